@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# make help tells what there is.
+#
+# Kernel build files are Kbuild and kmod/Kbuild; this is for everything around.
+
+B       ?= build
+CC      ?= gcc
+CXX     ?= g++
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+CFLAGS  ?= -O2 -g
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+.PHONY: all
+all: user module
+
+.PHONY: user
+user: userlib tools examples
+
+include userlib/build.mk
+include tools/build.mk
+include selftests/build.mk
+
+# --- the module -----------------------------------------------------------------
+
+# For the kernel that runs here, or that KDIR belongs to.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+
+.PHONY: module
+module:
+	@test -d $(KDIR) || { echo "no kernel headers at $(KDIR): install linux-headers-$$(uname -r), or give KDIR=" >&2; exit 1; }
+	selftests/kmod-build host $(KDIR)
+
+# Debian's headers have the build sign modules with a key that they do not have,
+# and leave depmod out: so no signature (README.md tells how to make one), and depmod.
+.PHONY: install-module
+install-module: module
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(B)/kmod/host CONFIG_ASYNCTRACE=m CONFIG_MODULE_SIG_ALL= modules_install
+	PATH=$$PATH:/usr/sbin:/sbin && release=$$(modinfo -F vermagic $(B)/kmod/host/asynctrace.ko) && \
+		depmod -b "$(INSTALL_MOD_PATH)/" "$${release%% *}"
+
+# --- to install -------------------------------------------------------------------
+
+.PHONY: install
+install: userlib-install tools-install
+
+# --- for everybody ----------------------------------------------------------------
+
+.PHONY: deps
+deps:
+	@selftests/deps.sh
+
+.PHONY: clean
+clean:
+	rm -rf $(B)
+
+.PHONY: help
+help:
+	@sed -n 's/^#? //p' Makefile userlib/build.mk tools/build.mk selftests/build.mk
+
+#? make demo          everything on a stock Debian kernel in a VM: a server, load, a trace
+#? make check         all tests
+#? make soak          the long campaigns of which make check runs a share
+#? make bench         what an event costs, beside others' tracers
+#? make bench-icount  instructions added to a context switch
+#? make               the library, the tools, the module for this kernel (KDIR=DIR for another)
+#? make install       library, headers, tool, man pages below PREFIX=/usr/local
+#? make install-module the module, where modprobe finds it
+#? make deps          install the packages that the above need (Debian 12)
+#? make clean

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /dev/asynctrace. A descriptor is nothing at first; it becomes a provider's, or
+ * a session's consumer.
+ */
+#include <linux/asynctrace.h>
+#include <linux/compat.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "chardev.h"
+#include "known.h"
+#include "member.h"
+#include "netlink.h"
+#include "observe.h"
+#include "provider.h"
+#include "sched.h"
+#include "session.h"
+#include "slots.h"
+#include "tasks.h"
+
+/* A registration's attributes: a name and a few numbers. */
+#define AT_ATTRS_MAX	512
+
+static int at_open(struct inode *inode, struct file *f)
+{
+	struct at_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+
+	if (!file)
+		return -ENOMEM;
+	/* Nodes of one device may be several, each with a mapping of its own. */
+	file->mapping = f->f_mapping;
+	file->seen = AT_SEEN_NOTHING;
+	f->private_data = file;
+	return nonseekable_open(inode, f);
+}
+
+static int at_release(struct inode *inode, struct file *f)
+{
+	struct at_file *file = f->private_data;
+	struct at_provider *p = file->provider;
+
+	mutex_lock(&at_mutex);
+	at_file_forget(file);
+	if (p)
+		at_provider_end(p);
+	if (file->session)
+		at_session_unconsume(file->session);
+	mutex_unlock(&at_mutex);
+	if (p) {
+		/* Nothing is mapped any more, and the inode may go. */
+		mutex_lock(&p->mapping_lock);
+		p->mapping = NULL;
+		mutex_unlock(&p->mapping_lock);
+		at_provider_put(p);
+	}
+	kfree(file);
+	return 0;
+}
+
+static struct at_provider *at_file_provider(struct at_file *file)
+{
+	/* Pairs with the store-release at registration. */
+	return smp_load_acquire(&file->provider);
+}
+
+static struct at_session *at_file_session(struct at_file *file)
+{
+	/* Pairs with the store-release in at_ioc_consume(). */
+	return smp_load_acquire(&file->session);
+}
+
+static int at_file_mmap(struct file *f, struct vm_area_struct *vma)
+{
+	struct at_provider *p = at_file_provider(f->private_data);
+
+	return p ? at_mmap(p, vma) : -ENXIO;
+}
+
+static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *arg)
+{
+	struct asynctrace_hello hello;
+	long ret = 0;
+	u32 theirs;
+
+	if (copy_from_user(&hello, arg, sizeof(hello)))
+		return -EFAULT;
+	if (hello.size < sizeof(hello))
+		return -EINVAL;
+	theirs = hello.abi;
+	hello.abi = ASYNCTRACE_ABI_VERSION;
+	hello.size = sizeof(hello);
+	hello.cookie = 0;
+	if (theirs != ASYNCTRACE_ABI_VERSION) {
+		ret = -EPROTO;
+	} else {
+		mutex_lock(&at_mutex);
+		at_file_hello(file);
+		if (file->mm == current->mm)
+			hello.cookie = file->cookie;
+		else
+			ret = -EPERM;
+		mutex_unlock(&at_mutex);
+	}
+	if (copy_to_user(arg, &hello, sizeof(hello)))
+		return -EFAULT;
+	return ret;
+}
+
+static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user *arg)
+{
+	struct at_provider_args args = {};
+	struct asynctrace_attrs attrs;
+	bool started;
+	void *buf;
+	long ret;
+
+	if (copy_from_user(&attrs, arg, sizeof(attrs)))
+		return -EFAULT;
+	if (attrs.size < sizeof(attrs) || attrs.reserved || attrs.len > AT_ATTRS_MAX)
+		return -EINVAL;
+	buf = memdup_user(u64_to_user_ptr(attrs.attrs), attrs.len);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	ret = at_netlink_parse_provider_attrs(buf, attrs.len, &args, NULL);
+	if (ret)
+		goto out;
+	mutex_lock(&at_mutex);
+	at_file_hello(file);
+	ret = at_provider_register(file, &args, &attrs.id, &started, NULL);
+	mutex_unlock(&at_mutex);
+	if (!ret && put_user(attrs.id, &arg->id))
+		ret = -EFAULT;
+out:
+	kfree(buf);
+	return ret;
+}
+
+static long at_ioc_announce(struct at_file *file, struct asynctrace_attrs __user *arg)
+{
+	struct asynctrace_attrs attrs;
+	void *buf;
+	long ret;
+
+	if (copy_from_user(&attrs, arg, sizeof(attrs)))
+		return -EFAULT;
+	if (attrs.size < sizeof(attrs) || attrs.reserved || attrs.len > AT_KNOWN_ATTRS_MAX)
+		return -EINVAL;
+	buf = vmemdup_user(u64_to_user_ptr(attrs.attrs), attrs.len);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	ret = at_known_ioctl(file, buf, attrs.len);
+	kvfree(buf);
+	return ret;
+}
+
+static long at_ioc_alert(struct at_file *file, struct asynctrace_alert __user *arg)
+{
+	struct at_provider *p = at_file_provider(file);
+	struct asynctrace_alert alert;
+
+	if (!p)
+		return -ENXIO;
+	if (copy_from_user(&alert, arg, sizeof(alert)))
+		return -EFAULT;
+	return at_alert(p, &alert);
+}
+
+static long at_ioc_thread(struct at_file *file)
+{
+	struct at_provider *p = at_file_provider(file);
+	long slot;
+
+	if (!p)
+		return -ENXIO;
+	if (p->mm != current->mm)
+		return -EPERM;
+	slot = at_slot_get(p);
+	/* A thread of this mm, but of another thread group, is not found by itself. */
+	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid) {
+		struct at_ksched *ks;
+
+		mutex_lock(&at_mutex);
+		ks = p->member ? p->member->session->ks : NULL;
+		/* What is not listed has nobody take its tasks out when it goes. */
+		if (ks && ks->listed)
+			at_tasks_add_current(p->member);
+		mutex_unlock(&at_mutex);
+	}
+	return slot;
+}
+
+static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __user *arg)
+{
+	struct asynctrace_consume c;
+	struct at_session *s;
+	long ret;
+
+	if (copy_from_user(&c, arg, sizeof(c)))
+		return -EFAULT;
+	if (c.size < sizeof(c) || c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
+		return -EINVAL;
+	mutex_lock(&at_mutex);
+	if (file->provider || file->session) {
+		ret = -EBUSY;
+	} else {
+		ret = at_session_consume(c.session, c.flags & ASYNCTRACE_CONSUME_F_SNAPSHOT, &s);
+		if (!ret)
+			/* Pairs with the load-acquire in at_file_session(). */
+			smp_store_release(&file->session, s);
+	}
+	mutex_unlock(&at_mutex);
+	return ret;
+}
+
+static long at_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
+{
+	struct at_file *file = f->private_data;
+	void __user *p = (void __user *)arg;
+
+	switch (cmd) {
+	case ASYNCTRACE_IOC_HELLO:
+		return at_ioc_hello(file, p);
+	case ASYNCTRACE_IOC_REGISTER:
+		return at_ioc_register(file, p);
+	case ASYNCTRACE_IOC_THREAD:
+		return at_ioc_thread(file);
+	case ASYNCTRACE_IOC_CONSUME:
+		return at_ioc_consume(file, p);
+	case ASYNCTRACE_IOC_ALERT:
+		return at_ioc_alert(file, p);
+	case ASYNCTRACE_IOC_ANNOUNCE:
+		return at_ioc_announce(file, p);
+	}
+	return -ENOTTY;
+}
+
+#ifdef CONFIG_COMPAT
+/* A 32-bit task stores a position in two halves. */
+static long at_compat_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+static ssize_t at_read(struct file *f, char __user *buf, size_t count, loff_t *pos)
+{
+	struct at_session *s = at_file_session(f->private_data);
+	struct at_provider *p = at_file_provider(f->private_data);
+
+	if (p)
+		return at_observe_read(f->private_data, p, buf, count, f->f_flags & O_NONBLOCK);
+	return s ? at_session_read(s, buf, count, f->f_flags & O_NONBLOCK) : -ENXIO;
+}
+
+static __poll_t at_poll(struct file *f, poll_table *wait)
+{
+	struct at_session *s = at_file_session(f->private_data);
+	struct at_provider *p = at_file_provider(f->private_data);
+
+	if (p)
+		return at_observe_poll(f->private_data, p, f, wait);
+	if (!s)
+		return EPOLLERR;
+	poll_wait(f, &s->wait, wait);
+	if (READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_TERMINATED)
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	/* A snapshot is read to its end, and waits for nothing. */
+	return READ_ONCE(s->readable) || READ_ONCE(s->snapshot) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static const struct file_operations at_fops = {
+	.owner = THIS_MODULE,
+	.open = at_open,
+	.release = at_release,
+	.mmap = at_file_mmap,
+	.unlocked_ioctl = at_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl = at_compat_ioctl,
+#endif
+	.read = at_read,
+	.poll = at_poll,
+	.llseek = noop_llseek,
+};
+
+static struct miscdevice at_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = ASYNCTRACE_DEVICE,
+	.fops = &at_fops,
+	/* Anybody may be traced: what one may see is checked where it is asked for. */
+	.mode = 0666,
+};
+
+int at_chardev_init(void)
+{
+	return misc_register(&at_device);
+}
+
+void at_chardev_exit(void)
+{
+	misc_deregister(&at_device);
+}

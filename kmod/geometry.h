@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The size of a ring and of its sub-buffers, and what a position says.
+ */
+#ifndef AT_GEOMETRY_H
+#define AT_GEOMETRY_H
+
+#include <linux/asynctrace.h>
+#include <linux/limits.h>
+#include <linux/minmax.h>
+#include <linux/types.h>
+
+/**
+ * struct at_geometry - a ring's size; both numbers are powers of two
+ * @sub_words: words of a sub-buffer
+ * @nsub: sub-buffers of a ring
+ * @circular: old sub-buffers are overwritten
+ */
+struct at_geometry {
+	u32 sub_words;
+	u32 nsub;
+	bool circular;
+};
+
+static inline u32 at_ring_words(const struct at_geometry *g)
+{
+	return g->sub_words * g->nsub;
+}
+
+/*
+ * That of a ring of @bytes with sub-buffers of @sub, as far as it has room for
+ * them; 0: chosen. All are powers of two within the limits of linux/asynctrace.h.
+ */
+static inline struct at_geometry at_geometry_of(u64 bytes, u64 sub, bool circular)
+{
+	if (!sub)
+		sub = clamp_t(u64, bytes / 16, ASYNCTRACE_SUBBUF_MIN, ASYNCTRACE_SUBBUF_MAX);
+	sub = min_t(u64, sub, bytes / ASYNCTRACE_SUBBUFS_MIN);
+	return (struct at_geometry){
+		.sub_words = sub / sizeof(u64),
+		.nsub = bytes / sub,
+		.circular = circular,
+	};
+}
+
+static inline u64 at_pos_linear(u64 pos, bool fallback)
+{
+	return pos & (fallback ? ASYNCTRACE_FALLBACK_POS_MASK : ASYNCTRACE_POS_MASK);
+}
+
+static inline u32 at_pos_count(u64 pos)
+{
+	return pos >> ASYNCTRACE_POS_BITS;
+}
+
+/* Up to where writers may enter sub-buffers when @taken words were consumed. */
+static inline u64 at_ring_limit(const struct at_geometry *g, u64 taken)
+{
+	if (g->circular)
+		return U64_MAX;
+	return taken / g->sub_words * g->sub_words + at_ring_words(g);
+}
+
+#endif /* AT_GEOMETRY_H */

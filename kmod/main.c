@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * asynctrace: loading and unloading.
+ */
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "chardev.h"
+#include "netlink.h"
+#include "provider.h"
+#include "quiesce.h"
+#include "race.h"
+#include "sched.h"
+#include "session.h"
+
+static int __init at_init(void)
+{
+	int err;
+
+	err = at_quiesce_init();
+	if (err)
+		return err;
+	err = at_mapping_init();
+	if (err)
+		goto err_quiesce;
+	err = at_sched_init();
+	if (err)
+		goto err_mapping;
+	err = at_sessions_init();
+	if (err)
+		goto err_sched;
+	err = at_netlink_init();
+	if (err)
+		goto err_sessions;
+	err = at_chardev_init();
+	if (err)
+		goto err_netlink;
+	at_race_init();
+	return 0;
+
+err_netlink:
+	at_netlink_exit();
+err_sessions:
+	at_sessions_exit();
+	flush_workqueue(at_wq);
+err_sched:
+	at_sched_exit();
+err_mapping:
+	at_mapping_exit();
+err_quiesce:
+	at_quiesce_exit();
+	return err;
+}
+
+/*
+ * Descriptors hold the module, so there is no provider and no consumer any more,
+ * but what they left may still be queued, and a session may be there that
+ * nobody reads.
+ */
+static void __exit at_exit(void)
+{
+	at_race_exit();
+	at_chardev_exit();
+	at_netlink_exit();
+	at_sessions_exit();
+	/*
+	 * Not drained before the probes are gone: they, and timers, queue work,
+	 * which a queue that is being drained does not take.
+	 */
+	flush_workqueue(at_wq);
+	at_sched_exit();
+	at_mapping_exit();
+	at_quiesce_exit();
+}
+
+module_init(at_init);
+module_exit(at_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Tracing of asynchronous operations");
+MODULE_AUTHOR("The asynctrace authors");

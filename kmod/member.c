@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Providers joining, starting, stopping and leaving: all of it is writing on
+ * the provider's control page. Nobody waits for the provider.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "categories.h"
+#include "member.h"
+#include "memory.h"
+#include "notify.h"
+#include "observe.h"
+#include "provider.h"
+#include "rings.h"
+#include "sched.h"
+#include "session.h"
+#include "tasks.h"
+
+/*
+ * What the session wants, for the provider's sites to read: at another place than
+ * last time, as they may be reading there.
+ */
+static void at_member_write_categories(const struct at_member *m)
+{
+	const struct at_session *s = m->session;
+	struct asynctrace_control *c = m->provider->control;
+	u32 first = m->provider->layout.categories;
+	u32 at = c->categories == first ? first + AT_CATEGORIES_AREA : first;
+
+	/*
+	 * Who sees any of this and looks at the gate again sees it changed, if this
+	 * place was shown under an earlier value: that was stored before.
+	 */
+	smp_wmb();
+	at_categories_fill((void *)c + at, m->provider->name, s->categories, s->additional);
+	WRITE_ONCE(c->categories, at);
+}
+
+static void at_member_write_limits(const struct at_member *m)
+{
+	u64 *limit = at_provider_limits(m->provider);
+	u32 i;
+
+	for (i = 0; i < m->rings->nr; i++)
+		WRITE_ONCE(limit[i], at_ring_limit(&m->rings->geometry, 0));
+}
+
+/*
+ * Put rings into one of the provider's ranges. Where writers of earlier sessions
+ * may still hold addresses of both, the provider joins when they have left.
+ */
+static void at_member_join(struct at_member *m)
+{
+	struct at_provider *p = m->provider;
+	struct at_range *range = NULL;
+	struct at_geometry g = at_memory_geometry(m->session, p);
+	struct at_rings *rings;
+	u32 i;
+
+	for (i = 0; i < AT_RANGES && !range; i++)
+		if (at_range_free(&p->range[i]))
+			range = &p->range[i];
+	if (!range)
+		return;
+	rings = at_rings_new(&g, &p->layout, m->session->memcg);
+	if (!rings) {
+		m->failed = true;
+		m->session->nr_refused++;
+		return;
+	}
+	spin_lock(&m->session->members_lock);
+	m->rings = rings;
+	m->bytes = at_memory_of(m->session, p);
+	m->session->nr_holding++;
+	m->session->holding += m->bytes;
+	spin_unlock(&m->session->members_lock);
+	WRITE_ONCE(m->range, range);
+	at_member_write_limits(m);
+	at_range_start(range, m->rings);
+}
+
+/**
+ * at_member_add - let a provider join a session
+ * @s: the session, initialized or started
+ * @p: a provider that is in none
+ * @late: the session has been started
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int at_member_add(struct at_session *s, struct at_provider *p, bool late)
+{
+	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+
+	lockdep_assert_held(&at_mutex);
+	if (!m)
+		return -ENOMEM;
+	if (s->ks && at_sharer_init(&m->sharer, &s->ks->sharing)) {
+		kfree(m);
+		return -ENOMEM;
+	}
+	m->session = s;
+	m->provider = p;
+	m->late = late;
+	at_member_unread(m);
+	m->kept = m->reading;
+	at_provider_get(p);
+	list_add(&m->of_provider, &p->members);
+	WRITE_ONCE(p->member, m);
+	at_member_join(m);
+
+	spin_lock(&s->members_lock);
+	list_add_tail(&m->node, &s->members);
+	s->nr_members++;
+	spin_unlock(&s->members_lock);
+	at_observe_update(p);
+	return 0;
+}
+
+/* A range of @p has become free: somebody may have been waiting for it. */
+void at_member_retry(struct at_provider *p)
+{
+	struct at_member *m = p->member;
+
+	lockdep_assert_held(&at_mutex);
+	if (!m || m->rings || m->failed || p->dead)
+		return;
+	at_member_join(m);
+	if (m->session->state != ASYNCTRACE_SESSION_STATE_STARTED)
+		return;
+	if (m->rings) {
+		m->late = true;
+		at_member_start(m, m->session->generation);
+	}
+	if (m->rings || m->failed)
+		at_notify_started(m->session, p, m->failed ? -ENOMEM : 0);
+}
+
+/**
+ * at_member_start - open the gate
+ * @m: a member; nothing happens while it waits for a range
+ * @generation: to open it with
+ */
+void at_member_start(struct at_member *m, u32 generation)
+{
+	struct asynctrace_control *c = m->provider->control;
+	const struct at_layout *l = &m->provider->layout;
+	const struct at_geometry *g;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	if (!m->rings || !m->range || m->gone)
+		return;
+	g = &m->rings->geometry;
+	i = m->range - m->provider->range;
+	m->rings->opened = true;
+	at_rings_tag(m->rings, generation);
+	at_member_write_categories(m);
+	c->run = generation;
+	c->sub_mask = g->sub_words - 1;
+	c->ring_mask = at_ring_words(g) - 1;
+	c->clock = m->session->clock;
+	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
+	c->rings = (at_layout_rings(l, i) - l->control_pages) * PAGE_SIZE;
+	/* Pairs with the load-acquire of the gate by sites and writers. */
+	smp_store_release(&c->gate, generation);
+	at_observe_update(m->provider);
+}
+
+/**
+ * at_member_update - want other categories
+ * @m: a member; nothing happens where its gate is shut
+ * @generation: of the gate from now on
+ *
+ * Whoever is at a record finds the gate changed, sees that the run is the same, and
+ * goes on under the new value.
+ */
+void at_member_update(struct at_member *m, u32 generation)
+{
+	struct asynctrace_control *c = m->provider->control;
+
+	lockdep_assert_held(&at_mutex);
+	if (m->provider->member != m || c->gate == ASYNCTRACE_GATE_OFF)
+		return;
+	at_member_write_categories(m);
+	/* Pairs with the load-acquire of the gate by sites and writers. */
+	smp_store_release(&c->gate, generation);
+	at_observe_update(m->provider);
+}
+
+/**
+ * at_member_stop - shut the gate
+ * @m: a member
+ *
+ * What has been published by now will be delivered. What a thread that has
+ * passed the gate still publishes is counted as dropped.
+ */
+void at_member_stop(struct at_member *m)
+{
+	struct at_rings *r = m->rings;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(m->provider->control->gate, ASYNCTRACE_GATE_OFF);
+	/* A position read before the gate is seen shut is one that counts. */
+	smp_mb();
+	for (i = 0; r && i < r->nr; i++)
+		WRITE_ONCE(r->ring[i].stop, at_rings_position(r, i));
+}
+
+/**
+ * at_member_leave - take a provider out of its session
+ * @m: a member; it stays in the session's list, to be read
+ */
+void at_member_leave(struct at_member *m)
+{
+	struct at_provider *p = m->provider;
+
+	lockdep_assert_held(&at_mutex);
+	if (p->member != m)
+		return;
+	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		at_member_stop(m);
+	at_tasks_leave(m);
+	if (m->session->ks)
+		at_sharer_leave(&m->session->ks->sharing);
+	if (m->range)
+		at_range_end(m->range);
+	WRITE_ONCE(m->range, NULL);
+	WRITE_ONCE(p->member, NULL);
+	at_observe_update(p);
+	at_session_wake(m->session);
+}
+
+/* A member's rings, with a reference, for those who do not hold at_mutex; or NULL. */
+struct at_rings *at_member_rings(struct at_member *m)
+{
+	struct at_rings *rings;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	if (rings)
+		at_rings_get(rings);
+	spin_unlock(&m->session->members_lock);
+	return rings;
+}
+
+/*
+ * The provider has ended and the consumer has all of it: a session that sees
+ * many processes come and go is not to keep their rings.
+ */
+void at_member_done(struct at_member *m)
+{
+	struct at_rings *rings;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	m->rings = NULL;
+	if (rings) {
+		m->session->nr_holding--;
+		m->session->holding -= m->bytes;
+	}
+	spin_unlock(&m->session->members_lock);
+	at_rings_put(rings);
+}
+
+/*
+ * The provider is going to intern its names anew: its session, that the member is
+ * no longer in, may not have been told all. Without memory those are lost to it.
+ */
+void at_member_keep_names(struct at_member *m)
+{
+	struct at_provider *p = m->provider;
+	struct page *page = at_durable_page(p, 0);
+	struct at_names *names;
+	u32 words, i;
+	u64 pos;
+
+	lockdep_assert_held(&at_mutex);
+	if (m->names || !page)
+		return;
+	pos = READ_ONCE(*at_durable_position(page));
+	words = min_t(u32, pos, AT_DURABLE_WORDS);
+	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != p->control->durable_generation)
+		words = 0;
+	names = kvmalloc(struct_size(names, data, words), GFP_KERNEL_ACCOUNT);
+	if (!names)
+		return;
+	names->generation = p->control->durable_generation;
+	names->words = words;
+	for (i = 0; i < words; i++) {
+		u32 at = ASYNCTRACE_LINE + i * sizeof(u64);
+
+		page = at_durable_page(p, at / PAGE_SIZE);
+		names->data[i] = page ? READ_ONCE(*(u64 *)(page_address(page) +
+							   at % PAGE_SIZE)) : 0;
+	}
+	/* Pairs with the load-acquire in at_tell_strings(). */
+	smp_store_release(&m->names, names);
+}
+
+/**
+ * at_member_lose - give the rings of a provider that has ended back, unread
+ * @m: a member that is gone and has some; nobody reads the session
+ *
+ * Their ledgers are kept: all that was not taken has been overwritten.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int at_member_lose(struct at_member *m)
+{
+	struct at_rings *r = m->rings;
+	struct at_lost *lost;
+	u32 i, n = 0;
+
+	lockdep_assert_held(&at_mutex);
+	lost = kvzalloc(struct_size(lost, ring, r->nr), GFP_KERNEL_ACCOUNT);
+	if (!lost)
+		return -ENOMEM;
+	for (i = 0; i < r->nr; i++) {
+		struct at_uring *ring = &r->ring[i];
+		u64 pos = at_rings_position(r, i), late;
+		struct at_source src;
+
+		at_rings_source(r, i, &src);
+		at_cursor_clear(&ring->reading.cursor, &src, &ring->clear);
+		late = at_rings_late(r, i, pos);
+		lost->ring[n].index = i;
+		lost->ring[n].fallback = src.fallback;
+		lost->ring[n].committed = at_source_committed(&src, pos) - late;
+		lost->ring[n].dropped = at_rings_dropped(r, i) + late;
+		lost->ring[n].cleared = ring->clear.records;
+		lost->ring[n].cursor = ring->reading.cursor;
+		n += lost->ring[n].committed || lost->ring[n].dropped;
+	}
+	lost->nr = n;
+	m->lost = lost;
+	at_member_done(m);
+	return 0;
+}
+
+/* The session is going, and nobody reads it. */
+void at_member_free(struct at_member *m)
+{
+	mutex_lock(&at_mutex);
+	list_del(&m->of_provider);
+	mutex_unlock(&at_mutex);
+	kvfree(m->names);
+	at_rings_put(m->rings);
+	at_provider_put(m->provider);
+	at_sharer_destroy(&m->sharer);
+	kvfree(m->lost);
+	kfree(m);
+}

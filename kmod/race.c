@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs: asynctrace/delay_* in microseconds, asynctrace/fix_* on or off.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+
+#include "race.h"
+
+static const char *const at_race_names[AT_RACES] = {
+	[AT_RACE_FAULT] = "delay_fault",
+	[AT_RACE_SINK] = "delay_sink",
+	[AT_RACE_ZAP] = "delay_zap",
+};
+
+static const char *const at_fix_names[AT_FIXES] = {
+	[AT_FIX_RWSEM] = "fix_rwsem",
+	[AT_FIX_LOCK_RING] = "fix_lock_ring",
+	[AT_FIX_LOCK_SINK] = "fix_lock_sink",
+	[AT_FIX_SWITCH] = "fix_switch",
+	[AT_FIX_RANGES] = "fix_ranges",
+};
+
+static u32 at_race_delays[AT_RACES];
+static bool at_fixes[AT_FIXES];
+static struct dentry *at_race_dir;
+
+void at_race(enum at_race race)
+{
+	u32 delay = READ_ONCE(at_race_delays[race]);
+
+	if (delay)
+		usleep_range(delay, delay + 50);
+}
+
+bool at_fixed(enum at_fix fix)
+{
+	return READ_ONCE(at_fixes[fix]);
+}
+
+void at_race_init(void)
+{
+	int i;
+
+	at_race_dir = debugfs_create_dir("asynctrace", NULL);
+	for (i = 0; i < AT_RACES; i++)
+		debugfs_create_u32(at_race_names[i], 0600, at_race_dir, &at_race_delays[i]);
+	for (i = 0; i < AT_FIXES; i++) {
+		at_fixes[i] = true;
+		debugfs_create_bool(at_fix_names[i], 0600, at_race_dir, &at_fixes[i]);
+	}
+}
+
+void at_race_exit(void)
+{
+	debugfs_remove_recursive(at_race_dir);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * For the tests of the races between writers and the end of a session: windows
+ * that can be widened, and fixes that can be switched off, one at a time. Empty
+ * unless the module is built with CONFIG_ASYNCTRACE_RACES.
+ */
+#ifndef AT_RACE_H
+#define AT_RACE_H
+
+#include <linux/types.h>
+
+enum at_race {
+	AT_RACE_FAULT,		/* between a ring page's look-up and its mapping */
+	AT_RACE_SINK,		/* the same of the sink page */
+	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
+	AT_RACES,
+};
+
+enum at_fix {
+	AT_FIX_RWSEM,		/* faults wait for a zap */
+	AT_FIX_LOCK_RING,	/* ring pages are mapped under their lock */
+	AT_FIX_LOCK_SINK,	/* so is the sink */
+	AT_FIX_SWITCH,		/* every CPU switches before a range is used again */
+	AT_FIX_RANGES,		/* a range that is not done is not used */
+	AT_FIXES,
+};
+
+#ifdef CONFIG_ASYNCTRACE_RACES
+void at_race(enum at_race race);
+bool at_fixed(enum at_fix fix);
+void at_race_init(void);
+void at_race_exit(void);
+#else
+static inline void at_race(enum at_race race) { }
+static inline bool at_fixed(enum at_fix fix) { return true; }
+static inline void at_race_init(void) { }
+static inline void at_race_exit(void) { }
+#endif
+
+#endif /* AT_RACE_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef AT_SNAPSHOT_H
+#define AT_SNAPSHOT_H
+
+struct at_session;
+
+void at_snapshot_begin(struct at_session *s);
+void at_snapshot_end(struct at_session *s);
+
+#endif /* AT_SNAPSHOT_H */

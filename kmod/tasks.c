@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks come into the hash when their process joins a session or they are forked
+ * in one, and stay through their last switch: the probe marks, a worker frees.
+ * Probes allocate and free nothing and take no lock but a raw one.
+ */
+#include <linux/irq_work.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "member.h"
+#include "provider.h"
+#include "quiesce.h"
+#include "sched.h"
+#include "sched_record.h"
+#include "session.h"
+#include "tasks.h"
+
+/* Entries at hand for threads that are forked; refilled when half are gone. */
+#define AT_POOL	128
+/* The last of them are for members that have not taken so many since it was full. */
+#define AT_POOL_RESERVE	(AT_POOL / 4)
+#define AT_POOL_SHARE	8
+/* Entries allocated ahead when a process joins. */
+#define AT_BATCH	64
+
+struct hlist_head at_tasks[1 << AT_TASKS_BITS];
+
+/* Protects changes of the hash, and the pool. Taken in probes, so raw. */
+static DEFINE_RAW_SPINLOCK(at_tasks_lock);
+static HLIST_HEAD(at_pool);
+static u32 at_pool_size;
+static u32 at_pool_round;
+
+static atomic64_t at_missed;
+static bool at_rescan;
+static bool at_dead;
+
+u64 at_tasks_missed(void)
+{
+	return atomic64_read(&at_missed);
+}
+
+static struct at_task *at_task_alloc(void)
+{
+	return kzalloc(sizeof(struct at_task), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
+{
+	return ks->ns ? pid_nr_ns(pid, ks->ns) : pid_nr(pid);
+}
+
+/* With at_tasks_lock held; the entry becomes visible to the probes. */
+static void at_task_insert(struct at_task *e, struct task_struct *task,
+			   struct at_ksched *ks, struct at_member *owner)
+{
+	e->task = get_task_struct(task);
+	e->ks = ks;
+	e->owner = owner;
+	e->tid = at_task_nr(task_pid(task), ks);
+	e->pid = at_task_nr(task_tgid(task), ks);
+	e->dead = false;
+	hlist_add_head_rcu(&e->node, at_task_bucket(task));
+	at_record_name(ks, task, e->tid, e->pid, task->comm, ASYNCTRACE_TASK_F_PROVIDER,
+		       &owner->sharer);
+}
+
+/*
+ * Returns whether @e was used. A task that the session's owner cannot see, from
+ * the pid namespace he is in, is left to be nobody.
+ */
+static bool at_task_add(struct at_task *e, struct task_struct *task,
+			struct at_ksched *ks, struct at_member *owner)
+{
+	unsigned long flags;
+	bool add;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	add = !at_task_find(task) && !(task->flags & PF_EXITING) &&
+	      at_task_nr(task_pid(task), ks);
+	if (add)
+		at_task_insert(e, task, ks, owner);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return add;
+}
+
+/*
+ * Add the threads of a process that are not there yet. Entries are allocated
+ * outside of the list's RCU section, so it may take several rounds; it ends with
+ * one that finds nothing to add, so that a thread forked meanwhile by one that
+ * was not yet traced is found, too.
+ */
+int at_tasks_add_process(struct at_member *m)
+{
+	struct at_ksched *ks = m->session->ks;
+	struct at_task *spare[AT_BATCH];
+	struct task_struct *leader, *t;
+	u32 n = 0, used;
+
+	do {
+		for (; n < AT_BATCH; n++) {
+			spare[n] = at_task_alloc();
+			if (!spare[n])
+				break;
+		}
+		used = 0;
+		rcu_read_lock();
+		leader = pid_task(m->provider->pid, PIDTYPE_TGID);
+		if (leader) {
+			for_each_thread(leader, t) {
+				if (used == n)
+					break;
+				used += at_task_add(spare[n - used - 1], t, ks, m);
+			}
+		}
+		rcu_read_unlock();
+		n -= used;
+	} while (used);
+	if (!n)
+		return -ENOMEM;
+	while (n--)
+		kfree(spare[n]);
+	return 0;
+}
+
+/* For a thread of the provider's mm that is not in its thread group. */
+int at_tasks_add_current(struct at_member *m)
+{
+	struct at_task *e = at_task_alloc();
+
+	if (!e)
+		return -ENOMEM;
+	if (!at_task_add(e, current, m->session->ks, m))
+		kfree(e);
+	return 0;
+}
+
+/* Enough that threads forked until the next look find an entry each. */
+static void at_pool_fill(void)
+{
+	unsigned long flags;
+	struct at_task *e;
+
+	while (READ_ONCE(at_pool_size) < AT_POOL) {
+		e = at_task_alloc();
+		if (!e)
+			return;
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		hlist_add_head(&e->node, &at_pool);
+		if (++at_pool_size == AT_POOL)
+			at_pool_round++;
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	}
+}
+
+static void at_pool_fn(struct work_struct *work)
+{
+	struct at_provider *p;
+
+	at_pool_fill();
+	if (!xchg(&at_rescan, false))
+		return;
+	mutex_lock(&at_mutex);
+	list_for_each_entry(p, &at_providers, node)
+		if (p->member && p->member->session->ks &&
+		    p->member->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
+			at_tasks_add_process(p->member);
+	mutex_unlock(&at_mutex);
+}
+
+static DECLARE_WORK(at_pool_work, at_pool_fn);
+
+static void at_pool_irq(struct irq_work *work)
+{
+	queue_work(at_wq, &at_pool_work);
+}
+
+static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
+
+/* An entry for a thread of @m, with at_tasks_lock held; NULL: none that it may have. */
+static struct at_task *at_pool_take(struct at_member *m)
+{
+	struct at_task *e;
+
+	if (m->pool_round != at_pool_round) {
+		m->pool_round = at_pool_round;
+		m->pool_taken = 0;
+	}
+	if (hlist_empty(&at_pool) ||
+	    (at_pool_size <= AT_POOL_RESERVE && m->pool_taken >= AT_POOL_SHARE))
+		return NULL;
+	e = hlist_entry(at_pool.first, struct at_task, node);
+	hlist_del(&e->node);
+	at_pool_size--;
+	m->pool_taken++;
+	return e;
+}
+
+/**
+ * at_tasks_add_child - a task has made a thread, which is traced if it is
+ * @parent: the task
+ * @child: the new thread, not yet running
+ *
+ * From the fork probe, with interrupts off. Where the session's tasks are being
+ * taken out, a child must not come in behind that. It may be there already, found
+ * in its process.
+ */
+void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child)
+{
+	const struct at_task *from;
+	struct at_task *e;
+
+	raw_spin_lock(&at_tasks_lock);
+	from = at_task_find(parent);
+	if (!from || !READ_ONCE(from->ks->listed) || at_task_find(child)) {
+		raw_spin_unlock(&at_tasks_lock);
+		return;
+	}
+	e = at_pool_take(from->owner);
+	if (e)
+		at_task_insert(e, child, from->ks, from->owner);
+	raw_spin_unlock(&at_tasks_lock);
+	if (!e) {
+		atomic64_inc(&at_missed);
+		WRITE_ONCE(at_rescan, true);
+	}
+	if (READ_ONCE(at_pool_size) < AT_POOL / 2)
+		irq_work_queue(&at_pool_irq_work);
+}
+
+void at_tasks_mark_dead(struct at_task *e)
+{
+	WRITE_ONCE(e->dead, true);
+	WRITE_ONCE(at_dead, true);
+}
+
+static void at_task_free(struct rcu_head *rcu)
+{
+	struct at_task *e = container_of(rcu, struct at_task, rcu);
+
+	put_task_struct(e->task);
+	kfree(e);
+}
+
+/*
+ * Take entries out of the hash; they are freed when no probe can see them.
+ * From process context: a probe must not do this.
+ */
+static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
+			    const void *arg)
+{
+	struct at_task *gone = NULL, *e;
+	struct hlist_node *next;
+	unsigned long flags;
+	u32 i;
+
+	/* Who has the lock after this sees what the caller has changed before. */
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	for (i = 0; i < ARRAY_SIZE(at_tasks); i++) {
+		if (hlist_empty(&at_tasks[i]))
+			continue;
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		hlist_for_each_entry_safe(e, next, &at_tasks[i], node) {
+			if (!which(e, arg))
+				continue;
+			hlist_del_rcu(&e->node);
+			e->gone = gone;
+			gone = e;
+		}
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	}
+	/* Outside of the lock: call_rcu() may wake somebody. */
+	while (gone) {
+		e = gone;
+		gone = e->gone;
+		call_rcu(&e->rcu, at_task_free);
+	}
+}
+
+static bool at_task_is_dead(const struct at_task *e, const void *arg)
+{
+	return READ_ONCE(e->dead);
+}
+
+/* Of an owner that ends, tasks that live on; those that exit still have a switch to make. */
+static bool at_task_left(const struct at_task *e, const void *arg)
+{
+	return e->owner == arg && !(e->task->flags & PF_EXITING);
+}
+
+static bool at_task_of_session(const struct at_task *e, const void *arg)
+{
+	return e->ks == arg;
+}
+
+void at_tasks_reap(void)
+{
+	if (xchg(&at_dead, false))
+		at_tasks_remove(at_task_is_dead, NULL);
+}
+
+void at_tasks_leave(const struct at_member *m)
+{
+	if (m->session->ks)
+		at_tasks_remove(at_task_left, m);
+}
+
+void at_tasks_forget(const struct at_ksched *ks)
+{
+	at_tasks_remove(at_task_of_session, ks);
+}
+
+int at_tasks_init(void)
+{
+	at_pool_fill();
+	return 0;
+}
+
+static bool at_task_any(const struct at_task *e, const void *arg)
+{
+	return true;
+}
+
+/* The probes are gone. */
+void at_tasks_exit(void)
+{
+	struct hlist_node *next;
+	struct at_task *e;
+
+	irq_work_sync(&at_pool_irq_work);
+	flush_work(&at_pool_work);
+	at_tasks_remove(at_task_any, NULL);
+	rcu_barrier();
+	hlist_for_each_entry_safe(e, next, &at_pool, node)
+		kfree(e);
+}

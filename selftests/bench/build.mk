@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+#	make bench	what an event costs, beside others' tracers
+
+BE		:= $(B)/selftests/bench
+BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -Iselftests/bench
+
+$(BE)/%.o: selftests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(BE_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BE)/bench: $(BE)/bench.o $(BE)/timing.o $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) -o $@ $^ $(AT_LIBS)
+
+$(BE)/bench_lttng: $(BE)/bench_lttng.o $(BE)/timing.o
+	$(CC) $(CFLAGS) -o $@ $^ -llttng-ust -ldl -lpthread
+
+-include $(BE)/bench.d $(BE)/bench_lttng.d $(BE)/timing.d
+
+.PHONY: bench
+bench: $(BE)/bench $(BE)/bench_lttng
+	@selftests/bench/run $(B)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * How the benchmarks measure: short windows, many times over, in turns, so that
+ * a change of the processor's clock or a noisy neighbour hits all rows alike; and
+ * of each row the best window
+ */
+#ifndef TIMING_H
+#define TIMING_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define WINDOW		4000	/* events */
+#define THREADS_MAX	2
+
+/**
+ * struct row - one thing to be measured
+ * @name: in the table and in bench.json
+ * @window: does it WINDOW times, on thread number @thread
+ * @ns: of one, by threads that do it at the same time: 1, 2
+ */
+struct row {
+	const char *name;
+	void (*window)(int thread);
+	double ns[THREADS_MAX];
+};
+
+/* Measures all rows, rounds times, with nthreads of them at once. */
+void measure(struct row *rows, int nrows, int nthreads, int rounds);
+/* One line of JSON for each. */
+void print_rows(const struct row *rows, int nrows, int nthreads);
+
+/* Keeps the compiler from seeing through a loop. */
+#define OPAQUE(x) __asm__ volatile("" : "+r"(x) : : "memory")
+
+#endif /* TIMING_H */

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is built to test with, and how the tests are called.
+
+# Suites that build something bring a fragment.
+include $(wildcard selftests/*/build.mk)
+
+EX_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
+HTTPD_SRC := $(wildcard userlib/examples/httpd/*.c)
+
+.PHONY: examples
+examples: $(B)/examples/httpd/httpd
+
+$(B)/examples/httpd/%.o: userlib/examples/httpd/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(EX_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/examples/httpd/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(B)/examples/httpd/%.o) $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+
+-include $(HTTPD_SRC:userlib/examples/httpd/%.c=$(B)/examples/httpd/%.d)
+
+.PHONY: demo
+demo: deps
+	@$(MAKE) --no-print-directory -s user
+	@selftests/module 6.1
+	@selftests/demo/run 6.1
+
+# The tests build what they need: which variants is theirs to know.
+.PHONY: check
+check: deps
+	@selftests/check
+
+# The campaigns of which make check runs a short share. Hours.
+.PHONY: soak
+soak: deps
+	@selftests/soak

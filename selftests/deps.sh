@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Install what building, testing and the demo need on Debian 12. This is the
+# only place of the project that installs packages. With --check, install
+# nothing: name what is missing and fail.
+set -eu
+
+# What the library, the tools and the module are built with.
+build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjansson-dev"
+# What the module is checked with, and what kernels are built with.
+kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
+# What the test machine, the tests and the demo run with.
+test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb strace util-linux procps mandoc man-db udev"
+# What make bench compares with.
+bench="lttng-tools liblttng-ust-dev"
+
+# newest REGEX: the package of that name pattern with the highest version.
+newest() {
+	apt-cache search --names-only "$1" | cut -d' ' -f1 | sort -V | tail -n 1
+}
+
+SUDO=
+[ "$(id -u)" = 0 ] || SUDO=sudo
+
+missing() {
+	for p in "$@"; do
+		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || echo "$p"
+	done
+}
+
+# node and npm drive an independent reader of trace files; any version of node
+# from 18 on will do, and where one is there already it is left alone.
+node=
+command -v node >/dev/null && command -v npm >/dev/null || node="nodejs npm"
+
+want="$build $kernel $test $bench $node"
+# Kernel headers and sources: found by installed packages first, so that a
+# second run asks the package lists nothing.
+h61=$(dpkg-query -W -f '${Package} ${Status}\n' 'linux-headers-6.1.0-*-amd64' 2>/dev/null | grep ' installed$' | cut -d' ' -f1 | sort -V | tail -n 1)
+h612=$(dpkg-query -W -f '${Package} ${Status}\n' 'linux-headers-6.12.*deb12-amd64' 2>/dev/null | grep ' installed$' | cut -d' ' -f1 | sort -V | tail -n 1)
+s612=$(missing linux-source-6.12)
+todo=$(missing $want)
+[ -n "$h61" ] && [ -n "$h612" ] && [ -z "$s612" ] && [ -z "$todo" ] && exit 0
+
+if [ "${1-}" = --check ]; then
+	echo "missing packages: $todo $s612 ${h61:-linux-headers-6.1.*-amd64} ${h612:-linux-headers-6.12.*+deb12-amd64}" >&2
+	echo "run: make deps" >&2
+	exit 1
+fi
+
+$SUDO apt-get update -qq
+[ -n "$h61" ] || todo="$todo $(newest '^linux-headers-6\.1\.0-[0-9]+-amd64$')"
+[ -n "$h612" ] || todo="$todo $(newest '^linux-headers-6\.12\.[0-9]+\+deb12-amd64$')"
+todo="$todo $s612"
+echo "installing:" $todo
+$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $todo

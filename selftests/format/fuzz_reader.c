@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files that are nearly traces: reader, check and printers live, and end. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "../../tools/fxt/print.h"
+
+static struct words random_file(void)
+{
+	struct words b = { 0 }, chunk = { 0 };
+	struct stream s;
+	off_t size;
+
+	stream_simple(&s);
+	give_name(&s, 200, 200, "foreign");
+	for (int i = 0; i < 10; i++) {
+		for (uint64_t n = rnd_below(20); n; n--)
+			put_event(&chunk, &(struct event){
+				rnd_below(11), s.ticks, 1, IDX(1), TXT("name"), s.ticks, 2,
+				{ ARG_I32(IDX(3), rnd()), ARG_U64(TXT("longer name"), rnd()) } });
+		s.ticks += rnd_below(100);
+		give_events(&s, 1, 0, &chunk);
+		for (uint64_t n = rnd_below(10); n; n--) {
+			put_switch(&chunk, 1, s.ticks, 101, 200, 3);
+			put_wakeup(&chunk, 1, s.ticks, 101, 200);
+			put_switch(&chunk, 1, s.ticks, 200, 101, 3);
+		}
+		give_sched(&s, 1, &chunk);
+	}
+	stream_finish(&s);
+	size = lseek(s.fd, 0, SEEK_END);
+	words_add(&b, size / 8);
+	fuzz_assert(pread(s.fd, b.w, size, 0) == size);
+	stream_close(&s);
+	words_free(&chunk);
+	return b;
+}
+
+static void spoil(struct words *b)
+{
+	for (uint64_t n = rnd_below(30); n; n--) {
+		size_t i = 1 + rnd_below(b->nr - 1);
+
+		switch (rnd_below(7)) {
+		case 0:
+			b->w[i] ^= 1ULL << rnd_below(64);
+			break;
+		case 1:
+			b->w[i] = rnd();
+			break;
+		case 2:
+			b->w[i] = b->w[1 + rnd_below(b->nr - 1)];
+			break;
+		case 3:
+			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
+			break;
+		case 4:
+			b->w[i] = (b->w[i] & ~0xfULL) | rnd_below(16);
+			break;
+		case 5:
+			b->w[i] = (b->w[i] & ~0xfff0ULL) | rnd_below(40) << 4;
+			break;
+		default:
+			memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
+			b->nr--;
+		}
+	}
+}
+
+static void ignore(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	fuzz_assert(rule < FXT_RULE_COUNT && strlen(detail) < 200);
+}
+
+static void one_round(void)
+{
+	static FILE *null;
+	struct words b = random_file();
+	int fd = memfd_create("fuzz", MFD_CLOEXEC), err;
+	struct fxt_check *c = fxt_check_new(rnd_chance(50) ? 0 : 1 + rnd_below(40));
+	struct fxt_record rec;
+	struct fxt_reader *r;
+	char path[32];
+
+	if (!null)
+		null = fopen("/dev/null", "w");
+	spoil(&b);
+	fuzz_assert(write(fd, b.w, b.nr * 8 - rnd_below(9)) > 0);
+	words_free(&b);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = fxt_open(path, &err);
+	fuzz_assert(r);
+	fxt_on_breach(r, ignore, NULL);
+	while (fxt_next(r, &rec) > 0) {
+		fxt_print_record(null, &rec);
+		fxt_print_record_json(null, &rec);
+	}
+	fxt_close(r);
+	r = fxt_open(path, &err);
+	fuzz_assert(r);
+	fuzz_assert(fxt_check_all(c, r) == 0);
+	fxt_close(r);
+	fxt_check_free(c);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	return fuzz_main(argc, argv, one_round);
+}

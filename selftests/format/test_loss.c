@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Losses: counted exactly, shown twice, and switches that join across them. */
+#include <stdio.h>
+
+#include "stream.h"
+
+struct lost {
+	uint64_t dropped, overwritten, malformed, markers, events;
+};
+
+/* What the file itself says of the losses of each provider */
+static void read_losses(const char *path, struct lost *of)
+{
+	struct file f;
+
+	memset(of, 0, 4 * sizeof(*of));
+	for (file_open(&f, path); file_next(&f);) {
+		const struct fxt_record *rec = &f.rec;
+		const struct fxt_arg *a;
+		struct lost *l;
+
+		if (rec->kind == FXT_PROVIDER_EVENT) {
+			assert_int_equal(rec->number, 0);
+			of[rec->id - 1].events++;
+		}
+		if (rec->kind != FXT_EVENT || !fxt_text_is(&rec->name, "lost records"))
+			continue;
+		assert_int_equal(rec->number, ASYNCTRACE_FXT_DURATION);
+		assert_true(fxt_text_is(&rec->category, "asynctrace"));
+		assert_int_equal(rec->provider, 1);
+		a = fxt_arg(rec, "provider");
+		assert_non_null(a);
+		l = &of[fxt_text_is(&a->text, "simple") ? 1 : fxt_text_is(&a->text, "other") ? 2 : 0];
+		l->markers++;
+		assert_int_equal(rec->args[0].type, ASYNCTRACE_FXT_ARG_UINT64);
+		l->dropped += fxt_arg(rec, "dropped")->u;
+		l->overwritten += fxt_arg(rec, "overwritten")->u;
+		l->malformed += fxt_arg(rec, "malformed")->u;
+	}
+	file_close(&f);
+}
+
+/* Random losses on many rings: attempted = what became of it, three times over */
+static void test_the_law(void **unused)
+{
+	for (int round = 0; round < 30; round++) {
+		uint64_t attempted[3] = { 0 }, lossy[3] = { 0 };
+		const struct at_compose_stats *st;
+		struct words b = { 0 };
+		struct lost of[4];
+		struct stream s;
+
+		stream_simple(&s);
+		give_provider(&s, 2, 200, 8, "other");
+		give_thread(&s, 2, 1, 200, 201, "t");
+		for (int i = 0; i < 60; i++) {
+			uint32_t p = rnd_below(3), ring = rnd_below(3);
+			uint64_t n = rnd_below(20), dropped = 0, overwritten = 0, wrong = 0;
+
+			for (uint64_t k = 0; k < n; k++) {
+				size_t at = b.nr;
+
+				if (p)
+					put_event(&b, &(struct event){ 0, s.ticks, 1, TXT("c"),
+								       TXT("n"), 0, 0, { } });
+				else
+					put_wakeup(&b, ring, s.ticks, 101, 100);
+				if (rnd_chance(5)) {
+					b.w[at] ^= 3;	/* not a record that may be here */
+					wrong++;
+				}
+			}
+			if (rnd_chance(20))
+				dropped = rnd_below(1000);
+			if (rnd_chance(20))
+				overwritten = rnd_below(1000);
+			lose(&s, p, ring, overwritten, dropped);
+			attempted[p] += n + dropped + overwritten;
+			lossy[p] += dropped || overwritten || wrong;
+			s.ticks += 1 + rnd_below(1000);
+			if (p)
+				give_events(&s, p, ring, &b);
+			else
+				give_sched(&s, ring, &b);
+		}
+		stream_finish(&s);
+		st = at_compose_stats(s.c);
+		read_losses(s.path, of);
+		for (size_t i = 0; i < st->nr_providers; i++) {
+			const struct at_compose_counts *n = &st->providers[i].counts;
+
+			assert_int_equal(n->delivered + n->malformed + n->overwritten + n->dropped,
+					 attempted[i]);
+			assert_int_equal(of[i].dropped, n->dropped);
+			assert_int_equal(of[i].overwritten, n->overwritten);
+			assert_int_equal(of[i].malformed, n->malformed);
+			assert_int_equal(of[i].markers, lossy[i]);
+			assert_int_equal(of[i].events, lossy[i]);
+		}
+		assert_int_equal(st->total.delivered + st->total.malformed + st->total.overwritten +
+				 st->total.dropped, attempted[0] + attempted[1] + attempted[2]);
+		assert_clean(s.path, FXT_RULE_UNSCHEDULED, -1);
+		stream_close(&s);
+		words_free(&b);
+	}
+}
+
+/* It is told again and again, and the last word counts. */
+static void test_drops_of_the_kernel_are_told_of_providers(void **unused)
+{
+	struct asynctrace_provider_info info = {
+		.id = 1, .pid = 100, .salt = 7, .name = "simple", .sched_dropped = 3,
+	};
+	struct asynctrace_chunk h = {
+		.kind = ASYNCTRACE_CHUNK_PROVIDER, .bytes = sizeof(info), .provider = 1,
+	};
+	const struct at_compose_stats *st;
+	struct stream s;
+
+	stream_simple(&s);
+	give_provider(&s, 2, 200, 8, "other");
+	assert_int_equal(give(&s, &h, &info), 0);
+	info.sched_dropped = 5;
+	info.names_dropped = 2;
+	assert_int_equal(give(&s, &h, &info), 0);
+	st = at_compose_stats(s.c);
+	assert_int_equal(st->nr_providers, 3);
+	assert_int_equal(st->providers[1].sched_dropped, 5);
+	assert_int_equal(st->providers[1].names_dropped, 2);
+	assert_int_equal(st->providers[2].sched_dropped, 0);
+	assert_int_equal(st->providers[2].names_dropped, 0);
+	/* Of the ring they are told by its own chunks. */
+	assert_int_equal(st->total.dropped, 0);
+	stream_finish(&s);
+	stream_close(&s);
+}
+
+/* From the ring's last chunk to this one, on a thread of the ring's own */
+static void test_markers_say_when_and_where(void **unused)
+{
+	uint64_t begin[3], end[3], tid[3];
+	struct words b = { 0 };
+	struct stream s;
+	struct file f;
+	int n = 0;
+
+	stream_simple(&s);
+	lose(&s, 1, 2, 5, 0);
+	s.ticks = 1000500;
+	give_events(&s, 1, 2, &b);
+	s.ticks = 1000700;
+	give_events(&s, 1, 2, &b);
+	lose(&s, 1, 2, 0, 5);
+	s.ticks = 1000900;
+	give_events(&s, 1, 2, &b);
+	lose(&s, 0, 2, 0, 1);
+	s.ticks = 1000950;
+	give_sched(&s, 2, &b);
+	stream_finish(&s);
+	for (file_open(&f, s.path); file_next(&f);) {
+		if (f.rec.kind == FXT_OBJECT && f.rec.id == 0x70000003)
+			assert_true(fxt_text_is(&f.rec.name, "cpu-2 losses of simple"));
+		if (f.rec.kind == FXT_OBJECT && f.rec.id == 0x70000004)
+			assert_true(fxt_text_is(&f.rec.name, "cpu-2 losses"));
+		if (f.rec.kind != FXT_EVENT || f.rec.number != ASYNCTRACE_FXT_DURATION)
+			continue;
+		begin[n] = f.rec.ns;
+		end[n] = f.rec.end_ns;
+		tid[n++] = f.rec.thread.tid;
+	}
+	file_close(&f);
+	assert_int_equal(n, 3);
+	assert_true(begin[0] == 1000000 && end[0] == 1000500);
+	assert_true(begin[1] == 1000700 && end[1] == 1000900);
+	assert_true(begin[2] == 1000000 && end[2] == 1000950);
+	assert_true(tid[0] == 0x70000003 && tid[1] == tid[0] && tid[2] == 0x70000004);
+	stream_close(&s);
+	words_free(&b);
+}
+
+/* A provider claims what it likes; sums stay sums, and nothing goes round. */
+static void test_claims_without_measure(void **unused)
+{
+	struct words b = { 0 };
+	struct stream s;
+
+	stream_simple(&s);
+	s.rings[1][0].dropped = ~0ULL;
+	s.rings[1][1].dropped = ~0ULL;
+	give_events(&s, 1, 0, &b);
+	give_events(&s, 1, 1, &b);
+	s.rings[1][1].dropped = 3;		/* backwards */
+	give_events(&s, 1, 1, &b);
+	stream_finish(&s);
+	assert_true(at_compose_stats(s.c)->total.dropped == ~0ULL);
+	assert_int_equal(ring_counts(s.c, 1, 1)->dropped, 3);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
+/* --- switches that join ---------------------------------------------------------------- */
+
+struct want {
+	uint64_t ns, out, in;
+	bool inferred;
+};
+
+static void assert_switches(const char *path, const struct want *want, size_t nr)
+{
+	struct file f;
+	size_t n = 0;
+
+	for (file_open(&f, path); file_next(&f);) {
+		const struct fxt_arg *a = fxt_arg(&f.rec, "inferred");
+
+		if (f.rec.kind != FXT_SWITCH)
+			continue;
+		assert_true(n < nr);
+		if (f.rec.ns != want[n].ns || f.rec.out != want[n].out || f.rec.in != want[n].in ||
+		    want[n].inferred != (a && a->u))
+			fail_msg("switch %zu: %llu: %llu -> %llu", n, (unsigned long long)f.rec.ns,
+				 (unsigned long long)f.rec.out, (unsigned long long)f.rec.in);
+		n++;
+	}
+	file_close(&f);
+	assert_int_equal(n, nr);
+}
+
+static void open_sched(struct stream *s)
+{
+	stream_simple(s);
+	for (int i = 1; i <= 5; i++)
+		give_name(s, 100, 100 + i, "t");
+	s->ticks = 1000;
+}
+
+#define T	1000000
+
+static void test_what_was_not_recorded_between_is_other(void **unused)
+{
+	static const struct want want[] = {
+		{ T + 10, 101, 102, false },
+		{ T + 11, 102, ASYNCTRACE_TID_OTHER_ON(3), true },
+		{ T + 20, ASYNCTRACE_TID_OTHER_ON(3), 103, true },
+		{ T + 20, 103, 101, false },
+		{ T + 30, 101, 0, false },
+		{ T + 40, 0, 104, true },		/* idle till then, as far as is known */
+		{ T + 40, 104, 101, false },
+		{ T + 50, 101, 102, false },
+		{ T + 51, 102, 0, true },
+		{ T + 60, 0, 101, false },
+	};
+	struct words b = { 0 };
+	struct stream s;
+
+	open_sched(&s);
+	put_switch(&b, 3, T + 10, 101, 102, 3);
+	put_switch(&b, 3, T + 20, 103, 101, 3);
+	put_switch(&b, 3, T + 30, 101, 0, 3);
+	put_switch(&b, 3, T + 40, 104, 101, 3);
+	put_switch(&b, 3, T + 50, 101, 102, 3);
+	put_switch(&b, 3, T + 60, 0, 101, 0);
+	s.ticks = T + 100;
+	give_sched(&s, 3, &b);
+	stream_finish(&s);
+	assert_switches(s.path, want, sizeof(want) / sizeof(want[0]));
+	assert_int_equal(at_compose_stats(s.c)->inferred, 4);
+	assert_int_equal(at_compose_stats(s.c)->total.switches, 6);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
+static void test_nobody_runs_through_a_loss(void **unused)
+{
+	static const struct want want[] = {
+		{ T + 10, 101, 102, false },
+		{ T + 12, 102, 0, true },		/* after the last record before it */
+		{ T + 300, 0, 103, true },
+		{ T + 300, 103, 101, false },
+		/* dropped, and the next record contradicts: the same */
+		{ T + 300, 101, 0, true },
+		{ T + 500, 0, 104, true },
+		{ T + 500, 104, 102, false },
+		/* dropped at the very end */
+		{ T + 500, 102, 0, true },
+	};
+	struct words b = { 0 };
+	struct stream s;
+
+	open_sched(&s);
+	put_switch(&b, 0, T + 10, 101, 102, 3);
+	put_wakeup(&b, 0, T + 12, 101, 102);
+	s.ticks = T + 200;
+	give_sched(&s, 0, &b);
+	lose(&s, 0, 0, 7, 0);
+	put_switch(&b, 0, T + 300, 103, 101, 3);
+	s.ticks = T + 400;
+	give_sched(&s, 0, &b);
+	lose(&s, 0, 0, 0, 9);
+	put_switch(&b, 0, T + 500, 104, 102, 3);
+	s.ticks = T + 600;
+	give_sched(&s, 0, &b);
+	lose(&s, 0, 0, 0, 2);
+	s.ticks = T + 700;
+	give_sched(&s, 0, &b);
+	stream_finish(&s);
+	assert_switches(s.path, want, sizeof(want) / sizeof(want[0]));
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
+/* The kernel's records are checked, too. */
+static void test_scheduling_that_cannot_be(void **unused)
+{
+	static const struct {
+		size_t word;
+		uint64_t flip;
+	} wrong[] = {
+		{ 0, 3 },			/* type 11 */
+		{ 0, 1ULL << 62 },		/* subtype 5 */
+		{ 0, 1ULL << 60 },		/* subtype 0 */
+		{ 0, 1ULL << 20 },		/* another CPU */
+		{ 0, 5ULL << 36 },		/* state 6 */
+		{ 0, 1ULL << 40 },		/* reserved */
+		{ 0, 1ULL << 16 },		/* one argument more */
+		{ 0, 1ULL << 4 },		/* one word more */
+		{ 1, 1ULL << 40 },		/* after the chunk */
+		{ 1, T },			/* before the session */
+		{ 2, 1ULL << 31 },		/* no thread id */
+		{ 3, 1ULL << 63 },
+		{ 4, 2 },			/* a weight that is no int32 */
+		{ 5, 0x4000ULL << 16 },		/* a name that is not known */
+	};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct words b = { 0 };
+		struct stream s;
+
+		open_sched(&s);
+		s.ticks = T + 100;
+		put_switch(&b, 0, T + 10, 101, 102, 3);
+		b.w[wrong[i].word] ^= wrong[i].flip;
+		give_sched(&s, 0, &b);
+		stream_finish(&s);
+		if (ring_counts(s.c, 0, 0)->malformed != 1)
+			fail_msg("%zu is taken", i);
+		assert_switches(s.path, NULL, 0);
+		assert_clean(s.path, -1);
+		stream_close(&s);
+		words_free(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_law),
+		cmocka_unit_test(test_drops_of_the_kernel_are_told_of_providers),
+		cmocka_unit_test(test_markers_say_when_and_where),
+		cmocka_unit_test(test_claims_without_measure),
+		cmocka_unit_test(test_what_was_not_recorded_between_is_other),
+		cmocka_unit_test(test_nobody_runs_through_a_loss),
+		cmocka_unit_test(test_scheduling_that_cannot_be),
+	};
+
+	test_random_init();
+	return cmocka_run_group_tests_name("losses", tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# tool.sh BIN: asynctrace dump and validate as one calls them, with what is built
+# in the directory BIN; and what Perfetto says of traces that they call clean.
+set -u
+bin=$1
+here=$(dirname "$0")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0 skipped=0
+
+ok() { passed=$((passed + 1)); echo "ok - $1"; }
+bad() { failed=$((failed + 1)); echo "not ok - $1"; shift; for l in "$@"; do echo "# $l"; done; }
+skip() { skipped=$((skipped + 1)); echo "ok - $1 # SKIP $2"; }
+
+# exits WHAT STATUS COMMAND...: with that status, all output in $tmp/out
+exits() {
+	what=$1 want=$2
+	shift 2
+	"$@" > "$tmp/out" 2>&1
+	got=$?
+	if [ "$got" = "$want" ]; then ok "$what"; else bad "$what" "exit status $got, not $want" "$(head -n 5 "$tmp/out")"; fi
+}
+says() { # WHAT TEXT: of the last command
+	if grep -qF -- "$2" "$tmp/out"; then ok "$1"; else bad "$1" "no '$2' in: $(head -n 5 "$tmp/out")"; fi
+}
+same() { # WHAT FILE FILE
+	if cmp -s "$2" "$3"; then ok "$1"; else bad "$1" "$(diff "$2" "$3" | head -n 5)"; fi
+}
+value() { awk -v k="$1" '$1 == k { print $2 }' "$2"; }
+
+tool=$bin/tool
+"$bin/traces" server "$tmp/good.fxt" 500 > "$tmp/good" 2>/dev/null
+"$bin/traces" lossy "$tmp/lossy.fxt" 500 > "$tmp/lossy" 2>/dev/null
+"$bin/traces" nested "$tmp/nested.fxt" > "$tmp/nested" 2>/dev/null
+head -c 100001 "$tmp/good.fxt" > "$tmp/cut.fxt"
+head -c 5000 /dev/urandom > "$tmp/noise.fxt"
+: > "$tmp/empty.fxt"
+
+# --- validate
+exits "a good trace is clean" 0 "$tool" validate "$tmp/good.fxt"
+says "it says so" "clean: "
+exits "what was asked for is there" 0 "$tool" validate --expect-async request=500 --cross-thread request "$tmp/good.fxt"
+exits "one less is wrong" 1 "$tool" validate --expect-async request=499 "$tmp/good.fxt"
+says "with both numbers" '500 of "request", not 499'
+exits "no such operation is wrong" 1 "$tool" validate --cross-thread nothing "$tmp/good.fxt"
+exits "losses leave ends open" 1 "$tool" validate "$tmp/lossy.fxt"
+says "and the remedy is told" "--allow-open"
+exits "which excuses them" 0 "$tool" validate --allow-open "$tmp/lossy.fxt"
+exits "nested durations are clean" 0 "$tool" validate "$tmp/nested.fxt"
+exits "a cut trace is not clean" 1 "$tool" validate "$tmp/cut.fxt"
+says "and why" "truncated: 1, first at byte"
+exits "quietly" 1 "$tool" validate -q "$tmp/cut.fxt"
+if [ -s "$tmp/out" ]; then bad "says nothing" "$(cat "$tmp/out")"; else ok "says nothing"; fi
+exits "noise is no trace" 2 "$tool" validate "$tmp/noise.fxt"
+says "and that is said" "not a Fuchsia trace"
+exits "nor is nothing" 2 "$tool" validate "$tmp/empty.fxt"
+exits "a file that is not there" 2 "$tool" validate "$tmp/absent.fxt"
+says "is named" "absent.fxt: No such file or directory"
+exits "a directory cannot be read" 2 "$tool" validate "$tmp"
+exits "no file" 2 "$tool" validate
+exits "two files" 2 "$tool" validate "$tmp/good.fxt" "$tmp/good.fxt"
+exits "an option that does not exist" 2 "$tool" validate --nonsense "$tmp/good.fxt"
+exits "an expectation without a number" 2 "$tool" validate --expect-async request "$tmp/good.fxt"
+exits "a window that is none" 2 "$tool" validate --window 0x "$tmp/good.fxt"
+exits "rules are listed" 0 "$tool" validate --rules
+says "by name" "async-orphan"
+
+for f in good lossy cut; do
+	"$tool" validate --json "$tmp/$f.fxt" > "$tmp/$f.json"
+done
+exits "JSON is JSON" 0 python3 -c '
+import json, sys
+good, lossy, cut = (json.load(open(f)) for f in sys.argv[1:])
+assert good["clean"] and not good["violations"] and good["asyncs"] == 500
+assert not lossy["clean"] and lossy["losses"] > 0
+assert [v["rule"] for v in cut["violations"] if not v["excused"]].count("truncated") == 1
+' "$tmp/good.json" "$tmp/lossy.json" "$tmp/cut.json"
+
+# --- the same from a pipe, and packed
+"$tool" dump "$tmp/good.fxt" > "$tmp/text"
+gzip -k "$tmp/good.fxt"
+zstd -q "$tmp/good.fxt"
+{ head -c 40000 "$tmp/good.fxt" | zstd -q; tail -c +40001 "$tmp/good.fxt" | zstd -q; } > "$tmp/two.zst"
+{ head -c 40000 "$tmp/good.fxt" | gzip; tail -c +40001 "$tmp/good.fxt" | gzip; } > "$tmp/two.gz"
+for f in good.fxt.gz good.fxt.zst two.gz two.zst; do
+	"$tool" dump "$tmp/$f" > "$tmp/text2"
+	same "dump of $f" "$tmp/text" "$tmp/text2"
+done
+{ head -c 13; sleep 0.1; cat; } < "$tmp/good.fxt" | "$tool" dump - > "$tmp/text2"
+same "dump of a pipe that brings 13 bytes first" "$tmp/text" "$tmp/text2"
+"$tool" validate - < "$tmp/good.fxt.zst" > "$tmp/out"
+says "validate of standard input" "clean: "
+head -c 5000 "$tmp/good.fxt.zst" > "$tmp/cut.zst"
+"$tool" validate "$tmp/cut.zst" > /dev/null 2>&1
+case $? in 1|2) ok "half a packed file is not clean" ;; *) bad "half a packed file is clean" ;; esac
+
+# --- dump
+if [ "$(wc -l < "$tmp/text")" = "$(sed 's/.*"records":\([0-9]*\).*/\1/' "$tmp/good.json")" ]; then
+	ok "one line a record"
+else
+	bad "one line a record" "$(wc -l < "$tmp/text") lines"
+fi
+"$tool" dump --events "$tmp/good.fxt" > "$tmp/events"
+want=$(($(value events "$tmp/good") + $(value switches "$tmp/good") + $(value wakeups "$tmp/good") + 3))
+if [ "$(wc -l < "$tmp/events")" = "$want" ]; then ok "events alone"; else bad "events alone" "$(wc -l < "$tmp/events"), not $want"; fi
+grep -c ' async-begin "http" "request" id 0x4d0000000' "$tmp/events" > "$tmp/out"
+says "events as text" 500
+exits "each line is JSON" 0 sh -c '"$1" dump --json "$2" | python3 -c "
+import json, sys
+n = 0
+for line in sys.stdin:
+    r = json.loads(line)
+    n += r[\"record\"] == \"async-end\" and r[\"name\"] == \"request\" and r[\"args\"][\"n\"] > 0
+assert n == 500, n"' sh "$tool" "$tmp/good.fxt"
+exits "a cut trace is shown up to the cut" 1 "$tool" dump "$tmp/cut.fxt"
+exits "noise is not shown" 2 "$tool" dump "$tmp/noise.fxt"
+exits "no file to dump" 2 "$tool" dump
+exits "nowhere to write to" 2 sh -c '"$1" dump "$2" > /dev/full' sh "$tool" "$tmp/good.fxt"
+
+# --- memory: sixteen times less than the file
+if [ "${bin##*/}" = plain ]; then
+	"$bin/traces" big "$tmp/big.fxt" 256 > /dev/null 2>&1
+	exits "256 MiB in 32 MiB of addresses" 0 sh -c 'ulimit -v 32768; exec "$1" validate "$2"' sh "$tool" "$tmp/big.fxt"
+	exits "shown in 32 MiB, too" 0 sh -c 'ulimit -v 32768; "$1" dump "$2" > /dev/null' sh "$tool" "$tmp/big.fxt"
+	rm -f "$tmp/big.fxt"
+	"$bin/traces" server "$tmp/many.fxt" 20000 > /dev/null 2>&1
+	exits "a small window does, where order is nearly that of time" 0 "$tool" validate --window 5000 --expect-async request=20000 "$tmp/many.fxt"
+fi
+
+# --- Perfetto
+perfetto() { # WHAT FILE OPTION...
+	what=$1
+	shift
+	node "$here/../perfetto/check.mjs" "$@" > "$tmp/out" 2>&1
+	status=$?
+	if grep -q 'npm' "$tmp/out" && [ $status = 77 ]; then
+		skip "$what" "$(grep -m1 npm "$tmp/out")"
+	elif [ $status = 0 ] && ! grep -q '^not ok\|# SKIP' "$tmp/out"; then
+		ok "$what"
+	else
+		bad "$what" "$(grep -A3 '^not ok\|SKIP\|rror' "$tmp/out" | head -n 8)"
+	fi
+}
+if [ "${bin##*/}" = plain ]; then
+	perfetto "Perfetto finds all of a good trace" "$tmp/good.fxt" --async request --count 500 \
+		--slice handle --count 500 --counter depth --min-wakers 500
+	perfetto "and no fault in one with losses" "$tmp/lossy.fxt" --max-open 100 \
+		--slice "lost records"
+	perfetto "and each duration of those that begin together" "$tmp/nested.fxt" --no-sched --no-flow \
+		--slice work --count "$(value durations "$tmp/nested")"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]

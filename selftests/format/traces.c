@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Traces for other readers to judge, made by the composer from chunks:
+ *
+ *	traces server FILE REQUESTS	a server with requests, and its scheduling
+ *	traces lossy FILE		the same with losses of all kinds
+ *	traces nested FILE		durations that begin together, cut anywhere
+ *	traces big FILE MEGABYTES	instants, as many as fit
+ *
+ * Prints "KEY VALUE" lines of what must be found in it.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "stream.h"
+
+#define MS	1000000ULL
+
+
+static void open_file(struct stream *s, const char *path)
+{
+	struct at_compose_options o = { .size = sizeof(o) };
+
+	memset(s, 0, sizeof(*s));
+	o.fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0644);
+	s->fd = o.fd;
+	s->c = o.fd < 0 ? NULL : at_compose_new(&o);
+	if (!s->c) {
+		perror(path);
+		exit(1);
+	}
+	s->ticks = 1000 * MS;
+}
+
+static void finish(struct stream *s)
+{
+	const struct at_compose_stats *st;
+
+	if (at_compose_finish(s->c)) {
+		fprintf(stderr, "cannot finish\n");
+		exit(1);
+	}
+	st = at_compose_stats(s->c);
+	printf("events %llu\nswitches %llu\nwakeups %llu\ninferred %llu\noverlaps %llu\nlost %llu\nbytes %llu\n",
+	       (unsigned long long)st->total.events, (unsigned long long)st->total.switches,
+	       (unsigned long long)st->total.wakeups, (unsigned long long)st->inferred,
+	       (unsigned long long)st->overlaps,
+	       (unsigned long long)(st->total.dropped + st->total.overwritten + st->total.malformed),
+	       (unsigned long long)st->written);
+	stream_close(s);
+}
+
+static void put(struct words *b, unsigned int type, uint64_t at, uint64_t slot, unsigned int name,
+		uint64_t extra)
+{
+	put_event(b, &(struct event){ type, at, slot, IDX(1), IDX(name), extra, 1,
+				      { ARG_U64(IDX(6), extra & 0xffff) } });
+}
+
+/*
+ * Accepted by thread 1 on CPU 0, done by thread 2 on CPU 1, each asleep in
+ * between. Chunks of events and of scheduling come ring by ring.
+ */
+static void server(struct stream *s, int requests, bool lossy)
+{
+	static const char *const names[] = { "http", "request", "accept", "handle", "depth", "n" };
+	struct words ev[2] = { { 0 } }, sched[2] = { { 0 } }, b = { 0 };
+	uint64_t t;
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "server");
+	give_thread(s, 1, 1, 4000, 4000, "acceptor");
+	give_thread(s, 1, 2, 4000, 4001, "worker");
+	give_name(s, 4000, 4000, "acceptor");
+	give_name(s, 4000, 4001, "worker");
+	give_name(s, 50, 50, "backup");
+	for (unsigned int i = 0; i < 6; i++)
+		put_string(&b, i + 1, names[i], strlen(names[i]));
+	give_strings(s, 1, &b);
+	t = s->ticks;
+	for (int i = 1; i <= requests; i++) {
+		uint64_t flow = 77ULL << 44 | i;
+
+		t += MS;
+		put_wakeup(&sched[0], 0, t, 4000, 0x7ffffffe);
+		put_switch(&sched[0], 0, t + 5000, 0, 4000, 0);
+		put(&ev[0], ASYNCTRACE_FXT_ASYNC_BEGIN, t + 10000, 1, 2, i);
+		put(&ev[0], ASYNCTRACE_FXT_FLOW_BEGIN, t + 20000, 1, 2, flow);
+		put_wakeup(&sched[1], 1, t + 30000, 4001, 4000);
+		put(&ev[0], ASYNCTRACE_FXT_DURATION, t + 10000, 1, 3, t + 40000);
+		put(&ev[0], ASYNCTRACE_FXT_COUNTER, t + 41000, 1, 5, 0);
+		put_switch(&sched[0], 0, t + 50000, 4000, i % 3 ? 0 : 50, 3);
+		if (i % 3 == 0)
+			put_switch(&sched[0], 0, t + 300000, 50, 0, 0);
+		put_switch(&sched[1], 1, t + 60000, 0, 4001, 0);
+		put(&ev[1], ASYNCTRACE_FXT_ASYNC_INSTANT, t + 70000, 2, 4, i);
+		put(&ev[1], ASYNCTRACE_FXT_FLOW_END, t + 80000, 2, 2, flow);
+		put(&ev[1], ASYNCTRACE_FXT_ASYNC_END, t + 90000, 2, 2, i);
+		put(&ev[1], ASYNCTRACE_FXT_DURATION, t + 65000, 2, 4, t + 95000);
+		put_switch(&sched[1], 1, t + 99000, 4001, 0, 3);
+		if (i % 40 && i != requests)
+			continue;
+		s->ticks = t + 500000;
+		for (int cpu = 0; cpu < 2; cpu++) {
+			if (lossy && rnd_chance(50))
+				lose(s, 1, cpu, rnd_below(9), rnd_below(9));
+			if (lossy && rnd_chance(50))
+				lose(s, 0, cpu, rnd_below(9), rnd_below(9));
+			if (lossy && i % 80 == 0) {
+				ev[cpu].w[0] ^= 1;
+				sched[cpu].nr -= 12;	/* what is missing, and claimed */
+			}
+			give_sched(s, cpu, &sched[cpu]);
+			give_events(s, 1, cpu, &ev[cpu]);
+		}
+	}
+	give_clock(s, ASYNCTRACE_MOMENT_STOP);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		words_free(&ev[cpu]);
+		words_free(&sched[cpu]);
+	}
+	words_free(&b);
+	printf("requests %d\n", requests);
+}
+
+static void nest(struct words *b, uint64_t *t, uint64_t *count, int depth)
+{
+	uint64_t begin = *t;
+
+	for (uint64_t n = depth ? rnd_below(4) : 0; n; n--)
+		nest(b, t, count, depth - 1);
+	*t += 41 * rnd_below(3);
+	put(b, ASYNCTRACE_FXT_DURATION, begin, 1, 2, *t);
+	++*count;
+	*t += 41;
+}
+
+/* Parents and children begin in one tick of 24 MHz, and chunks end anywhere. */
+static void nested(struct stream *s)
+{
+	static const char *const names[] = { "cat", "work", "", "", "", "n" };
+	struct words all = { 0 }, b = { 0 };
+	uint64_t count = 0, t = s->ticks + 1000, i = 0;
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "nested");
+	give_thread(s, 1, 1, 4000, 4000, "main");
+	for (unsigned int k = 0; k < 6; k++)
+		put_string(&b, k + 1, names[k], strlen(names[k]));
+	give_strings(s, 1, &b);
+	b.nr = 0;
+	while (count < 3000)
+		nest(&all, &t, &count, 7);
+	while (i < all.nr) {
+		size_t words = all.w[i] >> 4 & 0xfff;
+
+		memcpy(words_add(&b, words), all.w + i, words * 8);
+		b.records++;
+		i += words;
+		s->ticks = b.w[b.nr - 1];
+		if (rnd_chance(3) || i == all.nr)
+			give_events(s, 1, 0, &b);
+	}
+	words_free(&all);
+	words_free(&b);
+	printf("durations %llu\n", (unsigned long long)count);
+}
+
+static void big(struct stream *s, uint64_t megabytes)
+{
+	struct words b = { 0 };
+	uint64_t records = 0;
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "big");
+	give_thread(s, 1, 1, 4000, 4000, "main");
+	while (records * 8 * 5 < megabytes << 20) {
+		for (int i = 0; i < 10000; i++, records++)
+			put_event(&b, &(struct event){ 0, s->ticks++, 1, TXT("c"), TXT("n"), 0, 1,
+				{ { ASYNCTRACE_FXT_ARG_INT32, IDX(0), i, { 0 } } } });
+		give_events(s, 1, 0, &b);
+	}
+	words_free(&b);
+}
+
+int main(int argc, char **argv)
+{
+	struct stream s;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: traces server|lossy|nested|big FILE [N]\n");
+		return 2;
+	}
+	test_random_init();
+	open_file(&s, argv[2]);
+	if (!strcmp(argv[1], "server") || !strcmp(argv[1], "lossy"))
+		server(&s, argc > 3 ? atoi(argv[3]) : 1000, argv[1][0] == 'l');
+	else if (!strcmp(argv[1], "nested"))
+		nested(&s);
+	else if (!strcmp(argv[1], "big") && argc > 3)
+		big(&s, strtoull(argv[3], NULL, 0));
+	else
+		return 2;
+	finish(&s);
+	return 0;
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory cgroups at their limit: that of a provider, which is neither killed nor
+ * made to reclaim, as its rings are on the account of whoever started the
+ * session; and that of the session, whose rings then go without pages, while the
+ * provider goes on and every record is accounted for.
+ *
+ * usage: memcg HONEST [TEST]
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define ROOT	"/sys/fs/cgroup"
+#define KIB	1024LL
+#define MIB	(1024 * KIB)
+#define RING	(1 * MIB)
+
+static const char *honest;
+static struct raw_nl nl;
+
+/* --- cgroups ---------------------------------------------------------------------- */
+
+static int put(const char *group, const char *file, const char *fmt, long long value)
+{
+	char path[128], text[64];
+	int fd, ret, n;
+
+	snprintf(path, sizeof(path), ROOT "%s/%s", group, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = snprintf(text, sizeof(text), fmt, value);
+	ret = write(fd, text, n) == n ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+/* The number in a file, or behind a word of it. */
+static long long get(const char *group, const char *file, const char *word)
+{
+	char path[128], text[1024];
+	const char *at = text;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), ROOT "%s/%s", group, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return -1;
+	text[n] = 0;
+	if (word) {
+		at = strstr(text, word);
+		if (!at)
+			return -1;
+		at += strlen(word);
+	}
+	return atoll(at);
+}
+
+static void make_group(const char *group)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), ROOT "%s", group);
+	put("", "cgroup.subtree_control", "+memory", 0);
+	NEED(!mkdir(path, 0755) || errno == EEXIST);
+	NEED(get(group, "memory.current", NULL) >= 0);
+	put(group, "memory.swap.max", "0", 0);
+}
+
+static void remove_group(const char *group)
+{
+	char path[128];
+
+	put(group, "memory.max", "max", 0);
+	snprintf(path, sizeof(path), ROOT "%s", group);
+	for (int i = 0; i < 50 && rmdir(path) && errno == EBUSY; i++)
+		usleep(20000);
+}
+
+/* --- a provider at its limit ---------------------------------------------------------- */
+
+#define ROOM	(192 * KIB)	/* that the provider has left: for page tables, not for rings */
+
+struct pipes {
+	int up[2], down[2];
+};
+
+static int provider_at_limit(void *arg)
+{
+	struct pipes *pipes = arg;
+	struct raw_provider p;
+	long long max;
+	char byte = 0;
+
+	if (put("/at-provider", "cgroup.procs", "%lld", getpid()) ||
+	    raw_provider(&p, "memcg", RING))
+		return 10;
+	/* What it has now, and half a megabyte of its own: the rest is what it may have. */
+	max = (get("/at-provider", "memory.current", NULL) + MIB / 2 + ROOM) & -4096;
+	if (put("/at-provider", "memory.max", "%lld", max))
+		return 11;
+	while (max - get("/at-provider", "memory.current", NULL) > ROOM) {
+		char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		if (page == MAP_FAILED)
+			return 12;
+	}
+	if (write(pipes->up[1], &byte, 1) != 1 || read(pipes->down[0], &byte, 1) != 1)
+		return 13;
+	/* It is recorded now, and fills the rings of two CPUs. */
+	if (p.control->gate <= ASYNCTRACE_GATE_ATTACH)
+		return 14;
+	for (uint32_t ring = 0; ring < 2; ring++)
+		for (size_t i = 0; i < RING; i += 4096)
+			((volatile char *)raw_ring(&p, ring))[i] = 1;
+	raw_write(&p, 0, 10);
+	raw_write(&p, 1, 10);
+	if (write(pipes->up[1], &byte, 1) != 1 || read(pipes->down[0], &byte, 1) != 1)
+		return 15;
+	raw_provider_end(&p);
+	return 0;
+}
+
+/* Waits until the child says so, or is gone. */
+static bool told(struct pipes *pipes)
+{
+	char byte;
+
+	return read(pipes->up[0], &byte, 1) == 1;
+}
+
+static void a_provider_at_its_limit_is_recorded_at_no_cost(void)
+{
+	long long provider, starter, reclaims;
+	struct raw_ledger sum;
+	struct pipes pipes;
+	int id, status;
+	pid_t child;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		ktap_skip("two CPUs are needed");
+	make_group("/at-provider");
+	make_group("/at-starter");
+	NEED(!pipe2(pipes.up, O_CLOEXEC) && !pipe2(pipes.down, O_CLOEXEC));
+	child = fork();
+	if (!child)
+		_exit(provider_at_limit(&pipes));
+	close(pipes.up[1]);
+	NEED(told(&pipes));
+
+	NEED(!put("/at-starter", "cgroup.procs", "%lld", getpid()));
+	NEED(!raw_nl_open(&nl));
+	id = raw_session(&nl, "memcg", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS, RING,
+			 "memcg");
+	NEED(id > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+
+	provider = get("/at-provider", "memory.current", NULL);
+	starter = get("/at-starter", "memory.current", NULL);
+	reclaims = get("/at-provider", "memory.events", "\nmax ");
+	NEED(write(pipes.down[1], "x", 1) == 1);
+	EXPECT(told(&pipes));
+
+	/* Whose the pages are. */
+	EXPECT(get("/at-starter", "memory.current", NULL) - starter >= 2 * RING);
+	EXPECT(get("/at-provider", "memory.current", NULL) - provider < ROOM);
+	/* It was not short of memory for a moment. */
+	EXPECT_IS(get("/at-provider", "memory.events", "\nmax "), reclaims);
+	EXPECT_IS(get("/at-provider", "memory.events", "oom_kill "), 0);
+	EXPECT_IS(raw_ledger(&nl, id, 0, &sum), 0);
+	EXPECT_IS(sum.committed, 20);
+	EXPECT(sum.pages >= 2 * RING / 4096);
+
+	NEED(write(pipes.down[1], "x", 1) == 1);
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	raw_nl_close(&nl);
+	put("", "cgroup.procs", "%lld", getpid());
+	close(pipes.up[0]);
+	close(pipes.down[0]);
+	close(pipes.down[1]);
+	remove_group("/at-provider");
+	remove_group("/at-starter");
+}
+
+/* --- a session at its limit --------------------------------------------------------------- */
+
+/* The starter is in the group only while it makes the session: that is what counts. */
+static int session_in_group(uint64_t ring)
+{
+	int id;
+
+	make_group("/at-session");
+	NEED(!raw_nl_open(&nl));
+	NEED(!put("/at-session", "cgroup.procs", "%lld", getpid()));
+	id = raw_session(&nl, "memcg", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF, ring,
+			 "honest");
+	NEED(id > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(!put("", "cgroup.procs", "%lld", getpid()));
+	return id;
+}
+
+/* HONEST with so many turns of its one thread; 3 events each. */
+static int run_honest(int turns)
+{
+	char count[16];
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		snprintf(count, sizeof(count), "%d", turns);
+		execl(honest, honest, "1", count, NULL);
+		_exit(127);
+	}
+	if (waitpid(child, &status, 0) != child)
+		return -errno;
+	return status;
+}
+
+static void a_session_at_its_limit_refuses_pages_and_counts(void)
+{
+	const int turns = 20000;
+	int id = session_in_group(RING);
+	long long max = (get("/at-session", "memory.current", NULL) + 256 * KIB) & -4096;
+	struct raw_ledger sum;
+
+	NEED(!put("/at-session", "memory.max", "%lld", max));
+	EXPECT_IS(run_honest(turns), 0);
+	EXPECT_IS(raw_ledger(&nl, id, 0, &sum), 0);
+	printf("# %llu committed, %llu dropped\n", (unsigned long long)sum.committed,
+	       (unsigned long long)sum.dropped);
+	EXPECT_IS(sum.committed + sum.dropped, 3 * turns);
+	EXPECT(sum.dropped > 0 && sum.committed > 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id), 0);
+	EXPECT(raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_REFUSED) > 0);
+	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 0);
+	EXPECT(get("/at-session", "memory.current", NULL) <= max);
+	EXPECT_IS(get("/at-session", "memory.events", "oom_kill "), 0);
+	raw_nl_close(&nl);
+	remove_group("/at-session");
+}
+
+static void a_session_without_any_memory_refuses_the_provider(void)
+{
+	int id = session_in_group(RING);
+
+	NEED(!put("/at-session", "memory.max", "%lld", 0));
+	EXPECT_IS(run_honest(1000), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id), 0);
+	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 1);
+	EXPECT_IS(get("/at-session", "memory.events", "oom_kill "), 0);
+	raw_nl_close(&nl);
+	remove_group("/at-session");
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(a_provider_at_its_limit_is_recorded_at_no_cost),
+	KTAP_TEST(a_session_at_its_limit_refuses_pages_and_counts),
+	KTAP_TEST(a_session_without_any_memory_refuses_the_provider),
+};
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	honest = argv[1];
+	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 2 ? argv[2] : NULL);
+}

@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module goes and comes: refused while anybody maps it or reads a session,
+# safe else, and the machine well after any number of times.
+#
+# usage: module.sh ASYNCTRACE DIR MODULE.ko [ROUNDS]
+set -u
+
+AT=$1 DIR=$2 KO=$3 ROUNDS=${4-50}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+
+begin() {
+	test=$1
+	ok=1
+}
+
+check() { # WHAT COMMAND...
+	local what=$1
+	shift
+	"$@" >out 2>&1 && return
+	ok=
+	echo "# $test: $what"
+	sed 's/^/#   /' out
+}
+
+end() {
+	if [ -n "$ok" ]; then
+		passed=$((passed + 1))
+		echo "ok $((passed + failed)) $test"
+	else
+		failed=$((failed + 1))
+		echo "not ok $((passed + failed)) $test"
+	fi
+}
+
+loaded() {
+	[ -d /sys/module/asynctrace ]
+}
+
+load() {
+	loaded || insmod "$KO"
+}
+
+busy() {
+	! rmmod asynctrace 2>err && grep -qi 'in use' err && loaded
+}
+
+# unload: what has ended may still hold it for a moment
+unload() {
+	local i
+
+	for i in $(seq 100); do
+		rmmod asynctrace 2>err && return
+		sleep 0.05
+	done
+	cat err
+	return 1
+}
+
+# soon COMMAND...: it succeeds within half a minute
+soon() {
+	local i
+
+	for i in $(seq 300); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+
+started() {
+	"$AT" status | grep -q started
+}
+
+echo "KTAP version 1"
+
+begin "a mapped provider keeps the module, and goes on"
+check load load
+"$DIR"/churn slow 100000 > slow & slow=$!
+check "registered" soon grep -q registered slow
+check "rmmod is refused" busy
+check "recorded" timeout 60 "$AT" record -o t.fxt -p slow -s off -d 1
+check "rmmod is refused" busy
+kill -KILL $slow
+wait $slow 2>/dev/null
+check "rmmod" unload
+end
+
+begin "a consumer keeps the module, and its recording goes on"
+check load load
+"$AT" record -o t.fxt -s all 2>summary & recorder=$!
+check "started" soon started
+check "rmmod is refused" busy
+kill -INT $recorder
+wait $recorder
+check "the recording" [ $? = 0 ]
+check "valid" "$AT" validate --allow-open t.fxt
+check "switches" grep -q '[1-9][0-9,]* switches' summary
+check "rmmod" unload
+end
+
+begin "a detached session that nobody reads does not keep the module"
+check load load
+check "session" "$DIR"/churn detached left
+check "it is there" sh -c '"$0" status | grep -q left' "$AT"
+check "rmmod, probes active" rmmod asynctrace
+check "load again" load
+check "it is gone" sh -c '! "$0" status | grep -q left' "$AT"
+check "rmmod" unload
+end
+
+begin "nor does a session whose owner lives; he is told that there is no module"
+check load load
+mkfifo line
+"$DIR"/churn hold < line > held & holder=$!
+exec 3>line
+check "started" soon grep -q started held
+check "rmmod" rmmod asynctrace
+echo >&3
+wait $holder
+check "his stop failed, cleanly: $(cat held)" [ $? = 0 ]
+exec 3>&-
+end
+
+# Probes are unregistered a second after the last session: all around that moment.
+begin "the module goes at any moment after a session"
+for delay in 0 0.5 0.9 0.92 0.94 0.96 0.98 1 1.02 1.1; do
+	check load load
+	check session "$DIR"/churn session 0
+	check session timeout 60 "$AT" record -o t.fxt -s all -d 0.05
+	sleep $delay
+	check "another session" "$DIR"/churn detached left
+	check "rmmod after $delay s" unload
+done
+end
+
+begin "$ROUNDS times, while providers and sessions come and go"
+"$DIR"/churn provider 1000 30 & churn="$!"
+"$DIR"/churn session 1000 30 & churn="$churn $!"
+check "unloaded $ROUNDS times" timeout 500 "$DIR"/churn module "$KO" $ROUNDS
+kill $churn
+wait $churn 2>/dev/null
+end
+
+check "load" load
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

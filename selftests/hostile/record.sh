@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A hostile provider is recorded beside an honest one by the real recorder. The
+# recorder ends and its file is valid; the honest one's events are all there; the
+# hostile one's forgeries are counted as malformed, and nothing that it wrote is
+# shown as anybody else's. That the kernel is well the test machine says.
+#
+# usage: record.sh ASYNCTRACE DIR [SLOWER [SEED]]
+#
+# DIR: of the programs; SLOWER: how much less is done, on a slow kernel
+set -u
+
+AT=$1 DIR=$2 SLOWER=${3-1} SEED=${4-$RANDOM}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+
+begin() {
+	test=$1
+	ok=1
+}
+
+check() { # WHAT COMMAND...
+	local what=$1
+	shift
+	"$@" && return
+	ok=
+	echo "# $test: $what"
+}
+
+end() {
+	if [ -n "$ok" ]; then
+		passed=$((passed + 1))
+		echo "ok $((passed + failed)) $test"
+	else
+		failed=$((failed + 1))
+		echo "not ok $((passed + failed)) $test"
+		sed 's/^/#   /' err log 2>/dev/null
+	fi
+}
+
+# record MODE SIZE ATTACK TURNS: TURNS of each of the honest one's two threads. The
+# hostile one is there before, and goes on behind the end.
+record() {
+	rm -f honest.pid t.fxt log
+	"$DIR"/hostile $3 $SEED > log 2>&1 &
+	hostile=$!
+	# It says what it has written when it can write.
+	timeout -k 5 100 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
+		until [ -s log ]; do sleep 0.05; done
+		echo $$ > honest.pid
+		exec "$0"/honest 2 '"$4"' 1000' "$DIR" 2>err
+	status=$?
+	honest=$(cat honest.pid)
+	kill -KILL $hostile
+	wait $hostile 2>/dev/null
+}
+
+# of PID COLUMN: a number of that provider's line of the summary; 3: recorded ...
+of() {
+	awk -v pid="$1" -v column="$2" \
+		'$2 == pid && NF == 6 { gsub(",", ""); print $column; found = 1 } END { if (!found) print "none" }' err
+}
+
+# The honest one's events are there, as many as it made, and lost is none.
+complete() {
+	[ "$(of $honest 3) $(of $honest 4) $(of $honest 5) $(of $honest 6)" = "$1 0 0 0" ]
+}
+
+# In the file: what is http or disk is the honest one's, all else is not.
+attributed() { # COUNT
+	"$AT" dump --events t.fxt 2>&1 | awk -v honest="$honest" -v hostile="$hostile" -v want="$1" '
+		$3 ~ /^(instant|async-begin|async-end|async-instant|counter|duration|duration-begin|duration-end|flow-begin|flow-step|flow-end)$/ {
+			split($2, thread, "/")
+			if ($4 == "\"http\"" || $4 == "\"disk\"") {
+				mine++
+				wrong += thread[1] != honest
+			} else {
+				wrong += thread[1] == honest
+				evil += thread[1] == hostile
+			}
+		}
+		END {
+			if (wrong || mine != want)
+				printf "# %d of the honest one, %d at a wrong process, %d of the hostile one\n", mine, wrong, evil
+			exit wrong || mine != want
+		}'
+}
+
+# No process, thread or provider has a name that the hostile one's records gave it.
+named() {
+	"$AT" dump t.fxt | grep -E '^(process|thread|provider) [0-9]' > names
+	grep -q "^process $honest \"honest\"" names && ! grep -q '"evil"' names
+}
+
+# A malformed record may be what ends something: that is excused, nothing else.
+valid() {
+	"$AT" validate --allow-open t.fxt >> log 2>&1
+}
+
+common() { # COUNT
+	check "the recorder ended with $status" [ $status = 0 ]
+	check "the file is valid" valid
+	check "the honest one's $1 are complete" complete $1
+	check "everything is shown as its author's" attributed $1
+	check "names are the kernel's" named
+}
+
+echo "KTAP version 1"
+echo "# seed $SEED"
+for mode in oneshot circular streaming; do
+	begin "$mode: each forged record counts as malformed, each good one is recorded"
+	record $mode 1M exact 200
+	common 1200
+	read -r good bad < <(sed -n 's/exact: \([0-9]*\) good, \([0-9]*\) bad/\1 \2/p' log)
+	check "of the hostile one $good good and $bad bad ($(of $hostile 3), $(of $hostile 6))" \
+		[ "$(of $hostile 3) $(of $hostile 6)" = "$good $bad" ]
+	end
+done
+
+for mode in oneshot circular; do
+	begin "$mode: all attacks in turns"
+	record $mode 1M all $((600 / SLOWER))
+	common $((3600 / SLOWER))
+	end
+done
+
+for attack in scribble positions forge flood all; do
+	begin "streaming: $attack"
+	record streaming 64K $attack $((1500 / SLOWER))
+	common $((9000 / SLOWER))
+	[ $attack != forge ] || check "malformed" [ "$(of $hostile 6)" -gt 0 ]
+	end
+done
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

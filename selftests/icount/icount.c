@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Instructions that a scheduler probe adds to a context switch and to a waking
+ *
+ * usage: icount EMPTYPROBE.KO KERNEL JSON
+ *
+ * Runs in a machine whose counter counts instructions (selftests/vm/run
+ * --icount). README.md tells how switches and wakings are told apart. Exits with
+ * 1 if a bar is missed.
+ */
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <linux/asynctrace_netlink.h>
+
+#include "setups.h"
+
+/* Instructions at most. */
+#define BAR_SWITCH	150
+#define BAR_WAKING	80
+#define BAR_UNTRACED	45
+/* How far two ways to measure a switch may be apart. */
+#define CROSS_CHECK	8
+
+enum {
+	NONE, UNTRACED, TRACED, HALF, ALL, OFF,
+	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
+	NONE_AGAIN,
+	SETUPS
+};
+
+static const struct setup setups[SETUPS] = {
+	[NONE] = { "none", "nobody listens", SETUP_NONE },
+	[UNTRACED] = {
+		"untraced", "asynctrace, of another process", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_BYSTANDER,
+	},
+	[TRACED] = {
+		"traced", "asynctrace, of both tasks", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
+		.switches = 2, .wakings = { 0, 1, 2 },
+	},
+	[HALF] = {
+		/* Who is not traced is shown coming and going, but not woken. */
+		"half_traced", "asynctrace, of one of the two", SETUP_SESSION, EVENT_BOTH,
+		.process = true,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
+		.switches = 2, .wakings = { 0, 0, 1 },
+	},
+	[ALL] = {
+		"all", "asynctrace --sched all", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_ALL, .provider = PROVIDER_BYSTANDER,
+		.switches = 2, .wakings = { 0, 1, 2 },
+	},
+	[OFF] = {
+		"off", "asynctrace --sched off", SETUP_SESSION, 0,
+		.sched = ASYNCTRACE_SCHED_OFF, .provider = PROVIDER_PAIR,
+	},
+	[EMPTY_SWITCH] = {
+		"empty_switch", "an empty probe", SETUP_EMPTY, EVENT_SWITCH,
+	},
+	[EMPTY_WAKING] = {
+		"empty_waking", "an empty probe", SETUP_EMPTY, EVENT_WAKING,
+	},
+	[FTRACE_SWITCH] = {
+		"ftrace_switch", "ftrace, sched_switch", SETUP_FTRACE, EVENT_SWITCH,
+		.switches = 2,
+	},
+	[FTRACE_WAKING] = {
+		"ftrace_waking", "ftrace, sched_waking", SETUP_FTRACE, EVENT_WAKING,
+		.wakings = { 0, 1, 2 },
+	},
+	[NONE_AGAIN] = { "none_again", "nobody listens, again", SETUP_NONE },
+};
+
+/* Instructions that a setup added to a round. */
+static double added[SETUPS][PATTERNS];
+
+/* At least so many, and up to a tenth more for what happens between batches. */
+static void expect(const char *what, const struct setup *s, enum pattern pattern,
+		   uint64_t got, uint64_t want)
+{
+	if (got < want || got > want + ROUNDS_PLAYED / 10)
+		errx(1, "%s, pattern %d: %llu %s for %u rounds, not %llu: not what was to be measured",
+		     s->key, pattern, (unsigned long long)got, what, ROUNDS_PLAYED,
+		     (unsigned long long)want);
+}
+
+static double measure(const struct setup *s, struct pair *pair)
+{
+	enum pattern pattern = pair->pattern;
+	uint64_t before = 0, after = 0, calls;
+	double ticks;
+	bool counted;
+
+	setup_on(s);
+	calls = setup_calls();
+	counted = setup_records(s, &before);
+	ticks = pair_rounds(pair);
+	if (counted) {
+		setup_records(s, &after);
+		expect("records", s, pattern, after - before,
+		       (uint64_t)ROUNDS_PLAYED * (s->switches + s->wakings[pattern]));
+	}
+	if (s->kind == SETUP_SESSION)
+		expect("calls of probes", s, pattern, setup_calls() - calls,
+		       !s->events ? 0 : (uint64_t)ROUNDS_PLAYED *
+		       (SWITCHES_PER_ROUND + WAKINGS_PER_ROUND(pattern)));
+	setup_off(s);
+	return ticks;
+}
+
+/* All setups of one kind of pair, with what it takes when nobody listens. */
+static void measure_all(bool process)
+{
+	for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
+		struct pair pair;
+		double base;
+
+		pair_start(&pair, pattern, process);
+		base = measure(&setups[NONE], &pair);
+		for (int i = 0; i < SETUPS; i++) {
+			if (setups[i].process != process)
+				continue;
+			added[i][pattern] = measure(&setups[i], &pair) - base;
+		}
+		pair_stop(&pair);
+	}
+}
+
+/* Of the two of a round, the one waking that PATTERN_FULL has and PATTERN_HALF has not. */
+static double waking(int setup)
+{
+	return added[setup][PATTERN_FULL] - added[setup][PATTERN_HALF];
+}
+
+/* What is left of a round when its waking is taken off. */
+static double context_switch(int setup)
+{
+	/* Of the half-traced pair, PATTERN_HALF wakes the one that is not traced. */
+	double one = waking(setup == HALF ? UNTRACED : setup);
+
+	return (added[setup][PATTERN_HALF] - one) / SWITCHES_PER_ROUND;
+}
+
+/* Pipes and sched_yield() must tell the same, or the sum is not of such parts. */
+static void cross_check(void)
+{
+	for (int i = 0; i < SETUPS; i++) {
+		double pipes = context_switch(i);
+		double yields = added[i][PATTERN_YIELD] / SWITCHES_PER_ROUND;
+
+		if (fabs(pipes - yields) > CROSS_CHECK)
+			errx(1, "%s: a switch takes %.1f by pipes and %.1f by sched_yield()",
+			     setups[i].key, pipes, yields);
+	}
+	if (fabs(context_switch(NONE_AGAIN)) > 2 || fabs(waking(NONE_AGAIN)) > 2)
+		errx(1, "nobody listens, but a switch takes %.1f and a waking %.1f more than before",
+		     context_switch(NONE_AGAIN), waking(NONE_AGAIN));
+}
+
+static int missed;
+
+static void cell(double value, double bar)
+{
+	printf("%9.1f", value);
+	if (!bar)
+		printf("%-10s", "");
+	else
+		printf(" %s %-5.0f", value <= bar ? "<=" : "> ", bar);
+	missed += bar && value > bar;
+}
+
+static void row(const char *what, int of_switch, double bar_switch, int of_waking,
+		double bar_waking)
+{
+	printf("%-32s", what);
+	cell(context_switch(of_switch), bar_switch);
+	cell(waking(of_waking), bar_waking);
+	printf("\n");
+}
+
+static void print_table(const char *kernel)
+{
+	printf("instructions added, %-12s %9s%-10s%9s\n", kernel, "switch", "", "waking");
+	row("an empty probe", EMPTY_SWITCH, 0, EMPTY_WAKING, 0);
+	row(setups[UNTRACED].what, UNTRACED, BAR_UNTRACED, UNTRACED, 0);
+	row(setups[TRACED].what, TRACED, BAR_SWITCH, TRACED, BAR_WAKING);
+	row(setups[HALF].what, HALF, 0, HALF, 0);
+	row(setups[ALL].what, ALL, 0, ALL, 0);
+	row(setups[OFF].what, OFF, 0, OFF, 0);
+	row("ftrace", FTRACE_SWITCH, 0, FTRACE_WAKING, 0);
+}
+
+static void write_json(const char *path, const char *kernel)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		err(1, "%s", path);
+	fprintf(f, "{\n  \"kernel\": \"%s\",\n", kernel);
+	fprintf(f, "  \"bars\": { \"traced_switch\": %d, \"traced_waking\": %d, ", BAR_SWITCH,
+		BAR_WAKING);
+	fprintf(f, "\"untraced_switch\": %d },\n  \"missed\": %d", BAR_UNTRACED, missed);
+	for (int i = 0; i < SETUPS; i++) {
+		fprintf(f, ",\n  \"%s\": { \"switch\": %.2f, \"waking\": %.2f, ", setups[i].key,
+			context_switch(i), waking(i));
+		fprintf(f, "\"per_round\": { \"yield\": %.2f, \"half\": %.2f, \"full\": %.2f } }",
+			added[i][PATTERN_YIELD], added[i][PATTERN_HALF],
+			added[i][PATTERN_FULL]);
+	}
+	fprintf(f, "\n}\n");
+	if (fclose(f))
+		err(1, "%s", path);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4) {
+		fprintf(stderr, "usage: icount EMPTYPROBE.KO KERNEL JSON\n");
+		return 2;
+	}
+	if (!counter_counts_instructions())
+		errx(1, "the counter counts no instructions: run by selftests/vm/run --icount");
+	setups_prepare(argv[1]);
+	measure_all(false);
+	measure_all(true);
+	cross_check();
+	print_table(argv[2]);
+	write_json(argv[3], argv[2]);
+	if (missed)
+		printf("%d of the bars missed\n", missed);
+	return missed > 0;
+}

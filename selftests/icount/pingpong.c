@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <err.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pingpong.h"
+
+/**
+ * struct pair_shared - one page
+ * @ready: the partner has its priority
+ * @yielding: until it is false, the partner does not sleep
+ */
+struct pair_shared {
+	volatile bool ready;
+	volatile bool yielding;
+};
+
+#define PRIORITY	10
+
+/* Nobody but another real-time task interferes, and when one preempts is certain. */
+static void be_realtime(int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	if (sched_setscheduler(0, priority ? SCHED_FIFO : SCHED_OTHER, &param))
+		err(1, "sched_setscheduler");
+}
+
+static void put(int fd)
+{
+	char byte = 0;
+
+	if (write(fd, &byte, 1) != 1)
+		err(1, "write to a pipe");
+}
+
+static bool get(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+static void *partner(void *arg)
+{
+	struct pair *p = arg;
+
+	be_realtime(p->pattern == PATTERN_HALF ? PRIORITY + 1 : PRIORITY);
+	p->shared->ready = true;
+	while (get(p->to[0])) {
+		if (p->pattern == PATTERN_YIELD)
+			while (p->shared->yielding)
+				sched_yield();
+		else
+			put(p->from[1]);
+	}
+	return NULL;
+}
+
+void pair_start(struct pair *p, enum pattern pattern, bool process)
+{
+	p->pattern = pattern;
+	p->process = 0;
+	if (pipe2(p->to, O_CLOEXEC) || pipe2(p->from, O_CLOEXEC))
+		err(1, "pipe2");
+	p->shared = mmap(NULL, sizeof(*p->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p->shared == MAP_FAILED)
+		err(1, "mmap");
+	if (process) {
+		p->process = fork();
+		if (p->process < 0)
+			err(1, "fork");
+		if (!p->process) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			close(p->to[1]);
+			partner(p);
+			_exit(0);
+		}
+	} else if (pthread_create(&p->thread, NULL, partner, p)) {
+		errx(1, "cannot create a thread");
+	}
+	while (!p->shared->ready)
+		usleep(1000);
+}
+
+void pair_stop(struct pair *p)
+{
+	close(p->to[1]);
+	if (p->process)
+		waitpid(p->process, NULL, 0);
+	else
+		pthread_join(p->thread, NULL);
+	close(p->to[0]);
+	close(p->from[0]);
+	close(p->from[1]);
+	munmap(p->shared, sizeof(*p->shared));
+}
+
+static void round_trip(struct pair *p)
+{
+	if (p->pattern == PATTERN_YIELD) {
+		sched_yield();
+		return;
+	}
+	put(p->to[1]);
+	if (!get(p->from[0]))
+		errx(1, "the partner is gone");
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * The mean of the rounds that no interrupt fell into. The counter is exact, so
+ * that rounds are either alike, to a few hundred instructions for what comes now
+ * and then, or have thousands more.
+ */
+static double undisturbed(uint32_t *ticks, unsigned int rounds)
+{
+	uint64_t sum = 0;
+	unsigned int n;
+
+	qsort(ticks, rounds, sizeof(*ticks), compare);
+	for (n = 0; n < rounds && ticks[n] < ticks[rounds / 2] + 1000; n++)
+		sum += ticks[n];
+	if (rounds - n > rounds / 50)
+		errx(1, "%u of %u rounds were interrupted", rounds - n, rounds);
+	return (double)sum / n;
+}
+
+/*
+ * Others, who have no chance against real-time tasks, get one between batches:
+ * a kernel thread that is waiting makes the scheduler take another path.
+ */
+static void play(struct pair *p, uint32_t *ticks)
+{
+	uint64_t begin, end;
+
+	usleep(20000);
+	be_realtime(PRIORITY);
+	if (p->pattern == PATTERN_YIELD) {
+		p->shared->yielding = true;
+		put(p->to[1]);
+	}
+	/* The first ones find the partner wherever it was before. */
+	for (unsigned int i = 0; i < WARM_UP; i++)
+		round_trip(p);
+	begin = counter();
+	for (unsigned int i = 0; i < BATCH; i++) {
+		round_trip(p);
+		end = counter();
+		ticks[i] = end - begin;
+		begin = end;
+	}
+	p->shared->yielding = false;
+	be_realtime(0);
+}
+
+double pair_rounds(struct pair *p)
+{
+	static uint32_t ticks[ROUNDS];
+
+	play(p, ticks);
+	for (unsigned int i = 0; i < ROUNDS; i += BATCH)
+		play(p, ticks + i);
+	return undisturbed(ticks, ROUNDS);
+}
+
+bool counter_counts_instructions(void)
+{
+	const uint64_t turns = 10000;
+	uint64_t left = turns, begin = counter(), ticks;
+
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
+	ticks = counter() - begin;
+	/* A timer interrupt is some thousand. */
+	return ticks >= 2 * turns && ticks < 2 * turns + 20000;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions, children, time.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+
+void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *o)
+{
+	struct at_session_options opts = {
+		.size = sizeof(opts), .name = o->name, .mode = o->mode, .sched = o->sched,
+		.ring_size = o->ring_size, .sub_size = o->sub_size,
+		.nr_providers = !!o->provider, .providers = &o->provider,
+	};
+	int fd;
+
+	run->ctl = ctl;
+	if (at_session_create(ctl, &opts, &run->id) || at_session_init(ctl, run->id))
+		ktap_bail("%s", at_ctl_error(ctl));
+	fd = at_session_consume(ctl, run->id);
+	if (fd < 0)
+		ktap_bail("%s", at_ctl_error(ctl));
+	nu_seen_init(&run->seen);
+	rd_open(&run->rd, fd, nu_event, &run->seen);
+}
+
+void run_start(struct run *run)
+{
+	if (at_session_start(run->ctl, run->id))
+		ktap_bail("%s", at_ctl_error(run->ctl));
+}
+
+void run_start_with(struct run *run, uint32_t disposition)
+{
+	const struct at_start_options opts = { .size = sizeof(opts), .disposition = disposition };
+
+	if (at_session_start_with(run->ctl, run->id, &opts))
+		ktap_bail("%s", at_ctl_error(run->ctl));
+}
+
+void run_stop(struct run *run)
+{
+	if (at_session_stop(run->ctl, run->id))
+		ktap_bail("%s", at_ctl_error(run->ctl));
+}
+
+void run_terminate(struct run *run)
+{
+	if (at_session_terminate(run->ctl, run->id))
+		ktap_bail("%s", at_ctl_error(run->ctl));
+}
+
+void run_close(struct run *run)
+{
+	rd_close(&run->rd);
+	nu_seen_free(&run->seen);
+}
+
+void run_check(const struct run *run)
+{
+	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+
+	ktap_check(!run->rd.malformed, "%llu things malformed: %s",
+		   (unsigned long long)run->rd.malformed, run->rd.first);
+	ktap_check(!run->seen.spoiled, "%llu events spoiled: %s",
+		   (unsigned long long)run->seen.spoiled, run->seen.first);
+	ktap_check(!sum.backwards, "time goes backwards in a ring %llu times",
+		   (unsigned long long)sum.backwards);
+	ktap_check(sum.parsed == sum.delivered, "%llu delivered, %llu found",
+		   (unsigned long long)sum.delivered, (unsigned long long)sum.parsed);
+	ktap_check(sum.last, "not every ring was told to be done");
+}
+
+uint64_t run_total(const struct run *run)
+{
+	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+
+	return sum.delivered + sum.overwritten + sum.cleared + sum.dropped;
+}
+
+void *shared_memory(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	must(p != MAP_FAILED);
+	return p;
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
+}
+
+int cpus_online(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+uint32_t seed(void)
+{
+	const char *s = getenv("KT_SEED");
+	struct timespec ts;
+	uint32_t n;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	n = ts.tv_nsec ^ ts.tv_sec;
+	if (s)
+		n = strtoul(s, NULL, 0);
+	ktap_note("KT_SEED=%u", n);
+	return n;
+}
+
+uint32_t rnd(uint32_t *state, uint32_t below)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (uint64_t)(*state >> 4) * below >> 28;
+}
+
+void sleep_us(unsigned int us)
+{
+	const struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
+
+	nanosleep(&ts, NULL);
+}
+
+void wait_for(const volatile uint32_t *word, uint32_t value, const char *what)
+{
+	for (int i = 0; *word != value; i++) {
+		if (i == 1200000)
+			ktap_bail("waited for ever: %s is %u, not %u", what, *word, value);
+		sleep_us(500);
+	}
+}
+
+bool soon(bool (*cond)(void *arg), void *arg)
+{
+	for (int i = 0; i < 6000; i++) {
+		if (cond(arg))
+			return true;
+		sleep_us(10000);
+	}
+	return false;
+}
+
+void reap(pid_t pid)
+{
+	int status;
+
+	must(waitpid(pid, &status, 0) == pid);
+	ktap_check(WIFEXITED(status) && !WEXITSTATUS(status), "child %d: status 0x%x", pid,
+		   status);
+}
+
+unsigned int amount(const char *name, unsigned int otherwise)
+{
+	const char *s = getenv(name);
+
+	return s ? strtoul(s, NULL, 0) : otherwise;
+}
+
+bool fallback_expected(struct at_ctl *ctl)
+{
+	struct at_info info = { .size = sizeof(info) };
+
+	if (at_info(ctl, &info))
+		ktap_bail("%s", at_ctl_error(ctl));
+	return !__rseq_size || info.clock != ASYNCTRACE_CLOCK_COUNTER;
+}

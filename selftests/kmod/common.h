@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tests of the module have in common.
+ */
+#ifndef COMMON_H
+#define COMMON_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <asynctrace/session.h>
+
+#include "ktap.h"
+#include "numbered.h"
+#include "reader.h"
+
+/* A session over one connection, and its reader. */
+struct run {
+	struct at_ctl *ctl;
+	uint32_t id;
+	struct rd rd;
+	struct nu_seen seen;
+};
+
+struct run_options {
+	const char *name;
+	uint32_t mode;
+	uint32_t sched;
+	uint64_t ring_size;
+	uint64_t sub_size;
+	const char *provider;	/* glob; NULL: all */
+};
+
+/* Makes and initializes it, and opens its reader. Bails out on failure. */
+void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *opts);
+void run_start(struct run *run);
+/* @disposition: enum asynctrace_disposition */
+void run_start_with(struct run *run, uint32_t disposition);
+void run_stop(struct run *run);
+void run_terminate(struct run *run);
+/* Frees what was read. The session must be terminated. */
+void run_close(struct run *run);
+/* Fails the test for whatever the reader found wrong in itself. */
+void run_check(const struct run *run);
+/* delivered + overwritten + cleared + dropped of all rings of events. */
+uint64_t run_total(const struct run *run);
+
+/* Memory that children share, zeroed. */
+void *shared_memory(size_t bytes);
+void pin(int cpu);
+int cpus_online(void);
+/* The seed: of the environment, KT_SEED, or else a new one; printed. */
+uint32_t seed(void);
+uint32_t rnd(uint32_t *state, uint32_t below);
+void sleep_us(unsigned int us);
+/* Waits for *@word to become @value, ten minutes at most: then bails out. */
+void wait_for(const volatile uint32_t *word, uint32_t value, const char *what);
+/* Is that so within a minute? */
+bool soon(bool (*cond)(void *arg), void *arg);
+/* Waits for a child, and checks that it exited with 0. */
+void reap(pid_t pid);
+/* An environment variable that says how much; else @otherwise. */
+unsigned int amount(const char *name, unsigned int otherwise);
+/* Do events take the fallback ring here, by what C library and machine say? */
+bool fallback_expected(struct at_ctl *ctl);
+
+#endif /* COMMON_H */

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Lives and deaths: children of each kind, exec, providers that come late, stop
+ * or die; sessions whose owner dies; and where the memory of it all goes.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+
+#include "common.h"
+
+#define PROVIDER	"life"
+#define CGROUP		"/sys/fs/cgroup/asynctrace-test"
+
+static struct shared {
+	volatile uint32_t ready, go, stop, again;
+	volatile uint32_t written[64];
+} *sh;
+
+static struct at_ctl *ctl;
+static const char *self;
+
+static void register_as(const char *name)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+
+	must(!at_provider_register(&opts));
+}
+
+/* Writes records @from to @to - 1 of writer @id. */
+static void write_some(uint32_t id, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++) {
+		if (!nu_emit(id, i, -1))
+			_exit(3);
+		sh->written[id] = i + 1;
+	}
+}
+
+static pid_t child(void (*fn)(void))
+{
+	pid_t pid;
+
+	memset(sh, 0, sizeof(*sh));
+	pid = fork();
+	must(pid >= 0);
+	if (pid)
+		return pid;
+	fn();
+	_exit(0);
+}
+
+static void open_session(struct run *run, struct at_ctl *on, uint32_t mode, uint64_t ring_size)
+{
+	const struct run_options opts = {
+		.name = PROVIDER, .mode = mode, .ring_size = ring_size, .provider = PROVIDER "*",
+	};
+
+	run_open(run, on, &opts);
+}
+
+/* All that was written is there: rings were large enough. */
+static void check_all(struct run *run, uint32_t writers)
+{
+	for (uint32_t i = 0; i < writers; i++)
+		ktap_check(run->seen.of[i] == sh->written[i] && sh->written[i],
+			   "writer %u: %u of %u are there", i, run->seen.of[i], sh->written[i]);
+	run_check(run);
+}
+
+/* Ends the session, with everything read and checked. */
+static void finish(struct run *run, uint32_t writers)
+{
+	run_stop(run);
+	rd_drain(&run->rd);
+	check_all(run, writers);
+	run_terminate(run);
+	run_close(run);
+}
+
+static struct rd_provider *provider_of(struct run *run, pid_t pid)
+{
+	for (uint32_t i = 0; i < run->rd.nr_providers; i++)
+		if (run->rd.provider[i]->pid == pid)
+			return run->rd.provider[i];
+	return NULL;
+}
+
+/* --- children ------------------------------------------------------------------- */
+
+static int raw_fork(void)
+{
+	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void forking(int (*how)(void))
+{
+	pid_t pid;
+
+	register_as(PROVIDER);
+	sh->ready = 1;
+	wait_for(&sh->go, 1, "go");
+	write_some(0, 0, 500);
+	pid = how();
+	if (!pid) {
+		/* Into nothing of its parent's: it registers by itself. */
+		write_some(1, 0, 500);
+		sh->again = getpid();
+		_exit(0);
+	}
+	write_some(0, 500, 1000);
+	reap(pid);
+	_exit(ktap_failed());
+}
+
+static void forking_libc(void)
+{
+	forking(fork);
+}
+
+static void forking_raw(void)
+{
+	forking(raw_fork);
+}
+
+static void test_fork(const char *name, void (*fn)(void))
+{
+	struct rd_provider *parent, *other;
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: a child of %s is a provider of its own", name);
+	pid = child(fn);
+	wait_for(&sh->ready, 1, "ready");
+	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
+	run_start(&run);
+	sh->go = 1;
+	reap(pid);
+	rd_drain(&run.rd);
+	parent = provider_of(&run, pid);
+	other = provider_of(&run, sh->again);
+	ktap_check(parent && other && parent != other, "%u providers", run.rd.nr_providers);
+	if (parent && other) {
+		ktap_check(rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, parent->id).parsed == 1000 &&
+			   rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, other->id).parsed == 500,
+			   "the records are not where they belong");
+		ktap_check(parent->flags & ASYNCTRACE_PROVIDER_F_GONE &&
+			   other->flags & ASYNCTRACE_PROVIDER_F_GONE, "their end is not told");
+		ktap_check(other->flags & ASYNCTRACE_PROVIDER_F_LATE &&
+			   !(parent->flags & ASYNCTRACE_PROVIDER_F_LATE), "who is late?");
+	}
+	finish(&run, 2);
+	ktap_end();
+}
+
+static void vforking(void)
+{
+	pid_t pid;
+
+	register_as(PROVIDER);
+	sh->ready = 1;
+	wait_for(&sh->go, 1, "go");
+	/* With the mask it is to have, lest the two should differ in their CPU. */
+	pin(0);
+	write_some(0, 0, 500);
+	pid = vfork();
+	if (!pid) {
+		write_some(1, 0, 500);
+		_exit(0);
+	}
+	write_some(0, 500, 1000);
+	reap(pid);
+	_exit(ktap_failed());
+}
+
+static void test_vfork(void)
+{
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: a child of vfork is its parent");
+	pid = child(vforking);
+	wait_for(&sh->ready, 1, "ready");
+	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
+	run_start(&run);
+	sh->go = 1;
+	reap(pid);
+	rd_drain(&run.rd);
+	ktap_check(run.rd.nr_providers == 1, "%u providers", run.rd.nr_providers);
+	finish(&run, 2);
+	ktap_end();
+}
+
+static void execing(void)
+{
+	register_as(PROVIDER);
+	sh->ready = 1;
+	wait_for(&sh->go, 1, "go");
+	write_some(0, 0, 500);
+	execl(self, self, "--after-exec", NULL);
+	_exit(4);
+}
+
+/* The program after an exec: what it has of the one before is the memory's descriptor. */
+static int after_exec(void)
+{
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, 100, 0);
+	if (sh == MAP_FAILED)
+		return 5;
+	register_as(PROVIDER "-after");
+	write_some(1, 0, 500);
+	return 0;
+}
+
+static void test_exec(void)
+{
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: exec ends a provider, and the program after it is another");
+	pid = child(execing);
+	wait_for(&sh->ready, 1, "ready");
+	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
+	run_start(&run);
+	sh->go = 1;
+	reap(pid);
+	rd_drain(&run.rd);
+	ktap_check(run.rd.nr_providers == 2, "%u providers", run.rd.nr_providers);
+	for (uint32_t i = 0; i < run.rd.nr_providers; i++)
+		ktap_check(run.rd.provider[i]->pid == pid &&
+			   run.rd.provider[i]->flags & ASYNCTRACE_PROVIDER_F_GONE,
+			   "provider %u: pid %d, flags %u", run.rd.provider[i]->id,
+			   run.rd.provider[i]->pid, run.rd.provider[i]->flags);
+	finish(&run, 2);
+	ktap_end();
+}
+
+/* --- coming late, going early ------------------------------------------------------- */
+
+static void coming(void)
+{
+	wait_for(&sh->go, 1, "go");
+	register_as(PROVIDER);
+	write_some(0, 0, 1000);
+	must(!at_provider_unregister());
+	/* Nothing happens, and nothing is counted. */
+	nu_emit(0, 1000, -1);
+	register_as(PROVIDER "-again");
+	write_some(1, 0, 1000);
+}
+
+static void test_late(void)
+{
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: who registers while a session runs is in it from the first record on");
+	pid = child(coming);
+	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
+	run_start(&run);
+	sh->go = 1;
+	reap(pid);
+	rd_drain(&run.rd);
+	ktap_check(run.rd.nr_providers == 2, "%u providers", run.rd.nr_providers);
+	for (uint32_t i = 0; i < run.rd.nr_providers; i++)
+		ktap_check(run.rd.provider[i]->flags == (ASYNCTRACE_PROVIDER_F_LATE |
+							 ASYNCTRACE_PROVIDER_F_GONE),
+			   "flags %u", run.rd.provider[i]->flags);
+	finish(&run, 2);
+	ktap_end();
+}
+
+static void going_on(void)
+{
+	register_as(PROVIDER);
+	sh->ready = 1;
+	for (uint32_t i = 0; !sh->stop; i += !!nu_emit(0, i, -1))
+		sh->written[0] = i;
+}
+
+static bool in_state(void *arg)
+{
+	const pid_t pid = *(pid_t *)arg;
+	char path[64], line[512], *end;
+	bool stopped = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	must(f);
+	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')))
+		stopped = end[2] == 'T';
+	fclose(f);
+	return stopped;
+}
+
+static bool wrote_more(void *from)
+{
+	return sh->written[0] > *(uint32_t *)from + 100;
+}
+
+static void test_stopped(void)
+{
+	uint64_t total;
+	uint32_t from;
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: a provider that is stopped delays nobody");
+	pid = child(going_on);
+	wait_for(&sh->ready, 1, "ready");
+	for (int i = 0; i < (amount("KT_FEW", 0) ? 4 : 20); i++) {
+		open_session(&run, ctl, ASYNCTRACE_MODE_CIRCULAR, 16 << 10);
+		run_start(&run);
+		from = sh->written[0];
+		must(soon(wrote_more, &from));
+		must(!kill(pid, SIGSTOP));
+		must(soon(in_state, &pid));
+		/* If one of these waited for the provider, it would do so for ever. */
+		run_stop(&run);
+		run_start(&run);
+		run_stop(&run);
+		rd_drain(&run.rd);
+		run_terminate(&run);
+		rd_drain(&run.rd);
+		total = run_total(&run);
+		ktap_check(in_state(&pid), "it was not stopped all the while");
+		ktap_check(total >= 100, "%llu records", (unsigned long long)total);
+		run_check(&run);
+		run_close(&run);
+		must(!kill(pid, SIGCONT));
+	}
+	sh->stop = 1;
+	reap(pid);
+	ktap_end();
+}
+
+static bool gone(void *arg)
+{
+	struct run *run = arg;
+
+	rd_drain(&run->rd);
+	return run->rd.nr_providers &&
+	       run->rd.provider[0]->flags & ASYNCTRACE_PROVIDER_F_GONE;
+}
+
+static void dying(void)
+{
+	register_as(PROVIDER);
+	sh->ready = 1;
+	wait_for(&sh->go, 1, "go");
+	write_some(0, 0, 2000);
+	kill(getpid(), SIGKILL);
+}
+
+static void test_death(void)
+{
+	struct run run;
+	int status;
+	pid_t pid;
+
+	ktap_begin("life: what a provider published before its death is read after it");
+	pid = child(dying);
+	wait_for(&sh->ready, 1, "ready");
+	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
+	run_start(&run);
+	sh->go = 1;
+	must(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	ktap_check(soon(gone, &run), "its end is not told while the session runs");
+	check_all(&run, 1);
+	finish(&run, 1);
+	ktap_end();
+}
+
+/* --- owners ----------------------------------------------------------------------------- */
+
+static int find_session(const struct at_session_info *s, void *name)
+{
+	return !strcmp(s->name, name);
+}
+
+static bool no_session(void *name)
+{
+	int found = at_sessions(ctl, find_session, name);
+
+	if (found < 0)
+		ktap_bail("%s", at_ctl_error(ctl));
+	return !found;
+}
+
+/* Bytes of kernel memory that are charged to the group. */
+static uint64_t charged(const char *group)
+{
+	char path[128], line[128];
+	uint64_t bytes = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/memory.stat", group);
+	f = fopen(path, "r");
+	must(f);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "kernel %lu", &bytes) == 1)
+			break;
+	fclose(f);
+	return bytes;
+}
+
+static bool is_discharged(void *group)
+{
+	return charged(group) < 1 << 20;
+}
+
+static void write_to(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f);
+	must(fputs(text, f) >= 0);
+	must(!fclose(f));
+}
+
+static void join(const char *group)
+{
+	char path[128], pid[16];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	write_to(path, pid);
+}
+
+static void owning(void)
+{
+	struct at_ctl *own;
+	struct run run;
+
+	join(CGROUP "/owner");
+	must(!at_ctl_open(&own));
+	open_session(&run, own, ASYNCTRACE_MODE_ONESHOT, 4 << 20);
+	run_start(&run);
+	sh->ready = 2;
+	for (;;)
+		pause();
+}
+
+static void writing_much(void)
+{
+	join(CGROUP "/provider");
+	register_as(PROVIDER);
+	sh->ready = 1;
+	wait_for(&sh->go, 1, "go");
+	for (uint32_t i = 0; i < 200000; i++)
+		nu_emit(0, i, 4);
+	sh->again = 1;
+	wait_for(&sh->stop, 1, "stop");
+}
+
+static void test_owner(void)
+{
+	uint64_t owner, provider, before;
+	pid_t pid, own;
+
+	ktap_begin("life: a session ends with its owner, and the memory returns to whom it was charged");
+	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	must(!mkdir(CGROUP, 0755) || errno == EEXIST);
+	write_to(CGROUP "/cgroup.subtree_control", "+memory");
+	must(!mkdir(CGROUP "/owner", 0755) || errno == EEXIST);
+	must(!mkdir(CGROUP "/provider", 0755) || errno == EEXIST);
+	pid = child(writing_much);
+	wait_for(&sh->ready, 1, "ready");
+	before = charged(CGROUP "/provider");
+	own = fork();
+	must(own >= 0);
+	if (!own)
+		owning();
+	wait_for(&sh->ready, 2, "ready");
+	ktap_check(!no_session(PROVIDER), "the session is not there");
+	sh->go = 1;
+	wait_for(&sh->again, 1, "again");
+	owner = charged(CGROUP "/owner");
+	provider = charged(CGROUP "/provider");
+	ktap_note("charged: %llu KiB to the owner, %llu KiB to the provider, %llu KiB before",
+		  (unsigned long long)owner >> 10, (unsigned long long)provider >> 10,
+		  (unsigned long long)before >> 10);
+	/* 200,000 records of 64 bytes fill at least one CPU's ring. */
+	ktap_check(owner >= 4 << 20, "the owner is not charged for the rings");
+	ktap_check(provider < before + (1 << 20), "the provider is charged for the rings");
+	must(!kill(own, SIGKILL));
+	must(waitpid(own, NULL, 0) == own);
+	ktap_check(soon(no_session, PROVIDER), "the session is still there");
+	ktap_check(soon(is_discharged, CGROUP "/owner"), "%llu KiB are still charged to the owner",
+		   (unsigned long long)charged(CGROUP "/owner") >> 10);
+	sh->stop = 1;
+	reap(pid);
+	ktap_end();
+}
+
+/* The next session over a provider whose last one's owner died. */
+static void test_next(void)
+{
+	struct run run;
+	uint32_t from;
+	pid_t pid, own;
+
+	ktap_begin("life: providers of an owner that died are there for the next one");
+	pid = child(going_on);
+	wait_for(&sh->ready, 1, "ready");
+	for (int i = 0; i < (amount("KT_FEW", 0) ? 3 : 10); i++) {
+		own = fork();
+		must(own >= 0);
+		if (!own) {
+			struct at_ctl *mine;
+
+			must(!at_ctl_open(&mine));
+			open_session(&run, mine, ASYNCTRACE_MODE_CIRCULAR, 16 << 10);
+			run_start(&run);
+			from = sh->written[0];
+			must(soon(wrote_more, &from));
+			raise(SIGKILL);
+		}
+		must(waitpid(own, NULL, 0) == own);
+		must(soon(no_session, PROVIDER));
+		open_session(&run, ctl, ASYNCTRACE_MODE_CIRCULAR, 16 << 10);
+		run_start(&run);
+		from = sh->written[0];
+		ktap_check(soon(wrote_more, &from), "the provider is not recorded");
+		run_stop(&run);
+		rd_drain(&run.rd);
+		ktap_check(run.seen.nr_generations == 1, "%u generations", run.seen.nr_generations);
+		run_check(&run);
+		run_terminate(&run);
+		run_close(&run);
+	}
+	sh->stop = 1;
+	reap(pid);
+	ktap_end();
+}
+
+/* --- memory ----------------------------------------------------------------------------- */
+
+static void filling(void)
+{
+	register_as(PROVIDER);
+	sh->ready = 1;
+	for (uint32_t i = 0; !sh->stop; i++)
+		nu_emit(0, i, 4);
+}
+
+static int is_full(const struct at_ring_info *r, void *arg)
+{
+	(void)arg;
+	return r->dropped > 0;
+}
+
+static bool some_ring_full(void *arg)
+{
+	struct run *run = arg;
+	int full = at_rings(ctl, run->id, is_full, NULL);
+
+	must(full >= 0);
+	return full;
+}
+
+static void test_memory(void)
+{
+	const uint64_t size = 4 << 20;
+	const long pages = sysconf(_SC_PHYS_PAGES);
+	const int enough = pages * 4096ULL * 5 / 4 / size + 1;
+	const int rounds = (int)amount("KT_SESSIONS", 0) ?: enough;
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("life: %s", rounds < enough ? "sessions use memory, one after another" :
+		   "sessions use more memory than there is, one after another");
+	pid = child(filling);
+	wait_for(&sh->ready, 1, "ready");
+	for (int i = 0; i < rounds && !ktap_failed(); i++) {
+		open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, size);
+		run_start(&run);
+		ktap_check(soon(some_ring_full, &run), "session %d: no ring gets full", i);
+		run_terminate(&run);
+		run_close(&run);
+	}
+	ktap_note("%d sessions of at least %llu MiB, %ld MiB of memory", rounds,
+		  (unsigned long long)size >> 20, pages >> 8);
+	sh->stop = 1;
+	reap(pid);
+	ktap_end();
+}
+
+int main(int argc, char **argv)
+{
+	int fd;
+
+	if (argc > 1 && !strcmp(argv[1], "--after-exec"))
+		return after_exec();
+	self = argv[0];
+	fd = memfd_create("life", 0);
+	must(fd >= 0 && !ftruncate(fd, sizeof(*sh)) && dup2(fd, 100) == 100);
+	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	must(sh != MAP_FAILED);
+	ktap_plan(10);
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	test_fork("fork", forking_libc);
+	test_fork("clone, unseen by the C library,", forking_raw);
+	test_vfork();
+	test_exec();
+	test_late();
+	test_stopped();
+	test_death();
+	test_owner();
+	test_next();
+	test_memory();
+	at_ctl_close(ctl);
+	return ktap_exit();
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Numbered events, written and recognised.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <asynctrace/trace.h>
+
+#include "ktap.h"
+#include "numbered.h"
+
+#define NU_RINGS	16
+#define NU_TEXT		48
+
+static uint64_t mix(uint64_t n)
+{
+	n = (n ^ n >> 31) * 0x9e3779b97f4a7c15ULL;
+	return n ^ n >> 29;
+}
+
+static int shape_of(uint64_t number)
+{
+	return mix(number ^ 0x5bd1e995) % NU_SHAPES;
+}
+
+static uint32_t text_of(char *to, uint64_t number)
+{
+	const uint32_t bytes = mix(number) % NU_TEXT;
+
+	for (uint32_t i = 0; i < bytes; i++)
+		to[i] = 'a' + (number + i) % 26;
+	return bytes;
+}
+
+/*
+ * As the macros of asynctrace/trace.h do it, but under a gate that was read
+ * before, so that the number can hold it. False: it was not tried.
+ */
+#define NU_EVENT(now, kind, nm, id, ...) \
+	__extension__({ \
+		AT_SITE_DEFINE_("law", nm, ##__VA_ARGS__); \
+		const uint64_t at_found_ = at_site_test_(&at_site_, now); \
+		const bool at_on_ = at_found_ >> 32 && (uint32_t)at_found_ == (now); \
+		if (at_on_) { \
+			const struct at_arg_ at_args_[] = { \
+				AT_VALUES_(0, ##__VA_ARGS__) at_arg_null_() }; \
+			at_event_(&at_site_, at_refs_, at_found_, kind, id, at_args_, \
+				  AT_COUNT_(0, ##__VA_ARGS__)); \
+		} \
+		at_on_; \
+	})
+
+uint32_t nu_gate(void)
+{
+	uint32_t gate = at_gate_load_();
+
+	if (gate == ASYNCTRACE_GATE_ATTACH) {
+		at_enabled_();
+		gate = at_gate_load_();
+	}
+	return gate == ASYNCTRACE_GATE_ATTACH ? ASYNCTRACE_GATE_OFF : gate;
+}
+
+uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
+{
+	const uint32_t gate = nu_gate();
+	const uint64_t n = (uint64_t)(gate & 0xffff) << 48 | (uint64_t)writer << 32 | seq;
+	char text[NU_TEXT];
+	bool tried = false;
+	uint32_t bytes;
+
+	if (!gate)
+		return 0;
+	switch (shape < 0 ? shape_of(n) : shape) {
+	case 0:	/* 4 words */
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_INSTANT | AT_EXTRA_, "w4", n);
+		break;
+	case 1:	/* 5 words */
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "w5", 0, "n", TA_UINT64(n));
+		break;
+	case 2:	/* 5 words, otherwise made */
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_COUNTER | AT_EXTRA_, "w5c", n, "h",
+				 TA_UINT32((uint32_t)mix(n)));
+		break;
+	case 3:	/* 6 words */
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_FLOW_STEP | AT_EXTRA_, "w6", n, "h",
+				 TA_UINT64(mix(n)));
+		break;
+	case 4:	/* 8 words */
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_END | AT_EXTRA_, "w8", n, "h",
+				 TA_UINT64(mix(n)), "i", TA_UINT64(~n));
+		break;
+	case 5:	/* of several pieces */
+		bytes = text_of(text, n);
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "wn", 0, "n", TA_UINT64(n), "t",
+				 TA_CHAR_ARRAY(text, bytes));
+		break;
+	}
+	return tried ? gate : 0;
+}
+
+void nu_seen_init(struct nu_seen *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->next = calloc(NU_WRITERS * NU_RINGS, sizeof(*s->next));
+	must(s->next);
+}
+
+void nu_seen_free(struct nu_seen *s)
+{
+	for (int i = 0; i < NU_WRITERS; i++)
+		free(s->bits[i]);
+	free(s->next);
+}
+
+KTAP_PRINTF(3, 4)
+static void spoiled(struct nu_seen *s, const struct rd_event *ev, const char *why, ...)
+{
+	va_list ap;
+	int n;
+
+	if (s->spoiled++)
+		return;
+	n = snprintf(s->first, sizeof(s->first), "'%s' in ring %u of %u: ", ev->name, ev->ring,
+		     ev->provider);
+	va_start(ap, why);
+	vsnprintf(s->first + n, sizeof(s->first) - n, why, ap);
+	va_end(ap);
+}
+
+static bool intact(const struct rd_event *ev, uint64_t *number)
+{
+	const struct rd_arg *a = ev->arg;
+	char text[NU_TEXT];
+
+	*number = ev->nargs ? a[0].value : 0;
+	if (!strcmp(ev->name, "w5"))
+		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 1 &&
+		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64;
+	if (!strcmp(ev->name, "wn"))
+		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 2 &&
+		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64 &&
+		       a[1].type == ASYNCTRACE_FXT_ARG_STRING &&
+		       a[1].bytes == text_of(text, *number) &&
+		       !memcmp(a[1].text, text, a[1].bytes);
+	*number = ev->extra;
+	if (!strcmp(ev->name, "w4"))
+		return ev->type == ASYNCTRACE_FXT_ASYNC_INSTANT && !ev->nargs;
+	if (!strcmp(ev->name, "w5c"))
+		return ev->type == ASYNCTRACE_FXT_COUNTER && ev->nargs == 1 &&
+		       a[0].value == (uint32_t)mix(*number);
+	if (!strcmp(ev->name, "w6"))
+		return ev->type == ASYNCTRACE_FXT_FLOW_STEP && ev->nargs == 1 &&
+		       a[0].value == mix(*number);
+	if (!strcmp(ev->name, "w8"))
+		return ev->type == ASYNCTRACE_FXT_ASYNC_END && ev->nargs == 2 &&
+		       a[0].value == mix(*number) && a[1].value == ~*number;
+	return false;
+}
+
+/* True: it was not there yet. */
+static bool first_time(struct nu_seen *s, uint32_t writer, uint32_t seq)
+{
+	if (seq / 8 >= s->room[writer]) {
+		const uint32_t room = seq / 8 * 2 + 64;
+
+		s->bits[writer] = realloc(s->bits[writer], room);
+		must(s->bits[writer]);
+		memset(s->bits[writer] + s->room[writer], 0, room - s->room[writer]);
+		s->room[writer] = room;
+	}
+	if (s->bits[writer][seq / 8] & 1 << seq % 8)
+		return false;
+	s->bits[writer][seq / 8] |= 1 << seq % 8;
+	return true;
+}
+
+static void count_generation(struct nu_seen *s, uint32_t generation)
+{
+	uint32_t i;
+
+	for (i = s->nr_generations; i--; ) {
+		if (s->generation[i] == generation) {
+			s->per_generation[i]++;
+			return;
+		}
+	}
+	must(s->nr_generations < 64);
+	i = s->nr_generations++;
+	s->generation[i] = generation;
+	s->per_generation[i] = 1;
+}
+
+void nu_event(const struct rd_event *ev, void *seen)
+{
+	struct nu_seen *s = seen;
+	uint32_t *next, writer, seq;
+	uint64_t n;
+
+	s->events++;
+	if (!intact(ev, &n) || NU_WRITER(n) >= NU_WRITERS) {
+		spoiled(s, ev, "not intact: 0x%llx", (unsigned long long)n);
+		return;
+	}
+	must(ev->ring < NU_RINGS);
+	writer = NU_WRITER(n);
+	seq = NU_SEQ(n);
+	next = &s->next[writer * NU_RINGS + ev->ring];
+	if (seq < *next)
+		spoiled(s, ev, "writer %u: number %u after %u", writer, seq, *next - 1);
+	*next = seq + 1;
+	if (seq >= s->max[writer])
+		s->max[writer] = seq + 1;
+	if (!first_time(s, writer, seq))
+		spoiled(s, ev, "writer %u: number %u again", writer, seq);
+	if (s->slot[writer] && s->slot[writer] != ev->slot)
+		spoiled(s, ev, "writer %u: of slot %u, not %u", writer, ev->slot, s->slot[writer]);
+	s->slot[writer] = ev->slot;
+	s->of[writer]++;
+	count_generation(s, NU_GENERATION(n));
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The library and the module: how processes of all sorts become providers
+ *
+ * A session that wants everybody runs; a child does what its case says and writes
+ * a known number of events; afterwards they are there, all of them, under the
+ * process and the name that wrote them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/inprocess.h>
+#include <asynctrace/provider.h>
+
+#include "common.h"
+
+#define EVENTS	500
+
+static struct shared {
+	int32_t pid[4];		/* who writes, in the order of the case */
+	uint32_t fd_harmed;
+} *sh;
+
+static void emit(int who, int n)
+{
+	sh->pid[who] = getpid();
+	for (int i = 0; i < n; i++)
+		if (!nu_emit(who, i, -1))
+			_exit(3);
+}
+
+static uint32_t path(void)
+{
+	struct at_status_info st = { .size = sizeof(st) };
+
+	at_status(&st);
+	return st.path;
+}
+
+/* --- the cases: each runs in a child ----------------------------------------------- */
+
+static void c_first_event(void)
+{
+	emit(0, EVENTS);
+}
+
+static void c_registered(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "by name", .version = 7 };
+
+	must(!at_provider_register(&opts));
+	emit(0, EVENTS);
+	must(!at_provider_unregister());
+	/* No longer. */
+	must(!nu_emit(0, EVENTS, -1) && at_provider_unregister() == -ESRCH);
+}
+
+/* One after the other, under two names. */
+static void c_again(void)
+{
+	struct at_provider_opts opts = { .size = sizeof(opts), .name = "first name" };
+
+	must(!at_provider_register(&opts));
+	emit(0, EVENTS);
+	opts.name = "second name";
+	must(!at_provider_register(&opts));
+	emit(0, 0);
+	for (int i = 0; i < EVENTS; i++)
+		must(nu_emit(1, i, -1));
+}
+
+static void c_forked(void)
+{
+	pid_t pid;
+
+	emit(0, EVENTS);
+	pid = fork();
+	if (!pid) {
+		emit(1, EVENTS / 2);
+		_exit(0);
+	}
+	reap(pid);
+	for (int i = EVENTS; i < 2 * EVENTS; i++)
+		must(nu_emit(0, i, -1));
+}
+
+/* Behind the C library's back. */
+static void c_cloned(void)
+{
+	pid_t pid;
+
+	emit(0, EVENTS);
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!pid) {
+		emit(1, EVENTS / 2);
+		_exit(0);
+	}
+	reap(pid);
+}
+
+static volatile bool go_on;
+
+static void *write_on(void *arg)
+{
+	uint32_t *n = arg;
+
+	while (go_on) {
+		if (nu_emit(2, *n, -1))
+			++*n;
+		sleep_us(200);
+	}
+	return NULL;
+}
+
+/* While other threads write, in whatever they are. */
+static void c_forked_amid(void)
+{
+	uint32_t n = 0;
+	pthread_t t;
+
+	emit(0, EVENTS);
+	go_on = true;
+	must(!pthread_create(&t, NULL, write_on, &n));
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			alarm(60);
+			for (int k = 0; k < 10; k++)
+				if (!nu_emit(1, i * 10 + k, -1))
+					_exit(3);
+			_exit(0);
+		}
+		reap(pid);
+	}
+	go_on = false;
+	pthread_join(t, NULL);
+	sh->pid[3] = n;
+}
+
+static int vforked(void *arg)
+{
+	(void)arg;
+	for (int i = EVENTS; i < 2 * EVENTS; i++)
+		nu_emit(0, i, -1);
+	_exit(0);
+}
+
+/* It is its parent, to us. */
+static void c_vforked(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	emit(0, EVENTS);
+	reap(clone(vforked, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
+}
+
+static void *emit_more(void *arg)
+{
+	(void)arg;
+	/* The first notices, and the next registers anew. */
+	nu_emit(1, 0, -1);
+	for (int i = 1; i <= EVENTS; i++)
+		if (!nu_emit(1, i, -1))
+			_exit(3);
+	return NULL;
+}
+
+/* As daemons do: and what takes the descriptor's place is left alone. */
+static void c_closed_all(void)
+{
+	int fd, last = -1;
+	pthread_t t;
+
+	emit(0, EVENTS);
+	must(!syscall(SYS_close_range, 3, ~0u, 0));
+	do {
+		fd = open("/dev/null", O_RDWR);
+		must(fd > last);
+		last = fd;
+	} while (fd < 600);
+	must(!pthread_create(&t, NULL, emit_more, NULL));
+	pthread_join(t, NULL);
+	for (fd = 3; fd < 600; fd++)
+		if (fcntl(fd, F_GETFD) < 0 || write(fd, "", 1) != 1)
+			sh->fd_harmed++;
+}
+
+/* No socket may be made: what netlink cannot do, an ioctl does. */
+static void c_no_sockets(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+	must(socket(AF_NETLINK, SOCK_RAW, 16) < 0);
+	emit(0, EVENTS);
+}
+
+/* Where addresses are few, rings are small. */
+static void c_few_addresses(void)
+{
+	struct rlimit r = { 40 << 20, 40 << 20 };
+
+	must(!setrlimit(RLIMIT_AS, &r));
+	emit(0, EVENTS);
+}
+
+static void c_few_descriptors(void)
+{
+	struct rlimit r = { 16, 16 };
+
+	must(!setrlimit(RLIMIT_NOFILE, &r));
+	emit(0, EVENTS);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	emit(0, EVENTS);
+}
+
+/* The very first event is a signal handler's, on a small stack. */
+static void c_in_handler(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	stack_t ss = { .ss_size = sysconf(_SC_SIGSTKSZ) };
+
+	ss.ss_sp = malloc(ss.ss_size);
+	must(!sigaltstack(&ss, NULL) && !sigaction(SIGUSR1, &sa, NULL));
+	raise(SIGUSR1);
+}
+
+/* A trace of its own for a while, in between. */
+static void c_in_process(void)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memfd_create("own", MFD_CLOEXEC);
+
+	emit(0, EVENTS);
+	must(!at_trace_start(fd, NULL));
+	for (int i = 0; i < 100; i++)
+		must(nu_emit(1, i, -1));
+	must(!at_trace_stop(&r) && r.delivered == 100);
+	for (int i = EVENTS; i < 2 * EVENTS; i++)
+		must(nu_emit(0, i, -1));
+}
+
+static void *one_event(void *arg)
+{
+	if (!nu_emit((uintptr_t)arg, 0, -1))
+		_exit(3);
+	return NULL;
+}
+
+static void c_many_threads(void)
+{
+	pthread_t t;
+
+	sh->pid[0] = getpid();
+	for (uintptr_t i = 0; i < EVENTS; i++) {
+		must(!pthread_create(&t, NULL, one_event, (void *)i));
+		pthread_join(t, NULL);
+	}
+}
+
+static char **self;
+
+/* The tunable is read when a program starts. */
+static void c_no_rseq(void)
+{
+	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
+	setenv("ATTACH_CASE", "no-rseq", 1);
+	setenv("ASYNCTRACE_NAME", "without rseq", 1);
+	sh->pid[0] = getpid();
+	execv("/proc/self/exe", self);
+	_exit(4);
+}
+
+static int without_rseq(void)
+{
+	for (int i = 0; i < EVENTS; i++)
+		if (!nu_emit(0, i, -1))
+			return 3;
+	return path() == AT_PATH_FALLBACK ? 0 : 5;
+}
+
+/* --- what there must be ---------------------------------------------------------------- */
+
+struct expect {
+	const char *name;	/* of the provider; NULL: the program's */
+	int who;		/* whose pid */
+	uint64_t events;
+};
+
+static const struct test {
+	const char *name;
+	void (*run)(void);
+	struct expect expect[3];
+} tests[] = {
+	{ "the first event registers", c_first_event, { { NULL, 0, EVENTS } } },
+	{ "registered by name, and withdrawn", c_registered, { { "by name", 0, EVENTS } } },
+	{ "registered anew under another name", c_again,
+	  { { "first name", 0, EVENTS }, { "second name", 0, EVENTS } } },
+	{ "a forked child is a provider of its own", c_forked,
+	  { { NULL, 0, 2 * EVENTS }, { NULL, 1, EVENTS / 2 } } },
+	{ "so is a cloned one", c_cloned, { { NULL, 0, EVENTS }, { NULL, 1, EVENTS / 2 } } },
+	{ "forks amid writing threads", c_forked_amid, { { NULL, 0, 0 } } },
+	{ "a vforked child is its parent", c_vforked, { { NULL, 0, 2 * EVENTS } } },
+	{ "all descriptors closed, and others in their place", c_closed_all, { { NULL, 0, 0 } } },
+	{ "no sockets", c_no_sockets, { { NULL, 0, EVENTS } } },
+	{ "few addresses", c_few_addresses, { { NULL, 0, EVENTS } } },
+	{ "few descriptors", c_few_descriptors, { { NULL, 0, EVENTS } } },
+	{ "the first event in a signal handler", c_in_handler, { { NULL, 0, EVENTS } } },
+	{ "a trace of its own in between", c_in_process, { { NULL, 0, 2 * EVENTS } } },
+	{ "500 threads", c_many_threads, { { NULL, 0, EVENTS } } },
+	{ "no rseq", c_no_rseq, { { "without rseq", 0, EVENTS } } },
+};
+
+static uint64_t events_of(const struct run *run, int32_t pid, const char *name)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < run->rd.nr_providers; i++) {
+		const struct rd_provider *p = run->rd.provider[i];
+
+		if (p->pid == pid && (!name || !strcmp(p->name, name)))
+			n += rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, p->id).delivered;
+	}
+	return n;
+}
+
+static void one(struct at_ctl *ctl, const struct test *t)
+{
+	const struct run_options o = { .name = "attach", .mode = ASYNCTRACE_MODE_ONESHOT,
+				       .ring_size = 1 << 20 };
+	static struct run run;
+	struct rd_ring sum;
+	pid_t pid;
+
+	ktap_begin("%s", t->name);
+	memset(sh, 0, sizeof(*sh));
+	memset(&run, 0, sizeof(run));
+	run_open(&run, ctl, &o);
+	run_start(&run);
+	pid = fork();
+	if (!pid) {
+		t->run();
+		_exit(0);
+	}
+	reap(pid);
+	run_stop(&run);
+	rd_drain(&run.rd);
+	run_terminate(&run);
+	rd_drain(&run.rd);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	ktap_check(!run.rd.malformed && !run.seen.spoiled, "%s %s", run.rd.first, run.seen.first);
+	ktap_check(!sum.dropped && !sum.overwritten, "%llu dropped", (unsigned long long)sum.dropped);
+	for (const struct expect *e = t->expect; e < t->expect + 3 && e->events; e++) {
+		const uint64_t n = events_of(&run, sh->pid[e->who], e->name);
+
+		ktap_check(n == e->events, "%llu events of pid %d (%s), not %llu",
+			   (unsigned long long)n, sh->pid[e->who], e->name ?: "its program's name",
+			   (unsigned long long)e->events);
+	}
+	if (t->run == c_forked_amid) {
+		ktap_check(run.seen.of[0] == EVENTS && run.seen.of[1] == 200 &&
+			   run.seen.of[2] == (uint32_t)sh->pid[3],
+			   "%u, %u, %u of %d", run.seen.of[0], run.seen.of[1], run.seen.of[2],
+			   sh->pid[3]);
+	}
+	if (t->run == c_closed_all) {
+		ktap_check(run.seen.of[0] == EVENTS, "%u", run.seen.of[0]);
+		ktap_check(run.seen.of[1] >= EVENTS, "%u after closing", run.seen.of[1]);
+		ktap_check(!sh->fd_harmed, "%u descriptors harmed", sh->fd_harmed);
+	}
+	run_close(&run);
+	ktap_end();
+}
+
+int main(int argc, char **argv)
+{
+	struct at_ctl *ctl;
+
+	(void)argc;
+	self = argv;
+	if (getenv("ATTACH_CASE"))
+		return without_rseq();
+	sh = shared_memory(sizeof(*sh));
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	ktap_plan(sizeof(tests) / sizeof(tests[0]));
+	for (const struct test *t = tests; t < tests + sizeof(tests) / sizeof(tests[0]); t++)
+		one(ctl, t);
+	at_ctl_close(ctl);
+	return ktap_exit();
+}

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The library and the module: forms of registration (P20 to P25), alerts, announced
+ * categories, observing, and the events that a controller is told of them.
+ */
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/inprocess.h>
+#include <asynctrace/session.h>
+#include <asynctrace/trace.h>
+
+#include "ktap.h"
+
+static struct at_ctl *ctl;
+static struct at_events *events;
+static struct at_event ev;
+static uint32_t id;
+
+static void session(const char *provider, const char *category)
+{
+	const struct at_session_options o = {
+		.size = sizeof(o), .name = provider, .mode = ASYNCTRACE_MODE_ONESHOT,
+		.ring_size = 64 * 1024, .providers = &provider, .nr_providers = 1,
+		.categories = &category, .nr_categories = category ? 1 : 0,
+	};
+
+	NEED(!at_session_create(ctl, &o, &id));
+	NEED(!at_session_init(ctl, id));
+}
+
+static void begin(void)
+{
+	NEED(!at_ctl_open(&ctl));
+	NEED(!at_events_open(&events, 0x7f, 0));
+}
+
+static void end(void)
+{
+	at_provider_unregister();
+	at_events_close(events);
+	at_ctl_close(ctl);
+}
+
+static int next(int ms)
+{
+	struct pollfd p = { at_events_fd(events), POLLIN, 0 };
+
+	ev = (struct at_event){ .size = sizeof(ev) };
+	poll(&p, 1, ms);
+	return at_events_next(events, &ev);
+}
+
+#define NEXT(what) do {							\
+	NEED(!next(5000));						\
+	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
+	EXPECT_IS(ev.lost, 0);						\
+} while (0)
+#define NO_MORE()	EXPECT_IS(next(100), -EAGAIN)
+
+static int child_is(int (*fn)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(fn());
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int count_provider(const struct at_provider_info *p, void *arg)
+{
+	int *n = arg;
+
+	*n += p->pid == (uint32_t)getpid();
+	return 0;
+}
+
+static int providers_of_mine(void)
+{
+	int n = 0;
+
+	return at_providers(ctl, count_provider, &n) ?: n;
+}
+
+static int sockets(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	struct stat st;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += !fstatat(dirfd(d), e->d_name, &st, 0) && S_ISSOCK(st.st_mode);
+	closedir(d);
+	return n;
+}
+
+/* --- registration --------------------------------------------------------------- */
+
+static int first_macro(void)
+{
+	if (at_ctl_open(&ctl) || providers_of_mine())
+		return 1;
+	TRACE_INSTANT("test", "first", TRACE_SCOPE_THREAD);
+	if (providers_of_mine() != 1 || at_provider_fd() < 0)
+		return 2;
+	return 0;
+}
+
+static void p20_the_first_macro_registers(void)
+{
+	EXPECT_IS(child_is(first_macro), 0);
+}
+
+static void p21_registering_tells_whether_a_session_records(void)
+{
+	uint32_t started = 7;
+	struct at_provider_opts o = { .size = sizeof(o), .name = "p21", .started = &started };
+
+	begin();
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 0);
+	NEXT(PROVIDER_CAME);
+	EXPECT(!strcmp(ev.name, "p21") && ev.pid == (uint32_t)getpid());
+	EXPECT_IS(providers_of_mine(), 1);
+	session("p21", NULL);
+	/* Initialized is not started. */
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 0);
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 1);
+	EXPECT(TRACE_ENABLED());
+	/* Not by the name of another. */
+	o.name = "p21x";
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 0);
+	/* Who knows nothing of it, and who asks for what there is not. */
+	o.size = offsetof(struct at_provider_opts, flags);
+	started = 7;
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 7);
+	o.size = sizeof(o);
+	o.flags = 2;
+	EXPECT_IS(at_provider_register(&o), -EINVAL);
+	end();
+}
+
+static void *start_soon(void *arg)
+{
+	usleep(200000);
+	return (void *)(intptr_t)at_session_start(arg, id);
+}
+
+static void p21_registering_may_wait_for_a_start(void)
+{
+	uint32_t started = 7;
+	struct at_provider_opts o = { .size = sizeof(o), .name = "waits", .started = &started,
+				      .flags = AT_PROV_WAIT_START, .wait_ms = 50 };
+	pthread_t t;
+	void *err;
+
+	begin();
+	/* Nobody comes. */
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 0);
+	session("waits", NULL);
+	o.wait_ms = 20000;
+	NEED(!pthread_create(&t, NULL, start_soon, ctl));
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 1);
+	EXPECT(TRACE_ENABLED());
+	pthread_join(t, &err);
+	EXPECT(!err);
+	/* And need not, where one runs. */
+	started = 7;
+	o.wait_ms = 0;
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(started, 1);
+	end();
+}
+
+static int register_and_exit(void)
+{
+	const struct at_provider_opts o = { .size = sizeof(o), .name = "p22" };
+
+	if (at_provider_register(&o))
+		return 1;
+	kill(getpid(), SIGKILL);
+	return 2;
+}
+
+static void p22_dying_unregisters(void)
+{
+	const struct at_provider_opts o = { .size = sizeof(o), .name = "p22" };
+	uint32_t provider;
+
+	begin();
+	EXPECT_IS(child_is(register_and_exit), -1);
+	NEXT(PROVIDER_CAME);
+	provider = ev.provider;
+	NEXT(PROVIDER_WENT);
+	EXPECT_IS(ev.provider, provider);
+	EXPECT_IS(at_provider_register(&o), 0);
+	NEXT(PROVIDER_CAME);
+	EXPECT_IS(at_provider_unregister(), 0);
+	NEXT(PROVIDER_WENT);
+	NO_MORE();
+	EXPECT_IS(at_provider_fd(), -ESRCH);
+	end();
+}
+
+static void p23_no_socket_is_needed_after_registering(void)
+{
+	const struct at_provider_opts o = { .size = sizeof(o), .name = "p23" };
+	int before;
+
+	begin();
+	before = sockets();
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT_IS(sockets(), before);
+	NEXT(PROVIDER_CAME);
+	/* It is still there, and can be recorded. */
+	session("p23", NULL);
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	NEXT(STARTED);
+	EXPECT(TRACE_ENABLED());
+	EXPECT_IS(providers_of_mine(), 1);
+	end();
+}
+
+static void p24_a_name_of_101_bytes_is_refused(void)
+{
+	char name[102] = "";
+	const struct at_provider_opts o = { .size = sizeof(o), .name = name };
+
+	begin();
+	memset(name, 'n', 101);
+	EXPECT_IS(at_provider_register(&o), -EINVAL);
+	name[100] = 0;
+	EXPECT_IS(at_provider_register(&o), 0);
+	NEXT(PROVIDER_CAME);
+	EXPECT(!strcmp(ev.name, name));
+	end();
+}
+
+static void p25_who_comes_late_is_recorded_at_once(void)
+{
+	const struct at_provider_opts o = { .size = sizeof(o), .name = "p25" };
+
+	begin();
+	session("p25", "only");
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	NEXT(STARTED);
+	EXPECT_IS(ev.provider, 0);
+	EXPECT_IS(at_provider_register(&o), 0);
+	NEXT(PROVIDER_CAME);
+	NEXT(STARTED);
+	EXPECT_IS(ev.session, id);
+	EXPECT_IS(ev.status, 0);
+	EXPECT(ev.provider && !strcmp(ev.name, "p25"));
+	/* With the session's categories. */
+	EXPECT(TRACE_CATEGORY_ENABLED("only") && !TRACE_CATEGORY_ENABLED("others"));
+	end();
+}
+
+/* --- alerts ------------------------------------------------------------------------ */
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	errno = 77;
+	TRACE_ALERT("alerts", "in a handler");
+	EXPECT_IS(errno, 77);
+}
+
+static void alerts_reach_the_controller(void)
+{
+	const struct at_provider_opts o = { .size = sizeof(o), .name = "alerts" };
+	struct at_trace_result r = { .size = sizeof(r) };
+	char path[] = "/tmp/alertXXXXXX";
+	int fd;
+
+	begin();
+	/* No session, no alert. */
+	EXPECT_IS(at_provider_register(&o), 0);
+	TRACE_ALERT("alerts", "too early");
+	NEXT(PROVIDER_CAME);
+	session("alerts", "alerts");
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	NEXT(STARTED);
+	for (int i = 0; i < 2; i++)
+		if (i)
+			TRACE_ALERT("alerts", "fourteen bytes");
+		else
+			TRACE_ALERT("off", "not this");
+	NEXT(ALERT);
+	EXPECT(!strcmp(ev.alert, "fourteen bytes") && !strcmp(ev.name, "alerts"));
+	EXPECT_IS(ev.session, id);
+	EXPECT_IS(ev.pid, getpid());
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	NEXT(ALERT);
+	EXPECT(!strcmp(ev.alert, "in a handler"));
+	/* Who traces himself has nobody to tell. */
+	fd = mkstemp(path);
+	unlink(path);
+	NEED(fd >= 0 && !at_trace_start(fd, NULL));
+	EXPECT(TRACE_CATEGORY_ENABLED("alerts"));
+	TRACE_ALERT("alerts", "to nobody");
+	EXPECT_IS(at_trace_stop(&r), 0);
+	close(fd);
+	NO_MORE();
+	TRACE_ALERT("alerts", "again");
+	NEXT(ALERT);
+	end();
+}
+
+/* --- announced categories -------------------------------------------------------------- */
+
+static int add_category(const struct at_category_info *c, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%s:%s=%s;", c->provider_name, c->name, c->description);
+	return 0;
+}
+
+static const char *announced(void)
+{
+	static char text[65536];
+
+	text[0] = 0;
+	return at_categories(ctl, add_category, text) ? "failed" : text;
+}
+
+static int announces_in_child(void)
+{
+	TRACE_INSTANT("test", "child", TRACE_SCOPE_THREAD);
+	return strcmp(announced(), "parent:net=packets;parent:disk=;parent:net=packets;parent:disk=;");
+}
+
+static void announced_categories_are_listed(void)
+{
+	static const struct at_category list[] = { { "net", "packets" }, { "disk", NULL } };
+	struct at_category many[ASYNCTRACE_CATEGORIES_MAX + 1], bad = { "", NULL };
+	struct at_provider_opts o = { .size = sizeof(o), .name = "first" };
+	char text[102] = "", description[402] = "";
+
+	begin();
+	/* Before registering, and for every registration to come. */
+	EXPECT_IS(at_provider_announce(list, 2), 0);
+	EXPECT(!strcmp(announced(), ""));
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT(!strcmp(announced(), "first:net=packets;first:disk=;"));
+	o.name = "parent";
+	EXPECT_IS(at_provider_register(&o), 0);
+	EXPECT(!strcmp(announced(), "parent:net=packets;parent:disk=;"));
+	EXPECT_IS(child_is(announces_in_child), 0);
+	/* In place of what was said. */
+	EXPECT_IS(at_provider_announce(list + 1, 1), 0);
+	EXPECT(!strcmp(announced(), "parent:disk=;"));
+	/* What is wrong changes nothing. */
+	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
+	bad.name = NULL;
+	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
+	bad.name = memset(text, 'c', 101);
+	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
+	bad.name = "c";
+	bad.description = memset(description, 'd', 401);
+	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
+	many[0] = many[1] = list[0];
+	EXPECT_IS(at_provider_announce(many, 2), -EINVAL);
+	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX + 1), -E2BIG);
+	EXPECT(!strcmp(announced(), "parent:disk=;"));
+	/* As many and as long as may be. */
+	description[400] = 0;
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		static char names[ASYNCTRACE_CATEGORIES_MAX][101];
+
+		memset(names[i], 'c', 100);
+		names[i][i] = 'x';
+		many[i] = (struct at_category){ names[i], description };
+	}
+	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX), 0);
+	EXPECT_IS(strlen(announced()), ASYNCTRACE_CATEGORIES_MAX * (7 + 100 + 1 + 400 + 1));
+	EXPECT_IS(at_provider_announce(NULL, 0), 0);
+	EXPECT(!strcmp(announced(), ""));
+	end();
+}
+
+/* --- observing --------------------------------------------------------------------------- */
+
+static bool readable(int ms)
+{
+	struct pollfd p = { at_provider_fd(), POLLIN, 0 };
+
+	return poll(&p, 1, ms) == 1 && p.revents == POLLIN;
+}
+
+static int observed_in_child(void)
+{
+	struct at_observed o = { .size = sizeof(o) };
+
+	return at_provider_fd() != -ESRCH || at_provider_observe(&o) != -ESRCH;
+}
+
+static void p5_a_program_observes_start_and_stop(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "observes" };
+	struct at_observed o = { .size = sizeof(o) };
+	uint32_t run;
+
+	begin();
+	EXPECT_IS(at_provider_observe(&o), -ESRCH);
+	EXPECT_IS(at_provider_register(&opts), 0);
+	EXPECT_IS(at_provider_observe(&o), 0);
+	EXPECT(!o.recording && !o.state && !o.generation);
+	EXPECT(!readable(50));
+	session("observes", NULL);
+	EXPECT(readable(1000));
+	EXPECT_IS(at_provider_observe(&o), 0);
+	EXPECT(!o.recording && o.state == ASYNCTRACE_SESSION_STATE_INITIALIZED);
+	EXPECT(!readable(0));
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT(readable(1000));
+	/* As often as one likes. */
+	for (int i = 0; i < 3; i++) {
+		EXPECT_IS(at_provider_observe(&o), 0);
+		EXPECT(o.recording && o.state == ASYNCTRACE_SESSION_STATE_STARTED && o.generation);
+	}
+	run = o.generation;
+	EXPECT_IS(child_is(observed_in_child), 0);
+	EXPECT_IS(at_session_stop(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT(readable(1000));
+	EXPECT_IS(at_provider_observe(&o), 0);
+	EXPECT(o.recording && o.generation != run);
+	EXPECT_IS(at_session_terminate(ctl, id), 0);
+	EXPECT(readable(1000));
+	EXPECT_IS(at_provider_observe(&o), 0);
+	EXPECT(!o.recording && !o.state && !o.generation);
+	/* Another library's structure has less. */
+	o.size = sizeof(o.size) + sizeof(o.recording);
+	o.state = 7;
+	EXPECT_IS(at_provider_observe(&o), 0);
+	EXPECT_IS(o.state, 7);
+	EXPECT_IS(at_provider_observe(NULL), -EINVAL);
+	end();
+}
+
+/* --- the subscription ---------------------------------------------------------------------- */
+
+static void a_subscription_is_refused_with_a_reason(void)
+{
+	EXPECT_IS(at_events_open(&events, 0x7f, ~0u), -ENOENT);
+	EXPECT(strstr(at_events_error(events), "session: "));
+	at_events_close(events);
+	EXPECT_IS(at_events_open(&events, 0, 0), -EINVAL);
+	EXPECT(at_events_error(events)[0]);
+	at_events_close(events);
+	EXPECT_IS(at_events_open(&events, 0x80, 0), -EINVAL);
+	EXPECT(strstr(at_events_error(events), "kinds: "));
+	at_events_close(events);
+	at_events_close(NULL);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(p20_the_first_macro_registers),
+	KTAP_TEST(p21_registering_tells_whether_a_session_records),
+	KTAP_TEST(p21_registering_may_wait_for_a_start),
+	KTAP_TEST(p22_dying_unregisters),
+	KTAP_TEST(p23_no_socket_is_needed_after_registering),
+	KTAP_TEST(p24_a_name_of_101_bytes_is_refused),
+	KTAP_TEST(p25_who_comes_late_is_recorded_at_once),
+	KTAP_TEST(alerts_reach_the_controller),
+	KTAP_TEST(announced_categories_are_listed),
+	KTAP_TEST(p5_a_program_observes_start_and_stop),
+	KTAP_TEST(a_subscription_is_refused_with_a_reason),
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,791 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The session library against a kernel that answers what the tests want
+ *
+ * libmnl's socket calls are wrapped (-Wl,--wrap): what is sent is looked at, what
+ * is received was put there by the test. Messages themselves are libmnl's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+
+#include <asynctrace/session.h>
+
+#include "../../userlib/src/control/register.h"
+
+#define FAMILY	0x1234
+#define PORTID	77
+#define SESSION	5
+
+/* --- the kernel ------------------------------------------------------------- */
+
+static struct {
+	char sent[64 * 1024] __attribute__((aligned(8)));
+	char queue[8][64 * 1024] __attribute__((aligned(8)));
+	size_t lens[8];
+	unsigned int head, tail;
+	void (*answer)(const struct nlmsghdr *request);
+	uint32_t abi;
+	bool no_family;
+	int fd;			/* what the socket's descriptor is taken for; 0: none */
+} kernel;
+
+static struct nlmsghdr *new_message(uint16_t type, uint16_t flags)
+{
+	const struct nlmsghdr *request = (const void *)kernel.sent;
+	char *buf = kernel.queue[kernel.tail % 8];
+	struct nlmsghdr *nlh;
+
+	memset(buf, 0, sizeof(kernel.queue[0]));
+	nlh = mnl_nlmsg_put_header(buf);
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = flags;
+	nlh->nlmsg_seq = request->nlmsg_seq;
+	nlh->nlmsg_pid = PORTID;
+	return nlh;
+}
+
+static void queue_message(const struct nlmsghdr *nlh)
+{
+	kernel.lens[kernel.tail++ % 8] = nlh->nlmsg_len;
+}
+
+static struct nlmsghdr *new_answer(uint8_t cmd)
+{
+	struct nlmsghdr *nlh = new_message(FAMILY, 0);
+	struct genlmsghdr *genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+
+	genl->cmd = cmd;
+	return nlh;
+}
+
+/* An ack without extended attributes. */
+static void ack(int error)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED);
+	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+
+	e->error = error;
+	queue_message(nlh);
+}
+
+static void done(void)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_DONE, NLM_F_MULTI);
+
+	*(int *)mnl_nlmsg_put_extra_header(nlh, sizeof(int)) = 0;
+	queue_message(nlh);
+}
+
+struct mnl_socket *__wrap_mnl_socket_open2(int bus, int flags);
+int __wrap_mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid);
+unsigned int __wrap_mnl_socket_get_portid(const struct mnl_socket *nl);
+int __wrap_mnl_socket_setsockopt(const struct mnl_socket *nl, int type, void *buf, socklen_t len);
+int __wrap_mnl_socket_close(struct mnl_socket *nl);
+int __wrap_mnl_socket_get_fd(const struct mnl_socket *nl);
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t siz);
+ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t siz);
+
+struct mnl_socket *__wrap_mnl_socket_open2(int bus, int flags)
+{
+	assert_int_equal(bus, NETLINK_GENERIC);
+	assert_true(flags & SOCK_CLOEXEC);
+	return (struct mnl_socket *)&kernel;
+}
+
+int __wrap_mnl_socket_bind(struct mnl_socket *nl, unsigned int groups, pid_t pid)
+{
+	(void)nl;
+	assert_int_equal(groups, 0);
+	assert_int_equal(pid, MNL_SOCKET_AUTOPID);
+	return 0;
+}
+
+unsigned int __wrap_mnl_socket_get_portid(const struct mnl_socket *nl)
+{
+	(void)nl;
+	return PORTID;
+}
+
+int __wrap_mnl_socket_setsockopt(const struct mnl_socket *nl, int type, void *buf, socklen_t len)
+{
+	(void)nl;
+	(void)type;
+	(void)buf;
+	(void)len;
+	return 0;
+}
+
+int __wrap_mnl_socket_close(struct mnl_socket *nl)
+{
+	(void)nl;
+	return 0;
+}
+
+int __wrap_mnl_socket_get_fd(const struct mnl_socket *nl)
+{
+	(void)nl;
+	assert_int_not_equal(kernel.fd, 0);
+	return kernel.fd;
+}
+
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *req, size_t siz)
+{
+	const struct nlmsghdr *nlh = (const void *)kernel.sent;
+	const struct genlmsghdr *genl;
+	struct nlmsghdr *answer;
+
+	(void)nl;
+	/* Nothing of an earlier answer may be left: the next one would not be found. */
+	assert_int_equal(kernel.head, kernel.tail);
+	memcpy(kernel.sent, req, siz);
+	assert_int_equal(nlh->nlmsg_len, siz);
+	assert_true(nlh->nlmsg_flags & NLM_F_REQUEST);
+	genl = mnl_nlmsg_get_payload(nlh);
+	if (nlh->nlmsg_type == GENL_ID_CTRL) {
+		if (kernel.no_family) {
+			ack(-ENOENT);
+			return siz;
+		}
+		answer = new_answer(CTRL_CMD_NEWFAMILY);
+		answer->nlmsg_type = GENL_ID_CTRL;
+		mnl_attr_put_u16(answer, CTRL_ATTR_FAMILY_ID, FAMILY);
+		queue_message(answer);
+		ack(0);
+		return siz;
+	}
+	assert_int_equal(nlh->nlmsg_type, FAMILY);
+	assert_int_equal(genl->version, ASYNCTRACE_FAMILY_VERSION);
+	if (genl->cmd == ASYNCTRACE_CMD_INFO_GET) {
+		answer = new_answer(genl->cmd);
+		mnl_attr_put_u32(answer, ASYNCTRACE_A_INFO_ABI, kernel.abi);
+		mnl_attr_put_u32(answer, ASYNCTRACE_A_INFO_NR_CPUS, 8);
+		mnl_attr_put_u64(answer, ASYNCTRACE_A_INFO_MEMORY_LIMIT, 1ULL << 33);
+		mnl_attr_put(answer, ASYNCTRACE_A_INFO_PRIVILEGED, 0, NULL);
+		queue_message(answer);
+		ack(0);
+		return siz;
+	}
+	kernel.answer(nlh);
+	return siz;
+}
+
+ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_t siz)
+{
+	unsigned int at = kernel.head;
+
+	(void)nl;
+	if (kernel.fd && kernel.head == kernel.tail && fcntl(kernel.fd, F_GETFL) & O_NONBLOCK) {
+		errno = EAGAIN;
+		return -1;
+	}
+	/* The real one would wait for ever. */
+	assert_int_not_equal(kernel.head, kernel.tail);
+	kernel.head++;
+	assert_true(kernel.lens[at % 8] <= siz);
+	memcpy(buf, kernel.queue[at % 8], kernel.lens[at % 8]);
+	return kernel.lens[at % 8];
+}
+
+static struct at_ctl *open_ctl(void (*answer)(const struct nlmsghdr *request))
+{
+	struct at_ctl *ctl;
+
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.abi = ASYNCTRACE_ABI_VERSION;
+	kernel.answer = answer;
+	assert_int_equal(at_ctl_open(&ctl), 0);
+	return ctl;
+}
+
+/* --- opening ------------------------------------------------------------------ */
+
+static void no_module_is_said_with_the_remedy(void **state)
+{
+	struct at_ctl *ctl;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.no_family = true;
+	assert_int_equal(at_ctl_open(&ctl), -ENOENT);
+	assert_non_null(strstr(at_ctl_error(ctl), "not loaded"));
+	assert_non_null(strstr(at_ctl_error(ctl), "modprobe asynctrace"));
+	at_ctl_close(ctl);
+}
+
+static void another_abi_is_refused_with_both_versions(void **state)
+{
+	char text[32];
+	struct at_ctl *ctl;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.abi = 4711;
+	assert_int_equal(at_ctl_open(&ctl), -EPROTO);
+	assert_non_null(strstr(at_ctl_error(ctl), "4711"));
+	snprintf(text, sizeof(text), "version %d", ASYNCTRACE_ABI_VERSION);
+	assert_non_null(strstr(at_ctl_error(ctl), text));
+	at_ctl_close(ctl);
+	at_ctl_close(NULL);
+}
+
+static void info_is_what_the_module_says(void **state)
+{
+	struct at_info info = { .size = sizeof(info) };
+	struct at_ctl *ctl = open_ctl(NULL);
+
+	(void)state;
+	assert_int_equal(at_info(ctl, &info), 0);
+	assert_int_equal(info.abi, ASYNCTRACE_ABI_VERSION);
+	assert_int_equal(info.nr_cpus, 8);
+	assert_int_equal(info.memory_limit, 1ULL << 33);
+	assert_int_equal(info.privileged, 1);
+	assert_int_equal(info.online_cpus, 0);	/* not told */
+	info.size--;
+	assert_int_equal(at_info(ctl, &info), -EINVAL);
+	at_ctl_close(ctl);
+}
+
+/* --- requests ------------------------------------------------------------------- */
+
+static void answer_id(const struct nlmsghdr *request)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(request);
+	struct nlmsghdr *nlh = new_answer(genl->cmd);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, SESSION);
+	queue_message(nlh);
+	ack(0);
+}
+
+static void a_new_session_says_all_it_was_given(void **state)
+{
+	static const char *const categories[] = { "http", "disk*" };
+	static const char *const providers[] = { "srv?" };
+	struct at_session_options o = {
+		.size = sizeof(o), .name = "one", .mode = ASYNCTRACE_MODE_CIRCULAR,
+		.sched = ASYNCTRACE_SCHED_OFF, .flags = ASYNCTRACE_SESSION_FLAGS_DETACHED,
+		.ring_size = 1ULL << 30, .sub_size = 4096, .nr_categories = 2,
+		.categories = categories, .nr_providers = 1, .providers = providers,
+	};
+	struct at_ctl *ctl = open_ctl(answer_id);
+	unsigned int seen = 0, texts = 0;
+	const struct nlattr *attr;
+	uint32_t id = 0;
+
+	(void)state;
+	assert_int_equal(at_session_create(ctl, &o, &id), 0);
+	assert_int_equal(id, SESSION);
+	mnl_attr_for_each(attr, (const struct nlmsghdr *)kernel.sent, GENL_HDRLEN) {
+		seen |= 1u << mnl_attr_get_type(attr);
+		switch (mnl_attr_get_type(attr)) {
+		case ASYNCTRACE_A_SESSION_NAME:
+			assert_string_equal(mnl_attr_get_str(attr), "one");
+			break;
+		case ASYNCTRACE_A_SESSION_MODE:
+			assert_int_equal(mnl_attr_get_u32(attr), ASYNCTRACE_MODE_CIRCULAR);
+			break;
+		case ASYNCTRACE_A_SESSION_SCHED:
+			assert_int_equal(mnl_attr_get_u32(attr), ASYNCTRACE_SCHED_OFF);
+			break;
+		case ASYNCTRACE_A_SESSION_FLAGS:
+			assert_int_equal(mnl_attr_get_u32(attr), ASYNCTRACE_SESSION_FLAGS_DETACHED);
+			break;
+		case ASYNCTRACE_A_SESSION_RING_SIZE:
+			assert_int_equal(mnl_attr_get_u64(attr), 1ULL << 30);
+			break;
+		case ASYNCTRACE_A_SESSION_SUB_SIZE:
+			assert_int_equal(mnl_attr_get_u64(attr), 4096);
+			break;
+		case ASYNCTRACE_A_SESSION_CATEGORY:
+			assert_string_equal(mnl_attr_get_str(attr), categories[texts++]);
+			break;
+		case ASYNCTRACE_A_SESSION_PROVIDER:
+			assert_string_equal(mnl_attr_get_str(attr), "srv?");
+			break;
+		default:
+			fail();
+		}
+	}
+	assert_int_equal(texts, 2);
+	/* Types 2 to 9, and the id is the kernel's to give. */
+	assert_int_equal(seen, 0x3fc);
+	at_ctl_close(ctl);
+}
+
+static void answer_nothing(const struct nlmsghdr *request)
+{
+	(void)request;
+	fail();
+}
+
+static void patterns_that_fit_no_message_are_refused(void **state)
+{
+	static const char *categories[1000];
+	struct at_session_options o = {
+		.size = sizeof(o), .name = "one", .ring_size = 4096,
+		.nr_categories = 1000, .categories = categories,
+	};
+	struct at_ctl *ctl = open_ctl(answer_nothing);
+	uint32_t id;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		categories[i] = "0123456789012345678901234567890123456789"
+				"0123456789012345678901234567890123456789";
+	assert_int_equal(at_session_create(ctl, &o, &id), -E2BIG);
+	at_ctl_close(ctl);
+}
+
+static void answer_already(const struct nlmsghdr *request)
+{
+	(void)request;
+	ack(-EALREADY);
+}
+
+static void what_is_so_already_is_no_error(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_already);
+
+	(void)state;
+	assert_int_equal(at_session_init(ctl, SESSION), 0);
+	assert_int_equal(at_session_start(ctl, SESSION), 0);
+	assert_int_equal(at_session_stop(ctl, SESSION), 0);
+	at_ctl_close(ctl);
+}
+
+/* --- errors ----------------------------------------------------------------------- */
+
+/* Offset in the request of its attribute of a type. */
+static uint32_t offset_of(const struct nlmsghdr *request, int type)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, request, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == type)
+			return (const char *)attr - (const char *)request;
+	fail();
+	return 0;
+}
+
+/* As Linux refuses a value that is out of its policy's range. */
+static void answer_out_of_range(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+	struct nlattr *nest;
+
+	e->error = -ERANGE;
+	mnl_attr_put_strz(nlh, NLMSGERR_ATTR_MSG, "integer out of range");
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_OFFS,
+			 offset_of(request, ASYNCTRACE_A_SESSION_RING_SIZE));
+	nest = mnl_attr_nest_start(nlh, NLMSGERR_ATTR_POLICY);
+	mnl_attr_put_u64(nlh, NL_POLICY_TYPE_ATTR_MIN_VALUE_U, ASYNCTRACE_RING_MIN);
+	mnl_attr_put_u64(nlh, NL_POLICY_TYPE_ATTR_MAX_VALUE_U, ASYNCTRACE_RING_MAX);
+	mnl_attr_nest_end(nlh, nest);
+	queue_message(nlh);
+}
+
+static void an_error_names_attribute_reason_and_range(void **state)
+{
+	struct at_session_options o = { .size = sizeof(o), .name = "one" };
+	struct at_ctl *ctl = open_ctl(answer_out_of_range);
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(at_session_create(ctl, &o, &id), -ERANGE);
+	assert_string_equal(at_ctl_error(ctl),
+			    "ring-size: integer out of range (16384 to 1073741824)");
+	at_ctl_close(ctl);
+}
+
+/* The request is quoted whole, as where NETLINK_CAP_ACK is not understood. */
+static void answer_missing(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_ACK_TLVS);
+	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+
+	e->error = -EINVAL;
+	e->msg = *request;
+	memcpy(mnl_nlmsg_put_extra_header(nlh, request->nlmsg_len - NLMSG_HDRLEN),
+	       request + 1, request->nlmsg_len - NLMSG_HDRLEN);
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_MISS_TYPE, ASYNCTRACE_A_SESSION_ID);
+	queue_message(nlh);
+}
+
+static void a_missing_attribute_is_named(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_missing);
+
+	(void)state;
+	assert_int_equal(at_session_terminate(ctl, SESSION), -EINVAL);
+	assert_string_equal(at_ctl_error(ctl), "id: Invalid argument");
+	at_ctl_close(ctl);
+}
+
+/* An offset outside of the request, and a text that does not end. */
+static void answer_nonsense(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+
+	e->error = -EPERM;
+	mnl_attr_put(nlh, NLMSGERR_ATTR_MSG, 4, "text");
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_OFFS, 1u << 30);
+	queue_message(nlh);
+	(void)request;
+}
+
+static void an_ack_that_makes_no_sense_is_still_an_error(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_nonsense);
+
+	(void)state;
+	assert_int_equal(at_session_terminate(ctl, SESSION), -EPERM);
+	assert_string_equal(at_ctl_error(ctl), strerror(EPERM));
+	at_ctl_close(ctl);
+}
+
+/* --- lists ------------------------------------------------------------------------- */
+
+static void put_session(uint32_t id)
+{
+	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_SESSION_GET);
+
+	nlh->nlmsg_flags = NLM_F_MULTI;
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "one");
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PAGES, 3);	/* is 64 bits wide */
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_PROBE_CALLS, 1ULL << 40);
+	for (int i = 0; i < 150; i++)	/* more than this library knows to be allowed */
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, i ? "x" : "first");
+	mnl_attr_put_u32(nlh, 4000, 1);	/* from the future */
+	queue_message(nlh);
+}
+
+static void answer_sessions(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *stale;
+
+	assert_int_equal(request->nlmsg_flags & NLM_F_DUMP, NLM_F_DUMP);
+	put_session(1);
+	/* The rest of an answer to somebody else, or to an earlier request. */
+	stale = new_answer(ASYNCTRACE_CMD_SESSION_GET);
+	stale->nlmsg_seq--;
+	mnl_attr_put_u32(stale, ASYNCTRACE_A_SESSION_ID, 99);
+	queue_message(stale);
+	put_session(2);
+	put_session(3);
+	done();
+}
+
+struct seen {
+	unsigned int calls;
+	uint32_t last;
+	int stop_at;
+};
+
+static int see_session(const struct at_session_info *s, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->calls++;
+	seen->last = s->id;
+	assert_string_equal(s->name, "one");
+	assert_int_equal(s->pages, 0);
+	assert_int_equal(s->probe_calls, 1ULL << 40);
+	assert_int_equal(s->nr_categories, ASYNCTRACE_CATEGORIES_MAX);
+	assert_string_equal(s->categories[0], "first");
+	assert_int_equal(s->nr_globs, 0);
+	return (int)s->id == seen->stop_at ? 4711 : 0;
+}
+
+static void a_list_is_told_whole_and_nothing_else(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_sessions);
+	struct seen seen = { 0 };
+
+	(void)state;
+	assert_int_equal(at_sessions(ctl, see_session, &seen), 0);
+	assert_int_equal(seen.calls, 3);
+	assert_int_equal(seen.last, 3);
+	at_ctl_close(ctl);
+}
+
+static void a_list_that_was_stopped_leaves_nothing_behind(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_sessions);
+	struct seen seen = { .stop_at = 2 };
+
+	(void)state;
+	assert_int_equal(at_sessions(ctl, see_session, &seen), 4711);
+	assert_int_equal(seen.calls, 2);
+	/* The fake checks that the socket is empty then. */
+	seen = (struct seen){ 0 };
+	assert_int_equal(at_sessions(ctl, see_session, &seen), 0);
+	assert_int_equal(seen.calls, 3);
+	at_ctl_close(ctl);
+}
+
+/* As a dump fails in Linux: its end carries the error, and what there is to say. */
+static void answer_failed_dump(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_DONE, NLM_F_MULTI | NLM_F_ACK_TLVS);
+
+	(void)request;
+	*(int *)mnl_nlmsg_put_extra_header(nlh, sizeof(int)) = -ENOENT;
+	mnl_attr_put_strz(nlh, NLMSGERR_ATTR_MSG, "no such session");
+	queue_message(nlh);
+}
+
+static int see_ring(const struct at_ring_info *ring, void *arg)
+{
+	(void)ring;
+	(void)arg;
+	fail();
+	return 0;
+}
+
+static void a_dump_that_fails_says_why(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_failed_dump);
+
+	(void)state;
+	assert_int_equal(at_rings(ctl, SESSION, see_ring, NULL), -ENOENT);
+	assert_string_equal(at_ctl_error(ctl), "no such session");
+	at_ctl_close(ctl);
+}
+
+/* --- announced categories and events --------------------------------------------------- */
+
+static void put_known(struct nlmsghdr *nlh, const char *name, const char *description)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_PROVIDER_KNOWN);
+
+	if (name)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_NAME, name);
+	if (description)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_DESCRIPTION, description);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void answer_categories(const struct nlmsghdr *request)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(request);
+	struct nlmsghdr *nlh;
+
+	assert_int_equal(genl->cmd, ASYNCTRACE_CMD_CATEGORY_GET);
+	assert_int_equal(request->nlmsg_flags & NLM_F_DUMP, NLM_F_DUMP);
+	nlh = new_answer(genl->cmd);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_PROVIDER_ID, 3);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "web");
+	put_known(nlh, "http", "requests");
+	put_known(nlh, "db", NULL);
+	queue_message(nlh);
+	nlh = new_answer(genl->cmd);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_PROVIDER_ID, 4);
+	put_known(nlh, NULL, NULL);
+	queue_message(nlh);
+	done();
+}
+
+static int write_category(const struct at_category_info *c, void *arg)
+{
+	char *text = arg;
+
+	sprintf(text + strlen(text), "%u %s %s (%s);", c->provider, c->provider_name, c->name,
+		c->description);
+	return strcmp(c->name, "db") ? 0 : 42;
+}
+
+static void announced_categories_are_told_one_by_one(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_categories);
+	char text[256] = "";
+
+	(void)state;
+	/* It stops when asked to, and the rest of the answer is not left behind. */
+	assert_int_equal(at_categories(ctl, write_category, text), 42);
+	assert_string_equal(text, "3 web http (requests);3 web db ();");
+	assert_int_equal(kernel.head, kernel.tail);
+	at_ctl_close(ctl);
+}
+
+static void new_event(uint32_t kind, const char *name, uint32_t lost)
+{
+	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_EVENT);
+
+	nlh->nlmsg_seq = nlh->nlmsg_pid = 0;
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kind);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_EVENT_NAME, name);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_EVENT_POSITION, 1ULL << 40);
+	if (lost)
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_LOST, lost);
+	queue_message(nlh);
+}
+
+/* What happens between the subscription and the answer to it comes before that. */
+static void answer_subscribe(const struct nlmsghdr *request)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(request);
+	const struct nlattr *attr;
+	uint32_t values[3] = { 0 };
+
+	assert_int_equal(genl->cmd, ASYNCTRACE_CMD_SUBSCRIBE);
+	mnl_attr_for_each(attr, request, GENL_HDRLEN) {
+		assert_in_range(mnl_attr_get_type(attr), 1, 2);
+		values[mnl_attr_get_type(attr)] = mnl_attr_get_u32(attr);
+	}
+	assert_int_equal(values[ASYNCTRACE_A_EVENT_KINDS], 9);
+	assert_int_equal(values[ASYNCTRACE_A_EVENT_SESSION], SESSION);
+	new_event(1, "early", 0);
+	new_event(1, "less early", 0);
+	ack(0);
+}
+
+static void events_are_told_in_order_also_early_ones(void **state)
+{
+	struct at_event e = { .size = sizeof(e) };
+	struct at_events *events;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.abi = ASYNCTRACE_ABI_VERSION;
+	kernel.answer = answer_subscribe;
+	kernel.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(at_events_open(&events, 9, SESSION), 0);
+	assert_int_equal(at_events_fd(events), kernel.fd);
+	new_event(8, "late", 5);
+	assert_int_equal(at_events_next(events, &e), 0);
+	assert_string_equal(e.name, "early");
+	assert_int_equal(e.kind, 1);
+	assert_int_equal(e.lost, 0);
+	assert_int_equal(at_events_next(events, &e), 0);
+	assert_string_equal(e.name, "less early");
+	/* A message that is no event is none. */
+	ack(0);
+	assert_int_equal(at_events_next(events, &e), 0);
+	assert_string_equal(e.name, "late");
+	assert_int_equal(e.kind, 8);
+	assert_int_equal(e.lost, 5);
+	assert_int_equal(e.position, 1ULL << 40);
+	assert_string_equal(e.alert, "");
+	assert_int_equal(at_events_next(events, &e), -EAGAIN);
+	e.size = 4;
+	assert_int_equal(at_events_next(events, &e), -EINVAL);
+	at_events_close(events);
+	close(kernel.fd);
+}
+
+/* Early ones that nobody has taken are freed (the address sanitizer would tell). */
+static void a_subscription_can_be_closed_at_once(void **state)
+{
+	struct at_events *events;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	kernel.abi = ASYNCTRACE_ABI_VERSION;
+	kernel.answer = answer_subscribe;
+	kernel.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(at_events_open(&events, 9, SESSION), 0);
+	at_events_close(events);
+	close(kernel.fd);
+}
+
+/* --- registration -------------------------------------------------------------------- */
+
+static void registration_has_exactly_these_attributes(void **state)
+{
+	struct {
+		struct nlattr head;
+		char name[8];
+		struct nlattr version_head;
+		uint32_t version;
+		struct nlattr stride_head;
+		uint64_t stride;
+	} __attribute__((packed)) want = {
+		{ 4 + 5, ASYNCTRACE_A_PROVIDER_NAME }, "four",
+		{ 4 + 4, ASYNCTRACE_A_PROVIDER_VERSION }, 9,
+		{ 4 + 8, ASYNCTRACE_A_PROVIDER_RING_STRIDE }, 1ULL << 40,
+	};
+	char name[ASYNCTRACE_NAME_MAX + 2], buf[AT_REGISTER_ATTRS_MAX] __attribute__((aligned(8)));
+
+	(void)state;
+	assert_int_equal(at_register_attrs(buf, sizeof(buf), "four", 9, 1ULL << 40), sizeof(want));
+	assert_memory_equal(buf, &want, sizeof(want));
+	assert_int_equal(at_register_attrs(buf, sizeof(want), "four", 9, 1ULL << 40), sizeof(want));
+	assert_int_equal(at_register_attrs(buf, sizeof(want) - 1, "four", 9, 1), -EMSGSIZE);
+
+	memset(name, 'n', sizeof(name));
+	name[ASYNCTRACE_NAME_MAX + 1] = '\0';
+	assert_int_equal(at_register_attrs(buf, sizeof(buf), name, 9, 1), -EINVAL);
+	name[ASYNCTRACE_NAME_MAX] = '\0';
+	assert_true(at_register_attrs(buf, sizeof(buf), name, 9, 1) > ASYNCTRACE_NAME_MAX);
+	assert_int_equal(at_register_attrs(buf, sizeof(buf), "", 9, 1), -EINVAL);
+}
+
+/* A real socket: no cookie of ours is 1, so nobody can be registered by this. */
+static void registration_keeps_errno_and_tells_refusal_from_absence(void **state)
+{
+	bool module = !access("/dev/" ASYNCTRACE_DEVICE, F_OK);
+	struct rlimit no_files = { 0 }, files;
+	uint32_t id = 4711;
+	int err;
+
+	(void)state;
+	errno = 12345;
+	err = at_genl_register(1, "nobody", 0, ASYNCTRACE_RING_MIN, &id, NULL);
+	assert_int_equal(errno, 12345);
+	assert_int_equal(err, module ? -ENOENT : -EAFNOSUPPORT);
+	assert_int_equal(id, 4711);
+
+	/* No descriptor is to be had: a call that fails sets errno. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	no_files.rlim_max = files.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &no_files), 0);
+	err = at_genl_register(1, "nobody", 0, ASYNCTRACE_RING_MIN, &id, NULL);
+	assert_int_equal(errno, 12345);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(err, -EAFNOSUPPORT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_module_is_said_with_the_remedy),
+		cmocka_unit_test(another_abi_is_refused_with_both_versions),
+		cmocka_unit_test(info_is_what_the_module_says),
+		cmocka_unit_test(a_new_session_says_all_it_was_given),
+		cmocka_unit_test(patterns_that_fit_no_message_are_refused),
+		cmocka_unit_test(what_is_so_already_is_no_error),
+		cmocka_unit_test(an_error_names_attribute_reason_and_range),
+		cmocka_unit_test(a_missing_attribute_is_named),
+		cmocka_unit_test(an_ack_that_makes_no_sense_is_still_an_error),
+		cmocka_unit_test(a_list_is_told_whole_and_nothing_else),
+		cmocka_unit_test(a_list_that_was_stopped_leaves_nothing_behind),
+		cmocka_unit_test(a_dump_that_fails_says_why),
+		cmocka_unit_test(announced_categories_are_told_one_by_one),
+		cmocka_unit_test(events_are_told_in_order_also_early_ones),
+		cmocka_unit_test(a_subscription_can_be_closed_at_once),
+		cmocka_unit_test(registration_has_exactly_these_attributes),
+		cmocka_unit_test(registration_keeps_errno_and_tells_refusal_from_absence),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	printf("%d passed, %d failed, 0 skipped\n",
+	       (int)(sizeof(tests) / sizeof(tests[0])) - failed, failed);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

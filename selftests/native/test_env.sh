@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# test_env.sh PROGRAM TOOL: a program that knows nothing of it is traced by its
+# environment. PROGRAM writes 1000 events and a scope; TOOL is asynctrace.
+set -u
+
+prog=$1
+tool=$2
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+passed=0
+failed=0
+
+ok() { # NAME CONDITION...
+	name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "ok - $name"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $name"
+	fi
+}
+
+is() { [ "$1" = "$2" ]; }
+events() { "$tool" dump "$1" | grep -cE ' "law" "(event|scope)"'; }
+valid() { "$tool" validate "$1" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }; }
+
+for mode in oneshot circular streaming; do
+	f=$dir/$mode.fxt
+	ok "$mode: the program's own status is kept" \
+		is "$(ASYNCTRACE_OUT=$f ASYNCTRACE_MODE=$mode "$prog" 7 2>"$dir/err"; echo $?)" 7
+	ok "$mode: it says nothing" test ! -s "$dir/err"
+	ok "$mode: the file is valid" valid "$f"
+	ok "$mode: all events are there" is "$(events "$f")" 1001
+done
+
+f=$dir/small.fxt
+ASYNCTRACE_OUT=$f ASYNCTRACE_MODE=oneshot ASYNCTRACE_BUFFER_SIZE=16K "$prog" 0 2>"$dir/err"
+ok "too small a buffer: loss is told" grep -q 'records dropped.*ASYNCTRACE_BUFFER_SIZE' "$dir/err"
+ok "too small a buffer: the file is valid" valid "$f"
+
+f=$dir/none.fxt
+ASYNCTRACE_OUT=$f ASYNCTRACE_CATEGORIES=other,l "$prog" 0
+ok "categories: what is not asked for is not there" is "$(events "$f")" 0
+ASYNCTRACE_OUT=$f ASYNCTRACE_CATEGORIES='other,l*' "$prog" 0
+ok "categories: by prefix" is "$(events "$f")" 1001
+ASYNCTRACE_OUT=$f ASYNCTRACE_CATEGORIES='-l*' "$prog" 0
+ok "categories: not by prefix" is "$(events "$f")" 0
+
+GLIBC_TUNABLES=glibc.pthread.rseq=0 ASYNCTRACE_OUT=$dir/rseq.fxt "$prog" 0
+ok "without rseq: the file is valid" valid "$dir/rseq.fxt"
+ok "without rseq: all events are there" is "$(events "$dir/rseq.fxt")" 1001
+
+ASYNCTRACE_OUT=$dir/x/y.fxt "$prog" 3 2>"$dir/err"
+ok "no such directory: the program runs" is $? 3
+ok "no such directory: said" grep -q "ASYNCTRACE_OUT=$dir/x/y.fxt: No such file or directory; not tracing" "$dir/err"
+ASYNCTRACE_OUT=$dir/z.fxt ASYNCTRACE_MODE=sometimes "$prog" 3 2>"$dir/err"
+ok "unknown mode: said" grep -q 'ASYNCTRACE_MODE=sometimes: use oneshot, circular or streaming' "$dir/err"
+for size in 1 16X 2G -5 '' 0; do
+	ASYNCTRACE_OUT=$dir/z.fxt ASYNCTRACE_BUFFER_SIZE=$size "$prog" 3 2>"$dir/err"
+	ok "buffer size '$size': the program runs" is $? 3
+done
+ASYNCTRACE_OUT=$dir/z.fxt ASYNCTRACE_BUFFER_SIZE=2G "$prog" 3 2>"$dir/err"
+ok "buffer size 2G: said" grep -q 'ASYNCTRACE_BUFFER_SIZE=2G: use 16K to 1G' "$dir/err"
+ASYNCTRACE_OUT=/dev/full "$prog" 3 2>"$dir/err"
+ok "full disk: the program runs" is $? 3
+ok "full disk: said" grep -q 'writing the trace: No space left on device' "$dir/err"
+
+# Killed in the midst: what was written until then is a trace.
+ASYNCTRACE_OUT=$dir/killed.fxt "$prog" forever &
+pid=$!
+n=0
+while [ $n -lt 100 ] && ! [ "$(stat -c %s "$dir/killed.fxt" 2>/dev/null || echo 0)" -gt 100000 ]; do
+	sleep 0.1
+	n=$((n + 1))
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+"$tool" dump "$dir/killed.fxt" >"$dir/log" 2>&1
+ok "killed: what was written is there" is "$([ "$(grep -c ' "law" "event"' "$dir/log")" -gt 1000 ] && echo yes)" yes
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

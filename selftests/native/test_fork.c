@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Children of a process that traces itself: a forked one is not in its parent's
+ * trace, does not disturb it, and may trace itself; fork() in the midst of writing
+ * threads leaves no lock behind; vfork() and exec are harmless; nor is a bare
+ * clone, which the C library does not see. And starting and stopping.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/inprocess.h>
+#include <asynctrace/trace.h>
+
+#include "tape.h"
+
+static void event(int i)
+{
+	TRACE_ASYNC_INSTANT("fork", "event", 1, "i", TA_INT32(i));
+}
+
+static int memory(void)
+{
+	return memfd_create("trace", MFD_CLOEXEC);
+}
+
+static int child_status(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void stop(struct at_trace_result *r)
+{
+	*r = (struct at_trace_result){ .size = sizeof(*r) };
+	check(!at_trace_stop(r));
+}
+
+static void starting(void)
+{
+	const struct at_trace_options wrong[] = {
+		{ .size = sizeof(wrong[0]), .mode = 4 },
+		{ .size = sizeof(wrong[0]), .ring_size = 1 },
+		{ .size = sizeof(wrong[0]), .ring_size = 1ull << 31 },
+		{ .size = sizeof(wrong[0]), .sub_size = 5000 },
+		{ .size = sizeof(wrong[0]), .ring_size = 16384, .sub_size = 16384 },
+		{ .size = sizeof(wrong[0]), .name = "" },
+		{ .size = 1 },
+	};
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memory();
+
+	check(at_trace_stop(&r) == -ESRCH);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		check(at_trace_start(fd, &wrong[i]) == -EINVAL, "%zu", i);
+	for (int i = 0; i < 50; i++) {
+		check(!at_trace_start(fd, NULL));
+		check(at_trace_start(fd, NULL) == -EBUSY);
+		for (int k = 0; k < i; k++)
+			event(k);
+		stop(&r);
+		check(r.delivered == (uint64_t)i && !r.dropped && !r.overwritten);
+		event(0);
+	}
+	check(at_trace_stop(NULL) == -ESRCH);
+	close(fd);
+	fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	check(!at_trace_start(fd, NULL));
+	event(1);
+	check(at_trace_stop(&r) == -ENOSPC && r.error == -ENOSPC && r.delivered == 1);
+	close(fd);
+	done("starting and stopping, wrong options, a full disk");
+}
+
+static void forked(void)
+{
+	struct at_status_info st = { .size = sizeof(st) };
+	struct at_trace_result r;
+	int fd = memory();
+	pid_t pid;
+
+	check(!at_trace_start(fd, NULL));
+	event(0);
+	pid = fork();
+	if (!pid) {
+		int own = memory(), bad;
+
+		event(1);
+		bad = TRACE_ENABLED();
+		at_status(&st);
+		bad |= (st.reason != AT_REASON_FORKED) << 1;
+		bad |= (at_trace_stop(NULL) != -ESRCH) << 2;
+		bad |= (at_trace_start(own, NULL) != 0) << 3;
+		event(2);
+		event(3);
+		r = (struct at_trace_result){ .size = sizeof(r) };
+		bad |= (at_trace_stop(&r) || r.delivered != 2) << 4;
+		exit(bad);
+	}
+	check(!child_status(pid));
+	event(4);
+	stop(&r);
+	check(r.delivered == 2, "%llu", (unsigned long long)r.delivered);
+	close(fd);
+	done("a forked child is not in its parent's trace, and can trace itself");
+}
+
+static bool go_on;
+
+static void *write_on(void *arg)
+{
+	uint64_t n = 0;
+
+	for (; __atomic_load_n(&go_on, __ATOMIC_RELAXED); n++)
+		event(n);
+	*(uint64_t *)arg = n;
+	return NULL;
+}
+
+static int trace_in_child(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	/*
+	 * The sanitizer's allocator is not safe in the child of a process with
+	 * threads (unlike glibc's it has no handler of fork()): what does not
+	 * allocate is all that can be asked here.
+	 */
+	event(1);
+	return TRACE_ENABLED();
+#else
+	struct at_trace_result r = { .size = sizeof(r) };
+	int own = open("/dev/null", O_WRONLY | O_CLOEXEC), bad;
+
+	bad = at_trace_start(own, NULL) != 0;
+	event(1);
+	return bad | (at_trace_stop(&r) || r.delivered + r.dropped != 1) << 1;
+#endif
+}
+
+/* Whatever locks the other threads hold at that moment. */
+static void forked_amid(void)
+{
+	const int rounds = scale("FORKS", 100);
+	uint64_t written[3], sum = 0;
+	struct at_trace_result r;
+	pthread_t threads[3];
+	int fd = memory();
+
+	check(!at_trace_start(fd, NULL));
+	go_on = true;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, write_on, &written[i]);
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			alarm(60);
+			_exit(trace_in_child());
+		}
+		check(!child_status(pid));
+	}
+	__atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(threads[i], NULL);
+		sum += written[i];
+	}
+	stop(&r);
+	check(r.delivered + r.dropped == sum);
+	close(fd);
+	done("%d forks amid writing threads; every record of the parent is counted", rounds);
+}
+
+static int in_vfork(void *arg)
+{
+	event(5);
+	execl(arg, arg, "exit", (char *)NULL);
+	_exit(9);
+}
+
+static void others(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	struct at_trace_result r;
+	int fd = memory();
+	pid_t pid;
+
+	check(!at_trace_start(fd, NULL));
+	event(0);
+	pid = clone(in_vfork, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, "/proc/self/exe");
+	check(pid > 0 && !child_status(pid));
+	event(1);
+	/* No handler of pthread_atfork() sees this one: it writes into the parent's rings. */
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!pid) {
+		for (int i = 0; i < 100; i++)
+			event(i);
+		_exit(0);
+	}
+	check(pid > 0 && !child_status(pid));
+	event(2);
+	stop(&r);
+	check(r.delivered == 4 + 100, "%llu", (unsigned long long)r.delivered);
+	close(fd);
+	done("vfork, exec and a bare clone harm nobody");
+}
+
+static void forbidden(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	printf("# PR_SET_TSC: not here, the sanitizer's own runtime reads the counter\n");
+#elif defined(__x86_64__)
+	struct at_status_info st = { .size = sizeof(st) };
+	struct at_trace_result r;
+	int fd = memory();
+	pid_t pid;
+
+	/* Before: the trace uses another clock. */
+	pid = fork();
+	if (!pid) {
+		int bad;
+
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+		bad = at_trace_start(fd, NULL) != 0;
+		event(1);
+		at_status(&st);
+		bad |= (st.path != AT_PATH_FALLBACK || st.reason != AT_REASON_CLOCK) << 1;
+		r = (struct at_trace_result){ .size = sizeof(r) };
+		bad |= (at_trace_stop(&r) || r.delivered != 1) << 2;
+		_exit(bad);
+	}
+	check(!child_status(pid));
+	/* After: what cannot be stamped is dropped. */
+	pid = fork();
+	if (!pid) {
+		int bad;
+
+		bad = at_trace_start(fd, NULL) != 0;
+		at_status(&st);
+		if (st.clock)
+			_exit(0);	/* it was not the counter anyway */
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+		at_thread.epoch = 0;	/* as a thread that has not traced before */
+		at_thread.gate = 0;
+		event(1);
+		at_status(&st);
+		bad |= (st.path != AT_PATH_NONE || st.reason != AT_REASON_TSC_FORBIDDEN) << 1;
+		prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
+		r = (struct at_trace_result){ .size = sizeof(r) };
+		bad |= (at_trace_stop(&r) || r.delivered || r.dropped != 1) << 2;
+		_exit(bad);
+	}
+	check(!child_status(pid));
+	close(fd);
+	done("PR_SET_TSC: another clock, or dropped and counted, never a signal");
+#else
+	printf("# PR_SET_TSC: there is none on this architecture\n");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return 0;	/* what was executed */
+	starting();
+	forked();
+	forked_amid();
+	others();
+	forbidden();
+	return finish();
+}

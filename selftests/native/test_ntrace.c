@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * NTRACE: the macros are gone, the program still compiles without warnings (this
+ * is built with -Werror), numbers still count
+ */
+#define NTRACE
+#include <stdio.h>
+#include <string.h>
+
+#include <asynctrace/trace.h>
+
+static int evaluated;
+
+static int count(void)
+{
+	return ++evaluated;
+}
+
+/* Used by nothing but macros, parameters as well as the function. */
+static const char *only_for_traces(int x)
+{
+	return x ? "x" : "y";
+}
+
+static void traced(int only_traced, uint64_t id)
+{
+	const int local = 5;
+
+	TRACE_DURATION("ntrace", "scope", "x", TA_INT32(only_traced), "n", TA_INT32(count()));
+	TRACE_INSTANT("ntrace", "instant", TRACE_SCOPE_THREAD, "s",
+		      TA_STRING(only_for_traces(local)));
+	TRACE_COUNTER("ntrace", "counter", 0, "n", TA_INT32(count()));
+	TRACE_DURATION_BEGIN("ntrace", "d");
+	TRACE_DURATION_END("ntrace", "d");
+	if (local)
+		TRACE_ASYNC_BEGIN("ntrace", "a", id, "n", TA_INT32(count()));
+	else
+		TRACE_ASYNC_END("ntrace", "a", id);
+	TRACE_ASYNC_INSTANT("ntrace", "a", id);
+	TRACE_FLOW_BEGIN("ntrace", "f", id);
+	TRACE_FLOW_STEP("ntrace", "f", id);
+	TRACE_FLOW_END("ntrace", "f", id);
+	if (local)
+		TRACE_ALERT("ntrace", "alert");
+	else
+		TRACE_ALERT("ntrace", "another");
+}
+
+int main(void)
+{
+	int failed = 0;
+
+	traced(1, 2);
+	failed += evaluated != 0;
+	failed += TRACE_ENABLED() || TRACE_CATEGORY_ENABLED("ntrace");
+	failed += TRACE_NONCE() != 1 || TRACE_NONCE() != 2;
+	printf("%d passed, %d failed, 0 skipped\n", 3 - failed, failed);
+	return failed != 0;
+}

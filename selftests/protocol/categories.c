@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * P30 to P33: categories.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto.h"
+
+static char text[ASYNCTRACE_CATEGORIES_MAX + 1][ASYNCTRACE_CATEGORY_MAX + 2];
+
+/* A request with @n categories, each of @bytes. */
+static int create(unsigned int n, unsigned int bytes)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&wire, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+	int err;
+
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, PROTO);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, ASYNCTRACE_MODE_ONESHOT);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, 64 << 10);
+	for (unsigned int i = 0; i < n; i++) {
+		memset(text[i], 'c', bytes);
+		text[i][0] = '0' + i / 10;
+		text[i][1] = '0' + i % 10;
+		text[i][bytes] = 0;
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, text[i]);
+	}
+	err = raw_nl_ask(&wire);
+	return err ? err : (int)raw_nl_u32(&wire, ASYNCTRACE_A_SESSION_ID);
+}
+
+static void p30_limits(void)
+{
+	struct session_seen seen;
+	int ret;
+
+	ret = create(ASYNCTRACE_CATEGORIES_MAX, ASYNCTRACE_CATEGORY_MAX);
+	ktap_check(ret > 0, "100 of 100 bytes: %s", wire.text);
+	if (ret > 0) {
+		must(session_see(ret, &seen));
+		ktap_check(seen.nr_categories == ASYNCTRACE_CATEGORIES_MAX &&
+			   !strcmp(seen.category, text[0]), "%u are there", seen.nr_categories);
+		/* They fit where providers look for them, too. */
+		must(!at_session_init(ctl, ret) && !at_session_start(ctl, ret));
+		ktap_check(nu_gate() && !emit(1), "an event is wanted");
+		must(!at_session_terminate(ctl, ret));
+	}
+	ret = create(ASYNCTRACE_CATEGORIES_MAX + 1, 4);
+	ktap_check(ret == -E2BIG && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
+		   "101: %d, '%s', of attribute %u", ret, wire.text, wire.bad);
+	ret = create(1, ASYNCTRACE_CATEGORY_MAX + 1);
+	ktap_check(ret == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
+		   "101 bytes: %d, '%s', of attribute %u", ret, wire.text, wire.bad);
+}
+
+static void want(struct run *run, const char *category)
+{
+	const char *const list[] = { category };
+	const struct at_session_options opts = { .nr_categories = !!category, .categories = list };
+
+	session_make(run, &opts);
+	session_start(run);
+}
+
+static void p31_none_is_all(void)
+{
+	struct run run;
+
+	want(&run, NULL);
+	ktap_check(emit(10) == 10, "an event is not wanted");
+	session_finish(&run);
+	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+static void p33_sites_ask_anew(void)
+{
+	static const struct {
+		const char *category;
+		bool wanted;
+	} runs[] = {
+		{ "law", true }, { "other", false }, { "law", true }, { "l*", true }, { "la", false },
+		{ NULL, true }, { "lawful", false }, { "law*", true },
+	};
+	struct run run;
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		const uint32_t expected = runs[i].wanted ? 10 : 0;
+
+		want(&run, runs[i].category);
+		ktap_check(emit(10) == expected, "'%s': wrong", runs[i].category ?: "");
+		run_stop(&run);
+		ktap_check(!emit(10), "'%s': an event of a stopped session", runs[i].category ?: "");
+		session_start(&run);
+		ktap_check(emit(10) == expected, "'%s': wrong again", runs[i].category ?: "");
+		session_finish(&run);
+		ktap_check(run.seen.events == 2 * expected, "'%s': %llu events",
+			   runs[i].category ?: "", (unsigned long long)run.seen.events);
+		session_end(&run);
+	}
+}
+
+/* Is "law" wanted in a run with these @additional categories? */
+static bool wanted_with(struct run *run, const char *additional)
+{
+	const struct at_start_options opts = {
+		.nr_additional = !!additional, .additional = &additional,
+	};
+	bool wanted;
+
+	session_start_with(run, &opts);
+	wanted = emit(10);
+	run_stop(run);
+	return wanted;
+}
+
+static void p32_additional(void)
+{
+	static const char *const other[] = { "other" };
+	const struct at_session_options opts = { .nr_categories = 1, .categories = other };
+	struct nlmsghdr *nlh;
+	struct run run;
+	int err;
+
+	session_make(&run, &opts);
+	ktap_check(!wanted_with(&run, NULL), "it is wanted before");
+	ktap_check(wanted_with(&run, "law"), "it is not wanted in the run that adds it");
+	ktap_check(!wanted_with(&run, NULL), "it is wanted in the run after");
+	ktap_check(!wanted_with(&run, "third"), "it is wanted where another is added");
+	ktap_check(wanted_with(&run, "la*"), "not by a prefix");
+
+	/* A limit of their own, beside the session's. */
+	for (unsigned int n = ASYNCTRACE_CATEGORIES_MAX; n <= ASYNCTRACE_CATEGORIES_MAX + 1; n++) {
+		nlh = raw_nl_begin(&wire, ASYNCTRACE_CMD_SESSION_START, 0);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, run.id);
+		for (unsigned int i = 1; i < n; i++) {
+			snprintf(text[i], sizeof(text[i]), "additional%u", i);
+			mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, text[i]);
+		}
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, "law");
+		err = raw_nl_ask(&wire);
+		if (n > ASYNCTRACE_CATEGORIES_MAX)
+			ktap_check(err == -E2BIG && wire.bad == ASYNCTRACE_A_SESSION_ADDITIONAL,
+				   "101: %d, '%s', of attribute %u", err, wire.text, wire.bad);
+		else
+			ktap_check(!err && emit(10) == 10, "100: %d, '%s'", err, wire.text);
+		at_session_stop(ctl, run.id);
+	}
+	session_finish(&run);
+	ktap_check(run.seen.events == 30, "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+const struct statement category_statements[] = {
+	{ "P30", "100 categories of 100 bytes, and neither more", p30_limits },
+	{ "P31", "an empty list means all", p31_none_is_all },
+	{ "P32", "additional categories are wanted in one run, besides the session's own",
+	  p32_additional },
+	{ "P33", "what a site knows is void after each start and stop", p33_sites_ask_anew },
+	{ 0 }
+};

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * P20 to P25: registration.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proto.h"
+
+#define OTHER	PROTO "-other"
+
+static const char *const others[] = { OTHER };
+static const struct at_session_options over_others = { .nr_providers = 1, .providers = others };
+
+/* A descriptor whose cookie may be used. */
+static int device(uint64_t *cookie)
+{
+	int fd = raw_open();
+
+	must(fd >= 0 && !raw_hello(fd, cookie));
+	return fd;
+}
+
+static int register_on(struct raw_nl *nl, uint64_t cookie, const char *name)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, name);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, 1 << 20);
+	return raw_nl_ask(nl);
+}
+
+static int is_other(const struct at_provider_info *p, void *arg)
+{
+	(void)arg;
+	return !strcmp(p->name, OTHER);
+}
+
+static bool is_known(uint32_t provider)
+{
+	return provider_session(provider) != -ENOENT;
+}
+
+static bool other_is_there(void *arg)
+{
+	(void)arg;
+	return at_providers(ctl, is_other, NULL) == 1;
+}
+
+static void p20_asynchronous(void)
+{
+	struct nlmsghdr *nlh;
+	uint64_t cookie;
+	struct raw_nl nl;
+	int fd;
+
+	/* Sent, and no answer asked for or read. */
+	must(!raw_nl_open(&nl));
+	fd = device(&cookie);
+	nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, OTHER);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, 1 << 20);
+	ktap_check(!other_is_there(NULL), "it is there before");
+	must(mnl_socket_sendto(nl.socket, nlh, nlh->nlmsg_len) > 0);
+	ktap_check(soon(other_is_there, NULL), "it is not registered");
+	close(fd);
+	ktap_check(!other_is_there(NULL), "it is there after");
+	raw_nl_close(&nl);
+}
+
+/* Without any registration, the first event that is reached makes one. */
+static void p20_by_the_first_event(void)
+{
+	struct run run;
+	pid_t pid;
+
+	session_make(&run, &over_others);
+	session_start(&run);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(!setenv("ASYNCTRACE_NAME", OTHER, 1));
+		must(!at_provider_unregister());
+		execl("/proc/self/exe", "table", "--first-event", NULL);
+		_exit(9);
+	}
+	reap(pid);
+	session_finish(&run);
+	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+static void p21_synchronous(void)
+{
+	struct run run;
+	uint64_t cookie;
+	int fd;
+
+	fd = device(&cookie);
+	must(!register_on(&wire, cookie, OTHER));
+	ktap_check(is_known(raw_nl_u32(&wire, ASYNCTRACE_A_PROVIDER_ID)), "it is not registered");
+	close(fd);
+
+	fd = device(&cookie);
+	must(!register_on(&wire, cookie, OTHER));
+	ktap_check(!raw_nl_attr(&wire, ASYNCTRACE_A_PROVIDER_STARTED), "nothing runs");
+	close(fd);
+
+	session_make(&run, &over_others);
+	fd = device(&cookie);
+	must(!register_on(&wire, cookie, OTHER));
+	ktap_check(!raw_nl_attr(&wire, ASYNCTRACE_A_PROVIDER_STARTED),
+		   "a session that is not started runs");
+	close(fd);
+
+	session_start(&run);
+	fd = device(&cookie);
+	must(!register_on(&wire, cookie, OTHER));
+	ktap_check(raw_nl_attr(&wire, ASYNCTRACE_A_PROVIDER_STARTED), "a session runs");
+	close(fd);
+	fd = device(&cookie);
+	must(!register_on(&wire, cookie, PROTO "-of-no-session"));
+	ktap_check(!raw_nl_attr(&wire, ASYNCTRACE_A_PROVIDER_STARTED),
+		   "a session runs that does not want this one");
+	/* A failure is told, too: the descriptor is in use. */
+	ktap_check(register_on(&wire, cookie, OTHER) == -EBUSY && wire.text[0], "twice: '%s'",
+		   wire.text);
+	close(fd);
+	session_finish(&run);
+	session_end(&run);
+}
+
+static bool is_gone(void *id)
+{
+	return !is_known(*(uint32_t *)id);
+}
+
+static void p22_close_unregisters(void)
+{
+	uint32_t *id = shared_memory(sizeof(*id));
+	struct raw_provider p;
+	pid_t pid;
+
+	/* The last close of the descriptor, with nothing mapped: at once. */
+	p = (struct raw_provider){ .fd = raw_open() };
+	must(!raw_hello(p.fd, NULL));
+	p.id = raw_register(p.fd, OTHER, 1 << 20);
+	must(p.id > 0);
+	ktap_check(is_known(p.id), "it is not registered");
+	close(p.fd);
+	ktap_check(!is_known(p.id), "closed, and registered still");
+
+	/* The mapping's end. */
+	must(!raw_provider(&p, OTHER, 1 << 20));
+	must(!munmap(p.rw, p.rw_size));
+	*id = p.id;
+	ktap_check(soon(is_gone, id), "unmapped, and registered still");
+	p.rw = NULL;
+	raw_provider_end(&p);
+
+	/* A crash. */
+	*id = 0;
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		must(!raw_provider(&p, OTHER, 1 << 20));
+		*(volatile uint32_t *)id = p.id;
+		for (;;)
+			pause();
+	}
+	wait_for(id, 0, "nothing");
+	while (!*(volatile uint32_t *)id)
+		sleep_us(500);
+	ktap_check(is_known(*id), "the child's is not registered");
+	must(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+	ktap_check(soon(is_gone, id), "killed, and registered still");
+	munmap(id, sizeof(*id));
+}
+
+static void p23_socket_dropped(void)
+{
+	struct raw_nl nl;
+	uint64_t cookie;
+	struct run run;
+	uint32_t id;
+	int fd;
+
+	must(!raw_nl_open(&nl));
+	fd = device(&cookie);
+	must(!register_on(&nl, cookie, OTHER));
+	id = raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID);
+	raw_nl_close(&nl);
+	ktap_check(is_known(id), "it went with the socket");
+	session_make(&run, &over_others);
+	session_start(&run);
+	ktap_check(provider_session(id) == (int)run.id, "a session does not get it");
+	session_end(&run);
+	close(fd);
+}
+
+/* A name of @n bytes. */
+static const char *name_of(char *buf, size_t n)
+{
+	memset(buf, 'n', n);
+	buf[n] = 0;
+	return buf;
+}
+
+static void p24_pid_and_name(void)
+{
+	char buf[ASYNCTRACE_NAME_MAX + 2];
+	const struct nlattr *name;
+	uint64_t cookie;
+	uint32_t id;
+	int err, fd;
+
+	fd = device(&cookie);
+	err = register_on(&wire, cookie, name_of(buf, ASYNCTRACE_NAME_MAX + 1));
+	ktap_check((err == -EINVAL || err == -ERANGE) && wire.bad == ASYNCTRACE_A_PROVIDER_NAME,
+		   "101 bytes: %d, '%s', of attribute %u", err, wire.text, wire.bad);
+	err = register_on(&wire, cookie, "");
+	ktap_check((err == -EINVAL || err == -ERANGE) && wire.bad == ASYNCTRACE_A_PROVIDER_NAME,
+		   "no bytes: %d, '%s', of attribute %u", err, wire.text, wire.bad);
+	ktap_check(!register_on(&wire, cookie, name_of(buf, ASYNCTRACE_NAME_MAX)), "100 bytes: %s",
+		   wire.text);
+	id = raw_nl_u32(&wire, ASYNCTRACE_A_PROVIDER_ID);
+	must(provider_session(id) == 0);
+	name = raw_nl_attr(&wire, ASYNCTRACE_A_PROVIDER_NAME);
+	ktap_check(name && !strcmp(mnl_attr_get_str(name), buf), "the name is another");
+	ktap_check(raw_nl_u32(&wire, ASYNCTRACE_A_PROVIDER_PID) == (uint32_t)getpid(), "pid %u",
+		   raw_nl_u32(&wire, ASYNCTRACE_A_PROVIDER_PID));
+	close(fd);
+}
+
+static void late_provider(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = OTHER };
+
+	must(!at_provider_register(&opts));
+	/* From the first record on, and with the session's categories. */
+	must(emit(100) == 100);
+}
+
+static void p25_late(void)
+{
+	static const char *const law[] = { "law" };
+	struct at_session_options opts = over_others;
+	struct session_seen seen;
+	struct run run;
+	pid_t pid;
+
+	opts.nr_categories = 1;
+	opts.categories = law;
+	opts.mode = ASYNCTRACE_MODE_CIRCULAR;
+	session_make(&run, &opts);
+	session_start(&run);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		late_provider();
+		_exit(0);
+	}
+	reap(pid);
+	must(session_see(run.id, &seen));
+	ktap_check(seen.providers == 1 && seen.late == 1, "%u providers, %u late", seen.providers,
+		   seen.late);
+	session_finish(&run);
+	ktap_check(run.seen.events == 100, "%llu events", (unsigned long long)run.seen.events);
+	ktap_check(run.rd.nr_providers == 1 &&
+		   run.rd.provider[0]->flags & ASYNCTRACE_PROVIDER_F_LATE, "it is not told as late");
+	session_end(&run);
+}
+
+const struct statement provider_statements[] = {
+	{ "P20", "a registration need not wait for an answer", p20_asynchronous },
+	{ "P20", "the first event of a program registers it", p20_by_the_first_event },
+	{ "P21", "a registration with a reply is done when that comes, which says if a session runs",
+	  p21_synchronous },
+	{ "P22", "close, munmap and death unregister", p22_close_unregisters },
+	{ "P23", "the socket can be dropped after the registration", p23_socket_dropped },
+	{ "P24", "pid and name are told; a name has 100 bytes at most", p24_pid_and_name },
+	{ "P25", "who registers while a session runs is started at once, as it is configured",
+	  p25_late },
+	{ 0 }
+};

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * P1 to P13: the states of a session.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proto.h"
+
+static void p1_init_prepares(void)
+{
+	struct run run;
+
+	session_make(&run, NULL);
+	ktap_check(session_state(run.id) == ASYNCTRACE_SESSION_STATE_INITIALIZED, "state %u",
+		   session_state(run.id));
+	ktap_check(!nu_gate(), "the gate is open");
+	ktap_check(!emit(100), "an event found the gate open");
+	rd_drain(&run.rd);
+	ktap_check(!run.seen.events && !law_of(run.id).committed, "something was written");
+	session_start(&run);
+	ktap_check(emit(100) == 100, "the gate is shut");
+	session_finish(&run);
+	ktap_check(run.seen.events == 100, "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+/* A request that is ignored: the wire says so, the library is content. */
+static void ignored(uint8_t cmd, int (*call)(struct at_ctl *, uint32_t), uint32_t id)
+{
+	struct session_seen before, after;
+	const uint32_t gate = nu_gate();
+
+	must(session_see(id, &before));
+	wire_says(cmd, id, -EALREADY);
+	ktap_check(!call(ctl, id), "the library: %s", at_ctl_error(ctl));
+	must(session_see(id, &after));
+	/* A provider may join late at any moment. */
+	before.late = after.late;
+	ktap_check(!memcmp(&before, &after, sizeof(before)), "the session is another");
+	ktap_check(gate == nu_gate(), "the gate is another: %u, then %u", gate, nu_gate());
+}
+
+static void p2_second_init(void)
+{
+	static const char *const law[] = { "law" };
+	const struct at_session_options opts = {
+		.mode = ASYNCTRACE_MODE_CIRCULAR, .ring_size = 32 << 10,
+		.nr_categories = 1, .categories = law,
+	};
+	struct session_seen seen;
+	struct run run;
+
+	session_make(&run, &opts);
+	ignored(ASYNCTRACE_CMD_SESSION_INIT, at_session_init, run.id);
+	session_start(&run);
+	emit(10);
+	ignored(ASYNCTRACE_CMD_SESSION_INIT, at_session_init, run.id);
+	emit(10);
+	run_stop(&run);
+	ignored(ASYNCTRACE_CMD_SESSION_INIT, at_session_init, run.id);
+	must(session_see(run.id, &seen));
+	ktap_check(seen.mode == opts.mode && seen.ring_size == opts.ring_size &&
+		   seen.nr_categories == 1 && !strcmp(seen.category, "law"),
+		   "mode %u, %llu bytes, %u categories", seen.mode,
+		   (unsigned long long)seen.ring_size, seen.nr_categories);
+	session_finish(&run);
+	ktap_check(run.seen.events == 20 && run.seen.nr_generations == 1, "%llu events, %u runs",
+		   (unsigned long long)run.seen.events, run.seen.nr_generations);
+	session_end(&run);
+}
+
+#define KINDS	(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED)
+
+static struct at_events *listen_to(uint32_t session)
+{
+	struct at_events *events;
+
+	if (at_events_open(&events, KINDS, session))
+		ktap_bail("%s", at_events_error(events));
+	return events;
+}
+
+static void p3_second_start(void)
+{
+	struct at_events *events;
+	struct run run;
+
+	session_make(&run, NULL);
+	session_start(&run);
+	emit(10);
+	events = listen_to(run.id);
+	ignored(ASYNCTRACE_CMD_SESSION_START, at_session_start, run.id);
+	ktap_check(!events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, NULL), "it is told");
+	at_events_close(events);
+	emit(10);
+	session_finish(&run);
+	ktap_check(run.seen.events == 20 && run.seen.nr_generations == 1, "%llu events, %u runs",
+		   (unsigned long long)run.seen.events, run.seen.nr_generations);
+	session_end(&run);
+}
+
+static void p4_start_has_no_reply(void)
+{
+	struct at_events *events;
+	struct at_event ev = { 0 };
+	struct run run;
+	unsigned int n;
+
+	session_make(&run, NULL);
+	events = listen_to(0);
+	wire_says(ASYNCTRACE_CMD_SESSION_START, run.id, 0);
+	ktap_check(!wire.replies, "%u messages beside the ack", wire.replies);
+	n = events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, &ev);
+	ktap_check(n == 1 && ev.session == run.id && !ev.status && ev.generation,
+		   "%u events, the last of session %u with status %u", n, ev.session, ev.status);
+	session_finish(&run);
+	session_end(&run);
+	at_events_close(events);
+}
+
+/* There: after every observer's acknowledgement. Here: at once, and it is true. */
+static void p5_started_is_true(void)
+{
+	const uint64_t stride = 1 << 20;
+	static const char *const all[] = { PROTO "*" };
+	const struct at_session_options opts = { .nr_providers = 1, .providers = all };
+	struct at_observed seen = { .size = sizeof(seen) };
+	struct at_info info = { .size = sizeof(info) };
+	struct at_event ev = { 0 };
+	struct at_events *events;
+	struct raw_provider p;
+	struct run run;
+
+	/* One that never looks, and so acknowledges nothing. */
+	must(!raw_provider(&p, PROTO "-raw", stride));
+	session_make(&run, &opts);
+	events = listen_to(run.id);
+	must(!at_provider_observe(&seen) && !seen.recording);
+	session_start(&run);
+	ktap_check(events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, &ev) >= 1, "it is not told");
+	ktap_check(p.control->gate == ev.generation, "the gate: %u, told: %u", p.control->gate,
+		   ev.generation);
+	must(!at_provider_observe(&seen));
+	ktap_check(seen.recording && seen.generation == nu_gate() &&
+		   seen.state == ASYNCTRACE_SESSION_STATE_STARTED, "observed: %u, state %u",
+		   seen.recording, seen.state);
+	/* What stands for the version of the protocol. */
+	ktap_check(!at_info(ctl, &info) && info.abi == 1, "version %u", info.abi);
+	run.rd.event = NULL;
+	session_end(&run);
+	at_events_close(events);
+	raw_provider_end(&p);
+}
+
+static void p6_second_stop(void)
+{
+	struct at_events *events;
+	struct run run;
+	unsigned int n;
+
+	session_make(&run, NULL);
+	events = listen_to(run.id);
+	ignored(ASYNCTRACE_CMD_SESSION_STOP, at_session_stop, run.id);
+	session_start(&run);
+	emit(10);
+	run_stop(&run);
+	ignored(ASYNCTRACE_CMD_SESSION_STOP, at_session_stop, run.id);
+	n = events_told(events, ASYNCTRACE_EVENT_KINDS_STOPPED, NULL);
+	ktap_check(n == 1, "it is told %u times", n);
+	at_events_close(events);
+	session_finish(&run);
+	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+/* What raw_write() leaves off at, with @records more behind it. */
+static void write_more(const struct raw_provider *p, uint64_t at, unsigned int from,
+		       unsigned int records)
+{
+	volatile uint64_t *words = raw_ring(p, 0);
+	const uint64_t *first = (const uint64_t *)words + ASYNCTRACE_SUBBUF_WORDS;
+
+	for (unsigned int i = 0; i < records; i++) {
+		for (int w = 0; w < 5; w++)
+			words[at + w] = first[w];
+		words[at + 1] += at;
+		at += 5;
+	}
+	__atomic_store_n(&raw_header(p, 0)->position,
+			 at | (uint64_t)(from + records) << ASYNCTRACE_POS_BITS, __ATOMIC_RELEASE);
+}
+
+static void p7_stop_is_a_position(void)
+{
+	static const char *const other[] = { PROTO "-raw" };
+	const struct at_session_options opts = { .nr_providers = 1, .providers = other };
+	struct raw_provider p;
+	struct rd_ring sum;
+	struct run run;
+	uint64_t at;
+
+	must(!raw_provider(&p, PROTO "-raw", 1 << 20));
+	session_make(&run, &opts);
+	run.rd.event = NULL;
+	session_start(&run);
+	at = raw_write(&p, 0, 10);
+	run_stop(&run);
+	/* A thread that had passed the gate, or one that does not care for it. */
+	write_more(&p, at, 10, 3);
+	rd_drain(&run.rd);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
+	ktap_check(sum.delivered == 10 && sum.parsed == 10, "%llu of 10 are delivered",
+		   (unsigned long long)sum.delivered);
+	run_terminate(&run);
+	rd_drain(&run.rd);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
+	ktap_check(sum.delivered == 10 && sum.dropped == 3 && sum.last,
+		   "in the end %llu delivered, %llu dropped", (unsigned long long)sum.delivered,
+		   (unsigned long long)sum.dropped);
+	run_close(&run);
+	raw_provider_end(&p);
+}
+
+static void p8_rounds(void)
+{
+	struct run run;
+
+	session_make(&run, NULL);
+	for (unsigned int i = 0; i < 50; i++) {
+		session_start(&run);
+		ktap_check(emit(10) == 10, "run %u: the gate is shut", i);
+		run_stop(&run);
+		ktap_check(!emit(10), "run %u: the gate is open after it", i);
+		if (i % 3)
+			rd_drain(&run.rd);
+	}
+	session_finish(&run);
+	ktap_check(run.seen.events == 500 && run.seen.nr_generations == 50,
+		   "%llu events of %u runs", (unsigned long long)run.seen.events,
+		   run.seen.nr_generations);
+	session_end(&run);
+}
+
+static void p9_terminate_stops(void)
+{
+	struct pollfd pfd = { .events = POLLIN };
+	struct run run, next;
+
+	session_make(&run, NULL);
+	session_start(&run);
+	emit(100);
+	run_terminate(&run);
+	ktap_check(!nu_gate() && !emit(10), "the gate is open");
+	ktap_check(!session_state(run.id), "it is still there");
+	/* What was published is read to its end, and the end is told. */
+	rd_drain(&run.rd);
+	run_check(&run);
+	ktap_check(run.seen.events == 100, "%llu events", (unsigned long long)run.seen.events);
+	pfd.fd = run.rd.fd;
+	ktap_check(poll(&pfd, 1, 0) == 1 && pfd.revents & POLLHUP, "poll(2) says 0x%x",
+		   pfd.revents);
+	ktap_check(!read(run.rd.fd, run.rd.buf, ASYNCTRACE_READ_MIN), "read(2) knows no end");
+	/* Once more, with another session there that is not to be hurt. */
+	session_make(&next, NULL);
+	session_start(&next);
+	ktap_check(!at_session_terminate(ctl, run.id), "terminate again: %s", at_ctl_error(ctl));
+	ktap_check(emit(10) == 10, "another session was ended");
+	run_close(&run);
+	ktap_check(!at_session_terminate(ctl, run.id), "and again: %s", at_ctl_error(ctl));
+	session_finish(&next);
+	ktap_check(next.seen.events == 10, "%llu events", (unsigned long long)next.seen.events);
+	session_end(&next);
+}
+
+static void p10_again(void)
+{
+	struct run run;
+	uint32_t last = 0;
+
+	for (unsigned int i = 1; i <= 5; i++) {
+		session_make(&run, NULL);
+		ktap_check(run.id != last, "the same id");
+		session_start(&run);
+		emit(10 * i);
+		session_finish(&run);
+		ktap_check(run.seen.events == 10 * i, "session %u: %llu events", i,
+			   (unsigned long long)run.seen.events);
+		last = run.id;
+		session_end(&run);
+	}
+}
+
+static void p11_manager_dies(void)
+{
+	const struct run_options opts = {
+		.name = PROTO "-orphan", .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 64 << 10,
+		.provider = PROTO,
+	};
+	struct at_ctl *other;
+	struct run run;
+
+	must(!at_ctl_open(&other));
+	run_open(&run, other, &opts);
+	session_start(&run);
+	ktap_check(emit(10) == 10, "the gate is shut");
+	/* The reader, too, was the manager's. */
+	run_close(&run);
+	at_ctl_close(other);
+	ktap_check(!nu_gate() && !emit(10), "the gate is open");
+	ktap_check(!session_state(run.id), "the session is still there");
+	session_make(&run, NULL);
+	session_start(&run);
+	ktap_check(emit(10) == 10, "the gate is shut for the next one");
+	session_finish(&run);
+	ktap_check(run.seen.events == 10, "%llu events: those in flight are to be gone",
+		   (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
+static void p12_start_before_init(void)
+{
+	const uint32_t id = session_ready(NULL);
+
+	wire_says(ASYNCTRACE_CMD_SESSION_START, id, -EINVAL);
+	ktap_check(at_session_start(ctl, id) == -EINVAL, "the library does not say so");
+	ktap_check(session_state(id) == ASYNCTRACE_SESSION_STATE_READY && !nu_gate(), "state %u",
+		   session_state(id));
+	must(!at_session_init(ctl, id) && !at_session_start(ctl, id));
+	wire_says(ASYNCTRACE_CMD_SESSION_START, id, -EALREADY);
+	must(!at_session_terminate(ctl, id));
+}
+
+static void p13_buffer_size(void)
+{
+	static const uint64_t bad[] = {
+		0, 1, 4096, ASYNCTRACE_RING_MIN / 2, ASYNCTRACE_RING_MIN - 1,
+		ASYNCTRACE_RING_MIN + 1, ASYNCTRACE_RING_MIN * 3, ASYNCTRACE_RING_MAX - 4096,
+		ASYNCTRACE_RING_MAX + 1, ASYNCTRACE_RING_MAX * 2, 1ULL << 63, ~0ULL,
+	};
+	static const uint64_t good[] = { ASYNCTRACE_RING_MIN, ASYNCTRACE_RING_MIN * 2, 1 << 20 };
+	struct session_seen seen;
+	uint32_t id;
+	int err;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err = raw_session(&wire, PROTO, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF,
+				  bad[i], NULL);
+		ktap_check((err == -ERANGE || err == -EINVAL) && wire.text[0], "%llu bytes: %d",
+			   (unsigned long long)bad[i], err);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		id = session_ready(&(struct at_session_options){ .ring_size = good[i] });
+		must(session_see(id, &seen));
+		ktap_check(seen.ring_size == good[i], "%llu bytes of %llu",
+			   (unsigned long long)seen.ring_size, (unsigned long long)good[i]);
+		must(!at_session_terminate(ctl, id));
+	}
+}
+
+static void p13_own_buffer_size(void)
+{
+	static const uint64_t sizes[] = { 12288, 4096, 1 << 17 };
+	struct run run;
+
+	for (int i = 0; i < 3; i++) {
+		const struct at_buffer_size own = { PROTO, sizes[i] };
+		const char *const mine[] = { PROTO };
+		const struct at_session_options opts = {
+			.size = sizeof(opts), .name = PROTO, .mode = ASYNCTRACE_MODE_ONESHOT,
+			.ring_size = 16 << 10, .nr_buffers = 1, .buffers = &own,
+			.nr_providers = 1, .providers = mine,
+		};
+		uint32_t id;
+		int err;
+
+		if (i < 2) {
+			err = at_session_create(ctl, &opts, &id);
+			ktap_check(err == -ERANGE || err == -EINVAL, "%llu bytes: %d",
+				   (unsigned long long)sizes[i], err);
+			continue;
+		}
+		session_make(&run, &opts);
+		session_start(&run);
+		/* Four times what the session's size would have room for. */
+		ktap_check(emit(1600) == 1600 && !law_of(run.id).dropped, "%llu dropped",
+			   (unsigned long long)law_of(run.id).dropped);
+		session_finish(&run);
+		session_end(&run);
+	}
+}
+
+const struct statement state_statements[] = {
+	{ "P1", "init prepares and does not start", p1_init_prepares },
+	{ "P2", "a second init is ignored: what the first fixed stays", p2_second_init },
+	{ "P3", "a start of a started session is ignored", p3_second_start },
+	{ "P4", "a start has no reply; an event tells of it", p4_start_has_no_reply },
+	{ "P5", "started is told when it is so, and nobody's acknowledgement is waited for",
+	  p5_started_is_true },
+	{ "P6", "a stop of a stopped session is ignored", p6_second_stop },
+	{ "P7", "what comes after the stop is not delivered, and counted", p7_stop_is_a_position },
+	{ "P8", "any number of starts and stops", p8_rounds },
+	{ "P9", "terminate stops first, can be repeated, and ends the reading",
+	  p9_terminate_stops },
+	{ "P10", "after a terminate comes the next session", p10_again },
+	{ "P11", "a session ends with its manager, the provider goes on", p11_manager_dies },
+	{ "P12", "a start before the init is another error than a second start",
+	  p12_start_before_init },
+	{ "P13", "a ring has a power of two of bytes within limits", p13_buffer_size },
+	{ "P13", "so has one that is given to some of the providers", p13_own_buffer_size },
+	{ 0 }
+};

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions started and ended as fast as it goes while threads write, with each
+ * window between the two widened: what belongs to one session never shows in the
+ * next, no record is torn, and none lost without being counted. And with the fix
+ * for a window switched off, the same test finds sessions spoiled: it can tell.
+ *
+ * Needs a module built with CONFIG_ASYNCTRACE_RACES, and links with the library
+ * built with AT_TEST_HOOKS.
+ *
+ * usage: restart [nofix]	with "nofix" also the tests with a fix switched off
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+#include <asynctrace/trace.h>
+
+#include "../kmod/common.h"
+
+#define PROVIDER	"races"
+#define KNOBS		"/sys/kernel/debug/asynctrace/"
+#define THREADS		3
+/* Generations that a thread's counts are remembered for. */
+#define GENERATIONS	128
+
+/* Turns of the critical sections' delays: of the library, with AT_TEST_HOOKS. */
+extern uint64_t at_race_delay, at_race_delay_early;
+
+static struct shared {
+	volatile uint32_t ready, stop, gate;
+	volatile uint32_t threads;	/* so many write */
+	volatile uint32_t early, late;	/* does the first of them wait in its sections? */
+	volatile uint32_t every;	/* so many records, about; 0: never */
+	volatile uint32_t turns;	/* at least so long */
+	volatile uint32_t in;		/* the generation it writes under at this moment */
+	/* Records whose gate was open before and after: they are somewhere. */
+	struct {
+		volatile uint32_t generation, sure;
+	} count[THREADS][GENERATIONS];
+} *sh;
+
+static struct at_ctl *ctl;
+static uint32_t state, generation, spin;
+
+/* --- the provider ---------------------------------------------------------------- */
+
+/* Writers of a run: their numbers begin anew with it. */
+static uint32_t writer_of(uint32_t thread, uint32_t gate)
+{
+	return thread + THREADS * (gate % GENERATIONS);
+}
+
+static void *writer(void *arg)
+{
+	const uint32_t id = (uintptr_t)arg;
+	const int cpus = cpus_online();
+	uint32_t seq = 0, last = 0, rng = id, emitted;
+
+	if (id < 2)
+		pin(cpus - 1);
+	sh->ready++;
+	while (!sh->stop) {
+		const uint32_t gate = id < sh->threads ? nu_gate() : 0, i = gate % GENERATIONS;
+
+		if (!gate) {
+			if (id)
+				sleep_us(100);
+			continue;
+		}
+		if (gate != last) {
+			sh->count[id][i].sure = 0;
+			sh->count[id][i].generation = gate;
+			sh->gate = last = gate;
+			seq = 0;
+		}
+		if (!id) {
+			const bool wait = sh->every && !rnd(&rng, sh->every);
+			const bool early = sh->early && (!sh->late || rnd(&rng, 2));
+			const uint64_t turns = wait ? (uint64_t)sh->turns << rnd(&rng, 6) : 0;
+
+			at_race_delay_early = early ? turns : 0;
+			at_race_delay = early ? 0 : turns;
+			sh->in = wait || !sh->every ? gate : 0;
+		}
+		emitted = nu_emit(writer_of(id, gate), seq, -1);
+		if (!id)
+			sh->in = 0;
+		if (emitted != gate)
+			continue;
+		seq++;
+		if (at_gate_load_() == gate)
+			sh->count[id][i].sure++;
+		if (id == 2 && !rnd(&rng, 50))
+			pin(rnd(&rng, cpus));
+	}
+	return NULL;
+}
+
+static pid_t provider(void)
+{
+	const struct at_provider_opts opts = {
+		.size = sizeof(opts), .name = PROVIDER, .ring_reserve = 64 << 10,
+	};
+	pthread_t thread[THREADS];
+	pid_t pid;
+
+	memset(sh, 0, sizeof(*sh));
+	pid = fork();
+	must(pid >= 0);
+	if (pid)
+		return pid;
+	must(!at_provider_register(&opts));
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		must(!pthread_create(&thread[i], NULL, writer, (void *)i));
+		wait_for(&sh->ready, i + 1, "ready");
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	_exit(0);
+}
+
+/* --- knobs ------------------------------------------------------------------------- */
+
+static void set(const char *knob, const char *value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), KNOBS "%s", knob);
+	f = fopen(path, "w");
+	if (!f)
+		ktap_bail("%s: %m: is the module built with CONFIG_ASYNCTRACE_RACES=y?", path);
+	must(fputs(value, f) >= 0);
+	must(!fclose(f));
+}
+
+/**
+ * struct window - a place where a session's end or start can come at a bad moment
+ * @name: of it
+ * @threads: that write
+ * @every: so many records a writer waits; 0: never
+ * @early: a writer waits when it has seen the gate open
+ * @late: it waits before it publishes
+ * @knob: of the kernel's delay, or NULL
+ * @delay: of it, microseconds
+ */
+struct window {
+	const char *name;
+	uint32_t threads;
+	uint32_t every;
+	bool early;
+	bool late;
+	const char *knob;
+	const char *delay;
+	const char *fixes[3];
+};
+
+/* --- the tests --------------------------------------------------------------------- */
+
+/* A run of the session begins: the kernel counts these. */
+static void start(struct run *run)
+{
+	run_start(run);
+	generation++;
+}
+
+static void wait_a_while(void)
+{
+	uint32_t us = 300;
+
+	if (!rnd(&state, 3))
+		us = 3000;
+	sleep_us(rnd(&state, us));
+}
+
+/* Waits for it, but not for ever: it may not come. */
+static void hope(bool (*cond)(void))
+{
+	for (int i = 0; i < 400 && !cond(); i++)
+		sleep_us(50);
+}
+
+static bool is_in(void)
+{
+	return sh->in == generation;
+}
+
+static bool is_not_behind(void)
+{
+	return !sh->in || sh->in == generation;
+}
+
+static bool has_written(void)
+{
+	return sh->count[0][generation % GENERATIONS].generation == generation &&
+	       sh->count[0][generation % GENERATIONS].sure > 2;
+}
+
+/*
+ * Lets the session last until the writer is done with a record that it began
+ * under an earlier one, and has written some under this one; or ends it while the
+ * writer is at it; or at once, so that the one after the next, which has the same
+ * addresses again, finds the writer where it is.
+ */
+static void chase(const struct window *w)
+{
+	if (w->threads > 1)
+		return wait_a_while();
+	if (!is_not_behind() && rnd(&state, 4))
+		return;
+	if (rnd(&state, 2)) {
+		hope(is_not_behind);
+		hope(has_written);
+	}
+	hope(is_in);
+	sleep_us(rnd(&state, 100));
+}
+
+/* Records that are sure to have been written under the last @starts generations. */
+static uint64_t sure(uint32_t starts)
+{
+	uint64_t n = 0;
+
+	for (uint32_t g = generation; g > generation - starts; g--)
+		for (int i = 0; i < THREADS; i++)
+			if (sh->count[i][g % GENERATIONS].generation == g)
+				n += sh->count[i][g % GENERATIONS].sure;
+	return n;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *verdict(const struct run *run, uint32_t starts)
+{
+	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	const uint64_t total = run_total(run), least = sure(starts);
+	static char why[300];
+
+	if (run->rd.malformed)
+		return run->rd.first;
+	if (run->seen.spoiled)
+		return run->seen.first;
+	if (sum.backwards)
+		return "time goes backwards in a ring";
+	if (sum.parsed != sum.delivered)
+		return "not all that is delivered is there";
+	if (run->rd.nr_rings && !sum.last)
+		return "not every ring was told to be done";
+	for (uint32_t i = 0; i < run->seen.nr_generations; i++) {
+		uint32_t behind = (generation - run->seen.generation[i]) & 0xffff;
+
+		if (behind < starts)
+			continue;
+		snprintf(why, sizeof(why), "%llu records of a run %u before the last, of %u",
+			 (unsigned long long)run->seen.per_generation[i], behind, starts);
+		return why;
+	}
+	if (total < least || total > least + starts * THREADS) {
+		snprintf(why, sizeof(why),
+			 "%llu records are accounted for; %llu were written for sure",
+			 (unsigned long long)total, (unsigned long long)least);
+		return why;
+	}
+	return NULL;
+}
+
+/* One session. Returns what is wrong with it; *@events: what it saw. */
+static const char *session(const struct window *w, uint64_t *events)
+{
+	const struct run_options opts = {
+		.name = PROVIDER, .ring_size = 64 << 10, .provider = PROVIDER,
+		.mode = rnd(&state, 4) ? ASYNCTRACE_MODE_CIRCULAR : ASYNCTRACE_MODE_STREAMING,
+	};
+	static char why[300];
+	uint32_t starts = 1;
+	const char *wrong;
+	struct run run;
+
+	run_open(&run, ctl, &opts);
+	start(&run);
+	chase(w);
+	while (!rnd(&state, 4) && starts < 4) {
+		run_stop(&run);
+		if (rnd(&state, 2))
+			rd_read(&run.rd, rnd(&state, 6));
+		start(&run);
+		starts++;
+		chase(w);
+	}
+	if (!rnd(&state, 3))
+		rd_read(&run.rd, rnd(&state, 6));
+	if (!rnd(&state, 3))
+		run_stop(&run);
+	run_terminate(&run);
+	rd_drain(&run.rd);
+	wrong = verdict(&run, starts);
+	if (wrong) {
+		snprintf(why, sizeof(why), "%s", wrong);
+		wrong = why;
+	}
+	*events += run.seen.events;
+	run_close(&run);
+	return wrong;
+}
+
+/* Lets the provider run once undisturbed, to learn at which generation we are. */
+static void synchronise(void)
+{
+	const struct run_options opts = {
+		.name = PROVIDER, .ring_size = 64 << 10, .provider = PROVIDER,
+		.mode = ASYNCTRACE_MODE_ONESHOT,
+	};
+	struct run run;
+
+	sh->threads = 1;
+	run_open(&run, ctl, &opts);
+	run_start(&run);
+	for (int i = 0; !sh->gate; i++) {
+		must(i < 600000);
+		sleep_us(100);
+	}
+	generation = sh->gate;
+	run_terminate(&run);
+	run_close(&run);
+}
+
+static void test(const struct window *w, const char *fix, uint32_t rounds)
+{
+	uint32_t n, spoiled = 0;
+	const char *wrong;
+	uint64_t events = 0;
+	pid_t pid;
+
+	if (fix)
+		ktap_begin("races: %s, without %s: sessions are spoiled", w->name, fix);
+	else
+		ktap_begin("races: %s: no session is spoiled", w->name);
+	pid = provider();
+	wait_for(&sh->ready, THREADS, "ready");
+	synchronise();
+	if (w->knob)
+		set(w->knob, w->delay);
+	if (fix)
+		set(fix, "0");
+	sh->threads = w->threads;
+	sh->early = w->early;
+	sh->late = w->late;
+	sh->turns = spin;
+	sh->every = w->every;
+	for (n = 0; n < rounds; n++) {
+		/* A machine that has little time for us restarts sessions slowly. */
+		if (fix)
+			sh->turns = spin << (n / 200 < 5 ? n / 200 : 5);
+		wrong = session(w, &events);
+		spoiled += !!wrong;
+		if (wrong && spoiled < 4)
+			ktap_note("session %u: %s", n, wrong);
+		if (fix ? spoiled : spoiled >= 4)
+			break;
+	}
+	if (fix)
+		set(fix, "1");
+	if (w->knob)
+		set(w->knob, "0");
+	sh->every = 0;
+	sh->stop = 1;
+	reap(pid);
+	ktap_note("%u sessions, %llu records delivered, %u spoiled", n,
+		  (unsigned long long)events, spoiled);
+	ktap_check(!!spoiled == !!fix, "%u sessions were spoiled", spoiled);
+	ktap_check(events || fix, "no session saw anything: no test");
+	ktap_end();
+}
+
+/* Turns that take about as long, on a CPU that does nothing else. */
+static uint32_t turns(uint32_t us)
+{
+	struct timespec a, b;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (volatile uint32_t i = 0; i < 2000000; i++)
+		;
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	ns = (b.tv_sec - a.tv_sec) * 1000000000ULL + b.tv_nsec - a.tv_nsec;
+	/* That loop goes through memory, the library's does not. */
+	return us * 1000ULL * 2000000 / ns * 4;
+}
+
+int main(int argc, char **argv)
+{
+	const bool nofix = argc > 1 && !strcmp(argv[1], "nofix");
+	const uint32_t rounds = amount("KT_ROUNDS", 150);
+	const struct window windows[] = {
+		{ "as it comes", THREADS, 0, false, false, NULL, NULL, { NULL } },
+		{ "publishing late", 1, 2, false, true, NULL, NULL, { "fix_switch", "fix_ranges" } },
+		{ "a ring page's fault", 1, 0, false, false, "delay_fault", "12000", { "fix_lock_ring" } },
+		{ "the sink's fault", 1, 2, true, true, "delay_sink", "12000", { "fix_lock_sink" } },
+		{ "between headers and rings", 1, 100, true, true, "delay_zap", "3000", { "fix_rwsem" } },
+		{ "all of it", THREADS, 5, true, true, "delay_zap", "300", { NULL } },
+	};
+	const int n = sizeof(windows) / sizeof(*windows);
+
+	ktap_plan(nofix ? n + 5 : n);
+	state = seed();
+	spin = turns(100);
+	sh = shared_memory(sizeof(*sh));
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	pin(0);
+	for (int i = 0; i < n; i++) {
+		test(&windows[i], NULL, rounds);
+		for (int f = 0; nofix && f < 3 && windows[i].fixes[f]; f++)
+			test(&windows[i], windows[i].fixes[f], amount("KT_NOFIX", 3000));
+	}
+	at_ctl_close(ctl);
+	return ktap_exit();
+}

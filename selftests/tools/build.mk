@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of the control library and of the command; they run in the test machine,
+# but test_control, which fakes the kernel's answers.
+
+ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
+ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
+
+$(B)/selftests/tools/%: selftests/tools/%.c $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -o $@ $^ -lcmocka $(AT_LIBS)
+
+$(B)/selftests/tools/test_control: selftests/native/test_control.c $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $^ -lcmocka $(AT_LIBS)
+
+.PHONY: selftests-tools
+selftests-tools: $(B)/asynctrace $(B)/selftests/tools/provider $(B)/selftests/tools/test_sessions \
+		 $(B)/selftests/tools/test_control

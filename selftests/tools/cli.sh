@@ -1,0 +1,270 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The command line, against the module: what it records, what it returns, what
+# it says to wrong use. Needs the module, and root.
+#
+# usage: cli.sh ASYNCTRACE PROVIDER
+set -u
+
+AT=$1 PROVIDER=$2
+here=$(cd "${0%/*}" && pwd)
+work=$(mktemp -d)
+trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+chmod 755 .
+
+. "$here/lib.sh"
+
+recording() {
+	"$AT" status | grep -q '"'"$1"'".*started'
+}
+
+providers_of_session() {
+	[ "$("$AT" status --json | grep -c '"provider": [1-9]')" -ge 1 ]
+}
+
+begin "a command's events are all there, and its exit status is returned"
+check status status 7 "$AT" record -o t.fxt -b 1M -- "$PROVIDER" 2 1000 0 7
+check validate valid t.fxt
+dropped=$(awk '$1 == "provider" { gsub(",", ""); d = $5 } END { print d + 0 }' err)
+check "events + dropped = 6000" [ $(($(summary events) + dropped)) = 6000 ]
+check switches [ "$(summary switches)" -gt 0 ]
+end
+
+for mode in oneshot circular streaming; do
+	begin "$mode: the ledger adds up in a ring far too small, the file is valid"
+	check status status 0 "$AT" record -o t.fxt -m $mode -b 16K -s off -- "$PROVIDER" 1 20000
+	check validate valid t.fxt --allow-open
+	sum=$(awk '$1 == "provider" { gsub(",", ""); s = $3 + $4 + $5 + $6 } END { print s + 0 }' err)
+	check "sum $sum = 60000" [ "$sum" = 60000 ]
+	end
+done
+
+# Scheduling records that the kernel dropped of those whose line begins with $1
+kernel_dropped() {
+	awk -v who="$1" '/^  .kernel. DROPPED OF/ { on = 1 }
+		on && $1 == who { gsub(",", ""); n = $3 } END { print n + 0 }' err
+}
+
+# The sum of them that "status" shows for a session
+drops_of_session() {
+	"$AT" status --json | python3 -c 'import json,sys
+for s in json.load(sys.stdin)["sessions"]:
+    if s["name"] == sys.argv[1]:
+        sys.exit(not sum(d["sched_dropped"] for d in s["kernel_drops"] if d["name"] == "provider"))
+sys.exit(1)' "$1"
+}
+
+begin "what the kernel dropped is told of whom it was"
+check status status 0 "$AT" record -o t.fxt -m oneshot -b 16K -s targets -- "$PROVIDER" 2 800 100
+check validate valid t.fxt --allow-open
+all=$(awk '$1 == "(kernel)" && NF == 5 { gsub(",", ""); d = $4 } END { print d + 0 }' err)
+check "$all were dropped" [ "$all" -gt 0 ]
+check "most of them its" [ "$(kernel_dropped provider)" -gt $((all / 2)) ]
+check "or nobody's" [ $(($(kernel_dropped provider) + $(kernel_dropped "(no"))) = "$all" ]
+"$PROVIDER" 2 1000000 100 & provider=$!
+"$AT" record -o t.fxt -m oneshot -b 16K -s targets -n drops 2>err & recorder=$!
+check "meanwhile, as JSON" wait_for drops_of_session drops
+"$AT" status >out
+check "as text" grep -q "of the kernel's dropped: [0-9,]* scheduling records and .* of provider" out
+kill $recorder $provider
+wait $recorder $provider 2>/dev/null
+end
+
+begin "only the categories asked for are recorded"
+check status status 0 "$AT" record -o t.fxt -c ht\*,net -- "$PROVIDER" 1 100
+check "200 events" [ "$(summary events)" = 200 ]
+check status status 0 "$AT" record -o t.fxt -c net -- "$PROVIDER" 1 100
+check "why nothing" says "nothing in the categories asked for"
+end
+
+begin "only the providers asked for are recorded"
+check status status 0 "$AT" record -o t.fxt -p 'prov*' -- "$PROVIDER" 1 100
+check "300 events" [ "$(summary events)" = 300 ]
+check status status 0 "$AT" record -o t.fxt -p nobody -- "$PROVIDER" 1 100
+check "none" [ "$(summary events)" = 0 ]
+end
+
+begin "when nothing was recorded, it says why"
+check status status 0 "$AT" record -o t.fxt -- true
+check validate valid t.fxt
+check reason says "true did not become a provider"
+end
+
+begin "a command that a signal ends: 128 + N"
+check status status 143 "$AT" record -o t.fxt -- sh -c 'kill -TERM $$'
+end
+
+begin "a command that is not there: 127; that is no program: 126; the file is left alone"
+echo precious >t.fxt
+check 127 status 127 "$AT" record -o t.fxt -- no-such-command
+check reason says "no-such-command"
+echo text >text
+check 126 status 126 "$AT" record -o t.fxt -- ./text
+check 126 status 126 "$AT" record -o t.fxt -- /
+check untouched [ "$(cat t.fxt)" = precious ]
+end
+
+begin "a script without an interpreter is not started, and says so"
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+check 127 status 127 "$AT" record -o t.fxt -- ./script
+check reason says "./script"
+end
+
+begin "SIGINT and SIGTERM end a recording with a valid file"
+"$PROVIDER" 1 1000000 5000 & provider=$!
+for sig in INT TERM; do
+	"$AT" record -o $sig.fxt -n sig$sig 2>err & recorder=$!
+	check started wait_for recording sig$sig
+	sleep 0.3
+	kill -$sig $recorder
+	wait $recorder
+	check "status of $sig" [ $? = 0 ]
+	check "valid after $sig" valid $sig.fxt --allow-open
+	check "events" [ "$(summary events)" -gt 0 ]
+done
+end
+
+begin "a killed recorder leaves what it had, no session, and its provider running"
+"$AT" record -o kill.fxt -n killed 2>err & recorder=$!
+check started wait_for recording killed
+sleep 1.5
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+check "session gone" [ "$("$AT" status | grep -c killed)" = 0 ]
+check "provider alive" kill -0 $provider
+check "valid" valid_or_cut kill.fxt
+check "not empty" [ "$(stat -c %s kill.fxt)" -gt 10000 ]
+check "recorded again" status 0 "$AT" record -o t.fxt -d 0.3
+check "events" [ "$(summary events)" -gt 0 ]
+end
+
+begin "a session's name is one at a time"
+"$AT" record -o a.fxt -n mine 2>/dev/null & recorder=$!
+check started wait_for recording mine
+check 1 status 1 "$AT" record -o b.fxt -n mine -d 1
+check reason says "named 'mine'"
+check remedy says "--name"
+check "nothing written" [ ! -e b.fxt ]
+end
+
+begin "a provider that another session has: it says which"
+check status status 0 "$AT" record -o b.fxt -d 0.3
+check reason says "is recorded by session"
+kill $recorder
+wait $recorder
+kill $provider
+wait $provider 2>/dev/null
+end
+
+begin "signals go on to the command, whose end ends the recording"
+"$AT" record -o t.fxt -n fwd -- sleep 100 2>err & recorder=$!
+check started wait_for recording fwd
+sleep 0.5
+kill -TERM $recorder
+wait $recorder
+check "143" [ $? = 143 ]
+check valid valid t.fxt
+end
+
+begin "a duration ends the recording, not the command"
+check status status 3 "$AT" record -o t.fxt -d 0.2 -- sh -c "sleep 1; touch lived; exit 3"
+check lived [ -e lived ]
+check valid valid t.fxt
+end
+
+begin "a full disk: said, and what was written is valid; the command goes on"
+mkdir -p small
+mount -t tmpfs -o size=64k none small
+check 125 status 125 "$AT" record -o small/t.fxt -s off -b 1M -- sh -c "'$PROVIDER' 2 20000 0; touch lived2"
+check reason says "No space left"
+check lived [ -e lived2 ]
+check valid valid small/t.fxt --allow-open
+end
+
+begin "output that cannot be written is refused before anything starts"
+check 1 status 1 "$AT" record -o no/such/dir/t.fxt
+check reason says "no/such/dir/t.fxt"
+check 125 status 125 "$AT" record -o no/such/dir/t.fxt -- touch ran
+check "did not run" [ ! -e ran ]
+check 1 status 1 "$AT" record -o .
+end
+
+begin "a pipe takes a trace"
+"$AT" record -o - -- "$PROVIDER" 1 100 2>err | cat >piped.fxt
+check valid valid piped.fxt
+end
+
+begin "a reader that goes away ends the recording, with an error"
+{ timeout 20 "$AT" record -o - -- "$PROVIDER" 2 20000; echo $? >code; } 2>err | head -c 10 >/dev/null
+check 125 [ "$(cat code)" = 125 ]
+check reason says "Broken pipe"
+end
+
+begin "buffers beyond the limit: the arithmetic, and a size that fits"
+check 1 status 1 "$AT" record -o t.fxt -b 1G
+check arithmetic says " CPUs × 1 GiB × "
+check limit says ", limit "
+size=$(sed -n 's/.*use \([0-9]*[KMG]\) or less.*/\1/p' err)
+check "a size is named" [ -n "$size" ]
+check "it is taken" status 0 "$AT" record -o t.fxt -d 0.1 -b "$size"
+check "1T" status 1 "$AT" record -o t.fxt -b 1T
+check "too small" status 2 "$AT" record -b 4K
+check "uneven" status 2 "$AT" record -b 100K
+check remedy says "try 64K"
+end
+
+begin "wrong usage: 2, or 125 with a command, and what would be right"
+check mode status 2 "$AT" record -m fast
+check names says "oneshot, circular or streaming"
+check sched status 2 "$AT" record -s some
+check names says "targets, all or off"
+check time status 2 "$AT" record -d soon
+check option status 2 "$AT" record --no-such-option
+check "125" status 125 "$AT" record -m fast -- true
+check command status 2 "$AT" recrod
+check none status 2 "$AT"
+check list status 2 "$AT" list extra
+check status status 2 "$AT" status extra
+end
+
+begin "--help is on standard output, with examples"
+for c in "" record list status; do
+	check "$c" status 0 "$AT" $c --help
+	check "examples of $c" grep -qi example out
+done
+check version status 0 "$AT" --version
+end
+
+begin "list and status print JSON that is JSON"
+"$PROVIDER" 1 1000000 5000 & provider=$!
+"$AT" record -o t.fxt -n json 2>/dev/null & recorder=$!
+check started wait_for recording json
+check rings wait_for providers_of_session
+check list status 0 "$AT" list --json
+check parses python3 -c 'import json,sys; p = json.load(open("out"))["providers"][0]; assert p["name"] == "provider" and p["sched_dropped"] >= 0 <= p["names_dropped"]'
+check status status 0 "$AT" status --json
+check parses python3 -c 'import json,sys; s = json.load(open("out"))["sessions"][0]; assert s["name"] == "json" and s["rings"] and s["memory"] > 0'
+check table status 0 "$AT" list
+check row grep -q 'provider.*recorded' out
+kill $recorder
+wait $recorder
+end
+
+begin "others' programs and sessions are not to be seen without privilege"
+mkdir -m 777 open
+check list status 0 setpriv --reuid 65534 --regid 65534 --clear-groups "$AT" list
+check "none" grep -q "No providers" out
+check all status 1 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	"$AT" record -o open/t.fxt -s all -d 1
+check remedy says "--sched targets"
+check own status 0 setpriv --reuid 65534 --regid 65534 --clear-groups \
+	"$AT" record -o open/t.fxt -- "$PROVIDER" 1 100
+check "300 events" [ "$(summary events)" = 300 ]
+kill $provider
+wait $provider 2>/dev/null
+end
+
+close

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A program to record: threads that trace three events a turn
+ *
+ * usage: provider [THREADS [TURNS [MICROSECONDS [STATUS [TURN]]]]]
+ *
+ * Each turn is an async operation and an instant, then a sleep of so many
+ * microseconds. At TURN each thread raises the alert "late". Exits with STATUS. Events: 3 * THREADS * TURNS, 2 of 3 in the
+ * category "http", the others in "disk".
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+#include <asynctrace/trace.h>
+
+static long turns = 1000, pause_us, alert_at = -1;
+
+static void *run(void *arg)
+{
+	for (long i = 0; i < turns; i++) {
+		uint64_t id = at_nonce();
+
+		TRACE_ASYNC_BEGIN("http", "request", id, "turn", TA_INT64(i));
+		TRACE_INSTANT("disk", "phase", TRACE_SCOPE_THREAD);
+		TRACE_ASYNC_END("http", "request", id);
+		if (i == alert_at)
+			TRACE_ALERT("http", "late");
+		if (pause_us)
+			usleep(pause_us);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	int threads = argc > 1 ? atoi(argv[1]) : 2;
+	pthread_t thread[64];
+
+	if (threads < 1 || threads > 64)
+		return 2;
+	if (argc > 2)
+		turns = atol(argv[2]);
+	if (argc > 3)
+		pause_us = atol(argv[3]);
+	if (argc > 5)
+		alert_at = atol(argv[5]);
+	at_provider_announce((const struct at_category[]){
+		{ "http", "requests" }, { "disk", "what they wait for" } }, 2);
+	/* What is traced while another thread registers the process is traced by nobody. */
+	at_provider_register(NULL);
+	for (int i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, run, NULL))
+			return 2;
+	for (int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	return argc > 4 ? atoi(argv[4]) : 0;
+}

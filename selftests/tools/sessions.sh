@@ -1,0 +1,443 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Sessions that outlive the command, and long recordings: asynctrace session,
+# record --rotate and --max-size, doctor, what bash completes. Needs the module, and root.
+#
+# usage: sessions.sh ASYNCTRACE PROVIDER
+set -u
+
+AT=$1 PROVIDER=$2
+here=$(cd "${0%/*}" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+chmod 777 .
+. "$here/lib.sh"
+
+NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+
+# json FILTER: what jq finds in "out"
+json() {
+	jq -r "$1" <out
+}
+
+# is TEXT FILTER: what jq finds is that
+is() {
+	[ "$(json "$2")" = "$1" ] || { echo "($2 is $(json "$2"), not $1)" >>err; false; }
+}
+
+state() {
+	"$AT" session list --json | jq -r '.sessions[] | select(.name == "'"$1"'").state'
+}
+
+state_is() {
+	[ "$(state "$1")" = "$2" ]
+}
+
+# Events of programs in these files, as the dump tells them
+events_in() {
+	local f
+
+	for f in "$@"; do
+		"$AT" dump --events "$f"
+	done | grep -cE ' "(http|disk)" '
+}
+
+switches_in() {
+	local f
+
+	for f in "$@"; do
+		"$AT" dump --events "$f"
+	done | grep ' switch ' | grep -cv inferred
+}
+
+begin "create prints id and name; the session stays when its creator is gone"
+check create status 0 "$AT" session create -s off one
+check "id and name" grep -qxE '[0-9]+ one' out
+id=$(cut -d ' ' -f 1 out)
+check list status 0 "$AT" session list
+check "in the list" grep -qE "^ *$id +root +initialized +streaming .* one +detached" out
+check json status 0 "$AT" session list --json
+check parses is one '.sessions[0].name'
+check detached is true '.sessions[0].detached'
+check state is initialized '.sessions[0].state'
+check "by id, too" status 0 "$AT" session destroy "$id"
+check "gone" status 0 "$AT" session list
+check "none" grep -qx "No sessions." out
+end
+
+begin "create --json is the session as list --json has it"
+check create status 0 "$AT" session create --json -m circular -b 64K -s all -c 'a*,b' -p 'x*,y' full
+cp out made
+check mode is circular .mode
+check size is 65536 .ring_size
+check sched is all .sched
+check categories is 'a*,b' '.categories | join(",")'
+check providers is 'x*,y' '.provider_globs | join(",")'
+check list status 0 "$AT" session list --json
+check "the same" [ "$(jq -S '.sessions[0]' out)" = "$(jq -S . made)" ]
+check destroy status 0 "$AT" session destroy --json full
+check "what it was" is full .name
+end
+
+begin "P1, P12: no start before init, which says so; afterwards any number of rounds"
+check create status 0 "$AT" session create --no-init raw
+check ready state_is raw ready
+check "no start" status 1 "$AT" session start raw
+check reason says "not initialized"
+check init status 0 "$AT" session init raw
+check again status 0 "$AT" session init raw
+for i in 1 2 3; do
+	check start status 0 "$AT" session start raw
+	check started state_is raw started
+	check "again" status 0 "$AT" session start raw
+	check stop status 0 "$AT" session stop raw
+	check stopped state_is raw stopped
+	check "again" status 0 "$AT" session stop raw
+done
+check "a name is one at a time" status 1 "$AT" session create raw
+check remedy says "choose another name"
+check destroy status 0 "$AT" session destroy raw
+check "not twice" status 1 "$AT" session destroy raw
+check reason says "no session 'raw'"
+check remedy says "asynctrace session list"
+end
+
+begin "attach writes what comes, leaves, and is followed by another one: all is there once"
+check create status 0 "$AT" session create -b 1M two
+check start status 0 "$AT" session start two
+"$PROVIDER" 2 2000 1000 & provider=$!
+check "attached" status 0 "$AT" session attach -d 2 -o a.fxt two
+first=$(summary events)
+check "it runs on" state_is two started
+check "valid" valid a.fxt
+wait $provider
+"$AT" session attach -o b.fxt two 2>err & reader=$!
+check "read" wait_for sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
+check "one at a time" status 1 "$AT" session attach -o c.fxt two
+check reason says "somebody else reads it"
+sleep 1
+"$AT" session attach -o c.fxt two 2>/dev/null && check "one reader" false
+kill -INT $reader
+wait $reader
+check "0" [ $? = 0 ]
+check "valid" valid b.fxt
+check "it runs on" state_is two started
+check "some in both" [ "$first" -gt 0 ]
+check "12000 in both files" [ "$(events_in a.fxt b.fxt)" = 12000 ]
+check "destroy" status 0 "$AT" session destroy two
+end
+
+begin "a snapshot is a whole file, and can be had again"
+check create status 0 "$AT" session create -m circular -b 256K flight
+check start status 0 "$AT" session start flight
+"$PROVIDER" 1 1000
+for i in 1 2; do
+	check "snapshot $i" status 0 "$AT" session snapshot -o s$i.fxt flight
+	check "all is there" [ "$(summary events)" = 3000 ]
+	check "switches" [ "$(summary switches)" -gt 0 ]
+	check valid valid s$i.fxt
+	check "it runs on" state_is flight started
+done
+"$PROVIDER" 1 100
+check "json" status 0 "$AT" session snapshot --json -o s3.fxt flight
+check "3300" is 3300 .events
+check "destroy" status 0 "$AT" session destroy flight
+check create status 0 "$AT" session create flight
+check "not of a streaming one" status 1 "$AT" session snapshot flight
+check remedy says "session attach"
+check "destroy" status 0 "$AT" session destroy flight
+end
+
+begin "only the processes asked for are recorded: --pid, --uid, --cgroup"
+mkdir -p /sys/fs/cgroup/sessions-test
+sh -c 'echo $$ >/sys/fs/cgroup/sessions-test/cgroup.procs; exec "$0" 1 100000 2000' "$PROVIDER" & one=$!
+$NOBODY "$PROVIDER" 1 100000 2000 & two=$!
+check both wait_for sh -c '[ "$("$0" providers --json | jq ".providers | length")" = 2 ]' "$AT"
+pids_in() {
+	json '[.providers[] | select(.events > 0).pid] | sort | join(",")'
+}
+check pid status 0 "$AT" record --json -d 1 -o t.fxt --pid $one
+check "one" [ "$(pids_in)" = $one ]
+check uid status 0 "$AT" record --json -d 1 -o t.fxt --uid 65534
+check "two" [ "$(pids_in)" = $two ]
+check uid status 0 "$AT" record --json -d 1 -o t.fxt --uid root
+check "one" [ "$(pids_in)" = $one ]
+check cgroup status 0 "$AT" record --json -d 1 -o t.fxt --cgroup sessions-test
+check "one" [ "$(pids_in)" = $one ]
+check create status 0 "$AT" session create --json --pid $one --uid 0,65534 -b 'x*=64K' -b 32K f
+check pids is $one '.pids | join(",")'
+check uids is 0,65534 '.uids | join(",")'
+check buffers is 'x* 65536' '.buffers[] | "\(.provider) \(.ring_size)"'
+check size is 32768 .ring_size
+check destroy status 0 "$AT" session destroy f
+end
+
+begin "--follow CMD: it and its descendants, also those it leaves behind, nobody else"
+check follow status 0 "$AT" record --json --follow -o t.fxt -- \
+	sh -c "'$PROVIDER' 1 100; (setsid '$PROVIDER' 1 50 &); sleep 1"
+check "450 events" is 450 .events
+check "of two" is 2 '[.providers[] | select(.events > 0)] | length'
+kill $one $two
+wait $one $two 2>/dev/null
+end
+
+begin "attach ends when the session is destroyed, with what there was"
+check create status 0 "$AT" session create three
+check start status 0 "$AT" session start three
+"$AT" session attach -o a.fxt three 2>attached & reader=$!
+"$PROVIDER" 1 1000
+sleep 1
+check destroy status 0 "$AT" session destroy three
+wait $reader
+check "0" [ $? = 0 ]
+cp attached err
+check "3000 events" [ "$(summary events)" = 3000 ]
+check valid valid a.fxt
+end
+
+begin "what is in memory is for snapshots, not to be attached to"
+check create status 0 "$AT" session create -m circular -b 256K four
+check refused status 1 "$AT" session attach -o a.fxt four
+check remedy says "session snapshot"
+check destroy status 0 "$AT" session destroy four
+end
+
+begin "categories of a run, and others from now on"
+check create status 0 "$AT" session create -s off -c disk five
+check start status 0 "$AT" session start -c http five
+"$PROVIDER" 1 100
+check stop status 0 "$AT" session stop five
+check start status 0 "$AT" session start five
+"$PROVIDER" 1 100
+check update status 0 "$AT" session update -c 'h*' five
+check "as list says" status 0 "$AT" session list --json
+check categories is 'h*' '.sessions[0].categories | join(",")'
+"$PROVIDER" 1 100
+check attach status 0 "$AT" session attach -d 1 -o a.fxt five
+check "300, 100 and 200 events" [ "$(summary events)" = 600 ]
+check destroy status 0 "$AT" session destroy five
+end
+
+begin "start --clear makes records go; retain does not"
+for what in nondurable entire retain; do
+	check create status 0 "$AT" session create -s off clear
+	check start status 0 "$AT" session start clear
+	"$PROVIDER" 1 100
+	check stop status 0 "$AT" session stop clear
+	check start status 0 "$AT" session start --clear $what clear
+	"$PROVIDER" 1 50
+	check attach status 0 "$AT" session attach -d 1 -o a.fxt clear
+	want=150
+	[ $what = retain ] && want=450
+	check "$want events after --clear $what" [ "$(summary events)" = $want ]
+	check destroy status 0 "$AT" session destroy clear
+done
+end
+
+begin "others' sessions are out of reach, also by their names"
+check create status 0 "$AT" session create mine
+check "not seen" status 0 $NOBODY "$AT" session list
+check "none" grep -qx "No sessions." out
+check "not stopped" status 1 $NOBODY "$AT" session stop mine
+check "own one of that name" status 0 $NOBODY "$AT" session create mine
+id=$(cut -d ' ' -f 1 out)
+check "root's own first" status 0 "$AT" session destroy --json mine
+check "root's" is 0 .uid
+check "then it takes the id" status 1 "$AT" session destroy mine
+check remedy says "by its id, $id"
+check "by id" status 0 "$AT" session destroy "$id"
+end
+
+begin "wrong usage of each verb: 2, and what would be right"
+check none status 2 "$AT" session
+check verb status 2 "$AT" session mend
+check remedy says "session --help"
+for verb in init start stop update snapshot attach destroy; do
+	extra=
+	[ $verb = update ] && extra="-c x"
+	check "$verb without" status 2 "$AT" session $verb $extra
+	check "$verb says" says "name the session"
+	check "$verb with two" status 2 "$AT" session $verb $extra a b
+	check "$verb with an option" status 2 "$AT" session $verb --no-such-option a
+	check "$verb of none" status 1 "$AT" session $verb $extra no-such-session
+	check "$verb says" says "no-such-session"
+done
+check "create without" status 2 "$AT" session create
+check "says" says "give the session a name"
+check "size" status 2 "$AT" session create -b 100K x
+check remedy says "try 64K"
+check "other size" status 2 "$AT" session create -b 'x=3K' x
+check "follow whom" status 2 "$AT" session create --follow x
+check "pid" status 2 "$AT" session create --pid me x
+check "user" status 2 "$AT" session create --uid no-such-user x
+check "cgroup" status 2 "$AT" session create --cgroup no/such x
+check remedy says "/sys/fs/cgroup"
+check "no cgroup" status 2 "$AT" session create --cgroup /tmp x
+check "clear" status 2 "$AT" session start --clear some x
+check names says "entire, nondurable or retain"
+check "categories" status 2 "$AT" session update x
+check "list" status 2 "$AT" session list x
+check "nothing was made" status 0 "$AT" session list
+check "none" grep -qx "No sessions." out
+end
+
+begin "record --rotate: each file is valid, and together they hold what came"
+check record status 0 "$AT" record -o r.fxt -b 4M --rotate 1M -- "$PROVIDER" 2 12000
+check "several" [ "$(ls r.*.fxt | wc -l)" -ge 2 ]
+cp err summary
+for f in r.*.fxt; do
+	check "$f" valid $f
+	check "$f is not too large" [ "$(stat -c %s $f)" -le 1048576 ]
+done
+cp summary err
+check "72000 events in the summary" [ "$(summary events)" = 72000 ]
+check "and in the files" [ "$(events_in r.*.fxt)" = 72000 ]
+check "switches" [ "$(switches_in r.*.fxt)" = "$(summary switches)" ]
+rm r.*.fxt
+end
+
+begin "record --rotate SIZE,N keeps N files; SIGHUP begins the next one"
+"$PROVIDER" 1 100000 2000 & provider=$!
+"$AT" record -o r.fxt --rotate 1M,2 -n hup 2>err & recorder=$!
+check started wait_for state_is hup started
+for i in 1 2 3; do
+	sleep 0.7
+	kill -HUP $recorder
+	check "file $i" wait_for [ -e r.$i.fxt ]
+done
+sleep 0.3
+kill -INT $recorder
+wait $recorder
+check "0" [ $? = 0 ]
+check "two files" [ "$(echo r.*.fxt)" = "r.2.fxt r.3.fxt" ]
+check valid valid r.2.fxt
+check valid valid r.3.fxt
+kill $provider
+wait $provider 2>/dev/null
+end
+
+begin "record --max-size ends the recording with a message and a valid file"
+check record status 0 "$AT" record -o m.fxt -b 4M --max-size 1M -- "$PROVIDER" 2 12000
+check reason says "--max-size 1M is reached"
+check size [ "$(stat -c %s m.fxt)" -le 1048576 ]
+check valid valid m.fxt
+check "wrong" status 2 "$AT" record --max-size 10K
+check "wrong" status 2 "$AT" record --rotate 1M,none
+check "wrong" status 2 "$AT" record --rotate 1M -m circular
+check reason says "for --mode streaming"
+check "no pipe" status 1 "$AT" record -o - --rotate 1M -d 0.1
+check remedy says "use -o FILE"
+end
+
+begin "record --json tells the summary"
+check record status 0 "$AT" record --json -o j.fxt -b 1M -- "$PROVIDER" 1 100
+check file is j.fxt .file
+check events is 300 .events
+check provider is 300 '.providers[] | select(.name == "provider").events'
+check "not both" status 2 "$AT" record --json -o -
+end
+
+begin "a provider that another session has: it says which"
+"$PROVIDER" 1 100000 2000 & provider=$!
+check create status 0 "$AT" session create holder
+id=$(cut -d ' ' -f 1 out)
+check start status 0 "$AT" session start holder
+check there wait_for sh -c '"$0" providers | grep -q recorded' "$AT"
+check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'prov*'
+check "which" says "recorded by session $id already"
+check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
+check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
+check destroy status 0 "$AT" session destroy holder
+kill $provider
+wait $provider 2>/dev/null
+end
+
+begin "providers, list: the same"
+"$PROVIDER" 1 100000 2000 & provider=$!
+check there wait_for sh -c '"$0" providers | grep -q provider' "$AT"
+check providers status 0 "$AT" providers --json
+jq -S . out >one
+check list status 0 "$AT" list --json
+check "the same" [ "$(jq -S . out)" = "$(cat one)" ]
+check pid is $provider '.providers[0].pid'
+kill $provider
+wait $provider 2>/dev/null
+end
+
+begin "categories that a program has announced"
+"$PROVIDER" 1 100000 2000 & provider=$!
+check there wait_for sh -c '"$0" categories | grep -q disk' "$AT"
+check list status 0 "$AT" categories
+check "with description" grep -qE '^  disk +what they wait for$' out
+check json status 0 "$AT" categories --json
+check names is 'disk,http' '[.providers[] | select(.name == "provider").categories[].name] | sort | join(",")'
+check usage status 2 "$AT" categories x
+kill $provider
+wait $provider 2>/dev/null
+check "none when it is gone" wait_for sh -c '"$0" categories | grep -q "No program"' "$AT"
+end
+
+begin "--trigger ALERT:stop ends a recording, ALERT:snapshot writes a file and goes on"
+check stop status 0 timeout 60 "$AT" record -o t.fxt --trigger other:snapshot --trigger late:stop \
+	-m circular -- "$PROVIDER" 1 300 5000 0 20
+check "said" says "alert 'late' of provider"
+check "part of it" [ "$(summary events)" -lt 900 ]
+check "but what was before" [ "$(summary events)" -ge 60 ]
+check none [ ! -e t.0.fxt ]
+check snapshot status 0 "$AT" record -o t.fxt --trigger late:snapshot -m circular -- "$PROVIDER" 1 300 5000 0 20
+check "all of it" [ "$(summary events)" = 900 ]
+check "said" says "wrote t.0.fxt"
+check "one" [ ! -e t.1.fxt ]
+check valid valid t.fxt
+check valid valid t.0.fxt
+check "what was before" [ "$(events_in t.0.fxt)" -ge 60 ]
+check "not all" [ "$(events_in t.0.fxt)" -lt 900 ]
+check usage status 2 "$AT" record --trigger late
+check remedy says "ALERT:stop or ALERT:snapshot"
+check length status 2 "$AT" record --trigger a-name-that-is-too-long:stop
+check mode status 2 "$AT" record --trigger late:snapshot
+check remedy says "--mode circular"
+end
+
+begin "the doctor finds nothing wrong here, and what a user lacks"
+check doctor status 0 "$AT" doctor
+check "can" grep -q "You can record" out
+check json status 0 "$AT" doctor --json
+check can is true .can_record
+check "no failure" is 0 '[.checks[] | select(.level == "fail")] | length'
+check "nobody can, too" status 0 $NOBODY "$AT" doctor --json
+check "what not" is warn '.checks[] | select(.name == "privilege").level'
+check "remedy" json '.checks[] | select(.name == "privilege").remedy' | grep -q cap_perfmon
+check "no rseq" status 0 env GLIBC_TUNABLES=glibc.pthread.rseq=0 "$AT" doctor --json
+check "said" is warn '.checks[] | select(.name == "rseq").level'
+check usage status 2 "$AT" doctor me
+end
+
+begin "bash completes sessions and providers by name"
+mkdir -p bin
+ln -sf "$AT" bin/asynctrace
+PATH=$PWD/bin:$PATH
+check create status 0 "$AT" session create flight
+check create status 0 "$AT" session create fright
+complete_words() {
+	bash -c '. "$0"; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		 _asynctrace 2>/dev/null; echo "${COMPREPLY[@]}"' \
+		"$here/../../tools/completion/asynctrace.bash" asynctrace "$@"
+}
+check session [ "$(complete_words session stop fl)" = flight ]
+check both [ "$(complete_words session attach f | tr ' ' '\n' | sort | xargs)" = "flight fright" ]
+check none [ "$(complete_words session create f)" = "" ]
+check clear [ "$(complete_words session start --clear = n)" = nondurable ]
+"$PROVIDER" 1 100000 2000 & provider=$!
+check there wait_for sh -c '"$0" providers | grep -q provider' "$AT"
+complete_words record -p x,prov >err
+check provider [ "$(cat err)" = "x,provider" ]
+kill $provider
+wait $provider 2>/dev/null
+"$AT" session destroy flight
+"$AT" session destroy fright
+end
+
+close

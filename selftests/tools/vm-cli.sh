@@ -1,0 +1,222 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The command line where the machine is not as it should be: no module, one of
+# another version, no permission, a disk that fills up, CPUs that go and come.
+# cli.sh has the rest. Needs root, and loads and unloads the module.
+#
+# usage: vm-cli.sh ASYNCTRACE PROVIDER MODULE.ko OTHER-ABI.ko
+set -u
+
+AT=$1 PROVIDER=$2 KO=$3 OTHER=$4
+work=$(mktemp -d)
+trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+chmod 777 .
+passed=0 failed=0
+
+begin() {
+	test=$1
+	ok=1
+}
+
+check() { # WHAT COMMAND...
+	local what=$1
+	shift
+	"$@" && return
+	ok=
+	echo "# $test: $what"
+	sed 's/^/#   /' err
+}
+
+end() {
+	if [ -n "$ok" ]; then
+		passed=$((passed + 1))
+		echo "ok $((passed + failed)) $test"
+	else
+		failed=$((failed + 1))
+		echo "not ok $((passed + failed)) $test"
+	fi
+}
+
+# status N COMMAND...: its exit status is N; what it says is in "err"
+status() {
+	local want=$1 got
+	shift
+	timeout 60 "$@" >out 2>err
+	got=$?
+	[ $got = "$want" ] || echo "(exit status $got, not $want, of: $*)" >>err
+	[ $got = "$want" ]
+}
+
+says() {
+	grep -qF -e "$1" err
+}
+
+NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+
+soon() {
+	local i
+
+	for i in $(seq 300); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
+
+recording() {
+	"$AT" status | grep -q '"'"$1"'".*started'
+}
+
+unload() {
+	! [ -d /sys/module/asynctrace ] || soon rmmod asynctrace
+}
+
+echo "KTAP version 1"
+
+begin "no module: each command says so, and what to do"
+unload
+check record status 1 "$AT" record -o t.fxt -d 1
+check reason says "not loaded"
+check remedy says "modprobe asynctrace"
+check "record CMD" status 125 "$AT" record -o t.fxt -- touch ran
+check "it was not run" [ ! -e ran ]
+check "no file" [ ! -e t.fxt ]
+check list status 1 "$AT" list
+check remedy says "modprobe asynctrace"
+check status status 1 "$AT" status
+check remedy says "modprobe asynctrace"
+check "session" status 1 "$AT" session create x
+check remedy says "modprobe asynctrace"
+check "doctor" status 1 "$AT" doctor
+check "it sees that" grep -q '^FAIL *module' out
+check remedy grep -q 'make install-module' out
+check "a program that traces runs as ever" status 0 "$PROVIDER" 1 100
+check "and says nothing" [ ! -s err ]
+end
+
+begin "a module of another version: refused, both versions named"
+insmod "$OTHER" || echo "# cannot load $OTHER"
+check record status 1 "$AT" record -o t.fxt -d 1
+check reason says "version"
+check list status 1 "$AT" list
+check reason says "version"
+check "doctor" status 1 "$AT" doctor
+check "it sees that" grep -q '^FAIL *interface' out
+check "record CMD" status 125 "$AT" record -o t.fxt -- touch ran
+check "it was not run" [ ! -e ran ]
+check "a program that traces runs as ever" status 0 "$PROVIDER" 1 100
+unload
+end
+
+insmod "$KO" || exit 1
+
+begin "no permission for the device: said, with the path"
+chmod 600 /dev/asynctrace
+check record status 1 $NOBODY "$AT" record -o t.fxt -d 1
+check reason says "/dev/asynctrace"
+check reason says "ermission denied"
+check "record CMD" status 125 $NOBODY "$AT" record -o t.fxt -- touch ran
+check "it was not run" [ ! -e ran ]
+check "a program that traces runs as ever" status 0 $NOBODY "$PROVIDER" 1 100
+check "and says nothing" [ ! -s err ]
+check "list needs no device" status 0 $NOBODY "$AT" list
+check "doctor" status 1 $NOBODY "$AT" doctor
+check "it sees that" grep -q '^FAIL *device .*mode 600' out
+check remedy grep -q 'chmod 666 /dev/asynctrace' out
+chgrp users /dev/asynctrace
+chmod 660 /dev/asynctrace
+check "doctor" status 1 $NOBODY "$AT" doctor
+check "the group" grep -q 'usermod -aG users' out
+chmod 666 /dev/asynctrace
+check "and with it" status 0 $NOBODY "$AT" record -o t.fxt -- "$PROVIDER" 1 100
+rm -f t.fxt
+end
+
+begin "output: a directory, no directory, no right, a read-only file system"
+check directory status 1 "$AT" record -o .
+check reason says "Is a directory"
+check "no directory" status 1 "$AT" record -o no/t.fxt
+check reason says "No such file"
+mkdir -m 755 -p roots
+check "no right" status 1 $NOBODY "$AT" record -o roots/t.fxt -d 1
+check reason says "ermission denied"
+check "read-only" status 1 "$AT" record -o /sys/t.fxt -d 1
+check reason says "/sys/t.fxt"
+check "no session is left" sh -c '! "$0" status | grep -q started' "$AT"
+end
+
+begin "a disk that fills up in mid-record: said, what was written is valid"
+mkdir -p small
+mount -t tmpfs -o size=64k none small
+check 125 status 125 "$AT" record -o small/t.fxt -s off -- "$PROVIDER" 1 20000
+check reason says "No space left"
+check "it is full" [ "$(stat -c %s small/t.fxt)" -gt 50000 ]
+check valid "$AT" validate --allow-open -q small/t.fxt
+umount small
+end
+
+begin "a real file system that fills up"
+# All but some 64 KiB, what is root's included. What ext4 keeps for itself is free, too.
+fallocate -l $(($(stat -f -c '%f * %S' /scratch) - 33554432)) /scratch/ballast
+dd if=/dev/zero of=/scratch/ballast2 bs=64K 2>/dev/null
+truncate -s -64K /scratch/ballast2
+sync
+check 125 status 125 "$AT" record -o /scratch/t.fxt -s off -- "$PROVIDER" 1 40000
+check reason says "No space left"
+check valid "$AT" validate --allow-open -q /scratch/t.fxt
+rm -f /scratch/ballast* /scratch/t.fxt
+end
+
+begin "a quota of file size"
+check 125 status 125 bash -c 'ulimit -f 64; exec "$@"' - "$AT" record -o t.fxt -s off -- "$PROVIDER" 1 20000
+check reason says "File too large"
+check valid "$AT" validate --allow-open -q t.fxt
+end
+
+begin "Ctrl-C ends a recording with a valid file and status 0"
+"$AT" record -o t.fxt -n ctrl-c -s all 2>err & recorder=$!
+check started soon recording ctrl-c
+kill -INT $recorder
+wait $recorder
+check 0 [ $? = 0 ]
+check valid "$AT" validate --allow-open -q t.fxt
+check events grep -q '[1-9][0-9,]* switches' err
+end
+
+begin "CPUs that go and come while it records"
+"$AT" record -o t.fxt -n hotplug -s all -b 4M 2>err & recorder=$!
+check started soon recording hotplug
+"$PROVIDER" 2 2000 500 & provider=$!
+for i in 1 2 3; do
+	check offline sh -c 'echo 0 > /sys/devices/system/cpu/cpu1/online'
+	sleep 0.2
+	check online sh -c 'echo 1 > /sys/devices/system/cpu/cpu1/online'
+	sleep 0.2
+done
+wait $provider
+check "the provider" [ $? = 0 ]
+kill -INT $recorder
+wait $recorder
+check "the recorder" [ $? = 0 ]
+check valid "$AT" validate --allow-open -q t.fxt
+check "12,000 events" [ "$(awk '$1 == "'"${PROVIDER##*/}"'" { gsub(",", ""); print $3 + $4 + $5 }' err)" = 12000 ]
+end
+
+begin "a CPU that comes after the session was made has its scheduling recorded"
+echo 0 > /sys/devices/system/cpu/cpu1/online
+"$AT" record -o t.fxt -n late-cpu -s all 2>err & recorder=$!
+check started soon recording late-cpu
+echo 1 > /sys/devices/system/cpu/cpu1/online
+taskset -c 1 sh -c 'for i in 1 2 3 4 5; do sleep 0.05; done'
+kill -INT $recorder
+wait $recorder
+check "the recorder" [ $? = 0 ]
+"$AT" dump --events t.fxt >dump
+check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
+end
+
+unload || echo "# the module does not go"
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of what crosses the boundary to the module, without the library.
+
+UAPI_TESTS := $(patsubst selftests/uapi/%.c,$(B)/selftests/uapi/%,$(wildcard selftests/uapi/test_*.c))
+UAPI_COMMON := $(B)/selftests/uapi/raw.o $(B)/selftests/uapi/events.o
+UAPI_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
+	       -Iuapi -Iselftests/uapi
+
+.PHONY: selftests-uapi
+selftests-uapi: $(UAPI_TESTS)
+
+$(B)/selftests/uapi/%.o: selftests/uapi/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(UAPI_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/selftests/uapi/test_%: $(B)/selftests/uapi/test_%.o $(UAPI_COMMON)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lmnl
+
+# The spec's tables.
+$(B)/selftests/uapi/spec.c: uapi/asynctrace.yaml selftests/uapi/spec.py
+	@mkdir -p $(@D)
+	python3 -B selftests/uapi/spec.py $< > $@
+
+$(B)/selftests/uapi/spec.o: $(B)/selftests/uapi/spec.c selftests/uapi/spec.h
+	$(CC) $(CFLAGS) $(UAPI_CFLAGS) -c -o $@ $<
+
+$(B)/selftests/uapi/test_malformed: $(B)/selftests/uapi/spec.o
+
+.SECONDARY: $(UAPI_TESTS:%=%.o) $(UAPI_COMMON)
+-include $(UAPI_TESTS:%=%.d) $(UAPI_COMMON:.o=.d)

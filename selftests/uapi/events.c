@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <linux/genetlink.h>
+
+#include "events.h"
+
+int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	if (session)
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, session);
+	return raw_nl_ask(nl);
+}
+
+static void take(struct event *ev, const struct nlmsghdr *nlh)
+{
+	uint32_t *to[] = {
+		[ASYNCTRACE_A_EVENT_KINDS] = &ev->kind,
+		[ASYNCTRACE_A_EVENT_SESSION] = &ev->session,
+		[ASYNCTRACE_A_EVENT_PROVIDER] = &ev->provider,
+		[ASYNCTRACE_A_EVENT_PID] = &ev->pid,
+		[ASYNCTRACE_A_EVENT_UID] = &ev->uid,
+		[ASYNCTRACE_A_EVENT_STATUS] = &ev->status,
+		[ASYNCTRACE_A_EVENT_GENERATION] = &ev->generation,
+		[ASYNCTRACE_A_EVENT_RING] = &ev->ring,
+		[ASYNCTRACE_A_EVENT_DURABLE] = &ev->durable,
+		[ASYNCTRACE_A_EVENT_LOST] = &ev->lost,
+	};
+	const struct nlattr *attr;
+
+	memset(ev, 0, sizeof(*ev));
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		uint16_t type = mnl_attr_get_type(attr);
+
+		ev->has |= 1u << type;
+		if (type == ASYNCTRACE_A_EVENT_NAME)
+			strncpy(ev->name, mnl_attr_get_str(attr), sizeof(ev->name) - 1);
+		else if (type == ASYNCTRACE_A_EVENT_ALERT)
+			strncpy(ev->alert, mnl_attr_get_str(attr), sizeof(ev->alert) - 1);
+		else if (type == ASYNCTRACE_A_EVENT_POSITION)
+			ev->position = mnl_attr_get_u64(attr);
+		else if (type < sizeof(to) / sizeof(to[0]) && to[type])
+			*to[type] = mnl_attr_get_u32(attr);
+	}
+}
+
+int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes)
+{
+	struct pollfd p = { mnl_socket_get_fd(nl->socket), POLLIN, 0 };
+
+	for (;;) {
+		const struct nlmsghdr *nlh = (void *)nl->reply;
+		const struct genlmsghdr *genl;
+		ssize_t n;
+
+		if (poll(&p, 1, ms) <= 0)
+			return -EAGAIN;
+		n = recv(p.fd, nl->reply, sizeof(nl->reply), MSG_DONTWAIT);
+		if (n < 0)
+			return -errno;
+		if (bytes)
+			*bytes = n;
+		genl = mnl_nlmsg_get_payload(nlh);
+		/* One message at a time, from nobody, to nobody's request. */
+		if (nlh->nlmsg_len != n || nlh->nlmsg_type != nl->family || nlh->nlmsg_pid ||
+		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_EVENT)
+			return -EBADMSG;
+		take(ev, nlh);
+		return 0;
+	}
+}
+
+int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind)
+{
+	int err;
+
+	do {
+		err = ev_next(nl, ev, 10000, NULL);
+	} while (!err && ev->kind != kind);
+	return err;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Subscribers, as the tests of events have them
+ */
+#ifndef SELFTESTS_EVENTS_H
+#define SELFTESTS_EVENTS_H
+
+#include "raw.h"
+
+#define ALL_KINDS	0x7f
+
+/**
+ * struct event - one that arrived; what it did not have is 0, or empty
+ * @has: bits of the attributes that it had
+ */
+struct event {
+	uint32_t has;
+	uint32_t kind, session, provider, pid, uid, status, generation, ring, durable, lost;
+	uint64_t position;
+	char name[128];
+	char alert[32];
+};
+
+/* Subscribes the socket: 0, or the negative errno. @session 0: all of them. */
+int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session);
+/*
+ * The next event, waited for @ms: 0, -EAGAIN, -ENOBUFS. The message's bytes are in
+ * nl->reply, *bytes of them, where @bytes is not NULL.
+ */
+int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes);
+/* Waits for the next one of that kind; all others before it are forgotten. */
+int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind);
+
+#endif /* SELFTESTS_EVENTS_H */

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+
+#include "raw.h"
+
+int raw_open(void)
+{
+	int fd = open("/dev/" ASYNCTRACE_DEVICE, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int raw_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	int ret = ioctl(fd, cmd, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+int raw_hello(int fd, uint64_t *cookie)
+{
+	struct asynctrace_hello h = { .size = sizeof(h), .abi = ASYNCTRACE_ABI_VERSION };
+	int err = raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h);
+
+	if (cookie)
+		*cookie = h.cookie;
+	return err;
+}
+
+int raw_register(int fd, const char *name, uint64_t stride)
+{
+	char buf[1024] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct asynctrace_attrs a = { .size = sizeof(a) };
+	int err;
+
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, name);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, stride);
+	a.attrs = (uintptr_t)mnl_nlmsg_get_payload(nlh);
+	a.len = mnl_nlmsg_get_payload_len(nlh);
+	err = raw_ioctl(fd, ASYNCTRACE_IOC_REGISTER, &a);
+	return err ? err : (int)a.id;
+}
+
+int raw_consume(int fd, uint32_t session)
+{
+	struct asynctrace_consume c = { .size = sizeof(c), .session = session };
+
+	return raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c);
+}
+
+int raw_provider(struct raw_provider *p, const char *name, uint64_t stride)
+{
+	struct asynctrace_control c;
+	void *at;
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	p->fd = raw_open();
+	if (p->fd < 0)
+		return p->fd;
+	err = raw_hello(p->fd, NULL);
+	if (err)
+		return err;
+	p->id = raw_register(p->fd, name, stride);
+	if (p->id < 0)
+		return p->id;
+	at = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED, p->fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	memcpy(&c, at, sizeof(c));
+	munmap(at, getpagesize());
+	at = mmap(NULL, c.control_size, PROT_READ, MAP_SHARED, p->fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	p->control = at;
+	at = mmap(NULL, c.rw_size, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, c.rw_offset);
+	if (at == MAP_FAILED)
+		return -errno;
+	p->rw = at;
+	p->rw_size = c.rw_size;
+	p->slot = raw_ioctl(p->fd, ASYNCTRACE_IOC_THREAD, NULL);
+	return p->slot < 0 ? p->slot : 0;
+}
+
+void raw_provider_end(struct raw_provider *p)
+{
+	if (p->rw)
+		munmap(p->rw, p->rw_size);
+	if (p->control)
+		munmap((void *)p->control, p->control->control_size);
+	close(p->fd);
+}
+
+volatile struct asynctrace_ring_header *raw_header(const struct raw_provider *p, uint32_t ring)
+{
+	return (void *)(p->rw + p->control->headers + (uint64_t)ring * ASYNCTRACE_LINE);
+}
+
+volatile uint64_t *raw_ring(const struct raw_provider *p, uint32_t ring)
+{
+	return (void *)(p->rw + p->control->rings + ring * p->control->ring_stride);
+}
+
+static uint64_t counter(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t v;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+#endif
+}
+
+uint64_t raw_write(const struct raw_provider *p, uint32_t ring, unsigned int records)
+{
+	/* Names of one byte, inline: five words each. */
+	const uint64_t head = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, 5, 0,
+							ASYNCTRACE_FXT_INLINE | 1,
+							ASYNCTRACE_FXT_INLINE | 1);
+	volatile uint64_t *words = raw_ring(p, ring);
+	uint64_t at = ASYNCTRACE_SUBBUF_WORDS;
+
+	words[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)p->control->gate << 32;
+	words[1] = words[2] = words[3] = 0;
+	for (unsigned int i = 0; i < records; i++) {
+		words[at++] = head;
+		words[at++] = counter();
+		words[at++] = p->slot;
+		words[at++] = 'c';
+		words[at++] = 'n';
+	}
+	__atomic_store_n(&raw_header(p, ring)->position,
+			 at | (uint64_t)records << ASYNCTRACE_POS_BITS, __ATOMIC_RELEASE);
+	return at;
+}
+
+/* --- netlink --------------------------------------------------------------- */
+
+static int find_family(struct raw_nl *nl)
+{
+	const struct nlattr *attr;
+	struct genlmsghdr *genl;
+	ssize_t n;
+
+	nl->request = mnl_nlmsg_put_header(nl->buf);
+	nl->request->nlmsg_type = GENL_ID_CTRL;
+	nl->request->nlmsg_flags = NLM_F_REQUEST;
+	genl = mnl_nlmsg_put_extra_header(nl->request, sizeof(*genl));
+	genl->cmd = CTRL_CMD_GETFAMILY;
+	mnl_attr_put_strz(nl->request, CTRL_ATTR_FAMILY_NAME, ASYNCTRACE_FAMILY_NAME);
+	if (mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0)
+		return -errno;
+	n = mnl_socket_recvfrom(nl->socket, nl->reply, sizeof(nl->reply));
+	if (n < 0)
+		return -errno;
+	if (((struct nlmsghdr *)nl->reply)->nlmsg_type == NLMSG_ERROR)
+		return -ENOENT;
+	mnl_attr_for_each(attr, (struct nlmsghdr *)nl->reply, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			nl->family = mnl_attr_get_u16(attr);
+	return nl->family ? 0 : -ENOENT;
+}
+
+int raw_nl_open(struct raw_nl *nl)
+{
+	int one = 1;
+
+	memset(nl, 0, sizeof(*nl));
+	nl->socket = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
+	if (!nl->socket)
+		return -errno;
+	if (mnl_socket_bind(nl->socket, 0, MNL_SOCKET_AUTOPID) ||
+	    mnl_socket_setsockopt(nl->socket, NETLINK_EXT_ACK, &one, sizeof(one)) ||
+	    mnl_socket_setsockopt(nl->socket, NETLINK_GET_STRICT_CHK, &one, sizeof(one)))
+		return -errno;
+	return find_family(nl);
+}
+
+void raw_nl_close(struct raw_nl *nl)
+{
+	mnl_socket_close(nl->socket);
+	nl->socket = NULL;
+}
+
+struct nlmsghdr *raw_nl_begin(struct raw_nl *nl, uint8_t cmd, uint16_t flags)
+{
+	struct genlmsghdr *genl;
+
+	memset(nl->buf, 0, sizeof(nl->buf));
+	nl->request = mnl_nlmsg_put_header(nl->buf);
+	nl->request->nlmsg_type = nl->family;
+	nl->request->nlmsg_flags = NLM_F_REQUEST | flags;
+	nl->request->nlmsg_seq = ++nl->seq;
+	genl = mnl_nlmsg_put_extra_header(nl->request, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = ASYNCTRACE_FAMILY_VERSION;
+	return nl->request;
+}
+
+static uint16_t type_at(const struct raw_nl *nl, uint32_t offset)
+{
+	struct nlattr attr;
+
+	if (offset < NLMSG_HDRLEN + GENL_HDRLEN || offset + sizeof(attr) > nl->request->nlmsg_len)
+		return 0;
+	memcpy(&attr, (const char *)nl->request + offset, sizeof(attr));
+	return attr.nla_type & NLA_TYPE_MASK;
+}
+
+/* What the ack says beside its number. */
+static void take_ack(struct raw_nl *nl, const struct nlmsghdr *nlh)
+{
+	size_t at = sizeof(int);
+	const struct nlattr *attr;
+
+	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS))
+		return;
+	if (nlh->nlmsg_type == NLMSG_ERROR) {
+		const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
+
+		at = sizeof(*e);
+		if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+			at += MNL_ALIGN(e->msg.nlmsg_len) - NLMSG_HDRLEN;
+	}
+	mnl_attr_for_each(attr, nlh, at) {
+		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG)
+			strncpy(nl->text, mnl_attr_get_str(attr), sizeof(nl->text) - 1);
+		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_OFFS)
+			nl->bad = type_at(nl, mnl_attr_get_u32(attr));
+		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MISS_TYPE)
+			nl->missing = mnl_attr_get_u32(attr);
+	}
+}
+
+/* All answers up to the ack, the end of the dump, or an error. */
+static int take_answer(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg),
+		       void *arg)
+{
+	char buf[65536];
+
+	for (;;) {
+		ssize_t n = mnl_socket_recvfrom(nl->socket, buf, sizeof(buf));
+		const struct nlmsghdr *nlh = (void *)buf;
+		int left = n;
+
+		if (n < 0)
+			return -errno;
+		for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+			if (nlh->nlmsg_seq != nl->seq)
+				continue;
+			if (nlh->nlmsg_type == NLMSG_ERROR || nlh->nlmsg_type == NLMSG_DONE) {
+				take_ack(nl, nlh);
+				return *(const int *)mnl_nlmsg_get_payload(nlh);
+			}
+			nl->replies++;
+			memcpy(nl->reply, nlh, nlh->nlmsg_len);
+			if (fn)
+				fn(nlh, arg);
+		}
+	}
+}
+
+static int ask(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
+{
+	nl->text[0] = 0;
+	nl->bad = nl->missing = 0;
+	nl->replies = 0;
+	/* The ack tells that the answer is over. */
+	if (!(nl->request->nlmsg_flags & NLM_F_DUMP))
+		nl->request->nlmsg_flags |= NLM_F_ACK;
+	if (mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0)
+		return -errno;
+	return take_answer(nl, fn, arg);
+}
+
+int raw_nl_ask(struct raw_nl *nl)
+{
+	return ask(nl, NULL, NULL);
+}
+
+const struct nlattr *raw_nl_attr(const struct raw_nl *nl, uint16_t type)
+{
+	const struct nlattr *attr;
+
+	if (!nl->replies)
+		return NULL;
+	mnl_attr_for_each(attr, (const struct nlmsghdr *)nl->reply, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == type)
+			return attr;
+	return NULL;
+}
+
+uint32_t raw_nl_u32(const struct raw_nl *nl, uint16_t type)
+{
+	const struct nlattr *attr = raw_nl_attr(nl, type);
+
+	return attr ? mnl_attr_get_u32(attr) : 0;
+}
+
+uint64_t raw_nl_u64(const struct raw_nl *nl, uint16_t type)
+{
+	const struct nlattr *attr = raw_nl_attr(nl, type);
+
+	return attr ? mnl_attr_get_u64(attr) : 0;
+}
+
+int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
+		uint64_t ring_size, const char *provider)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+	int err;
+
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, name);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, mode);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_SCHED, sched);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, ring_size);
+	if (provider)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, provider);
+	err = raw_nl_ask(nl);
+	return err ? err : (int)raw_nl_u32(nl, ASYNCTRACE_A_SESSION_ID);
+}
+
+int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)
+{
+	mnl_attr_put_u32(raw_nl_begin(nl, cmd, 0), ASYNCTRACE_A_SESSION_ID, id);
+	return raw_nl_ask(nl);
+}
+
+struct sum {
+	struct raw_ledger *ledger;
+	uint32_t provider;
+};
+
+static int add_ring(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct sum *sum = arg;
+	uint64_t *to[] = {
+		[ASYNCTRACE_A_RING_COMMITTED] = &sum->ledger->committed,
+		[ASYNCTRACE_A_RING_DELIVERED] = &sum->ledger->delivered,
+		[ASYNCTRACE_A_RING_OVERWRITTEN] = &sum->ledger->overwritten,
+		[ASYNCTRACE_A_RING_DROPPED] = &sum->ledger->dropped,
+		[ASYNCTRACE_A_RING_PAGES] = &sum->ledger->pages,
+	};
+	const struct nlattr *attr;
+	uint32_t provider = 0;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_PROVIDER)
+			provider = mnl_attr_get_u32(attr);
+	if (!provider || (sum->provider && provider != sum->provider))
+		return 0;
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		uint16_t type = mnl_attr_get_type(attr);
+
+		if (type < sizeof(to) / sizeof(to[0]) && to[type])
+			*to[type] += mnl_attr_get_u64(attr);
+	}
+	return 0;
+}
+
+int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
+	       struct raw_ledger *ledger)
+{
+	struct sum sum = { ledger, provider };
+
+	memset(ledger, 0, sizeof(*ledger));
+	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
+			 ASYNCTRACE_A_RING_SESSION, session);
+	return ask(nl, add_ring, &sum);
+}
+
+int raw_child(int (*fn)(void *arg), void *arg, int uid)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		if (uid != -1 && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
+			_exit(255);
+		_exit(fn(arg));
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+}

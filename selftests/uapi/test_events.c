@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events: each kind arrives, in the order in which things happened, at whom it is
+ * for and nobody else; and who does not keep up is told of what was missed.
+ */
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "ktap.h"
+
+#define NOBODY	65534
+#define STRIDE	(64 * 1024)
+#define SUB	4096		/* the sub-buffer of such a ring */
+#define SUB_WORDS	(SUB / 8)
+
+/* In a child, which has no test to end. */
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
+		return 1;						\
+	}								\
+} while (0)
+
+static struct raw_nl nl, sub;	/* who controls, who is told */
+static struct event ev;
+
+static void begin(uint32_t kinds)
+{
+	NEED(!raw_nl_open(&nl) && !raw_nl_open(&sub));
+	NEED(!ev_subscribe(&sub, kinds, 0));
+}
+
+static void end(void)
+{
+	raw_nl_close(&sub);
+	raw_nl_close(&nl);
+}
+
+static int session(const char *name, uint32_t mode, const char *provider)
+{
+	return raw_session(&nl, name, mode, ASYNCTRACE_SCHED_OFF, STRIDE, provider);
+}
+
+static int make(uint8_t cmd, int id)
+{
+	return raw_session_do(&nl, cmd, id);
+}
+
+static int alert(int fd, const char *name)
+{
+	struct asynctrace_alert a = { "" };
+
+	memcpy(a.name, name, strnlen(name, sizeof(a.name)));
+	return raw_ioctl(fd, ASYNCTRACE_IOC_ALERT, &a);
+}
+
+#define IS(member, value)	EXPECT_IS(ev.member, value)
+#define NEXT(what)	do {						\
+	NEED(!ev_next(&sub, &ev, 5000, NULL));				\
+	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
+	EXPECT_IS(ev.lost, 0);						\
+} while (0)
+#define NO_MORE()	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN)
+#define HAS(name)	(1u << ASYNCTRACE_A_EVENT_##name)
+#define OF_PROVIDER	(HAS(KINDS) | HAS(PROVIDER) | HAS(NAME) | HAS(PID) | HAS(UID))
+#define OF_SESSION	(HAS(KINDS) | HAS(SESSION) | HAS(NAME))
+
+/* --- what arrives ------------------------------------------------------------- */
+
+static void every_kind_arrives_in_order(void)
+{
+	struct raw_provider p;
+	uint32_t generation;
+	int id, again;
+
+	begin(ALL_KINDS);
+	id = session("events", ASYNCTRACE_MODE_STREAMING, "told");
+	NEED(id > 0);
+	NEED(!raw_provider(&p, "told", STRIDE));
+	NEXT(PROVIDER_CAME);
+	EXPECT_IS(ev.has, OF_PROVIDER);
+	IS(provider, p.id);
+	IS(pid, getpid());
+	IS(uid, 0);
+	EXPECT(!strcmp(ev.name, "told"));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	NEXT(STARTED);
+	EXPECT_IS(ev.has, OF_SESSION | HAS(STATUS) | HAS(GENERATION));
+	IS(session, id);
+	IS(status, 0);
+	EXPECT(!strcmp(ev.name, "events"));
+	generation = ev.generation;
+	EXPECT_IS(generation, p.control->gate);
+
+	EXPECT_IS(alert(p.fd, "fourteen bytes"), 0);
+	NEXT(ALERT);
+	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(ALERT));
+	EXPECT(!strcmp(ev.alert, "fourteen bytes") && !strcmp(ev.name, "told"));
+	IS(provider, p.id);
+
+	/* A full sub-buffer, and words of the next. */
+	raw_write(&p, 0, 100);
+	raw_header(&p, 0)->position = SUB_WORDS + 20;
+	NEXT(SAVE_BUFFER);
+	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(RING) | HAS(POSITION) | HAS(DURABLE));
+	IS(session, id);
+	IS(provider, p.id);
+	IS(ring, 0);
+	IS(position, SUB_WORDS);
+	IS(durable, 0);
+
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	NEXT(STOPPED);
+	EXPECT_IS(ev.has, OF_SESSION | HAS(GENERATION));
+	IS(session, id);
+	IS(generation, generation);
+
+	/* P8: once more. P3, P6: what is ignored is not told. */
+	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_STOP, id), -EALREADY);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_START, id), -EALREADY);
+	NEXT(STARTED);
+	EXPECT(ev.generation != generation);
+	again = ev.generation;
+
+	raw_provider_end(&p);
+	NEXT(PROVIDER_WENT);
+	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION));
+	IS(provider, p.id);
+	IS(session, id);
+
+	/* P9: terminate stops first. */
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	NEXT(STOPPED);
+	IS(generation, again);
+	NEXT(TERMINATED);
+	EXPECT_IS(ev.has, OF_SESSION);
+	IS(session, id);
+	NO_MORE();
+	end();
+}
+
+/* P11: who made the session is gone, and so is the session: it is told. */
+static void a_session_that_ends_with_its_owner_is_told(void)
+{
+	struct raw_nl owner;
+	int id;
+
+	begin(ASYNCTRACE_EVENT_KINDS_STOPPED | ASYNCTRACE_EVENT_KINDS_TERMINATED);
+	NEED(!raw_nl_open(&owner));
+	id = raw_session(&owner, "owned", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, NULL);
+	NEED(id > 0 && !raw_session_do(&owner, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&owner, ASYNCTRACE_CMD_SESSION_START, id));
+	raw_nl_close(&owner);
+	NEXT(STOPPED);
+	NEXT(TERMINATED);
+	IS(session, id);
+	end();
+}
+
+/* P4, P25: a provider that comes while the session runs is started, and that is told. */
+static void a_late_provider_is_started_with_a_status(void)
+{
+	struct raw_provider p;
+	int id;
+
+	begin(ALL_KINDS);
+	id = session("late", ASYNCTRACE_MODE_ONESHOT, "late");
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	NEXT(STARTED);
+	NEED(!raw_provider(&p, "late", STRIDE));
+	NEXT(PROVIDER_CAME);
+	NEXT(STARTED);
+	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(STATUS) | HAS(GENERATION));
+	IS(session, id);
+	IS(provider, p.id);
+	IS(status, 0);
+	EXPECT(!strcmp(ev.name, "late"));
+	raw_provider_end(&p);
+	end();
+}
+
+/* P4: a provider that another session has is told as one that is not taken. */
+static void why_a_provider_is_not_taken_is_told(void)
+{
+	struct raw_provider p;
+	int first, second;
+
+	begin(ASYNCTRACE_EVENT_KINDS_STARTED);
+	NEED(!raw_provider(&p, "wanted by two", STRIDE));
+	first = session("first", ASYNCTRACE_MODE_ONESHOT, "wanted*");
+	second = session("second", ASYNCTRACE_MODE_ONESHOT, "wanted*");
+	NEED(first > 0 && second > 0);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT, first));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT, second));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, first));
+	NEXT(STARTED);
+	NO_MORE();
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, second));
+	NEXT(STARTED);
+	IS(status, 0);
+	IS(session, second);
+	NEXT(STARTED);
+	IS(status, EBUSY);
+	IS(session, second);
+	IS(provider, p.id);
+	raw_provider_end(&p);
+	end();
+}
+
+/* P42: each full sub-buffer is told once, and not what was read. */
+static void full_sub_buffers_are_told_once(void)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	struct raw_provider p;
+	int id, fd;
+
+	begin(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER);
+	NEED(!raw_provider(&p, "full", STRIDE));
+	id = session("full", ASYNCTRACE_MODE_STREAMING, "full");
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	raw_write(&p, 0, 3);
+	NO_MORE();
+	raw_header(&p, 0)->position = SUB_WORDS;
+	NEXT(SAVE_BUFFER);
+	IS(position, SUB_WORDS);
+	NO_MORE();
+	raw_header(&p, 0)->position = 2 * SUB_WORDS + 7;
+	NEXT(SAVE_BUFFER);
+	IS(position, 2 * SUB_WORDS);
+	NO_MORE();
+	/* What no limit lets happen is told as what it lets happen. */
+	raw_header(&p, 0)->position = ASYNCTRACE_POS_MASK;
+	NEXT(SAVE_BUFFER);
+	IS(position, STRIDE / 8);
+	NO_MORE();
+	/* Another ring, and it is over before the next look. */
+	raw_write(&p, 1, 3);
+	raw_header(&p, 1)->position = SUB_WORDS + 4;
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	NEXT(SAVE_BUFFER);
+	IS(ring, 1);
+	IS(position, SUB_WORDS);
+	NO_MORE();
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+
+	/* What has been read is not told. */
+	id = session("full", ASYNCTRACE_MODE_STREAMING, "full");
+	fd = raw_open();
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id) && !raw_consume(fd, id));
+	NEED(!ev_subscribe(&sub, 0, 0));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	raw_write(&p, 0, 5);
+	raw_header(&p, 0)->position = SUB_WORDS | 5 * ASYNCTRACE_POS_RECORD;
+	for (;;) {
+		const struct asynctrace_chunk *c = (const void *)buf;
+
+		NEED(read(fd, buf, sizeof(buf)) > 0);
+		if (c->kind == ASYNCTRACE_CHUNK_EVENTS && c->sequence + c->bytes / 8 == SUB_WORDS)
+			break;
+	}
+	NEED(!ev_subscribe(&sub, ALL_KINDS, 0));
+	NO_MORE();
+	close(fd);
+	raw_provider_end(&p);
+	end();
+}
+
+/* --- to whom -------------------------------------------------------------------- */
+
+static void only_what_was_asked_for_arrives(void)
+{
+	struct raw_provider p;
+	int one, other;
+
+	begin(ASYNCTRACE_EVENT_KINDS_STOPPED);
+	one = session("one", ASYNCTRACE_MODE_ONESHOT, "chosen");
+	other = session("other", ASYNCTRACE_MODE_ONESHOT, "nothing");
+	NEED(one > 0 && other > 0);
+	for (int id = one; id <= other; id += other - one) {
+		NEED(!make(ASYNCTRACE_CMD_SESSION_INIT, id));
+		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+		NEXT(STOPPED);
+		IS(session, id);
+	}
+	NO_MORE();
+	/* Of one session: in place of what there was. */
+	NEED(!ev_subscribe(&sub, ALL_KINDS, one));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, other));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, one));
+	NEXT(STARTED);
+	IS(session, one);
+	NEED(!raw_provider(&p, "chosen", STRIDE));
+	NEXT(STARTED);
+	IS(provider, p.id);
+	raw_provider_end(&p);
+	NEXT(PROVIDER_WENT);
+	IS(session, one);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, other));
+	NO_MORE();
+	/* And no more. */
+	NEED(!ev_subscribe(&sub, 0, 0));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, one));
+	NO_MORE();
+	end();
+}
+
+static void wrong_subscriptions_are_blamed(void)
+{
+	struct nlmsghdr *nlh;
+
+	begin(0);
+	raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
+	EXPECT_IS(sub.missing, ASYNCTRACE_A_EVENT_KINDS);
+	EXPECT(sub.text[0]);
+	EXPECT_IS(ev_subscribe(&sub, 0x80, 0), -EINVAL);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_KINDS);
+	EXPECT_IS(ev_subscribe(&sub, 1, ~0u), -ENOENT);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_SESSION);
+	EXPECT(sub.text[0]);
+	nlh = raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, 1);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, 0);
+	EXPECT_IS(raw_nl_ask(&sub), -ENOENT);
+	nlh = raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_EVENT_KINDS, 1);
+	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_KINDS);
+	/* It is for the kernel to say that something has happened. */
+	raw_nl_begin(&sub, ASYNCTRACE_CMD_EVENT, 0);
+	EXPECT_IS(raw_nl_ask(&sub), -EOPNOTSUPP);
+	end();
+}
+
+/* --- not to whom ------------------------------------------------------------------ */
+
+static int pipes[4];
+
+static void meet(int to, int from)
+{
+	char c = 'x';
+
+	if (write(pipes[to], &c, 1) != 1 || read(pipes[from], &c, 1) != 1)
+		_exit(90);
+}
+
+/* All that arrives at a socket until nothing has for a while, and how many. */
+static int collect(struct raw_nl *who, char *all, size_t room, size_t *len)
+{
+	size_t bytes;
+	int n = 0;
+
+	while (!ev_next(who, &ev, 300, &bytes)) {
+		if (*len + bytes > room)
+			return -1;
+		memcpy(all + *len, who->reply, bytes);
+		*len += bytes;
+		n++;
+		if (ev.lost)
+			return -2;
+	}
+	return n;
+}
+
+static int nobody_listens(void *arg)
+{
+	static char all[65536];
+	struct raw_provider own;
+	size_t len = 0;
+	int id, n;
+
+	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
+	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
+	/* Nor can one session be asked for that is not his. */
+	SO(ev_subscribe(&nl, ALL_KINDS, *(int *)arg) == -ENOENT);
+	meet(1, 2);
+	/* Meanwhile root does all that there is. */
+	meet(1, 2);
+	n = collect(&sub, all, sizeof(all), &len);
+	SO(n == 0 && len == 0);
+	/* What is his, in the midst of what is root's. */
+	SO(!raw_provider(&own, "of nobody", STRIDE));
+	id = session("nobody's", ASYNCTRACE_MODE_ONESHOT, NULL);
+	SO(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	meet(1, 2);
+	SO(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	meet(1, 2);
+	raw_provider_end(&own);
+	SO(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	n = collect(&sub, all, sizeof(all), &len);
+	SO(n == 5);	/* came, started, went, stopped, terminated */
+	SO(memmem(all, len, "nobody", 6));
+	SO(!memmem(all, len, "secret", 6));
+	for (const struct nlmsghdr *nlh = (void *)all; (char *)nlh < all + len;
+	     nlh = (void *)((char *)nlh + NLMSG_ALIGN(nlh->nlmsg_len))) {
+		const struct nlattr *attr;
+
+		mnl_attr_for_each(attr, nlh, 4) {
+			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_EVENT_SESSION)
+				SO(mnl_attr_get_u32(attr) == (uint32_t)id);
+			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_EVENT_PROVIDER)
+				SO(mnl_attr_get_u32(attr) == (uint32_t)own.id);
+			SO(mnl_attr_get_type(attr) != ASYNCTRACE_A_EVENT_LOST);
+		}
+	}
+	return 0;
+}
+
+static void all_there_is(const char *name)
+{
+	struct raw_provider p;
+	int id = session(name, ASYNCTRACE_MODE_STREAMING, "secret*");
+
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(!raw_provider(&p, "secret provider", STRIDE));
+	NEED(!alert(p.fd, "secret alert"));
+	raw_write(&p, 0, 3);
+	raw_header(&p, 0)->position = SUB_WORDS;
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	raw_provider_end(&p);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+}
+
+static void nobody_is_told_of_what_is_not_his(void)
+{
+	pid_t child;
+	int status, id;
+
+	begin(ALL_KINDS);
+	id = session("secret of root", ASYNCTRACE_MODE_ONESHOT, "secret");
+	NEED(id > 0 && !pipe(pipes) && !pipe(pipes + 2));
+	child = fork();
+	if (!child) {
+		int fds[4] = { pipes[0], pipes[1], pipes[2], pipes[3] };
+
+		/* It writes to 1 and reads from 2. */
+		memcpy(pipes, fds, sizeof(fds));
+		_exit(raw_child(nobody_listens, &id, NOBODY));
+	}
+	for (int i = 0; i < 4; i++) {
+		char c;
+
+		NEED(read(pipes[0], &c, 1) == 1);
+		all_there_is("secret session");
+		NEED(write(pipes[3], &c, 1) == 1);
+	}
+	NEED(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	for (int i = 0; i < 4; i++)
+		close(pipes[i]);
+	/* Root was told of all of it, and of what nobody did. */
+	EXPECT_IS(ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_ALERT), 0);
+	EXPECT(!strcmp(ev.alert, "secret alert"));
+	do {
+		NEED(!ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME));
+	} while (strcmp(ev.name, "of nobody"));
+	IS(uid, NOBODY);
+	end();
+}
+
+/* A session of root's records a provider of nobody's, who is told only of the latter. */
+static int held_by_another(void *arg)
+{
+	struct raw_provider own;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
+	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!raw_provider(&own, "held", STRIDE));
+	SO(own.control->gate > ASYNCTRACE_GATE_ATTACH);
+	SO(!alert(own.fd, "told to root"));
+	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
+			 ASYNCTRACE_A_PROVIDER_ID, own.id);
+	SO(!raw_nl_ask(&nl));
+	SO(!raw_nl_attr(&nl, ASYNCTRACE_A_PROVIDER_SESSION));
+	SO(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_FLAGS) & ASYNCTRACE_PROVIDER_F_HELD);
+	raw_provider_end(&own);
+	SO(!ev_next(&sub, &ev, 1000, NULL));
+	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME && ev.has == OF_PROVIDER);
+	SO(!ev_next(&sub, &ev, 1000, NULL));
+	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT && ev.has == OF_PROVIDER);
+	SO(ev_next(&sub, &ev, 100, NULL) == -EAGAIN);
+	return 0;
+}
+
+static void a_provider_is_told_as_held_where_its_session_is_not_shown(void)
+{
+	int id;
+
+	begin(ASYNCTRACE_EVENT_KINDS_ALERT);
+	id = session("holds", ASYNCTRACE_MODE_ONESHOT, "held");
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	EXPECT_IS(raw_child(held_by_another, NULL, NOBODY), 0);
+	NEXT(ALERT);
+	IS(uid, NOBODY);
+	end();
+}
+
+/* --- who does not keep up ------------------------------------------------------------ */
+
+static void who_does_not_read_is_told_how_much_was_lost(void)
+{
+	int small = 1, id, rounds = 500, got = 0, err, one = 1;
+	uint32_t lost = 0;
+
+	begin(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED);
+	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &small,
+			 sizeof(small)));
+	NEED(!mnl_socket_setsockopt(sub.socket, NETLINK_NO_ENOBUFS, &one, sizeof(one)));
+	id = session("fast", ASYNCTRACE_MODE_ONESHOT, "nothing");
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	for (int i = 0; i < rounds; i++) {
+		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	}
+	/* What had room has arrived, from the first on, and nothing of it is lost. */
+	while (!(err = ev_next(&sub, &ev, 100, NULL))) {
+		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_EVENT_KINDS_STOPPED :
+					     ASYNCTRACE_EVENT_KINDS_STARTED);
+		EXPECT_IS(ev.lost, 0);
+		got++;
+	}
+	EXPECT_IS(err, -EAGAIN);
+	EXPECT(got > 0 && got < 2 * rounds);
+	/* The next says how many were not: exactly. */
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	lost = ev.lost;
+	EXPECT_IS(got + lost, 2 * rounds);
+	/* And that only once. */
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	NEXT(STOPPED);
+	end();
+}
+
+/* Where the socket wants to hear of it from the socket layer, too. */
+static void an_overrun_is_an_error_of_the_socket_too(void)
+{
+	int small = 1, id, got = 0, overruns = 0, err;
+
+	begin(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED);
+	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &small,
+			 sizeof(small)));
+	id = session("fast", ASYNCTRACE_MODE_ONESHOT, "nothing");
+	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
+	for (int i = 0; i < 100; i++) {
+		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
+	}
+	while ((err = ev_next(&sub, &ev, 100, NULL)) != -EAGAIN) {
+		NEED(!err || err == -ENOBUFS);
+		overruns += err == -ENOBUFS;
+		got += !err;
+	}
+	EXPECT_IS(overruns, 1);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	EXPECT_IS(got + ev.lost, 200);
+	end();
+}
+
+#define SUBSCRIBERS_MAX	64
+
+static int subscribe_often(void *arg)
+{
+	static struct raw_nl many[SUBSCRIBERS_MAX + 1];
+
+	(void)arg;
+	for (int i = 0; i <= SUBSCRIBERS_MAX; i++) {
+		int err;
+
+		SO(!raw_nl_open(&many[i]));
+		err = ev_subscribe(&many[i], 1, 0);
+		SO(err == (i < SUBSCRIBERS_MAX ? 0 : -EDQUOT));
+		/* Another one in its place takes no more. */
+		SO(i == SUBSCRIBERS_MAX || !ev_subscribe(&many[i], 3, 0));
+	}
+	SO(strstr(many[SUBSCRIBERS_MAX].text, "end some"));
+	SO(!ev_subscribe(&many[3], 0, 0) && !ev_subscribe(&many[3], 0, 0));
+	SO(!ev_subscribe(&many[SUBSCRIBERS_MAX], 1, 0));
+	return 0;
+}
+
+static void a_user_has_so_many_subscriptions(void)
+{
+	EXPECT_IS(raw_child(subscribe_often, NULL, NOBODY), 0);
+	/* They ended with their sockets. */
+	EXPECT_IS(raw_child(subscribe_often, NULL, NOBODY), 0);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(every_kind_arrives_in_order),
+	KTAP_TEST(a_session_that_ends_with_its_owner_is_told),
+	KTAP_TEST(a_late_provider_is_started_with_a_status),
+	KTAP_TEST(why_a_provider_is_not_taken_is_told),
+	KTAP_TEST(full_sub_buffers_are_told_once),
+	KTAP_TEST(only_what_was_asked_for_arrives),
+	KTAP_TEST(wrong_subscriptions_are_blamed),
+	KTAP_TEST(nobody_is_told_of_what_is_not_his),
+	KTAP_TEST(a_provider_is_told_as_held_where_its_session_is_not_shown),
+	KTAP_TEST(who_does_not_read_is_told_how_much_was_lost),
+	KTAP_TEST(an_overrun_is_an_error_of_the_socket_too),
+	KTAP_TEST(a_user_has_so_many_subscriptions),
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a provider says and sees over its descriptor: alerts, the categories it
+ * announces, whether it is recorded.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+
+#include "events.h"
+#include "ktap.h"
+
+#define NOBODY	65534
+#define STRIDE	(64 * 1024)
+
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
+		return 1;						\
+	}								\
+} while (0)
+
+static struct raw_nl nl, sub;
+static struct raw_provider p;
+static struct event ev;
+static int id;
+
+static void begin(const char *name)
+{
+	NEED(!raw_nl_open(&nl) && !raw_nl_open(&sub));
+	NEED(!raw_provider(&p, name, STRIDE));
+	fcntl(p.fd, F_SETFL, O_NONBLOCK);
+}
+
+static void session(const char *name)
+{
+	id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF, STRIDE, name);
+	NEED(id > 0);
+}
+
+static int make(uint8_t cmd)
+{
+	return raw_session_do(&nl, cmd, id);
+}
+
+static void started(const char *name)
+{
+	begin(name);
+	session(name);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT) && !make(ASYNCTRACE_CMD_SESSION_START));
+}
+
+static void end(void)
+{
+	raw_provider_end(&p);
+	raw_nl_close(&sub);
+	raw_nl_close(&nl);
+}
+
+/* --- alerts --------------------------------------------------------------------- */
+
+static int alert(const char *bytes)
+{
+	struct asynctrace_alert a;
+
+	memcpy(a.name, bytes, sizeof(a.name));
+	return raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, &a);
+}
+
+static void names_of_alerts_are_checked(void)
+{
+	started("alerts");
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
+	EXPECT_IS(alert("fourteen bytes\0"), 0);
+	EXPECT_IS(alert("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
+	EXPECT_IS(alert("fifteen bytes..\0"), -EINVAL);
+	EXPECT_IS(alert("sixteen bytes..."), -EINVAL);
+	EXPECT_IS(alert("a\0b\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
+	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0b"), -EINVAL);
+	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, (void *)8), -EFAULT);
+	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	EXPECT(!strcmp(ev.alert, "a"));
+	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	EXPECT(!strcmp(ev.alert, "fourteen bytes"));
+	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	end();
+}
+
+static int alert_in_child(void *arg)
+{
+	(void)arg;
+	return -alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+}
+
+static void only_the_provider_raises_alerts(void)
+{
+	int fd;
+
+	started("alerts");
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	EXPECT_IS(raw_child(alert_in_child, NULL, -1), EPERM);
+	EXPECT_IS(raw_child(alert_in_child, NULL, NOBODY), EPERM);
+	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	end();
+	fd = raw_open();
+	p.fd = fd;
+	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -ENXIO);
+	close(fd);
+}
+
+static void alerts_of_whom_nobody_records_are_refused(void)
+{
+	begin("alerts");
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
+	session("alerts");
+	EXPECT_IS(alert("b\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT));
+	EXPECT_IS(alert("c\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
+	EXPECT_IS(alert("d\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
+	EXPECT_IS(alert("e\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
+	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	EXPECT(!strcmp(ev.alert, "d"));
+	EXPECT_IS(ev.lost, 0);
+	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	end();
+}
+
+/* Those that come too fast are refused, and how many they were is told. */
+static void a_flood_of_alerts_is_bounded_and_counted(void)
+{
+	const int n = 5000;
+	int ok = 0, refused = 0, told = 0, err, buf = 1 << 22;
+	uint32_t lost = 0;
+
+	started("flood");
+	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUFFORCE, &buf,
+			 sizeof(buf)));
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	for (int i = 0; i < n; i++) {
+		err = alert("flood\0\0\0\0\0\0\0\0\0\0");
+		NEED(!err || err == -EAGAIN);
+		ok += !err;
+		refused += !!err;
+	}
+	EXPECT(ok >= 16 && refused > 0);
+	usleep(50000);
+	EXPECT_IS(alert("last\0\0\0\0\0\0\0\0\0\0\0"), 0);
+	do {
+		NEED(!ev_next(&sub, &ev, 1000, NULL));
+		lost += ev.lost;
+		told++;
+	} while (strcmp(ev.alert, "last"));
+	EXPECT_IS(told, ok + 1);
+	EXPECT_IS(lost, refused);
+	end();
+}
+
+/* --- announced categories ---------------------------------------------------------- */
+
+static uint64_t cookie;
+static struct nlmsghdr *req;
+
+static void announce(void)
+{
+	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_ANNOUNCE, 0);
+	mnl_attr_put_u64(req, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+}
+
+static void put_known(struct nlmsghdr *nlh, const void *name, size_t len, const char *description)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_PROVIDER_KNOWN);
+
+	if (name)
+		mnl_attr_put(nlh, ASYNCTRACE_A_KNOWN_NAME, len, name);
+	if (description)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_DESCRIPTION, description);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void known(const char *name, const char *description)
+{
+	put_known(req, name, strlen(name) + 1, description);
+}
+
+/* All of the last reply to CATEGORY_GET: "name=description;..." */
+static const char *listed(void)
+{
+	const struct nlattr *attr, *in;
+	static char text[65536];
+	size_t at = 0;
+
+	text[0] = 0;
+	if (!nl.replies)
+		return text;
+	mnl_attr_for_each(attr, (const struct nlmsghdr *)nl.reply, GENL_HDRLEN) {
+		if (mnl_attr_get_type(attr) != ASYNCTRACE_A_PROVIDER_KNOWN)
+			continue;
+		mnl_attr_for_each_nested(in, attr)
+			at += snprintf(text + at, sizeof(text) - at, "%s%s",
+				       mnl_attr_get_type(in) == ASYNCTRACE_A_KNOWN_NAME ? "" : "=",
+				       mnl_attr_get_str(in));
+		at += snprintf(text + at, sizeof(text) - at, ";");
+	}
+	return text;
+}
+
+static void list(void)
+{
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+}
+
+static int nobody_lists(void *arg)
+{
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
+	SO(!raw_nl_ask(&nl) && !nl.replies);
+	announce();
+	known("stolen", NULL);
+	SO(raw_nl_ask(&nl) == -ENOENT || nl.text[0]);
+	return 0;
+}
+
+static void begin_announcing(void)
+{
+	begin("announces");
+	NEED(!raw_hello(p.fd, &cookie));
+}
+
+static void what_is_announced_is_listed(void)
+{
+	char name[ASYNCTRACE_CATEGORY_MAX + 2] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 2] = { 0 };
+	size_t want = 0;
+
+	begin_announcing();
+	list();
+	EXPECT_IS(nl.replies, 0);
+	announce();
+	known("http", "requests, from accept to the last byte");
+	known("db", NULL);
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+	list();
+	EXPECT_IS(nl.replies, 1);
+	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID), p.id);
+	EXPECT(!strcmp(listed(), "http=requests, from accept to the last byte;db;"));
+	/* In place of what was said before. */
+	announce();
+	known("other", "");
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+	list();
+	EXPECT(!strcmp(listed(), "other;"));
+	EXPECT_IS(raw_child(nobody_lists, NULL, NOBODY), 0);
+	/* As much as there may be. */
+	memset(more, 'd', ASYNCTRACE_DESCRIPTION_MAX);
+	announce();
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		memset(name, 'n', ASYNCTRACE_CATEGORY_MAX);
+		name[i] = 'x';
+		known(name, more);
+		want += strlen(name) + 1 + strlen(more) + 1;
+	}
+	if (req->nlmsg_len > sizeof(nl.buf))
+		NEED(!"room for the request");
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+	list();
+	EXPECT_IS(nl.replies, 1);
+	EXPECT_IS(strlen(listed()), want);
+	/* Nothing, too. */
+	announce();
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+	list();
+	EXPECT_IS(nl.replies, 0);
+	end();
+}
+
+#define REFUSED(error, attr) do {					\
+	EXPECT_IS(raw_nl_ask(&nl), error);				\
+	EXPECT_IS(nl.bad, attr);					\
+	EXPECT(nl.text[0]);						\
+} while (0)
+
+static void wrong_announcements_are_blamed(void)
+{
+	char name[ASYNCTRACE_CATEGORY_MAX + 2] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 2] = { 0 };
+
+	begin_announcing();
+	announce();
+	known("kept", NULL);
+	EXPECT_IS(raw_nl_ask(&nl), 0);
+
+	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_ANNOUNCE, 0);
+	known("a", NULL);
+	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
+	EXPECT_IS(nl.missing, ASYNCTRACE_A_PROVIDER_COOKIE);
+	cookie++;
+	announce();
+	known("a", NULL);
+	REFUSED(-ENOENT, ASYNCTRACE_A_PROVIDER_COOKIE);
+	cookie--;
+	announce();
+	for (int i = 0; i <= ASYNCTRACE_CATEGORIES_MAX; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		known(name, NULL);
+	}
+	REFUSED(-E2BIG, ASYNCTRACE_A_PROVIDER_KNOWN);
+	memset(name, 'n', sizeof(name) - 1);
+	announce();
+	known(name, NULL);
+	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
+	EXPECT_IS(nl.bad, ASYNCTRACE_A_KNOWN_NAME);
+	memset(more, 'd', sizeof(more) - 1);
+	announce();
+	known("a", more);
+	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
+	EXPECT_IS(nl.bad, ASYNCTRACE_A_KNOWN_DESCRIPTION);
+	announce();
+	known("", NULL);
+	REFUSED(-EINVAL, ASYNCTRACE_A_KNOWN_NAME);
+	announce();
+	put_known(req, NULL, 0, "no name");
+	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
+	EXPECT_IS(nl.missing, ASYNCTRACE_A_KNOWN_NAME);
+	EXPECT(nl.text[0]);
+	announce();
+	put_known(req, "a\0b", 4, NULL);
+	REFUSED(-EINVAL, ASYNCTRACE_A_KNOWN_NAME);
+	announce();
+	put_known(req, "abcd", 4, NULL);
+	REFUSED(-EINVAL, ASYNCTRACE_A_KNOWN_NAME);
+	announce();
+	known("twice", "a");
+	known("once", "a");
+	known("twice", "b");
+	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_KNOWN);
+	/* None of them has changed anything. */
+	list();
+	EXPECT(!strcmp(listed(), "kept;"));
+	end();
+}
+
+static int announce_by_ioctl(struct nlmsghdr *nlh)
+{
+	struct asynctrace_attrs a = { .size = sizeof(a) };
+
+	a.attrs = (uintptr_t)mnl_nlmsg_get_payload(nlh);
+	a.len = mnl_nlmsg_get_payload_len(nlh);
+	return raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a);
+}
+
+static int announce_in_child(void *arg)
+{
+	return -announce_by_ioctl(arg);
+}
+
+static void an_ioctl_announces_as_well(void)
+{
+	char buf[65536] __attribute__((aligned(8)));
+	struct asynctrace_attrs a = { .size = sizeof(a), .len = 1 << 20 };
+	struct nlmsghdr *nlh;
+	int fd;
+
+	begin_announcing();
+	nlh = mnl_nlmsg_put_header(buf);
+	put_known(nlh, "ioctl", 6, "without a socket");
+	put_known(nlh, "x", 2, NULL);
+	EXPECT_IS(announce_by_ioctl(nlh), 0);
+	list();
+	EXPECT(!strcmp(listed(), "ioctl=without a socket;x;"));
+	EXPECT_IS(raw_child(announce_in_child, nlh, -1), ENOENT);
+	put_known(nlh, "x", 2, NULL);
+	EXPECT_IS(announce_by_ioctl(nlh), -EINVAL);
+	nlh = mnl_nlmsg_put_header(buf);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	EXPECT_IS(announce_by_ioctl(nlh), -EINVAL);
+	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a), -EINVAL);
+	a.len = 8;
+	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a), -EFAULT);
+	a.size--;
+	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a), -EINVAL);
+	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, (void *)8), -EFAULT);
+	list();
+	EXPECT(!strcmp(listed(), "ioctl=without a socket;x;"));
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_hello(fd, NULL));
+	nlh = mnl_nlmsg_put_header(buf);
+	put_known(nlh, "a", 2, NULL);
+	a = (struct asynctrace_attrs){ .size = sizeof(a), .len = mnl_nlmsg_get_payload_len(nlh),
+				       .attrs = (uintptr_t)mnl_nlmsg_get_payload(nlh) };
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_ANNOUNCE, &a), -ENOENT);
+	close(fd);
+	end();
+}
+
+/* --- observing --------------------------------------------------------------------- */
+
+static short ready(int ms)
+{
+	struct pollfd f = { p.fd, POLLIN, 0 };
+
+	return poll(&f, 1, ms) > 0 ? f.revents : 0;
+}
+
+static int look(struct asynctrace_observed *o)
+{
+	ssize_t n = read(p.fd, o, sizeof(*o));
+
+	return n < 0 ? -errno : (int)n;
+}
+
+#define SEES(is_open, in) do {						\
+	struct asynctrace_observed __o;					\
+									\
+	EXPECT_IS(ready(1000), POLLIN);					\
+	EXPECT_IS(look(&__o), sizeof(__o));				\
+	EXPECT_IS(__o.state, in);					\
+	EXPECT_IS(__o.gate, p.control->gate);				\
+	EXPECT_IS(__o.gate > ASYNCTRACE_GATE_ATTACH, is_open);		\
+	EXPECT_IS(look(&__o), -EAGAIN);					\
+	EXPECT_IS(ready(0), 0);						\
+} while (0)
+
+/* P5: a provider can see each step of its session. */
+static void p5_a_provider_sees_what_its_session_does(void)
+{
+	struct asynctrace_observed o;
+
+	begin("observes");
+	SEES(false, 0);
+	session("observes");
+	EXPECT_IS(ready(50), 0);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT));
+	SEES(false, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
+	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
+	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_START), -EALREADY);
+	EXPECT_IS(ready(50), 0);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
+	SEES(false, ASYNCTRACE_SESSION_STATE_STOPPED);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
+	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
+	/* Between two looks there may be a whole run: it is another gate. */
+	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
+	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE));
+	SEES(false, 0);
+	EXPECT_IS(read(p.fd, &o, sizeof(o) - 1) < 0 ? -errno : 0, -EINVAL);
+	end();
+}
+
+/* A provider that comes late finds the gate open. */
+static void p25_a_late_provider_sees_that_it_is_recorded(void)
+{
+	NEED(!raw_nl_open(&nl));
+	session("observes");
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT) && !make(ASYNCTRACE_CMD_SESSION_START));
+	NEED(!raw_provider(&p, "observes", STRIDE));
+	fcntl(p.fd, F_SETFL, O_NONBLOCK);
+	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
+static void *wait_for_news(void *arg)
+{
+	*(int *)arg = look((struct asynctrace_observed *)arg + 1);
+	return NULL;
+}
+
+static void a_read_waits_for_news(void)
+{
+	struct asynctrace_observed o[2] = { { 0 } };
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+	pthread_t t;
+
+	begin("waits");
+	session("waits");
+	NEED(look(o) == sizeof(*o));
+	NEED(ep >= 0 && !epoll_ctl(ep, EPOLL_CTL_ADD, p.fd, &e));
+	EXPECT_IS(epoll_wait(ep, &e, 1, 50), 0);
+	fcntl(p.fd, F_SETFL, 0);
+	NEED(!pthread_create(&t, NULL, wait_for_news, o));
+	usleep(50000);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT));
+	pthread_join(t, NULL);
+	EXPECT_IS(*(int *)o, sizeof(*o));
+	EXPECT_IS(o[1].state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
+	EXPECT_IS(epoll_wait(ep, &e, 1, 1000), 1);
+	close(ep);
+	end();
+}
+
+static int look_in_child(void *arg)
+{
+	return -look(arg);
+}
+
+static void only_the_provider_reads_its_descriptor(void)
+{
+	struct asynctrace_observed o;
+
+	begin("mine");
+	EXPECT_IS(raw_child(look_in_child, &o, -1), EPERM);
+	SEES(false, 0);
+	/* Its end is the end of the file. */
+	munmap(p.rw, p.rw_size);
+	p.rw = NULL;
+	EXPECT_IS(ready(1000), POLLIN | POLLHUP);
+	EXPECT_IS(look(&o), 0);
+	end();
+	p.fd = raw_open();
+	EXPECT_IS(look(&o), -ENXIO);
+	close(p.fd);
+}
+
+/* P24: a name has 100 bytes at most. */
+static void p24_a_name_of_101_bytes_is_refused(void)
+{
+	char name[ASYNCTRACE_NAME_MAX + 2] = { 0 };
+	struct nlmsghdr *nlh;
+	int fd = raw_open();
+
+	NEED(fd >= 0 && !raw_hello(fd, &cookie) && !raw_nl_open(&nl));
+	for (int len = ASYNCTRACE_NAME_MAX + 1; len >= ASYNCTRACE_NAME_MAX; len--) {
+		memset(name, 0, sizeof(name));
+		memset(name, 'n', len);
+		nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+		mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, name);
+		mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
+		if (len > ASYNCTRACE_NAME_MAX) {
+			int err = raw_nl_ask(&nl);
+
+			EXPECT(err == -ERANGE || err == -EINVAL);
+			EXPECT_IS(nl.bad, ASYNCTRACE_A_PROVIDER_NAME);
+			err = raw_register(fd, name, STRIDE);
+			EXPECT(err == -ERANGE || err == -EINVAL);
+			continue;
+		}
+		EXPECT_IS(raw_nl_ask(&nl), 0);
+		mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
+				 ASYNCTRACE_A_PROVIDER_ID, raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID));
+		EXPECT_IS(raw_nl_ask(&nl), 0);
+		EXPECT(!strcmp(mnl_attr_get_str(raw_nl_attr(&nl, ASYNCTRACE_A_PROVIDER_NAME)), name));
+		EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_PID), getpid());
+	}
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(names_of_alerts_are_checked),
+	KTAP_TEST(only_the_provider_raises_alerts),
+	KTAP_TEST(alerts_of_whom_nobody_records_are_refused),
+	KTAP_TEST(a_flood_of_alerts_is_bounded_and_counted),
+	KTAP_TEST(what_is_announced_is_listed),
+	KTAP_TEST(wrong_announcements_are_blamed),
+	KTAP_TEST(an_ioctl_announces_as_well),
+	KTAP_TEST(p5_a_provider_sees_what_its_session_does),
+	KTAP_TEST(p25_a_late_provider_sees_that_it_is_recorded),
+	KTAP_TEST(a_read_waits_for_news),
+	KTAP_TEST(only_the_provider_reads_its_descriptor),
+	KTAP_TEST(p24_a_name_of_101_bytes_is_refused),
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading a session: who may, with what buffer, and what a provider that lies
+ * can make of it. The providers here are this process, so that what happens
+ * between two reads is exact.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define STRIDE	(64 * 1024)
+#define BUFFER	((size_t)ASYNCTRACE_READ_MIN)
+
+static struct raw_nl nl;
+static int session, consumer;
+static char *buffer;
+
+static const struct asynctrace_chunk *chunk(void)
+{
+	return (const void *)buffer;
+}
+
+static ssize_t take(void)
+{
+	ssize_t n = read(consumer, buffer, BUFFER);
+
+	return n < 0 ? -errno : n;
+}
+
+static void begin(uint32_t mode, const char *provider)
+{
+	if (!buffer)
+		buffer = malloc(BUFFER);
+	NEED(buffer);
+	NEED(!raw_nl_open(&nl));
+	session = raw_session(&nl, "read", mode, ASYNCTRACE_SCHED_OFF, STRIDE, provider);
+	NEED(session > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
+	consumer = open("/dev/" ASYNCTRACE_DEVICE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	NEED(consumer >= 0);
+	NEED(!raw_consume(consumer, session));
+}
+
+static void start(void)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
+}
+
+static void stop(void)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
+}
+
+static void end(void)
+{
+	close(consumer);
+	raw_nl_close(&nl);
+}
+
+static void a_descriptor_that_consumes_nothing_reads_nothing(void)
+{
+	int fd = raw_open();
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char byte;
+
+	NEED(fd >= 0);
+	EXPECT(read(fd, &byte, 1) < 0 && errno == ENXIO);
+	EXPECT(write(fd, &byte, 1) < 0 && errno == EINVAL);
+	EXPECT(poll(&p, 1, 0) == 1 && p.revents == POLLERR);
+	close(fd);
+}
+
+static void consuming_is_checked(void)
+{
+	struct asynctrace_consume c = { .size = sizeof(c) };
+	int fd = raw_open(), other = raw_open();
+
+	NEED(fd >= 0 && other >= 0 && !raw_nl_open(&nl));
+	session = raw_session(&nl, "read", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "none");
+	NEED(session > 0);
+	c.session = session;
+	c.size = sizeof(c) - 1;
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), -EINVAL);
+	c.size = sizeof(c);
+	c.flags = 1;
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), -EINVAL);
+	c.flags = 0;
+	c.reserved = 1;
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), -EINVAL);
+	c.reserved = 0;
+	EXPECT_IS(raw_consume(fd, session + 1000), -ENOENT);
+	EXPECT_IS(raw_consume(fd, 0), -ENOENT);
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), 0);
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), -EBUSY);
+	EXPECT_IS(raw_consume(other, session), -EBUSY);
+	/* A consumer is no provider, and the other way round. */
+	EXPECT_IS(raw_register(fd, "x", STRIDE), -EBUSY);
+	EXPECT(raw_register(other, "x", STRIDE) > 0);
+	EXPECT_IS(raw_consume(other, session), -EBUSY);
+	EXPECT(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENXIO);
+	close(other);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static int consume_as(void *arg)
+{
+	int fd = raw_open();
+
+	(void)arg;
+	return fd < 0 ? 1 : -raw_consume(fd, session);
+}
+
+static void another_user_may_not_consume(void)
+{
+	NEED(!raw_nl_open(&nl));
+	session = raw_session(&nl, "read", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "none");
+	NEED(session > 0);
+	/* Who may not see a session is not told that it exists. */
+	EXPECT_IS(raw_child(consume_as, NULL, 65534), ENOENT);
+	EXPECT_IS(raw_child(consume_as, NULL, 0), 0);
+	raw_nl_close(&nl);
+}
+
+static void buffers_are_checked(void)
+{
+	char *pages;
+
+	begin(ASYNCTRACE_MODE_ONESHOT, "none");
+	EXPECT(read(consumer, buffer, 0) < 0 && errno == EINVAL);
+	EXPECT(read(consumer, buffer, BUFFER - 1) < 0 && errno == EINVAL);
+	EXPECT(read(consumer, buffer, sizeof(struct asynctrace_chunk)) < 0 && errno == EINVAL);
+	start();
+	/* The first chunk, of clock pairs, to where nothing is. */
+	EXPECT(syscall(SYS_read, consumer, 8, BUFFER) < 0 && errno == EFAULT);
+	stop();
+	/* The next, to where only half of it has room. */
+	pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(pages != MAP_FAILED && !munmap(pages + 4096, 4096));
+	EXPECT(read(consumer, pages + 4096 - 8, BUFFER) < 0 && errno == EFAULT);
+	end();
+}
+
+static void what_there_is_decides_what_read_and_poll_say(void)
+{
+	struct pollfd p;
+
+	begin(ASYNCTRACE_MODE_ONESHOT, "none");
+	p = (struct pollfd){ .fd = consumer, .events = POLLIN };
+	/* Not started, nothing there: the end. */
+	EXPECT_IS(take(), 0);
+	start();
+	while (take() > 0)
+		;
+	EXPECT_IS(take(), -EAGAIN);
+	EXPECT_IS(poll(&p, 1, 0), 0);
+	stop();
+	EXPECT_IS(poll(&p, 1, 1000), 1);
+	EXPECT_IS(p.revents, POLLIN);
+	EXPECT(take() > 0);
+	EXPECT_IS(chunk()->kind, ASYNCTRACE_CHUNK_CLOCK);
+	EXPECT_IS(take(), 0);
+	EXPECT_IS(take(), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, session), 0);
+	EXPECT_IS(poll(&p, 1, 1000), 1);
+	EXPECT(p.revents & POLLHUP);
+	EXPECT_IS(take(), 0);
+	end();
+}
+
+static void *second_thread(void *arg)
+{
+	raw_ioctl(*(int *)arg, ASYNCTRACE_IOC_THREAD, NULL);
+	return NULL;
+}
+
+/* What a provider can do between two reads, were it as fast as that. */
+static void make_news(struct raw_provider *p)
+{
+	volatile uint64_t *durable = (void *)(p->rw + p->control->durable);
+	pthread_t thread;
+
+	for (uint32_t i = 0; i <= p->control->nr_rings; i++) {
+		raw_header(p, i)->position = 4;
+		raw_header(p, i)->dropped++;
+	}
+	durable[8 + (uint32_t)durable[0]] = ASYNCTRACE_FXT_STRING_HEAD(1, 0);
+	durable[0]++;
+	if (!pthread_create(&thread, NULL, second_thread, &p->fd))
+		pthread_join(thread, NULL);
+}
+
+static void a_provider_that_always_has_news_does_not_hold_up_others(void)
+{
+	struct raw_provider loud, quiet;
+	unsigned int reads, found = 0;
+
+	NEED(!raw_provider(&loud, "news loud", STRIDE));
+	NEED(!raw_provider(&quiet, "news quiet", STRIDE));
+	begin(ASYNCTRACE_MODE_STREAMING, "news*");
+	start();
+	NEED(quiet.control->gate > 1);
+	raw_write(&quiet, 0, 10);
+	make_news(&loud);
+	for (reads = 0; reads < 60 && found < 10 && take() > 0; reads++) {
+		if (chunk()->kind == ASYNCTRACE_CHUNK_EVENTS &&
+		    chunk()->provider == (uint32_t)quiet.id)
+			found += chunk()->records;
+		make_news(&loud);
+	}
+	EXPECT_IS(found, 10);
+	stop();
+	/* And it ends. */
+	for (reads = 0; reads < 60 && take() > 0; reads++)
+		make_news(&loud);
+	EXPECT(reads < 60);
+	end();
+	raw_provider_end(&loud);
+	raw_provider_end(&quiet);
+}
+
+/* All that the ring claims, whatever it claims, is no more than its words hold. */
+static void a_position_is_believed_as_far_as_there_are_words(void)
+{
+	static const uint64_t positions[] = {
+		1, 3, 4, 5, 511, 512, 513, 8191, 8192, 8193, 1ULL << 32, (1ULL << 36) + 4,
+		1ULL << 47, ASYNCTRACE_POS_MASK - 1, ASYNCTRACE_POS_MASK, 0xffffULL << 48,
+		~0ULL, 7 | 0xffffULL << 48,
+	};
+	struct raw_ledger sum;
+	struct raw_provider p;
+
+	for (size_t i = 0; i < sizeof(positions) / sizeof(positions[0]); i++) {
+		uint64_t records = 0, bytes = 0;
+		unsigned int reads = 0;
+
+		NEED(!raw_provider(&p, "liar", STRIDE));
+		begin(i & 1 ? ASYNCTRACE_MODE_CIRCULAR : ASYNCTRACE_MODE_ONESHOT, "liar");
+		start();
+		for (uint32_t r = 0; r <= p.control->nr_rings; r++)
+			raw_header(&p, r)->position = positions[i];
+		stop();
+		for (; reads < 1000 && take() > 0; reads++) {
+			if (chunk()->kind != ASYNCTRACE_CHUNK_EVENTS)
+				continue;
+			records += chunk()->records;
+			bytes += chunk()->bytes;
+		}
+		EXPECT(reads < 1000);
+		/* Three rings, of two words or more a record. */
+		EXPECT(bytes <= 3 * STRIDE && records <= 3 * STRIDE / 16);
+		EXPECT_IS(raw_ledger(&nl, session, p.id, &sum), 0);
+		if (sum.delivered != records)
+			ktap_fail(__FILE__, __LINE__, "position %#llx: %llu records in chunks, delivered %llu",
+				  (unsigned long long)positions[i], (unsigned long long)records,
+				  (unsigned long long)sum.delivered);
+		end();
+		raw_provider_end(&p);
+	}
+}
+
+/* A consumer that goes on reading a session that is over touches no other's limits. */
+static void a_session_that_is_over_frees_no_room_in_the_next(void)
+{
+	struct raw_provider p;
+	uint64_t before;
+	struct raw_nl next;
+	const volatile uint64_t *limits;
+	int id;
+
+	NEED(!raw_provider(&p, "two sessions", STRIDE));
+	begin(ASYNCTRACE_MODE_STREAMING, "two sessions");
+	start();
+	raw_write(&p, 0, 10);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, session), 0);
+
+	NEED(!raw_nl_open(&next));
+	id = raw_session(&next, "next", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE / 4, "two sessions");
+	NEED(id > 0);
+	NEED(!raw_session_do(&next, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&next, ASYNCTRACE_CMD_SESSION_START, id));
+	NEED(p.control->gate > 1);
+	limits = (const void *)((const char *)p.control + p.control->limits);
+	before = limits[0];
+	EXPECT_IS(before, STRIDE / 4 / 8);
+	while (take() > 0)
+		;
+	EXPECT_IS(limits[0], before);
+	raw_nl_close(&next);
+	end();
+	raw_provider_end(&p);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(a_descriptor_that_consumes_nothing_reads_nothing),
+	KTAP_TEST(consuming_is_checked),
+	KTAP_TEST(another_user_may_not_consume),
+	KTAP_TEST(buffers_are_checked),
+	KTAP_TEST(what_there_is_decides_what_read_and_poll_say),
+	KTAP_TEST(a_provider_that_always_has_news_does_not_hold_up_others),
+	KTAP_TEST(a_position_is_believed_as_far_as_there_are_words),
+	KTAP_TEST(a_session_that_is_over_frees_no_room_in_the_next),
+};
+
+KTAP_MAIN(tests)

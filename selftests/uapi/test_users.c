@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one user may do to another, and how much of the machine one user may have.
+ */
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define NOBODY	65534
+#define STRIDE	(64 * 1024)
+
+static struct raw_nl nl;
+static struct raw_provider roots;
+static int roots_session;
+
+/* In a child, which has no test to end: the line that is not so, modulo 256. */
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
+		return 1;						\
+	}								\
+} while (0)
+
+static int as_nobody(void *arg)
+{
+	struct raw_provider own;
+	struct raw_ledger sum;
+	int id, fd;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	/* What is root's is not there. */
+	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_GET; cmd++) {
+		SO(raw_session_do(&nl, cmd, roots_session) == -ENOENT);
+		SO(nl.bad == ASYNCTRACE_A_SESSION_ID && nl.text[0]);
+	}
+	SO(raw_ledger(&nl, roots_session, 0, &sum) == -ENOENT);
+	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
+			 ASYNCTRACE_A_PROVIDER_ID, roots.id);
+	SO(raw_nl_ask(&nl) == -ENOENT);
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+	SO(!raw_nl_ask(&nl) && !nl.replies);
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	SO(!raw_nl_ask(&nl) && !nl.replies);
+	fd = raw_open();
+	SO(fd >= 0 && raw_consume(fd, roots_session) == -ENOENT);
+	close(fd);
+
+	/* Everybody's scheduling: refused, with the remedy. */
+	SO(raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_ALL, STRIDE,
+		       NULL) == -EPERM);
+	SO(nl.bad == ASYNCTRACE_A_SESSION_SCHED && strstr(nl.text, "CAP_PERFMON"));
+
+	/* A session of his own has his own provider, and not root's. */
+	SO(!raw_provider(&own, "own", STRIDE));
+	id = raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
+			 STRIDE, NULL);
+	SO(id > 0);
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	SO(own.control->gate > 1);
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	SO(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == 1);
+	fd = raw_open();
+	SO(fd >= 0 && !raw_consume(fd, id));
+	raw_write(&own, 0, 5);
+	SO(!raw_ledger(&nl, id, own.id, &sum) && sum.committed == 5);
+	return 0;
+}
+
+static void begin(void)
+{
+	NEED(!raw_nl_open(&nl));
+	NEED(!raw_provider(&roots, "roots", STRIDE));
+	roots_session = raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT,
+				    ASYNCTRACE_SCHED_TARGETS, STRIDE, "roots");
+	NEED(roots_session > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, roots_session));
+}
+
+static void end(void)
+{
+	raw_provider_end(&roots);
+	raw_nl_close(&nl);
+}
+
+static void users_keep_to_themselves(void)
+{
+	begin();
+	EXPECT_IS(raw_child(as_nobody, NULL, NOBODY), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, roots_session), 0);
+	EXPECT(roots.control->gate > 1);
+	end();
+}
+
+/* A socket that root opened and left to another is neither's. */
+static int with_roots_socket(void *arg)
+{
+	(void)arg;
+	return -raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, roots_session);
+}
+
+static void a_socket_of_another_user_is_no_good(void)
+{
+	begin();
+	EXPECT_IS(raw_child(with_roots_socket, NULL, NOBODY), EPERM);
+	end();
+}
+
+/* A cookie is good in its own process only. */
+static int register_with_cookie(void *arg)
+{
+	struct nlmsghdr *nlh;
+	struct raw_nl own;
+
+	if (raw_nl_open(&own))
+		return 1;
+	nlh = raw_nl_begin(&own, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, *(uint64_t *)arg);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "thief");
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
+	return -raw_nl_ask(&own);
+}
+
+static void a_cookie_is_of_one_process(void)
+{
+	int fd = raw_open(), ret;
+	uint64_t cookie;
+
+	NEED(fd >= 0 && !raw_hello(fd, &cookie));
+	ret = raw_child(register_with_cookie, &cookie, -1);
+	EXPECT(ret == EPERM || ret == ENOENT);
+	ret = raw_child(register_with_cookie, &cookie, NOBODY);
+	EXPECT(ret == EPERM || ret == ENOENT);
+	EXPECT_IS(register_with_cookie(&cookie), 0);
+	EXPECT_IS(register_with_cookie(&cookie), EBUSY);
+	close(fd);
+}
+
+/* Another user's process is recorded by root, never by nobody. */
+static int only_provider(void *arg)
+{
+	struct raw_provider own;
+	char byte;
+
+	if (raw_provider(&own, "roots", STRIDE) || write(((int *)arg)[1], "x", 1) != 1)
+		return 1;
+	return read(((int *)arg)[2], &byte, 1) != 1;
+}
+
+static int record_others(void *arg)
+{
+	int id;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	id = raw_session(&nl, "others", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "roots");
+	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) + 100;
+}
+
+static void only_root_records_other_users(void)
+{
+	int pipes[4];
+	pid_t child;
+	char byte;
+
+	NEED(!pipe(pipes) && !pipe(pipes + 2));
+	child = fork();
+	if (!child)
+		_exit(only_provider(pipes));
+	NEED(read(pipes[0], &byte, 1) == 1);
+	EXPECT_IS(raw_child(record_others, NULL, NOBODY), 100);
+	EXPECT_IS(raw_child(record_others, NULL, -1), 101);
+	NEED(write(pipes[3], "x", 1) == 1);
+	for (int i = 0; i < 4; i++)
+		close(pipes[i]);
+}
+
+/* --- how much one user may have ------------------------------------------------------ */
+
+#define SESSIONS_MAX	64
+
+static int make_sessions(void *arg)
+{
+	char name[16];
+	int ret;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		SO(raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x") > 0);
+	}
+	ret = raw_session(&nl, "one more", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
+	SO(ret == -EDQUOT && strstr(nl.text, "end some"));
+	return 0;
+}
+
+static void a_user_has_so_many_sessions(void)
+{
+	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
+	/* They ended with their socket. */
+	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
+}
+
+/* Sessions that are read and over hold their memory, too: it is on the account. */
+static int take_memory(void *arg)
+{
+	uint64_t limit, ring, cpus;
+	char name[16];
+	int fds[3];
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	SO(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	/* One session of that size is within the limit, three are not. */
+	for (ring = ASYNCTRACE_RING_MIN; ring * cpus * 3 <= limit; ring *= 2)
+		;
+	for (int i = 0; i < 3; i++) {
+		int id, err;
+
+		snprintf(name, sizeof(name), "%d", i);
+		id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
+				 ring, "x");
+		SO(id > 0);
+		err = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
+		if (err) {
+			SO(err == -ENOSPC && strstr(nl.text, "limit"));
+			return i ? 0 : 1;
+		}
+		fds[i] = raw_open();
+		SO(fds[i] >= 0 && !raw_consume(fds[i], id));
+		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	}
+	return 2;
+}
+
+static void a_users_sessions_share_one_limit_of_memory(void)
+{
+	EXPECT_IS(raw_child(take_memory, NULL, NOBODY), 0);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(users_keep_to_themselves),
+	KTAP_TEST(a_socket_of_another_user_is_no_good),
+	KTAP_TEST(a_cookie_is_of_one_process),
+	KTAP_TEST(only_root_records_other_users),
+	KTAP_TEST(a_user_has_so_many_sessions),
+	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
+};
+
+KTAP_MAIN(tests)

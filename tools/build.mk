@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The command: $(B)/asynctrace. Linked with the static library, so that it works
+# wherever it is copied to. tools-install also brings its manual pages, and what
+# bash completes.
+
+TOOLS_SRC	:= $(wildcard tools/*.c tools/fxt/*.c)
+TOOLS_OBJ	:= $(TOOLS_SRC:%.c=$(B)/%.o)
+TOOLS_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
+		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"'
+TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd
+COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
+UDEVDIR		?= /etc/udev/rules.d
+
+.PHONY: tools tools-install install-udev
+tools: $(B)/asynctrace
+
+$(B)/tools/%.o: tools/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(TOOLS_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/asynctrace: $(TOOLS_OBJ) $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
+
+-include $(TOOLS_OBJ:.o=.d)
+
+tools-install: tools
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/asynctrace $(DESTDIR)$(PREFIX)/bin
+	for section in 1 5 7; do \
+		install -d $(DESTDIR)$(MANDIR)/man$$section && \
+		install -m 644 tools/man/*.$$section $(DESTDIR)$(MANDIR)/man$$section || exit; \
+	done
+	install -d $(DESTDIR)$(COMPLETIONDIR)
+	install -m 644 tools/completion/asynctrace.bash $(DESTDIR)$(COMPLETIONDIR)/asynctrace
+	install -d $(DESTDIR)$(PREFIX)/share/asynctrace
+	install -m 644 tools/udev/60-asynctrace.rules $(DESTDIR)$(PREFIX)/share/asynctrace
+
+# Not by tools-install: it takes the device away from who is not in the group.
+# Elsewhere than on this machine (DESTDIR), group and udev are whose package it is.
+#? make install-udev  let only the group asynctrace open /dev/asynctrace
+install-udev:
+	install -d $(DESTDIR)$(UDEVDIR)
+	install -m 644 tools/udev/60-asynctrace.rules $(DESTDIR)$(UDEVDIR)
+ifeq ($(DESTDIR),)
+	getent group asynctrace > /dev/null || groupadd --system asynctrace
+	udevadm control --reload
+	! test -e /dev/asynctrace || udevadm trigger --settle /dev/asynctrace
+endif

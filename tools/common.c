@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Numbers and names, as people write and read them
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <linux/asynctrace_netlink.h>
+
+#include "tool.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+const char *tool_name = "asynctrace";
+
+void tool_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fprintf(stderr, "asynctrace%s%s: ", *tool_name ? " " : "", tool_name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+bool tool_parse_size(const char *text, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMGT";
+	const char *suffix;
+	unsigned int shift = 0;
+	char *end;
+
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*bytes = strtoull(text, &end, 10);
+	if (errno)
+		return false;
+	if (*end) {
+		suffix = strchr(suffixes, toupper((unsigned char)*end));
+		if (!suffix)
+			return false;
+		shift = 10 * (suffix - suffixes + 1);
+		end++;
+		if (strcasecmp(end, "") && strcasecmp(end, "B") && strcasecmp(end, "iB"))
+			return false;
+	}
+	if (*bytes > UINT64_MAX >> shift)
+		return false;
+	*bytes <<= shift;
+	return true;
+}
+
+/* Enough for the arguments of one printf. */
+static char *tool_buffer(void)
+{
+	static char buffers[16][384];
+	static unsigned int next;
+
+	return buffers[next++ % ARRAY_SIZE(buffers)];
+}
+
+const char *tool_size(uint64_t bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	char *text = tool_buffer();
+	double value = bytes;
+	unsigned int u = 0;
+
+	while (value >= 1024 && u < ARRAY_SIZE(units) - 1) {
+		value /= 1024;
+		u++;
+	}
+	sprintf(text, u && value != (uint64_t)value ? "%.1f %s" : "%.0f %s", value, units[u]);
+	return text;
+}
+
+const char *tool_short_size(uint64_t bytes)
+{
+	char *text = tool_buffer();
+	unsigned int u = 0;
+
+	for (; bytes && bytes % 1024 == 0 && u < 4; u++)
+		bytes /= 1024;
+	sprintf(text, "%" PRIu64 "%.1s", bytes, &"\0KMGT"[u]);
+	return text;
+}
+
+const char *tool_count(uint64_t n)
+{
+	char *text = tool_buffer(), *at = text + 40;
+	unsigned int digits = 0;
+
+	*at = '\0';
+	do {
+		if (digits && digits % 3 == 0)
+			*--at = ',';
+		*--at = '0' + n % 10;
+		n /= 10;
+		digits++;
+	} while (n);
+	return at;
+}
+
+/* Names come from programs: a terminal must not obey them. */
+const char *tool_text(const char *text)
+{
+	char *copy = tool_buffer(), *at = copy;
+
+	for (; *text && at < copy + 383; text++)
+		*at++ = iscntrl((unsigned char)*text) ? '?' : *text;
+	*at = '\0';
+	return copy;
+}
+
+const char *tool_user(uint32_t uid)
+{
+	const struct passwd *user = getpwuid(uid);
+	char *text;
+
+	if (user)
+		return tool_text(user->pw_name);
+	text = tool_buffer();
+	sprintf(text, "%" PRIu32, uid);
+	return text;
+}
+
+static const char *const modes[] = {
+	[ASYNCTRACE_MODE_ONESHOT] = "oneshot",
+	[ASYNCTRACE_MODE_CIRCULAR] = "circular",
+	[ASYNCTRACE_MODE_STREAMING] = "streaming",
+};
+
+static const char *const scheds[] = {
+	[ASYNCTRACE_SCHED_OFF] = "off",
+	[ASYNCTRACE_SCHED_TARGETS] = "targets",
+	[ASYNCTRACE_SCHED_ALL] = "all",
+};
+
+static const char *const states[] = {
+	[ASYNCTRACE_SESSION_STATE_READY] = "ready",
+	[ASYNCTRACE_SESSION_STATE_INITIALIZED] = "initialized",
+	[ASYNCTRACE_SESSION_STATE_STARTED] = "started",
+	[ASYNCTRACE_SESSION_STATE_STOPPED] = "stopped",
+	[ASYNCTRACE_SESSION_STATE_TERMINATED] = "terminated",
+};
+
+static const char *const kinds[] = {
+	[ASYNCTRACE_RING_KIND_EVENTS] = "events",
+	[ASYNCTRACE_RING_KIND_FALLBACK] = "fallback",
+	[ASYNCTRACE_RING_KIND_SCHED] = "sched",
+	[ASYNCTRACE_RING_KIND_NAMES] = "names",
+};
+
+#define NAME_OF(table, value) \
+	((value) < ARRAY_SIZE(table) && (table)[value] ? (table)[value] : "?")
+
+const char *tool_mode(uint32_t mode)
+{
+	return NAME_OF(modes, mode);
+}
+
+const char *tool_sched(uint32_t sched)
+{
+	return NAME_OF(scheds, sched);
+}
+
+const char *tool_state(uint32_t state)
+{
+	return NAME_OF(states, state);
+}
+
+const char *tool_ring_kind(uint32_t kind)
+{
+	return NAME_OF(kinds, kind);
+}
+
+static int tool_find(const char *const *table, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (table[i] && !strcmp(table[i], text))
+			return i;
+	return -1;
+}
+
+int tool_parse_mode(const char *text)
+{
+	return tool_find(modes, ARRAY_SIZE(modes), text);
+}
+
+int tool_parse_sched(const char *text)
+{
+	return tool_find(scheds, ARRAY_SIZE(scheds), text);
+}

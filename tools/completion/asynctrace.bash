@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What bash completes after asynctrace. It needs no other file; where
+# bash-completion is there, the command of `asynctrace record -- CMD` is completed
+# by its own rules.
+
+# Names from where words end: the current one goes on a list with commas in it.
+_asynctrace_list() { # NAME...
+	local before=
+	[[ $cur == *,* ]] && before=${cur%,*},
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$*" -- "${cur##*,}")
+	compopt -o nospace 2>/dev/null
+	return 0
+}
+
+_asynctrace_words() { # WORD...
+	mapfile -t COMPREPLY < <(compgen -W "$*" -- "$cur")
+}
+
+_asynctrace_files() {
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
+# Names that the module knows, of those that need no quoting.
+_asynctrace_providers() {
+	asynctrace providers --json 2>/dev/null |
+		sed -n 's/^      "name": "\([A-Za-z0-9._-]*\)",\?$/\1/p' | sort -u
+}
+
+_asynctrace_categories() {
+	asynctrace categories --json 2>/dev/null |
+		sed -n 's/^          "name": "\([A-Za-z0-9._:-]*\)",\?$/\1/p' | sort -u
+}
+
+_asynctrace_sessions() {
+	asynctrace session list --json 2>/dev/null |
+		sed -n 's/^      "name": "\([A-Za-z0-9._-]*\)",\?$/\1/p'
+}
+
+# The value of an option, where the word before wants one; else fails.
+_asynctrace_value() { # COMMAND OPTION
+	case $1:$2 in
+	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window)
+		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ]] ;;
+	*:-o | *:--output)
+		_asynctrace_files ;;
+	*:-m | *:--mode)
+		_asynctrace_words oneshot circular streaming ;;
+	*:-s | *:--sched)
+		_asynctrace_words targets all off ;;
+	*:-b | *:--buffer-size)
+		_asynctrace_words 64K 256K 1M 4M 16M 64M ;;
+	*:-p | *:--providers)
+		_asynctrace_list "$(_asynctrace_providers)" ;;
+	*:-c | *:--categories)
+		_asynctrace_list "$(_asynctrace_categories)" ;;
+	*:--clear)
+		_asynctrace_words entire nondurable retain ;;
+	*:--pid)
+		_asynctrace_list "$(cd /proc && printf '%s\n' [0-9]*)" ;;
+	*:--uid)
+		_asynctrace_list "$(compgen -u)" ;;
+	*:--cgroup)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
+	*:--max-size | *:--rotate)
+		_asynctrace_words 10M 100M 1G ;;
+	*:-d | *:--duration | *:-n | *:--name | *:--trigger)
+		;;
+	*)
+		return 1 ;;
+	esac
+}
+
+# The options of a command, or of a verb of session.
+_asynctrace_options() { # COMMAND
+	local session="--categories --providers --mode --buffer-size --sched --pid --uid
+		       --cgroup --follow"
+	local out="--output --max-size --rotate --duration"
+
+	case $1 in
+	record)
+		echo "$session $out --name --trigger --json --help --" ;;
+	providers | list | categories | status | doctor)
+		echo "--json --help" ;;
+	dump)
+		echo "--events --offsets --json --help" ;;
+	validate)
+		echo "--expect-async --cross-thread --allow-open --window --json --rules --quiet
+		      --help" ;;
+	session)
+		echo "--help" ;;
+	"session create")
+		echo "$session --no-init --json --help" ;;
+	"session start")
+		echo "--clear --categories --json --help" ;;
+	"session update")
+		echo "--categories --json --help" ;;
+	"session attach")
+		echo "$out --json --help" ;;
+	"session snapshot")
+		echo "--output --json --help" ;;
+	session\ *)
+		echo "--json --help" ;;
+	esac
+}
+
+_asynctrace() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+	local commands="record session providers list categories status doctor dump validate"
+	local verbs="create init start stop update snapshot attach destroy list"
+	local command=${COMP_WORDS[1]} options i
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		_asynctrace_words "$commands help --help --version"
+		return
+	fi
+	# Readline takes --option=value for three words.
+	if [ "$cur" = = ]; then
+		cur=
+	elif [ "$prev" = = ]; then
+		prev=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		[ "$command:${COMP_WORDS[i]}" = record:-- ] || continue
+		if declare -F _command_offset >/dev/null; then
+			_command_offset $((i + 1))
+		elif [ "$COMP_CWORD" = $((i + 1)) ]; then
+			mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+		else
+			_asynctrace_files
+		fi
+		return
+	done
+	if [ "$command" = session ] && [ "$COMP_CWORD" -gt 2 ]; then
+		command="session ${COMP_WORDS[2]}"
+	fi
+	_asynctrace_value "$command" "$prev" && return
+	options=$(_asynctrace_options "$command")
+	case $cur:$command in
+	-*)
+		_asynctrace_words "$options" ;;
+	*:session)
+		_asynctrace_words "$verbs" ;;
+	*:dump | *:validate)
+		_asynctrace_files ;;
+	*:session\ create | *:session\ list)
+		_asynctrace_words "$options" ;;
+	*:session\ *)
+		_asynctrace_words "$(_asynctrace_sessions)" ;;
+	*)
+		_asynctrace_words "$options" ;;
+	esac
+}
+
+complete -F _asynctrace asynctrace

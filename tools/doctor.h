@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * asynctrace doctor: what its checks share
+ */
+#ifndef AT_DOCTOR_H
+#define AT_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <asynctrace/session.h>
+
+enum doctor_level {
+	DOCTOR_OK,
+	DOCTOR_WARN,		/* less than there could be */
+	DOCTOR_FAIL,		/* this user cannot record his own programs */
+};
+
+/**
+ * struct finding - what a check has to say
+ * @name: of the check
+ * @level: enum doctor_level
+ * @text: what is so
+ * @remedy: what to do about it; empty: nothing
+ */
+struct finding {
+	const char *name;
+	enum doctor_level level;
+	char text[512];
+	char remedy[512];
+};
+
+/**
+ * struct doctor - see above
+ * @findings: so far
+ * @nr: of them
+ * @ctl: connection to the module; of no use unless @err is 0
+ * @err: of opening it
+ * @reason: of that
+ * @info: of the module
+ */
+struct doctor {
+	struct finding findings[32];
+	size_t nr;
+	struct at_ctl *ctl;
+	int err;
+	char reason[512];
+	struct at_info info;
+};
+
+/* Adds a finding; doctor_remedy() is about the last one. */
+void __attribute__((format(printf, 4, 5)))
+doctor_say(struct doctor *d, const char *name, enum doctor_level level, const char *fmt, ...);
+void __attribute__((format(printf, 2, 3)))
+doctor_remedy(struct doctor *d, const char *fmt, ...);
+
+/*
+ * The first line of a file, or what of it fits, without its newline; false where
+ * it cannot be read.
+ */
+bool doctor_read(const char *path, char *text, size_t size);
+
+/* doctor_module.c */
+void doctor_kernel(struct doctor *d);
+void doctor_module(struct doctor *d);
+void doctor_device(struct doctor *d);
+
+/* doctor_machine.c */
+void doctor_clock(struct doctor *d);
+void doctor_rseq(struct doctor *d);
+void doctor_emulation(struct doctor *d);
+void doctor_memory(struct doctor *d);
+
+#endif /* AT_DOCTOR_H */

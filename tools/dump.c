@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* asynctrace dump: a trace as text, one line a record */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fxt/fxt.h"
+#include "fxt/print.h"
+#include "tool.h"
+
+static const char usage[] =
+"usage: asynctrace dump [OPTION ...] FILE\n"
+"\n"
+"Show a trace as text, one line a record, in the order of the file. FILE may be\n"
+"compressed (gzip, zstd); - is the standard input.\n"
+"\n"
+"      --events     leave out what defines names and tables\n"
+"      --offsets    begin each line with the record's offset in the file\n"
+"      --json       one JSON object a line\n"
+"  -h, --help       this text\n"
+"\n"
+"Exit status: 0; 1 if the file ends too early or is damaged; 2 if it cannot be read.\n";
+
+struct dump {
+	bool events, offsets, json;
+	const char *path;
+	unsigned long long breaches;
+};
+
+/* Damage that ends the reading is said; asynctrace validate tells of the rest. */
+static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	struct dump *d = arg;
+
+	d->breaches++;
+	if (rule == FXT_RULE_TRUNCATED || rule == FXT_RULE_SIZE)
+		fprintf(stderr, "asynctrace: %s: at byte %llu: %s (%s)\n", d->path,
+			(unsigned long long)offset, fxt_rules[rule].text, detail);
+}
+
+static bool wanted(const struct dump *d, const struct fxt_record *rec)
+{
+	return !d->events || rec->kind == FXT_EVENT || rec->kind == FXT_SWITCH ||
+	       rec->kind == FXT_WAKEUP || rec->kind == FXT_LOG ||
+	       rec->kind == FXT_PROVIDER_EVENT;
+}
+
+static int dump_file(struct dump *d)
+{
+	struct fxt_record rec;
+	struct fxt_reader *r;
+	int err;
+
+	r = fxt_open(d->path, &err);
+	if (!r) {
+		fprintf(stderr, "asynctrace: cannot read %s: %s\n", d->path,
+			err == -EILSEQ ? "it is not a Fuchsia trace (it does not begin with its magic)"
+				       : strerror(-err));
+		return 2;
+	}
+	fxt_on_breach(r, on_breach, d);
+	while ((err = fxt_next(r, &rec)) > 0) {
+		if (!wanted(d, &rec))
+			continue;
+		if (d->json) {
+			fxt_print_record_json(stdout, &rec);
+		} else {
+			if (d->offsets)
+				printf("%08llx ", (unsigned long long)rec.offset);
+			fxt_print_record(stdout, &rec);
+		}
+		if (ferror(stdout))
+			break;
+	}
+	fxt_close(r);
+	if (err < 0) {
+		fprintf(stderr, "asynctrace: reading %s failed: %s\n", d->path, strerror(-err));
+		return 2;
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "asynctrace: writing the text failed: %s\n", strerror(errno));
+		return 2;
+	}
+	return d->breaches ? 1 : 0;
+}
+
+int dump_main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "events", no_argument, NULL, 'e' },
+		{ "offsets", no_argument, NULL, 'o' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	struct dump d = { 0 };
+	int opt;
+
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'e':
+			d.events = true;
+			break;
+		case 'o':
+			d.offsets = true;
+			break;
+		case 'j':
+			d.json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs("Try 'asynctrace dump --help'.\n", stderr);
+			return 2;
+		}
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "asynctrace dump: %s\n", optind == argc ?
+			"name the trace to show, or - for the standard input" :
+			"one trace at a time");
+		return 2;
+	}
+	d.path = argv[optind];
+	return dump_file(&d);
+}

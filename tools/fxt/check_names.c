@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_priv.h"
+
+static uint64_t hash_text(const char *s, size_t len)
+{
+	uint64_t h = len;
+
+	for (; len >= 8; s += 8, len -= 8) {
+		uint64_t w;
+
+		memcpy(&w, s, 8);
+		h = fxt_hash(h, w);
+	}
+	while (len--)
+		h = fxt_hash(h, (unsigned char)*s++);
+	return h ? h : 1;
+}
+
+uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len)
+{
+	struct fxt_entry *e = fxt_make(&n->table, hash_text(s, len));
+
+	if (!e)
+		return UINT32_MAX;
+	if (e->a)
+		return e->a - 1;
+	if (n->nr == n->room) {
+		uint32_t room = n->room ? 2 * n->room : 64;
+		char **of = realloc(n->of, room * sizeof(*of));
+
+		if (!of)
+			return UINT32_MAX;
+		n->of = of;
+		n->room = room;
+	}
+	n->of[n->nr] = strndup(s, len);
+	if (!n->of[n->nr])
+		return UINT32_MAX;
+	e->a = ++n->nr;
+	return n->nr - 1;
+}
+
+void fxt_names_free(struct fxt_names *n)
+{
+	for (uint32_t i = 0; i < n->nr; i++)
+		free(n->of[i]);
+	free(n->of);
+	fxt_table_free(&n->table);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between the parts of the check. */
+#ifndef FXT_CHECK_PRIV_H
+#define FXT_CHECK_PRIV_H
+
+#include "check.h"
+
+/* --- check_table.c: 64-bit keys (hashes are fine) to values of 16 bytes ------------ */
+
+struct fxt_entry {
+	uint64_t key;		/* 0: free */
+	uint64_t a, b;
+};
+
+struct fxt_table {
+	struct fxt_entry *entries;
+	size_t mask, used;
+};
+
+struct fxt_entry *fxt_find(const struct fxt_table *t, uint64_t key);
+/* Found, or made with zero values. NULL: no memory. */
+struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key);
+void fxt_remove(struct fxt_table *t, struct fxt_entry *e);
+void fxt_table_free(struct fxt_table *t);
+uint64_t fxt_hash(uint64_t a, uint64_t b);
+
+#define fxt_each(t, e) \
+	for (struct fxt_entry *e = (t)->entries; e && e <= (t)->entries + (t)->mask; e++) \
+		if (e->key)
+
+/* --- check_window.c: events in order of time ----------------------------------------- */
+
+struct fxt_item {
+	uint64_t ns, end_ns, id;
+	uint64_t offset;
+	uint32_t tid, pid;
+	uint32_t category, name;	/* numbers of check_names.c */
+	uint32_t type;			/* of event */
+	uint32_t reserved;
+};
+
+/* --- check_names.c: texts as numbers ---------------------------------------------------- */
+
+struct fxt_names {
+	struct fxt_table table;
+	char **of;
+	uint32_t nr, room;
+};
+
+/* UINT32_MAX: no memory */
+uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len);
+void fxt_names_free(struct fxt_names *n);
+
+/* What is open on one thread; see check_time.c */
+struct fxt_slice {
+	uint64_t begin, end, limit;
+	uint64_t offset;
+	uint32_t name, category;
+	bool open;
+};
+
+struct fxt_stack {
+	struct fxt_slice *of;
+	size_t nr, room;
+};
+
+struct fxt_expected {
+	uint32_t name;
+	bool cross;
+	uint64_t count;
+	uint64_t whole;
+};
+
+struct fxt_check {
+	struct fxt_finding findings[FXT_RULE_COUNT];
+	struct fxt_tally tally;
+	struct fxt_reader *reader;
+	int error;
+
+	/* check_stream.c */
+	struct fxt_table threads;	/* tid + 1: .a objects' first offset */
+	struct fxt_table owners;	/* tid, pid of thread objects */
+	struct fxt_table processes;	/* pid + 1 of process objects: .a offset */
+	struct fxt_table active;	/* tid, pid of events: .a tid << 32 | pid, .b offset */
+	struct fxt_table scheduled;	/* tid + 1 in scheduling: .a offset */
+	struct fxt_table cpus;		/* cpu + 1: .a last time, .b who runs + 1 */
+	uint64_t start, end;		/* of the session, ns; end 0: not known */
+	bool started;
+	bool part;			/* of a recording: the session is in other files, too */
+	uint64_t latest, latest_offset;	/* of all times */
+
+	/* check_window.c */
+	struct fxt_item *items;
+	size_t nr_items, room_items, window;
+	uint64_t settled;		/* all before this is checked */
+
+	/* check_time.c */
+	struct fxt_names names;
+	struct fxt_table stacks;	/* tid, pid: .a struct fxt_stack */
+	struct fxt_table asyncs;	/* id, category, name: .a tid, .b offset */
+	struct fxt_table async_ids;	/* id, category: .a how many are open */
+	struct fxt_table flows;		/* id: .b offset */
+	struct fxt_expected *expected;
+	size_t nr_expected;
+};
+
+void fxt_found(struct fxt_check *c, enum fxt_rule rule, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec);
+int fxt_stream_end(struct fxt_check *c);
+int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec);
+int fxt_window_end(struct fxt_check *c);
+int fxt_time_item(struct fxt_check *c, const struct fxt_item *it);
+int fxt_time_end(struct fxt_check *c);
+void fxt_time_free(struct fxt_check *c);
+
+#endif /* FXT_CHECK_PRIV_H */

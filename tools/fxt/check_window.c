@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Events in order of time. A file has them in the order in which rings were
+ * read, so a window of events is sorted at a time: the older half of it is
+ * checked, the younger waits for what may still come between.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_priv.h"
+
+#define WINDOW_DEFAULT	(4u << 20)
+
+static int by_time(const void *a, const void *b)
+{
+	const struct fxt_item *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int settle(struct fxt_check *c, size_t nr)
+{
+	int err = 0;
+
+	if (!c->nr_items)
+		return 0;
+	qsort(c->items, c->nr_items, sizeof(*c->items), by_time);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = fxt_time_item(c, &c->items[i]);
+	if (nr)
+		c->settled = c->items[nr - 1].ns;
+	c->nr_items -= nr;
+	memmove(c->items, c->items + nr, c->nr_items * sizeof(*c->items));
+	return err;
+}
+
+static int room(struct fxt_check *c)
+{
+	size_t window = c->window ? c->window : WINDOW_DEFAULT;
+	size_t more = c->room_items ? 2 * c->room_items : 4096;
+	struct fxt_item *items;
+
+	if (c->nr_items >= window)
+		return settle(c, (c->nr_items + 1) / 2);
+	if (c->nr_items < c->room_items)
+		return 0;
+	items = realloc(c->items, more * sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	c->items = items;
+	c->room_items = more;
+	return 0;
+}
+
+int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
+{
+	struct fxt_item *it;
+	int err;
+
+	/* Instants and counters stand alone. */
+	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN)
+		return 0;
+	err = room(c);
+	if (err)
+		return err;
+	if (rec->ns < c->settled)
+		c->tally.late++;
+	it = &c->items[c->nr_items++];
+	*it = (struct fxt_item){
+		.ns = rec->ns, .end_ns = rec->end_ns, .id = rec->id, .offset = rec->offset,
+		.tid = rec->thread.tid, .pid = rec->thread.pid, .type = rec->number,
+		.category = fxt_name(&c->names, rec->category.s, rec->category.len),
+		.name = fxt_name(&c->names, rec->name.s, rec->name.len),
+	};
+	return it->category == UINT32_MAX || it->name == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int fxt_window_end(struct fxt_check *c)
+{
+	return settle(c, c->nr_items);
+}

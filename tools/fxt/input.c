@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Bytes of a trace, unpacked on the way if it is compressed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "fxt.h"
+
+#define PACKED_SIZE	(256 * 1024)
+
+enum packing { PLAIN, GZIP, ZSTD };
+
+struct fxt_input {
+	int fd;
+	enum packing packing;
+	bool end;		/* of the file */
+	bool within;		/* a compressed frame */
+	z_stream gzip;
+	ZSTD_DStream *zstd;
+	size_t at, have;	/* of packed */
+	unsigned char packed[PACKED_SIZE];
+};
+
+/* Fill the buffer from the file, if it is used up. 0, or negative errno. */
+static int refill(struct fxt_input *in)
+{
+	ssize_t n;
+
+	if (in->at < in->have || in->end)
+		return 0;
+	do
+		n = read(in->fd, in->packed, PACKED_SIZE);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	in->end = !n;
+	in->at = 0;
+	in->have = n;
+	return 0;
+}
+
+/* Look at the first bytes: pipes may bring fewer at a time. */
+static int detect(struct fxt_input *in)
+{
+	while (in->have < 4) {
+		ssize_t n = read(in->fd, in->packed + in->have, PACKED_SIZE - in->have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		in->have += n;
+	}
+	if (in->have >= 2 && !memcmp(in->packed, "\x1f\x8b", 2)) {
+		in->packing = GZIP;
+		return inflateInit2(&in->gzip, 15 + 16) == Z_OK ? 0 : -ENOMEM;
+	}
+	if (in->have >= 4 && !memcmp(in->packed, "\x28\xb5\x2f\xfd", 4)) {
+		in->packing = ZSTD;
+		in->zstd = ZSTD_createDStream();
+		return in->zstd ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+struct fxt_input *fxt_input_open(const char *path, int *error)
+{
+	struct fxt_input *in = calloc(1, sizeof(*in));
+
+	*error = -ENOMEM;
+	if (!in)
+		return NULL;
+	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	*error = in->fd < 0 ? -errno : detect(in);
+	if (*error) {
+		fxt_input_close(in);
+		return NULL;
+	}
+	return in;
+}
+
+void fxt_input_close(struct fxt_input *in)
+{
+	if (!in)
+		return;
+	if (in->packing == GZIP)
+		inflateEnd(&in->gzip);
+	ZSTD_freeDStream(in->zstd);
+	if (in->fd >= 0)
+		close(in->fd);
+	free(in);
+}
+
+static long read_plain(struct fxt_input *in, void *buf, size_t len)
+{
+	size_t n = in->have - in->at;
+
+	if (n > len)
+		n = len;
+	memcpy(buf, in->packed + in->at, n);
+	in->at += n;
+	return n;
+}
+
+static long read_gzip(struct fxt_input *in, void *buf, size_t len)
+{
+	z_stream *z = &in->gzip;
+	int err;
+
+	z->next_in = in->packed + in->at;
+	z->avail_in = in->have - in->at;
+	z->next_out = buf;
+	z->avail_out = len;
+	/* Several members may stand behind each other. */
+	if (!in->within && z->avail_in)
+		inflateReset(z);
+	err = inflate(z, Z_NO_FLUSH);
+	if (err != Z_OK && err != Z_STREAM_END && err != Z_BUF_ERROR)
+		return -EBADMSG;
+	in->within = err != Z_STREAM_END;
+	in->at = in->have - z->avail_in;
+	return len - z->avail_out;
+}
+
+static long read_zstd(struct fxt_input *in, void *buf, size_t len)
+{
+	ZSTD_inBuffer from = { in->packed, in->have, in->at };
+	ZSTD_outBuffer to = { buf, len, 0 };
+	size_t err = ZSTD_decompressStream(in->zstd, &to, &from);
+
+	if (ZSTD_isError(err))
+		return -EBADMSG;
+	in->within = err;
+	in->at = from.pos;
+	return to.pos;
+}
+
+long fxt_input_read(struct fxt_input *in, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		int err = refill(in);
+		long n;
+
+		if (err)
+			return err;
+		if (in->at == in->have && in->packing == PLAIN)
+			break;
+		if (in->packing == PLAIN)
+			n = read_plain(in, (char *)buf + done, len - done);
+		else if (in->packing == GZIP)
+			n = read_gzip(in, (char *)buf + done, len - done);
+		else
+			n = read_zstd(in, (char *)buf + done, len - done);
+		if (n < 0)
+			return n;
+		done += n;
+		/* Nothing came of the file's end: that is all there is. */
+		if (!n && in->end && in->at == in->have)
+			break;
+	}
+	return done;
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Records as lines of text: stable, so that two traces can be compared. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "print.h"
+
+/* Bytes of the character at @s, 0 if it is none */
+static size_t character(const char *s, size_t len)
+{
+	for (size_t n = 1; n <= 4 && n <= len; n++)
+		if (fxt_utf8(s, n))
+			return n;
+	return 0;
+}
+
+static const char *short_escape(unsigned char c)
+{
+	switch (c) {
+	case '"':
+		return "\\\"";
+	case '\\':
+		return "\\\\";
+	case '\n':
+		return "\\n";
+	case '\t':
+		return "\\t";
+	case '\r':
+		return "\\r";
+	default:
+		return NULL;
+	}
+}
+
+static void print_quoted(FILE *f, const struct fxt_text *t, const char *control,
+			 const char *invalid)
+{
+	putc('"', f);
+	for (size_t i = 0; i < t->len;) {
+		unsigned char c = t->s[i];
+		size_t n = character(t->s + i, t->len - i);
+
+		if (short_escape(c))
+			fputs(short_escape(c), f);
+		else if (!n)
+			fprintf(f, invalid, c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(f, control, c);
+		else
+			fwrite(t->s + i, 1, n, f);
+		i += n ? n : 1;
+	}
+	putc('"', f);
+}
+
+void fxt_print_text(FILE *f, const struct fxt_text *t)
+{
+	print_quoted(f, t, "\\x%02x", "\\x%02x");
+}
+
+void fxt_print_json(FILE *f, const struct fxt_text *t)
+{
+	print_quoted(f, t, "\\u%04x", "\\ufffd");
+}
+
+static void print_hex(FILE *f, const struct fxt_text *t)
+{
+	for (size_t i = 0; i < t->len; i++)
+		fprintf(f, "%02x", (unsigned char)t->s[i]);
+}
+
+/* --- text -------------------------------------------------------------------------- */
+
+static void print_value(FILE *f, const struct fxt_arg *a)
+{
+	switch (a->type) {
+	case ASYNCTRACE_FXT_ARG_NULL:
+		fputs("null", f);
+		break;
+	case ASYNCTRACE_FXT_ARG_INT32:
+	case ASYNCTRACE_FXT_ARG_INT64:
+		fprintf(f, "%" PRId64, a->i);
+		break;
+	case ASYNCTRACE_FXT_ARG_DOUBLE:
+		fprintf(f, "%.17g", a->d);
+		break;
+	case ASYNCTRACE_FXT_ARG_STRING:
+		fxt_print_text(f, &a->text);
+		break;
+	case ASYNCTRACE_FXT_ARG_POINTER:
+		fprintf(f, "0x%" PRIx64, a->u);
+		break;
+	case ASYNCTRACE_FXT_ARG_BOOL:
+		fputs(a->u ? "true" : "false", f);
+		break;
+	case FXT_ARG_BLOB:
+		print_hex(f, &a->text);
+		break;
+	default:
+		fprintf(f, "%" PRIu64, a->u);
+	}
+}
+
+static void print_args(FILE *f, const struct fxt_record *rec)
+{
+	for (unsigned int i = 0; i < rec->nargs; i++) {
+		const struct fxt_arg *a = &rec->args[i];
+
+		putc(' ', f);
+		fxt_print_text(f, &a->name);
+		fprintf(f, ":%s=", fxt_arg_name(a->type));
+		print_value(f, a);
+	}
+}
+
+static void print_time(FILE *f, uint64_t ns)
+{
+	fprintf(f, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+static void print_event(FILE *f, const struct fxt_record *rec)
+{
+	print_time(f, rec->ns);
+	fprintf(f, " %" PRIu64 "/%" PRIu64 " %s ", rec->thread.pid, rec->thread.tid,
+		fxt_event_name(rec->number));
+	fxt_print_text(f, &rec->category);
+	putc(' ', f);
+	fxt_print_text(f, &rec->name);
+	if (rec->number == ASYNCTRACE_FXT_DURATION)
+		fprintf(f, " for %" PRId64, (int64_t)(rec->end_ns - rec->ns));
+	else if (rec->number == ASYNCTRACE_FXT_COUNTER || rec->number > ASYNCTRACE_FXT_DURATION)
+		fprintf(f, " id 0x%" PRIx64, rec->id);
+	print_args(f, rec);
+}
+
+static const char *object_name(unsigned int type)
+{
+	return type == ASYNCTRACE_FXT_OBJ_PROCESS ? "process" :
+	       type == ASYNCTRACE_FXT_OBJ_THREAD ? "thread" : "object";
+}
+
+static void print_definition(FILE *f, const struct fxt_record *rec)
+{
+	switch (rec->kind) {
+	case FXT_TRACE_INFO:
+		fputs("magic", f);
+		break;
+	case FXT_PROVIDER_INFO:
+		fprintf(f, "provider %u ", rec->provider);
+		fxt_print_text(f, &rec->name);
+		break;
+	case FXT_PROVIDER_SECTION:
+		fprintf(f, "section %u", rec->provider);
+		break;
+	case FXT_PROVIDER_EVENT:
+		fprintf(f, "provider-event %" PRIu64 " %u%s", rec->id, rec->number,
+			rec->number ? "" : " (a buffer filled)");
+		break;
+	case FXT_INIT:
+		fprintf(f, "init %" PRIu64 " ticks/s", rec->id);
+		break;
+	case FXT_STRING:
+		fprintf(f, "string %u ", rec->number);
+		fxt_print_text(f, &rec->name);
+		break;
+	case FXT_THREAD:
+		fprintf(f, "thread-index %u %" PRIu64 "/%" PRIu64, rec->number,
+			rec->thread.pid, rec->thread.tid);
+		break;
+	case FXT_OBJECT:
+		fputs(object_name(rec->number), f);
+		if (rec->number > ASYNCTRACE_FXT_OBJ_THREAD)
+			fprintf(f, "(%u)", rec->number);
+		fprintf(f, " %" PRIu64 " ", rec->id);
+		fxt_print_text(f, &rec->name);
+		print_args(f, rec);
+		break;
+	default:
+		fprintf(f, "record of type %u, %" PRIu64 " words", rec->number, rec->words);
+	}
+}
+
+void fxt_print_record(FILE *f, const struct fxt_record *rec)
+{
+	switch (rec->kind) {
+	case FXT_EVENT:
+		print_event(f, rec);
+		break;
+	case FXT_SWITCH:
+		print_time(f, rec->ns);
+		fprintf(f, " cpu %u switch %" PRIu64 " -> %" PRIu64 " state %u", rec->cpu,
+			rec->out, rec->in, rec->number);
+		print_args(f, rec);
+		break;
+	case FXT_WAKEUP:
+		print_time(f, rec->ns);
+		fprintf(f, " cpu %u wakeup %" PRIu64, rec->cpu, rec->in);
+		print_args(f, rec);
+		break;
+	case FXT_LOG:
+		print_time(f, rec->ns);
+		fprintf(f, " %" PRIu64 "/%" PRIu64 " log ", rec->thread.pid, rec->thread.tid);
+		fxt_print_text(f, &rec->text);
+		break;
+	case FXT_BLOB:
+		fprintf(f, "blob %u ", rec->number);
+		fxt_print_text(f, &rec->name);
+		putc(' ', f);
+		print_hex(f, &rec->text);
+		break;
+	default:
+		print_definition(f, rec);
+	}
+	if (rec->damaged)
+		fputs(" (damaged)", f);
+	putc('\n', f);
+}
+
+/* --- JSON -------------------------------------------------------------------------- */
+
+static void json_value(FILE *f, const struct fxt_arg *a)
+{
+	switch (a->type) {
+	case ASYNCTRACE_FXT_ARG_DOUBLE:
+		if (!isfinite(a->d))
+			fprintf(f, "\"%s\"", isnan(a->d) ? "nan" : a->d < 0 ? "-inf" : "inf");
+		else
+			print_value(f, a);
+		break;
+	case ASYNCTRACE_FXT_ARG_STRING:
+		fxt_print_json(f, &a->text);
+		break;
+	case ASYNCTRACE_FXT_ARG_POINTER:
+	case FXT_ARG_BLOB:
+		putc('"', f);
+		print_value(f, a);
+		putc('"', f);
+		break;
+	default:
+		print_value(f, a);
+	}
+}
+
+static void json_args(FILE *f, const struct fxt_record *rec)
+{
+	fputs(",\"args\":{", f);
+	for (unsigned int i = 0; i < rec->nargs; i++) {
+		if (i)
+			putc(',', f);
+		fxt_print_json(f, &rec->args[i].name);
+		putc(':', f);
+		json_value(f, &rec->args[i]);
+	}
+	putc('}', f);
+}
+
+static void json_thread(FILE *f, const struct fxt_record *rec)
+{
+	fprintf(f, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64, rec->thread.pid, rec->thread.tid);
+}
+
+static void json_text(FILE *f, const char *key, const struct fxt_text *t)
+{
+	fprintf(f, ",\"%s\":", key);
+	fxt_print_json(f, t);
+}
+
+static void json_event(FILE *f, const struct fxt_record *rec)
+{
+	fprintf(f, "{\"record\":\"%s\",\"ts\":%" PRIu64, fxt_event_name(rec->number), rec->ns);
+	if (rec->number == ASYNCTRACE_FXT_DURATION)
+		fprintf(f, ",\"dur\":%" PRId64, (int64_t)(rec->end_ns - rec->ns));
+	json_thread(f, rec);
+	json_text(f, "category", &rec->category);
+	json_text(f, "name", &rec->name);
+	/* As text: most readers of JSON keep only 53 bits of a number. */
+	if (rec->number == ASYNCTRACE_FXT_COUNTER || rec->number > ASYNCTRACE_FXT_DURATION)
+		fprintf(f, ",\"id\":\"0x%" PRIx64 "\"", rec->id);
+	json_args(f, rec);
+}
+
+static void json_definition(FILE *f, const struct fxt_record *rec)
+{
+	switch (rec->kind) {
+	case FXT_TRACE_INFO:
+		fputs("{\"record\":\"magic\"", f);
+		break;
+	case FXT_PROVIDER_INFO:
+		fputs("{\"record\":\"provider\"", f);
+		json_text(f, "name", &rec->name);
+		break;
+	case FXT_PROVIDER_SECTION:
+		fputs("{\"record\":\"section\"", f);
+		break;
+	case FXT_PROVIDER_EVENT:
+		fprintf(f, "{\"record\":\"provider-event\",\"of\":%" PRIu64 ",\"event\":%u",
+			rec->id, rec->number);
+		break;
+	case FXT_INIT:
+		fprintf(f, "{\"record\":\"init\",\"ticks_per_second\":%" PRIu64, rec->id);
+		break;
+	case FXT_STRING:
+		fprintf(f, "{\"record\":\"string\",\"index\":%u", rec->number);
+		json_text(f, "text", &rec->name);
+		break;
+	case FXT_THREAD:
+		fprintf(f, "{\"record\":\"thread-index\",\"index\":%u", rec->number);
+		json_thread(f, rec);
+		break;
+	case FXT_OBJECT:
+		fprintf(f, "{\"record\":\"%s\",\"type\":%u,\"koid\":%" PRIu64,
+			object_name(rec->number), rec->number, rec->id);
+		json_text(f, "name", &rec->name);
+		json_args(f, rec);
+		break;
+	default:
+		fprintf(f, "{\"record\":\"other\",\"type\":%u,\"words\":%" PRIu64, rec->number,
+			rec->words);
+	}
+}
+
+void fxt_print_record_json(FILE *f, const struct fxt_record *rec)
+{
+	switch (rec->kind) {
+	case FXT_EVENT:
+		json_event(f, rec);
+		break;
+	case FXT_SWITCH:
+		fprintf(f, "{\"record\":\"switch\",\"ts\":%" PRIu64 ",\"cpu\":%u,\"out\":%" PRIu64
+			",\"in\":%" PRIu64 ",\"state\":%u", rec->ns, rec->cpu, rec->out,
+			rec->in, rec->number);
+		json_args(f, rec);
+		break;
+	case FXT_WAKEUP:
+		fprintf(f, "{\"record\":\"wakeup\",\"ts\":%" PRIu64 ",\"cpu\":%u,\"tid\":%" PRIu64,
+			rec->ns, rec->cpu, rec->in);
+		json_args(f, rec);
+		break;
+	case FXT_LOG:
+		fprintf(f, "{\"record\":\"log\",\"ts\":%" PRIu64, rec->ns);
+		json_thread(f, rec);
+		json_text(f, "text", &rec->text);
+		break;
+	case FXT_BLOB:
+		fprintf(f, "{\"record\":\"blob\",\"type\":%u", rec->number);
+		json_text(f, "name", &rec->name);
+		fputs(",\"hex\":\"", f);
+		print_hex(f, &rec->text);
+		putc('"', f);
+		break;
+	default:
+		json_definition(f, rec);
+	}
+	fprintf(f, ",\"provider\":%u", rec->provider);
+	fputs(rec->damaged ? ",\"damaged\":true}\n" : "}\n", f);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Text of traces on a terminal and in JSON. */
+#ifndef FXT_PRINT_H
+#define FXT_PRINT_H
+
+#include <stdio.h>
+
+#include "fxt.h"
+
+/* In quotes; what is not printable ASCII or UTF-8 escaped as in C */
+void fxt_print_text(FILE *f, const struct fxt_text *t);
+/* A JSON string; bytes that are not UTF-8 become U+FFFD */
+void fxt_print_json(FILE *f, const struct fxt_text *t);
+/* A record as one line */
+void fxt_print_record(FILE *f, const struct fxt_record *rec);
+void fxt_print_record_json(FILE *f, const struct fxt_record *rec);
+
+#endif /* FXT_PRINT_H */

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Framing, and the tables of a trace: providers, strings, threads, tick rates. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+#define BUFFER_WORDS	(128 * 1024)
+
+void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule,
+		const char *fmt, ...)
+{
+	char detail[160];
+	va_list ap;
+
+	if (!r->complain)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(detail, sizeof(detail), fmt, ap);
+	va_end(ap);
+	r->complain(r->arg, rule, rec->offset, detail);
+}
+
+/* Have @words words in the buffer, if the file has them. */
+static int fill(struct fxt_reader *r, size_t words)
+{
+	size_t room;
+	long n;
+
+	if (r->have - r->at >= words || r->end)
+		return 0;
+	memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
+	r->have -= r->at;
+	r->at = 0;
+	room = (BUFFER_WORDS - r->have) * 8;
+	n = fxt_input_read(r->in, r->buf + r->have, room);
+	if (n < 0)
+		return n;
+	r->end = (size_t)n < room;
+	r->odd = n % 8;
+	r->have += n / 8;
+	return 0;
+}
+
+struct fxt_reader *fxt_open(const char *path, int *error)
+{
+	struct fxt_reader *r = calloc(1, sizeof(*r));
+
+	*error = -ENOMEM;
+	if (!r)
+		return NULL;
+	r->buf = malloc(BUFFER_WORDS * 8);
+	if (r->buf)
+		r->in = fxt_input_open(path, error);
+	if (r->in) {
+		*error = fill(r, 1);
+		if (!*error && (!r->have || r->buf[0] != ASYNCTRACE_FXT_MAGIC))
+			*error = -EILSEQ;
+	}
+	if (*error) {
+		fxt_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
+{
+	r->complain = complain;
+	r->arg = arg;
+}
+
+static void clear_strings(struct fxt_provider *p)
+{
+	for (size_t i = 0; p->strings && i <= ASYNCTRACE_FXT_INDEX_MAX; i++)
+		free(p->strings[i].s);
+	free(p->strings);
+	p->strings = NULL;
+}
+
+void fxt_close(struct fxt_reader *r)
+{
+	if (!r)
+		return;
+	while (r->providers) {
+		struct fxt_provider *p = r->providers;
+
+		r->providers = p->next;
+		clear_strings(p);
+		free(p);
+	}
+	fxt_input_close(r->in);
+	free(r->buf);
+	free(r);
+}
+
+/* --- what records are made of ---------------------------------------------------- */
+
+uint64_t fxt_word(struct fxt_cursor *c)
+{
+	if (!c->left) {
+		if (!c->rec->damaged)
+			fxt_breach(c->r, c->rec, FXT_RULE_SIZE,
+				   "its content needs more than %llu words",
+				   (unsigned long long)c->rec->words);
+		c->rec->damaged = true;
+		return 0;
+	}
+	c->left--;
+	return *c->w++;
+}
+
+void fxt_zero(struct fxt_cursor *c, uint64_t bits)
+{
+	if (bits)
+		fxt_breach(c->r, c->rec, FXT_RULE_RESERVED, "0x%llx",
+			   (unsigned long long)bits);
+}
+
+void fxt_koid(struct fxt_cursor *c, uint64_t koid)
+{
+	if (koid > UINT32_MAX)
+		fxt_breach(c->r, c->rec, FXT_RULE_KOID, "0x%llx", (unsigned long long)koid);
+}
+
+uint64_t fxt_time(struct fxt_cursor *c)
+{
+	struct fxt_provider *p = c->r->current;
+	uint64_t ticks = fxt_word(c);
+	uint64_t rate = p && p->rate ? p->rate : 1000000000;
+	unsigned __int128 ns = (unsigned __int128)ticks * 1000000000 / rate;
+
+	if (p && !p->init && !p->complained) {
+		fxt_breach(c->r, c->rec, FXT_RULE_INIT, "provider %u", p->id);
+		p->complained = true;
+	}
+	if (ns > INT64_MAX) {
+		fxt_breach(c->r, c->rec, FXT_RULE_TIME_RANGE, "%llu ticks",
+			   (unsigned long long)ticks);
+		c->rec->damaged = true;
+		return INT64_MAX;
+	}
+	return ns;
+}
+
+void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t)
+{
+	size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
+
+	*t = (struct fxt_text){ .s = "" };
+	if (words > c->left) {
+		c->left = 0;
+		fxt_word(c);
+		return;
+	}
+	t->s = (const char *)c->w;
+	t->len = len;
+	c->w += words;
+	c->left -= words;
+	for (size_t i = len; i < words * 8; i++) {
+		if (t->s[i]) {
+			fxt_breach(c->r, c->rec, FXT_RULE_PADDING, "byte %zu of a text of %zu",
+				   i, len);
+			break;
+		}
+	}
+}
+
+static void text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t)
+{
+	fxt_bytes(c, len, t);
+	if (len > ASYNCTRACE_FXT_STRING_MAX)
+		fxt_breach(c->r, c->rec, FXT_RULE_STRING_LENGTH, "%zu bytes", len);
+	if (!fxt_utf8(t->s, t->len))
+		fxt_breach(c->r, c->rec, FXT_RULE_UTF8, "%zu bytes", len);
+}
+
+void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
+{
+	struct fxt_provider *p = c->r->current;
+
+	*t = (struct fxt_text){ .s = "" };
+	if (ref & ASYNCTRACE_FXT_INLINE) {
+		text_stream(c, ref & ~ASYNCTRACE_FXT_INLINE, t);
+	} else if (ref) {
+		t->index = ref;
+		if (p && p->strings && p->strings[ref].s) {
+			t->s = p->strings[ref].s;
+			t->len = p->strings[ref].len;
+			return;
+		}
+		c->rec->damaged = true;
+		fxt_breach(c->r, c->rec, FXT_RULE_STRING_INDEX, "%u", ref);
+	}
+}
+
+void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
+{
+	struct fxt_provider *p = c->r->current;
+
+	*t = (struct fxt_thread){ .index = ref };
+	if (!ref) {
+		t->pid = fxt_word(c);
+		t->tid = fxt_word(c);
+		fxt_koid(c, t->pid);
+		fxt_koid(c, t->tid);
+	} else if (p && p->threads[ref].defined) {
+		t->pid = p->threads[ref].pid;
+		t->tid = p->threads[ref].tid;
+	} else {
+		c->rec->damaged = true;
+		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "%u", ref);
+	}
+}
+
+/* --- tables ---------------------------------------------------------------------- */
+
+static struct fxt_provider *find_provider(struct fxt_reader *r, uint32_t id)
+{
+	struct fxt_provider *p = r->providers;
+
+	while (p && p->id != id)
+		p = p->next;
+	return p;
+}
+
+static int new_provider(struct fxt_reader *r, struct fxt_record *rec, uint32_t id)
+{
+	struct fxt_provider *p = find_provider(r, id);
+
+	if (p) {
+		fxt_breach(r, rec, FXT_RULE_PROVIDER_TWICE, "%u", id);
+		clear_strings(p);
+		memset(p->threads, 0, sizeof(p->threads));
+		p->init = false;
+	} else {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->next = r->providers;
+		r->providers = p;
+	}
+	p->id = id;
+	p->introduced = true;
+	p->rate = 1000000000;
+	r->current = p;
+	return 0;
+}
+
+static int read_metadata(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_record *rec = c->rec;
+	struct fxt_reader *r = c->r;
+	uint32_t id = head >> 20;
+	int err;
+
+	switch (head >> 16 & 0xf) {
+	case ASYNCTRACE_FXT_META_PROVIDER:
+		rec->kind = FXT_PROVIDER_INFO;
+		fxt_zero(c, head >> 60);
+		text_stream(c, head >> 52 & 0xff, &rec->name);
+		err = new_provider(r, rec, id);
+		if (err)
+			return err;
+		break;
+	case ASYNCTRACE_FXT_META_SECTION:
+		rec->kind = FXT_PROVIDER_SECTION;
+		fxt_zero(c, head >> 52);
+		r->current = find_provider(r, id);
+		if (!r->current)
+			fxt_breach(r, rec, FXT_RULE_PROVIDER_UNKNOWN, "section of %u", id);
+		break;
+	case ASYNCTRACE_FXT_META_EVENT:
+		rec->kind = FXT_PROVIDER_EVENT;
+		fxt_zero(c, head >> 56);
+		rec->id = id;
+		rec->number = head >> 52 & 0xf;
+		if (!find_provider(r, id))
+			fxt_breach(r, rec, FXT_RULE_PROVIDER_UNKNOWN, "event of %u", id);
+		return 0;
+	case ASYNCTRACE_FXT_META_TRACE:
+		rec->kind = FXT_TRACE_INFO;
+		if (head != ASYNCTRACE_FXT_MAGIC)
+			fxt_breach(r, rec, FXT_RULE_MAGIC, "0x%016llx",
+				   (unsigned long long)head);
+		return 0;
+	default:
+		fxt_breach(r, rec, FXT_RULE_TYPE, "metadata of type %u",
+			   (unsigned int)(head >> 16 & 0xf));
+		c->left = 0;
+		return 0;
+	}
+	rec->provider = id;
+	return 0;
+}
+
+static void read_init(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_provider *p = c->r->current;
+
+	c->rec->kind = FXT_INIT;
+	fxt_zero(c, head >> 16);
+	c->rec->id = fxt_word(c);
+	if (c->rec->id != 1000000000)
+		fxt_breach(c->r, c->rec, FXT_RULE_RATE, "%llu ticks a second",
+			   (unsigned long long)c->rec->id);
+	if (p) {
+		p->init = true;
+		p->rate = c->rec->id;
+	}
+}
+
+static int read_string(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_provider *p = c->r->current;
+	unsigned int index = head >> 16 & 0x7fff;
+	struct fxt_text *t = &c->rec->name;
+	char *s;
+
+	c->rec->kind = FXT_STRING;
+	c->rec->number = index;
+	fxt_zero(c, (head >> 31 & 1) | head >> 47);
+	text_stream(c, head >> 32 & 0x7fff, t);
+	if (!index)
+		fxt_breach(c->r, c->rec, FXT_RULE_STRING_INDEX, "0 cannot be defined");
+	if (!p || !index || c->rec->damaged)
+		return 0;
+	if (!p->strings)
+		p->strings = calloc(ASYNCTRACE_FXT_INDEX_MAX + 1, sizeof(*p->strings));
+	s = malloc(t->len + 1);
+	if (!p->strings || !s) {
+		free(s);
+		return -ENOMEM;
+	}
+	memcpy(s, t->s, t->len);
+	s[t->len] = 0;
+	free(p->strings[index].s);
+	p->strings[index].s = s;
+	p->strings[index].len = t->len;
+	return 0;
+}
+
+static void read_thread(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_provider *p = c->r->current;
+	unsigned int index = head >> 16 & 0xff;
+
+	c->rec->kind = FXT_THREAD;
+	c->rec->number = index;
+	fxt_zero(c, head >> 24);
+	fxt_thread_ref(c, 0, &c->rec->thread);
+	if (!index)
+		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "0 cannot be defined");
+	if (!p || !index || c->rec->damaged)
+		return;
+	p->threads[index].defined = true;
+	p->threads[index].pid = c->rec->thread.pid;
+	p->threads[index].tid = c->rec->thread.tid;
+}
+
+/* --- records --------------------------------------------------------------------- */
+
+static int decode(struct fxt_cursor *c)
+{
+	struct fxt_record *rec = c->rec;
+	uint64_t head = fxt_word(c);
+	int err = 0;
+
+	if (!c->r->current && ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_METADATA)
+		fxt_breach(c->r, rec, FXT_RULE_PROVIDER_NONE, "type %u",
+			   ASYNCTRACE_FXT_TYPE(head));
+	rec->kind = FXT_OTHER;
+	rec->number = ASYNCTRACE_FXT_TYPE(head);
+	switch (ASYNCTRACE_FXT_TYPE(head)) {
+	case ASYNCTRACE_FXT_METADATA:
+		err = read_metadata(c, head);
+		break;
+	case ASYNCTRACE_FXT_INIT:
+		read_init(c, head);
+		break;
+	case ASYNCTRACE_FXT_STRING:
+		err = read_string(c, head);
+		break;
+	case ASYNCTRACE_FXT_THREAD:
+		read_thread(c, head);
+		break;
+	case ASYNCTRACE_FXT_EVENT:
+		fxt_read_event(c, head);
+		break;
+	case ASYNCTRACE_FXT_BLOB:
+		fxt_read_blob(c, head);
+		break;
+	case ASYNCTRACE_FXT_KERNELOBJ:
+		fxt_read_object(c, head);
+		break;
+	case ASYNCTRACE_FXT_SCHED:
+		fxt_read_sched(c, head);
+		break;
+	case ASYNCTRACE_FXT_LOG:
+		fxt_read_log(c, head);
+		break;
+	case ASYNCTRACE_FXT_USEROBJ:
+	case ASYNCTRACE_FXT_PROFILER:
+		return 0;	/* legal; nothing here uses them */
+	default:
+		fxt_breach(c->r, rec, FXT_RULE_TYPE, "type %u", rec->number);
+		return 0;
+	}
+	if (c->left && rec->kind != FXT_OTHER && !rec->damaged) {
+		fxt_breach(c->r, rec, FXT_RULE_SIZE, "%zu words behind its content", c->left);
+		rec->damaged = true;
+	}
+	return err;
+}
+
+/* Viewers read 12 bits of a large record's size; here it is skipped as a whole. */
+static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t head)
+{
+	uint64_t left = head >> 4 & 0xffffffff;
+
+	rec->kind = FXT_OTHER;
+	rec->number = ASYNCTRACE_FXT_LARGE;
+	rec->words = left;
+	fxt_breach(r, rec, FXT_RULE_LARGE, "%llu words", (unsigned long long)left);
+	while (left) {
+		size_t n;
+		int err = fill(r, 1);
+
+		if (err)
+			return err;
+		n = r->have - r->at;
+		if (!n) {
+			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%llu words are missing",
+				   (unsigned long long)left);
+			return 0;
+		}
+		if (n > left)
+			n = left;
+		r->at += n;
+		r->offset += n * 8;
+		left -= n;
+	}
+	return 1;
+}
+
+int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
+{
+	struct fxt_cursor c = { .r = r, .rec = rec };
+	uint64_t head;
+	size_t words;
+	int err = fill(r, ASYNCTRACE_FXT_WORDS_MAX);
+
+	if (err)
+		return err;
+	rec->offset = r->offset;
+	rec->provider = r->current ? r->current->id : 0;
+	rec->damaged = false;
+	rec->nargs = 0;
+	if (r->at == r->have) {
+		rec->words = 0;
+		if (r->odd)
+			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu bytes of a word", r->odd);
+		r->odd = 0;
+		return 0;
+	}
+	head = r->buf[r->at];
+	words = ASYNCTRACE_FXT_WORDS(head);
+	rec->words = words;
+	if (ASYNCTRACE_FXT_TYPE(head) == ASYNCTRACE_FXT_LARGE && head >> 4 & 0xffffffff)
+		return skip_large(r, rec, head);
+	if (!words) {
+		fxt_breach(r, rec, FXT_RULE_SIZE, "0 words: what follows cannot be read");
+		return 0;
+	}
+	if (words > r->have - r->at) {
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu of %zu words are there",
+			   r->have - r->at, words);
+		return 0;
+	}
+	c.w = r->buf + r->at;
+	c.left = words;
+	r->at += words;
+	r->offset += words * 8;
+	err = decode(&c);
+	return err ? err : 1;
+}

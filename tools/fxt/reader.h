@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between the parts of the reader. */
+#ifndef FXT_READER_H
+#define FXT_READER_H
+
+#include "fxt.h"
+
+struct fxt_string {
+	char *s;		/* NULL: not defined */
+	uint32_t len;
+};
+
+struct fxt_provider {
+	uint32_t id;
+	bool introduced;
+	bool init;
+	bool complained;	/* that there is no initialization */
+	uint64_t rate;		/* ticks per second */
+	struct fxt_string *strings;	/* ASYNCTRACE_FXT_INDEX_MAX + 1 */
+	struct {
+		bool defined;
+		uint64_t pid, tid;
+	} threads[ASYNCTRACE_FXT_THREADS_MAX + 1];
+	struct fxt_provider *next;
+};
+
+struct fxt_reader {
+	struct fxt_input *in;
+	uint64_t *buf;
+	size_t at, have;	/* words of buf */
+	size_t odd;		/* bytes behind the last whole word of the file */
+	uint64_t offset;	/* of buf[at] in the file, bytes */
+	bool end;		/* nothing follows the buffer */
+	fxt_complain_fn complain;
+	void *arg;
+	struct fxt_provider *providers;
+	struct fxt_provider *current;
+};
+
+/* The record in hand: what is left of it to be read. */
+struct fxt_cursor {
+	struct fxt_reader *r;
+	struct fxt_record *rec;
+	const uint64_t *w;
+	size_t left;
+};
+
+void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* One word; 0 and a breach where there is none. */
+uint64_t fxt_word(struct fxt_cursor *c);
+uint64_t fxt_time(struct fxt_cursor *c);
+void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t);
+void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t);
+void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t);
+void fxt_koid(struct fxt_cursor *c, uint64_t koid);
+void fxt_args(struct fxt_cursor *c, unsigned int nargs);
+void fxt_zero(struct fxt_cursor *c, uint64_t bits);
+
+void fxt_read_event(struct fxt_cursor *c, uint64_t head);
+void fxt_read_object(struct fxt_cursor *c, uint64_t head);
+void fxt_read_sched(struct fxt_cursor *c, uint64_t head);
+void fxt_read_blob(struct fxt_cursor *c, uint64_t head);
+void fxt_read_log(struct fxt_cursor *c, uint64_t head);
+
+#endif /* FXT_READER_H */

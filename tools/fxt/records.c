@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What single records say: events, arguments, objects, scheduling, logs, blobs. */
+#include <string.h>
+
+#include "reader.h"
+
+static const char *const event_names[] = {
+	"instant", "counter", "begin", "end", "complete", "async-begin",
+	"async-instant", "async-end", "flow-begin", "flow-step", "flow-end",
+};
+
+static const char *const arg_names[] = {
+	"null", "int32", "uint32", "int64", "uint64", "double", "string",
+	"pointer", "koid", "bool", "blob",
+};
+
+#define NAME_OF(names, i) ((i) < sizeof(names) / sizeof((names)[0]) ? (names)[i] : "unknown")
+
+const char *fxt_event_name(unsigned int type)
+{
+	return NAME_OF(event_names, type);
+}
+
+const char *fxt_arg_name(unsigned int type)
+{
+	return NAME_OF(arg_names, type);
+}
+
+bool fxt_text_is(const struct fxt_text *t, const char *s)
+{
+	return t->len == strlen(s) && !memcmp(t->s, s, t->len);
+}
+
+const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name)
+{
+	for (unsigned int i = 0; i < rec->nargs; i++)
+		if (fxt_text_is(&rec->args[i].name, name))
+			return &rec->args[i];
+	return NULL;
+}
+
+/* By code points: what is decoded must be in range and in its shortest form. */
+bool fxt_utf8(const char *text, size_t len)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *s = (const unsigned char *)text, *end = s + len;
+
+	while (s < end) {
+		uint32_t c = *s++;
+		int n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
+
+		if (!n || end - s < n - 1)
+			return false;
+		if (n > 1)
+			c &= 0x7f >> n;
+		for (int i = 1; i < n; i++, s++) {
+			if (*s >> 6 != 2)
+				return false;
+			c = c << 6 | (*s & 0x3f);
+		}
+		if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+			return false;
+	}
+	return true;
+}
+
+static void read_value(struct fxt_cursor *c, uint64_t head, struct fxt_arg *a)
+{
+	uint64_t w;
+
+	switch (a->type) {
+	case ASYNCTRACE_FXT_ARG_NULL:
+		fxt_zero(c, head >> 32);
+		a->u = 0;
+		return;
+	case ASYNCTRACE_FXT_ARG_INT32:
+		a->i = (int32_t)(head >> 32);
+		return;
+	case ASYNCTRACE_FXT_ARG_UINT32:
+		a->u = head >> 32;
+		return;
+	case ASYNCTRACE_FXT_ARG_BOOL:
+		fxt_zero(c, head >> 33);
+		a->u = head >> 32 & 1;
+		return;
+	case ASYNCTRACE_FXT_ARG_STRING:
+		fxt_zero(c, head >> 48);
+		fxt_string_ref(c, head >> 32 & 0xffff, &a->text);
+		return;
+	case FXT_ARG_BLOB:
+		fxt_bytes(c, head >> 32, &a->text);
+		return;
+	default:
+		fxt_zero(c, head >> 32);
+		w = fxt_word(c);
+		memcpy(&a->u, &w, sizeof(w));
+	}
+}
+
+void fxt_args(struct fxt_cursor *c, unsigned int nargs)
+{
+	for (unsigned int i = 0; i < nargs && !c->rec->damaged; i++) {
+		struct fxt_arg *a = &c->rec->args[i];
+		uint64_t head = fxt_word(c);
+		size_t size = head >> 4 & 0xfff;
+		struct fxt_cursor arg = *c;
+
+		if (!size || size - 1 > c->left) {
+			fxt_breach(c->r, c->rec, FXT_RULE_SIZE,
+				   "argument %u of %zu words, %zu are left", i + 1, size,
+				   c->left + 1);
+			c->rec->damaged = true;
+			return;
+		}
+		arg.left = size - 1;
+		c->w += size - 1;
+		c->left -= size - 1;
+		*a = (struct fxt_arg){ .type = head & 0xf, .name.s = "" };
+		if (a->type > FXT_ARG_BLOB) {
+			fxt_breach(c->r, c->rec, FXT_RULE_ARG_TYPE, "%u", a->type);
+			a->type = ASYNCTRACE_FXT_ARG_NULL;
+			arg.left = 0;
+		} else {
+			fxt_string_ref(&arg, head >> 16 & 0xffff, &a->name);
+			read_value(&arg, head, a);
+		}
+		if (arg.left && !c->rec->damaged) {
+			fxt_breach(c->r, c->rec, FXT_RULE_SIZE,
+				   "argument %u has %zu words behind its value", i + 1, arg.left);
+			c->rec->damaged = true;
+		}
+		c->rec->nargs = i + 1;
+	}
+	if (c->rec->damaged)
+		c->left = 0;
+}
+
+static bool is_number(const struct fxt_arg *a)
+{
+	return a->type >= ASYNCTRACE_FXT_ARG_INT32 && a->type <= ASYNCTRACE_FXT_ARG_DOUBLE;
+}
+
+static void check_counter(struct fxt_cursor *c)
+{
+	if (!c->rec->nargs)
+		fxt_breach(c->r, c->rec, FXT_RULE_COUNTER, "no argument");
+	for (unsigned int i = 0; i < c->rec->nargs; i++)
+		if (!is_number(&c->rec->args[i]))
+			fxt_breach(c->r, c->rec, FXT_RULE_COUNTER, "argument %u is of type %s",
+				   i + 1, fxt_arg_name(c->rec->args[i].type));
+}
+
+void fxt_read_event(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_record *rec = c->rec;
+	unsigned int type = head >> 16 & 0xf;
+
+	if (type >= ASYNCTRACE_FXT_EVENT_TYPES) {
+		fxt_breach(c->r, rec, FXT_RULE_EVENT_TYPE, "%u", type);
+		return;
+	}
+	rec->kind = FXT_EVENT;
+	rec->number = type;
+	rec->ns = fxt_time(c);
+	rec->end_ns = rec->ns;
+	rec->id = 0;
+	fxt_thread_ref(c, head >> 24 & 0xff, &rec->thread);
+	fxt_string_ref(c, head >> 32 & 0xffff, &rec->category);
+	fxt_string_ref(c, head >> 48, &rec->name);
+	fxt_args(c, head >> 20 & 0xf);
+	if (rec->damaged)
+		return;
+	if (type == ASYNCTRACE_FXT_DURATION) {
+		rec->end_ns = fxt_time(c);
+		if (rec->end_ns < rec->ns)
+			fxt_breach(c->r, rec, FXT_RULE_END_TIME, "%llu ns before",
+				   (unsigned long long)(rec->ns - rec->end_ns));
+	} else if (type == ASYNCTRACE_FXT_COUNTER || type > ASYNCTRACE_FXT_DURATION) {
+		rec->id = fxt_word(c);
+	}
+	if (type == ASYNCTRACE_FXT_COUNTER)
+		check_counter(c);
+}
+
+void fxt_read_object(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_record *rec = c->rec;
+	const struct fxt_arg *process;
+
+	rec->kind = FXT_OBJECT;
+	rec->number = head >> 16 & 0xff;
+	fxt_zero(c, head >> 44);
+	rec->id = fxt_word(c);
+	fxt_koid(c, rec->id);
+	fxt_string_ref(c, head >> 24 & 0xffff, &rec->name);
+	fxt_args(c, head >> 40 & 0xf);
+	if (rec->damaged || rec->number != ASYNCTRACE_FXT_OBJ_THREAD)
+		return;
+	process = fxt_arg(rec, "process");
+	if (!process || process->type != ASYNCTRACE_FXT_ARG_KOID) {
+		fxt_breach(c->r, rec, FXT_RULE_OBJECT, "thread %llu",
+			   (unsigned long long)rec->id);
+		rec->damaged = true;
+	} else {
+		fxt_koid(c, process->u);
+	}
+}
+
+static void check_weight(struct fxt_cursor *c, const char *name, uint64_t tid)
+{
+	const struct fxt_arg *a = fxt_arg(c->rec, name);
+
+	if (a && a->type != ASYNCTRACE_FXT_ARG_INT32) {
+		fxt_breach(c->r, c->rec, FXT_RULE_WEIGHT, "%s is of type %s", name,
+			   fxt_arg_name(a->type));
+		return;
+	}
+	if (!tid && (!a || a->i != ASYNCTRACE_FXT_WEIGHT_IDLE))
+		fxt_breach(c->r, c->rec, FXT_RULE_IDLE, "%s", name);
+}
+
+static void read_switch(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_record *rec = c->rec;
+
+	rec->kind = FXT_SWITCH;
+	rec->number = head >> 36 & 0xf;
+	fxt_zero(c, head >> 40 & 0xfffff);
+	if (rec->number > ASYNCTRACE_FXT_STATE_DEAD)
+		fxt_breach(c->r, rec, FXT_RULE_STATE, "%u", rec->number);
+	rec->out = fxt_word(c);
+	rec->in = fxt_word(c);
+	fxt_koid(c, rec->out);
+	fxt_koid(c, rec->in);
+	fxt_args(c, head >> 16 & 0xf);
+	if (rec->damaged)
+		return;
+	check_weight(c, "outgoing_weight", rec->out);
+	check_weight(c, "incoming_weight", rec->in);
+}
+
+static void read_wakeup(struct fxt_cursor *c, uint64_t head)
+{
+	struct fxt_record *rec = c->rec;
+	const struct fxt_arg *waker;
+
+	rec->kind = FXT_WAKEUP;
+	fxt_zero(c, head >> 36 & 0xffffff);
+	rec->out = 0;
+	rec->in = fxt_word(c);
+	fxt_koid(c, rec->in);
+	fxt_args(c, head >> 16 & 0xf);
+	if (rec->damaged)
+		return;
+	check_weight(c, "weight", rec->in);
+	waker = fxt_arg(rec, "waker");
+	if (waker && waker->type != ASYNCTRACE_FXT_ARG_KOID)
+		fxt_breach(c->r, rec, FXT_RULE_WEIGHT, "waker is of type %s",
+			   fxt_arg_name(waker->type));
+	else if (waker)
+		fxt_koid(c, waker->u);
+}
+
+void fxt_read_sched(struct fxt_cursor *c, uint64_t head)
+{
+	switch (head >> 60) {
+	case ASYNCTRACE_FXT_SCHED_SWITCH:
+		c->rec->cpu = head >> 20 & 0xffff;
+		c->rec->ns = fxt_time(c);
+		read_switch(c, head);
+		break;
+	case ASYNCTRACE_FXT_SCHED_WAKEUP:
+		c->rec->cpu = head >> 20 & 0xffff;
+		c->rec->ns = fxt_time(c);
+		read_wakeup(c, head);
+		break;
+	case ASYNCTRACE_FXT_SCHED_LEGACY:
+		break;		/* legal; names no thread of its own */
+	default:
+		fxt_breach(c->r, c->rec, FXT_RULE_TYPE, "scheduling of type %u",
+			   (unsigned int)(head >> 60));
+	}
+}
+
+void fxt_read_blob(struct fxt_cursor *c, uint64_t head)
+{
+	c->rec->kind = FXT_BLOB;
+	c->rec->number = head >> 48 & 0xff;
+	fxt_zero(c, (head >> 47 & 1) | head >> 56);
+	fxt_string_ref(c, head >> 16 & 0xffff, &c->rec->name);
+	fxt_bytes(c, head >> 32 & 0x7fff, &c->rec->text);
+}
+
+void fxt_read_log(struct fxt_cursor *c, uint64_t head)
+{
+	c->rec->kind = FXT_LOG;
+	fxt_zero(c, (head >> 31 & 1) | head >> 40);
+	c->rec->ns = fxt_time(c);
+	fxt_thread_ref(c, head >> 32 & 0xff, &c->rec->thread);
+	fxt_bytes(c, head >> 16 & 0x7fff, &c->rec->text);
+	if (!fxt_utf8(c->rec->text.s, c->rec->text.len))
+		fxt_breach(c->r, c->rec, FXT_RULE_UTF8, "a log message");
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "rules.h"
+
+const struct fxt_rule_info fxt_rules[FXT_RULE_COUNT] = {
+#define FXT_RULE_INFO(id, name, text, open) [FXT_RULE_##id] = { name, text, open },
+	FXT_RULES(FXT_RULE_INFO)
+#undef FXT_RULE_INFO
+};

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace: the subcommands
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <linux/asynctrace.h>
+
+#include "tool.h"
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "record", record_main, "record a trace, while a command runs or until Ctrl-C" },
+	{ "session", session_main, "make and drive sessions that outlive the command" },
+	{ "providers", providers_main, "list the providers: programs that can be recorded" },
+	{ "list", providers_main, "the same as providers" },
+	{ "categories", categories_main, "list what providers say that they can record" },
+	{ "status", status_main, "show sessions, rings, losses and what tracing costs" },
+	{ "doctor", doctor_main, "tell what would not work here, and the remedy" },
+	{ "dump", dump_main, "print a trace file as text" },
+	{ "validate", validate_main, "check a trace file against every rule of its format" },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void help(FILE *out)
+{
+	fputs("usage: asynctrace COMMAND [OPTION...] [ARGUMENT...]\n"
+	      "       asynctrace --help | --version\n"
+	      "\n"
+	      "Records what programs do and what the scheduler does to them, into one trace.\n"
+	      "\n"
+	      "Commands:\n", out);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fputs("\n"
+	      "asynctrace COMMAND --help tells more.\n"
+	      "\n"
+	      "Examples:\n"
+	      "  asynctrace record -o server.fxt -d 10       all instrumented programs, 10 seconds\n"
+	      "  asynctrace record -- ./server --port 8080   while a program runs\n"
+	      "  asynctrace status\n"
+	      "\n"
+	      "Open traces at https://ui.perfetto.dev.\n", out);
+}
+
+int main(int argc, char **argv)
+{
+	tool_name = "";
+	if (argc < 2) {
+		help(stderr);
+		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(stdout);
+		return TOOL_OK;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("asynctrace %s, interface %d\n", ASYNCTRACE_VERSION, ASYNCTRACE_ABI_VERSION);
+		return TOOL_OK;
+	}
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		int status;
+
+		if (strcmp(argv[1], commands[i].name))
+			continue;
+		tool_name = commands[i].name;
+		status = commands[i].main(argc - 1, argv + 1);
+		if (fflush(stdout) && !status && errno != EPIPE) {
+			tool_error("cannot write to standard output: %s", strerror(errno));
+			return TOOL_FAILED;
+		}
+		return status;
+	}
+	tool_error("there is no command '%s'; see asynctrace --help", argv[1]);
+	return TOOL_USAGE;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * asynctrace record: what its parts share
+ */
+#ifndef AT_RECORD_H
+#define AT_RECORD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <asynctrace/session.h>
+
+#include "session_args.h"
+#include "trace_out.h"
+
+/* With a command, failures of the recorder itself, as timeout(1) and env(1). */
+enum {
+	RECORD_FAILED		= 125,
+	RECORD_NOT_EXECUTABLE	= 126,
+	RECORD_NOT_FOUND	= 127,
+};
+
+#define RECORD_TRIGGERS_MAX	16
+
+/**
+ * struct record_trigger - what to do at an alert
+ * @alert: its name
+ * @snapshot: write a snapshot; else stop
+ */
+struct record_trigger {
+	const char *alert;
+	bool snapshot;
+};
+
+/**
+ * struct record_options - what the command line says
+ * @args: the session; of one that was there already, what the module says of it
+ * @attach: its name or id; NULL: it is made here
+ * @snapshot: of that one, what it holds now
+ * @seconds: to record, 0: until told to stop
+ * @json: the summary is JSON, on standard output
+ * @triggers: on alerts
+ * @nr_triggers: of them
+ * @snapshots: some of them want snapshots
+ * @cmd: command and arguments, NULL: none
+ */
+struct record_options {
+	struct session_args args;
+	const char *attach;
+	bool snapshot;
+	double seconds;
+	bool json;
+	struct record_trigger triggers[RECORD_TRIGGERS_MAX];
+	size_t nr_triggers;
+	bool snapshots;
+	char **cmd;
+};
+
+/**
+ * struct recorder - a recording
+ * @opt: what was asked for
+ * @ctl: connection to the module
+ * @info: of the module
+ * @session: its id
+ * @in: descriptor that chunks are read from
+ * @out: where the trace goes
+ * @events: alerts of the session; NULL: they are of no interest
+ * @nr_snapshots: written at alerts
+ * @signals: descriptor that tells signals
+ * @nr_signals: asked to stop so often
+ * @mask: signals blocked when the program was started
+ * @sigint: what SIGINT did then
+ * @rotate: somebody asked for the next file
+ * @ended: the session was, by somebody else
+ * @buffer: for one chunk
+ * @child: the command, 0: none, or it has ended
+ * @status: of the command, as waitpid(2) tells
+ * @started: when the session was started, seconds
+ * @next_line: when the status line is due; 0: there is none
+ * @next_flush: when what is buffered is due to be written; 0: nothing is
+ */
+struct recorder {
+	struct record_options opt;
+	struct at_ctl *ctl;
+	struct at_info info;
+	uint32_t session;
+	int in;
+	struct trace_out out;
+	struct at_events *events;
+	unsigned int nr_snapshots;
+	int signals;
+	unsigned int nr_signals;
+	sigset_t mask;
+	struct sigaction sigint;
+	bool rotate;
+	bool ended;
+	void *buffer;
+	pid_t child;
+	int status;
+	double started;
+	double next_line;
+	double next_flush;
+};
+
+/* Seconds on CLOCK_MONOTONIC. */
+double record_now(void);
+
+/* record.c */
+bool record_take_output(struct recorder *r, const char *path);
+bool record_take_seconds(struct record_options *o, const char *text);
+bool record_check_output(const struct recorder *r);
+/* From beginning to end. 0, a negative errno, or the status of a command that could not be. */
+int record_all(struct recorder *r);
+
+/* record_child.c */
+int record_find_command(const char *file);
+int record_start_child(struct recorder *r);
+int record_exit_status(int status);
+
+/* record_signals.c */
+int record_open_signals(struct recorder *r);
+void record_take_signals(struct recorder *r);
+void record_wait_child(struct recorder *r);
+
+/* record_trigger.c */
+bool record_take_trigger(struct record_options *o, char *text);
+int record_open_triggers(struct recorder *r);
+int record_take_alerts(struct recorder *r);
+
+/* record_session.c */
+int record_setup(struct recorder *r);
+int record_run(struct recorder *r);
+void record_free(struct recorder *r);
+
+/* record_report.c */
+void record_line(struct recorder *r);
+void record_line_clear(const struct recorder *r);
+/* False where it could not be written. */
+bool record_summary(struct recorder *r);
+void record_held(struct recorder *r);
+
+#endif /* AT_RECORD_H */

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: what it tells, meanwhile and at the end
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "tool.h"
+
+#define LINE_SECONDS	0.5
+
+static uint64_t lost(const struct at_compose_counts *c)
+{
+	return c->overwritten + c->dropped + c->malformed;
+}
+
+static int add_ring(const struct at_ring_info *ring, void *arg)
+{
+	struct at_compose_counts *sum = arg;
+
+	if (ring->kind == ASYNCTRACE_RING_KIND_NAMES)
+		return 0;
+	if (ring->kind == ASYNCTRACE_RING_KIND_SCHED)
+		sum->switches += ring->committed;
+	else
+		sum->events += ring->committed;
+	sum->overwritten += ring->overwritten;
+	sum->dropped += ring->dropped;
+	return 0;
+}
+
+/* The status line, where there is one and it is due. */
+void record_line(struct recorder *r)
+{
+	struct at_compose_counts sum = { 0 };
+	double now = record_now();
+
+	if (!r->next_line || now < r->next_line)
+		return;
+	r->next_line = now + LINE_SECONDS;
+	if (at_rings(r->ctl, r->session, add_ring, &sum))
+		return;
+	fprintf(stderr, "\r%.1f s: %s events, %s scheduling records, %s lost, %s\033[K",
+		now - r->started, tool_count(sum.events), tool_count(sum.switches),
+		tool_count(sum.overwritten + sum.dropped),
+		r->opt.args.mode == ASYNCTRACE_MODE_STREAMING ? "streaming" : "in memory");
+}
+
+void record_line_clear(const struct recorder *r)
+{
+	if (r->next_line)
+		fputs("\r\033[K", stderr);
+}
+
+/* What the session's providers are to the recorder. */
+struct others {
+	const struct recorder *r;
+	uint32_t visible;
+	uint32_t nr_held;
+	struct {
+		uint32_t session;	/* 0: one that we may not see */
+		uint32_t pid;
+		char name[ASYNCTRACE_NAME_MAX + 1];
+	} held[8];
+};
+
+/* Whether the session would have it, were it not in another one. */
+static bool wanted(const struct session_args *a, const struct at_provider_info *p)
+{
+	size_t i;
+
+	for (i = 0; i < a->globs.nr && a->globs.of[i]; i++)
+		if (!fnmatch(a->globs.of[i], p->name, 0))
+			break;
+	if (i && i == a->globs.nr)
+		return false;
+	for (i = 0; i < a->nr_uids && a->uids[i] != p->uid; i++)
+		;
+	if (i && i == a->nr_uids)
+		return false;
+	/* Its ancestors, and its cgroup, are the module's to know. */
+	if (a->follow || a->nr_cgroups)
+		return false;
+	for (i = 0; i < a->nr_pids && a->pids[i] != p->pid; i++)
+		;
+	return !i || i < a->nr_pids;
+}
+
+static int look_at_provider(const struct at_provider_info *p, void *arg)
+{
+	struct others *o = arg;
+	uint32_t n = o->nr_held;
+
+	o->visible++;
+	if (p->session == o->r->session || p->flags & ASYNCTRACE_PROVIDER_F_GONE ||
+	    (!p->session && !(p->flags & ASYNCTRACE_PROVIDER_F_HELD)) ||
+	    !wanted(&o->r->opt.args, p))
+		return 0;
+	o->nr_held++;
+	if (n >= sizeof(o->held) / sizeof(o->held[0]))
+		return 0;
+	o->held[n].session = p->session;
+	o->held[n].pid = p->pid;
+	snprintf(o->held[n].name, sizeof(o->held[n].name), "%s", p->name);
+	return 0;
+}
+
+static void tell_held(const struct others *o)
+{
+	const uint32_t max = sizeof(o->held) / sizeof(o->held[0]);
+
+	for (uint32_t i = 0; i < o->nr_held && i < max; i++) {
+		fprintf(stderr, "the provider %s (process %u) is recorded by ",
+			tool_text(o->held[i].name), o->held[i].pid);
+		if (o->held[i].session)
+			fprintf(stderr, "session %u already; see asynctrace session list\n",
+				o->held[i].session);
+		else
+			fputs("a session already that you may not see\n", stderr);
+	}
+	if (o->nr_held > max)
+		fprintf(stderr, "and so are %u others\n", o->nr_held - max);
+}
+
+/* Who is wanted, but in another session: a provider is in one at a time. */
+void record_held(struct recorder *r)
+{
+	struct others others = { .r = r };
+
+	if (!r->opt.attach && !at_providers(r->ctl, look_at_provider, &others))
+		tell_held(&others);
+}
+
+static int copy_session(const struct at_session_info *s, void *arg)
+{
+	*(struct at_session_info *)arg = *s;
+	return 0;
+}
+
+/* Why there are no events. */
+static void explain_nothing(struct recorder *r, const struct at_compose_stats *st,
+			    uint32_t providers)
+{
+	struct at_session_info session = { 0 };
+	struct others others = { .r = r };
+
+	at_providers(r->ctl, look_at_provider, &others);
+	at_session_get(r->ctl, r->session, copy_session, &session);
+	fputs("No events were recorded: ", stderr);
+	if (session.refused_providers && !providers)
+		fprintf(stderr, "%u providers did not fit the memory limit of %s; use a smaller --buffer-size\n",
+			session.refused_providers, tool_size(r->info.memory_limit));
+	else if (!providers && others.nr_held)
+		tell_held(&others);
+	else if (!providers && others.visible && r->opt.args.globs.nr)
+		fputs("no provider has one of the names asked for; see asynctrace providers\n", stderr);
+	else if (!providers && r->opt.cmd)
+		fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something\n",
+			tool_text(r->opt.cmd[0]));
+	else if (!providers)
+		fprintf(stderr, "no program %sis a provider; see asynctrace providers\n",
+			r->info.privileged ? "" : "of yours (those of others need CAP_PERFMON) ");
+	else if (session.refused)
+		fprintf(stderr, "%s pages of memory could not be had: your memory cgroup is at its limit\n",
+			tool_count(session.refused));
+	else if (st->total.dropped)
+		fprintf(stderr, "all %s found no room; use a larger --buffer-size\n",
+			tool_count(st->total.dropped));
+	else if (st->total.malformed)
+		fputs("what the providers wrote was malformed\n", stderr);
+	else if (r->opt.args.categories.nr)
+		fputs("the providers traced nothing in the categories asked for\n", stderr);
+	else
+		fputs("the providers traced nothing in this time\n", stderr);
+}
+
+static void print_counts(const char *name, const char *pid, uint64_t records,
+			 const struct at_compose_counts *c)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", name, pid, tool_count(records),
+		tool_count(c->overwritten), tool_count(c->dropped), tool_count(c->malformed));
+}
+
+/* Losses of each CPU: of all its rings together. Fallback rings have none. */
+static void print_cpus(const struct at_compose_stats *st)
+{
+	bool head = false;
+
+	for (size_t i = 0; i < st->nr_rings; i++) {
+		const struct at_compose_ring *first = &st->rings[i];
+		struct at_compose_counts sum = { 0 };
+		uint32_t fallback = first->flags & ASYNCTRACE_CHUNK_F_FALLBACK;
+		char cpu[32];
+		size_t n;
+
+		for (n = 0; n < st->nr_rings; n++) {
+			const struct at_compose_ring *ring = &st->rings[n];
+
+			if (ring->ring != first->ring ||
+			    (ring->flags & ASYNCTRACE_CHUNK_F_FALLBACK) != fallback)
+				continue;
+			if (n < i)
+				break;	/* was told with that one */
+			sum.delivered += ring->counts.delivered;
+			sum.overwritten += ring->counts.overwritten;
+			sum.dropped += ring->counts.dropped;
+			sum.malformed += ring->counts.malformed;
+		}
+		if (n < st->nr_rings || !lost(&sum))
+			continue;
+		if (!head)
+			fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", "LOST ON", "",
+				"RECORDED", "OVERWRITTEN", "DROPPED", "MALFORMED");
+		head = true;
+		snprintf(cpu, sizeof(cpu), fallback ? "fallback rings" : "CPU %u", first->ring);
+		print_counts(cpu, "", sum.delivered, &sum);
+	}
+}
+
+static void print_drops(const char *name, const char *pid, uint64_t sched, const char *names)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s\n", name, pid, tool_count(sched), names);
+}
+
+/* On whose behalf the kernel's records were dropped. Returns whether any was. */
+static bool print_kernel_drops(const struct at_compose_stats *st)
+{
+	uint64_t nobody = 0, told = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+
+		nobody += p->id ? 0 : p->counts.dropped;
+		told += p->sched_dropped;
+		any |= p->sched_dropped || p->names_dropped;
+	}
+	/* What was told of whom may be older than the whole. */
+	nobody = nobody > told ? nobody - told : 0;
+	if (!any && !nobody)
+		return false;
+	fprintf(stderr, "  %-24s %8s %14s %14s\n", "(kernel) DROPPED OF", "PID", "SCHEDULING",
+		"NAMES");
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+		char pid[16];
+
+		if (!p->sched_dropped && !p->names_dropped)
+			continue;
+		snprintf(pid, sizeof(pid), "%d", p->pid);
+		print_drops(tool_text(p->name), pid, p->sched_dropped,
+			    tool_count(p->names_dropped));
+	}
+	if (nobody)
+		print_drops("(no provider)", "", nobody, "");
+	return true;
+}
+
+static void json_counts(struct json *j, const struct at_compose_counts *c)
+{
+	json_number(j, "events", c->events);
+	json_number(j, "switches", c->switches);
+	json_number(j, "wakeups", c->wakeups);
+	json_number(j, "delivered", c->delivered);
+	json_number(j, "malformed", c->malformed);
+	json_number(j, "overwritten", c->overwritten);
+	json_number(j, "dropped", c->dropped);
+}
+
+static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
+{
+	struct json j = { .out = stdout };
+
+	json_open(&j, NULL, '{');
+	json_string(&j, "file", trace_out_name(&r->out));
+	if (r->out.numbered) {
+		json_number(&j, "first_file", r->out.first);
+		json_number(&j, "last_file", r->out.number);
+	}
+	json_number(&j, "session", r->session);
+	json_number(&j, "start", st->start);
+	json_number(&j, "end", st->end);
+	json_number(&j, "bytes", st->written);
+	json_counts(&j, &st->total);
+	json_open(&j, "providers", '[');
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+
+		json_open(&j, NULL, '{');
+		json_number(&j, "id", p->id);
+		json_string(&j, "name", p->id ? p->name : "(kernel)");
+		json_number(&j, "pid", p->pid);
+		json_counts(&j, &p->counts);
+		json_number(&j, "sched_dropped", p->sched_dropped);
+		json_number(&j, "names_dropped", p->names_dropped);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	json_close(&j, '}');
+	if (json_end(&j))
+		return true;
+	tool_error("cannot write to standard output");
+	return false;
+}
+
+static void summary_head(const struct recorder *r, const struct at_compose_stats *st)
+{
+	fprintf(stderr, "%s: %s events, %s switches, %s wakeups in %.1f s; %s",
+		tool_text(trace_out_name(&r->out)), tool_count(st->total.events),
+		tool_count(st->total.switches), tool_count(st->total.wakeups),
+		(st->end - st->start) / 1e9, tool_size(st->written));
+	if (r->out.numbered && r->out.number > r->out.first)
+		fprintf(stderr, " in %u files, from number %u on",
+			r->out.number - r->out.first + 1, r->out.first);
+	fputc('\n', stderr);
+}
+
+/* What is in the file, what is not, and why. */
+bool record_summary(struct recorder *r)
+{
+	const struct at_compose_stats *st = at_compose_stats(r->out.compose);
+	uint64_t dropped[2] = { 0 };
+	uint32_t providers = 0;
+	bool dropped_of;
+
+	if (!st) {
+		tool_error("no memory for a summary");
+		return true;
+	}
+	if (r->opt.json)
+		return summary_json(r, st);
+	for (size_t i = 0; i < st->nr_providers; i++)
+		providers += st->providers[i].id != 0;
+	summary_head(r, st);
+	if (st->nr_providers)
+		fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", "PROVIDER", "PID", "RECORDED",
+			"OVERWRITTEN", "DROPPED", "MALFORMED");
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+		char pid[16] = "";
+
+		if (p->id)
+			snprintf(pid, sizeof(pid), "%d", p->pid);
+		print_counts(p->id ? tool_text(p->name) : "(kernel)", pid, p->counts.delivered,
+			     &p->counts);
+	}
+	if (lost(&st->total))
+		print_cpus(st);
+	dropped_of = print_kernel_drops(st);
+	if (!lost(&st->total) && !dropped_of && st->total.delivered)
+		fputs("  Nothing was lost.\n", stderr);
+	if (st->total.overwritten)
+		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
+		      stderr);
+	for (size_t i = 0; i < st->nr_rings; i++)
+		dropped[!!(st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK)] +=
+			st->rings[i].counts.dropped;
+	if (dropped[0])
+		fputs("  Records are dropped that find a ring full: use a larger --buffer-size, or fewer categories.\n",
+		      stderr);
+	if (dropped[1])
+		fputs("  Records for a fallback ring are dropped also where two threads meet there; asynctrace status says why it is used.\n",
+		      stderr);
+	if (st->protocol)
+		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",
+			tool_count(st->protocol));
+	if (!st->total.events)
+		explain_nothing(r, st, providers);
+	return true;
+}

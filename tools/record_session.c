@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: from session to file
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "tool.h"
+
+/* Chunks read before signals and time are looked at again. */
+#define BURST	64
+
+/* A recorder that is killed, or a machine that dies, loses no more than that. */
+#define FLUSH_SECONDS	0.5
+
+double record_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* Whether whoever writes should give up. */
+static bool interrupted(void *arg)
+{
+	struct recorder *r = arg;
+
+	record_take_signals(r);
+	return r->nr_signals > 1;
+}
+
+static int copy_session(const struct at_session_info *s, void *arg)
+{
+	struct session_args *a = arg;
+
+	a->mode = s->mode;
+	a->sched = s->sched;
+	a->ring_size = s->ring_size;
+	/* How many there are is all that is asked of them. */
+	a->categories.nr = s->nr_categories;
+	a->globs.nr = s->nr_globs;
+	return 0;
+}
+
+/* A session that somebody made, and that stays. */
+static int find_session(struct recorder *r)
+{
+	struct session_args *a = &r->opt.args;
+	int err;
+
+	err = session_find(r->ctl, r->opt.attach, &r->session);
+	if (err)
+		return err;
+	err = at_session_get(r->ctl, r->session, copy_session, a);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	if (r->opt.snapshot && a->mode != ASYNCTRACE_MODE_CIRCULAR) {
+		tool_error("session '%s' is in %s mode: snapshots are of circular ones; use asynctrace session attach",
+			   tool_text(r->opt.attach), tool_mode(a->mode));
+		return -EINVAL;
+	}
+	if (r->opt.snapshot || a->mode == ASYNCTRACE_MODE_STREAMING)
+		return 0;
+	tool_error("session '%s' is in %s mode: it stays in memory; use asynctrace session snapshot",
+		   tool_text(r->opt.attach), tool_mode(a->mode));
+	return -EINVAL;
+}
+
+static int make_session(struct recorder *r)
+{
+	struct session_args *a = &r->opt.args;
+	int err;
+
+	if (a->follow && r->opt.cmd) {
+		if (a->nr_pids == SESSION_LIST_MAX) {
+			tool_error("at most %d processes are allowed with --follow and a command",
+				   SESSION_LIST_MAX - 1);
+			return -E2BIG;
+		}
+		/*
+		 * The command is not there yet; it, and who it leaves behind, will be
+		 * a descendant of ours.
+		 */
+		a->pids[a->nr_pids++] = getpid();
+		if (prctl(PR_SET_CHILD_SUBREAPER, 1)) {
+			err = -errno;
+			tool_error("cannot follow the command: %s", strerror(-err));
+			return err;
+		}
+	}
+	err = session_args_create(a, r->ctl, &r->info, 0, &r->session);
+	return err ? err : session_args_init_session(a, r->ctl, &r->info, r->session);
+}
+
+static int open_session(struct recorder *r)
+{
+	int err;
+
+	r->info.size = sizeof(r->info);
+	err = at_ctl_open(&r->ctl);
+	if (!err)
+		err = at_info(r->ctl, &r->info);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	err = r->opt.attach ? find_session(r) : make_session(r);
+	if (err)
+		return err;
+	r->in = r->opt.snapshot ? at_session_snapshot(r->ctl, r->session) :
+				  at_session_consume(r->ctl, r->session);
+	if (r->in < 0) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return r->in;
+	}
+	/* There is one reader at a time, and that will be the snapshots', up to the end. */
+	if (r->opt.snapshots) {
+		close(r->in);
+		r->in = -1;
+	}
+	return record_open_triggers(r);
+}
+
+/* Everything that can fail before there is something to record. 0 or an errno. */
+int record_setup(struct recorder *r)
+{
+	int err;
+
+	err = record_open_signals(r);
+	if (err) {
+		tool_error("cannot take signals: %s", strerror(-err));
+		return err;
+	}
+	r->buffer = malloc(ASYNCTRACE_READ_MIN);
+	if (!r->buffer) {
+		tool_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	err = open_session(r);
+	if (err)
+		return err;
+	r->out.mask = &r->mask;
+	r->out.wait_fd = r->signals;
+	r->out.interrupted = interrupted;
+	r->out.arg = r;
+	r->out.continued = r->opt.attach;
+	return trace_out_open(&r->out);
+}
+
+/*
+ * Reads one chunk and writes what it holds. 1: there may be more; 0: nothing at
+ * the moment, or, after the stop, no more; a negative errno, and a message.
+ * -ECANCELED: there is no room for more, and that is as it was asked for.
+ */
+static int take_chunk(struct recorder *r)
+{
+	ssize_t got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
+	int err;
+
+	if (got > 0) {
+		err = trace_out_chunk(&r->out, r->buffer, got);
+		return err == TRACE_OUT_FULL ? -ECANCELED : err;
+	}
+	if (!got || errno == EAGAIN)
+		return 0;
+	if (errno == EINTR)
+		return 1;
+	err = -errno;
+	tool_error("cannot read the session: %s", strerror(-err));
+	return err;
+}
+
+/* Writes what is buffered, where it has been for long enough. 0 or above, or an errno. */
+static int flush(struct recorder *r, bool took)
+{
+	double now = record_now();
+
+	if (took && !r->next_flush)
+		r->next_flush = now + FLUSH_SECONDS;
+	if (!r->next_flush || now < r->next_flush)
+		return 0;
+	r->next_flush = 0;
+	return trace_out_flush(&r->out);
+}
+
+/* Until when poll may sleep, in milliseconds; -1: for ever. */
+static int next_timeout(const struct recorder *r, double end)
+{
+	double next = end;
+
+	if (r->next_line && (!next || r->next_line < next))
+		next = r->next_line;
+	if (r->next_flush && (!next || r->next_flush < next))
+		next = r->next_flush;
+	if (!next)
+		return -1;
+	next = (next - record_now()) * 1000 + 1;
+	return next < 0 ? 0 : next > 60000 ? 60000 : next;
+}
+
+/* Records until something ends it. 0, or what take_chunk() said. */
+static int record_loop(struct recorder *r)
+{
+	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
+	/* In the other modes what is read early frees no room, or is not the last. */
+	bool drain = r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
+	struct pollfd fds[] = {
+		{ .fd = r->signals, .events = POLLIN },
+		{ .fd = drain ? r->in : -1, .events = POLLIN },
+		{ .fd = r->events ? at_events_fd(r->events) : -1, .events = POLLIN },
+	};
+
+	for (;;) {
+		bool busy = false, took = false;
+		int err;
+
+		record_take_signals(r);
+		if (r->opt.cmd ? !r->child || r->nr_signals > 1 : r->nr_signals > 0)
+			return 0;
+		if (end && record_now() >= end)
+			return 0;
+		err = record_take_alerts(r);
+		if (err <= 0)
+			return err;
+		for (int i = 0; drain && i < BURST; i++) {
+			err = take_chunk(r);
+			if (err < 0)
+				return err;
+			busy = err;
+			if (!busy)
+				break;
+			took = true;
+		}
+		err = flush(r, took);
+		if (err < 0)
+			return err;
+		if (r->rotate) {
+			r->rotate = false;
+			err = trace_out_rotate(&r->out);
+			if (err < 0)
+				return err;
+		}
+		record_line(r);
+		/* Somebody ended the session: there is no more to come. */
+		if (!busy && fds[1].revents & POLLHUP) {
+			r->ended = true;
+			return 0;
+		}
+		if (poll(fds, 3, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Takes what there is, until there is no more. */
+static int take_all(struct recorder *r)
+{
+	int err;
+
+	do {
+		err = take_chunk(r);
+		record_take_signals(r);
+	} while (err > 0);
+	return err;
+}
+
+/* Stops it, and takes what there still is. @err: what there was already */
+static int stop(struct recorder *r, int err)
+{
+	int more;
+
+	more = at_session_stop(r->ctl, r->session);
+	record_line_clear(r);
+	if (more == -ENOENT)
+		tool_error("somebody else ended the session; this is what there was until then");
+	else if (more)
+		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
+	if (!err && r->in < 0) {
+		r->in = at_session_consume(r->ctl, r->session);
+		if (r->in < 0) {
+			tool_error("%s", at_ctl_error(r->ctl));
+			return r->in;
+		}
+	}
+	/* Nobody writes any more, so this ends. */
+	return err ? err : take_all(r);
+}
+
+static void tell_full(const struct recorder *r)
+{
+	tool_error("%s: --max-size %s is reached; recording ends here",
+		   tool_text(trace_out_name(&r->out)), tool_short_size(r->out.max_size));
+}
+
+static int begin(struct recorder *r)
+{
+	int err = r->opt.attach ? 0 : at_session_start(r->ctl, r->session);
+
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	r->started = record_now();
+	if (isatty(STDERR_FILENO) && !r->opt.snapshot)
+		r->next_line = r->started;
+	record_held(r);
+	return r->opt.cmd ? record_start_child(r) : 0;
+}
+
+/* Records. 0, a negative errno, or the exit status of a command that could not be. */
+int record_run(struct recorder *r)
+{
+	bool goes_on;
+	int err;
+
+	err = begin(r);
+	if (!err)
+		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+	record_line_clear(r);
+	if (!r->opt.attach && r->started)
+		err = stop(r, err);
+	/* That is an end as any other. */
+	goes_on = r->opt.attach && !r->ended;
+	if (err == -ECANCELED) {
+		tell_full(r);
+		goes_on = true;
+		err = 0;
+	}
+	err = trace_out_finish(&r->out, goes_on, err);
+	if (err <= 0 && r->started && !record_summary(r) && !err)
+		err = -EIO;
+	return err;
+}
+
+void record_free(struct recorder *r)
+{
+	at_events_close(r->events);
+	trace_out_free(&r->out);
+	free(r->buffer);
+}

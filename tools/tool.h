@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the subcommands share
+ */
+#ifndef AT_TOOL_H
+#define AT_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifndef ASYNCTRACE_VERSION
+#define ASYNCTRACE_VERSION "0.1.0"
+#endif
+
+/* Exit statuses. */
+enum {
+	TOOL_OK		= 0,
+	TOOL_FAILED	= 1,
+	TOOL_USAGE	= 2,
+};
+
+/* Subcommands; argv[0] is their name, optind is 1. They return an exit status. */
+int record_main(int argc, char **argv);
+int session_main(int argc, char **argv);
+int providers_main(int argc, char **argv);
+int categories_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
+int status_main(int argc, char **argv);
+int dump_main(int argc, char **argv);
+int validate_main(int argc, char **argv);
+
+/* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
+extern const char *tool_name;
+void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
+
+/*
+ * Reads "64K", "1M", "2G", "4096": bytes, with a suffix in powers of 1024, also
+ * as "64KiB". False where it is none, or overflows.
+ */
+bool tool_parse_size(const char *text, uint64_t *bytes);
+
+/* Text in one of a few static buffers: good for the arguments of one printf. */
+const char *tool_size(uint64_t bytes);		/* "1.5 MiB" */
+const char *tool_short_size(uint64_t bytes);	/* "1536K", as options are written */
+const char *tool_count(uint64_t n);		/* "1,234,567" */
+const char *tool_text(const char *text);	/* control characters as '?' */
+const char *tool_user(uint32_t uid);
+
+/* Names of the values of linux/asynctrace_netlink.h; "?" where unknown. */
+const char *tool_mode(uint32_t mode);
+const char *tool_sched(uint32_t sched);
+const char *tool_state(uint32_t state);
+const char *tool_ring_kind(uint32_t kind);
+/* The other way: 0 or above, or -1. */
+int tool_parse_mode(const char *text);
+int tool_parse_sched(const char *text);
+
+/*
+ * JSON, one value after the other: commas and indentation come by themselves.
+ * @key is NULL in an array.
+ */
+struct json {
+	FILE *out;
+	int depth;
+	bool comma;
+};
+
+void json_open(struct json *j, const char *key, char bracket);
+void json_close(struct json *j, char bracket);
+void json_string(struct json *j, const char *key, const char *value);
+void json_number(struct json *j, const char *key, uint64_t value);
+void json_bool(struct json *j, const char *key, bool value);
+/* Ends the document; false where it could not be written. */
+bool json_end(struct json *j);
+
+#endif /* AT_TOOL_H */

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where a trace goes: a file, several one after the other, or a pipe
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/asynctrace.h>
+
+#include "tool.h"
+#include "trace_out.h"
+
+bool trace_out_parse_max(struct trace_out *o, const char *text)
+{
+	if (!tool_parse_size(text, &o->max_size)) {
+		tool_error("'%s' is no size; write 500M or 2G", text);
+		return false;
+	}
+	if (o->max_size >= TRACE_OUT_MIN)
+		return true;
+	tool_error("--max-size is at least %s", tool_short_size(TRACE_OUT_MIN));
+	return false;
+}
+
+bool trace_out_parse_rotate(struct trace_out *o, char *text)
+{
+	char *comma = strchr(text, ','), *end;
+	unsigned long keep = 0;
+
+	if (comma) {
+		*comma = '\0';
+		keep = strtoul(comma + 1, &end, 10);
+		if (end == comma + 1 || *end || !keep || keep > 1000000) {
+			tool_error("--rotate SIZE,N wants the number of files to keep, not '%s'",
+				   comma + 1);
+			return false;
+		}
+	}
+	if (!tool_parse_size(text, &o->rotate)) {
+		tool_error("'%s' is no size; write 500M or 2G", text);
+		return false;
+	}
+	if (o->rotate < TRACE_OUT_MIN) {
+		tool_error("--rotate takes at least %s", tool_short_size(TRACE_OUT_MIN));
+		return false;
+	}
+	o->numbered = true;
+	o->keep = keep;
+	return true;
+}
+
+const char *trace_out_name(const struct trace_out *o)
+{
+	if (!strcmp(o->path, "-"))
+		return "standard output";
+	return o->name[0] ? o->name : o->path;
+}
+
+/* FILE.fxt and 3 make FILE.3.fxt. False: too long. */
+static bool name_of(const struct trace_out *o, unsigned int number, char *name, size_t size)
+{
+	size_t len = strlen(o->path);
+
+	if (!o->numbered)
+		return (size_t)snprintf(name, size, "%s", o->path) < size;
+	if (len > 4 && !strcmp(o->path + len - 4, ".fxt"))
+		len -= 4;
+	return (size_t)snprintf(name, size, "%.*s.%u.fxt", (int)len, o->path, number) < size;
+}
+
+/*
+ * Writes to what is no file. A pipe or a socket may stand still, and the recorder
+ * must not stand still with it for good: little enough is written to never
+ * block, and who interrupts gives up.
+ */
+static ssize_t write_out(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+	struct pollfd fds[] = {
+		{ .fd = o->fd, .events = POLLOUT },
+		{ .fd = o->wait_fd, .events = POLLIN },
+	};
+	ssize_t n;
+
+	while (!fds[0].revents) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
+			return -EINTR;
+	}
+	do {
+		n = write(o->fd, buf, len < 4096 ? len : 4096);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static int cannot(const struct trace_out *o, int err)
+{
+	tool_error("cannot write %s: %s", tool_text(trace_out_name(o)), strerror(-err));
+	return err;
+}
+
+/* Opens the file of @o->number, and says how it is written. */
+static int open_file(struct trace_out *o, struct at_compose_options *opts)
+{
+	sigset_t blocked;
+	struct stat st;
+	int err;
+
+	if (!strcmp(o->path, "-")) {
+		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	} else if (!name_of(o, o->number, o->name, sizeof(o->name))) {
+		o->name[0] = '\0';
+		return cannot(o, -ENAMETOOLONG);
+	} else {
+		/* A named pipe waits for its reader; a signal may end that, and us. */
+		sigprocmask(SIG_SETMASK, o->mask, &blocked);
+		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		err = errno;
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
+		errno = err;
+	}
+	if (o->fd < 0 || fstat(o->fd, &st))
+		return cannot(o, -errno);
+	if (!S_ISREG(st.st_mode) && o->numbered) {
+		tool_error("%s is no file: there is nothing to begin anew", trace_out_name(o));
+		return -EINVAL;
+	}
+	*opts = (struct at_compose_options){ .size = sizeof(*opts), .fd = o->fd };
+	if (!S_ISREG(st.st_mode)) {
+		opts->fd = -1;
+		opts->write = write_out;
+		opts->arg = o;
+	}
+	if (o->continued)
+		opts->flags |= AT_COMPOSE_CONTINUED;
+	return 0;
+}
+
+int trace_out_open(struct trace_out *o)
+{
+	struct at_compose_options opts;
+	int err;
+
+	o->fd = -1;
+	if (o->numbered && !strcmp(o->path, "-")) {
+		tool_error("standard output cannot be rotated; use -o FILE");
+		return -EINVAL;
+	}
+	err = open_file(o, &opts);
+	if (err)
+		return err;
+	/* From now on a signal that is let through would be lost. */
+	o->mask = NULL;
+	o->compose = at_compose_new(&opts);
+	return o->compose ? 0 : cannot(o, -errno);
+}
+
+/* What became of writing, with a message where it failed. */
+static int check(struct trace_out *o, int err)
+{
+	if (!err || err == -EPROTO)	/* a chunk left out: counted, and told in the summary */
+		return TRACE_OUT_OK;
+	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
+		tool_error("%s: %s; recording ends here, what was written is a valid trace",
+			   tool_text(trace_out_name(o)), strerror(-err));
+	else if (err == -EINTR)
+		tool_error("%s takes no more; recording ends here", trace_out_name(o));
+	else
+		cannot(o, err);
+	return err;
+}
+
+int trace_out_flush(struct trace_out *o)
+{
+	return check(o, at_compose_flush(o->compose));
+}
+
+static int close_file(struct trace_out *o)
+{
+	int err = close(o->fd) ? -errno : 0;
+
+	o->fd = -1;
+	return err;
+}
+
+int trace_out_rotate(struct trace_out *o)
+{
+	struct at_compose_options opts;
+	struct trace_out old = *o;
+	char name[sizeof(o->name)];
+	int err;
+
+	o->number++;
+	err = open_file(o, &opts);
+	if (!err) {
+		o->before += at_compose_written(o->compose);
+		err = check(&old, at_compose_next(o->compose, &opts));
+	}
+	if (err < 0) {
+		if (o->fd >= 0 && o->fd != old.fd) {
+			close_file(o);
+			unlink(o->name);
+		}
+		*o = old;
+		return err;
+	}
+	err = close_file(&old);
+	if (err)
+		return cannot(&old, err);
+	while (o->keep && o->number - o->first >= o->keep) {
+		if (name_of(o, o->first, name, sizeof(name)) && unlink(name) && errno != ENOENT)
+			tool_error("cannot remove %s: %s", name, strerror(errno));
+		o->first++;
+	}
+	return TRACE_OUT_OK;
+}
+
+/*
+ * How much of the file a chunk may take: records grow by a word where their
+ * thread does not fit into the table, which is rare.
+ */
+static uint64_t room_for(const struct asynctrace_chunk *chunk)
+{
+	return chunk->bytes + chunk->bytes / 3 + TRACE_OUT_RESERVE;
+}
+
+int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+	uint64_t written = at_compose_written(o->compose);
+	int err;
+
+	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
+		tool_error("the module handed out a chunk that is none; please report this");
+		return -EPROTO;
+	}
+	if (o->max_size && o->before + written + room_for(chunk) > o->max_size)
+		return TRACE_OUT_FULL;
+	if (o->rotate && written + room_for(chunk) > o->rotate && written > TRACE_OUT_RESERVE) {
+		err = trace_out_rotate(o);
+		if (err < 0)
+			return err;
+	}
+	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
+}
+
+int trace_out_finish(struct trace_out *o, bool goes_on, int err)
+{
+	int late;
+
+	if (!o->compose)
+		return err;
+	late = goes_on ? at_compose_next(o->compose, NULL) : at_compose_finish(o->compose);
+	if (o->fd >= 0) {
+		int closed = close_file(o);
+
+		if (!late)
+			late = closed;
+	}
+	if (err || !late)
+		return err;
+	tool_error("cannot write %s: %s; what was written is a valid trace",
+		   tool_text(trace_out_name(o)), strerror(-late));
+	return late;
+}
+
+void trace_out_free(struct trace_out *o)
+{
+	at_compose_free(o->compose);
+	o->compose = NULL;
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+}

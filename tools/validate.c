@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* asynctrace validate: does a trace keep every rule? */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fxt/check.h"
+#include "fxt/print.h"
+#include "tool.h"
+
+static const char usage[] =
+"usage: asynctrace validate [OPTION ...] FILE\n"
+"\n"
+"Check that a trace keeps every rule of its format, and those of this project:\n"
+"a name for every thread, times within the session, durations that nest, async\n"
+"operations and flows that begin once and end once, context switches that join.\n"
+"FILE may be compressed (gzip, zstd); - is the standard input.\n"
+"\n"
+"      --expect-async NAME=COUNT  exactly COUNT whole async operations NAME\n"
+"      --cross-thread NAME        each of them begins and ends on different threads\n"
+"      --allow-open               excuse what a loss explains: ends without begin, ...\n"
+"      --window EVENTS            put that many events in order of time (4194304)\n"
+"      --json                     the result as JSON\n"
+"      --rules                    list the rules\n"
+"  -q, --quiet                    the exit status alone\n"
+"  -h, --help                     this text\n"
+"\n"
+"Exit status: 0 clean, 1 rules are broken, 2 it cannot be read.\n";
+
+struct validate {
+	bool allow_open, json, quiet;
+	const char *path;
+	struct fxt_check *check;
+};
+
+static bool counts(const struct validate *v, enum fxt_rule rule)
+{
+	return fxt_findings(v->check)[rule].count &&
+	       !fxt_excused(v->check, rule, v->allow_open);
+}
+
+static bool clean(const struct validate *v)
+{
+	for (int i = 0; i < FXT_RULE_COUNT; i++)
+		if (counts(v, i))
+			return false;
+	return true;
+}
+
+static void print_text(const struct validate *v)
+{
+	const struct fxt_finding *f = fxt_findings(v->check);
+	const struct fxt_tally *t = fxt_tally(v->check);
+	bool excusable = false;
+
+	for (int i = 0; i < FXT_RULE_COUNT; i++) {
+		if (!f[i].count)
+			continue;
+		excusable |= counts(v, i) && fxt_rules[i].open == 1;
+		printf("%s: %s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: %s\n", v->path,
+		       counts(v, i) ? "" : "excused: ", fxt_rules[i].name, f[i].count,
+		       f[i].offset, fxt_rules[i].text, f[i].detail);
+	}
+	if (t->late)
+		printf("%s: note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
+		       v->path, t->late);
+	if (fxt_is_part(v->check))
+		printf("%s: note: it is a part of a recording; what other files have of it is not missed\n",
+		       v->path);
+	if (excusable && t->losses)
+		printf("%s: note: records were lost while it was recorded; --allow-open excuses what that explains\n",
+		       v->path);
+	printf("%s: %s: %" PRIu64 " records, %" PRIu64 " events of %" PRIu64 " threads, %" PRIu64
+	       " switches, %" PRIu64 " wakeups, %" PRIu64 " async operations, %" PRIu64
+	       " flows, %" PRIu64 " losses, %" PRIu64 " bytes\n",
+	       v->path, clean(v) ? "clean" : "NOT clean", t->records, t->events, t->threads,
+	       t->switches, t->wakeups, t->asyncs, t->flows, t->losses, t->bytes);
+}
+
+static void json_quoted(const char *s)
+{
+	struct fxt_text t = { .s = s, .len = strlen(s) };
+
+	fxt_print_json(stdout, &t);
+}
+
+static void print_json(const struct validate *v)
+{
+	const struct fxt_finding *f = fxt_findings(v->check);
+	const struct fxt_tally *t = fxt_tally(v->check);
+	const char *comma = "";
+
+	fputs("{\"file\":", stdout);
+	json_quoted(v->path);
+	printf(",\"clean\":%s,\"part\":%s", clean(v) ? "true" : "false",
+	       fxt_is_part(v->check) ? "true" : "false");
+	printf(",\"records\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
+	       ",\"threads\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"wakeups\":%" PRIu64
+	       ",\"asyncs\":%" PRIu64 ",\"flows\":%" PRIu64 ",\"losses\":%" PRIu64
+	       ",\"late\":%" PRIu64 ",\"violations\":[", t->records, t->bytes,
+	       t->events, t->threads, t->switches, t->wakeups, t->asyncs, t->flows,
+	       t->losses, t->late);
+	for (int i = 0; i < FXT_RULE_COUNT; i++) {
+		if (!f[i].count)
+			continue;
+		printf("%s{\"rule\":\"%s\",\"count\":%" PRIu64 ",\"offset\":%" PRIu64
+		       ",\"excused\":%s,\"text\":", comma, fxt_rules[i].name, f[i].count,
+		       f[i].offset, counts(v, i) ? "false" : "true");
+		json_quoted(fxt_rules[i].text);
+		fputs(",\"detail\":", stdout);
+		json_quoted(f[i].detail);
+		putchar('}');
+		comma = ",";
+	}
+	fputs("]}\n", stdout);
+}
+
+static int validate_file(struct validate *v)
+{
+	struct fxt_reader *r;
+	int err;
+
+	r = fxt_open(v->path, &err);
+	if (!r) {
+		fprintf(stderr, "asynctrace: cannot read %s: %s\n", v->path,
+			err == -EILSEQ ? "it is not a Fuchsia trace (it does not begin with its magic)"
+				       : strerror(-err));
+		return 2;
+	}
+	err = fxt_check_all(v->check, r);
+	fxt_close(r);
+	if (err) {
+		fprintf(stderr, "asynctrace: reading %s failed: %s\n", v->path, strerror(-err));
+		return 2;
+	}
+	if (v->json)
+		print_json(v);
+	else if (!v->quiet)
+		print_text(v);
+	if (fflush(stdout)) {
+		fprintf(stderr, "asynctrace: writing the result failed: %s\n", strerror(errno));
+		return 2;
+	}
+	return clean(v) ? 0 : 1;
+}
+
+/* NAME=COUNT; the name may have = in it */
+static int expect(struct validate *v, char *arg)
+{
+	char *equals = strrchr(arg, '='), *end;
+	unsigned long long count;
+
+	errno = 0;
+	count = equals ? strtoull(equals + 1, &end, 10) : 0;
+	if (!equals || end == equals + 1 || *end || errno) {
+		fprintf(stderr, "asynctrace validate: --expect-async wants NAME=COUNT, not '%s'\n",
+			arg);
+		return 2;
+	}
+	*equals = 0;
+	return fxt_expect_async(v->check, arg, count) ? 2 : 0;
+}
+
+static int list_rules(void)
+{
+	for (int i = 0; i < FXT_RULE_COUNT; i++)
+		printf("%-18s %s%s\n", fxt_rules[i].name, fxt_rules[i].text,
+		       fxt_rules[i].open == 1 ? " (--allow-open excuses it)" :
+		       fxt_rules[i].open ? " (excused in a part of a recording)" : "");
+	return 0;
+}
+
+static int parse(struct validate *v, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "expect-async", required_argument, NULL, 'e' },
+		{ "cross-thread", required_argument, NULL, 'c' },
+		{ "allow-open", no_argument, NULL, 'o' },
+		{ "window", required_argument, NULL, 'w' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "rules", no_argument, NULL, 'r' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	size_t window = 0;
+	char *end;
+	int opt;
+
+	/* The window must be known before the check is made. */
+	for (int pass = 0; pass < 2; pass++) {
+		optind = 0;
+		opterr = !pass;
+		if (pass)
+			v->check = fxt_check_new(window);
+		if (pass && !v->check)
+			return 2;
+		while ((opt = getopt_long(argc, argv, "qh", options, NULL)) != -1) {
+			switch (opt) {
+			case 'e':
+				if (pass && expect(v, optarg))
+					return 2;
+				break;
+			case 'c':
+				if (pass && fxt_cross_thread(v->check, optarg))
+					return 2;
+				break;
+			case 'o':
+				v->allow_open = true;
+				break;
+			case 'w':
+				window = strtoull(optarg, &end, 10);
+				if (!window || *end) {
+					fprintf(stderr, "asynctrace validate: --window wants a number of events, not '%s'\n",
+						optarg);
+					return 2;
+				}
+				break;
+			case 'j':
+				v->json = true;
+				break;
+			case 'q':
+				v->quiet = true;
+				break;
+			case 'r':
+				exit(list_rules());
+			case 'h':
+				fputs(usage, stdout);
+				exit(0);
+			default:
+				fputs("Try 'asynctrace validate --help'.\n", stderr);
+				return 2;
+			}
+		}
+	}
+	if (optind + 1 != argc) {
+		fprintf(stderr, "asynctrace validate: %s\n", optind == argc ?
+			"name the trace to check, or - for the standard input" :
+			"one trace at a time");
+		return 2;
+	}
+	v->path = argv[optind];
+	return 0;
+}
+
+int validate_main(int argc, char **argv)
+{
+	struct validate v = { 0 };
+	int status = parse(&v, argc, argv);
+
+	if (!status)
+		status = validate_file(&v);
+	fxt_check_free(v.check);
+	return status;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * asynctrace: encoding of Fuchsia trace format (FXT) records
+ *
+ * Source: Fuchsia's "Fuchsia trace format" reference. A record is a run of
+ * 64-bit words; the first one's bits 0..3 tell the type, bits 4..15 the size in
+ * words, this word included. Text is padded with zeros to a word.
+ */
+#ifndef _UAPI_LINUX_ASYNCTRACE_FXT_H
+#define _UAPI_LINUX_ASYNCTRACE_FXT_H
+
+#include <linux/types.h>
+
+/* Record types */
+#define ASYNCTRACE_FXT_METADATA		0
+#define ASYNCTRACE_FXT_INIT		1
+#define ASYNCTRACE_FXT_STRING		2
+#define ASYNCTRACE_FXT_THREAD		3
+#define ASYNCTRACE_FXT_EVENT		4
+#define ASYNCTRACE_FXT_BLOB		5
+#define ASYNCTRACE_FXT_USEROBJ		6
+#define ASYNCTRACE_FXT_KERNELOBJ	7
+#define ASYNCTRACE_FXT_SCHED		8
+#define ASYNCTRACE_FXT_LOG		9
+#define ASYNCTRACE_FXT_PROFILER		10
+#define ASYNCTRACE_FXT_LARGE		15
+
+/* Metadata types: bits 16..19 */
+#define ASYNCTRACE_FXT_META_PROVIDER	1	/* info: id 20..51, name bytes 52..59 */
+#define ASYNCTRACE_FXT_META_SECTION	2	/* id 20..51 */
+#define ASYNCTRACE_FXT_META_EVENT	3	/* id 20..51, event 52..55 */
+#define ASYNCTRACE_FXT_META_TRACE	4
+
+#define ASYNCTRACE_FXT_MAGIC		0x0016547846040010ULL
+
+/* Event types: bits 16..19. Extra word after the arguments, where there is one. */
+#define ASYNCTRACE_FXT_INSTANT		0
+#define ASYNCTRACE_FXT_COUNTER		1	/* counter id */
+#define ASYNCTRACE_FXT_DURATION_BEGIN	2
+#define ASYNCTRACE_FXT_DURATION_END	3
+#define ASYNCTRACE_FXT_DURATION		4	/* end time */
+#define ASYNCTRACE_FXT_ASYNC_BEGIN	5	/* async id */
+#define ASYNCTRACE_FXT_ASYNC_INSTANT	6
+#define ASYNCTRACE_FXT_ASYNC_END	7
+#define ASYNCTRACE_FXT_FLOW_BEGIN	8	/* flow id */
+#define ASYNCTRACE_FXT_FLOW_STEP	9
+#define ASYNCTRACE_FXT_FLOW_END		10
+#define ASYNCTRACE_FXT_EVENT_TYPES	11
+
+/* Argument types: bits 0..3 of an argument's first word */
+#define ASYNCTRACE_FXT_ARG_NULL		0
+#define ASYNCTRACE_FXT_ARG_INT32	1	/* value 32..63 */
+#define ASYNCTRACE_FXT_ARG_UINT32	2	/* value 32..63 */
+#define ASYNCTRACE_FXT_ARG_INT64	3
+#define ASYNCTRACE_FXT_ARG_UINT64	4
+#define ASYNCTRACE_FXT_ARG_DOUBLE	5
+#define ASYNCTRACE_FXT_ARG_STRING	6	/* reference 32..47 */
+#define ASYNCTRACE_FXT_ARG_POINTER	7
+#define ASYNCTRACE_FXT_ARG_KOID		8
+#define ASYNCTRACE_FXT_ARG_BOOL		9	/* bit 32 */
+#define ASYNCTRACE_FXT_ARG_TYPES	10
+
+/* Kernel object types: bits 16..23 */
+#define ASYNCTRACE_FXT_OBJ_PROCESS	1
+#define ASYNCTRACE_FXT_OBJ_THREAD	2
+
+/* Scheduling records: subtype in bits 60..63 */
+#define ASYNCTRACE_FXT_SCHED_LEGACY	0
+#define ASYNCTRACE_FXT_SCHED_SWITCH	1	/* args 16..19, cpu 20..35, state 36..39 */
+#define ASYNCTRACE_FXT_SCHED_WAKEUP	2	/* args 16..19, cpu 20..35 */
+
+/* State of the outgoing thread */
+#define ASYNCTRACE_FXT_STATE_NEW	0	/* also: preempted, still runnable */
+#define ASYNCTRACE_FXT_STATE_RUNNING	1
+#define ASYNCTRACE_FXT_STATE_SUSPENDED	2
+#define ASYNCTRACE_FXT_STATE_BLOCKED	3
+#define ASYNCTRACE_FXT_STATE_DYING	4
+#define ASYNCTRACE_FXT_STATE_DEAD	5
+
+/* The weight that marks an idle thread: INT32_MIN */
+#define ASYNCTRACE_FXT_WEIGHT_IDLE	(-2147483647 - 1)
+
+/* Limits of the format */
+#define ASYNCTRACE_FXT_WORDS_MAX	4095
+#define ASYNCTRACE_FXT_ARGS_MAX		15
+#define ASYNCTRACE_FXT_STRING_MAX	32000	/* bytes */
+#define ASYNCTRACE_FXT_INDEX_MAX	0x7fff	/* string table */
+#define ASYNCTRACE_FXT_THREADS_MAX	255	/* thread table */
+#define ASYNCTRACE_FXT_INLINE		0x8000	/* string reference: text follows */
+
+/*
+ * String indices of the kernel's own records, in its section of a file and in
+ * the chunks of its rings.
+ */
+#define ASYNCTRACE_FXT_STR_PROCESS	1	/* "process" */
+#define ASYNCTRACE_FXT_STR_INCOMING	2	/* "incoming_weight" */
+#define ASYNCTRACE_FXT_STR_OUTGOING	3	/* "outgoing_weight" */
+#define ASYNCTRACE_FXT_STR_WEIGHT	4	/* "weight" */
+#define ASYNCTRACE_FXT_STR_WAKER	5	/* "waker" */
+#define ASYNCTRACE_FXT_STR_STATE	6	/* "state": Linux's, as a number */
+#define ASYNCTRACE_FXT_STR_KERNEL_END	16	/* the consumer's own begin here */
+
+/* words of @bytes bytes of text */
+#define ASYNCTRACE_FXT_TEXT_WORDS(bytes)	(((__u64)(bytes) + 7) / 8)
+
+/* first word of a record */
+#define ASYNCTRACE_FXT_HEAD(type, words) \
+	((__u64)(type) | (__u64)(words) << 4)
+
+#define ASYNCTRACE_FXT_TYPE(head)	((unsigned int)((head) & 0xf))
+#define ASYNCTRACE_FXT_WORDS(head)	((unsigned int)((head) >> 4 & 0xfff))
+
+/* first word of an event, with thread reference 0 */
+#define ASYNCTRACE_FXT_EVENT_HEAD(etype, words, nargs, category, name) \
+	(ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_EVENT, words) | \
+	 (__u64)(etype) << 16 | (__u64)(nargs) << 20 | \
+	 (__u64)(category) << 32 | (__u64)(name) << 48)
+
+/* first word of an argument */
+#define ASYNCTRACE_FXT_ARG(type, words, name, value32) \
+	((__u64)(type) | (__u64)(words) << 4 | (__u64)(name) << 16 | \
+	 (__u64)(__u32)(value32) << 32)
+
+/* first word of a string record */
+#define ASYNCTRACE_FXT_STRING_HEAD(index, bytes) \
+	(ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_STRING, \
+			     1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes)) | \
+	 (__u64)(index) << 16 | (__u64)(bytes) << 32)
+
+/* first word of a context switch, of a wakeup */
+#define ASYNCTRACE_FXT_SWITCH_HEAD(words, nargs, cpu, state) \
+	(ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_SCHED, words) | \
+	 (__u64)(nargs) << 16 | (__u64)(cpu) << 20 | (__u64)(state) << 36 | \
+	 (__u64)ASYNCTRACE_FXT_SCHED_SWITCH << 60)
+#define ASYNCTRACE_FXT_WAKEUP_HEAD(words, nargs, cpu) \
+	(ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_SCHED, words) | \
+	 (__u64)(nargs) << 16 | (__u64)(cpu) << 20 | \
+	 (__u64)ASYNCTRACE_FXT_SCHED_WAKEUP << 60)
+
+#endif /* _UAPI_LINUX_ASYNCTRACE_FXT_H */

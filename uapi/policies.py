@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Keep of the generator's kernel source what Linux 6.1 can compile.
+
+usage: policies.py GENERATED.c OUT.c OUT.h
+
+That is the ranges and the policies; operation tables and the family need
+struct genl_split_ops. Policies lose their "static", if they have it (those of nests have not), and are
+declared in OUT.h.
+"""
+import re
+import sys
+
+
+def main():
+    generated, out_c, out_h = sys.argv[1:]
+    text = open(generated, encoding='utf-8').read()
+
+    # Everything from the table on goes; the generator writes it last.
+    head, table, _ = text.partition('/* Ops table for ')
+    if not table:
+        sys.exit('policies.py: no operation table in the generated source')
+    spdx, rest = head.split('\n', 1)
+    origin, body = rest.split('#include <net/netlink.h>', 1)
+    origin = origin.replace('kernel source', 'kernel source, policies only').rstrip()
+    # The uapi header's own directory is in the include path of the module, and
+    # in a kernel tree it is include/uapi.
+    includes = dict.fromkeys(re.findall(r'#include <(?:uapi/)?(linux/[^>]+)>', body))
+    body = re.sub(r'#include [^\n]*\n', '', body)
+
+    decl = re.compile(r'^(?:static )?(const struct nla_policy \w+\[[^\]]+\]) = \{$', re.M)
+    policies = decl.findall(body)
+    if not policies:
+        sys.exit('policies.py: no policies in the generated source')
+    body = decl.sub(r'\1 = {', body)
+    # A policy points to its range without const before 6.7.
+    body = body.replace('static const struct netlink_range', 'static struct netlink_range')
+    body = re.sub(r'\n{3,}', '\n\n', body).strip()
+
+    with open(out_c, 'w', encoding='utf-8') as f:
+        f.write(f'{spdx}\n{origin}\n\n#include "netlink_policy.h"\n\n{body}\n')
+    with open(out_h, 'w', encoding='utf-8') as f:
+        f.write('/* ' + spdx.replace('// ', '') + ' */\n')
+        f.write(origin.replace('kernel source', 'kernel header') + '\n\n')
+        f.write('#ifndef AT_NETLINK_POLICY_H\n#define AT_NETLINK_POLICY_H\n\n')
+        f.write('#include <net/netlink.h>\n')
+        for inc in includes:
+            f.write(f'#include <{inc}>\n')
+        f.write('\n')
+        for one in policies:
+            f.write(f'extern {one};\n')
+        f.write('\n#endif /* AT_NETLINK_POLICY_H */\n')
+
+
+main()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# libasynctrace. Included by the top-level Makefile; expects B (where to build),
+# CC and CFLAGS, and for installing PREFIX, LIBDIR and DESTDIR.
+#
+#	$(B)/libasynctrace.a	what programs of this tree link with
+#	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
+#	$(B)/examples/hello	the example of README.md
+#	userlib-install		library, headers and manual pages
+
+AT_VERSION	:= 0.1.0
+AT_SONAME	:= libasynctrace.so.0
+
+PREFIX		?= /usr/local
+LIBDIR		?= $(PREFIX)/lib
+MANDIR		?= $(PREFIX)/share/man
+
+AT_ARCH		:= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+AT_SRC		:= $(wildcard userlib/src/*.c userlib/src/*/*.c userlib/src/*_$(AT_ARCH).S)
+AT_OBJ		:= $(addsuffix .o,$(basename $(AT_SRC:userlib/src/%=%)))
+AT_HEADERS	:= $(wildcard userlib/include/asynctrace/*.h userlib/include/asynctrace/*.hpp)
+AT_UAPI_HEADERS	:= $(wildcard uapi/linux/*.h)
+AT_INCLUDES	:= -Iuapi -Iuserlib/include
+AT_MAN		:= $(wildcard userlib/man/*.3)
+
+# The memory of a provider is what its control page says it is: no aliasing rules.
+AT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fno-strict-aliasing \
+		   -pthread $(AT_INCLUDES)
+AT_LIBS		:= -lmnl -lpthread
+
+# at_variant NAME, OBJECT-DIR, EXTRA-FLAGS: the static library once more, otherwise
+# compiled. NAME.a is made of the objects below OBJECT-DIR.
+define at_variant
+$(2)/%.o: userlib/src/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(AT_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(2)/%.o: userlib/src/%.S
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1): $$(AT_OBJ:%=$(2)/%)
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+-include $$(AT_OBJ:%.o=$(2)/%.d)
+endef
+
+$(eval $(call at_variant,$(B)/libasynctrace.a,$(B)/userlib,))
+# With delays in the critical sections, for race tests.
+$(eval $(call at_variant,$(B)/race/libasynctrace.a,$(B)/race/userlib,-DAT_TEST_HOOKS))
+$(eval $(call at_variant,$(B)/asan/libasynctrace.a,$(B)/asan/userlib,-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer))
+# It does not know fences; what they order here is in words it does not see anyway.
+$(eval $(call at_variant,$(B)/tsan/libasynctrace.a,$(B)/tsan/userlib,-fsanitize=thread -Wno-tsan))
+
+# nodelete: threads keep pointers into it, and the kernel those to its sections.
+$(B)/libasynctrace.so.$(AT_VERSION): $(AT_OBJ:%=$(B)/userlib/%) userlib/libasynctrace.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) \
+		-Wl,-soname,$(AT_SONAME) -Wl,--version-script,userlib/libasynctrace.map \
+		-Wl,-z,nodelete -Wl,-z,defs $(AT_LIBS)
+
+$(B)/$(AT_SONAME): $(B)/libasynctrace.so.$(AT_VERSION)
+	ln -sf $(<F) $@
+
+$(B)/libasynctrace.so: $(B)/$(AT_SONAME)
+	ln -sf $(<F) $@
+
+# It names PREFIX, which may be another than the last time.
+.PHONY: $(B)/libasynctrace.pc.new
+$(B)/libasynctrace.pc.new:
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
+		'Name: libasynctrace' 'Description: Tell why an asynchronous operation was slow' \
+		'Version: $(AT_VERSION)' 'Libs: -L$${libdir} -lasynctrace' \
+		'Libs.private: $(AT_LIBS)' 'Cflags: -I$${includedir}' > $@
+
+$(B)/libasynctrace.pc: $(B)/libasynctrace.pc.new
+	@cmp -s $< $@ || cp $< $@
+
+.PHONY: userlib userlib-install
+userlib: $(B)/libasynctrace.a $(B)/libasynctrace.so $(B)/libasynctrace.pc
+
+userlib-install: userlib
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/asynctrace \
+		$(DESTDIR)$(PREFIX)/include/linux
+	install -m 644 $(B)/libasynctrace.a $(DESTDIR)$(LIBDIR)
+	install -m 755 $(B)/libasynctrace.so.$(AT_VERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf libasynctrace.so.$(AT_VERSION) $(DESTDIR)$(LIBDIR)/$(AT_SONAME)
+	ln -sf $(AT_SONAME) $(DESTDIR)$(LIBDIR)/libasynctrace.so
+	install -m 644 $(B)/libasynctrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(AT_HEADERS) $(DESTDIR)$(PREFIX)/include/asynctrace
+	install -m 644 $(AT_UAPI_HEADERS) $(DESTDIR)$(PREFIX)/include/linux
+	install -d $(DESTDIR)$(MANDIR)/man3
+	install -m 644 $(AT_MAN) $(DESTDIR)$(MANDIR)/man3
+	userlib/man/link $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
+
+examples: $(B)/examples/hello
+
+$(B)/examples/hello: userlib/examples/hello/hello.c $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
+		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+
+-include $(B)/examples/hello.d

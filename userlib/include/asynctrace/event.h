@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the macros of asynctrace/trace.h expand to. Nothing here is for programs
+ * to use by name: everything that ends in an underscore may change.
+ *
+ * Compiled into programs are only the test of the gate, the test of the site
+ * and the encoding of arguments. How a record gets into a ring is the library's
+ * business, so that a program needs no recompiling when that changes.
+ */
+#ifndef ASYNCTRACE_EVENT_H
+#define ASYNCTRACE_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <linux/asynctrace.h>
+#include <linux/asynctrace_fxt.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AT_INLINE_ static inline __attribute__((always_inline, unused))
+
+#if defined(__aarch64__)
+#define AT_GATE_SIZE_	65536	/* the largest page there is */
+#else
+#define AT_GATE_SIZE_	4096
+#endif
+
+/*
+ * Begins like struct asynctrace_control, and is that once the process has
+ * registered: the first page of the control area is then mapped over it.
+ */
+union at_gate_ {
+	uint32_t gate;
+	char page[AT_GATE_SIZE_];
+};
+
+extern union at_gate_ at_gate_;
+
+/**
+ * struct at_site_ - one place in a program that may write a record
+ * @on: the gate value under which this site was found enabled, all its names
+ *	known
+ * @off: the gate value under which it was found disabled
+ * @head: category and name, as in bits 32..63 of an event's head
+ * @refs: names of the arguments, as in bits 16..31 of an argument's head
+ * @durable: the durable generation in which @head and @refs are valid
+ * @nkeys: arguments
+ */
+struct at_site_ {
+	uint32_t on;
+	uint32_t off;
+	uint64_t head;
+	uint64_t *refs;
+	const char *const *keys;
+	const char *category;
+	const char *name;
+	uint32_t durable;
+	uint32_t nkeys;
+};
+
+/* The value of an argument. @bytes is the length of a string at @value. */
+struct at_arg_ {
+	uint32_t type;
+	uint32_t bytes;
+	uint64_t value;
+};
+
+/* What at_site_learn_ may answer; on the fast path the first is known. */
+enum {
+	AT_SITE_OFF_	= 0,
+	AT_SITE_ON_	= 1,
+	AT_SITE_INLINE_	= 2,	/* on, but the names must go with the record */
+};
+
+/* Kinds of events, for at_event_: FXT's event type and what else there is. */
+#define AT_EXTRA_	(1u << 8)	/* an id follows the arguments */
+
+/* Both as one: the gate, which may be another than before, and AT_SITE_*. */
+uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate);
+int at_enabled_(void);
+/* What was begun under a gate is written under another, if the run is the same; 0: it is not */
+uint32_t at_gate_renew_(uint32_t gate);
+void at_alert_(const char *name);
+
+void at_write_3_(uint32_t gate, uint64_t w0);
+void at_write_4_(uint32_t gate, uint64_t w0, uint64_t w3);
+void at_write_5_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4);
+void at_write_6_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4, uint64_t w5);
+/* @w: the whole record, where word 2 and the word @stamp are still to be set */
+void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp);
+void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
+		    unsigned int kind, uint64_t word, const struct at_arg_ *args,
+		    unsigned int nargs);
+/* Durations: w1 is the begin; the end, and last word, is the moment of writing. */
+void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
+void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
+uint64_t at_ticks_(uint32_t gate);
+
+AT_INLINE_ uint32_t at_gate_load_(void)
+{
+	return __atomic_load_n(&at_gate_.gate, __ATOMIC_RELAXED);
+}
+
+#define AT_FOUND_(mode, gate) ((uint64_t)(mode) << 32 | (gate))
+
+AT_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
+{
+	/* Orders the load of the gate before all that depends on it. */
+#ifdef __SANITIZE_THREAD__
+	/* which knows no fences */
+	(void)__atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
+#else
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+	if (__builtin_expect(__atomic_load_n(&site->on, __ATOMIC_ACQUIRE) == gate, 1))
+		return AT_FOUND_(AT_SITE_ON_, gate);
+	if (__atomic_load_n(&site->off, __ATOMIC_RELAXED) == gate)
+		return AT_FOUND_(AT_SITE_OFF_, gate);
+	return at_site_learn_(site, gate);
+}
+
+/* --- arguments --------------------------------------------------------------- */
+
+AT_INLINE_ struct at_arg_ at_arg_make_(uint32_t type, uint64_t value)
+{
+	struct at_arg_ a = { type, 0, value };
+
+	return a;
+}
+
+AT_INLINE_ struct at_arg_ at_arg_null_(void)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_NULL, 0);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_bool_(int v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_BOOL, v ? 1 : 0);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_i32_(int32_t v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT32, (uint32_t)v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_u32_(uint32_t v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_UINT32, v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_i64_(int64_t v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT64, (uint64_t)v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_u64_(uint64_t v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_UINT64, v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_double_(double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_DOUBLE, bits);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_pointer_(const volatile void *v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, (uintptr_t)v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_koid_(uint64_t v)
+{
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_KOID, v);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_text_(const char *s, size_t bytes)
+{
+	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, (uintptr_t)s };
+
+	if (!s)
+		return at_arg_null_();
+	a.bytes = bytes > ASYNCTRACE_FXT_STRING_MAX + 1 ? ASYNCTRACE_FXT_STRING_MAX + 1 :
+							  (uint32_t)bytes;
+	return a;
+}
+
+AT_INLINE_ struct at_arg_ at_arg_string_(const char *s)
+{
+	return at_arg_text_(s, s ? strlen(s) : 0);
+}
+
+AT_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
+{
+	return a;
+}
+
+AT_INLINE_ int at_arg_two_words_(uint32_t type)
+{
+	return type == ASYNCTRACE_FXT_ARG_INT64 || type == ASYNCTRACE_FXT_ARG_UINT64 ||
+	       type == ASYNCTRACE_FXT_ARG_DOUBLE || type == ASYNCTRACE_FXT_ARG_POINTER ||
+	       type == ASYNCTRACE_FXT_ARG_KOID;
+}
+
+/* Applies m to the numbers 0..14: straight code folds where a loop may not. */
+#define AT_EACH_(m) \
+	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14)
+
+AT_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
+{
+#define AT_IS_FIXED_(i) \
+	if (nargs > (i) && args[i].type == ASYNCTRACE_FXT_ARG_STRING) \
+		return 0;
+	AT_EACH_(AT_IS_FIXED_)
+#undef AT_IS_FIXED_
+	return 1;
+}
+
+/*
+ * Unoptimised, the compiler does not see that what is beyond nargs is never
+ * reached, and warns that it would not fit.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
+
+/* Encodes arguments of fixed size at w[n]; returns the index after them. */
+AT_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint64_t *refs,
+					const struct at_arg_ *args, unsigned int nargs)
+{
+#define AT_ENCODE_(i) \
+	if (nargs > (i)) { \
+		const int two = at_arg_two_words_(args[i].type); \
+		w[n++] = __atomic_load_n(&refs[i], __ATOMIC_RELAXED) | \
+			 args[i].type | (two ? 2u : 1u) << 4 | \
+			 (two ? 0 : args[i].value << 32); \
+		if (two) \
+			w[n++] = args[i].value; \
+	}
+	AT_EACH_(AT_ENCODE_)
+#undef AT_ENCODE_
+	return n;
+}
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+/*
+ * The way for records of any size. It takes a copy, because values whose address
+ * is known outside would have to lie in memory on the fast path too.
+ */
+AT_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsigned int kind,
+			      uint64_t word, const struct at_arg_ *args, unsigned int nargs)
+{
+	struct at_arg_ copy[ASYNCTRACE_FXT_ARGS_MAX];
+
+#define AT_COPY_(i) \
+	if (nargs > (i)) \
+		copy[i] = args[i];
+	AT_EACH_(AT_COPY_)
+#undef AT_COPY_
+	at_write_args_((uint32_t)found, site, (int)(found >> 32), kind, word, copy, nargs);
+}
+
+/* The head of an event of n words at a site whose names are known. */
+AT_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
+			     unsigned int nargs)
+{
+	return __atomic_load_n(&site->head, __ATOMIC_RELAXED) |
+	       ASYNCTRACE_FXT_EVENT_HEAD(kind & 0xf, n, nargs, 0, 0);
+}
+
+/*
+ * Writes an event that is stamped with the present. All but the values of
+ * arguments is known at compile time, so little of this becomes code.
+ */
+AT_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
+			  unsigned int kind, uint64_t id, const struct at_arg_ *args,
+			  unsigned int nargs)
+{
+	const uint32_t gate = (uint32_t)found;
+	/* words 1 and 2, stamp and slot, are filled in by the library */
+	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
+	unsigned int n;
+
+	if (__builtin_expect(found >> 32 != AT_SITE_ON_, 0) || !at_args_fixed_(args, nargs)) {
+		at_event_any_(found, site, kind, id, args, nargs);
+		return;
+	}
+	n = at_args_encode_(w, 3, refs, args, nargs);
+	if (kind & AT_EXTRA_)
+		w[n++] = id;
+	w[0] = at_head_(site, kind, n, nargs);
+	switch (n) {
+	case 3:
+		at_write_3_(gate, w[0]);
+		return;
+	case 4:
+		at_write_4_(gate, w[0], w[3]);
+		return;
+	case 5:
+		at_write_5_(gate, w[0], w[3], w[4]);
+		return;
+	case 6:
+		at_write_6_(gate, w[0], w[3], w[4], w[5]);
+		return;
+	default:
+		at_write_n_(gate, w, n, 1);
+	}
+}
+
+/* --- scoped durations ---------------------------------------------------------- */
+
+/* Bytes of string arguments that a scope keeps from its begin to its end. */
+#define AT_SCOPE_TEXT_	128
+
+struct at_scope_ {
+	struct at_site_ *site;
+	uint64_t begin;
+	uint32_t gate;		/* 0: not recorded */
+	int mode;
+	unsigned int nargs;
+	const uint64_t *refs;
+	struct at_arg_ *args;
+	char *text;		/* of AT_SCOPE_TEXT_ bytes, or NULL */
+};
+
+size_t at_scope_cut_(const char *s, size_t bytes, size_t room);
+
+/*
+ * A string may be gone, or be another, when the scope ends: what the record
+ * says is what it was at the begin.
+ */
+AT_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struct at_arg_ *args,
+				unsigned int nargs)
+{
+	size_t used = 0;
+
+	s->gate = (uint32_t)found;
+	s->mode = (int)(found >> 32);
+	s->nargs = nargs;
+#define AT_KEEP_(i) \
+	if (nargs > (i)) \
+		s->args[i] = args[i];
+	AT_EACH_(AT_KEEP_)
+#undef AT_KEEP_
+	s->begin = at_ticks_(s->gate);
+	if (at_args_fixed_(s->args, s->nargs))
+		return;
+	for (unsigned int i = 0; i < s->nargs; i++) {
+		struct at_arg_ *a = &s->args[i];
+		const char *from = (const char *)(uintptr_t)a->value;
+
+		if (a->type != ASYNCTRACE_FXT_ARG_STRING)
+			continue;
+		a->bytes = (uint32_t)at_scope_cut_(from, a->bytes, AT_SCOPE_TEXT_ - used);
+		memcpy(s->text + used, from, a->bytes);
+		a->value = (uintptr_t)(s->text + used);
+		used += a->bytes;
+	}
+}
+
+AT_INLINE_ void at_scope_end_(struct at_scope_ *s)
+{
+	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
+	unsigned int n;
+
+	if (__builtin_expect(s->gate == 0, 1))
+		return;
+	/* Begun under another run, or none is on: not to be seen by this one. */
+	if (__builtin_expect(at_gate_load_() != s->gate, 0)) {
+		s->gate = at_gate_renew_(s->gate);
+		if (!s->gate)
+			return;
+	}
+	if (__builtin_expect(s->mode != AT_SITE_ON_, 0) || !at_args_fixed_(s->args, s->nargs)) {
+		at_event_any_(AT_FOUND_(s->mode, s->gate), s->site, ASYNCTRACE_FXT_DURATION,
+			      s->begin, s->args, s->nargs);
+		return;
+	}
+	n = at_args_encode_(w, 3, s->refs, s->args, s->nargs) + 1;
+	w[0] = at_head_(s->site, ASYNCTRACE_FXT_DURATION, n, s->nargs);
+	w[1] = s->begin;
+	switch (n) {
+	case 4:
+		at_duration_4_(s->gate, w[0], w[1]);
+		return;
+	case 5:
+		at_duration_5_(s->gate, w[0], w[1], w[3]);
+		return;
+	default:
+		at_write_n_(s->gate, w, n, n - 1);
+	}
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ASYNCTRACE_EVENT_H */

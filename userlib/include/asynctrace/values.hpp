@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Plain C++ values as arguments of the TRACE_* macros
+ */
+#ifndef ASYNCTRACE_VALUES_HPP
+#define ASYNCTRACE_VALUES_HPP
+
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+#include <asynctrace/event.h>
+
+namespace asynctrace {
+
+#define AT_CXX_INLINE_ [[gnu::always_inline]] inline
+
+AT_CXX_INLINE_ at_arg_ at_value_(const at_arg_ &a)
+{
+	return a;
+}
+
+AT_CXX_INLINE_ at_arg_ at_value_(std::nullptr_t)
+{
+	return at_arg_null_();
+}
+
+AT_CXX_INLINE_ at_arg_ at_value_(const char *s)
+{
+	return at_arg_string_(s);
+}
+
+AT_CXX_INLINE_ at_arg_ at_value_(char *s)
+{
+	return at_arg_string_(s);
+}
+
+/* Also std::string, which lives as long as the statement it stands in. */
+AT_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
+{
+	return at_arg_text_(s.data() ? s.data() : "", s.size());
+}
+
+template <typename T,
+	  std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, int> = 0>
+AT_CXX_INLINE_ at_arg_ at_value_(T v)
+{
+	if constexpr (std::is_enum_v<T>)
+		return at_value_(static_cast<std::underlying_type_t<T>>(v));
+	else if constexpr (std::is_same_v<T, bool>)
+		return at_arg_bool_(v);
+	else if constexpr (std::is_floating_point_v<T>)
+		return at_arg_double_(static_cast<double>(v));
+	else if constexpr (std::is_signed_v<T> && sizeof(T) <= 4)
+		return at_arg_i32_(v);
+	else if constexpr (std::is_signed_v<T>)
+		return at_arg_i64_(v);
+	else if constexpr (sizeof(T) <= 4)
+		return at_arg_u32_(v);
+	else
+		return at_arg_u64_(v);
+}
+
+template <typename T,
+	  std::enable_if_t<!std::is_same_v<std::remove_cv_t<T>, char>, int> = 0>
+AT_CXX_INLINE_ at_arg_ at_value_(T *p)
+{
+	return at_arg_pointer_(p);
+}
+
+/* An array that can be part of an expression. */
+template <unsigned int N> struct at_args_ {
+	at_arg_ a[N];
+};
+
+#undef AT_CXX_INLINE_
+
+} /* namespace asynctrace */
+
+#endif /* ASYNCTRACE_VALUES_HPP */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which rings the process writes into, and why if into none
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "internal.h"
+
+static uint32_t lock;
+static enum at_backend present;
+static enum at_reason why = AT_REASON_UNREGISTERED;
+static int why_error;
+
+bool at_backend_trylock(void)
+{
+	return !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
+}
+
+void at_backend_lock(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	while (!at_backend_trylock())
+		nanosleep(&ms, NULL);
+}
+
+void at_backend_unlock(void)
+{
+	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+void at_backend_forked(void)
+{
+	lock = 0;
+	at_names_forked();
+	at_fallback_forked();
+}
+
+void at_backend_set(enum at_backend backend, char *rw, const char *control)
+{
+	__atomic_store_n(&present, backend, __ATOMIC_RELAXED);
+	if (backend == AT_BACKEND_NONE)
+		return;
+	at_rseq_init();
+	__atomic_store_n(&at_hot.rw, rw, __ATOMIC_RELAXED);
+	__atomic_store_n(&at_hot.control, control, __ATOMIC_RELAXED);
+	__atomic_store_n(&at_hot.epoch, at_hot.epoch + 1, __ATOMIC_RELEASE);
+	at_backend_why(AT_REASON_OK, 0);
+}
+
+enum at_backend at_backend(void)
+{
+	return __atomic_load_n(&present, __ATOMIC_RELAXED);
+}
+
+void at_backend_why(enum at_reason reason, int error)
+{
+	why = reason;
+	why_error = error;
+}
+
+const char *at_default_name(void)
+{
+	const char *name = secure_getenv("ASYNCTRACE_NAME");
+
+	return name && *name ? name : program_invocation_short_name;
+}
+
+AT_PUBLIC int at_status(struct at_status_info *status)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	struct at_status_info st = { .size = sizeof(st), .reason = why, .error = why_error };
+	uint32_t gate = at_gate_now();
+
+	if (!status || status->size < sizeof(st.size))
+		return -EINVAL;
+	st.backend = at_backend();
+	st.recording = gate != ASYNCTRACE_GATE_OFF && gate != ASYNCTRACE_GATE_ATTACH;
+	if (st.backend != AT_BACKEND_NONE) {
+		st.provider = c->provider;
+		st.clock = c->clock;
+		at_names_count(&st.names, &st.names_refused);
+	}
+	/* What the thread finds out at its first record, it may as well now. */
+	if (st.recording && at_thread_learn(gate)) {
+		st.path = at_thread.path;
+		if (at_thread.reason != AT_REASON_OK)
+			st.reason = at_thread.reason;
+	}
+	for (uint32_t i = sizeof(st.size); i < sizeof(st) && i < status->size; i++)
+		((char *)status)[i] = ((char *)&st)[i];
+	return 0;
+}
+
+AT_PUBLIC const char *at_reason_text(enum at_reason reason)
+{
+	switch (reason) {
+	case AT_REASON_OK:
+		return "records take the fast path";
+	case AT_REASON_UNREGISTERED:
+		return "not registered: nothing was traced yet, or at_provider_unregister()";
+	case AT_REASON_NO_MODULE:
+		return "/dev/asynctrace cannot be opened: load the module, or see to its permissions";
+	case AT_REASON_ABI:
+		return "library and module are of different versions: install both from one release";
+	case AT_REASON_REFUSED:
+		return "the module refused to register this process";
+	case AT_REASON_NO_RSEQ:
+		return "this thread has no rseq (glibc.pthread.rseq=0, a C library before 2.35, valgrind): records go through the fallback ring";
+	case AT_REASON_CLOCK:
+		return "the machine's counter is not trusted: records carry CLOCK_BOOTTIME and go through the fallback ring";
+	case AT_REASON_TSC_FORBIDDEN:
+		return "PR_SET_TSC forbids this thread to read the counter: its records are dropped";
+	case AT_REASON_NO_MEMBARRIER:
+		return "membarrier(2) cannot restart sequences here: records go through the fallback ring";
+	case AT_REASON_FORKED:
+		return "a forked child is not part of its parent's trace";
+	case AT_REASON_NO_SLOT:
+		return "this thread could not be given a slot: its records are dropped";
+	}
+	return "unknown";
+}

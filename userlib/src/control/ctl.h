@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The connection to the module, inside the library
+ */
+#ifndef AT_CTL_H
+#define AT_CTL_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+
+#include <asynctrace/session.h>
+
+/* Room for a session with all its patterns, either way. */
+#define AT_MESSAGE_MAX	(64 * 1024)
+
+/* An attribute's value of any of our sets; all sets are smaller. */
+#define AT_ATTRS_MAX	32
+
+struct at_ctl {
+	struct mnl_socket *socket;
+	uint32_t portid;
+	uint32_t seq;
+	uint16_t family;
+	size_t nr_ended;
+	uint32_t *ended;	/* sessions that were terminated over it */
+	char error[512];
+	char request[AT_MESSAGE_MAX] __attribute__((aligned(8)));
+	char answer[AT_MESSAGE_MAX] __attribute__((aligned(8)));
+};
+
+/* Called for each message of an answer; as the functions of session.h. */
+typedef int (*at_answer_fn)(const struct nlmsghdr *nlh, void *arg);
+
+/* ctl.c */
+struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags);
+int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg);
+int __attribute__((format(printf, 3, 4)))
+at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...);
+
+/* error.c */
+int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
+		   const struct nlmsghdr *answer);
+
+/* parse.c: messages and what they say, without a socket */
+struct at_attrs {
+	const struct nlattr *at[AT_ATTRS_MAX];
+};
+
+void at_parse(const struct nlmsghdr *nlh, struct at_attrs *attrs);
+uint32_t at_attr_u32(const struct at_attrs *attrs, int type);
+uint64_t at_attr_u64(const struct at_attrs *attrs, int type);
+const char *at_string(const struct nlattr *attr);
+const char *at_attr_str(const struct at_attrs *attrs, int type);
+bool at_put_strings(struct nlmsghdr *nlh, size_t room, uint16_t type, const char *const *list,
+		    size_t count);
+int at_put_session(struct nlmsghdr *nlh, size_t room, const struct at_session_options *opts);
+int at_parse_session(const struct nlmsghdr *nlh, at_session_fn fn, void *arg);
+
+#endif /* AT_CTL_H */

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Events, on a socket of their own
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctl.h"
+
+/* An event that came before the answer to the subscription did. */
+struct at_early {
+	struct at_early *next;
+	size_t bytes;
+	char message[] __attribute__((aligned(8)));
+};
+
+struct at_events {
+	struct at_ctl *ctl;
+	struct at_early *early, **end;
+	bool no_memory;		/* for one of these */
+};
+
+static int at_is_event(const struct nlmsghdr *nlh)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+
+	return mnl_nlmsg_get_payload_len(nlh) >= GENL_HDRLEN &&
+	       nlh->nlmsg_type >= NLMSG_MIN_TYPE && genl->cmd == ASYNCTRACE_CMD_EVENT;
+}
+
+static int at_got_early(const struct nlmsghdr *nlh, void *arg)
+{
+	struct at_events *ev = arg;
+	struct at_early *one;
+
+	if (!at_is_event(nlh))
+		return 0;
+	one = malloc(sizeof(*one) + nlh->nlmsg_len);
+	if (!one) {
+		ev->no_memory = true;
+		return 0;
+	}
+	one->next = NULL;
+	one->bytes = nlh->nlmsg_len;
+	memcpy(one->message, nlh, nlh->nlmsg_len);
+	*ev->end = one;
+	ev->end = &one->next;
+	return 0;
+}
+
+static int at_subscribe(struct at_events *ev, uint32_t kinds, uint32_t session)
+{
+	struct at_ctl *ctl = ev->ctl;
+	struct nlmsghdr *nlh;
+	int err, fd, one = 1;
+
+	/* The module counts what was lost, and tells with the next event. */
+	mnl_socket_setsockopt(ctl->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one));
+	nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	if (session)
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, session);
+	err = at_ctl_talk(ctl, nlh, at_got_early, ev);
+	if (err)
+		return err;
+	if (ev->no_memory)
+		return at_ctl_fail(ctl, -ENOMEM, "out of memory");
+	fd = mnl_socket_get_fd(ctl->socket);
+	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
+		return at_ctl_fail(ctl, -errno, "cannot subscribe: %s", strerror(errno));
+	return 0;
+}
+
+int at_events_open(struct at_events **out, uint32_t kinds, uint32_t session)
+{
+	struct at_events *ev = calloc(1, sizeof(*ev));
+	int err;
+
+	*out = ev;
+	if (!ev)
+		return -ENOMEM;
+	ev->end = &ev->early;
+	err = at_ctl_open(&ev->ctl);
+	if (!err && !kinds)
+		err = at_ctl_fail(ev->ctl, -EINVAL, "no kind of event is wanted");
+	return err ? err : at_subscribe(ev, kinds, session);
+}
+
+void at_events_close(struct at_events *ev)
+{
+	if (!ev)
+		return;
+	while (ev->early) {
+		struct at_early *one = ev->early;
+
+		ev->early = one->next;
+		free(one);
+	}
+	at_ctl_close(ev->ctl);
+	free(ev);
+}
+
+const char *at_events_error(const struct at_events *ev)
+{
+	return at_ctl_error(ev ? ev->ctl : NULL);
+}
+
+int at_events_fd(const struct at_events *ev)
+{
+	return mnl_socket_get_fd(ev->ctl->socket);
+}
+
+/* The bytes of the next message, in the connection's buffer. */
+static ssize_t at_next_message(struct at_events *ev)
+{
+	struct at_early *one = ev->early;
+	ssize_t got;
+
+	if (one) {
+		ev->early = one->next;
+		if (!ev->early)
+			ev->end = &ev->early;
+		got = one->bytes;
+		memcpy(ev->ctl->answer, one->message, got);
+		free(one);
+		return got;
+	}
+	do {
+		got = mnl_socket_recvfrom(ev->ctl->socket, ev->ctl->answer,
+					  sizeof(ev->ctl->answer));
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
+static void at_parse_event(const struct nlmsghdr *nlh, struct at_event *to)
+{
+	struct at_attrs a;
+	struct at_event e;
+
+	at_parse(nlh, &a);
+	e = (struct at_event){
+		.size = to->size,
+		.kind = at_attr_u32(&a, ASYNCTRACE_A_EVENT_KINDS),
+		.session = at_attr_u32(&a, ASYNCTRACE_A_EVENT_SESSION),
+		.provider = at_attr_u32(&a, ASYNCTRACE_A_EVENT_PROVIDER),
+		.pid = at_attr_u32(&a, ASYNCTRACE_A_EVENT_PID),
+		.uid = at_attr_u32(&a, ASYNCTRACE_A_EVENT_UID),
+		.status = at_attr_u32(&a, ASYNCTRACE_A_EVENT_STATUS),
+		.generation = at_attr_u32(&a, ASYNCTRACE_A_EVENT_GENERATION),
+		.ring = at_attr_u32(&a, ASYNCTRACE_A_EVENT_RING),
+		.durable = at_attr_u32(&a, ASYNCTRACE_A_EVENT_DURABLE),
+		.lost = at_attr_u32(&a, ASYNCTRACE_A_EVENT_LOST),
+		.position = at_attr_u64(&a, ASYNCTRACE_A_EVENT_POSITION),
+		.name = at_attr_str(&a, ASYNCTRACE_A_EVENT_NAME),
+		.alert = at_attr_str(&a, ASYNCTRACE_A_EVENT_ALERT),
+	};
+	*to = e;
+}
+
+int at_events_next(struct at_events *ev, struct at_event *event)
+{
+	const struct nlmsghdr *nlh = (const void *)ev->ctl->answer;
+
+	ev->ctl->error[0] = '\0';
+	if (event->size < sizeof(*event))
+		return at_ctl_fail(ev->ctl, -EINVAL, "struct at_event is older than the library");
+	for (;;) {
+		ssize_t got = at_next_message(ev);
+
+		if (got < 0)
+			return at_ctl_fail(ev->ctl, got, "no event: %s", strerror(-got));
+		/* The module sends them one by one. */
+		if (!mnl_nlmsg_ok(nlh, got) || nlh->nlmsg_type != ev->ctl->family ||
+		    !at_is_event(nlh))
+			continue;
+		at_parse_event(nlh, event);
+		return 0;
+	}
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Registration of a provider over a raw netlink socket
+ *
+ * libmnl would allocate. The kernel answers a request before send(2) returns,
+ * so an answer that is not there yet never comes, and nothing here waits.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/asynctrace.h>
+#include <linux/asynctrace_netlink.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+
+#include "register.h"
+
+/* A request of ours, or an answer to one. */
+struct at_message {
+	struct nlmsghdr nl;
+	struct genlmsghdr genl;
+	char attrs[2048];
+} __attribute__((aligned(NLMSG_ALIGNTO)));
+
+_Static_assert(offsetof(struct at_message, attrs) == NLMSG_HDRLEN + GENL_HDRLEN,
+	       "attributes follow the two heads");
+
+bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
+		 size_t size)
+{
+	struct nlattr head = { .nla_len = NLA_HDRLEN + size, .nla_type = type };
+	size_t padded = NLA_HDRLEN + NLA_ALIGN(size);
+
+	if (room - *len < padded)
+		return false;
+	memset(buf + *len, 0, padded);
+	memcpy(buf + *len, &head, sizeof(head));
+	memcpy(buf + *len + NLA_HDRLEN, data, size);
+	*len += padded;
+	return true;
+}
+
+int at_register_attrs(void *buf, size_t len, const char *name, uint32_t version,
+		      uint64_t ring_stride)
+{
+	size_t used = 0, size = strnlen(name, ASYNCTRACE_NAME_MAX + 1);
+
+	if (!size || size > ASYNCTRACE_NAME_MAX)
+		return -EINVAL;
+	if (!at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_NAME, name, size + 1) ||
+	    !at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_VERSION, &version,
+			 sizeof(version)) ||
+	    !at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_RING_STRIDE, &ring_stride,
+			 sizeof(ring_stride)))
+		return -EMSGSIZE;
+	return used;
+}
+
+/* The attribute of a type, if it is there with at least that many bytes. */
+static const void *at_find(const struct at_message *m, uint16_t type, size_t size)
+{
+	size_t len = m->nl.nlmsg_len - offsetof(struct at_message, attrs);
+	const char *at = m->attrs;
+	struct nlattr head;
+
+	while (len >= NLA_HDRLEN) {
+		memcpy(&head, at, sizeof(head));
+		if (head.nla_len < NLA_HDRLEN || head.nla_len > len)
+			break;
+		if ((head.nla_type & NLA_TYPE_MASK) == type &&
+		    head.nla_len >= NLA_HDRLEN + size)
+			return at + NLA_HDRLEN;
+		if ((size_t)NLA_ALIGN(head.nla_len) >= len)
+			break;
+		len -= NLA_ALIGN(head.nla_len);
+		at += NLA_ALIGN(head.nla_len);
+	}
+	return NULL;
+}
+
+/*
+ * Sends @m with @len bytes of attributes and turns it into the answer. *reached
+ * tells whether the kernel answered; what it refused is an answer.
+ */
+static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd,
+		  uint8_t version, size_t len, bool *reached)
+{
+	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct sockaddr_nl from;
+	socklen_t from_len;
+	ssize_t got;
+	int error;
+
+	*reached = false;
+	m->nl = (struct nlmsghdr){
+		.nlmsg_len = offsetof(struct at_message, attrs) + len,
+		.nlmsg_type = family,
+		.nlmsg_flags = NLM_F_REQUEST,
+		.nlmsg_seq = cmd,
+	};
+	m->genl = (struct genlmsghdr){ .cmd = cmd, .version = version };
+	do {
+		got = sendto(fd, m, m->nl.nlmsg_len, MSG_NOSIGNAL,
+			     (const struct sockaddr *)&kernel, sizeof(kernel));
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+
+	/* Anybody may send to this socket; only the kernel is believed. */
+	do {
+		memset(&from, 0, sizeof(from));
+		from_len = sizeof(from);
+		got = recvfrom(fd, m, sizeof(*m), MSG_DONTWAIT | MSG_TRUNC,
+			       (struct sockaddr *)&from, &from_len);
+	} while ((got < 0 && errno == EINTR) || (got >= 0 && from.nl_pid));
+	if (got < 0)
+		return -errno;
+	if (got < (ssize_t)offsetof(struct at_message, attrs) || got > (ssize_t)sizeof(*m) ||
+	    m->nl.nlmsg_len > (size_t)got ||
+	    m->nl.nlmsg_len < offsetof(struct at_message, attrs))
+		return -EBADMSG;
+	*reached = true;
+	if (m->nl.nlmsg_type != NLMSG_ERROR)
+		return 0;
+	memcpy(&error, (const char *)m + NLMSG_HDRLEN, sizeof(error));
+	return error ? error : -EBADMSG;
+}
+
+static int at_register_on(int fd, struct at_message *m, uint64_t cookie,
+			  const char *name, uint32_t version, uint64_t ring_stride,
+			  uint32_t *id, bool *started)
+{
+	const void *attr;
+	uint16_t family;
+	size_t len = 0;
+	bool reached;
+	int err;
+
+	at_attr_put(m->attrs, sizeof(m->attrs), &len, CTRL_ATTR_FAMILY_NAME,
+		    ASYNCTRACE_FAMILY_NAME, sizeof(ASYNCTRACE_FAMILY_NAME));
+	err = at_ask(fd, m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, len, &reached);
+	if (err)
+		return -EAFNOSUPPORT;
+	attr = at_find(m, CTRL_ATTR_FAMILY_ID, sizeof(family));
+	if (!attr)
+		return -EAFNOSUPPORT;
+	memcpy(&family, attr, sizeof(family));
+
+	err = at_register_attrs(m->attrs, sizeof(m->attrs), name, version, ring_stride);
+	if (err < 0)
+		return err;
+	len = err;
+	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_PROVIDER_COOKIE,
+		    &cookie, sizeof(cookie));
+	err = at_ask(fd, m, family, ASYNCTRACE_CMD_PROVIDER_REGISTER,
+		     ASYNCTRACE_FAMILY_VERSION, len, &reached);
+	if (err)
+		return reached ? err : -EAFNOSUPPORT;
+	attr = at_find(m, ASYNCTRACE_A_PROVIDER_ID, sizeof(*id));
+	if (!attr)
+		return -EBADMSG;
+	memcpy(id, attr, sizeof(*id));
+	if (started)
+		*started = at_find(m, ASYNCTRACE_A_PROVIDER_STARTED, 0);
+	return 0;
+}
+
+int at_genl_register(uint64_t cookie, const char *name, uint32_t version,
+		     uint64_t ring_stride, uint32_t *id, bool *started)
+{
+	struct at_message message;
+	int saved = errno;
+	int err, fd;
+
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	if (fd < 0) {
+		err = -EAFNOSUPPORT;
+	} else {
+		err = at_register_on(fd, &message, cookie, name, version,
+				     ring_stride, id, started);
+		close(fd);
+	}
+	errno = saved;
+	return err;
+}

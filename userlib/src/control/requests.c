@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Requests that sessions are made and driven with, and lists
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+static int at_got_info(const struct nlmsghdr *nlh, void *arg)
+{
+	struct at_info *info = arg;
+	struct at_attrs a;
+
+	at_parse(nlh, &a);
+	info->abi = at_attr_u32(&a, ASYNCTRACE_A_INFO_ABI);
+	info->clock = at_attr_u32(&a, ASYNCTRACE_A_INFO_CLOCK);
+	info->nr_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_NR_CPUS);
+	info->online_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	info->privileged = !!a.at[ASYNCTRACE_A_INFO_PRIVILEGED];
+	info->memory_limit = at_attr_u64(&a, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	return 0;
+}
+
+int at_info(struct at_ctl *ctl, struct at_info *info)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_INFO_GET, 0);
+
+	if (info->size < sizeof(*info))
+		return at_ctl_fail(ctl, -EINVAL, "struct at_info is older than the library");
+	return at_ctl_talk(ctl, nlh, at_got_info, info);
+}
+
+struct at_provider_each {
+	at_provider_fn fn;
+	void *arg;
+};
+
+static int at_got_provider(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct at_provider_each *each = arg;
+	struct at_provider_info p;
+	struct at_attrs a;
+
+	at_parse(nlh, &a);
+	p = (struct at_provider_info){
+		.id = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_ID),
+		.version = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_VERSION),
+		.pid = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_PID),
+		.uid = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_UID),
+		.session = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_SESSION),
+		.started = a.at[ASYNCTRACE_A_PROVIDER_STARTED],
+		.flags = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_FLAGS),
+		.rings = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_RINGS),
+		.ring_stride = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_RING_STRIDE),
+		.name = at_attr_str(&a, ASYNCTRACE_A_PROVIDER_NAME),
+		.sched_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED),
+		.names_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED),
+	};
+	return each->fn(&p, each->arg);
+}
+
+int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg)
+{
+	struct at_provider_each each = { .fn = fn, .arg = arg };
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+
+	return at_ctl_talk(ctl, nlh, at_got_provider, &each);
+}
+
+static int at_got_id(const struct nlmsghdr *nlh, void *arg)
+{
+	struct at_attrs a;
+
+	at_parse(nlh, &a);
+	*(uint32_t *)arg = at_attr_u32(&a, ASYNCTRACE_A_SESSION_ID);
+	return 0;
+}
+
+int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts, uint32_t *id)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+	/* What a caller does not know of is as if it were 0. */
+	struct at_session_options o = {};
+	int err;
+
+	if (opts->size < offsetof(struct at_session_options, nr_pids) || !opts->name)
+		return at_ctl_fail(ctl, -EINVAL, "a session needs options with a name");
+	memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
+	err = at_put_session(nlh, sizeof(ctl->request), &o);
+	if (err)
+		return at_ctl_fail(ctl, err, "the patterns are too long for one message");
+	return at_ctl_talk(ctl, nlh, at_got_id, id);
+}
+
+static int at_session_do(struct at_ctl *ctl, uint8_t cmd, uint32_t id)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, cmd, 0);
+	int err;
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+	err = at_ctl_talk(ctl, nlh, NULL, NULL);
+	return err == -EALREADY ? 0 : err;
+}
+
+int at_session_init(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_INIT, id);
+}
+
+int at_session_start(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_START, id);
+}
+
+int at_session_start_with(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_START, 0);
+	int err;
+
+	if (opts->size < sizeof(*opts))
+		return at_ctl_fail(ctl, -EINVAL, "struct at_start_options is older than the library");
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+	if (opts->disposition)
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION, opts->disposition);
+	if (!at_put_strings(nlh, sizeof(ctl->request), ASYNCTRACE_A_SESSION_ADDITIONAL,
+			    opts->additional, opts->nr_additional))
+		return at_ctl_fail(ctl, -E2BIG, "the patterns are too long for one message");
+	err = at_ctl_talk(ctl, nlh, NULL, NULL);
+	return err == -EALREADY ? 0 : err;
+}
+
+int at_session_update(struct at_ctl *ctl, uint32_t id, size_t nr, const char *const *categories)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_UPDATE, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+	if (!at_put_strings(nlh, sizeof(ctl->request), ASYNCTRACE_A_SESSION_CATEGORY, categories,
+			    nr))
+		return at_ctl_fail(ctl, -E2BIG, "the patterns are too long for one message");
+	return at_ctl_talk(ctl, nlh, NULL, NULL);
+}
+
+int at_session_stop(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_STOP, id);
+}
+
+/* Out of memory: to end that session once more will be an error. */
+static void at_remember_ended(struct at_ctl *ctl, uint32_t id)
+{
+	uint32_t *ended = realloc(ctl->ended, (ctl->nr_ended + 1) * sizeof(*ended));
+
+	if (!ended)
+		return;
+	ended[ctl->nr_ended++] = id;
+	ctl->ended = ended;
+}
+
+static bool at_has_ended(const struct at_ctl *ctl, uint32_t id)
+{
+	for (size_t i = 0; i < ctl->nr_ended; i++)
+		if (ctl->ended[i] == id)
+			return true;
+	return false;
+}
+
+int at_session_terminate(struct at_ctl *ctl, uint32_t id)
+{
+	int err = at_session_do(ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, id);
+
+	/*
+	 * The module knows nothing of a session that is over: it may be one that
+	 * was never the caller's. This connection knows which of them it ended.
+	 */
+	if (err == -ENOENT && at_has_ended(ctl, id))
+		return 0;
+	if (!err)
+		at_remember_ended(ctl, id);
+	return err;
+}
+
+static int at_consume(struct at_ctl *ctl, uint32_t id, uint32_t flags)
+{
+	struct asynctrace_consume consume = {
+		.size = sizeof(consume), .session = id, .flags = flags,
+	};
+	const char *path = "/dev/" ASYNCTRACE_DEVICE;
+	int err, fd;
+
+	ctl->error[0] = '\0';
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return at_ctl_fail(ctl, -errno, "cannot open %s: %s%s", path, strerror(errno),
+				   errno == EACCES ? "; its permissions are for root and udev rules to give" :
+				   errno == ENOENT ? "; is /dev another one here (a container)?" : "");
+	if (!ioctl(fd, ASYNCTRACE_IOC_CONSUME, &consume))
+		return fd;
+	err = -errno;
+	close(fd);
+	if (err == -EINVAL && flags & ASYNCTRACE_CONSUME_F_SNAPSHOT)
+		return at_ctl_fail(ctl, err,
+				   "session %u is not circular: only such a one keeps what a snapshot takes",
+				   id);
+	return at_ctl_fail(ctl, err, "cannot read session %u: %s", id,
+			   err == -EBUSY ? "somebody else reads it already" :
+			   err == -ENOENT ? "there is none of this id that you may see" :
+			   strerror(-err));
+}
+
+int at_session_consume(struct at_ctl *ctl, uint32_t id)
+{
+	return at_consume(ctl, id, 0);
+}
+
+int at_session_snapshot(struct at_ctl *ctl, uint32_t id)
+{
+	return at_consume(ctl, id, ASYNCTRACE_CONSUME_F_SNAPSHOT);
+}
+
+struct at_session_each {
+	at_session_fn fn;
+	void *arg;
+};
+
+static int at_got_session(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct at_session_each *each = arg;
+
+	return at_parse_session(nlh, each->fn, each->arg);
+}
+
+int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg)
+{
+	struct at_session_each each = { .fn = fn, .arg = arg };
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+	return at_ctl_talk(ctl, nlh, at_got_session, &each);
+}
+
+int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
+{
+	struct at_session_each each = { .fn = fn, .arg = arg };
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+
+	return at_ctl_talk(ctl, nlh, at_got_session, &each);
+}
+
+struct at_ring_each {
+	at_ring_fn fn;
+	void *arg;
+};
+
+static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct at_ring_each *each = arg;
+	struct at_ring_info r;
+	struct at_attrs a;
+
+	at_parse(nlh, &a);
+	r = (struct at_ring_info){
+		.provider = at_attr_u32(&a, ASYNCTRACE_A_RING_PROVIDER),
+		.ring = at_attr_u32(&a, ASYNCTRACE_A_RING_RING),
+		.kind = at_attr_u32(&a, ASYNCTRACE_A_RING_KIND),
+		.committed = at_attr_u64(&a, ASYNCTRACE_A_RING_COMMITTED),
+		.delivered = at_attr_u64(&a, ASYNCTRACE_A_RING_DELIVERED),
+		.overwritten = at_attr_u64(&a, ASYNCTRACE_A_RING_OVERWRITTEN),
+		.cleared = at_attr_u64(&a, ASYNCTRACE_A_RING_CLEARED),
+		.dropped = at_attr_u64(&a, ASYNCTRACE_A_RING_DROPPED),
+		.pages = at_attr_u64(&a, ASYNCTRACE_A_RING_PAGES),
+	};
+	return each->fn(&r, each->arg);
+}
+
+int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
+{
+	struct at_ring_each each = { .fn = fn, .arg = arg };
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_RING_SESSION, session);
+	return at_ctl_talk(ctl, nlh, at_got_ring, &each);
+}

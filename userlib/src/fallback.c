@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The fallback ring: for threads without rseq, CPUs without a ring, and all of
+ * them where the machine's counter is not trusted
+ *
+ * One ring, one lock of the process. Nobody waits for it: a signal handler may
+ * have interrupted its owner, so a busy lock means drop and count. Its owner
+ * can be preempted for as long as it likes, across the end of the run and into
+ * the next one; so the position carries the generation, and is published by
+ * compare-and-swap.
+ */
+#include <time.h>
+
+#include "internal.h"
+
+
+static uint32_t lock;
+/* Threads between the check of the gate and their last store. */
+static uint32_t users;
+
+static struct asynctrace_ring_header *fallback_line(void)
+{
+	const volatile struct asynctrace_control *c = at_control();
+
+	return (struct asynctrace_ring_header *)(at_rw() + c->headers +
+						 (uint64_t)c->nr_rings * ASYNCTRACE_LINE);
+}
+
+static bool enter(uint32_t gate)
+{
+	__atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&at_gate_.gate, __ATOMIC_SEQ_CST) == gate)
+		return true;
+	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+	return false;
+}
+
+static void leave(void)
+{
+	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+}
+
+/* Who finds another run's tag was not refused by this one. False: the gate moved. */
+static bool count_drop(uint32_t gate)
+{
+	struct asynctrace_ring_header *line = fallback_line();
+	const uint64_t tag = (uint64_t)at_control()->run << ASYNCTRACE_FALLBACK_DROPS_SHIFT;
+	uint64_t old = __atomic_load_n(&line->dropped, __ATOMIC_RELAXED), drops;
+
+	do {
+		drops = (old + 1) & ASYNCTRACE_FALLBACK_DROPS_MASK;
+		if (!at_gate_still(gate))
+			return false;
+		if ((old & ~ASYNCTRACE_FALLBACK_DROPS_MASK) != tag)
+			return true;
+	} while (!__atomic_compare_exchange_n(&line->dropped, &old, tag | drops, false,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+AT_COLD bool at_fallback_drop(uint32_t gate)
+{
+	bool counted;
+
+	if (!enter(gate))
+		return false;
+	counted = count_drop(gate);
+	leave();
+	return counted;
+}
+
+static void copy(uint64_t *to, const struct at_record *rec)
+{
+	for (unsigned int i = 0; i < rec->npieces; i++) {
+		const char *from = rec->pieces[i].from;
+
+		for (uint64_t k = 0; k < rec->pieces[i].words; k++, from += 8) {
+			uint64_t w;
+
+			__builtin_memcpy(&w, from, 8);
+			*to++ = w;
+		}
+	}
+}
+
+/* @pos: the position, with the tag that it had when the run was found to be this one. */
+static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t lin,
+		    uint64_t count)
+{
+	uint64_t old = *pos;
+
+	*pos = (old & ASYNCTRACE_FALLBACK_TAG_MASK) | (lin & ASYNCTRACE_FALLBACK_POS_MASK) |
+	       count << ASYNCTRACE_POS_BITS;
+	return __atomic_compare_exchange_n(&line->position, &old, *pos, false, __ATOMIC_RELEASE,
+					   __ATOMIC_RELAXED);
+}
+
+enum put { PUT, FULL, STALE };
+
+/* Under the lock. What another run's tag keeps out counts as put: it is nobody's. */
+static enum put put(uint32_t gate, const struct at_record *rec)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	const uint64_t sub_words = (uint64_t)c->sub_mask + 1, ring_mask = c->ring_mask;
+	const uint32_t ring = c->nr_rings, clock = c->clock, run = c->run;
+	const uint64_t offset = c->clock_offset;
+	const uint64_t *limits = (const uint64_t *)(at_control_area() + c->limits);
+	struct asynctrace_ring_header *line = fallback_line();
+	uint64_t *data = (uint64_t *)(at_rw() + c->rings + ring * c->ring_stride);
+	uint64_t pos, lin, count;
+
+	if (!at_gate_still(gate))
+		return STALE;
+	pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED);
+	if ((pos & ASYNCTRACE_FALLBACK_TAG_MASK) >> ASYNCTRACE_FALLBACK_TAG_SHIFT !=
+	    (run & (ASYNCTRACE_FALLBACK_TAG_MASK >> ASYNCTRACE_FALLBACK_TAG_SHIFT)))
+		return PUT;
+	lin = pos & ASYNCTRACE_FALLBACK_POS_MASK;
+	count = pos >> ASYNCTRACE_POS_BITS;
+	if (((lin - 1) & (sub_words - 1)) + rec->words >= sub_words) {
+		uint64_t start = (lin + sub_words - 1) & ~(sub_words - 1);
+		uint64_t records = 0, *head = &data[start & ring_mask];
+
+		if (start + sub_words > __atomic_load_n(&limits[ring], __ATOMIC_RELAXED))
+			return FULL;
+		if (lin)
+			records = data[((lin - 1) & ~(sub_words - 1) & ring_mask) + 2] + count;
+		/* The commit that filled the last one is seen before this one's head. */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		head[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)gate << 32;
+		head[1] = start / sub_words;
+		head[2] = records;
+		head[3] = lin;
+		if (!publish(line, &pos, start + ASYNCTRACE_SUBBUF_WORDS, 0))
+			return PUT;
+		lin = start + ASYNCTRACE_SUBBUF_WORDS;
+		count = 0;
+	}
+	copy(&data[lin & ring_mask], rec);
+	data[(lin & ring_mask) + rec->stamp] = at_clock(offset, clock);
+	publish(line, &pos, lin + rec->words, count + 1);
+	return PUT;
+}
+
+AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
+{
+	enum put res = FULL;
+	bool counted;
+
+	if (!enter(gate))
+		return false;
+	if (at_thread.path != AT_PATH_NONE &&
+	    !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
+		res = put(gate, rec);
+		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	}
+	counted = res == FULL ? count_drop(gate) : res == PUT;
+	leave();
+	return counted;
+}
+
+bool at_fallback_quiesce(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 2000; i++) {
+		if (!__atomic_load_n(&users, __ATOMIC_SEQ_CST))
+			return true;
+		nanosleep(&ms, NULL);
+	}
+	return false;
+}
+
+void at_fallback_forked(void)
+{
+	lock = 0;
+	users = 0;
+}

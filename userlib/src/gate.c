@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The gate: one word that every site looks at, in a page of its own, over which
+ * the page is mapped that the kernel (or this process, tracing itself) writes
+ */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* In .data: in .bss a linker might let others share its last page. */
+AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(AT_GATE_SIZE_))) = {
+	.gate = ASYNCTRACE_GATE_ATTACH,
+};
+
+_Static_assert(sizeof(at_gate_) == AT_GATE_SIZE_, "the gate's page is its own");
+
+size_t at_page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
+}
+
+int at_gate_map(int fd)
+{
+	size_t page = at_page_size();
+
+	if (page > AT_GATE_SIZE_)
+		return -ENOTSUP;
+	if (at_mmap(&at_gate_, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+void at_void_map(void *addr, size_t bytes)
+{
+	at_mmap(addr, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+void at_gate_store(uint32_t value)
+{
+	__atomic_store_n(&at_gate_.gate, value, __ATOMIC_RELEASE);
+}
+
+/* The new page is all zeros: from the first moment on the gate is closed. */
+void at_gate_reset(uint32_t value)
+{
+	at_void_map(&at_gate_, at_page_size());
+	at_gate_store(value);
+}
+
+/* Here, because each program that traces anything links with this file. */
+static __attribute__((constructor)) void at_library_init(void)
+{
+	at_trace_from_environment();
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Rings in a memfd, laid out as the module does
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../internal.h"
+#include "inproc.h"
+
+#define AT_DEFAULT_RING	(1u << 20)
+#define AT_ROUND_UP(x, to)	(((x) + (to) - 1) / (to) * (to))
+
+/*
+ * The module counts generations of a machine from below: these are above, so
+ * that a site which was traced by one and then by the other is not confused.
+ */
+#define AT_GENERATION_FIRST	0xc0000000u
+
+static uint32_t generations = AT_GENERATION_FIRST;
+static bool membarrier_works;
+
+uint32_t at_new_generation(void)
+{
+	if (++generations < AT_GENERATION_FIRST)
+		generations = AT_GENERATION_FIRST + 1;
+	return generations;
+}
+
+bool at_membarrier_init(void)
+{
+	membarrier_works = !syscall(SYS_membarrier,
+				    MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+	return membarrier_works;
+}
+
+bool at_area_quiesce(void)
+{
+	if (membarrier_works &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0))
+		return false;
+	return at_fallback_quiesce();
+}
+
+#ifdef __x86_64__
+static bool file_has(const char *path, const char *word)
+{
+	char buf[256] = " ", *at;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf + 1, sizeof(buf) - 3);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	buf[n + 1] = ' ';
+	for (at = buf; *at; at++)
+		if (*at == '\n')
+			*at = ' ';
+	return strstr(buf, word);
+}
+#endif
+
+/* The kernel takes its TSC off this list when it finds that it cannot trust it. */
+static uint32_t find_clock(void)
+{
+#ifdef __x86_64__
+	int mode = PR_TSC_ENABLE;
+
+	if (!prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE)
+		return ASYNCTRACE_CLOCK_BOOTTIME;
+	if (!file_has("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+		      " tsc "))
+		return ASYNCTRACE_CLOCK_BOOTTIME;
+#endif
+	return ASYNCTRACE_CLOCK_COUNTER;
+}
+
+/* One more than the highest number that a CPU of this machine may have. */
+static uint32_t count_cpus(void)
+{
+	char buf[256] = "";
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	char *last = buf + strlen(buf);
+	long cpus;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0) {
+		cpus = sysconf(_SC_NPROCESSORS_CONF);
+		return cpus > 0 ? cpus : 1;
+	}
+	while (last > buf && last[-1] != '-' && last[-1] != ',')
+		last--;
+	return strtoul(last, NULL, 10) + 1;
+}
+
+static uint64_t power_of_two(uint64_t x)
+{
+	uint64_t p = 1;
+
+	while (p < x)
+		p <<= 1;
+	return p;
+}
+
+int at_shape_init(struct at_shape *shape, const struct at_trace_options *options)
+{
+	const uint64_t ring = options->ring_size ? power_of_two(options->ring_size) :
+						   AT_DEFAULT_RING;
+	uint64_t sub = options->sub_size;
+
+	if (options->ring_size > ASYNCTRACE_RING_MAX || ring < ASYNCTRACE_RING_MIN)
+		return -EINVAL;
+	if (!sub) {
+		/* Small ones waste less of a circular ring, large ones less time. */
+		sub = ring / 16;
+		if (sub < ASYNCTRACE_SUBBUF_MIN)
+			sub = ASYNCTRACE_SUBBUF_MIN;
+		if (sub > ASYNCTRACE_SUBBUF_MAX)
+			sub = ASYNCTRACE_SUBBUF_MAX;
+	}
+	if (sub & (sub - 1) || sub < ASYNCTRACE_SUBBUF_MIN || sub > ASYNCTRACE_SUBBUF_MAX ||
+	    ring / sub < ASYNCTRACE_SUBBUFS_MIN)
+		return -EINVAL;
+	shape->mode = options->mode ?: AT_MODE_STREAMING;
+	if (shape->mode < AT_MODE_ONESHOT || shape->mode > AT_MODE_STREAMING)
+		return -EINVAL;
+	shape->sub_words = sub / 8;
+	shape->nsub = ring / sub;
+	shape->nr_rings = count_cpus();
+	shape->clock = find_clock();
+	return 0;
+}
+
+static int put_categories(struct at_area *a, const char *categories)
+{
+	struct asynctrace_categories *list = (void *)((char *)a->control + a->control->categories);
+	const char *from = categories ?: "";
+
+	while (*from) {
+		size_t n = strcspn(from, ",");
+
+		if (n > ASYNCTRACE_CATEGORY_MAX || (n == 1 && *from == '-'))
+			return -EINVAL;
+		if (n) {
+			if (list->count == ASYNCTRACE_CATEGORIES_MAX)
+				return -EINVAL;
+			memcpy(list->text + list->bytes, from, n);
+			list->bytes += n + 1;
+			list->count++;
+		}
+		from += n + (from[n] == ',');
+	}
+	return 0;
+}
+
+/* Control, headers, durable ring, rings: as in linux/asynctrace.h. */
+static void lay_out(const struct at_shape *s, struct asynctrace_control *c)
+{
+	const uint64_t page = at_page_size(), rings = (uint64_t)s->nr_rings + 1;
+
+	c->sub_mask = s->sub_words - 1;
+	c->ring_mask = s->sub_words * s->nsub - 1;
+	c->clock = s->clock;
+	c->nr_rings = s->nr_rings;
+	c->limits = AT_ROUND_UP(sizeof(*c), ASYNCTRACE_LINE);
+	c->categories = AT_ROUND_UP(c->limits + rings * sizeof(uint64_t), ASYNCTRACE_LINE);
+	c->control_size = AT_ROUND_UP(c->categories + sizeof(struct asynctrace_categories) +
+				      ASYNCTRACE_CATEGORIES_MAX * (ASYNCTRACE_CATEGORY_MAX + 1),
+				      page);
+	c->headers = 0;
+	c->durable = AT_ROUND_UP(rings * ASYNCTRACE_LINE, page);
+	c->durable_words = (ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / 8;
+	c->rings = AT_ROUND_UP(c->durable + ASYNCTRACE_DURABLE_SIZE, page);
+	c->ring_stride = AT_ROUND_UP((uint64_t)s->sub_words * s->nsub * 8, page);
+	c->rw_offset = c->control_size;
+	c->rw_size = c->rings + rings * c->ring_stride;
+	c->magic = ASYNCTRACE_CONTROL_MAGIC;
+	c->abi = ASYNCTRACE_ABI_VERSION;
+	c->size = sizeof(*c);
+	c->provider = 1;
+	c->salt = at_random_salt();
+	/* Names of another area are to have no chance here: see append() in names.c. */
+	c->durable_generation = at_new_generation();
+}
+
+int at_area_create(struct at_area *a, const struct at_shape *shape, const char *categories)
+{
+	struct asynctrace_control c = { 0 };
+	uint64_t *limits, limit = (uint64_t)shape->sub_words * shape->nsub;
+	int err;
+
+	memset(a, 0, sizeof(*a));
+	lay_out(shape, &c);
+	a->shape = *shape;
+	a->control_size = c.control_size;
+	a->rw_size = c.rw_size;
+	a->fd = memfd_create("asynctrace", MFD_CLOEXEC);
+	if (a->fd < 0)
+		return -errno;
+	if (ftruncate(a->fd, a->control_size + a->rw_size))
+		goto fail;
+	a->control = mmap(NULL, a->control_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	if (a->control == MAP_FAILED)
+		goto fail;
+	a->rw = mmap(NULL, a->rw_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
+		     a->control_size);
+	if (a->rw == MAP_FAILED)
+		goto fail_control;
+	*a->control = c;
+	limits = (uint64_t *)((char *)a->control + c.limits);
+	for (uint32_t i = 0; i <= shape->nr_rings; i++)
+		limits[i] = shape->mode == AT_MODE_CIRCULAR ? UINT64_MAX : limit;
+	((struct asynctrace_ring_header *)(a->rw + c.durable))->position =
+		(uint64_t)c.durable_generation << ASYNCTRACE_DURABLE_GEN_SHIFT;
+	err = put_categories(a, categories);
+	if (err)
+		at_area_destroy(a);
+	return err;
+
+fail_control:
+	munmap(a->control, a->control_size);
+fail:
+	err = -errno;
+	close(a->fd);
+	a->fd = -1;
+	return err;
+}
+
+void at_area_destroy(struct at_area *a)
+{
+	munmap(a->rw, a->rw_size);
+	munmap(a->control, a->control_size);
+	if (a->fd >= 0)
+		close(a->fd);
+	a->fd = -1;
+}
+
+void at_area_gate(struct at_area *a, uint32_t generation)
+{
+	struct asynctrace_ring_header *fallback =
+		(void *)(a->rw + a->control->headers +
+			 (uint64_t)a->shape.nr_rings * ASYNCTRACE_LINE);
+
+	if (generation) {
+		a->control->run = generation;
+		__atomic_store_n(&fallback->position,
+				 (uint64_t)generation << ASYNCTRACE_FALLBACK_TAG_SHIFT &
+				 ASYNCTRACE_FALLBACK_TAG_MASK, __ATOMIC_RELAXED);
+		__atomic_store_n(&fallback->dropped,
+				 (uint64_t)generation << ASYNCTRACE_FALLBACK_DROPS_SHIFT,
+				 __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&a->control->gate, generation, __ATOMIC_SEQ_CST);
+}
+
+/* Where this process' writers look; reused, never unmapped: see struct at_hot. */
+static struct {
+	char *rw;
+	size_t rw_size;
+	char *control;
+	size_t control_size;
+} seen;
+
+static int see(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t offset)
+{
+	const bool reuse = *addr && *had >= bytes;
+	void *p = at_mmap(reuse ? *addr : NULL, bytes, prot, MAP_SHARED | (reuse ? MAP_FIXED : 0),
+		       fd, offset);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (!reuse)
+		*had = bytes;
+	*addr = p;
+	return 0;
+}
+
+int at_area_attach(const struct at_area *a)
+{
+	int err;
+
+	at_gate_reset(ASYNCTRACE_GATE_OFF);
+	err = see(a->fd, &seen.control, &seen.control_size, a->control_size, PROT_READ, 0);
+	if (!err)
+		err = see(a->fd, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
+			  a->control_size);
+	if (err)
+		return err;
+	at_backend_set(AT_BACKEND_INPROCESS, seen.rw, seen.control);
+	return at_gate_map(a->fd);
+}
+
+void at_area_detach(void)
+{
+	if (seen.rw)
+		at_void_map(seen.rw, seen.rw_size);
+	if (seen.control)
+		at_void_map(seen.control, seen.control_size);
+}

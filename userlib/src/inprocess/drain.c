@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * From rings to chunks, as the module's read(2) makes them; and the thread that
+ * does it while a trace runs
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../internal.h"
+#include "inproc.h"
+
+#define AT_PERIOD_MIN_MS	1
+#define AT_PERIOD_MAX_MS	50
+#define AT_CLOCK_PERIOD_NS	1000000000ull
+#define AT_FLUSH_PERIOD_NS	50000000ull
+#define AT_THREADS_BATCH	32
+
+/* By system call: the vDSO would read a counter that the program may have forbidden. */
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	syscall(SYS_clock_gettime, clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void emit(struct at_drain *d, struct asynctrace_chunk *c, const void *payload, size_t bytes)
+{
+	if (d->error)
+		return;
+	c->size = sizeof(*c);
+	c->bytes = bytes;
+	c->boottime = now_ns(CLOCK_BOOTTIME);
+	c->ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ? at_clock(0, 0) : c->boottime;
+	d->error = d->sink(d->arg, c, payload);
+}
+
+/* One moment on all clocks: the pair of readings that lie closest together. */
+static void emit_clock(struct at_drain *d, uint32_t what)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
+	struct asynctrace_clock_pair best = { .what = what };
+	uint64_t gap = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = now_ns(CLOCK_BOOTTIME);
+		uint64_t ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
+				 at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : before;
+		uint64_t real = now_ns(CLOCK_REALTIME);
+		uint64_t after = now_ns(CLOCK_BOOTTIME);
+
+		if (after - before >= gap)
+			continue;
+		gap = after - before;
+		best.ticks = ticks;
+		best.boottime = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
+				before + gap / 3 : before;
+		best.realtime = real;
+	}
+	d->clock_at = best.boottime;
+	emit(d, &c, &best, sizeof(best));
+}
+
+static void emit_provider(struct at_drain *d)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_PROVIDER, .provider = 1 };
+	struct asynctrace_provider_info info = {
+		.id = 1,
+		.pid = getpid(),
+		.uid = getuid(),
+		.salt = d->area->control->salt,
+	};
+
+	memcpy(info.name, d->name, sizeof(d->name));
+	emit(d, &c, &info, sizeof(info));
+}
+
+/* What names the process: its first thread. */
+static void emit_process(struct at_drain *d)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_NAMES };
+	struct asynctrace_task_name name = {
+		.tid = getpid(),
+		.pid = getpid(),
+		.flags = ASYNCTRACE_TASK_F_PROVIDER,
+	};
+	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, name.comm, sizeof(name.comm));
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		memcpy(name.comm, d->name, sizeof(name.comm));
+	name.comm[sizeof(name.comm) - 1] = '\0';
+	name.comm[strcspn(name.comm, "\n")] = '\0';
+	name.ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
+		     at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : now_ns(CLOCK_BOOTTIME);
+	emit(d, &c, &name, sizeof(name));
+}
+
+static void emit_strings(struct at_drain *d)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_STRINGS, .provider = 1 };
+	const struct asynctrace_ring_header *line =
+		(const void *)(d->area->rw + d->area->control->durable);
+	const uint64_t *data = (const void *)((const char *)line + ASYNCTRACE_LINE);
+	uint32_t end = (uint32_t)__atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
+
+	if (end == d->strings)
+		return;
+	c.sequence = d->strings;
+	emit(d, &c, &data[d->strings], (size_t)(end - d->strings) * 8);
+	d->strings = end;
+}
+
+/* A thread may have changed its name since: then that is what it is called. */
+static bool refresh_comm(struct asynctrace_thread *t)
+{
+	char path[48], comm[ASYNCTRACE_COMM_LEN + 1] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, comm, sizeof(comm) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	comm[ASYNCTRACE_COMM_LEN - 1] = '\0';
+	if (!strcmp(comm, t->comm))
+		return false;
+	memcpy(t->comm, comm, sizeof(t->comm));
+	return true;
+}
+
+/* Returns the last slot before which all were there, and told. */
+static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, bool changed_only)
+{
+	uint32_t whole = from - 1;
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 1 };
+	struct asynctrace_thread batch[AT_THREADS_BATCH];
+	uint32_t n = 0;
+
+	for (uint32_t slot = from; slot <= to; slot++) {
+		if (!at_slots_get(slot, &batch[n]))
+			continue;
+		if (whole == slot - 1)
+			whole = slot;
+		if (changed_only && !refresh_comm(&batch[n]))
+			continue;
+		if (++n == AT_THREADS_BATCH) {
+			emit(d, &c, batch, sizeof(batch));
+			n = 0;
+		}
+	}
+	if (n)
+		emit(d, &c, batch, n * sizeof(batch[0]));
+	return whole;
+}
+
+/* All that a record just seen may refer to. */
+static void emit_names(struct at_drain *d)
+{
+	const uint32_t last = at_slots_last();
+
+	emit_strings(d);
+	/* Who is not ready has not written yet, and comes next time. */
+	if (last != d->threads)
+		d->threads = emit_threads(d, d->threads + 1, last, false);
+}
+
+static void emit_events(struct at_drain *d, const struct at_reader *rd, const struct at_extent *x,
+			uint32_t flags)
+{
+	struct asynctrace_chunk c = {
+		.kind = ASYNCTRACE_CHUNK_EVENTS,
+		.flags = flags,
+		.provider = 1,
+		.ring = rd->ring,
+		.sequence = x ? x->end - x->nwords : rd->next,
+		.records = x ? x->records : 0,
+		.delivered = rd->delivered + (x ? x->records : 0),
+		.overwritten = rd->overwritten,
+		.dropped = at_reader_dropped(rd),
+	};
+
+	if (rd->ring == d->area->shape.nr_rings)
+		c.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
+	emit(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
+}
+
+void at_drain_round(struct at_drain *d, bool last)
+{
+	const bool quiet = last || d->area->shape.mode != AT_MODE_CIRCULAR;
+	const uint32_t nr = d->area->shape.nr_rings + 1;
+	struct at_extent x;
+
+	d->busiest = 0;
+	if (now_ns(CLOCK_BOOTTIME) - d->clock_at >= AT_CLOCK_PERIOD_NS)
+		emit_clock(d, ASYNCTRACE_MOMENT_RUNNING);
+	for (uint32_t i = 0; quiet && i < nr; i++) {
+		struct at_reader *rd = &d->readers[i];
+		uint64_t words = 0;
+
+		/* Not for ever, if its writers are as fast. */
+		for (uint32_t n = 0; (last || n <= d->area->shape.nsub) && at_reader_next(rd, &x); n++) {
+			emit_names(d);
+			if (x.nwords)
+				emit_events(d, rd, &x, 0);
+			at_reader_done(rd, &x);
+			words += x.nwords;
+		}
+		if (words > d->busiest)
+			d->busiest = words;
+	}
+	if (!last) {
+		uint64_t now = now_ns(CLOCK_BOOTTIME);
+
+		if (now - d->flushed_at >= AT_FLUSH_PERIOD_NS && !d->error) {
+			d->error = d->sink(d->arg, NULL, NULL);
+			d->flushed_at = now;
+		}
+		return;
+	}
+	emit_names(d);
+	emit_threads(d, 1, at_slots_last(), true);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (d->readers[i].next || at_reader_dropped(&d->readers[i]))
+			emit_events(d, &d->readers[i], NULL, ASYNCTRACE_CHUNK_F_LAST);
+	}
+	emit_clock(d, ASYNCTRACE_MOMENT_STOP);
+}
+
+int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at_sink sink,
+		  void *arg)
+{
+	pthread_condattr_t attr;
+
+	*d = (struct at_drain){ .area = area, .sink = sink, .arg = arg };
+	memcpy(d->name, name, strnlen(name, ASYNCTRACE_NAME_MAX));
+	d->readers = calloc(area->shape.nr_rings + 1, sizeof(*d->readers));
+	if (!d->readers)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= area->shape.nr_rings; i++)
+		at_reader_init(&d->readers[i], area, i);
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	emit_provider(d);
+	emit_clock(d, ASYNCTRACE_MOMENT_START);
+	emit_process(d);
+	return d->error;
+}
+
+void at_drain_free(struct at_drain *d)
+{
+	pthread_cond_destroy(&d->wake);
+	pthread_mutex_destroy(&d->lock);
+	free(d->readers);
+}
+
+/* Sooner where rings fill fast, later where little happens. */
+static unsigned int next_period(const struct at_drain *d, unsigned int ms)
+{
+	const uint64_t ring = (uint64_t)d->area->shape.sub_words * d->area->shape.nsub;
+
+	if (d->busiest > ring / 4)
+		ms /= 4;
+	else if (d->busiest < ring / 16)
+		ms *= 2;
+	return ms < AT_PERIOD_MIN_MS ? AT_PERIOD_MIN_MS : ms > AT_PERIOD_MAX_MS ?
+	       AT_PERIOD_MAX_MS : ms;
+}
+
+static void *drain_thread(void *arg)
+{
+	struct at_drain *d = arg;
+	unsigned int ms = AT_PERIOD_MIN_MS;
+	struct timespec until;
+	uint64_t at;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->stop) {
+		at = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
+		until.tv_sec = at / 1000000000;
+		until.tv_nsec = at % 1000000000;
+		pthread_cond_timedwait(&d->wake, &d->lock, &until);
+		pthread_mutex_unlock(&d->lock);
+		at_drain_round(d, false);
+		ms = next_period(d, ms);
+		pthread_mutex_lock(&d->lock);
+	}
+	pthread_mutex_unlock(&d->lock);
+	return NULL;
+}
+
+/* The program's signals are for its own threads. */
+int at_drain_start(struct at_drain *d)
+{
+	sigset_t all, old;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&d->thread, NULL, drain_thread, d);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_setname_np(d->thread, "asynctrace");
+	return -err;
+}
+
+void at_drain_stop(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_cond_signal(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+	pthread_join(d->thread, NULL);
+}
+
+void at_drain_result(const struct at_drain *d, struct at_trace_result *res)
+{
+	res->error = d->error;
+	res->delivered = res->overwritten = res->dropped = 0;
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++) {
+		res->delivered += d->readers[i].delivered;
+		res->overwritten += d->readers[i].overwritten;
+		res->dropped += at_reader_dropped(&d->readers[i]);
+	}
+}

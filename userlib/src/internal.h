@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libasynctrace: what its files share
+ */
+#ifndef AT_INTERNAL_H
+#define AT_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <asynctrace/event.h>
+#include <asynctrace/provider.h>
+
+#pragma GCC visibility push(hidden)
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define AT_COLD		__attribute__((cold, noinline))
+#define AT_PUBLIC	__attribute__((visibility("default")))
+
+/* --- state of the process ------------------------------------------------------ */
+
+/**
+ * struct at_hot - where the rings of the present back end are
+ * @rw: the read-write area
+ * @control: the whole control area; its first page also lies at at_gate_
+ * @rseq: offset of the C library's struct rseq from the thread pointer; 0: none
+ * @epoch: changes with every registration and with every start of a trace of
+ *	the process itself: what threads and names learned from one is void
+ *
+ * Set while the gate is closed. Who read the gate before and after reading
+ * this, and found it open both times and the same, has what belongs together.
+ * What @rw ever pointed at stays mapped, if only as empty memory: a thread may
+ * look there late.
+ */
+struct at_hot {
+	char *rw;
+	const char *control;
+	ptrdiff_t rseq;
+	uint32_t epoch;
+};
+
+extern struct at_hot at_hot;
+
+static inline char *at_rw(void)
+{
+	return __atomic_load_n(&at_hot.rw, __ATOMIC_RELAXED);
+}
+
+static inline const char *at_control_area(void)
+{
+	return __atomic_load_n(&at_hot.control, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t at_epoch(void)
+{
+	return __atomic_load_n(&at_hot.epoch, __ATOMIC_ACQUIRE);
+}
+
+/**
+ * struct at_thread - what a thread learned
+ * @gate: the gate value under which it was found fit for the rings of CPUs
+ * @cpu: the CPU whose ring @line and @data are
+ * @slot: its number in records
+ * @sub_mask: as the control page said under @gate
+ * @ring_mask: likewise
+ * @epoch: the epoch in which @slot and @path are valid
+ * @line: the ring's header line
+ * @data: the ring's words
+ * @rseq: the thread's struct rseq
+ * @path: enum at_path
+ * @reason: enum at_reason
+ * @raw_clock: the vDSO reads a counter that it may not read
+ *
+ * From @gate to @data all is changed by at_cs_bind() only, and used in critical
+ * sections only: a signal handler may do the same at any moment.
+ */
+struct at_thread {
+	uint32_t gate;
+	uint32_t cpu;
+	uint32_t slot;
+	uint32_t sub_mask;
+	uint32_t ring_mask;
+	uint32_t epoch;
+	uint64_t *line;
+	uint64_t *data;
+	char *rseq;
+	uint8_t path;
+	uint8_t reason;
+	bool raw_clock;
+};
+
+extern __thread struct at_thread at_thread __attribute__((tls_model("initial-exec")));
+
+static inline const volatile struct asynctrace_control *at_control(void)
+{
+	return (const volatile struct asynctrace_control *)&at_gate_;
+}
+
+/* id.c: the process' number where the module gives it none; 1..2^20 - 1 */
+uint32_t at_random_salt(void);
+
+static inline uint32_t at_gate_now(void)
+{
+	return __atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
+}
+
+/* All loads above are done before the gate is looked at once more. */
+static inline bool at_gate_still(uint32_t gate)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return at_gate_load_() == gate;
+}
+
+/* --- gate.c ------------------------------------------------------------------------ */
+
+size_t at_page_size(void);
+/* As mmap(2). Thread sanitizers take that for a store to all of it. */
+void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
+/* Maps the first page of the control area at the start of @fd over the gate. */
+int at_gate_map(int fd);
+/* Puts a private page there, closed; then sets it to @value. */
+void at_gate_reset(uint32_t value);
+void at_gate_store(uint32_t value);
+/* Replaces what is mapped at @addr by empty memory of the process' own. */
+void at_void_map(void *addr, size_t bytes);
+
+/* --- backend.c ------------------------------------------------------------------------ */
+
+/*
+ * Who may change what at_hot and the gate say. Only at_attach(), which may run
+ * in a signal handler, tries; the others wait.
+ */
+bool at_backend_trylock(void);
+void at_backend_lock(void);
+void at_backend_unlock(void);
+/* A forked child: its parent's threads hold nothing here. */
+void at_backend_forked(void);
+
+/* Under the lock, the gate closed: from here on the rings are there. */
+void at_backend_set(enum at_backend backend, char *rw, const char *control);
+enum at_backend at_backend(void);
+void at_backend_why(enum at_reason reason, int error);
+const char *at_default_name(void);
+
+/* --- provider.c --------------------------------------------------------------------- */
+
+/* The gate was found at ATTACH: registers. Returns the gate as it is then. */
+uint32_t at_attach(void);
+/* Gives the calling thread a slot: > 0, or a negative errno. */
+int at_module_slot(void);
+/* Under the lock: lets the module's gate show again, if there is one. */
+void at_module_resume(void);
+
+/* --- inprocess/slots.c --------------------------------------------------------------- */
+
+int at_inproc_slot(void);
+
+/* --- inprocess/trace.c --------------------------------------------------------------- */
+
+/* Starts what ASYNCTRACE_OUT asks for. */
+void at_trace_from_environment(void);
+
+/* --- thread.c ------------------------------------------------------------------------ */
+
+/* Where the C library keeps its struct rseq. */
+void at_rseq_init(void);
+/* Finds out what the calling thread may do; false: the gate has moved on. */
+bool at_thread_learn(uint32_t gate);
+/* The present in the clock of the run; only where the path is not NONE. */
+uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
+
+/* --- names.c ------------------------------------------------------------------------- */
+
+/* Makes the names of @site known: 0, or a negative errno: write them inline. */
+int at_site_names(struct at_site_ *site);
+bool at_site_names_known(const struct at_site_ *site);
+void at_names_count(uint32_t *names, uint32_t *refused);
+void at_names_forked(void);
+
+/* --- write.c, args.c, fallback.c --------------------------------------------------------------- */
+
+/* A run of words of a record, anywhere in memory; not empty. */
+struct at_piece {
+	const void *from;
+	uint64_t words;
+};
+
+/**
+ * struct at_record - a record to be written
+ * @pieces: its words in order, the first piece has at least three
+ * @npieces: of them
+ * @words: all of them together
+ * @stamp: index of the word that is to be the moment of publishing
+ * @slot: where in the first piece the thread's slot goes
+ */
+struct at_record {
+	const struct at_piece *pieces;
+	unsigned int npieces;
+	unsigned int words;
+	unsigned int stamp;
+	uint64_t *slot;
+};
+
+/* The common case of any record; it falls back on at_write_record(). */
+void at_write_pieces(uint32_t gate, const struct at_record *rec);
+void at_write_record(uint32_t gate, const struct at_record *rec);
+void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
+		     unsigned int n_and_stamp);
+/* Both false: the gate is another by now, and nothing was done. */
+bool at_fallback_write(uint32_t gate, const struct at_record *rec);
+bool at_fallback_drop(uint32_t gate);
+/* Waits until nobody is in there any more; the gate is closed. False: gave up. */
+bool at_fallback_quiesce(void);
+void at_fallback_forked(void);
+
+/* --- text.c ---------------------------------------------------------------------------- */
+
+/* The longest beginning of @s within @room bytes that does not split a character. */
+size_t at_text_cut(const char *s, size_t bytes, size_t room);
+
+#pragma GCC visibility pop
+
+#endif /* AT_INTERNAL_H */

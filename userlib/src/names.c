@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Names: written once into the durable ring, referred to by number afterwards
+ *
+ * Nothing here waits: where the lock is taken (by another thread, or by the
+ * code that a signal handler has interrupted) or there is no room, the record
+ * carries its names itself, and the site asks again next time.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* Places in the table; the durable ring has room for about 10,000 names. */
+#define AT_NAMES_SLOTS	16384u
+
+/*
+ * Where a name was written, rather than where it came from: what a plug-in
+ * named may be unmapped by now. Valid only where @id is that of the table.
+ */
+struct entry {
+	uint32_t id;
+	uint32_t hash;
+	uint32_t word;		/* of the string record, from the start of the data */
+};
+
+static struct {
+	uint32_t lock;
+	uint32_t id;		/* changes when all that was written becomes void */
+	uint32_t epoch;
+	uint32_t generation;
+	uint32_t count;
+	uint32_t refused;
+	struct entry entries[AT_NAMES_SLOTS];
+} names;
+
+static uint32_t hash_of(const char *s, size_t bytes)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < bytes; i++)
+		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	return h;
+}
+
+static char *durable(void)
+{
+	return at_rw() + at_control()->durable;
+}
+
+static const uint64_t *durable_data(void)
+{
+	return (const uint64_t *)(durable() + ASYNCTRACE_LINE);
+}
+
+static struct entry *find(const char *s, size_t bytes, uint32_t hash, bool *known)
+{
+	const uint64_t *data = durable_data();
+
+	for (uint32_t i = 0; i < AT_NAMES_SLOTS; i++) {
+		struct entry *e = &names.entries[(hash + i) % AT_NAMES_SLOTS];
+
+		*known = e->id == names.id;
+		if (!*known)
+			return e;
+		if (e->hash == hash && data[e->word] >> 32 == bytes &&
+		    !memcmp(&data[e->word + 1], s, bytes))
+			return e;
+	}
+	return NULL;
+}
+
+/*
+ * A new registration, a cleared ring, or the module's again after a trace of the
+ * process' own: what counts is what stands in the ring.
+ */
+static void catch_up(void)
+{
+	const uint32_t generation = at_control()->durable_generation;
+	const struct asynctrace_ring_header *line = (const void *)durable();
+	const uint64_t *data = durable_data();
+	uint64_t pos, at = 0;
+
+	if (names.id && names.epoch == at_epoch() && names.generation == generation)
+		return;
+	names.epoch = at_epoch();
+	names.generation = generation;
+	names.count = 0;
+	names.refused = 0;
+	__atomic_store_n(&names.id, names.id + 1, __ATOMIC_RELAXED);
+	pos = __atomic_load_n(&line->position, __ATOMIC_ACQUIRE);
+	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
+		return;
+	while (at < (uint32_t)pos && at < at_control()->durable_words) {
+		const char *s = (const char *)&data[at + 1];
+		const size_t bytes = data[at] >> 32;
+		struct entry *e;
+		bool known;
+
+		/* Spoilt: then no name is known, and none is to be added. */
+		if (ASYNCTRACE_FXT_TYPE(data[at]) != ASYNCTRACE_FXT_STRING ||
+		    ASYNCTRACE_FXT_WORDS(data[at]) != 1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes)) {
+			names.count = ASYNCTRACE_FXT_INDEX_MAX;
+			return;
+		}
+		e = find(s, bytes, hash_of(s, bytes), &known);
+		if (e && !known)
+			*e = (struct entry){ names.id, hash_of(s, bytes), at };
+		names.count++;
+		at += ASYNCTRACE_FXT_WORDS(data[at]);
+	}
+}
+
+static int append(const char *s, size_t bytes, uint32_t *word)
+{
+	struct asynctrace_ring_header *line = (struct asynctrace_ring_header *)durable();
+	uint64_t *data = (uint64_t *)durable_data();
+	const uint64_t need = 1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes);
+	uint64_t pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED), at = (uint32_t)pos;
+
+	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != names.generation)
+		return -ESTALE;
+	if (names.count >= ASYNCTRACE_FXT_INDEX_MAX || bytes > ASYNCTRACE_FXT_STRING_MAX ||
+	    at + need > at_control()->durable_words)
+		return -ENOSPC;
+	data[at + need - 1] = 0;
+	data[at] = ASYNCTRACE_FXT_STRING_HEAD(names.count + 1, bytes);
+	memcpy(&data[at + 1], s, bytes);
+	/* A page that could not be had shows in a lower limit: then that was lost. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (at + need > at_control()->durable_words)
+		return -ENOSPC;
+	if (!__atomic_compare_exchange_n(&line->position, &pos, pos + need, false,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		return -ESTALE;
+	names.count++;
+	*word = at;
+	return 0;
+}
+
+/* The number of a name, 0 for the empty one; or a negative errno. */
+static int intern(const char *s)
+{
+	const size_t bytes = strlen(s);
+	const uint32_t hash = hash_of(s, bytes);
+	struct entry *e;
+	uint32_t word;
+	bool known;
+	int err;
+
+	if (!bytes)
+		return 0;
+	e = find(s, bytes, hash, &known);
+	if (!e)
+		return -ENOSPC;
+	if (known)
+		return durable_data()[e->word] >> 16 & ASYNCTRACE_FXT_INDEX_MAX;
+	err = append(s, bytes, &word);
+	if (err)
+		return err;
+	*e = (struct entry){ names.id, hash, word };
+	return names.count;
+}
+
+static int site_names(struct at_site_ *site)
+{
+	uint64_t refs[ASYNCTRACE_FXT_ARGS_MAX];
+	int category, name, key;
+
+	catch_up();
+	if (site->durable == names.id)
+		return site->head ? 0 : -ENOSPC;
+	category = intern(site->category);
+	if (category < 0)
+		return category;
+	name = intern(site->name);
+	if (name < 0)
+		return name;
+	for (uint32_t i = 0; i < site->nkeys; i++) {
+		key = intern(site->keys[i]);
+		if (key < 0)
+			return key;
+		refs[i] = (uint64_t)key << 16;
+	}
+	for (uint32_t i = 0; i < site->nkeys; i++)
+		__atomic_store_n(&site->refs[i], refs[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&site->head, (uint64_t)category << 32 | (uint64_t)name << 48,
+			 __ATOMIC_RELAXED);
+	site->durable = names.id;
+	return 0;
+}
+
+int at_site_names(struct at_site_ *site)
+{
+	int err;
+
+	if (__atomic_exchange_n(&names.lock, 1, __ATOMIC_ACQUIRE))
+		return -EAGAIN;
+	err = site_names(site);
+	if (err == -ENOSPC && site->durable != names.id) {
+		/* It will not get better: head 0 says so until all is void. */
+		names.refused++;
+		__atomic_store_n(&site->head, 0, __ATOMIC_RELAXED);
+		site->durable = names.id;
+	}
+	__atomic_store_n(&names.lock, 0, __ATOMIC_RELEASE);
+	return err;
+}
+
+void at_names_count(uint32_t *count, uint32_t *refused)
+{
+	*count = names.count;
+	*refused = names.refused;
+}
+
+void at_names_forked(void)
+{
+	names.lock = 0;
+}

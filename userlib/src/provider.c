@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Registering with the module
+ *
+ * The first site that is reached does it, in whatever thread and place that
+ * is, a signal handler included: only system calls here, no allocation, no
+ * waiting.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/asynctrace.h>
+
+#include "announce.h"
+#include "control/register.h"
+#include "internal.h"
+
+#define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
+/* Low numbers are the program's: some close them all, some count on them. */
+#define AT_FD_MIN	512
+#define AT_STRIDE	(16u << 20)
+
+static struct {
+	bool registered;
+	bool tried;		/* and failed: not again until asked */
+	int fd;
+	dev_t rdev;
+	pid_t pid;		/* who registered: not its children */
+	char *control;
+	size_t control_size;
+	char *rw;
+	size_t rw_size;
+	uint32_t version;
+	uint64_t stride;
+	char name[ASYNCTRACE_NAME_MAX + 1];
+	struct at_announced *announced;
+	struct asynctrace_observed seen;	/* last read from fd */
+} module = { .fd = -1 };
+
+/* A program may have closed the descriptor, and another file have its number. */
+static bool fd_is_ours(void)
+{
+	struct stat st;
+
+	return module.fd >= 0 && !fstat(module.fd, &st) && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == module.rdev;
+}
+
+static int open_device(void)
+{
+	int fd = open(AT_DEVICE_PATH, O_RDWR | O_CLOEXEC | O_NONBLOCK), high;
+
+	if (fd < 0)
+		return -errno;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+/*
+ * Over generic netlink, and where a sandbox lets no socket through, by ioctl.
+ */
+static int say_hello(int fd, uint64_t stride)
+{
+	struct asynctrace_hello hello = { .size = sizeof(hello), .abi = ASYNCTRACE_ABI_VERSION };
+	struct asynctrace_attrs attrs = { .size = sizeof(attrs) };
+	_Alignas(8) char buf[AT_REGISTER_ATTRS_MAX];
+	uint32_t id;
+	int ret;
+
+	if (ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello))
+		return -errno;
+	ret = at_genl_register(hello.cookie, module.name, module.version, stride, &id, NULL);
+	if (ret != -EAFNOSUPPORT)
+		return ret;
+	ret = at_register_attrs(buf, sizeof(buf), module.name, module.version, stride);
+	if (ret < 0)
+		return ret;
+	attrs.attrs = (uintptr_t)buf;
+	attrs.len = ret;
+	return ioctl(fd, ASYNCTRACE_IOC_REGISTER, &attrs) ? -errno : 0;
+}
+
+/*
+ * Maps @bytes at @offset of the device: where the same was mapped before, over
+ * that, else anywhere. What is at the old place and not reused stays mapped.
+ */
+static int map_area(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t offset)
+{
+	const bool reuse = *addr && *had == bytes;
+	void *p = at_mmap(reuse ? *addr : NULL, bytes, prot, MAP_SHARED | (reuse ? MAP_FIXED : 0),
+		       fd, offset);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	*addr = p;
+	*had = bytes;
+	return 0;
+}
+
+static int map_module(int fd)
+{
+	struct asynctrace_control c;
+	void *first = at_mmap(NULL, at_page_size(), PROT_READ, MAP_SHARED, fd, 0);
+	int err;
+
+	if (first == MAP_FAILED)
+		return -errno;
+	memcpy(&c, first, sizeof(c));
+	munmap(first, at_page_size());
+	if (c.magic != ASYNCTRACE_CONTROL_MAGIC || c.abi != ASYNCTRACE_ABI_VERSION)
+		return -EPROTO;
+	err = map_area(fd, &module.control, &module.control_size, c.control_size, PROT_READ, 0);
+	if (err)
+		return err;
+	return map_area(fd, &module.rw, &module.rw_size, c.rw_size, PROT_READ | PROT_WRITE,
+			c.rw_offset);
+}
+
+/*
+ * Ends what was registered, or what a forked child has inherited. Under the
+ * lock, the gate closed.
+ */
+static void forget(void)
+{
+	if (fd_is_ours())
+		close(module.fd);
+	module.fd = -1;
+	if (module.rw)
+		at_void_map(module.rw, module.rw_size);
+	if (module.control)
+		at_void_map(module.control, module.control_size);
+	module.registered = false;
+	if (at_backend() == AT_BACKEND_MODULE)
+		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
+}
+
+static int hand_over(int fd, const struct at_announced *a)
+{
+	struct asynctrace_attrs attrs = {
+		.size = sizeof(attrs),
+		.len = a->len,
+		.attrs = (uintptr_t)a->attrs,
+	};
+
+	return ioctl(fd, ASYNCTRACE_IOC_ANNOUNCE, &attrs) ? -errno : 0;
+}
+
+static int try_register(uint64_t stride)
+{
+	int fd = open_device(), err;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	err = say_hello(fd, stride);
+	if (!err)
+		err = map_module(fd);
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	if (err) {
+		close(fd);
+		return err;
+	}
+	module.fd = fd;
+	module.rdev = st.st_rdev;
+	memset(&module.seen, 0, sizeof(module.seen));
+	/* Who is recorded without being described is better off than who is not. */
+	if (module.announced)
+		hand_over(fd, module.announced);
+	return 0;
+}
+
+static enum at_reason reason_of(int err)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+	case -EACCES:
+	case -EPERM:
+		return AT_REASON_NO_MODULE;
+	case -EPROTO:
+		return AT_REASON_ABI;
+	default:
+		return AT_REASON_REFUSED;
+	}
+}
+
+/* Under the lock. The gate is closed, or at ATTACH, which keeps others out too. */
+static int do_register(void)
+{
+	uint64_t stride = module.stride ?: AT_STRIDE;
+	int err;
+
+	forget();
+	if (!module.name[0])
+		memcpy(module.name, at_default_name(),
+		       strnlen(at_default_name(), ASYNCTRACE_NAME_MAX));
+	module.pid = getpid();
+	/* Where so many addresses cannot be had, smaller rings will do. */
+	do {
+		err = try_register(stride);
+		stride /= 4;
+	} while (err == -ENOMEM && stride >= ASYNCTRACE_RING_MIN);
+	module.tried = true;
+	if (err) {
+		if (at_backend() == AT_BACKEND_NONE) {
+			at_gate_reset(ASYNCTRACE_GATE_OFF);
+			at_backend_why(reason_of(err), err);
+		}
+		return err;
+	}
+	module.registered = true;
+	if (at_backend() == AT_BACKEND_NONE)
+		at_module_resume();
+	return 0;
+}
+
+/* A lock that another thread held during fork() is nobody's in the child. */
+static void notice_fork(void)
+{
+	if (module.pid && module.pid != getpid()) {
+		module.pid = 0;
+		at_backend_forked();
+	}
+}
+
+uint32_t at_attach(void)
+{
+	const int saved = errno;
+	uint32_t gate;
+
+	notice_fork();
+	if (!at_backend_trylock())
+		return ASYNCTRACE_GATE_OFF;
+	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
+		do_register();
+	at_backend_unlock();
+	gate = at_gate_now();
+	errno = saved;
+	return gate == ASYNCTRACE_GATE_ATTACH ? ASYNCTRACE_GATE_OFF : gate;
+}
+
+void at_module_resume(void)
+{
+	if (!module.registered) {
+		at_gate_reset(module.tried ? ASYNCTRACE_GATE_OFF : ASYNCTRACE_GATE_ATTACH);
+		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
+		return;
+	}
+	at_backend_set(AT_BACKEND_MODULE, module.rw, module.control);
+	if (!fd_is_ours() || at_gate_map(module.fd))
+		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+}
+
+int at_module_slot(void)
+{
+	int slot;
+
+	if (fd_is_ours()) {
+		slot = ioctl(module.fd, ASYNCTRACE_IOC_THREAD);
+		return slot < 0 ? -errno : slot;
+	}
+	/* The program closed all it did not know: the next site registers anew. */
+	if (at_backend_trylock()) {
+		if (at_backend() == AT_BACKEND_MODULE)
+			at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+		at_backend_unlock();
+	}
+	return -EBADF;
+}
+
+/* Is there a registration of this process, and may its descriptor be used? */
+static bool module_is_ours(void)
+{
+	return module.registered && module.pid == getpid() && fd_is_ours();
+}
+
+/* A signal handler may do this: no lock. To another process the kernel says no. */
+AT_PUBLIC AT_COLD void at_alert_(const char *name)
+{
+	struct asynctrace_alert alert = { "" };
+	const int saved = errno;
+
+	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
+	if (at_backend() == AT_BACKEND_MODULE && fd_is_ours())
+		ioctl(module.fd, ASYNCTRACE_IOC_ALERT, &alert);
+	errno = saved;
+}
+
+AT_PUBLIC int at_provider_announce(const struct at_category *list, size_t n)
+{
+	struct at_announced *a, *old;
+	int err;
+
+	err = at_announced_make(list, n, &a);
+	if (err)
+		return err;
+	notice_fork();
+	at_backend_lock();
+	old = module.announced;
+	if (module_is_ours())
+		err = hand_over(module.fd, a);
+	if (!err)
+		module.announced = a;
+	at_backend_unlock();
+	free(err ? a : old);
+	return err;
+}
+
+AT_PUBLIC int at_provider_fd(void)
+{
+	int fd;
+
+	notice_fork();
+	at_backend_lock();
+	fd = module_is_ours() ? module.fd : -ESRCH;
+	at_backend_unlock();
+	return fd;
+}
+
+AT_PUBLIC int at_provider_observe(struct at_observed *observed)
+{
+	struct at_observed o = { .size = sizeof(o) };
+	struct asynctrace_observed now;
+	int err = -ESRCH;
+
+	if (!observed || observed->size < sizeof(o.size))
+		return -EINVAL;
+	notice_fork();
+	at_backend_lock();
+	if (module_is_ours()) {
+		/* It fails with EAGAIN where that is what was read last. */
+		if (read(module.fd, &now, sizeof(now)) == sizeof(now))
+			module.seen = now;
+		o.recording = module.seen.gate > ASYNCTRACE_GATE_ATTACH;
+		o.state = module.seen.state;
+		o.generation = o.recording ? module.seen.gate : 0;
+		err = 0;
+	}
+	at_backend_unlock();
+	if (err)
+		return err;
+	for (uint32_t i = sizeof(o.size); i < sizeof(o) && i < observed->size; i++)
+		((char *)observed)[i] = ((char *)&o)[i];
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/*
+ * Is the process recorded, if not now, then within @ms? Waits with a descriptor of
+ * its own: another thread may withdraw meanwhile.
+ */
+static bool recorded_within(uint32_t ms)
+{
+	const int64_t end = now_ms() + ms;
+	struct at_observed o = { .size = sizeof(o) };
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+	int64_t left;
+
+	while (!at_provider_observe(&o) && !o.recording) {
+		left = end - now_ms();
+		if (left <= 0 || p.revents & (POLLHUP | POLLERR))
+			break;
+		if (p.fd < 0)
+			p.fd = fcntl(at_provider_fd(), F_DUPFD_CLOEXEC, AT_FD_MIN);
+		if (p.fd < 0)
+			break;
+		poll(&p, 1, left);
+	}
+	if (p.fd >= 0)
+		close(p.fd);
+	return o.recording;
+}
+
+AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
+{
+	struct at_provider_opts o = { .size = sizeof(o) };
+	const char *name;
+	int err;
+
+	if (opts) {
+		if (opts->size < offsetof(struct at_provider_opts, ring_reserve))
+			return -EINVAL;
+		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
+	}
+	if (o.started)
+		*o.started = 0;
+	if (o.flags & ~AT_PROV_WAIT_START)
+		return -EINVAL;
+	name = o.name ?: at_default_name();
+	if (!*name || strlen(name) > ASYNCTRACE_NAME_MAX)
+		return -EINVAL;
+	if (o.ring_reserve && (o.ring_reserve < ASYNCTRACE_RING_MIN ||
+			       o.ring_reserve > ASYNCTRACE_RING_MAX ||
+			       o.ring_reserve & (o.ring_reserve - 1)))
+		return -EINVAL;
+
+	notice_fork();
+	at_backend_lock();
+	if (at_backend() != AT_BACKEND_INPROCESS)
+		at_gate_reset(ASYNCTRACE_GATE_OFF);
+	memset(module.name, 0, sizeof(module.name));
+	strcpy(module.name, name);
+	module.version = o.version;
+	module.stride = o.ring_reserve;
+	err = do_register();
+	at_backend_unlock();
+	if (!err && (o.started || o.flags & AT_PROV_WAIT_START)) {
+		const bool started = recorded_within(o.flags & AT_PROV_WAIT_START ? o.wait_ms : 0);
+
+		if (o.started)
+			*o.started = started;
+	}
+	return err;
+}
+
+AT_PUBLIC int at_provider_unregister(void)
+{
+	int err = -ESRCH;
+
+	notice_fork();
+	at_backend_lock();
+	if (module.registered) {
+		if (at_backend() == AT_BACKEND_MODULE)
+			at_gate_reset(ASYNCTRACE_GATE_OFF);
+		forget();
+		at_backend_why(AT_REASON_UNREGISTERED, 0);
+		err = 0;
+	}
+	module.tried = true;
+	at_backend_unlock();
+	return err;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The critical sections: restartable sequences on one CPU's ring
+ *
+ * The kernel sends a thread that is preempted, migrated or interrupted by a
+ * signal inside of one to its abort label; so from the check of the CPU to the
+ * last instruction no other thread ran on this CPU in user space, unless a
+ * section is aborted. The last instruction is the one store that matters. All
+ * before it are to words that no reader looks at yet.
+ *
+ * An architecture provides
+ *
+ *	AT_CS_PUT()	writes a record whose words are in registers (x86-64:
+ *			write_x86_64.S)
+ *	at_cs_put()	writes any record
+ *	at_cs_bind()	lets the thread know the ring of its CPU, for those two
+ *	at_cs_enter()	writes the head of the next sub-buffer
+ *	at_cs_drop()	counts one more record that found no room
+ *	at_counter()	the machine's counter
+ *
+ * The C library registers the struct rseq of each thread. Registering another
+ * one would take it from whoever uses it already.
+ */
+#ifndef AT_RSEQ_H
+#define AT_RSEQ_H
+
+#include "internal.h"
+
+enum at_cs_result {
+	AT_CS_DONE,
+	AT_CS_ABORTED,	/* try again; perhaps the thread knows another CPU's ring */
+	AT_CS_STALE,	/* the gate moved: the record is nobody's */
+	AT_CS_FULL,	/* no room in this sub-buffer */
+};
+
+/* The words of struct rseq that count. Their offsets are part of the ABI. */
+#define AT_RSEQ_CPU_START	0
+#define AT_RSEQ_CPU		4
+#define AT_RSEQ_CS		8
+
+/**
+ * struct at_ring - one CPU's ring, and who wants to write there
+ * @line: its header line
+ * @data: its words
+ * @cpu: its CPU
+ * @gate: the generation that all of this, and the record, belongs to
+ * @sub_mask: words of a sub-buffer - 1
+ * @ring_mask: words of the ring - 1
+ */
+struct at_ring {
+	uint64_t *line;
+	uint64_t *data;
+	uint32_t cpu;
+	uint32_t gate;
+	uint32_t sub_mask;
+	uint32_t ring_mask;
+};
+
+/* Operands of at_cs_put(), in memory: there are more than registers. */
+struct at_put {
+	const struct at_piece *pieces;
+	const struct at_piece *end;
+	uint64_t words;
+	uint64_t stamp;		/* byte offset */
+};
+
+/* Operands of at_cs_enter(). */
+struct at_enter {
+	uint64_t *line;
+	uint64_t *to;		/* where the head goes */
+	uint64_t old;		/* the position it is for */
+	uint64_t pos;		/* the position after it */
+	uint64_t head[ASYNCTRACE_SUBBUF_WORDS];
+};
+
+#ifdef AT_TEST_HOOKS
+/*
+ * Turns that each critical section waits before its last instruction, and those
+ * that write records (on x86-64) when they have found the gate unchanged.
+ */
+extern uint64_t at_race_delay __attribute__((visibility("hidden")));
+extern uint64_t at_race_delay_early __attribute__((visibility("hidden")));
+#endif
+
+/* The offsets that assembly uses. */
+_Static_assert(offsetof(struct asynctrace_control, gate) == 0, "asm");
+_Static_assert(offsetof(struct at_thread, gate) == 0, "asm");
+_Static_assert(offsetof(struct at_thread, cpu) == 4, "asm");
+_Static_assert(offsetof(struct at_thread, slot) == 8, "asm");
+_Static_assert(offsetof(struct at_thread, sub_mask) == 12, "asm");
+_Static_assert(offsetof(struct at_thread, ring_mask) == 16, "asm");
+_Static_assert(offsetof(struct at_thread, line) == 24, "asm");
+_Static_assert(offsetof(struct at_thread, data) == 32, "asm");
+_Static_assert(offsetof(struct at_thread, rseq) == 40, "asm");
+_Static_assert(offsetof(struct at_ring, line) == 0, "asm");
+_Static_assert(offsetof(struct at_ring, data) == 8, "asm");
+_Static_assert(offsetof(struct at_ring, gate) == 20, "asm");
+_Static_assert(offsetof(struct at_ring, sub_mask) == 24, "asm");
+_Static_assert(offsetof(struct at_ring, ring_mask) == 28, "asm");
+_Static_assert(offsetof(struct at_put, pieces) == 0, "asm");
+_Static_assert(offsetof(struct at_put, end) == 8, "asm");
+_Static_assert(offsetof(struct at_put, words) == 16, "asm");
+_Static_assert(offsetof(struct at_put, stamp) == 24, "asm");
+_Static_assert(offsetof(struct at_enter, line) == 0, "asm");
+_Static_assert(offsetof(struct at_enter, to) == 8, "asm");
+_Static_assert(offsetof(struct at_enter, old) == 16, "asm");
+_Static_assert(offsetof(struct at_enter, pos) == 24, "asm");
+_Static_assert(offsetof(struct at_enter, head) == 32, "asm");
+_Static_assert(ASYNCTRACE_POS_BITS == 48, "asm");
+
+static inline char *at_rseq_area(void)
+{
+	return (char *)__builtin_thread_pointer() + at_hot.rseq;
+}
+
+static inline uint32_t at_rseq_cpu_start(void)
+{
+	return *(volatile uint32_t *)(at_rseq_area() + AT_RSEQ_CPU_START);
+}
+
+/* Negative while the kernel knows of no registration. */
+static inline int32_t at_rseq_cpu(void)
+{
+	return *(volatile int32_t *)(at_rseq_area() + AT_RSEQ_CPU);
+}
+
+#if defined(__x86_64__)
+#include "rseq_x86_64.h"
+#elif defined(__aarch64__)
+#include "rseq_aarch64.h"
+#else
+#error "asynctrace knows x86-64 and arm64 only"
+#endif
+
+#endif /* AT_RSEQ_H */

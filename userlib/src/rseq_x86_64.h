@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Critical sections of x86-64. Stores are seen in program order there, so that
+ * a plain one publishes. Offsets are those that rseq.h asserts. Small records
+ * are written by write_x86_64.S.
+ */
+#ifndef AT_RSEQ_X86_64_H
+#define AT_RSEQ_X86_64_H
+
+static inline uint64_t at_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+#ifdef AT_TEST_HOOKS
+#define AT_CS_HOOK \
+	"movq at_race_delay(%%rip), %%rax\n\t" \
+	"testq %%rax, %%rax\n\t" \
+	"jz 9f\n" \
+	"8:\n\t" \
+	"decq %%rax\n\t" \
+	"jnz 8b\n" \
+	"9:\n\t"
+#define AT_CS_HOOK_EARLY \
+	"movq at_race_delay_early(%%rip), %%rax\n\t" \
+	"testq %%rax, %%rax\n\t" \
+	"jz 11f\n" \
+	"10:\n\t" \
+	"decq %%rax\n\t" \
+	"jnz 10b\n" \
+	"11:\n\t"
+#else
+#define AT_CS_HOOK
+#define AT_CS_HOOK_EARLY
+#endif
+
+/* Arms the section that begins at 1, ends at 2 and restarts at 4. */
+#define AT_CS_ARM(rseq) \
+	".pushsection __rseq_cs, \"aw\"\n\t" \
+	".balign 32\n" \
+	"7:\n\t" \
+	".long 0, 0\n\t" \
+	".quad 1f, 2f - 1f, 4f\n\t" \
+	".popsection\n\t" \
+	"leaq 7b(%%rip), %%rax\n\t" \
+	"movq %%rax, 8(" rseq ")\n" \
+	"1:\n\t"
+
+/* Must follow the store that publishes. The signature is that of ud1. */
+#define AT_CS_END \
+	"2:\n\t" \
+	".pushsection __rseq_failure, \"ax\"\n\t" \
+	".byte 0x0f, 0xb9, 0x3d\n\t" \
+	".long 0x53053053\n" \
+	"4:\n\t" \
+	"jmp %l[aborted]\n\t" \
+	".popsection\n\t"
+
+/*
+ * The beginning of writing a record, by a thread that knows a ring of the
+ * record's generation: is that still the present one, is the ring that of this
+ * CPU? Counter in r9. Then, if the record's last word, at the address last, lies in the same
+ * sub-buffer as the word before its first, the record's place in r11. At a
+ * sub-buffer's end, as at 0, that is never so.
+ */
+#define AT_CS_PLACE(last) \
+	"movq 40(%[t]), %%r11\n\t" \
+	AT_CS_ARM("%%r11") \
+	"rdtsc\n\t" \
+	"shlq $32, %%rdx\n\t" \
+	"leaq (%%rax, %%rdx), %%r9\n\t" \
+	"movl 4(%%r11), %%eax\n\t" \
+	"cmpl 4(%[t]), %%eax\n\t" \
+	"jne %l[aborted]\n\t" \
+	"cmpl %[gate], %[now]\n\t" \
+	"jne %l[stale]\n\t" \
+	AT_CS_HOOK_EARLY \
+	"movq 24(%[t]), %%rdx\n\t" \
+	"movq (%%rdx), %%r11\n\t" \
+	"leal -1(%%r11), %%eax\n\t" \
+	"leal " last ", %%edx\n\t" \
+	"xorl %%edx, %%eax\n\t" \
+	"cmpl %%eax, 12(%[t])\n\t" \
+	"jb %l[full]\n\t" \
+	"movq 32(%[t]), %%rdx\n\t" \
+	"andl 16(%[t]), %%r11d\n\t" \
+	"leaq (%%rdx, %%r11, 8), %%r11\n\t"
+
+static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *put)
+{
+	__asm__ goto volatile(
+		"movl 16(%[put]), %%ecx\n\t"
+		AT_CS_PLACE("-1(%%rcx, %%r11)")
+		"movq %%r11, %%rdi\n\t"
+		"movq (%[put]), %%r8\n"
+		"5:\n\t"
+		"movq (%%r8), %%rsi\n\t"
+		"movq 8(%%r8), %%rdx\n"
+		"6:\n\t"
+		"movq (%%rsi), %%rax\n\t"
+		"movq %%rax, (%%rdi)\n\t"
+		"addq $8, %%rsi\n\t"
+		"addq $8, %%rdi\n\t"
+		"decq %%rdx\n\t"
+		"jnz 6b\n\t"
+		"addq $16, %%r8\n\t"
+		"cmpq 8(%[put]), %%r8\n\t"
+		"jb 5b\n\t"
+		"addq 24(%[put]), %%r11\n\t"
+		"movq %%r9, (%%r11)\n\t"
+		AT_CS_HOOK
+		/* One more record, and so many words, are there. */
+		"movq 24(%[t]), %%rdx\n\t"
+		"movabsq $(1 << 48), %%rax\n\t"
+		"addq %%rcx, %%rax\n\t"
+		"addq %%rax, (%%rdx)\n"
+		AT_CS_END
+		:
+		: [t] "r"(&at_thread), [gate] "r"(gate), [now] "m"(at_gate_.gate), [put] "r"(put)
+		: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r11", "memory", "cc"
+		: aborted, stale, full);
+	return AT_CS_DONE;
+aborted:
+	return AT_CS_ABORTED;
+stale:
+	return AT_CS_STALE;
+full:
+	return AT_CS_FULL;
+}
+
+/* What follows is about a ring that was found outside: is it still this CPU's? */
+#define AT_CS_CHECK \
+	AT_CS_ARM("%[rseq]") \
+	"cmpl %[cpu], 4(%[rseq])\n\t" \
+	"jne %l[aborted]\n\t" \
+	"cmpl %[gate], %[now]\n\t" \
+	"jne %l[stale]\n\t"
+
+#define AT_CS_OPERANDS(r) \
+	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
+	[now] "m"(at_gate_.gate)
+
+/* Nothing of a half-bound thread is used: there is no CPU of that number. */
+static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
+{
+	__asm__ goto volatile(
+		AT_CS_CHECK
+		"movl $-1, 4(%[t])\n\t"
+		"movl %[gate], (%[t])\n\t"
+		"movl 24(%[r]), %%eax\n\t"
+		"movl %%eax, 12(%[t])\n\t"
+		"movl 28(%[r]), %%eax\n\t"
+		"movl %%eax, 16(%[t])\n\t"
+		"movq (%[r]), %%rax\n\t"
+		"movq %%rax, 24(%[t])\n\t"
+		"movq 8(%[r]), %%rax\n\t"
+		"movq %%rax, 32(%[t])\n\t"
+		AT_CS_HOOK
+		"movl %[cpu], 4(%[t])\n"
+		AT_CS_END
+		:
+		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r)
+		: "rax", "memory", "cc"
+		: aborted, stale);
+	return AT_CS_DONE;
+aborted:
+	return AT_CS_ABORTED;
+stale:
+	return AT_CS_STALE;
+}
+
+static inline enum at_cs_result at_cs_enter(const struct at_ring *r, const struct at_enter *e)
+{
+	__asm__ goto volatile(
+		AT_CS_CHECK
+		"movq (%[e]), %%rcx\n\t"
+		"movq 16(%[e]), %%rax\n\t"
+		"cmpq %%rax, (%%rcx)\n\t"
+		"jne %l[aborted]\n\t"
+		"movq 8(%[e]), %%rdi\n\t"
+		"movq 32(%[e]), %%rax\n\t"
+		"movq %%rax, (%%rdi)\n\t"
+		"movq 40(%[e]), %%rax\n\t"
+		"movq %%rax, 8(%%rdi)\n\t"
+		"movq 48(%[e]), %%rax\n\t"
+		"movq %%rax, 16(%%rdi)\n\t"
+		"movq 56(%[e]), %%rax\n\t"
+		"movq %%rax, 24(%%rdi)\n\t"
+		"movq 24(%[e]), %%rdx\n\t"
+		AT_CS_HOOK
+		"movq %%rdx, (%%rcx)\n"
+		AT_CS_END
+		:
+		: AT_CS_OPERANDS(r), [e] "r"(e)
+		: "rax", "rcx", "rdx", "rdi", "memory", "cc"
+		: aborted, stale);
+	return AT_CS_DONE;
+aborted:
+	return AT_CS_ABORTED;
+stale:
+	return AT_CS_STALE;
+}
+
+static inline enum at_cs_result at_cs_drop(const struct at_ring *r)
+{
+	__asm__ goto volatile(
+		AT_CS_CHECK
+		AT_CS_HOOK
+		"incq 8(%[line])\n"
+		AT_CS_END
+		:
+		: AT_CS_OPERANDS(r), [line] "r"(r->line)
+		: "rax", "memory", "cc"
+		: aborted, stale);
+	return AT_CS_DONE;
+aborted:
+	return AT_CS_ABORTED;
+stale:
+	return AT_CS_STALE;
+}
+
+#endif /* AT_RSEQ_X86_64_H */

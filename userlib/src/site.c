@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a site learns, once per run: whether its category is recorded
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "internal.h"
+
+/* A pattern is a category, or the beginning of some and a '*'. */
+static bool matches(const char *pattern, size_t bytes, const char *category)
+{
+	if (bytes && pattern[bytes - 1] == '*')
+		return !strncmp(pattern, category, bytes - 1);
+	return strlen(category) == bytes && !memcmp(pattern, category, bytes);
+}
+
+/*
+ * What one pattern behind a '-' matches is not wanted; else what some pattern does,
+ * and where there are none but such, everything.
+ */
+static bool wanted(const char *category)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	const uint32_t offset = c->categories;
+	const struct asynctrace_categories *list =
+		(const struct asynctrace_categories *)(at_control_area() + offset);
+	bool any = false, found = false;
+	const char *text;
+	uint32_t count, bytes;
+
+	/* Changing under our eyes, it may say anything, but for where it ends. */
+	if (!*category || offset + sizeof(*list) > c->control_size)
+		return false;
+	count = list->count;
+	bytes = list->bytes;
+	if (offset + sizeof(*list) + bytes > c->control_size)
+		return false;
+	for (text = list->text; count-- && bytes; ) {
+		size_t n = strnlen(text, bytes);
+		const bool exclude = n && *text == '-';
+
+		if (matches(text + exclude, n - exclude, category)) {
+			if (exclude)
+				return false;
+			found = true;
+		}
+		any |= !exclude;
+		n = n < bytes ? n + 1 : n;
+		text += n;
+		bytes -= n;
+	}
+	return found || !any;
+}
+
+/*
+ * Only what is still true when the gate is looked at afterwards is remembered:
+ * else the list may have been that of another run. False: it was not.
+ */
+static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
+{
+	const bool on = wanted(site->category);
+
+	*mode = AT_SITE_OFF_;
+	if (!at_gate_still(gate))
+		return false;
+	if (!on) {
+		__atomic_store_n(&site->off, gate, __ATOMIC_RELAXED);
+		return true;
+	}
+	*mode = AT_SITE_INLINE_;
+	if (at_site_names(site))
+		return true;
+	if (!at_gate_still(gate))
+		return false;
+	*mode = AT_SITE_ON_;
+	__atomic_store_n(&site->on, gate, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The gate may go on to another value at any time, and nothing is to be missed over it. */
+AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
+{
+	int mode;
+
+	do {
+		if (gate == ASYNCTRACE_GATE_ATTACH)
+			gate = at_attach();
+		else if (!at_gate_still(gate))
+			gate = at_gate_now();
+		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
+			return AT_SITE_OFF_;
+	} while (!learn(site, gate, &mode));
+	return AT_FOUND_(mode, gate);
+}
+
+AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
+{
+	uint32_t now, run;
+
+	do {
+		now = at_gate_now();
+		if (now == ASYNCTRACE_GATE_OFF || now == ASYNCTRACE_GATE_ATTACH)
+			return ASYNCTRACE_GATE_OFF;
+		run = at_control()->run;
+	} while (!at_gate_still(now));
+	return now - gate <= now - run ? now : ASYNCTRACE_GATE_OFF;
+}
+
+AT_PUBLIC AT_COLD int at_enabled_(void)
+{
+	uint32_t gate = at_gate_now();
+
+	if (gate == ASYNCTRACE_GATE_ATTACH)
+		gate = at_attach();
+	return gate != ASYNCTRACE_GATE_OFF && gate != ASYNCTRACE_GATE_ATTACH;
+}

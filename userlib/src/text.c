@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Cutting text where a character ends
+ */
+#include "internal.h"
+
+size_t at_text_cut(const char *s, size_t bytes, size_t room)
+{
+	size_t n = room;
+
+	if (bytes <= room)
+		return bytes;
+	/* A byte 10xxxxxx goes on with a character: at most three of them. */
+	while (n && room - n < 3 && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	/* Not UTF-8: any place is as good. */
+	return ((unsigned char)s[n] & 0xc0) == 0x80 ? room : n;
+}
+
+AT_PUBLIC size_t at_scope_cut_(const char *s, size_t bytes, size_t room)
+{
+	return at_text_cut(s, bytes, room);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What a thread finds out about itself, once per run; and what time it is
+ */
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rseq.h"
+
+/* Absent in C libraries before 2.35. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+void at_rseq_init(void)
+{
+	const ptrdiff_t rseq = &__rseq_size && &__rseq_offset && __rseq_size ? __rseq_offset : 0;
+
+	if (at_hot.rseq != rseq)
+		at_hot.rseq = rseq;
+}
+
+/* Has somebody forbidden this thread to read the counter? Then that is fatal. */
+static bool counter_forbidden(void)
+{
+#ifdef __x86_64__
+	int mode = PR_TSC_ENABLE;
+
+	if (prctl(PR_GET_TSC, &mode, 0, 0, 0))
+		return false;
+	return mode == PR_TSC_SIGSEGV;
+#else
+	return false;
+#endif
+}
+
+static void learn_slot(uint32_t epoch)
+{
+	struct at_thread *t = &at_thread;
+	const bool forbidden = counter_forbidden();
+	int slot = at_backend() == AT_BACKEND_INPROCESS ? at_inproc_slot() : at_module_slot();
+
+	t->raw_clock = forbidden;
+	t->path = AT_PATH_FALLBACK;
+	t->reason = AT_REASON_OK;
+	if (slot <= 0) {
+		t->path = AT_PATH_NONE;
+		t->reason = AT_REASON_NO_SLOT;
+	} else if (forbidden && at_control()->clock == ASYNCTRACE_CLOCK_COUNTER) {
+		t->path = AT_PATH_NONE;
+		t->reason = AT_REASON_TSC_FORBIDDEN;
+	} else if (at_control()->clock != ASYNCTRACE_CLOCK_COUNTER) {
+		t->reason = AT_REASON_CLOCK;
+	} else if (!at_hot.rseq || at_rseq_cpu() < 0) {
+		t->reason = AT_REASON_NO_RSEQ;
+	} else {
+		t->path = AT_PATH_RSEQ;
+	}
+	t->rseq = at_hot.rseq ? at_rseq_area() : NULL;
+	t->slot = slot > 0 ? slot : 0;
+	t->epoch = epoch;
+}
+
+AT_COLD bool at_thread_learn(uint32_t gate)
+{
+	struct at_thread *t = &at_thread;
+	const uint32_t epoch = at_epoch();
+	const int saved = errno;
+
+	if (t->epoch != epoch)
+		learn_slot(epoch);
+	else if (t->path != AT_PATH_NONE)
+		/* The next run may have another clock. */
+		t->path = at_control()->clock == ASYNCTRACE_CLOCK_COUNTER && at_hot.rseq &&
+			  at_rseq_cpu() >= 0 ? AT_PATH_RSEQ : AT_PATH_FALLBACK;
+	errno = saved;
+	if (!at_gate_still(gate))
+		return false;
+	return true;
+}
+
+uint64_t at_clock(uint64_t boottime_offset, uint32_t clock)
+{
+	struct timespec ts;
+
+	if (clock == ASYNCTRACE_CLOCK_COUNTER)
+		return at_counter();
+	if (at_thread.raw_clock)
+		syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &ts);
+	else
+		clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - boottime_offset;
+}
+
+AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
+{
+	const volatile struct asynctrace_control *c = at_control();
+
+	if (likely(at_thread.gate == gate))
+		return at_counter();
+	while (!at_thread_learn(gate)) {
+		gate = at_gate_renew_(gate);
+		if (!gate)
+			return 0;
+	}
+	if (at_thread.path == AT_PATH_NONE)
+		return 0;
+	return at_clock(c->clock_offset, c->clock);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Writing a record into the ring of the CPU that the thread runs on
+ *
+ * at_write_3_() to at_write_6_(), and the at_duration ones, are for records
+ * whose words fit in registers, and do nothing but the common case. All else is
+ * at_write_record()'s.
+ */
+#include "rseq.h"
+
+/* Aborts after which a record is given up: a debugger steps through it. */
+#define AT_TRIES	100
+
+struct at_hot at_hot;
+__thread struct at_thread at_thread __attribute__((tls_model("initial-exec"))) = { .cpu = -1 };
+
+#ifdef AT_TEST_HOOKS
+uint64_t at_race_delay, at_race_delay_early;
+#endif
+
+enum found { FOUND, NO_RING, STALE };
+
+/* Where is this thread, and where is that CPU's ring? */
+static enum found find_ring(struct at_ring *r, uint32_t gate)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	uint32_t cpu;
+
+	if (at_thread.path != AT_PATH_RSEQ || at_rseq_cpu() < 0)
+		return NO_RING;
+	cpu = at_rseq_cpu_start();
+	if (cpu >= c->nr_rings)
+		return NO_RING;
+	r->cpu = cpu;
+	r->gate = gate;
+	r->line = (uint64_t *)(at_rw() + c->headers + (uint64_t)cpu * ASYNCTRACE_LINE);
+	r->data = (uint64_t *)(at_rw() + c->rings + cpu * c->ring_stride);
+	r->sub_mask = c->sub_mask;
+	r->ring_mask = c->ring_mask;
+	/* Is all of this of one run? Then it may be looked at. */
+	return at_gate_still(gate) ? FOUND : STALE;
+}
+
+/* As at_fallback_drop(). */
+static AT_COLD bool drop(uint32_t gate)
+{
+	enum at_cs_result res;
+	struct at_ring r;
+
+	for (int i = 0; i < AT_TRIES && find_ring(&r, gate) == FOUND; i++) {
+		res = at_cs_drop(&r);
+		if (res != AT_CS_ABORTED)
+			return res == AT_CS_DONE;
+	}
+	return at_fallback_drop(gate);
+}
+
+/*
+ * Moves the ring to its next sub-buffer: AT_CS_DONE when there may be room now,
+ * AT_CS_FULL when there is none.
+ */
+static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
+{
+	const uint64_t sub_words = (uint64_t)r->sub_mask + 1;
+	const uint64_t *limits = (const uint64_t *)(at_control_area() + at_control()->limits);
+	struct at_enter e = { .line = r->line };
+	uint64_t lin, start, records = 0;
+
+	if (!at_gate_still(r->gate))
+		return AT_CS_STALE;
+	e.old = __atomic_load_n(&r->line[0], __ATOMIC_RELAXED);
+	lin = e.old & ASYNCTRACE_POS_MASK;
+	start = (lin + sub_words - 1) & ~(sub_words - 1);
+	if (start + sub_words > __atomic_load_n(&limits[r->cpu], __ATOMIC_RELAXED))
+		return AT_CS_FULL;
+	if (lin) {
+		uint64_t base = (lin - 1) & ~(sub_words - 1);
+
+		/* Another's word, if the position moves on meanwhile: then it fails. */
+		records = __atomic_load_n(&r->data[(base & r->ring_mask) + 2], __ATOMIC_RELAXED) +
+			  (e.old >> ASYNCTRACE_POS_BITS);
+	}
+	e.to = &r->data[start & r->ring_mask];
+	e.pos = (start + ASYNCTRACE_SUBBUF_WORDS) & ASYNCTRACE_POS_MASK;
+	e.head[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)r->gate << 32;
+	e.head[1] = start / sub_words;
+	e.head[2] = records;
+	e.head[3] = lin;
+	return at_cs_enter(r, &e);
+}
+
+/* Can the sub-buffers of this run hold a record of that many words at all? */
+static bool fits_ever(unsigned int words)
+{
+	return words <= ASYNCTRACE_FXT_WORDS_MAX &&
+	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)at_control()->sub_mask + 1;
+}
+
+/* False: the gate is another by now, and the record neither written nor counted. */
+static bool write_or_drop(uint32_t gate, const struct at_record *rec)
+{
+	const struct at_put put = {
+		.pieces = rec->pieces,
+		.end = rec->pieces + rec->npieces,
+		.words = rec->words,
+		.stamp = (uint64_t)rec->stamp * 8,
+	};
+	struct at_ring r;
+	int aborts = 0;
+
+	if (at_thread.gate != gate && !at_thread_learn(gate))
+		return false;
+	*rec->slot = at_thread.slot;
+	if (!fits_ever(rec->words))
+		return drop(gate);
+	while (aborts < AT_TRIES) {
+		enum at_cs_result res;
+
+		switch (find_ring(&r, gate)) {
+		case FOUND:
+			break;
+		case NO_RING:
+			return at_fallback_write(gate, rec);
+		case STALE:
+			return false;
+		}
+		res = at_cs_bind(&r);
+		if (res == AT_CS_DONE)
+			res = at_cs_put(gate, &put);
+		if (res == AT_CS_FULL) {
+			res = enter_next(&r);
+			if (res == AT_CS_DONE)
+				continue;
+		}
+		if (res == AT_CS_DONE || res == AT_CS_STALE)
+			return res == AT_CS_DONE;
+		if (res == AT_CS_FULL)
+			break;
+		aborts++;
+	}
+	return drop(gate);
+}
+
+/*
+ * A record of one run never reaches another: none counts it. One that was begun
+ * before the run got other categories is written all the same.
+ */
+AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
+{
+	uint32_t begun;
+
+	do {
+		if (write_or_drop(gate, rec))
+			return;
+		begun = gate;
+		gate = at_gate_renew_(begun);
+	} while (gate && gate != begun);
+}
+
+void at_write_pieces(uint32_t gate, const struct at_record *rec)
+{
+	const struct at_put put = {
+		.pieces = rec->pieces,
+		.end = rec->pieces + rec->npieces,
+		.words = rec->words,
+		.stamp = (uint64_t)rec->stamp * 8,
+	};
+
+	/* Whatever at_thread says: if that is not so, the section finds out. */
+	*rec->slot = at_thread.slot;
+	if (likely(at_thread.gate == gate && fits_ever(rec->words) &&
+		   at_cs_put(gate, &put) == AT_CS_DONE))
+		return;
+	at_write_record(gate, rec);
+}
+
+AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
+{
+	const struct at_piece piece = { w, n };
+
+	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+}
+
+/* What the common case was not; a, b, c: its words but for head, stamp and slot. */
+AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
+			     unsigned int n_and_stamp)
+{
+	const unsigned int n = n_and_stamp & 0xff, stamp = n_and_stamp >> 8;
+	uint64_t w[] = { w0, 0, 0, a, b, c };
+	const struct at_piece piece = { w, n };
+
+	if (stamp != 1) {
+		w[1] = a;
+		w[3] = b;
+	}
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+}
+
+/* The common case, where it is not in assembly: write_x86_64.S. */
+#ifndef __x86_64__
+
+/* The smallest sub-buffer holds more than six words: nothing to check about that. */
+#define AT_WRITE(n, stamp, stores, inputs, a, b, c) \
+	do { \
+		if (unlikely(at_thread.gate != gate)) \
+			goto aborted; \
+		AT_CS_PUT(gate, n, stamp, AT_CS_STORE(0) stores, [w0] "r"(w0) inputs); \
+		return; \
+aborted: \
+stale: \
+full: \
+		at_write_slowly(gate, w0, a, b, c, (n) | (stamp) << 8); \
+	} while (0)
+
+#define AT_INPUT(w) , [w] "r"(w)
+
+AT_PUBLIC void at_write_3_(uint32_t gate, uint64_t w0)
+{
+	AT_WRITE(3, 1, , , 0, 0, 0);
+}
+
+AT_PUBLIC void at_write_4_(uint32_t gate, uint64_t w0, uint64_t w3)
+{
+	AT_WRITE(4, 1, AT_CS_STORE(3), AT_INPUT(w3), w3, 0, 0);
+}
+
+AT_PUBLIC void at_write_5_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4)
+{
+	AT_WRITE(5, 1, AT_CS_STORE(3) AT_CS_STORE(4), AT_INPUT(w3) AT_INPUT(w4), w3, w4, 0);
+}
+
+AT_PUBLIC void at_write_6_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4, uint64_t w5)
+{
+	AT_WRITE(6, 1, AT_CS_STORE(3) AT_CS_STORE(4) AT_CS_STORE(5),
+		 AT_INPUT(w3) AT_INPUT(w4) AT_INPUT(w5), w3, w4, w5);
+}
+
+AT_PUBLIC void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1)
+{
+	AT_WRITE(4, 3, AT_CS_STORE(1), AT_INPUT(w1), w1, 0, 0);
+}
+
+AT_PUBLIC void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3)
+{
+	AT_WRITE(5, 4, AT_CS_STORE(1) AT_CS_STORE(3), AT_INPUT(w1) AT_INPUT(w3), w1, w3, 0);
+}
+
+#endif
