@@ -53,6 +53,7 @@ struct at_member_reading {
  * @clearing: enum asynctrace_disposition of a start that is still clearing what its
  *	rings hold: the gate stays shut; 0: none
  * @sharer: its share of the kernel's rings; no accounts where there are none
+ * @tasks: entries of its tasks; under at_tasks_lock
  * @pool_round: of the pool of entries for tasks, in which @pool_taken were taken; both
  *	under the lock of that
  * @pool_taken: entries for its new threads
@@ -75,6 +76,7 @@ struct at_member {
 	bool failed;
 	u32 clearing;
 	struct at_sharer sharer;
+	struct hlist_head tasks;
 	u32 pool_round;
 	u32 pool_taken;
 	struct at_member_reading reading;

@@ -26,12 +26,12 @@
 /* The last of them are for members that have not taken so many since it was full. */
 #define AT_POOL_RESERVE	(AT_POOL / 4)
 #define AT_POOL_SHARE	8
-/* Entries allocated ahead when a process joins. */
+/* Entries allocated ahead when a process joins, and taken out at a time when it leaves. */
 #define AT_BATCH	64
 
 struct hlist_head at_tasks[1 << AT_TASKS_BITS];
 
-/* Protects changes of the hash, and the pool. Taken in probes, so raw. */
+/* Protects changes of the hash, members' lists, and the pool. Taken in probes, so raw. */
 static DEFINE_RAW_SPINLOCK(at_tasks_lock);
 static HLIST_HEAD(at_pool);
 static u32 at_pool_size;
@@ -67,6 +67,7 @@ static void at_task_insert(struct at_task *e, struct task_struct *task,
 	e->pid = at_task_nr(task_tgid(task), ks);
 	e->dead = false;
 	hlist_add_head_rcu(&e->node, at_task_bucket(task));
+	hlist_add_head(&e->of_owner, &owner->tasks);
 	at_record_name(ks, task, e->tid, e->pid, task->comm, ASYNCTRACE_TASK_F_PROVIDER,
 		       &owner->sharer);
 }
@@ -249,9 +250,29 @@ static void at_task_free(struct rcu_head *rcu)
 }
 
 /*
- * Take entries out of the hash; they are freed when no probe can see them.
- * From process context: a probe must not do this.
+ * Out of the hash and of its owner's list, with at_tasks_lock held. It is freed when no
+ * probe can see it, see at_tasks_free().
  */
+static void at_task_take_out(struct at_task *e, struct at_task **gone)
+{
+	hlist_del_rcu(&e->node);
+	hlist_del(&e->of_owner);
+	e->gone = *gone;
+	*gone = e;
+}
+
+/* Outside of the lock: call_rcu() may wake somebody. */
+static void at_tasks_free(struct at_task *gone)
+{
+	while (gone) {
+		struct at_task *e = gone;
+
+		gone = e->gone;
+		call_rcu(&e->rcu, at_task_free);
+	}
+}
+
+/* Take entries out, whosever they are. From process context: a probe must not do this. */
 static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
 			    const void *arg)
 {
@@ -267,32 +288,17 @@ static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *a
 		if (hlist_empty(&at_tasks[i]))
 			continue;
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
-		hlist_for_each_entry_safe(e, next, &at_tasks[i], node) {
-			if (!which(e, arg))
-				continue;
-			hlist_del_rcu(&e->node);
-			e->gone = gone;
-			gone = e;
-		}
+		hlist_for_each_entry_safe(e, next, &at_tasks[i], node)
+			if (which(e, arg))
+				at_task_take_out(e, &gone);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	}
-	/* Outside of the lock: call_rcu() may wake somebody. */
-	while (gone) {
-		e = gone;
-		gone = e->gone;
-		call_rcu(&e->rcu, at_task_free);
-	}
+	at_tasks_free(gone);
 }
 
 static bool at_task_is_dead(const struct at_task *e, const void *arg)
 {
 	return READ_ONCE(e->dead);
-}
-
-/* Of an owner that ends, tasks that live on; those that exit still have a switch to make. */
-static bool at_task_left(const struct at_task *e, const void *arg)
-{
-	return e->owner == arg && !(e->task->flags & PF_EXITING);
 }
 
 static bool at_task_of_session(const struct at_task *e, const void *arg)
@@ -306,10 +312,39 @@ void at_tasks_reap(void)
 		at_tasks_remove(at_task_is_dead, NULL);
 }
 
-void at_tasks_leave(const struct at_member *m)
+/**
+ * at_tasks_leave - a member's tasks are traced no more
+ * @m: a member that leaves its session
+ *
+ * Those that exit still have a switch to make, and stay in the member's list; they
+ * fork nobody. This costs what the member has, for all members may leave at once.
+ */
+void at_tasks_leave(struct at_member *m)
 {
-	if (m->session->ks)
-		at_tasks_remove(at_task_left, m);
+	struct at_task *gone = NULL;
+	HLIST_HEAD(exiting);
+	unsigned long flags;
+	bool more;
+	u32 n;
+
+	do {
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		for (n = 0; n < AT_BATCH && !hlist_empty(&m->tasks); n++) {
+			struct at_task *e = hlist_entry(m->tasks.first, struct at_task, of_owner);
+
+			if (e->task->flags & PF_EXITING) {
+				hlist_del(&e->of_owner);
+				hlist_add_head(&e->of_owner, &exiting);
+			} else {
+				at_task_take_out(e, &gone);
+			}
+		}
+		more = !hlist_empty(&m->tasks);
+		if (!more)
+			hlist_move_list(&exiting, &m->tasks);
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	} while (more);
+	at_tasks_free(gone);
 }
 
 void at_tasks_forget(const struct at_ksched *ks)

@@ -23,6 +23,7 @@ struct at_member;
  * @dead: it has switched out for the last time
  * @gone: next of those that were taken out together
  * @rcu: to free it
+ * @of_owner: in the owner's list; under at_tasks_lock
  */
 struct at_task {
 	struct hlist_node node;
@@ -34,6 +35,7 @@ struct at_task {
 	bool dead;
 	struct at_task *gone;
 	struct rcu_head rcu;
+	struct hlist_node of_owner;
 };
 
 #define AT_TASKS_BITS	10
@@ -60,7 +62,7 @@ static __always_inline struct at_task *at_task_find(const struct task_struct *ta
 int at_tasks_add_process(struct at_member *m);
 int at_tasks_add_current(struct at_member *m);
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child);
-void at_tasks_leave(const struct at_member *m);
+void at_tasks_leave(struct at_member *m);
 void at_tasks_forget(const struct at_ksched *ks);
 void at_tasks_mark_dead(struct at_task *e);
 void at_tasks_reap(void);
