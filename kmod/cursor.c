@@ -6,10 +6,14 @@
  * reads: each value is read once and bounded before it is used, and a ring that
  * lies gets no more records counted than its words could hold.
  */
+#include <asm/barrier.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
 #include "cursor.h"
+
+/* Tries to look at a ring that is written faster than it can be looked at. */
+#define AT_NOW_TRIES		16
 
 /* The smallest record is a header and a time. */
 #define AT_RECORD_WORDS_MIN	2
@@ -165,7 +169,10 @@ void at_cursor_clear(struct at_cursor *c, const struct at_source *src,
 	c->taken = clear->taken;
 }
 
-/* Records committed up to @pos, as far as the ring can be believed. */
+/*
+ * Records committed up to @pos, as far as the ring can be believed. Of a ring whose
+ * writers cannot come round to there.
+ */
 u64 at_source_committed(const struct at_source *src, u64 pos)
 {
 	u64 linear = at_pos_linear(pos, src->fallback);
@@ -179,4 +186,35 @@ u64 at_source_committed(const struct at_source *src, u64 pos)
 	if (!head.valid)
 		return 0;
 	return min(head.records, at_records_max(src, sub)) + at_pos_count(pos);
+}
+
+/**
+ * at_source_now - records committed, of a ring that may be written meanwhile
+ * @src: the ring
+ * @pos: out: its position, which that is up to
+ *
+ * Between a look at the position and one at the sub-buffer that it is in, writers may
+ * have come round: then that is looked at once more. Of a ring that never holds
+ * still, which can only be a liar's, it may be wrong.
+ *
+ * Return: how many.
+ */
+u64 at_source_now(const struct at_source *src, u64 *pos)
+{
+	const struct at_geometry *g = src->geometry;
+	u64 committed, linear, sub;
+	int i;
+
+	for (i = 0; i < AT_NOW_TRIES; i++) {
+		*pos = src->position(src->arg);
+		committed = at_source_committed(src, *pos);
+		/* As in the reader: pairs with the writer's barrier when it enters a sub-buffer. */
+		smp_rmb();
+		linear = at_pos_linear(*pos, src->fallback);
+		sub = linear ? (linear - 1) / g->sub_words : 0;
+		linear = at_pos_linear(src->position(src->arg), src->fallback);
+		if (!linear || (linear - 1) / g->sub_words < sub + at_readable(src))
+			break;
+	}
+	return committed;
 }

@@ -16,12 +16,14 @@
  * @geometry: its size; the kernel's own copy
  * @fallback: its position is of the fallback ring's kind
  * @word: reads one word at a linear offset, once
- * @arg: for @word
+ * @position: reads the position: what it says has been committed can be read then
+ * @arg: for these
  */
 struct at_source {
 	const struct at_geometry *geometry;
 	bool fallback;
 	u64 (*word)(void *arg, u64 linear);
+	u64 (*position)(void *arg);
 	void *arg;
 };
 
@@ -89,5 +91,6 @@ bool at_span_overrun(const struct at_span *span, const struct at_source *src, u6
 void at_cursor_clear(struct at_cursor *c, const struct at_source *src,
 		     const struct at_clear *clear);
 u64 at_source_committed(const struct at_source *src, u64 pos);
+u64 at_source_now(const struct at_source *src, u64 *pos);
 
 #endif /* AT_CURSOR_H */

@@ -22,13 +22,31 @@ struct at_test_ring {
 	u64 dropped;
 	u64 limit;
 	u64 words[AT_TEST_WORDS];
+	u32 laps;	/* its writers make, */
+	u32 reads;	/* each before that many more reads of a word */
 };
+
+static void at_test_write(struct at_test_ring *r, u32 n);
 
 static u64 at_test_word(void *arg, u64 linear)
 {
 	struct at_test_ring *r = arg;
+	u64 end;
 
+	if (r->laps && !r->reads--) {
+		r->laps--;
+		r->reads = 3;
+		for (end = r->written + AT_TEST_WORDS / 2; r->written < end;)
+			at_test_write(r, 2);
+	}
 	return r->words[linear % AT_TEST_WORDS];
+}
+
+static u64 at_test_position(void *arg)
+{
+	struct at_test_ring *r = arg;
+
+	return r->position;
 }
 
 static struct at_test_ring *at_test_ring(struct kunit *test, bool circular)
@@ -40,7 +58,8 @@ static struct at_test_ring *at_test_ring(struct kunit *test, bool circular)
 		.sub_words = AT_TEST_SUB, .nsub = AT_TEST_NSUB, .circular = circular,
 	};
 	r->source = (struct at_source){
-		.geometry = &r->geometry, .word = at_test_word, .arg = r,
+		.geometry = &r->geometry, .word = at_test_word, .position = at_test_position,
+		.arg = r,
 	};
 	r->limit = at_ring_limit(&r->geometry, 0);
 	return r;
@@ -328,6 +347,25 @@ static void i2_random_rings_stay_in_bounds(struct kunit *test)
 	}
 }
 
+/* What has been committed is known of a ring, too, whose writers come round meanwhile. */
+static void i8_committed_while_written(struct kunit *test)
+{
+	struct at_test_ring *r = at_test_ring(test, true);
+	u32 reads, laps;
+	u64 pos;
+
+	for (laps = 0; laps < 8; laps++) {
+		for (reads = 0; reads < 4; reads++) {
+			at_test_write(r, 7);
+			r->laps = laps;
+			r->reads = reads;
+			KUNIT_EXPECT_EQ(test, at_source_now(&r->source, &pos), r->written);
+			KUNIT_EXPECT_EQ(test, pos, r->position);
+			KUNIT_EXPECT_EQ(test, r->laps, 0);
+		}
+	}
+}
+
 /* I11: a position that moves backwards delivers nothing twice. */
 static void i11_position_backwards(struct kunit *test)
 {
@@ -377,6 +415,7 @@ static struct kunit_case at_cursor_cases[] = {
 	KUNIT_CASE(i2_random_clears_stay_in_bounds),
 	KUNIT_CASE(i8_circular_reads_one_less),
 	KUNIT_CASE(i8_overrun_is_seen),
+	KUNIT_CASE(i8_committed_while_written),
 	KUNIT_CASE(i2_random_rings_stay_in_bounds),
 	KUNIT_CASE(i11_position_backwards),
 	KUNIT_CASE(i13_broken_sub_buffer_is_counted),

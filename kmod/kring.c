@@ -90,11 +90,17 @@ static u64 at_kring_word(void *arg, u64 linear)
 	return READ_ONCE(r->data[linear & r->ring_mask]);
 }
 
+static u64 at_kring_source_position(void *arg)
+{
+	return at_kring_position(arg);
+}
+
 void at_kring_source(struct at_kring *r, struct at_source *src)
 {
 	src->geometry = &r->geometry;
 	src->fallback = false;
 	src->word = at_kring_word;
+	src->position = at_kring_source_position;
 	src->arg = r;
 }
 

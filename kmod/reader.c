@@ -276,17 +276,17 @@ static bool at_restarted(const struct at_session *s)
 
 /*
  * Of a snapshot, what could not be read in this pass, for its writers were faster,
- * is overwritten. @pos: the ring's position, just read
+ * is overwritten.
  */
 static void at_give_up(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
-		       const struct at_source *src, u64 snap, u64 pos)
+		       const struct at_source *src, u64 snap)
 {
 	struct at_cursor next = *c;
-	u64 committed;
+	u64 committed, pos;
 
 	if (c->taken >= at_pos_linear(snap, src->fallback))
 		return;
-	committed = at_source_committed(src, pos);
+	committed = at_source_now(src, &pos);
 	if (committed > c->records) {
 		next.overwritten += committed - c->records;
 		next.records = committed;
@@ -391,7 +391,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, u32 i,
 	if (final && !at_restarted(s))
 		dropped += at_rings_late(r, i, pos);
 	if (s->snapshot) {
-		at_give_up(s, &ring->reading.cursor, &ring->clear, &src, ring->reading.snap, pos);
+		at_give_up(s, &ring->reading.cursor, &ring->clear, &src, ring->reading.snap);
 		final = true;
 	}
 	if (!at_pos_linear(pos, src.fallback) && !dropped)
@@ -546,8 +546,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 		return ret;
 	}
 	if (s->snapshot)
-		at_give_up(s, &r->reading.cursor, &r->clear, &src, r->reading.snap,
-			   at_kring_position(r));
+		at_give_up(s, &r->reading.cursor, &r->clear, &src, r->reading.snap);
 	if (!r->position && !r->dropped)
 		return 0;
 	if (!at_news(&s->reader, out, READ_ONCE(r->dropped), r->reading.told, final,

@@ -241,13 +241,23 @@ static u64 at_rings_word(const struct at_rings *r, u32 ring, u64 linear)
 	return READ_ONCE(words[at % AT_WORDS_PER_PAGE]);
 }
 
+static struct at_rings *at_rings_of(struct at_uring *ring)
+{
+	return container_of(ring - ring->index, struct at_rings, ring[0]);
+}
+
 static u64 at_rings_source_word(void *arg, u64 linear)
 {
 	struct at_uring *ring = arg;
-	struct at_rings *r;
 
-	r = container_of(ring - ring->index, struct at_rings, ring[0]);
-	return at_rings_word(r, ring->index, linear);
+	return at_rings_word(at_rings_of(ring), ring->index, linear);
+}
+
+static u64 at_rings_source_position(void *arg)
+{
+	struct at_uring *ring = arg;
+
+	return at_rings_position(at_rings_of(ring), ring->index);
 }
 
 void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src)
@@ -255,6 +265,7 @@ void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src)
 	src->geometry = &r->geometry;
 	src->fallback = ring == r->nr - 1;
 	src->word = at_rings_source_word;
+	src->position = at_rings_source_position;
 	src->arg = &r->ring[ring];
 }
 

@@ -124,12 +124,13 @@ static void at_uring_stats(struct at_session *s, struct at_rings *r, u32 provide
 	const struct at_uring *ring = &r->ring[i];
 	const struct at_cursor *c = s->snapshot ? &ring->kept.cursor : &ring->reading.cursor;
 	struct at_source src;
+	u64 pos;
 
 	at_rings_source(r, i, &src);
 	st->provider = provider;
 	st->ring = i;
 	st->kind = src.fallback ? ASYNCTRACE_RING_KIND_FALLBACK : ASYNCTRACE_RING_KIND_EVENTS;
-	st->committed = at_source_committed(&src, at_rings_position(r, i));
+	st->committed = at_source_now(&src, &pos);
 	at_cursor_stats(s, c, &src, &ring->clear, st);
 	st->dropped = at_rings_dropped(r, i);
 	st->pages = atomic_read(&ring->nr_pages);
@@ -140,12 +141,13 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 {
 	const struct at_cursor *c = &r->reading.cursor;
 	struct at_source src;
+	u64 pos;
 
 	at_kring_source(r, &src);
 	st->provider = 0;
 	st->ring = cpu;
 	st->kind = kind;
-	st->committed = at_source_committed(&src, at_kring_position(r));
+	st->committed = at_source_now(&src, &pos);
 	/* Names are not put aside for a snapshot: they go to a table in any case. */
 	if (s->snapshot && kind == ASYNCTRACE_RING_KIND_SCHED)
 		c = &r->kept.cursor;
