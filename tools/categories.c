@@ -2,7 +2,6 @@
 /*
  * asynctrace categories: what providers say that they can record
  */
-#include <getopt.h>
 #include <string.h>
 
 #include <asynctrace/session.h>
@@ -23,7 +22,7 @@ static const char usage[] =
 	"  asynctrace categories --json | jq '.providers[].categories[].name'\n";
 
 struct listing {
-	struct json json;
+	struct json_doc json;
 	bool as_json;
 	uint32_t provider;	/* that the last one was of; 0: none yet */
 };
@@ -41,38 +40,38 @@ static int print_row(const struct at_category_info *c, struct listing *l)
 static int print_category(const struct at_category_info *c, void *arg)
 {
 	struct listing *l = arg;
-	struct json *j = &l->json;
+	struct json_doc *j = &l->json;
 
 	if (!l->as_json)
 		return print_row(c, l);
 	if (c->provider != l->provider) {
 		if (l->provider) {
-			json_close(j, ']');
-			json_close(j, '}');
+			doc_close(j);
+			doc_close(j);
 		}
-		json_open(j, NULL, '{');
-		json_number(j, "id", c->provider);
-		json_string(j, "name", c->provider_name);
-		json_open(j, "categories", '[');
+		doc_object(j, NULL);
+		doc_number(j, "id", c->provider);
+		doc_string(j, "name", c->provider_name);
+		doc_array(j, "categories");
 	}
 	l->provider = c->provider;
-	json_open(j, NULL, '{');
-	json_string(j, "name", c->name);
-	json_string(j, "description", c->description);
-	json_close(j, '}');
+	doc_object(j, NULL);
+	doc_string(j, "name", c->name);
+	doc_string(j, "description", c->description);
+	doc_close(j);
 	return 0;
 }
 
 static int list(struct listing *l)
 {
-	struct json *j = &l->json;
+	struct json_doc *j = &l->json;
 	struct at_ctl *ctl;
 	int err;
 
 	err = at_ctl_open(&ctl);
 	if (!err && l->as_json) {
-		json_open(j, NULL, '{');
-		json_open(j, "providers", '[');
+		doc_object(j, NULL);
+		doc_array(j, "providers");
 	}
 	if (!err)
 		err = at_categories(ctl, print_category, l);
@@ -80,12 +79,12 @@ static int list(struct listing *l)
 		tool_error("%s", at_ctl_error(ctl));
 	} else if (l->as_json) {
 		if (l->provider) {
-			json_close(j, ']');
-			json_close(j, '}');
+			doc_close(j);
+			doc_close(j);
 		}
-		json_close(j, ']');
-		json_close(j, '}');
-		json_end(j);
+		doc_close(j);
+		doc_close(j);
+		err = !doc_write(j);
 	} else if (!l->provider) {
 		puts("No program has announced its categories.");
 	}
@@ -95,31 +94,11 @@ static int list(struct listing *l)
 
 int categories_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct listing l = { .json.out = stdout };
-	int opt;
+	struct listing l = {};
+	int status;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			l.as_json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return TOOL_OK;
-		default:
-			fputs("Try 'asynctrace categories --help'.\n", stderr);
-			return TOOL_USAGE;
-		}
-	}
-	if (optind < argc) {
-		tool_error("unexpected argument '%s'; see asynctrace categories --help",
-			   argv[optind]);
-		return TOOL_USAGE;
-	}
+	status = tool_listing_options(argc, argv, usage, &l.as_json);
+	if (status >= 0)
+		return status;
 	return list(&l);
 }

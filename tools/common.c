@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -29,6 +30,32 @@ void tool_error(const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
+}
+
+int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			return TOOL_OK;
+		}
+		if (opt != 'j')
+			goto wrong;
+		*as_json = true;
+	}
+	if (optind == argc)
+		return -1;
+	tool_error("unexpected argument '%s'", argv[optind]);
+wrong:
+	fprintf(stderr, "Try 'asynctrace %s --help'.\n", tool_name);
+	return TOOL_USAGE;
 }
 
 bool tool_parse_size(const char *text, uint64_t *bytes)

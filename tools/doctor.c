@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,26 +200,26 @@ static void print_text(const struct doctor *d, bool can)
 		   "\nYou cannot record yet.");
 }
 
-static void print_json(const struct doctor *d, bool can)
+static bool print_json(const struct doctor *d, bool can)
 {
-	struct json j = { .out = stdout };
+	struct json_doc j = {};
 
-	json_open(&j, NULL, '{');
-	json_bool(&j, "can_record", can);
-	json_open(&j, "checks", '[');
+	doc_object(&j, NULL);
+	doc_bool(&j, "can_record", can);
+	doc_array(&j, "checks");
 	for (size_t i = 0; i < d->nr; i++) {
 		const struct finding *f = &d->findings[i];
 
-		json_open(&j, NULL, '{');
-		json_string(&j, "name", f->name);
-		json_string(&j, "level", f->level == DOCTOR_FAIL ? "fail" : levels[f->level]);
-		json_string(&j, "text", f->text);
-		json_string(&j, "remedy", f->remedy);
-		json_close(&j, '}');
+		doc_object(&j, NULL);
+		doc_string(&j, "name", f->name);
+		doc_string(&j, "level", f->level == DOCTOR_FAIL ? "fail" : levels[f->level]);
+		doc_string(&j, "text", f->text);
+		doc_string(&j, "remedy", f->remedy);
+		doc_close(&j);
 	}
-	json_close(&j, ']');
-	json_close(&j, '}');
-	json_end(&j);
+	doc_close(&j);
+	doc_close(&j);
+	return doc_write(&j);
 }
 
 static void examine(struct doctor *d)
@@ -243,38 +242,19 @@ static void examine(struct doctor *d)
 
 int doctor_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	static struct doctor d;
 	bool as_json = false, can = true;
-	int opt;
+	int status;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			as_json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return TOOL_OK;
-		default:
-			fputs("Try 'asynctrace doctor --help'.\n", stderr);
-			return TOOL_USAGE;
-		}
-	}
-	if (optind < argc) {
-		tool_error("unexpected argument '%s'; see asynctrace doctor --help", argv[optind]);
-		return TOOL_USAGE;
-	}
+	status = tool_listing_options(argc, argv, usage, &as_json);
+	if (status >= 0)
+		return status;
 	examine(&d);
 	at_ctl_close(d.ctl);
 	for (size_t i = 0; i < d.nr; i++)
 		can &= d.findings[i].level != DOCTOR_FAIL;
 	if (as_json)
-		print_json(&d, can);
+		can &= print_json(&d, can);
 	else
 		print_text(&d, can);
 	return can ? TOOL_OK : TOOL_FAILED;

@@ -1,94 +1,121 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * JSON output
+ * JSON output: a document is put together value by value, and written at its end.
  */
-#include <inttypes.h>
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
 
 #include "tool.h"
 
+/* Bytes of the well-formed UTF-8 character at @at; 0: there is none. */
+static unsigned int utf8_len(const unsigned char *at)
+{
+	const unsigned int len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 :
+				 *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
+
+	for (unsigned int i = 1; i < len; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	/* Overlong forms, surrogates and what is beyond U+10FFFF. */
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return len;
+}
+
 /*
- * A string as JSON has it. Names need not be UTF-8: a byte that is not part of
- * a well-formed character becomes U+FFFD.
+ * Names need not be UTF-8, but JSON is: a byte that is not part of a well-formed
+ * character becomes U+FFFD.
  */
-static void json_quote(FILE *out, const char *text)
+static json_t *doc_text(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
+	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
+	json_t *value;
 
-	fputc('"', out);
+	if (!clean)
+		return NULL;
 	while (*at) {
-		unsigned int len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 :
-				   *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
-		unsigned int have = 1;
+		const unsigned int len = utf8_len(at);
 
-		while (have < len && (at[have] & 0xc0) == 0x80)
-			have++;
-		/* Overlong forms, surrogates and what is beyond U+10FFFF. */
-		if (!len || have < len || (at[0] == 0xe0 && at[1] < 0xa0) ||
-		    (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-		    (at[0] == 0xf4 && at[1] > 0x8f)) {
-			fputs("\\ufffd", out);
-			at++;
-			continue;
-		}
-		if (*at < 0x20 || *at == 0x7f || *at == '"' || *at == '\\')
-			fprintf(out, "\\u%04x", *at);
+		if (len)
+			to = mempcpy(to, at, len);
 		else
-			fwrite(at, 1, len, out);
-		at += len;
+			to = mempcpy(to, "\xef\xbf\xbd", 3);
+		at += len ? len : 1;
 	}
-	fputc('"', out);
+	*to = 0;
+	value = json_string_nocheck(clean);
+	free(clean);
+	return value;
 }
 
-static void json_begin(struct json *j, const char *key)
+/* Takes @value over. What there is no memory for makes the document none. */
+static void doc_add(struct json_doc *d, const char *key, json_t *value)
 {
-	if (j->comma)
-		fputc(',', j->out);
-	if (j->depth)
-		fprintf(j->out, "\n%*s", 2 * j->depth, "");
-	if (key) {
-		json_quote(j->out, key);
-		fputs(": ", j->out);
-	}
-	j->comma = true;
+	json_t *in = d->depth ? d->open[d->depth - 1] : NULL;
+	bool added = value;
+
+	if (!in && !d->depth)
+		d->document = value;
+	else
+		added = key ? !json_object_set_new(in, key, value) :
+			      !json_array_append_new(in, value);
+	d->failed |= !added;
 }
 
-void json_open(struct json *j, const char *key, char bracket)
+static void doc_open(struct json_doc *d, const char *key, json_t *value)
 {
-	json_begin(j, key);
-	fputc(bracket, j->out);
-	j->depth++;
-	j->comma = false;
+	doc_add(d, key, value);
+	assert(d->depth < JSON_DOC_DEPTH);
+	d->open[d->depth++] = d->failed ? NULL : value;
 }
 
-void json_close(struct json *j, char bracket)
+void doc_object(struct json_doc *d, const char *key)
 {
-	j->depth--;
-	if (j->comma)
-		fprintf(j->out, "\n%*s", 2 * j->depth, "");
-	fputc(bracket, j->out);
-	j->comma = true;
+	doc_open(d, key, json_object());
 }
 
-void json_string(struct json *j, const char *key, const char *value)
+void doc_array(struct json_doc *d, const char *key)
 {
-	json_begin(j, key);
-	json_quote(j->out, value);
+	doc_open(d, key, json_array());
 }
 
-void json_number(struct json *j, const char *key, uint64_t value)
+void doc_close(struct json_doc *d)
 {
-	json_begin(j, key);
-	fprintf(j->out, "%" PRIu64, value);
+	d->depth--;
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void doc_string(struct json_doc *d, const char *key, const char *value)
 {
-	json_begin(j, key);
-	fputs(value ? "true" : "false", j->out);
+	doc_add(d, key, doc_text(value));
 }
 
-bool json_end(struct json *j)
+void doc_number(struct json_doc *d, const char *key, uint64_t value)
 {
-	fputc('\n', j->out);
-	return !fflush(j->out) && !ferror(j->out);
+	doc_add(d, key, value <= INT64_MAX ? json_integer(value) : json_real(value));
+}
+
+void doc_bool(struct json_doc *d, const char *key, bool value)
+{
+	doc_add(d, key, json_boolean(value));
+}
+
+bool doc_write(struct json_doc *d)
+{
+	bool done = false;
+
+	errno = ENOMEM;
+	if (!d->failed)
+		done = !json_dumpf(d->document, stdout, JSON_INDENT(2)) &&
+		       fputc('\n', stdout) != EOF && !fflush(stdout);
+	if (!done)
+		tool_error("cannot write to standard output: %s", strerror(errno));
+	json_decref(d->document);
+	memset(d, 0, sizeof(*d));
+	return done;
 }

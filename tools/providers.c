@@ -2,7 +2,6 @@
 /*
  * asynctrace providers: who can be recorded
  */
-#include <getopt.h>
 #include <string.h>
 
 #include <asynctrace/session.h>
@@ -31,7 +30,7 @@ static const char usage[] =
 	"  asynctrace providers --json | jq '.providers[].name'\n";
 
 struct listing {
-	struct json json;
+	struct json_doc json;
 	bool as_json;
 	unsigned int count;
 };
@@ -58,71 +57,52 @@ static int print_row(const struct at_provider_info *p, void *arg)
 static int print_json(const struct at_provider_info *p, void *arg)
 {
 	struct listing *l = arg;
-	struct json *j = &l->json;
+	struct json_doc *j = &l->json;
 
 	l->count++;
-	json_open(j, NULL, '{');
-	json_number(j, "id", p->id);
-	json_string(j, "name", p->name);
-	json_number(j, "pid", p->pid);
-	json_number(j, "uid", p->uid);
-	json_number(j, "version", p->version);
-	json_number(j, "ring_stride", p->ring_stride);
-	json_number(j, "rings", p->rings);
+	doc_object(j, NULL);
+	doc_number(j, "id", p->id);
+	doc_string(j, "name", p->name);
+	doc_number(j, "pid", p->pid);
+	doc_number(j, "uid", p->uid);
+	doc_number(j, "version", p->version);
+	doc_number(j, "ring_stride", p->ring_stride);
+	doc_number(j, "rings", p->rings);
 	if (p->session)
-		json_number(j, "session", p->session);
-	json_number(j, "sched_dropped", p->sched_dropped);
-	json_number(j, "names_dropped", p->names_dropped);
-	json_bool(j, "recorded", p->started);
-	json_bool(j, "late", p->flags & ASYNCTRACE_PROVIDER_F_LATE);
-	json_bool(j, "gone", p->flags & ASYNCTRACE_PROVIDER_F_GONE);
-	json_bool(j, "held", p->flags & ASYNCTRACE_PROVIDER_F_HELD);
-	json_close(j, '}');
+		doc_number(j, "session", p->session);
+	doc_number(j, "sched_dropped", p->sched_dropped);
+	doc_number(j, "names_dropped", p->names_dropped);
+	doc_bool(j, "recorded", p->started);
+	doc_bool(j, "late", p->flags & ASYNCTRACE_PROVIDER_F_LATE);
+	doc_bool(j, "gone", p->flags & ASYNCTRACE_PROVIDER_F_GONE);
+	doc_bool(j, "held", p->flags & ASYNCTRACE_PROVIDER_F_HELD);
+	doc_close(j);
 	return 0;
 }
 
 int providers_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct listing l = { .json.out = stdout };
+	struct listing l = {};
 	struct at_ctl *ctl;
-	int err, opt;
+	int err, status;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			l.as_json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return TOOL_OK;
-		default:
-			fputs(usage, stderr);
-			return TOOL_USAGE;
-		}
-	}
-	if (optind < argc) {
-		tool_error("unexpected argument '%s'; see asynctrace providers --help", argv[optind]);
-		return TOOL_USAGE;
-	}
+	status = tool_listing_options(argc, argv, usage, &l.as_json);
+	if (status >= 0)
+		return status;
 
 	err = at_ctl_open(&ctl);
 	if (!err && l.as_json) {
-		json_open(&l.json, NULL, '{');
-		json_open(&l.json, "providers", '[');
+		doc_object(&l.json, NULL);
+		doc_array(&l.json, "providers");
 	}
 	if (!err)
 		err = at_providers(ctl, l.as_json ? print_json : print_row, &l);
 	if (err)
 		tool_error("%s", at_ctl_error(ctl));
 	else if (l.as_json) {
-		json_close(&l.json, ']');
-		json_close(&l.json, '}');
-		json_end(&l.json);
+		doc_close(&l.json);
+		doc_close(&l.json);
+		err = !doc_write(&l.json);
 	} else if (!l.count) {
 		puts("No providers: no program that you may record has traced anything yet.");
 	}

@@ -260,51 +260,48 @@ static bool print_kernel_drops(const struct at_compose_stats *st)
 	return true;
 }
 
-static void json_counts(struct json *j, const struct at_compose_counts *c)
+static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 {
-	json_number(j, "events", c->events);
-	json_number(j, "switches", c->switches);
-	json_number(j, "wakeups", c->wakeups);
-	json_number(j, "delivered", c->delivered);
-	json_number(j, "malformed", c->malformed);
-	json_number(j, "overwritten", c->overwritten);
-	json_number(j, "dropped", c->dropped);
+	doc_number(j, "events", c->events);
+	doc_number(j, "switches", c->switches);
+	doc_number(j, "wakeups", c->wakeups);
+	doc_number(j, "delivered", c->delivered);
+	doc_number(j, "malformed", c->malformed);
+	doc_number(j, "overwritten", c->overwritten);
+	doc_number(j, "dropped", c->dropped);
 }
 
 static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
 {
-	struct json j = { .out = stdout };
+	struct json_doc j = {};
 
-	json_open(&j, NULL, '{');
-	json_string(&j, "file", trace_out_name(&r->out));
+	doc_object(&j, NULL);
+	doc_string(&j, "file", trace_out_name(&r->out));
 	if (r->out.numbered) {
-		json_number(&j, "first_file", r->out.first);
-		json_number(&j, "last_file", r->out.number);
+		doc_number(&j, "first_file", r->out.first);
+		doc_number(&j, "last_file", r->out.number);
 	}
-	json_number(&j, "session", r->session);
-	json_number(&j, "start", st->start);
-	json_number(&j, "end", st->end);
-	json_number(&j, "bytes", st->written);
+	doc_number(&j, "session", r->session);
+	doc_number(&j, "start", st->start);
+	doc_number(&j, "end", st->end);
+	doc_number(&j, "bytes", st->written);
 	json_counts(&j, &st->total);
-	json_open(&j, "providers", '[');
+	doc_array(&j, "providers");
 	for (size_t i = 0; i < st->nr_providers; i++) {
 		const struct at_compose_provider *p = &st->providers[i];
 
-		json_open(&j, NULL, '{');
-		json_number(&j, "id", p->id);
-		json_string(&j, "name", p->id ? p->name : "(kernel)");
-		json_number(&j, "pid", p->pid);
+		doc_object(&j, NULL);
+		doc_number(&j, "id", p->id);
+		doc_string(&j, "name", p->id ? p->name : "(kernel)");
+		doc_number(&j, "pid", p->pid);
 		json_counts(&j, &p->counts);
-		json_number(&j, "sched_dropped", p->sched_dropped);
-		json_number(&j, "names_dropped", p->names_dropped);
-		json_close(&j, '}');
+		doc_number(&j, "sched_dropped", p->sched_dropped);
+		doc_number(&j, "names_dropped", p->names_dropped);
+		doc_close(&j);
 	}
-	json_close(&j, ']');
-	json_close(&j, '}');
-	if (json_end(&j))
-		return true;
-	tool_error("cannot write to standard output");
-	return false;
+	doc_close(&j);
+	doc_close(&j);
+	return doc_write(&j);
 }
 
 static void summary_head(const struct recorder *r, const struct at_compose_stats *st)

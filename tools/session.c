@@ -102,24 +102,24 @@ int session_open(const char *text, struct at_ctl **ctl, uint32_t *id)
 
 static int print_session(const struct at_session_info *s, void *arg)
 {
-	struct json *j = arg;
+	struct json_doc *j = arg;
 
-	json_open(j, NULL, '{');
+	doc_object(j, NULL);
 	session_json(j, s);
-	json_close(j, '}');
+	doc_close(j);
 	return 0;
 }
 
 int session_close(struct at_ctl *ctl, uint32_t id, bool as_json, int err)
 {
-	struct json json = { .out = stdout };
+	struct json_doc json = {};
 
 	if (!err && as_json) {
 		err = at_session_get(ctl, id, print_session, &json);
 		if (err)
 			tool_error("%s", at_ctl_error(ctl));
 		else
-			json_end(&json);
+			err = !doc_write(&json);
 	}
 	at_ctl_close(ctl);
 	return err ? TOOL_FAILED : TOOL_OK;
@@ -143,7 +143,7 @@ static const char list_usage[] =
 	"  asynctrace session list --json | jq '.sessions[] | select(.state == \"started\").name'\n";
 
 struct listing {
-	struct json json;
+	struct json_doc json;
 	bool as_json;
 	unsigned int count;
 };
@@ -167,40 +167,26 @@ static int print_row(const struct at_session_info *s, void *arg)
 
 int session_list_main(int argc, char **argv)
 {
-	static const struct option options[] = { SESSION_COMMON_OPTIONS };
-	struct listing l = { .json.out = stdout };
+	struct listing l = {};
 	struct at_ctl *ctl;
-	int err, opt;
+	int err, status;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			l.as_json = true;
-			break;
-		case 'h':
-			fputs(list_usage, stdout);
-			return TOOL_OK;
-		default:
-			return session_wrong_usage();
-		}
-	}
-	if (optind < argc) {
-		tool_error("unexpected argument '%s'", argv[optind]);
-		return session_wrong_usage();
-	}
+	status = tool_listing_options(argc, argv, list_usage, &l.as_json);
+	if (status >= 0)
+		return status;
 	err = at_ctl_open(&ctl);
 	if (!err && l.as_json) {
-		json_open(&l.json, NULL, '{');
-		json_open(&l.json, "sessions", '[');
+		doc_object(&l.json, NULL);
+		doc_array(&l.json, "sessions");
 	}
 	if (!err)
 		err = at_sessions(ctl, print_row, &l);
 	if (err) {
 		tool_error("%s", at_ctl_error(ctl));
 	} else if (l.as_json) {
-		json_close(&l.json, ']');
-		json_close(&l.json, '}');
-		json_end(&l.json);
+		doc_close(&l.json);
+		doc_close(&l.json);
+		err = !doc_write(&l.json);
 	} else if (!l.count) {
 		puts("No sessions.");
 	}

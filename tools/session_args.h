@@ -127,8 +127,8 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
  */
 int session_find(struct at_ctl *ctl, const char *text, uint32_t *id);
 
-struct json;
+struct json_doc;
 /* What a list tells of a session, within an object. */
-void session_json(struct json *j, const struct at_session_info *s);
+void session_json(struct json_doc *j, const struct at_session_info *s);
 
 #endif /* AT_SESSION_ARGS_H */

@@ -243,21 +243,22 @@ int session_update_main(int argc, char **argv)
 
 static int print_last(const struct at_session_info *s, void *arg)
 {
-	struct json j = { .out = stdout };
+	struct json_doc j = {};
 
-	(void)arg;
-	json_open(&j, NULL, '{');
+	doc_object(&j, NULL);
 	session_json(&j, s);
-	json_close(&j, '}');
-	json_end(&j);
+	doc_close(&j);
+	*(bool *)arg = doc_write(&j);
 	return 0;
 }
 
 static int destroy(const struct control *c, struct at_ctl *ctl, uint32_t id)
 {
-	int err = c->json ? at_session_get(ctl, id, print_last, NULL) : 0;
+	bool written = true;
+	int err = c->json ? at_session_get(ctl, id, print_last, &written) : 0;
 
-	return told(ctl, err ? err : at_session_terminate(ctl, id));
+	err = told(ctl, err ? err : at_session_terminate(ctl, id));
+	return err || written ? err : -EIO;
 }
 
 int session_destroy_main(int argc, char **argv)

@@ -72,64 +72,64 @@ int session_find(struct at_ctl *ctl, const char *text, uint32_t *id)
 	return -ENOENT;
 }
 
-static void json_list(struct json *j, const char *key, const char *const *list, size_t nr)
+static void json_list(struct json_doc *j, const char *key, const char *const *list, size_t nr)
 {
-	json_open(j, key, '[');
+	doc_array(j, key);
 	for (size_t i = 0; i < nr; i++)
-		json_string(j, NULL, list[i]);
-	json_close(j, ']');
+		doc_string(j, NULL, list[i]);
+	doc_close(j);
 }
 
-static void json_numbers(struct json *j, const char *key, const uint32_t *list, size_t nr)
+static void json_numbers(struct json_doc *j, const char *key, const uint32_t *list, size_t nr)
 {
-	json_open(j, key, '[');
+	doc_array(j, key);
 	for (size_t i = 0; i < nr; i++)
-		json_number(j, NULL, list[i]);
-	json_close(j, ']');
+		doc_number(j, NULL, list[i]);
+	doc_close(j);
 }
 
-void session_json(struct json *j, const struct at_session_info *s)
+void session_json(struct json_doc *j, const struct at_session_info *s)
 {
-	json_number(j, "id", s->id);
-	json_string(j, "name", s->name);
-	json_number(j, "uid", s->uid);
-	json_string(j, "state", tool_state(s->state));
-	json_string(j, "mode", tool_mode(s->mode));
-	json_string(j, "sched", tool_sched(s->sched));
-	json_bool(j, "detached", s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED);
-	json_bool(j, "consumed", s->consumed);
-	json_number(j, "providers", s->providers);
-	json_number(j, "late", s->late);
-	json_number(j, "refused_providers", s->refused_providers);
-	json_number(j, "ring_size", s->ring_size);
-	json_number(j, "sub_size", s->sub_size);
-	json_number(j, "memory", s->pages * sysconf(_SC_PAGESIZE));
-	json_number(j, "refused_pages", s->refused);
-	json_number(j, "probe_calls", s->probe_calls);
-	json_number(j, "probe_records", s->probe_records);
+	doc_number(j, "id", s->id);
+	doc_string(j, "name", s->name);
+	doc_number(j, "uid", s->uid);
+	doc_string(j, "state", tool_state(s->state));
+	doc_string(j, "mode", tool_mode(s->mode));
+	doc_string(j, "sched", tool_sched(s->sched));
+	doc_bool(j, "detached", s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED);
+	doc_bool(j, "consumed", s->consumed);
+	doc_number(j, "providers", s->providers);
+	doc_number(j, "late", s->late);
+	doc_number(j, "refused_providers", s->refused_providers);
+	doc_number(j, "ring_size", s->ring_size);
+	doc_number(j, "sub_size", s->sub_size);
+	doc_number(j, "memory", s->pages * sysconf(_SC_PAGESIZE));
+	doc_number(j, "refused_pages", s->refused);
+	doc_number(j, "probe_calls", s->probe_calls);
+	doc_number(j, "probe_records", s->probe_records);
 	if (s->categories)
 		json_list(j, "categories", s->categories, s->nr_categories);
 	if (s->globs)
 		json_list(j, "provider_globs", s->globs, s->nr_globs);
-	json_bool(j, "follow", s->flags & ASYNCTRACE_SESSION_FLAGS_FOLLOW);
+	doc_bool(j, "follow", s->flags & ASYNCTRACE_SESSION_FLAGS_FOLLOW);
 	if (s->pids)
 		json_numbers(j, "pids", s->pids, s->nr_pids);
 	if (s->users)
 		json_numbers(j, "uids", s->users, s->nr_users);
 	if (s->cgroups) {
-		json_open(j, "cgroups", '[');
+		doc_array(j, "cgroups");
 		for (size_t i = 0; i < s->nr_cgroups; i++)
-			json_number(j, NULL, s->cgroups[i]);
-		json_close(j, ']');
+			doc_number(j, NULL, s->cgroups[i]);
+		doc_close(j);
 	}
 	if (!s->buffers)
 		return;
-	json_open(j, "buffers", '[');
+	doc_array(j, "buffers");
 	for (size_t i = 0; i < s->nr_buffers; i++) {
-		json_open(j, NULL, '{');
-		json_string(j, "provider", s->buffers[i].provider);
-		json_number(j, "ring_size", s->buffers[i].ring_size);
-		json_close(j, '}');
+		doc_object(j, NULL);
+		doc_string(j, "provider", s->buffers[i].provider);
+		doc_number(j, "ring_size", s->buffers[i].ring_size);
+		doc_close(j);
 	}
-	json_close(j, ']');
+	doc_close(j);
 }

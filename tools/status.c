@@ -6,7 +6,6 @@
  * a session's rings while it is being told the sessions.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -224,96 +223,77 @@ static void print_text(const struct status *st)
 		print_session(st, &st->sessions[i]);
 }
 
-static void json_session(struct json *j, const struct status *st, struct session *s)
+static void json_session(struct json_doc *j, const struct status *st, struct session *s)
 {
 	struct at_session_info *i = &s->info;
 
 	i->name = s->name;
-	json_open(j, NULL, '{');
+	doc_object(j, NULL);
 	session_json(j, i);
-	json_open(j, "rings", '[');
+	doc_array(j, "rings");
 	for (size_t n = 0; n < s->nr_rings; n++) {
 		const struct at_ring_info *r = &s->rings[n];
 
-		json_open(j, NULL, '{');
-		json_number(j, "provider", r->provider);
-		json_number(j, "ring", r->ring);
-		json_string(j, "kind", tool_ring_kind(r->kind));
-		json_number(j, "committed", r->committed);
-		json_number(j, "delivered", r->delivered);
-		json_number(j, "overwritten", r->overwritten);
-		json_number(j, "dropped", r->dropped);
-		json_number(j, "memory", r->pages * sysconf(_SC_PAGESIZE));
-		json_close(j, '}');
+		doc_object(j, NULL);
+		doc_number(j, "provider", r->provider);
+		doc_number(j, "ring", r->ring);
+		doc_string(j, "kind", tool_ring_kind(r->kind));
+		doc_number(j, "committed", r->committed);
+		doc_number(j, "delivered", r->delivered);
+		doc_number(j, "overwritten", r->overwritten);
+		doc_number(j, "dropped", r->dropped);
+		doc_number(j, "memory", r->pages * sysconf(_SC_PAGESIZE));
+		doc_close(j);
 	}
-	json_close(j, ']');
-	json_open(j, "kernel_drops", '[');
+	doc_close(j);
+	doc_array(j, "kernel_drops");
 	for (size_t n = 0; n < st->nr_providers; n++) {
 		const struct provider *p = &st->providers[n];
 
 		if (!drops_in(p, i->id))
 			continue;
-		json_open(j, NULL, '{');
-		json_number(j, "provider", p->id);
-		json_string(j, "name", p->name);
-		json_number(j, "sched_dropped", p->sched_dropped);
-		json_number(j, "names_dropped", p->names_dropped);
-		json_close(j, '}');
+		doc_object(j, NULL);
+		doc_number(j, "provider", p->id);
+		doc_string(j, "name", p->name);
+		doc_number(j, "sched_dropped", p->sched_dropped);
+		doc_number(j, "names_dropped", p->names_dropped);
+		doc_close(j);
 	}
-	json_close(j, ']');
-	json_close(j, '}');
+	doc_close(j);
+	doc_close(j);
 }
 
-static void print_json(const struct status *st)
+static bool print_json(const struct status *st)
 {
-	struct json j = { .out = stdout };
+	struct json_doc j = {};
 
-	json_open(&j, NULL, '{');
-	json_number(&j, "abi", st->info.abi);
-	json_string(&j, "clock",
-		    st->info.clock == ASYNCTRACE_CLOCK_COUNTER ? "counter" : "boottime");
-	json_number(&j, "nr_cpus", st->info.nr_cpus);
-	json_number(&j, "online_cpus", st->info.online_cpus);
-	json_number(&j, "memory_limit", st->info.memory_limit);
-	json_bool(&j, "privileged", st->info.privileged);
-	json_number(&j, "providers", st->nr_providers);
-	json_open(&j, "sessions", '[');
+	doc_object(&j, NULL);
+	doc_number(&j, "abi", st->info.abi);
+	doc_string(&j, "clock",
+		   st->info.clock == ASYNCTRACE_CLOCK_COUNTER ? "counter" : "boottime");
+	doc_number(&j, "nr_cpus", st->info.nr_cpus);
+	doc_number(&j, "online_cpus", st->info.online_cpus);
+	doc_number(&j, "memory_limit", st->info.memory_limit);
+	doc_bool(&j, "privileged", st->info.privileged);
+	doc_number(&j, "providers", st->nr_providers);
+	doc_array(&j, "sessions");
 	for (size_t i = 0; i < st->nr_sessions; i++)
 		json_session(&j, st, &st->sessions[i]);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	json_end(&j);
+	doc_close(&j);
+	doc_close(&j);
+	return doc_write(&j);
 }
 
 int status_main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct status st = { 0 };
 	struct at_ctl *ctl;
 	bool as_json = false;
-	int err, opt;
+	int err, status;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (opt) {
-		case 'j':
-			as_json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return TOOL_OK;
-		default:
-			fputs(usage, stderr);
-			return TOOL_USAGE;
-		}
-	}
-	if (optind < argc) {
-		tool_error("unexpected argument '%s'; see asynctrace status --help", argv[optind]);
-		return TOOL_USAGE;
-	}
+	status = tool_listing_options(argc, argv, usage, &as_json);
+	if (status >= 0)
+		return status;
 
 	err = at_ctl_open(&ctl);
 	if (!err)
@@ -321,7 +301,7 @@ int status_main(int argc, char **argv)
 	if (err)
 		tool_error("%s", err == -ENOMEM ? strerror(ENOMEM) : at_ctl_error(ctl));
 	else if (as_json)
-		print_json(&st);
+		err = !print_json(&st);
 	else
 		print_text(&st);
 	at_ctl_close(ctl);

@@ -36,6 +36,12 @@ extern const char *tool_name;
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
 /*
+ * The options of a command that has --json and --help only, and no arguments: -1 to
+ * go on, else its exit status.
+ */
+int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json);
+
+/*
  * Reads "64K", "1M", "2G", "4096": bytes, with a suffix in powers of 1024, also
  * as "64KiB". False where it is none, or overflows.
  */
@@ -58,21 +64,24 @@ int tool_parse_mode(const char *text);
 int tool_parse_sched(const char *text);
 
 /*
- * JSON, one value after the other: commas and indentation come by themselves.
- * @key is NULL in an array.
+ * A JSON document, one value after the other. @key is NULL in an array, and of the
+ * outermost. Starts as zeros; text need not be UTF-8.
  */
-struct json {
-	FILE *out;
+#define JSON_DOC_DEPTH	8
+
+struct json_doc {
+	struct json_t *document, *open[JSON_DOC_DEPTH];
 	int depth;
-	bool comma;
+	bool failed;
 };
 
-void json_open(struct json *j, const char *key, char bracket);
-void json_close(struct json *j, char bracket);
-void json_string(struct json *j, const char *key, const char *value);
-void json_number(struct json *j, const char *key, uint64_t value);
-void json_bool(struct json *j, const char *key, bool value);
-/* Ends the document; false where it could not be written. */
-bool json_end(struct json *j);
+void doc_object(struct json_doc *d, const char *key);
+void doc_array(struct json_doc *d, const char *key);
+void doc_close(struct json_doc *d);
+void doc_string(struct json_doc *d, const char *key, const char *value);
+void doc_number(struct json_doc *d, const char *key, uint64_t value);
+void doc_bool(struct json_doc *d, const char *key, bool value);
+/* To standard output; it is zeros again. False where that failed, which it says. */
+bool doc_write(struct json_doc *d);
 
 #endif /* AT_TOOL_H */
