@@ -8,33 +8,19 @@
 set -u
 
 AT=$1 DIR=$2 KO=$3 ROUNDS=${4-50}
+here=$(cd "${0%/*}" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-passed=0 failed=0
+. "$here/../lib.sh"
 
-begin() {
-	test=$1
-	ok=1
+# What they say is told of those that fail only.
+run() {
+	"$@" >out 2>&1
 }
 
-check() { # WHAT COMMAND...
-	local what=$1
-	shift
-	"$@" >out 2>&1 && return
-	ok=
-	echo "# $test: $what"
-	sed 's/^/#   /' out
-}
-
-end() {
-	if [ -n "$ok" ]; then
-		passed=$((passed + 1))
-		echo "ok $((passed + failed)) $test"
-	else
-		failed=$((failed + 1))
-		echo "not ok $((passed + failed)) $test"
-	fi
+why() {
+	cat out
 }
 
 loaded() {
@@ -58,17 +44,6 @@ unload() {
 		sleep 0.05
 	done
 	cat err
-	return 1
-}
-
-# soon COMMAND...: it succeeds within half a minute
-soon() {
-	local i
-
-	for i in $(seq 300); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
 	return 1
 }
 
@@ -122,7 +97,8 @@ check "started" soon grep -q started held
 check "rmmod" rmmod asynctrace
 echo >&3
 wait $holder
-check "his stop failed, cleanly: $(cat held)" [ $? = 0 ]
+ended=$?
+check "his stop failed, cleanly: $(cat held)" [ $ended = 0 ]
 exec 3>&-
 end
 
@@ -147,5 +123,4 @@ wait $churn 2>/dev/null
 end
 
 check "load" load
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+close

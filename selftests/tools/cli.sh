@@ -65,7 +65,7 @@ check "most of them its" [ "$(kernel_dropped provider)" -gt $((all / 2)) ]
 check "or nobody's" [ $(($(kernel_dropped provider) + $(kernel_dropped "(no"))) = "$all" ]
 "$PROVIDER" 2 1000000 100 & provider=$!
 "$AT" record -o t.fxt -m oneshot -b 16K -s targets -n drops 2>err & recorder=$!
-check "meanwhile, as JSON" wait_for drops_of_session drops
+check "meanwhile, as JSON" soon drops_of_session drops
 "$AT" status >out
 check "as text" grep -q "of the kernel's dropped: [0-9,]* scheduling records and .* of provider" out
 kill $recorder $provider
@@ -117,7 +117,7 @@ begin "SIGINT and SIGTERM end a recording with a valid file"
 "$PROVIDER" 1 1000000 5000 & provider=$!
 for sig in INT TERM; do
 	"$AT" record -o $sig.fxt -n sig$sig 2>err & recorder=$!
-	check started wait_for recording sig$sig
+	check started soon recording sig$sig
 	sleep 0.3
 	kill -$sig $recorder
 	wait $recorder
@@ -129,7 +129,7 @@ end
 
 begin "a killed recorder leaves what it had, no session, and its provider running"
 "$AT" record -o kill.fxt -n killed 2>err & recorder=$!
-check started wait_for recording killed
+check started soon recording killed
 sleep 1.5
 kill -KILL $recorder
 wait $recorder 2>/dev/null
@@ -143,7 +143,7 @@ end
 
 begin "a session's name is one at a time"
 "$AT" record -o a.fxt -n mine 2>/dev/null & recorder=$!
-check started wait_for recording mine
+check started soon recording mine
 check 1 status 1 "$AT" record -o b.fxt -n mine -d 1
 check reason says "named 'mine'"
 check remedy says "--name"
@@ -161,7 +161,7 @@ end
 
 begin "signals go on to the command, whose end ends the recording"
 "$AT" record -o t.fxt -n fwd -- sleep 100 2>err & recorder=$!
-check started wait_for recording fwd
+check started soon recording fwd
 sleep 0.5
 kill -TERM $recorder
 wait $recorder
@@ -241,8 +241,8 @@ end
 begin "list and status print JSON that is JSON"
 "$PROVIDER" 1 1000000 5000 & provider=$!
 "$AT" record -o t.fxt -n json 2>/dev/null & recorder=$!
-check started wait_for recording json
-check rings wait_for providers_of_session
+check started soon recording json
+check rings soon providers_of_session
 check list status 0 "$AT" list --json
 check parses python3 -c 'import json,sys; p = json.load(open("out"))["providers"][0]; assert p["name"] == "provider" and p["sched_dropped"] >= 0 <= p["names_dropped"]'
 check status status 0 "$AT" status --json

@@ -1,41 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the tests of the command share. They set AT to it, and are in a directory of
-# their own; the results are in the files "out" and "err" there.
+# What the tests of the command share. They set AT to it; the results of a command
+# are in the files "out" and "err".
 
-passed=0 failed=0 test=
-
-# begin NAME: what the checks from here on prove
-begin() {
-	test=$1
-	ok=1
-}
-
-# check WHAT COMMAND...: the command succeeds
-check() {
-	local what=$1
-	shift
-	"$@" && return
-	ok=
-	echo "# $test: $what" >&2
-	sed 's/^/#   /' err >&2
-}
-
-end() {
-	if [ -n "$ok" ]; then
-		passed=$((passed + 1))
-		echo "ok - $test"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $test"
-	fi
-}
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 # status N COMMAND...: its exit status is N; its messages are in "err"
 status() {
 	local want=$1 got
 	shift
-	"$@" >out 2>err
+	timeout --foreground 300 "$@" >out 2>err
 	got=$?
 	[ $got = "$want" ] || echo "(exit status $got, not $want, of: $*)" >>err
 	[ $got = "$want" ]
@@ -59,21 +33,4 @@ valid_or_cut() {
 # The number before a word in the summary's first line
 summary() {
 	sed -n "s/.*[ :]\([0-9,]*\) $1.*/\1/p" err | head -n 1 | tr -d ,
-}
-
-# wait_for COMMAND...: up to ten seconds, until it succeeds
-wait_for() {
-	local i
-
-	for i in $(seq 100); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	return 1
-}
-
-# The tests' last line, and whether all passed
-close() {
-	echo "$passed passed, $failed failed, 0 skipped"
-	[ $failed = 0 ]
 }

@@ -114,7 +114,7 @@ check "it runs on" state_is two started
 check "valid" valid a.fxt
 wait $provider
 "$AT" session attach -o b.fxt two 2>err & reader=$!
-check "read" wait_for sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
+check "read" soon sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
 check "one at a time" status 1 "$AT" session attach -o c.fxt two
 check reason says "somebody else reads it"
 sleep 1
@@ -154,7 +154,7 @@ begin "only the processes asked for are recorded: --pid, --uid, --cgroup"
 mkdir -p /sys/fs/cgroup/sessions-test
 sh -c 'echo $$ >/sys/fs/cgroup/sessions-test/cgroup.procs; exec "$0" 1 100000 2000' "$PROVIDER" & one=$!
 $NOBODY "$PROVIDER" 1 100000 2000 & two=$!
-check both wait_for sh -c '[ "$("$0" providers --json | jq ".providers | length")" = 2 ]' "$AT"
+check both soon sh -c '[ "$("$0" providers --json | jq ".providers | length")" = 2 ]' "$AT"
 pids_in() {
 	json '[.providers[] | select(.events > 0).pid] | sort | join(",")'
 }
@@ -301,11 +301,11 @@ end
 begin "record --rotate SIZE,N keeps N files; SIGHUP begins the next one"
 "$PROVIDER" 1 100000 2000 & provider=$!
 "$AT" record -o r.fxt --rotate 1M,2 -n hup 2>err & recorder=$!
-check started wait_for state_is hup started
+check started soon state_is hup started
 for i in 1 2 3; do
 	sleep 0.7
 	kill -HUP $recorder
-	check "file $i" wait_for [ -e r.$i.fxt ]
+	check "file $i" soon [ -e r.$i.fxt ]
 done
 sleep 0.3
 kill -INT $recorder
@@ -344,7 +344,7 @@ begin "a provider that another session has: it says which"
 check create status 0 "$AT" session create holder
 id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
-check there wait_for sh -c '"$0" providers | grep -q recorded' "$AT"
+check there soon sh -c '"$0" providers | grep -q recorded' "$AT"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'prov*'
 check "which" says "recorded by session $id already"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
@@ -356,7 +356,7 @@ end
 
 begin "providers, list: the same"
 "$PROVIDER" 1 100000 2000 & provider=$!
-check there wait_for sh -c '"$0" providers | grep -q provider' "$AT"
+check there soon sh -c '"$0" providers | grep -q provider' "$AT"
 check providers status 0 "$AT" providers --json
 jq -S . out >one
 check list status 0 "$AT" list --json
@@ -368,7 +368,7 @@ end
 
 begin "categories that a program has announced"
 "$PROVIDER" 1 100000 2000 & provider=$!
-check there wait_for sh -c '"$0" categories | grep -q disk' "$AT"
+check there soon sh -c '"$0" categories | grep -q disk' "$AT"
 check list status 0 "$AT" categories
 check "with description" grep -qE '^  disk +what they wait for$' out
 check json status 0 "$AT" categories --json
@@ -376,7 +376,7 @@ check names is 'disk,http' '[.providers[] | select(.name == "provider").categori
 check usage status 2 "$AT" categories x
 kill $provider
 wait $provider 2>/dev/null
-check "none when it is gone" wait_for sh -c '"$0" categories | grep -q "No program"' "$AT"
+check "none when it is gone" soon sh -c '"$0" categories | grep -q "No program"' "$AT"
 end
 
 begin "--trigger ALERT:stop ends a recording, ALERT:snapshot writes a file and goes on"
@@ -431,7 +431,7 @@ check both [ "$(complete_words session attach f | tr ' ' '\n' | sort | xargs)" =
 check none [ "$(complete_words session create f)" = "" ]
 check clear [ "$(complete_words session start --clear = n)" = nondurable ]
 "$PROVIDER" 1 100000 2000 & provider=$!
-check there wait_for sh -c '"$0" providers | grep -q provider' "$AT"
+check there soon sh -c '"$0" providers | grep -q provider' "$AT"
 complete_words record -p x,prov >err
 check provider [ "$(cat err)" = "x,provider" ]
 kill $provider

@@ -9,61 +9,14 @@
 set -u
 
 AT=$1 PROVIDER=$2 KO=$3 OTHER=$4
+here=$(cd "${0%/*}" && pwd)
 work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 chmod 777 .
-passed=0 failed=0
-
-begin() {
-	test=$1
-	ok=1
-}
-
-check() { # WHAT COMMAND...
-	local what=$1
-	shift
-	"$@" && return
-	ok=
-	echo "# $test: $what"
-	sed 's/^/#   /' err
-}
-
-end() {
-	if [ -n "$ok" ]; then
-		passed=$((passed + 1))
-		echo "ok $((passed + failed)) $test"
-	else
-		failed=$((failed + 1))
-		echo "not ok $((passed + failed)) $test"
-	fi
-}
-
-# status N COMMAND...: its exit status is N; what it says is in "err"
-status() {
-	local want=$1 got
-	shift
-	timeout 60 "$@" >out 2>err
-	got=$?
-	[ $got = "$want" ] || echo "(exit status $got, not $want, of: $*)" >>err
-	[ $got = "$want" ]
-}
-
-says() {
-	grep -qF -e "$1" err
-}
+. "$here/lib.sh"
 
 NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
-
-soon() {
-	local i
-
-	for i in $(seq 300); do
-		"$@" >/dev/null 2>&1 && return
-		sleep 0.1
-	done
-	return 1
-}
 
 recording() {
 	"$AT" status | grep -q '"'"$1"'".*started'
@@ -218,5 +171,4 @@ check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
 end
 
 unload || echo "# the module does not go"
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+close
