@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests in shell: each begins, checks, and ends; the last line says how many passed.
+# For scripts that are in a directory of their own.
+
+passed=0 failed=0 test=
+
+# begin NAME: what the checks from here on prove
+begin() {
+	test=$1
+	ok=1
+}
+
+# run COMMAND...: what is checked, and where what it says goes
+run() {
+	"$@"
+}
+
+# What the command that failed said, and what else tells why.
+why() {
+	cat err
+}
+
+# check WHAT COMMAND...: the command succeeds
+check() {
+	local what=$1
+	shift
+	run "$@" && return
+	ok=
+	echo "# $test: $what"
+	why 2>/dev/null | sed 's/^/#   /'
+}
+
+end() {
+	if [ -n "$ok" ]; then
+		passed=$((passed + 1))
+		echo "ok $((passed + failed)) $test"
+	else
+		failed=$((failed + 1))
+		echo "not ok $((passed + failed)) $test"
+	fi
+}
+
+# The tests' last line, and whether all passed
+close() {
+	echo "$passed passed, $failed failed, 0 skipped"
+	[ $failed = 0 ]
+}
+
+# soon COMMAND...: it succeeds within half a minute
+soon() {
+	local i
+
+	for i in $(seq 300); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	return 1
+}
