@@ -22,6 +22,7 @@
 
 #include "compat.h"
 #include "member.h"
+#include "provider.h"
 #include "quiesce.h"
 #include "sched.h"
 #include "sched_record.h"
@@ -348,7 +349,14 @@ static void at_probe_rename(void *data, struct task_struct *task, const char *co
 
 	strscpy(name, comm, sizeof(name));
 	local_irq_save(flags);
+	/* Against at_task_add(): it finds the memory changed, or we the entry. */
+	smp_mb();
 	e = at_task_find(task);
+	/* What other program it is, and what that does, is not for its owner to know. */
+	if (e && task->mm && task->mm != e->owner->provider->mm) {
+		at_tasks_execed(task);
+		e = NULL;
+	}
 	list_for_each_entry_rcu(ks, &at_kscheds, node) {
 		bool own = e && e->ks == ks;
 		s32 tid = own ? e->tid : task->pid, pid = own ? e->pid : task->tgid;

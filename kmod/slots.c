@@ -148,6 +148,7 @@ u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 
 	mutex_lock(&p->slots_lock);
 	xa_for_each_start(&p->slots, i, slot, *cursor + 1) {
+		char comm[ASYNCTRACE_COMM_LEN];
 		struct task_struct *task;
 
 		if (n == max)
@@ -156,10 +157,14 @@ u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 		threads[n].slot = i;
 		threads[n].tid = pid_nr_ns(slot->pid, ns);
 		threads[n].pid = pid_nr_ns(slot->tgid, ns);
-		/* A name it has given itself since is the better one. */
+		/* A name it has given itself since is the better one, but not a program's. */
 		task = get_pid_task(slot->pid, PIDTYPE_PID);
 		if (task) {
-			get_task_comm(slot->comm, task);
+			get_task_comm(comm, task);
+			/* The program comes before its name. */
+			smp_rmb();
+			if (READ_ONCE(task->mm) == p->mm)
+				memcpy(slot->comm, comm, sizeof(comm));
 			put_task_struct(task);
 		}
 		memcpy(threads[n].comm, slot->comm, sizeof(threads[n].comm));

@@ -37,9 +37,16 @@ static HLIST_HEAD(at_pool);
 static u32 at_pool_size;
 static u32 at_pool_round;
 
+/* Of tasks that run another program; under at_tasks_lock. */
+static struct at_task *at_execed;
+
 static atomic64_t at_missed;
 static bool at_rescan;
 static bool at_dead;
+
+/* What probes leave to others to do. */
+static void at_pool_irq(struct irq_work *work);
+static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
 
 u64 at_tasks_missed(void)
 {
@@ -73,6 +80,72 @@ static void at_task_insert(struct at_task *e, struct task_struct *task,
 }
 
 /*
+ * A process may run another program, and be another user's then, while somebody else
+ * keeps the memory that the provider is: to vfork(2) and clone(2) that is no error.
+ */
+static bool at_task_left(const struct task_struct *task, const struct at_member *owner)
+{
+	const struct mm_struct *mm = READ_ONCE(task->mm);
+
+	/* One that exits has none, and still a switch to make. */
+	return mm && mm != owner->provider->mm;
+}
+
+/*
+ * Out of the hash and of its owner's list, with at_tasks_lock held. It is freed when no
+ * probe can see it, see at_tasks_free().
+ */
+static void at_task_take_out(struct at_task *e, struct at_task **gone)
+{
+	hlist_del_rcu(&e->node);
+	hlist_del(&e->of_owner);
+	e->gone = *gone;
+	*gone = e;
+}
+
+/* With at_tasks_lock held. It may have been taken out meanwhile. */
+static void at_task_take_out_execed(const struct task_struct *task)
+{
+	struct at_task *e = at_task_find(task);
+
+	if (!e || !at_task_left(task, e->owner))
+		return;
+	at_task_take_out(e, &at_execed);
+	irq_work_queue(&at_pool_irq_work);
+}
+
+static void at_task_free(struct rcu_head *rcu)
+{
+	struct at_task *e = container_of(rcu, struct at_task, rcu);
+
+	put_task_struct(e->task);
+	kfree(e);
+}
+
+/* Outside of the lock: call_rcu() may wake somebody. */
+static void at_tasks_free(struct at_task *gone)
+{
+	while (gone) {
+		struct at_task *e = gone;
+
+		gone = e->gone;
+		call_rcu(&e->rcu, at_task_free);
+	}
+}
+
+static void at_tasks_free_execed(void)
+{
+	struct at_task *gone;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	gone = at_execed;
+	at_execed = NULL;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	at_tasks_free(gone);
+}
+
+/*
  * Returns whether @e was used. A task that the session's owner cannot see, from
  * the pid namespace he is in, is left to be nobody.
  */
@@ -84,10 +157,17 @@ static bool at_task_add(struct at_task *e, struct task_struct *task,
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
 	add = !at_task_find(task) && !(task->flags & PF_EXITING) &&
-	      at_task_nr(task_pid(task), ks);
+	      !at_task_left(task, owner) && at_task_nr(task_pid(task), ks);
 	if (add)
 		at_task_insert(e, task, ks, owner);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	/* Against at_tasks_execed(): it finds the entry, or we find the memory changed. */
+	smp_mb();
+	if (add && at_task_left(task, owner)) {
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		at_task_take_out_execed(task);
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	}
 	return add;
 }
 
@@ -164,6 +244,7 @@ static void at_pool_fn(struct work_struct *work)
 {
 	struct at_provider *p;
 
+	at_tasks_free_execed();
 	at_pool_fill();
 	if (!xchg(&at_rescan, false))
 		return;
@@ -181,8 +262,6 @@ static void at_pool_irq(struct irq_work *work)
 {
 	queue_work(at_wq, &at_pool_work);
 }
-
-static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
 
 /* An entry for a thread of @m, with at_tasks_lock held; NULL: none that it may have. */
 static struct at_task *at_pool_take(struct at_member *m)
@@ -241,37 +320,6 @@ void at_tasks_mark_dead(struct at_task *e)
 	WRITE_ONCE(at_dead, true);
 }
 
-static void at_task_free(struct rcu_head *rcu)
-{
-	struct at_task *e = container_of(rcu, struct at_task, rcu);
-
-	put_task_struct(e->task);
-	kfree(e);
-}
-
-/*
- * Out of the hash and of its owner's list, with at_tasks_lock held. It is freed when no
- * probe can see it, see at_tasks_free().
- */
-static void at_task_take_out(struct at_task *e, struct at_task **gone)
-{
-	hlist_del_rcu(&e->node);
-	hlist_del(&e->of_owner);
-	e->gone = *gone;
-	*gone = e;
-}
-
-/* Outside of the lock: call_rcu() may wake somebody. */
-static void at_tasks_free(struct at_task *gone)
-{
-	while (gone) {
-		struct at_task *e = gone;
-
-		gone = e->gone;
-		call_rcu(&e->rcu, at_task_free);
-	}
-}
-
 /* Take entries out, whosever they are. From process context: a probe must not do this. */
 static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
 			    const void *arg)
@@ -304,6 +352,20 @@ static bool at_task_is_dead(const struct at_task *e, const void *arg)
 static bool at_task_of_session(const struct at_task *e, const void *arg)
 {
 	return e->ks == arg;
+}
+
+/**
+ * at_tasks_execed - a task runs another program: its provider's it is no more
+ * @task: the task that calls
+ *
+ * From the rename probe, with interrupts off; asked at each renaming, of which one
+ * is where a program is begun.
+ */
+void at_tasks_execed(const struct task_struct *task)
+{
+	raw_spin_lock(&at_tasks_lock);
+	at_task_take_out_execed(task);
+	raw_spin_unlock(&at_tasks_lock);
 }
 
 void at_tasks_reap(void)
@@ -371,6 +433,7 @@ void at_tasks_exit(void)
 
 	irq_work_sync(&at_pool_irq_work);
 	flush_work(&at_pool_work);
+	at_tasks_free_execed();
 	at_tasks_remove(at_task_any, NULL);
 	rcu_barrier();
 	hlist_for_each_entry_safe(e, next, &at_pool, node)

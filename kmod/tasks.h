@@ -65,6 +65,7 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 void at_tasks_leave(struct at_member *m);
 void at_tasks_forget(const struct at_ksched *ks);
 void at_tasks_mark_dead(struct at_task *e);
+void at_tasks_execed(const struct task_struct *task);
 void at_tasks_reap(void);
 u64 at_tasks_missed(void);
 
