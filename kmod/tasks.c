@@ -203,8 +203,12 @@ int at_tasks_add_process(struct at_member *m)
 		rcu_read_unlock();
 		n -= used;
 	} while (used);
-	if (!n)
+	if (!n) {
+		/* For the next look. */
+		atomic64_inc(&at_missed);
+		WRITE_ONCE(at_rescan, true);
 		return -ENOMEM;
+	}
 	while (n--)
 		kfree(spare[n]);
 	return 0;
@@ -368,8 +372,12 @@ void at_tasks_execed(const struct task_struct *task)
 	raw_spin_unlock(&at_tasks_lock);
 }
 
+/* From time to time, while a session runs. */
 void at_tasks_reap(void)
 {
+	/* What could not be had, may be had now. */
+	if (READ_ONCE(at_rescan))
+		queue_work(at_wq, &at_pool_work);
 	if (xchg(&at_dead, false))
 		at_tasks_remove(at_task_is_dead, NULL);
 }
