@@ -160,6 +160,8 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->sub_mask = g->sub_words - 1;
 	c->ring_mask = at_ring_words(g) - 1;
 	c->clock = m->session->clock;
+	/* The counter may have been trusted until now. */
+	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
 	c->rings = (at_layout_rings(l, i) - l->control_pages) * PAGE_SIZE;
 	/* Pairs with the load-acquire of the gate by sites and writers. */

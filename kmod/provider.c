@@ -174,8 +174,6 @@ static void at_control_init(struct at_provider *p)
 	c->durable_words = AT_DURABLE_WORDS;
 	c->durable_generation = at_next_durable();
 	c->clock = at_clock_best();
-	if (c->clock == ASYNCTRACE_CLOCK_BOOTTIME)
-		c->clock_offset = at_clock_namespace_offset();
 }
 
 static int at_provider_alloc(struct at_provider *p)
@@ -213,6 +211,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	p->version = args->version;
 	p->uid = cred->uid;
 	p->pure = uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid);
+	p->clock_offset = at_clock_namespace_offset();
 	p->pid = get_pid(task_tgid(current));
 	mmgrab(current->mm);
 	p->mm = current->mm;

@@ -43,6 +43,7 @@ struct vm_area_struct;
  * @pid: of that process
  * @uid: real, effective and saved user of that process at registration
  * @pure: the three were one
+ * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
  * @user: whose account it is on
  * @mapping: of the device's inode, to zap in; NULL once the descriptor is gone
  * @mapping_lock: protects @mapping
@@ -77,6 +78,7 @@ struct at_provider {
 	struct pid *pid;
 	kuid_t uid;
 	bool pure;
+	s64 clock_offset;
 	struct at_user *user;
 	struct address_space *mapping;
 	struct mutex mapping_lock;	/* @mapping */
