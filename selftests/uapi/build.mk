@@ -3,7 +3,7 @@
 # Tests of what crosses the boundary to the module, without the library.
 
 UAPI_TESTS := $(patsubst selftests/uapi/%.c,$(B)/selftests/uapi/%,$(wildcard selftests/uapi/test_*.c))
-UAPI_COMMON := $(B)/selftests/uapi/raw.o $(B)/selftests/uapi/events.o
+UAPI_COMMON := $(patsubst %,$(B)/selftests/uapi/%.o,raw events failnth)
 UAPI_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 	       -Iuapi -Iselftests/uapi
 

@@ -20,12 +20,15 @@ struct ktap_test {
 
 #define KTAP_TEST(function) { #function, function }
 
-static struct {
+struct ktap {
 	int passed, failed, skipped;
 	int errors;		/* of the test that runs */
 	const char *skip;
 	jmp_buf end;
-} ktap;
+};
+
+/* Weak: the same one in all files of a test. */
+struct ktap ktap __attribute__((weak));
 
 static inline void __attribute__((format(printf, 3, 4)))
 ktap_fail(const char *file, int line, const char *fmt, ...)

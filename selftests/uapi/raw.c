@@ -274,7 +274,7 @@ static int take_answer(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, 
 	}
 }
 
-static int ask(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
+int raw_nl_send(struct raw_nl *nl)
 {
 	nl->text[0] = 0;
 	nl->bad = nl->missing = 0;
@@ -282,14 +282,24 @@ static int ask(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *ar
 	/* The ack tells that the answer is over. */
 	if (!(nl->request->nlmsg_flags & NLM_F_DUMP))
 		nl->request->nlmsg_flags |= NLM_F_ACK;
-	if (mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0)
-		return -errno;
-	return take_answer(nl, fn, arg);
+	return mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0 ? -errno : 0;
+}
+
+int raw_nl_take(struct raw_nl *nl)
+{
+	return take_answer(nl, NULL, NULL);
+}
+
+int raw_nl_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
+{
+	int err = raw_nl_send(nl);
+
+	return err ? err : take_answer(nl, fn, arg);
 }
 
 int raw_nl_ask(struct raw_nl *nl)
 {
-	return ask(nl, NULL, NULL);
+	return raw_nl_each(nl, NULL, NULL);
 }
 
 const struct nlattr *raw_nl_attr(const struct raw_nl *nl, uint16_t type)
@@ -380,7 +390,7 @@ int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	memset(ledger, 0, sizeof(*ledger));
 	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
 			 ASYNCTRACE_A_RING_SESSION, session);
-	return ask(nl, add_ring, &sum);
+	return raw_nl_each(nl, add_ring, &sum);
 }
 
 int raw_child(int (*fn)(void *arg), void *arg, int uid)

@@ -91,6 +91,11 @@ void raw_nl_close(struct raw_nl *nl);
 struct nlmsghdr *raw_nl_begin(struct raw_nl *nl, uint8_t cmd, uint16_t flags);
 /* Sends it, takes the answer. */
 int raw_nl_ask(struct raw_nl *nl);
+/* The same in two steps: all that is done is done in the first. */
+int raw_nl_send(struct raw_nl *nl);
+int raw_nl_take(struct raw_nl *nl);
+/* The same, and @fn is called for each message of the answer. */
+int raw_nl_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg);
 /* An attribute of the last reply, or NULL. */
 const struct nlattr *raw_nl_attr(const struct raw_nl *nl, uint16_t type);
 uint32_t raw_nl_u32(const struct raw_nl *nl, uint16_t type);

@@ -7,99 +7,38 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "events.h"
+#include "failnth.h"
 #include "ktap.h"
 #include "raw.h"
 
 #define STRIDE	(64 * 1024)
 #define MOST	400	/* allocations of one operation */
 
-static int fail_nth = -1;
 static struct raw_nl nl;
 static struct raw_provider p;
 static int fd, session;
-static char *buffer;
-
-static void put(const char *path, const char *text)
-{
-	int f = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (f >= 0 && write(f, text, strlen(text)) < 0)
-		printf("# %s: %s\n", path, strerror(errno));
-	close(f);
-}
-
-static void need_injection(void)
-{
-	struct stat st;
-	char path[64];
-
-	if (fail_nth >= 0)
-		return;
-	if (stat("/sys/kernel/debug/failslab", &st))
-		ktap_skip("this kernel has no fault injection");
-	put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-	put("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	/* The injection's own messages, with a stack each, would fill the log. */
-	put("/sys/kernel/debug/failslab/verbose", "0");
-	put("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	put("/sys/kernel/debug/fail_usercopy/verbose", "0");
-	snprintf(path, sizeof(path), "/proc/self/task/%ld/fail-nth", syscall(SYS_gettid));
-	fail_nth = open(path, O_RDWR | O_CLOEXEC);
-	NEED(fail_nth >= 0);
-	buffer = malloc(ASYNCTRACE_READ_MIN);
-	NEED(buffer);
-	memset(buffer, 0, ASYNCTRACE_READ_MIN);
-}
-
-/*
- * Returns whether a failure was injected into what @run did. If none was, it may
- * be that what we copy here fails instead: then it is over, too.
- */
-static bool inject(int n, int (*run)(void), int *ret)
-{
-	char text[16];
-	ssize_t len = snprintf(text, sizeof(text), "%d", n);
-	bool injected;
-
-	NEED(pwrite(fail_nth, text, len, 0) == len);
-	*ret = run();
-	len = pread(fail_nth, text, sizeof(text) - 1, 0);
-	injected = len > 0 && atoi((text[len] = 0, text)) == 0;
-	while (pwrite(fail_nth, "0", 1, 0) != 1)
-		NEED(errno == EFAULT);
-	return injected;
-}
-
-static bool clean_error(int err)
-{
-	return err == -ENOMEM || err == -EFAULT || err == -ENOBUFS || err == -ENFILE ||
-	       err == -EMFILE || err == -ENOSPC;
-}
+static char buffer[ASYNCTRACE_READ_MIN];
 
 /* The operation @run after @prepare, which @clean undoes whatever became of it. */
 static void every_failure(void (*prepare)(void), int (*run)(void), void (*clean)(int ret))
 {
 	int n, ret, refused = 0;
 
-	need_injection();
+	fail_need();
 	for (n = 1; n < MOST; n++) {
 		bool injected;
 
 		prepare();
-		injected = inject(n, run, &ret);
+		injected = fail_one(n, run, &ret);
 		clean(ret);
 		if (!injected)
 			break;
 		refused += ret < 0;
-		if (ret < 0 && !clean_error(ret))
+		if (ret < 0 && !fail_clean(ret))
 			ktap_fail(__FILE__, __LINE__, "failure %d: %s", n, strerror(-ret));
 	}
 	EXPECT(n < MOST);
@@ -352,6 +291,8 @@ static void consumer_opened(void)
 	session_started();
 	opened();
 	fcntl(fd, F_SETFL, O_NONBLOCK);
+	/* Its pages are there: what fails is not that they are. */
+	memset(buffer, 0, sizeof(buffer));
 	NEED(!raw_consume(fd, session));
 }
 
@@ -469,7 +410,7 @@ static void an_event_that_cannot_be_made_is_counted(void)
 
 static void nothing_is_left_behind(void)
 {
-	need_injection();
+	fail_need();
 	usleep(200000);
 	open_nl();
 	raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each request of the netlink family, in each state in which it makes a difference,
+ * with each of its allocations failing once. All of it by a user who has no rights,
+ * so that all of it is on his account.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+
+#include "events.h"
+#include "failnth.h"
+#include "ktap.h"
+
+#define NOBODY	65534
+#define STRIDE	(64 * 1024)
+
+/*
+ * One socket for what is prepared, one for what fails: a dump that failed keeps its
+ * socket busy.
+ */
+static struct raw_nl ctl, nl, looking;
+static struct raw_provider p;
+static int fd, session, other;
+static bool detached;
+static uint64_t cookie, cgroup;
+
+static void open_nl(struct raw_nl *to)
+{
+	struct timeval limit = { .tv_sec = 10 };
+
+	NEED(!raw_nl_open(to));
+	setsockopt(mnl_socket_get_fd(to->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+/* --- what is prepared --------------------------------------------------------- */
+
+static void nothing(void)
+{
+	fd = -1;
+	p.fd = -1;
+	session = other = 0;
+	open_nl(&ctl);
+	open_nl(&nl);
+}
+
+/* Sessions end with the socket they were made on, but for one that is detached. */
+static void clean(void)
+{
+	if (detached)
+		raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, session);
+	detached = false;
+	if (p.fd >= 0)
+		raw_provider_end(&p);
+	memset(&p, 0, sizeof(p));
+	p.fd = -1;
+	if (fd >= 0)
+		close(fd);
+	if (other > 0)
+		close(other);
+	raw_nl_close(&nl);
+	if (ctl.socket)
+		raw_nl_close(&ctl);
+}
+
+static int make(uint32_t mode, uint32_t flags, uint32_t sched)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&ctl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "fail");
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, mode);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_SCHED, sched);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_FLAGS, flags);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, STRIDE);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, "fail*");
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, "some*");
+	if (raw_nl_ask(&ctl))
+		return -1;
+	return raw_nl_u32(&ctl, ASYNCTRACE_A_SESSION_ID);
+}
+
+static void provided(void)
+{
+	nothing();
+	NEED(!raw_provider(&p, "fail", STRIDE));
+}
+
+static void ready(void)
+{
+	provided();
+	session = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_TARGETS);
+	NEED(session > 0);
+}
+
+static void ready_circular(void)
+{
+	provided();
+	session = make(ASYNCTRACE_MODE_CIRCULAR, 0, ASYNCTRACE_SCHED_TARGETS);
+	NEED(session > 0);
+}
+
+static void ready_detached(void)
+{
+	provided();
+	session = make(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SESSION_FLAGS_DETACHED,
+		       ASYNCTRACE_SCHED_OFF);
+	NEED(session > 0);
+	detached = true;
+}
+
+static void initialized(void)
+{
+	ready();
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
+}
+
+static void started(void)
+{
+	initialized();
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
+	raw_write(&p, 0, 3);
+}
+
+static void stopped(void)
+{
+	started();
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
+}
+
+/* With names, of which a session that it has left has not been told. */
+static void stopped_with_names(void)
+{
+	uint64_t *line, first;
+	int old;
+
+	provided();
+	old = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_OFF);
+	NEED(old > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, old));
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, old));
+	line = (uint64_t *)(p.rw + p.control->durable);
+	first = ASYNCTRACE_FXT_STRING_HEAD(1, 4);
+	line[ASYNCTRACE_LINE / 8] = first;
+	memcpy(&line[ASYNCTRACE_LINE / 8 + 1], "some", 4);
+	line[0] += 2;
+	other = raw_open();
+	NEED(other >= 0 && !raw_consume(other, old));
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, old));
+	session = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_TARGETS);
+	NEED(session > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
+}
+
+static void greeted(void)
+{
+	nothing();
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_hello(fd, &cookie));
+}
+
+static void greeted_while_one_runs(void)
+{
+	greeted();
+	session = make(ASYNCTRACE_MODE_CIRCULAR, 0, ASYNCTRACE_SCHED_TARGETS);
+	NEED(session > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
+}
+
+static void put_known(struct nlmsghdr *nlh, const char *name)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_PROVIDER_KNOWN);
+
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_NAME, name);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_DESCRIPTION, "what it is about");
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static int announce(struct raw_nl *by, int count)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(by, ASYNCTRACE_CMD_PROVIDER_ANNOUNCE, 0);
+	char name[ASYNCTRACE_CATEGORY_MAX];
+
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	for (int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "category %d", i);
+		put_known(nlh, name);
+	}
+	return raw_nl_send(by);
+}
+
+static void registered(void)
+{
+	greeted();
+	NEED(raw_register(fd, "fail", STRIDE) > 0);
+}
+
+static void announced(void)
+{
+	registered();
+	NEED(!announce(&ctl, ASYNCTRACE_CATEGORIES_MAX) && !raw_nl_take(&ctl));
+}
+
+static void subscribed(void)
+{
+	started();
+	NEED(!ev_subscribe(&nl, ALL_KINDS, 0));
+}
+
+/* --- requests ------------------------------------------------------------------- */
+
+static int take(void)
+{
+	return raw_nl_take(&nl);
+}
+
+static int ask(uint8_t cmd)
+{
+	mnl_attr_put_u32(raw_nl_begin(&nl, cmd, 0), ASYNCTRACE_A_SESSION_ID, session);
+	return raw_nl_send(&nl);
+}
+
+/* All of it: the later messages are made when the first ones have been read. */
+static int list(uint8_t cmd)
+{
+	struct raw_nl *by = &nl;
+
+	/* Once more, on a socket that no dump has been left in the middle on. */
+	if (nl.seq)
+		by = &ctl;
+	raw_nl_begin(by, cmd, NLM_F_DUMP);
+	if (cmd == ASYNCTRACE_CMD_RING_GET)
+		mnl_attr_put_u32(by->request, ASYNCTRACE_A_RING_SESSION, session);
+	return raw_nl_ask(by);
+}
+
+static int info_get(void)
+{
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	return raw_nl_send(&nl);
+}
+
+static int provider_register(void)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "fail");
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
+	return raw_nl_send(&nl);
+}
+
+static int provider_get(void)
+{
+	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
+			 ASYNCTRACE_A_PROVIDER_ID, p.id);
+	return raw_nl_send(&nl);
+}
+
+static int provider_list(void)
+{
+	return list(ASYNCTRACE_CMD_PROVIDER_GET);
+}
+
+static int session_list(void)
+{
+	return list(ASYNCTRACE_CMD_SESSION_GET);
+}
+
+static int ring_list(void)
+{
+	return list(ASYNCTRACE_CMD_RING_GET);
+}
+
+static int category_list(void)
+{
+	return list(ASYNCTRACE_CMD_CATEGORY_GET);
+}
+
+/* Everything that a session can have. */
+static int session_create(void)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
+	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
+	struct nlattr *nest;
+
+	memset(text, 'x', ASYNCTRACE_CATEGORY_MAX);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "fail");
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, ASYNCTRACE_MODE_CIRCULAR);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, STRIDE);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_FLAGS, ASYNCTRACE_SESSION_FLAGS_FOLLOW);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, text);
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, text);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PID, getpid());
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_USER, getuid());
+		if (cgroup)
+			mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_CGROUP, cgroup);
+		nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_SESSION_BUFFER);
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_BUFFER_PROVIDER, "fail");
+		mnl_attr_put_u64(nlh, ASYNCTRACE_A_BUFFER_RING_SIZE, STRIDE);
+		mnl_attr_nest_end(nlh, nest);
+	}
+	return raw_nl_send(&nl);
+}
+
+static int session_init(void)
+{
+	return ask(ASYNCTRACE_CMD_SESSION_INIT);
+}
+
+/* Its provider is in it with rings, or it says that it is not. */
+static void provider_or_refused(bool refused)
+{
+	uint32_t there;
+
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session), 0);
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
+	there = p.control->gate > ASYNCTRACE_GATE_ATTACH;
+	EXPECT_IS(raw_nl_u32(&ctl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), !there);
+	EXPECT(there || refused);
+}
+
+/* Records of the kernel's rings. */
+static int sum_sched(const struct nlmsghdr *nlh, void *arg)
+{
+	uint64_t committed = 0;
+	const struct nlattr *attr;
+	uint32_t kind = 0;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
+			kind = mnl_attr_get_u32(attr);
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_COMMITTED)
+			committed = mnl_attr_get_u64(attr);
+	}
+	if (kind == ASYNCTRACE_RING_KIND_SCHED)
+		*(uint64_t *)arg += committed;
+	return 0;
+}
+
+/* What the provider's threads do is recorded, and if not at once, then soon. */
+static void traced(bool refused)
+{
+	uint64_t records = 0;
+
+	(void)refused;
+	for (int i = 0; !records && i < 500; i++) {
+		usleep(10000);
+		mnl_attr_put_u32(raw_nl_begin(&ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
+				 ASYNCTRACE_A_RING_SESSION, session);
+		EXPECT_IS(raw_nl_each(&ctl, sum_sched, &records), 0);
+	}
+	EXPECT(records);
+}
+
+/* Likewise one that came while it ran. */
+static void joined_or_refused(bool refused)
+{
+	uint32_t id = 0;
+
+	raw_nl_begin(&ctl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_ask(&ctl), 0);
+	EXPECT_IS(ctl.replies, 1);
+	id = raw_nl_attr(&ctl, ASYNCTRACE_A_PROVIDER_STARTED) != NULL;
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
+	EXPECT_IS(raw_nl_u32(&ctl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), !id);
+	EXPECT(id || refused);
+	if (id)
+		traced(refused);
+}
+
+static int session_start(void)
+{
+	return ask(ASYNCTRACE_CMD_SESSION_START);
+}
+
+static void put_additional(struct nlmsghdr *nlh)
+{
+	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
+
+	memset(text, 'y', ASYNCTRACE_CATEGORY_MAX);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, text);
+}
+
+static int session_start_additional(void)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_START, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
+	put_additional(nlh);
+	return raw_nl_send(&nl);
+}
+
+static int session_start_clear(void)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_START, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
+	put_additional(nlh);
+	return raw_nl_send(&nl);
+}
+
+static int session_update(void)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_UPDATE, 0);
+	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
+
+	memset(text, 'z', ASYNCTRACE_CATEGORY_MAX);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, text);
+	return raw_nl_send(&nl);
+}
+
+static int session_stop(void)
+{
+	return ask(ASYNCTRACE_CMD_SESSION_STOP);
+}
+
+static int session_terminate(void)
+{
+	return ask(ASYNCTRACE_CMD_SESSION_TERMINATE);
+}
+
+static int session_get(void)
+{
+	return ask(ASYNCTRACE_CMD_SESSION_GET);
+}
+
+static int provider_announce(void)
+{
+	return announce(&nl, ASYNCTRACE_CATEGORIES_MAX);
+}
+
+static int subscribe_to(uint32_t kinds, uint32_t to)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	if (to)
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, to);
+	return raw_nl_send(&nl);
+}
+
+static int subscribe(void)
+{
+	return subscribe_to(ALL_KINDS, 0);
+}
+
+static int subscribe_to_one(void)
+{
+	return subscribe_to(ASYNCTRACE_EVENT_KINDS_STOPPED, session);
+}
+
+static int subscribe_to_none(void)
+{
+	return subscribe_to(0, 0);
+}
+
+/* Done again, because the answer was lost, it is no error. */
+static void told(bool refused)
+{
+	struct event ev;
+
+	(void)refused;
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
+	EXPECT_IS(ev_wait(&nl, &ev, ASYNCTRACE_EVENT_KINDS_STOPPED), 0);
+	EXPECT_IS(ev.session, session);
+}
+
+static void not_told(bool refused)
+{
+	struct event ev;
+
+	(void)refused;
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
+	EXPECT_IS(ev_next(&nl, &ev, 20, NULL), -EAGAIN);
+}
+
+/* With its socket, the session goes. */
+static int close_owner(void)
+{
+	raw_nl_close(&ctl);
+	return 0;
+}
+
+#define OP(what, before, request, ...) \
+	{ .name = #what, .prepare = before, .run = request, .clean = clean, __VA_ARGS__ }
+#define DO(what, before, request, ...) \
+	OP(what, before, request, .take = take, .flags = FAIL_DUMB, ##__VA_ARGS__)
+#define QUIET(what, before, request, ...) \
+	OP(what, before, request, .take = take, .flags = FAIL_DUMB | FAIL_QUIET, ##__VA_ARGS__)
+
+static const struct fail_op ops[] = {
+	DO(info_get, nothing, info_get),
+	DO(provider_register, greeted, provider_register),
+	QUIET(provider_register_while_a_session_runs, greeted_while_one_runs, provider_register,
+	      .check = joined_or_refused),
+	DO(provider_get, provided, provider_get),
+	OP(provider_get_all, provided, provider_list),
+	DO(provider_announce, registered, provider_announce),
+	DO(provider_announce_again, announced, provider_announce),
+	OP(category_get, announced, category_list),
+	DO(session_create, nothing, session_create),
+	QUIET(session_init, ready, session_init, .check = provider_or_refused),
+	QUIET(session_init_circular, ready_circular, session_init, .check = provider_or_refused),
+	QUIET(session_init_detached, ready_detached, session_init, .check = provider_or_refused),
+	OP(session_start_first, initialized, session_start, .take = take, .check = traced,
+	   .flags = FAIL_DUMB | FAIL_SETTLE),
+	DO(session_start_additional, initialized, session_start_additional, .check = traced),
+	DO(session_start_again, stopped, session_start, .check = traced),
+	DO(session_start_clear, stopped_with_names, session_start_clear, .check = traced),
+	DO(session_update, ready, session_update),
+	DO(session_update_while_it_runs, started, session_update),
+	DO(session_stop, started, session_stop),
+	DO(session_terminate, ready, session_terminate),
+	DO(session_terminate_while_it_runs, started, session_terminate),
+	DO(session_terminate_stopped, stopped, session_terminate),
+	DO(session_terminate_detached, ready_detached, session_terminate),
+	DO(session_get, started, session_get),
+	OP(session_get_all, started, session_list),
+	OP(ring_get, started, ring_list),
+	DO(subscribe, started, subscribe, .check = told),
+	DO(subscribe_to_one, started, subscribe_to_one, .check = told),
+	DO(subscribe_to_one_instead, subscribed, subscribe_to_one, .check = told),
+	DO(subscribe_no_more, subscribed, subscribe_to_none, .check = not_told),
+	OP(the_owner_goes, started, close_owner, .flags = FAIL_FREE),
+};
+
+static void run(const struct fail_op *op)
+{
+	struct stat root;
+
+	fail_need();
+	if (!stat("/sys/fs/cgroup/cgroup.procs", &root) && !stat("/sys/fs/cgroup", &root))
+		cgroup = root.st_ino;
+	if (getuid() != NOBODY)
+		NEED(!setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY));
+	if (!looking.socket)
+		open_nl(&looking);
+	fail_every(op, &looking);
+}
+
+int main(int argc, char **argv)
+{
+	return fail_run(ops, sizeof(ops) / sizeof(ops[0]), argc > 1 ? argv[1] : NULL, run);
+}
