@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "cursor.h"
+#include "race.h"
 #include "share.h"
 
 /**
@@ -84,6 +85,7 @@ static __always_inline bool at_kring_has_room(const struct at_kring *r, u32 word
 /* Publishes what was written to the room at r->next. */
 static __always_inline void at_kring_commit(struct at_kring *r, u32 words)
 {
+	at_race_spin(AT_RACE_PROBE);
 	r->next += words;
 	/* Pairs with the reader's load-acquire of the position. */
 	smp_store_release(&r->position, r->position + (ASYNCTRACE_POS_RECORD | words));

@@ -4,6 +4,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/minmax.h>
 
 #include "race.h"
 
@@ -11,6 +12,7 @@ static const char *const at_race_names[AT_RACES] = {
 	[AT_RACE_FAULT] = "delay_fault",
 	[AT_RACE_SINK] = "delay_sink",
 	[AT_RACE_ZAP] = "delay_zap",
+	[AT_RACE_PROBE] = "delay_probe",
 };
 
 static const char *const at_fix_names[AT_FIXES] = {
@@ -19,6 +21,7 @@ static const char *const at_fix_names[AT_FIXES] = {
 	[AT_FIX_LOCK_SINK] = "fix_lock_sink",
 	[AT_FIX_SWITCH] = "fix_switch",
 	[AT_FIX_RANGES] = "fix_ranges",
+	[AT_FIX_PROBES] = "fix_probes",
 };
 
 static u32 at_race_delays[AT_RACES];
@@ -31,6 +34,15 @@ void at_race(enum at_race race)
 
 	if (delay)
 		usleep_range(delay, delay + 50);
+}
+
+/* Where nobody may sleep: a millisecond at most. */
+void at_race_spin(enum at_race race)
+{
+	u32 delay = READ_ONCE(at_race_delays[race]);
+
+	if (delay)
+		udelay(min_t(u32, delay, 1000));
 }
 
 bool at_fixed(enum at_fix fix)

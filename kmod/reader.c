@@ -584,6 +584,9 @@ static void at_snap(struct at_session *s)
 		}
 		at_rings_put(r);
 	}
+	/* Names, and what was dropped, are looked at later. */
+	if (s->ks && s->reader.final)
+		at_ksched_wait(s->ks);
 	for (i = 0; s->ks && i < nr_cpu_ids; i++) {
 		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[i]);
 
@@ -739,7 +742,10 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
  * @s: the session
  * @buf: the consumer's memory
  * @count: bytes of it, at least ASYNCTRACE_READ_MIN
- * @nonblock: do not wait
+ * @nonblock: do not wait for records
+ *
+ * When a session that records scheduling has been stopped, the first call waits until
+ * its probes are done: for a grace period.
  *
  * Return: bytes; 0 where there is nothing and the session does not run, and at the
  * end of a snapshot; -EAGAIN where it runs and @nonblock; -EINVAL, -EFAULT, -ERESTARTSYS, -ENOMEM.

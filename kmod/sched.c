@@ -14,6 +14,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
@@ -24,6 +25,7 @@
 #include "member.h"
 #include "provider.h"
 #include "quiesce.h"
+#include "race.h"
 #include "sched.h"
 #include "sched_record.h"
 #include "session.h"
@@ -522,6 +524,7 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->all = s->sched == ASYNCTRACE_SCHED_ALL;
 	ks->foreign = s->privileged;
 	ks->plain = ks->foreign && !ks->ns;
+	ks->left = get_completed_synchronize_rcu();
 	ks->geometry = s->geometry;
 	ks->memcg = s->memcg;
 	ks->cpu = kcalloc(nr_cpu_ids, sizeof(*ks->cpu), GFP_KERNEL_ACCOUNT);
@@ -570,11 +573,27 @@ void at_ksched_open(struct at_ksched *ks)
 	at_route();
 }
 
-/* at_mutex is held. What is being recorded at this moment may still come. */
+/*
+ * at_mutex is held. What is being recorded at this moment may still come: nobody waits
+ * for that but the reader, in at_ksched_wait().
+ */
 void at_ksched_stop(struct at_ksched *ks)
 {
 	WRITE_ONCE(ks->on, false);
 	at_route();
+	/* Orders what is above before it; told with the session's state. */
+	WRITE_ONCE(ks->left, start_poll_synchronize_rcu());
+}
+
+/*
+ * Wait for probes that were recording when the session was stopped: from then on its
+ * rings, and what was dropped, stay as they are. The caller has found it stopped. Was
+ * it started again since, and stopped, then this waits for those as well.
+ */
+void at_ksched_wait(const struct at_ksched *ks)
+{
+	if (at_fixed(AT_FIX_PROBES))
+		cond_synchronize_rcu(READ_ONCE(ks->left));
 }
 
 static void at_ksched_end_fn(struct work_struct *work)

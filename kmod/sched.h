@@ -53,6 +53,8 @@ struct at_kcpu {
  * @plain: and does so by the ids that the kernel has at hand
  * @on: the session is started
  * @listed: @node is in use, and tasks may be added; under at_mutex
+ * @left: the grace period after which no probe is left that found it on before the
+ *	last stop
  * @sharing: among whom the rings are shared
  * @geometry: of the event rings
  * @memcg: charged
@@ -71,6 +73,7 @@ struct at_ksched {
 	bool plain;
 	bool on;
 	bool listed;
+	unsigned long left;
 	struct at_sharing sharing;
 	struct at_geometry geometry;
 	struct mem_cgroup *memcg;
@@ -83,6 +86,7 @@ void at_ksched_free(struct at_ksched *ks);
 int at_ksched_start(struct at_ksched *ks);
 void at_ksched_open(struct at_ksched *ks);
 void at_ksched_stop(struct at_ksched *ks);
+void at_ksched_wait(const struct at_ksched *ks);
 void at_ksched_unlist(struct at_ksched *ks);
 u64 at_ksched_pages(const struct at_ksched *ks);
 

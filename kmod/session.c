@@ -701,7 +701,8 @@ int at_session_terminate(struct at_session *s)
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	list_del_init(&s->node);
-	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
+	/* As at a stop. */
+	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
 	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
 	at_session_wake(s);
 	/* Nobody waits for the poll work: it holds a reference of its own. */

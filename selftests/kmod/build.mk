@@ -23,13 +23,14 @@ $(KT_TESTS:%=$(B)/selftests/kmod/%): %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.
 
 # Those of the races between writers and the end of a session link with the
 # library that can wait in its critical sections.
+RACES_COMMON := knobs probes
 selftests-kmod: $(B)/selftests/races/restart
 
 $(B)/selftests/races/%.o: selftests/races/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(KT_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/selftests/races/restart: %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/race/libasynctrace.a
+$(B)/selftests/races/restart: %: %.o $(RACES_COMMON:%=$(B)/selftests/races/%.o) $(KT_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/race/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(wildcard $(B)/selftests/races/*.d)

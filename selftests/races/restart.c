@@ -3,7 +3,8 @@
  * Sessions started and ended as fast as it goes while threads write, with each
  * window between the two widened: what belongs to one session never shows in the
  * next, no record is torn, and none lost without being counted. And with the fix
- * for a window switched off, the same test finds sessions spoiled: it can tell.
+ * for a window switched off, the same test finds sessions spoiled: it can tell. And the
+ * same of probes in the kernel: probes.c.
  *
  * Needs a module built with CONFIG_ASYNCTRACE_RACES, and links with the library
  * built with AT_TEST_HOOKS.
@@ -22,9 +23,10 @@
 #include <asynctrace/trace.h>
 
 #include "../kmod/common.h"
+#include "knobs.h"
+#include "probes.h"
 
 #define PROVIDER	"races"
-#define KNOBS		"/sys/kernel/debug/asynctrace/"
 #define THREADS		3
 /* Generations that a thread's counts are remembered for. */
 #define GENERATIONS	128
@@ -125,20 +127,7 @@ static pid_t provider(void)
 	_exit(0);
 }
 
-/* --- knobs ------------------------------------------------------------------------- */
-
-static void set(const char *knob, const char *value)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), KNOBS "%s", knob);
-	f = fopen(path, "w");
-	if (!f)
-		ktap_bail("%s: %m: is the module built with CONFIG_ASYNCTRACE_RACES=y?", path);
-	must(fputs(value, f) >= 0);
-	must(!fclose(f));
-}
+/* --- windows ----------------------------------------------------------------------- */
 
 /**
  * struct window - a place where a session's end or start can come at a bad moment
@@ -344,9 +333,9 @@ static void test(const struct window *w, const char *fix, uint32_t rounds)
 	wait_for(&sh->ready, THREADS, "ready");
 	synchronise();
 	if (w->knob)
-		set(w->knob, w->delay);
+		knob_set(w->knob, w->delay);
 	if (fix)
-		set(fix, "0");
+		knob_set(fix, "0");
 	sh->threads = w->threads;
 	sh->early = w->early;
 	sh->late = w->late;
@@ -364,9 +353,9 @@ static void test(const struct window *w, const char *fix, uint32_t rounds)
 			break;
 	}
 	if (fix)
-		set(fix, "1");
+		knob_set(fix, "1");
 	if (w->knob)
-		set(w->knob, "0");
+		knob_set(w->knob, "0");
 	sh->every = 0;
 	sh->stop = 1;
 	reap(pid);
@@ -406,7 +395,7 @@ int main(int argc, char **argv)
 	};
 	const int n = sizeof(windows) / sizeof(*windows);
 
-	ktap_plan(nofix ? n + 5 : n);
+	ktap_plan(nofix ? n + 5 + 2 : n + 1);
 	state = seed();
 	spin = turns(100);
 	sh = shared_memory(sizeof(*sh));
@@ -418,6 +407,9 @@ int main(int argc, char **argv)
 		for (int f = 0; nofix && f < 3 && windows[i].fixes[f]; f++)
 			test(&windows[i], windows[i].fixes[f], amount("KT_NOFIX", 3000));
 	}
+	probes_test(ctl, &state, NULL, rounds / 5);
+	if (nofix)
+		probes_test(ctl, &state, "fix_probes", amount("KT_NOFIX", 3000));
 	at_ctl_close(ctl);
 	return ktap_exit();
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions stopped while a probe on another CPU has found them started, and has not
+ * published its record yet: who reads to the end is told of that record, too.
+ *
+ * Two threads do nothing but switch, on a CPU of their own, and each record takes the
+ * probe a millisecond. With scheduling of all tasks it is the long way of the probe, of
+ * the provider's threads the short one.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+
+#include "../kmod/common.h"
+#include "knobs.h"
+#include "probes.h"
+
+#define PROVIDER	"switches"
+#define THREADS		2
+/* Runs of one session. */
+#define RUNS		5
+
+static struct shared {
+	volatile uint32_t ready, stop;
+} *sh;
+
+static void *switcher(void *arg)
+{
+	pin(cpus_online() - 1);
+	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
+	while (!sh->stop)
+		sched_yield();
+	return arg;
+}
+
+static pid_t provider(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	pthread_t thread[THREADS];
+	pid_t pid;
+
+	sh->ready = sh->stop = 0;
+	pid = fork();
+	must(pid >= 0);
+	if (pid) {
+		wait_for(&sh->ready, THREADS, "ready");
+		return pid;
+	}
+	must(!at_provider_register(&opts));
+	for (int i = 0; i < THREADS; i++)
+		must(!pthread_create(&thread[i], NULL, switcher, NULL));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	_exit(0);
+}
+
+/* Of the kernel's rings: records that were published, and those the consumer knows of. */
+struct sums {
+	uint64_t committed, told;
+};
+
+static int add_ring(const struct at_ring_info *r, void *arg)
+{
+	struct sums *sums = arg;
+
+	if (!r->provider)
+		sums->committed += r->committed;
+	return 0;
+}
+
+static const char *verdict(struct at_ctl *ctl, const struct run *run)
+{
+	const struct rd_ring events = rd_sum(&run->rd, ASYNCTRACE_CHUNK_SCHED, 0);
+	const struct rd_ring names = rd_sum(&run->rd, ASYNCTRACE_CHUNK_NAMES, 0);
+	struct sums sums = {
+		.told = events.delivered + events.overwritten + events.cleared +
+			names.delivered + names.overwritten + names.cleared,
+	};
+	static char why[300];
+
+	if (run->rd.malformed) {
+		snprintf(why, sizeof(why), "%s", run->rd.first);
+		return why;
+	}
+	if (!events.last || !names.last)
+		return "not every ring was told to be done";
+	if (at_rings(ctl, run->id, add_ring, &sums))
+		ktap_bail("%s", at_ctl_error(ctl));
+	if (sums.committed == sums.told)
+		return NULL;
+	snprintf(why, sizeof(why), "%llu records are there at the end, %llu were told of",
+		 (unsigned long long)sums.committed, (unsigned long long)sums.told);
+	return why;
+}
+
+/* Returns what is wrong with a session, or NULL. */
+static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events)
+{
+	const struct run_options opts = {
+		.name = PROVIDER, .ring_size = 64 << 10, .provider = PROVIDER,
+		.mode = ASYNCTRACE_MODE_STREAMING,
+		.sched = rnd(state, 2) ? ASYNCTRACE_SCHED_ALL : ASYNCTRACE_SCHED_TARGETS,
+	};
+	const char *wrong = NULL;
+	struct run run;
+
+	run_open(&run, ctl, &opts);
+	for (int i = 0; i < RUNS && !wrong; i++) {
+		run_start(&run);
+		sleep_us(rnd(state, 5000));
+		if (rnd(state, 2))
+			rd_read(&run.rd, rnd(state, 10));
+		run_stop(&run);
+		rd_drain(&run.rd);
+		/* What comes after the end has come by then. */
+		sleep_us(5000);
+		wrong = verdict(ctl, &run);
+	}
+	*events += rd_sum(&run.rd, ASYNCTRACE_CHUNK_SCHED, 0).delivered;
+	run_terminate(&run);
+	run_close(&run);
+	return wrong;
+}
+
+void probes_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds)
+{
+	uint32_t n, spoiled = 0;
+	const char *wrong;
+	uint64_t events = 0;
+	pid_t pid;
+
+	if (fix)
+		ktap_begin("races: stopped while probes record, without %s: sessions are spoiled",
+			   fix);
+	else
+		ktap_begin("races: stopped while probes record: no session is spoiled");
+	if (!sh)
+		sh = shared_memory(sizeof(*sh));
+	pid = provider();
+	knob_set("delay_probe", "1000");
+	if (fix)
+		knob_set(fix, "0");
+	for (n = 0; n < rounds; n++) {
+		wrong = session(ctl, state, &events);
+		spoiled += !!wrong;
+		if (wrong && spoiled < 4)
+			ktap_note("session %u: %s", n, wrong);
+		if (fix ? spoiled : spoiled >= 4)
+			break;
+	}
+	if (fix)
+		knob_set(fix, "1");
+	knob_set("delay_probe", "0");
+	sh->stop = 1;
+	reap(pid);
+	ktap_note("%u sessions, %llu records delivered, %u spoiled", n,
+		  (unsigned long long)events, spoiled);
+	ktap_check(!!spoiled == !!fix, "%u sessions were spoiled", spoiled);
+	ktap_check(events, "no session saw anything: no test");
+	ktap_end();
+}

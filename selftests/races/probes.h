@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A session stopped while probes record: one test.
+ */
+#ifndef PROBES_H
+#define PROBES_H
+
+#include <stdint.h>
+
+#include <asynctrace/session.h>
+
+/* @fix: to be switched off: then the test looks for the spoiled session; or NULL. */
+void probes_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds);
+
+#endif /* PROBES_H */
