@@ -12,12 +12,18 @@
  * to be cleared, too, and no record of the new run is. So where writers may not
  * have left yet, the gates to their rings open when they have; the start does not
  * wait for that, and what comes meanwhile finds them shut.
+ *
+ * Until then all that is in such a ring is of before the start, whenever it was
+ * published. The reader gets nothing of it: at each look it notes itself how far the
+ * ring has come. So it may find a session stopped again that is still being cleared,
+ * and tell that ring's ledger as final.
  */
 #include <linux/spinlock.h>
 
 #include "clear.h"
 #include "member.h"
 #include "provider.h"
+#include "race.h"
 #include "rings.h"
 #include "sched.h"
 #include "session.h"
@@ -34,19 +40,33 @@ static void at_clear_note(struct at_clear *clear, const struct at_source *src, u
 	WRITE_ONCE(clear->taken, linear);
 }
 
+/* With the session's clear_lock held: is all that is in the ring to be cleared? */
+static bool at_clear_pending(const struct at_clear *clear)
+{
+	return clear->pending && at_fixed(AT_FIX_CLEARING);
+}
+
 /**
  * at_clear_apply - go on from where a ring has been cleared up to
  * @s: the session
  * @c: a place in the ring
  * @src: the ring
  * @clear: what was noted of it
+ *
+ * Return: whether there may be something to read; false: it is still being cleared.
  */
-void at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_source *src,
-		    const struct at_clear *clear)
+bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_source *src,
+		    struct at_clear *clear)
 {
+	bool pending;
+
 	spin_lock(&s->clear_lock);
+	pending = at_clear_pending(clear);
+	if (pending)
+		at_clear_note(clear, src, src->position(src->arg));
 	at_cursor_clear(c, src, clear);
 	spin_unlock(&s->clear_lock);
+	return !pending;
 }
 
 /**
@@ -64,7 +84,7 @@ bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_cl
 	bool valid;
 
 	spin_lock(&s->clear_lock);
-	valid = clear->taken <= c->taken;
+	valid = !at_clear_pending(clear) && clear->taken <= c->taken;
 	if (valid)
 		*c = *next;
 	spin_unlock(&s->clear_lock);
@@ -112,8 +132,8 @@ void at_clear_limit_kring(struct at_session *s, struct at_kring *r)
 	spin_unlock(&s->clear_lock);
 }
 
-/* Of a member whose gate is shut, and that has its rings. */
-static void at_clear_member(struct at_member *m, struct at_rings *r)
+/* Of a member whose gate is shut, and that has its rings. @pending: and stays so. */
+static void at_clear_member(struct at_member *m, struct at_rings *r, bool pending)
 {
 	struct at_session *s = m->session;
 	u32 i;
@@ -124,18 +144,20 @@ static void at_clear_member(struct at_member *m, struct at_rings *r)
 		struct at_uring *ring = &r->ring[i];
 		struct at_source src;
 
-		if (!READ_ONCE(ring->touched))
-			continue;
 		at_rings_source(r, i, &src);
 		spin_lock(&s->clear_lock);
-		at_clear_note(&ring->clear, &src, at_rings_position(r, i));
-		if (m->range && !r->geometry.circular)
-			at_limit_uring(m, &r->geometry, ring);
+		/* Of those that nobody has touched, a late writer may be the first to do so. */
+		ring->clear.pending = pending;
+		if (READ_ONCE(ring->touched)) {
+			at_clear_note(&ring->clear, &src, at_rings_position(r, i));
+			if (m->range && !r->geometry.circular)
+				at_limit_uring(m, &r->geometry, ring);
+		}
 		spin_unlock(&s->clear_lock);
 	}
 }
 
-static void at_clear_kernel(struct at_session *s)
+static void at_clear_kernel(struct at_session *s, bool pending)
 {
 	int cpu;
 
@@ -147,6 +169,7 @@ static void at_clear_kernel(struct at_session *s)
 			continue;
 		at_kring_source(&kc->events, &src);
 		spin_lock(&s->clear_lock);
+		kc->events.clear.pending = pending;
 		at_clear_note(&kc->events.clear, &src, at_kring_position(&kc->events));
 		if (!kc->events.geometry.circular)
 			at_limit_kring(&kc->events);
@@ -160,7 +183,8 @@ static void at_clear_kernel(struct at_session *s)
  * @disposition: enum asynctrace_disposition
  *
  * Members whose gates must not be opened before at_clear_finish() have their
- * @clearing set then, and so has the session for the kernel's own rings.
+ * @clearing set then, and so has the session for the kernel's own rings. Nothing of
+ * these is read until then.
  */
 void at_clear_begin(struct at_session *s, u32 disposition)
 {
@@ -174,7 +198,7 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 
 		/* Nobody ever wrote into a ring that was not open. */
 		if (r && r->opened) {
-			at_clear_member(m, r);
+			at_clear_member(m, r, true);
 			if (!m->clearing || disposition < m->clearing)
 				m->clearing = disposition;
 		} else if (disposition == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE &&
@@ -183,7 +207,7 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 		at_rings_put(r);
 	}
 	if (s->ks && s->ks->listed) {
-		at_clear_kernel(s);
+		at_clear_kernel(s, true);
 		s->clearing = true;
 	}
 }
@@ -203,7 +227,7 @@ void at_clear_finish(struct at_session *s)
 		struct at_rings *r = m->clearing ? at_member_rings(m) : NULL;
 
 		if (r)
-			at_clear_member(m, r);
+			at_clear_member(m, r, false);
 		at_rings_put(r);
 		/* What uses them has been cleared before the reader can find that they changed. */
 		if (m->clearing == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE && m->provider->member == m)
@@ -211,6 +235,6 @@ void at_clear_finish(struct at_session *s)
 		m->clearing = 0;
 	}
 	if (s->clearing)
-		at_clear_kernel(s);
+		at_clear_kernel(s, false);
 	s->clearing = false;
 }

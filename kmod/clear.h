@@ -14,8 +14,8 @@ struct at_uring;
 
 void at_clear_begin(struct at_session *s, u32 disposition);
 void at_clear_finish(struct at_session *s);
-void at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_source *src,
-		    const struct at_clear *clear);
+bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_source *src,
+		    struct at_clear *clear);
 bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
 		   const struct at_cursor *next);
 void at_clear_limit_uring(struct at_member *m, struct at_uring *ring);

@@ -63,10 +63,12 @@ struct at_reading {
  * struct at_clear - up to where a ring has been cleared
  * @taken: linear offset; only grows
  * @records: committed up to there
+ * @pending: a start is still at it: all that is in the ring is to be cleared
  */
 struct at_clear {
 	u64 taken;
 	u64 records;
+	bool pending;
 };
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/string.h>
 
 #include "categories.h"
+#include "clear.h"
 #include "member.h"
 #include "memory.h"
 #include "notify.h"
@@ -325,7 +326,7 @@ int at_member_lose(struct at_member *m)
 		struct at_source src;
 
 		at_rings_source(r, i, &src);
-		at_cursor_clear(&ring->reading.cursor, &src, &ring->clear);
+		at_clear_apply(m->session, &ring->reading.cursor, &src, &ring->clear);
 		late = at_rings_late(r, i, pos);
 		lost->ring[n].index = i;
 		lost->ring[n].fallback = src.fallback;

@@ -47,6 +47,7 @@ static void at_quiesce_fn(struct work_struct *work)
 	list_for_each_entry(q, &batch, node)
 		cpumask_or(at_quiesce_cpus, at_quiesce_cpus, q->cpus);
 
+	at_race(AT_RACE_SWITCH);
 	if (at_fixed(AT_FIX_SWITCH)) {
 		/* A CPU that is offline has handed its tasks over: migration aborts, too. */
 		cpus_read_lock();

@@ -12,6 +12,7 @@ static const char *const at_race_names[AT_RACES] = {
 	[AT_RACE_FAULT] = "delay_fault",
 	[AT_RACE_SINK] = "delay_sink",
 	[AT_RACE_ZAP] = "delay_zap",
+	[AT_RACE_SWITCH] = "delay_switch",
 	[AT_RACE_PROBE] = "delay_probe",
 };
 
@@ -21,6 +22,7 @@ static const char *const at_fix_names[AT_FIXES] = {
 	[AT_FIX_LOCK_SINK] = "fix_lock_sink",
 	[AT_FIX_SWITCH] = "fix_switch",
 	[AT_FIX_RANGES] = "fix_ranges",
+	[AT_FIX_CLEARING] = "fix_clearing",
 	[AT_FIX_PROBES] = "fix_probes",
 };
 

@@ -13,6 +13,7 @@ enum at_race {
 	AT_RACE_FAULT,		/* between a ring page's look-up and its mapping */
 	AT_RACE_SINK,		/* the same of the sink page */
 	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
+	AT_RACE_SWITCH,		/* before CPUs are made to switch */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
 	AT_RACES,
 };
@@ -23,6 +24,7 @@ enum at_fix {
 	AT_FIX_LOCK_SINK,	/* so is the sink */
 	AT_FIX_SWITCH,		/* every CPU switches before a range is used again */
 	AT_FIX_RANGES,		/* a range that is not done is not used */
+	AT_FIX_CLEARING,	/* nothing is read of a ring that is still being cleared */
 	AT_FIX_PROBES,		/* who reads a session to its end waits for probes */
 	AT_FIXES,
 };

@@ -278,7 +278,7 @@ static bool at_restarted(const struct at_session *s)
  * Of a snapshot, what could not be read in this pass, for its writers were faster,
  * is overwritten.
  */
-static void at_give_up(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
+static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clear *clear,
 		       const struct at_source *src, u64 snap)
 {
 	struct at_cursor next = *c;
@@ -326,7 +326,8 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, u32 i,
 
 	at_rings_source(r, i, &src);
 	for (tries = 0; tries < AT_TRIES && s->reader.chunks <= r->geometry.nsub;) {
-		at_clear_apply(s, &ring->reading.cursor, &src, &ring->clear);
+		if (!at_clear_apply(s, &ring->reading.cursor, &src, &ring->clear))
+			break;
 		if (!at_cursor_next(&ring->reading.cursor, &src, ring->reading.snap, &span))
 			break;
 		if (at_rings_copy(r, i, span.from, span.words, at_payload(out)))
@@ -510,7 +511,8 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 		/* As with providers: who is fast does not hold up the others. */
 		if (names && rd->chunks > r->geometry.nsub)
 			break;
-		at_clear_apply(s, &r->reading.cursor, &src, &r->clear);
+		if (!at_clear_apply(s, &r->reading.cursor, &src, &r->clear))
+			break;
 		if (!at_cursor_next(&r->reading.cursor, &src, r->reading.snap, &span))
 			break;
 		if (at_kring_copy(r, span.from, span.words, at_payload(out)))

@@ -4,13 +4,15 @@
 # what they have in common. They run in the test machine: selftests/kmod/run.
 
 KT_TESTS  := law kill step life share starts snapshot filter categories
+# With the library that can wait in its critical sections.
+KT_DELAY  := slow
 KT_COMMON := borrow common ktap numbered reader
 # They look at the library's inside, and write events by what its macros expand to.
 KT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	     -fno-strict-aliasing $(AT_INCLUDES)
 
 .PHONY: selftests-kmod
-selftests-kmod: $(KT_TESTS:%=$(B)/selftests/kmod/%)
+selftests-kmod: $(KT_TESTS:%=$(B)/selftests/kmod/%) $(KT_DELAY:%=$(B)/selftests/kmod/%)
 
 $(B)/selftests/kmod/%.o: selftests/kmod/%.c
 	@mkdir -p $(@D)
@@ -19,10 +21,12 @@ $(B)/selftests/kmod/%.o: selftests/kmod/%.c
 $(KT_TESTS:%=$(B)/selftests/kmod/%): %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
+$(KT_DELAY:%=$(B)/selftests/kmod/%): %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/race/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+
 -include $(wildcard $(B)/selftests/kmod/*.d)
 
-# Those of the races between writers and the end of a session link with the
-# library that can wait in its critical sections.
+# So do those of the races between writers and the end of a session.
 RACES_COMMON := knobs probes
 selftests-kmod: $(B)/selftests/races/restart
 

@@ -136,6 +136,20 @@ void sleep_us(unsigned int us)
 	nanosleep(&ts, NULL);
 }
 
+uint32_t delay_turns(uint32_t us)
+{
+	struct timespec a, b;
+	uint64_t ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (volatile uint32_t i = 0; i < 2000000; i++)
+		;
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	ns = (b.tv_sec - a.tv_sec) * 1000000000ULL + b.tv_nsec - a.tv_nsec;
+	/* That loop goes through memory, the library's does not. */
+	return us * 1000ULL * 2000000 / ns * 4;
+}
+
 void wait_for(const volatile uint32_t *word, uint32_t value, const char *what)
 {
 	for (int i = 0; *word != value; i++) {

@@ -53,6 +53,11 @@ int cpus_online(void);
 uint32_t seed(void);
 uint32_t rnd(uint32_t *state, uint32_t below);
 void sleep_us(unsigned int us);
+/*
+ * Turns of the delays in a critical section, of the library with AT_TEST_HOOKS, that
+ * take about as long, on a CPU that does nothing else.
+ */
+uint32_t delay_turns(uint32_t us);
 /* Waits for *@word to become @value, ten minutes at most: then bails out. */
 void wait_for(const volatile uint32_t *word, uint32_t value, const char *what);
 /* Is that so within a minute? */

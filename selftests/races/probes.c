@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sessions stopped while a probe on another CPU has found them started, and has not
- * published its record yet: who reads to the end is told of that record, too.
+ * published its record yet: who reads to the end is told of that record, too. And where
+ * they are started again at once, with a clear, nobody gets it, for it is of before that.
  *
  * Two threads do nothing but switch, on a CPU of their own, and each record takes the
  * probe a millisecond. With scheduling of all tasks it is the long way of the probe, of
@@ -14,6 +15,7 @@
 
 #include <asynctrace/provider.h>
 
+#include "../../userlib/src/internal.h"
 #include "../kmod/common.h"
 #include "knobs.h"
 #include "probes.h"
@@ -57,6 +59,27 @@ static pid_t provider(void)
 	_exit(0);
 }
 
+/* Records stamped before this must not come any more. */
+static uint64_t since;
+static uint64_t early;
+
+static void record(uint32_t kind, const void *words, void *arg)
+{
+	const uint64_t *w = words;
+
+	(void)arg;
+	early += kind == ASYNCTRACE_CHUNK_SCHED && w[1] < since;
+}
+
+static uint64_t now(struct at_ctl *ctl)
+{
+	struct at_info info = { .size = sizeof(info) };
+
+	if (at_info(ctl, &info))
+		ktap_bail("%s", at_ctl_error(ctl));
+	return at_clock(0, info.clock);
+}
+
 /* Of the kernel's rings: records that were published, and those the consumer knows of. */
 struct sums {
 	uint64_t committed, told;
@@ -85,6 +108,11 @@ static const char *verdict(struct at_ctl *ctl, const struct run *run)
 		snprintf(why, sizeof(why), "%s", run->rd.first);
 		return why;
 	}
+	if (early) {
+		snprintf(why, sizeof(why), "%llu records of before the last start",
+			 (unsigned long long)early);
+		return why;
+	}
 	if (!events.last || !names.last)
 		return "not every ring was told to be done";
 	if (at_rings(ctl, run->id, add_ring, &sums))
@@ -97,7 +125,7 @@ static const char *verdict(struct at_ctl *ctl, const struct run *run)
 }
 
 /* Returns what is wrong with a session, or NULL. */
-static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events)
+static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint64_t *events)
 {
 	const struct run_options opts = {
 		.name = PROVIDER, .ring_size = 64 << 10, .provider = PROVIDER,
@@ -108,12 +136,22 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events
 	struct run run;
 
 	run_open(&run, ctl, &opts);
+	run.rd.record = record;
+	since = early = 0;
 	for (int i = 0; i < RUNS && !wrong; i++) {
-		run_start(&run);
-		sleep_us(rnd(state, 5000));
-		if (rnd(state, 2))
-			rd_read(&run.rd, rnd(state, 10));
+		if (clear && i)
+			since = now(ctl);
+		run_start_with(&run, clear ? ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE :
+					     ASYNCTRACE_DISPOSITION_RETAIN);
+		for (uint32_t n = rnd(state, clear ? 60 : 10); n; n--) {
+			sleep_us(rnd(state, 500));
+			if (clear || rnd(state, 2))
+				rd_read(&run.rd, rnd(state, 10));
+		}
 		run_stop(&run);
+		/* Who looks here waits until probes are done. */
+		if (clear && i < RUNS - 1)
+			continue;
 		rd_drain(&run.rd);
 		/* What comes after the end has come by then. */
 		sleep_us(5000);
@@ -125,26 +163,30 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events
 	return wrong;
 }
 
-void probes_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds)
+void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds)
 {
+	const char *how = clear ? "stopped and cleared" : "stopped";
 	uint32_t n, spoiled = 0;
 	const char *wrong;
 	uint64_t events = 0;
 	pid_t pid;
 
 	if (fix)
-		ktap_begin("races: stopped while probes record, without %s: sessions are spoiled",
+		ktap_begin("races: %s while probes record, without %s: sessions are spoiled", how,
 			   fix);
 	else
-		ktap_begin("races: stopped while probes record: no session is spoiled");
+		ktap_begin("races: %s while probes record: no session is spoiled", how);
 	if (!sh)
 		sh = shared_memory(sizeof(*sh));
 	pid = provider();
 	knob_set("delay_probe", "1000");
+	/* A start goes on clearing meanwhile. */
+	if (clear)
+		knob_set("delay_switch", "3000");
 	if (fix)
 		knob_set(fix, "0");
 	for (n = 0; n < rounds; n++) {
-		wrong = session(ctl, state, &events);
+		wrong = session(ctl, state, clear, &events);
 		spoiled += !!wrong;
 		if (wrong && spoiled < 4)
 			ktap_note("session %u: %s", n, wrong);
@@ -154,6 +196,7 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t 
 	if (fix)
 		knob_set(fix, "1");
 	knob_set("delay_probe", "0");
+	knob_set("delay_switch", "0");
 	sh->stop = 1;
 	reap(pid);
 	ktap_note("%u sessions, %llu records delivered, %u spoiled", n,

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <asynctrace/provider.h>
@@ -366,21 +365,6 @@ static void test(const struct window *w, const char *fix, uint32_t rounds)
 	ktap_end();
 }
 
-/* Turns that take about as long, on a CPU that does nothing else. */
-static uint32_t turns(uint32_t us)
-{
-	struct timespec a, b;
-	uint64_t ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	for (volatile uint32_t i = 0; i < 2000000; i++)
-		;
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	ns = (b.tv_sec - a.tv_sec) * 1000000000ULL + b.tv_nsec - a.tv_nsec;
-	/* That loop goes through memory, the library's does not. */
-	return us * 1000ULL * 2000000 / ns * 4;
-}
-
 int main(int argc, char **argv)
 {
 	const bool nofix = argc > 1 && !strcmp(argv[1], "nofix");
@@ -395,9 +379,9 @@ int main(int argc, char **argv)
 	};
 	const int n = sizeof(windows) / sizeof(*windows);
 
-	ktap_plan(nofix ? n + 5 + 2 : n + 1);
+	ktap_plan(nofix ? n + 5 + 4 : n + 2);
 	state = seed();
-	spin = turns(100);
+	spin = delay_turns(100);
 	sh = shared_memory(sizeof(*sh));
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -407,9 +391,12 @@ int main(int argc, char **argv)
 		for (int f = 0; nofix && f < 3 && windows[i].fixes[f]; f++)
 			test(&windows[i], windows[i].fixes[f], amount("KT_NOFIX", 3000));
 	}
-	probes_test(ctl, &state, NULL, rounds / 5);
-	if (nofix)
-		probes_test(ctl, &state, "fix_probes", amount("KT_NOFIX", 3000));
+	for (int clear = 0; clear < 2; clear++) {
+		probes_test(ctl, &state, clear, NULL, rounds / 5);
+		if (nofix)
+			probes_test(ctl, &state, clear, clear ? "fix_clearing" : "fix_probes",
+				    amount("KT_NOFIX", 3000));
+	}
 	at_ctl_close(ctl);
 	return ktap_exit();
 }

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A writer that is slow between entering its critical section and publishing, and a
+ * session that is stopped meanwhile and started again with a clear, whose reader looks
+ * at once: what is published until the writer has been made to leave is of before that
+ * start. So nobody gets it, neither the reader nor one of snapshots, and it is counted,
+ * also where the session is stopped again before it has been cleared.
+ *
+ * Links with the library built with AT_TEST_HOOKS. Without rseq the writer fails to
+ * publish across a start, and is not to be missed.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+#include <asynctrace/trace.h>
+
+#include "common.h"
+
+#define PROVIDER	"slow"
+
+/* Turns of the critical section's delay. */
+extern uint64_t at_race_delay;
+
+static struct shared {
+	volatile uint32_t ready, leave;
+	volatile uint32_t pause, paused;
+	volatile uint32_t in;		/* the generation it writes under at this moment */
+	volatile uint32_t turns;	/* of a delay, at most */
+	volatile uint32_t tried;
+} *sh;
+
+static struct at_ctl *ctl;
+static uint32_t state;		/* of the random numbers */
+static uint32_t spin;
+static uint32_t starts;
+
+static const char *const mode_names[] = { "", "one-shot", "circular", "streaming" };
+
+/* --- the provider ------------------------------------------------------------------ */
+
+static void write_slowly(void)
+{
+	uint32_t rng = 1, seq = 0, gate;
+
+	while (!sh->leave) {
+		sh->paused = sh->pause;
+		gate = sh->pause ? 0 : nu_gate();
+		if (!gate) {
+			sleep_us(50);
+			continue;
+		}
+		at_race_delay = 1 + rnd(&rng, sh->turns);
+		sh->in = gate;
+		if (nu_emit(0, seq, -1))
+			sh->tried = ++seq;
+		sh->in = 0;
+	}
+}
+
+static pid_t provider(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	pid_t pid;
+
+	sh->ready = sh->leave = sh->pause = sh->in = sh->tried = 0;
+	sh->turns = 2 * spin;
+	pid = fork();
+	must(pid >= 0);
+	if (pid) {
+		wait_for(&sh->ready, 1, "ready");
+		return pid;
+	}
+	pin(cpus_online() - 1);
+	must(!at_provider_register(&opts));
+	sh->ready = 1;
+	write_slowly();
+	_exit(0);
+}
+
+static void leave(pid_t pid)
+{
+	sh->leave = 1;
+	reap(pid);
+}
+
+/* --- runs ---------------------------------------------------------------------------- */
+
+static uint32_t generation;
+
+static int note_generation(const struct at_session_info *info, void *arg)
+{
+	(void)arg;
+	generation = info->generation;
+	return 0;
+}
+
+/* Nothing that was written under this generation, or before, is to be seen any more. */
+static uint32_t floor_gate;
+static bool has_floor;
+static uint64_t too_old;
+
+static void event(const struct rd_event *ev, void *arg)
+{
+	struct nu_seen *seen = arg;
+	const uint64_t n = ev->nargs && (!strcmp(ev->name, "w5") || !strcmp(ev->name, "wn")) ?
+			   ev->arg[0].value : ev->extra;
+
+	nu_event(ev, seen);
+	seen->nr_generations = 0;
+	if (has_floor && (int16_t)(NU_GENERATION(n) - floor_gate) <= 0)
+		too_old++;
+}
+
+static void start(struct run *run, uint32_t disposition)
+{
+	run_start_with(run, disposition);
+	starts++;
+	if (at_session_get(ctl, run->id, note_generation, NULL))
+		ktap_bail("%s", at_ctl_error(ctl));
+	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN)
+		return;
+	floor_gate = (generation - 1) & 0xffff;
+	has_floor = true;
+}
+
+static uint32_t a_clear(void)
+{
+	return rnd(&state, 2) ? ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE :
+				ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE;
+}
+
+/*
+ * Until the writer is in its section in this run: but it may not come to that. Returns
+ * whether it is.
+ */
+static bool wait_for_writer(void)
+{
+	for (int i = 0; i < 400; i++) {
+		if (sh->in == generation) {
+			sleep_us(rnd(&state, 100));
+			return true;
+		}
+		sleep_us(50);
+	}
+	return false;
+}
+
+static void pause_writer(void)
+{
+	sh->pause = 1;
+	wait_for(&sh->paused, 1, "paused");
+}
+
+static void open_run(struct run *run, uint32_t mode, uint32_t sched)
+{
+	const struct run_options opts = {
+		.name = PROVIDER, .mode = mode, .ring_size = 64 << 10, .provider = PROVIDER,
+		.sched = sched,
+	};
+
+	run_open(run, ctl, &opts);
+	run->rd.event = event;
+	has_floor = false;
+	too_old = starts = 0;
+}
+
+static int add_ring(const struct at_ring_info *r, void *arg)
+{
+	struct rd_ring *sum = arg;
+
+	if (r->kind == ASYNCTRACE_RING_KIND_NAMES)
+		return 0;
+	ktap_check(r->committed == r->delivered + r->overwritten + r->cleared,
+		   "ring %u of %u: %llu committed, %llu delivered, %llu overwritten, %llu cleared",
+		   r->ring, r->provider, (unsigned long long)r->committed,
+		   (unsigned long long)r->delivered, (unsigned long long)r->overwritten,
+		   (unsigned long long)r->cleared);
+	if (r->provider) {
+		sum->delivered += r->delivered;
+		sum->dropped += r->committed - r->delivered + r->dropped;
+	}
+	return 0;
+}
+
+/* --- the tests ------------------------------------------------------------------------- */
+
+/* What the consumer knows at the end is all that there is. */
+static void check_end(struct run *run)
+{
+	const uint64_t tried = sh->tried, total = run_total(run);
+	struct rd_ring sum = {};
+
+	if (at_rings(ctl, run->id, add_ring, &sum))
+		ktap_bail("%s", at_ctl_error(ctl));
+	ktap_check(total == sum.delivered + sum.dropped, "%llu are known of, of %llu",
+		   (unsigned long long)total,
+		   (unsigned long long)(sum.delivered + sum.dropped));
+	/* One that was begun in a run and is not there when it ends may be of none. */
+	ktap_check(total <= tried && total + starts >= tried, "%llu tried, %llu are somewhere",
+		   (unsigned long long)tried, (unsigned long long)total);
+	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	run_check(run);
+}
+
+static void cleared(uint32_t mode, uint32_t sched)
+{
+	const unsigned int cycles = amount("KT_CYCLES", 60) * 5;
+	unsigned int caught = 0;
+	struct rd_ring sum;
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("slow: %s%s: what is published late is cleared", mode_names[mode],
+		   sched ? ", with scheduling" : "");
+	pid = provider();
+	open_run(&run, mode, sched);
+	start(&run, ASYNCTRACE_DISPOSITION_RETAIN);
+	for (unsigned int i = 0; i < cycles; i++) {
+		caught += wait_for_writer();
+		if (!rnd(&state, 3))
+			rd_read(&run.rd, rnd(&state, 4));
+		run_stop(&run);
+		if (!rnd(&state, 4))
+			rd_read(&run.rd, rnd(&state, 4));
+		start(&run, a_clear());
+		for (uint32_t n = rnd(&state, 12); n; n--)
+			rd_read(&run.rd, 1 + rnd(&state, 3));
+		/* Stopped before it was cleared, perhaps, and what is there then retained. */
+		if (!rnd(&state, 4)) {
+			run_stop(&run);
+			if (rnd(&state, 2))
+				rd_drain(&run.rd);
+			start(&run, rnd(&state, 2) ? ASYNCTRACE_DISPOSITION_RETAIN : a_clear());
+			rd_read(&run.rd, rnd(&state, 12));
+		}
+	}
+	pause_writer();
+	run_stop(&run);
+	/* Half of the time, this start is still at it when the session is stopped. */
+	if (rnd(&state, 2)) {
+		start(&run, a_clear());
+		run_stop(&run);
+	}
+	rd_drain(&run.rd);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	ktap_note("%u starts, the writer was at it at %u of %u stops; %llu delivered, %llu cleared",
+		  starts, caught, cycles, (unsigned long long)sum.delivered,
+		  (unsigned long long)sum.cleared);
+	ktap_check(caught && sum.delivered && sum.cleared, "no test");
+	check_end(&run);
+	run_terminate(&run);
+	run_close(&run);
+	leave(pid);
+	ktap_end();
+}
+
+static void snapshots(void)
+{
+	const unsigned int cycles = amount("KT_CYCLES", 60) * 2;
+	unsigned int caught = 0;
+	uint64_t events = 0;
+	struct run run;
+	pid_t pid;
+
+	ktap_begin("slow: a snapshot does not show what is published late");
+	pid = provider();
+	open_run(&run, ASYNCTRACE_MODE_CIRCULAR, 0);
+	start(&run, ASYNCTRACE_DISPOSITION_RETAIN);
+	for (unsigned int i = 0; i < cycles; i++) {
+		const bool stop = !rnd(&state, 4);
+		int fd;
+
+		rd_close(&run.rd);
+		caught += wait_for_writer();
+		run_stop(&run);
+		start(&run, a_clear());
+		if (stop)
+			run_stop(&run);
+		/* At once, and when something may have been written. */
+		for (int n = 0; n < (stop ? 1 : 2); n++) {
+			if (n) {
+				wait_for_writer();
+				rd_close(&run.rd);
+			}
+			fd = at_session_snapshot(ctl, run.id);
+			if (fd < 0)
+				ktap_bail("%s", at_ctl_error(ctl));
+			nu_seen_free(&run.seen);
+			nu_seen_init(&run.seen);
+			rd_open(&run.rd, fd, event, &run.seen);
+			rd_drain(&run.rd);
+			run_check(&run);
+			events += run.seen.events;
+		}
+		if (stop)
+			start(&run, a_clear());
+	}
+	ktap_note("%u snapshots, the writer was at it at %u stops; %llu events", cycles, caught,
+		  (unsigned long long)events);
+	ktap_check(caught && events, "no test");
+	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	pause_writer();
+	run_terminate(&run);
+	run_close(&run);
+	leave(pid);
+	ktap_end();
+}
+
+int main(void)
+{
+	ktap_plan(5);
+	sh = shared_memory(sizeof(*sh));
+	state = seed();
+	spin = delay_turns(150);
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	pin(0);
+	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++)
+		cleared(mode, 0);
+	cleared(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_ALL);
+	snapshots();
+	at_ctl_close(ctl);
+	return ktap_exit();
+}
