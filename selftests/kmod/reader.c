@@ -62,6 +62,8 @@ static struct rd_ring *ring_of(struct rd *rd, const struct asynctrace_chunk *c)
 	r->ring = c->ring;
 	r->kind = c->kind;
 	r->fallback = c->flags & ASYNCTRACE_CHUNK_F_FALLBACK;
+	if (rd->second)
+		r->before = c->delivered - c->records;
 	return r;
 }
 
@@ -304,9 +306,9 @@ static void take_ring(struct rd *rd, const struct asynctrace_chunk *c, const voi
 	struct rd_ring *r = ring_of(rd, c);
 
 	r->claimed += c->records;
-	if (c->delivered != r->claimed)
+	if (c->delivered != r->before + r->claimed)
 		bad(rd, "ring %u: %llu delivered, %llu were", c->ring, c->delivered,
-		    (unsigned long long)r->claimed);
+		    (unsigned long long)(r->before + r->claimed));
 	if (c->overwritten < r->overwritten)
 		bad(rd, "ring %u: overwritten goes down", c->ring);
 	if (c->cleared < r->cleared)
@@ -400,6 +402,7 @@ struct rd_ring rd_sum(const struct rd *rd, uint32_t kind, uint32_t provider)
 		sum.dropped += r->dropped;
 		sum.parsed += r->parsed;
 		sum.claimed += r->claimed;
+		sum.before += r->before;
 		sum.broken += r->broken;
 		sum.backwards += r->backwards;
 		sum.fallback |= r->fallback && r->claimed;

@@ -45,6 +45,7 @@ struct rd_event {
  * @delivered: by the kernel's ledger
  * @parsed: records that are there, and well formed
  * @claimed: records that the heads of chunks claim
+ * @before: that another reader was given before this one
  * @cleared: by the kernel's ledger
  * @broken: chunks without framing
  * @backwards: records stamped earlier than the one before them
@@ -61,6 +62,7 @@ struct rd_ring {
 	uint64_t dropped;
 	uint64_t parsed;
 	uint64_t claimed;
+	uint64_t before;
 	uint64_t broken;
 	uint64_t backwards;
 	uint64_t ticks;
@@ -88,6 +90,7 @@ struct rd_provider {
  *	or NAMES: a scheduling record's words, a struct asynctrace_task_name. With
  *	@record_arg
  * @before: called before each read(2), where it is set
+ * @second: another one has read the session before
  * @malformed: things that are not as the header says
  * @lost: sum over the rings of events: overwritten and dropped
  */
@@ -99,6 +102,7 @@ struct rd {
 	void *arg;
 	void *record_arg;
 	void (*before)(struct rd *rd);
+	bool second;
 	uint32_t nr_rings;
 	struct rd_ring ring[RD_RINGS];
 	uint32_t nr_providers;

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SIGKILL of each of those who take part in a session, in each state of it: what
+ * providers published is delivered as long as there is a session, the next session
+ * works, and a session beside it does not notice.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+
+#include "cast.h"
+#include "common.h"
+
+#define CGROUP		"/sys/fs/cgroup/death"
+#define BYSTANDER	"bystander"
+/* Its number as a writer. */
+#define BYSTANDING	9
+/* What read(2) may have handed out to one who was killed before he took it. */
+#define IN_FLIGHT	(ASYNCTRACE_SUBBUF_MIN / 32)
+
+static const struct {
+	enum cast_role role;
+	const char *name;
+} victims[] = {
+	{ CAST_WRITER, "a provider that writes" },
+	{ CAST_OBSERVER, "a provider that waits for news" },
+	{ CAST_CONTROLLER, "who controls it" },
+	{ CAST_RECORDER, "who records it" },
+};
+
+#define VICTIMS	(sizeof(victims) / sizeof(victims[0]))
+
+static const char *const states[] = { "", "ready", "initialized", "started", "stopped" };
+
+static struct at_ctl *ctl;
+static uint32_t rng;
+static pid_t pids[CAST_ROLES];
+
+/* One round. */
+static struct {
+	struct cast_plan plan;
+	enum cast_role victim;
+	uint32_t state;		/* of the session, when it dies */
+	bool anytime;		/* or on the way there */
+	bool cut;		/* a stop came while writers wrote */
+	uint32_t in_read;	/* a recorder was killed in read(2) */
+	uint32_t taken[CAST_WRITERS];	/* by a reader that took over */
+} round;
+
+static bool lives(enum cast_role role)
+{
+	return pids[role];
+}
+
+static void say_round(unsigned int n)
+{
+	ktap_note("round %u: %s, %s, scheduling %u, mode %u, reader %u, %s%s: '%s'", n,
+		  victims[n % VICTIMS].name, states[round.state], round.plan.sched,
+		  round.plan.mode, round.plan.reading,
+		  round.plan.detached ? "detached" : "attached",
+		  round.anytime ? ", on the way" : "", cast->report.why);
+}
+
+/* --- beside it -------------------------------------------------------------------- */
+
+static struct run beside;
+static volatile uint32_t *beside_wrote;
+static pid_t beside_pid;
+
+static void beside_begin(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = BYSTANDER };
+	const struct run_options run = {
+		.name = BYSTANDER, .mode = ASYNCTRACE_MODE_STREAMING, .ring_size = 256 << 10,
+		.provider = BYSTANDER,
+	};
+
+	beside_wrote = shared_memory(sizeof(*beside_wrote));
+	run_open(&beside, ctl, &run);
+	run_start(&beside);
+	beside_pid = fork();
+	must(beside_pid >= 0);
+	if (beside_pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	must(!at_provider_register(&opts));
+	while (nu_emit(BYSTANDING, *beside_wrote, -1)) {
+		++*beside_wrote;
+		sleep_us(1000);
+	}
+	_exit(0);
+}
+
+static void beside_end(void)
+{
+	run_stop(&beside);
+	reap(beside_pid);
+	rd_drain(&beside.rd);
+	run_check(&beside);
+	ktap_check(beside.seen.of[BYSTANDING] == *beside_wrote && *beside_wrote &&
+		   run_total(&beside) == *beside_wrote, "%u of %u events, %llu accounted for",
+		   beside.seen.of[BYSTANDING], *beside_wrote,
+		   (unsigned long long)run_total(&beside));
+	run_terminate(&beside);
+	run_close(&beside);
+}
+
+/* --- what is there ------------------------------------------------------------------ */
+
+static int take_state(const struct at_session_info *s, void *state)
+{
+	*(uint32_t *)state = s->state;
+	return 0;
+}
+
+static uint32_t session_state(void)
+{
+	uint32_t state = 0;
+	int err = at_session_get(ctl, cast->session, take_state, &state);
+
+	must(!err || err == -ENOENT);
+	return state;
+}
+
+static bool no_session(void *arg)
+{
+	(void)arg;
+	return !session_state();
+}
+
+/* By writer. */
+struct ledger {
+	uint64_t committed[CAST_WRITERS], delivered[CAST_WRITERS], dropped[CAST_WRITERS];
+	uint64_t lost[CAST_WRITERS];
+};
+
+static int add_ring(const struct at_ring_info *r, void *arg)
+{
+	struct ledger *l = arg;
+
+	for (int i = 0; i < CAST_WRITERS; i++) {
+		if (r->provider != cast->provider[i])
+			continue;
+		l->committed[i] += r->committed;
+		l->delivered[i] += r->delivered;
+		l->dropped[i] += r->dropped;
+		l->lost[i] += r->overwritten + r->cleared;
+	}
+	return 0;
+}
+
+/* --- what they do --------------------------------------------------------------------- */
+
+static void end(enum cast_role role)
+{
+	if (!lives(role))
+		return;
+	must(!kill(pids[role], SIGKILL) && waitpid(pids[role], NULL, 0) == pids[role]);
+	pids[role] = 0;
+}
+
+/* By its controller, or by us where that is dead. */
+static void advance(uint32_t to)
+{
+	uint32_t state;
+
+	if (lives(CAST_CONTROLLER)) {
+		cast->target = to;
+		wait_for(&cast->state, to, "the session's state");
+		return;
+	}
+	for (state = session_state(); state < to; state++)
+		if (cast_step(ctl, cast->session, state))
+			ktap_bail("%s", at_ctl_error(ctl));
+}
+
+static uint32_t written_from[CAST_WRITERS];
+
+static bool wrote(void *least)
+{
+	for (int i = 0; i < CAST_WRITERS; i++)
+		if (lives(i) && cast->written[i] < written_from[i] + *(uint32_t *)least &&
+		    cast->written[i] < CAST_EVENTS)
+			return false;
+	return true;
+}
+
+/* Until each writer that lives has written so many events more. */
+static void have_written(uint32_t least)
+{
+	ktap_check(soon(wrote, &least), "a writer does not find the gate open");
+}
+
+static void note_written(void)
+{
+	for (int i = 0; i < CAST_WRITERS; i++)
+		written_from[i] = cast->written[i];
+}
+
+/* From now on, what writers say that they have written is what they have. */
+static void hush(void)
+{
+	cast->hush = 1;
+	for (int i = 0; i < CAST_WRITERS; i++)
+		if (lives(i))
+			wait_for(&cast->silent[i], 1, "a writer");
+}
+
+/* --- what must be ----------------------------------------------------------------------- */
+
+/*
+ * Of each writer, @n were accounted for. One that was killed may not have come to count
+ * its last one, and who found the gate shut after he had begun has not written.
+ */
+static bool is_count(int writer, uint64_t n)
+{
+	return n == cast->written[writer] ||
+	       (!lives(writer) && n == cast->written[writer] + 1) ||
+	       (round.cut && n + 1 == cast->written[writer]);
+}
+
+/* What the module accounts for, of providers that live. */
+static void judge_ledger(struct ledger *l)
+{
+	memset(l, 0, sizeof(*l));
+	if (at_rings(ctl, cast->session, add_ring, l))
+		ktap_bail("%s", at_ctl_error(ctl));
+	for (int i = 0; i < CAST_WRITERS; i++) {
+		if (!lives(i))
+			continue;
+		ktap_check(is_count(i, l->committed[i] + l->dropped[i]),
+			   "writer %d: %llu committed and %llu dropped, of %u", i,
+			   (unsigned long long)l->committed[i], (unsigned long long)l->dropped[i],
+			   cast->written[i]);
+	}
+}
+
+/* The recorder lives and has read to the end. @l: NULL where its session was ended meanwhile. */
+static void judge_recorder(const struct ledger *l)
+{
+	const struct cast_report *r = &cast->report;
+
+	ktap_check(!r->malformed && !r->spoiled, "%llu things malformed, %llu spoiled",
+		   (unsigned long long)r->malformed, (unsigned long long)r->spoiled);
+	ktap_check(r->last, "not every ring was told to be done");
+	for (int i = 0; i < CAST_WRITERS; i++) {
+		const struct cast_sums *of = &r->of[i];
+		const uint64_t committed = of->delivered + of->overwritten + of->cleared;
+
+		ktap_check(of->parsed == of->delivered && cast->took[i] == of->delivered,
+			   "writer %d: %llu delivered, %u there", i,
+			   (unsigned long long)of->delivered, cast->took[i]);
+		ktap_check(round.plan.mode == ASYNCTRACE_MODE_CIRCULAR || !of->overwritten,
+			   "writer %d: %llu overwritten", i, (unsigned long long)of->overwritten);
+		if (!lives(i))
+			ktap_check(is_count(i, committed + of->dropped),
+				   "writer %d, killed: %llu of %u accounted for", i,
+				   (unsigned long long)(committed + of->dropped), cast->written[i]);
+		else if (l)
+			ktap_check(committed == l->committed[i] && of->dropped <= l->dropped[i],
+				   "writer %d: %llu of %llu committed, %llu of %llu dropped", i,
+				   (unsigned long long)committed,
+				   (unsigned long long)l->committed[i],
+				   (unsigned long long)of->dropped,
+				   (unsigned long long)l->dropped[i]);
+		else
+			ktap_check(is_count(i, committed + of->dropped),
+				   "writer %d: %llu of %u accounted for", i,
+				   (unsigned long long)(committed + of->dropped),
+				   cast->written[i]);
+	}
+}
+
+/* What a second reader gets: the rest, and nothing of what the first one had. */
+static void take_over(const struct rd_event *ev, void *seen)
+{
+	uint32_t writer, seq;
+
+	nu_event(ev, seen);
+	if (!cast_event(ev, &writer, &seq))
+		return;
+	round.taken[writer]++;
+	ktap_check(!(cast->has[writer][seq / 8] & 1 << seq % 8), "writer %u: %u once more", writer,
+		   seq);
+}
+
+static void open_second(struct run *run)
+{
+	const int fd = at_session_consume(ctl, cast->session);
+
+	if (fd < 0)
+		ktap_bail("%s", at_ctl_error(ctl));
+	run->ctl = ctl;
+	run->id = cast->session;
+	nu_seen_init(&run->seen);
+	rd_open(&run->rd, fd, take_over, &run->seen);
+	run->rd.second = true;
+	rd_drain(&run->rd);
+}
+
+/* The recorder was killed, and @run has read on. */
+static void judge_second(const struct run *run, const struct ledger *l)
+{
+	uint64_t in_flight = 0;
+
+	run_check(run);
+	for (int i = 0; i < CAST_WRITERS; i++) {
+		const uint64_t took = cast->took[i] + (uint64_t)round.taken[i];
+
+		ktap_check(took <= l->delivered[i] && l->delivered[i] + l->lost[i] == l->committed[i],
+			   "writer %d: %u and %u taken, %llu delivered, %llu lost, of %llu", i,
+			   cast->took[i], round.taken[i], (unsigned long long)l->delivered[i],
+			   (unsigned long long)l->lost[i], (unsigned long long)l->committed[i]);
+		in_flight += l->delivered[i] - took;
+	}
+	ktap_check(in_flight <= (round.in_read ? IN_FLIGHT : 0), "%llu events are nowhere",
+		   (unsigned long long)in_flight);
+}
+
+/* A session over the providers that are left. */
+static void next_session(void)
+{
+	const struct run_options opts = {
+		.name = "next", .mode = ASYNCTRACE_MODE_STREAMING, .ring_size = 256 << 10,
+		.sched = round.plan.sched, .provider = CAST "*",
+	};
+	uint64_t before[CAST_WRITERS];
+	struct run run;
+
+	for (int i = 0; i < CAST_WRITERS; i++)
+		before[i] = cast->written[i];
+	note_written();
+	run_open(&run, ctl, &opts);
+	run_start(&run);
+	cast->hush = 0;
+	have_written(20);
+	hush();
+	run_stop(&run);
+	rd_drain(&run.rd);
+	for (int i = 0; i < CAST_WRITERS; i++) {
+		const struct rd_ring sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS,
+						  cast->provider[i]);
+
+		if (lives(i))
+			ktap_check(sum.delivered + sum.dropped == cast->written[i] - before[i] &&
+				   !sum.overwritten && sum.delivered,
+				   "the next session: %llu delivered, %llu dropped of writer %d, of %llu",
+				   (unsigned long long)sum.delivered,
+				   (unsigned long long)sum.dropped, i,
+				   (unsigned long long)(cast->written[i] - before[i]));
+	}
+	run_check(&run);
+	run_terminate(&run);
+	run_close(&run);
+}
+
+/* --- pages --------------------------------------------------------------------------- */
+
+/*
+ * Pages that are charged to the group and belong to nobody else than the module: not
+ * to slabs, stacks, page tables; other processes than this one have ended.
+ */
+static long pages_held(void)
+{
+	static const char *const others[] = {
+		"kernel_stack", "pagetables", "sec_pagetables", "slab",
+	};
+	char line[128], name[64];
+	unsigned long bytes;
+	long held = 0;
+	FILE *f;
+
+	f = fopen(CGROUP "/memory.stat", "r");
+	must(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %lu", name, &bytes) != 2)
+			continue;
+		if (!strcmp(name, "kernel"))
+			held += bytes;
+		for (unsigned int i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+			if (!strcmp(name, others[i]))
+				held -= bytes;
+	}
+	fclose(f);
+	return held / sysconf(_SC_PAGESIZE);
+}
+
+/* The most that was held between rounds, so that it is known to be seen. */
+static long most_held;
+
+/* Each CPU may have a page set aside for small objects, and one may have a few of them. */
+static bool nothing_held(void *arg)
+{
+	(void)arg;
+	return pages_held() <= cpus_online() + 1;
+}
+
+static void note_held(void)
+{
+	const long held = pages_held();
+
+	if (held > most_held)
+		most_held = held;
+}
+
+/* --- a round --------------------------------------------------------------------------------- */
+
+static void cast_all(void)
+{
+	memset(cast, 0, sizeof(*cast));
+	for (enum cast_role role = CAST_WRITER; role <= CAST_OBSERVER; role++)
+		pids[role] = cast_fork(role, &round.plan);
+	for (enum cast_role role = CAST_WRITER; role <= CAST_OBSERVER; role++)
+		while (!cast->provider[role])
+			sleep_us(200);
+	pids[CAST_CONTROLLER] = cast_fork(CAST_CONTROLLER, &round.plan);
+	wait_for(&cast->state, ASYNCTRACE_SESSION_STATE_READY, "the session's state");
+	pids[CAST_RECORDER] = cast_fork(CAST_RECORDER, &round.plan);
+	if (round.victim != CAST_RECORDER || !round.anytime)
+		wait_for(&cast->consuming, 1, "the recorder");
+}
+
+static void kill_victim(void)
+{
+	note_written();
+	if (round.anytime) {
+		cast->target = round.state;
+	} else {
+		/* Something is to be there when it dies. */
+		if (round.state >= ASYNCTRACE_SESSION_STATE_STARTED) {
+			advance(ASYNCTRACE_SESSION_STATE_STARTED);
+			have_written(1 + rnd(&rng, 1500));
+		}
+		advance(round.state);
+	}
+	round.cut = round.state == ASYNCTRACE_SESSION_STATE_STOPPED;
+	sleep_us(rnd(&rng, 3000));
+	end(round.victim);
+	round.in_read = cast->in_read;
+}
+
+/* The session goes on, to its end. */
+static void go_on(void)
+{
+	struct ledger l;
+	struct run second;
+
+	advance(ASYNCTRACE_SESSION_STATE_STARTED > round.state ? ASYNCTRACE_SESSION_STATE_STARTED :
+		round.state);
+	note_written();
+	if (round.state <= ASYNCTRACE_SESSION_STATE_STARTED)
+		have_written(20);
+	hush();
+	advance(ASYNCTRACE_SESSION_STATE_STOPPED);
+	if (!lives(CAST_RECORDER)) {
+		open_second(&second);
+		judge_ledger(&l);
+		judge_second(&second, &l);
+		advance(ASYNCTRACE_SESSION_STATE_TERMINATED);
+		run_close(&second);
+	} else {
+		judge_ledger(&l);
+		advance(ASYNCTRACE_SESSION_STATE_TERMINATED);
+		cast->read_on = 1;
+		reap(pids[CAST_RECORDER]);
+		pids[CAST_RECORDER] = 0;
+		judge_recorder(&l);
+	}
+	if (lives(CAST_CONTROLLER)) {
+		reap(pids[CAST_CONTROLLER]);
+		pids[CAST_CONTROLLER] = 0;
+	}
+}
+
+/* It went with who controlled it; its recorder has what was there by then. */
+static void end_with_it(void)
+{
+	if (!soon(no_session, NULL))
+		ktap_bail("the session of a controller that died is left");
+	round.cut = true;
+	hush();
+	cast->read_on = 1;
+	reap(pids[CAST_RECORDER]);
+	pids[CAST_RECORDER] = 0;
+	judge_recorder(NULL);
+}
+
+static void play(unsigned int n)
+{
+	static const uint32_t scheds[] = { ASYNCTRACE_SCHED_OFF, ASYNCTRACE_SCHED_TARGETS };
+
+	memset(&round, 0, sizeof(round));
+	round.plan.mode = ASYNCTRACE_MODE_ONESHOT + rnd(&rng, 3);
+	round.plan.sched = scheds[rnd(&rng, 2)];
+	round.plan.detached = rnd(&rng, 2);
+	round.plan.reading = rnd(&rng, CAST_READINGS);
+	round.victim = victims[n % VICTIMS].role;
+	/* Each in each state, by turns. */
+	round.state = ASYNCTRACE_SESSION_STATE_READY + n / VICTIMS % 4;
+	round.anytime = !rnd(&rng, 4);
+	cast_all();
+	kill_victim();
+	if (round.victim == CAST_CONTROLLER && !round.plan.detached)
+		end_with_it();
+	else
+		go_on();
+	next_session();
+	rd_drain(&beside.rd);
+	note_held();
+	for (int role = 0; role < CAST_ROLES; role++)
+		end(role);
+}
+
+/* --- in the end --------------------------------------------------------------------------------- */
+
+static int count_provider(const struct at_provider_info *p, void *n)
+{
+	*(unsigned int *)n += strcmp(p->name, BYSTANDER) != 0;
+	return 0;
+}
+
+static int count_session(const struct at_session_info *s, void *n)
+{
+	*(unsigned int *)n += strcmp(s->name, BYSTANDER) != 0;
+	return 0;
+}
+
+static void test_leftovers(void)
+{
+	unsigned int providers = 0, sessions = 0;
+
+	ktap_begin("death: nobody and nothing is left, and who was beside it has lost nothing");
+	beside_end();
+	must(at_providers(ctl, count_provider, &providers) >= 0);
+	must(at_sessions(ctl, count_session, &sessions) >= 0);
+	ktap_check(!providers && !sessions, "%u providers, %u sessions", providers, sessions);
+	ktap_check(soon(nothing_held, NULL), "%ld pages are held", pages_held());
+	ktap_check(most_held > 0, "pages are not counted");
+	ktap_note("at most %ld pages were held", most_held);
+	ktap_end();
+}
+
+static void write_to(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f && fputs(text, f) >= 0 && !fclose(f));
+}
+
+/* Of all from here on. To move into a group waits for a grace period: it is done once. */
+static void join_group(void)
+{
+	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	must(!mkdir(CGROUP, 0755) || errno == EEXIST);
+	write_to(CGROUP "/cgroup.procs", "0");
+}
+
+int main(void)
+{
+	const unsigned int rounds = amount("KT_DEATHS", 30);
+
+	ktap_plan(2);
+	rng = seed();
+	join_group();
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	cast_init();
+	beside_begin();
+
+	ktap_begin("death: of each, in each state, in %u rounds", rounds);
+	for (unsigned int n = 0; n < rounds && !ktap_failed(); n++) {
+		play(n);
+		if (ktap_failed())
+			say_round(n);
+	}
+	ktap_end();
+	test_leftovers();
+	at_ctl_close(ctl);
+	return ktap_exit();
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Several sessions at once, over different providers and over the same, and providers
+ * that are stopped: nobody waits for another one, and each session's law holds.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+
+#include "common.h"
+
+#define NAME		"together"
+#define PROVIDERS	3
+#define EVENTS		20000
+
+static struct shared {
+	volatile uint32_t hush, leave;
+	struct {
+		volatile uint32_t provider, written, silent;
+	} of[PROVIDERS];
+} *sh;
+
+static struct at_ctl *ctl;
+static pid_t pids[PROVIDERS];
+
+/* --- providers -------------------------------------------------------------------- */
+
+static const char *const names[PROVIDERS] = { NAME "-0", NAME "-1", NAME "-2" };
+
+static void writer(uint32_t id)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = names[id] };
+	struct at_status_info status = { .size = sizeof(status) };
+	uint32_t n = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	must(!at_provider_register(&opts) && !at_status(&status));
+	sh->of[id].provider = status.provider;
+	while (!sh->leave) {
+		sh->of[id].silent = sh->hush;
+		if (sh->hush || !nu_emit(id, n, -1)) {
+			sleep_us(200);
+			continue;
+		}
+		sh->of[id].written = ++n;
+		if (!(n % 64))
+			sleep_us(100);
+	}
+	_exit(0);
+}
+
+static void come(void)
+{
+	memset(sh, 0, sizeof(*sh));
+	for (int i = 0; i < PROVIDERS; i++) {
+		pids[i] = fork();
+		must(pids[i] >= 0);
+		if (!pids[i])
+			writer(i);
+		while (!sh->of[i].provider)
+			sleep_us(200);
+	}
+}
+
+static void leave(void)
+{
+	sh->leave = 1;
+	for (int i = 0; i < PROVIDERS; i++)
+		reap(pids[i]);
+}
+
+struct more {
+	int writer;
+	uint32_t than;
+};
+
+static bool wrote(void *arg)
+{
+	const struct more *m = arg;
+
+	return sh->of[m->writer].written > m->than;
+}
+
+/* Provider @i is recorded: it writes so many events more. */
+static void have_written(int i, uint32_t count)
+{
+	struct more more = { i, sh->of[i].written + count };
+
+	ktap_check(soon(wrote, &more), "provider %d does not write", i);
+}
+
+/* Nobody writes, and what they say that they have written is what they have. */
+static void hush(void)
+{
+	sh->hush = 1;
+	for (int i = 0; i < PROVIDERS; i++)
+		wait_for(&sh->of[i].silent, 1, "a provider");
+}
+
+static void speak(void)
+{
+	sh->hush = 0;
+	for (int i = 0; i < PROVIDERS; i++)
+		wait_for(&sh->of[i].silent, 0, "a provider");
+}
+
+/* --- sessions ----------------------------------------------------------------------- */
+
+static void open_over(struct run *run, const char *name, const char *providers, uint32_t mode,
+		      uint32_t sched)
+{
+	const struct run_options opts = {
+		.name = name, .mode = mode, .sched = sched, .ring_size = 64 << 10,
+		.provider = providers,
+	};
+
+	run_open(run, ctl, &opts);
+}
+
+/* Provider @i's, and of those of @of, which is a mask, only. @count: that it has written. */
+static void check_law(struct run *run, const char *what, uint32_t of, int i, uint32_t count)
+{
+	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, sh->of[i].provider);
+	const uint64_t total = sum.delivered + sum.overwritten + sum.cleared + sum.dropped;
+
+	ktap_check(total == count, "%s: provider %d: %llu of %u accounted for", what, i,
+		   (unsigned long long)total, count);
+	for (int other = 0; other < PROVIDERS; other++)
+		ktap_check(of & 1 << other || !run->seen.of[other], "%s: %u events of provider %d",
+			   what, run->seen.of[other], other);
+	run_check(run);
+}
+
+static void end(struct run *run)
+{
+	run_terminate(run);
+	run_close(run);
+}
+
+/* --- tests ---------------------------------------------------------------------------- */
+
+static void test_side_by_side(void)
+{
+	static const uint32_t scheds[PROVIDERS] = {
+		ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SCHED_OFF, ASYNCTRACE_SCHED_TARGETS,
+	};
+	struct run runs[PROVIDERS];
+
+	ktap_begin("together: sessions over different providers, each with its own law");
+	come();
+	hush();
+	for (int i = 0; i < PROVIDERS; i++)
+		open_over(&runs[i], names[i], names[i], ASYNCTRACE_MODE_ONESHOT + i, scheds[i]);
+	for (int i = 0; i < PROVIDERS; i++)
+		run_start(&runs[i]);
+	speak();
+	for (int turn = 0; turn < 6; turn++) {
+		/* One is stopped and started while the others go on. */
+		struct run *run = &runs[turn % PROVIDERS];
+
+		for (int i = 0; i < PROVIDERS; i++) {
+			have_written(i, EVENTS / 20);
+			rd_read(&runs[i].rd, 20);
+		}
+		hush();
+		run_stop(run);
+		speak();
+		for (int i = 0; i < PROVIDERS; i++)
+			if (i != turn % PROVIDERS)
+				have_written(i, EVENTS / 20);
+		hush();
+		run_start_with(run, ASYNCTRACE_DISPOSITION_RETAIN);
+		speak();
+	}
+	hush();
+	for (int i = 0; i < PROVIDERS; i++) {
+		run_stop(&runs[i]);
+		rd_drain(&runs[i].rd);
+		check_law(&runs[i], names[i], 1 << i, i, sh->of[i].written);
+		end(&runs[i]);
+	}
+	leave();
+	ktap_end();
+}
+
+static int find_holder(const struct at_provider_info *p, void *arg)
+{
+	uint32_t *holder = arg;
+
+	if (p->id == sh->of[0].provider)
+		*holder = p->session;
+	return 0;
+}
+
+/* Is it told of provider 0 that @session does not get it, and of nobody else? */
+static void check_refused(struct at_events *events, uint32_t session)
+{
+	struct at_event ev = { .size = sizeof(ev) };
+	unsigned int refused = 0;
+
+	while (!at_events_next(events, &ev)) {
+		ktap_check(ev.session == session, "of session %u", ev.session);
+		if (!ev.status)
+			continue;
+		ktap_check(ev.status == EBUSY && ev.provider == sh->of[0].provider,
+			   "status %u of provider %u", ev.status, ev.provider);
+		refused++;
+	}
+	ktap_check(refused == 1, "%u are refused", refused);
+}
+
+static void test_wanted_by_two(void)
+{
+	struct at_events *events;
+	struct run one, two, next;
+	uint32_t holder = 0, from;
+
+	ktap_begin("together: of a provider that two want, the second is told who has it");
+	come();
+	hush();
+	open_over(&one, "one", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
+	open_over(&two, "two", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
+	if (at_events_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, two.id))
+		ktap_bail("%s", at_events_error(events));
+	run_start(&two);
+	check_refused(events, two.id);
+	at_events_close(events);
+	must(at_providers(ctl, find_holder, &holder) >= 0);
+	ktap_check(holder == one.id, "it is said to be in session %u, not %u", holder, one.id);
+	/* It is the other's, started or not. */
+	run_start(&one);
+	speak();
+	for (int i = 0; i < PROVIDERS; i++)
+		have_written(i, EVENTS / 20);
+	hush();
+	run_stop(&one);
+	run_stop(&two);
+	rd_drain(&one.rd);
+	rd_drain(&two.rd);
+	check_law(&one, "one", 1, 0, sh->of[0].written);
+	check_law(&two, "two", 6, 1, sh->of[1].written);
+	check_law(&two, "two", 6, 2, sh->of[2].written);
+	end(&one);
+	/* And now anybody's. */
+	from = sh->of[0].written;
+	open_over(&next, "next", names[0], ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF);
+	run_start(&next);
+	speak();
+	have_written(0, 100);
+	hush();
+	run_stop(&next);
+	rd_drain(&next.rd);
+	check_law(&next, "next", 1, 0, sh->of[0].written - from);
+	end(&next);
+	end(&two);
+	leave();
+	ktap_end();
+}
+
+static bool is_stopped(void *pid)
+{
+	char path[64], line[512], *last;
+	bool stopped = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", *(pid_t *)pid);
+	f = fopen(path, "r");
+	must(f);
+	if (fgets(line, sizeof(line), f) && (last = strrchr(line, ')')))
+		stopped = last[2] == 'T';
+	fclose(f);
+	return stopped;
+}
+
+/* A call that waited for the provider would do so for ever: nobody has it go on. */
+static void test_stopped(void)
+{
+	struct run run;
+
+	ktap_begin("together: a provider that is stopped delays no init, start, stop, terminate");
+	come();
+	/* Somewhere in its writing, with the gate open. */
+	open_over(&run, NAME, NAME "*", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS);
+	run_start(&run);
+	for (int i = 0; i < PROVIDERS; i++)
+		have_written(i, 100);
+	must(!kill(pids[0], SIGSTOP));
+	must(soon(is_stopped, &pids[0]));
+	run_stop(&run);
+	run_start_with(&run, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
+	end(&run);
+	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++) {
+		open_over(&run, NAME, NAME "*", mode, ASYNCTRACE_SCHED_TARGETS);
+		run_start(&run);
+		/* Its companions are recorded. */
+		have_written(1, 100);
+		have_written(2, 100);
+		run_stop(&run);
+		rd_drain(&run.rd);
+		run_check(&run);
+		ktap_check(run.seen.of[1] >= 100 && run.seen.of[2] >= 100 && !run.seen.of[0],
+			   "mode %u: %u, %u and %u events", mode, run.seen.of[0], run.seen.of[1],
+			   run.seen.of[2]);
+		run_start(&run);
+		run_stop(&run);
+		end(&run);
+	}
+	ktap_check(is_stopped(&pids[0]), "it was not stopped all the while");
+	must(!kill(pids[0], SIGCONT));
+	hush();
+	open_over(&run, NAME, NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
+	run_start(&run);
+	speak();
+	have_written(0, 100);
+	run_stop(&run);
+	rd_drain(&run.rd);
+	run_check(&run);
+	ktap_check(run.seen.of[0] >= 100, "%u events when it goes on", run.seen.of[0]);
+	end(&run);
+	leave();
+	ktap_end();
+}
+
+int main(void)
+{
+	ktap_plan(3);
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	sh = shared_memory(sizeof(*sh));
+	test_side_by_side();
+	test_wanted_by_two();
+	test_stopped();
+	at_ctl_close(ctl);
+	return ktap_exit();
+}
