@@ -420,6 +420,10 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 			sleep_us(rnd(&state, 2000));
 	}
 	write_end();
+	/* Where time is short nothing else may have been left to be read. */
+	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);
+	write_some(100);
+	run_stop(&run);
 	if (us) {
 		reading.stop = true;
 		pthread_join(reading.thread, NULL);
