@@ -31,7 +31,7 @@ static void writer(uint32_t id)
 	char name[] = CAST "-0";
 	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
 	struct at_status_info status = { .size = sizeof(status) };
-	uint32_t n = 0;
+	uint32_t n;
 
 	name[sizeof(name) - 2] += id;
 	pin(id % cpus_online());
@@ -39,6 +39,8 @@ static void writer(uint32_t id)
 	cast->provider[id] = status.provider;
 	for (;;) {
 		cast->silent[id] = cast->hush;
+		/* It is set back while all are silent. */
+		n = cast->written[id];
 		if (cast->hush || n == CAST_EVENTS || !nu_emit(id, n, -1)) {
 			sleep_us(500);
 			continue;

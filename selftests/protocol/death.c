@@ -412,11 +412,30 @@ static void note_held(void)
 
 /* --- a round --------------------------------------------------------------------------------- */
 
+/* Providers that live go on, and count anew. They are silent. */
+static void forget_round(void)
+{
+	for (int i = 0; i <= CAST_OBSERVER; i++)
+		if (!lives(i))
+			cast->provider[i] = 0;
+	for (int i = 0; i < CAST_WRITERS; i++)
+		cast->written[i] = cast->took[i] = 0;
+	memset(cast->has, 0, sizeof(cast->has));
+	memset(&cast->report, 0, sizeof(cast->report));
+	cast->target = cast->read_on = cast->session = cast->state = 0;
+	cast->consuming = cast->in_read = 0;
+	cast->hush = 0;
+	for (int i = 0; i < CAST_WRITERS; i++)
+		if (lives(i))
+			wait_for(&cast->silent[i], 0, "a writer");
+}
+
 static void cast_all(void)
 {
-	memset(cast, 0, sizeof(*cast));
+	forget_round();
 	for (enum cast_role role = CAST_WRITER; role <= CAST_OBSERVER; role++)
-		pids[role] = cast_fork(role, &round.plan);
+		if (!lives(role))
+			pids[role] = cast_fork(role, &round.plan);
 	for (enum cast_role role = CAST_WRITER; role <= CAST_OBSERVER; role++)
 		while (!cast->provider[role])
 			sleep_us(200);
@@ -514,8 +533,6 @@ static void play(unsigned int n)
 	next_session();
 	rd_drain(&beside.rd);
 	note_held();
-	for (int role = 0; role < CAST_ROLES; role++)
-		end(role);
 }
 
 /* --- in the end --------------------------------------------------------------------------------- */
@@ -538,6 +555,8 @@ static void test_leftovers(void)
 
 	ktap_begin("death: nobody and nothing is left, and who was beside it has lost nothing");
 	beside_end();
+	for (int role = 0; role < CAST_ROLES; role++)
+		end(role);
 	must(at_providers(ctl, count_provider, &providers) >= 0);
 	must(at_sessions(ctl, count_session, &sessions) >= 0);
 	ktap_check(!providers && !sessions, "%u providers, %u sessions", providers, sessions);
