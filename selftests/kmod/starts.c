@@ -329,7 +329,7 @@ static void room(void)
 	for (int i = 0; i < 4; i++) {
 		start_with(&run, i < 3 ? ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE :
 					 ASYNCTRACE_DISPOSITION_RETAIN);
-		write_some(20000);
+		write_some(4000);
 		run_stop(&run);
 		/* The second time, it is cleared before anybody has read it. */
 		if (i != 1)
