@@ -175,7 +175,6 @@ static void p22_close_unregisters(void)
 		for (;;)
 			pause();
 	}
-	wait_for(id, 0, "nothing");
 	while (!*(volatile uint32_t *)id)
 		sleep_us(500);
 	ktap_check(is_known(*id), "the child's is not registered");
