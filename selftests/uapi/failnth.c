@@ -40,8 +40,11 @@ void fail_need(void)
 
 	if (fail_nth >= 0)
 		return;
-	if (stat("/sys/kernel/debug/failslab", &st))
-		ktap_skip("this kernel has no fault injection");
+	if (stat("/sys/kernel/debug/failslab", &st)) {
+		ktap_fail(__FILE__, __LINE__,
+			  "no failslab in debugfs: run this on the debug kernel (CONFIG_FAULT_INJECTION)");
+		longjmp(ktap.end, 1);
+	}
 	put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
 	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
 	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");

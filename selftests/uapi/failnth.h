@@ -9,7 +9,10 @@
 
 #include "raw.h"
 
-/* Ends the test as skipped where the kernel cannot inject failures. */
+/*
+ * Needs a kernel that injects failures, as the debug kernel does: fails the test, and
+ * ends it, where there is none.
+ */
 void fail_need(void);
 
 /* The same in a child of fork, which has a count of its own. 0, or a negative errno. */
