@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "execute.h"
+#include "raw.h"
 #include "spec.h"
 
 #define CORPUS_MAX	4096
@@ -302,11 +303,9 @@ static void load(void)
 
 static void put(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+	errno = -raw_put(path, text);
+	if (errno)
 		err(1, "%s", path);
-	close(fd);
 }
 
 static void prepare(void)

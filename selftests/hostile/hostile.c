@@ -37,18 +37,6 @@ static uint64_t rnd(void)
 	return state;
 }
 
-static uint64_t ticks(void)
-{
-#ifdef __x86_64__
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t v;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
-	return v;
-#endif
-}
-
 /* A ring of this machine, the fallback ring included. */
 static uint32_t any_ring(void)
 {
@@ -135,7 +123,7 @@ static void forge_ring(uint32_t ring, unsigned int subs)
 		for (at = s * sub + 4; at + FORGE_WORDS_MAX < (s + 1) * sub && count < 500;) {
 			size_t n;
 
-			f.now = ticks();
+			f.now = raw_stamp(&p);
 			f.foreign = rnd() & 1 ? rnd() % 8 + 3 : rnd();
 			n = rnd() % 8 ? forge(rnd(), &f, w) : forge_good(&f, w);
 			for (size_t i = 0; i < n; i++)
@@ -237,7 +225,7 @@ static void exact(void)
 	for (unsigned int i = 0; i <= forge_kinds; i++) {
 		size_t n;
 
-		f.now = ticks();
+		f.now = raw_stamp(&p);
 		n = forge_good(&f, w);
 		for (size_t j = 0; j < n; j++)
 			data[at++] = w[j];

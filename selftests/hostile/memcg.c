@@ -30,16 +30,10 @@ static struct raw_nl nl;
 static int put(const char *group, const char *file, const char *fmt, long long value)
 {
 	char path[128], text[64];
-	int fd, ret, n;
 
 	snprintf(path, sizeof(path), ROOT "%s/%s", group, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = snprintf(text, sizeof(text), fmt, value);
-	ret = write(fd, text, n) == n ? 0 : -errno;
-	close(fd);
-	return ret;
+	snprintf(text, sizeof(text), fmt, value);
+	return raw_put(path, text);
 }
 
 /* The number in a file, or behind a word of it. */

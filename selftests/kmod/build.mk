@@ -6,7 +6,7 @@
 KT_TESTS  := law kill step life share starts snapshot filter categories
 # With the library that can wait in its critical sections.
 KT_DELAY  := slow
-KT_COMMON := borrow common ktap numbered reader
+KT_COMMON := borrow common floor ktap numbered reader
 # They look at the library's inside, and write events by what its macros expand to.
 KT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	     -fno-strict-aliasing $(AT_INCLUDES)
@@ -27,7 +27,7 @@ $(KT_DELAY:%=$(B)/selftests/kmod/%): %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.
 -include $(wildcard $(B)/selftests/kmod/*.d)
 
 # So do those of the races between writers and the end of a session.
-RACES_COMMON := knobs probes
+RACES_COMMON := knobs probes trial
 selftests-kmod: $(B)/selftests/races/restart
 
 $(B)/selftests/races/%.o: selftests/races/%.c

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions, children, time.
+ * Sessions, children, time, files.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,23 @@ uint64_t run_total(const struct run *run)
 	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
 
 	return sum.delivered + sum.overwritten + sum.cleared + sum.dropped;
+}
+
+pid_t fork_provider(const struct at_provider_opts *opts, unsigned int threads,
+		    void *(*fn)(void *number))
+{
+	pthread_t thread[threads];
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid)
+		return pid;
+	must(!at_provider_register(opts));
+	for (uintptr_t i = 0; i < threads; i++)
+		must(!pthread_create(&thread[i], NULL, fn, (void *)i));
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	_exit(0);
 }
 
 void *shared_memory(size_t bytes)
@@ -176,6 +194,28 @@ void reap(pid_t pid)
 	must(waitpid(pid, &status, 0) == pid);
 	ktap_check(WIFEXITED(status) && !WEXITSTATUS(status), "child %d: status 0x%x", pid,
 		   status);
+}
+
+bool is_stopped(void *pid)
+{
+	char path[64], line[512], *end;
+	bool stopped = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", *(pid_t *)pid);
+	f = fopen(path, "r");
+	must(f);
+	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')))
+		stopped = end[2] == 'T';
+	fclose(f);
+	return stopped;
+}
+
+void write_to(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f && fputs(text, f) >= 0 && !fclose(f));
 }
 
 unsigned int amount(const char *name, unsigned int otherwise)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <asynctrace/provider.h>
 #include <asynctrace/session.h>
 
 #include "ktap.h"
@@ -45,6 +46,10 @@ void run_check(const struct run *run);
 /* delivered + overwritten + cleared + dropped of all rings of events. */
 uint64_t run_total(const struct run *run);
 
+/* A child that is a provider, until its @threads threads return from @fn, given 0, 1, ... */
+pid_t fork_provider(const struct at_provider_opts *opts, unsigned int threads,
+		    void *(*fn)(void *number));
+
 /* Memory that children share, zeroed. */
 void *shared_memory(size_t bytes);
 void pin(int cpu);
@@ -64,6 +69,10 @@ void wait_for(const volatile uint32_t *word, uint32_t value, const char *what);
 bool soon(bool (*cond)(void *arg), void *arg);
 /* Waits for a child, and checks that it exited with 0. */
 void reap(pid_t pid);
+/* For soon(): has a signal stopped the process *@pid? */
+bool is_stopped(void *pid);
+/* Writes @text to a file, such as the kernel has to be told things. */
+void write_to(const char *path, const char *text);
 /* An environment variable that says how much; else @otherwise. */
 unsigned int amount(const char *name, unsigned int otherwise);
 /* Do events take the fallback ring here, by what C library and machine say? */

@@ -38,11 +38,9 @@ struct kind {
 static void move_to(const char *cgroup)
 {
 	char path[256];
-	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
-	f = fopen(path, "w");
-	must(f && fprintf(f, "0") > 0 && !fclose(f));
+	write_to(path, "0");
 }
 
 static void be_provider(const struct kind *k)
@@ -204,9 +202,10 @@ static void test_pids(void)
 /* The number of a process that is gone is given to another one by the test. */
 static pid_t provider_with_pid(const struct kind *k, pid_t pid)
 {
-	FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	char text[16];
 
-	must(f && fprintf(f, "%d", pid - 1) > 0 && !fclose(f));
+	snprintf(text, sizeof(text), "%d", pid - 1);
+	write_to("/proc/sys/kernel/ns_last_pid", text);
 	return provider(k);
 }
 

@@ -286,22 +286,6 @@ static void going_on(void)
 		sh->written[0] = i;
 }
 
-static bool in_state(void *arg)
-{
-	const pid_t pid = *(pid_t *)arg;
-	char path[64], line[512], *end;
-	bool stopped = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "r");
-	must(f);
-	if (fgets(line, sizeof(line), f) && (end = strrchr(line, ')')))
-		stopped = end[2] == 'T';
-	fclose(f);
-	return stopped;
-}
-
 static bool wrote_more(void *from)
 {
 	return sh->written[0] > *(uint32_t *)from + 100;
@@ -323,7 +307,7 @@ static void test_stopped(void)
 		from = sh->written[0];
 		must(soon(wrote_more, &from));
 		must(!kill(pid, SIGSTOP));
-		must(soon(in_state, &pid));
+		must(soon(is_stopped, &pid));
 		/* If one of these waited for the provider, it would do so for ever. */
 		run_stop(&run);
 		run_start(&run);
@@ -332,7 +316,7 @@ static void test_stopped(void)
 		run_terminate(&run);
 		rd_drain(&run.rd);
 		total = run_total(&run);
-		ktap_check(in_state(&pid), "it was not stopped all the while");
+		ktap_check(is_stopped(&pid), "it was not stopped all the while");
 		ktap_check(total >= 100, "%llu records", (unsigned long long)total);
 		run_check(&run);
 		run_close(&run);
@@ -416,15 +400,6 @@ static uint64_t charged(const char *group)
 static bool is_discharged(void *group)
 {
 	return charged(group) < 1 << 20;
-}
-
-static void write_to(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	must(f);
-	must(fputs(text, f) >= 0);
-	must(!fclose(f));
 }
 
 static void join(const char *group)

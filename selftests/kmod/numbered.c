@@ -131,12 +131,18 @@ static void spoiled(struct nu_seen *s, const struct rd_event *ev, const char *wh
 	va_end(ap);
 }
 
-static bool intact(const struct rd_event *ev, uint64_t *number)
+uint64_t nu_number(const struct rd_event *ev)
+{
+	if (!strcmp(ev->name, "w5") || !strcmp(ev->name, "wn"))
+		return ev->nargs ? ev->arg[0].value : 0;
+	return ev->extra;
+}
+
+static bool intact(const struct rd_event *ev, uint64_t number)
 {
 	const struct rd_arg *a = ev->arg;
 	char text[NU_TEXT];
 
-	*number = ev->nargs ? a[0].value : 0;
 	if (!strcmp(ev->name, "w5"))
 		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 1 &&
 		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64;
@@ -144,20 +150,19 @@ static bool intact(const struct rd_event *ev, uint64_t *number)
 		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 2 &&
 		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64 &&
 		       a[1].type == ASYNCTRACE_FXT_ARG_STRING &&
-		       a[1].bytes == text_of(text, *number) &&
+		       a[1].bytes == text_of(text, number) &&
 		       !memcmp(a[1].text, text, a[1].bytes);
-	*number = ev->extra;
 	if (!strcmp(ev->name, "w4"))
 		return ev->type == ASYNCTRACE_FXT_ASYNC_INSTANT && !ev->nargs;
 	if (!strcmp(ev->name, "w5c"))
 		return ev->type == ASYNCTRACE_FXT_COUNTER && ev->nargs == 1 &&
-		       a[0].value == (uint32_t)mix(*number);
+		       a[0].value == (uint32_t)mix(number);
 	if (!strcmp(ev->name, "w6"))
 		return ev->type == ASYNCTRACE_FXT_FLOW_STEP && ev->nargs == 1 &&
-		       a[0].value == mix(*number);
+		       a[0].value == mix(number);
 	if (!strcmp(ev->name, "w8"))
 		return ev->type == ASYNCTRACE_FXT_ASYNC_END && ev->nargs == 2 &&
-		       a[0].value == mix(*number) && a[1].value == ~*number;
+		       a[0].value == mix(number) && a[1].value == ~number;
 	return false;
 }
 
@@ -197,11 +202,11 @@ static void count_generation(struct nu_seen *s, uint32_t generation)
 void nu_event(const struct rd_event *ev, void *seen)
 {
 	struct nu_seen *s = seen;
+	const uint64_t n = nu_number(ev);
 	uint32_t *next, writer, seq;
-	uint64_t n;
 
 	s->events++;
-	if (!intact(ev, &n) || NU_WRITER(n) >= NU_WRITERS) {
+	if (!intact(ev, n) || NU_WRITER(n) >= NU_WRITERS) {
 		spoiled(s, ev, "not intact: 0x%llx", (unsigned long long)n);
 		return;
 	}

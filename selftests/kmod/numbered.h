@@ -55,6 +55,8 @@ struct nu_seen {
 
 void nu_seen_init(struct nu_seen *s);
 void nu_seen_free(struct nu_seen *s);
+/* The number of an event that is intact. */
+uint64_t nu_number(const struct rd_event *ev);
 /* For rd_open(). */
 void nu_event(const struct rd_event *ev, void *seen);
 

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <asynctrace/provider.h>
 
+#include "../../userlib/src/internal.h"
 #include "common.h"
 
 #define ROUNDS		3	/* of the honest one */
@@ -55,20 +55,7 @@ static void register_as(const char *name)
 
 static uint64_t ticks(void)
 {
-	struct timespec ts;
-
-	if (clock_used == ASYNCTRACE_CLOCK_COUNTER) {
-#ifdef __x86_64__
-		return __builtin_ia32_rdtsc();
-#else
-		uint64_t n;
-
-		__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(n));
-		return n;
-#endif
-	}
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+	return at_clock(0, clock_used);
 }
 
 static uint64_t switches(void)

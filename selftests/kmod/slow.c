@@ -17,6 +17,7 @@
 #include <asynctrace/trace.h>
 
 #include "common.h"
+#include "floor.h"
 
 #define PROVIDER	"slow"
 
@@ -96,23 +97,6 @@ static int note_generation(const struct at_session_info *info, void *arg)
 	return 0;
 }
 
-/* Nothing that was written under this generation, or before, is to be seen any more. */
-static uint32_t floor_gate;
-static bool has_floor;
-static uint64_t too_old;
-
-static void event(const struct rd_event *ev, void *arg)
-{
-	struct nu_seen *seen = arg;
-	const uint64_t n = ev->nargs && (!strcmp(ev->name, "w5") || !strcmp(ev->name, "wn")) ?
-			   ev->arg[0].value : ev->extra;
-
-	nu_event(ev, seen);
-	seen->nr_generations = 0;
-	if (has_floor && (int16_t)(NU_GENERATION(n) - floor_gate) <= 0)
-		too_old++;
-}
-
 static void start(struct run *run, uint32_t disposition)
 {
 	run_start_with(run, disposition);
@@ -121,8 +105,7 @@ static void start(struct run *run, uint32_t disposition)
 		ktap_bail("%s", at_ctl_error(ctl));
 	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN)
 		return;
-	floor_gate = (generation - 1) & 0xffff;
-	has_floor = true;
+	floor_raise(generation - 1);
 }
 
 static uint32_t a_clear(void)
@@ -161,9 +144,8 @@ static void open_run(struct run *run, uint32_t mode, uint32_t sched)
 	};
 
 	run_open(run, ctl, &opts);
-	run->rd.event = event;
-	has_floor = false;
-	too_old = starts = 0;
+	floor_watch(run);
+	starts = 0;
 }
 
 static int add_ring(const struct at_ring_info *r, void *arg)
@@ -200,7 +182,7 @@ static void check_end(struct run *run)
 	/* One that was begun in a run and is not there when it ends may be of none. */
 	ktap_check(total <= tried && total + starts >= tried, "%llu tried, %llu are somewhere",
 		   (unsigned long long)tried, (unsigned long long)total);
-	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	floor_check();
 	run_check(run);
 }
 
@@ -289,7 +271,7 @@ static void snapshots(void)
 				ktap_bail("%s", at_ctl_error(ctl));
 			nu_seen_free(&run.seen);
 			nu_seen_init(&run.seen);
-			rd_open(&run.rd, fd, event, &run.seen);
+			rd_open(&run.rd, fd, floor_event, &run.seen);
 			rd_drain(&run.rd);
 			run_check(&run);
 			events += run.seen.events;
@@ -300,7 +282,7 @@ static void snapshots(void)
 	ktap_note("%u snapshots, the writer was at it at %u stops; %llu events", cycles, caught,
 		  (unsigned long long)events);
 	ktap_check(caught && events, "no test");
-	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	floor_check();
 	pause_writer();
 	run_terminate(&run);
 	run_close(&run);

@@ -18,6 +18,7 @@
 #include <asynctrace/trace.h>
 
 #include "common.h"
+#include "floor.h"
 
 #define PROVIDER	"starts"
 #define THREADS		4
@@ -94,22 +95,12 @@ static void *writer(void *arg)
 static pid_t provider(void)
 {
 	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
-	pthread_t thread[THREADS];
 	pid_t pid;
 
 	memset(sh, 0, sizeof(*sh));
-	pid = fork();
-	must(pid >= 0);
-	if (pid) {
-		wait_for(&sh->ready, THREADS, "ready");
-		return pid;
-	}
-	must(!at_provider_register(&opts));
-	for (uintptr_t i = 0; i < THREADS; i++)
-		must(!pthread_create(&thread[i], NULL, writer, (void *)i));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	_exit(0);
+	pid = fork_provider(&opts, THREADS, writer);
+	wait_for(&sh->ready, THREADS, "ready");
+	return pid;
 }
 
 static void leave(pid_t pid)
@@ -183,24 +174,6 @@ static struct rd_ring check_rings(struct run *run)
 	return sched;
 }
 
-/* Nothing that was written under this generation, or before, is to be seen any more. */
-static uint32_t floor_gate;
-static bool has_floor;
-static uint64_t too_old;
-
-static void event(const struct rd_event *ev, void *arg)
-{
-	struct nu_seen *seen = arg;
-	const uint64_t n = ev->nargs && (!strcmp(ev->name, "w5") || !strcmp(ev->name, "wn")) ?
-			   ev->arg[0].value : ev->extra;
-
-	nu_event(ev, seen);
-	/* What was delivered of other runs is of no interest here, and much. */
-	seen->nr_generations = 0;
-	if (has_floor && (int16_t)(NU_GENERATION(n) - floor_gate) <= 0)
-		too_old++;
-}
-
 static void open_run(struct run *run, uint32_t mode, uint64_t ring_size, uint32_t sched)
 {
 	const struct run_options opts = {
@@ -209,9 +182,7 @@ static void open_run(struct run *run, uint32_t mode, uint64_t ring_size, uint32_
 	};
 
 	run_open(run, ctl, &opts);
-	run->rd.event = event;
-	has_floor = false;
-	too_old = 0;
+	floor_watch(run);
 }
 
 /* Starts; what was written until now, by threads that are or are not in the middle of it. */
@@ -223,10 +194,8 @@ static void start_with(struct run *run, uint32_t disposition)
 		if (sh->gate[i] > gate)
 			gate = sh->gate[i];
 	run_start_with(run, disposition);
-	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN || !gate)
-		return;
-	floor_gate = gate & 0xffff;
-	has_floor = true;
+	if (disposition != ASYNCTRACE_DISPOSITION_RETAIN && gate)
+		floor_raise(gate);
 }
 
 static void close_run(struct run *run)
@@ -275,7 +244,7 @@ static void disposition(uint32_t mode, uint32_t how, bool read_before)
 		   (unsigned long long)sum.overwritten, (unsigned long long)sum.dropped);
 	ktap_check(run_total(&run) == tried(), "%llu in total, %llu tried",
 		   (unsigned long long)run_total(&run), (unsigned long long)tried());
-	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	floor_check();
 	/* Whether a name that was told is still valid. */
 	if (run.rd.nr_providers)
 		p = run.rd.provider[0];
@@ -350,7 +319,7 @@ static void room(void)
 		   (unsigned long long)sum.overwritten, (unsigned long long)sum.dropped);
 	ktap_check(run_total(&run) == tried(), "the difference is %lld",
 		   (long long)(tried() - run_total(&run)));
-	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	floor_check();
 	run_check(&run);
 	check_rings(&run);
 	close_run(&run);
@@ -445,7 +414,7 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 		   "%llu overwritten in the wrong mode", (unsigned long long)sum.overwritten);
 	ktap_check(run.seen.events == sum.delivered, "%llu delivered, %llu seen",
 		   (unsigned long long)sum.delivered, (unsigned long long)run.seen.events);
-	ktap_check(!too_old, "%llu events of before a clear", (unsigned long long)too_old);
+	floor_check();
 	run_check(&run);
 	late = pausing ? 0 : THREADS;
 	kernel = check_rings(&run);

@@ -566,13 +566,6 @@ static void test_leftovers(void)
 	ktap_end();
 }
 
-static void write_to(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	must(f && fputs(text, f) >= 0 && !fclose(f));
-}
-
 /* Of all from here on. To move into a group waits for a grace period: it is done once. */
 static void join_group(void)
 {

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -261,21 +260,6 @@ static void test_wanted_by_two(void)
 	end(&two);
 	leave();
 	ktap_end();
-}
-
-static bool is_stopped(void *pid)
-{
-	char path[64], line[512], *last;
-	bool stopped = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", *(pid_t *)pid);
-	f = fopen(path, "r");
-	must(f);
-	if (fgets(line, sizeof(line), f) && (last = strrchr(line, ')')))
-		stopped = last[2] == 'T';
-	fclose(f);
-	return stopped;
 }
 
 /* A call that waited for the provider would do so for ever: nobody has it go on. */

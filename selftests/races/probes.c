@@ -8,7 +8,6 @@
  * probe a millisecond. With scheduling of all tasks it is the long way of the probe, of
  * the provider's threads the short one.
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "../kmod/common.h"
 #include "knobs.h"
 #include "probes.h"
+#include "trial.h"
 
 #define PROVIDER	"switches"
 #define THREADS		2
@@ -41,22 +41,12 @@ static void *switcher(void *arg)
 static pid_t provider(void)
 {
 	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
-	pthread_t thread[THREADS];
 	pid_t pid;
 
 	sh->ready = sh->stop = 0;
-	pid = fork();
-	must(pid >= 0);
-	if (pid) {
-		wait_for(&sh->ready, THREADS, "ready");
-		return pid;
-	}
-	must(!at_provider_register(&opts));
-	for (int i = 0; i < THREADS; i++)
-		must(!pthread_create(&thread[i], NULL, switcher, NULL));
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	_exit(0);
+	pid = fork_provider(&opts, THREADS, switcher);
+	wait_for(&sh->ready, THREADS, "ready");
+	return pid;
 }
 
 /* Records stamped before this must not come any more. */
@@ -165,17 +155,11 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 
 void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds)
 {
-	const char *how = clear ? "stopped and cleared" : "stopped";
-	uint32_t n, spoiled = 0;
-	const char *wrong;
-	uint64_t events = 0;
+	struct trial trial;
 	pid_t pid;
 
-	if (fix)
-		ktap_begin("races: %s while probes record, without %s: sessions are spoiled", how,
-			   fix);
-	else
-		ktap_begin("races: %s while probes record: no session is spoiled", how);
+	trial_begin(&trial, clear ? "stopped and cleared while probes record" :
+				    "stopped while probes record", fix);
 	if (!sh)
 		sh = shared_memory(sizeof(*sh));
 	pid = provider();
@@ -185,23 +169,14 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 		knob_set("delay_switch", "3000");
 	if (fix)
 		knob_set(fix, "0");
-	for (n = 0; n < rounds; n++) {
-		wrong = session(ctl, state, clear, &events);
-		spoiled += !!wrong;
-		if (wrong && spoiled < 4)
-			ktap_note("session %u: %s", n, wrong);
-		if (fix ? spoiled : spoiled >= 4)
-			break;
-	}
+	while (trial.sessions < rounds && !trial_is_decided(&trial))
+		trial_add(&trial, session(ctl, state, clear, &trial.events));
 	if (fix)
 		knob_set(fix, "1");
 	knob_set("delay_probe", "0");
 	knob_set("delay_switch", "0");
 	sh->stop = 1;
 	reap(pid);
-	ktap_note("%u sessions, %llu records delivered, %u spoiled", n,
-		  (unsigned long long)events, spoiled);
-	ktap_check(!!spoiled == !!fix, "%u sessions were spoiled", spoiled);
-	ktap_check(events, "no session saw anything: no test");
-	ktap_end();
+	ktap_check(trial.events, "no session saw anything: no test");
+	trial_end(&trial);
 }

@@ -3,7 +3,8 @@
 # Tests of what crosses the boundary to the module, without the library.
 
 UAPI_TESTS := $(patsubst selftests/uapi/%.c,$(B)/selftests/uapi/%,$(wildcard selftests/uapi/test_*.c))
-UAPI_COMMON := $(patsubst %,$(B)/selftests/uapi/%.o,raw events failnth)
+UAPI_COMMON := $(patsubst %,$(B)/selftests/uapi/%.o,raw events)
+UAPI_FAILNTH := $(patsubst %,$(B)/selftests/uapi/%.o,failnth fixture)
 UAPI_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 	       -Iuapi -Iselftests/uapi
 
@@ -17,6 +18,8 @@ $(B)/selftests/uapi/%.o: selftests/uapi/%.c
 $(B)/selftests/uapi/test_%: $(B)/selftests/uapi/test_%.o $(UAPI_COMMON)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lmnl
 
+$(filter $(B)/selftests/uapi/test_failnth_%,$(UAPI_TESTS)): $(UAPI_FAILNTH)
+
 # The spec's tables.
 $(B)/selftests/uapi/spec.c: uapi/asynctrace.yaml selftests/uapi/spec.py
 	@mkdir -p $(@D)
@@ -27,5 +30,5 @@ $(B)/selftests/uapi/spec.o: $(B)/selftests/uapi/spec.c selftests/uapi/spec.h
 
 $(B)/selftests/uapi/test_malformed: $(B)/selftests/uapi/spec.o
 
-.SECONDARY: $(UAPI_TESTS:%=%.o) $(UAPI_COMMON)
--include $(UAPI_TESTS:%=%.d) $(UAPI_COMMON:.o=.d)
+.SECONDARY: $(UAPI_TESTS:%=%.o) $(UAPI_COMMON) $(UAPI_FAILNTH)
+-include $(UAPI_TESTS:%=%.d) $(UAPI_COMMON:.o=.d) $(UAPI_FAILNTH:.o=.d)

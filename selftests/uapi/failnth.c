@@ -14,15 +14,6 @@
 
 static int fail_nth = -1;
 
-static void put(const char *path, const char *text)
-{
-	int f = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (f >= 0 && write(f, text, strlen(text)) < 0)
-		printf("# %s: %s\n", path, strerror(errno));
-	close(f);
-}
-
 int fail_again(void)
 {
 	char path[64];
@@ -45,14 +36,14 @@ void fail_need(void)
 			  "no failslab in debugfs: run this on the debug kernel (CONFIG_FAULT_INJECTION)");
 		longjmp(ktap.end, 1);
 	}
-	put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
-	put("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	NEED(!raw_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
+	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N"));
+	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N"));
+	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
 	/* The injection's own messages, with a stack each, would fill the log. */
-	put("/sys/kernel/debug/failslab/verbose", "0");
-	put("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	put("/sys/kernel/debug/fail_usercopy/verbose", "0");
+	NEED(!raw_put("/sys/kernel/debug/failslab/verbose", "0"));
+	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/verbose", "0"));
+	NEED(!raw_put("/sys/kernel/debug/fail_usercopy/verbose", "0"));
 	NEED(!fail_again());
 }
 

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/genetlink.h>
@@ -113,8 +114,10 @@ volatile uint64_t *raw_ring(const struct raw_provider *p, uint32_t ring)
 	return (void *)(p->rw + p->control->rings + ring * p->control->ring_stride);
 }
 
-static uint64_t counter(void)
+uint64_t raw_stamp(const struct raw_provider *p)
 {
+	if (p->control->clock == ASYNCTRACE_CLOCK_BOOTTIME)
+		return raw_boottime() - p->control->clock_offset;
 #ifdef __x86_64__
 	return __builtin_ia32_rdtsc();
 #else
@@ -138,7 +141,7 @@ uint64_t raw_write(const struct raw_provider *p, uint32_t ring, unsigned int rec
 	words[1] = words[2] = words[3] = 0;
 	for (unsigned int i = 0; i < records; i++) {
 		words[at++] = head;
-		words[at++] = counter();
+		words[at++] = raw_stamp(p);
 		words[at++] = p->slot;
 		words[at++] = 'c';
 		words[at++] = 'n';
@@ -391,6 +394,26 @@ int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
 			 ASYNCTRACE_A_RING_SESSION, session);
 	return raw_nl_each(nl, add_ring, &sum);
+}
+
+int64_t raw_boottime(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+int raw_put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return err;
 }
 
 int raw_child(int (*fn)(void *arg), void *arg, int uid)

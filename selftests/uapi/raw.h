@@ -50,6 +50,8 @@ void raw_provider_end(struct raw_provider *p);
 volatile struct asynctrace_ring_header *raw_header(const struct raw_provider *p, uint32_t ring);
 /* Its words. */
 volatile uint64_t *raw_ring(const struct raw_provider *p, uint32_t ring);
+/* Now, in ticks of the clock that the control page says records are to have. */
+uint64_t raw_stamp(const struct raw_provider *p);
 /*
  * Writes a sub-buffer's head and @records instants of five words into a ring
  * that nobody else writes, from its beginning, as the kernel believes them.
@@ -115,6 +117,11 @@ int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	       struct raw_ledger *sum);
 
 /* --- other ------------------------------------------------------------------ */
+
+/* CLOCK_BOOTTIME, in nanoseconds */
+int64_t raw_boottime(void);
+/* Writes @text, in one piece, to a file that is there. 0, or a negative errno. */
+int raw_put(const char *path, const char *text);
 
 /*
  * Runs @fn in a child, as user @uid where that is not -1, and returns what it

@@ -1,215 +1,91 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each request of the netlink family, in each state in which it makes a difference,
- * with each of its allocations failing once. All of it by a user who has no rights,
- * so that all of it is on his account.
+ * Each request of the netlink family, and those that can be made by ioctl(2), in each
+ * state in which it makes a difference, with each of its allocations failing once.
  */
-#include <fcntl.h>
-#include <grp.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <linux/genetlink.h>
 
 #include "events.h"
 #include "failnth.h"
+#include "fixture.h"
 #include "ktap.h"
 
-#define NOBODY	65534
-#define STRIDE	(64 * 1024)
+static uint64_t cgroup;
 
-/*
- * One socket for what is prepared, one for what fails: a dump that failed keeps its
- * socket busy.
- */
-static struct raw_nl ctl, nl, looking;
-static struct raw_provider p;
-static int fd, session, other;
-static bool detached;
-static uint64_t cookie, cgroup;
+/* --- what is prepared, beside the fixture -------------------------------------- */
 
-static void open_nl(struct raw_nl *to)
+static void recorded(void)
 {
-	struct timeval limit = { .tv_sec = 10 };
-
-	NEED(!raw_nl_open(to));
-	setsockopt(mnl_socket_get_fd(to->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-}
-
-/* --- what is prepared --------------------------------------------------------- */
-
-static void nothing(void)
-{
-	fd = -1;
-	p.fd = -1;
-	session = other = 0;
-	open_nl(&ctl);
-	open_nl(&nl);
-}
-
-/* Sessions end with the socket they were made on, but for one that is detached. */
-static void clean(void)
-{
-	if (detached)
-		raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, session);
-	detached = false;
-	if (p.fd >= 0)
-		raw_provider_end(&p);
-	memset(&p, 0, sizeof(p));
-	p.fd = -1;
-	if (fd >= 0)
-		close(fd);
-	if (other > 0)
-		close(other);
-	raw_nl_close(&nl);
-	if (ctl.socket)
-		raw_nl_close(&ctl);
-}
-
-static int make(uint32_t mode, uint32_t flags, uint32_t sched)
-{
-	struct nlmsghdr *nlh = raw_nl_begin(&ctl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
-
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "fail");
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, mode);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_SCHED, sched);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_FLAGS, flags);
-	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, STRIDE);
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, "fail*");
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, "some*");
-	if (raw_nl_ask(&ctl))
-		return -1;
-	return raw_nl_u32(&ctl, ASYNCTRACE_A_SESSION_ID);
-}
-
-static void provided(void)
-{
-	nothing();
-	NEED(!raw_provider(&p, "fail", STRIDE));
-}
-
-static void ready(void)
-{
-	provided();
-	session = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_TARGETS);
-	NEED(session > 0);
-}
-
-static void ready_circular(void)
-{
-	provided();
-	session = make(ASYNCTRACE_MODE_CIRCULAR, 0, ASYNCTRACE_SCHED_TARGETS);
-	NEED(session > 0);
-}
-
-static void ready_detached(void)
-{
-	provided();
-	session = make(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SESSION_FLAGS_DETACHED,
-		       ASYNCTRACE_SCHED_OFF);
-	NEED(session > 0);
-	detached = true;
-}
-
-static void initialized(void)
-{
-	ready();
-	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
-}
-
-static void started(void)
-{
-	initialized();
-	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
+	started();
 	raw_write(&p, 0, 3);
 }
 
 static void stopped(void)
 {
-	started();
+	recorded();
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
 }
 
 /* With names, of which a session that it has left has not been told. */
 static void stopped_with_names(void)
 {
-	uint64_t *line, first;
 	int old;
 
 	provided();
 	old = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_OFF);
-	NEED(old > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, old));
-	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, old));
-	line = (uint64_t *)(p.rw + p.control->durable);
-	first = ASYNCTRACE_FXT_STRING_HEAD(1, 4);
-	line[ASYNCTRACE_LINE / 8] = first;
-	memcpy(&line[ASYNCTRACE_LINE / 8 + 1], "some", 4);
-	line[0] += 2;
-	other = raw_open();
-	NEED(other >= 0 && !raw_consume(other, old));
+	NEED(old > 0 && !init_and_start(old));
+	put_name();
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_consume(fd, old));
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, old));
 	session = make(ASYNCTRACE_MODE_ONESHOT, 0, ASYNCTRACE_SCHED_TARGETS);
-	NEED(session > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
-	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
+	NEED(session > 0 && !init_and_start(session));
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
 }
 
-static void greeted(void)
+/* As many categories as there may be. */
+static void put_known(struct nlmsghdr *nlh)
 {
-	nothing();
-	fd = raw_open();
-	NEED(fd >= 0 && !raw_hello(fd, &cookie));
-}
-
-static void greeted_while_one_runs(void)
-{
-	greeted();
-	session = make(ASYNCTRACE_MODE_CIRCULAR, 0, ASYNCTRACE_SCHED_TARGETS);
-	NEED(session > 0 && !raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_INIT, session));
-	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_START, session));
-}
-
-static void put_known(struct nlmsghdr *nlh, const char *name)
-{
-	struct nlattr *nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_PROVIDER_KNOWN);
-
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_NAME, name);
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_DESCRIPTION, "what it is about");
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static int announce(struct raw_nl *by, int count)
-{
-	struct nlmsghdr *nlh = raw_nl_begin(by, ASYNCTRACE_CMD_PROVIDER_ANNOUNCE, 0);
 	char name[ASYNCTRACE_CATEGORY_MAX];
 
-	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		struct nlattr *nest = mnl_attr_nest_start(nlh, ASYNCTRACE_A_PROVIDER_KNOWN);
+
 		snprintf(name, sizeof(name), "category %d", i);
-		put_known(nlh, name);
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_NAME, name);
+		mnl_attr_put_strz(nlh, ASYNCTRACE_A_KNOWN_DESCRIPTION, "what it is about");
+		mnl_attr_nest_end(nlh, nest);
 	}
-	return raw_nl_send(by);
 }
 
-static void registered(void)
+static int announce(struct raw_nl *by)
 {
-	greeted();
-	NEED(raw_register(fd, "fail", STRIDE) > 0);
+	struct nlmsghdr *nlh = raw_nl_begin(by, ASYNCTRACE_CMD_PROVIDER_ANNOUNCE, 0);
+
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	put_known(nlh);
+	return raw_nl_send(by);
 }
 
 static void announced(void)
 {
 	registered();
-	NEED(!announce(&ctl, ASYNCTRACE_CATEGORIES_MAX) && !raw_nl_take(&ctl));
+	NEED(!announce(&ctl) && !raw_nl_take(&ctl));
 }
 
 static void subscribed(void)
 {
-	started();
+	recorded();
 	NEED(!ev_subscribe(&nl, ALL_KINDS, 0));
+}
+
+static void initialized_and_told(void)
+{
+	initialized_as(ASYNCTRACE_MODE_CIRCULAR);
+	NEED(!ev_subscribe(&ctl, ASYNCTRACE_EVENT_KINDS_STARTED, 0));
 }
 
 /* --- requests ------------------------------------------------------------------- */
@@ -219,10 +95,28 @@ static int take(void)
 	return raw_nl_take(&nl);
 }
 
+static struct nlmsghdr *begin(uint8_t cmd)
+{
+	struct nlmsghdr *nlh = raw_nl_begin(&nl, cmd, 0);
+
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
+	return nlh;
+}
+
 static int ask(uint8_t cmd)
 {
-	mnl_attr_put_u32(raw_nl_begin(&nl, cmd, 0), ASYNCTRACE_A_SESSION_ID, session);
+	begin(cmd);
 	return raw_nl_send(&nl);
+}
+
+/* As many names as there may be, as long as they may be, of this letter. */
+static void put_names(struct nlmsghdr *nlh, uint16_t attr, char letter)
+{
+	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
+
+	memset(text, letter, ASYNCTRACE_CATEGORY_MAX);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
+		mnl_attr_put_strz(nlh, attr, text);
 }
 
 /* All of it: the later messages are made when the first ones have been read. */
@@ -253,6 +147,11 @@ static int provider_register(void)
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "fail");
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
 	return raw_nl_send(&nl);
+}
+
+static int provider_register_by_ioctl(void)
+{
+	return raw_register(fd, "fail", STRIDE);
 }
 
 static int provider_get(void)
@@ -286,17 +185,15 @@ static int category_list(void)
 static int session_create(void)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
-	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
 	struct nlattr *nest;
 
-	memset(text, 'x', ASYNCTRACE_CATEGORY_MAX);
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "fail");
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, ASYNCTRACE_MODE_CIRCULAR);
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, STRIDE);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_FLAGS, ASYNCTRACE_SESSION_FLAGS_FOLLOW);
+	put_names(nlh, ASYNCTRACE_A_SESSION_CATEGORY, 'x');
+	put_names(nlh, ASYNCTRACE_A_SESSION_PROVIDER, 'x');
 	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
-		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, text);
-		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, text);
 		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PID, getpid());
 		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_USER, getuid());
 		if (cgroup)
@@ -359,6 +256,31 @@ static void traced(bool refused)
 	EXPECT(records);
 }
 
+/* After a clear, the gate opens in a moment. */
+static void running(bool refused)
+{
+	for (int i = 0; p.control->gate <= ASYNCTRACE_GATE_ATTACH && i < 500; i++)
+		usleep(10000);
+	EXPECT(p.control->gate > ASYNCTRACE_GATE_ATTACH);
+	traced(refused);
+}
+
+/* The subscriber is told of this start, or with the next one that he was not. */
+static void running_and_told(bool refused)
+{
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session), 0);
+	/* Before what else is asked on that socket takes them away. */
+	EXPECT_IS(events_told(&ctl), 2);
+	running(refused);
+}
+
+static void shut(bool refused)
+{
+	(void)refused;
+	EXPECT_IS(p.control->gate, ASYNCTRACE_GATE_OFF);
+}
+
 /* Likewise one that came while it ran. */
 static void joined_or_refused(bool refused)
 {
@@ -380,43 +302,24 @@ static int session_start(void)
 	return ask(ASYNCTRACE_CMD_SESSION_START);
 }
 
-static void put_additional(struct nlmsghdr *nlh)
-{
-	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
-
-	memset(text, 'y', ASYNCTRACE_CATEGORY_MAX);
-	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
-		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, text);
-}
-
 static int session_start_additional(void)
 {
-	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_START, 0);
-
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
-	put_additional(nlh);
+	put_names(begin(ASYNCTRACE_CMD_SESSION_START), ASYNCTRACE_A_SESSION_ADDITIONAL, 'y');
 	return raw_nl_send(&nl);
 }
 
 static int session_start_clear(void)
 {
-	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_START, 0);
+	struct nlmsghdr *nlh = begin(ASYNCTRACE_CMD_SESSION_START);
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
-	put_additional(nlh);
+	put_names(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, 'y');
 	return raw_nl_send(&nl);
 }
 
 static int session_update(void)
 {
-	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_UPDATE, 0);
-	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
-
-	memset(text, 'z', ASYNCTRACE_CATEGORY_MAX);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, session);
-	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
-		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, text);
+	put_names(begin(ASYNCTRACE_CMD_SESSION_UPDATE), ASYNCTRACE_A_SESSION_CATEGORY, 'z');
 	return raw_nl_send(&nl);
 }
 
@@ -437,7 +340,19 @@ static int session_get(void)
 
 static int provider_announce(void)
 {
-	return announce(&nl, ASYNCTRACE_CATEGORIES_MAX);
+	return announce(&nl);
+}
+
+static int provider_announce_by_ioctl(void)
+{
+	static char buf[ASYNCTRACE_CATEGORIES_MAX * 256] __attribute__((aligned(8)));
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
+	struct asynctrace_attrs a = { .size = sizeof(a) };
+
+	put_known(nlh);
+	a.attrs = (uintptr_t)mnl_nlmsg_get_payload(nlh);
+	a.len = mnl_nlmsg_get_payload_len(nlh);
+	return raw_ioctl(fd, ASYNCTRACE_IOC_ANNOUNCE, &a);
 }
 
 static int subscribe_to(uint32_t kinds, uint32_t to)
@@ -504,49 +419,50 @@ static const struct fail_op ops[] = {
 	DO(provider_register, greeted, provider_register),
 	QUIET(provider_register_while_a_session_runs, greeted_while_one_runs, provider_register,
 	      .check = joined_or_refused),
+	OP(provider_register_by_ioctl, opened, provider_register_by_ioctl, .flags = FAIL_DUMB),
+	OP(provider_register_by_ioctl_while_a_session_runs, greeted_while_one_runs,
+	   provider_register_by_ioctl, .flags = FAIL_DUMB | FAIL_QUIET,
+	   .check = joined_or_refused),
 	DO(provider_get, provided, provider_get),
 	OP(provider_get_all, provided, provider_list),
 	DO(provider_announce, registered, provider_announce),
 	DO(provider_announce_again, announced, provider_announce),
+	OP(provider_announce_by_ioctl, registered, provider_announce_by_ioctl),
 	OP(category_get, announced, category_list),
 	DO(session_create, nothing, session_create),
 	QUIET(session_init, ready, session_init, .check = provider_or_refused),
 	QUIET(session_init_circular, ready_circular, session_init, .check = provider_or_refused),
 	QUIET(session_init_detached, ready_detached, session_init, .check = provider_or_refused),
-	OP(session_start_first, initialized, session_start, .take = take, .check = traced,
+	OP(session_start_first, initialized, session_start, .take = take, .check = running,
 	   .flags = FAIL_DUMB | FAIL_SETTLE),
-	DO(session_start_additional, initialized, session_start_additional, .check = traced),
-	DO(session_start_again, stopped, session_start, .check = traced),
-	DO(session_start_clear, stopped_with_names, session_start_clear, .check = traced),
+	DO(session_start_told, initialized_and_told, session_start, .check = running_and_told),
+	DO(session_start_additional, initialized, session_start_additional, .check = running),
+	DO(session_start_again, stopped, session_start, .check = running),
+	DO(session_start_clear, stopped_with_names, session_start_clear, .check = running),
 	DO(session_update, ready, session_update),
-	DO(session_update_while_it_runs, started, session_update),
-	DO(session_stop, started, session_stop),
-	DO(session_terminate, ready, session_terminate),
-	DO(session_terminate_while_it_runs, started, session_terminate),
-	DO(session_terminate_stopped, stopped, session_terminate),
-	DO(session_terminate_detached, ready_detached, session_terminate),
-	DO(session_get, started, session_get),
-	OP(session_get_all, started, session_list),
-	OP(ring_get, started, ring_list),
-	DO(subscribe, started, subscribe, .check = told),
-	DO(subscribe_to_one, started, subscribe_to_one, .check = told),
+	DO(session_update_while_it_runs, recorded, session_update),
+	DO(session_stop, recorded, session_stop),
+	DO(session_terminate, ready, session_terminate, .check = shut),
+	DO(session_terminate_while_it_runs, recorded, session_terminate, .check = shut),
+	DO(session_terminate_stopped, stopped, session_terminate, .check = shut),
+	DO(session_terminate_detached, ready_detached, session_terminate, .check = shut),
+	DO(session_get, recorded, session_get),
+	OP(session_get_all, recorded, session_list),
+	OP(ring_get, recorded, ring_list),
+	DO(subscribe, recorded, subscribe, .check = told),
+	DO(subscribe_to_one, recorded, subscribe_to_one, .check = told),
 	DO(subscribe_to_one_instead, subscribed, subscribe_to_one, .check = told),
 	DO(subscribe_no_more, subscribed, subscribe_to_none, .check = not_told),
-	OP(the_owner_goes, started, close_owner, .flags = FAIL_FREE),
+	OP(the_owner_goes, recorded, close_owner, .flags = FAIL_FREE),
 };
 
 static void run(const struct fail_op *op)
 {
 	struct stat root;
 
-	fail_need();
 	if (!stat("/sys/fs/cgroup/cgroup.procs", &root) && !stat("/sys/fs/cgroup", &root))
 		cgroup = root.st_ino;
-	if (getuid() != NOBODY)
-		NEED(!setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY));
-	if (!looking.socket)
-		open_nl(&looking);
-	fail_every(op, &looking);
+	fail_every(op, be_nobody());
 }
 
 int main(int argc, char **argv)

@@ -2,75 +2,32 @@
 /*
  * Each use of the device, in each state in which it makes a difference, with each
  * of its allocations failing once: ioctls, mappings, the first touch of pages,
- * reading, closing. All of it by a user who has no rights.
+ * reading, closing. Registration and announcement are with the requests by netlink.
  */
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "events.h"
 #include "failnth.h"
+#include "fixture.h"
 #include "ktap.h"
 
-#define NOBODY	65534
-#define STRIDE	(64 * 1024)
 #define RECORDS	5
 
-static struct raw_nl nl, told, looking;
-static struct raw_provider p;
-static int fd, session;
 static void *mapped;
 static size_t mapped_size;
 static char buffer[ASYNCTRACE_READ_MIN];
 
-static void open_nl(struct raw_nl *to)
-{
-	struct timeval limit = { .tv_sec = 10 };
+/* --- what is prepared, beside the fixture -------------------------------------- */
 
-	NEED(!raw_nl_open(to));
-	setsockopt(mnl_socket_get_fd(to->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-}
-
-/* --- what is prepared --------------------------------------------------------- */
-
-static void nothing(void)
-{
-	fd = -1;
-	memset(&p, 0, sizeof(p));
-	p.fd = -1;
-	mapped = NULL;
-	open_nl(&nl);
-}
-
-static void clean(void)
+static void unmap_and_clean(void)
 {
 	if (mapped)
 		munmap(mapped, mapped_size);
-	if (p.fd >= 0)
-		raw_provider_end(&p);
-	if (fd >= 0)
-		close(fd);
-	if (told.socket)
-		raw_nl_close(&told);
-	raw_nl_close(&nl);
-}
-
-static void opened(void)
-{
-	nothing();
-	fd = raw_open();
-	NEED(fd >= 0);
-}
-
-static void registered(void)
-{
-	opened();
-	NEED(raw_register(fd, "fail", STRIDE) > 0);
+	mapped = NULL;
+	clean();
 }
 
 /* With an eye to what the control page says. */
@@ -82,41 +39,16 @@ static void mapped_control(void)
 	NEED(mapped != MAP_FAILED);
 }
 
-static void initialized_as(uint32_t mode)
-{
-	nothing();
-	NEED(!raw_provider(&p, "fail", STRIDE));
-	session = raw_session(&nl, "fail", mode, ASYNCTRACE_SCHED_TARGETS, STRIDE, "fail");
-	NEED(session > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
-}
-
-static void initialized(void)
-{
-	initialized_as(ASYNCTRACE_MODE_ONESHOT);
-}
-
-static void started_as(uint32_t mode)
-{
-	initialized_as(mode);
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
-}
-
-static void started(void)
-{
-	started_as(ASYNCTRACE_MODE_ONESHOT);
-}
-
 static void started_and_told(void)
 {
 	started();
-	open_nl(&told);
-	NEED(!ev_subscribe(&told, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&nl, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
 }
 
 /* The page tables are not ours: another page of the same area is there already. */
 static void started_and_touched(void)
 {
-	started();
+	started_as(ASYNCTRACE_MODE_CIRCULAR);
 	raw_ring(&p, 0)[STRIDE / 8 - 1] = 1;
 }
 
@@ -126,23 +58,23 @@ static void durable_touched(void)
 	*(volatile char *)(p.rw + p.control->durable + ASYNCTRACE_DURABLE_SIZE - 1) = 1;
 }
 
+static void open_consumer(void)
+{
+	fd = raw_open();
+	NEED(fd >= 0);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+}
+
 /* Records, names, and what the kernel saw of a thread that sleeps. */
 static void recorded_as(uint32_t mode)
 {
-	volatile uint64_t *line;
-
 	started_as(mode);
 	for (int i = 0; i < RECORDS; i++)
 		usleep(1);
 	raw_write(&p, 0, RECORDS);
-	line = (volatile uint64_t *)(p.rw + p.control->durable);
-	line[ASYNCTRACE_LINE / 8] = ASYNCTRACE_FXT_STRING_HEAD(1, 4);
-	line[ASYNCTRACE_LINE / 8 + 1] = 0x656d6f73;
-	line[0] += 2;
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
-	fd = raw_open();
-	NEED(fd >= 0);
-	fcntl(fd, F_SETFL, O_NONBLOCK);
+	put_name();
+	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
+	open_consumer();
 }
 
 static void recorded(void)
@@ -191,6 +123,13 @@ static void consumed_streaming(void)
 static void consumed_circular(void)
 {
 	recorded_circular();
+	NEED(!raw_consume(fd, session));
+}
+
+static void consumed_while_it_runs(void)
+{
+	started_as(ASYNCTRACE_MODE_CIRCULAR);
+	open_consumer();
 	NEED(!raw_consume(fd, session));
 }
 
@@ -271,14 +210,9 @@ static int do_alert(void)
 /* It was told, or the next one says that one was not. */
 static void told_or_counted(bool refused)
 {
-	uint32_t alerts = 0;
-	struct event ev;
-
-	EXPECT_IS(do_alert(), 0);
-	while (!ev_next(&told, &ev, 20, NULL))
-		alerts += 1 + ev.lost;
-	EXPECT_IS(alerts, 2);
 	(void)refused;
+	EXPECT_IS(do_alert(), 0);
+	EXPECT_IS(events_told(&nl), 2);
 }
 
 static int observe(void)
@@ -344,8 +278,8 @@ static void refused_or_not(bool refused)
 {
 	bool closed = !limit(0) || !limit(p.control->nr_rings);
 
-	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
-	EXPECT_IS(raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_REFUSED) != 0, closed);
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
+	EXPECT_IS(raw_nl_u64(&ctl, ASYNCTRACE_A_SESSION_REFUSED) != 0, closed);
 	EXPECT(refused || !closed);
 }
 
@@ -500,7 +434,7 @@ static void child_every(const struct fail_op *op, struct raw_nl *by)
 #define CHILD	0x200
 
 #define OP(what, before, act, ...) \
-	{ .name = #what, .prepare = before, .run = act, .clean = clean, __VA_ARGS__ }
+	{ .name = #what, .prepare = before, .run = act, .clean = unmap_and_clean, __VA_ARGS__ }
 
 static const struct fail_op ops[] = {
 	OP(open, nothing, do_open),
@@ -527,6 +461,7 @@ static const struct fail_op ops[] = {
 	OP(provider_goes, started, close_provider, .flags = FAIL_FREE),
 	OP(consumer_goes, consumed, close_consumer, .flags = FAIL_FREE),
 	OP(snapshot_goes, snapshotted, close_consumer, .flags = FAIL_FREE),
+	OP(read_while_it_runs, consumed_while_it_runs, read_one),
 	OP(read_oneshot, consumed, read_one, .flags = READS),
 	OP(read_streaming, consumed_streaming, read_one, .flags = READS),
 	OP(read_circular, consumed_circular, read_one, .flags = READS),
@@ -536,20 +471,16 @@ static const struct fail_op ops[] = {
 
 static void run(const struct fail_op *op)
 {
-	fail_need();
-	if (getuid() != NOBODY)
-		NEED(!setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY) &&
-		     !prctl(PR_SET_DUMPABLE, 1));
+	struct raw_nl *looking = be_nobody();
+
 	/* What is copied to is there: that is not what fails. */
 	memset(buffer, 0, sizeof(buffer));
-	if (!looking.socket)
-		open_nl(&looking);
 	if (op->flags & READS)
-		read_every(op, &looking);
+		read_every(op, looking);
 	else if (op->flags & CHILD)
-		child_every(op, &looking);
+		child_every(op, looking);
 	else
-		fail_every(op, &looking);
+		fail_every(op, looking);
 }
 
 int main(int argc, char **argv)

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "events.h"
@@ -49,14 +48,6 @@ static struct shared {
 	int outside_pid;
 	int64_t ahead;		/* nanoseconds; 0: this kernel has no time namespaces */
 } *shared;
-
-static int64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
 
 /* --- what a session has, as its reader gets it ----------------------------------- */
 
@@ -181,21 +172,6 @@ static int begin_session(const char *name, const char *provider)
 	return id;
 }
 
-/* As the control page says: the clock of the records, in the machine's own time. */
-static uint64_t stamp(void)
-{
-	if (p.control->clock == ASYNCTRACE_CLOCK_BOOTTIME)
-		return now() - p.control->clock_offset;
-#ifdef __x86_64__
-	return __builtin_ia32_rdtsc();
-#else
-	uint64_t v;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
-	return v;
-#endif
-}
-
 /* As the library does, with naps between the records. */
 static void record(void)
 {
@@ -203,7 +179,7 @@ static void record(void)
 
 	raw_write(&p, 0, RECORDS);
 	for (int i = 0; i < RECORDS; i++) {
-		words[ASYNCTRACE_SUBBUF_WORDS + i * 5 + 1] = stamp();
+		words[ASYNCTRACE_SUBBUF_WORDS + i * 5 + 1] = raw_stamp(&p);
 		usleep(1000);
 	}
 }
@@ -227,12 +203,9 @@ static int only_the_node(const struct stat *node)
 static int set_ahead(void)
 {
 	char text[64];
-	int fd = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
 
 	snprintf(text, sizeof(text), "boottime %d 0", AHEAD);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		return -1;
-	return close(fd);
+	return raw_put("/proc/self/timens_offsets", text);
 }
 
 /* Runs @fn as a process of its own in all of these namespaces: what it returned. */
@@ -272,9 +245,9 @@ static int all_inside(void *arg)
 	SO(session > 0 && !raw_provider(&p, "inside", STRIDE));
 	SO(!ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME));
 	SO(ev.pid == 1 && (int)ev.provider == p.id);
-	from = now() - shared->ahead;
+	from = raw_boottime() - shared->ahead;
 	record();
-	to = now() - shared->ahead;
+	to = raw_boottime() - shared->ahead;
 	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
 			 ASYNCTRACE_A_PROVIDER_ID, p.id);
 	SO(!raw_nl_ask(&nl) && raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_PID) == 1);
@@ -288,7 +261,7 @@ static int all_inside(void *arg)
 	/* The machine's time, a hundredth of a second for a line through two points. */
 	SO(g.from >= from - 10000000 && g.to <= to + 10000000 && g.from < g.to);
 	SO((int64_t)pairs[0].boottime >= from - 10000000000 &&
-	   (int64_t)pairs[1].boottime <= now() - shared->ahead);
+	   (int64_t)pairs[1].boottime <= raw_boottime() - shared->ahead);
 	SO(p.control->clock == ASYNCTRACE_CLOCK_COUNTER ? !p.control->clock_offset :
 							  p.control->clock_offset == shared->ahead);
 	return 0;
@@ -356,9 +329,9 @@ static void a_provider_in_there_seen_from_outside(void)
 	EXPECT_IS(shared->tid, 1);
 	session = begin_session("outside", "seen");
 	NEED(session > 0);
-	from = now();
+	from = raw_boottime();
 	NEED(write(pipes[3], "x", 1) == 1 && read(pipes[0], &byte, 1) == 1);
-	to = now();
+	to = raw_boottime();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
 	NEED(!take_all(&g, session, shared->provider, pid));
 	EXPECT_IS(g.pid, pid);

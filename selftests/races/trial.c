@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "../kmod/common.h"
+#include "trial.h"
+
+/* Spoiled in the same way, mostly: the first ones are enough. */
+#define ENOUGH	4
+
+void trial_begin(struct trial *t, const char *race, const char *fix)
+{
+	*t = (struct trial){ .fix = fix };
+	if (fix)
+		ktap_begin("races: %s, without %s: sessions are spoiled", race, fix);
+	else
+		ktap_begin("races: %s: no session is spoiled", race);
+}
+
+void trial_add(struct trial *t, const char *wrong)
+{
+	t->spoiled += !!wrong;
+	if (wrong && t->spoiled < ENOUGH)
+		ktap_note("session %u: %s", t->sessions, wrong);
+	t->sessions++;
+}
+
+bool trial_is_decided(const struct trial *t)
+{
+	return t->spoiled >= (t->fix ? 1 : ENOUGH);
+}
+
+void trial_end(const struct trial *t)
+{
+	ktap_note("%u sessions, %llu records delivered, %u spoiled", t->sessions,
+		  (unsigned long long)t->events, t->spoiled);
+	ktap_check(!!t->spoiled == !!t->fix, "%u sessions were spoiled", t->spoiled);
+	ktap_end();
+}
