@@ -126,6 +126,12 @@ static inline void at_member_unread(struct at_member *m)
 	m->reading = (struct at_member_reading){ .info_told = ~0 };
 }
 
+/* Has it been told who that is? What the provider has comes after that. */
+static inline bool at_member_introduced(const struct at_member *m)
+{
+	return m->reading.info_told != ~0;
+}
+
 int at_member_add(struct at_session *s, struct at_provider *p, bool late);
 void at_member_retry(struct at_provider *p);
 void at_member_start(struct at_member *m, u32 generation);

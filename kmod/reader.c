@@ -8,7 +8,8 @@
  *
  * A provider may make news faster than they are told. So in a pass each of its
  * names, ledgers and sub-buffers has one turn, and a pass that began when no
- * records were taken any more is the last.
+ * records were taken any more is the last. Who joins in the middle of a pass has
+ * his turn in the next one.
  *
  * A snapshot is one pass that begins with nothing told. What is overwritten while
  * it is read is counted, and each ring's counts are told as final at its end.
@@ -610,6 +611,9 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 	struct at_reader *rd = &s->reader;
 	ssize_t ret = 0;
 
+	/* It has joined in the middle of this pass: the next one introduces it. */
+	if (rd->phase != AT_PHASE_PROVIDERS && !at_member_introduced(m))
+		return 0;
 	switch (rd->phase) {
 	case AT_PHASE_PROVIDERS:
 		ret = at_tell_provider(s, m, out);

@@ -225,6 +225,50 @@ static void a_provider_that_always_has_news_does_not_hold_up_others(void)
 	raw_provider_end(&quiet);
 }
 
+/*
+ * Whatever the reader is at when a provider joins: it is told who that is before it
+ * is told of its threads, names and records. Which come, all of them.
+ */
+static void who_joins_is_told_of_before_what_he_has(void)
+{
+	struct raw_provider first, second;
+	unsigned int reads, at;
+
+	for (at = 0; at < 12; at++) {
+		bool known = false;
+		unsigned int threads = 0, names = 0, records = 0;
+
+		NEED(!raw_provider(&first, "join first", STRIDE));
+		begin(ASYNCTRACE_MODE_STREAMING, "join*");
+		start();
+		raw_write(&first, 0, 10);
+		raw_write(&first, 1, 10);
+		for (reads = 0; reads < at; reads++)
+			take();
+		NEED(!raw_provider(&second, "join second", STRIDE));
+		NEED(second.control->gate > ASYNCTRACE_GATE_ATTACH);
+		make_news(&second);
+		raw_write(&second, 0, 10);
+		for (reads = 0; reads < 60 && take() > 0; reads++) {
+			if (chunk()->provider != (uint32_t)second.id)
+				continue;
+			known |= chunk()->kind == ASYNCTRACE_CHUNK_PROVIDER;
+			EXPECT(known);
+			threads += chunk()->kind == ASYNCTRACE_CHUNK_THREADS ? chunk()->records : 0;
+			names += chunk()->kind == ASYNCTRACE_CHUNK_STRINGS;
+			records += chunk()->kind == ASYNCTRACE_CHUNK_EVENTS && !chunk()->ring ?
+				   chunk()->records : 0;
+		}
+		EXPECT_IS(threads, 2);
+		EXPECT_IS(names, 1);
+		EXPECT_IS(records, 10);
+		stop();
+		end();
+		raw_provider_end(&first);
+		raw_provider_end(&second);
+	}
+}
+
 /* All that the ring claims, whatever it claims, is no more than its words hold. */
 static void a_position_is_believed_as_far_as_there_are_words(void)
 {
@@ -304,6 +348,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(buffers_are_checked),
 	KTAP_TEST(what_there_is_decides_what_read_and_poll_say),
 	KTAP_TEST(a_provider_that_always_has_news_does_not_hold_up_others),
+	KTAP_TEST(who_joins_is_told_of_before_what_he_has),
 	KTAP_TEST(a_position_is_believed_as_far_as_there_are_words),
 	KTAP_TEST(a_session_that_is_over_frees_no_room_in_the_next),
 };
