@@ -76,7 +76,8 @@ struct at_enter {
 #ifdef AT_TEST_HOOKS
 /*
  * Turns that each critical section waits before its last instruction, and those
- * that write records (on x86-64) when they have found the gate unchanged.
+ * that write records (on x86-64) when they have found the gate unchanged. Who waits
+ * goes on when it becomes 0.
  */
 extern uint64_t at_race_delay __attribute__((visibility("hidden")));
 extern uint64_t at_race_delay_early __attribute__((visibility("hidden")));

@@ -24,7 +24,10 @@ static inline uint64_t at_counter(void)
 	"cbz x13, 9f\n" \
 	"8:\n\t" \
 	"subs x13, x13, #1\n\t" \
-	"b.ne 8b\n" \
+	"b.eq 9f\n\t" \
+	"adrp x9, at_race_delay\n\t" \
+	"ldr x9, [x9, :lo12:at_race_delay]\n\t" \
+	"cbnz x9, 8b\n" \
 	"9:\n\t"
 #else
 #define AT_CS_HOOK

@@ -19,7 +19,9 @@ static inline uint64_t at_counter(void)
 	"jz 9f\n" \
 	"8:\n\t" \
 	"decq %%rax\n\t" \
-	"jnz 8b\n" \
+	"jz 9f\n\t" \
+	"cmpq $0, at_race_delay(%%rip)\n\t" \
+	"jne 8b\n" \
 	"9:\n\t"
 #define AT_CS_HOOK_EARLY \
 	"movq at_race_delay_early(%%rip), %%rax\n\t" \
@@ -27,7 +29,9 @@ static inline uint64_t at_counter(void)
 	"jz 11f\n" \
 	"10:\n\t" \
 	"decq %%rax\n\t" \
-	"jnz 10b\n" \
+	"jz 11f\n\t" \
+	"cmpq $0, at_race_delay_early(%%rip)\n\t" \
+	"jne 10b\n" \
 	"11:\n\t"
 #else
 #define AT_CS_HOOK

@@ -74,7 +74,9 @@
 	jz	.Lin_\name
 .Lwait_\name:
 	decq	%rax
-	jnz	.Lwait_\name
+	jz	.Lin_\name
+	cmpq	$0, at_race_delay_early(%rip)
+	jne	.Lwait_\name
 .Lin_\name:
 #endif
 	/* The word before the record and its last one in the same sub-buffer? */
@@ -112,7 +114,9 @@
 	jz	.Lgo_\name
 .Lspin_\name:
 	decq	%rax
-	jnz	.Lspin_\name
+	jz	.Lgo_\name
+	cmpq	$0, at_race_delay(%rip)
+	jne	.Lspin_\name
 .Lgo_\name:
 #endif
 	movq	%fs:THREAD_LINE(%r10), %rdx
