@@ -663,7 +663,8 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 	bool names = rd->phase == AT_PHASE_NAMES;
 	ssize_t ret;
 
-	if (names && s->names) {
+	/* Pairs with the store-release in at_session_init_sched(). */
+	if (names && smp_load_acquire(&s->names)) {
 		if (!rd->next)
 			rd->names_to = at_task_names_drain(s->names, s->ks);
 		rd->next = true;

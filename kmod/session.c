@@ -462,6 +462,31 @@ static void at_session_tell_started(struct at_session *s)
 	}
 }
 
+/*
+ * A consumer may be there already, and reads without at_mutex: it is to find nothing
+ * that is taken away again.
+ */
+static int at_session_init_sched(struct at_session *s)
+{
+	struct at_task_names *names = NULL;
+	struct at_ksched *ks = at_ksched_new(s);
+
+	if (IS_ERR(ks))
+		return PTR_ERR(ks);
+	if (s->mode == ASYNCTRACE_MODE_CIRCULAR || s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED) {
+		names = at_task_names_new(s);
+		if (!names) {
+			at_ksched_free(ks);
+			return -ENOMEM;
+		}
+	}
+	/* What it points to is there before it is. */
+	smp_store_release(&s->ks, ks);
+	/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
+	smp_store_release(&s->names, names);
+	return 0;
+}
+
 /**
  * at_session_init - fix buffers and providers
  * @s: a session that is ready
@@ -493,22 +518,11 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	if (err)
 		return err;
 	if (s->sched != ASYNCTRACE_SCHED_OFF) {
-		s->ks = at_ksched_new(s);
-		if (IS_ERR(s->ks)) {
-			err = PTR_ERR(s->ks);
-			s->ks = NULL;
+		err = at_session_init_sched(s);
+		if (err) {
 			NL_SET_ERR_MSG(extack,
 				       "no memory for the kernel's rings: use a smaller buffer size");
 			return err;
-		}
-	}
-	if (s->ks && (s->mode == ASYNCTRACE_MODE_CIRCULAR ||
-		      s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
-		s->names = at_task_names_new(s);
-		if (!s->names) {
-			at_ksched_free(s->ks);
-			s->ks = NULL;
-			return -ENOMEM;
 		}
 	}
 	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);

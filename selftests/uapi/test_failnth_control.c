@@ -3,6 +3,9 @@
  * Each request of the netlink family, and those that can be made by ioctl(2), in each
  * state in which it makes a difference, with each of its allocations failing once.
  */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +19,41 @@
 static uint64_t cgroup;
 
 /* --- what is prepared, beside the fixture -------------------------------------- */
+
+/* Somebody who reads whatever there is, all the time. */
+static pthread_t reader;
+static atomic_bool reading;
+
+static void *read_on(void *arg)
+{
+	static char buffer[ASYNCTRACE_READ_MIN];
+	ssize_t n;
+
+	(void)arg;
+	while (atomic_load(&reading)) {
+		n = read(fd, buffer, sizeof(buffer));
+		if (n < 0 && errno != EAGAIN)
+			ktap_fail(__FILE__, __LINE__, "read: %s", strerror(errno));
+	}
+	return NULL;
+}
+
+/* What cannot be had for it is not taken away under the reader. */
+static void ready_and_read(void)
+{
+	ready_circular();
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_consume(fd, session) && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	atomic_store(&reading, true);
+	NEED(!pthread_create(&reader, NULL, read_on, NULL));
+}
+
+static void clean_all(void)
+{
+	if (atomic_exchange(&reading, false))
+		pthread_join(reader, NULL);
+	clean();
+}
 
 static void recorded(void)
 {
@@ -408,7 +446,7 @@ static int close_owner(void)
 }
 
 #define OP(what, before, request, ...) \
-	{ .name = #what, .prepare = before, .run = request, .clean = clean, __VA_ARGS__ }
+	{ .name = #what, .prepare = before, .run = request, .clean = clean_all, __VA_ARGS__ }
 #define DO(what, before, request, ...) \
 	OP(what, before, request, .take = take, .flags = FAIL_DUMB, ##__VA_ARGS__)
 #define QUIET(what, before, request, ...) \
@@ -432,6 +470,8 @@ static const struct fail_op ops[] = {
 	DO(session_create, nothing, session_create),
 	QUIET(session_init, ready, session_init, .check = provider_or_refused),
 	QUIET(session_init_circular, ready_circular, session_init, .check = provider_or_refused),
+	QUIET(session_init_while_it_is_read, ready_and_read, session_init,
+	      .check = provider_or_refused),
 	QUIET(session_init_detached, ready_detached, session_init, .check = provider_or_refused),
 	OP(session_start_first, initialized, session_start, .take = take, .check = running,
 	   .flags = FAIL_DUMB | FAIL_SETTLE),
