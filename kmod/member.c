@@ -91,7 +91,9 @@ static void at_member_join(struct at_member *m)
  */
 int at_member_add(struct at_session *s, struct at_provider *p, bool late)
 {
-	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	/* Refused at the session's limit, and nobody killed. */
+	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
+						  __GFP_NOWARN);
 
 	lockdep_assert_held(&at_mutex);
 	if (!m)

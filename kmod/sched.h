@@ -98,7 +98,7 @@ void at_sched_exit(void);
  * @calls: probes that ran
  * @switches: of them, those that recorded a switch
  * @wakings: a wakeup
- * @missed: threads that were forked when no entry was at hand
+ * @missed: times that there was no entry for a thread, or for those of a process
  */
 struct at_sched_cost {
 	u64 calls;

@@ -549,6 +549,7 @@ int at_session_offer(struct at_provider *p)
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry(s, &at_sessions, node) {
 		bool started = s->state == ASYNCTRACE_SESSION_STATE_STARTED;
+		struct mem_cgroup *old;
 		int err;
 
 		if (s->state == ASYNCTRACE_SESSION_STATE_READY || !at_session_wants(s, p))
@@ -557,8 +558,13 @@ int at_session_offer(struct at_provider *p)
 			err = at_memory_check(s, s->nr_holding + 1, s->holding + at_memory_of(s, p),
 					      NULL);
 		} while (err && at_memory_make_room(s));
+		/* It is the provider that calls, and what the session has is not its to pay. */
+		old = set_active_memcg(s->memcg);
 		if (!err)
 			err = at_member_add(s, p, started);
+		if (!err && started && s->ks)
+			at_tasks_add_process(p->member);
+		set_active_memcg(old);
 		if (err) {
 			s->nr_refused++;
 			if (started)
@@ -566,8 +572,6 @@ int at_session_offer(struct at_provider *p)
 			continue;
 		}
 		if (started) {
-			if (s->ks)
-				at_tasks_add_process(p->member);
 			/*
 			 * Not with the session's: a child of fork would take what
 			 * its parent has learned under that for its own.

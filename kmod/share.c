@@ -21,7 +21,8 @@
  */
 int at_sharer_init(struct at_sharer *sharer, struct at_sharing *sharing)
 {
-	sharer->share = alloc_percpu_gfp(struct at_share, GFP_KERNEL_ACCOUNT);
+	sharer->share = alloc_percpu_gfp(struct at_share, GFP_KERNEL_ACCOUNT |
+							   __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (!sharer->share)
 		return -ENOMEM;
 	sharer->number = sharing->joined + 1;

@@ -5,8 +5,10 @@
  * Probes allocate and free nothing and take no lock but a raw one.
  */
 #include <linux/irq_work.h>
+#include <linux/memcontrol.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -53,9 +55,15 @@ u64 at_tasks_missed(void)
 	return atomic64_read(&at_missed);
 }
 
+/*
+ * Where a provider is the one who calls, the caller has the session's memory cgroup set
+ * active. What cannot be had is asked for again by at_pool_fn(), which is on nobody's
+ * account: so nobody is killed for it, and at_mutex not held for long.
+ */
 static struct at_task *at_task_alloc(void)
 {
-	return kzalloc(sizeof(struct at_task), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return kzalloc(sizeof(struct at_task),
+		       GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 }
 
 static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
@@ -214,16 +222,25 @@ int at_tasks_add_process(struct at_member *m)
 	return 0;
 }
 
-/* For a thread of the provider's mm that is not in its thread group. */
-int at_tasks_add_current(struct at_member *m)
+/**
+ * at_tasks_add_current - for a thread of the provider's mm that is not in its thread group
+ * @m: the provider's member
+ *
+ * Without memory it is not traced, which is counted; it is in no list that another look
+ * goes over. That is no error to the thread: its own records are worth more than what
+ * the scheduler does to it.
+ */
+void at_tasks_add_current(struct at_member *m)
 {
+	struct at_ksched *ks = m->session->ks;
+	struct mem_cgroup *old = set_active_memcg(ks->memcg);
 	struct at_task *e = at_task_alloc();
 
+	set_active_memcg(old);
 	if (!e)
-		return -ENOMEM;
-	if (!at_task_add(e, current, m->session->ks, m))
+		atomic64_inc(&at_missed);
+	else if (!at_task_add(e, current, ks, m))
 		kfree(e);
-	return 0;
 }
 
 /* Enough that threads forked until the next look find an entry each. */
