@@ -4,6 +4,7 @@
  *
  * No transition waits for a provider, or for a grace period.
  */
+#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/log2.h>
@@ -14,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/suspend.h>
 #include <linux/user_namespace.h>
+#include <linux/wait_bit.h>
 
 #include "clear.h"
 #include "clock.h"
@@ -41,6 +43,8 @@
 #define AT_PAIR_PERIOD	HZ
 
 LIST_HEAD(at_sessions);
+/* Those in the list, and those that have been terminated and not yet freed. */
+static atomic_t at_nr_sessions;
 
 /* The counter may have stopped, or begun anew, while the machine slept. */
 static int at_session_pm(struct notifier_block *nb, unsigned long event, void *arg)
@@ -100,6 +104,8 @@ static void at_session_free(struct work_struct *work)
 	at_user_uncharge(s->user, s->charged);
 	at_user_put(s->user, AT_THING_SESSION);
 	kfree(s);
+	if (atomic_dec_and_test(&at_nr_sessions))
+		wake_up_var(&at_nr_sessions);
 }
 
 /* Its rings may be large: who ends it does not wait until they are freed. */
@@ -380,6 +386,7 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	init_waitqueue_head(&s->wait);
 	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
 	list_add_tail(&s->node, &at_sessions);
+	atomic_inc(&at_nr_sessions);
 	*id = s->id;
 	return 0;
 
@@ -827,4 +834,6 @@ void at_sessions_exit(void)
 	list_for_each_entry_safe(s, next, &at_sessions, node)
 		at_session_terminate(s);
 	mutex_unlock(&at_mutex);
+	/* One's poll work may have seen it run, and be behind a timer: no flush waits for that. */
+	wait_var_event(&at_nr_sessions, !atomic_read(&at_nr_sessions));
 }
