@@ -16,6 +16,7 @@
 #include <linux/asynctrace_netlink.h>
 
 struct net;
+struct sock;
 struct at_buffers;
 struct at_file;
 struct at_filter;
@@ -65,8 +66,8 @@ struct at_provider_args {
  * @providers: name globs of the providers wanted, NULL: all; taken over likewise
  * @filter: which processes besides, NULL: all; taken over likewise
  * @buffers: ring sizes of some providers, may be NULL; taken over likewise
- * @net: network namespace of the requesting socket
- * @portid: the requesting socket; the session ends with it unless detached
+ * @sk: the requesting socket; the session ends with it unless detached
+ * @portid: its port
  * @uid: who owns the session: real uid of sender and socket, which are the same
  * @privileged: the caller has CAP_PERFMON or CAP_SYS_ADMIN (init user ns)
  */
@@ -81,7 +82,7 @@ struct at_session_args {
 	struct at_strings *providers;
 	struct at_filter *filter;
 	struct at_buffers *buffers;
-	const struct net *net;
+	struct sock *sk;
 	u32 portid;
 	kuid_t uid;
 	bool privileged;

@@ -119,7 +119,7 @@ static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
 	u32 id = 0;
 	int err;
 
-	err = at_netlink_session_args(info, caller, &args);
+	err = at_netlink_session_args(skb, info, caller, &args);
 	if (err)
 		return err;
 	reply = at_netlink_reply(info, &header);

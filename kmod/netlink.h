@@ -20,8 +20,8 @@ int at_netlink_provider_args(struct nlattr **attrs, struct at_provider_args *arg
 int at_netlink_parse_provider_attrs(const void *attrs, u32 len,
 				    struct at_provider_args *args,
 				    struct netlink_ext_ack *extack);
-int at_netlink_session_args(struct genl_info *info, const struct at_caller *caller,
-			    struct at_session_args *args);
+int at_netlink_session_args(struct sk_buff *skb, struct genl_info *info,
+			    const struct at_caller *caller, struct at_session_args *args);
 struct at_strings *at_netlink_update_args(struct genl_info *info);
 int at_netlink_start_args(struct genl_info *info, struct at_start_args *args);
 void at_netlink_session_args_free(struct at_session_args *args);

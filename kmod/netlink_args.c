@@ -192,15 +192,16 @@ static u32 at_get_u32(const struct nlattr *attr, u32 otherwise)
 
 /**
  * at_netlink_session_args() - read the attributes of a new session
- * @info: the request
+ * @skb: the request
+ * @info: it, parsed
  * @caller: who asks
  * @args: filled. Its name points into the request; its lists are its own, to
  *	be freed by at_netlink_session_args_free() where nobody took them over
  *
  * Return: 0 or a negative errno; @args holds nothing then.
  */
-int at_netlink_session_args(struct genl_info *info, const struct at_caller *caller,
-			    struct at_session_args *args)
+int at_netlink_session_args(struct sk_buff *skb, struct genl_info *info,
+			    const struct at_caller *caller, struct at_session_args *args)
 {
 	struct netlink_ext_ack *extack = info->extack;
 	struct nlattr **attrs = info->attrs;
@@ -226,7 +227,7 @@ int at_netlink_session_args(struct genl_info *info, const struct at_caller *call
 	args->mode = nla_get_u32(attrs[ASYNCTRACE_A_SESSION_MODE]);
 	args->sched = at_get_u32(sched, ASYNCTRACE_SCHED_TARGETS);
 	args->flags = at_get_u32(attrs[ASYNCTRACE_A_SESSION_FLAGS], 0);
-	args->net = genl_info_net(info);
+	args->sk = NETLINK_CB(skb).sk;
 	args->portid = info->snd_portid;
 	args->uid = caller->uid;
 	args->privileged = caller->privileged;

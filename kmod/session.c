@@ -16,6 +16,7 @@
 #include <linux/suspend.h>
 #include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
+#include <net/sock.h>
 
 #include "clear.h"
 #include "clock.h"
@@ -367,7 +368,10 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	s->user_ns = get_user_ns(current_user_ns());
 	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	s->privileged = args->privileged;
-	s->net = args->net;
+	if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
+		s->sk = args->sk;
+		sock_hold(s->sk);
+	}
 	s->portid = args->portid;
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
 	s->categories = args->categories;
@@ -726,6 +730,9 @@ int at_session_terminate(struct at_session *s)
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	list_del_init(&s->node);
+	if (s->sk)
+		sock_put(s->sk);
+	s->sk = NULL;
 	/* As at a stop. */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
 	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
@@ -740,7 +747,7 @@ int at_session_terminate(struct at_session *s)
 /**
  * at_session_owner_gone - the socket is closed that sessions were made on
  * @net: its namespace
- * @portid: its port
+ * @portid: its port, which may already be another's
  */
 void at_session_owner_gone(const struct net *net, u32 portid)
 {
@@ -748,8 +755,8 @@ void at_session_owner_gone(const struct net *net, u32 portid)
 
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry_safe(s, next, &at_sessions, node)
-		if (s->net == net && s->portid == portid &&
-		    !(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED))
+		if (s->sk && s->portid == portid && sock_net(s->sk) == net &&
+		    sock_flag(s->sk, SOCK_DEAD))
 			at_session_terminate(s);
 }
 

@@ -92,8 +92,8 @@ struct at_reader {
  * @user_ns: of the owner, to tell user ids in
  * @pid_ns: of the owner, to tell thread and process ids in
  * @privileged: may see providers of others and tasks that are nobody's
- * @net: of the owner's socket: identity only
- * @portid: the owner's socket
+ * @sk: the owner's socket, with a reference; NULL where it is detached or terminated
+ * @portid: its port
  * @memcg: what the rings are charged to
  * @categories: wanted
  * @additional: likewise, in the present or the last run only
@@ -147,7 +147,7 @@ struct at_session {
 	struct user_namespace *user_ns;
 	struct pid_namespace *pid_ns;
 	bool privileged;
-	const struct net *net;
+	struct sock *sk;
 	u32 portid;
 	struct mem_cgroup *memcg;
 	struct at_strings *categories;
