@@ -664,8 +664,8 @@ static int at_cpu_prepare(unsigned int cpu)
 	mutex_lock(&at_cpus_mutex);
 	cpumask_set_cpu(cpu, &at_cpus);
 	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
-		/* Who finds it, without a lock, finds all of it. */
 		if (!ks->cpu[cpu])
+			/* Pairs with the address dependency of who finds it without a lock. */
 			smp_store_release(&ks->cpu[cpu], at_kcpu_new(ks, cpu));
 		at_route_cpu(ks, cpu);
 	}
