@@ -39,7 +39,7 @@ static struct shared {
 	volatile uint32_t threads;	/* so many write */
 	volatile uint32_t early, late;	/* does the first of them wait in its sections? */
 	volatile uint32_t every;	/* so many records, about; 0: never */
-	volatile uint32_t turns;	/* at least so long */
+	volatile uint64_t turns;	/* at least so long */
 	volatile uint32_t release;	/* microseconds until who waits goes on; 0: he waits */
 	volatile uint32_t in;		/* the generation it writes under at this moment */
 	/* Records whose gate was open before and after: they are somewhere. */
@@ -87,7 +87,8 @@ static void *writer(void *arg)
 			const bool early = sh->early && (!sh->late || rnd(&rng, 2));
 			/* A writer that is alone is let go; else it takes its time. */
 			const bool held = sh->threads == 1 && rnd(&rng, 4);
-			const uint64_t turns = wait ? (uint64_t)sh->turns << (held ? 10 : rnd(&rng, 6)) : 0;
+			const uint64_t longer = held ? 10 : rnd(&rng, 6);
+			const uint64_t turns = wait ? sh->turns << longer : 0;
 
 			at_race_delay_early = early ? turns : 0;
 			at_race_delay = early ? 0 : turns;
