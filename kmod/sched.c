@@ -587,8 +587,10 @@ void at_ksched_stop(struct at_ksched *ks)
 
 /*
  * Wait for probes that were recording when the session was stopped: from then on its
- * rings, and what was dropped, stay as they are. The caller has found it stopped. Was
- * it started again since, and stopped, then this waits for those as well.
+ * event rings, and what was dropped there, stay as they are. Names rings do not: a
+ * thread that is made while the session is stopped is named, for its next run. The
+ * caller has found it stopped. Was it started again since, and stopped, then this waits
+ * for those as well.
  */
 void at_ksched_wait(const struct at_ksched *ks)
 {
