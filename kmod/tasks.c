@@ -183,9 +183,10 @@ static bool at_task_add(struct at_task *e, struct task_struct *task,
  * Add the threads of a process that are not there yet. Entries are allocated
  * outside of the list's RCU section, so it may take several rounds; it ends with
  * one that finds nothing to add, so that a thread forked meanwhile by one that
- * was not yet traced is found, too.
+ * was not yet traced is found, too. Without memory it is tried again by at_pool_fn():
+ * that is no error to who joins or starts.
  */
-int at_tasks_add_process(struct at_member *m)
+void at_tasks_add_process(struct at_member *m)
 {
 	struct at_ksched *ks = m->session->ks;
 	struct at_task *spare[AT_BATCH];
@@ -215,11 +216,9 @@ int at_tasks_add_process(struct at_member *m)
 		/* For the next look. */
 		atomic64_inc(&at_missed);
 		WRITE_ONCE(at_rescan, true);
-		return -ENOMEM;
 	}
 	while (n--)
 		kfree(spare[n]);
-	return 0;
 }
 
 /**
