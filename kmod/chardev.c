@@ -181,7 +181,8 @@ static long at_ioc_thread(struct at_file *file)
 		return -EPERM;
 	slot = at_slot_get(p);
 	/* A thread of this mm, but of another thread group, is not found by itself. */
-	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid) {
+	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
+	    !at_tasks_have_current()) {
 		struct at_ksched *ks;
 
 		mutex_lock(&at_mutex);

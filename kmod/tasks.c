@@ -221,6 +221,17 @@ void at_tasks_add_process(struct at_member *m)
 		kfree(spare[n]);
 }
 
+/* Whether the calling thread is traced, by whichever session. */
+bool at_tasks_have_current(void)
+{
+	bool have;
+
+	rcu_read_lock();
+	have = at_task_find(current);
+	rcu_read_unlock();
+	return have;
+}
+
 /**
  * at_tasks_add_current - for a thread of the provider's mm that is not in its thread group
  * @m: the provider's member
