@@ -10,7 +10,7 @@
 
 /**
  * at_kring_init - give a ring its memory
- * @r: zeroed
+ * @r: zeroed; or it has failed before, and probes find that there is no room
  * @kind: what goes in
  * @g: its size
  * @sharing: among whom it is shared
@@ -26,6 +26,7 @@ int at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_g
 	/* Of names, which come in bursts, and without which the rest is worth less, more. */
 	u32 part = kind == AT_KRING_NAMES ? 2 : 4;
 	u64 bytes = (u64)at_ring_words(g) * sizeof(u64);
+	u64 *data;
 
 	BUILD_BUG_ON(ASYNCTRACE_SUBBUFS_MIN < 4);
 	r->kind = kind;
@@ -35,9 +36,11 @@ int at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_g
 	r->geometry = *g;
 	r->ring_mask = at_ring_words(g) - 1;
 	r->limit = at_ring_limit(g, 0);
-	r->data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
-			    __GFP_NOWARN);
-	return r->data ? 0 : -ENOMEM;
+	data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+			 __GFP_NOWARN);
+	/* A probe that finds it finds it zeroed. */
+	smp_store_release(&r->data, data);
+	return data ? 0 : -ENOMEM;
 }
 
 void at_kring_destroy(struct at_kring *r)
@@ -58,19 +61,19 @@ bool at_kring_enter(struct at_kring *r)
 	u64 sub = linear ? (linear - 1) / r->geometry.sub_words + 1 : 0;
 	u64 start = sub * r->geometry.sub_words, records = 0;
 	u64 limit = at_kring_limit(r);
-	u64 *head;
+	u64 *data = READ_ONCE(r->data), *head;
 
-	if (!r->data || start + r->geometry.sub_words > limit)
+	if (!data || start + r->geometry.sub_words > limit)
 		return false;
 	if (linear)
-		records = r->data[((start - r->geometry.sub_words) & r->ring_mask) + 2] +
+		records = data[((start - r->geometry.sub_words) & r->ring_mask) + 2] +
 			  at_pos_count(r->position);
 	/*
 	 * A reader that sees any of what follows is to see that the ring had
 	 * come this far: pairs with its read barrier before it looks again.
 	 */
 	smp_wmb();
-	head = r->data + (start & r->ring_mask);
+	head = data + (start & r->ring_mask);
 	WRITE_ONCE(head[0], ASYNCTRACE_SUBBUF_MAGIC);
 	WRITE_ONCE(head[1], sub);
 	WRITE_ONCE(head[2], records);

@@ -64,6 +64,12 @@ bool at_kring_enter(struct at_kring *r);
 void at_kring_source(struct at_kring *r, struct at_source *src);
 int at_kring_copy(const struct at_kring *r, u64 from, u32 words, void __user *to);
 
+/* Pages that it holds. */
+static inline u64 at_kring_pages(const struct at_kring *r)
+{
+	return READ_ONCE(r->data) ? (u64)at_ring_words(&r->geometry) * sizeof(u64) / PAGE_SIZE : 0;
+}
+
 static inline u64 at_kring_position(const struct at_kring *r)
 {
 	/* Pairs with the store-releases of at_kring_commit() and at_kring_enter(). */

@@ -437,27 +437,48 @@ static void at_sched_settle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
-static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
+static struct at_kcpu *at_kcpu_new(int cpu)
 {
-	/* Names are few and must not be lost. */
-	static const struct at_geometry names = { .sub_words = 4096, .nsub = 4 };
-	struct mem_cgroup *old = set_active_memcg(ks->memcg);
 	struct at_kcpu *kc = kvzalloc(sizeof(*kc), GFP_KERNEL_ACCOUNT);
 	u32 state;
 
-	if (kc && (at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing,
-				 ks->all) ||
-		   at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing,
-				 ks->foreign))) {
-		at_kring_destroy(&kc->events);
-		kvfree(kc);
-		kc = NULL;
-	}
-	set_active_memcg(old);
 	for (state = 0; kc && state < ARRAY_SIZE(kc->switch_head); state++)
 		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
 								    state);
 	return kc;
+}
+
+/* Give rings their memory that have none; probes may be using them. */
+static int at_kcpu_fill(const struct at_ksched *ks, struct at_kcpu *kc)
+{
+	/* Names are few and must not be lost. */
+	static const struct at_geometry names = { .sub_words = 4096, .nsub = 4 };
+	int err = 0;
+
+	if (!kc->events.data)
+		err = at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing,
+				    ks->all);
+	if (!kc->names.data)
+		err = at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing,
+				    ks->foreign) ?: err;
+	return err;
+}
+
+/*
+ * Rings for a CPU. Without memory for them they are there all the same, and count what
+ * they have no room for. at_cpus_mutex is held.
+ */
+static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
+{
+	struct mem_cgroup *old = set_active_memcg(ks->memcg);
+	struct at_kcpu *kc = ks->cpu[cpu] ?: at_kcpu_new(cpu);
+	int err = kc ? at_kcpu_fill(ks, kc) : -ENOMEM;
+
+	set_active_memcg(old);
+	if (kc && !ks->cpu[cpu])
+		/* Pairs with the address dependency of who finds it without a lock. */
+		smp_store_release(&ks->cpu[cpu], kc);
+	return err;
 }
 
 /* at_cpus_mutex is held. */
@@ -534,11 +555,9 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	/* A CPU that comes up is in the mask, or else will find us. */
 	mutex_lock(&at_cpus_mutex);
 	list_add(&ks->cpus_node, &at_cpus_list);
-	for_each_cpu(cpu, &at_cpus) {
-		ks->cpu[cpu] = at_kcpu_new(ks, cpu);
-		if (!ks->cpu[cpu])
+	for_each_cpu(cpu, &at_cpus)
+		if (at_ksched_add_cpu(ks, cpu))
 			break;
-	}
 	mutex_unlock(&at_cpus_mutex);
 	if (cpu >= nr_cpu_ids)
 		return ks;
@@ -554,6 +573,13 @@ err:
 /* at_mutex is held. */
 int at_ksched_start(struct at_ksched *ks)
 {
+	int cpu;
+
+	/* For those that came when there was no memory. */
+	mutex_lock(&at_cpus_mutex);
+	for_each_cpu(cpu, &at_cpus)
+		at_ksched_add_cpu(ks, cpu);
+	mutex_unlock(&at_cpus_mutex);
 	if (!ks->listed) {
 		list_add_tail_rcu(&ks->node, &at_kscheds);
 		ks->listed = true;
@@ -634,8 +660,7 @@ u64 at_ksched_pages(const struct at_ksched *ks)
 		const struct at_kcpu *kc = ks->cpu[cpu];
 
 		if (kc)
-			pages += ((u64)at_ring_words(&kc->events.geometry) +
-				  at_ring_words(&kc->names.geometry)) * sizeof(u64) / PAGE_SIZE;
+			pages += at_kring_pages(&kc->events) + at_kring_pages(&kc->names);
 	}
 	return pages;
 }
@@ -658,7 +683,7 @@ void at_sched_cost(struct at_sched_cost *cost)
 	cost->missed = at_tasks_missed();
 }
 
-/* A CPU comes: sessions want rings for it. Without memory it records nothing. */
+/* A CPU comes: sessions want rings for it, and if not now, then with their next start. */
 static int at_cpu_prepare(unsigned int cpu)
 {
 	struct at_ksched *ks;
@@ -666,9 +691,7 @@ static int at_cpu_prepare(unsigned int cpu)
 	mutex_lock(&at_cpus_mutex);
 	cpumask_set_cpu(cpu, &at_cpus);
 	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
-		if (!ks->cpu[cpu])
-			/* Pairs with the address dependency of who finds it without a lock. */
-			smp_store_release(&ks->cpu[cpu], at_kcpu_new(ks, cpu));
+		at_ksched_add_cpu(ks, cpu);
 		at_route_cpu(ks, cpu);
 	}
 	mutex_unlock(&at_cpus_mutex);

@@ -42,7 +42,8 @@ struct at_kcpu {
  * struct at_ksched - the scheduling side of a session
  * @node: among those that the probes know; RCU
  * @cpus_node: among all, for CPUs that come up
- * @cpu: rings; an entry is NULL until its CPU was seen online
+ * @cpu: rings; an entry is NULL until its CPU was seen online, and there was memory
+ *	for the entry. Rings that there was none for have no data
  * @quick: the CPU's rings, where a probe may record into them without asking any
  *	further: the session is started, the clock is the counter, and no session
  *	records every task. Else NULL.

@@ -153,7 +153,7 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 		c = &r->kept.cursor;
 	at_cursor_stats(s, c, &src, &r->clear, st);
 	st->dropped = READ_ONCE(r->dropped);
-	st->pages = (u64)at_ring_words(&r->geometry) * sizeof(u64) / PAGE_SIZE;
+	st->pages = at_kring_pages(r);
 }
 
 /* As at_uring_stats(), of a ring that is no more. False: it was not used. */

@@ -170,5 +170,38 @@ check "the recorder" [ $? = 0 ]
 check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
 end
 
+# of_cpu1 FIELD: of its scheduling ring, as status tells
+of_cpu1() {
+	"$AT" status --json | python3 -c 'import json, sys
+rings = json.load(sys.stdin)["sessions"][0]["rings"]
+print(sum(r[sys.argv[1]] for r in rings if r["kind"] == "sched" and r["ring"] == 1))' "$1"
+}
+
+begin "a CPU that comes when there is no memory for its rings has what it loses counted"
+cg=/sys/fs/cgroup/late-cpu
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+mkdir $cg
+echo 0 > /sys/devices/system/cpu/cpu1/online
+check session status 0 sh -c 'echo $$ >'$cg'/cgroup.procs && exec "$0" session create -m circular -b 16M -s all late-cpu' "$AT"
+check start status 0 "$AT" session start late-cpu
+echo 24M >$cg/memory.max
+echo 1 > /sys/devices/system/cpu/cpu1/online
+taskset -c 1 sh -c 'for i in 1 2 3 4 5; do sleep 0.05; done'
+check "no ring" [ "$(of_cpu1 memory)" = 0 ]
+check "no records" [ "$(of_cpu1 committed)" = 0 ]
+check "which is counted" [ "$(of_cpu1 dropped)" -gt 0 ]
+check stop status 0 "$AT" session stop late-cpu
+check snapshot status 0 "$AT" session snapshot late-cpu -o t.fxt
+check "and told of CPU 1" [ "$(awk '$1 == "CPU" && $2 == 1 { gsub(",", ""); print $5 }' err)" = "$(of_cpu1 dropped)" ]
+check "in the file, too" sh -c '"$0" dump t.fxt | grep -q "lost records"' "$AT"
+echo max >$cg/memory.max
+check start status 0 "$AT" session start late-cpu
+taskset -c 1 sh -c 'for i in 1 2 3 4 5; do sleep 0.05; done'
+check "with the next start it has its ring" [ "$(of_cpu1 memory)" = 16777216 ]
+check "and records" [ "$(of_cpu1 committed)" -gt 0 ]
+check destroy status 0 "$AT" session destroy late-cpu
+rmdir $cg
+end
+
 unload || echo "# the module does not go"
 close
