@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,9 +96,13 @@ void doc_string(struct json_doc *d, const char *key, const char *value)
 	doc_add(d, key, doc_text(value));
 }
 
+/*
+ * The upper half of numbers, which jansson has no integers for, goes in as negative
+ * ones: there are no others.
+ */
 void doc_number(struct json_doc *d, const char *key, uint64_t value)
 {
-	doc_add(d, key, value <= INT64_MAX ? json_integer(value) : json_real(value));
+	doc_add(d, key, json_integer((int64_t)value));
 }
 
 void doc_bool(struct json_doc *d, const char *key, bool value)
@@ -105,16 +110,46 @@ void doc_bool(struct json_doc *d, const char *key, bool value)
 	doc_add(d, key, json_boolean(value));
 }
 
+/* Where the next negative number is; not in a text, where a '-' is one. The end if none. */
+static const char *next_negative(const char *at)
+{
+	bool text = false;
+
+	for (; *at && (text || *at != '-'); at++) {
+		if (*at == '"')
+			text = !text;
+		else if (text && *at == '\\')
+			at++;
+	}
+	return at;
+}
+
+/* As they came in, see doc_number(). */
+static bool write_numbers(const char *json)
+{
+	for (;;) {
+		const char *at = next_negative(json);
+		char *end;
+
+		fwrite(json, 1, at - json, stdout);
+		if (!*at)
+			break;
+		fprintf(stdout, "%" PRIu64, (uint64_t)strtoll(at, &end, 10));
+		json = end;
+	}
+	return fputc('\n', stdout) != EOF && !fflush(stdout) && !ferror(stdout);
+}
+
 bool doc_write(struct json_doc *d)
 {
-	bool done = false;
+	char *json = d->failed ? NULL : json_dumps(d->document, JSON_INDENT(2));
+	bool done;
 
 	errno = ENOMEM;
-	if (!d->failed)
-		done = !json_dumpf(d->document, stdout, JSON_INDENT(2)) &&
-		       fputc('\n', stdout) != EOF && !fflush(stdout);
+	done = json && write_numbers(json);
 	if (!done)
 		tool_error("cannot write to standard output: %s", strerror(errno));
+	free(json);
 	json_decref(d->document);
 	memset(d, 0, sizeof(*d));
 	return done;

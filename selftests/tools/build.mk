@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the control library and of the command; they run in the test machine,
-# but test_control, which fakes the kernel's answers.
+# but test_control, which fakes the kernel's answers, and test_json.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -14,6 +14,10 @@ $(B)/selftests/tools/test_control: selftests/native/test_control.c $(B)/libasync
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $^ -lcmocka $(AT_LIBS)
 
+$(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/tool.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
+
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/tools/provider $(B)/selftests/tools/test_sessions \
-		 $(B)/selftests/tools/test_control
+		 $(B)/selftests/tools/test_control $(B)/selftests/tools/test_json
