@@ -183,6 +183,7 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @probe_calls: times a scheduler probe ran
  * @probe_records: of them, times a record was written
  * @generation: of the present or the last run, 0 before the first
+ * @threads_missed: threads that the scheduler's probes could not be told of
  */
 struct at_session_view {
 	u32 id;
@@ -207,6 +208,7 @@ struct at_session_view {
 	u64 probe_calls;
 	u64 probe_records;
 	u32 generation;
+	u64 threads_missed;
 };
 
 void at_session_view(const struct at_session *s, struct at_session_view *v);

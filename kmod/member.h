@@ -54,6 +54,8 @@ struct at_member_reading {
  *	rings hold: the gate stays shut; 0: none
  * @sharer: its share of the kernel's rings; no accounts where there are none
  * @tasks: entries of its tasks; under at_tasks_lock
+ * @missing: of its threads, those that had no entry when they were looked for last, or
+ *	when they were made since; under the lock of @tasks
  * @pool_round: of the pool of entries for tasks, in which @pool_taken were taken; both
  *	under the lock of that
  * @pool_taken: entries for its new threads
@@ -77,6 +79,7 @@ struct at_member {
 	u32 clearing;
 	struct at_sharer sharer;
 	struct hlist_head tasks;
+	u32 missing;
 	u32 pool_round;
 	u32 pool_taken;
 	struct at_member_reading reading;

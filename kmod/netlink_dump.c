@@ -176,6 +176,8 @@ int at_netlink_fill_session(struct sk_buff *skb, const struct at_session *s)
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS, v.probe_records,
 			      ASYNCTRACE_A_SESSION_PAD) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v.generation) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v.threads_missed,
+			      ASYNCTRACE_A_SESSION_PAD) ||
 	    at_filter_put(skb, v.filter) || at_buffers_put(skb, v.buffers))
 		return -EMSGSIZE;
 	return 0;

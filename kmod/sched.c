@@ -680,7 +680,6 @@ void at_sched_cost(struct at_sched_cost *cost)
 		cost->switches += READ_ONCE(c->switches) + quick_switches;
 		cost->wakings += READ_ONCE(c->wakings) + quick_wakings;
 	}
-	cost->missed = at_tasks_missed();
 }
 
 /* A CPU comes: sessions want rings for it, and if not now, then with their next start. */

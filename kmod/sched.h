@@ -54,6 +54,7 @@ struct at_kcpu {
  * @plain: and does so by the ids that the kernel has at hand
  * @on: the session is started
  * @listed: @node is in use, and tasks may be added; under at_mutex
+ * @missed: threads of its members that there was no entry for; see at_tasks_looked()
  * @left: the grace period after which no probe is left that found it on before the
  *	last stop
  * @sharing: among whom the rings are shared
@@ -74,6 +75,7 @@ struct at_ksched {
 	bool plain;
 	bool on;
 	bool listed;
+	u64 missed;
 	unsigned long left;
 	struct at_sharing sharing;
 	struct at_geometry geometry;
@@ -99,13 +101,11 @@ void at_sched_exit(void);
  * @calls: probes that ran
  * @switches: of them, those that recorded a switch
  * @wakings: a wakeup
- * @missed: times that there was no entry for a thread, or for those of a process
  */
 struct at_sched_cost {
 	u64 calls;
 	u64 switches;
 	u64 wakings;
-	u64 missed;
 };
 
 void at_sched_cost(struct at_sched_cost *cost);

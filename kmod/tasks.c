@@ -42,18 +42,12 @@ static u32 at_pool_round;
 /* Of tasks that run another program; under at_tasks_lock. */
 static struct at_task *at_execed;
 
-static atomic64_t at_missed;
 static bool at_rescan;
 static bool at_dead;
 
 /* What probes leave to others to do. */
 static void at_pool_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
-
-u64 at_tasks_missed(void)
-{
-	return atomic64_read(&at_missed);
-}
 
 /*
  * Where a provider is the one who calls, the caller has the session's memory cgroup set
@@ -154,9 +148,17 @@ static void at_tasks_free_execed(void)
 }
 
 /*
- * Returns whether @e was used. A task that the session's owner cannot see, from
- * the pid namespace he is in, is left to be nobody.
+ * A task that the session's owner cannot see, from the pid namespace he is in, is left
+ * to be nobody.
  */
+static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
+			   const struct at_member *owner)
+{
+	return !at_task_find(task) && !(task->flags & PF_EXITING) &&
+	       !at_task_left(task, owner) && at_task_nr(task_pid(task), ks);
+}
+
+/* Returns whether @e was used. */
 static bool at_task_add(struct at_task *e, struct task_struct *task,
 			struct at_ksched *ks, struct at_member *owner)
 {
@@ -164,8 +166,7 @@ static bool at_task_add(struct at_task *e, struct task_struct *task,
 	bool add;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	add = !at_task_find(task) && !(task->flags & PF_EXITING) &&
-	      !at_task_left(task, owner) && at_task_nr(task_pid(task), ks);
+	add = at_task_wanted(task, ks, owner);
 	if (add)
 		at_task_insert(e, task, ks, owner);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
@@ -177,6 +178,49 @@ static bool at_task_add(struct at_task *e, struct task_struct *task,
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	}
 	return add;
+}
+
+/* Threads of @m that there is no entry for. With at_tasks_lock held. */
+static void at_tasks_miss(struct at_member *m, u32 threads)
+{
+	struct at_ksched *ks = m->session->ks;
+
+	m->missing += threads;
+	WRITE_ONCE(ks->missed, ks->missed + threads);
+}
+
+/*
+ * A look at a process is over, without memory for all of its threads where @missing.
+ * Counted are those by which they are more than at the last look and those forked
+ * since: one that is missing for several looks counts once. So do two, where the one has
+ * ended and the other has come from one that is missing: the fork probe does not know it.
+ */
+static void at_tasks_looked(struct at_member *m, u32 missing)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	if (missing > m->missing)
+		at_tasks_miss(m, missing - m->missing);
+	m->missing = missing;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	/* For the next look. */
+	if (missing)
+		WRITE_ONCE(at_rescan, true);
+}
+
+static u32 at_tasks_missing(const struct at_member *m)
+{
+	struct task_struct *leader, *t;
+	u32 missing = 0;
+
+	rcu_read_lock();
+	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
+	if (leader)
+		for_each_thread(leader, t)
+			missing += at_task_wanted(t, m->session->ks, m);
+	rcu_read_unlock();
+	return missing;
 }
 
 /*
@@ -212,11 +256,7 @@ void at_tasks_add_process(struct at_member *m)
 		rcu_read_unlock();
 		n -= used;
 	} while (used);
-	if (!n) {
-		/* For the next look. */
-		atomic64_inc(&at_missed);
-		WRITE_ONCE(at_rescan, true);
-	}
+	at_tasks_looked(m, n ? 0 : at_tasks_missing(m));
 	while (n--)
 		kfree(spare[n]);
 }
@@ -236,21 +276,25 @@ bool at_tasks_have_current(void)
  * at_tasks_add_current - for a thread of the provider's mm that is not in its thread group
  * @m: the provider's member
  *
- * Without memory it is not traced, which is counted; it is in no list that another look
- * goes over. That is no error to the thread: its own records are worth more than what
- * the scheduler does to it.
+ * Without memory it is not traced, which is counted, each time that it asks; it is in no
+ * list that another look goes over. That is no error to the thread: its own records are
+ * worth more than what the scheduler does to it.
  */
 void at_tasks_add_current(struct at_member *m)
 {
 	struct at_ksched *ks = m->session->ks;
 	struct mem_cgroup *old = set_active_memcg(ks->memcg);
 	struct at_task *e = at_task_alloc();
+	unsigned long flags;
 
 	set_active_memcg(old);
-	if (!e)
-		atomic64_inc(&at_missed);
-	else if (!at_task_add(e, current, ks, m))
+	if (!e) {
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		WRITE_ONCE(ks->missed, ks->missed + 1);
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	} else if (!at_task_add(e, current, ks, m)) {
 		kfree(e);
+	}
 }
 
 /* Enough that threads forked until the next look find an entry each. */
@@ -336,11 +380,11 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 	e = at_pool_take(from->owner);
 	if (e)
 		at_task_insert(e, child, from->ks, from->owner);
+	else if (READ_ONCE(from->ks->on))
+		at_tasks_miss(from->owner, 1);
 	raw_spin_unlock(&at_tasks_lock);
-	if (!e) {
-		atomic64_inc(&at_missed);
+	if (!e)
 		WRITE_ONCE(at_rescan, true);
-	}
 	if (READ_ONCE(at_pool_size) < AT_POOL / 2)
 		irq_work_queue(&at_pool_irq_work);
 }

@@ -100,6 +100,7 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	at_sched_cost(&cost);
 	v->probe_calls = cost.calls;
 	v->probe_records = cost.switches + cost.wakings;
+	v->threads_missed = READ_ONCE(s->ks->missed);
 }
 
 /* What a start has cleared counts, though the reader may not have noticed it. */

@@ -271,6 +271,15 @@ static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 	doc_number(j, "dropped", c->dropped);
 }
 
+/* Threads whose scheduling the module could not record, as far as it still tells. */
+static uint64_t threads_missed(const struct recorder *r)
+{
+	struct at_session_info session = { 0 };
+
+	at_session_get(r->ctl, r->session, copy_session, &session);
+	return session.threads_missed;
+}
+
 static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
 {
 	struct json_doc j = {};
@@ -285,6 +294,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	doc_number(&j, "start", st->start);
 	doc_number(&j, "end", st->end);
 	doc_number(&j, "bytes", st->written);
+	doc_number(&j, "threads_missed", threads_missed(r));
 	json_counts(&j, &st->total);
 	doc_array(&j, "providers");
 	for (size_t i = 0; i < st->nr_providers; i++) {
@@ -322,6 +332,7 @@ bool record_summary(struct recorder *r)
 	const struct at_compose_stats *st = at_compose_stats(r->out.compose);
 	uint64_t dropped[2] = { 0 };
 	uint32_t providers = 0;
+	uint64_t missed;
 	bool dropped_of;
 
 	if (!st) {
@@ -348,7 +359,8 @@ bool record_summary(struct recorder *r)
 	if (lost(&st->total))
 		print_cpus(st);
 	dropped_of = print_kernel_drops(st);
-	if (!lost(&st->total) && !dropped_of && st->total.delivered)
+	missed = threads_missed(r);
+	if (!lost(&st->total) && !dropped_of && !missed && st->total.delivered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.overwritten)
 		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
@@ -362,6 +374,9 @@ bool record_summary(struct recorder *r)
 	if (dropped[1])
 		fputs("  Records for a fallback ring are dropped also where two threads meet there; asynctrace status says why it is used.\n",
 		      stderr);
+	if (missed)
+		fprintf(stderr, "  There was no memory to remember %s thread%s: what the scheduler did to them is missing, or its beginning is.\n",
+			tool_count(missed), missed == 1 ? "" : "s");
 	if (st->protocol)
 		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",
 			tool_count(st->protocol));

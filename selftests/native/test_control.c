@@ -470,6 +470,7 @@ static void put_session(uint32_t id)
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "one");
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PAGES, 3);	/* is 64 bits wide */
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_PROBE_CALLS, 1ULL << 40);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_THREADS_MISSED, 1ULL << 41);
 	for (int i = 0; i < 150; i++)	/* more than this library knows to be allowed */
 		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, i ? "x" : "first");
 	mnl_attr_put_u32(nlh, 4000, 1);	/* from the future */
@@ -507,6 +508,7 @@ static int see_session(const struct at_session_info *s, void *arg)
 	assert_string_equal(s->name, "one");
 	assert_int_equal(s->pages, 0);
 	assert_int_equal(s->probe_calls, 1ULL << 40);
+	assert_int_equal(s->threads_missed, 1ULL << 41);
 	assert_int_equal(s->nr_categories, ASYNCTRACE_CATEGORIES_MAX);
 	assert_string_equal(s->categories[0], "first");
 	assert_int_equal(s->nr_globs, 0);

@@ -279,12 +279,14 @@ static int sum_sched(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-/* What the provider's threads do is recorded, and if not at once, then soon. */
+/*
+ * What the provider's threads do is recorded, and if not at once, then soon: that the
+ * one that there is was missed is told then, and once.
+ */
 static void traced(bool refused)
 {
 	uint64_t records = 0;
 
-	(void)refused;
 	for (int i = 0; !records && i < 500; i++) {
 		usleep(10000);
 		mnl_attr_put_u32(raw_nl_begin(&ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
@@ -292,6 +294,8 @@ static void traced(bool refused)
 		EXPECT_IS(raw_nl_each(&ctl, sum_sched, &records), 0);
 	}
 	EXPECT(records);
+	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
+	EXPECT(raw_nl_u64(&ctl, ASYNCTRACE_A_SESSION_THREADS_MISSED) <= refused);
 }
 
 /* After a clear, the gate opens in a moment. */

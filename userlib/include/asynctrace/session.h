@@ -331,6 +331,8 @@ int at_session_snapshot(struct at_ctl *ctl, uint32_t id);
  * @nr_buffers: other ring sizes
  * @buffers: these
  * @generation: of the present or the last run; 0: there was none
+ * @threads_missed: threads of its providers that the kernel had no memory to remember:
+ *	what the scheduler did to them is not recorded, or not from the beginning
  */
 struct at_session_info {
 	uint32_t id;
@@ -363,6 +365,7 @@ struct at_session_info {
 	size_t nr_buffers;
 	const struct at_buffer_size *buffers;
 	uint32_t generation;
+	uint64_t threads_missed;
 };
 
 /* As at_provider_fn. */

@@ -65,6 +65,7 @@ static const char *const at_attr_names_session[] = {
 	[ASYNCTRACE_A_SESSION_CGROUP] = "cgroup",
 	[ASYNCTRACE_A_SESSION_BUFFER] = "buffer",
 	[ASYNCTRACE_A_SESSION_GENERATION] = "generation",
+	[ASYNCTRACE_A_SESSION_THREADS_MISSED] = "threads-missed",
 };
 
 static const char *const at_attr_names_event[] = {

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads that there is no memory to remember: that what the scheduler did to them is
+ * missing is counted. Needs a kernel with fault injection.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/genetlink.h>
+
+#include "failnth.h"
+#include "ktap.h"
+
+#define STRIDE	(64 * 1024)
+#define MOST	400	/* allocations of one operation */
+
+static struct raw_nl nl;
+static struct raw_provider p;
+static int session;
+
+static void initialized(uint32_t mode)
+{
+	NEED(!raw_nl_open(&nl));
+	NEED(!raw_provider(&p, "fail", STRIDE));
+	session = raw_session(&nl, "fail", mode, ASYNCTRACE_SCHED_TARGETS, STRIDE, "fail");
+	NEED(session > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
+}
+
+static int start(void)
+{
+	return raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session);
+}
+
+static int stop(void)
+{
+	return raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session);
+}
+
+static void started(uint32_t mode)
+{
+	initialized(mode);
+	NEED(!start());
+}
+
+static void ended(void)
+{
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
+static uint64_t missed(void)
+{
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
+	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED);
+}
+
+static int add_ring(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+	uint64_t committed = 0;
+	uint32_t kind = 0;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
+			kind = mnl_attr_get_u32(attr);
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_COMMITTED)
+			committed = mnl_attr_get_u64(attr);
+	}
+	if (kind == ASYNCTRACE_RING_KIND_SCHED)
+		*(uint64_t *)arg += committed;
+	return 0;
+}
+
+/* Records of the kernel's rings. */
+static uint64_t recorded(void)
+{
+	uint64_t sum = 0;
+
+	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
+			 ASYNCTRACE_A_RING_SESSION, session);
+	EXPECT_IS(raw_nl_each(&nl, add_ring, &sum), 0);
+	return sum;
+}
+
+/* --- threads that are there when the session is started ------------------------------ */
+
+#define OTHERS	3
+#define BEFORE	40	/* allocations of a start, more than before its first entry */
+#define ROUNDS	20
+
+static int pipes[2];
+
+/* Until the pipe is closed. */
+static void *sleeper(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	return read(pipes[0], &byte, 1) ? (void *)1 : NULL;
+}
+
+/*
+ * The first entry that is allocated by the start is the one that makes all of them
+ * missed. Which allocation that is, is not the same each time.
+ */
+static int start_without_memory(void)
+{
+	int err;
+
+	for (int n = 1; n < BEFORE; n++) {
+		initialized(ASYNCTRACE_MODE_CIRCULAR);
+		fail_one(n, start, &err);
+		EXPECT(!err || fail_clean(err));
+		if (missed())
+			return n;
+		ended();
+	}
+	return 0;
+}
+
+static void threads_without_memory_are_counted_once(void)
+{
+	pthread_t others[OTHERS];
+	bool found = false;
+	int err, n = 0;
+
+	fail_need();
+	NEED(!pipe(pipes));
+	for (int i = 0; i < OTHERS; i++)
+		NEED(!pthread_create(&others[i], NULL, sleeper, NULL));
+	for (int i = 0; !n && i < ROUNDS && !ktap.errors; i++)
+		n = start_without_memory();
+	NEED(n);
+	EXPECT_IS(missed(), 1 + OTHERS);
+	/* They are looked for again, with or without memory: they are the same ones. */
+	EXPECT_IS(stop(), 0);
+	fail_one(n, start, &err);
+	EXPECT(!err || fail_clean(err));
+	EXPECT_IS(missed(), 1 + OTHERS);
+	if (err)
+		EXPECT(start() == 0 || start() == -EALREADY);
+	/* And found. */
+	for (int i = 0; !found && i < 500; i++) {
+		usleep(10000);
+		found = recorded();
+	}
+	EXPECT(found);
+	EXPECT_IS(missed(), 1 + OTHERS);
+	close(pipes[1]);
+	for (int i = 0; i < OTHERS; i++)
+		pthread_join(others[i], NULL);
+	close(pipes[0]);
+	ended();
+}
+
+/* --- a thread of the provider's memory, but of another process --------------------- */
+
+/* What it has seen; it shares our memory. */
+static struct {
+	int err, first, again;
+	bool injected, injected_again;
+} seen;
+static int nth;
+
+static int do_slot(void)
+{
+	return raw_ioctl(p.fd, ASYNCTRACE_IOC_THREAD, NULL);
+}
+
+static int borrower(void *arg)
+{
+	(void)arg;
+	seen.err = fail_again();
+	if (seen.err)
+		return 0;
+	seen.injected = fail_one(nth, do_slot, &seen.first);
+	/* Now it has a slot, and is traced or not. */
+	do_slot();
+	seen.injected_again = fail_one(1, do_slot, &seen.again);
+	return 0;
+}
+
+static void borrow(void)
+{
+	static char stack[256 * 1024] __attribute__((aligned(16)));
+	int status;
+	pid_t pid;
+
+	memset(&seen, 0, sizeof(seen));
+	pid = clone(borrower, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	NEED(pid > 0 && waitpid(pid, &status, 0) == pid && !status && !seen.err);
+}
+
+/*
+ * Of its allocations the last one, when it has its slot, is the entry that it is found
+ * by: without that it is missed, and counted, and has one when it asks again. Then there
+ * is nothing left to allocate.
+ */
+static void a_thread_without_memory_is_counted_once(void)
+{
+	uint64_t before = 0, now, once = 0;
+
+	fail_need();
+	started(ASYNCTRACE_MODE_ONESHOT);
+	seen.injected = true;
+	for (nth = 1; seen.injected && nth < MOST && !ktap.errors; nth++) {
+		borrow();
+		now = missed();
+		/* It got its slot, or else was told that there is no memory. */
+		EXPECT(seen.first > 0 || fail_clean(seen.first));
+		EXPECT(now == before || (now == before + 1 && seen.injected && seen.first > 0));
+		EXPECT(seen.again > 0 && !seen.injected_again);
+		once += now - before;
+		before = now;
+	}
+	printf("# %d failures, %llu missed\n", nth - 2, (unsigned long long)once);
+	EXPECT(nth > 2 && nth < MOST);
+	EXPECT(once);
+	ended();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(threads_without_memory_are_counted_once),
+	KTAP_TEST(a_thread_without_memory_is_counted_once),
+};
+
+KTAP_MAIN(tests)
