@@ -188,14 +188,14 @@ static void only_root_records_other_users(void)
 #define SESSIONS_MAX	64
 
 /* Those that have ended are on the account until they are freed, which nobody waits for. */
-static int make_session_soon(const char *name)
+static int make_session_soon(const char *name, uint32_t sched, uint64_t ring)
 {
 	int ret = -EDQUOT;
 
 	for (int i = 0; i < 600 && ret == -EDQUOT; i++) {
 		if (i)
 			usleep(100000);
-		ret = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
+		ret = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, sched, ring, "x");
 	}
 	return ret;
 }
@@ -209,7 +209,7 @@ static int make_sessions(void *arg)
 	SO(!raw_nl_open(&nl));
 	for (int i = 0; i < SESSIONS_MAX; i++) {
 		snprintf(name, sizeof(name), "%d", i);
-		SO(make_session_soon(name) > 0);
+		SO(make_session_soon(name, ASYNCTRACE_SCHED_OFF, STRIDE) > 0);
 	}
 	ret = raw_session(&nl, "one more", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
 	SO(ret == -EDQUOT && strstr(nl.text, "end some"));
@@ -243,8 +243,7 @@ static int take_memory(void *arg)
 		int id, err;
 
 		snprintf(name, sizeof(name), "%d", i);
-		id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
-				 ring, "x");
+		id = make_session_soon(name, ASYNCTRACE_SCHED_TARGETS, ring);
 		SO(id > 0);
 		err = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
 		if (err) {
