@@ -42,12 +42,12 @@ static void writer(uint32_t id)
 		/* It is set back while all are silent. */
 		n = cast->written[id];
 		if (cast->hush || n == CAST_EVENTS || !nu_emit(id, n, -1)) {
-			sleep_us(500);
+			sleep_us(CAST_PAUSE);
 			continue;
 		}
 		cast->written[id] = ++n;
 		if (!(n % 64))
-			sleep_us(500);
+			sleep_us(CAST_PAUSE);
 	}
 }
 
@@ -97,7 +97,7 @@ static void controller(const struct cast_plan *plan)
 	cast->state = ASYNCTRACE_SESSION_STATE_READY;
 	while (cast->state != ASYNCTRACE_SESSION_STATE_TERMINATED) {
 		if (cast->state >= cast->target)
-			sleep_us(500);
+			sleep_us(CAST_PAUSE);
 		else if (cast_step(ctl, id, cast->state))
 			ktap_bail("%s", at_ctl_error(ctl));
 		else
@@ -184,11 +184,11 @@ static void recorder(const struct cast_plan *plan)
 			if (plan->reading == CAST_LINGERS && !cast->read_on)
 				sleep_us(2000);
 			while (plan->reading == CAST_RESTS && rd.chunks >= 6 && !cast->read_on)
-				sleep_us(500);
+				sleep_us(CAST_PAUSE);
 		}
 		cast->in_read = 0;
 		/* It waits in read(2) only where the session runs. */
-		sleep_us(500);
+		sleep_us(CAST_PAUSE);
 	} while (!ended);
 	report(&rd, &seen);
 }

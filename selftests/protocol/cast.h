@@ -15,6 +15,8 @@
 
 /* What all their providers' names begin with. */
 #define CAST		"cast"
+/* Microseconds: a machine that is emulated has no time for those who look more often. */
+#define CAST_PAUSE	3000
 #define CAST_WRITERS	2
 /* That a writer writes at most. */
 #define CAST_EVENTS	(1u << 16)

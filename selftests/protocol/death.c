@@ -93,7 +93,7 @@ static void beside_begin(void)
 	must(!at_provider_register(&opts));
 	while (nu_emit(BYSTANDING, *beside_wrote, -1)) {
 		++*beside_wrote;
-		sleep_us(1000);
+		sleep_us(CAST_PAUSE);
 	}
 	_exit(0);
 }
@@ -438,7 +438,7 @@ static void cast_all(void)
 			pids[role] = cast_fork(role, &round.plan);
 	for (enum cast_role role = CAST_WRITER; role <= CAST_OBSERVER; role++)
 		while (!cast->provider[role])
-			sleep_us(200);
+			sleep_us(1000);
 	pids[CAST_CONTROLLER] = cast_fork(CAST_CONTROLLER, &round.plan);
 	wait_for(&cast->state, ASYNCTRACE_SESSION_STATE_READY, "the session's state");
 	pids[CAST_RECORDER] = cast_fork(CAST_RECORDER, &round.plan);
