@@ -16,7 +16,7 @@
 #define RD_PROVIDERS	64
 #define RD_NAMES	64
 #define RD_ARGS		4
-#define RD_THREADS	4096
+#define RD_THREADS	16384
 
 struct rd_arg {
 	uint32_t type;
