@@ -155,6 +155,7 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 
 void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds)
 {
+	static const char *const delays[] = { "3000", "1000", "10000", "30000", "0" };
 	struct trial trial;
 	pid_t pid;
 
@@ -164,13 +165,14 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 		sh = shared_memory(sizeof(*sh));
 	pid = provider();
 	knob_set("delay_probe", "1000");
-	/* A start goes on clearing meanwhile. */
-	if (clear)
-		knob_set("delay_switch", "3000");
 	if (fix)
 		knob_set(fix, "0");
-	while (trial.sessions < rounds && !trial_is_decided(&trial))
+	while (trial.sessions < rounds && !trial_is_decided(&trial)) {
+		/* A start goes on clearing meanwhile, and longer than it takes by itself. */
+		if (clear)
+			knob_set("delay_switch", delays[trial.sessions % 5]);
 		trial_add(&trial, session(ctl, state, clear, &trial.events));
+	}
 	if (fix)
 		knob_set(fix, "1");
 	knob_set("delay_probe", "0");
