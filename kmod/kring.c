@@ -9,24 +9,20 @@
 #include "kring.h"
 
 /**
- * at_kring_init - give a ring its memory
- * @r: zeroed; or it has failed before, and probes find that there is no room
+ * at_kring_init - say what a ring is to be
+ * @r: zeroed
  * @kind: what goes in
  * @g: its size
  * @sharing: among whom it is shared
  * @foreign: tasks that are no member's have their records here, too
  *
- * Charged to the caller's memory cgroup, or that set active.
- *
- * Return: 0 or -ENOMEM.
+ * It has no memory yet, and drops what comes: at_kring_fill().
  */
-int at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
-		  const struct at_sharing *sharing, bool foreign)
+void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
+		   const struct at_sharing *sharing, bool foreign)
 {
 	/* Of names, which come in bursts, and without which the rest is worth less, more. */
 	u32 part = kind == AT_KRING_NAMES ? 2 : 4;
-	u64 bytes = (u64)at_ring_words(g) * sizeof(u64);
-	u64 *data;
 
 	BUILD_BUG_ON(ASYNCTRACE_SUBBUFS_MIN < 4);
 	r->kind = kind;
@@ -36,9 +32,26 @@ int at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_g
 	r->geometry = *g;
 	r->ring_mask = at_ring_words(g) - 1;
 	r->limit = at_ring_limit(g, 0);
+}
+
+/**
+ * at_kring_fill - give a ring its memory, unless it has some
+ * @r: the ring; probes may be using it
+ *
+ * Charged to the caller's memory cgroup, or that set active.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int at_kring_fill(struct at_kring *r)
+{
+	u64 bytes = (u64)at_ring_words(&r->geometry) * sizeof(u64);
+	u64 *data;
+
+	if (r->data)
+		return 0;
 	data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
 			 __GFP_NOWARN);
-	/* A probe that finds it finds it zeroed. */
+	/* A probe that finds it finds it zeroed: pairs with at_kring_enter()'s dependency. */
 	smp_store_release(&r->data, data);
 	return data ? 0 : -ENOMEM;
 }

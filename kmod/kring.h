@@ -57,8 +57,9 @@ struct at_kring {
 	struct at_clear clear;
 };
 
-int at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
-		  const struct at_sharing *sharing, bool foreign);
+void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
+		   const struct at_sharing *sharing, bool foreign);
+int at_kring_fill(struct at_kring *r);
 void at_kring_destroy(struct at_kring *r);
 bool at_kring_enter(struct at_kring *r);
 void at_kring_source(struct at_kring *r, struct at_source *src);

@@ -437,31 +437,21 @@ static void at_sched_settle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
-static struct at_kcpu *at_kcpu_new(int cpu)
-{
-	struct at_kcpu *kc = kvzalloc(sizeof(*kc), GFP_KERNEL_ACCOUNT);
-	u32 state;
-
-	for (state = 0; kc && state < ARRAY_SIZE(kc->switch_head); state++)
-		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
-								    state);
-	return kc;
-}
-
-/* Give rings their memory that have none; probes may be using them. */
-static int at_kcpu_fill(const struct at_ksched *ks, struct at_kcpu *kc)
+static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
 {
 	/* Names are few and must not be lost. */
 	static const struct at_geometry names = { .sub_words = 4096, .nsub = 4 };
-	int err = 0;
+	struct at_kcpu *kc = kvzalloc(sizeof(*kc), GFP_KERNEL_ACCOUNT);
+	u32 state;
 
-	if (!kc->events.data)
-		err = at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing,
-				    ks->all);
-	if (!kc->names.data)
-		err = at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing,
-				    ks->foreign) ?: err;
-	return err;
+	if (!kc)
+		return NULL;
+	at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing, ks->all);
+	at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing, ks->foreign);
+	for (state = 0; state < ARRAY_SIZE(kc->switch_head); state++)
+		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
+								    state);
+	return kc;
 }
 
 /*
@@ -471,9 +461,13 @@ static int at_kcpu_fill(const struct at_ksched *ks, struct at_kcpu *kc)
 static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
 {
 	struct mem_cgroup *old = set_active_memcg(ks->memcg);
-	struct at_kcpu *kc = ks->cpu[cpu] ?: at_kcpu_new(cpu);
-	int err = kc ? at_kcpu_fill(ks, kc) : -ENOMEM;
+	struct at_kcpu *kc = ks->cpu[cpu] ?: at_kcpu_new(ks, cpu);
+	int err = -ENOMEM;
 
+	if (kc) {
+		err = at_kring_fill(&kc->events);
+		err = at_kring_fill(&kc->names) ?: err;
+	}
 	set_active_memcg(old);
 	if (kc && !ks->cpu[cpu])
 		/* Pairs with the address dependency of who finds it without a lock. */

@@ -50,8 +50,8 @@ static void at_test_shares(struct kunit *test, struct at_test_shares *s, u32 nsu
 	};
 
 	memset(s, 0, sizeof(*s));
-	KUNIT_ASSERT_EQ(test, at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing,
-					    foreign), 0);
+	at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing, foreign);
+	KUNIT_ASSERT_EQ(test, at_kring_fill(&s->ring), 0);
 	while (s->members < members)
 		at_test_join(test, s);
 	/* A ring is one CPU's, and so are the accounts that it looks at. */

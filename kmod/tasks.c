@@ -194,6 +194,7 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
  * Counted are those by which they are more than at the last look and those forked
  * since: one that is missing for several looks counts once. So do two, where the one has
  * ended and the other has come from one that is missing: the fork probe does not know it.
+ * One that is forked, and missed, while the others are counted is counted twice.
  */
 static void at_tasks_looked(struct at_member *m, u32 missing)
 {
