@@ -353,9 +353,11 @@ int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)
 	return raw_nl_ask(nl);
 }
 
+/* Of which rings: @provider's, or any provider's (0); or those with scheduling records. */
 struct sum {
 	struct raw_ledger *ledger;
 	uint32_t provider;
+	bool sched;
 };
 
 static int add_ring(const struct nlmsghdr *nlh, void *arg)
@@ -369,12 +371,20 @@ static int add_ring(const struct nlmsghdr *nlh, void *arg)
 		[ASYNCTRACE_A_RING_PAGES] = &sum->ledger->pages,
 	};
 	const struct nlattr *attr;
-	uint32_t provider = 0;
+	uint32_t provider = 0, kind = 0;
+	bool wanted;
 
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_PROVIDER)
 			provider = mnl_attr_get_u32(attr);
-	if (!provider || (sum->provider && provider != sum->provider))
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
+			kind = mnl_attr_get_u32(attr);
+	}
+	if (sum->sched)
+		wanted = kind == ASYNCTRACE_RING_KIND_SCHED;
+	else
+		wanted = provider && (!sum->provider || provider == sum->provider);
+	if (!wanted)
 		return 0;
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		uint16_t type = mnl_attr_get_type(attr);
@@ -385,15 +395,27 @@ static int add_ring(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
+static int raw_sum(struct raw_nl *nl, uint32_t session, struct sum *sum)
+{
+	memset(sum->ledger, 0, sizeof(*sum->ledger));
+	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
+			 ASYNCTRACE_A_RING_SESSION, session);
+	return raw_nl_each(nl, add_ring, sum);
+}
+
 int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	       struct raw_ledger *ledger)
 {
-	struct sum sum = { ledger, provider };
+	struct sum sum = { .ledger = ledger, .provider = provider };
 
-	memset(ledger, 0, sizeof(*ledger));
-	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
-			 ASYNCTRACE_A_RING_SESSION, session);
-	return raw_nl_each(nl, add_ring, &sum);
+	return raw_sum(nl, session, &sum);
+}
+
+int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *ledger)
+{
+	struct sum sum = { .ledger = ledger, .sched = true };
+
+	return raw_sum(nl, session, &sum);
 }
 
 int64_t raw_boottime(void)

@@ -115,6 +115,8 @@ struct raw_ledger {
 };
 int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	       struct raw_ledger *sum);
+/* The same of the rings with the kernel's scheduling records. */
+int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
 
 /* --- other ------------------------------------------------------------------ */
 

@@ -261,39 +261,19 @@ static void provider_or_refused(bool refused)
 	EXPECT(there || refused);
 }
 
-/* Records of the kernel's rings. */
-static int sum_sched(const struct nlmsghdr *nlh, void *arg)
-{
-	uint64_t committed = 0;
-	const struct nlattr *attr;
-	uint32_t kind = 0;
-
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
-		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
-			kind = mnl_attr_get_u32(attr);
-		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_COMMITTED)
-			committed = mnl_attr_get_u64(attr);
-	}
-	if (kind == ASYNCTRACE_RING_KIND_SCHED)
-		*(uint64_t *)arg += committed;
-	return 0;
-}
-
 /*
  * What the provider's threads do is recorded, and if not at once, then soon: that the
  * one that there is was missed is told then, and once.
  */
 static void traced(bool refused)
 {
-	uint64_t records = 0;
+	struct raw_ledger records = {};
 
-	for (int i = 0; !records && i < 500; i++) {
+	for (int i = 0; !records.committed && i < 500; i++) {
 		usleep(10000);
-		mnl_attr_put_u32(raw_nl_begin(&ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
-				 ASYNCTRACE_A_RING_SESSION, session);
-		EXPECT_IS(raw_nl_each(&ctl, sum_sched, &records), 0);
+		EXPECT_IS(raw_sched_ledger(&ctl, session, &records), 0);
 	}
-	EXPECT(records);
+	EXPECT(records.committed);
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
 	EXPECT(raw_nl_u64(&ctl, ASYNCTRACE_A_SESSION_THREADS_MISSED) <= refused);
 }

@@ -56,32 +56,12 @@ static uint64_t missed(void)
 	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED);
 }
 
-static int add_ring(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct nlattr *attr;
-	uint64_t committed = 0;
-	uint32_t kind = 0;
-
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
-		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
-			kind = mnl_attr_get_u32(attr);
-		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_COMMITTED)
-			committed = mnl_attr_get_u64(attr);
-	}
-	if (kind == ASYNCTRACE_RING_KIND_SCHED)
-		*(uint64_t *)arg += committed;
-	return 0;
-}
-
-/* Records of the kernel's rings. */
 static uint64_t recorded(void)
 {
-	uint64_t sum = 0;
+	struct raw_ledger sum;
 
-	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
-			 ASYNCTRACE_A_RING_SESSION, session);
-	EXPECT_IS(raw_nl_each(&nl, add_ring, &sum), 0);
-	return sum;
+	EXPECT_IS(raw_sched_ledger(&nl, session, &sum), 0);
+	return sum.committed;
 }
 
 /* --- threads that are there when the session is started ------------------------------ */
