@@ -591,6 +591,8 @@ int main(void)
 		play(n);
 		if (ktap_failed())
 			say_round(n);
+		else if ((n + 1) % 100 == 0)
+			ktap_note("%u rounds", n + 1);
 	}
 	ktap_end();
 	test_leftovers();
