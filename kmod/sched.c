@@ -590,6 +590,11 @@ void at_ksched_open(struct at_ksched *ks)
 	if (ks->on)
 		return;
 	WRITE_ONCE(ks->on, true);
+	/*
+	 * Pairs with at_tasks_add_child(), which adds no threads before: the look that
+	 * comes now finds them.
+	 */
+	smp_mb();
 	at_route();
 }
 

@@ -188,7 +188,7 @@ static void at_session_poll_fn(struct work_struct *work)
 		at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_RUNNING);
 		s->pair_due = jiffies + AT_PAIR_PERIOD;
 	}
-	at_tasks_reap();
+	at_tasks_again();
 	fill = at_session_fill(s, &any);
 	if (any || s->ks)
 		at_session_wake(s);

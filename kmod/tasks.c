@@ -45,9 +45,14 @@ static struct at_task *at_execed;
 static bool at_rescan;
 static bool at_dead;
 
+/* Dead tasks are looked for in all of the hash: not more often than this. */
+#define AT_REAP_DELAY	msecs_to_jiffies(50)
+
 /* What probes leave to others to do. */
 static void at_pool_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
+static void at_dead_irq(struct irq_work *work);
+static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
 
 /*
  * Where a provider is the one who calls, the caller has the session's memory cgroup set
@@ -364,8 +369,8 @@ static struct at_task *at_pool_take(struct at_member *m)
  * @child: the new thread, not yet running
  *
  * From the fork probe, with interrupts off. Where the session's tasks are being
- * taken out, a child must not come in behind that. It may be there already, found
- * in its process.
+ * taken out, a child must not come in behind that; while it is stopped, a start finds
+ * it in its process. It may be there already, found there.
  */
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child)
 {
@@ -374,14 +379,17 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 
 	raw_spin_lock(&at_tasks_lock);
 	from = at_task_find(parent);
-	if (!from || !READ_ONCE(from->ks->listed) || at_task_find(child)) {
+	/* Pairs with at_ksched_open(): that look finds the child, or we that it is on. */
+	smp_mb();
+	if (!from || !READ_ONCE(from->ks->listed) || !READ_ONCE(from->ks->on) ||
+	    at_task_find(child)) {
 		raw_spin_unlock(&at_tasks_lock);
 		return;
 	}
 	e = at_pool_take(from->owner);
 	if (e)
 		at_task_insert(e, child, from->ks, from->owner);
-	else if (READ_ONCE(from->ks->on))
+	else
 		at_tasks_miss(from->owner, 1);
 	raw_spin_unlock(&at_tasks_lock);
 	if (!e)
@@ -390,10 +398,21 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 		irq_work_queue(&at_pool_irq_work);
 }
 
+/**
+ * at_tasks_mark_dead - a task has made its last switch
+ * @e: its entry
+ *
+ * From the switch probe. It is taken out in a moment, whether or not a session runs.
+ */
 void at_tasks_mark_dead(struct at_task *e)
 {
 	WRITE_ONCE(e->dead, true);
+	/* Pairs with the xchg() of who takes them out: he finds it, or we that he has begun. */
+	smp_mb();
+	if (READ_ONCE(at_dead))
+		return;
 	WRITE_ONCE(at_dead, true);
+	irq_work_queue(&at_dead_irq_work);
 }
 
 /* Take entries out, whosever they are. From process context: a probe must not do this. */
@@ -444,14 +463,24 @@ void at_tasks_execed(const struct task_struct *task)
 	raw_spin_unlock(&at_tasks_lock);
 }
 
-/* From time to time, while a session runs. */
-void at_tasks_reap(void)
+static void at_reap_fn(struct work_struct *work)
 {
-	/* What could not be had, may be had now. */
-	if (READ_ONCE(at_rescan))
-		queue_work(at_wq, &at_pool_work);
 	if (xchg(&at_dead, false))
 		at_tasks_remove(at_task_is_dead, NULL);
+}
+
+static DECLARE_DELAYED_WORK(at_reap_work, at_reap_fn);
+
+static void at_dead_irq(struct irq_work *work)
+{
+	queue_delayed_work(at_wq, &at_reap_work, AT_REAP_DELAY);
+}
+
+/* From time to time, while a session runs: what could not be had, may be had now. */
+void at_tasks_again(void)
+{
+	if (READ_ONCE(at_rescan))
+		queue_work(at_wq, &at_pool_work);
 }
 
 /**
@@ -512,7 +541,9 @@ void at_tasks_exit(void)
 	struct at_task *e;
 
 	irq_work_sync(&at_pool_irq_work);
+	irq_work_sync(&at_dead_irq_work);
 	flush_work(&at_pool_work);
+	cancel_delayed_work_sync(&at_reap_work);
 	at_tasks_free_execed();
 	at_tasks_remove(at_task_any, NULL);
 	rcu_barrier();

@@ -67,7 +67,7 @@ void at_tasks_leave(struct at_member *m);
 void at_tasks_forget(const struct at_ksched *ks);
 void at_tasks_mark_dead(struct at_task *e);
 void at_tasks_execed(const struct task_struct *task);
-void at_tasks_reap(void);
+void at_tasks_again(void);
 
 int at_tasks_init(void);
 void at_tasks_exit(void);
