@@ -51,13 +51,8 @@ static int at_release(struct inode *inode, struct file *f)
 	if (file->session)
 		at_session_unconsume(file->session);
 	mutex_unlock(&at_mutex);
-	if (p) {
-		/* Nothing is mapped any more, and the inode may go. */
-		mutex_lock(&p->mapping_lock);
-		p->mapping = NULL;
-		mutex_unlock(&p->mapping_lock);
-		at_provider_put(p);
-	}
+	if (p)
+		at_provider_release(p);
 	kfree(file);
 	return 0;
 }

@@ -108,6 +108,7 @@ int at_member_add(struct at_session *s, struct at_provider *p, bool late)
 	at_member_unread(m);
 	m->kept = m->reading;
 	at_provider_get(p);
+	at_contents_get(p);
 	list_add(&m->of_provider, &p->members);
 	WRITE_ONCE(p->member, m);
 	at_member_join(m);
@@ -250,13 +251,35 @@ struct at_rings *at_member_rings(struct at_member *m)
 	return rings;
 }
 
+/* The same, and the provider's contents stay, too; or NULL, and neither. */
+struct at_rings *at_member_hold(struct at_member *m)
+{
+	struct at_rings *rings;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	if (rings) {
+		at_rings_get(rings);
+		at_contents_get(m->provider);
+	}
+	spin_unlock(&m->session->members_lock);
+	return rings;
+}
+
+void at_member_unhold(struct at_member *m, struct at_rings *rings)
+{
+	at_rings_put(rings);
+	at_contents_put(m->provider);
+}
+
 /*
  * The provider has ended and the consumer has all of it: a session that sees
- * many processes come and go is not to keep their rings.
+ * many processes come and go is not to keep more than who they were.
  */
 void at_member_done(struct at_member *m)
 {
 	struct at_rings *rings;
+	bool done;
 
 	spin_lock(&m->session->members_lock);
 	rings = m->rings;
@@ -265,8 +288,12 @@ void at_member_done(struct at_member *m)
 		m->session->nr_holding--;
 		m->session->holding -= m->bytes;
 	}
+	done = m->done;
+	WRITE_ONCE(m->done, true);
 	spin_unlock(&m->session->members_lock);
 	at_rings_put(rings);
+	if (!done)
+		at_contents_put(m->provider);
 }
 
 /*
@@ -282,7 +309,7 @@ void at_member_keep_names(struct at_member *m)
 	u64 pos;
 
 	lockdep_assert_held(&at_mutex);
-	if (m->names || !page)
+	if (m->names || m->done || !page)
 		return;
 	pos = READ_ONCE(*at_durable_position(page));
 	words = min_t(u32, pos, AT_DURABLE_WORDS);
@@ -352,6 +379,8 @@ void at_member_free(struct at_member *m)
 	mutex_unlock(&at_mutex);
 	kvfree(m->names);
 	at_rings_put(m->rings);
+	if (!m->done)
+		at_contents_put(m->provider);
 	at_provider_put(m->provider);
 	at_sharer_destroy(&m->sharer);
 	kvfree(m->lost);

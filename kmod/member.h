@@ -50,6 +50,7 @@ struct at_member_reading {
  * @late: it joined after the session was started
  * @gone: the provider has ended
  * @failed: it could not be joined: no memory
+ * @done: it is gone, and all of it was read or is lost: the provider's contents may go
  * @clearing: enum asynctrace_disposition of a start that is still clearing what its
  *	rings hold: the gate stays shut; 0: none
  * @sharer: its share of the kernel's rings; no accounts where there are none
@@ -76,6 +77,7 @@ struct at_member {
 	bool late;
 	bool gone;
 	bool failed;
+	bool done;
 	u32 clearing;
 	struct at_sharer sharer;
 	struct hlist_head tasks;
@@ -144,6 +146,8 @@ void at_member_leave(struct at_member *m);
 void at_member_keep_names(struct at_member *m);
 void at_member_free(struct at_member *m);
 struct at_rings *at_member_rings(struct at_member *m);
+struct at_rings *at_member_hold(struct at_member *m);
+void at_member_unhold(struct at_member *m, struct at_rings *rings);
 void at_member_done(struct at_member *m);
 int at_member_lose(struct at_member *m);
 

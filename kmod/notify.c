@@ -321,11 +321,12 @@ void at_notify_full(struct at_session *s)
 	    !at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER))
 		return;
 	list_for_each_entry(m, &s->members, node) {
-		struct at_rings *r = at_member_rings(m);
+		struct at_rings *r = at_member_hold(m);
 
-		if (r)
-			at_notify_full_rings(s, m, r);
-		at_rings_put(r);
+		if (!r)
+			continue;
+		at_notify_full_rings(s, m, r);
+		at_member_unhold(m, r);
 	}
 }
 

@@ -88,6 +88,26 @@ static void at_provider_free(struct kref *ref)
 
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
+	put_pid(p->pid);
+	at_user_put(p->user, AT_THING_PROVIDER);
+	kfree(p);
+}
+
+void at_provider_put(struct at_provider *p)
+{
+	kref_put(&p->ref, at_provider_free);
+}
+
+void at_contents_get(struct at_provider *p)
+{
+	kref_get(&p->contents);
+}
+
+static void at_contents_free(struct kref *ref)
+{
+	struct at_provider *p = container_of(ref, struct at_provider, contents);
+	u32 i;
+
 	at_slots_destroy(p);
 	for (i = 0; p->durable && i < p->layout.durable_pages; i++)
 		if (p->durable[i])
@@ -97,16 +117,15 @@ static void at_provider_free(struct kref *ref)
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
-	put_pid(p->pid);
-	if (p->mm)
-		mmdrop(p->mm);
-	at_user_put(p->user, AT_THING_PROVIDER);
-	kfree(p);
+	mmdrop(p->mm);
+	/* Nobody's, to who compares: at_task_left(). */
+	WRITE_ONCE(p->mm, NULL);
 }
 
-void at_provider_put(struct at_provider *p)
+/* The descriptor's is the last but those of members: nothing is mapped any more. */
+void at_contents_put(struct at_provider *p)
 {
-	kref_put(&p->ref, at_provider_free);
+	kref_put(&p->contents, at_contents_free);
 }
 
 static void at_provider_end_fn(struct work_struct *work)
@@ -198,6 +217,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	if (!p)
 		return NULL;
 	kref_init(&p->ref);
+	kref_init(&p->contents);
 	INIT_LIST_HEAD(&p->node);
 	INIT_LIST_HEAD(&p->members);
 	INIT_WORK(&p->end_work, at_provider_end_fn);
@@ -285,6 +305,7 @@ int at_provider_register(struct at_file *file, const struct at_provider_args *ar
 	*started = at_session_offer(p);
 	return 0;
 err:
+	at_contents_put(p);
 	at_provider_put(p);
 	return err;
 }
@@ -322,7 +343,24 @@ void at_provider_end(struct at_provider *p)
 	idr_remove(&at_provider_ids, p->id);
 }
 
-/* The same where at_mutex cannot be taken. */
+/**
+ * at_provider_release - its descriptor is closed
+ * @p: the provider, which has ended: nothing of it is mapped, and the inode may go
+ *
+ * A session may keep who it was for long: that is not on the user's account.
+ */
+void at_provider_release(struct at_provider *p)
+{
+	mutex_lock(&p->mapping_lock);
+	p->mapping = NULL;
+	mutex_unlock(&p->mapping_lock);
+	at_user_put(p->user, AT_THING_PROVIDER);
+	p->user = NULL;
+	at_contents_put(p);
+	at_provider_put(p);
+}
+
+/* at_provider_end() where at_mutex cannot be taken. */
 void at_provider_end_soon(struct at_provider *p)
 {
 	at_provider_get(p);

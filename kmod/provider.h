@@ -34,6 +34,8 @@ struct vm_area_struct;
 /**
  * struct at_provider - see above
  * @ref: held by the descriptor, by a session's member, by queued work
+ * @contents: held by the descriptor, and by members until all of theirs was read: what
+ *	only records need, which is most of it, goes before who the provider was
  * @node: in the list of live providers; under at_mutex
  * @id: unique among live providers; also the salt of its operation ids
  * @name: as registered
@@ -69,6 +71,7 @@ struct vm_area_struct;
  */
 struct at_provider {
 	struct kref ref;
+	struct kref contents;
 	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -130,7 +133,10 @@ void at_file_forget(struct at_file *file);
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller);
 void at_provider_get(struct at_provider *p);
 void at_provider_put(struct at_provider *p);
+void at_contents_get(struct at_provider *p);
+void at_contents_put(struct at_provider *p);
 void at_provider_end(struct at_provider *p);
+void at_provider_release(struct at_provider *p);
 void at_provider_end_soon(struct at_provider *p);
 void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);

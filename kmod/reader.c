@@ -621,14 +621,14 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		return ret;
 	case AT_PHASE_THREADS:
 		/* There is nothing that could use its names. */
-		if (READ_ONCE(m->lost))
+		if (READ_ONCE(m->done))
 			return 0;
 		ret = at_tell_threads(s, m, out);
 		/* These were all that there were. */
 		rd->next = ret > 0 && out->chunk.records < AT_BATCH;
 		return ret;
 	case AT_PHASE_STRINGS:
-		if (READ_ONCE(m->lost))
+		if (READ_ONCE(m->done))
 			return 0;
 		ret = at_tell_strings(s, m, out);
 		rd->next = ret > 0;
@@ -640,9 +640,7 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		 * Set before the member could be found, or later; only we take it
 		 * away, and who needs the memory while nobody reads.
 		 */
-		if (!READ_ONCE(m->rings))
-			return 0;
-		for (; rd->ring < m->rings->nr; at_next_ring(rd)) {
+		for (; m->rings && rd->ring < m->rings->nr; at_next_ring(rd)) {
 			if (rd->next)
 				continue;
 			ret = at_tell_ring(s, m, rd->ring, out);

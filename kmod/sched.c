@@ -355,7 +355,7 @@ static void at_probe_rename(void *data, struct task_struct *task, const char *co
 	smp_mb();
 	e = at_task_find(task);
 	/* What other program it is, and what that does, is not for its owner to know. */
-	if (e && task->mm && task->mm != e->owner->provider->mm) {
+	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm)) {
 		at_tasks_execed(task);
 		e = NULL;
 	}

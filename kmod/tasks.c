@@ -95,7 +95,7 @@ static bool at_task_left(const struct task_struct *task, const struct at_member 
 	const struct mm_struct *mm = READ_ONCE(task->mm);
 
 	/* One that exits has none, and still a switch to make. */
-	return mm && mm != owner->provider->mm;
+	return mm && mm != READ_ONCE(owner->provider->mm);
 }
 
 /*

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session may stay for weeks. Threads and providers that have ended meanwhile hold
+ * nothing: no memory, and no place on their user's account.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define NOBODY		65534
+#define STRIDE		(64 * 1024)
+#define PROVIDERS_MAX	4096	/* that a user has at a time */
+#define THREADS		3000
+#define GROUP		"/sys/fs/cgroup/at-past"
+
+static struct raw_nl nl;
+
+static int begin(uint32_t mode, uint32_t sched)
+{
+	int id;
+
+	NEED(!raw_nl_open(&nl));
+	id = raw_session(&nl, "past", mode, sched, STRIDE, "past");
+	NEED(id > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	return id;
+}
+
+/* --- threads ---------------------------------------------------------------------- */
+
+static void *no_thread(void *arg)
+{
+	return arg;
+}
+
+static void run_threads(int n)
+{
+	pthread_t thread;
+
+	while (n--) {
+		NEED(!pthread_create(&thread, NULL, no_thread, NULL));
+		pthread_join(thread, NULL);
+	}
+}
+
+/* Bytes of the kernel's objects that this group has: a task is one. */
+static long long objects(void)
+{
+	char text[8192];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	fd = open(GROUP "/memory.stat", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	close(fd);
+	NEED(n > 0);
+	text[n] = 0;
+	at = strstr(text, "\nslab_unreclaimable ");
+	NEED(at);
+	return atoll(at + strlen("\nslab_unreclaimable "));
+}
+
+static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
+{
+	struct raw_provider p;
+	long long before, now = 0;
+	int id;
+
+	raw_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	NEED(!mkdir(GROUP, 0755) || errno == EEXIST);
+	NEED(!raw_put(GROUP "/cgroup.procs", "0"));
+	NEED(!raw_provider(&p, "past", STRIDE));
+	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
+	run_threads(THREADS / 10);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
+	run_threads(THREADS / 10);
+	before = objects();
+	run_threads(THREADS);
+	/* In a moment: nobody waits for that. */
+	for (int i = 0; i < 100; i++) {
+		now = objects();
+		if (now - before < THREADS * 1024)
+			break;
+		usleep(100000);
+	}
+	printf("# %lld bytes more than %lld\n", now - before, before);
+	EXPECT(now - before < THREADS * 1024);
+	NEED(!raw_put("/sys/fs/cgroup/cgroup.procs", "0"));
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
+/* --- providers ---------------------------------------------------------------------- */
+
+/* In a child, which has no test to end. */
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
+		return 1;						\
+	}								\
+} while (0)
+
+static int come_and_go(void)
+{
+	int fd = raw_open(), id;
+
+	if (fd < 0)
+		return fd;
+	id = raw_hello(fd, NULL);
+	if (!id)
+		id = raw_register(fd, "past", STRIDE);
+	close(fd);
+	return id;
+}
+
+/* Until there is nothing for the moment. */
+static int read_all(int fd)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	ssize_t n;
+
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0);
+	return errno == EAGAIN ? 0 : -errno;
+}
+
+static int reader_of(int id)
+{
+	int fd = raw_open();
+
+	NEED(fd >= 0 && !raw_consume(fd, id));
+	NEED(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	return fd;
+}
+
+/* @count of them in one session, one after the other. */
+static int pass(uint32_t mode, unsigned int count)
+{
+	const bool read = mode == ASYNCTRACE_MODE_STREAMING;
+	int id = begin(mode, ASYNCTRACE_SCHED_OFF), fd = read ? reader_of(id) : -1;
+
+	for (unsigned int i = 0; i < count; i++) {
+		SO(come_and_go() > 0);
+		if (read && i % 64 == 63)
+			SO(!read_all(fd));
+	}
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	SO(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == count);
+	SO(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS) == 0);
+	return 0;
+}
+
+/* More than there may be at a time. */
+static int pass_and_are_read(void *arg)
+{
+	(void)arg;
+	return pass(ASYNCTRACE_MODE_STREAMING, PROVIDERS_MAX + 10);
+}
+
+static void who_has_ended_is_on_nobodys_account(void)
+{
+	EXPECT_IS(raw_child(pass_and_are_read, NULL, NOBODY), 0);
+}
+
+/* More than there is room for at a time: the first give theirs to the last. */
+static int pass_and_are_forgotten(void *arg)
+{
+	uint64_t limit, set;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	SO(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	set = (raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS) + 1) * STRIDE;
+	raw_nl_close(&nl);
+	return pass(ASYNCTRACE_MODE_CIRCULAR, limit / set + 10);
+}
+
+static void who_has_ended_makes_room_in_what_goes_round(void)
+{
+	EXPECT_IS(raw_child(pass_and_are_forgotten, NULL, NOBODY), 0);
+}
+
+/* Areas that the module has mapped for itself; each provider has some. */
+static int areas(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "re");
+	char line[512];
+	int n = 0;
+
+	NEED(f);
+	while (fgets(line, sizeof(line), f))
+		n += strstr(line, "[asynctrace]") != NULL;
+	fclose(f);
+	return n;
+}
+
+static int areas_left(void)
+{
+	int n = areas();
+
+	for (int i = 0; i < 300 && n; i++, n = areas())
+		usleep(100000);
+	return n;
+}
+
+static void what_has_been_read_is_let_go_of(void)
+{
+	int id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF), fd = reader_of(id);
+	const int turns = 200;
+
+	NEED(come_and_go() > 0 && !read_all(fd));
+	/* Nobody is left, nor are those of the tests before, in a moment. */
+	EXPECT_IS(areas_left(), 0);
+	for (int i = 0; i < turns; i++)
+		NEED(come_and_go() > 0);
+	/* It is kept for as long as it may be needed, and no longer. */
+	EXPECT(areas() >= turns);
+	EXPECT_IS(read_all(fd), 0);
+	EXPECT_IS(areas_left(), 0);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(threads_that_end_while_a_session_is_stopped_are_forgotten),
+	KTAP_TEST(who_has_ended_is_on_nobodys_account),
+	KTAP_TEST(who_has_ended_makes_room_in_what_goes_round),
+	KTAP_TEST(what_has_been_read_is_let_go_of),
+};
+
+KTAP_MAIN(tests)
