@@ -154,8 +154,10 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 /* session.c */
 int at_session_create(struct at_session_args *args, u32 *id,
 		      struct netlink_ext_ack *extack);
-struct at_session *at_session_get_by_id(u32 id, const struct at_caller *caller,
-					struct netlink_ext_ack *extack);
+struct at_session *at_session_find(u32 id, const struct at_caller *caller,
+				   struct netlink_ext_ack *extack);
+struct at_session *at_session_control(u32 id, const struct at_caller *caller,
+				      struct netlink_ext_ack *extack);
 /* As at_provider_next(). */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
 
@@ -177,10 +179,10 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @consumed: a descriptor reads it
  * @nr_providers: providers in it
  * @nr_late: of them, those that joined after the start
- * @nr_refused: providers that did not fit the memory limit
+ * @nr_refused: providers that did not fit the memory limit, or got no memory
  * @pages: pages of ring memory it holds
  * @refused: pages that could not be had
- * @probe_calls: times a scheduler probe ran
+ * @probe_calls: times a scheduler probe ran, for any session; 0: not for the owner to know
  * @probe_records: of them, times a record was written
  * @generation: of the present or the last run, 0 before the first
  * @threads_missed: threads that the scheduler's probes could not be told of

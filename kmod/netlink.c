@@ -97,7 +97,12 @@ static int at_nl_provider_get(struct sk_buff *skb, struct genl_info *info,
 	id = nla_get_u32(attr);
 	p = at_provider_next(&id, caller);
 	if (!p || id != nla_get_u32(attr)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr, "no such provider, or not yours");
+		NL_SET_BAD_ATTR(info->extack, attr);
+		if (caller->privileged)
+			NL_SET_ERR_MSG(info->extack, "no such provider");
+		else
+			NL_SET_ERR_MSG(info->extack,
+				       "no such provider is yours; others' take CAP_PERFMON");
 		return -ENOENT;
 	}
 	reply = at_netlink_reply(info, &header);
@@ -134,9 +139,12 @@ static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
 	return at_netlink_send(reply, header, info);
 }
 
-/* The session that a request names, and the caller may drive. */
-static struct at_session *at_nl_session(struct genl_info *info,
-					const struct at_caller *caller)
+typedef struct at_session *at_session_fn(u32 id, const struct at_caller *caller,
+					 struct netlink_ext_ack *extack);
+
+/* The session that a request names; @get: at_session_control() or at_session_find() */
+static struct at_session *at_nl_session_by(struct genl_info *info,
+					   const struct at_caller *caller, at_session_fn *get)
 {
 	struct at_session *s;
 
@@ -144,11 +152,16 @@ static struct at_session *at_nl_session(struct genl_info *info,
 		GENL_SET_ERR_MSG(info, "say which session: its id is missing");
 		return ERR_PTR(-EINVAL);
 	}
-	s = at_session_get_by_id(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]),
-				 caller, info->extack);
+	s = get(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]), caller, info->extack);
 	if (IS_ERR(s))
 		NL_SET_BAD_ATTR(info->extack, info->attrs[ASYNCTRACE_A_SESSION_ID]);
 	return s;
+}
+
+static struct at_session *at_nl_session(struct genl_info *info,
+					const struct at_caller *caller)
+{
+	return at_nl_session_by(info, caller, at_session_control);
 }
 
 static int at_nl_session_init(struct sk_buff *skb, struct genl_info *info,
@@ -211,7 +224,7 @@ static int at_nl_session_terminate(struct sk_buff *skb, struct genl_info *info,
 static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 			     const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
+	struct at_session *s = at_nl_session_by(info, caller, at_session_find);
 	struct sk_buff *reply;
 	void *header;
 

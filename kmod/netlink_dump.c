@@ -231,7 +231,7 @@ int at_netlink_dump_start(struct netlink_callback *cb)
 	}
 	dump->id = nla_get_u32(attrs[ASYNCTRACE_A_RING_SESSION]);
 	mutex_lock(&at_mutex);
-	if (IS_ERR(at_session_get_by_id(dump->id, &dump->caller, cb->extack))) {
+	if (IS_ERR(at_session_find(dump->id, &dump->caller, cb->extack))) {
 		NL_SET_BAD_ATTR(cb->extack, attrs[ASYNCTRACE_A_RING_SESSION]);
 		err = -ENOENT;
 	}
@@ -350,7 +350,7 @@ int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_session *s;
 
 	mutex_lock(&at_mutex);
-	s = at_session_get_by_id(dump->id, &dump->caller, NULL);
+	s = at_session_find(dump->id, &dump->caller, NULL);
 	if (!IS_ERR(s))
 		dump->ring = at_session_rings(s, dump->ring, at_put_ring, &d);
 	mutex_unlock(&at_mutex);

@@ -405,7 +405,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		id = nla_get_u32(session);
 		if (!id || !at_session_next(&id, caller) || id != nla_get_u32(session)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, session,
-					    "no such session, or not yours");
+					    "no session of this id that you may see");
 			return -ENOENT;
 		}
 	}

@@ -19,6 +19,7 @@
 #include "known.h"
 #include "member.h"
 #include "notify.h"
+#include "offer.h"
 #include "provider.h"
 #include "session.h"
 #include "slots.h"
@@ -220,6 +221,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	kref_init(&p->contents);
 	INIT_LIST_HEAD(&p->node);
 	INIT_LIST_HEAD(&p->members);
+	INIT_LIST_HEAD(&p->vacant);
 	INIT_WORK(&p->end_work, at_provider_end_fn);
 	mutex_init(&p->mapping_lock);
 	mutex_init(&p->slots_lock);
@@ -302,7 +304,7 @@ int at_provider_register(struct at_file *file, const struct at_provider_args *ar
 	smp_store_release(&file->provider, p);
 	*id = p->id;
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
-	*started = at_session_offer(p);
+	*started = at_offer(p);
 	return 0;
 err:
 	at_contents_put(p);
@@ -325,6 +327,7 @@ void at_provider_end(struct at_provider *p)
 		return;
 	WRITE_ONCE(p->dead, true);
 	list_del_init(&p->node);
+	list_del_init(&p->vacant);
 	if (m) {
 		at_member_leave(m);
 		/*

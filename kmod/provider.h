@@ -55,6 +55,7 @@ struct vm_area_struct;
  * @range: see range.h
  * @member: its place in the session that records it; under at_mutex
  * @members: that, and those it had in sessions that are still read; under at_mutex
+ * @vacant: its session has ended, and it is to be offered to others; under at_mutex
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
  * @slots_lock: serialises who gets one
@@ -91,6 +92,7 @@ struct at_provider {
 	struct at_range range[AT_RANGES];
 	struct at_member *member;
 	struct list_head members;
+	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;
 	struct mutex slots_lock;	/* @slots, @slot_of, @next_slot */

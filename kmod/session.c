@@ -27,6 +27,7 @@
 #include "names.h"
 #include "notify.h"
 #include "observe.h"
+#include "offer.h"
 #include "provider.h"
 #include "quiesce.h"
 #include "rings.h"
@@ -70,7 +71,7 @@ static u32 at_session_ids;
 static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
 
 /* Never one that a gate gives another meaning. */
-static u32 at_next_generation(void)
+u32 at_next_generation(void)
 {
 	lockdep_assert_held(&at_mutex);
 	if (++at_generations > ASYNCTRACE_GENERATION_MAX)
@@ -326,7 +327,11 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	list_for_each_entry(s, &at_sessions, node) {
 		if (!uid_eq(s->owner, args->uid) || strcmp(s->name, args->name))
 			continue;
-		NL_SET_ERR_MSG(extack, "you have a session of this name");
+		if (s->privileged && !args->privileged)
+			NL_SET_ERR_MSG(extack,
+				       "a session of yours, made with CAP_PERFMON, has this name");
+		else
+			NL_SET_ERR_MSG(extack, "you have a session of this name");
 		return -EEXIST;
 	}
 	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->privileged) {
@@ -403,32 +408,55 @@ err_free:
 	return err;
 }
 
+/* Of those whom it is visible to. */
 static bool at_session_may(const struct at_session *s, const struct at_caller *caller)
 {
 	return caller->admin || uid_eq(s->owner, caller->uid);
 }
 
 /**
- * at_session_get_by_id - the session a request is about
+ * at_session_find - the session that a question is about
  * @id: of it
  * @caller: who asks
  * @extack: for the reason of a refusal
  *
- * Who may not control a session is not told that it exists.
- *
- * Return: the session, which stays while at_mutex is held; ERR_PTR(-ENOENT).
+ * Return: the session, which stays while at_mutex is held; ERR_PTR(-ENOENT), also where
+ * the caller may not see it.
  */
-struct at_session *at_session_get_by_id(u32 id, const struct at_caller *caller,
-					struct netlink_ext_ack *extack)
+struct at_session *at_session_find(u32 id, const struct at_caller *caller,
+				   struct netlink_ext_ack *extack)
 {
 	struct at_session *s;
 
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry(s, &at_sessions, node)
-		if (s->id == id && at_session_may(s, caller))
+		if (s->id == id && at_session_visible(s, caller))
 			return s;
-	NL_SET_ERR_MSG(extack, "no session of this id that you may control");
+	if (caller->privileged)
+		NL_SET_ERR_MSG(extack, "no session of this id");
+	else
+		NL_SET_ERR_MSG(extack, "no session of this id is yours; others' take CAP_PERFMON");
 	return ERR_PTR(-ENOENT);
+}
+
+/**
+ * at_session_control - the session that a request is about
+ * @id: of it
+ * @caller: who asks
+ * @extack: for the reason of a refusal
+ *
+ * Return: as at_session_find(); ERR_PTR(-EPERM) where the caller sees it, but may not
+ * control it.
+ */
+struct at_session *at_session_control(u32 id, const struct at_caller *caller,
+				      struct netlink_ext_ack *extack)
+{
+	struct at_session *s = at_session_find(id, caller, extack);
+
+	if (IS_ERR(s) || at_session_may(s, caller))
+		return s;
+	NL_SET_ERR_MSG(extack, "the session is another user's: that takes CAP_SYS_ADMIN");
+	return ERR_PTR(-EPERM);
 }
 
 /* The session with the lowest id from @id on that @caller may see. */
@@ -454,23 +482,6 @@ static void at_session_observed(struct at_session *s)
 	list_for_each_entry(m, &s->members, node)
 		if (m->provider->member == m)
 			at_observe_update(m->provider);
-}
-
-/* Tell that the session has started, and of whom nothing is taken all the same. */
-static void at_session_tell_started(struct at_session *s)
-{
-	struct at_provider *p;
-
-	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
-		return;
-	at_notify_started(s, NULL, 0);
-	list_for_each_entry(p, &at_providers, node) {
-		const struct at_member *m = p->member;
-
-		if (m && m->session == s ? !m->failed : !at_session_wants(s, p))
-			continue;
-		at_notify_started(s, p, !m ? -ENOSPC : m->session == s ? -ENOMEM : -EBUSY);
-	}
 }
 
 /*
@@ -548,54 +559,6 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 }
 
 /**
- * at_session_offer - a provider has come
- * @p: the provider
- *
- * Return: whether a session that runs records it.
- */
-int at_session_offer(struct at_provider *p)
-{
-	struct at_session *s;
-
-	lockdep_assert_held(&at_mutex);
-	list_for_each_entry(s, &at_sessions, node) {
-		bool started = s->state == ASYNCTRACE_SESSION_STATE_STARTED;
-		struct mem_cgroup *old;
-		int err;
-
-		if (s->state == ASYNCTRACE_SESSION_STATE_READY || !at_session_wants(s, p))
-			continue;
-		do {
-			err = at_memory_check(s, s->nr_holding + 1, s->holding + at_memory_of(s, p),
-					      NULL);
-		} while (err && at_memory_make_room(s));
-		/* It is the provider that calls, and what the session has is not its to pay. */
-		old = set_active_memcg(s->memcg);
-		if (!err)
-			err = at_member_add(s, p, started);
-		if (!err && started && s->ks)
-			at_tasks_add_process(p->member);
-		set_active_memcg(old);
-		if (err) {
-			s->nr_refused++;
-			if (started)
-				at_notify_started(s, p, err);
-			continue;
-		}
-		if (started) {
-			/*
-			 * Not with the session's: a child of fork would take what
-			 * its parent has learned under that for its own.
-			 */
-			at_member_start(p->member, at_next_generation());
-			at_notify_started(s, p, p->member->failed ? -ENOMEM : 0);
-		}
-		return started;
-	}
-	return false;
-}
-
-/**
  * at_session_start - open the gates
  * @s: a session that is initialized or stopped
  * @args: how; its list is taken over where it succeeds
@@ -629,6 +592,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 			return err;
 		}
 	}
+	at_offer_adopt(s);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
 	s->poll_period = AT_POLL_MAX;
@@ -644,7 +608,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		at_clear_finish(s);
 	at_session_open(s);
 	at_session_observed(s);
-	at_session_tell_started(s);
+	at_offer_tell(s);
 	at_session_get(s);
 	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
 		at_session_put(s);
@@ -720,13 +684,19 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
  */
 int at_session_terminate(struct at_session *s)
 {
+	bool others = !list_is_singular(&at_sessions);
 	struct at_member *m;
 
 	lockdep_assert_held(&at_mutex);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_shut(s);
-	list_for_each_entry(m, &s->members, node)
+	list_for_each_entry(m, &s->members, node) {
+		if (m->provider->member != m)
+			continue;
 		at_member_leave(m);
+		if (others)
+			at_offer_later(m->provider);
+	}
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	list_del_init(&s->node);
@@ -785,33 +755,28 @@ static void at_session_unread(struct at_session *s)
  */
 int at_session_consume(u32 id, bool snapshot, struct at_session **out)
 {
-	struct at_caller caller = {
+	const struct at_caller caller = {
 		.uid = current_uid(),
 		.admin = capable(CAP_SYS_ADMIN),
+		.privileged = perfmon_capable(),
 	};
-	struct at_session *s;
+	struct at_session *s = at_session_control(id, &caller, NULL);
 
-	lockdep_assert_held(&at_mutex);
-	list_for_each_entry(s, &at_sessions, node) {
-		if (s->id != id)
-			continue;
-		if (!at_session_may(s, &caller))
-			return capable(CAP_PERFMON) ? -EPERM : -ENOENT;
-		if (s->consumer)
-			return -EBUSY;
-		if (snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR)
-			return -EINVAL;
-		s->consumer = true;
-		if (snapshot)
-			at_snapshot_begin(s);
-		else if (s->was_read)
-			at_session_unread(s);
-		s->was_read |= !snapshot;
-		at_session_get(s);
-		*out = s;
-		return 0;
-	}
-	return -ENOENT;
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	if (s->consumer)
+		return -EBUSY;
+	if (snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR)
+		return -EINVAL;
+	s->consumer = true;
+	if (snapshot)
+		at_snapshot_begin(s);
+	else if (s->was_read)
+		at_session_unread(s);
+	s->was_read |= !snapshot;
+	at_session_get(s);
+	*out = s;
+	return 0;
 }
 
 void at_session_unconsume(struct at_session *s)

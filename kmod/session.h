@@ -110,7 +110,8 @@ struct at_reader {
  * @nr_members: of them
  * @nr_holding: members that have rings
  * @holding: bytes that these stand for
- * @nr_refused: providers that did not fit the memory limit, or got no memory
+ * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
+ *	was initialized or started last, or since
  * @clearing: a start is still clearing the kernel's rings
  * @clear_lock: for what the reader has taken of rings, and what has been cleared
  * @quiesce: for the writers of the last run to leave
@@ -187,13 +188,13 @@ struct at_session {
 
 extern struct list_head at_sessions;
 
+u32 at_next_generation(void);
 void at_session_get(struct at_session *s);
 void at_session_put(struct at_session *s);
 bool at_session_wants(const struct at_session *s, const struct at_provider *p);
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller);
 int at_session_consume(u32 id, bool snapshot, struct at_session **out);
 void at_session_unconsume(struct at_session *s);
-int at_session_offer(struct at_provider *p);
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m);
 void at_session_wake(struct at_session *s);
 int at_sessions_init(void);

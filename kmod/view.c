@@ -11,10 +11,13 @@
 #include "sched.h"
 #include "session.h"
 
-/* Who may not is not told that there is such a session. */
+/*
+ * Who may not is not told that there is such a session. What one with capabilities
+ * has recorded, of others as well, is not for all that its owner runs without them.
+ */
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
 {
-	return caller->privileged || uid_eq(s->owner, caller->uid);
+	return caller->privileged || (!s->privileged && uid_eq(s->owner, caller->uid));
 }
 
 /**
@@ -97,10 +100,13 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	if (!s->ks)
 		return;
 	v->pages += at_ksched_pages(s->ks);
+	v->threads_missed = READ_ONCE(s->ks->missed);
+	/* It is all sessions': what others do is not for everybody. */
+	if (!s->privileged)
+		return;
 	at_sched_cost(&cost);
 	v->probe_calls = cost.calls;
 	v->probe_records = cost.switches + cost.wakings;
-	v->threads_missed = READ_ONCE(s->ks->missed);
 }
 
 /* What a start has cleared counts, though the reader may not have noticed it. */

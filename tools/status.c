@@ -174,8 +174,10 @@ static void print_session(const struct status *st, const struct session *s)
 	printf("  memory: %s held", tool_size(i->pages * sysconf(_SC_PAGESIZE)));
 	if (i->refused)
 		printf("; %s pages could not be had, records were dropped", tool_count(i->refused));
-	printf("\n  cost: %s calls of scheduler probes, %s records of them\n",
-	       tool_count(i->probe_calls), tool_count(i->probe_records));
+	putchar('\n');
+	if (i->probe_calls)
+		printf("  cost: %s calls of scheduler probes, %s records of them\n",
+		       tool_count(i->probe_calls), tool_count(i->probe_records));
 	if (i->threads_missed)
 		printf("  no memory to remember %s thread%s: scheduling of theirs was not recorded\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");

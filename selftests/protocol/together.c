@@ -197,6 +197,15 @@ static int find_holder(const struct at_provider_info *p, void *arg)
 	return 0;
 }
 
+/* Is provider 0 in the session *@id? */
+static bool is_held_by(void *id)
+{
+	uint32_t holder = ~0;
+
+	must(at_providers(ctl, find_holder, &holder) >= 0);
+	return holder == *(uint32_t *)id;
+}
+
 /* Is it told of provider 0 that @session does not get it, and of nobody else? */
 static void check_refused(struct at_events *events, uint32_t session)
 {
@@ -218,7 +227,7 @@ static void test_wanted_by_two(void)
 {
 	struct at_events *events;
 	struct run one, two, next;
-	uint32_t holder = 0, from;
+	uint32_t from;
 
 	ktap_begin("together: of a provider that two want, the second is told who has it");
 	come();
@@ -230,8 +239,7 @@ static void test_wanted_by_two(void)
 	run_start(&two);
 	check_refused(events, two.id);
 	at_events_close(events);
-	must(at_providers(ctl, find_holder, &holder) >= 0);
-	ktap_check(holder == one.id, "it is said to be in session %u, not %u", holder, one.id);
+	ktap_check(is_held_by(&one.id), "it is not said to be in the first");
 	/* It is the other's, started or not. */
 	run_start(&one);
 	speak();
@@ -258,6 +266,94 @@ static void test_wanted_by_two(void)
 	check_law(&next, "next", 1, 0, sh->of[0].written - from);
 	end(&next);
 	end(&two);
+	leave();
+	ktap_end();
+}
+
+/* How often a session was told that it has a provider, and that another one has it. */
+struct told {
+	unsigned int taken, busy;
+};
+
+static void tally(struct at_events *events, struct told told[PROVIDERS])
+{
+	struct at_event ev = { .size = sizeof(ev) };
+
+	memset(told, 0, PROVIDERS * sizeof(*told));
+	while (!at_events_next(events, &ev)) {
+		ktap_check(!ev.status || ev.status == EBUSY, "status %u", ev.status);
+		for (int i = 0; i < PROVIDERS; i++) {
+			if (ev.provider != sh->of[i].provider)
+				continue;
+			told[i].taken += !ev.status;
+			told[i].busy += ev.status == EBUSY;
+		}
+	}
+}
+
+/* All write for a while, and then nobody. @from: out: what each had written before */
+static void have_all_written(uint32_t from[PROVIDERS])
+{
+	for (int i = 0; i < PROVIDERS; i++)
+		from[i] = sh->of[i].written;
+	speak();
+	for (int i = 0; i < PROVIDERS; i++)
+		have_written(i, EVENTS / 20);
+	hush();
+}
+
+static void test_from_one_to_the_next(void)
+{
+	struct run idle, runs, also;
+	uint32_t from[PROVIDERS], nobody = 0;
+	struct at_events *events;
+	struct told told[PROVIDERS];
+
+	ktap_begin("P25 together: who comes goes to one that runs, and when that ends to the next");
+	open_over(&idle, "idle", NAME "*", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
+	open_over(&runs, "runs", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
+	open_over(&also, "also", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
+	run_start(&runs);
+	run_start(&also);
+	if (at_events_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, also.id))
+		ktap_bail("%s", at_events_error(events));
+	come();
+	hush();
+	have_all_written(from);
+	tally(events, told);
+	for (int i = 0; i < PROVIDERS; i++)
+		ktap_check(told[i].taken == (i > 0) && told[i].busy == !i,
+			   "told of %d: taken %u, another's %u", i, told[i].taken, told[i].busy);
+	ktap_check(is_held_by(&runs.id), "the one that runs does not have it");
+	run_stop(&runs);
+	rd_drain(&runs.rd);
+	check_law(&runs, "runs", 1, 0, sh->of[0].written);
+	from[0] = sh->of[0].written;
+	end(&runs);
+	/* In a moment: nobody waits for that. */
+	ktap_check(soon(is_held_by, &also.id), "the other one that runs does not get it");
+	speak();
+	have_written(0, EVENTS / 20);
+	hush();
+	tally(events, told);
+	at_events_close(events);
+	ktap_check(told[0].taken == 1 && !told[0].busy, "then: taken %u, another's %u",
+		   told[0].taken, told[0].busy);
+	run_stop(&also);
+	rd_drain(&also.rd);
+	check_law(&also, "also", 7, 0, sh->of[0].written - from[0]);
+	check_law(&also, "also", 7, 1, sh->of[1].written);
+	check_law(&also, "also", 7, 2, sh->of[2].written);
+	end(&also);
+	/* What is free is not taken by one that does not run, before it does. */
+	ktap_check(soon(is_held_by, &nobody), "it is not free");
+	run_start(&idle);
+	have_all_written(from);
+	run_stop(&idle);
+	rd_drain(&idle.rd);
+	for (int i = 0; i < PROVIDERS; i++)
+		check_law(&idle, "idle", 7, i, sh->of[i].written - from[i]);
+	end(&idle);
 	leave();
 	ktap_end();
 }
@@ -313,12 +409,13 @@ static void test_stopped(void)
 
 int main(void)
 {
-	ktap_plan(3);
+	ktap_plan(4);
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 	sh = shared_memory(sizeof(*sh));
 	test_side_by_side();
 	test_wanted_by_two();
+	test_from_one_to_the_next();
 	test_stopped();
 	at_ctl_close(ctl);
 	return ktap_exit();

@@ -3,8 +3,11 @@
  * What one user may do to another, and how much of the machine one user may have.
  */
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ktap.h"
@@ -94,6 +97,92 @@ static void users_keep_to_themselves(void)
 	EXPECT_IS(raw_child(as_nobody, NULL, NOBODY), 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, roots_session), 0);
 	EXPECT(roots.control->gate > 1);
+	end();
+}
+
+/* --- what a user's programs may that have capabilities, and those that have none ------ */
+
+/* From now on: CAP_PERFMON, or nothing. */
+static int have_only(bool perfmon)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { };
+	struct __user_cap_data_struct *of = &caps[CAP_TO_INDEX(CAP_PERFMON)];
+
+	if (perfmon)
+		of->permitted = of->effective = CAP_TO_MASK(CAP_PERFMON);
+	return syscall(SYS_capset, &head, caps);
+}
+
+/* Sees what others have, and reads or changes none of it. */
+static int nobody_with_perfmon(void *arg)
+{
+	struct raw_ledger sum;
+	int id, fd;
+
+	(void)arg;
+	SO(!prctl(PR_SET_KEEPCAPS, 1) && !setuid(NOBODY) && !have_only(true));
+	SO(!raw_nl_open(&nl));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, roots_session));
+	SO(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID) == (uint32_t)roots_session);
+	SO(!raw_ledger(&nl, roots_session, roots.id, &sum));
+	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_TERMINATE; cmd++) {
+		SO(raw_session_do(&nl, cmd, roots_session) == -EPERM);
+		SO(nl.bad == ASYNCTRACE_A_SESSION_ID && strstr(nl.text, "CAP_SYS_ADMIN"));
+	}
+	fd = raw_open();
+	SO(fd >= 0 && raw_consume(fd, roots_session) == -EPERM);
+	close(fd);
+	/* Everybody's scheduling, and everybody's providers. */
+	id = raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_ALL, STRIDE,
+			 "roots");
+	SO(id > 0);
+	/* Without what it was made with, its owner has nothing of it. */
+	SO(!have_only(false));
+	SO(!raw_nl_open(&nl));
+	SO(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id) == -ENOENT);
+	return 0;
+}
+
+/* Of a container, say, that has no user namespace of its own. */
+static int root_without_capabilities(void *arg)
+{
+	struct raw_ledger sum;
+	int fd, id;
+
+	(void)arg;
+	SO(!have_only(false));
+	SO(!raw_nl_open(&nl));
+	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_GET; cmd++) {
+		SO(raw_session_do(&nl, cmd, roots_session) == -ENOENT);
+		SO(strstr(nl.text, "CAP_PERFMON"));
+	}
+	SO(raw_ledger(&nl, roots_session, 0, &sum) == -ENOENT);
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	SO(!raw_nl_ask(&nl) && !nl.replies);
+	fd = raw_open();
+	SO(fd >= 0 && raw_consume(fd, roots_session) == -ENOENT);
+	close(fd);
+	SO(raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x") == -EEXIST);
+	SO(strstr(nl.text, "CAP_PERFMON"));
+	/* Its own it has, and whoever has the capabilities has that, too. */
+	id = raw_session(&nl, "own", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
+	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	return 0;
+}
+
+static void to_see_others_is_not_to_control_them(void)
+{
+	begin();
+	EXPECT_IS(raw_child(nobody_with_perfmon, NULL, -1), 0);
+	end();
+}
+
+static void what_was_made_with_capabilities_is_had_with_them(void)
+{
+	begin();
+	EXPECT_IS(raw_child(root_without_capabilities, NULL, -1), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, roots_session), 0);
 	end();
 }
 
@@ -264,6 +353,8 @@ static void a_users_sessions_share_one_limit_of_memory(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(users_keep_to_themselves),
+	KTAP_TEST(to_see_others_is_not_to_control_them),
+	KTAP_TEST(what_was_made_with_capabilities_is_had_with_them),
 	KTAP_TEST(a_socket_of_another_user_is_no_good),
 	KTAP_TEST(a_cookie_is_of_one_process),
 	KTAP_TEST(only_root_records_other_users),

@@ -309,13 +309,15 @@ int at_session_snapshot(struct at_ctl *ctl, uint32_t id);
  * @uid: its owner, in the caller's user namespace
  * @providers: in it
  * @late: of them, those that joined after the start
- * @refused_providers: wanted, but their rings would be beyond the memory limit
+ * @refused_providers: wanted, but their rings would be beyond the memory limit, or had
+ *	no memory, when it was initialized or started last, or since
  * @consumed: a descriptor reads it
  * @ring_size: of one CPU's ring, bytes
  * @sub_size: of a sub-buffer, bytes
  * @pages: of ring memory it holds
  * @refused: pages that could not be had
- * @probe_calls: times a scheduler probe ran: the tracer's own cost
+ * @probe_calls: times a scheduler probe ran, for any session: the tracer's own cost;
+ *	0 where the session was made without CAP_PERFMON
  * @probe_records: of them, times a record was written
  * @name: its name
  * @nr_categories: patterns wanted; 0: every category

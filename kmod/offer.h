@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which session gets a provider.
+ */
+#ifndef AT_OFFER_H
+#define AT_OFFER_H
+
+#include <linux/types.h>
+
+struct at_provider;
+struct at_session;
+
+bool at_offer(struct at_provider *p);
+void at_offer_later(struct at_provider *p);
+void at_offer_adopt(struct at_session *s);
+void at_offer_tell(struct at_session *s);
+
+#endif /* AT_OFFER_H */
