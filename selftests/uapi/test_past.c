@@ -15,7 +15,8 @@
 #define NOBODY		65534
 #define STRIDE		(64 * 1024)
 #define PROVIDERS_MAX	4096	/* that a user has at a time */
-#define THREADS		3000
+#define SOME		300	/* threads */
+#define MANY		3000
 #define GROUP		"/sys/fs/cgroup/at-past"
 
 static struct raw_nl nl;
@@ -67,34 +68,78 @@ static long long objects(void)
 	return atoll(at + strlen("\nslab_unreclaimable "));
 }
 
-static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
+/* Waits until they are below @bytes, which they are in a moment: nobody waits for that. */
+static void objects_below(long long bytes)
 {
-	struct raw_provider p;
-	long long before, now = 0;
-	int id;
+	long long now = objects();
 
+	for (int i = 0; i < 100 && now >= bytes; i++, now = objects())
+		usleep(100000);
+	printf("# %lld bytes, to be below %lld\n", now, bytes);
+	EXPECT(now < bytes);
+}
+
+static int begin_with_provider(struct raw_provider *p)
+{
 	raw_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 	NEED(!mkdir(GROUP, 0755) || errno == EEXIST);
 	NEED(!raw_put(GROUP "/cgroup.procs", "0"));
-	NEED(!raw_provider(&p, "past", STRIDE));
-	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
-	run_threads(THREADS / 10);
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
-	run_threads(THREADS / 10);
-	before = objects();
-	run_threads(THREADS);
-	/* In a moment: nobody waits for that. */
-	for (int i = 0; i < 100; i++) {
-		now = objects();
-		if (now - before < THREADS * 1024)
-			break;
-		usleep(100000);
-	}
-	printf("# %lld bytes more than %lld\n", now - before, before);
-	EXPECT(now - before < THREADS * 1024);
+	NEED(!raw_provider(p, "past", STRIDE));
+	return begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
+}
+
+static void end_with_provider(struct raw_provider *p)
+{
 	NEED(!raw_put("/sys/fs/cgroup/cgroup.procs", "0"));
-	raw_provider_end(&p);
+	raw_provider_end(p);
 	raw_nl_close(&nl);
+}
+
+/* Less than a task is, by far. */
+#define TASK	4096
+
+static void threads_made_while_a_session_is_stopped_are_forgotten(void)
+{
+	struct raw_provider p;
+	int id = begin_with_provider(&p);
+	long long before;
+
+	run_threads(SOME);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
+	run_threads(SOME);
+	before = objects();
+	run_threads(MANY);
+	objects_below(before + MANY * TASK / 4);
+	end_with_provider(&p);
+}
+
+static int held[2];
+
+static void *held_thread(void *arg)
+{
+	char byte;
+
+	return read(held[0], &byte, 1) ? NULL : arg;
+}
+
+static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
+{
+	pthread_t threads[SOME];
+	struct raw_provider p;
+	long long before;
+	int id = begin_with_provider(&p);
+
+	NEED(!pipe(held));
+	for (int i = 0; i < SOME; i++)
+		NEED(!pthread_create(&threads[i], NULL, held_thread, NULL));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id));
+	before = objects();
+	close(held[1]);
+	for (int i = 0; i < SOME; i++)
+		pthread_join(threads[i], NULL);
+	objects_below(before - SOME * TASK);
+	close(held[0]);
+	end_with_provider(&p);
 }
 
 /* --- providers ---------------------------------------------------------------------- */
@@ -232,6 +277,7 @@ static void what_has_been_read_is_let_go_of(void)
 }
 
 static const struct ktap_test tests[] = {
+	KTAP_TEST(threads_made_while_a_session_is_stopped_are_forgotten),
 	KTAP_TEST(threads_that_end_while_a_session_is_stopped_are_forgotten),
 	KTAP_TEST(who_has_ended_is_on_nobodys_account),
 	KTAP_TEST(who_has_ended_makes_room_in_what_goes_round),
