@@ -456,7 +456,7 @@ static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
 
 /*
  * Rings for a CPU. Without memory for them they are there all the same, and count what
- * they have no room for. at_cpus_mutex is held.
+ * they have no room for. at_cpus_mutex is held, or nobody else knows @ks yet.
  */
 static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
 {
@@ -498,16 +498,11 @@ static void at_route(void)
 	mutex_unlock(&at_cpus_mutex);
 }
 
-void at_ksched_free(struct at_ksched *ks)
+static void at_ksched_destroy(struct at_ksched *ks)
 {
 	int cpu;
 
-	if (!ks)
-		return;
-	mutex_lock(&at_cpus_mutex);
-	list_del(&ks->cpus_node);
-	mutex_unlock(&at_cpus_mutex);
-	for_each_possible_cpu(cpu) {
+	for (cpu = 0; ks->cpu && cpu < nr_cpu_ids; cpu++) {
 		if (!ks->cpu[cpu])
 			continue;
 		at_kring_destroy(&ks->cpu[cpu]->events);
@@ -519,20 +514,30 @@ void at_ksched_free(struct at_ksched *ks)
 	kfree(ks);
 }
 
+void at_ksched_free(struct at_ksched *ks)
+{
+	if (!ks)
+		return;
+	mutex_lock(&at_cpus_mutex);
+	list_del(&ks->cpus_node);
+	mutex_unlock(&at_cpus_mutex);
+	at_ksched_destroy(ks);
+}
+
 /**
  * at_ksched_new - the scheduling side of a session, with rings for the CPUs that
  * are online
  * @s: the session
  *
- * Return: it, or ERR_PTR(-ENOMEM).
+ * Return: it; NULL: there is no memory.
  */
 struct at_ksched *at_ksched_new(struct at_session *s)
 {
 	struct at_ksched *ks = kzalloc(sizeof(*ks), GFP_KERNEL_ACCOUNT);
-	int cpu;
+	int cpu, err = 0;
 
 	if (!ks)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
 	ks->session = s;
 	ks->ns = s->pid_ns == &init_pid_ns ? NULL : s->pid_ns;
 	ks->clock = s->clock;
@@ -546,22 +551,24 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->quick = alloc_percpu_gfp(struct at_kcpu *, GFP_KERNEL_ACCOUNT);
 	if (!ks->cpu || !ks->quick)
 		goto err;
+	/* All but always, these are all: then no other CPU's coming waits for us. */
+	for_each_online_cpu(cpu)
+		if (at_ksched_add_cpu(ks, cpu))
+			goto err;
 	/* A CPU that comes up is in the mask, or else will find us. */
 	mutex_lock(&at_cpus_mutex);
 	list_add(&ks->cpus_node, &at_cpus_list);
 	for_each_cpu(cpu, &at_cpus)
-		if (at_ksched_add_cpu(ks, cpu))
-			break;
+		if (!ks->cpu[cpu] && !err)
+			err = at_ksched_add_cpu(ks, cpu);
 	mutex_unlock(&at_cpus_mutex);
-	if (cpu >= nr_cpu_ids)
+	if (!err)
 		return ks;
 	at_ksched_free(ks);
-	return ERR_PTR(-ENOMEM);
+	return NULL;
 err:
-	free_percpu(ks->quick);
-	kfree(ks->cpu);
-	kfree(ks);
-	return ERR_PTR(-ENOMEM);
+	at_ksched_destroy(ks);
+	return NULL;
 }
 
 /* at_mutex is held. */

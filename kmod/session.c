@@ -485,28 +485,63 @@ static void at_session_observed(struct at_session *s)
 }
 
 /*
- * A consumer may be there already, and reads without at_mutex: it is to find nothing
- * that is taken away again.
+ * The scheduling side of a session, which is not there before the session is
+ * initialized: a consumer reads without at_mutex, and is to find nothing that is taken
+ * away again.
  */
-static int at_session_init_sched(struct at_session *s)
-{
-	struct at_task_names *names = NULL;
-	struct at_ksched *ks = at_ksched_new(s);
+struct at_sched_side {
+	struct at_ksched *ks;
+	struct at_task_names *names;
+};
 
-	if (IS_ERR(ks))
-		return PTR_ERR(ks);
-	if (s->mode == ASYNCTRACE_MODE_CIRCULAR || s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED) {
-		names = at_task_names_new(s);
-		if (!names) {
-			at_ksched_free(ks);
-			return -ENOMEM;
-		}
+static void at_session_drop_sched(struct at_sched_side *side)
+{
+	at_ksched_free(side->ks);
+	at_task_names_free(side->names);
+}
+
+/*
+ * At the limit of a memory cgroup that is its user's this may take as long as he likes.
+ * So at_mutex, which all others wait for, is not held meanwhile.
+ */
+static int at_session_make_sched(struct at_session *s, struct at_sched_side *side)
+{
+	bool names = s->mode == ASYNCTRACE_MODE_CIRCULAR ||
+		     s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
+	int err = 0;
+
+	s->initializing = true;
+	at_session_get(s);
+	mutex_unlock(&at_mutex);
+	side->ks = at_ksched_new(s);
+	if (names && side->ks)
+		side->names = at_task_names_new(s);
+	if (!side->ks || (names && !side->names))
+		err = -ENOMEM;
+	mutex_lock(&at_mutex);
+	s->initializing = false;
+	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED)
+		err = -ENOENT;
+	if (err)
+		at_session_drop_sched(side);
+	at_session_put(s);
+	return err;
+}
+
+/* May it have the rings of all that it is going to take? */
+static int at_session_check_memory(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	struct at_provider *p;
+	u32 wanted = 0;
+	u64 bytes = 0;
+
+	list_for_each_entry(p, &at_providers, node) {
+		if (p->member || !at_session_wants(s, p))
+			continue;
+		wanted++;
+		bytes += at_memory_of(s, p);
 	}
-	/* What it points to is there before it is. */
-	smp_store_release(&s->ks, ks);
-	/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
-	smp_store_release(&s->names, names);
-	return 0;
+	return at_memory_check(s, wanted, bytes, extack);
 }
 
 /**
@@ -514,15 +549,15 @@ static int at_session_init_sched(struct at_session *s)
  * @s: a session that is ready
  * @extack: for the reason of a refusal
  *
- * Providers that another session holds are left to it.
+ * Providers that another session holds are left to it. at_mutex is let go meanwhile.
  *
- * Return: 0; -EALREADY, -ENOSPC beyond the memory limit, -ENOMEM.
+ * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
+ * meanwhile, -ENOSPC beyond the memory limit, -ENOMEM.
  */
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 {
+	struct at_sched_side side = { };
 	struct at_provider *p;
-	u32 wanted = 0;
-	u64 bytes = 0;
 	int err;
 
 	lockdep_assert_held(&at_mutex);
@@ -530,22 +565,33 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "the session is initialized already");
 		return -EALREADY;
 	}
-	list_for_each_entry(p, &at_providers, node) {
-		if (p->member || !at_session_wants(s, p))
-			continue;
-		wanted++;
-		bytes += at_memory_of(s, p);
+	if (s->initializing) {
+		NL_SET_ERR_MSG(extack, "the session is being initialized");
+		return -EBUSY;
 	}
-	err = at_memory_check(s, wanted, bytes, extack);
+	/* First, as that is what is not to be asked for in vain. */
+	err = at_session_check_memory(s, extack);
 	if (err)
 		return err;
 	if (s->sched != ASYNCTRACE_SCHED_OFF) {
-		err = at_session_init_sched(s);
-		if (err) {
+		err = at_session_make_sched(s, &side);
+		if (err == -ENOMEM)
 			NL_SET_ERR_MSG(extack,
 				       "no memory for the kernel's rings: use a smaller buffer size");
+		else if (err)
+			NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		if (err)
+			return err;
+		/* Others may have come. */
+		err = at_session_check_memory(s, extack);
+		if (err) {
+			at_session_drop_sched(&side);
 			return err;
 		}
+		/* What it points to is there before it is. */
+		smp_store_release(&s->ks, side.ks);
+		/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
+		smp_store_release(&s->names, side.names);
 	}
 	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	list_for_each_entry(p, &at_providers, node) {

@@ -110,6 +110,7 @@ struct at_reader {
  * @nr_members: of them
  * @nr_holding: members that have rings
  * @holding: bytes that these stand for
+ * @initializing: somebody is making its kernel's rings, without at_mutex
  * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
  *	was initialized or started last, or since
  * @clearing: a start is still clearing the kernel's rings
@@ -166,6 +167,7 @@ struct at_session {
 	u32 nr_members;
 	u32 nr_holding;
 	u64 holding;
+	bool initializing;
 	u32 nr_refused;
 	bool clearing;
 	spinlock_t clear_lock;		/* the rings' cursors, as far as said there */

@@ -261,10 +261,59 @@ static void a_session_without_any_memory_refuses_the_provider(void)
 	remove_group("/at-session");
 }
 
+/* --- a session that is made to wait ----------------------------------------------------- */
+
+#define LARGE	(16 * MIB)
+
+/* Makes a session and initializes it, above what its group may have: the kernel slows it. */
+static int slow_init(void *arg)
+{
+	long long high;
+	int *pipe = arg, id;
+
+	if (put("/at-slow", "cgroup.procs", "%lld", getpid()) || raw_nl_open(&nl))
+		return 200;
+	id = raw_session(&nl, "slow", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS, LARGE,
+			 "nobody");
+	high = (get("/at-slow", "memory.current", NULL) + MIB) & -4096;
+	if (id <= 0 || put("/at-slow", "memory.high", "%lld", high) ||
+	    write(pipe[1], &id, sizeof(id)) != sizeof(id))
+		return 201;
+	return -raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
+}
+
+static void nobody_waits_for_a_session_that_waits_for_memory(void)
+{
+	int id, pipe[2], status;
+	pid_t child;
+
+	make_group("/at-slow");
+	NEED(!pipe2(pipe, O_CLOEXEC));
+	child = fork();
+	if (!child)
+		_exit(slow_init(pipe));
+	NEED(read(pipe[0], &id, sizeof(id)) == sizeof(id));
+	NEED(!raw_nl_open(&nl));
+	for (int i = 0; i < 600 && get("/at-slow", "memory.events", "high ") < 10; i++)
+		usleep(10000);
+	/* It is at it. Others go on, and it can be ended. */
+	EXPECT_IS(waitpid(child, &status, WNOHANG), 0);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id), -EBUSY);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id), 0);
+	put("/at-slow", "memory.high", "max", 0);
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT_IS(WEXITSTATUS(status), ENOENT);
+	raw_nl_close(&nl);
+	close(pipe[0]);
+	close(pipe[1]);
+	remove_group("/at-slow");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(a_provider_at_its_limit_is_recorded_at_no_cost),
 	KTAP_TEST(a_session_at_its_limit_refuses_pages_and_counts),
 	KTAP_TEST(a_session_without_any_memory_refuses_the_provider),
+	KTAP_TEST(nobody_waits_for_a_session_that_waits_for_memory),
 };
 
 int main(int argc, char **argv)
