@@ -14,6 +14,7 @@
 #include <asynctrace/session.h>
 
 #include "session_args.h"
+#include "taken.h"
 #include "trace_out.h"
 
 /* With a command, failures of the recorder itself, as timeout(1) and env(1). */
@@ -68,6 +69,7 @@ struct record_options {
  * @in: descriptor that chunks are read from
  * @out: where the trace goes
  * @events: alerts of the session; NULL: they are of no interest
+ * @taken: providers that other sessions have
  * @nr_snapshots: written at alerts
  * @signals: descriptor that tells signals
  * @nr_signals: asked to stop so often
@@ -90,6 +92,7 @@ struct recorder {
 	int in;
 	struct trace_out out;
 	struct at_events *events;
+	struct taken taken;
 	unsigned int nr_snapshots;
 	int signals;
 	unsigned int nr_signals;
@@ -140,6 +143,5 @@ void record_line(struct recorder *r);
 void record_line_clear(const struct recorder *r);
 /* False where it could not be written. */
 bool record_summary(struct recorder *r);
-void record_held(struct recorder *r);
 
 #endif /* AT_RECORD_H */

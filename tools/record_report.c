@@ -2,7 +2,6 @@
 /*
  * asynctrace record: what it tells, meanwhile and at the end
  */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,82 +56,11 @@ void record_line_clear(const struct recorder *r)
 }
 
 /* What the session's providers are to the recorder. */
-struct others {
-	const struct recorder *r;
-	uint32_t visible;
-	uint32_t nr_held;
-	struct {
-		uint32_t session;	/* 0: one that we may not see */
-		uint32_t pid;
-		char name[ASYNCTRACE_NAME_MAX + 1];
-	} held[8];
-};
-
-/* Whether the session would have it, were it not in another one. */
-static bool wanted(const struct session_args *a, const struct at_provider_info *p)
+static int count_provider(const struct at_provider_info *p, void *arg)
 {
-	size_t i;
-
-	for (i = 0; i < a->globs.nr && a->globs.of[i]; i++)
-		if (!fnmatch(a->globs.of[i], p->name, 0))
-			break;
-	if (i && i == a->globs.nr)
-		return false;
-	for (i = 0; i < a->nr_uids && a->uids[i] != p->uid; i++)
-		;
-	if (i && i == a->nr_uids)
-		return false;
-	/* Its ancestors, and its cgroup, are the module's to know. */
-	if (a->follow || a->nr_cgroups)
-		return false;
-	for (i = 0; i < a->nr_pids && a->pids[i] != p->pid; i++)
-		;
-	return !i || i < a->nr_pids;
-}
-
-static int look_at_provider(const struct at_provider_info *p, void *arg)
-{
-	struct others *o = arg;
-	uint32_t n = o->nr_held;
-
-	o->visible++;
-	if (p->session == o->r->session || p->flags & ASYNCTRACE_PROVIDER_F_GONE ||
-	    (!p->session && !(p->flags & ASYNCTRACE_PROVIDER_F_HELD)) ||
-	    !wanted(&o->r->opt.args, p))
-		return 0;
-	o->nr_held++;
-	if (n >= sizeof(o->held) / sizeof(o->held[0]))
-		return 0;
-	o->held[n].session = p->session;
-	o->held[n].pid = p->pid;
-	snprintf(o->held[n].name, sizeof(o->held[n].name), "%s", p->name);
+	(void)p;
+	++*(unsigned int *)arg;
 	return 0;
-}
-
-static void tell_held(const struct others *o)
-{
-	const uint32_t max = sizeof(o->held) / sizeof(o->held[0]);
-
-	for (uint32_t i = 0; i < o->nr_held && i < max; i++) {
-		fprintf(stderr, "the provider %s (process %u) is recorded by ",
-			tool_text(o->held[i].name), o->held[i].pid);
-		if (o->held[i].session)
-			fprintf(stderr, "session %u already; see asynctrace session list\n",
-				o->held[i].session);
-		else
-			fputs("a session already that you may not see\n", stderr);
-	}
-	if (o->nr_held > max)
-		fprintf(stderr, "and so are %u others\n", o->nr_held - max);
-}
-
-/* Who is wanted, but in another session: a provider is in one at a time. */
-void record_held(struct recorder *r)
-{
-	struct others others = { .r = r };
-
-	if (!r->opt.attach && !at_providers(r->ctl, look_at_provider, &others))
-		tell_held(&others);
 }
 
 static int copy_session(const struct at_session_info *s, void *arg)
@@ -141,29 +69,36 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
+static bool is_filtered(const struct session_args *a)
+{
+	return a->globs.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
+}
+
 /* Why there are no events. */
 static void explain_nothing(struct recorder *r, const struct at_compose_stats *st,
 			    uint32_t providers)
 {
+	const char *others = r->info.privileged ? "" : "; those of other users need CAP_PERFMON";
 	struct at_session_info session = { 0 };
-	struct others others = { .r = r };
+	unsigned int visible = 0;
 
-	at_providers(r->ctl, look_at_provider, &others);
+	at_providers(r->ctl, count_provider, &visible);
 	at_session_get(r->ctl, r->session, copy_session, &session);
 	fputs("No events were recorded: ", stderr);
 	if (session.refused_providers && !providers)
 		fprintf(stderr, "%u providers did not fit the memory limit of %s; use a smaller --buffer-size\n",
 			session.refused_providers, tool_size(r->info.memory_limit));
-	else if (!providers && others.nr_held)
-		tell_held(&others);
-	else if (!providers && others.visible && r->opt.args.globs.nr)
-		fputs("no provider has one of the names asked for; see asynctrace providers\n", stderr);
+	else if (!providers && r->taken.told)
+		fputs("other sessions have the providers, see above; a provider is in one at a time\n",
+		      stderr);
 	else if (!providers && r->opt.cmd)
 		fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something\n",
 			tool_text(r->opt.cmd[0]));
+	else if (!providers && visible && is_filtered(&r->opt.args))
+		fprintf(stderr, "no provider was among those asked for; see asynctrace providers%s\n",
+			others);
 	else if (!providers)
-		fprintf(stderr, "no program %sis a provider; see asynctrace providers\n",
-			r->info.privileged ? "" : "of yours (those of others need CAP_PERFMON) ");
+		fprintf(stderr, "no program is a provider; see asynctrace providers%s\n", others);
 	else if (session.refused)
 		fprintf(stderr, "%s pages of memory could not be had: your memory cgroup is at its limit\n",
 			tool_count(session.refused));

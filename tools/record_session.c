@@ -116,6 +116,9 @@ static int open_session(struct recorder *r)
 	err = r->opt.attach ? find_session(r) : make_session(r);
 	if (err)
 		return err;
+	/* Without that, who is there is recorded all the same. */
+	if (!r->opt.attach)
+		taken_open(&r->taken, r->session);
 	r->in = r->opt.snapshot ? at_session_snapshot(r->ctl, r->session) :
 				  at_session_consume(r->ctl, r->session);
 	if (r->in < 0) {
@@ -207,6 +210,12 @@ static int next_timeout(const struct recorder *r, double end)
 	return next < 0 ? 0 : next > 60000 ? 60000 : next;
 }
 
+static void tell_taken(struct recorder *r)
+{
+	record_line_clear(r);
+	taken_tell(&r->taken, r->ctl);
+}
+
 /* Records until something ends it. 0, or what take_chunk() said. */
 static int record_loop(struct recorder *r)
 {
@@ -217,6 +226,7 @@ static int record_loop(struct recorder *r)
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = drain ? r->in : -1, .events = POLLIN },
 		{ .fd = r->events ? at_events_fd(r->events) : -1, .events = POLLIN },
+		{ .fd = taken_fd(&r->taken), .events = POLLIN },
 	};
 
 	for (;;) {
@@ -255,7 +265,10 @@ static int record_loop(struct recorder *r)
 			r->ended = true;
 			return 0;
 		}
-		if (poll(fds, 3, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR)
+		if (fds[3].revents)
+			tell_taken(r);
+		fds[3].fd = taken_fd(&r->taken);
+		if (poll(fds, 4, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR)
 			return -errno;
 	}
 }
@@ -278,7 +291,7 @@ static int stop(struct recorder *r, int err)
 	int more;
 
 	more = at_session_stop(r->ctl, r->session);
-	record_line_clear(r);
+	tell_taken(r);
 	if (more == -ENOENT)
 		tool_error("somebody else ended the session; this is what there was until then");
 	else if (more)
@@ -311,7 +324,7 @@ static int begin(struct recorder *r)
 	r->started = record_now();
 	if (isatty(STDERR_FILENO) && !r->opt.snapshot)
 		r->next_line = r->started;
-	record_held(r);
+	tell_taken(r);
 	return r->opt.cmd ? record_start_child(r) : 0;
 }
 
@@ -343,6 +356,7 @@ int record_run(struct recorder *r)
 void record_free(struct recorder *r)
 {
 	at_events_close(r->events);
+	taken_close(&r->taken);
 	trace_out_free(&r->out);
 	free(r->buffer);
 }

@@ -8,6 +8,7 @@
 
 #include "session.h"
 #include "session_args.h"
+#include "taken.h"
 #include "tool.h"
 
 static const char init_usage[] =
@@ -190,7 +191,16 @@ static int start(const struct control *c, struct at_ctl *ctl, uint32_t id)
 		.additional = c->categories.of,
 	};
 
-	return told(ctl, at_session_start_with(ctl, id, &opts));
+	struct taken taken = { };
+	int err;
+
+	/* It is started all the same. */
+	taken_open(&taken, id);
+	err = told(ctl, at_session_start_with(ctl, id, &opts));
+	if (!err)
+		taken_tell(&taken, ctl);
+	taken_close(&taken);
+	return err;
 }
 
 int session_start_main(int argc, char **argv)

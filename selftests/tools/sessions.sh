@@ -349,9 +349,29 @@ check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'prov*'
 check "which" says "recorded by session $id already"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
 check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
+check "why nothing" says "was among those asked for"
+check follow status 0 "$AT" record -o t.fxt -d 0.5 --pid $provider --follow
+check "which, of a filter's" says "recorded by session $id already"
+check create status 0 "$AT" session create second
+check start status 0 "$AT" session start second
+check "which, at a start" says "recorded by session $id already"
+check destroy status 0 "$AT" session destroy second
 check destroy status 0 "$AT" session destroy holder
 kill $provider
 wait $provider 2>/dev/null
+end
+
+begin "a provider that comes, and another session takes: it says which"
+check create status 0 "$AT" session create holder -m circular
+id=$(cut -d ' ' -f 1 out)
+check start status 0 "$AT" session start holder
+check record status 0 "$AT" record -o t.fxt -- "$PROVIDER" 1 100
+check "which" says "recorded by session $id already"
+check "why nothing" says "other sessions have the providers"
+check stop status 0 "$AT" session stop holder
+check record status 0 "$AT" record --json -o t.fxt -- "$PROVIDER" 1 100
+check "one that runs has it" is 300 .events
+check destroy status 0 "$AT" session destroy holder
 end
 
 begin "providers, list: the same"
