@@ -376,9 +376,9 @@ void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 {
 	mutex_lock(&p->mapping_lock);
 	if (p->mapping)
-		unmap_mapping_range(p->mapping,
-				    (loff_t)(((u64)p->id << AT_BASE_SHIFT) + page) << PAGE_SHIFT,
-				    (loff_t)pages << PAGE_SHIFT, 1);
+		/* Not in bytes, of which 64 bits cannot count so many where pages are large. */
+		unmap_mapping_pages(p->mapping, ((u64)p->id << AT_BASE_SHIFT) + page, pages,
+				    true);
 	mutex_unlock(&p->mapping_lock);
 }
 
