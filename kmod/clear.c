@@ -110,10 +110,10 @@ static void at_limit_uring(struct at_member *m, const struct at_geometry *g,
 		WRITE_ONCE(*limit, 0);
 }
 
-void at_clear_limit_uring(struct at_member *m, struct at_uring *ring)
+void at_clear_limit_uring(struct at_member *m, struct at_rings *r, u32 i)
 {
 	spin_lock(&m->session->clear_lock);
-	at_limit_uring(m, &m->rings->geometry, ring);
+	at_limit_uring(m, &r->geometry, &r->ring[i]);
 	spin_unlock(&m->session->clear_lock);
 }
 

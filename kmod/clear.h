@@ -9,8 +9,8 @@
 
 struct at_kring;
 struct at_member;
+struct at_rings;
 struct at_session;
-struct at_uring;
 
 void at_clear_begin(struct at_session *s, u32 disposition);
 void at_clear_finish(struct at_session *s);
@@ -18,7 +18,7 @@ bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_s
 		    struct at_clear *clear);
 bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
 		   const struct at_cursor *next);
-void at_clear_limit_uring(struct at_member *m, struct at_uring *ring);
+void at_clear_limit_uring(struct at_member *m, struct at_rings *r, u32 i);
 void at_clear_limit_kring(struct at_session *s, struct at_kring *r);
 
 #endif /* AT_CLEAR_H */

@@ -71,7 +71,11 @@ static void at_member_join(struct at_member *m)
 		return;
 	}
 	spin_lock(&m->session->members_lock);
-	m->rings = rings;
+	/*
+	 * Pairs with the load-acquire in at_tell_member(), whose reader may know the
+	 * member for long already: who finds the rings finds them filled in.
+	 */
+	smp_store_release(&m->rings, rings);
 	m->bytes = at_memory_of(m->session, p);
 	m->session->nr_holding++;
 	m->session->holding += m->bytes;
@@ -283,7 +287,7 @@ void at_member_done(struct at_member *m)
 
 	spin_lock(&m->session->members_lock);
 	rings = m->rings;
-	m->rings = NULL;
+	WRITE_ONCE(m->rings, NULL);
 	if (rings) {
 		m->session->nr_holding--;
 		m->session->holding -= m->bytes;

@@ -301,22 +301,21 @@ static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clea
  * The reader took more: writers of a ring that does not wrap may go on. If the
  * provider's limits are still of this session: that its range's rings tell.
  */
-static void at_raise_limit(struct at_member *m, u32 i)
+static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 {
 	struct at_range *range = READ_ONCE(m->range);
 
 	if (m->session->mode != ASYNCTRACE_MODE_STREAMING || !range)
 		return;
 	down_read(&range->sem);
-	if (READ_ONCE(range->rings) == m->rings)
-		at_clear_limit_uring(m, &m->rings->ring[i]);
+	if (READ_ONCE(range->rings) == r)
+		at_clear_limit_uring(m, r, i);
 	up_read(&range->sem);
 }
 
-static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, u32 i,
-			    struct at_out *out)
+static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at_rings *r,
+			    u32 i, struct at_out *out)
 {
-	struct at_rings *r = m->rings;
 	struct at_uring *ring = &r->ring[i];
 	bool final = ring->reading.final;
 	struct at_source src;
@@ -361,7 +360,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, u32 i,
 		}
 		if (!span.words && !span.records && !span.broken) {
 			if (at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next))
-				at_raise_limit(m, i);
+				at_raise_limit(m, r, i);
 			cond_resched();
 			continue;
 		}
@@ -383,7 +382,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, u32 i,
 			continue;
 		}
 		ring->reading.told = out->chunk.dropped;
-		at_raise_limit(m, i);
+		at_raise_limit(m, r, i);
 		return ret;
 	}
 
@@ -609,6 +608,7 @@ static void at_next_ring(struct at_reader *rd)
 static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
+	struct at_rings *rings;
 	ssize_t ret = 0;
 
 	/* It has joined in the middle of this pass: the next one introduces it. */
@@ -638,12 +638,14 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 			return at_tell_lost(s, m, out);
 		/*
 		 * Set before the member could be found, or later; only we take it
-		 * away, and who needs the memory while nobody reads.
+		 * away, and who needs the memory while nobody reads. Pairs with the
+		 * store-release in at_member_join().
 		 */
-		for (; m->rings && rd->ring < m->rings->nr; at_next_ring(rd)) {
+		rings = smp_load_acquire(&m->rings);
+		for (; rings && rd->ring < rings->nr; at_next_ring(rd)) {
 			if (rd->next)
 				continue;
-			ret = at_tell_ring(s, m, rd->ring, out);
+			ret = at_tell_ring(s, m, rings, rd->ring, out);
 			if (ret)
 				return ret;
 		}
