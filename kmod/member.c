@@ -48,6 +48,35 @@ static void at_member_write_limits(const struct at_member *m)
 }
 
 /*
+ * The member's rings are on the session's account: also while it waits for a range, or
+ * for the next start, where there was no memory. When it gets them, nobody asks whether
+ * there is room.
+ */
+static void at_member_count(struct at_member *m)
+{
+	struct at_session *s = m->session;
+
+	spin_lock(&s->members_lock);
+	m->bytes = at_memory_of(s, m->provider);
+	s->nr_holding++;
+	s->holding += m->bytes;
+	spin_unlock(&s->members_lock);
+}
+
+/* They are there no more, or will never be. Does nothing the second time. */
+static void at_member_uncount(struct at_member *m)
+{
+	struct at_session *s = m->session;
+
+	lockdep_assert_held(&s->members_lock);
+	if (!m->bytes)
+		return;
+	s->nr_holding--;
+	s->holding -= m->bytes;
+	m->bytes = 0;
+}
+
+/*
  * Put rings into one of the provider's ranges. Where writers of earlier sessions
  * may still hold addresses of both, the provider joins when they have left.
  */
@@ -76,9 +105,6 @@ static void at_member_join(struct at_member *m)
 	 * member for long already: who finds the rings finds them filled in.
 	 */
 	smp_store_release(&m->rings, rings);
-	m->bytes = at_memory_of(m->session, p);
-	m->session->nr_holding++;
-	m->session->holding += m->bytes;
 	spin_unlock(&m->session->members_lock);
 	WRITE_ONCE(m->range, range);
 	at_member_write_limits(m);
@@ -115,6 +141,7 @@ int at_member_add(struct at_session *s, struct at_provider *p, bool late)
 	at_contents_get(p);
 	list_add(&m->of_provider, &p->members);
 	WRITE_ONCE(p->member, m);
+	at_member_count(m);
 	at_member_join(m);
 
 	spin_lock(&s->members_lock);
@@ -237,6 +264,11 @@ void at_member_leave(struct at_member *m)
 	if (m->range)
 		at_range_end(m->range);
 	WRITE_ONCE(m->range, NULL);
+	/* Rings that it has stay to be read; those that it waited for it will not get. */
+	spin_lock(&m->session->members_lock);
+	if (!m->rings)
+		at_member_uncount(m);
+	spin_unlock(&m->session->members_lock);
 	WRITE_ONCE(p->member, NULL);
 	at_observe_update(p);
 	at_session_wake(m->session);
@@ -288,10 +320,7 @@ void at_member_done(struct at_member *m)
 	spin_lock(&m->session->members_lock);
 	rings = m->rings;
 	WRITE_ONCE(m->rings, NULL);
-	if (rings) {
-		m->session->nr_holding--;
-		m->session->holding -= m->bytes;
-	}
+	at_member_uncount(m);
 	done = m->done;
 	WRITE_ONCE(m->done, true);
 	spin_unlock(&m->session->members_lock);

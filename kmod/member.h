@@ -45,7 +45,8 @@ struct at_member_reading {
  * @rings: its rings; NULL while it waits for a range, and when it has ended and
  *	all was read. Changed under the session's members_lock
  * @range: where they appear; NULL before, and when they have been taken out
- * @bytes: that its rings stand for
+ * @bytes: that its rings stand for, also those that it may still get; 0: it has none any
+ *	more. Changed under the session's members_lock
  * @lost: what is left of its rings when others needed the memory, or NULL
  * @late: it joined after the session was started
  * @gone: the provider has ended

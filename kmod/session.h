@@ -108,7 +108,7 @@ struct at_reader {
  * @members_lock: for adding to and walking @members
  * @members: providers in it, also those that have ended
  * @nr_members: of them
- * @nr_holding: members that have rings
+ * @nr_holding: members that have rings, or may get some
  * @holding: bytes that these stand for
  * @initializing: somebody is making its kernel's rings, without at_mutex
  * @nr_refused: providers that did not fit the memory limit, or got no memory, when it

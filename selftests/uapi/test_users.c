@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -351,6 +352,120 @@ static void a_users_sessions_share_one_limit_of_memory(void)
 	EXPECT_IS(raw_child(take_memory, NULL, NOBODY), 0);
 }
 
+/*
+ * A provider whose last two sessions ended a moment ago waits for its rings until every
+ * CPU has run something else. Ours does not: we have it for ourselves.
+ */
+#define NEVER_WAITED	77
+
+static bool waits(const struct raw_provider *p)
+{
+	return p->control->gate == ASYNCTRACE_GATE_OFF;
+}
+
+static int end_two_sessions(const char *provider)
+{
+	int id[2];
+
+	for (int i = 0; i < 2; i++) {
+		id[i] = raw_session(&nl, i ? "second" : "first", ASYNCTRACE_MODE_ONESHOT, 0,
+				    ASYNCTRACE_RING_MIN, provider);
+		SO(id[i] > 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id[i]));
+		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id[i]));
+		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id[i]));
+	}
+	return 0;
+}
+
+/* One more provider comes: how many has the session refused by then? */
+static int refused_after_one_more(int id, uint64_t stride)
+{
+	struct raw_provider more;
+
+	if (raw_provider(&more, "more", stride) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id))
+		return -1;
+	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS);
+}
+
+/*
+ * A session that has as many providers as the limit allows, one of which waits. @arg:
+ * does that one end while it does?
+ */
+static int fill_while_one_waits(void *arg)
+{
+	const bool ends = *(bool *)arg;
+	struct raw_provider some, one;
+	uint64_t limit, ring, cpus;
+	int id;
+
+	SO(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	SO(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	for (ring = ASYNCTRACE_RING_MIN; ring * (cpus + 1) * 4 <= limit; ring *= 2)
+		;
+	/* Two or three have room. */
+	for (uint64_t n = limit / (ring * (cpus + 1)); n > 1; n--)
+		SO(!raw_provider(&some, "some", ring));
+	SO(!raw_provider(&one, "one", ring));
+	id = raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, 0, ring, NULL);
+	SO(id > 0 && !end_two_sessions("one"));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	if (!waits(&one))
+		return NEVER_WAITED;
+	if (ends) {
+		raw_provider_end(&one);
+		SO(refused_after_one_more(id, ring) == 0);
+		SO(refused_after_one_more(id, ring) == 1);
+		return 0;
+	}
+	SO(refused_after_one_more(id, ring) == 1);
+	/* Has it got them meanwhile? */
+	if (!waits(&one))
+		return NEVER_WAITED;
+	for (int i = 0; i < 600 && waits(&one); i++)
+		usleep(100000);
+	SO(!waits(&one));
+	SO(refused_after_one_more(id, ring) == 2);
+	return 0;
+}
+
+static void fill(bool ends)
+{
+	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
+	/* Each time somebody else: sessions are on an account for a while after their end. */
+	static int user = NOBODY;
+	int ret = NEVER_WAITED;
+	cpu_set_t all, one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	NEED(!sched_getaffinity(0, sizeof(all), &all));
+	NEED(!sched_setaffinity(0, sizeof(one), &one));
+	NEED(!sched_setscheduler(0, SCHED_FIFO, &first));
+	for (int i = 0; i < 20 && ret == NEVER_WAITED; i++)
+		ret = raw_child(fill_while_one_waits, &ends, --user);
+	EXPECT_IS(ret, 0);
+	NEED(!sched_setscheduler(0, SCHED_OTHER, &none));
+	NEED(!sched_setaffinity(0, sizeof(all), &all));
+}
+
+static void who_waits_for_rings_is_on_the_account(void)
+{
+	fill(false);
+}
+
+static void who_ends_while_it_waits_is_not(void)
+{
+	fill(true);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(users_keep_to_themselves),
 	KTAP_TEST(to_see_others_is_not_to_control_them),
@@ -360,6 +475,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(only_root_records_other_users),
 	KTAP_TEST(a_user_has_so_many_sessions),
 	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
+	KTAP_TEST(who_waits_for_rings_is_on_the_account),
+	KTAP_TEST(who_ends_while_it_waits_is_not),
 };
 
 KTAP_MAIN(tests)
