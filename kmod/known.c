@@ -217,12 +217,6 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 
 /* --- listing ----------------------------------------------------------------- */
 
-static size_t at_known_size(const struct at_provider *p)
-{
-	return NLMSG_GOODSIZE + p->known->bytes +
-	       p->known->count * (nla_total_size(0) + 2 * nla_total_size(NLA_ALIGNTO));
-}
-
 static int at_known_fill(struct sk_buff *skb, const struct at_provider *p)
 {
 	const char *text = p->known->text;
@@ -249,27 +243,16 @@ static int at_known_fill(struct sk_buff *skb, const struct at_provider *p)
  * at_netlink_known_start - begin a list of announced categories
  * @cb: the dump
  *
- * A provider's are told in one message, which needs as much room as the longest.
+ * A provider's are told in one message. Until it is its turn it may announce more than
+ * anybody has by now, so that there is room for the longest that there may be; all the
+ * rest of the message takes far less than NLMSG_GOODSIZE.
  *
  * Return: 0 or a negative errno.
  */
 int at_netlink_known_start(struct netlink_callback *cb)
 {
-	struct at_provider *p;
-	struct at_dump *dump;
-	int err;
-	u32 id;
-
-	err = at_netlink_dump_start(cb);
-	if (err)
-		return err;
-	dump = at_dump(cb);
-	mutex_lock(&at_mutex);
-	for (id = 0; (p = at_provider_next(&id, &dump->caller)); id++)
-		if (p->known)
-			cb->min_dump_alloc = max_t(u32, cb->min_dump_alloc, at_known_size(p));
-	mutex_unlock(&at_mutex);
-	return 0;
+	cb->min_dump_alloc = NLMSG_GOODSIZE + AT_KNOWN_ATTRS_MAX;
+	return at_netlink_dump_start(cb);
 }
 
 /**
@@ -277,7 +260,10 @@ int at_netlink_known_start(struct netlink_callback *cb)
  * @skb: message buffer
  * @cb: the dump
  *
- * Return: bytes put, 0 at the end, or -EMSGSIZE where not even one fits.
+ * Several only where they take no more than any message: who reads needs room for the
+ * longest announcement that there is, and not for all that could be put here.
+ *
+ * Return: bytes put, or 0 at the end.
  */
 int at_netlink_dump_known(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -287,12 +273,14 @@ int at_netlink_dump_known(struct sk_buff *skb, struct netlink_callback *cb)
 
 	mutex_lock(&at_mutex);
 	for (; (p = at_provider_next(&dump->id, &dump->caller)); dump->id++) {
+		bool first = !skb->len;
 		void *header;
 
 		if (!p->known)
 			continue;
 		header = at_dump_put(skb, cb, ASYNCTRACE_CMD_CATEGORY_GET);
-		if (!header || at_known_fill(skb, p)) {
+		if (!header || at_known_fill(skb, p) ||
+		    (!first && skb->len > NLMSG_GOODSIZE)) {
 			genlmsg_cancel(skb, header);
 			err = -EMSGSIZE;
 			break;

@@ -283,6 +283,81 @@ static void what_is_announced_is_listed(void)
 	end();
 }
 
+/* @n categories, each as long as there may be. */
+static void announce_long(int fd, int n)
+{
+	char name[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 1] = { 0 };
+
+	NEED(!raw_hello(fd, &cookie));
+	announce();
+	memset(more, 'd', ASYNCTRACE_DESCRIPTION_MAX);
+	for (int i = 0; i < n; i++) {
+		memset(name, 'n', ASYNCTRACE_CATEGORY_MAX);
+		name[i] = 'x';
+		known(name, more);
+	}
+	NEED(!raw_nl_ask(&nl));
+}
+
+/* More than anybody had announced when the list was begun. */
+static void what_is_announced_meanwhile_is_listed(void)
+{
+	/* Two of them are more than the kernel puts into one buffer for whoever reads. */
+	const int half = 40;
+	struct raw_provider before;
+
+	NEED(!raw_provider(&before, "before", STRIDE));
+	begin("announces");
+	announce_long(before.fd, half);
+	announce_long(p.fd, half);
+	raw_nl_begin(&sub, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_send(&sub), 0);
+	announce_long(p.fd, ASYNCTRACE_CATEGORIES_MAX);
+	EXPECT_IS(raw_nl_take(&sub), 0);
+	EXPECT_IS(sub.replies, 2);
+	EXPECT_IS(raw_nl_u32(&sub, ASYNCTRACE_A_PROVIDER_ID), p.id);
+	EXPECT(((struct nlmsghdr *)sub.reply)->nlmsg_len > ASYNCTRACE_CATEGORIES_MAX *
+	       (ASYNCTRACE_CATEGORY_MAX + ASYNCTRACE_DESCRIPTION_MAX));
+	raw_provider_end(&before);
+	end();
+}
+
+/* Who reads needs room for one provider's, though all of them would fill more. */
+static void a_list_of_many_fits_a_small_buffer(void)
+{
+	enum { MANY = 20 };
+	struct raw_provider many[MANY];
+	struct mnl_socket *small;
+	struct nlmsghdr *nlh;
+	char buf[8192];
+	int listed = 0, left;
+	bool done = false;
+
+	begin("announces");
+	for (int i = 0; i < MANY; i++) {
+		NEED(!raw_provider(&many[i], "many", STRIDE));
+		announce_long(many[i].fd, 2);
+	}
+	/* One that the kernel has not seen give it a larger one. */
+	small = mnl_socket_open(NETLINK_GENERIC);
+	NEED(small && !mnl_socket_bind(small, 0, MNL_SOCKET_AUTOPID));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
+	NEED(mnl_socket_sendto(small, nl.request, nl.request->nlmsg_len) > 0);
+	while (!done) {
+		left = mnl_socket_recvfrom(small, buf, sizeof(buf));
+		NEED(left > 0);
+		for (nlh = (void *)buf; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+			done |= nlh->nlmsg_type == NLMSG_DONE;
+			listed += nlh->nlmsg_type == nl.family;
+		}
+	}
+	EXPECT_IS(listed, MANY);
+	mnl_socket_close(small);
+	for (int i = 0; i < MANY; i++)
+		raw_provider_end(&many[i]);
+	end();
+}
+
 #define REFUSED(error, attr) do {					\
 	EXPECT_IS(raw_nl_ask(&nl), error);				\
 	EXPECT_IS(nl.bad, attr);					\
@@ -566,6 +641,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(alerts_of_whom_nobody_records_are_refused),
 	KTAP_TEST(a_flood_of_alerts_is_bounded_and_counted),
 	KTAP_TEST(what_is_announced_is_listed),
+	KTAP_TEST(what_is_announced_meanwhile_is_listed),
+	KTAP_TEST(a_list_of_many_fits_a_small_buffer),
 	KTAP_TEST(wrong_announcements_are_blamed),
 	KTAP_TEST(an_ioctl_announces_as_well),
 	KTAP_TEST(p5_a_provider_sees_what_its_session_does),
