@@ -6,8 +6,12 @@
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
+#include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
+#include <net/netns/hash.h>
+#include <net/sock.h>
+
 #include "clock.h"
 #include "compat.h"
 #include "known.h"
@@ -360,12 +364,61 @@ struct genl_family at_genl_family __ro_after_init = {
 /* Whoever asks for the family gets the module, where it is installed. */
 MODULE_ALIAS_GENL_FAMILY(ASYNCTRACE_FAMILY_NAME);
 
+#define AT_OWNERS_BITS	8
+
+/*
+ * What sockets own, by a hash of their ports. Changed under at_mutex, and looked at
+ * without: whoever closes a socket of another family does not wait for us.
+ */
+static u32 at_owned[1 << AT_OWNERS_BITS];
+
+static u32 *at_owned_by(const struct net *net, u32 portid)
+{
+	return &at_owned[hash_32(portid ^ net_hash_mix(net), AT_OWNERS_BITS)];
+}
+
+/**
+ * at_netlink_own - something is to go when a socket is closed
+ * @sk: the socket of the request that is being answered
+ * @portid: its port
+ */
+void at_netlink_own(const struct sock *sk, u32 portid)
+{
+	u32 *owned = at_owned_by(sock_net(sk), portid);
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(*owned, *owned + 1);
+}
+
+/**
+ * at_netlink_disown - that has gone, or is to stay
+ * @sk: the socket, closed or not
+ * @portid: its port
+ */
+void at_netlink_disown(const struct sock *sk, u32 portid)
+{
+	u32 *owned = at_owned_by(sock_net(sk), portid);
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(*owned, *owned - 1);
+}
+
 /* The last reference to a socket went: what it owned goes with it. */
 static int at_netlink_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	const struct netlink_notify *n = arg;
 
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC)
+		return NOTIFY_DONE;
+	/*
+	 * No request of the socket runs any more, nor will one: each is handled within
+	 * the system call that sends it, with a reference to the socket's file. Dropping
+	 * those is fully ordered, so that what at_netlink_own() has counted for this
+	 * socket is seen here without the lock. What was counted for another of the same
+	 * port, or hash, costs no more than the lock: below, only sockets that are
+	 * SOCK_DEAD lose anything.
+	 */
+	if (!READ_ONCE(*at_owned_by(n->net, n->portid)))
 		return NOTIFY_DONE;
 	mutex_lock(&at_mutex);
 	at_session_owner_gone(n->net, n->portid);

@@ -12,6 +12,8 @@ extern struct genl_family at_genl_family;
 
 int at_netlink_init(void);
 void at_netlink_exit(void);
+void at_netlink_own(const struct sock *sk, u32 portid);
+void at_netlink_disown(const struct sock *sk, u32 portid);
 
 /* netlink_args.c: attributes become arguments */
 

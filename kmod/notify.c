@@ -349,6 +349,7 @@ static void at_subscriber_free(struct at_subscriber *sub)
 	put_user_ns(sub->user_ns);
 	put_pid_ns(sub->pid_ns);
 	at_user_put(sub->user, AT_THING_SUBSCRIBER);
+	at_netlink_disown(sub->sk, sub->portid);
 	sock_put(sub->sk);
 	kfree(sub);
 }
@@ -373,6 +374,7 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 	sub->sk = sk;
 	sock_hold(sk);
 	sub->portid = portid;
+	at_netlink_own(sk, portid);
 	sub->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	sub->user_ns = get_user_ns(current_user_ns());
 	list_add_tail(&sub->node, &at_subscribers);

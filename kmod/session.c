@@ -25,6 +25,7 @@
 #include "member.h"
 #include "memory.h"
 #include "names.h"
+#include "netlink.h"
 #include "notify.h"
 #include "observe.h"
 #include "offer.h"
@@ -376,6 +377,7 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
 		s->sk = args->sk;
 		sock_hold(s->sk);
+		at_netlink_own(s->sk, args->portid);
 	}
 	s->portid = args->portid;
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
@@ -746,8 +748,10 @@ int at_session_terminate(struct at_session *s)
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	list_del_init(&s->node);
-	if (s->sk)
+	if (s->sk) {
+		at_netlink_disown(s->sk, s->portid);
 		sock_put(s->sk);
+	}
 	s->sk = NULL;
 	/* As at a stop. */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
