@@ -137,7 +137,7 @@ static int at_filter_add(struct at_filter *filter, const struct nlattr *attr,
 	if (nr == ASYNCTRACE_CATEGORIES_MAX) {
 		AT_ERR_ATTR_FMT(extack, attr, "at most %u of these, leave some out",
 				ASYNCTRACE_CATEGORIES_MAX);
-		return -E2BIG;
+		return -ERANGE;
 	}
 	switch (nla_type(attr)) {
 	case ASYNCTRACE_A_SESSION_PID:
@@ -155,7 +155,7 @@ static int at_filter_add(struct at_filter *filter, const struct nlattr *attr,
  * @follow: descendants of processes are meant, too
  *
  * Return: them, to be freed by at_filter_free(); NULL where there are none;
- * ERR_PTR(-ESRCH), of -EINVAL, -ENOENT, -E2BIG, -EOPNOTSUPP, -ENOMEM.
+ * ERR_PTR(-ESRCH), of -EINVAL, -ENOENT, -ERANGE, -EOPNOTSUPP, -ENOMEM.
  */
 struct at_filter *at_filter_parse(struct genl_info *info, bool follow)
 {
@@ -327,7 +327,7 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
  * @info: the request
  *
  * Return: them, to be freed by kvfree(); NULL where there are none;
- * ERR_PTR(-EINVAL), of -E2BIG, -ENOMEM.
+ * ERR_PTR(-EINVAL), of -ERANGE, -ENOMEM.
  */
 struct at_buffers *at_buffers_parse(struct genl_info *info)
 {
@@ -342,7 +342,7 @@ struct at_buffers *at_buffers_parse(struct genl_info *info)
 		if (++count > ASYNCTRACE_CATEGORIES_MAX) {
 			AT_ERR_ATTR_FMT(info->extack, attr, "at most %u of these, leave some out",
 					ASYNCTRACE_CATEGORIES_MAX);
-			return ERR_PTR(-E2BIG);
+			return ERR_PTR(-ERANGE);
 		}
 	}
 	if (!count)

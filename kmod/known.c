@@ -111,7 +111,7 @@ static struct at_known *at_known_parse(const struct nlattr *attrs, int len,
 			NL_SET_ERR_MSG_ATTR(extack, attr,
 					    "at most " __stringify(ASYNCTRACE_CATEGORIES_MAX)
 					    " categories, leave some out");
-			return ERR_PTR(-E2BIG);
+			return ERR_PTR(-ERANGE);
 		}
 		err = at_known_parse_one(attr, &one, extack);
 		if (err)
@@ -158,8 +158,8 @@ static int at_known_set(struct at_file *file, struct at_known *known)
  * @attrs: attributes, copied from user space
  * @len: bytes at @attrs
  *
- * Return: 0; -ENOENT where it is no provider of this process, -EINVAL, -ERANGE or
- * -E2BIG for wrong attributes, -ENOMEM.
+ * Return: 0; -ENOENT where it is no provider of this process, -EINVAL or
+ * -ERANGE for wrong attributes, -ENOMEM.
  */
 long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 {

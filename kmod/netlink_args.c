@@ -118,7 +118,7 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 		if (++count > ASYNCTRACE_CATEGORIES_MAX) {
 			AT_ERR_ATTR_FMT(info->extack, attr, "at most %u of these, leave some out",
 					ASYNCTRACE_CATEGORIES_MAX);
-			return ERR_PTR(-E2BIG);
+			return ERR_PTR(-ERANGE);
 		}
 		/* A NUL ends the attribute, or is not there. */
 		if (!len || len + 1 < nla_len(attr)) {

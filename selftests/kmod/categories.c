@@ -290,13 +290,13 @@ static void limits(void)
 		list[i] = text[i];
 	}
 	opts.nr_categories = 101;
-	refused(at_session_create(ctl, &opts, &id), -E2BIG, "category");
+	refused(at_session_create(ctl, &opts, &id), -ERANGE, "category");
 	opts.nr_categories = 100;
 	if (at_session_create(ctl, &opts, &id) || at_session_init(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	refused(at_session_update(ctl, id, 101, list), -E2BIG, "category");
+	refused(at_session_update(ctl, id, 101, list), -ERANGE, "category");
 	how.nr_additional = 101;
-	refused(at_session_start_with(ctl, id, &how), -E2BIG, "additional");
+	refused(at_session_start_with(ctl, id, &how), -ERANGE, "additional");
 	how.disposition = 4;
 	how.nr_additional = 0;
 	refused(at_session_start_with(ctl, id, &how), -ERANGE, "disposition");

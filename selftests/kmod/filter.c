@@ -429,11 +429,11 @@ static void test_refused(void)
 	expect(&(struct at_session_options){ .nr_pids = ASYNCTRACE_CATEGORIES_MAX, .pids = pids },
 	       0, "");
 	expect(&(struct at_session_options){ .nr_pids = ASYNCTRACE_CATEGORIES_MAX + 1,
-					     .pids = pids }, -E2BIG, "pid: at most 100");
+					     .pids = pids }, -ERANGE, "pid: at most 100");
 	expect(&(struct at_session_options){ .nr_buffers = ASYNCTRACE_CATEGORIES_MAX,
 					     .buffers = sizes }, 0, "");
 	expect(&(struct at_session_options){ .nr_buffers = ASYNCTRACE_CATEGORIES_MAX + 1,
-					     .buffers = sizes }, -E2BIG, "buffer: at most 100");
+					     .buffers = sizes }, -ERANGE, "buffer: at most 100");
 	sizes[0].ring_size = ASYNCTRACE_RING_MIN / 2;
 	expect(&(struct at_session_options){ .nr_buffers = 1, .buffers = sizes }, -ERANGE, "");
 	sizes[0].ring_size = ASYNCTRACE_RING_MIN + 4096;

@@ -47,7 +47,7 @@ static void p30_limits(void)
 		must(!at_session_terminate(ctl, ret));
 	}
 	ret = create(ASYNCTRACE_CATEGORIES_MAX + 1, 4);
-	ktap_check(ret == -E2BIG && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
+	ktap_check(ret == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
 		   "101: %d, '%s', of attribute %u", ret, wire.text, wire.bad);
 	ret = create(1, ASYNCTRACE_CATEGORY_MAX + 1);
 	ktap_check(ret == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
@@ -141,7 +141,7 @@ static void p32_additional(void)
 		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, "law");
 		err = raw_nl_ask(&wire);
 		if (n > ASYNCTRACE_CATEGORIES_MAX)
-			ktap_check(err == -E2BIG && wire.bad == ASYNCTRACE_A_SESSION_ADDITIONAL,
+			ktap_check(err == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_ADDITIONAL,
 				   "101: %d, '%s', of attribute %u", err, wire.text, wire.bad);
 		else
 			ktap_check(!err && emit(10) == 10, "100: %d, '%s'", err, wire.text);

@@ -105,11 +105,11 @@ static void every_limit_of_a_session_is_kept(void **state)
 	assert_int_equal(at_session_terminate(ctl, id), 0);
 
 	o.nr_categories++;
-	assert_int_equal(at_session_create(ctl, &o, &id), -E2BIG);
+	assert_int_equal(at_session_create(ctl, &o, &id), -ERANGE);
 	says("category: ");
 	o.nr_categories = 0;
 	o.nr_providers++;
-	assert_int_equal(at_session_create(ctl, &o, &id), -E2BIG);
+	assert_int_equal(at_session_create(ctl, &o, &id), -ERANGE);
 	says("provider: ");
 
 	o = options(longer);

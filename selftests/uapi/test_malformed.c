@@ -126,7 +126,7 @@ static void refused(const struct spec_attr *a, uint16_t type, const char *what)
 	int ret = raw_nl_ask(&nl);
 
 	tried++;
-	if (ret != -EINVAL && ret != -ERANGE && ret != -E2BIG)
+	if (ret != -EINVAL && ret != -ERANGE)
 		complain(a, what, ret);
 	else if ((!dump || dumps_explain()) && (nl.bad != type || !nl.text[0]))
 		complain(a, what, ret);
@@ -388,7 +388,7 @@ static void each_too_many(const struct spec_list *list)
 			put_valid(op->set, a, 0);
 		ret = raw_nl_ask(&nl);
 		tried++;
-		if (ret != -E2BIG || nl.bad != a->type || !nl.text[0])
+		if (ret != -ERANGE || nl.bad != a->type || !nl.text[0])
 			complain(a, "101 times", ret);
 	}
 }

@@ -387,7 +387,7 @@ static void wrong_announcements_are_blamed(void)
 		snprintf(name, sizeof(name), "%d", i);
 		known(name, NULL);
 	}
-	REFUSED(-E2BIG, ASYNCTRACE_A_PROVIDER_KNOWN);
+	REFUSED(-ERANGE, ASYNCTRACE_A_PROVIDER_KNOWN);
 	memset(name, 'n', sizeof(name) - 1);
 	announce();
 	known(name, NULL);

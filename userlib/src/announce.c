@@ -24,7 +24,7 @@
 static int check(const struct at_category *list, size_t n)
 {
 	if (n > ASYNCTRACE_CATEGORIES_MAX)
-		return -E2BIG;
+		return -ERANGE;
 	for (size_t i = 0; i < n; i++) {
 		const struct at_category *c = &list[i];
 

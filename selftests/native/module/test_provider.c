@@ -378,7 +378,7 @@ static void announced_categories_are_listed(void)
 	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
 	many[0] = many[1] = list[0];
 	EXPECT_IS(at_provider_announce(many, 2), -EINVAL);
-	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX + 1), -E2BIG);
+	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX + 1), -ERANGE);
 	EXPECT(!strcmp(announced(), "parent:disk=;"));
 	/* As many and as long as may be. */
 	description[400] = 0;

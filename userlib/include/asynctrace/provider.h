@@ -71,7 +71,7 @@ struct at_category {
 /*
  * Says which categories the program can record, in place of what was said before:
  * `asynctrace categories` lists them. Kept for every registration to come, also of
- * forked children. At most 100, no two of one name. -E2BIG, -EINVAL, -ENOMEM.
+ * forked children. At most 100, no two of one name. -ERANGE, -EINVAL, -ENOMEM.
  */
 int at_provider_announce(const struct at_category *list, size_t n);
 

@@ -213,8 +213,8 @@ struct at_session_options {
  *
  * -EEXIST: this user has one of that name. -EPERM: scheduling of all tasks
  * needs CAP_PERFMON or CAP_SYS_ADMIN. -ENOSPC: more memory than the limit;
- * the message has the arithmetic. -E2BIG: too many patterns. -ESRCH: no such
- * process. -ENOENT: no such cgroup. -EOPNOTSUPP: the kernel has no cgroups.
+ * the message has the arithmetic. -ERANGE: more than 100 of a list. -E2BIG: together
+ * they are too long for a message. -ESRCH: no such process. -ENOENT: no such cgroup. -EOPNOTSUPP: the kernel has no cgroups.
  */
 int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
 		      uint32_t *id);
