@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,8 +50,9 @@ static void be_provider(const struct kind *k)
 
 	if (k->cgroup)
 		move_to(k->cgroup);
+	/* As after an exec, which makes a program that user's. */
 	if (k->uid)
-		must(!setresuid(k->uid, k->uid, k->uid));
+		must(!setresuid(k->uid, k->uid, k->uid) && !prctl(PR_SET_DUMPABLE, 1));
 	must(!at_provider_register(&opts));
 	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
 	wait_for(&sh->leave, 1, "leave");

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -581,7 +582,8 @@ static int as_nobody(uint32_t session, uint32_t provider)
 	uint32_t id, own_id;
 	int fd;
 
-	if (setgid(65534) || setuid(65534))
+	/* As after an exec, which makes a program nobody's. */
+	if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 1))
 		return __LINE__;
 	/* A socket of root is not nobody's to use, though he has it. */
 	EXPECT(at_session_stop(ctl, session) == -EPERM);

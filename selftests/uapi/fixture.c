@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <grp.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -34,8 +32,7 @@ struct raw_nl *be_nobody(void)
 	fail_need();
 	/* His children open files of their own in /proc. */
 	if (getuid() != NOBODY)
-		NEED(!setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY) &&
-		     !prctl(PR_SET_DUMPABLE, 1));
+		NEED(!raw_become(NOBODY));
 	if (!looking.socket)
 		open_nl(&looking);
 	return &looking;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -438,6 +439,14 @@ int raw_put(const char *path, const char *text)
 	return err;
 }
 
+int raw_become(int uid)
+{
+	if (uid == -1)
+		return 0;
+	/* As after an exec, which is how others' programs come to be theirs. */
+	return setgroups(0, NULL) || setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1);
+}
+
 int raw_child(int (*fn)(void *arg), void *arg, int uid)
 {
 	pid_t pid = fork();
@@ -446,7 +455,7 @@ int raw_child(int (*fn)(void *arg), void *arg, int uid)
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
-		if (uid != -1 && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
+		if (raw_become(uid))
 			_exit(255);
 		_exit(fn(arg));
 	}

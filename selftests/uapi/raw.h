@@ -125,6 +125,9 @@ int64_t raw_boottime(void);
 /* Writes @text, in one piece, to a file that is there. 0, or a negative errno. */
 int raw_put(const char *path, const char *text);
 
+/* Becomes user @uid, whose program this is from now on; -1: stays who it is. 0, or not. */
+int raw_become(int uid);
+
 /*
  * Runs @fn in a child, as user @uid where that is not -1, and returns what it
  * returned (0..255), or 256 + the signal that ended it.

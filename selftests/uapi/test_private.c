@@ -10,7 +10,6 @@
  * is there to be found.
  */
 #include <fcntl.h>
-#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -535,7 +534,7 @@ static pid_t child_of(int (*fn)(void *arg), void *arg, int uid)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* A pipe whose other end is gone ends a loop, and not the process. */
 		signal(SIGPIPE, SIG_IGN);
-		if (uid != -1 && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
+		if (raw_become(uid))
 			_exit(255);
 		if (uid == NOBODY)
 			prctl(PR_SET_NAME, "own");
