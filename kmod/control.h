@@ -8,16 +8,19 @@
 #ifndef AT_CONTROL_H
 #define AT_CONTROL_H
 
+#include <linux/capability.h>
 #include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
 
 struct net;
 struct sock;
 struct at_buffers;
+struct at_caller;
 struct at_file;
 struct at_filter;
 struct at_provider;
@@ -68,8 +71,7 @@ struct at_provider_args {
  * @buffers: ring sizes of some providers, may be NULL; taken over likewise
  * @sk: the requesting socket; the session ends with it unless detached
  * @portid: its port
- * @uid: who owns the session: real uid of sender and socket, which are the same
- * @privileged: the caller has CAP_PERFMON or CAP_SYS_ADMIN (init user ns)
+ * @caller: who is to own the session
  */
 struct at_session_args {
 	const char *name;
@@ -84,8 +86,7 @@ struct at_session_args {
 	struct at_buffers *buffers;
 	struct sock *sk;
 	u32 portid;
-	kuid_t uid;
-	bool privileged;
+	const struct at_caller *caller;
 };
 
 /**
@@ -99,12 +100,35 @@ struct at_start_args {
 	struct at_strings *additional;
 };
 
-/* How the caller of a request is looked at. */
+/**
+ * struct at_caller - how the caller of a request is looked at
+ * @uid: real uid of sender and socket, which are the same
+ * @gid: real gid of the sender
+ * @user_ns: that it is in
+ * @caps: permitted in there to both sender and socket
+ * @admin: CAP_SYS_ADMIN, initial user namespace
+ * @privileged: that, or CAP_PERFMON
+ */
 struct at_caller {
 	kuid_t uid;
-	bool admin;		/* CAP_SYS_ADMIN, initial user namespace */
-	bool privileged;	/* that, or CAP_PERFMON */
+	kgid_t gid;
+	struct user_namespace *user_ns;
+	kernel_cap_t caps;
+	bool admin;
+	bool privileged;
 };
+
+/* For longer than the request, with a reference of the namespace. */
+static inline void at_caller_keep(struct at_caller *kept, const struct at_caller *caller)
+{
+	*kept = *caller;
+	get_user_ns(kept->user_ns);
+}
+
+static inline void at_caller_drop(const struct at_caller *kept)
+{
+	put_user_ns(kept->user_ns);
+}
 
 /* provider.c */
 struct at_file *at_file_by_cookie(u64 cookie);

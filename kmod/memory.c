@@ -60,14 +60,14 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 		    struct netlink_ext_ack *extack)
 {
 	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
-	u64 limit = at_memory_limit(s->privileged);
+	u64 limit = at_memory_limit(s->owner.privileged);
 	u32 sets = providers;
 
 	if (s->sched) {
 		bytes += at_ring_set(ring);
 		sets++;
 	}
-	if (!s->privileged)
+	if (!s->owner.privileged)
 		limit = at_user_charge(s->user, &s->charged, bytes, limit);
 	if (bytes <= limit)
 		return 0;

@@ -299,6 +299,7 @@ static const struct genl_ops at_genl_ops[] = {
 		.doit = at_nl_doit,
 		.start = at_netlink_dump_start,
 		.dumpit = at_netlink_dump_providers,
+		.done = at_netlink_dump_done,
 		AT_POLICY(provider_get),
 	}, {
 		.cmd = ASYNCTRACE_CMD_SESSION_CREATE,
@@ -325,11 +326,13 @@ static const struct genl_ops at_genl_ops[] = {
 		.doit = at_nl_doit,
 		.start = at_netlink_dump_start,
 		.dumpit = at_netlink_dump_sessions,
+		.done = at_netlink_dump_done,
 		AT_POLICY(session_get),
 	}, {
 		.cmd = ASYNCTRACE_CMD_RING_GET,
 		.start = at_netlink_dump_start,
 		.dumpit = at_netlink_dump_rings,
+		.done = at_netlink_dump_done,
 		AT_POLICY(ring_get),
 	}, {
 		.cmd = ASYNCTRACE_CMD_PROVIDER_ANNOUNCE,
@@ -339,6 +342,7 @@ static const struct genl_ops at_genl_ops[] = {
 		.cmd = ASYNCTRACE_CMD_CATEGORY_GET,
 		.start = at_netlink_known_start,
 		.dumpit = at_netlink_dump_known,
+		.done = at_netlink_dump_done,
 		AT_POLICY(none),
 	}, {
 		.cmd = ASYNCTRACE_CMD_SESSION_UPDATE,

@@ -53,6 +53,7 @@ int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 			     const struct at_caller *caller);
 int at_netlink_fill_session(struct sk_buff *skb, const struct at_session *s);
 int at_netlink_dump_start(struct netlink_callback *cb);
+int at_netlink_dump_done(struct netlink_callback *cb);
 int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb);
 int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb);
 int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb);

@@ -229,9 +229,8 @@ int at_netlink_session_args(struct sk_buff *skb, struct genl_info *info,
 	args->flags = at_get_u32(attrs[ASYNCTRACE_A_SESSION_FLAGS], 0);
 	args->sk = NETLINK_CB(skb).sk;
 	args->portid = info->snd_portid;
-	args->uid = caller->uid;
-	args->privileged = caller->privileged;
-	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->privileged) {
+	args->caller = caller;
+	if (args->sched == ASYNCTRACE_SCHED_ALL && !caller->privileged) {
 		NL_SET_ERR_MSG_ATTR(extack, sched,
 				    "scheduling of all tasks needs CAP_PERFMON or CAP_SYS_ADMIN; ask for that of targets");
 		return -EPERM;

@@ -42,10 +42,16 @@ int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
 		      struct netlink_ext_ack *extack)
 {
 	const struct cred *opener = NETLINK_CB(skb).sk->sk_socket->file->f_cred;
+	const struct cred *sender = current_cred();
 
 	caller->admin = netlink_capable(skb, CAP_SYS_ADMIN);
 	caller->privileged = caller->admin || netlink_capable(skb, CAP_PERFMON);
-	caller->uid = current_uid();
+	caller->uid = sender->uid;
+	caller->gid = sender->gid;
+	caller->user_ns = sender->user_ns;
+	caller->caps = CAP_EMPTY_SET;
+	if (opener->user_ns == sender->user_ns)
+		caller->caps = cap_intersect(opener->cap_permitted, sender->cap_permitted);
 	if (uid_eq(opener->uid, caller->uid) || caller->admin)
 		return 0;
 	NL_SET_ERR_MSG(extack, "the socket was opened by another user; open one as this user");
@@ -190,25 +196,14 @@ void *at_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 			   &at_genl_family, NLM_F_MULTI, cmd);
 }
 
-/**
- * at_netlink_dump_start() - begin a dump
- * @cb: the dump
- *
- * Dumps of providers and sessions take no attributes: an id asks for one, not
- * for a dump.
- *
- * Return: 0 or a negative errno.
- */
-int at_netlink_dump_start(struct netlink_callback *cb)
+/* The caller is known. */
+static int at_dump_begin(struct netlink_callback *cb)
 {
 	struct genlmsghdr *genl = nlmsg_data(cb->nlh);
 	struct nlattr **attrs = at_dump_attrs(cb);
 	struct at_dump *dump = at_dump(cb);
-	int err;
+	int err = 0;
 
-	err = at_netlink_caller(cb->skb, &dump->caller, cb->extack);
-	if (err)
-		return err;
 	dump->id = 0;
 	dump->ring = 0;
 	if (genl->cmd == ASYNCTRACE_CMD_SESSION_GET)
@@ -237,6 +232,42 @@ int at_netlink_dump_start(struct netlink_callback *cb)
 	}
 	mutex_unlock(&at_mutex);
 	return err;
+}
+
+/**
+ * at_netlink_dump_start() - begin a dump
+ * @cb: the dump
+ *
+ * Dumps of providers and sessions take no attributes: an id asks for one, not
+ * for a dump.
+ *
+ * Return: 0 or a negative errno.
+ */
+int at_netlink_dump_start(struct netlink_callback *cb)
+{
+	struct at_caller caller;
+	int err;
+
+	err = at_netlink_caller(cb->skb, &caller, cb->extack);
+	if (err)
+		return err;
+	at_caller_keep(&at_dump(cb)->caller, &caller);
+	err = at_dump_begin(cb);
+	if (err)
+		at_netlink_dump_done(cb);
+	return err;
+}
+
+/**
+ * at_netlink_dump_done() - end a dump, also one that was not read to its end
+ * @cb: the dump
+ *
+ * Return: 0.
+ */
+int at_netlink_dump_done(struct netlink_callback *cb)
+{
+	at_caller_drop(&at_dump(cb)->caller);
+	return 0;
 }
 
 /**

@@ -36,9 +36,9 @@
  * @portid: its port in its namespace
  * @kinds: wanted, enum asynctrace_event_kinds
  * @session: id of the only session that is; 0: all
- * @caller: who subscribed: what that may see is told
+ * @caller: who subscribed: what that may see is told, user ids as it calls them;
+ *	with a reference of its namespace
  * @pid_ns: of that, to tell process ids in
- * @user_ns: of that, to tell user ids in
  * @user: whose account it is on
  * @lost: events that could not be sent since the last that could
  */
@@ -50,7 +50,6 @@ struct at_subscriber {
 	u32 session;
 	struct at_caller caller;
 	struct pid_namespace *pid_ns;
-	struct user_namespace *user_ns;
 	struct at_user *user;
 	u32 lost;
 };
@@ -146,7 +145,7 @@ static int at_event_fill(struct sk_buff *skb, const struct at_subscriber *sub,
 	    nla_put_string(skb, ASYNCTRACE_A_EVENT_NAME, name) ||
 	    (p && nla_put_u32(skb, ASYNCTRACE_A_EVENT_PID, pid_nr_ns(p->pid, sub->pid_ns))) ||
 	    (p && nla_put_u32(skb, ASYNCTRACE_A_EVENT_UID,
-			      from_kuid_munged(sub->user_ns, p->uid))) ||
+			      from_kuid_munged(sub->caller.user_ns, p->uid))) ||
 	    (ev->kind == ASYNCTRACE_EVENT_KINDS_STARTED &&
 	     nla_put_u32(skb, ASYNCTRACE_A_EVENT_STATUS, ev->status)) ||
 	    (ev->kind & of_run &&
@@ -346,7 +345,7 @@ static void at_subscriber_free(struct at_subscriber *sub)
 {
 	list_del(&sub->node);
 	at_wanted_update();
-	put_user_ns(sub->user_ns);
+	at_caller_drop(&sub->caller);
 	put_pid_ns(sub->pid_ns);
 	at_user_put(sub->user, AT_THING_SUBSCRIBER);
 	at_netlink_disown(sub->sk, sub->portid);
@@ -376,7 +375,7 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 	sub->portid = portid;
 	at_netlink_own(sk, portid);
 	sub->pid_ns = get_pid_ns(task_active_pid_ns(current));
-	sub->user_ns = get_user_ns(current_user_ns());
+	at_caller_keep(&sub->caller, caller);
 	list_add_tail(&sub->node, &at_subscribers);
 	return sub;
 }
@@ -423,7 +422,8 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 	}
 	sub->kinds = kinds;
 	sub->session = id;
-	sub->caller = *caller;
+	at_caller_drop(&sub->caller);
+	at_caller_keep(&sub->caller, caller);
 	at_wanted_update();
 	return 0;
 }

@@ -10,8 +10,10 @@
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/random.h>
+#include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/vmalloc.h>
 
 #include "clock.h"
@@ -90,6 +92,7 @@ static void at_provider_free(struct kref *ref)
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
 	put_pid(p->pid);
+	put_cred(p->cred);
 	at_user_put(p->user, AT_THING_PROVIDER);
 	kfree(p);
 }
@@ -210,9 +213,16 @@ static int at_provider_alloc(struct at_provider *p)
 	return p->control && p->sink && p->durable ? 0 : -ENOMEM;
 }
 
+/* What ptrace(2) asks of a process itself, whoever wants to look at it. */
+static bool at_is_pure(const struct cred *cred)
+{
+	return uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid) &&
+	       gid_eq(cred->gid, cred->egid) && gid_eq(cred->gid, cred->sgid) &&
+	       get_dumpable(current->mm) == SUID_DUMP_USER;
+}
+
 static struct at_provider *at_provider_new(const struct at_provider_args *args)
 {
-	const struct cred *cred = current_cred();
 	struct at_provider *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 
 	if (!p)
@@ -231,8 +241,9 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	at_observe_init(p);
 	strscpy(p->name, args->name, sizeof(p->name));
 	p->version = args->version;
-	p->uid = cred->uid;
-	p->pure = uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid);
+	p->cred = get_current_cred();
+	p->uid = p->cred->uid;
+	p->pure = at_is_pure(p->cred);
 	p->clock_offset = at_clock_namespace_offset();
 	p->pid = get_pid(task_tgid(current));
 	mmgrab(current->mm);
@@ -382,10 +393,41 @@ void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 	mutex_unlock(&p->mapping_lock);
 }
 
-/* Who may not is not told that there is such a provider. */
+/* Who made a user namespace, or one around it, has all rights in there. */
+static bool at_caller_made(const struct at_caller *caller, const struct user_namespace *ns)
+{
+	for (; ns->level > caller->user_ns->level; ns = ns->parent)
+		if (ns->parent == caller->user_ns && uid_eq(ns->owner, caller->uid))
+			return true;
+	return false;
+}
+
+/**
+ * at_provider_visible - is a provider for somebody to see, and to record?
+ * @p: the provider
+ * @caller: who asks, or made a session
+ *
+ * Who may not is not told that there is such a provider. The rule is that of ptrace(2)
+ * for reading, see __ptrace_may_access() and cap_ptrace_access_check(): a program may
+ * have secrets, or rights, that the user who started it has not.
+ *
+ * It is asked of what the process was when it registered: one that makes itself
+ * undumpable, or gains capabilities, later and without an exec stays visible.
+ *
+ * Return: whether.
+ */
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller)
 {
-	return caller->privileged || (p->pure && uid_eq(p->uid, caller->uid));
+	const struct cred *cred = p->cred;
+
+	if (caller->privileged)
+		return true;
+	if (!p->pure || !uid_eq(cred->uid, caller->uid))
+		return false;
+	/* Capabilities of different namespaces do not compare. */
+	if (cred->user_ns != caller->user_ns)
+		return at_caller_made(caller, cred->user_ns);
+	return gid_eq(cred->gid, caller->gid) && cap_issubset(cred->cap_permitted, caller->caps);
 }
 
 /**

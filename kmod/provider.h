@@ -25,6 +25,7 @@
 #include "range.h"
 
 struct address_space;
+struct cred;
 struct at_known;
 struct at_member;
 struct mm_struct;
@@ -43,8 +44,10 @@ struct vm_area_struct;
  * @layout: of its mapping
  * @mm: that of the process that registered: identity only
  * @pid: of that process
- * @uid: real, effective and saved user of that process at registration
- * @pure: the three were one
+ * @uid: its real user at registration
+ * @cred: its credentials then
+ * @pure: real, effective and saved user were one then, and so were the groups; and
+ *	it could be dumped
  * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
  * @user: whose account it is on
  * @mapping: of the device's inode, to zap in; NULL once the descriptor is gone
@@ -81,6 +84,7 @@ struct at_provider {
 	struct mm_struct *mm;
 	struct pid *pid;
 	kuid_t uid;
+	const struct cred *cred;
 	bool pure;
 	s64 clock_offset;
 	struct at_user *user;

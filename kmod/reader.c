@@ -117,7 +117,7 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	memset(info, 0, sizeof(*info));
 	info->id = p->id;
 	info->pid = pid_nr_ns(p->pid, s->pid_ns);
-	info->uid = from_kuid_munged(s->user_ns, p->uid);
+	info->uid = from_kuid_munged(s->owner.user_ns, p->uid);
 	info->version = p->version;
 	info->salt = p->id;
 	info->flags = flags;

@@ -542,7 +542,7 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->ns = s->pid_ns == &init_pid_ns ? NULL : s->pid_ns;
 	ks->clock = s->clock;
 	ks->all = s->sched == ASYNCTRACE_SCHED_ALL;
-	ks->foreign = s->privileged;
+	ks->foreign = s->owner.privileged;
 	ks->plain = ks->foreign && !ks->ns;
 	ks->left = get_completed_synchronize_rcu();
 	ks->geometry = s->geometry;

@@ -101,7 +101,7 @@ static void at_session_free(struct work_struct *work)
 	kvfree(s->providers);
 	at_filter_free(s->filter);
 	kvfree(s->buffers);
-	put_user_ns(s->user_ns);
+	at_caller_drop(&s->owner);
 	put_pid_ns(s->pid_ns);
 	mem_cgroup_put(s->memcg);
 	at_user_uncharge(s->user, s->charged);
@@ -225,9 +225,8 @@ static void at_session_poll_fn(struct work_struct *work)
 
 bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 {
-	if (!s->privileged && !(p->pure && uid_eq(p->uid, s->owner)))
-		return false;
-	return at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
+	return at_provider_visible(p, &s->owner) &&
+	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
 }
 
 /*
@@ -326,16 +325,16 @@ int at_session_create(struct at_session_args *args, u32 *id,
 
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry(s, &at_sessions, node) {
-		if (!uid_eq(s->owner, args->uid) || strcmp(s->name, args->name))
+		if (!uid_eq(s->owner.uid, args->caller->uid) || strcmp(s->name, args->name))
 			continue;
-		if (s->privileged && !args->privileged)
+		if (s->owner.privileged && !args->caller->privileged)
 			NL_SET_ERR_MSG(extack,
 				       "a session of yours, made with CAP_PERFMON, has this name");
 		else
 			NL_SET_ERR_MSG(extack, "you have a session of this name");
 		return -EEXIST;
 	}
-	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->privileged) {
+	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->caller->privileged) {
 		NL_SET_ERR_MSG(extack, "scheduling of all tasks needs CAP_PERFMON");
 		return -EPERM;
 	}
@@ -345,7 +344,7 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	err = at_session_geometry(args, &s->geometry, extack);
 	if (err)
 		goto err_free;
-	s->user = at_user_get(args->uid, AT_THING_SESSION);
+	s->user = at_user_get(args->caller->uid, AT_THING_SESSION);
 	if (IS_ERR(s->user)) {
 		err = PTR_ERR(s->user);
 		if (err == -EDQUOT)
@@ -370,10 +369,8 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	s->mode = args->mode;
 	s->sched = args->sched;
 	s->flags = args->flags;
-	s->owner = args->uid;
-	s->user_ns = get_user_ns(current_user_ns());
+	at_caller_keep(&s->owner, args->caller);
 	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
-	s->privileged = args->privileged;
 	if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
 		s->sk = args->sk;
 		sock_hold(s->sk);
@@ -413,7 +410,7 @@ err_free:
 /* Of those whom it is visible to. */
 static bool at_session_may(const struct at_session *s, const struct at_caller *caller)
 {
-	return caller->admin || uid_eq(s->owner, caller->uid);
+	return caller->admin || uid_eq(s->owner.uid, caller->uid);
 }
 
 /**

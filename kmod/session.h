@@ -86,12 +86,11 @@ struct at_reader {
  * @geometry: of each of the kernel's rings, and of providers' where nothing else is said
  * @sub_size: bytes of a sub-buffer that were asked for; 0: chosen by the ring's size
  * @buffers: ring sizes of some providers, may be NULL
- * @owner: who made it
+ * @owner: who made it: what that may see is recorded, ids of users are told as it
+ *	calls them; with a reference of its user namespace
  * @user: whose account it is on
  * @charged: bytes that it stands for there
- * @user_ns: of the owner, to tell user ids in
  * @pid_ns: of the owner, to tell thread and process ids in
- * @privileged: may see providers of others and tasks that are nobody's
  * @sk: the owner's socket, with a reference; NULL where it is detached or terminated
  * @portid: its port
  * @memcg: what the rings are charged to
@@ -143,12 +142,10 @@ struct at_session {
 	struct at_geometry geometry;
 	u64 sub_size;
 	struct at_buffers *buffers;
-	kuid_t owner;
+	struct at_caller owner;
 	struct at_user *user;
 	u64 charged;
-	struct user_namespace *user_ns;
 	struct pid_namespace *pid_ns;
-	bool privileged;
 	struct sock *sk;
 	u32 portid;
 	struct mem_cgroup *memcg;

@@ -17,7 +17,7 @@
  */
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
 {
-	return caller->privileged || (!s->privileged && uid_eq(s->owner, caller->uid));
+	return caller->privileged || (!s->owner.privileged && uid_eq(s->owner.uid, caller->uid));
 }
 
 /**
@@ -81,7 +81,7 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	v->filter = s->filter;
 	v->buffers = s->buffers;
 	v->generation = s->generation;
-	v->uid = s->owner;
+	v->uid = s->owner.uid;
 	v->consumed = s->consumer;
 	v->nr_providers = s->nr_members;
 	v->nr_refused = s->nr_refused;
@@ -102,7 +102,7 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	v->pages += at_ksched_pages(s->ks);
 	v->threads_missed = READ_ONCE(s->ks->missed);
 	/* It is all sessions': what others do is not for everybody. */
-	if (!s->privileged)
+	if (!s->owner.privileged)
 		return;
 	at_sched_cost(&cost);
 	v->probe_calls = cost.calls;

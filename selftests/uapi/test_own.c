@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which providers are one's own: a user sees and records what ptrace(2) would let
+ * him look at, which is less than what runs as him.
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+#include <linux/genetlink.h>
+
+#include "events.h"
+#include "ktap.h"
+
+#define NOBODY	65534
+#define GROUP	65533
+#define STRIDE	(64 * 1024)
+#define BIT(cap)	(1ull << (cap))
+#define MOST	8
+
+/* In a child, which has no test to end. */
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno)); \
+		return 255;						\
+	}								\
+} while (0)
+
+/**
+ * struct who - what a process becomes before it does anything
+ * @name: of its provider
+ * @uid: thrice, 0: stays root
+ * @gid: real, effective, saved
+ * @caps: permitted and effective, where they are @fewer than root's
+ * @fewer: see there
+ * @hidden: it is undumpable
+ * @contained: in a user namespace that it made
+ * @given: in one that root made
+ */
+struct who {
+	const char *name;
+	uid_t uid;
+	gid_t gid[3];
+	uint64_t caps;
+	bool fewer, hidden, contained, given;
+};
+
+/* Of this thread only. */
+static int set_caps(uint64_t caps)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = caps, .permitted = caps },
+		{ .effective = caps >> 32, .permitted = caps >> 32 },
+	};
+
+	return syscall(SYS_capset, &head, data);
+}
+
+/* Root's namespace, in which there is nobody but nobody. */
+static int be_given(void)
+{
+	int made[2], status;
+	char path[64], byte;
+	pid_t root;
+
+	SO(!pipe(made));
+	root = fork();
+	if (!root) {
+		close(made[1]);
+		if (read(made[0], &byte, 1) != 1)
+			_exit(1);
+		snprintf(path, sizeof(path), "/proc/%d/gid_map", getppid());
+		if (raw_put(path, "65534 65534 1"))
+			_exit(2);
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", getppid());
+		_exit(raw_put(path, "65534 65534 1") ? 3 : 0);
+	}
+	SO(!setgroups(0, NULL) && !unshare(CLONE_NEWUSER) && write(made[1], "x", 1) == 1);
+	SO(waitpid(root, &status, 0) == root && !status);
+	close(made[0]);
+	close(made[1]);
+	return 0;
+}
+
+static int become(const struct who *who)
+{
+	SO(!who->given || !be_given());
+	SO(who->given || !setgroups(0, NULL));
+	SO(!setresgid(who->gid[0], who->gid[1], who->gid[2]));
+	SO(!prctl(PR_SET_KEEPCAPS, who->fewer));
+	SO(!who->uid || !setresuid(who->uid, who->uid, who->uid));
+	SO(!who->contained || !unshare(CLONE_NEWUSER));
+	SO(!who->fewer || !set_caps(who->caps));
+	/* As after exec, which is how programs get other ids. */
+	SO(!prctl(PR_SET_DUMPABLE, !who->hidden));
+	return 0;
+}
+
+/* --- providers ------------------------------------------------------------------------- */
+
+static const struct who *all;
+static unsigned int nr_all;
+static int leave[2];
+
+/* Returns what SO() does; whoever waits is told that it went wrong, too. */
+static int say(int fd, int err)
+{
+	SO(write(fd, err ? "!" : "x", 1) == 1 && !err);
+	return 0;
+}
+
+static bool hear(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1 && byte == 'x';
+}
+
+static int provide(const struct who *who, int ready)
+{
+	struct raw_provider p;
+	char byte;
+
+	close(leave[1]);
+	SO(!say(ready, become(who) || raw_provider(&p, who->name, STRIDE)));
+	return read(leave[0], &byte, 1);
+}
+
+/* --- who looks ------------------------------------------------------------------------- */
+
+static int listed(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		for (unsigned int i = 0; i < nr_all; i++)
+			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_PROVIDER_NAME &&
+			    !strcmp(mnl_attr_get_str(attr), all[i].name))
+				*(int *)arg |= 1 << i;
+	return 0;
+}
+
+static int records(struct raw_nl *nl, const char *name)
+{
+	int id = raw_session(nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS, STRIDE,
+			     name);
+
+	SO(id > 0 && !raw_session_do(nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	SO(!raw_session_do(nl, ASYNCTRACE_CMD_SESSION_START, id));
+	SO(!raw_session_do(nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	return raw_nl_u32(nl, ASYNCTRACE_A_SESSION_PROVIDERS);
+}
+
+static int told(struct raw_nl *sub)
+{
+	struct event ev;
+	int seen = 0;
+
+	while (!ev_next(sub, &ev, 0, NULL))
+		for (unsigned int i = 0; i < nr_all; i++)
+			if (!strcmp(ev.name, all[i].name))
+				seen |= 1 << i;
+	return seen;
+}
+
+/* The providers, a bit each, that are told of, listed and recorded: the same ones. */
+static int look(struct raw_nl *nl, struct raw_nl *sub)
+{
+	int by_event = told(sub), by_list = 0, by_session = 0;
+
+	raw_nl_begin(nl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+	SO(!raw_nl_each(nl, listed, &by_list));
+	for (unsigned int i = 0; i < nr_all; i++) {
+		int got = records(nl, all[i].name);
+
+		SO(got == 0 || got == 1);
+		by_session |= got << i;
+	}
+	if (by_event != by_list || by_list != by_session)
+		printf("# told of %#x, listed %#x, recorded %#x\n", by_event, by_list, by_session);
+	return by_event | by_list | by_session;
+}
+
+static struct raw_nl nl, sub;
+
+static void *open_poor(void *arg)
+{
+	(void)arg;
+	return (void *)(long)(set_caps(0) || raw_nl_open(&nl) || raw_nl_open(&sub));
+}
+
+/* The sockets: its own, or those that somebody without capabilities opened. */
+static int open_sockets(bool poor)
+{
+	pthread_t thread;
+	void *err;
+
+	if (!poor)
+		return raw_nl_open(&nl) || raw_nl_open(&sub);
+	SO(!pthread_create(&thread, NULL, open_poor, NULL) && !pthread_join(thread, &err));
+	return !!err;
+}
+
+static int look_as(const struct who *who, bool poor, int ready, int go)
+{
+	close(leave[1]);
+	SO(!say(ready, become(who) || open_sockets(poor) ||
+		       ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, 0)));
+	SO(hear(go));
+	return look(&nl, &sub);
+}
+
+/* What @who sees of providers that come: a bit each. */
+static int seen_through(const struct who *who, bool poor, const struct who *providers,
+			unsigned int count)
+{
+	int ready[2], go[2], status, seen;
+	pid_t looker, provider[MOST];
+
+	all = providers;
+	nr_all = count;
+	NEED(count < MOST && !pipe(ready) && !pipe(go) && !pipe(leave));
+	looker = fork();
+	if (!looker)
+		_exit(look_as(who, poor, ready[1], go[0]));
+	NEED(looker > 0 && hear(ready[0]));
+	for (unsigned int i = 0; i < count; i++) {
+		provider[i] = fork();
+		if (!provider[i])
+			_exit(provide(&providers[i], ready[1]));
+		NEED(provider[i] > 0 && hear(ready[0]));
+	}
+	NEED(write(go[1], "x", 1) == 1 && waitpid(looker, &status, 0) == looker);
+	seen = WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+	close(leave[1]);
+	for (unsigned int i = 0; i < count; i++)
+		EXPECT(waitpid(provider[i], &status, 0) == provider[i] && !status);
+	close(leave[0]);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go[i]);
+	}
+	return seen;
+}
+
+static int seen_by(const struct who *who, const struct who *providers, unsigned int count)
+{
+	return seen_through(who, false, providers, count);
+}
+
+#define SEEN_BY(who, providers) \
+	seen_by(who, providers, sizeof(providers) / sizeof((providers)[0]))
+
+/* --- tests ----------------------------------------------------------------------------- */
+
+#define NOBODYS		.uid = NOBODY, .gid = { NOBODY, NOBODY, NOBODY }
+
+static const struct who nobody = { NOBODYS };
+static const struct who perfmon = { NOBODYS, .fewer = true, .caps = BIT(CAP_PERFMON) };
+
+static void what_is_undumpable_is_nobodys(void)
+{
+	static const struct who providers[] = {
+		{ "plain", NOBODYS },
+		{ "hidden", NOBODYS, .hidden = true },
+	};
+
+	EXPECT_IS(SEEN_BY(&nobody, providers), 1);
+	EXPECT_IS(SEEN_BY(&perfmon, providers), 3);
+}
+
+static void what_has_another_group_is_not_its_users(void)
+{
+	static const struct who providers[] = {
+		{ "effective", .uid = NOBODY, .gid = { NOBODY, GROUP, NOBODY } },
+		{ "saved", .uid = NOBODY, .gid = { NOBODY, NOBODY, GROUP } },
+		{ "real", .uid = NOBODY, .gid = { GROUP, NOBODY, NOBODY } },
+		{ "thrice", .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } },
+		{ "plain", NOBODYS },
+	};
+	static const struct who group = { .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } };
+
+	EXPECT_IS(SEEN_BY(&nobody, providers), 1 << 4);
+	EXPECT_IS(SEEN_BY(&group, providers), 1 << 3);
+	EXPECT_IS(SEEN_BY(&perfmon, providers), 0x1f);
+}
+
+static const struct who roots[] = {
+	{ "bare", .fewer = true },
+	{ "raw", .fewer = true, .caps = BIT(CAP_NET_RAW) },
+	{ .name = "full" },
+	{ "nobody's", NOBODYS },
+};
+
+static void what_has_more_capabilities_is_not_ones_own(void)
+{
+	static const struct who perfmon_root = { .fewer = true, .caps = BIT(CAP_PERFMON) };
+	static const struct who chown = { .fewer = true, .caps = BIT(CAP_CHOWN) };
+
+	EXPECT_IS(SEEN_BY(&roots[0], roots), 1);
+	EXPECT_IS(SEEN_BY(&chown, roots), 1);
+	EXPECT_IS(SEEN_BY(&roots[1], roots), 3);
+	EXPECT_IS(SEEN_BY(&perfmon_root, roots), 0xf);
+	EXPECT_IS(SEEN_BY(&roots[2], roots), 0xf);
+}
+
+/* A program with more rights than its user can be made to write to his socket. */
+static void capabilities_of_a_sender_alone_are_none(void)
+{
+	EXPECT_IS(seen_through(&roots[1], true, roots, 4), 1);
+}
+
+static void a_namespace_is_seen_into_by_who_made_it(void)
+{
+	static const struct who providers[] = {
+		{ "plain", NOBODYS },
+		{ "contained", NOBODYS, .contained = true },
+		{ "given", NOBODYS, .given = true },
+	};
+
+	EXPECT_IS(SEEN_BY(&nobody, providers), 3);
+	/* What is outside, or beside, is not for who is inside. */
+	EXPECT_IS(SEEN_BY(&providers[1], providers), 0);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(what_is_undumpable_is_nobodys),
+	KTAP_TEST(what_has_another_group_is_not_its_users),
+	KTAP_TEST(what_has_more_capabilities_is_not_ones_own),
+	KTAP_TEST(capabilities_of_a_sender_alone_are_none),
+	KTAP_TEST(a_namespace_is_seen_into_by_who_made_it),
+};
+
+KTAP_MAIN(tests)
