@@ -11,9 +11,9 @@
 static const char usage[] =
 	"usage: asynctrace providers [--json]\n"
 	"\n"
-	"Lists the providers that you may record: those of your own user, or, with\n"
-	"CAP_PERFMON or CAP_SYS_ADMIN, all. A program that uses libasynctrace becomes\n"
-	"one when it first traces something.\n"
+	"Lists the providers that you may record: those of your own user that ptrace(2)\n"
+	"would let you look at, or, with CAP_PERFMON or CAP_SYS_ADMIN, all. A program that\n"
+	"uses libasynctrace becomes one when it first traces something.\n"
 	"\n"
 	"  --json      as JSON\n"
 	"  -h, --help  this\n"
