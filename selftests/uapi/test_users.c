@@ -4,7 +4,6 @@
  */
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -467,66 +466,6 @@ static void who_ends_while_it_waits_is_not(void)
 	fill(true);
 }
 
-/* --- who wants nothing of us --------------------------------------------------------- */
-
-/* How long the one lock is held, in the middle of an answer: of a module for race tests. */
-#define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
-#define HELD_US		"3000000"
-#define HELD_NS		3000000000LL
-
-static volatile int begun, answered;
-
-static void *init_session(void *id)
-{
-	begun = 1;
-	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, *(int *)id), 0);
-	answered = 1;
-	return NULL;
-}
-
-/* Is a socket of that port closed before the lock is let go? */
-static bool closed_meanwhile(unsigned int port)
-{
-	struct mnl_socket *other = mnl_socket_open(NETLINK_GENERIC);
-	int64_t since;
-	pthread_t thread;
-	bool quick;
-	int id;
-
-	NEED(other && !mnl_socket_bind(other, 0, port));
-	id = raw_session(&nl, "slow", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "slow");
-	NEED(id > 0);
-	begun = answered = 0;
-	NEED(!raw_put(HELD_KNOB, HELD_US));
-	NEED(!pthread_create(&thread, NULL, init_session, &id));
-	while (!begun)
-		usleep(1000);
-	usleep(500000);
-	since = raw_boottime();
-	mnl_socket_close(other);
-	quick = !answered && raw_boottime() - since < HELD_NS / 2;
-	NEED(!pthread_join(thread, NULL));
-	NEED(!raw_put(HELD_KNOB, "0"));
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
-	return quick;
-}
-
-static void a_socket_that_is_not_ours_is_closed_at_once(void)
-{
-	struct raw_provider p;
-	bool quick = false;
-
-	if (access(HELD_KNOB, W_OK))
-		ktap_skip("the module is built without CONFIG_ASYNCTRACE_RACES");
-	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "slow", STRIDE));
-	/* One port may happen to look like ours. */
-	for (unsigned int port = 1u << 30; port < (1u << 30) + 3 && !quick; port++)
-		quick = closed_meanwhile(port);
-	EXPECT(quick);
-	raw_provider_end(&p);
-	raw_nl_close(&nl);
-}
-
 static const struct ktap_test tests[] = {
 	KTAP_TEST(users_keep_to_themselves),
 	KTAP_TEST(to_see_others_is_not_to_control_them),
@@ -538,7 +477,6 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
 	KTAP_TEST(who_waits_for_rings_is_on_the_account),
 	KTAP_TEST(who_ends_while_it_waits_is_not),
-	KTAP_TEST(a_socket_that_is_not_ours_is_closed_at_once),
 };
 
 KTAP_MAIN(tests)
