@@ -38,11 +38,18 @@ module:
 
 # Debian's headers have the build sign modules with a key that they do not have,
 # and leave depmod out: so no signature (README.md tells how to make one), and depmod.
+# Unpacked, whatever the kernel's own are: a file that is packed cannot be signed. One
+# that an earlier installation has left packed would be taken before it.
+UNPACKED := $(patsubst %,CONFIG_MODULE_COMPRESS_%=,ALL GZIP XZ ZSTD)
+
 .PHONY: install-module
 install-module: module
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(B)/kmod/host CONFIG_ASYNCTRACE=m CONFIG_MODULE_SIG_ALL= modules_install
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(B)/kmod/host CONFIG_ASYNCTRACE=m CONFIG_MODULE_SIG_ALL= $(UNPACKED) modules_install
 	PATH=$$PATH:/usr/sbin:/sbin && release=$$(modinfo -F vermagic $(B)/kmod/host/asynctrace.ko) && \
-		depmod -b "$(INSTALL_MOD_PATH)/" "$${release%% *}"
+		release=$${release%% *} && \
+		find "$(INSTALL_MOD_PATH)/lib/modules/$$release" -name asynctrace.ko \
+			-exec rm -f {}.gz {}.xz {}.zst \; && \
+		depmod -b "$(INSTALL_MOD_PATH)/" "$$release"
 
 # --- to install -------------------------------------------------------------------
 
