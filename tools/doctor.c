@@ -59,6 +59,37 @@ void doctor_remedy(struct doctor *d, const char *fmt, ...)
 	va_end(ap);
 }
 
+void doctor_remedy_error(struct doctor *d, int err)
+{
+	switch (err) {
+	case EMFILE:
+		doctor_remedy(d, "allow more open files: ulimit -n 1024");
+		break;
+	case ENFILE:
+		doctor_remedy(d, "the whole machine has too many open files: close some, or as root raise sysctl fs.file-max");
+		break;
+	case ENOMEM:
+	case ENOBUFS:
+		doctor_remedy(d, "free memory, or raise the limit of the memory cgroup you are in (memory.max)");
+		break;
+	case EDQUOT:
+	case ENOSPC:
+		doctor_remedy(d, "end sessions that nobody needs: asynctrace session list, then asynctrace session destroy NAME");
+		break;
+	case EPERM:
+	case EACCES:
+		doctor_remedy(d, "a sandbox or a security policy forbids it (seccomp, SELinux, AppArmor): run the command outside; dmesg may name which");
+		break;
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		doctor_remedy(d, "the module may just have been unloaded: try again");
+		break;
+	default:
+		doctor_remedy(d, "dmesg may say why; or load the module anew, as root: modprobe -r asynctrace && modprobe asynctrace");
+	}
+}
+
 bool doctor_read(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -79,14 +110,20 @@ bool doctor_read(const char *path, char *text, size_t size)
 static void netlink(struct doctor *d)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	int err;
 
 	if (fd >= 0) {
 		close(fd);
 		doctor_say(d, "netlink", DOCTOR_OK, "generic netlink sockets can be opened");
 		return;
 	}
-	doctor_say(d, "netlink", DOCTOR_FAIL, "no generic netlink socket: %s", strerror(errno));
-	doctor_remedy(d, "a sandbox forbids it (seccomp; RestrictAddressFamilies= of systemd): run the command outside; programs inside can still be recorded");
+	err = errno;
+	d->no_netlink = true;
+	doctor_say(d, "netlink", DOCTOR_FAIL, "no generic netlink socket: %s", strerror(err));
+	if (err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS)
+		doctor_remedy_error(d, err);
+	else
+		doctor_remedy(d, "a sandbox forbids it (seccomp; RestrictAddressFamilies= of systemd): run the command outside; programs inside can be recorded if they can open the device");
 }
 
 static void connection(struct doctor *d)
@@ -99,14 +136,18 @@ static void connection(struct doctor *d)
 		snprintf(d->reason, sizeof(d->reason), "%s", at_ctl_error(d->ctl));
 }
 
+/* Whether there is a module, and a socket to talk to it, others tell. */
 static void interface(struct doctor *d)
 {
-	if (d->err == -EPROTO) {
-		doctor_say(d, "interface", DOCTOR_FAIL, "%s", d->reason);
-		doctor_remedy(d, "build and install both from the same sources: make && make install install-module, then rmmod asynctrace && modprobe asynctrace");
-	} else if (!d->err) {
+	if (!d->err) {
 		doctor_say(d, "interface", DOCTOR_OK, "command and module agree on version %u",
 			   d->info.abi);
+	} else if (d->err == -EPROTO) {
+		doctor_say(d, "interface", DOCTOR_FAIL, "%s", d->reason);
+		doctor_remedy(d, "build and install both from the same sources: make && make install install-module, then rmmod asynctrace && modprobe asynctrace");
+	} else if (!d->absent && !d->no_netlink) {
+		doctor_say(d, "interface", DOCTOR_FAIL, "the module does not answer: %s", d->reason);
+		doctor_remedy_error(d, -d->err);
 	}
 }
 
@@ -124,6 +165,17 @@ static void privilege(struct doctor *d)
 	doctor_remedy(d, "use sudo, or give the command the capability: sudo setcap cap_perfmon+ep \"$(command -v asynctrace)\"");
 }
 
+/* @unread: it could not be read, which is done by the device. */
+static void trial_failed(struct doctor *d, int err, bool unread)
+{
+	doctor_say(d, "session", DOCTOR_FAIL, "a session cannot be made and driven: %s",
+		   at_ctl_error(d->ctl));
+	if (unread && d->no_device)
+		doctor_remedy(d, "what helps the device, above, helps here");
+	else
+		doctor_remedy_error(d, -err);
+}
+
 /* Nothing is as sure as to do it. That there is no such provider, disturbs nobody. */
 static void trial(struct doctor *d)
 {
@@ -134,6 +186,7 @@ static void trial(struct doctor *d)
 		.sched = ASYNCTRACE_SCHED_TARGETS, .ring_size = ASYNCTRACE_RING_MIN,
 		.nr_providers = 1, .providers = &nobody,
 	};
+	bool unread = false;
 	uint32_t id = 0;
 	int err, fd = -1;
 
@@ -145,17 +198,17 @@ static void trial(struct doctor *d)
 		err = at_session_init(d->ctl, id);
 	if (!err) {
 		fd = at_session_consume(d->ctl, id);
-		err = fd < 0 ? fd : 0;
+		unread = fd < 0;
+		err = unread ? fd : 0;
 	}
 	if (!err)
 		err = at_session_start(d->ctl, id);
 	if (!err)
 		err = at_session_stop(d->ctl, id);
-	if (err)
-		doctor_say(d, "session", DOCTOR_FAIL, "a session cannot be made and driven: %s",
-			   at_ctl_error(d->ctl));
-	else
+	if (!err)
 		doctor_say(d, "session", DOCTOR_OK, "a session could be made, started and stopped");
+	else
+		trial_failed(d, err, unread);
 	if (fd >= 0)
 		close(fd);
 	if (id)

@@ -34,6 +34,9 @@ struct finding {
  * struct doctor - see above
  * @findings: so far
  * @nr: of them
+ * @no_netlink: no socket can be made to talk to the module
+ * @absent: there is no module
+ * @no_device: its device cannot be opened
  * @ctl: connection to the module; of no use unless @err is 0
  * @err: of opening it
  * @reason: of that
@@ -42,6 +45,7 @@ struct finding {
 struct doctor {
 	struct finding findings[32];
 	size_t nr;
+	bool no_netlink, absent, no_device;
 	struct at_ctl *ctl;
 	int err;
 	char reason[512];
@@ -53,6 +57,8 @@ void __attribute__((format(printf, 4, 5)))
 doctor_say(struct doctor *d, const char *name, enum doctor_level level, const char *fmt, ...);
 void __attribute__((format(printf, 2, 3)))
 doctor_remedy(struct doctor *d, const char *fmt, ...);
+/* That for an error, an errno, that says itself what is wrong. */
+void doctor_remedy_error(struct doctor *d, int err);
 
 /*
  * The first line of a file, or what of it fits, without its newline; false where
@@ -64,6 +70,18 @@ bool doctor_read(const char *path, char *text, size_t size);
 void doctor_kernel(struct doctor *d);
 void doctor_module(struct doctor *d);
 void doctor_device(struct doctor *d);
+
+/* doctor_signature.c */
+enum doctor_signature {
+	DOCTOR_SIGNED,		/* by whomever */
+	DOCTOR_UNSIGNED,
+	DOCTOR_UNTOLD,
+};
+
+/* Why the kernel would load no module that has no signature it trusts; NULL: it would. */
+const char *doctor_enforced(void);
+/* Of a module's file. @why: out: what cannot be told */
+enum doctor_signature doctor_signature(const char *path, const char **why);
 
 /* doctor_machine.c */
 void doctor_clock(struct doctor *d);

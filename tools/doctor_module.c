@@ -83,6 +83,7 @@ void doctor_kernel(struct doctor *d)
 	if (strcmp(u.machine, "x86_64") && strcmp(u.machine, "aarch64")) {
 		doctor_say(d, "kernel", DOCTOR_FAIL, "%s: the module is for x86-64 and arm64",
 			   u.machine);
+		doctor_remedy(d, "run it on such a machine, with a 64-bit kernel, and without setarch (linux32)");
 		return;
 	}
 	if (sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
@@ -129,52 +130,42 @@ static int find_file(const char *release, char path[1024])
 	return found;
 }
 
-/* What appends a signature ends the file so. */
-static bool is_signed(const char *path)
+/* What to do that a file has a signature; the kernel's build may pack what it installs. */
+static void sign_remedy(struct doctor *d, const char *path)
 {
-	static const char mark[] = "~Module signature appended~\n";
-	char end[sizeof(mark) - 1];
-	bool found = false;
-	FILE *f = fopen(path, "re");
+	size_t len = strlen(path);
 
-	if (f && !fseek(f, -(long)sizeof(end), SEEK_END) && fread(end, sizeof(end), 1, f) == 1)
-		found = !memcmp(end, mark, sizeof(end));
-	if (f)
-		fclose(f);
-	return found;
+	doctor_remedy(d, "%ssign it with a key that the machine knows, see Secure Boot in README.md",
+		      len > 3 && !strcmp(path + len - 3, ".ko") ? "" :
+		      "install it anew, which leaves it unpacked: make install-module; then ");
 }
 
-static bool secure_boot(void)
+/* The kernel would take it only with a signature that it trusts. */
+static void keyed(struct doctor *d, const char *path, const char *enforced)
 {
-	char value[8];
-	ssize_t got;
-	int fd = open("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c",
-		      O_RDONLY | O_CLOEXEC);
+	const char *why;
 
-	if (fd < 0)
-		return false;
-	got = read(fd, value, sizeof(value));
-	close(fd);
-	return got == 5 && value[4] == 1;
-}
-
-/* Why the kernel would load no module that has no signature it trusts; NULL: it would. */
-static const char *enforced(void)
-{
-	char text[128];
-
-	if (doctor_read("/sys/module/module/parameters/sig_enforce", text, sizeof(text)) &&
-	    (*text == 'Y' || *text == '1'))
-		return "module.sig_enforce is set";
-	if (doctor_read("/sys/kernel/security/lockdown", text, sizeof(text)) &&
-	    !strstr(text, "[none]") && strchr(text, '['))
-		return secure_boot() ? "Secure Boot is on, and so is lockdown" : "lockdown is on";
-	return NULL;
+	switch (doctor_signature(path, &why)) {
+	case DOCTOR_UNSIGNED:
+		doctor_say(d, "module", DOCTOR_FAIL, "%s has no signature, and %s", path, enforced);
+		sign_remedy(d, path);
+		break;
+	case DOCTOR_SIGNED:
+		doctor_say(d, "module", DOCTOR_FAIL, "%s is not loaded", path);
+		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, dmesg says why (the key it is signed with may not be enrolled)");
+		break;
+	case DOCTOR_UNTOLD:
+		doctor_say(d, "module", DOCTOR_FAIL,
+			   "%s is not loaded, and %s; whether it has a signature cannot be told: %s",
+			   path, enforced, why);
+		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, /sbin/modinfo -F signer asynctrace says who has signed it: if nobody, make install-module, and sign what that installs, see Secure Boot in README.md");
+		break;
+	}
 }
 
 static void not_loaded(struct doctor *d)
 {
-	const char *why = enforced();
+	const char *enforced = doctor_enforced();
 	struct utsname u = { .release = "?" };
 	char path[1024], disabled[8];
 	int found;
@@ -190,34 +181,48 @@ static void not_loaded(struct doctor *d)
 		doctor_say(d, "module", DOCTOR_FAIL, "neither loaded nor installed for Linux %s%s",
 			   u.release, found < 0 ? ", which has no modules here" : "");
 		doctor_remedy(d, "build and install it, as root: make install-module && modprobe asynctrace%s",
-			      why ? "; it must be signed, see Secure Boot in README.md" : "");
-	} else if (why && !is_signed(path)) {
-		doctor_say(d, "module", DOCTOR_FAIL, "%s has no signature, and %s", path, why);
-		doctor_remedy(d, "sign it with a key that the machine knows, see Secure Boot in README.md");
+			      enforced ? "; it must be signed, see Secure Boot in README.md" : "");
+	} else if (enforced) {
+		keyed(d, path, enforced);
 	} else {
 		doctor_say(d, "module", DOCTOR_FAIL, "%s is not loaded", path);
-		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, dmesg says why%s",
-			      why ? " (the key it is signed with may not be enrolled)" : "");
+		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, dmesg says why");
 	}
+}
+
+static void loaded(struct doctor *d)
+{
+	struct stat st;
+	char version[64];
+
+	if (!doctor_read("/sys/module/asynctrace/srcversion", version, sizeof(version)))
+		snprintf(version, sizeof(version), "unknown");
+	doctor_say(d, "module", DOCTOR_OK, stat("/sys/module/asynctrace/initstate", &st) ?
+		   "built into the kernel" : "loaded, source version %s", version);
 }
 
 void doctor_module(struct doctor *d)
 {
 	struct stat st;
-	char version[64];
 
-	if (d->err == -ENOENT) {
+	if (!d->err || d->err == -EPROTO) {
+		loaded(d);
+		return;
+	}
+	/* It was not asked. That a connection failed says nothing about it. */
+	if (d->err != -ENOENT && stat("/sys/module", &st)) {
+		doctor_say(d, "module", DOCTOR_WARN,
+			   "whether it is loaded cannot be told: /sys/module: %s", strerror(errno));
+		doctor_remedy(d, "mount it, as root: mount -t sysfs none /sys");
+		return;
+	}
+	/* Built in, it is no directory of modules. */
+	d->absent = d->err == -ENOENT || (stat("/sys/module/asynctrace", &st) &&
+					  stat("/sys/class/misc/" ASYNCTRACE_DEVICE, &st));
+	if (d->absent)
 		not_loaded(d);
-		return;
-	}
-	if (d->err && d->err != -EPROTO) {
-		doctor_say(d, "module", DOCTOR_FAIL, "%s", d->reason);
-		return;
-	}
-	if (!doctor_read("/sys/module/asynctrace/srcversion", version, sizeof(version)))
-		snprintf(version, sizeof(version), "unknown");
-	doctor_say(d, "module", DOCTOR_OK, stat("/sys/module/asynctrace/initstate", &st) ?
-		   "built into the kernel" : "loaded, source version %s", version);
+	else
+		loaded(d);
 }
 
 /* --- the device node ------------------------------------------------------------------ */
@@ -236,37 +241,72 @@ static void permission(struct doctor *d, const char *path, const struct stat *st
 			      path);
 }
 
-void doctor_device(struct doctor *d)
+/* There is no node. */
+static void no_node(struct doctor *d, const char *path, int err)
+{
+	doctor_say(d, "device", DOCTOR_FAIL, "%s: %s", path, strerror(err));
+	if (err != ENOENT)
+		doctor_remedy_error(d, err);
+	else if (d->absent)
+		doctor_remedy(d, "it comes with the module: load that");
+	else
+		doctor_remedy(d, "udev makes it; in a container, pass it in: --device %s", path);
+}
+
+/* There is one that is of no use to us. */
+static void no_access(struct doctor *d, const char *path, const struct stat *st, int err)
+{
+	doctor_say(d, "device", DOCTOR_FAIL, "%s (mode %03o) cannot be opened: %s", path,
+		   st->st_mode & 0777, strerror(err));
+	if (err == EACCES)
+		permission(d, path, st);
+	else if (err == EPERM)
+		doctor_remedy(d, "a container's list of devices forbids it: pass it in: --device %s",
+			      path);
+	else
+		doctor_remedy_error(d, err);
+}
+
+/* Without a module there is no device, whatever is of that name. */
+static bool is_device(const struct doctor *d, const struct stat *st)
+{
+	unsigned int major, minor;
+	char number[32];
+
+	if (d->absent || !S_ISCHR(st->st_mode))
+		return false;
+	return !doctor_read("/sys/class/misc/" ASYNCTRACE_DEVICE "/dev", number, sizeof(number)) ||
+	       sscanf(number, "%u:%u", &major, &minor) != 2 ||
+	       st->st_rdev == makedev(major, minor);
+}
+
+static bool device(struct doctor *d)
 {
 	const char *path = "/dev/" ASYNCTRACE_DEVICE;
-	unsigned int want_major, want_minor;
 	struct stat st;
-	char number[32];
 	int fd;
 
-	if (d->err && d->err != -EPROTO)
-		return;
 	if (stat(path, &st)) {
-		doctor_say(d, "device", DOCTOR_FAIL, "%s: %s", path, strerror(errno));
-		doctor_remedy(d, "udev makes it; in a container, pass it in: --device %s", path);
-		return;
+		no_node(d, path, errno);
+		return false;
 	}
-	if (!S_ISCHR(st.st_mode) ||
-	    (doctor_read("/sys/class/misc/asynctrace/dev", number, sizeof(number)) &&
-	     sscanf(number, "%u:%u", &want_major, &want_minor) == 2 &&
-	     st.st_rdev != makedev(want_major, want_minor))) {
+	if (!is_device(d, &st)) {
 		doctor_say(d, "device", DOCTOR_FAIL, "%s is not the module's device", path);
 		doctor_remedy(d, "remove it, and load the module anew: udev makes the right one");
-		return;
+		return false;
 	}
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
-		doctor_say(d, "device", DOCTOR_FAIL, "%s (mode %03o) cannot be opened: %s", path,
-			   st.st_mode & 0777, strerror(errno));
-		permission(d, path, &st);
-		return;
+		no_access(d, path, &st, errno);
+		return false;
 	}
 	close(fd);
 	doctor_say(d, "device", DOCTOR_OK, "%s (mode %03o) can be opened", path,
 		   st.st_mode & 0777);
+	return true;
+}
+
+void doctor_device(struct doctor *d)
+{
+	d->no_device = !device(d);
 }

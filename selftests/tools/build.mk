@@ -19,5 +19,6 @@ $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/t
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
 .PHONY: selftests-tools
-selftests-tools: $(B)/asynctrace $(B)/selftests/tools/provider $(B)/selftests/tools/test_sessions \
-		 $(B)/selftests/tools/test_control $(B)/selftests/tools/test_json
+selftests-tools: $(B)/asynctrace $(B)/selftests/tools/provider $(B)/selftests/tools/forbid \
+		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
+		 $(B)/selftests/tools/test_json

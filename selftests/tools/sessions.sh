@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Sessions that outlive the command, and long recordings: asynctrace session,
-# record --rotate and --max-size, doctor, what bash completes. Needs the module, and root.
+# record --rotate and --max-size, what bash completes. Needs the module, and root.
 #
 # usage: sessions.sh ASYNCTRACE PROVIDER
 set -u
@@ -419,20 +419,6 @@ check remedy says "ALERT:stop or ALERT:snapshot"
 check length status 2 "$AT" record --trigger a-name-that-is-too-long:stop
 check mode status 2 "$AT" record --trigger late:snapshot
 check remedy says "--mode circular"
-end
-
-begin "the doctor finds nothing wrong here, and what a user lacks"
-check doctor status 0 "$AT" doctor
-check "can" grep -q "You can record" out
-check json status 0 "$AT" doctor --json
-check can is true .can_record
-check "no failure" is 0 '[.checks[] | select(.level == "fail")] | length'
-check "nobody can, too" status 0 $NOBODY "$AT" doctor --json
-check "what not" is warn '.checks[] | select(.name == "privilege").level'
-check "remedy" json '.checks[] | select(.name == "privilege").remedy' | grep -q cap_perfmon
-check "no rseq" status 0 env GLIBC_TUNABLES=glibc.pthread.rseq=0 "$AT" doctor --json
-check "said" is warn '.checks[] | select(.name == "rseq").level'
-check usage status 2 "$AT" doctor me
 end
 
 begin "bash completes sessions and providers by name"
