@@ -85,8 +85,8 @@ enum {
 	"  -c, --categories LIST   only these categories, separated by commas; 'net*' is\n" \
 	"                          all that begin with net, -NAME what is left out\n" \
 	"                          (default: all)\n" \
-	"  -p, --providers LIST    only these providers, separated by commas, or globs\n" \
-	"                          (default: all that you may record)\n" \
+	"  -p, --providers LIST    only these providers, separated by commas; '*' is any\n" \
+	"                          text, '?' any byte (default: all that you may record)\n" \
 	"  -b, --buffer-size SIZE  of each CPU's ring, for each provider and the kernel: a\n" \
 	"                          power of two from 16K to 1G (default: 1M);\n" \
 	"                          GLOB=SIZE: of those providers\n" \

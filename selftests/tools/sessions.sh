@@ -350,6 +350,10 @@ check "which" says "recorded by session $id already"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
 check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check "why nothing" says "was among those asked for"
+check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'p?ovid*'
+check "which" says "recorded by session $id already"
+check record status 0 "$AT" record -o t.fxt -d 0.5 -p '[p]rovider'
+check "not by what is no pattern" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check follow status 0 "$AT" record -o t.fxt -d 0.5 --pid $provider --follow
 check "which, of a filter's" says "recorded by session $id already"
 check create status 0 "$AT" session create second
