@@ -33,8 +33,22 @@ static bool full(size_t nr, const char *what)
 	return true;
 }
 
+/* As a script writes it where what it looked for is not there: that is not "all". */
+static bool empty(const char *text, const char *what, const char *option)
+{
+	if (text[strspn(text, ",")])
+		return false;
+	tool_error("%s wants %s, separated by commas; '%s' has none", option, what, text);
+	return true;
+}
+
 bool session_list_take(struct session_list *l, char *text, size_t longest, const char *what)
 {
+	char option[32];
+
+	snprintf(option, sizeof(option), "--%s", what);
+	if (empty(text, what, option))
+		return false;
 	for (char *at = strtok(text, ","); at; at = strtok(NULL, ",")) {
 		if (strlen(at) > longest) {
 			tool_error("%s '%.20s...' has %zu bytes, at most %zu are allowed",
@@ -116,6 +130,8 @@ static bool parse_number(const char *text, uint32_t *number)
 
 static bool take_pids(struct session_args *a, char *text)
 {
+	if (empty(text, "process ids", "--pid"))
+		return false;
 	for (char *at = strtok(text, ","); at; at = strtok(NULL, ",")) {
 		if (full(a->nr_pids, "processes"))
 			return false;
@@ -130,6 +146,8 @@ static bool take_pids(struct session_args *a, char *text)
 
 static bool take_uids(struct session_args *a, char *text)
 {
+	if (empty(text, "users", "--uid"))
+		return false;
 	for (char *at = strtok(text, ","); at; at = strtok(NULL, ",")) {
 		const struct passwd *user = getpwnam(at);
 
@@ -154,6 +172,11 @@ static bool take_cgroup(struct session_args *a, const char *text)
 
 	if (full(a->nr_cgroups, "cgroups"))
 		return false;
+	/* Below where the hierarchy is mounted that would be all of it. */
+	if (!*text) {
+		tool_error("--cgroup wants the directory of a cgroup, not ''");
+		return false;
+	}
 	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
 		char path[4096];
 		struct statfs fs;

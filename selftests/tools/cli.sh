@@ -223,6 +223,14 @@ check sched status 2 "$AT" record -s some
 check names says "targets, all or off"
 check time status 2 "$AT" record -d soon
 check option status 2 "$AT" record --no-such-option
+for option in pid uid cgroup providers categories; do
+	check "empty --$option is not everything" status 2 "$AT" record -o t.fxt -d 1 --$option ''
+	check names says "--$option wants"
+done
+check "commas" status 2 "$AT" record -o t.fxt -d 1 -p ,,
+check names says "--providers wants"
+check "125" status 125 "$AT" record --pid '' -- touch ran
+check "it was not run" [ ! -e ran ]
 check "125" status 125 "$AT" record -m fast -- true
 check command status 2 "$AT" recrod
 check none status 2 "$AT"

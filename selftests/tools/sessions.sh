@@ -275,6 +275,18 @@ check "user" status 2 "$AT" session create --uid no-such-user x
 check "cgroup" status 2 "$AT" session create --cgroup no/such x
 check remedy says "/sys/fs/cgroup"
 check "no cgroup" status 2 "$AT" session create --cgroup /tmp x
+check "cgroup of no name" status 2 "$AT" session create --cgroup '' x
+check names says "--cgroup wants"
+for option in pid uid providers categories; do
+	check "empty --$option" status 2 "$AT" session create --$option '' x
+	check names says "--$option wants"
+	check "commas for --$option" status 2 "$AT" session create --$option ,, x
+	check names says "',,' has none"
+done
+check "empty update" status 2 "$AT" session update -c '' x
+check names says "--categories wants"
+check "empty start" status 2 "$AT" session start -c , x
+check names says "--categories wants"
 check "clear" status 2 "$AT" session start --clear some x
 check names says "entire, nondurable or retain"
 check "categories" status 2 "$AT" session update x
