@@ -26,6 +26,9 @@ enum {
 
 #define RECORD_TRIGGERS_MAX	16
 
+/* Providers of which it is told that their alerts come too fast. */
+#define RECORD_MISSED_MAX	32
+
 /**
  * struct record_trigger - what to do at an alert
  * @alert: its name
@@ -77,6 +80,10 @@ struct record_options {
  * @sigint: what SIGINT did then
  * @rotate: somebody asked for the next file
  * @ended: the session was, by somebody else
+ * @drained: the session does not run, and all that it had has been read
+ * @missed: alerts that came too fast
+ * @missed_of: ids of the providers of which that was told
+ * @nr_missed_of: of them
  * @buffer: for one chunk
  * @child: the command, 0: none, or it has ended
  * @status: of the command, as waitpid(2) tells
@@ -100,6 +107,10 @@ struct recorder {
 	struct sigaction sigint;
 	bool rotate;
 	bool ended;
+	bool drained;
+	uint64_t missed;
+	uint32_t missed_of[RECORD_MISSED_MAX];
+	unsigned int nr_missed_of;
 	void *buffer;
 	pid_t child;
 	int status;

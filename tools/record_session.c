@@ -68,7 +68,7 @@ static int find_session(struct recorder *r)
 			   tool_text(r->opt.attach), tool_mode(a->mode));
 		return -EINVAL;
 	}
-	if (r->opt.snapshot || a->mode == ASYNCTRACE_MODE_STREAMING)
+	if (r->opt.snapshot || a->mode != ASYNCTRACE_MODE_CIRCULAR)
 		return 0;
 	tool_error("session '%s' is in %s mode: it stays in memory; use asynctrace session snapshot",
 		   tool_text(r->opt.attach), tool_mode(a->mode));
@@ -169,6 +169,7 @@ static int take_chunk(struct recorder *r)
 	ssize_t got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
 	int err;
 
+	r->drained = !got;
 	if (got > 0) {
 		err = trace_out_chunk(&r->out, r->buffer, got);
 		return err == TRACE_OUT_FULL ? -ECANCELED : err;
@@ -216,12 +217,48 @@ static void tell_taken(struct recorder *r)
 	taken_tell(&r->taken, r->ctl);
 }
 
+static int copy_state(const struct at_session_info *s, void *arg)
+{
+	*(uint32_t *)arg = s->state;
+	return 0;
+}
+
+/*
+ * Is there an end to what is read? A one-shot session is over when it was stopped. One
+ * that was not started yet waits for that, as others do.
+ * 1: yes; 0: no; a negative errno, and a message.
+ */
+static int is_over(struct recorder *r)
+{
+	uint32_t state = ASYNCTRACE_SESSION_STATE_TERMINATED;
+	int err;
+
+	if (!r->drained || r->opt.args.mode != ASYNCTRACE_MODE_ONESHOT)
+		return 0;
+	err = at_session_get(r->ctl, r->session, copy_state, &state);
+	/* What reads it is told of its end. */
+	if (err == -ENOENT)
+		return 0;
+	if (err)
+		tool_error("%s", at_ctl_error(r->ctl));
+	if (err || state != ASYNCTRACE_SESSION_STATE_STOPPED)
+		return err;
+	/* It may have run since it was found drained; more than its rings hold there is not. */
+	do {
+		err = take_chunk(r);
+	} while (err > 0);
+	return err < 0 ? err : r->drained;
+}
+
 /* Records until something ends it. 0, or what take_chunk() said. */
 static int record_loop(struct recorder *r)
 {
 	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
-	/* In the other modes what is read early frees no room, or is not the last. */
-	bool drain = r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
+	/*
+	 * In the other modes what is read early frees no room, or is not the last. Of a
+	 * session that stays, the end is not ours to wait for.
+	 */
+	bool drain = r->opt.attach || r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
 	struct pollfd fds[] = {
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = drain ? r->in : -1, .events = POLLIN },
@@ -260,6 +297,9 @@ static int record_loop(struct recorder *r)
 				return err;
 		}
 		record_line(r);
+		err = is_over(r);
+		if (err)
+			return err < 0 ? err : 0;
 		/* Somebody ended the session: there is no more to come. */
 		if (!busy && fds[1].revents & POLLHUP) {
 			r->ended = true;

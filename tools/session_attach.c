@@ -15,9 +15,11 @@
 static const char attach_usage[] =
 	"usage: asynctrace session attach [OPTION...] SESSION\n"
 	"\n"
-	"Writes what a streaming session brings to a file, until Ctrl-C, or until it is\n"
-	"destroyed. The session goes on; what comes while nobody reads it waits in its\n"
-	"rings, or finds no room there.\n"
+	"Writes what a streaming or one-shot session brings to a file, until Ctrl-C, or\n"
+	"until it is destroyed. The session goes on; what comes while nobody reads it\n"
+	"waits in its rings, or finds no room there. Of a one-shot session the first\n"
+	"records are kept, and that they are read makes no room: once it is stopped, and\n"
+	"all is read, that ends, too. Each record is read once.\n"
 	"\n"
 	"  -o, --output FILE      write the trace there; - is standard output\n"
 	"                         (default: trace.fxt)\n"
@@ -29,7 +31,8 @@ static const char attach_usage[] =
 	"  -h, --help             this\n"
 	"\n"
 	"Examples:\n"
-	"  asynctrace session attach -o part.fxt mine\n";
+	"  asynctrace session attach -o part.fxt mine\n"
+	"  asynctrace session stop boot && asynctrace session attach -o boot.fxt boot\n";
 
 enum {
 	OPT_MAX_SIZE = SESSION_OPT_END,

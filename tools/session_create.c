@@ -18,7 +18,7 @@ static const char usage[] =
 	"\n"
 	"  -m, --mode MODE         streaming: read by asynctrace session attach (default);\n"
 	"                          circular: the last records are kept, for snapshots;\n"
-	"                          oneshot: the first are kept\n"
+	"                          oneshot: the first are kept, for attach\n"
 	SESSION_OPTIONS_HELP
 	"      --follow            with --pid: the descendants of these, too\n"
 	"      --no-init           do not fix buffers and providers yet; that is then for\n"

@@ -204,6 +204,47 @@ check remedy says "session snapshot"
 check destroy status 0 "$AT" session destroy four
 end
 
+begin "attach reads a one-shot session that was stopped, to its end, and once"
+check create status 0 "$AT" session create -m oneshot -b 1M first
+check start status 0 "$AT" session start first
+"$PROVIDER" 1 1000
+check stop status 0 "$AT" session stop first
+check "no snapshot" status 1 "$AT" session snapshot -o a.fxt first
+check remedy says "use asynctrace session attach"
+check attach status 0 timeout 60 "$AT" session attach -o a.fxt first
+check "3000 events" [ "$(summary events)" = 3000 ]
+check valid valid a.fxt
+check "in the file" [ "$(events_in a.fxt)" = 3000 ]
+check "it is there" state_is first stopped
+check again status 0 timeout 60 "$AT" session attach -o b.fxt first
+check "nothing twice" [ "$(summary events)" = 0 ]
+check valid valid b.fxt
+check destroy status 0 "$AT" session destroy first
+end
+
+begin "attach reads a one-shot session from before its start to its stop"
+check create status 0 "$AT" session create -m oneshot -s off -b 16K first
+timeout 200 "$AT" session attach -o a.fxt first 2>attached & reader=$!
+check "read" soon sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
+check start status 0 "$AT" session start first
+"$PROVIDER" 1 20000
+check "it waits for more" kill -0 $reader
+check "what there is has been read" soon sh -c '"$0" status --json |
+	jq -e ".sessions[0].rings | all(.committed == .delivered)"' "$AT"
+check "for the stop" kill -0 $reader
+check stop status 0 "$AT" session stop first
+wait $reader
+check "0" [ $? = 0 ]
+cp attached err
+check "60000 recorded or dropped" [ "$(awk '$1 == "provider" { gsub(",", ""); s = $3 + $5 } END { print s + 0 }' err)" = 60000 ]
+check "the first ones" [ "$(summary events)" -gt 0 ]
+check valid valid a.fxt --allow-open
+check start status 0 "$AT" session start first
+check "one that runs goes on" status 0 timeout 60 "$AT" session attach -d 0.5 -o b.fxt first
+check "it does" state_is first started
+check destroy status 0 "$AT" session destroy first
+end
+
 begin "categories of a run, and others from now on"
 check create status 0 "$AT" session create -s off -c disk five
 check start status 0 "$AT" session start -c http five
