@@ -20,8 +20,7 @@ static const char usage[] =
 	"\n"
 	"Columns: ID as in other commands; PID of the process; VERSION that the program\n"
 	"gave; SESSION that it is in; RINGS that hold memory; NOTES: recorded (now), late\n"
-	"(joined after the session's start), gone (ended, but not drained), held (in a\n"
-	"session that you may not see).\n"
+	"(joined after the session's start), held (in a session that you may not see).\n"
 	"\n"
 	"asynctrace list is the same.\n"
 	"\n"
@@ -45,11 +44,10 @@ static int print_row(const struct at_provider_info *p, void *arg)
 		       "SESSION", "RINGS", "NAME", "NOTES");
 	if (p->session)
 		snprintf(session, sizeof(session), "%u", p->session);
-	printf("%6u %8u %-12s %8u %8s %6u  %-20s%s%s%s%s\n", p->id, p->pid, tool_user(p->uid),
+	printf("%6u %8u %-12s %8u %8s %6u  %-20s%s%s%s\n", p->id, p->pid, tool_user(p->uid),
 	       p->version, session, p->rings, tool_text(p->name),
 	       p->started ? " recorded" : "",
 	       p->flags & ASYNCTRACE_PROVIDER_F_LATE ? " late" : "",
-	       p->flags & ASYNCTRACE_PROVIDER_F_GONE ? " gone" : "",
 	       p->flags & ASYNCTRACE_PROVIDER_F_HELD ? " held" : "");
 	return 0;
 }
@@ -74,7 +72,6 @@ static int print_json(const struct at_provider_info *p, void *arg)
 	doc_number(j, "names_dropped", p->names_dropped);
 	doc_bool(j, "recorded", p->started);
 	doc_bool(j, "late", p->flags & ASYNCTRACE_PROVIDER_F_LATE);
-	doc_bool(j, "gone", p->flags & ASYNCTRACE_PROVIDER_F_GONE);
 	doc_bool(j, "held", p->flags & ASYNCTRACE_PROVIDER_F_HELD);
 	doc_close(j);
 	return 0;

@@ -439,6 +439,18 @@ jq -S . out >one
 check list status 0 "$AT" list --json
 check "the same" [ "$(jq -S . out)" = "$(cat one)" ]
 check pid is $provider '.providers[0].pid'
+check "held by nobody" is false '.providers[0].held'
+check "who has ended is not listed" is false '.providers[0] | has("gone")'
+kill $provider
+wait $provider 2>/dev/null
+$NOBODY "$PROVIDER" 1 100000 2000 & provider=$!
+check create status 0 "$AT" session create holder
+check start status 0 "$AT" session start holder
+check "held by one that its user does not see" soon sh -c '"$@" providers --json |
+	jq -e ".providers[0] | .held and .recorded and (has(\"session\") | not)"' sh $NOBODY "$AT"
+check list status 0 $NOBODY "$AT" providers
+check note grep -q 'provider .* recorded.* held$' out
+check destroy status 0 "$AT" session destroy holder
 kill $provider
 wait $provider 2>/dev/null
 end
