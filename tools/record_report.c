@@ -230,6 +230,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	doc_number(&j, "end", st->end);
 	doc_number(&j, "bytes", st->written);
 	doc_number(&j, "threads_missed", threads_missed(r));
+	doc_number(&j, "alerts_missed", r->missed);
 	json_counts(&j, &st->total);
 	doc_array(&j, "providers");
 	for (size_t i = 0; i < st->nr_providers; i++) {
@@ -312,6 +313,9 @@ bool record_summary(struct recorder *r)
 	if (missed)
 		fprintf(stderr, "  There was no memory to remember %s thread%s: what the scheduler did to them is missing, or its beginning is.\n",
 			tool_count(missed), missed == 1 ? "" : "s");
+	if (r->missed)
+		fprintf(stderr, "  %s alert%s came too fast, and were not seen: a --trigger may have missed one.\n",
+			tool_count(r->missed), r->missed == 1 ? "" : "s");
 	if (st->protocol)
 		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",
 			tool_count(st->protocol));

@@ -102,6 +102,27 @@ static int snapshot(struct recorder *r, const char *why)
 }
 
 /*
+ * Alerts before this one were not told, be it that its provider raised them too fast, or
+ * that we were slow to take them. Once of each provider; how many, the summary tells.
+ */
+static void tell_missed(struct recorder *r, const struct at_event *e)
+{
+	unsigned int i;
+
+	if (!e->lost)
+		return;
+	r->missed += e->lost;
+	for (i = 0; i < r->nr_missed_of && r->missed_of[i] != e->provider; i++)
+		;
+	if (i < r->nr_missed_of || i == RECORD_MISSED_MAX)
+		return;
+	r->missed_of[r->nr_missed_of++] = e->provider;
+	record_line_clear(r);
+	fprintf(stderr, "%u alert%s before '%s' of %s (process %u) came too fast, and were not seen: a --trigger may have missed one\n",
+		e->lost, e->lost == 1 ? "" : "s", tool_text(e->alert), tool_text(e->name), e->pid);
+}
+
+/*
  * Acts on the alerts that have come; those that are there together, and want a
  * snapshot, get one. 1: go on; 0: stop; a negative errno, and a message.
  */
@@ -115,6 +136,7 @@ int record_take_alerts(struct recorder *r)
 	if (!r->events)
 		return 1;
 	while (!(err = at_events_next(r->events, &event))) {
+		tell_missed(r, &event);
 		for (size_t i = 0; i < r->opt.nr_triggers; i++) {
 			const struct record_trigger *t = &r->opt.triggers[i];
 

@@ -2,11 +2,12 @@
 /*
  * A program to record: threads that trace three events a turn
  *
- * usage: provider [THREADS [TURNS [MICROSECONDS [STATUS [TURN]]]]]
+ * usage: provider [THREADS [TURNS [MICROSECONDS [STATUS [TURN [FLOOD]]]]]]
  *
  * Each turn is an async operation and an instant, then a sleep of so many
- * microseconds. At TURN each thread raises the alert "late". Exits with STATUS. Events: 3 * THREADS * TURNS, 2 of 3 in the
- * category "http", the others in "disk".
+ * microseconds. At TURN each thread raises the alert "late"; before it, FLOOD alerts
+ * "noise", and one more when there may be one again. Exits with STATUS.
+ * Events: 3 * THREADS * TURNS, 2 of 3 in the category "http", the others in "disk".
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -16,7 +17,18 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-static long turns = 1000, pause_us, alert_at = -1;
+static long turns = 1000, pause_us, alert_at = -1, flood;
+
+static void raise_alerts(void)
+{
+	for (long i = 0; i < flood; i++)
+		TRACE_ALERT("http", "noise");
+	TRACE_ALERT("http", "late");
+	if (!flood)
+		return;
+	usleep(200000);
+	TRACE_ALERT("http", "noise");
+}
 
 static void *run(void *arg)
 {
@@ -27,7 +39,7 @@ static void *run(void *arg)
 		TRACE_INSTANT("disk", "phase", TRACE_SCOPE_THREAD);
 		TRACE_ASYNC_END("http", "request", id);
 		if (i == alert_at)
-			TRACE_ALERT("http", "late");
+			raise_alerts();
 		if (pause_us)
 			usleep(pause_us);
 	}
@@ -47,6 +59,8 @@ int main(int argc, char **argv)
 		pause_us = atol(argv[3]);
 	if (argc > 5)
 		alert_at = atol(argv[5]);
+	if (argc > 6)
+		flood = atol(argv[6]);
 	at_provider_announce((const struct at_category[]){
 		{ "http", "requests" }, { "disk", "what they wait for" } }, 2);
 	/* What is traced while another thread registers the process is traced by nobody. */

@@ -474,6 +474,7 @@ check stop status 0 timeout 60 "$AT" record -o t.fxt --trigger other:snapshot --
 check "said" says "alert 'late' of provider"
 check "part of it" [ "$(summary events)" -lt 900 ]
 check "but what was before" [ "$(summary events)" -ge 60 ]
+check "none was missed" [ "$(grep -c 'too fast' err)" = 0 ]
 check none [ ! -e t.0.fxt ]
 check snapshot status 0 "$AT" record -o t.fxt --trigger late:snapshot -m circular -- "$PROVIDER" 1 300 5000 0 20
 check "all of it" [ "$(summary events)" = 900 ]
@@ -488,6 +489,18 @@ check remedy says "ALERT:stop or ALERT:snapshot"
 check length status 2 "$AT" record --trigger a-name-that-is-too-long:stop
 check mode status 2 "$AT" record --trigger late:snapshot
 check remedy says "--mode circular"
+end
+
+begin "--trigger tells that alerts came too fast for it, once of each program"
+check record status 0 "$AT" record -o t.fxt --trigger bad:stop -- "$PROVIDER" 1 6 1000 0 1 1000
+check "of whom" grep -qE "^[0-9]+ alerts before 'noise' of provider \(process [0-9]+\) came too fast, and were not seen" err
+check "once" [ "$(grep -c "alerts before" err)" = 1 ]
+check "how many" [ "$(sed -n 's/^  \([0-9,]*\) alerts came too fast.*/\1/p' err | tr -d ,)" -gt 500 ]
+check valid valid t.fxt
+check json status 0 "$AT" record --json -o t.fxt --trigger bad:stop -- "$PROVIDER" 1 6 1000 0 1 1000
+check "how many" is true '.alerts_missed > 500'
+check json status 0 "$AT" record --json -o t.fxt --trigger bad:stop -- "$PROVIDER" 1 6 1000
+check "none" is 0 .alerts_missed
 end
 
 begin "bash completes sessions and providers by name"
