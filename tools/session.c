@@ -23,7 +23,7 @@ static const struct {
 	{ "snapshot", session_snapshot_main, "write what a circular one holds, while it runs on" },
 	{ "attach", session_attach_main, "write what a streaming or one-shot one brings" },
 	{ "destroy", session_destroy_main, "end it; what nobody has read is gone" },
-	{ "list", session_list_main, "show those that you may control" },
+	{ "list", session_list_main, "show those that you may see" },
 };
 
 #define NR_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -130,7 +130,7 @@ int session_close(struct at_ctl *ctl, uint32_t id, bool as_json, int err)
 static const char list_usage[] =
 	"usage: asynctrace session list [--json]\n"
 	"\n"
-	"Lists the sessions that you may control: your own, or, with CAP_SYS_ADMIN, all.\n"
+	"Lists the sessions that you may see: your own, or, with CAP_PERFMON, all.\n"
 	"\n"
 	"      --json  as JSON\n"
 	"  -h, --help  this\n"

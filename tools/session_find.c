@@ -67,7 +67,7 @@ int session_find(struct at_ctl *ctl, const char *text, uint32_t *id)
 		tool_error("%u other users have a session '%s'; name the one you mean by its id: asynctrace session list",
 			   f.nr_others, tool_text(text));
 	else
-		tool_error("there is no session '%s' that you may control; see asynctrace session list",
+		tool_error("there is no session '%s' that you may see; try asynctrace session list",
 			   tool_text(text));
 	return -ENOENT;
 }

@@ -18,8 +18,8 @@
 static const char usage[] =
 	"usage: asynctrace status [--json]\n"
 	"\n"
-	"Shows the sessions that you may control, the ledger of each of their rings, and\n"
-	"what tracing costs.\n"
+	"Shows the sessions that you may see (your own, or, with CAP_PERFMON, all), the\n"
+	"ledger of each of their rings, and what tracing costs.\n"
 	"\n"
 	"  --json      as JSON\n"
 	"  -h, --help  this\n"
@@ -38,6 +38,7 @@ struct session {
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	struct at_ring_info *rings;
 	size_t nr_rings;
+	bool rings_hidden;
 };
 
 struct provider {
@@ -129,8 +130,9 @@ static int collect(struct at_ctl *ctl, struct status *st)
 		struct session *s = &st->sessions[i];
 
 		err = at_rings(ctl, s->info.id, add_ring, s);
-		/* It ended between the two questions: no rings. */
-		if (err == -ENOENT)
+		/* It ended between the two questions: no rings; or these are not for us. */
+		s->rings_hidden = err == -EPERM;
+		if (err == -ENOENT || err == -EPERM)
 			err = 0;
 	}
 	return err;
@@ -181,6 +183,10 @@ static void print_session(const struct status *st, const struct session *s)
 	if (i->threads_missed)
 		printf("  no memory to remember %s thread%s: scheduling of theirs was not recorded\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");
+	if (s->rings_hidden) {
+		puts("  what is in its rings is for its owner to see, and for CAP_SYS_ADMIN");
+		return;
+	}
 	if (!s->nr_rings) {
 		puts("  no ring was written to yet");
 		return;
@@ -235,6 +241,7 @@ static void json_session(struct json_doc *j, const struct status *st, struct ses
 	i->name = s->name;
 	doc_object(j, NULL);
 	session_json(j, i);
+	doc_bool(j, "rings_hidden", s->rings_hidden);
 	doc_array(j, "rings");
 	for (size_t n = 0; n < s->nr_rings; n++) {
 		const struct at_ring_info *r = &s->rings[n];

@@ -291,6 +291,31 @@ check remedy says "by its id, $id"
 check "by id" status 0 "$AT" session destroy "$id"
 end
 
+begin "with CAP_PERFMON the sessions of others are seen, and not controlled"
+PERFMON="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +perfmon --ambient-caps +perfmon"
+check create status 0 $NOBODY "$AT" session create -s off nobodys
+check create status 0 "$AT" session create -s off roots
+check start status 0 "$AT" session start roots
+check list status 0 $PERFMON "$AT" session list
+check "root's, too" grep -q " roots " out
+check status status 0 $PERFMON "$AT" status
+check "root's, too" grep -q '"roots" of root: started' out
+check "its own" grep -q '"nobodys"' out
+"$PROVIDER" 1 100
+check json status 0 $PERFMON "$AT" status --json
+check "root's rings, too" is 300 '.sessions[] | select(.name == "roots").rings | map(.committed) | add'
+check "nothing is hidden" is false '.sessions[] | select(.name == "roots").rings_hidden'
+check "not stopped" status 1 $PERFMON "$AT" session stop "$("$AT" session list --json | jq '.sessions[] | select(.name == "roots").id')"
+check destroy status 0 "$AT" session destroy roots
+check destroy status 0 $NOBODY "$AT" session destroy nobodys
+check create status 0 $PERFMON "$AT" session create -s off more
+check list status 0 $NOBODY "$AT" session list
+check "what had it to be made is seen with it only" grep -qx "No sessions." out
+check "not stopped" status 1 $NOBODY "$AT" session stop more
+check reason says "there is no session 'more' that you may see"
+check destroy status 0 $PERFMON "$AT" session destroy more
+end
+
 begin "wrong usage of each verb: 2, and what would be right"
 check none status 2 "$AT" session
 check verb status 2 "$AT" session mend
