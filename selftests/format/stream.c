@@ -286,6 +286,7 @@ static void give_ring(struct stream *s, unsigned int kind, uint32_t provider, ui
 		.delivered = s->rings[provider][ring].delivered += b->records,
 		.overwritten = s->rings[provider][ring].overwritten,
 		.dropped = s->rings[provider][ring].dropped,
+		.cleared = s->rings[provider][ring].cleared,
 	};
 
 	assert_int_equal(give(s, &h, b->w), 0);

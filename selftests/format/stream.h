@@ -93,7 +93,7 @@ struct stream {
 	uint32_t segment;
 	uint64_t (*ns)(uint64_t ticks);	/* the clock; NULL: the identity */
 	struct {
-		uint64_t delivered, overwritten, dropped;
+		uint64_t delivered, overwritten, dropped, cleared;
 	} rings[8][16];		/* by provider, ring */
 };
 

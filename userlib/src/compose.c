@@ -136,9 +136,11 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 	x.ring = r;
 	x.segment = segment;
 	r->flags |= h->flags & (ASYNCTRACE_CHUNK_F_FALLBACK | ASYNCTRACE_CHUNK_F_LAST);
-	if (p == c->kernel && (h->overwritten > r->counts.overwritten || h->cleared > r->cleared))
+	if (p == c->kernel &&
+	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared))
 		atc_sched_lost(c, r);
-	r->cleared = h->cleared;
+	/* That was asked for: nothing marks it in the file. */
+	r->counts.cleared = h->cleared;
 	if (p == c->kernel && h->dropped > r->counts.dropped)
 		r->lossy = true;
 	good = p == c->kernel ? atc_sched(c, &x, words, nr) : atc_events(c, &x, words, nr);

@@ -226,7 +226,6 @@ struct atc_ring {
 	uint32_t index;
 	uint32_t flags;
 	struct at_compose_counts counts;
-	uint64_t cleared;	/* by later starts: that was asked for, and is no loss */
 
 	size_t segment;		/* index; of the last record */
 	uint64_t last_ticks;

@@ -38,6 +38,7 @@ static void add_counts(struct at_compose_counts *sum, const struct at_compose_co
 	add(&sum->malformed, n->malformed);
 	add(&sum->overwritten, n->overwritten);
 	add(&sum->dropped, n->dropped);
+	add(&sum->cleared, n->cleared);
 }
 
 static void sum_up(struct at_compose *c)

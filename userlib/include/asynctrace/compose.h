@@ -18,7 +18,7 @@
  * is there, what reaches the file is well formed, is under that provider's own
  * threads, and spoils nobody else's records. What does not is counted:
  *
- *	attempted = delivered + malformed + overwritten + dropped
+ *	attempted = delivered + malformed + overwritten + cleared + dropped
  *
  * holds for each ring, exactly.
  *
@@ -128,6 +128,7 @@ void at_compose_free(struct at_compose *c);
  * @malformed: records handed out that are not in the file
  * @overwritten: records lost because a ring went round
  * @dropped: records that found no room
+ * @cleared: records that a later start cleared before anybody read them
  */
 struct at_compose_counts {
 	uint64_t events;
@@ -138,6 +139,7 @@ struct at_compose_counts {
 	uint64_t malformed;
 	uint64_t overwritten;
 	uint64_t dropped;
+	uint64_t cleared;
 };
 
 /**
