@@ -204,6 +204,7 @@ static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 	doc_number(j, "malformed", c->malformed);
 	doc_number(j, "overwritten", c->overwritten);
 	doc_number(j, "dropped", c->dropped);
+	doc_number(j, "cleared", c->cleared);
 }
 
 /* Threads whose scheduling the module could not record, as far as it still tells. */
@@ -296,8 +297,12 @@ bool record_summary(struct recorder *r)
 		print_cpus(st);
 	dropped_of = print_kernel_drops(st);
 	missed = threads_missed(r);
-	if (!lost(&st->total) && !dropped_of && !missed && st->total.delivered)
+	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
+	    st->total.delivered)
 		fputs("  Nothing was lost.\n", stderr);
+	if (st->total.cleared)
+		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",
+			tool_count(st->total.cleared));
 	if (st->total.overwritten)
 		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
 		      stderr);

@@ -25,9 +25,10 @@ static const char usage[] =
 	"  -h, --help  this\n"
 	"\n"
 	"A ring's records: COMMITTED by their writer; of those DELIVERED to the consumer,\n"
-	"OVERWRITTEN (circular mode); DROPPED were attempted, but found no room. Records\n"
-	"in a provider's FALLBACK ring come from threads without rseq, or from a machine\n"
-	"whose counter cannot be trusted; they cost more.\n"
+	"OVERWRITTEN (circular mode), or CLEARED by a later start; the others are still to\n"
+	"be read. DROPPED were attempted, but found no room. Records in a provider's\n"
+	"FALLBACK ring come from threads without rseq, or from a machine whose counter\n"
+	"cannot be trusted; they cost more.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace status\n"
@@ -191,18 +192,18 @@ static void print_session(const struct status *st, const struct session *s)
 		puts("  no ring was written to yet");
 		return;
 	}
-	printf("  %-20s %5s %-8s %14s %14s %14s %14s %10s\n", "PROVIDER", "CPU", "KIND",
-	       "COMMITTED", "DELIVERED", "OVERWRITTEN", "DROPPED", "MEMORY");
+	printf("  %-20s %5s %-8s %14s %14s %14s %14s %14s %10s\n", "PROVIDER", "CPU", "KIND",
+	       "COMMITTED", "DELIVERED", "OVERWRITTEN", "CLEARED", "DROPPED", "MEMORY");
 	for (size_t n = 0; n < s->nr_rings; n++) {
 		const struct at_ring_info *r = &s->rings[n];
 		char cpu[16] = "-";
 
 		if (r->kind == ASYNCTRACE_RING_KIND_EVENTS || r->kind == ASYNCTRACE_RING_KIND_SCHED)
 			snprintf(cpu, sizeof(cpu), "%u", r->ring);
-		printf("  %-20s %5s %-8s %14s %14s %14s %14s %10s\n",
+		printf("  %-20s %5s %-8s %14s %14s %14s %14s %14s %10s\n",
 		       provider_name(st, r->provider), cpu, tool_ring_kind(r->kind),
 		       tool_count(r->committed), tool_count(r->delivered),
-		       tool_count(r->overwritten), tool_count(r->dropped),
+		       tool_count(r->overwritten), tool_count(r->cleared), tool_count(r->dropped),
 		       tool_size(r->pages * sysconf(_SC_PAGESIZE)));
 		lost += r->overwritten + r->dropped;
 	}
@@ -253,6 +254,7 @@ static void json_session(struct json_doc *j, const struct status *st, struct ses
 		doc_number(j, "committed", r->committed);
 		doc_number(j, "delivered", r->delivered);
 		doc_number(j, "overwritten", r->overwritten);
+		doc_number(j, "cleared", r->cleared);
 		doc_number(j, "dropped", r->dropped);
 		doc_number(j, "memory", r->pages * sysconf(_SC_PAGESIZE));
 		doc_close(j);

@@ -261,7 +261,14 @@ check "300, 100 and 200 events" [ "$(summary events)" = 600 ]
 check destroy status 0 "$AT" session destroy five
 end
 
-begin "start --clear makes records go; retain does not"
+# How many of the events of all sessions are committed, cleared, still to be read
+ledger() {
+	"$AT" status --json | jq -r '[.sessions[].rings[] | select(.kind == "events")] |
+		"\(map(.committed) | add) \(map(.cleared) | add) " +
+		"\(map(.committed - .delivered - .overwritten - .cleared) | add)"'
+}
+
+begin "start --clear makes records go, and counts them; retain does not"
 for what in nondurable entire retain; do
 	check create status 0 "$AT" session create -s off clear
 	check start status 0 "$AT" session start clear
@@ -269,10 +276,28 @@ for what in nondurable entire retain; do
 	check stop status 0 "$AT" session stop clear
 	check start status 0 "$AT" session start --clear $what clear
 	"$PROVIDER" 1 50
-	check attach status 0 "$AT" session attach -d 1 -o a.fxt clear
 	want=150
 	[ $what = retain ] && want=450
-	check "$want events after --clear $what" [ "$(summary events)" = $want ]
+	check "the ledger has them" [ "$(ledger)" = "450 $((450 - want)) $want" ]
+	check status status 0 "$AT" status
+	check column [ "$(awk '{ for (i = 1; i < NF; i++) if ($i == "events") n += $(i + 4) } END { print n + 0 }' out)" = $((450 - want)) ]
+	if [ $what = entire ]; then
+		check attach status 0 "$AT" session attach --json -d 1 -o a.fxt clear
+		check "150 events after --clear entire" is 150 .events
+		check "cleared" is 300 .cleared
+		check "of one program" is 300 '[.providers[].cleared] | add'
+	else
+		check attach status 0 "$AT" session attach -d 1 -o a.fxt clear
+		check "$want events after --clear $what" [ "$(summary events)" = $want ]
+	fi
+	case $what in
+	nondurable)
+		check "the summary has them" says "  300 records are not in the file, as a later start cleared them"
+		check "it does not say that all is there" [ "$(grep -c 'Nothing was lost' err)" = 0 ] ;;
+	retain)
+		check "all is there" says "Nothing was lost."
+		check "none was cleared" [ "$(grep -c cleared err)" = 0 ] ;;
+	esac
 	check destroy status 0 "$AT" session destroy clear
 done
 end

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * asynctrace status, with the module's answers faked: what it shows of a ledger, and
+ * that a session whose rings it is not told hides nothing of the others.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include <asynctrace/session.h>
+
+#include "tool.h"
+
+/* What asking for the rings of session 1 comes to; session 2 has one. */
+static int rings_error;
+
+int at_ctl_open(struct at_ctl **ctl)
+{
+	*ctl = NULL;
+	return 0;
+}
+
+void at_ctl_close(struct at_ctl *ctl)
+{
+	(void)ctl;
+}
+
+const char *at_ctl_error(const struct at_ctl *ctl)
+{
+	(void)ctl;
+	return "as the test has it";
+}
+
+int at_info(struct at_ctl *ctl, struct at_info *info)
+{
+	(void)ctl;
+	info->nr_cpus = info->online_cpus = 1;
+	return 0;
+}
+
+int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg)
+{
+	(void)ctl;
+	return fn(&(struct at_provider_info){ .id = 7, .name = "server" }, arg);
+}
+
+int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
+{
+	int err;
+
+	(void)ctl;
+	err = fn(&(struct at_session_info){ .id = 1, .name = "first" }, arg);
+	return err ? err : fn(&(struct at_session_info){ .id = 2, .name = "second" }, arg);
+}
+
+int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
+{
+	const struct at_ring_info ring = {
+		.provider = 7,
+		.kind = ASYNCTRACE_RING_KIND_EVENTS,
+		.committed = 1100,
+		.delivered = 100,
+		.overwritten = 200,
+		.cleared = 300,
+		.dropped = 400,
+	};
+
+	(void)ctl;
+	return session == 1 ? rings_error : fn(&ring, arg);
+}
+
+/* Its exit status; what it prints, to be freed. */
+static int run(char **text, char *option)
+{
+	char *argv[] = { "status", option, NULL };
+	FILE *out = stdout;
+	size_t size = 0;
+	int status;
+
+	*text = NULL;
+	stdout = open_memstream(text, &size);
+	assert_non_null(stdout);
+	optind = 1;
+	status = status_main(option ? 2 : 1, argv);
+	fclose(stdout);
+	stdout = out;
+	return status;
+}
+
+static json_t *run_json(void)
+{
+	json_t *j;
+	char *text;
+
+	assert_int_equal(run(&text, "--json"), TOOL_OK);
+	j = json_loads(text, 0, NULL);
+	assert_non_null(j);
+	free(text);
+	return j;
+}
+
+static const json_t *session_of(const json_t *j, size_t i)
+{
+	return json_array_get(json_object_get(j, "sessions"), i);
+}
+
+/* Whether these words stand in this order in a line. */
+static bool has_line(const char *text, const char *words)
+{
+	char *copy = strdup(text), *next = NULL;
+	bool found = false;
+
+	for (char *line = strtok_r(copy, "\n", &next); line && !found;
+	     line = strtok_r(NULL, "\n", &next)) {
+		char squeezed[512];
+		size_t n = 0;
+
+		for (; *line && n < sizeof(squeezed) - 1; line++)
+			if (*line != ' ' || (n && squeezed[n - 1] != ' '))
+				squeezed[n++] = *line;
+		squeezed[n] = '\0';
+		found = strstr(squeezed, words);
+	}
+	free(copy);
+	return found;
+}
+
+static void the_ledger_is_whole(void **state)
+{
+	const json_t *ring;
+	char *text;
+	json_t *j;
+
+	(void)state;
+	rings_error = 0;
+	assert_int_equal(run(&text, NULL), TOOL_OK);
+	assert_true(has_line(text, "COMMITTED DELIVERED OVERWRITTEN CLEARED DROPPED MEMORY"));
+	assert_true(has_line(text, "server 0 events 1,100 100 200 300 400 0 bytes"));
+	/* To clear was asked for. */
+	assert_true(has_line(text, "600 records lost"));
+	assert_true(has_line(text, "no ring was written to yet"));
+	free(text);
+	j = run_json();
+	ring = json_array_get(json_object_get(session_of(j, 1), "rings"), 0);
+	assert_int_equal(json_integer_value(json_object_get(ring, "committed")), 1100);
+	assert_int_equal(json_integer_value(json_object_get(ring, "delivered")), 100);
+	assert_int_equal(json_integer_value(json_object_get(ring, "overwritten")), 200);
+	assert_int_equal(json_integer_value(json_object_get(ring, "cleared")), 300);
+	assert_int_equal(json_integer_value(json_object_get(ring, "dropped")), 400);
+	json_decref(j);
+}
+
+static void rings_that_are_not_told(void **state)
+{
+	char *text;
+	json_t *j;
+
+	(void)state;
+	rings_error = -EPERM;
+	assert_int_equal(run(&text, NULL), TOOL_OK);
+	assert_true(has_line(text, "session 1 \"first\""));
+	assert_true(has_line(text, "for its owner to see"));
+	assert_false(has_line(text, "no ring was written to yet"));
+	assert_true(has_line(text, "server 0 events 1,100"));
+	free(text);
+	j = run_json();
+	assert_true(json_is_true(json_object_get(session_of(j, 0), "rings_hidden")));
+	assert_int_equal(json_array_size(json_object_get(session_of(j, 0), "rings")), 0);
+	assert_true(json_is_false(json_object_get(session_of(j, 1), "rings_hidden")));
+	assert_int_equal(json_array_size(json_object_get(session_of(j, 1), "rings")), 1);
+	json_decref(j);
+}
+
+/* It is no more, and has no rings; what is wrong with the module is told. */
+static void a_session_that_ended_meanwhile(void **state)
+{
+	char *text;
+
+	(void)state;
+	rings_error = -ENOENT;
+	assert_int_equal(run(&text, NULL), TOOL_OK);
+	assert_true(has_line(text, "server 0 events 1,100"));
+	free(text);
+	rings_error = -EPROTO;
+	assert_int_equal(run(&text, NULL), TOOL_FAILED);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_ledger_is_whole),
+		cmocka_unit_test(rings_that_are_not_told),
+		cmocka_unit_test(a_session_that_ended_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
