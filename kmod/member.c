@@ -55,9 +55,11 @@ static void at_member_write_limits(const struct at_member *m)
 static void at_member_count(struct at_member *m)
 {
 	struct at_session *s = m->session;
+	/* That compares many names: before the lock. */
+	u64 bytes = at_memory_of(s, m->provider);
 
 	spin_lock(&s->members_lock);
-	m->bytes = at_memory_of(s, m->provider);
+	m->bytes = bytes;
 	s->nr_holding++;
 	s->holding += m->bytes;
 	spin_unlock(&s->members_lock);
