@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "events.h"
 #include "ktap.h"
 
@@ -14,14 +15,6 @@
 #define STRIDE	(64 * 1024)
 #define SUB	4096		/* the sub-buffer of such a ring */
 #define SUB_WORDS	(SUB / 8)
-
-/* In a child, which has no test to end. */
-#define SO(what) do {							\
-	if (!(what)) {							\
-		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
-		return 1;						\
-	}								\
-} while (0)
 
 static struct raw_nl nl, sub;	/* who controls, who is told */
 static struct event ev;

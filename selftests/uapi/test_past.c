@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "ktap.h"
 #include "raw.h"
 
@@ -143,14 +144,6 @@ static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
 }
 
 /* --- providers ---------------------------------------------------------------------- */
-
-/* In a child, which has no test to end. */
-#define SO(what) do {							\
-	if (!(what)) {							\
-		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
-		return 1;						\
-	}								\
-} while (0)
 
 static int come_and_go(void)
 {

@@ -12,18 +12,12 @@
 
 #include <linux/genetlink.h>
 
+#include "child.h"
 #include "events.h"
 #include "ktap.h"
 
 #define NOBODY	65534
 #define STRIDE	(64 * 1024)
-
-#define SO(what) do {							\
-	if (!(what)) {							\
-		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
-		return 1;						\
-	}								\
-} while (0)
 
 static struct raw_nl nl, sub;
 static struct raw_provider p;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "ktap.h"
 #include "raw.h"
 
@@ -20,14 +21,6 @@
 static struct raw_nl nl;
 static struct raw_provider roots;
 static int roots_session;
-
-/* In a child, which has no test to end: the line that is not so, modulo 256. */
-#define SO(what) do {							\
-	if (!(what)) {							\
-		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
-		return 1;						\
-	}								\
-} while (0)
 
 static int as_nobody(void *arg)
 {

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What a test says in a child, which has no test to end: where it is not so, the child
+ * says why, and ends with 1. "nl" is the socket that it asks on.
+ */
+#ifndef SELFTESTS_CHILD_H
+#define SELFTESTS_CHILD_H
+
+#include <stdio.h>
+
+#define SO(what) do {							\
+	if (!(what)) {							\
+		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, nl.text); \
+		return 1;						\
+	}								\
+} while (0)
+
+#endif /* SELFTESTS_CHILD_H */
