@@ -110,6 +110,7 @@ void at_contents_get(struct at_provider *p)
 static void at_contents_free(struct kref *ref)
 {
 	struct at_provider *p = container_of(ref, struct at_provider, contents);
+	struct mm_struct *mm = p->mm;
 	u32 i;
 
 	at_slots_destroy(p);
@@ -121,9 +122,9 @@ static void at_contents_free(struct kref *ref)
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
-	mmdrop(p->mm);
-	/* Nobody's, to who compares: at_task_left(). */
+	/* Nobody's, to who compares, before its address may be another's: at_task_left(). */
 	WRITE_ONCE(p->mm, NULL);
+	mmdrop(mm);
 }
 
 /* The descriptor's is the last but those of members: nothing is mapped any more. */
