@@ -10,13 +10,8 @@ set -u
 
 AT=$1 PROVIDER=$2 FORBID=$3 KO=$4
 here=$(cd "${0%/*}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-chmod 777 .
 . "$here/lib.sh"
-
-NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+scratch
 
 # finding NAME KEY TEXT: what it found about that has this text there
 finding() {

@@ -5,6 +5,16 @@
 
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
+NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+
+# From here on, in a directory of its own, where everybody may write
+scratch() {
+	work=$(mktemp -d)
+	trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
+	cd "$work" || exit 1
+	chmod 777 .
+}
+
 # status N COMMAND...: its exit status is N; its messages are in "err"
 status() {
 	local want=$1 got

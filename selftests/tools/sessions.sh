@@ -9,13 +9,8 @@ set -u
 
 AT=$1 PROVIDER=$2
 here=$(cd "${0%/*}" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-chmod 777 .
 . "$here/lib.sh"
-
-NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+scratch
 
 # json FILTER: what jq finds in "out"
 json() {

@@ -10,13 +10,8 @@ set -u
 
 AT=$1 PROVIDER=$2 KO=$3 OTHER=$4
 here=$(cd "${0%/*}" && pwd)
-work=$(mktemp -d)
-trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-chmod 777 .
 . "$here/lib.sh"
-
-NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
+scratch
 
 recording() {
 	"$AT" status | grep -q '"'"$1"'".*started'
