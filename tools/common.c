@@ -14,6 +14,7 @@
 
 #include <linux/asynctrace_netlink.h>
 
+#include "fxt/utf8.h"
 #include "tool.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -86,10 +87,12 @@ bool tool_parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+#define TOOL_BUFFER	384
+
 /* Enough for the arguments of one printf. */
 static char *tool_buffer(void)
 {
-	static char buffers[16][384];
+	static char buffers[16][TOOL_BUFFER];
 	static unsigned int next;
 
 	return buffers[next++ % ARRAY_SIZE(buffers)];
@@ -141,9 +144,21 @@ const char *tool_count(uint64_t n)
 const char *tool_text(const char *text)
 {
 	char *copy = tool_buffer(), *at = copy;
+	size_t left = strlen(text);
 
-	for (; *text && at < copy + 383; text++)
-		*at++ = iscntrl((unsigned char)*text) ? '?' : *text;
+	while (left) {
+		uint32_t code;
+		const size_t n = fxt_char(text, left, &code), bytes = n ? n : 1;
+
+		if (at + bytes >= copy + TOOL_BUFFER)
+			break;
+		if (!n || fxt_is_control(code))
+			*at++ = '?';
+		else
+			at = mempcpy(at, text, n);
+		text += bytes;
+		left -= bytes;
+	}
 	*at = '\0';
 	return copy;
 }

@@ -10,23 +10,8 @@
 
 #include <jansson.h>
 
+#include "fxt/utf8.h"
 #include "tool.h"
-
-/* Bytes of the well-formed UTF-8 character at @at; 0: there is none. */
-static unsigned int utf8_len(const unsigned char *at)
-{
-	const unsigned int len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 :
-				 *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
-
-	for (unsigned int i = 1; i < len; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates and what is beyond U+10FFFF. */
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return len;
-}
 
 /*
  * Names need not be UTF-8, but JSON is: a byte that is not part of a well-formed
@@ -34,20 +19,19 @@ static unsigned int utf8_len(const unsigned char *at)
  */
 static json_t *doc_text(const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	char *clean = malloc(3 * strlen(text) + 1), *to = clean;
+	size_t left = strlen(text);
+	char *clean = malloc(3 * left + 1), *to = clean;
 	json_t *value;
 
 	if (!clean)
 		return NULL;
-	while (*at) {
-		const unsigned int len = utf8_len(at);
+	while (left) {
+		uint32_t code;
+		const size_t n = fxt_char(text, left, &code), bytes = n ? n : 1;
 
-		if (len)
-			to = mempcpy(to, at, len);
-		else
-			to = mempcpy(to, "\xef\xbf\xbd", 3);
-		at += len ? len : 1;
+		to = n ? mempcpy(to, text, n) : mempcpy(to, "\xef\xbf\xbd", 3);
+		text += bytes;
+		left -= bytes;
 	}
 	*to = 0;
 	value = json_string_nocheck(clean);
@@ -140,9 +124,10 @@ static bool write_numbers(const char *json)
 	return fputc('\n', stdout) != EOF && !fflush(stdout) && !ferror(stdout);
 }
 
+/* In ASCII: jansson escapes U+0080 to U+009F, which terminals obey, not otherwise. */
 bool doc_write(struct json_doc *d)
 {
-	char *json = d->failed ? NULL : json_dumps(d->document, JSON_INDENT(2));
+	char *json = d->failed ? NULL : json_dumps(d->document, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	bool done;
 
 	errno = ENOMEM;

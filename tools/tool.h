@@ -51,7 +51,7 @@ bool tool_parse_size(const char *text, uint64_t *bytes);
 const char *tool_size(uint64_t bytes);		/* "1.5 MiB" */
 const char *tool_short_size(uint64_t bytes);	/* "1536K", as options are written */
 const char *tool_count(uint64_t n);		/* "1,234,567" */
-const char *tool_text(const char *text);	/* control characters as '?' */
+const char *tool_text(const char *text);	/* what is no text as '?' */
 const char *tool_user(uint32_t uid);
 
 /* Names of the values of linux/asynctrace_netlink.h; "?" where unknown. */

@@ -2,6 +2,7 @@
 /* UTF-8: what is, stays; what is not, is replaced as the Unicode standard says. */
 #include "stream.h"
 #include "compose_priv.h"
+#include "../../tools/fxt/print.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -136,6 +137,34 @@ static void test_all_text_of_a_file_is_repaired(void **unused)
 	words_free(&b);
 }
 
+static void printed(void (*print)(FILE *, const struct fxt_text *), const char *text,
+		    const char *want)
+{
+	struct fxt_text t = { .s = text, .len = strlen(text) };
+	char *got = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&got, &size);
+
+	assert_non_null(f);
+	print(f, &t);
+	fclose(f);
+	assert_string_equal(got, want);
+	free(got);
+}
+
+/* What a terminal would obey is shown, not sent: C0, DEL, C1, and bytes that are no text. */
+static void test_control_characters_are_shown_as_escapes(void **unused)
+{
+	printed(fxt_print_text, "a\x1b]0;t\x07\x7f\n\"", "\"a\\x1b]0;t\\x07\\x7f\\n\\\"\"");
+	printed(fxt_print_text, "\xc2\x80\xc2\x9b" "31m\xc2\x9f\xc2\xa0",
+		"\"\\xc2\\x80\\xc2\\x9b31m\\xc2\\x9f\xc2\xa0\"");
+	printed(fxt_print_text, "\x9b" "31m\xe2\x82\xac\xe2\x82",
+		"\"\\x9b31m\xe2\x82\xac\\xe2\\x82\"");
+	printed(fxt_print_json, "a\x1b\x7f\n\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0",
+		"\"a\\u001b\\u007f\\n\\u0080\\u009b\\u009f\xc2\xa0\"");
+	printed(fxt_print_json, "\x9b\xe2\x82\xac", "\"\\ufffd\xe2\x82\xac\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_every_character_stays),
 		cmocka_unit_test(test_repair_is_valid_and_final),
 		cmocka_unit_test(test_all_text_of_a_file_is_repaired),
+		cmocka_unit_test(test_control_characters_are_shown_as_escapes),
 	};
 
 	test_random_init();

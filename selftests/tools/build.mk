@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the control library and of the command; they run in the test machine,
-# but test_control and test_status, which fake the kernel's answers, and test_json.
+# but test_control and test_status, which fake the kernel's answers, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -14,16 +14,24 @@ $(B)/selftests/tools/test_control: selftests/native/test_control.c $(B)/libasync
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $^ -lcmocka $(AT_LIBS)
 
-$(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/tool.h
+$(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/fxt/utf8.c \
+				 tools/tool.h tools/fxt/utf8.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
 $(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/status.c tools/session_find.c \
-				  tools/common.c tools/json.c tools/tool.h tools/session_args.h
+				  tools/common.c tools/json.c tools/fxt/utf8.c tools/tool.h \
+				  tools/fxt/utf8.h tools/session_args.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
+
+$(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c tools/fxt/utf8.c \
+				 tools/tool.h tools/fxt/utf8.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/tools/provider $(B)/selftests/tools/forbid \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
-		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status
+		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
+		 $(B)/selftests/tools/test_names

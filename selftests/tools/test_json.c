@@ -112,12 +112,36 @@ static void texts_are_left_alone(void **state)
 	free(text);
 }
 
+/* U+009B is to a terminal what ESC [ is; it comes back as it was. */
+static void nothing_that_a_terminal_obeys_is_written(void **state)
+{
+	static const char evil[] = "a\x1b[31m\xc2\x9b" "31m\xc2\x9d" "0;t\x07\xe2\x82\xac\x9b";
+	struct json_doc d = {};
+	json_t *read;
+	char *text;
+
+	(void)state;
+	doc_object(&d, NULL);
+	doc_string(&d, "name", evil);
+	doc_close(&d);
+	text = written(&d);
+	for (const char *at = text; *at; at++)
+		assert_true(*at == '\n' || (*at >= ' ' && *at <= '~'));
+	read = json_loads(text, 0, NULL);
+	assert_non_null(read);
+	assert_string_equal(json_string_value(json_object_get(read, "name")),
+			    "a\x1b[31m\xc2\x9b" "31m\xc2\x9d" "0;t\x07\xe2\x82\xac\xef\xbf\xbd");
+	json_decref(read);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_exact),
 		cmocka_unit_test(numbers_of_an_object_are_exact),
 		cmocka_unit_test(texts_are_left_alone),
+		cmocka_unit_test(nothing_that_a_terminal_obeys_is_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

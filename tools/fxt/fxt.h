@@ -14,6 +14,7 @@
 #include <linux/asynctrace_fxt.h>
 
 #include "rules.h"
+#include "utf8.h"
 
 /* --- input: bytes of a file, "-" for standard input, gzip and zstd unpacked --- */
 
@@ -115,6 +116,5 @@ bool fxt_text_is(const struct fxt_text *t, const char *s);
 /* What an event type, an argument type is called; never NULL */
 const char *fxt_event_name(unsigned int type);
 const char *fxt_arg_name(unsigned int type);
-bool fxt_utf8(const char *s, size_t len);
 
 #endif /* FXT_H */

@@ -5,16 +5,7 @@
 
 #include "print.h"
 
-/* Bytes of the character at @s, 0 if it is none */
-static size_t character(const char *s, size_t len)
-{
-	for (size_t n = 1; n <= 4 && n <= len; n++)
-		if (fxt_utf8(s, n))
-			return n;
-	return 0;
-}
-
-static const char *short_escape(unsigned char c)
+static const char *short_escape(uint32_t c)
 {
 	switch (c) {
 	case '"':
@@ -32,35 +23,36 @@ static const char *short_escape(unsigned char c)
 	}
 }
 
-static void print_quoted(FILE *f, const struct fxt_text *t, const char *control,
-			 const char *invalid)
+static void print_quoted(FILE *f, const struct fxt_text *t, bool json)
 {
 	putc('"', f);
-	for (size_t i = 0; i < t->len;) {
-		unsigned char c = t->s[i];
-		size_t n = character(t->s + i, t->len - i);
+	for (size_t i = 0, bytes; i < t->len; i += bytes) {
+		uint32_t code;
+		size_t n = fxt_char(t->s + i, t->len - i, &code);
+		bool shown = n && !fxt_is_control(code);
 
-		if (short_escape(c))
-			fputs(short_escape(c), f);
-		else if (!n)
-			fprintf(f, invalid, c);
-		else if (c < 0x20 || c == 0x7f)
-			fprintf(f, control, c);
-		else
+		bytes = n ? n : 1;
+		if (short_escape(code))
+			fputs(short_escape(code), f);
+		else if (shown)
 			fwrite(t->s + i, 1, n, f);
-		i += n ? n : 1;
+		else if (json)
+			fprintf(f, "\\u%04x", code);
+		else
+			for (size_t k = 0; k < bytes; k++)
+				fprintf(f, "\\x%02x", (unsigned char)t->s[i + k]);
 	}
 	putc('"', f);
 }
 
 void fxt_print_text(FILE *f, const struct fxt_text *t)
 {
-	print_quoted(f, t, "\\x%02x", "\\x%02x");
+	print_quoted(f, t, false);
 }
 
 void fxt_print_json(FILE *f, const struct fxt_text *t)
 {
-	print_quoted(f, t, "\\u%04x", "\\ufffd");
+	print_quoted(f, t, true);
 }
 
 static void print_hex(FILE *f, const struct fxt_text *t)

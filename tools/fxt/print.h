@@ -7,9 +7,9 @@
 
 #include "fxt.h"
 
-/* In quotes; what is not printable ASCII or UTF-8 escaped as in C */
+/* In quotes; the bytes of control characters, and those of no character, escaped as in C */
 void fxt_print_text(FILE *f, const struct fxt_text *t);
-/* A JSON string; bytes that are not UTF-8 become U+FFFD */
+/* A JSON string; bytes that are not UTF-8 become U+FFFD, control characters are escaped */
 void fxt_print_json(FILE *f, const struct fxt_text *t);
 /* A record as one line */
 void fxt_print_record(FILE *f, const struct fxt_record *rec);

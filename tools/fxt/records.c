@@ -39,31 +39,6 @@ const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name)
 	return NULL;
 }
 
-/* By code points: what is decoded must be in range and in its shortest form. */
-bool fxt_utf8(const char *text, size_t len)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *s = (const unsigned char *)text, *end = s + len;
-
-	while (s < end) {
-		uint32_t c = *s++;
-		int n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
-
-		if (!n || end - s < n - 1)
-			return false;
-		if (n > 1)
-			c &= 0x7f >> n;
-		for (int i = 1; i < n; i++, s++) {
-			if (*s >> 6 != 2)
-				return false;
-			c = c << 6 | (*s & 0x3f);
-		}
-		if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-			return false;
-	}
-	return true;
-}
-
 static void read_value(struct fxt_cursor *c, uint64_t head, struct fxt_arg *a)
 {
 	uint64_t w;

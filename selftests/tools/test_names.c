@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names come from programs, which may be others', and have any bytes: what of them
+ * reaches the terminal.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tool.h"
+
+static void control_characters_are_not_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(tool_text("a\x1b[31m\x07\x7f\n\tb"), "a?[31m????b");
+	/* C1: U+009B is to a terminal what ESC [ is. */
+	assert_string_equal(tool_text("a\xc2\x9b" "31m\xc2\x9d" "0;t\xc2\x80\xc2\x9f"),
+			    "a?31m?0;t??");
+}
+
+static void bytes_that_are_no_text_are_not_printed(void **state)
+{
+	(void)state;
+	assert_string_equal(tool_text("a\x9b" "31m\xff\xe2\x82"), "a?31m???");
+	assert_string_equal(tool_text("\xc1\xa1\xed\xa0\x80\xf4\x90\x80\x80"), "?????????");
+}
+
+static void other_text_is_printed_as_it_is(void **state)
+{
+	static const char text[] =
+		"na\xc3\xafve \xc2\xa0 \xe2\x82\xac \xf0\x9f\x98\x80 \xef\xbf\xbd";
+
+	(void)state;
+	assert_string_equal(tool_text(text), text);
+	assert_string_equal(tool_text(""), "");
+}
+
+/* What is left of a long one is the beginning of it, and characters all. */
+static void long_names_end_with_a_whole_character(void **state)
+{
+	for (size_t ascii = 0; ascii < 3; ascii++) {
+		char text[1024] = "aaa";
+		const char *got;
+
+		(void)state;
+		for (size_t i = ascii; i + 3 < sizeof(text); i += 3)
+			memcpy(text + i, "\xe2\x82\xac", 4);
+		got = tool_text(text);
+		assert_true(strlen(got) > 300 && strlen(got) < sizeof(text) / 2);
+		assert_int_equal((strlen(got) - ascii) % 3, 0);
+		assert_memory_equal(got, text, strlen(got));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(control_characters_are_not_printed),
+		cmocka_unit_test(bytes_that_are_no_text_are_not_printed),
+		cmocka_unit_test(other_text_is_printed_as_it_is),
+		cmocka_unit_test(long_names_end_with_a_whole_character),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
