@@ -35,9 +35,12 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 	struct dump *d = arg;
 
 	d->breaches++;
-	if (rule == FXT_RULE_TRUNCATED || rule == FXT_RULE_SIZE)
-		fprintf(stderr, "asynctrace: %s: at byte %llu: %s (%s)\n", d->path,
-			(unsigned long long)offset, fxt_rules[rule].text, detail);
+	if (rule != FXT_RULE_TRUNCATED && rule != FXT_RULE_SIZE)
+		return;
+	fprintf(stderr, "asynctrace: %s: at byte %llu: %s (", d->path,
+		(unsigned long long)offset, fxt_rules[rule].text);
+	fxt_print_detail(stderr, detail);
+	fputs(")\n", stderr);
 }
 
 static bool wanted(const struct dump *d, const struct fxt_record *rec)

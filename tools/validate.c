@@ -61,9 +61,11 @@ static void print_text(const struct validate *v)
 		if (!f[i].count)
 			continue;
 		excusable |= counts(v, i) && fxt_rules[i].open == 1;
-		printf("%s: %s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: %s\n", v->path,
+		printf("%s: %s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ", v->path,
 		       counts(v, i) ? "" : "excused: ", fxt_rules[i].name, f[i].count,
-		       f[i].offset, fxt_rules[i].text, f[i].detail);
+		       f[i].offset, fxt_rules[i].text);
+		fxt_print_detail(stdout, f[i].detail);
+		putchar('\n');
 	}
 	if (t->late)
 		printf("%s: note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",

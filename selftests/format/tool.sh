@@ -34,6 +34,7 @@ tool=$bin/tool
 "$bin/traces" server "$tmp/good.fxt" 500 > "$tmp/good" 2>/dev/null
 "$bin/traces" lossy "$tmp/lossy.fxt" 500 > "$tmp/lossy" 2>/dev/null
 "$bin/traces" nested "$tmp/nested.fxt" > "$tmp/nested" 2>/dev/null
+"$bin/traces" evil "$tmp/evil.fxt" > /dev/null 2>&1
 head -c 100001 "$tmp/good.fxt" > "$tmp/cut.fxt"
 head -c 5000 /dev/urandom > "$tmp/noise.fxt"
 : > "$tmp/empty.fxt"
@@ -66,6 +67,21 @@ exits "an expectation without a number" 2 "$tool" validate --expect-async reques
 exits "a window that is none" 2 "$tool" validate --window 0x "$tmp/good.fxt"
 exits "rules are listed" 0 "$tool" validate --rules
 says "by name" "async-orphan"
+
+
+exits "names that a terminal would obey are wrong in findings" 1 "$tool" validate "$tmp/evil.fxt"
+says "shown with escapes" '"x\x1b]0;t\x07\ny: clean"\\" of thread'
+says "also those beyond ASCII, but for text" 'end "\xc2\x9b31m€"'
+if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]\\|\302[\200-\237]')" "$tmp/out"; then
+	bad "and not sent to it" "$(cat -v "$tmp/out")"
+else
+	ok "and not sent to it"
+fi
+if [ "$(wc -l < "$tmp/out")" = 3 ]; then
+	ok "nor are they lines"
+else
+	bad "nor are they lines" "$(cat -v "$tmp/out")"
+fi
 
 for f in good lossy cut; do
 	"$tool" validate --json "$tmp/$f.fxt" > "$tmp/$f.json"

@@ -5,6 +5,7 @@
  *	traces server FILE REQUESTS	a server with requests, and its scheduling
  *	traces lossy FILE		the same with losses of all kinds
  *	traces nested FILE		durations that begin together, cut anywhere
+ *	traces evil FILE		wrong in names that a terminal would obey
  *	traces big FILE MEGABYTES	instants, as many as fit
  *
  * Prints "KEY VALUE" lines of what must be found in it.
@@ -167,6 +168,22 @@ static void nested(struct stream *s)
 	printf("durations %llu\n", (unsigned long long)count);
 }
 
+/* Only ends, so that a finding names each; one would be a line of its own, and a clean one. */
+static void evil(struct stream *s)
+{
+	struct words b = { 0 };
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "evil");
+	give_thread(s, 1, 1, 4000, 4000, "main");
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION_END, s->ticks++, 1, TXT("cat"),
+				       TXT("x\x1b]0;t\x07\ny: clean\"\\"), 0, 0, { } });
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_ASYNC_END, s->ticks++, 1, TXT("cat"),
+				       TXT("\xc2\x9b" "31m\xe2\x82\xac"), 5, 0, { } });
+	give_events(s, 1, 0, &b);
+	words_free(&b);
+}
+
 static void big(struct stream *s, uint64_t megabytes)
 {
 	struct words b = { 0 };
@@ -189,7 +206,7 @@ int main(int argc, char **argv)
 	struct stream s;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: traces server|lossy|nested|big FILE [N]\n");
+		fprintf(stderr, "usage: traces server|lossy|nested|evil|big FILE [N]\n");
 		return 2;
 	}
 	test_random_init();
@@ -198,6 +215,8 @@ int main(int argc, char **argv)
 		server(&s, argc > 3 ? atoi(argv[3]) : 1000, argv[1][0] == 'l');
 	else if (!strcmp(argv[1], "nested"))
 		nested(&s);
+	else if (!strcmp(argv[1], "evil"))
+		evil(&s);
 	else if (!strcmp(argv[1], "big") && argc > 3)
 		big(&s, strtoull(argv[3], NULL, 0));
 	else

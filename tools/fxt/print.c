@@ -2,6 +2,7 @@
 /* Records as lines of text: stable, so that two traces can be compared. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "print.h"
 
@@ -23,9 +24,8 @@ static const char *short_escape(uint32_t c)
 	}
 }
 
-static void print_quoted(FILE *f, const struct fxt_text *t, bool json)
+static void print_escaped(FILE *f, const struct fxt_text *t, bool json)
 {
-	putc('"', f);
 	for (size_t i = 0, bytes; i < t->len; i += bytes) {
 		uint32_t code;
 		size_t n = fxt_char(t->s + i, t->len - i, &code);
@@ -42,12 +42,30 @@ static void print_quoted(FILE *f, const struct fxt_text *t, bool json)
 			for (size_t k = 0; k < bytes; k++)
 				fprintf(f, "\\x%02x", (unsigned char)t->s[i + k]);
 	}
+}
+
+static void print_quoted(FILE *f, const struct fxt_text *t, bool json)
+{
+	putc('"', f);
+	print_escaped(f, t, json);
 	putc('"', f);
 }
 
 void fxt_print_text(FILE *f, const struct fxt_text *t)
 {
 	print_quoted(f, t, false);
+}
+
+void fxt_print_detail(FILE *f, const char *detail)
+{
+	for (size_t n; *detail; detail += n) {
+		n = strcspn(detail, "\"");
+		print_escaped(f, &(struct fxt_text){ .s = detail, .len = n }, false);
+		if (detail[n]) {
+			putc('"', f);
+			n++;
+		}
+	}
 }
 
 void fxt_print_json(FILE *f, const struct fxt_text *t)

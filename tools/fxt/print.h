@@ -9,6 +9,8 @@
 
 /* In quotes; the bytes of control characters, and those of no character, escaped as in C */
 void fxt_print_text(FILE *f, const struct fxt_text *t);
+/* What a breach or finding tells, where names stand in quotes as they are: escaped, too */
+void fxt_print_detail(FILE *f, const char *detail);
 /* A JSON string; bytes that are not UTF-8 become U+FFFD, control characters are escaped */
 void fxt_print_json(FILE *f, const struct fxt_text *t);
 /* A record as one line */
