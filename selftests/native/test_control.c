@@ -381,8 +381,21 @@ static uint32_t offset_of(const struct nlmsghdr *request, int type)
 	return 0;
 }
 
+/* Offset of what is nested in that, of a type. */
+static uint32_t offset_within(const struct nlmsghdr *request, int outer, int type)
+{
+	const struct nlattr *attr, *nest;
+
+	nest = (const void *)((const char *)request + offset_of(request, outer));
+	mnl_attr_for_each_nested(attr, nest)
+		if (mnl_attr_get_type(attr) == type)
+			return (const char *)attr - (const char *)request;
+	fail();
+	return 0;
+}
+
 /* As Linux refuses a value that is out of its policy's range. */
-static void answer_out_of_range(const struct nlmsghdr *request)
+static void put_out_of_range(uint32_t offset)
 {
 	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
 	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
@@ -390,13 +403,23 @@ static void answer_out_of_range(const struct nlmsghdr *request)
 
 	e->error = -ERANGE;
 	mnl_attr_put_strz(nlh, NLMSGERR_ATTR_MSG, "integer out of range");
-	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_OFFS,
-			 offset_of(request, ASYNCTRACE_A_SESSION_RING_SIZE));
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_OFFS, offset);
 	nest = mnl_attr_nest_start(nlh, NLMSGERR_ATTR_POLICY);
 	mnl_attr_put_u64(nlh, NL_POLICY_TYPE_ATTR_MIN_VALUE_U, ASYNCTRACE_RING_MIN);
 	mnl_attr_put_u64(nlh, NL_POLICY_TYPE_ATTR_MAX_VALUE_U, ASYNCTRACE_RING_MAX);
 	mnl_attr_nest_end(nlh, nest);
 	queue_message(nlh);
+}
+
+static void answer_out_of_range(const struct nlmsghdr *request)
+{
+	put_out_of_range(offset_of(request, ASYNCTRACE_A_SESSION_RING_SIZE));
+}
+
+static void answer_nested_out_of_range(const struct nlmsghdr *request)
+{
+	put_out_of_range(offset_within(request, ASYNCTRACE_A_SESSION_BUFFER,
+				       ASYNCTRACE_A_BUFFER_RING_SIZE));
 }
 
 static void an_error_names_attribute_reason_and_range(void **state)
@@ -409,6 +432,51 @@ static void an_error_names_attribute_reason_and_range(void **state)
 	assert_int_equal(at_session_create(ctl, &o, &id), -ERANGE);
 	assert_string_equal(at_ctl_error(ctl),
 			    "ring-size: integer out of range (16384 to 1073741824)");
+	at_ctl_close(ctl);
+}
+
+static void create_with_buffer(struct at_ctl *ctl, int error)
+{
+	const struct at_buffer_size buffers[] = { { "http", ASYNCTRACE_RING_MAX * 2 } };
+	struct at_session_options o = {
+		.size = sizeof(o), .name = "one", .buffers = buffers, .nr_buffers = 1,
+	};
+	uint32_t id;
+
+	assert_int_equal(at_session_create(ctl, &o, &id), error);
+}
+
+/* Types of nested attributes are others: 2 is ring-size there, and name outside. */
+static void an_error_names_a_nested_attribute(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_nested_out_of_range);
+
+	(void)state;
+	create_with_buffer(ctl, -ERANGE);
+	assert_string_equal(at_ctl_error(ctl),
+			    "buffer: ring-size: integer out of range (16384 to 1073741824)");
+	at_ctl_close(ctl);
+}
+
+static void answer_missing_in_nest(const struct nlmsghdr *request)
+{
+	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+	struct nlmsgerr *e = mnl_nlmsg_put_extra_header(nlh, sizeof(*e));
+
+	e->error = -EINVAL;
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_MISS_NEST,
+			 offset_of(request, ASYNCTRACE_A_SESSION_BUFFER));
+	mnl_attr_put_u32(nlh, NLMSGERR_ATTR_MISS_TYPE, ASYNCTRACE_A_BUFFER_PROVIDER);
+	queue_message(nlh);
+}
+
+static void an_attribute_missing_in_a_nest_is_named(void **state)
+{
+	struct at_ctl *ctl = open_ctl(answer_missing_in_nest);
+
+	(void)state;
+	create_with_buffer(ctl, -EINVAL);
+	assert_string_equal(at_ctl_error(ctl), "buffer: provider: Invalid argument");
 	at_ctl_close(ctl);
 }
 
@@ -774,6 +842,8 @@ int main(void)
 		cmocka_unit_test(patterns_that_fit_no_message_are_refused),
 		cmocka_unit_test(what_is_so_already_is_no_error),
 		cmocka_unit_test(an_error_names_attribute_reason_and_range),
+		cmocka_unit_test(an_error_names_a_nested_attribute),
+		cmocka_unit_test(an_attribute_missing_in_a_nest_is_named),
 		cmocka_unit_test(a_missing_attribute_is_named),
 		cmocka_unit_test(an_ack_that_makes_no_sense_is_still_an_error),
 		cmocka_unit_test(a_list_is_told_whole_and_nothing_else),

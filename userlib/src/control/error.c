@@ -9,27 +9,78 @@
 #include "attr_names.h"
 #include "ctl.h"
 
-/* An attribute's name as asynctrace.yaml has it, or NULL. */
-static const char *at_attr_name(uint8_t cmd, unsigned int type)
+/* Names of attributes as asynctrace.yaml has them; of a nest nobody knows, none. */
+struct at_attr_set {
+	const char *const *names;
+	size_t nr;
+};
+
+#define AT_ATTR_SET(set) \
+	((struct at_attr_set){ at_attr_names_##set, MNL_ARRAY_SIZE(at_attr_names_##set) })
+
+/* Those of a request */
+static struct at_attr_set at_attrs_of(uint8_t cmd)
 {
-#define NAME(set) \
-	(type < MNL_ARRAY_SIZE(at_attr_names_##set) ? at_attr_names_##set[type] : NULL)
 	switch (cmd) {
 	case ASYNCTRACE_CMD_INFO_GET:
-		return NAME(info);
+		return AT_ATTR_SET(info);
 	case ASYNCTRACE_CMD_PROVIDER_REGISTER:
 	case ASYNCTRACE_CMD_PROVIDER_GET:
 	case ASYNCTRACE_CMD_PROVIDER_ANNOUNCE:
 	case ASYNCTRACE_CMD_CATEGORY_GET:
-		return NAME(provider);
+		return AT_ATTR_SET(provider);
 	case ASYNCTRACE_CMD_RING_GET:
-		return NAME(ring);
+		return AT_ATTR_SET(ring);
 	case ASYNCTRACE_CMD_SUBSCRIBE:
-		return NAME(event);
+		return AT_ATTR_SET(event);
 	default:
-		return NAME(session);
+		return AT_ATTR_SET(session);
 	}
-#undef NAME
+}
+
+/* Those of what is nested in an attribute of @set */
+static struct at_attr_set at_attrs_within(struct at_attr_set set, unsigned int type)
+{
+	if (set.names == at_attr_names_session && type == ASYNCTRACE_A_SESSION_BUFFER)
+		return AT_ATTR_SET(buffer);
+	if (set.names == at_attr_names_provider && type == ASYNCTRACE_A_PROVIDER_KNOWN)
+		return AT_ATTR_SET(known);
+	return (struct at_attr_set){ 0 };
+}
+
+/* "buffer: ring-size: ", one name at a time, from the outermost on */
+static void at_path_add(char *path, size_t size, struct at_attr_set set, unsigned int type)
+{
+	const size_t len = strlen(path);
+
+	if (type < set.nr && set.names[type])
+		snprintf(path + len, size - len, "%s: ", set.names[type]);
+}
+
+/* The names that lead to the attribute at @offset. Returns those of what it nests. */
+static struct at_attr_set at_path_to(const struct nlmsghdr *request, uint32_t offset,
+				     struct at_attr_set set, char *path, size_t size)
+{
+	size_t at = NLMSG_HDRLEN + GENL_HDRLEN, end = request->nlmsg_len;
+
+	while (set.nr && at <= offset && at + NLA_HDRLEN <= end) {
+		const struct nlattr *attr = (const void *)((const char *)request + at);
+		const unsigned int type = mnl_attr_get_type(attr);
+
+		if (attr->nla_len < NLA_HDRLEN || attr->nla_len > end - at)
+			break;
+		if (offset >= at + MNL_ALIGN(attr->nla_len)) {
+			at += MNL_ALIGN(attr->nla_len);
+			continue;
+		}
+		at_path_add(path, size, set, type);
+		set = at_attrs_within(set, type);
+		if (offset == at)
+			break;
+		end = at + attr->nla_len;
+		at += NLA_HDRLEN;
+	}
+	return set;
 }
 
 /* The range that a value has missed, as text; empty where none is told. */
@@ -74,16 +125,18 @@ int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(request);
 	int err = *(const int *)mnl_nlmsg_get_payload(answer);
-	const char *message = NULL, *name = NULL;
+	struct at_attr_set set = at_attrs_of(genl->cmd);
+	const char *message = NULL;
 	const struct nlattr *attr;
-	char range[64] = "";
+	/* Where in the request, and what is missing there; 0: not said */
+	uint32_t at = 0, missing = 0;
+	char range[64] = "", path[64] = "";
 
 	if (!(answer->nlmsg_flags & NLM_F_ACK_TLVS))
 		return at_ctl_fail(ctl, err, "%s", strerror(-err));
 
 	mnl_attr_for_each(attr, answer, at_ack_attrs(answer)) {
 		uint16_t len = mnl_attr_get_payload_len(attr);
-		uint32_t at;
 
 		switch (mnl_attr_get_type(attr)) {
 		case NLMSGERR_ATTR_MSG:
@@ -91,21 +144,20 @@ int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 				message = mnl_attr_get_str(attr);
 			break;
 		case NLMSGERR_ATTR_OFFS:
+		case NLMSGERR_ATTR_MISS_NEST:
 			at = len == 4 ? mnl_attr_get_u32(attr) : 0;
-			if (at >= NLMSG_HDRLEN + GENL_HDRLEN &&
-			    at + NLA_HDRLEN <= request->nlmsg_len)
-				name = at_attr_name(genl->cmd, mnl_attr_get_type(
-					(const void *)((const char *)request + at)));
 			break;
 		case NLMSGERR_ATTR_MISS_TYPE:
-			if (len == 4)
-				name = at_attr_name(genl->cmd, mnl_attr_get_u32(attr));
+			missing = len == 4 ? mnl_attr_get_u32(attr) : 0;
 			break;
 		case NLMSGERR_ATTR_POLICY:
 			at_policy_text(attr, range, sizeof(range));
 			break;
 		}
 	}
-	return at_ctl_fail(ctl, err, "%s%s%s%s", name ? name : "", name ? ": " : "",
-			   message ? message : strerror(-err), range);
+	if (at)
+		set = at_path_to(request, at, set, path, sizeof(path));
+	if (missing)
+		at_path_add(path, sizeof(path), set, missing);
+	return at_ctl_fail(ctl, err, "%s%s%s", path, message ? message : strerror(-err), range);
 }
