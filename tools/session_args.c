@@ -104,6 +104,13 @@ static bool take_size(struct session_args *a, char *text)
 	if (full(a->nr_buffers, "buffer sizes of providers") ||
 	    !parse_ring_size(equals + 1, &a->buffers[a->nr_buffers].ring_size))
 		return false;
+	/* That of all is compared with the memory there is, when that is known. */
+	if (a->buffers[a->nr_buffers].ring_size > ASYNCTRACE_RING_MAX) {
+		tool_error("--buffer-size '%s' is too large: a buffer has at most %s; use %s or less",
+			   text, tool_size(ASYNCTRACE_RING_MAX),
+			   tool_short_size(ASYNCTRACE_RING_MAX));
+		return false;
+	}
 	*equals = '\0';
 	if (!*text || strlen(text) > ASYNCTRACE_NAME_MAX) {
 		tool_error("--buffer-size GLOB=SIZE wants 1 to %d bytes before the '='",
