@@ -59,6 +59,23 @@ wrong:
 	return TOOL_USAGE;
 }
 
+/* strtoull() alone takes a sign, with which -1 becomes the largest number. */
+static bool parse_digits(const char *text, uint64_t *number, char **end)
+{
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	*number = strtoull(text, end, 10);
+	return !errno;
+}
+
+bool tool_parse_number(const char *text, uint64_t *number)
+{
+	char *end;
+
+	return parse_digits(text, number, &end) && !*end;
+}
+
 bool tool_parse_size(const char *text, uint64_t *bytes)
 {
 	static const char suffixes[] = "KMGT";
@@ -66,11 +83,7 @@ bool tool_parse_size(const char *text, uint64_t *bytes)
 	unsigned int shift = 0;
 	char *end;
 
-	if (!isdigit((unsigned char)*text))
-		return false;
-	errno = 0;
-	*bytes = strtoull(text, &end, 10);
-	if (errno)
+	if (!parse_digits(text, bytes, &end))
 		return false;
 	if (*end) {
 		suffix = strchr(suffixes, toupper((unsigned char)*end));

@@ -41,6 +41,9 @@ void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
  */
 int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json);
 
+/* Reads a whole number, of digits alone. False where it is none, or overflows. */
+bool tool_parse_number(const char *text, uint64_t *number);
+
 /*
  * Reads "64K", "1M", "2G", "4096": bytes, with a suffix in powers of 1024, also
  * as "64KiB". False where it is none, or overflows.

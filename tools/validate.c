@@ -153,12 +153,10 @@ static int validate_file(struct validate *v)
 /* NAME=COUNT; the name may have = in it */
 static int expect(struct validate *v, char *arg)
 {
-	char *equals = strrchr(arg, '='), *end;
-	unsigned long long count;
+	char *equals = strrchr(arg, '=');
+	uint64_t count;
 
-	errno = 0;
-	count = equals ? strtoull(equals + 1, &end, 10) : 0;
-	if (!equals || end == equals + 1 || *end || errno) {
+	if (!equals || !tool_parse_number(equals + 1, &count)) {
 		fprintf(stderr, "asynctrace validate: --expect-async wants NAME=COUNT, not '%s'\n",
 			arg);
 		return 2;
@@ -189,8 +187,7 @@ static int parse(struct validate *v, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	size_t window = 0;
-	char *end;
+	uint64_t window = 0;
 	int opt;
 
 	/* The window must be known before the check is made. */
@@ -215,8 +212,7 @@ static int parse(struct validate *v, int argc, char **argv)
 				v->allow_open = true;
 				break;
 			case 'w':
-				window = strtoull(optarg, &end, 10);
-				if (!window || *end) {
+				if (!tool_parse_number(optarg, &window) || !window) {
 					fprintf(stderr, "asynctrace validate: --window wants a number of events, not '%s'\n",
 						optarg);
 					return 2;

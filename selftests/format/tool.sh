@@ -64,7 +64,15 @@ exits "no file" 2 "$tool" validate
 exits "two files" 2 "$tool" validate "$tmp/good.fxt" "$tmp/good.fxt"
 exits "an option that does not exist" 2 "$tool" validate --nonsense "$tmp/good.fxt"
 exits "an expectation without a number" 2 "$tool" validate --expect-async request "$tmp/good.fxt"
-exits "a window that is none" 2 "$tool" validate --window 0x "$tmp/good.fxt"
+for n in "" x -1 +1 " 1" 1x 0x1 18446744073709551616 18446744073709551617 -18446744073709551115; do
+	exits "a window of '$n'" 2 "$tool" validate --window "$n" "$tmp/good.fxt"
+	says "is none" "not '$n'"
+	exits "an expectation of '$n'" 2 "$tool" validate --expect-async "request=$n" "$tmp/good.fxt"
+	says "is none" "not 'request=$n'"
+done
+exits "a window of no events" 2 "$tool" validate --window 0 "$tmp/good.fxt"
+exits "the largest window" 0 "$tool" validate --window 18446744073709551615 "$tmp/good.fxt"
+exits "an expectation of none" 1 "$tool" validate --expect-async request=0 "$tmp/good.fxt"
 exits "rules are listed" 0 "$tool" validate --rules
 says "by name" "async-orphan"
 
