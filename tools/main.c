@@ -48,9 +48,8 @@ static void help(FILE *out)
 	      "Open traces at https://ui.perfetto.dev.\n", out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	tool_name = "";
 	if (argc < 2) {
 		help(stderr);
 		return TOOL_USAGE;
@@ -64,18 +63,26 @@ int main(int argc, char **argv)
 		return TOOL_OK;
 	}
 	for (size_t i = 0; i < NR_COMMANDS; i++) {
-		int status;
-
 		if (strcmp(argv[1], commands[i].name))
 			continue;
 		tool_name = commands[i].name;
-		status = commands[i].main(argc - 1, argv + 1);
-		if (fflush(stdout) && !status && errno != EPIPE) {
-			tool_error("cannot write to standard output: %s", strerror(errno));
-			return TOOL_FAILED;
-		}
-		return status;
+		return commands[i].main(argc - 1, argv + 1);
 	}
 	tool_error("there is no command '%s'; see asynctrace --help", argv[1]);
 	return TOOL_USAGE;
+}
+
+/* Whatever was asked for, help, too: what has not arrived was no success. */
+int main(int argc, char **argv)
+{
+	int status;
+
+	tool_name = "";
+	status = run(argc, argv);
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || status || errno == EPIPE)
+		return status;
+	tool_error("cannot write to standard output: %s",
+		   errno ? strerror(errno) : "some of it is missing");
+	return TOOL_FAILED;
 }

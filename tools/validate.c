@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fxt/check.h"
@@ -165,15 +164,15 @@ static int expect(struct validate *v, char *arg)
 	return fxt_expect_async(v->check, arg, count) ? 2 : 0;
 }
 
-static int list_rules(void)
+static void list_rules(void)
 {
 	for (int i = 0; i < FXT_RULE_COUNT; i++)
 		printf("%-18s %s%s\n", fxt_rules[i].name, fxt_rules[i].text,
 		       fxt_rules[i].open == 1 ? " (--allow-open excuses it)" :
 		       fxt_rules[i].open ? " (excused in a part of a recording)" : "");
-	return 0;
 }
 
+/* -1 to go on, else the exit status */
 static int parse(struct validate *v, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -225,10 +224,11 @@ static int parse(struct validate *v, int argc, char **argv)
 				v->quiet = true;
 				break;
 			case 'r':
-				exit(list_rules());
+				list_rules();
+				return 0;
 			case 'h':
 				fputs(usage, stdout);
-				exit(0);
+				return 0;
 			default:
 				fputs("Try 'asynctrace validate --help'.\n", stderr);
 				return 2;
@@ -242,7 +242,7 @@ static int parse(struct validate *v, int argc, char **argv)
 		return 2;
 	}
 	v->path = argv[optind];
-	return 0;
+	return -1;
 }
 
 int validate_main(int argc, char **argv)
@@ -250,7 +250,7 @@ int validate_main(int argc, char **argv)
 	struct validate v = { 0 };
 	int status = parse(&v, argc, argv);
 
-	if (!status)
+	if (status < 0)
 		status = validate_file(&v);
 	fxt_check_free(v.check);
 	return status;

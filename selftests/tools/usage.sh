@@ -22,4 +22,36 @@ done
 check "nothing written" [ ! -e t.fxt ]
 end
 
+# to_full STATUS COMMAND...: it is told that nothing of it arrived
+to_full() {
+	local want=$1
+	shift
+	"$@" >/dev/full 2>err
+	[ $? = "$want" ] && says "No space left on device"
+}
+
+begin "help, version and rules that cannot be written are no success, and that is said"
+for c in --help -h help --version "session --help" "session list --help" "session attach --help" \
+		"validate --rules"; do
+	check "$c" to_full 1 "$AT" $c
+done
+for c in record session providers list categories status doctor dump validate; do
+	check "$c --help" to_full 1 "$AT" $c --help
+done
+end
+
+begin "they are written where they can be, and nothing else is said"
+for c in --help --version "validate --rules" "validate --help" "dump --help"; do
+	check "$c" status 0 "$AT" $c
+	check "$c is there" [ -s out ]
+	check "$c says no more" [ ! -s err ]
+done
+end
+
+begin "wrong use stays wrong use where nothing can be written"
+"$AT" >/dev/full 2>err
+check "2" [ $? = 2 ]
+check usage says usage:
+end
+
 close
