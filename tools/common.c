@@ -21,6 +21,15 @@
 
 const char *tool_name = "asynctrace";
 
+void tool_begin(const char *name, char **argv)
+{
+	static char whole[64];
+
+	tool_name = name;
+	snprintf(whole, sizeof(whole), "asynctrace %s", name);
+	argv[0] = whole;
+}
+
 void tool_error(const char *fmt, ...)
 {
 	va_list ap;

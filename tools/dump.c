@@ -21,7 +21,12 @@ static const char usage[] =
 "      --json       one JSON object a line\n"
 "  -h, --help       this text\n"
 "\n"
-"Exit status: 0; 1 if the file ends too early or is damaged; 2 if it cannot be read.\n";
+"Exit status: 0; 1 if the file ends too early or is damaged; 2 if it cannot be read.\n"
+"\n"
+"Examples:\n"
+"  asynctrace dump --events trace.fxt | sort -sn                  in order of time\n"
+"  asynctrace dump --events trace.fxt | grep 'id 0x200000000001'  one operation\n"
+"  asynctrace dump --json trace.fxt | jq 'select(.record == \"process\") | .name'\n";
 
 struct dump {
 	bool events, offsets, json;

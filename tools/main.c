@@ -65,7 +65,7 @@ static int run(int argc, char **argv)
 	for (size_t i = 0; i < NR_COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
-		tool_name = commands[i].name;
+		tool_begin(commands[i].name, argv + 1);
 		return commands[i].main(argc - 1, argv + 1);
 	}
 	tool_error("there is no command '%s'; see asynctrace --help", argv[1]);

@@ -66,7 +66,7 @@ int session_main(int argc, char **argv)
 		if (strcmp(argv[1], verbs[i].name))
 			continue;
 		snprintf(name, sizeof(name), "session %s", verbs[i].name);
-		tool_name = name;
+		tool_begin(name, argv + 1);
 		return verbs[i].main(argc - 1, argv + 1);
 	}
 	tool_error("there is no verb '%s'; see asynctrace session --help", argv[1]);

@@ -10,7 +10,7 @@
 
 #include <asynctrace/session.h>
 
-/* A verb. argv[0] is its name. Returns an exit status. */
+/* A verb. argv[0] is as tool_begin() has it. Returns an exit status. */
 int session_create_main(int argc, char **argv);
 int session_init_main(int argc, char **argv);
 int session_start_main(int argc, char **argv);

@@ -21,7 +21,7 @@ enum {
 	TOOL_USAGE	= 2,
 };
 
-/* Subcommands; argv[0] is their name, optind is 1. They return an exit status. */
+/* Subcommands; argv[0] is as tool_begin() has it, optind is 1. They return an exit status. */
 int record_main(int argc, char **argv);
 int session_main(int argc, char **argv);
 int providers_main(int argc, char **argv);
@@ -33,6 +33,8 @@ int validate_main(int argc, char **argv);
 
 /* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
 extern const char *tool_name;
+/* Makes @name, "record" or "session start", that of tool_error(), and of getopt's messages. */
+void tool_begin(const char *name, char **argv);
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
 /*

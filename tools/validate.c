@@ -28,7 +28,12 @@ static const char usage[] =
 "  -q, --quiet                    the exit status alone\n"
 "  -h, --help                     this text\n"
 "\n"
-"Exit status: 0 clean, 1 rules are broken, 2 it cannot be read.\n";
+"Exit status: 0 clean, 1 rules are broken, 2 it cannot be read.\n"
+"\n"
+"Examples:\n"
+"  asynctrace validate trace.fxt\n"
+"  asynctrace validate --expect-async request=1000 --cross-thread request trace.fxt\n"
+"  asynctrace validate --json trace.fxt | jq '.violations[].rule'\n";
 
 struct validate {
 	bool allow_open, json, quiet;

@@ -54,4 +54,27 @@ check "2" [ $? = 2 ]
 check usage says usage:
 end
 
+commands="record providers list categories status doctor dump validate"
+verbs="create init start stop update snapshot attach destroy list"
+
+begin "an option that does not exist is told by the whole name of the command"
+for c in $commands $(printf 'session_%s ' $verbs); do
+	c=${c/_/ }
+	check "$c" status 2 "$AT" $c --nonsense
+	check "whose" says "asynctrace $c: unrecognized option '--nonsense'"
+	check "remedy" says "Try 'asynctrace $c --help'"
+done
+end
+
+begin "every --help has examples, of itself"
+for c in $commands session $(printf 'session_%s ' $verbs); do
+	c=${c/_/ }
+	check "$c" status 0 "$AT" $c --help
+	c=${c/#list/providers}
+	check "examples of $c" eval "sed '1,/^Examples:/d' out | grep -qx '  asynctrace $c\\( .*\\)\\?'"
+done
+check "asynctrace" status 0 "$AT" --help
+check "its examples" eval "sed '1,/^Examples:/d' out | grep -q '^  asynctrace '"
+end
+
 close
