@@ -18,7 +18,7 @@ static const char usage[] =
 "\n"
 "      --events     leave out what defines names and tables\n"
 "      --offsets    begin each line with the record's offset in the file\n"
-"      --json       one JSON object a line\n"
+"      --json       one JSON object a line; with --offsets, it has \"offset\"\n"
 "  -h, --help       this text\n"
 "\n"
 "Exit status: 0; 1 if the file ends too early or is damaged; 2 if it cannot be read.\n"
@@ -73,7 +73,7 @@ static int dump_file(struct dump *d)
 		if (!wanted(d, &rec))
 			continue;
 		if (d->json) {
-			fxt_print_record_json(stdout, &rec);
+			fxt_print_record_json(stdout, &rec, d->offsets);
 		} else {
 			if (d->offsets)
 				printf("%08llx ", (unsigned long long)rec.offset);

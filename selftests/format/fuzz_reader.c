@@ -94,7 +94,7 @@ static void one_round(void)
 	fxt_on_breach(r, ignore, NULL);
 	while (fxt_next(r, &rec) > 0) {
 		fxt_print_record(null, &rec);
-		fxt_print_record_json(null, &rec);
+		fxt_print_record_json(null, &rec, true);
 	}
 	fxt_close(r);
 	r = fxt_open(path, &err);

@@ -165,6 +165,27 @@ static void test_control_characters_are_shown_as_escapes(void **unused)
 	printed(fxt_print_json, "\x9b\xe2\x82\xac", "\"\\ufffd\xe2\x82\xac\"");
 }
 
+/* They differ, but not as keys: none of the values is lost for that. */
+static void test_names_that_become_one_key_share_it(void **unused)
+{
+	static const char *const names[] = { "a\xff", "a\xef\xbf\xbd", "a", "a\xfe" };
+	struct fxt_record rec = { .kind = FXT_WAKEUP, .nargs = 4 };
+	char *got = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&got, &size);
+
+	assert_non_null(f);
+	for (unsigned int i = 0; i < rec.nargs; i++)
+		rec.args[i] = (struct fxt_arg){
+			.type = ASYNCTRACE_FXT_ARG_UINT32, .u = i,
+			.name = { .s = names[i], .len = strlen(names[i]) },
+		};
+	fxt_print_record_json(f, &rec, false);
+	fclose(f);
+	assert_non_null(strstr(got, "\"args\":{\"a\\ufffd\":[0,1,3],\"a\":2}"));
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_repair_is_valid_and_final),
 		cmocka_unit_test(test_all_text_of_a_file_is_repaired),
 		cmocka_unit_test(test_control_characters_are_shown_as_escapes),
+		cmocka_unit_test(test_names_that_become_one_key_share_it),
 	};
 
 	test_random_init();

@@ -35,6 +35,7 @@ tool=$bin/tool
 "$bin/traces" lossy "$tmp/lossy.fxt" 500 > "$tmp/lossy" 2>/dev/null
 "$bin/traces" nested "$tmp/nested.fxt" > "$tmp/nested" 2>/dev/null
 "$bin/traces" evil "$tmp/evil.fxt" > /dev/null 2>&1
+"$bin/traces" twice "$tmp/twice.fxt" > /dev/null 2>&1
 head -c 100001 "$tmp/good.fxt" > "$tmp/cut.fxt"
 head -c 5000 /dev/urandom > "$tmp/noise.fxt"
 : > "$tmp/empty.fxt"
@@ -138,6 +139,21 @@ for line in sys.stdin:
     r = json.loads(line)
     n += r[\"record\"] == \"async-end\" and r[\"name\"] == \"request\" and r[\"args\"][\"n\"] > 0
 assert n == 500, n"' sh "$tool" "$tmp/good.fxt"
+exits "arguments of one name are all in the JSON" 0 sh -c '"$1" dump --events --json "$2" | python3 -c "
+import json, sys
+def unique(pairs):
+    assert len(dict(pairs)) == len(pairs), pairs
+    return dict(pairs)
+args = { r[\"name\"]: r[\"args\"] for r in (json.loads(l, object_pairs_hook=unique) for l in sys.stdin) }
+assert args[\"all\"] == { \"n\": [1, 2, -3], \"text\": [\"a\", \"n\"], \"one\": 7 }, args
+assert args[\"none\"] == { \"n\": 1, \"n\\x01\": 2, \"nn\": 3 }, args"' sh "$tool" "$tmp/twice.fxt"
+"$tool" dump --offsets "$tmp/good.fxt" | sed 's/ .*//; s/^0*\(.\)/\1/' > "$tmp/text2"
+"$tool" dump --offsets --json "$tmp/good.fxt" |
+	python3 -c 'import json, sys
+for line in sys.stdin: print("%x" % json.loads(line)["offset"])' > "$tmp/out"
+same "offsets in JSON are those of the text" "$tmp/text2" "$tmp/out"
+"$tool" dump --json "$tmp/good.fxt" > "$tmp/out"
+if [ -s "$tmp/out" ] && ! grep -q '"offset"' "$tmp/out"; then ok "and only if asked for"; else bad "and only if asked for"; fi
 exits "a cut trace is shown up to the cut" 1 "$tool" dump "$tmp/cut.fxt"
 exits "noise is not shown" 2 "$tool" dump "$tmp/noise.fxt"
 exits "no file to dump" 2 "$tool" dump

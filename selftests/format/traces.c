@@ -6,6 +6,7 @@
  *	traces lossy FILE		the same with losses of all kinds
  *	traces nested FILE		durations that begin together, cut anywhere
  *	traces evil FILE		wrong in names that a terminal would obey
+ *	traces twice FILE		arguments of one name
  *	traces big FILE MEGABYTES	instants, as many as fit
  *
  * Prints "KEY VALUE" lines of what must be found in it.
@@ -184,6 +185,31 @@ static void evil(struct stream *s)
 	words_free(&b);
 }
 
+/* Inline and by index, alone, with others between, and three of one name */
+static void twice(struct stream *s)
+{
+	struct words b = { 0 };
+
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 1, 4000, 77, "twice");
+	give_thread(s, 1, 1, 4000, 4000, "main");
+	put_string(&b, 1, "n", 1);
+	put_string(&b, 2, "text", 4);
+	give_strings(s, 1, &b);
+	b.nr = 0;
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_INSTANT, s->ticks++, 1, TXT("c"), TXT("all"),
+				       0, 6, {
+		ARG_U64(IDX(1), 1), ARG_STR(IDX(2), TXT("a")), ARG_U64(TXT("n"), 2),
+		ARG_U64(TXT("one"), 7), ARG_STR(TXT("text"), IDX(1)), ARG_I32(IDX(1), -3),
+	} });
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_INSTANT, s->ticks++, 1, TXT("c"), TXT("none"),
+				       0, 3, {
+		ARG_U64(TXT("n"), 1), ARG_U64(TXT("n\x01"), 2), ARG_U64(TXT("nn"), 3),
+	} });
+	give_events(s, 1, 0, &b);
+	words_free(&b);
+}
+
 static void big(struct stream *s, uint64_t megabytes)
 {
 	struct words b = { 0 };
@@ -206,7 +232,7 @@ int main(int argc, char **argv)
 	struct stream s;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: traces server|lossy|nested|evil|big FILE [N]\n");
+		fprintf(stderr, "usage: traces server|lossy|nested|evil|twice|big FILE [N]\n");
 		return 2;
 	}
 	test_random_init();
@@ -217,6 +243,8 @@ int main(int argc, char **argv)
 		nested(&s);
 	else if (!strcmp(argv[1], "evil"))
 		evil(&s);
+	else if (!strcmp(argv[1], "twice"))
+		twice(&s);
 	else if (!strcmp(argv[1], "big") && argc > 3)
 		big(&s, strtoull(argv[3], NULL, 0));
 	else

@@ -251,15 +251,58 @@ static void json_value(FILE *f, const struct fxt_arg *a)
 	}
 }
 
+/* As keys: what is no text is the same in all of them. */
+static bool same_key(const struct fxt_text *a, const struct fxt_text *b)
+{
+	size_t i = 0, k = 0;
+
+	while (i < a->len && k < b->len) {
+		uint32_t of_a, of_b;
+		size_t n = fxt_char(a->s + i, a->len - i, &of_a);
+		size_t m = fxt_char(b->s + k, b->len - k, &of_b);
+
+		if (of_a != of_b)
+			return false;
+		i += n ? n : 1;
+		k += m ? m : 1;
+	}
+	return i == a->len && k == b->len;
+}
+
+/* The next argument from @i on that has the key of argument @like; nargs: there is none. */
+static unsigned int next_of_key(const struct fxt_record *rec, unsigned int i, unsigned int like)
+{
+	while (i < rec->nargs && !same_key(&rec->args[i].name, &rec->args[like].name))
+		i++;
+	return i;
+}
+
+/*
+ * Nothing forbids two arguments of one name, but readers keep one of two equal keys: one
+ * key has all of them as an array, which no value is otherwise.
+ */
 static void json_args(FILE *f, const struct fxt_record *rec)
 {
+	const char *comma = "";
+
 	fputs(",\"args\":{", f);
 	for (unsigned int i = 0; i < rec->nargs; i++) {
-		if (i)
-			putc(',', f);
+		unsigned int next = next_of_key(rec, i + 1, i);
+		bool several = next < rec->nargs;
+
+		if (next_of_key(rec, 0, i) < i)
+			continue;
+		fputs(comma, f);
+		comma = ",";
 		fxt_print_json(f, &rec->args[i].name);
-		putc(':', f);
+		fputs(several ? ":[" : ":", f);
 		json_value(f, &rec->args[i]);
+		for (; next < rec->nargs; next = next_of_key(rec, next + 1, i)) {
+			putc(',', f);
+			json_value(f, &rec->args[next]);
+		}
+		if (several)
+			putc(']', f);
 	}
 	putc('}', f);
 }
@@ -329,7 +372,7 @@ static void json_definition(FILE *f, const struct fxt_record *rec)
 	}
 }
 
-void fxt_print_record_json(FILE *f, const struct fxt_record *rec)
+void fxt_print_record_json(FILE *f, const struct fxt_record *rec, bool offset)
 {
 	switch (rec->kind) {
 	case FXT_EVENT:
@@ -362,5 +405,7 @@ void fxt_print_record_json(FILE *f, const struct fxt_record *rec)
 		json_definition(f, rec);
 	}
 	fprintf(f, ",\"provider\":%u", rec->provider);
+	if (offset)
+		fprintf(f, ",\"offset\":%" PRIu64, rec->offset);
 	fputs(rec->damaged ? ",\"damaged\":true}\n" : "}\n", f);
 }

@@ -15,6 +15,7 @@ void fxt_print_detail(FILE *f, const char *detail);
 void fxt_print_json(FILE *f, const struct fxt_text *t);
 /* A record as one line */
 void fxt_print_record(FILE *f, const struct fxt_record *rec);
-void fxt_print_record_json(FILE *f, const struct fxt_record *rec);
+/* @offset: also where in the file it is */
+void fxt_print_record_json(FILE *f, const struct fxt_record *rec, bool offset);
 
 #endif /* FXT_PRINT_H */
