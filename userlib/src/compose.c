@@ -62,7 +62,7 @@ void at_compose_free(struct at_compose *c)
 	free(c->stat_providers);
 	free(c->stat_rings);
 	free(c->copy);
-	free(c->out.buf);
+	atc_out_free(&c->out);
 	free(c);
 }
 
@@ -115,26 +115,35 @@ static int name_chunk(struct at_compose *c, const struct asynctrace_task_name *t
 	return err;
 }
 
+static int records(struct at_compose *c, const struct asynctrace_chunk *h,
+		   struct atc_ring *r, const uint64_t *words, uint64_t *good)
+{
+	struct atc_context x = { .ring = r, .ticks = h->ticks, .limit = h->records };
+	size_t nr = h->flags & ASYNCTRACE_CHUNK_F_BROKEN ? 0 : h->bytes / 8;
+	ssize_t segment;
+
+	if (begin(c))
+		return -ENOMEM;
+	segment = atc_clock_pair(&c->clock, h->segment, h->ticks, h->boottime);
+	if (segment < 0)
+		return segment;
+	x.segment = segment;
+	return r->provider == c->kernel ? atc_sched(c, &x, words, nr, good) :
+					  atc_events(c, &x, words, nr, good);
+}
+
 static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 		      struct atc_provider *p, const uint64_t *words)
 {
-	struct atc_context x = { .ticks = h->ticks, .limit = h->records };
 	struct atc_ring *r = atc_ring(c, p, h->ring);
-	size_t nr = h->flags & ASYNCTRACE_CHUNK_F_BROKEN ? 0 : h->bytes / 8;
-	ssize_t segment, good;
+	uint64_t good = 0;
+	int err;
 
 	if (!r)
 		return -ENOMEM;
 	/* Without a first pair it cannot be told when anything was. */
 	if (!c->started)
 		return -EPROTO;
-	if (begin(c))
-		return -ENOMEM;
-	segment = atc_clock_pair(&c->clock, h->segment, h->ticks, h->boottime);
-	if (segment < 0)
-		return segment;
-	x.ring = r;
-	x.segment = segment;
 	r->flags |= h->flags & (ASYNCTRACE_CHUNK_F_FALLBACK | ASYNCTRACE_CHUNK_F_LAST);
 	if (p == c->kernel &&
 	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared))
@@ -143,15 +152,15 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 	r->counts.cleared = h->cleared;
 	if (p == c->kernel && h->dropped > r->counts.dropped)
 		r->lossy = true;
-	good = p == c->kernel ? atc_sched(c, &x, words, nr) : atc_events(c, &x, words, nr);
-	if (good < 0)
-		return good;
+	err = records(c, h, r, words, &good);
 	r->counts.bytes += h->bytes;
-	r->counts.delivered += good;
-	if (p != c->kernel)
-		r->counts.events += good;
-	atc_loss(c, r, h, h->records - good);
-	return 0;
+	/* Without memory, it was not looked at. */
+	if (err) {
+		r->counts.unwritten += h->records - good;
+		r->lossy = true;
+	}
+	atc_loss(c, r, h, err ? 0 : h->records - good);
+	return err;
 }
 
 /* The payload is @nr elements of @size bytes, is it not? */
@@ -227,10 +236,8 @@ int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 	struct asynctrace_chunk h;
 	int err;
 
-	if (c->out.error)
-		return c->out.error;
 	memcpy(&h, chunk, sizeof(h));
-	if (c->finished || h.size < sizeof(h) || h.bytes > PAYLOAD_MAX) {
+	if (h.size < sizeof(h) || h.bytes > PAYLOAD_MAX) {
 		c->protocol++;
 		return -EPROTO;
 	}
@@ -269,7 +276,7 @@ int at_compose_finish(struct at_compose *c)
 		c->finished = true;
 		err = end(c, false);
 	}
-	return at_compose_flush(c) ? c->out.error : err;
+	return atc_out_shut(&c->out) ? c->out.error : err;
 }
 
 int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
@@ -285,6 +292,7 @@ int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
 		return c->out.error;
 	if (!opts) {
 		c->finished = true;
+		atc_out_shut(&c->out);
 		return err;
 	}
 	c->file++;

@@ -135,8 +135,9 @@ static uint64_t global_id(const struct atc_provider *p, uint64_t id)
 	return salt | id;
 }
 
-static void emit(struct at_compose *c, struct atc_provider *p, const struct atc_item *it)
+static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
 {
+	struct atc_provider *p = r->provider;
 	const uint64_t *from = it->at + HEAD_WORDS;
 	uint64_t head = it->at[0];
 	unsigned int category = head >> 32 & 0xffff, name = head >> 48;
@@ -169,11 +170,11 @@ static void emit(struct at_compose *c, struct atc_provider *p, const struct atc_
 		w[n++] = *from;
 	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(it->type, n, nargs, category, name) |
 	       (uint64_t)thread << 24;
-	atc_out_done(&c->out, n);
+	atc_out_deliver(&c->out, r, n);
 }
 
-ssize_t atc_events(struct at_compose *c, const struct atc_context *x,
-		   const uint64_t *w, size_t nr)
+int atc_events(struct at_compose *c, const struct atc_context *x,
+	       const uint64_t *w, size_t nr, uint64_t *good)
 {
 	struct atc_items *items = &c->items;
 	size_t words;
@@ -207,6 +208,7 @@ ssize_t atc_events(struct at_compose *c, const struct atc_context *x,
 		atc_names_used(c, items->of[i].slot->task);
 	atc_section(c, x->ring->provider);
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
-		emit(c, x->ring->provider, &items->of[i]);
-	return items->nr;
+		emit(c, x->ring, &items->of[i]);
+	*good = items->nr;
+	return 0;
 }

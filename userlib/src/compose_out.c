@@ -15,6 +15,9 @@
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
 
+/* The smallest record of a ring has a head and a time. */
+#define RECORD_MIN	2
+
 static ssize_t fd_write(void *arg, const void *buf, size_t len)
 {
 	struct atc_out *o = arg;
@@ -50,7 +53,34 @@ int atc_out_init(struct atc_out *o, const struct at_compose_options *opts)
 	set_target(o, opts);
 	o->words = bytes / 8;
 	o->buf = malloc(o->words * 8);
-	return o->buf ? 0 : -ENOMEM;
+	o->marks = malloc((o->words / RECORD_MIN + 1) * sizeof(*o->marks));
+	return o->buf && o->marks ? 0 : -ENOMEM;
+}
+
+void atc_out_free(struct atc_out *o)
+{
+	free(o->buf);
+	free(o->marks);
+}
+
+static uint64_t *count_of(struct atc_ring *r, uint64_t head)
+{
+	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED)
+		return &r->counts.events;
+	return head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP ? &r->counts.wakeups :
+							   &r->counts.switches;
+}
+
+/* The first @keep bytes of the buffer are in the file: the records behind will not be. */
+static void take_back(struct atc_out *o, size_t keep)
+{
+	while (o->nr_marks && o->marks[o->nr_marks - 1].at * 8 >= keep) {
+		const struct atc_mark *m = &o->marks[--o->nr_marks];
+
+		--*count_of(m->ring, o->buf[m->at]);
+		m->ring->counts.delivered--;
+		m->ring->counts.unwritten++;
+	}
 }
 
 /* Bytes of the records that lie wholly in the first @bytes of the buffer. */
@@ -76,6 +106,7 @@ static void cut(struct atc_out *o, size_t written)
 	off_t here;
 
 	o->flushed += keep;
+	take_back(o, keep);
 	if (keep == written || o->write != fd_write)
 		return;
 	if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))
@@ -106,6 +137,15 @@ int atc_out_flush(struct atc_out *o)
 	else
 		o->flushed += bytes;
 	o->used = 0;
+	o->nr_marks = 0;
+	o->shut |= o->error;
+	return o->error;
+}
+
+int atc_out_shut(struct atc_out *o)
+{
+	atc_out_flush(o);
+	o->shut = true;
 	return o->error;
 }
 
@@ -129,5 +169,18 @@ uint64_t *atc_out_record(struct atc_out *o)
 
 void atc_out_done(struct atc_out *o, size_t words)
 {
+	if (!o->shut)
+		o->used += words;
+}
+
+void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words)
+{
+	if (o->shut) {
+		r->counts.unwritten++;
+		return;
+	}
+	++*count_of(r, o->buf[o->used]);
+	r->counts.delivered++;
+	o->marks[o->nr_marks++] = (struct atc_mark){ r, o->used };
 	o->used += words;
 }

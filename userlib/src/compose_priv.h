@@ -54,14 +54,25 @@ uint64_t atc_mix(uint64_t x);
 
 /* --- compose_out.c --------------------------------------------------------- */
 
+struct atc_ring;
+
+/* A ring's record in the buffer, which may yet not come into the file */
+struct atc_mark {
+	struct atc_ring *ring;
+	size_t at;		/* word */
+};
+
 struct atc_out {
 	ssize_t (*write)(void *arg, const void *buf, size_t len);
 	void *arg;
 	int fd;
 	int error;		/* of the first write that failed */
+	bool shut;		/* nothing is written any more, but counted */
 	uint64_t *buf;
 	size_t words;		/* room */
 	size_t used;
+	struct atc_mark *marks;	/* room for as many as the buffer holds */
+	size_t nr_marks;
 	uint64_t flushed;	/* bytes */
 	uint64_t before;	/* bytes of the files before this one */
 };
@@ -73,7 +84,12 @@ int atc_out_next(struct atc_out *o, const struct at_compose_options *opts);
 uint64_t *atc_out_record(struct atc_out *o);
 /* The record got @words words. */
 void atc_out_done(struct atc_out *o, size_t words);
+/* The same where it is one of a ring's: it is counted, as delivered or as unwritten. */
+void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words);
 int atc_out_flush(struct atc_out *o);
+/* Writes what there is; what comes from now on is not. */
+int atc_out_shut(struct atc_out *o);
+void atc_out_free(struct atc_out *o);
 
 /* --- compose_text.c --------------------------------------------------------- */
 
@@ -328,11 +344,14 @@ size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from);
 /* When in its ring a record was published; see atc_clock_ns(). */
 bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks, uint64_t *ns);
 
-/* Both return how many records are well formed, or negative errno. */
-ssize_t atc_events(struct at_compose *c, const struct atc_context *x,
-		   const uint64_t *words, size_t nr);
-ssize_t atc_sched(struct at_compose *c, const struct atc_context *x,
-		  const uint64_t *words, size_t nr);
+/*
+ * Both take the records that are well formed, and tell how many: where they return
+ * a negative errno, up to there.
+ */
+int atc_events(struct at_compose *c, const struct atc_context *x,
+	       const uint64_t *words, size_t nr, uint64_t *good);
+int atc_sched(struct at_compose *c, const struct atc_context *x,
+	      const uint64_t *words, size_t nr, uint64_t *good);
 void atc_sched_lost(struct at_compose *c, struct atc_ring *r);
 void atc_sched_finish(struct at_compose *c);
 /* A file begins: say who is running. */

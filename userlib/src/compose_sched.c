@@ -163,12 +163,9 @@ static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
 	to = atc_out_record(&c->out);
 	memcpy(to, w, words * 8);
 	to[1] = ns;
-	atc_out_done(&c->out, words);
-	if (s->wakeup) {
-		r->counts.wakeups++;
+	atc_out_deliver(&c->out, r, words);
+	if (s->wakeup)
 		return 0;
-	}
-	r->counts.switches++;
 	r->running = true;
 	r->lossy = false;
 	r->tid = s->tid[1];
@@ -176,11 +173,10 @@ static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
 	return 0;
 }
 
-ssize_t atc_sched(struct at_compose *c, const struct atc_context *x,
-		  const uint64_t *w, size_t nr)
+int atc_sched(struct at_compose *c, const struct atc_context *x,
+	      const uint64_t *w, size_t nr, uint64_t *good)
 {
 	struct atc_ring *r = x->ring;
-	ssize_t good = 0;
 	size_t words;
 
 	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
@@ -198,11 +194,11 @@ ssize_t atc_sched(struct at_compose *c, const struct atc_context *x,
 		err = emit(c, r, &s, w, words, before, ns);
 		if (err)
 			return err;
-		good++;
+		++*good;
 	}
-	if ((uint64_t)good < x->limit)
+	if (*good < x->limit)
 		r->lossy = true;
-	return good;
+	return 0;
 }
 
 /*

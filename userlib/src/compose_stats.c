@@ -39,6 +39,7 @@ static void add_counts(struct at_compose_counts *sum, const struct at_compose_co
 	add(&sum->overwritten, n->overwritten);
 	add(&sum->dropped, n->dropped);
 	add(&sum->cleared, n->cleared);
+	add(&sum->unwritten, n->unwritten);
 }
 
 static void sum_up(struct at_compose *c)

@@ -18,9 +18,10 @@
  * is there, what reaches the file is well formed, is under that provider's own
  * threads, and spoils nobody else's records. What does not is counted:
  *
- *	attempted = delivered + malformed + overwritten + cleared + dropped
+ *	attempted = delivered + malformed + overwritten + cleared + dropped + unwritten
  *
- * holds for each ring, exactly.
+ * holds for each ring, exactly, also where writing fails, as on a full disk: whoever
+ * wants to know all that is missing hands over the rest, too.
  *
  * The file: times are CLOCK_BOOTTIME nanoseconds. Provider 1 is the kernel
  * ("asynctrace-kernel": context switches, wakeups, names, clocks, losses), and
@@ -89,7 +90,8 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts);
  * cause; it was left out, and the composer goes on. -ENOMEM likewise.
  * Anything else is from writing. Then the file ends at the last whole record
  * (where it is a regular file, it is cut there), and this and all later calls
- * return the same error.
+ * return the same error. What is handed over from then on, or after the end of the
+ * last file, is counted as unwritten.
  */
 int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 		     const void *payload);
@@ -109,6 +111,8 @@ int at_compose_finish(struct at_compose *c);
  * file is in neither as a whole, so both say that they are parts.
  *
  * As at_compose_finish(), or -EINVAL where @opts is wrong; then nothing happened.
+ * After -ENOMEM the next file has begun, and lacks names; after another error it has
+ * not.
  */
 int at_compose_next(struct at_compose *c, const struct at_compose_options *opts);
 
@@ -125,10 +129,12 @@ void at_compose_free(struct at_compose *c);
  * @wakeups: wakeups in the file
  * @bytes: payload bytes of the chunks they came in
  * @delivered: records in the file: @events + @switches + @wakeups
- * @malformed: records handed out that are not in the file
+ * @malformed: records handed out that are none that may be in the file
  * @overwritten: records lost because a ring went round
  * @dropped: records that found no room
  * @cleared: records that a later start cleared before anybody read them
+ * @unwritten: records handed out that are not in the file because it could not be
+ *	written, was at its end, or memory was short
  */
 struct at_compose_counts {
 	uint64_t events;
@@ -140,6 +146,7 @@ struct at_compose_counts {
 	uint64_t overwritten;
 	uint64_t dropped;
 	uint64_t cleared;
+	uint64_t unwritten;
 };
 
 /**
