@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record.h"
@@ -143,9 +144,22 @@ static bool check_options(const struct recorder *r)
 	return record_check_output(r);
 }
 
+/* Also by another name, as /dev/stdout. What swallows everything may be shared. */
+static bool is_stdout(const char *path)
+{
+	struct stat file, out;
+
+	if (!strcmp(path, "-"))
+		return true;
+	if (stat(path, &file) || fstat(STDOUT_FILENO, &out) || file.st_dev != out.st_dev ||
+	    file.st_ino != out.st_ino)
+		return false;
+	return !S_ISCHR(out.st_mode) || isatty(STDOUT_FILENO);
+}
+
 bool record_check_output(const struct recorder *r)
 {
-	if (strcmp(r->out.path, "-"))
+	if (!is_stdout(r->out.path))
 		return true;
 	if (isatty(STDOUT_FILENO)) {
 		tool_error("a trace is nothing to read on a terminal; use -o FILE, or a pipe");
@@ -156,15 +170,6 @@ bool record_check_output(const struct recorder *r)
 	return !r->opt.json;
 }
 
-/* Whether a command is given is to be known before the options have been read. */
-static bool has_command(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], "--"))
-			return i + 1 < argc;
-	return false;
-}
-
 int record_main(int argc, char **argv)
 {
 	static char name[32];
@@ -172,7 +177,8 @@ int record_main(int argc, char **argv)
 		.in = -1, .signals = -1, .out = { .path = "trace.fxt", .fd = -1 },
 	};
 	struct record_options *o = &r.opt;
-	int err, opt, status;
+	int err, opt, status, last = 1;
+	bool right = true;
 
 	session_args_init(&o->args);
 	o->args.name = name;
@@ -183,12 +189,18 @@ int record_main(int argc, char **argv)
 			fputs(usage, stdout);
 			return TOOL_OK;
 		}
-		if (!parse_option(&r, opt))
-			return has_command(argc, argv) ? RECORD_FAILED : TOOL_USAGE;
+		/* The rest is read, too: what is returned depends on whether there is a command. */
+		right = parse_option(&r, opt) && right;
+		last = optind;
 	}
 	if (optind < argc)
 		o->cmd = argv + optind;
-	if (!check_options(&r))
+	/* Not an option's argument: as in -- $EMPTY, which does not mean everybody. */
+	if (right && optind == argc && optind > last) {
+		tool_error("there is no command behind --");
+		right = false;
+	}
+	if (!right || !check_options(&r))
 		return o->cmd ? RECORD_FAILED : TOOL_USAGE;
 	if (o->cmd) {
 		status = record_find_command(o->cmd[0]);

@@ -26,6 +26,9 @@ enum {
 
 #define RECORD_TRIGGERS_MAX	16
 
+/* Of which the recorder changes what they do. */
+#define RECORD_SIGNALS	6
+
 /* Providers of which it is told that their alerts come too fast. */
 #define RECORD_MISSED_MAX	32
 
@@ -77,10 +80,11 @@ struct record_options {
  * @signals: descriptor that tells signals
  * @nr_signals: asked to stop so often
  * @mask: signals blocked when the program was started
- * @sigint: what SIGINT did then
+ * @before: what RECORD_SIGNALS did then
  * @rotate: somebody asked for the next file
  * @ended: the session was, by somebody else
  * @drained: the session does not run, and all that it had has been read
+ * @unreadable: the session cannot be read any more
  * @missed: alerts that came too fast
  * @missed_of: ids of the providers of which that was told
  * @nr_missed_of: of them
@@ -104,10 +108,11 @@ struct recorder {
 	int signals;
 	unsigned int nr_signals;
 	sigset_t mask;
-	struct sigaction sigint;
+	struct sigaction before[RECORD_SIGNALS];
 	bool rotate;
 	bool ended;
 	bool drained;
+	bool unreadable;
 	uint64_t missed;
 	uint32_t missed_of[RECORD_MISSED_MAX];
 	unsigned int nr_missed_of;
@@ -136,6 +141,8 @@ int record_exit_status(int status);
 
 /* record_signals.c */
 int record_open_signals(struct recorder *r);
+/* In the command's process: they do what they did before. */
+void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
 void record_wait_child(struct recorder *r);
 

@@ -77,10 +77,7 @@ int record_start_child(struct recorder *r)
 		return err;
 	}
 	if (!r->child) {
-		sigaction(SIGINT, &r->sigint, NULL);
-		signal(SIGPIPE, SIG_DFL);
-		signal(SIGXFSZ, SIG_DFL);
-		sigprocmask(SIG_SETMASK, &r->mask, NULL);
+		record_restore_signals(r);
 		execvp(r->opt.cmd[0], r->opt.cmd);
 		err = errno;
 		got = write(pipe[1], &err, sizeof(err));

@@ -205,6 +205,7 @@ static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 	doc_number(j, "overwritten", c->overwritten);
 	doc_number(j, "dropped", c->dropped);
 	doc_number(j, "cleared", c->cleared);
+	doc_number(j, "unwritten", c->unwritten);
 }
 
 /* Threads whose scheduling the module could not record, as far as it still tells. */
@@ -298,11 +299,14 @@ bool record_summary(struct recorder *r)
 	dropped_of = print_kernel_drops(st);
 	missed = threads_missed(r);
 	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
-	    st->total.delivered)
+	    !st->total.unwritten && !r->unreadable && st->total.delivered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.cleared)
 		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",
 			tool_count(st->total.cleared));
+	if (st->total.unwritten)
+		fprintf(stderr, "  %s records more were there when %s ended; they are not in it.\n",
+			tool_count(st->total.unwritten), tool_text(trace_out_name(&r->out)));
 	if (st->total.overwritten)
 		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
 		      stderr);

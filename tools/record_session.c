@@ -46,6 +46,9 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	/* How many there are is all that is asked of them. */
 	a->categories.nr = s->nr_categories;
 	a->globs.nr = s->nr_globs;
+	a->nr_pids = s->nr_pids;
+	a->nr_uids = s->nr_users;
+	a->nr_cgroups = s->nr_cgroups;
 	return 0;
 }
 
@@ -101,6 +104,23 @@ static int make_session(struct recorder *r)
 	return err ? err : session_args_init_session(a, r->ctl, &r->info, r->session);
 }
 
+/* What one read(2) may bring: a sub-buffer of the largest ring. */
+static int copy_chunk(const struct at_session_info *s, void *arg)
+{
+	uint64_t *bytes = arg;
+
+	*bytes = s->sub_size;
+	for (size_t i = 0; i < s->nr_buffers; i++) {
+		uint64_t sub = s->buffers[i].ring_size / 16;
+
+		if (sub > ASYNCTRACE_SUBBUF_MAX)
+			sub = ASYNCTRACE_SUBBUF_MAX;
+		if (sub > *bytes)
+			*bytes = sub;
+	}
+	return 0;
+}
+
 static int open_session(struct recorder *r)
 {
 	int err;
@@ -116,6 +136,11 @@ static int open_session(struct recorder *r)
 	err = r->opt.attach ? find_session(r) : make_session(r);
 	if (err)
 		return err;
+	err = at_session_get(r->ctl, r->session, copy_chunk, &r->out.chunk);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
 	/* Without that, who is there is recorded all the same. */
 	if (!r->opt.attach)
 		taken_open(&r->taken, r->session);
@@ -159,6 +184,19 @@ int record_setup(struct recorder *r)
 	return trace_out_open(&r->out);
 }
 
+/* That is an end as any other: 0, or a negative errno, and a message. */
+static int end_full(struct recorder *r)
+{
+	int err = trace_out_end(&r->out);
+
+	if (err)
+		return err;
+	record_line_clear(r);
+	tool_error("%s: --max-size %s is reached; recording ends here",
+		   tool_text(trace_out_name(&r->out)), tool_short_size(r->out.max_size));
+	return 0;
+}
+
 /*
  * Reads one chunk and writes what it holds. 1: there may be more; 0: nothing at
  * the moment, or, after the stop, no more; a negative errno, and a message.
@@ -166,13 +204,18 @@ int record_setup(struct recorder *r)
  */
 static int take_chunk(struct recorder *r)
 {
-	ssize_t got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
+	ssize_t got;
 	int err;
 
+	if (trace_out_full(&r->out)) {
+		err = end_full(r);
+		return err ? err : -ECANCELED;
+	}
+	got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
 	r->drained = !got;
 	if (got > 0) {
 		err = trace_out_chunk(&r->out, r->buffer, got);
-		return err == TRACE_OUT_FULL ? -ECANCELED : err;
+		return err ? err : 1;
 	}
 	if (!got || errno == EAGAIN)
 		return 0;
@@ -180,10 +223,11 @@ static int take_chunk(struct recorder *r)
 		return 1;
 	err = -errno;
 	tool_error("cannot read the session: %s", strerror(-err));
+	r->unreadable = true;
 	return err;
 }
 
-/* Writes what is buffered, where it has been for long enough. 0 or above, or an errno. */
+/* Writes what is buffered, where it has been for long enough. 0, or an errno. */
 static int flush(struct recorder *r, bool took)
 {
 	double now = record_now();
@@ -271,13 +315,14 @@ static int record_loop(struct recorder *r)
 		int err;
 
 		record_take_signals(r);
+		/* Before the end is looked for: the command may have died of what it told. */
+		err = record_take_alerts(r);
+		if (err <= 0)
+			return err;
 		if (r->opt.cmd ? !r->child || r->nr_signals > 1 : r->nr_signals > 0)
 			return 0;
 		if (end && record_now() >= end)
 			return 0;
-		err = record_take_alerts(r);
-		if (err <= 0)
-			return err;
 		for (int i = 0; drain && i < BURST; i++) {
 			err = take_chunk(r);
 			if (err < 0)
@@ -288,12 +333,12 @@ static int record_loop(struct recorder *r)
 			took = true;
 		}
 		err = flush(r, took);
-		if (err < 0)
+		if (err)
 			return err;
 		if (r->rotate) {
 			r->rotate = false;
 			err = trace_out_rotate(&r->out);
-			if (err < 0)
+			if (err)
 				return err;
 		}
 		record_line(r);
@@ -325,7 +370,39 @@ static int take_all(struct recorder *r)
 	return err;
 }
 
-/* Stops it, and takes what there still is. @err: what there was already */
+/*
+ * Whoever takes a snapshot of the session reads it in the meantime. 0, or a negative
+ * errno, and a message.
+ */
+static int consume(struct recorder *r)
+{
+	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+	unsigned int before = r->nr_signals;
+	bool told = false;
+	double told_at = record_now() + 1;
+
+	for (;;) {
+		r->in = at_session_consume(r->ctl, r->session);
+		if (r->in >= 0)
+			return 0;
+		record_take_signals(r);
+		if (r->in != -EBUSY || r->nr_signals > before)
+			break;
+		if (!told && record_now() > told_at) {
+			fputs("somebody reads the session, asynctrace session snapshot perhaps: waiting; Ctrl-C gives up\n",
+			      stderr);
+			told = true;
+		}
+		nanosleep(&moment, NULL);
+	}
+	tool_error("%s", at_ctl_error(r->ctl));
+	return r->in;
+}
+
+/*
+ * Stops it, and takes what there still is, be it only to know how much that was.
+ * @err: what there was already
+ */
 static int stop(struct recorder *r, int err)
 {
 	int more;
@@ -336,21 +413,16 @@ static int stop(struct recorder *r, int err)
 		tool_error("somebody else ended the session; this is what there was until then");
 	else if (more)
 		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
-	if (!err && r->in < 0) {
-		r->in = at_session_consume(r->ctl, r->session);
-		if (r->in < 0) {
-			tool_error("%s", at_ctl_error(r->ctl));
-			return r->in;
-		}
+	if (r->in < 0) {
+		more = consume(r);
+		if (more)
+			return err ? err : more;
 	}
-	/* Nobody writes any more, so this ends. */
-	return err ? err : take_all(r);
-}
-
-static void tell_full(const struct recorder *r)
-{
-	tool_error("%s: --max-size %s is reached; recording ends here",
-		   tool_text(trace_out_name(&r->out)), tool_short_size(r->out.max_size));
+	/* Nobody writes any more, so this ends. Where it gets full now, there may be more. */
+	do {
+		more = r->unreadable ? 0 : take_all(r);
+	} while (more == -ECANCELED);
+	return err ? err : more;
 }
 
 static int begin(struct recorder *r)
@@ -380,13 +452,9 @@ int record_run(struct recorder *r)
 	record_line_clear(r);
 	if (!r->opt.attach && r->started)
 		err = stop(r, err);
-	/* That is an end as any other. */
 	goes_on = r->opt.attach && !r->ended;
-	if (err == -ECANCELED) {
-		tell_full(r);
-		goes_on = true;
+	if (err == -ECANCELED)
 		err = 0;
-	}
 	err = trace_out_finish(&r->out, goes_on, err);
 	if (err <= 0 && r->started && !record_summary(r) && !err)
 		err = -EIO;

@@ -14,31 +14,49 @@
 #include "record.h"
 #include "tool.h"
 
+/* The command is to find them as we did. */
+static const int changed[RECORD_SIGNALS] = {
+	SIGINT, SIGTERM, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
+};
+
+void record_restore_signals(const struct recorder *r)
+{
+	for (size_t i = 0; i < RECORD_SIGNALS; i++)
+		sigaction(changed[i], &r->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}
+
 /* 0, or a negative errno. */
 int record_open_signals(struct recorder *r)
 {
 	struct sigaction fallback = { .sa_handler = SIG_DFL };
-	struct sigaction hup;
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
+	bool nohup = false;
 
+	for (size_t i = 0; i < RECORD_SIGNALS; i++) {
+		sigaction(changed[i], NULL, &r->before[i]);
+		if (changed[i] == SIGHUP)
+			nohup = r->before[i].sa_handler == SIG_IGN;
+	}
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	/* nohup(1) wants to be obeyed, but where it is no hangup that is meant. */
-	if (r->out.numbered || (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN))
+	if (r->out.numbered || !nohup)
 		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, &r->mask))
 		return -errno;
 	/* Shells start background jobs with SIGINT ignored; ignored ones never come. */
-	sigaction(SIGINT, &fallback, &r->sigint);
+	sigaction(SIGINT, &fallback, NULL);
 	sigaction(SIGTERM, &fallback, NULL);
 	sigaction(SIGCHLD, &fallback, NULL);
 	if (r->out.numbered)
 		sigaction(SIGHUP, &fallback, NULL);
 	/* Told by write(2). */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
 	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return r->signals < 0 ? -errno : 0;
 }
@@ -100,6 +118,7 @@ void record_wait_child(struct recorder *r)
 		sigaddset(&set, SIGCHLD);
 		sigaddset(&set, SIGINT);
 		sigaddset(&set, SIGTERM);
+		sigaddset(&set, SIGHUP);
 		sig = sigwaitinfo(&set, &si);
 		if (sig > 0 && sig != SIGCHLD && si.si_code != SI_KERNEL)
 			kill(r->child, sig);

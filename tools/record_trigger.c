@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record.h"
 #include "tool.h"
+
+/* For who reads the session when we want to; that is over in a moment, mostly. */
+#define WAIT_SECONDS	2
 
 bool record_take_trigger(struct record_options *o, char *text)
 {
@@ -66,28 +70,46 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 		if (got <= 0)
 			break;
 		err = trace_out_chunk(out, r->buffer, got);
-		err = err < 0 ? err : 0;
 	}
 	return trace_out_finish(out, true, err);
 }
 
-static int snapshot(struct recorder *r, const char *why)
+/* The descriptor, or a negative errno. */
+static int open_snapshot(struct recorder *r)
+{
+	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+	double end = record_now() + WAIT_SECONDS;
+	int fd;
+
+	for (;;) {
+		fd = at_session_snapshot(r->ctl, r->session);
+		if (fd != -EBUSY || record_now() >= end)
+			return fd;
+		nanosleep(&moment, NULL);
+	}
+}
+
+/*
+ * One that fails is told, and no more: the recording is worth more than its snapshots.
+ * False: the session is gone.
+ */
+static bool snapshot(struct recorder *r, const char *why)
 {
 	struct trace_out *out = calloc(1, sizeof(*out));
 	int err, fd;
 
 	if (!out) {
-		tool_error("%s", strerror(ENOMEM));
-		return -ENOMEM;
+		tool_error("no snapshot at %s: %s", why, strerror(ENOMEM));
+		return true;
 	}
 	*out = (struct trace_out){
 		.path = r->out.path, .numbered = true, .number = r->nr_snapshots, .fd = -1,
 		.continued = true, .wait_fd = -1,
 	};
-	fd = at_session_snapshot(r->ctl, r->session);
+	fd = open_snapshot(r);
 	err = fd < 0 ? fd : 0;
 	if (err)
-		tool_error("no snapshot: %s", at_ctl_error(r->ctl));
+		tool_error("no snapshot at %s: %s", why, at_ctl_error(r->ctl));
 	else
 		err = copy_snapshot(r, out, fd);
 	if (!err) {
@@ -98,7 +120,7 @@ static int snapshot(struct recorder *r, const char *why)
 		close(fd);
 	trace_out_free(out);
 	free(out);
-	return err;
+	return fd != -ENOENT;
 }
 
 /*
@@ -154,11 +176,8 @@ int record_take_alerts(struct recorder *r)
 	}
 	if (stop || shoot)
 		record_line_clear(r);
-	if (shoot) {
-		err = snapshot(r, why);
-		if (err)
-			return err;
-	}
+	if (shoot && !snapshot(r, why))
+		return 0;
 	if (stop)
 		fprintf(stderr, "%s: recording stops\n", why);
 	return !stop;

@@ -2,6 +2,7 @@
 /*
  * Where a trace goes: a file, several one after the other, or a pipe
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ bool trace_out_parse_rotate(struct trace_out *o, char *text)
 	if (comma) {
 		*comma = '\0';
 		keep = strtoul(comma + 1, &end, 10);
-		if (end == comma + 1 || *end || !keep || keep > 1000000) {
+		if (!isdigit((unsigned char)comma[1]) || *end || !keep || keep > 1000000) {
 			tool_error("--rotate SIZE,N wants the number of files to keep, not '%s'",
 				   comma + 1);
 			return false;
@@ -120,7 +121,9 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	} else {
 		/* A named pipe waits for its reader; a signal may end that, and us. */
 		sigprocmask(SIG_SETMASK, o->mask, &blocked);
-		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		/* But there is no trace in several of them: that is told below. */
+		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+				      (o->numbered ? O_NONBLOCK : 0), 0666);
 		err = errno;
 		sigprocmask(SIG_SETMASK, &blocked, NULL);
 		errno = err;
@@ -128,7 +131,10 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	if (o->fd < 0 || fstat(o->fd, &st))
 		return cannot(o, -errno);
 	if (!S_ISREG(st.st_mode) && o->numbered) {
-		tool_error("%s is no file: there is nothing to begin anew", trace_out_name(o));
+		tool_error("%s is no file: there is nothing to begin anew",
+			   tool_text(trace_out_name(o)));
+		close(o->fd);
+		o->fd = -1;
 		return -EINVAL;
 	}
 	*opts = (struct at_compose_options){ .size = sizeof(*opts), .fd = o->fd };
@@ -142,6 +148,16 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	return 0;
 }
 
+/*
+ * How much of the file a chunk may take. Events grow by a word where their thread does
+ * not fit into the table, which is rare; to a context switch two may be added that say
+ * who ran between those that were recorded.
+ */
+static uint64_t room_for(uint64_t bytes, bool sched)
+{
+	return sched ? 4 * bytes : bytes + bytes / 3;
+}
+
 int trace_out_open(struct trace_out *o)
 {
 	struct at_compose_options opts;
@@ -152,9 +168,14 @@ int trace_out_open(struct trace_out *o)
 		tool_error("standard output cannot be rotated; use -o FILE");
 		return -EINVAL;
 	}
+	if (o->numbered && o->path[strlen(o->path) - 1] == '/') {
+		tool_error("'%s' is a directory: numbers go behind a file's name", tool_text(o->path));
+		return -EISDIR;
+	}
 	err = open_file(o, &opts);
 	if (err)
 		return err;
+	o->largest = room_for(o->chunk, false);
 	/* From now on a signal that is let through would be lost. */
 	o->mask = NULL;
 	o->compose = at_compose_new(&opts);
@@ -165,20 +186,34 @@ int trace_out_open(struct trace_out *o)
 static int check(struct trace_out *o, int err)
 {
 	if (!err || err == -EPROTO)	/* a chunk left out: counted, and told in the summary */
-		return TRACE_OUT_OK;
+		return 0;
+	if (o->over)
+		return 0;
 	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
 		tool_error("%s: %s; recording ends here, what was written is a valid trace",
 			   tool_text(trace_out_name(o)), strerror(-err));
 	else if (err == -EINTR)
-		tool_error("%s takes no more; recording ends here", trace_out_name(o));
+		tool_error("%s takes no more; recording ends here",
+			   tool_text(trace_out_name(o)));
 	else
 		cannot(o, err);
+	/* What is in the buffer, where it was not writing that failed. */
+	o->over = true;
+	at_compose_next(o->compose, NULL);
 	return err;
 }
 
 int trace_out_flush(struct trace_out *o)
 {
 	return check(o, at_compose_flush(o->compose));
+}
+
+int trace_out_end(struct trace_out *o)
+{
+	int err = o->over ? 0 : check(o, at_compose_next(o->compose, NULL));
+
+	o->over = true;
+	return err;
 }
 
 static int close_file(struct trace_out *o)
@@ -194,69 +229,88 @@ int trace_out_rotate(struct trace_out *o)
 	struct at_compose_options opts;
 	struct trace_out old = *o;
 	char name[sizeof(o->name)];
-	int err;
+	struct stat st;
+	int err, late;
 
+	if (o->over)
+		return 0;
 	o->number++;
 	err = open_file(o, &opts);
-	if (!err) {
-		o->before += at_compose_written(o->compose);
-		err = check(&old, at_compose_next(o->compose, &opts));
-	}
-	if (err < 0) {
-		if (o->fd >= 0 && o->fd != old.fd) {
-			close_file(o);
-			unlink(o->name);
-		}
+	if (err) {
 		*o = old;
+		/* The message was about the next file; this one is whole. */
+		trace_out_end(o);
 		return err;
 	}
-	err = close_file(&old);
+	err = at_compose_next(o->compose, &opts);
+	/* -ENOMEM: that is the file now, and it lacks names. */
+	if (err && err != -ENOMEM) {
+		close_file(o);
+		unlink(o->name);
+		*o = old;
+		return check(o, err);
+	}
+	if (!fstat(old.fd, &st))
+		o->before += st.st_size;
+	late = close_file(&old);
+	if (late) {
+		cannot(&old, late);
+		trace_out_end(o);
+		return late;
+	}
 	if (err)
-		return cannot(&old, err);
+		return check(o, err);
 	while (o->keep && o->number - o->first >= o->keep) {
 		if (name_of(o, o->first, name, sizeof(name)) && unlink(name) && errno != ENOENT)
-			tool_error("cannot remove %s: %s", name, strerror(errno));
+			tool_error("cannot remove %s: %s", tool_text(name), strerror(errno));
 		o->first++;
 	}
-	return TRACE_OUT_OK;
+	return 0;
 }
 
-/*
- * How much of the file a chunk may take: records grow by a word where their
- * thread does not fit into the table, which is rare.
- */
-static uint64_t room_for(const struct asynctrace_chunk *chunk)
+bool trace_out_full(const struct trace_out *o)
 {
-	return chunk->bytes + chunk->bytes / 3 + TRACE_OUT_RESERVE;
+	return o->max_size && !o->over &&
+	       o->before + at_compose_written(o->compose) + o->largest + TRACE_OUT_RESERVE >
+		       o->max_size;
 }
 
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 {
 	const struct asynctrace_chunk *chunk = buffer;
-	uint64_t written = at_compose_written(o->compose);
+	uint64_t written = at_compose_written(o->compose), room;
 	int err;
 
 	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
 		tool_error("the module handed out a chunk that is none; please report this");
 		return -EPROTO;
 	}
-	if (o->max_size && o->before + written + room_for(chunk) > o->max_size)
-		return TRACE_OUT_FULL;
-	if (o->rotate && written + room_for(chunk) > o->rotate && written > TRACE_OUT_RESERVE) {
+	room = room_for(chunk->bytes, chunk->kind == ASYNCTRACE_CHUNK_SCHED);
+	if (room > o->largest)
+		o->largest = room;
+	room += TRACE_OUT_RESERVE;
+	if (o->rotate && written + room > o->rotate && written > TRACE_OUT_RESERVE) {
 		err = trace_out_rotate(o);
-		if (err < 0)
+		/* Counted below; that is no second error. */
+		if (err) {
+			at_compose_chunk(o->compose, chunk,
+					 (const char *)buffer + chunk->size);
 			return err;
+		}
 	}
 	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
 }
 
 int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 {
-	int late;
+	int late = 0;
 
 	if (!o->compose)
 		return err;
-	late = goes_on ? at_compose_next(o->compose, NULL) : at_compose_finish(o->compose);
+	if (!o->over)
+		late = goes_on ? at_compose_next(o->compose, NULL) :
+				 at_compose_finish(o->compose);
+	o->over = true;
 	if (o->fd >= 0) {
 		int closed = close_file(o);
 

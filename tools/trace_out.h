@@ -11,14 +11,15 @@
 
 #include <asynctrace/compose.h>
 
-/* What at_compose_finish() may still write, and a chunk's smallest room. */
+/* What at_compose_finish() may still write. */
 #define TRACE_OUT_RESERVE	(64 * 1024)
 #define TRACE_OUT_MIN		(1024 * 1024)
 
 /**
  * struct trace_out - see above. The caller fills the first block.
  * @path: the file, or "-"
- * @max_size: bytes, of all files, after which no more is written; 0: no limit
+ * @max_size: bytes, of all files, with which trace_out_full() is; 0: no limit
+ * @chunk: bytes of the largest chunk that is expected
  * @rotate: bytes, after which a new file is begun; 0: never by size
  * @numbered: the files are FILE.0.fxt and so on
  * @keep: how many of these there may be; 0: any number
@@ -33,11 +34,14 @@
  * @first: number of the oldest file that is still there
  * @number: of the present file
  * @before: bytes of the files before it
+ * @largest: room that the largest chunk may take, of those expected and those seen
+ * @over: it is at its end, or cannot be written: what comes is only counted
  * @compose: what makes it
  */
 struct trace_out {
 	const char *path;
 	uint64_t max_size;
+	uint64_t chunk;
 	uint64_t rotate;
 	bool numbered;
 	unsigned int keep;
@@ -52,26 +56,38 @@ struct trace_out {
 	unsigned int first;
 	unsigned int number;
 	uint64_t before;
+	uint64_t largest;
+	bool over;
 	struct at_compose *compose;
 };
 
-/* What became of it: above 0: fine; a negative errno: no more, and a message was given. */
-enum {
-	TRACE_OUT_FULL	= 0,	/* @max_size is reached: no more, without a message */
-	TRACE_OUT_OK	= 1,
-};
-
-/* Begins the first file. 0, or a negative errno, and a message. */
-int trace_out_open(struct trace_out *o);
-/* Adds what one read(2) of a session has returned: @got bytes at @buffer. As above. */
-int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
-/* Begins the next file. As above. */
-int trace_out_rotate(struct trace_out *o);
-/* Writes what is buffered. As above. */
-int trace_out_flush(struct trace_out *o);
 /*
- * Ends the file. @goes_on: the session does not end with it. 0, or a negative
- * errno, and a message, but where @err, which is then returned, was told already.
+ * These return 0, or a negative errno after a message. What they are given when that
+ * has happened, or after trace_out_end(), is counted as unwritten, and is no error.
+ */
+
+/* Begins the first file. */
+int trace_out_open(struct trace_out *o);
+/* Adds what one read(2) of a session has returned: @got bytes at @buffer. */
+int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
+/* Begins the next file. */
+int trace_out_rotate(struct trace_out *o);
+/* Writes what is buffered. */
+int trace_out_flush(struct trace_out *o);
+/* Ends the file, but not the session. */
+int trace_out_end(struct trace_out *o);
+
+/*
+ * Whether the next chunk may make it larger than @max_size. To be asked before a chunk
+ * is read, which is taken out of the session by that: what was read is written. So
+ * where a chunk takes more than was expected, the files are larger than @max_size by that.
+ */
+bool trace_out_full(const struct trace_out *o);
+
+/*
+ * Ends the file, where that was not done. @goes_on: the session does not end with it.
+ * 0, or a negative errno, and a message, but where @err, which is then returned, was
+ * told already.
  */
 int trace_out_finish(struct trace_out *o, bool goes_on, int err);
 void trace_out_free(struct trace_out *o);

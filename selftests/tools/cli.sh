@@ -182,6 +182,32 @@ check 125 status 125 "$AT" record -o small/t.fxt -s off -b 1M -- sh -c "'$PROVID
 check reason says "No space left"
 check lived [ -e lived2 ]
 check valid valid small/t.fxt --allow-open
+check 1 status 125 "$AT" record --json -o small/t.fxt -s off -b 1M -- "$PROVIDER" 2 20000
+events=$(events_in small/t.fxt)
+check "what the summary tells of is there" is "$events" .events
+check "what did not fit is counted" is true '.unwritten > 0'
+check "all that was traced" is true '[.events, .unwritten, .dropped] | add <= 120000'
+end
+
+# What the signals of a process do: those it ignores
+IGNORED="grep SigIgn /proc/self/status"
+
+begin "the command finds its signals as if nobody recorded"
+for ignored in "" PIPE "TERM XFSZ" "INT HUP" "PIPE TERM INT HUP XFSZ"; do
+	want=$([ -z "$ignored" ] || trap '' $ignored; exec $IGNORED)
+	for how in "" "--rotate 1M"; do
+		got=$([ -z "$ignored" ] || trap '' $ignored
+		      exec "$AT" record $how -o s.fxt -s off -- $IGNORED 2>err)
+		check "ignored: $ignored, $how: $want" [ "$got" = "$want" ]
+	done
+done
+rm -f s.fxt s.*.fxt
+end
+
+begin "no command behind --, which does not mean everybody"
+check 2 status 2 "$AT" record -d 1 --
+check reason says "no command behind --"
+check 125 status 125 "$AT" record -d 1 --mode none sh
 end
 
 begin "output that cannot be written is refused before anything starts"

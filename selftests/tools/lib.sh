@@ -44,3 +44,30 @@ valid_or_cut() {
 summary() {
 	sed -n "s/.*[ :]\([0-9,]*\) $1.*/\1/p" err | head -n 1 | tr -d ,
 }
+
+# json FILTER: what jq finds in "out"
+json() {
+	jq -r "$1" <out
+}
+
+# is TEXT FILTER: what jq finds is that
+is() {
+	[ "$(json "$2")" = "$1" ] || { echo "($2 is $(json "$2"), not $1)" >>err; false; }
+}
+
+# Events of programs in these files, as the dump tells them
+events_in() {
+	local f
+
+	for f in "$@"; do
+		"$AT" dump --events "$f"
+	done | grep -cE ' "(http|disk)" '
+}
+
+switches_in() {
+	local f
+
+	for f in "$@"; do
+		"$AT" dump --events "$f"
+	done | grep ' switch ' | grep -cv inferred
+}

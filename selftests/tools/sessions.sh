@@ -12,39 +12,12 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# json FILTER: what jq finds in "out"
-json() {
-	jq -r "$1" <out
-}
-
-# is TEXT FILTER: what jq finds is that
-is() {
-	[ "$(json "$2")" = "$1" ] || { echo "($2 is $(json "$2"), not $1)" >>err; false; }
-}
-
 state() {
 	"$AT" session list --json | jq -r '.sessions[] | select(.name == "'"$1"'").state'
 }
 
 state_is() {
 	[ "$(state "$1")" = "$2" ]
-}
-
-# Events of programs in these files, as the dump tells them
-events_in() {
-	local f
-
-	for f in "$@"; do
-		"$AT" dump --events "$f"
-	done | grep -cE ' "(http|disk)" '
-}
-
-switches_in() {
-	local f
-
-	for f in "$@"; do
-		"$AT" dump --events "$f"
-	done | grep ' switch ' | grep -cv inferred
 }
 
 begin "create prints id and name; the session stays when its creator is gone"
@@ -420,13 +393,34 @@ begin "record --max-size ends the recording with a message and a valid file"
 check record status 0 "$AT" record -o m.fxt -b 4M --max-size 1M -- "$PROVIDER" 2 12000
 check reason says "--max-size 1M is reached"
 check size [ "$(stat -c %s m.fxt)" -le 1048576 ]
+cp err summary
 check valid valid m.fxt
+cp summary err
+check "what the summary tells of is there" [ "$(events_in m.fxt)" = "$(summary events)" ]
+check "and not the rest" says "records more were there when m.fxt ended"
+check "which is no loss of nothing" [ "$(grep -c "Nothing was lost" err)" = 0 ]
 check "wrong" status 2 "$AT" record --max-size 10K
 check "wrong" status 2 "$AT" record --rotate 1M,none
 check "wrong" status 2 "$AT" record --rotate 1M -m circular
 check reason says "for --mode streaming"
 check "no pipe" status 1 "$AT" record -o - --rotate 1M -d 0.1
 check remedy says "use -o FILE"
+end
+
+begin "attach --max-size leaves to the next what it does not write"
+check create status 0 "$AT" session create -s off -b 4M shared
+check start status 0 "$AT" session start shared
+"$PROVIDER" 2 12000
+check first status 0 "$AT" session attach --max-size 1M -o first.fxt shared
+check reason says "--max-size 1M is reached"
+check size [ "$(stat -c %s first.fxt)" -le 1048576 ]
+check second status 0 "$AT" session attach -d 1 -o second.fxt shared
+check dropped says "Nothing was lost"
+check valid valid first.fxt --allow-open
+check valid valid second.fxt --allow-open
+check "all 72000 events" [ "$(events_in first.fxt second.fxt)" = 72000 ]
+check destroy status 0 "$AT" session destroy shared
+rm first.fxt second.fxt
 end
 
 begin "record --json tells the summary"
@@ -534,6 +528,34 @@ check remedy says "ALERT:stop or ALERT:snapshot"
 check length status 2 "$AT" record --trigger a-name-that-is-too-long:stop
 check mode status 2 "$AT" record --trigger late:snapshot
 check remedy says "--mode circular"
+end
+
+begin "--trigger sees what a program raised before it died"
+for i in 1 2 3 4 5; do
+	check record status 0 "$AT" record -o t.fxt --trigger late:snapshot -m circular -- "$PROVIDER" 1 3 0 0 2
+	check said says "wrote t.0.fxt"
+	rm -f t.0.fxt
+done
+end
+
+begin "--trigger: while somebody else reads the session, the recording goes on"
+mkfifo hold
+"$AT" record -n busy -o t.fxt -s off -m circular --trigger late:snapshot 2>err & recorder=$!
+check started soon state_is busy started
+"$AT" session snapshot -o hold busy 2>holder & holder=$!
+check held soon sh -c '"$0" session list --json | jq -e ".sessions[0].consumed"' "$AT"
+check run "$PROVIDER" 1 30 0 0 20
+check told soon says "no snapshot at alert 'late' of provider"
+kill -INT $recorder
+check waits soon says "somebody reads the session"
+timeout 60 cat hold >held.fxt
+wait $holder
+wait $recorder
+check "0" [ $? = 0 ]
+check "all of it" [ "$(summary events)" = 90 ]
+check valid valid t.fxt
+check valid valid held.fxt
+rm hold
 end
 
 begin "--trigger tells that alerts came too fast for it, once of each program"

@@ -468,7 +468,8 @@ int at_events_fd(const struct at_events *events);
  * @generation: of started and stopped: that of the run
  * @ring: of save-buffer: the ring
  * @durable: of save-buffer: words of the provider's names
- * @lost: events that were missed before this one: the socket was full
+ * @lost: events that were missed before this one: the socket was full, or, of alerts,
+ *	their provider raised them too fast
  * @position: of save-buffer: up to which word sub-buffers are full
  * @name: the provider's where there is one, else the session's
  * @alert: the alert's name; empty where it is none
