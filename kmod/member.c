@@ -8,6 +8,7 @@
 
 #include "categories.h"
 #include "clear.h"
+#include "kept_names.h"
 #include "member.h"
 #include "memory.h"
 #include "notify.h"
@@ -331,41 +332,6 @@ void at_member_done(struct at_member *m)
 		at_contents_put(m->provider);
 }
 
-/*
- * The provider is going to intern its names anew: its session, that the member is
- * no longer in, may not have been told all. Without memory those are lost to it.
- */
-void at_member_keep_names(struct at_member *m)
-{
-	struct at_provider *p = m->provider;
-	struct page *page = at_durable_page(p, 0);
-	struct at_names *names;
-	u32 words, i;
-	u64 pos;
-
-	lockdep_assert_held(&at_mutex);
-	if (m->names || m->done || !page)
-		return;
-	pos = READ_ONCE(*at_durable_position(page));
-	words = min_t(u32, pos, AT_DURABLE_WORDS);
-	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != p->control->durable_generation)
-		words = 0;
-	names = kvmalloc(struct_size(names, data, words), GFP_KERNEL_ACCOUNT);
-	if (!names)
-		return;
-	names->generation = p->control->durable_generation;
-	names->words = words;
-	for (i = 0; i < words; i++) {
-		u32 at = ASYNCTRACE_LINE + i * sizeof(u64);
-
-		page = at_durable_page(p, at / PAGE_SIZE);
-		names->data[i] = page ? READ_ONCE(*(u64 *)(page_address(page) +
-							   at % PAGE_SIZE)) : 0;
-	}
-	/* Pairs with the load-acquire in at_tell_strings(). */
-	smp_store_release(&m->names, names);
-}
-
 /**
  * at_member_lose - give the rings of a provider that has ended back, unread
  * @m: a member that is gone and has some; nobody reads the session
@@ -412,7 +378,7 @@ void at_member_free(struct at_member *m)
 	mutex_lock(&at_mutex);
 	list_del(&m->of_provider);
 	mutex_unlock(&at_mutex);
-	kvfree(m->names);
+	at_names_put(m->names);
 	at_rings_put(m->rings);
 	if (!m->done)
 		at_contents_put(m->provider);

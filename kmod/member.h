@@ -12,6 +12,7 @@
 #include "share.h"
 
 struct at_lost;
+struct at_names;
 struct at_provider;
 struct at_range;
 struct at_rings;
@@ -92,18 +93,6 @@ struct at_member {
 };
 
 /**
- * struct at_names - a copy of a durable ring
- * @generation: of it
- * @words: of @data
- * @data: FXT string records, or what the provider has written in their place
- */
-struct at_names {
-	u32 generation;
-	u32 words;
-	u64 data[];
-};
-
-/**
  * struct at_lost - the ledgers of rings that are no more
  * @nr: of them
  * @ring: each that was used
@@ -144,7 +133,6 @@ void at_member_start(struct at_member *m, u32 generation);
 void at_member_update(struct at_member *m, u32 generation);
 void at_member_stop(struct at_member *m);
 void at_member_leave(struct at_member *m);
-void at_member_keep_names(struct at_member *m);
 void at_member_free(struct at_member *m);
 struct at_rings *at_member_rings(struct at_member *m);
 struct at_rings *at_member_hold(struct at_member *m);

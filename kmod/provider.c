@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "compat.h"
+#include "kept_names.h"
 #include "known.h"
 #include "member.h"
 #include "notify.h"
@@ -161,12 +162,9 @@ static u32 at_next_durable(void)
 void at_provider_clear_names(struct at_provider *p)
 {
 	u32 generation = at_next_durable();
-	struct at_member *m;
 	struct page *page;
 
-	list_for_each_entry(m, &p->members, of_provider)
-		if (m != p->member)
-			at_member_keep_names(m);
+	at_names_keep(p);
 	WRITE_ONCE(p->control->durable_generation, generation);
 	/* Against at_fault_durable(): it sees the generation, or we the page. */
 	smp_mb();

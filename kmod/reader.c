@@ -27,6 +27,7 @@
 
 #include "clear.h"
 #include "clock.h"
+#include "kept_names.h"
 #include "member.h"
 #include "provider.h"
 #include "rings.h"
@@ -148,15 +149,16 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 	return ret;
 }
 
-/* @n words of a durable ring, from @from on, to user memory. */
-static int at_copy_names(struct at_provider *p, u32 from, u32 n, void __user *to)
+/* @n words of a durable ring's pages, from @from on, to user memory. */
+static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 {
 	u32 at = ASYNCTRACE_LINE + from * sizeof(u64);
 	u32 left = n * sizeof(u64);
 
 	while (left) {
 		u32 bytes = min_t(u32, left, PAGE_SIZE - at % PAGE_SIZE);
-		struct page *page = at_durable_page(p, at / PAGE_SIZE);
+		/* As in at_durable_page(). */
+		struct page *page = smp_load_acquire(&pages[at / PAGE_SIZE]);
 
 		if (page ? copy_to_user(to, page_address(page) + at % PAGE_SIZE, bytes) :
 			   clear_user(to, bytes))
@@ -168,49 +170,26 @@ static int at_copy_names(struct at_provider *p, u32 from, u32 n, void __user *to
 	return 0;
 }
 
-/* How many words of names there are, and of which generation. */
-static u32 at_names_end(struct at_provider *p, const struct at_names *kept, u32 *generation)
-{
-	struct page *page = at_durable_page(p, 0);
-	u64 position;
-
-	if (kept) {
-		*generation = kept->generation;
-		return kept->words;
-	}
-	*generation = READ_ONCE(p->control->durable_generation);
-	if (!page)
-		return 0;
-	/* Pairs with the compare-and-swap that commits a name. */
-	position = smp_load_acquire(at_durable_position(page));
-	/* Of another one: it has just been cleared, or the provider has spoilt it. */
-	if (position >> ASYNCTRACE_DURABLE_GEN_SHIFT != *generation)
-		return 0;
-	return min_t(u32, position, AT_DURABLE_WORDS);
-}
-
 /* Words of the durable ring that are there and that the consumer has not. */
 static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 			       struct at_out *out)
 {
 	struct at_provider *p = m->provider;
-	const struct at_names *kept;
+	struct at_names *kept;
 	u32 generation, end, from;
 	ssize_t ret;
 	int err;
 
 	do {
-		/* Pairs with the store-release in at_member_keep_names(). */
+		/* Pairs with the store-release in at_names_keep(). */
 		kept = smp_load_acquire(&m->names);
-		end = at_names_end(p, kept, &generation);
+		generation = kept ? kept->generation : READ_ONCE(p->control->durable_generation);
+		end = kept ? kept->words : at_names_end(p, generation);
 		from = generation == m->reading.durable_generation ? m->reading.durable_taken : 0;
 		if (end <= from)
 			return 0;
-		if (kept)
-			err = copy_to_user(at_payload(out), kept->data + from,
-					   (end - from) * sizeof(u64)) ? -EFAULT : 0;
-		else
-			err = at_copy_names(p, from, end - from, at_payload(out));
+		err = at_copy_names(kept ? kept->pages : p->durable, from, end - from,
+				    at_payload(out));
 		if (err)
 			return err;
 		/* What is written there after a clear comes after its generation. */
