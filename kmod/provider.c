@@ -165,7 +165,8 @@ void at_provider_clear_names(struct at_provider *p)
 	struct page *page;
 
 	at_names_keep(p);
-	WRITE_ONCE(p->control->durable_generation, generation);
+	/* Pairs with the read barrier in at_tell_strings(): they have been kept. */
+	smp_store_release(&p->control->durable_generation, generation);
 	/* Against at_fault_durable(): it sees the generation, or we the page. */
 	smp_mb();
 	page = at_durable_page(p, 0);

@@ -14,6 +14,7 @@ static const char *const at_race_names[AT_RACES] = {
 	[AT_RACE_ZAP] = "delay_zap",
 	[AT_RACE_SWITCH] = "delay_switch",
 	[AT_RACE_PROBE] = "delay_probe",
+	[AT_RACE_NAMES] = "delay_names",
 };
 
 static const char *const at_fix_names[AT_FIXES] = {
@@ -24,6 +25,7 @@ static const char *const at_fix_names[AT_FIXES] = {
 	[AT_FIX_RANGES] = "fix_ranges",
 	[AT_FIX_CLEARING] = "fix_clearing",
 	[AT_FIX_PROBES] = "fix_probes",
+	[AT_FIX_NAMES] = "fix_names",
 };
 
 static u32 at_race_delays[AT_RACES];

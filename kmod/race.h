@@ -15,6 +15,7 @@ enum at_race {
 	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
 	AT_RACE_SWITCH,		/* before CPUs are made to switch */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
+	AT_RACE_NAMES,		/* between a look for kept names and one at the provider's */
 	AT_RACES,
 };
 
@@ -26,6 +27,7 @@ enum at_fix {
 	AT_FIX_RANGES,		/* a range that is not done is not used */
 	AT_FIX_CLEARING,	/* nothing is read of a ring that is still being cleared */
 	AT_FIX_PROBES,		/* who reads a session to its end waits for probes */
+	AT_FIX_NAMES,		/* names that were kept meanwhile are looked for again */
 	AT_FIXES,
 };
 

@@ -30,6 +30,7 @@
 #include "kept_names.h"
 #include "member.h"
 #include "provider.h"
+#include "race.h"
 #include "rings.h"
 #include "sched.h"
 #include "session.h"
@@ -170,6 +171,16 @@ static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 	return 0;
 }
 
+/*
+ * Have a provider's names been cleared since they were looked at? Of a session that it
+ * has left they were kept before: also where the look already found the next ones.
+ */
+static bool at_names_cleared(const struct at_member *m, u32 generation)
+{
+	return generation != READ_ONCE(m->provider->control->durable_generation) ||
+	       (READ_ONCE(m->names) && at_fixed(AT_FIX_NAMES));
+}
+
 /* Words of the durable ring that are there and that the consumer has not. */
 static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 			       struct at_out *out)
@@ -178,23 +189,29 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 	struct at_names *kept;
 	u32 generation, end, from;
 	ssize_t ret;
-	int err;
+	int err = 0;
 
 	do {
 		/* Pairs with the store-release in at_names_keep(). */
 		kept = smp_load_acquire(&m->names);
+		at_race(AT_RACE_NAMES);
 		generation = kept ? kept->generation : READ_ONCE(p->control->durable_generation);
 		end = kept ? kept->words : at_names_end(p, generation);
 		from = generation == m->reading.durable_generation ? m->reading.durable_taken : 0;
-		if (end <= from)
-			return 0;
-		err = at_copy_names(kept ? kept->pages : p->durable, from, end - from,
-				    at_payload(out));
+		if (end > from)
+			err = at_copy_names(kept ? kept->pages : p->durable, from, end - from,
+					    at_payload(out));
 		if (err)
 			return err;
-		/* What is written there after a clear comes after its generation. */
+		/*
+		 * What is written there after a clear comes after its generation, and that
+		 * after names were kept. Pairs with the store-release and the barrier in
+		 * at_provider_clear_names().
+		 */
 		smp_rmb();
-	} while (!kept && generation != READ_ONCE(p->control->durable_generation));
+	} while (!kept && at_names_cleared(m, generation));
+	if (end <= from)
+		return 0;
 
 	out->chunk.kind = ASYNCTRACE_CHUNK_STRINGS;
 	out->chunk.provider = p->id;

@@ -27,7 +27,7 @@ $(KT_DELAY:%=$(B)/selftests/kmod/%): %: %.o $(KT_COMMON:%=$(B)/selftests/kmod/%.
 -include $(wildcard $(B)/selftests/kmod/*.d)
 
 # So do those of the races between writers and the end of a session.
-RACES_COMMON := knobs probes trial
+RACES_COMMON := knobs names probes trial
 selftests-kmod: $(B)/selftests/races/restart
 
 $(B)/selftests/races/%.o: selftests/races/%.c

@@ -4,7 +4,7 @@
  * window between the two widened: what belongs to one session never shows in the
  * next, no record is torn, and none lost without being counted. And with the fix
  * for a window switched off, the same test finds sessions spoiled: it can tell. And the
- * same of probes in the kernel: probes.c.
+ * same of probes in the kernel: probes.c; and of names that are cleared: names.c.
  *
  * Needs a module built with CONFIG_ASYNCTRACE_RACES, and links with the library
  * built with AT_TEST_HOOKS.
@@ -22,6 +22,7 @@
 
 #include "../kmod/common.h"
 #include "knobs.h"
+#include "names.h"
 #include "probes.h"
 #include "trial.h"
 
@@ -410,7 +411,7 @@ int main(int argc, char **argv)
 	};
 	const int n = sizeof(windows) / sizeof(*windows);
 
-	ktap_plan(nofix ? n + 5 + 4 : n + 2);
+	ktap_plan(nofix ? n + 5 + 4 + 2 : n + 2 + 1);
 	state = seed();
 	spin = delay_turns(100);
 	sh = shared_memory(sizeof(*sh));
@@ -428,6 +429,9 @@ int main(int argc, char **argv)
 			probes_test(ctl, &state, clear, clear ? "fix_clearing" : "fix_probes",
 				    amount("KT_NOFIX", 3000));
 	}
+	names_test(ctl, &state, NULL, rounds / 5);
+	if (nofix)
+		names_test(ctl, &state, "fix_names", amount("KT_NOFIX", 3000));
 	at_ctl_close(ctl);
 	return ktap_exit();
 }
