@@ -261,6 +261,8 @@ void at_member_leave(struct at_member *m)
 		return;
 	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_member_stop(m);
+	/* After the positions that it stopped at: who wrote up to there had a slot before. */
+	m->slots_end = READ_ONCE(p->next_slot) - 1;
 	at_tasks_leave(m);
 	if (m->session->ks)
 		at_sharer_leave(&m->session->ks->sharing);

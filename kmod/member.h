@@ -67,6 +67,7 @@ struct at_member_reading {
  * @of_provider: in the provider's list
  * @names: what the durable ring held when the provider had to intern its names anew
  *	for another session; NULL: the ring is as it was
+ * @slots_end: the last thread slot that there was when the provider left the session
  */
 struct at_member {
 	struct list_head node;
@@ -90,6 +91,7 @@ struct at_member {
 	struct at_member_reading kept;
 	struct list_head of_provider;
 	struct at_names *names;
+	u32 slots_end;
 };
 
 /**

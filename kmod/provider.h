@@ -62,7 +62,9 @@ struct vm_area_struct;
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
  * @slots_lock: serialises who gets one
- * @next_slot: number of the next; under @slots_lock
+ * @next_slot: number of the next; changed under @slots_lock
+ * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
+ *	changed under at_mutex
  * @dead: it has ended; under at_mutex
  * @mapped: its read-write area has been mapped
  * @mappings: of that area: one, but for a moment in mremap()
@@ -101,6 +103,7 @@ struct at_provider {
 	struct xarray slot_of;
 	struct mutex slots_lock;	/* @slots, @slot_of, @next_slot */
 	u32 next_slot;
+	u32 slots_pruned;
 	bool dead;
 	bool mapped;
 	atomic_t mappings;

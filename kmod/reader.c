@@ -146,7 +146,7 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_THREADS, m->provider->id, n,
 			    sizeof(struct asynctrace_thread));
 	if (ret > 0)
-		m->reading.slots_told = told;
+		WRITE_ONCE(m->reading.slots_told, told);
 	return ret;
 }
 

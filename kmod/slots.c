@@ -12,11 +12,15 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "member.h"
 #include "provider.h"
+#include "session.h"
 #include "slots.h"
 
-/* Slots of threads that are gone are kept for the session; outside, up to this many. */
+/* Slots of threads that are gone are kept for sessions; outside, up to this many. */
 #define AT_SLOTS_KEPT	4096
+/* So many are looked at in one go. */
+#define AT_SLOTS_BATCH	4096
 /* A provider that makes more threads than this is not told apart any further. */
 #define AT_SLOTS_MAX	BIT(20)
 
@@ -55,26 +59,74 @@ static void at_slot_free(struct at_slot *slot)
 	kfree(slot);
 }
 
-/* Forget the threads that are gone, where no session may ask for them. */
-static void at_slots_prune(struct at_provider *p)
+/*
+ * May a session ask for threads that are gone? One that goes on, for all of them; one that
+ * the provider has left, for those that there were then and that it has not been told.
+ */
+static bool at_slots_wanted(const struct at_provider *p)
+{
+	const struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(m, &p->members, of_provider) {
+		if (READ_ONCE(m->done))
+			continue;
+		if (m->session->state != ASYNCTRACE_SESSION_STATE_TERMINATED ||
+		    READ_ONCE(m->reading.slots_told) < m->slots_end)
+			return true;
+	}
+	return false;
+}
+
+/* Forget threads that are gone, from slot *@i on. Returns whether there may be more. */
+static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 {
 	struct at_slot *slot;
-	unsigned long i;
+	u32 n = 0;
 
 	lockdep_assert_held(&p->slots_lock);
-	xa_for_each(&p->slots, i, slot) {
+	xa_for_each_start(&p->slots, *i, slot, *i) {
 		bool gone;
 
+		if (n++ == AT_SLOTS_BATCH)
+			return true;
 		rcu_read_lock();
 		gone = !pid_task(slot->pid, PIDTYPE_PID);
 		rcu_read_unlock();
 		if (!gone)
 			continue;
-		xa_erase(&p->slots, i);
+		xa_erase(&p->slots, *i);
 		if (at_slot_find(p, slot->pid) == slot)
 			xa_erase(&p->slot_of, pid_nr(slot->pid));
 		at_slot_free(slot);
 	}
+	return false;
+}
+
+/*
+ * Forget the threads that are gone, where no session may ask for them; with at_mutex held,
+ * so that none begins meanwhile in which they write something before they go.
+ */
+static void at_slots_prune(struct at_provider *p)
+{
+	unsigned long i = 0;
+	bool more;
+
+	do {
+		bool wanted, locked;
+
+		mutex_lock(&at_mutex);
+		wanted = at_slots_wanted(p);
+		/* Who has it may wait for memory: then it is tried again by the next thread. */
+		locked = !wanted && mutex_trylock(&p->slots_lock);
+		if (wanted || locked)
+			WRITE_ONCE(p->slots_pruned, READ_ONCE(p->next_slot));
+		more = locked && at_slots_prune_some(p, &i);
+		if (locked)
+			mutex_unlock(&p->slots_lock);
+		mutex_unlock(&at_mutex);
+		cond_resched();
+	} while (more);
 }
 
 /**
@@ -90,15 +142,14 @@ long at_slot_get(struct at_provider *p)
 	struct at_slot *slot;
 	long ret;
 
+	if (READ_ONCE(p->next_slot) > READ_ONCE(p->slots_pruned) + AT_SLOTS_KEPT)
+		at_slots_prune(p);
 	mutex_lock(&p->slots_lock);
 	slot = at_slot_find(p, pid);
 	if (slot) {
 		ret = slot->number;
 		goto out;
 	}
-	if (p->next_slot > AT_SLOTS_KEPT && !(p->next_slot % AT_SLOTS_KEPT) &&
-	    !READ_ONCE(p->member))
-		at_slots_prune(p);
 	if (p->next_slot >= AT_SLOTS_MAX) {
 		ret = -ENOSPC;
 		goto out;
@@ -118,7 +169,8 @@ long at_slot_get(struct at_provider *p)
 	ret = xa_err(xa_store(&p->slot_of, pid_nr(pid), slot, AT_GFP));
 	if (ret)
 		goto err_slots;
-	ret = p->next_slot++;
+	ret = slot->number;
+	WRITE_ONCE(p->next_slot, ret + 1);
 	goto out;
 err_slots:
 	xa_erase(&p->slots, slot->number);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A session may stay for weeks. Threads and providers that have ended meanwhile hold
- * nothing: no memory, and no place on their user's account.
+ * nothing: no memory, and no place on their user's account; but for what a session is
+ * still to be told.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -143,6 +144,65 @@ static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
 	end_with_provider(&p);
 }
 
+/* So many threads' slots are kept, if they are gone. */
+#define SLOTS_KEPT	4096
+
+static void *slot_thread(void *p)
+{
+	return raw_ioctl(((struct raw_provider *)p)->fd, ASYNCTRACE_IOC_THREAD, NULL) > 0 ? p : NULL;
+}
+
+static void run_threads_with_slots(struct raw_provider *p, int n)
+{
+	pthread_t thread;
+	void *ret;
+
+	while (n--) {
+		NEED(!pthread_create(&thread, NULL, slot_thread, p));
+		NEED(!pthread_join(thread, &ret) && ret);
+	}
+}
+
+static int reader_of(int id);
+
+/* Of the provider, in all that there is to be read. */
+static int threads_told(int fd)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	const struct asynctrace_chunk *c = (const void *)buf;
+	int n = 0;
+
+	while (read(fd, buf, sizeof(buf)) > 0)
+		n += c->kind == ASYNCTRACE_CHUNK_THREADS ? c->records : 0;
+	return n;
+}
+
+static void threads_are_not_forgotten_before_a_session_knows_them(void)
+{
+	const int before = SLOTS_KEPT - 10;
+	struct raw_provider p;
+	int id, fd;
+
+	NEED(!raw_provider(&p, "past", STRIDE));
+	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
+	fd = reader_of(id);
+	run_threads_with_slots(&p, before);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	/* It is over, and has told nobody of them. */
+	run_threads_with_slots(&p, 20);
+	EXPECT(threads_told(fd) > before);
+	/* Now it has: it may stay, they need not. */
+	run_threads_with_slots(&p, SLOTS_KEPT);
+	raw_nl_close(&nl);
+	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
+	close(fd);
+	fd = reader_of(id);
+	EXPECT(threads_told(fd) < SLOTS_KEPT);
+	close(fd);
+	raw_nl_close(&nl);
+	raw_provider_end(&p);
+}
+
 /* --- providers ---------------------------------------------------------------------- */
 
 static int come_and_go(void)
@@ -272,6 +332,7 @@ static void what_has_been_read_is_let_go_of(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(threads_made_while_a_session_is_stopped_are_forgotten),
 	KTAP_TEST(threads_that_end_while_a_session_is_stopped_are_forgotten),
+	KTAP_TEST(threads_are_not_forgotten_before_a_session_knows_them),
 	KTAP_TEST(who_has_ended_is_on_nobodys_account),
 	KTAP_TEST(who_has_ended_makes_room_in_what_goes_round),
 	KTAP_TEST(what_has_been_read_is_let_go_of),
