@@ -17,6 +17,7 @@
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
 
+struct cred;
 struct net;
 struct sock;
 struct at_buffers;
@@ -117,6 +118,11 @@ struct at_caller {
 	bool admin;
 	bool privileged;
 };
+
+/* caller.c */
+struct at_caller at_caller_of(const struct cred *cred);
+bool at_caller_is(const struct at_caller *caller, const struct at_caller *whom);
+bool at_caller_covers(const struct at_caller *caller, const struct at_caller *whom);
 
 /* For longer than the request, with a reference of the namespace. */
 static inline void at_caller_keep(struct at_caller *kept, const struct at_caller *caller)

@@ -44,14 +44,13 @@ int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
 	const struct cred *opener = NETLINK_CB(skb).sk->sk_socket->file->f_cred;
 	const struct cred *sender = current_cred();
 
+	*caller = at_caller_of(sender);
 	caller->admin = netlink_capable(skb, CAP_SYS_ADMIN);
 	caller->privileged = caller->admin || netlink_capable(skb, CAP_PERFMON);
-	caller->uid = sender->uid;
-	caller->gid = sender->gid;
-	caller->user_ns = sender->user_ns;
-	caller->caps = CAP_EMPTY_SET;
 	if (opener->user_ns == sender->user_ns)
 		caller->caps = cap_intersect(opener->cap_permitted, sender->cap_permitted);
+	else
+		caller->caps = CAP_EMPTY_SET;
 	if (uid_eq(opener->uid, caller->uid) || caller->admin)
 		return 0;
 	NL_SET_ERR_MSG(extack, "the socket was opened by another user; open one as this user");

@@ -393,23 +393,14 @@ void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 	mutex_unlock(&p->mapping_lock);
 }
 
-/* Who made a user namespace, or one around it, has all rights in there. */
-static bool at_caller_made(const struct at_caller *caller, const struct user_namespace *ns)
-{
-	for (; ns->level > caller->user_ns->level; ns = ns->parent)
-		if (ns->parent == caller->user_ns && uid_eq(ns->owner, caller->uid))
-			return true;
-	return false;
-}
-
 /**
  * at_provider_visible - is a provider for somebody to see, and to record?
  * @p: the provider
  * @caller: who asks, or made a session
  *
- * Who may not is not told that there is such a provider. The rule is that of ptrace(2)
- * for reading, see __ptrace_may_access() and cap_ptrace_access_check(): a program may
- * have secrets, or rights, that the user who started it has not.
+ * Who may not is not told that there is such a provider. The rule is that of ptrace(2),
+ * see at_caller_covers(): a program may have secrets, or rights, that the user who
+ * started it has not.
  *
  * It is asked of what the process was when it registered: one that makes itself
  * undumpable, or gains capabilities, later and without an exec stays visible.
@@ -418,16 +409,9 @@ static bool at_caller_made(const struct at_caller *caller, const struct user_nam
  */
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller)
 {
-	const struct cred *cred = p->cred;
+	const struct at_caller was = at_caller_of(p->cred);
 
-	if (caller->privileged)
-		return true;
-	if (!p->pure || !uid_eq(cred->uid, caller->uid))
-		return false;
-	/* Capabilities of different namespaces do not compare. */
-	if (cred->user_ns != caller->user_ns)
-		return at_caller_made(caller, cred->user_ns);
-	return gid_eq(cred->gid, caller->gid) && cap_issubset(cred->cap_permitted, caller->caps);
+	return caller->privileged || (p->pure && at_caller_covers(caller, &was));
 }
 
 /**

@@ -330,6 +330,9 @@ int at_session_create(struct at_session_args *args, u32 *id,
 		if (s->owner.privileged && !args->caller->privileged)
 			NL_SET_ERR_MSG(extack,
 				       "a session of yours, made with CAP_PERFMON, has this name");
+		else if (!at_session_visible(s, args->caller))
+			NL_SET_ERR_MSG(extack,
+				       "a session of yours, of another user namespace, has this name");
 		else
 			NL_SET_ERR_MSG(extack, "you have a session of this name");
 		return -EEXIST;
@@ -410,7 +413,7 @@ err_free:
 /* Of those whom it is visible to. */
 static bool at_session_may(const struct at_session *s, const struct at_caller *caller)
 {
-	return caller->admin || uid_eq(s->owner.uid, caller->uid);
+	return caller->admin || at_caller_is(caller, &s->owner);
 }
 
 /**
@@ -797,20 +800,22 @@ static void at_session_unread(struct at_session *s)
  * @out: the session, with a reference
  *
  * Return: 0; -EINVAL for a snapshot of a session that is not circular; -ENOENT, also
- * where the caller may not see it, -EPERM where he sees it, but may not control it,
- * -EBUSY where there is one.
+ * where the caller may not see it, -EPERM where he sees it, but may not control it, or
+ * not see all that its owner may, -EBUSY where there is one.
  */
 int at_session_consume(u32 id, bool snapshot, struct at_session **out)
 {
-	const struct at_caller caller = {
-		.uid = current_uid(),
-		.admin = capable(CAP_SYS_ADMIN),
-		.privileged = perfmon_capable(),
-	};
-	struct at_session *s = at_session_control(id, &caller, NULL);
+	struct at_caller caller = at_caller_of(current_cred());
+	struct at_session *s;
 
+	caller.admin = capable(CAP_SYS_ADMIN);
+	caller.privileged = perfmon_capable();
+	s = at_session_control(id, &caller, NULL);
 	if (IS_ERR(s))
 		return PTR_ERR(s);
+	/* What is read is what its owner may see, not all of which this one may. */
+	if (!at_caller_covers(&caller, &s->owner))
+		return -EPERM;
 	if (s->consumer)
 		return -EBUSY;
 	if (snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR)

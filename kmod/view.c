@@ -17,7 +17,7 @@
  */
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
 {
-	return caller->privileged || (!s->owner.privileged && uid_eq(s->owner.uid, caller->uid));
+	return caller->privileged || (!s->owner.privileged && at_caller_is(caller, &s->owner));
 }
 
 /**

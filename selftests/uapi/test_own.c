@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which providers are one's own: a user sees and records what ptrace(2) would let
- * him look at, which is less than what runs as him.
+ * Which providers and sessions are one's own: a user sees and records what ptrace(2)
+ * would let him look at, which is less than what runs as him.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -257,6 +257,75 @@ static int seen_by(const struct who *who, const struct who *providers, unsigned 
 #define SEEN_BY(who, providers) \
 	seen_by(who, providers, sizeof(providers) / sizeof((providers)[0]))
 
+/* --- sessions -------------------------------------------------------------------------- */
+
+/* Makes a session, and tells its id; it ends with this process. */
+static int have_session(const struct who *who, int made)
+{
+	char byte;
+	int id;
+
+	close(leave[1]);
+	SO(!become(who) && !raw_nl_open(&nl));
+	id = raw_session(&nl, "own", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF, STRIDE,
+			 "own");
+	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	SO(write(made, &id, sizeof(id)) == sizeof(id));
+	return read(leave[0], &byte, 1);
+}
+
+static int is_listed(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_SESSION_ID &&
+		    mnl_attr_get_u32(attr) == (uint32_t)((int *)arg)[0])
+			((int *)arg)[1]++;
+	return 0;
+}
+
+/* Whether it is there for @who, not only a part of it; if so, what reading it says. */
+static int try_session(const struct who *who, int id)
+{
+	int seen[2] = { id }, get, fd;
+
+	SO(!become(who) && !raw_nl_open(&nl));
+	get = raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id);
+	SO(!get || get == -ENOENT);
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	SO(!raw_nl_each(&nl, is_listed, seen) && seen[1] == !get);
+	SO(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id) == get);
+	SO(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, id) == get);
+	fd = raw_open();
+	SO(fd >= 0);
+	return -raw_consume(fd, id);
+}
+
+/* What @who is told who wants to read a session of @owner's. */
+static int reading_as(const struct who *who, const struct who *owner)
+{
+	int made[2], status, result, id;
+	pid_t has, tries;
+
+	NEED(!pipe(made) && !pipe(leave));
+	has = fork();
+	if (!has)
+		_exit(have_session(owner, made[1]));
+	close(made[1]);
+	NEED(has > 0 && read(made[0], &id, sizeof(id)) == sizeof(id));
+	tries = fork();
+	if (!tries)
+		_exit(try_session(who, id));
+	NEED(tries > 0 && waitpid(tries, &status, 0) == tries);
+	result = WIFEXITED(status) ? -WEXITSTATUS(status) : -256 - WTERMSIG(status);
+	close(leave[1]);
+	EXPECT(waitpid(has, &status, 0) == has && !status);
+	close(leave[0]);
+	close(made[0]);
+	return result;
+}
+
 /* --- tests ----------------------------------------------------------------------------- */
 
 #define NOBODYS		.uid = NOBODY, .gid = { NOBODY, NOBODY, NOBODY }
@@ -329,12 +398,43 @@ static void a_namespace_is_seen_into_by_who_made_it(void)
 	EXPECT_IS(SEEN_BY(&providers[1], providers), 0);
 }
 
+static const struct who contained = { NOBODYS, .contained = true };
+static const struct who given = { NOBODYS, .given = true };
+
+static void sessions_outside_of_a_namespace_are_not_there_inside(void)
+{
+	EXPECT_IS(reading_as(&nobody, &nobody), 0);
+	EXPECT_IS(reading_as(&contained, &nobody), -ENOENT);
+	EXPECT_IS(reading_as(&given, &nobody), -ENOENT);
+	/* Beside. */
+	EXPECT_IS(reading_as(&contained, &contained), -ENOENT);
+	EXPECT_IS(reading_as(&nobody, &contained), 0);
+	EXPECT_IS(reading_as(&nobody, &given), -ENOENT);
+}
+
+/* It is its user's all the same: to start, and to stop. */
+static void a_session_is_read_by_who_could_have_recorded_it(void)
+{
+	static const struct who group = { .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } };
+	static const struct who raw = { NOBODYS, .fewer = true, .caps = BIT(CAP_NET_RAW) };
+
+	EXPECT_IS(reading_as(&nobody, &group), -EPERM);
+	EXPECT_IS(reading_as(&group, &nobody), -EPERM);
+	EXPECT_IS(reading_as(&group, &group), 0);
+	EXPECT_IS(reading_as(&nobody, &raw), -EPERM);
+	EXPECT_IS(reading_as(&raw, &nobody), 0);
+	EXPECT_IS(reading_as(&perfmon, &group), 0);
+	EXPECT_IS(reading_as(&perfmon, &raw), 0);
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(what_is_undumpable_is_nobodys),
 	KTAP_TEST(what_has_another_group_is_not_its_users),
 	KTAP_TEST(what_has_more_capabilities_is_not_ones_own),
 	KTAP_TEST(capabilities_of_a_sender_alone_are_none),
 	KTAP_TEST(a_namespace_is_seen_into_by_who_made_it),
+	KTAP_TEST(sessions_outside_of_a_namespace_are_not_there_inside),
+	KTAP_TEST(a_session_is_read_by_who_could_have_recorded_it),
 };
 
 KTAP_MAIN(tests)

@@ -89,7 +89,8 @@ struct asynctrace_attrs {
  *
  * From then on read(2) returns chunks, poll(2) tells when there are some.
  * One consumer a session: -EBUSY else. -EPERM where the caller is neither
- * the session's owner nor has CAP_SYS_ADMIN; -ENOENT where he may not even see it.
+ * the session's owner nor has CAP_SYS_ADMIN, or where the owner had another group or a
+ * capability more and the caller has no CAP_PERFMON; -ENOENT where he may not even see it.
  */
 struct asynctrace_consume {
 	__u32 size;

@@ -279,8 +279,9 @@ int at_session_terminate(struct at_ctl *ctl, uint32_t id);
  * non-blocking and close on exec. Closing it leaves the session as it is.
  *
  * The descriptor, or a negative errno: -EBUSY: another one reads it. -EACCES:
- * /dev/asynctrace may not be opened. -EPERM: the session is another user's; where
- * the caller may not even see that, -ENOENT.
+ * /dev/asynctrace may not be opened. -EPERM: the session is another user's, or its
+ * owner had another group or a capability more; where the caller may not even see it,
+ * -ENOENT.
  */
 int at_session_consume(struct at_ctl *ctl, uint32_t id);
 
