@@ -33,6 +33,8 @@ DEFINE_MUTEX(at_mutex);
 LIST_HEAD(at_providers);
 
 static DEFINE_HASHTABLE(at_files, 8);
+/* Live providers, by process; under at_mutex. */
+static DEFINE_HASHTABLE(at_parts, 8);
 static DEFINE_IDR(at_provider_ids);
 
 /* A cookie tells nothing, and cannot be guessed. It names the descriptor to netlink. */
@@ -92,6 +94,8 @@ static void at_provider_free(struct kref *ref)
 
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
+	if (p->first && p->first != p)
+		at_provider_put(p->first);
 	put_pid(p->pid);
 	put_cred(p->cred);
 	at_user_put(p->user, AT_THING_PROVIDER);
@@ -251,6 +255,25 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	return p;
 }
 
+/* A process may be several providers, which have their threads in common. */
+static void at_provider_list(struct at_provider *p)
+{
+	struct at_provider *other;
+
+	p->first = p;
+	hash_for_each_possible(at_parts, other, part, (unsigned long)p->pid) {
+		/* After an exec there may be those of the program before it, of other memory. */
+		if (other->pid != p->pid || other->mm != p->mm)
+			continue;
+		p->first = other->first;
+		at_provider_get(p->first);
+		break;
+	}
+	p->first->parts++;
+	hash_add(at_parts, &p->part, (unsigned long)p->pid);
+	list_add_tail(&p->node, &at_providers);
+}
+
 /**
  * at_provider_register - make a descriptor's process a provider
  * @file: the descriptor; asked for by the process that calls
@@ -310,7 +333,7 @@ int at_provider_register(struct at_file *file, const struct at_provider_args *ar
 	p->id = err;
 	at_control_init(p);
 	p->mapping = file->mapping;
-	list_add_tail(&p->node, &at_providers);
+	at_provider_list(p);
 	/* Pairs with the READ_ONCE()s of those who do not hold at_mutex. */
 	smp_store_release(&file->provider, p);
 	*id = p->id;
@@ -338,6 +361,8 @@ void at_provider_end(struct at_provider *p)
 		return;
 	WRITE_ONCE(p->dead, true);
 	list_del_init(&p->node);
+	hash_del(&p->part);
+	p->first->parts--;
 	list_del_init(&p->vacant);
 	if (m) {
 		at_member_leave(m);

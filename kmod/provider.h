@@ -58,6 +58,12 @@ struct vm_area_struct;
  * @range: see range.h
  * @member: its place in the session that records it; under at_mutex
  * @members: that, and those it had in sessions that are still read; under at_mutex
+ * @part: among live providers, by process; under at_mutex
+ * @first: of the providers of its process and memory the one that came first, maybe itself;
+ *	with a reference where not
+ * @parts: of the first: those of them that live; under at_mutex
+ * @left: of the first: number of the last time that one of them left a session and took
+ *	threads along; under at_mutex
  * @vacant: its session has ended, and it is to be offered to others; under at_mutex
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
@@ -98,6 +104,10 @@ struct at_provider {
 	struct at_range range[AT_RANGES];
 	struct at_member *member;
 	struct list_head members;
+	struct hlist_node part;
+	struct at_provider *first;
+	u32 parts;
+	u64 left;
 	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;

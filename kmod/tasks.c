@@ -45,6 +45,10 @@ static struct at_task *at_execed;
 static bool at_rescan;
 static bool at_dead;
 
+/* How often members have left and taken out others' tasks; up to which these have them. */
+static u64 at_left;
+static u64 at_left_done;
+
 /* Dead tasks are looked for in all of the hash: not more often than this. */
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
@@ -324,16 +328,20 @@ static void at_pool_fill(void)
 static void at_pool_fn(struct work_struct *work)
 {
 	struct at_provider *p;
+	bool all;
 
 	at_tasks_free_execed();
 	at_pool_fill();
-	if (!xchg(&at_rescan, false))
+	all = xchg(&at_rescan, false);
+	if (!all && READ_ONCE(at_left) == READ_ONCE(at_left_done))
 		return;
 	mutex_lock(&at_mutex);
 	list_for_each_entry(p, &at_providers, node)
 		if (p->member && p->member->session->ks &&
-		    p->member->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		    p->member->session->state == ASYNCTRACE_SESSION_STATE_STARTED &&
+		    (all || p->first->left > at_left_done))
 			at_tasks_add_process(p->member);
+	WRITE_ONCE(at_left_done, at_left);
 	mutex_unlock(&at_mutex);
 }
 
@@ -488,16 +496,19 @@ void at_tasks_again(void)
  * @m: a member that leaves its session
  *
  * Those that exit still have a switch to make, and stay in the member's list; they
- * fork nobody. This costs what the member has, for all members may leave at once.
+ * fork nobody. Those that live may be other providers', too, which get them in a moment:
+ * a task has one entry. This costs what the member has, for all members may leave at once.
  */
 void at_tasks_leave(struct at_member *m)
 {
+	struct at_provider *p = m->provider;
 	struct at_task *gone = NULL;
 	HLIST_HEAD(exiting);
 	unsigned long flags;
 	bool more;
 	u32 n;
 
+	lockdep_assert_held(&at_mutex);
 	do {
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
 		for (n = 0; n < AT_BATCH && !hlist_empty(&m->tasks); n++) {
@@ -515,6 +526,12 @@ void at_tasks_leave(struct at_member *m)
 			hlist_move_list(&exiting, &m->tasks);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	} while (more);
+	/* One that is dead is no part any more. */
+	if (gone && p->first->parts > !p->dead) {
+		WRITE_ONCE(at_left, at_left + 1);
+		p->first->left = at_left;
+		queue_work(at_wq, &at_pool_work);
+	}
 	at_tasks_free(gone);
 }
 

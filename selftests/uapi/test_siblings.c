@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One process may be several providers, each for a part of it. Its threads are those of
+ * each: when one of them ends, or its session, what the scheduler does to them is still
+ * the other's to be told of.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define STRIDE	(64 * 1024)
+#define RING	(256 * 1024)
+/* Records that show that a thread is traced, and how long it may take. */
+#define ENOUGH	20
+#define WAIT_MS	10000
+
+static struct raw_nl nl;
+static struct raw_provider first, second;
+static pthread_t thread;
+static atomic_bool leave;
+
+static void *nap(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&leave))
+		usleep(1000);
+	return NULL;
+}
+
+static int started(const char *name, const char *provider)
+{
+	int id = raw_session(&nl, name, ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS, RING,
+			     provider);
+
+	return id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	       !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id) ? id : -1;
+}
+
+static void begin(void)
+{
+	atomic_store(&leave, false);
+	NEED(!raw_nl_open(&nl));
+	NEED(!raw_provider(&first, "part-1", STRIDE) && !raw_provider(&second, "part-2", STRIDE));
+	NEED(!pthread_create(&thread, NULL, nap, NULL));
+}
+
+static void end(void)
+{
+	atomic_store(&leave, true);
+	EXPECT(!pthread_join(thread, NULL));
+	raw_nl_close(&nl);
+}
+
+/* Whether the process' switches come into the session, from now on. */
+static bool goes_on(int session)
+{
+	struct raw_ledger before, now = { };
+
+	NEED(!raw_sched_ledger(&nl, session, &before));
+	for (int ms = 0; ms < WAIT_MS && now.committed < before.committed + ENOUGH; ms += 10) {
+		usleep(10000);
+		NEED(!raw_sched_ledger(&nl, session, &now));
+	}
+	return now.committed >= before.committed + ENOUGH;
+}
+
+static void threads_stay_when_one_of_two_providers_ends(void)
+{
+	int session;
+
+	begin();
+	session = started("both", "part-*");
+	NEED(session > 0);
+	EXPECT(goes_on(session));
+	raw_provider_end(&first);
+	EXPECT(goes_on(session));
+	EXPECT(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session));
+	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED), 0);
+	raw_provider_end(&second);
+	end();
+}
+
+static void threads_go_to_the_other_session_when_one_ends(void)
+{
+	int one, other;
+
+	begin();
+	one = started("one", "part-1");
+	other = started("other", "part-2");
+	NEED(one > 0 && other > 0);
+	EXPECT(goes_on(one));
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, one), 0);
+	EXPECT(goes_on(other));
+	raw_provider_end(&second);
+	raw_provider_end(&first);
+	end();
+}
+
+/* Who takes over is in turn followed by another. */
+static void threads_stay_as_long_as_there_is_a_provider(void)
+{
+	struct raw_provider more[4];
+	int session;
+
+	begin();
+	for (int i = 0; i < 4; i++)
+		NEED(!raw_provider(&more[i], "part-3", STRIDE));
+	session = started("all", "part-*");
+	NEED(session > 0);
+	raw_provider_end(&first);
+	for (int i = 0; i < 4; i++) {
+		EXPECT(goes_on(session));
+		raw_provider_end(&more[i]);
+	}
+	EXPECT(goes_on(session));
+	raw_provider_end(&second);
+	end();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(threads_stay_when_one_of_two_providers_ends),
+	KTAP_TEST(threads_go_to_the_other_session_when_one_ends),
+	KTAP_TEST(threads_stay_as_long_as_there_is_a_provider),
+};
+
+KTAP_MAIN(tests)
