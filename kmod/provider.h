@@ -64,6 +64,8 @@ struct vm_area_struct;
  * @parts: of the first: those of them that live; under at_mutex
  * @left: of the first: number of the last time that one of them left a session and took
  *	threads along; under at_mutex
+ * @looked: of the first: round of looks in which their threads were looked for last; under
+ *	at_mutex
  * @vacant: its session has ended, and it is to be offered to others; under at_mutex
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
@@ -108,6 +110,7 @@ struct at_provider {
 	struct at_provider *first;
 	u32 parts;
 	u64 left;
+	u64 looked;
 	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;

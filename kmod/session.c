@@ -235,6 +235,7 @@ bool at_session_wants(const struct at_session *s, const struct at_provider *p)
  */
 static void at_session_open(struct at_session *s)
 {
+	u64 round = at_tasks_round();
 	struct at_member *m;
 
 	if (s->ks && !s->clearing)
@@ -243,7 +244,7 @@ static void at_session_open(struct at_session *s)
 		if (m->gone || m->clearing)
 			continue;
 		if (s->ks)
-			at_tasks_add_process(m);
+			at_tasks_add_once(m, round);
 		if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
 			at_member_start(m, s->generation);
 	}

@@ -28,7 +28,9 @@
 /* The last of them are for members that have not taken so many since it was full. */
 #define AT_POOL_RESERVE	(AT_POOL / 4)
 #define AT_POOL_SHARE	8
-/* Entries allocated ahead when a process joins, and taken out at a time when it leaves. */
+/* A process that makes threads all the time is not waited for longer than so many passes. */
+#define AT_PASSES	8
+/* Entries taken out at a time when a process leaves. */
 #define AT_BATCH	64
 
 struct hlist_head at_tasks[1 << AT_TASKS_BITS];
@@ -233,42 +235,91 @@ static u32 at_tasks_missing(const struct at_member *m)
 	return missing;
 }
 
-/*
- * Add the threads of a process that are not there yet. Entries are allocated
- * outside of the list's RCU section, so it may take several rounds; it ends with
- * one that finds nothing to add, so that a thread forked meanwhile by one that
- * was not yet traced is found, too. Without memory it is tried again by at_pool_fn():
- * that is no error to who joins or starts.
+/* Put entries in for threads of a process, as far as they go. Returns what is left. */
+static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare)
+{
+	struct task_struct *leader, *t;
+
+	rcu_read_lock();
+	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, t) {
+			/* Before it is another's to link. */
+			struct at_task *next = spare ? spare->gone : NULL;
+
+			if (!spare)
+				break;
+			if (at_task_add(spare, t, m->session->ks, m))
+				spare = next;
+		}
+	}
+	rcu_read_unlock();
+	return spare;
+}
+
+/**
+ * at_tasks_add_process - add the threads of a process that are not there yet
+ * @m: the member whose process it is
+ *
+ * Entries are allocated outside of the list's RCU section, as many as are missing, so it
+ * may take several passes; it ends with one that finds nothing to add, so that a thread
+ * forked meanwhile by one that was not yet traced is found, too. Without memory, or with
+ * no end, it is tried again by at_pool_fn(): that is no error to who joins or starts.
  */
 void at_tasks_add_process(struct at_member *m)
 {
-	struct at_ksched *ks = m->session->ks;
-	struct at_task *spare[AT_BATCH];
-	struct task_struct *leader, *t;
-	u32 n = 0, used;
+	struct at_task *spare = NULL, *e;
+	u32 missing, n, passes = 0;
 
-	do {
-		for (; n < AT_BATCH; n++) {
-			spare[n] = at_task_alloc();
-			if (!spare[n])
+	while ((missing = at_tasks_missing(m)) && passes++ < AT_PASSES) {
+		for (n = 0; n < missing; n++) {
+			e = at_task_alloc();
+			if (!e)
 				break;
+			e->gone = spare;
+			spare = e;
 		}
-		used = 0;
-		rcu_read_lock();
-		leader = pid_task(m->provider->pid, PIDTYPE_TGID);
-		if (leader) {
-			for_each_thread(leader, t) {
-				if (used == n)
-					break;
-				used += at_task_add(spare[n - used - 1], t, ks, m);
-			}
+		if (!spare)
+			break;
+		spare = at_tasks_use(m, spare);
+		while (spare) {
+			e = spare;
+			spare = e->gone;
+			kfree(e);
 		}
-		rcu_read_unlock();
-		n -= used;
-	} while (used);
-	at_tasks_looked(m, n ? 0 : at_tasks_missing(m));
-	while (n--)
-		kfree(spare[n]);
+		cond_resched();
+	}
+	at_tasks_looked(m, missing);
+}
+
+/* A number for a round of looks: none of them is at what another has looked at. */
+u64 at_tasks_round(void)
+{
+	static u64 round;
+
+	lockdep_assert_held(&at_mutex);
+	return ++round;
+}
+
+/**
+ * at_tasks_add_once - the same, for all the providers of a process together
+ * @m: one of the session's members
+ * @round: of looks for the session's members, and nobody else's
+ *
+ * All have the same threads. There may be thousands of either.
+ *
+ * Return: whether a look was needed.
+ */
+bool at_tasks_add_once(struct at_member *m, u64 round)
+{
+	struct at_provider *first = m->provider->first;
+
+	lockdep_assert_held(&at_mutex);
+	if (first->looked == round)
+		return false;
+	first->looked = round;
+	at_tasks_add_process(m);
+	return true;
 }
 
 /* Whether the calling thread is traced, by whichever session. */
@@ -325,9 +376,40 @@ static void at_pool_fill(void)
 	}
 }
 
+/* Those that run, one after the other, in the order in which they were made. */
+static struct at_session *at_tasks_next_session(u32 after)
+{
+	struct at_session *s;
+
+	list_for_each_entry(s, &at_sessions, node)
+		if (s->id > after && s->ks && s->state == ASYNCTRACE_SESSION_STATE_STARTED)
+			return s;
+	return NULL;
+}
+
+/* Look at the members again that may miss a thread: at_mutex is let go after each look. */
+static void at_tasks_look(struct at_session *s, bool all)
+{
+	u64 round = at_tasks_round();
+	struct at_member *m = NULL;
+
+	while (s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
+	       (m = at_session_next_member(s, m))) {
+		if (m->provider->member != m ||
+		    (!all && m->provider->first->left <= at_left_done) ||
+		    !at_tasks_add_once(m, round))
+			continue;
+		mutex_unlock(&at_mutex);
+		cond_resched();
+		mutex_lock(&at_mutex);
+	}
+}
+
 static void at_pool_fn(struct work_struct *work)
 {
-	struct at_provider *p;
+	struct at_session *s;
+	u32 last = 0;
+	u64 left;
 	bool all;
 
 	at_tasks_free_execed();
@@ -336,12 +418,15 @@ static void at_pool_fn(struct work_struct *work)
 	if (!all && READ_ONCE(at_left) == READ_ONCE(at_left_done))
 		return;
 	mutex_lock(&at_mutex);
-	list_for_each_entry(p, &at_providers, node)
-		if (p->member && p->member->session->ks &&
-		    p->member->session->state == ASYNCTRACE_SESSION_STATE_STARTED &&
-		    (all || p->first->left > at_left_done))
-			at_tasks_add_process(p->member);
-	WRITE_ONCE(at_left_done, at_left);
+	left = at_left;
+	while ((s = at_tasks_next_session(last))) {
+		last = s->id;
+		at_session_get(s);
+		at_tasks_look(s, all);
+		at_session_put(s);
+	}
+	/* Who has left since has queued this again. */
+	WRITE_ONCE(at_left_done, left);
 	mutex_unlock(&at_mutex);
 }
 

@@ -60,6 +60,8 @@ static __always_inline struct at_task *at_task_find(const struct task_struct *ta
 }
 
 void at_tasks_add_process(struct at_member *m);
+u64 at_tasks_round(void);
+bool at_tasks_add_once(struct at_member *m, u64 round);
 bool at_tasks_have_current(void);
 void at_tasks_add_current(struct at_member *m);
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child);
