@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "count.h"
 #include "raw.h"
 
 #define NAME	"scale"
@@ -54,25 +55,6 @@ static struct at_ctl *ctl;
 static pid_t pids[MAX];
 /* For each provider. */
 static uint64_t cost[SIZES][COSTS];
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static bool instructions_are_counted(void)
-{
-	const uint64_t turns = 10 << 20;
-	uint64_t left = turns, begin = now(), ns;
-
-	/* Two instructions a turn. */
-	__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
-	ns = now() - begin;
-	return ns >= 2 * turns && ns < 2 * turns + turns / 8;
-}
 
 /* What ran on all CPUs since they came up, but for the idle task. */
 static uint64_t busy(void)

@@ -121,83 +121,10 @@ static void threads_stay_as_long_as_there_is_a_provider(void)
 	end();
 }
 
-#define PARTS	128
-#define THREADS	1000
-#define STARTS	5
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
-}
-
-/* The quickest of some starts, in microseconds; each after a while in which nothing goes on. */
-static uint64_t starting(int session)
-{
-	uint64_t least = UINT64_MAX, begin, took;
-
-	for (int i = 0; i < STARTS; i++) {
-		NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
-		usleep(200000);
-		begin = now_us();
-		NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
-		took = now_us() - begin;
-		least = took < least ? took : least;
-	}
-	return least;
-}
-
-static pthread_mutex_t end_of_them = PTHREAD_MUTEX_INITIALIZER;
-
-static void *wait_for_the_end(void *arg)
-{
-	(void)arg;
-	pthread_mutex_lock(&end_of_them);
-	pthread_mutex_unlock(&end_of_them);
-	return NULL;
-}
-
-/* Thousands of descriptors times thousands of threads, everybody would wait for. */
-static void a_start_looks_at_a_process_once(void)
-{
-	static struct raw_provider part[PARTS];
-	static pthread_t threads[THREADS];
-	uint64_t few, many;
-	pthread_attr_t small;
-	int session;
-
-	begin();
-	for (int i = 0; i < PARTS; i++)
-		NEED(!raw_provider(&part[i], "part-3", STRIDE));
-	session = started("all", "part-*");
-	NEED(session > 0);
-	few = starting(session);
-	pthread_mutex_lock(&end_of_them);
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, 65536);
-	for (int i = 0; i < THREADS; i++)
-		NEED(!pthread_create(&threads[i], &small, wait_for_the_end, NULL));
-	many = starting(session);
-	printf("# %d parts of a process: a start takes %llu us, with %d threads %llu us\n", PARTS,
-	       (unsigned long long)few, THREADS, (unsigned long long)many);
-	EXPECT(many < 3 * few);
-	pthread_mutex_unlock(&end_of_them);
-	for (int i = 0; i < THREADS; i++)
-		EXPECT(!pthread_join(threads[i], NULL));
-	for (int i = 0; i < PARTS; i++)
-		raw_provider_end(&part[i]);
-	raw_provider_end(&second);
-	raw_provider_end(&first);
-	end();
-}
-
 static const struct ktap_test tests[] = {
 	KTAP_TEST(threads_stay_when_one_of_two_providers_ends),
 	KTAP_TEST(threads_go_to_the_other_session_when_one_ends),
 	KTAP_TEST(threads_stay_as_long_as_there_is_a_provider),
-	KTAP_TEST(a_start_looks_at_a_process_once),
 };
 
 KTAP_MAIN(tests)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The clock, and whether it is one. */
+#include <time.h>
+
+#include "count.h"
+
+uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+bool instructions_are_counted(void)
+{
+	const uint64_t turns = 10 << 20;
+	uint64_t left = turns, begin = now(), ns;
+
+	/* Two instructions a turn. */
+	__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
+	ns = now() - begin;
+	return ns >= 2 * turns && ns < 2 * turns + turns / 8;
+}

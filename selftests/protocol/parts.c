@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process may be many providers, and have many threads. A start looks at these once,
+ * and not once for each provider: thousands times thousands everybody would wait for.
+ * Counted are instructions: selftests/vm/run --icount.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "count.h"
+#include "raw.h"
+
+#define STRIDE	(64 * 1024)
+#define RING	(64 * 1024)
+#define PARTS	128
+#define THREADS	1000
+/* The least of so many: what else happens in the machine only ever adds. */
+#define STARTS	5
+
+static struct raw_nl nl;
+static struct raw_provider part[PARTS];
+static pthread_mutex_t end_of_them = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_the_end(void *arg)
+{
+	pthread_mutex_lock(&end_of_them);
+	pthread_mutex_unlock(&end_of_them);
+	return arg;
+}
+
+static uint64_t cost_of_a_start(int session)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < STARTS; i++) {
+		uint64_t begin, took;
+
+		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
+		/* What the module leaves to its worker is not the start's. */
+		usleep(200000);
+		begin = now();
+		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
+		took = now() - begin;
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* What a start costs more, over the providers of that name, for there being threads. */
+static uint64_t cost_of_threads(const char *providers)
+{
+	int session = raw_session(&nl, "parts", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS,
+				  RING, providers);
+	static pthread_t threads[THREADS];
+	uint64_t without, with;
+	pthread_attr_t small;
+
+	must(session > 0);
+	must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
+	must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
+	without = cost_of_a_start(session);
+	pthread_mutex_lock(&end_of_them);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < THREADS; i++)
+		must(!pthread_create(&threads[i], &small, wait_for_the_end, NULL));
+	with = cost_of_a_start(session);
+	pthread_mutex_unlock(&end_of_them);
+	for (int i = 0; i < THREADS; i++)
+		must(!pthread_join(threads[i], NULL));
+	must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, session));
+	ktap_note("%s: a start takes %llu instructions, with %d threads %llu", providers,
+		  (unsigned long long)without, THREADS, (unsigned long long)with);
+	return with > without ? with - without : 0;
+}
+
+int main(void)
+{
+	uint64_t one, all;
+
+	ktap_plan(1);
+	if (!instructions_are_counted())
+		ktap_bail("the clock counts no instructions: run by selftests/vm/run --icount");
+	ktap_begin("parts: a process of %d providers is looked at once", PARTS);
+	must(!raw_nl_open(&nl));
+	for (int i = 0; i < PARTS; i++)
+		must(!raw_provider(&part[i], i ? "part-other" : "part-first", STRIDE));
+	one = cost_of_threads("part-first");
+	all = cost_of_threads("part-*");
+	ktap_check(one > THREADS, "%llu instructions for %d threads", (unsigned long long)one,
+		   THREADS);
+	ktap_check(all < 2 * one, "%llu instructions for the threads, with one provider %llu",
+		   (unsigned long long)all, (unsigned long long)one);
+	ktap_end();
+	return ktap_exit();
+}
