@@ -74,6 +74,12 @@ static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
 	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
 }
 
+/* Of the header lines of so many CPUs, and of the fallback ring. */
+static inline u32 at_layout_header_pages(u32 nr_rings)
+{
+	return DIV_ROUND_UP((nr_rings + 1) * ASYNCTRACE_LINE, PAGE_SIZE);
+}
+
 /* Fails where the addresses would not fit a provider's share of the device. */
 static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 {
@@ -81,7 +87,7 @@ static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 	l->limits = ALIGN(sizeof(struct asynctrace_control), ASYNCTRACE_LINE);
 	l->categories = ALIGN(l->limits + (nr_rings + 1) * sizeof(u64), ASYNCTRACE_LINE);
 	l->control_pages = DIV_ROUND_UP(l->categories + 2 * AT_CATEGORIES_AREA, PAGE_SIZE);
-	l->header_pages = DIV_ROUND_UP((nr_rings + 1) * ASYNCTRACE_LINE, PAGE_SIZE);
+	l->header_pages = at_layout_header_pages(nr_rings);
 	l->durable_pages = ASYNCTRACE_DURABLE_SIZE / PAGE_SIZE;
 	l->ring_pages = stride / PAGE_SIZE;
 	l->pages = at_layout_rings(l, AT_RANGES);

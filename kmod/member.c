@@ -3,6 +3,10 @@
  * Providers joining, starting, stopping and leaving: all of it is writing on
  * the provider's control page. Nobody waits for the provider.
  */
+#include <linux/cpumask.h>
+#include <linux/lockdep.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -87,8 +91,7 @@ static void at_member_join(struct at_member *m)
 {
 	struct at_provider *p = m->provider;
 	struct at_range *range = NULL;
-	struct at_geometry g = at_memory_geometry(m->session, p);
-	struct at_rings *rings;
+	struct at_rings *rings = m->brought;
 	u32 i;
 
 	for (i = 0; i < AT_RANGES && !range; i++)
@@ -96,12 +99,8 @@ static void at_member_join(struct at_member *m)
 			range = &p->range[i];
 	if (!range)
 		return;
-	rings = at_rings_new(&g, &p->layout, m->session->memcg);
-	if (!rings) {
-		m->failed = true;
-		m->session->nr_refused++;
-		return;
-	}
+	m->brought = NULL;
+	rings->geometry = at_memory_geometry(m->session, p);
 	spin_lock(&m->session->members_lock);
 	/*
 	 * Pairs with the load-acquire in at_tell_member(), whose reader may know the
@@ -115,26 +114,57 @@ static void at_member_join(struct at_member *m)
 }
 
 /**
- * at_member_add - let a provider join a session
- * @s: the session, initialized or started
- * @p: a provider that is in none
- * @late: the session has been started
+ * at_member_new - a place in a session, for some provider
+ * @s: the session; with a reference, as at_mutex is not held
  *
- * Return: 0 or -ENOMEM.
+ * All that it is made of is the session's to pay, whoever calls. At the limit of a memory
+ * cgroup that is its user's this may take as long as he likes.
+ *
+ * Return: it, for at_member_add() or at_member_drop(); NULL: there is no memory.
  */
-int at_member_add(struct at_session *s, struct at_provider *p, bool late)
+struct at_member *at_member_new(const struct at_session *s)
 {
+	struct mem_cgroup *old = set_active_memcg(s->memcg);
 	/* Refused at the session's limit, and nobody killed. */
 	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
 						  __GFP_NOWARN);
+	bool ok = false;
 
-	lockdep_assert_held(&at_mutex);
-	if (!m)
-		return -ENOMEM;
-	if (s->ks && at_sharer_init(&m->sharer, &s->ks->sharing)) {
-		kfree(m);
-		return -ENOMEM;
+	lockdep_assert_not_held(&at_mutex);
+	if (m) {
+		m->brought = at_rings_new(nr_cpu_ids, s->memcg);
+		ok = m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
+				    !at_sharer_init(&m->sharer));
 	}
+	set_active_memcg(old);
+	if (ok)
+		return m;
+	at_member_drop(m);
+	return NULL;
+}
+
+/* Nobody's place, from at_member_new(), or NULL. */
+void at_member_drop(struct at_member *m)
+{
+	if (!m)
+		return;
+	at_rings_put(m->brought);
+	at_sharer_destroy(&m->sharer);
+	kfree(m);
+}
+
+/**
+ * at_member_add - let a provider join a session
+ * @m: from at_member_new() for this session
+ * @s: the session, initialized or started
+ * @p: a provider that is in none
+ * @late: the session has been started
+ */
+void at_member_add(struct at_member *m, struct at_session *s, struct at_provider *p, bool late)
+{
+	lockdep_assert_held(&at_mutex);
+	if (s->ks)
+		at_sharer_join(&m->sharer, &s->ks->sharing);
 	m->session = s;
 	m->provider = p;
 	m->late = late;
@@ -152,7 +182,6 @@ int at_member_add(struct at_session *s, struct at_provider *p, bool late)
 	s->nr_members++;
 	spin_unlock(&s->members_lock);
 	at_observe_update(p);
-	return 0;
 }
 
 /* A range of @p has become free: somebody may have been waiting for it. */
@@ -161,17 +190,14 @@ void at_member_retry(struct at_provider *p)
 	struct at_member *m = p->member;
 
 	lockdep_assert_held(&at_mutex);
-	if (!m || m->rings || m->failed || p->dead)
+	if (!m || m->rings || p->dead)
 		return;
 	at_member_join(m);
-	if (m->session->state != ASYNCTRACE_SESSION_STATE_STARTED)
+	if (!m->rings || m->session->state != ASYNCTRACE_SESSION_STATE_STARTED)
 		return;
-	if (m->rings) {
-		m->late = true;
-		at_member_start(m, m->session->generation);
-	}
-	if (m->rings || m->failed)
-		at_notify_started(m->session, p, m->failed ? -ENOMEM : 0);
+	m->late = true;
+	at_member_start(m, m->session->generation);
+	at_notify_started(m->session, p, 0);
 }
 
 /**
@@ -274,6 +300,8 @@ void at_member_leave(struct at_member *m)
 	if (!m->rings)
 		at_member_uncount(m);
 	spin_unlock(&m->session->members_lock);
+	at_rings_put(m->brought);
+	m->brought = NULL;
 	WRITE_ONCE(p->member, NULL);
 	at_observe_update(p);
 	at_session_wake(m->session);

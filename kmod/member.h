@@ -45,13 +45,14 @@ struct at_member_reading {
  * @provider: with a reference
  * @rings: its rings; NULL while it waits for a range, and when it has ended and
  *	all was read. Changed under the session's members_lock
+ * @brought: the same while it waits for a range: a member gets all that it needs before
+ *	it is one
  * @range: where they appear; NULL before, and when they have been taken out
  * @bytes: that its rings stand for, also those that it may still get; 0: it has none any
  *	more. Changed under the session's members_lock
  * @lost: what is left of its rings when others needed the memory, or NULL
  * @late: it joined after the session was started
  * @gone: the provider has ended
- * @failed: it could not be joined: no memory
  * @done: it is gone, and all of it was read or is lost: the provider's contents may go
  * @clearing: enum asynctrace_disposition of a start that is still clearing what its
  *	rings hold: the gate stays shut; 0: none
@@ -74,12 +75,12 @@ struct at_member {
 	struct at_session *session;
 	struct at_provider *provider;
 	struct at_rings *rings;
+	struct at_rings *brought;
 	struct at_range *range;
 	u64 bytes;
 	struct at_lost *lost;
 	bool late;
 	bool gone;
-	bool failed;
 	bool done;
 	u32 clearing;
 	struct at_sharer sharer;
@@ -129,7 +130,9 @@ static inline bool at_member_introduced(const struct at_member *m)
 	return m->reading.info_told != ~0;
 }
 
-int at_member_add(struct at_session *s, struct at_provider *p, bool late);
+struct at_member *at_member_new(const struct at_session *s);
+void at_member_drop(struct at_member *m);
+void at_member_add(struct at_member *m, struct at_session *s, struct at_provider *p, bool late);
 void at_member_retry(struct at_provider *p);
 void at_member_start(struct at_member *m, u32 generation);
 void at_member_update(struct at_member *m, u32 generation);

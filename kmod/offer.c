@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "notify.h"
 #include "offer.h"
+#include "prepare.h"
 #include "provider.h"
 #include "quiesce.h"
 #include "session.h"
@@ -22,83 +23,153 @@
 /* Providers whose session has ended, to be offered to the others; under at_mutex. */
 static LIST_HEAD(at_vacant);
 
-static int at_offer_take(struct at_session *s, struct at_provider *p, bool late)
+/*
+ * With room for it, and a place from at_member_new(): NULL, where there was no memory.
+ * That stays the caller's where the provider is refused.
+ */
+static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
+			 bool late)
 {
 	struct mem_cgroup *old;
-	int err;
+	int err = -ENOMEM;
 
-	do {
-		err = at_memory_check(s, s->nr_holding + 1, s->holding + at_memory_of(s, p),
-				      NULL);
-	} while (err && at_memory_make_room(s));
-	/* Whoever calls: what the session has is not the caller's to pay. */
-	old = set_active_memcg(s->memcg);
-	if (!err)
-		err = at_member_add(s, p, late);
-	if (!err && late && s->ks)
-		at_tasks_add_process(p->member);
-	set_active_memcg(old);
-	if (err)
+	if (m) {
+		do {
+			err = at_memory_check(s, s->nr_holding + 1,
+					      s->holding + at_memory_of(s, p), NULL);
+		} while (err && at_memory_make_room(s));
+	}
+	if (err) {
 		s->nr_refused++;
-	return err;
+		return err;
+	}
+	at_member_add(m, s, p, late);
+	if (late && s->ks) {
+		/* Whoever calls: what the session has is not the caller's to pay. */
+		old = set_active_memcg(s->memcg);
+		at_tasks_add_process(m);
+		set_active_memcg(old);
+	}
+	return 0;
+}
+
+/* Does it take providers that come: while it runs, or before and between runs? */
+static bool at_offer_open(const struct at_session *s, bool running)
+{
+	if (running)
+		return s->state == ASYNCTRACE_SESSION_STATE_STARTED;
+	return s->state == ASYNCTRACE_SESSION_STATE_INITIALIZED ||
+	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
+}
+
+/* The oldest that is younger than the one with the id @after. */
+static struct at_session *at_offer_next(const struct at_provider *p, bool running, u32 after)
+{
+	struct at_session *s;
+
+	list_for_each_entry(s, &at_sessions, node)
+		if (s->id > after && at_offer_open(s, running) && at_session_wants(s, p))
+			return s;
+	return NULL;
+}
+
+/*
+ * A place in @s for a provider that is in none; there are references of both. at_mutex is
+ * let go meanwhile: nobody waits for a session that waits for memory.
+ *
+ * Return: whether the two still want each other. @m: the place, or NULL, without memory.
+ */
+static bool at_offer_place(struct at_session *s, struct at_provider *p, bool running,
+			   struct at_member **m)
+{
+	bool wanted;
+
+	mutex_unlock(&at_mutex);
+	*m = at_member_new(s);
+	mutex_lock(&at_mutex);
+	wanted = !p->dead && !p->member && at_offer_open(s, running);
+	if (!wanted)
+		at_member_drop(*m);
+	return wanted;
 }
 
 /* To a session that runs. */
-static int at_offer_late(struct at_session *s, struct at_provider *p)
+static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m)
 {
-	int err = at_offer_take(s, p, true);
+	int err = at_offer_take(s, p, m, true);
 
 	if (!err) {
 		/*
 		 * Not with the session's: a child of fork would take what
 		 * its parent has learned under that for its own.
 		 */
-		at_member_start(p->member, at_next_generation());
+		at_member_start(m, at_next_generation());
 		/* Else it waits for a range, and is told of when it has one. */
-		if (!p->member->rings && !p->member->failed)
-			return 0;
+		if (!m->rings)
+			return;
+	} else {
+		at_member_drop(m);
 	}
-	at_notify_started(s, p, err ?: p->member->failed ? -ENOMEM : 0);
-	return err;
+	at_notify_started(s, p, err);
 }
 
-/* To those that run, until one takes it. Return: whether one did. */
-static bool at_offer_running(struct at_provider *p)
+/*
+ * To those that run, until one takes it. By their ids, as at_mutex is let go in between:
+ * none is asked twice.
+ */
+static void at_offer_running(struct at_provider *p)
 {
 	struct at_session *s;
+	struct at_member *m;
+	u32 id = 0;
 
-	list_for_each_entry(s, &at_sessions, node) {
-		if (s->state != ASYNCTRACE_SESSION_STATE_STARTED || !at_session_wants(s, p))
-			continue;
-		if (p->member)
+	while (!p->dead && (s = at_offer_next(p, true, id))) {
+		id = s->id;
+		at_session_get(s);
+		if (!p->member && at_offer_place(s, p, true, &m))
+			at_offer_late(s, p, m);
+		else if (p->member && p->member->session != s && at_offer_open(s, true))
 			at_notify_started(s, p, -EBUSY);
-		else
-			at_offer_late(s, p);
+		at_session_put(s);
 	}
-	return p->member;
+}
+
+/* To those that do not, likewise. */
+static void at_offer_waiting(struct at_provider *p)
+{
+	struct at_session *s;
+	struct at_member *m;
+	u32 id = 0;
+
+	while (!p->dead && !p->member && (s = at_offer_next(p, false, id))) {
+		id = s->id;
+		at_session_get(s);
+		if (at_offer_place(s, p, false, &m) && at_offer_take(s, p, m, false))
+			at_member_drop(m);
+		at_session_put(s);
+	}
 }
 
 /**
  * at_offer - a provider has come
  * @p: the provider
  *
- * Where no session runs that takes it, one that has been initialized may.
+ * Where no session runs that takes it, one that has been initialized may. at_mutex is let
+ * go meanwhile, so that it may have ended when this returns.
  *
  * Return: whether a session that runs records it.
  */
 bool at_offer(struct at_provider *p)
 {
-	struct at_session *s;
+	bool started;
 
 	lockdep_assert_held(&at_mutex);
-	if (at_offer_running(p))
-		return p->member->rings;
-	list_for_each_entry(s, &at_sessions, node)
-		if (s->state != ASYNCTRACE_SESSION_STATE_READY &&
-		    s->state != ASYNCTRACE_SESSION_STATE_STARTED &&
-		    at_session_wants(s, p) && !at_offer_take(s, p, false))
-			break;
-	return false;
+	at_provider_get(p);
+	at_offer_running(p);
+	at_offer_waiting(p);
+	started = p->member && p->member->rings && at_offer_open(p->member->session, true);
+	at_provider_put(p);
+	return started;
 }
 
 /* One after the other: a user may have many, of which many sessions want each. */
@@ -111,8 +182,11 @@ static void at_offer_fn(struct work_struct *work)
 		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
 		if (p) {
 			list_del_init(&p->vacant);
+			/* It may end meanwhile. */
+			at_provider_get(p);
 			if (!p->member)
 				at_offer_running(p);
+			at_provider_put(p);
 		}
 		mutex_unlock(&at_mutex);
 		cond_resched();
@@ -136,25 +210,25 @@ void at_offer_later(struct at_provider *p)
 
 /**
  * at_offer_adopt - take what is free
- * @s: a session that is about to be started
+ * @s: a session that has been initialized, or is about to be started
+ * @prep: with as many places as it may need, or as there was memory for
  *
  * What there was no room for before is tried again.
  */
-void at_offer_adopt(struct at_session *s)
+void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
 {
 	struct at_provider *p;
 
 	lockdep_assert_held(&at_mutex);
 	s->nr_refused = 0;
 	list_for_each_entry(p, &at_providers, node) {
-		struct at_member *m = p->member;
+		struct at_member *m;
 
-		if (m && m->session == s && m->failed) {
-			m->failed = false;
-			at_member_retry(p);
-		} else if (!m && at_session_wants(s, p)) {
-			at_offer_take(s, p, false);
-		}
+		if (p->member || !at_session_wants(s, p))
+			continue;
+		m = at_prepared_take(prep);
+		if (at_offer_take(s, p, m, false) && m)
+			at_prepared_put(prep, m);
 	}
 }
 
@@ -173,8 +247,9 @@ void at_offer_tell(struct at_session *s)
 	list_for_each_entry(p, &at_providers, node) {
 		const struct at_member *m = p->member;
 
-		if (m && m->session == s ? !m->failed : !at_session_wants(s, p))
+		if (m && m->session == s)
 			continue;
-		at_notify_started(s, p, !m ? -ENOSPC : m->session == s ? -ENOMEM : -EBUSY);
+		if (at_session_wants(s, p))
+			at_notify_started(s, p, m ? -EBUSY : -ENOSPC);
 	}
 }

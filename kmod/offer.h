@@ -7,12 +7,13 @@
 
 #include <linux/types.h>
 
+struct at_prepared;
 struct at_provider;
 struct at_session;
 
 bool at_offer(struct at_provider *p);
 void at_offer_later(struct at_provider *p);
-void at_offer_adopt(struct at_session *s);
+void at_offer_adopt(struct at_session *s, struct at_prepared *prep);
 void at_offer_tell(struct at_session *s);
 
 #endif /* AT_OFFER_H */

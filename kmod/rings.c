@@ -72,9 +72,8 @@ void at_rings_put(struct at_rings *r)
 }
 
 /**
- * at_rings_new - rings without pages
- * @g: size of each
- * @l: of the provider's mapping
+ * at_rings_new - rings without pages, and without a size yet
+ * @nr_rings: of CPUs
  * @memcg: to charge; may be NULL
  *
  * The header pages are there from the start: without them not even the drops
@@ -82,22 +81,20 @@ void at_rings_put(struct at_rings *r)
  *
  * Return: the rings, with a reference, or NULL.
  */
-struct at_rings *at_rings_new(const struct at_geometry *g, const struct at_layout *l,
-			      struct mem_cgroup *memcg)
+struct at_rings *at_rings_new(u32 nr_rings, struct mem_cgroup *memcg)
 {
 	struct mem_cgroup *old = set_active_memcg(memcg);
 	struct at_rings *r;
 	u32 i;
 
-	r = kvzalloc(struct_size(r, ring, l->nr_rings + 1), AT_GFP);
+	r = kvzalloc(struct_size(r, ring, nr_rings + 1), AT_GFP);
 	if (!r)
 		goto out;
 	kref_init(&r->ref);
-	r->geometry = *g;
-	r->nr = l->nr_rings + 1;
+	r->nr = nr_rings + 1;
 	for (i = 0; i < r->nr; i++)
 		r->ring[i].index = i;
-	r->nr_headers = l->header_pages;
+	r->nr_headers = at_layout_header_pages(nr_rings);
 	/* The session has a reference, but the rings may outlive it. */
 	at_memcg_get(memcg);
 	r->memcg = memcg;

@@ -45,7 +45,7 @@ struct at_uring {
 /**
  * struct at_rings - all rings of one provider in one session
  * @ref: held by the session's member, and until writers have left
- * @geometry: of each ring
+ * @geometry: of each ring; set when a member puts them into a range
  * @memcg: what the pages are charged to: the session's, never the provider's
  * @nr_pages: held
  * @opened: the gate to them was open: writers may hold addresses and positions
@@ -66,8 +66,7 @@ struct at_rings {
 	struct at_uring ring[];
 };
 
-struct at_rings *at_rings_new(const struct at_geometry *g, const struct at_layout *l,
-			      struct mem_cgroup *memcg);
+struct at_rings *at_rings_new(u32 nr_rings, struct mem_cgroup *memcg);
 void at_rings_get(struct at_rings *r);
 void at_rings_put(struct at_rings *r);
 struct asynctrace_ring_header *at_rings_header(const struct at_rings *r, u32 ring);

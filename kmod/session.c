@@ -23,12 +23,12 @@
 #include "compat.h"
 #include "filter.h"
 #include "member.h"
-#include "memory.h"
 #include "names.h"
 #include "netlink.h"
 #include "notify.h"
 #include "observe.h"
 #include "offer.h"
+#include "prepare.h"
 #include "provider.h"
 #include "quiesce.h"
 #include "rings.h"
@@ -487,66 +487,6 @@ static void at_session_observed(struct at_session *s)
 			at_observe_update(m->provider);
 }
 
-/*
- * The scheduling side of a session, which is not there before the session is
- * initialized: a consumer reads without at_mutex, and is to find nothing that is taken
- * away again.
- */
-struct at_sched_side {
-	struct at_ksched *ks;
-	struct at_task_names *names;
-};
-
-static void at_session_drop_sched(struct at_sched_side *side)
-{
-	at_ksched_free(side->ks);
-	at_task_names_free(side->names);
-}
-
-/*
- * At the limit of a memory cgroup that is its user's this may take as long as he likes.
- * So at_mutex, which all others wait for, is not held meanwhile.
- */
-static int at_session_make_sched(struct at_session *s, struct at_sched_side *side)
-{
-	bool names = s->mode == ASYNCTRACE_MODE_CIRCULAR ||
-		     s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
-	int err = 0;
-
-	s->initializing = true;
-	at_session_get(s);
-	mutex_unlock(&at_mutex);
-	side->ks = at_ksched_new(s);
-	if (names && side->ks)
-		side->names = at_task_names_new(s);
-	if (!side->ks || (names && !side->names))
-		err = -ENOMEM;
-	mutex_lock(&at_mutex);
-	s->initializing = false;
-	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED)
-		err = -ENOENT;
-	if (err)
-		at_session_drop_sched(side);
-	at_session_put(s);
-	return err;
-}
-
-/* May it have the rings of all that it is going to take? */
-static int at_session_check_memory(struct at_session *s, struct netlink_ext_ack *extack)
-{
-	struct at_provider *p;
-	u32 wanted = 0;
-	u64 bytes = 0;
-
-	list_for_each_entry(p, &at_providers, node) {
-		if (p->member || !at_session_wants(s, p))
-			continue;
-		wanted++;
-		bytes += at_memory_of(s, p);
-	}
-	return at_memory_check(s, wanted, bytes, extack);
-}
-
 /**
  * at_session_init - fix buffers and providers
  * @s: a session that is ready
@@ -559,8 +499,7 @@ static int at_session_check_memory(struct at_session *s, struct netlink_ext_ack 
  */
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 {
-	struct at_sched_side side = { };
-	struct at_provider *p;
+	struct at_prepared prep;
 	int err;
 
 	lockdep_assert_held(&at_mutex);
@@ -572,67 +511,56 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "the session is being initialized");
 		return -EBUSY;
 	}
-	/* First, as that is what is not to be asked for in vain. */
-	err = at_session_check_memory(s, extack);
-	if (err)
-		return err;
-	if (s->sched != ASYNCTRACE_SCHED_OFF) {
-		err = at_session_make_sched(s, &side);
-		if (err == -ENOMEM)
-			NL_SET_ERR_MSG(extack,
-				       "no memory for the kernel's rings: use a smaller buffer size");
-		else if (err)
-			NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		if (err)
-			return err;
-		/* Others may have come. */
-		err = at_session_check_memory(s, extack);
-		if (err) {
-			at_session_drop_sched(&side);
-			return err;
-		}
+	at_prepared_init(&prep);
+	at_session_get(s);
+	s->initializing = true;
+	err = at_prepare(s, &prep, extack);
+	s->initializing = false;
+	if (!err) {
 		/* What it points to is there before it is. */
-		smp_store_release(&s->ks, side.ks);
+		smp_store_release(&s->ks, prep.ks);
 		/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
-		smp_store_release(&s->names, side.names);
+		smp_store_release(&s->names, prep.names);
+		prep.ks = NULL;
+		prep.names = NULL;
+		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+		at_offer_adopt(s, &prep);
 	}
-	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
-	list_for_each_entry(p, &at_providers, node) {
-		if (p->member || !at_session_wants(s, p))
-			continue;
-		err = at_member_add(s, p, false);
-		if (err)
-			s->nr_refused++;
+	at_prepared_free(&prep);
+	at_session_put(s);
+	return err;
+}
+
+static int at_session_may_start(const struct at_session *s, struct netlink_ext_ack *extack)
+{
+	switch (s->state) {
+	case ASYNCTRACE_SESSION_STATE_STARTED:
+		NL_SET_ERR_MSG(extack, "the session is started already");
+		return -EALREADY;
+	case ASYNCTRACE_SESSION_STATE_READY:
+		NL_SET_ERR_MSG(extack, "the session is not initialized");
+		return -EINVAL;
+	case ASYNCTRACE_SESSION_STATE_TERMINATED:
+		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		return -ENOENT;
 	}
 	return 0;
 }
 
-/**
- * at_session_start - open the gates
- * @s: a session that is initialized or stopped
- * @args: how; its list is taken over where it succeeds
- * @extack: for the reason of a refusal
+/*
+ * Open the gates of a session that may start, and take what is free, for which @prep is.
  *
  * Where it clears rings that writers of the last run may not have left, their gates
  * open when they have: nobody waits for that.
  *
- * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized.
+ * Return: 0 or a negative errno.
  */
-int at_session_start(struct at_session *s, struct at_start_args *args,
-		     struct netlink_ext_ack *extack)
+static int at_session_run(struct at_session *s, struct at_start_args *args,
+			  struct at_prepared *prep, struct netlink_ext_ack *extack)
 {
 	u32 generation;
 	int err;
 
-	lockdep_assert_held(&at_mutex);
-	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED) {
-		NL_SET_ERR_MSG(extack, "the session is started already");
-		return -EALREADY;
-	}
-	if (s->state == ASYNCTRACE_SESSION_STATE_READY) {
-		NL_SET_ERR_MSG(extack, "the session is not initialized");
-		return -EINVAL;
-	}
 	generation = at_next_generation();
 	if (s->ks) {
 		err = at_ksched_start(s->ks);
@@ -641,7 +569,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 			return err;
 		}
 	}
-	at_offer_adopt(s);
+	at_offer_adopt(s, prep);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
 	s->poll_period = AT_POLL_MAX;
@@ -662,6 +590,37 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
 		at_session_put(s);
 	return 0;
+}
+
+/**
+ * at_session_start - open the gates
+ * @s: a session that is initialized or stopped
+ * @args: how; its list is taken over where it succeeds
+ * @extack: for the reason of a refusal
+ *
+ * at_mutex is let go meanwhile, where there is somebody to take.
+ *
+ * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
+ * it was ended meanwhile.
+ */
+int at_session_start(struct at_session *s, struct at_start_args *args,
+		     struct netlink_ext_ack *extack)
+{
+	struct at_prepared prep;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	err = at_session_may_start(s, extack);
+	if (err)
+		return err;
+	at_prepared_init(&prep);
+	at_session_get(s);
+	at_prepare_members(s, &prep);
+	/* Others may have started or ended it meanwhile. */
+	err = at_session_may_start(s, extack) ?: at_session_run(s, args, &prep, extack);
+	at_prepared_free(&prep);
+	at_session_put(s);
+	return err;
 }
 
 /**

@@ -109,7 +109,7 @@ struct at_reader {
  * @nr_members: of them
  * @nr_holding: members that have rings, or may get some
  * @holding: bytes that these stand for
- * @initializing: somebody is making its kernel's rings, without at_mutex
+ * @initializing: somebody is getting what it needs for that, without at_mutex
  * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
  *	was initialized or started last, or since
  * @clearing: a start is still clearing the kernel's rings

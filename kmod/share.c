@@ -15,20 +15,22 @@
 /**
  * at_sharer_init - give a member its accounts
  * @sharer: zeroed
- * @sharing: the session's; at_mutex is held
  *
  * Return: 0 or -ENOMEM.
  */
-int at_sharer_init(struct at_sharer *sharer, struct at_sharing *sharing)
+int at_sharer_init(struct at_sharer *sharer)
 {
 	sharer->share = alloc_percpu_gfp(struct at_share, GFP_KERNEL_ACCOUNT |
 							   __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
-	if (!sharer->share)
-		return -ENOMEM;
+	return sharer->share ? 0 : -ENOMEM;
+}
+
+/* A member, which has accounts, joins. at_mutex is held. */
+void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
+{
 	sharer->number = sharing->joined + 1;
 	WRITE_ONCE(sharing->joined, sharer->number);
 	WRITE_ONCE(sharing->members, sharing->members + 1);
-	return 0;
 }
 
 /* A member has left; its last records may still come. at_mutex is held. */

@@ -91,7 +91,8 @@ struct at_bill {
 	u32 words;
 };
 
-int at_sharer_init(struct at_sharer *sharer, struct at_sharing *sharing);
+int at_sharer_init(struct at_sharer *sharer);
+void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing);
 void at_sharer_leave(struct at_sharing *sharing);
 void at_sharer_destroy(struct at_sharer *sharer);
 u64 at_sharer_dropped(const struct at_sharer *sharer, enum at_kring_kind kind);

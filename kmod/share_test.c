@@ -38,7 +38,8 @@ struct at_test_shares {
 
 static void at_test_join(struct kunit *test, struct at_test_shares *s)
 {
-	KUNIT_ASSERT_EQ(test, at_sharer_init(&s->sharer[s->members], &s->sharing), 0);
+	KUNIT_ASSERT_EQ(test, at_sharer_init(&s->sharer[s->members]), 0);
+	at_sharer_join(&s->sharer[s->members], &s->sharing);
 	s->members++;
 }
 

@@ -309,11 +309,129 @@ static void nobody_waits_for_a_session_that_waits_for_memory(void)
 	remove_group("/at-slow");
 }
 
+#define MANY	512
+#define SLOW	4096LL		/* what the group may have before it is slowed: it has more */
+
+/* One request, in a group that is slowed from now on; told before and after. */
+static int slow_request(int pipe, uint8_t cmd, int id)
+{
+	int err;
+
+	if (put("/at-slow", "memory.high", "%lld", SLOW) || write(pipe, "a", 1) != 1)
+		return 210;
+	err = raw_session_do(&nl, cmd, id);
+	return err ? -err : write(pipe, "b", 1) != 1;
+}
+
+/*
+ * Many providers come into a session when it is initialized; into the next when that is
+ * started; and into the last, which runs, when that ends.
+ */
+static int slow_providers(int pipe, int go)
+{
+	int id[3], err;
+	char byte;
+
+	if (put("/at-slow", "cgroup.procs", "%lld", getpid()) || raw_nl_open(&nl))
+		return 200;
+	for (int i = 0; i < MANY; i++)
+		if (raw_register(raw_open(), "many", ASYNCTRACE_RING_MIN) < 0)
+			return 201;
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = { "slow 1", "slow 2", "slow 3" };
+
+		id[i] = raw_session(&nl, names[i], ASYNCTRACE_MODE_STREAMING,
+				    ASYNCTRACE_SCHED_OFF, ASYNCTRACE_RING_MIN, "many");
+		if (id[i] <= 0)
+			return 202;
+	}
+	err = slow_request(pipe, ASYNCTRACE_CMD_SESSION_INIT, id[0]);
+	if (err || read(go, &byte, 1) != 1)
+		return err ? err : 203;
+	if (raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id[1]) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id[0]))
+		return 204;
+	err = slow_request(pipe, ASYNCTRACE_CMD_SESSION_START, id[1]);
+	if (err || read(go, &byte, 1) != 1)
+		return err ? err : 205;
+	if (raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id[2]) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id[2]))
+		return 206;
+	err = slow_request(pipe, ASYNCTRACE_CMD_SESSION_TERMINATE, id[1]);
+	if (err || read(go, &byte, 1) != 1)
+		return err ? err : 207;
+	/* They have not lost anything by it. */
+	for (int i = 0; i < 500; i++) {
+		if (raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id[2]))
+			return 208;
+		if (raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == MANY)
+			break;
+		usleep(10000);
+	}
+	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) != MANY ||
+	       raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS);
+}
+
+/* The longest that anybody else waited for an answer, in three seconds; milliseconds. */
+static long long longest_wait(void)
+{
+	const uint64_t begin = raw_boottime();
+	uint64_t longest = 0, from, to;
+
+	do {
+		from = raw_boottime();
+		raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+		NEED(!raw_nl_ask(&nl));
+		to = raw_boottime();
+		if (to - from > longest)
+			longest = to - from;
+		usleep(1000);
+	} while (to - begin < 3000000000u);
+	return longest / 1000000;
+}
+
+static void nobody_waits_for_places_that_wait_for_memory(void)
+{
+	static const char *const what[] = { "initialized", "started", "offered" };
+	int up[2], down[2], status;
+	long long wait, high;
+	char byte = 0;
+	pid_t child;
+
+	make_group("/at-slow");
+	NEED(!pipe2(up, O_CLOEXEC) && !pipe2(down, O_CLOEXEC));
+	child = fork();
+	if (!child)
+		_exit(slow_providers(up[1], down[0]));
+	close(up[1]);
+	NEED(!raw_nl_open(&nl));
+	for (int i = 0; i < 3; i++) {
+		NEED(read(up[0], &byte, 1) == 1 && byte == 'a');
+		high = get("/at-slow", "memory.events", "high ");
+		wait = longest_wait();
+		printf("# %s: %lld ms\n", what[i], wait);
+		EXPECT(wait < 1000);
+		/* It was slowed. */
+		EXPECT(get("/at-slow", "memory.events", "high ") > high);
+		put("/at-slow", "memory.high", "max", 0);
+		NEED(read(up[0], &byte, 1) == 1 && byte == 'b');
+		NEED(write(down[1], "x", 1) == 1);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	raw_nl_close(&nl);
+	close(up[0]);
+	close(down[0]);
+	close(down[1]);
+	remove_group("/at-slow");
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(a_provider_at_its_limit_is_recorded_at_no_cost),
 	KTAP_TEST(a_session_at_its_limit_refuses_pages_and_counts),
 	KTAP_TEST(a_session_without_any_memory_refuses_the_provider),
 	KTAP_TEST(nobody_waits_for_a_session_that_waits_for_memory),
+	KTAP_TEST(nobody_waits_for_places_that_wait_for_memory),
 };
 
 int main(int argc, char **argv)
