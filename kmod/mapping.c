@@ -152,7 +152,7 @@ retry:
 			up_read(&range->sem);
 		if (new)
 			put_page(new);
-		new = at_rings_alloc_page(rings);
+		new = at_rings_alloc_page(rings, at->ring);
 		at_rings_put(charged);
 		charged = rings;
 		goto retry;

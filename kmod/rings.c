@@ -20,24 +20,6 @@
 /* What a ring in a session's memory may cost before it is refused: no reclaim storm, no OOM. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/**
- * at_rings_alloc_page - a zeroed page, charged to the session
- * @r: whose
- *
- * The provider's own memory cgroup is left alone: charged there, its next
- * ordinary page fault could get it killed.
- *
- * Return: the page, or NULL.
- */
-struct page *at_rings_alloc_page(const struct at_rings *r)
-{
-	struct mem_cgroup *old = set_active_memcg(r->memcg);
-	struct page *page = alloc_page(AT_GFP);
-
-	set_active_memcg(old);
-	return page;
-}
-
 static void at_rings_free(struct kref *ref)
 {
 	struct at_rings *r = container_of(ref, struct at_rings, ref);
@@ -151,7 +133,7 @@ bool at_rings_wants(const struct at_rings *r, u32 ring, u32 page)
 
 static struct page **at_rings_pages(const struct at_rings *r, u32 ring)
 {
-	/* Pairs with the first cmpxchg_release() in at_rings_install(). */
+	/* Pairs with the cmpxchg_release() in at_rings_make_room(). */
 	return smp_load_acquire(&r->ring[ring].pages);
 }
 
@@ -160,8 +142,44 @@ struct page *at_rings_ring_page(const struct at_rings *r, u32 ring, u32 page)
 {
 	struct page **pages = at_rings_pages(r, ring);
 
-	/* Pairs with the second cmpxchg_release() in at_rings_install(). */
+	/* Pairs with the cmpxchg_release() in at_rings_install(). */
 	return pages ? smp_load_acquire(&pages[page]) : NULL;
+}
+
+/* Where to note a ring's pages. */
+static bool at_rings_make_room(struct at_rings *r, u32 ring)
+{
+	u32 n = DIV_ROUND_UP(at_ring_words(&r->geometry), AT_WORDS_PER_PAGE);
+	struct page **pages;
+
+	if (at_rings_pages(r, ring))
+		return true;
+	pages = kvcalloc(n, sizeof(*pages), AT_GFP);
+	if (!pages)
+		return false;
+	/* Pairs with the load-acquire in at_rings_pages(). */
+	if (cmpxchg_release(&r->ring[ring].pages, NULL, pages))
+		kvfree(pages);
+	return true;
+}
+
+/**
+ * at_rings_alloc_page - a zeroed page for a ring, charged to the session
+ * @r: the rings
+ * @ring: which
+ *
+ * The provider's own memory cgroup is left alone: charged there, its next
+ * ordinary page fault could get it killed.
+ *
+ * Return: the page, for at_rings_install(), or NULL.
+ */
+struct page *at_rings_alloc_page(struct at_rings *r, u32 ring)
+{
+	struct mem_cgroup *old = set_active_memcg(r->memcg);
+	struct page *page = at_rings_make_room(r, ring) ? alloc_page(AT_GFP) : NULL;
+
+	set_active_memcg(old);
+	return page;
 }
 
 /**
@@ -169,31 +187,16 @@ struct page *at_rings_ring_page(const struct at_rings *r, u32 ring, u32 page)
  * @r: the rings
  * @ring: which
  * @page: at which place; at_rings_wants() it
- * @new: a zeroed page
+ * @new: from at_rings_alloc_page() for this ring
  *
- * Return: the page that is there now, @new or another task's, or NULL where
- * there is no memory to note it. @new belongs to the ring if it is returned.
+ * Return: the page that is there now, @new or another task's. @new belongs to the ring
+ * if it is returned.
  */
 struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct page *new)
 {
-	struct page **pages = at_rings_pages(r, ring), **old;
+	struct page **pages = at_rings_pages(r, ring);
 	struct page *there;
 
-	if (!pages) {
-		u32 n = DIV_ROUND_UP(at_ring_words(&r->geometry), AT_WORDS_PER_PAGE);
-		struct mem_cgroup *cg = set_active_memcg(r->memcg);
-
-		pages = kvcalloc(n, sizeof(*pages), AT_GFP);
-		set_active_memcg(cg);
-		if (!pages)
-			return NULL;
-		/* Pairs with the load-acquire in at_rings_pages(). */
-		old = cmpxchg_release(&r->ring[ring].pages, NULL, pages);
-		if (old) {
-			kvfree(pages);
-			pages = at_rings_pages(r, ring);
-		}
-	}
 	/* Pairs with the load-acquire in at_rings_ring_page(). */
 	there = cmpxchg_release(&pages[page], NULL, new);
 	if (there)
@@ -220,10 +223,14 @@ void at_rings_sync_pages(struct at_rings *r)
 
 	for (i = 0; i < r->nr_headers; i++)
 		at_sync_page(r->headers[i]);
-	for (i = 0; i < r->nr; i++)
-		for (j = 0; r->ring[i].pages && j < pages; j++)
-			if (r->ring[i].pages[j])
-				at_sync_page(r->ring[i].pages[j]);
+	for (i = 0; i < r->nr; i++) {
+		/* Those that are noted: others may still get room for that. */
+		struct page **of = at_rings_pages(r, i);
+
+		for (j = 0; of && j < pages; j++)
+			if (of[j])
+				at_sync_page(of[j]);
+	}
 }
 
 static u64 at_rings_word(const struct at_rings *r, u32 ring, u64 linear)

@@ -70,7 +70,7 @@ struct at_rings *at_rings_new(u32 nr_rings, struct mem_cgroup *memcg);
 void at_rings_get(struct at_rings *r);
 void at_rings_put(struct at_rings *r);
 struct asynctrace_ring_header *at_rings_header(const struct at_rings *r, u32 ring);
-struct page *at_rings_alloc_page(const struct at_rings *r);
+struct page *at_rings_alloc_page(struct at_rings *r, u32 ring);
 struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct page *new);
 struct page *at_rings_ring_page(const struct at_rings *r, u32 ring, u32 page);
 bool at_rings_wants(const struct at_rings *r, u32 ring, u32 page);
