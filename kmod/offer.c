@@ -49,6 +49,7 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 		old = set_active_memcg(s->memcg);
 		at_tasks_add_process(m);
 		set_active_memcg(old);
+		at_tasks_again();
 	}
 	return 0;
 }

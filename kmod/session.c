@@ -584,6 +584,7 @@ static int at_session_run(struct at_session *s, struct at_start_args *args,
 	if (!s->quiescing)
 		at_clear_finish(s);
 	at_session_open(s);
+	at_tasks_again();
 	at_session_observed(s);
 	at_offer_tell(s);
 	at_session_get(s);

@@ -62,13 +62,13 @@ static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
 
 /*
  * Where a provider is the one who calls, the caller has the session's memory cgroup set
- * active. What cannot be had is asked for again by at_pool_fn(), which is on nobody's
- * account: so nobody is killed for it, and at_mutex not held for long.
+ * active. What cannot be had at once is asked for again by at_pool_fn(), which is on
+ * nobody's account: so nobody is killed for it, and at_mutex not held while a cgroup is
+ * short of memory, which may be for as long as its user likes.
  */
 static struct at_task *at_task_alloc(void)
 {
-	return kzalloc(sizeof(struct at_task),
-		       GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
+	return kzalloc(sizeof(struct at_task), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
 static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
@@ -365,7 +365,7 @@ static void at_pool_fill(void)
 	struct at_task *e;
 
 	while (READ_ONCE(at_pool_size) < AT_POOL) {
-		e = at_task_alloc();
+		e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
 		if (!e)
 			return;
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
@@ -569,7 +569,7 @@ static void at_dead_irq(struct irq_work *work)
 	queue_delayed_work(at_wq, &at_reap_work, AT_REAP_DELAY);
 }
 
-/* From time to time, while a session runs: what could not be had, may be had now. */
+/* After a look, and from time to time: what could not be had, may be had by the worker. */
 void at_tasks_again(void)
 {
 	if (READ_ONCE(at_rescan))
