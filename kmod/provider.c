@@ -3,6 +3,7 @@
  * Registration of providers, and their end.
  */
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/idr.h>
@@ -274,42 +275,18 @@ static void at_provider_list(struct at_provider *p)
 	list_add_tail(&p->node, &at_providers);
 }
 
-/**
- * at_provider_register - make a descriptor's process a provider
- * @file: the descriptor; asked for by the process that calls
- * @args: what it says of itself
- * @id: out: its id
- * @started: out: a session records it already
- * @extack: for the reason of a refusal
- *
- * Return: 0; -EPERM where another process asked for the cookie, -EBUSY where the
- * descriptor is in use, -EDQUOT beyond what one user may have, -E2BIG where the
- * rings do not fit the device's addresses, -ENOMEM.
+/*
+ * A provider that nobody knows yet. At the limit of a memory cgroup that is its user's
+ * this may take as long as he likes: at_mutex, which all others wait for, is not held.
  */
-int at_provider_register(struct at_file *file, const struct at_provider_args *args,
-			 u32 *id, bool *started, struct netlink_ext_ack *extack)
+static struct at_provider *at_provider_make(const struct at_provider_args *args,
+					    struct netlink_ext_ack *extack)
 {
-	struct at_provider *p;
+	struct at_provider *p = at_provider_new(args);
 	int err;
 
-	lockdep_assert_held(&at_mutex);
-	if (!file || !current->mm || file->mm != current->mm) {
-		NL_SET_ERR_MSG(extack,
-			       "the cookie is not of a descriptor that this process asked for");
-		return -EPERM;
-	}
-	if (file->provider || file->session) {
-		NL_SET_ERR_MSG(extack, "the descriptor is in use: open the device once more");
-		return -EBUSY;
-	}
-	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
-	    args->ring_stride > ASYNCTRACE_RING_MAX) {
-		NL_SET_ERR_MSG(extack, "the ring stride is no power of two within the limits");
-		return -EINVAL;
-	}
-	p = at_provider_new(args);
 	if (!p)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	if (!at_layout_init(&p->layout, nr_cpu_ids, args->ring_stride)) {
 		NL_SET_ERR_MSG(extack, "the rings of all CPUs are too large: use a smaller stride");
 		err = -E2BIG;
@@ -324,10 +301,72 @@ int at_provider_register(struct at_file *file, const struct at_provider_args *ar
 		goto err;
 	}
 	err = at_provider_alloc(p);
+	if (!err)
+		return p;
+err:
+	at_contents_put(p);
+	at_provider_put(p);
+	return ERR_PTR(err);
+}
+
+/* May the process that calls become a provider through a descriptor? */
+static int at_file_may_register(const struct at_file *file, struct netlink_ext_ack *extack)
+{
+	if (!file || !current->mm || file->mm != current->mm) {
+		NL_SET_ERR_MSG(extack,
+			       "the cookie is not of a descriptor that this process asked for");
+		return -EPERM;
+	}
+	if (file->provider || file->session) {
+		NL_SET_ERR_MSG(extack, "the descriptor is in use: open the device once more");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+/**
+ * at_provider_register - make a descriptor's process a provider
+ * @file: the descriptor; asked for by the process that calls
+ * @args: what it says of itself
+ * @id: out: its id
+ * @started: out: a session records it already
+ * @extack: for the reason of a refusal
+ *
+ * at_mutex is let go meanwhile, and the descriptor may have been closed when this returns.
+ *
+ * Return: 0; -EPERM where another process asked for the cookie, -EBUSY where the
+ * descriptor is in use, -EDQUOT beyond what one user may have, -E2BIG where the
+ * rings do not fit the device's addresses, -ENOMEM.
+ */
+int at_provider_register(struct at_file *file, const struct at_provider_args *args,
+			 u32 *id, bool *started, struct netlink_ext_ack *extack)
+{
+	struct at_provider *p;
+	u64 cookie;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	err = at_file_may_register(file, extack);
+	if (err)
+		return err;
+	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
+	    args->ring_stride > ASYNCTRACE_RING_MAX) {
+		NL_SET_ERR_MSG(extack, "the ring stride is no power of two within the limits");
+		return -EINVAL;
+	}
+	cookie = file->cookie;
+	mutex_unlock(&at_mutex);
+	p = at_provider_make(args, extack);
+	mutex_lock(&at_mutex);
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	/* The descriptor may be closed now, or have become another provider's. */
+	file = at_file_by_cookie(cookie);
+	err = at_file_may_register(file, extack);
 	if (err)
 		goto err;
-	err = idr_alloc_cyclic(&at_provider_ids, p, AT_ID_MIN, AT_ID_MAX + 1,
-			       GFP_KERNEL_ACCOUNT);
+	/* Nobody's to pay: a few bytes, which are not to be waited for either. */
+	err = idr_alloc_cyclic(&at_provider_ids, p, AT_ID_MIN, AT_ID_MAX + 1, GFP_KERNEL);
 	if (err < 0)
 		goto err;
 	p->id = err;
