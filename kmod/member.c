@@ -136,6 +136,11 @@ struct at_member *at_member_new(const struct at_session *s)
 		ok = m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
 				    !at_sharer_init(&m->sharer));
 	}
+	if (ok && s->mode == ASYNCTRACE_MODE_CIRCULAR) {
+		m->ledger = kvzalloc(struct_size(m->ledger, ring, m->brought->nr),
+				     GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+		ok = m->ledger;
+	}
 	set_active_memcg(old);
 	if (ok)
 		return m;
@@ -150,6 +155,7 @@ void at_member_drop(struct at_member *m)
 		return;
 	at_rings_put(m->brought);
 	at_sharer_destroy(&m->sharer);
+	kvfree(m->ledger);
 	kfree(m);
 }
 
@@ -358,6 +364,8 @@ void at_member_done(struct at_member *m)
 	WRITE_ONCE(m->done, true);
 	spin_unlock(&m->session->members_lock);
 	at_rings_put(rings);
+	kvfree(m->ledger);
+	m->ledger = NULL;
 	if (!done)
 		at_contents_put(m->provider);
 }
@@ -366,20 +374,17 @@ void at_member_done(struct at_member *m)
  * at_member_lose - give the rings of a provider that has ended back, unread
  * @m: a member that is gone and has some; nobody reads the session
  *
- * Their ledgers are kept: all that was not taken has been overwritten.
- *
- * Return: 0 or -ENOMEM.
+ * Their ledgers are kept: all that was not taken has been overwritten. There has been
+ * room for that since the provider joined: who needs the rings' memory may be another
+ * one, who is not to pay for this, nor to wait.
  */
-int at_member_lose(struct at_member *m)
+void at_member_lose(struct at_member *m)
 {
+	struct at_lost *lost = m->ledger;
 	struct at_rings *r = m->rings;
-	struct at_lost *lost;
 	u32 i, n = 0;
 
 	lockdep_assert_held(&at_mutex);
-	lost = kvzalloc(struct_size(lost, ring, r->nr), GFP_KERNEL_ACCOUNT);
-	if (!lost)
-		return -ENOMEM;
 	for (i = 0; i < r->nr; i++) {
 		struct at_uring *ring = &r->ring[i];
 		u64 pos = at_rings_position(r, i), late;
@@ -398,8 +403,8 @@ int at_member_lose(struct at_member *m)
 	}
 	lost->nr = n;
 	m->lost = lost;
+	m->ledger = NULL;
 	at_member_done(m);
-	return 0;
 }
 
 /* The session is going, and nobody reads it. */
@@ -415,5 +420,6 @@ void at_member_free(struct at_member *m)
 	at_provider_put(m->provider);
 	at_sharer_destroy(&m->sharer);
 	kvfree(m->lost);
+	kvfree(m->ledger);
 	kfree(m);
 }

@@ -51,6 +51,7 @@ struct at_member_reading {
  * @bytes: that its rings stand for, also those that it may still get; 0: it has none any
  *	more. Changed under the session's members_lock
  * @lost: what is left of its rings when others needed the memory, or NULL
+ * @ledger: room for that, in a circular session
  * @late: it joined after the session was started
  * @gone: the provider has ended
  * @done: it is gone, and all of it was read or is lost: the provider's contents may go
@@ -79,6 +80,7 @@ struct at_member {
 	struct at_range *range;
 	u64 bytes;
 	struct at_lost *lost;
+	struct at_lost *ledger;
 	bool late;
 	bool gone;
 	bool done;
@@ -143,6 +145,6 @@ struct at_rings *at_member_rings(struct at_member *m);
 struct at_rings *at_member_hold(struct at_member *m);
 void at_member_unhold(struct at_member *m, struct at_rings *rings);
 void at_member_done(struct at_member *m);
-int at_member_lose(struct at_member *m);
+void at_member_lose(struct at_member *m);
 
 #endif /* AT_MEMBER_H */

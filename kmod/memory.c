@@ -98,8 +98,11 @@ bool at_memory_make_room(struct at_session *s)
 	lockdep_assert_held(&at_mutex);
 	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
 		return false;
-	list_for_each_entry(m, &s->members, node)
-		if (m->gone && m->rings)
-			return !at_member_lose(m);
+	list_for_each_entry(m, &s->members, node) {
+		if (!m->gone || !m->rings)
+			continue;
+		at_member_lose(m);
+		return true;
+	}
 	return false;
 }

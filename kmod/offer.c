@@ -39,6 +39,7 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 					      s->holding + at_memory_of(s, p), NULL);
 		} while (err && at_memory_make_room(s));
 	}
+	p->refused = err;
 	if (err) {
 		s->nr_refused++;
 		return err;
@@ -235,7 +236,7 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
 
 /**
  * at_offer_tell - tell that a session has started, and of whom it takes nothing
- * @s: the session
+ * @s: the session; at_mutex has not been let go since at_offer_adopt()
  */
 void at_offer_tell(struct at_session *s)
 {
@@ -251,6 +252,6 @@ void at_offer_tell(struct at_session *s)
 		if (m && m->session == s)
 			continue;
 		if (at_session_wants(s, p))
-			at_notify_started(s, p, m ? -EBUSY : -ENOSPC);
+			at_notify_started(s, p, m ? -EBUSY : p->refused);
 	}
 }

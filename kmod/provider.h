@@ -66,6 +66,7 @@ struct vm_area_struct;
  *	threads along; under at_mutex
  * @looked: of the first: round of looks in which their threads were looked for last; under
  *	at_mutex
+ * @refused: why the session that was to take it last did not; under at_mutex
  * @vacant: its session has ended, and it is to be offered to others; under at_mutex
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
@@ -111,6 +112,7 @@ struct at_provider {
 	u32 parts;
 	u64 left;
 	u64 looked;
+	int refused;
 	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;
