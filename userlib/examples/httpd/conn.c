@@ -499,6 +499,10 @@ void conn_stop(void)
 	stopping = true;
 	wake();
 	pthread_join(thread, NULL);
+}
+
+void conn_free(void)
+{
 	close(epoll_fd);
 	close(wake_fd);
 }

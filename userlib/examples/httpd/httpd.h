@@ -116,6 +116,8 @@ void pool_stop(void);
 int conn_listen(void);				/* the port or -errno */
 int conn_start(void);				/* 0 or -errno */
 void conn_stop(void);				/* stops accepting, finishes what runs */
+/* When the workers have ended: the last of them may still wake the thread that has. */
+void conn_free(void);
 void conn_return(struct conn *c, enum verdict v);
 
 /* respond.c: what workers do */

@@ -137,6 +137,7 @@ int main(int argc, char **argv)
 	sigwait(&signals, &sig);
 	conn_stop();
 	pool_stop();
+	conn_free();
 	close(config.root_fd);
 	if (config.upload_fd >= 0)
 		close(config.upload_fd);
