@@ -121,7 +121,7 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	} else {
 		/* A named pipe waits for its reader; a signal may end that, and us. */
 		sigprocmask(SIG_SETMASK, o->mask, &blocked);
-		/* But there is no trace in several of them: that is told below. */
+		/* One of several files is none, which is refused below: not waited for. */
 		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
 				      (o->numbered ? O_NONBLOCK : 0), 0666);
 		err = errno;
@@ -291,7 +291,7 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	room += TRACE_OUT_RESERVE;
 	if (o->rotate && written + room > o->rotate && written > TRACE_OUT_RESERVE) {
 		err = trace_out_rotate(o);
-		/* Counted below; that is no second error. */
+		/* What was read is counted, at least: the composer writes no more. */
 		if (err) {
 			at_compose_chunk(o->compose, chunk,
 					 (const char *)buffer + chunk->size);

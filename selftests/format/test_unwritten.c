@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -151,20 +152,20 @@ static uint64_t assert_law(struct at_compose *c, const struct given *g, const ch
 	return st->total.unwritten;
 }
 
-static int new_file(char path[64])
+/* In memory; it is gone when it is closed. */
+static int new_file(char path[32])
 {
-	int fd;
+	int fd = memfd_create("unwritten", MFD_CLOEXEC);
 
-	strcpy(path, "/tmp/asynctrace-unwritten-XXXXXX");
-	fd = mkostemp(path, O_CLOEXEC);
 	assert_true(fd >= 0);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
 	return fd;
 }
 
 static void test_what_a_full_disk_did_not_take_is_counted(void **unused)
 {
 	struct rlimit old, limit;
-	char path[64];
+	char path[32];
 	int fd = new_file(path);
 
 	signal(SIGXFSZ, SIG_IGN);
@@ -186,7 +187,6 @@ static void test_what_a_full_disk_did_not_take_is_counted(void **unused)
 		at_compose_free(s.c);
 	}
 	close(fd);
-	unlink(path);
 }
 
 /* Nothing is left of the records in the buffer, either, where nothing was written. */
@@ -214,7 +214,7 @@ static void test_after_the_last_file_everything_is_counted(void **unused)
 		struct given g = { 0 };
 		uint64_t written, before;
 		struct stream s;
-		char path[64];
+		char path[32];
 		int fd = new_file(path);
 
 		begin_session(&s, fd);
@@ -234,8 +234,7 @@ static void test_after_the_last_file_everything_is_counted(void **unused)
 		assert_int_equal(lseek(fd, 0, SEEK_END), written);
 		at_compose_free(s.c);
 		close(fd);
-		unlink(path);
-	}
+		}
 }
 
 /* The file before was whole, and counts; the one that is full does not undo it. */
@@ -244,7 +243,7 @@ static void test_earlier_files_stay_counted(void **unused)
 	struct at_compose_options full = { .size = sizeof(full) };
 	struct given g = { 0 };
 	struct stream s;
-	char path[64];
+	char path[32];
 	int fd = new_file(path);
 
 	full.fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -258,7 +257,6 @@ static void test_earlier_files_stay_counted(void **unused)
 	at_compose_free(s.c);
 	close(full.fd);
 	close(fd);
-	unlink(path);
 }
 
 int main(void)
