@@ -121,7 +121,7 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	} else {
 		/* A named pipe waits for its reader; a signal may end that, and us. */
 		sigprocmask(SIG_SETMASK, o->mask, &blocked);
-		/* One of several files is none, which is refused below: not waited for. */
+		/* A named pipe in the place of one of several is refused below: not waited for. */
 		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
 				      (o->numbered ? O_NONBLOCK : 0), 0666);
 		err = errno;
