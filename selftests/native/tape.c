@@ -293,8 +293,8 @@ void tape_new(struct tape *t, const struct tape_options *o, tape_fn fn, void *ar
 		shape.nr_rings = 0;
 	if (o->no_cpu_rings)
 		shape.nr_rings = 0;
-	if (o->boottime)
-		shape.clock = ASYNCTRACE_CLOCK_BOOTTIME;
+	/* The machine may not trust its counter; these tests need no true time from it. */
+	shape.clock = o->boottime ? ASYNCTRACE_CLOCK_BOOTTIME : ASYNCTRACE_CLOCK_COUNTER;
 	if (!err)
 		err = at_area_create(&t->area, &shape, o->categories);
 	if (err) {
