@@ -181,6 +181,7 @@ static bool parse_args(struct rd *rd, struct rd_provider *p, struct rd_event *ev
 			a->value = *arg >> 32;
 			break;
 		case ASYNCTRACE_FXT_ARG_UINT64:
+		case ASYNCTRACE_FXT_ARG_DOUBLE:
 			a->value = *(*at)++;
 			break;
 		case ASYNCTRACE_FXT_ARG_STRING:

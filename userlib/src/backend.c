@@ -4,39 +4,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "internal.h"
 
-static uint32_t lock;
 static enum at_backend present;
 static enum at_reason why = AT_REASON_UNREGISTERED;
 static int why_error;
-
-bool at_backend_trylock(void)
-{
-	return !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
-}
-
-void at_backend_lock(void)
-{
-	const struct timespec ms = { .tv_nsec = 1000000 };
-
-	while (!at_backend_trylock())
-		nanosleep(&ms, NULL);
-}
-
-void at_backend_unlock(void)
-{
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
-}
-
-void at_backend_forked(void)
-{
-	lock = 0;
-	at_names_forked();
-	at_fallback_forked();
-}
 
 void at_backend_set(enum at_backend backend, char *rw, const char *control)
 {

@@ -40,15 +40,18 @@ static void leave(void)
 	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
 }
 
-/* Who finds another run's tag was not refused by this one. False: the gate moved. */
-static bool count_drop(uint32_t gate)
+/*
+ * Adds @n to the dropped records. A run that has another tag is not the record's:
+ * nothing is added. False: the gate has changed.
+ */
+static bool count_drops(uint32_t gate, uint32_t n)
 {
 	struct asynctrace_ring_header *line = fallback_line();
 	const uint64_t tag = (uint64_t)at_control()->run << ASYNCTRACE_FALLBACK_DROPS_SHIFT;
 	uint64_t old = __atomic_load_n(&line->dropped, __ATOMIC_RELAXED), drops;
 
 	do {
-		drops = (old + 1) & ASYNCTRACE_FALLBACK_DROPS_MASK;
+		drops = (old + n) & ASYNCTRACE_FALLBACK_DROPS_MASK;
 		if (!at_gate_still(gate))
 			return false;
 		if ((old & ~ASYNCTRACE_FALLBACK_DROPS_MASK) != tag)
@@ -58,15 +61,20 @@ static bool count_drop(uint32_t gate)
 	return true;
 }
 
-AT_COLD bool at_fallback_drop(uint32_t gate)
+AT_COLD bool at_fallback_drop_many(uint32_t gate, uint32_t n)
 {
 	bool counted;
 
 	if (!enter(gate))
 		return false;
-	counted = count_drop(gate);
+	counted = count_drops(gate, n);
 	leave();
 	return counted;
+}
+
+bool at_fallback_drop(uint32_t gate)
+{
+	return at_fallback_drop_many(gate, 1);
 }
 
 static void copy(uint64_t *to, const struct at_record *rec)
@@ -154,7 +162,7 @@ AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 		res = put(gate, rec);
 		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 	}
-	counted = res == FULL ? count_drop(gate) : res == PUT;
+	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
 	leave();
 	return counted;
 }

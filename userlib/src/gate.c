@@ -49,15 +49,29 @@ void at_gate_store(uint32_t value)
 	__atomic_store_n(&at_gate_.gate, value, __ATOMIC_RELEASE);
 }
 
-/* The new page is all zeros: from the first moment on the gate is closed. */
+/*
+ * A page that has the value already is moved over the gate, so that no site sees the
+ * gate closed meanwhile: its record would be lost without being counted.
+ */
 void at_gate_reset(uint32_t value)
 {
-	at_void_map(&at_gate_, at_page_size());
+	const size_t bytes = at_page_size();
+	uint32_t *page = at_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED) {
+		*page = value;
+		if ((void *)syscall(SYS_mremap, page, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+				    &at_gate_) != MAP_FAILED)
+			return;
+		munmap(page, bytes);
+	}
+	at_void_map(&at_gate_, bytes);
 	at_gate_store(value);
 }
 
-/* Here, because each program that traces anything links with this file. */
-static __attribute__((constructor)) void at_library_init(void)
+/* In this file, because each program that traces anything is linked with it. */
+static __attribute__((constructor)) void library_loaded(void)
 {
-	at_trace_from_environment();
+	at_library_loaded();
 }

@@ -121,23 +121,43 @@ size_t at_page_size(void);
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
 /* Maps the first page of the control area at the start of @fd over the gate. */
 int at_gate_map(int fd);
-/* Puts a private page there, closed; then sets it to @value. */
+/* Puts a private page with this value there, in one step. */
 void at_gate_reset(uint32_t value);
 void at_gate_store(uint32_t value);
 /* Replaces what is mapped at @addr by empty memory of the process' own. */
 void at_void_map(void *addr, size_t bytes);
 
-/* --- backend.c ------------------------------------------------------------------------ */
+/* --- loaded.c ------------------------------------------------------------------------ */
+
+/* The first thing that the library does, before main() or in dlopen(3). */
+void at_library_loaded(void);
+
+/* --- lock.c: the back end's lock ------------------------------------------------------ */
 
 /*
- * Who may change what at_hot and the gate say. Only at_attach(), which may run
- * in a signal handler, tries; the others wait.
+ * The holder may change at_hot, the gate and the registration. While a thread holds
+ * the lock, it takes no signal and cannot be cancelled. Async-signal-safe, but for
+ * at_backend_lock(), which waits without limit.
  */
 bool at_backend_trylock(void);
 void at_backend_lock(void);
 void at_backend_unlock(void);
-/* A forked child: its parent's threads hold nothing here. */
+/* As at_backend_unlock(), but leaves missed records to the caller. */
+void at_backend_release(void);
+/* Sleeps until the lock is free. False: its holder has been waited for too long. */
+bool at_backend_wait(void);
+/* In a forked child, while it has one thread: frees all locks. */
 void at_backend_forked(void);
+
+/* --- missed.c: records that did not wait for the registration --------------------------- */
+
+/* One more record of this category, or, if that is NULL, one that was recorded for sure. */
+void at_missed_add(const char *category);
+/* Counts missed records as dropped, as soon as the process is registered. */
+void at_missed_settle(void);
+void at_missed_forget(void);
+
+/* --- backend.c ------------------------------------------------------------------------ */
 
 /* Under the lock, the gate closed: from here on the rings are there. */
 void at_backend_set(enum at_backend backend, char *rw, const char *control);
@@ -147,12 +167,30 @@ const char *at_default_name(void);
 
 /* --- provider.c --------------------------------------------------------------------- */
 
-/* The gate was found at ATTACH: registers. Returns the gate as it is then. */
+/*
+ * The gate was found at ATTACH: registers, or waits for the thread that does. Returns
+ * the gate after that; ATTACH: the other thread took too long. Async-signal-safe.
+ */
 uint32_t at_attach(void);
 /* Gives the calling thread a slot: > 0, or a negative errno. */
 int at_module_slot(void);
-/* Under the lock: lets the module's gate show again, if there is one. */
-void at_module_resume(void);
+/* Under the lock: shows the module's gate again, if the process is registered. */
+int at_module_resume(void);
+/* Under the lock: lets go of the registration that a forked child inherited. */
+void at_module_forked(void);
+/* Did registering anew split the run of @gate, and is @run its second half? */
+bool at_module_cut(uint32_t gate, uint32_t run);
+
+/* --- site.c -------------------------------------------------------------------------- */
+
+/* Does the run want this category? Valid if the gate is still the same afterwards. */
+bool at_category_wanted(const char *category);
+/*
+ * The gate as it is now, if it belongs to the run of @gate, or to the run that follows
+ * because the process registered anew (*@cut is set then). OFF: another run, or none.
+ * ATTACH: the registration takes too long.
+ */
+uint32_t at_gate_same_run(uint32_t gate, bool *cut);
 
 /* --- inprocess/slots.c --------------------------------------------------------------- */
 
@@ -209,9 +247,10 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec);
 void at_write_record(uint32_t gate, const struct at_record *rec);
 void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
 		     unsigned int n_and_stamp);
-/* Both false: the gate is another by now, and nothing was done. */
+/* These return false and change nothing if the gate has changed. */
 bool at_fallback_write(uint32_t gate, const struct at_record *rec);
 bool at_fallback_drop(uint32_t gate);
+bool at_fallback_drop_many(uint32_t gate, uint32_t n);
 /* Waits until nobody is in there any more; the gate is closed. False: gave up. */
 bool at_fallback_quiesce(void);
 void at_fallback_forked(void);

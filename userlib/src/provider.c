@@ -2,16 +2,16 @@
 /*
  * Registering with the module
  *
- * The first site that is reached does it, in whatever thread and place that
- * is, a signal handler included: only system calls here, no allocation, no
- * waiting.
+ * The first macro that a process executes registers it, in any thread, also in
+ * a signal handler. So registration makes only system calls: it allocates nothing
+ * and is no cancellation point. Other threads wait until it is done.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -21,19 +21,21 @@
 
 #include "announce.h"
 #include "control/register.h"
+#include "inprocess/inproc.h"
 #include "internal.h"
+#include "sys.h"
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
 /* Low numbers are the program's: some close them all, some count on them. */
 #define AT_FD_MIN	512
 #define AT_STRIDE	(16u << 20)
 
+/* Changed by the holder of the back end's lock only. */
 static struct {
 	bool registered;
 	bool tried;		/* and failed: not again until asked */
 	int fd;
 	dev_t rdev;
-	pid_t pid;		/* who registered: not its children */
 	char *control;
 	size_t control_size;
 	char *rw;
@@ -44,6 +46,20 @@ static struct {
 	struct at_announced *announced;
 	struct asynctrace_observed seen;	/* last read from fd */
 } module = { .fd = -1 };
+
+/**
+ * struct cut - a run that this process left and entered again by registering anew
+ * @run: its first gate value as the process left it; 0: there is none
+ * @gate: its last one
+ * @next: the run that the new registration found itself in
+ *
+ * Set while the gate is at ATTACH.
+ */
+static struct cut {
+	uint32_t run;
+	uint32_t gate;
+	uint32_t next;
+} cut;
 
 /* A program may have closed the descriptor, and another file have its number. */
 static bool fd_is_ours(void)
@@ -56,14 +72,14 @@ static bool fd_is_ours(void)
 
 static int open_device(void)
 {
-	int fd = open(AT_DEVICE_PATH, O_RDWR | O_CLOEXEC | O_NONBLOCK), high;
+	int fd = at_sys_open(AT_DEVICE_PATH, O_RDWR | O_CLOEXEC | O_NONBLOCK), high;
 
 	if (fd < 0)
 		return -errno;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
+	high = at_sys_fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
 	if (high < 0)
 		return fd;
-	close(fd);
+	at_sys_close(fd);
 	return high;
 }
 
@@ -78,7 +94,7 @@ static int say_hello(int fd, uint64_t stride)
 	uint32_t id;
 	int ret;
 
-	if (ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello))
+	if (at_sys_ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello))
 		return -errno;
 	ret = at_genl_register(hello.cookie, module.name, module.version, stride, &id, NULL);
 	if (ret != -EAFNOSUPPORT)
@@ -88,7 +104,7 @@ static int say_hello(int fd, uint64_t stride)
 		return ret;
 	attrs.attrs = (uintptr_t)buf;
 	attrs.len = ret;
-	return ioctl(fd, ASYNCTRACE_IOC_REGISTER, &attrs) ? -errno : 0;
+	return at_sys_ioctl(fd, ASYNCTRACE_IOC_REGISTER, &attrs) ? -errno : 0;
 }
 
 /*
@@ -128,13 +144,39 @@ static int map_module(int fd)
 }
 
 /*
- * Ends what was registered, or what a forked child has inherited. Under the
- * lock, the gate closed.
+ * Before the rings of a registration are unmapped: remembers which run the process
+ * leaves, and waits until no thread is about to publish a record there.
+ */
+static void leave_run(void)
+{
+	const volatile struct asynctrace_control *c = (const void *)module.control;
+	uint32_t run, gate;
+
+	cut = (struct cut){ 0 };
+	if (!module.registered || at_backend() != AT_BACKEND_MODULE)
+		return;
+	do {
+		gate = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+		run = c->run;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&c->gate, __ATOMIC_RELAXED) != gate);
+	if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
+		return;
+	cut.run = run;
+	cut.gate = gate;
+	at_membarrier_init();
+	at_area_quiesce();
+}
+
+/*
+ * Ends the registration, or lets go of the one that a forked child has inherited.
+ * Under the lock, the gate closed.
  */
 static void forget(void)
 {
+	leave_run();
 	if (fd_is_ours())
-		close(module.fd);
+		at_sys_close(module.fd);
 	module.fd = -1;
 	if (module.rw)
 		at_void_map(module.rw, module.rw_size);
@@ -153,7 +195,7 @@ static int hand_over(int fd, const struct at_announced *a)
 		.attrs = (uintptr_t)a->attrs,
 	};
 
-	return ioctl(fd, ASYNCTRACE_IOC_ANNOUNCE, &attrs) ? -errno : 0;
+	return at_sys_ioctl(fd, ASYNCTRACE_IOC_ANNOUNCE, &attrs) ? -errno : 0;
 }
 
 static int try_register(uint64_t stride)
@@ -169,7 +211,7 @@ static int try_register(uint64_t stride)
 	if (!err && fstat(fd, &st))
 		err = -errno;
 	if (err) {
-		close(fd);
+		at_sys_close(fd);
 		return err;
 	}
 	module.fd = fd;
@@ -197,7 +239,23 @@ static enum at_reason reason_of(int err)
 	}
 }
 
-/* Under the lock. The gate is closed, or at ATTACH, which keeps others out too. */
+/* Of the run that the process was in: is it recorded again at once, and in which run? */
+static void enter_run(void)
+{
+	const volatile struct asynctrace_control *c = (const void *)module.control;
+
+	if (cut.run && __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE) > ASYNCTRACE_GATE_ATTACH)
+		cut.next = c->run;
+	else
+		cut.run = 0;
+}
+
+bool at_module_cut(uint32_t gate, uint32_t run)
+{
+	return cut.run && cut.next == run && gate - cut.run <= cut.gate - cut.run;
+}
+
+/* Under the lock. The gate is closed, or at ATTACH: then other threads wait. */
 static int do_register(void)
 {
 	uint64_t stride = module.stride ?: AT_STRIDE;
@@ -207,7 +265,6 @@ static int do_register(void)
 	if (!module.name[0])
 		memcpy(module.name, at_default_name(),
 		       strnlen(at_default_name(), ASYNCTRACE_NAME_MAX));
-	module.pid = getpid();
 	/* Where so many addresses cannot be had, smaller rings will do. */
 	do {
 		err = try_register(stride);
@@ -222,18 +279,17 @@ static int do_register(void)
 		return err;
 	}
 	module.registered = true;
+	enter_run();
 	if (at_backend() == AT_BACKEND_NONE)
-		at_module_resume();
-	return 0;
+		err = at_module_resume();
+	return err;
 }
 
-/* A lock that another thread held during fork() is nobody's in the child. */
-static void notice_fork(void)
+void at_module_forked(void)
 {
-	if (module.pid && module.pid != getpid()) {
-		module.pid = 0;
-		at_backend_forked();
-	}
+	at_missed_forget();
+	if (module.registered)
+		forget();
 }
 
 uint32_t at_attach(void)
@@ -241,27 +297,40 @@ uint32_t at_attach(void)
 	const int saved = errno;
 	uint32_t gate;
 
-	notice_fork();
-	if (!at_backend_trylock())
-		return ASYNCTRACE_GATE_OFF;
-	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
-		do_register();
-	at_backend_unlock();
-	gate = at_gate_now();
+	while ((gate = at_gate_now()) == ASYNCTRACE_GATE_ATTACH) {
+		if (at_backend_trylock()) {
+			if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
+				do_register();
+			at_backend_unlock();
+		} else if (!at_backend_wait()) {
+			break;
+		}
+	}
 	errno = saved;
-	return gate == ASYNCTRACE_GATE_ATTACH ? ASYNCTRACE_GATE_OFF : gate;
+	return gate;
 }
 
-void at_module_resume(void)
+int at_module_resume(void)
 {
+	int err;
+
 	if (!module.registered) {
 		at_gate_reset(module.tried ? ASYNCTRACE_GATE_OFF : ASYNCTRACE_GATE_ATTACH);
 		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
-		return;
+		return 0;
 	}
 	at_backend_set(AT_BACKEND_MODULE, module.rw, module.control);
-	if (!fd_is_ours() || at_gate_map(module.fd))
+	if (!fd_is_ours()) {
 		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+		return 0;
+	}
+	err = at_gate_map(module.fd);
+	if (err) {
+		at_gate_reset(ASYNCTRACE_GATE_OFF);
+		forget();
+		at_backend_why(AT_REASON_REFUSED, err);
+	}
+	return err;
 }
 
 int at_module_slot(void)
@@ -269,22 +338,24 @@ int at_module_slot(void)
 	int slot;
 
 	if (fd_is_ours()) {
-		slot = ioctl(module.fd, ASYNCTRACE_IOC_THREAD);
+		slot = at_sys_ioctl(module.fd, ASYNCTRACE_IOC_THREAD, NULL);
 		return slot < 0 ? -errno : slot;
 	}
-	/* The program closed all it did not know: the next site registers anew. */
-	if (at_backend_trylock()) {
-		if (at_backend() == AT_BACKEND_MODULE)
-			at_gate_reset(ASYNCTRACE_GATE_ATTACH);
-		at_backend_unlock();
+	/* The program closed all descriptors, as daemons do: register anew. */
+	while (!at_backend_trylock()) {
+		if (!at_backend_wait())
+			return -EBADF;
 	}
+	if (at_backend() == AT_BACKEND_MODULE && !fd_is_ours())
+		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	at_backend_unlock();
 	return -EBADF;
 }
 
-/* Is there a registration of this process, and may its descriptor be used? */
+/* Under the lock: is this process registered, and may its descriptor be used? */
 static bool module_is_ours(void)
 {
-	return module.registered && module.pid == getpid() && fd_is_ours();
+	return module.registered && fd_is_ours();
 }
 
 /* A signal handler may do this: no lock. To another process the kernel says no. */
@@ -295,7 +366,7 @@ AT_PUBLIC AT_COLD void at_alert_(const char *name)
 
 	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
 	if (at_backend() == AT_BACKEND_MODULE && fd_is_ours())
-		ioctl(module.fd, ASYNCTRACE_IOC_ALERT, &alert);
+		at_sys_ioctl(module.fd, ASYNCTRACE_IOC_ALERT, &alert);
 	errno = saved;
 }
 
@@ -307,7 +378,6 @@ AT_PUBLIC int at_provider_announce(const struct at_category *list, size_t n)
 	err = at_announced_make(list, n, &a);
 	if (err)
 		return err;
-	notice_fork();
 	at_backend_lock();
 	old = module.announced;
 	if (module_is_ours())
@@ -323,7 +393,6 @@ AT_PUBLIC int at_provider_fd(void)
 {
 	int fd;
 
-	notice_fork();
 	at_backend_lock();
 	fd = module_is_ours() ? module.fd : -ESRCH;
 	at_backend_unlock();
@@ -338,7 +407,6 @@ AT_PUBLIC int at_provider_observe(struct at_observed *observed)
 
 	if (!observed || observed->size < sizeof(o.size))
 		return -EINVAL;
-	notice_fork();
 	at_backend_lock();
 	if (module_is_ours()) {
 		/* It fails with EAGAIN where that is what was read last. */
@@ -365,9 +433,17 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+static void close_poll_fd(void *arg)
+{
+	const struct pollfd *p = arg;
+
+	if (p->fd >= 0)
+		close(p->fd);
+}
+
 /*
  * Is the process recorded, if not now, then within @ms? Waits with a descriptor of
- * its own: another thread may withdraw meanwhile.
+ * its own: another thread may withdraw meanwhile. A cancellation point.
  */
 static bool recorded_within(uint32_t ms)
 {
@@ -376,6 +452,7 @@ static bool recorded_within(uint32_t ms)
 	struct pollfd p = { .fd = -1, .events = POLLIN };
 	int64_t left;
 
+	pthread_cleanup_push(close_poll_fd, &p);
 	while (!at_provider_observe(&o) && !o.recording) {
 		left = end - now_ms();
 		if (left <= 0 || p.revents & (POLLHUP | POLLERR))
@@ -386,8 +463,7 @@ static bool recorded_within(uint32_t ms)
 			break;
 		poll(&p, 1, left);
 	}
-	if (p.fd >= 0)
-		close(p.fd);
+	pthread_cleanup_pop(true);
 	return o.recording;
 }
 
@@ -414,10 +490,9 @@ AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
 			       o.ring_reserve & (o.ring_reserve - 1)))
 		return -EINVAL;
 
-	notice_fork();
 	at_backend_lock();
 	if (at_backend() != AT_BACKEND_INPROCESS)
-		at_gate_reset(ASYNCTRACE_GATE_OFF);
+		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 	memset(module.name, 0, sizeof(module.name));
 	strcpy(module.name, name);
 	module.version = o.version;
@@ -437,12 +512,12 @@ AT_PUBLIC int at_provider_unregister(void)
 {
 	int err = -ESRCH;
 
-	notice_fork();
 	at_backend_lock();
 	if (module.registered) {
 		if (at_backend() == AT_BACKEND_MODULE)
 			at_gate_reset(ASYNCTRACE_GATE_OFF);
 		forget();
+		cut = (struct cut){ 0 };
 		at_backend_why(AT_REASON_UNREGISTERED, 0);
 		err = 0;
 	}

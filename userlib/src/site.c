@@ -19,7 +19,7 @@ static bool matches(const char *pattern, size_t bytes, const char *category)
  * What one pattern behind a '-' matches is not wanted; else what some pattern does,
  * and where there are none but such, everything.
  */
-static bool wanted(const char *category)
+bool at_category_wanted(const char *category)
 {
 	const volatile struct asynctrace_control *c = at_control();
 	const uint32_t offset = c->categories;
@@ -59,7 +59,7 @@ static bool wanted(const char *category)
  */
 static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 {
-	const bool on = wanted(site->category);
+	const bool on = at_category_wanted(site->category);
 
 	*mode = AT_SITE_OFF_;
 	if (!at_gate_still(gate))
@@ -84,27 +84,56 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 	int mode;
 
 	do {
+		if (!at_gate_still(gate))
+			gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
-		else if (!at_gate_still(gate))
-			gate = at_gate_now();
+		if (gate == ASYNCTRACE_GATE_ATTACH)
+			at_missed_add(site->category);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return AT_SITE_OFF_;
 	} while (!learn(site, gate, &mode));
 	return AT_FOUND_(mode, gate);
 }
 
-AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
+uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 {
 	uint32_t now, run;
 
 	do {
+		*cut = false;
 		now = at_gate_now();
+		if (now == ASYNCTRACE_GATE_ATTACH)
+			now = at_attach();
 		if (now == ASYNCTRACE_GATE_OFF || now == ASYNCTRACE_GATE_ATTACH)
-			return ASYNCTRACE_GATE_OFF;
+			return now;
 		run = at_control()->run;
+		*cut = at_module_cut(gate, run);
 	} while (!at_gate_still(now));
+	if (*cut)
+		return now;
 	return now - gate <= now - run ? now : ASYNCTRACE_GATE_OFF;
+}
+
+/*
+ * A record that was begun before its process registered anew refers to names of the
+ * old registration: it counts as dropped in the new one.
+ */
+AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
+{
+	uint32_t now;
+	bool cut;
+
+	do {
+		now = at_gate_same_run(gate, &cut);
+		if (now == ASYNCTRACE_GATE_ATTACH) {
+			at_missed_add(NULL);
+			return ASYNCTRACE_GATE_OFF;
+		}
+		if (!cut)
+			return now;
+	} while (!at_fallback_drop(now));
+	return ASYNCTRACE_GATE_OFF;
 }
 
 AT_PUBLIC AT_COLD int at_enabled_(void)

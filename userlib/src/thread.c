@@ -62,6 +62,12 @@ static void learn_slot(uint32_t epoch)
 	t->rseq = at_hot.rseq ? at_rseq_area() : NULL;
 	t->slot = slot > 0 ? slot : 0;
 	t->epoch = epoch;
+	/*
+	 * A signal handler may have learned a later epoch in the midst of this. Then
+	 * @epoch is out of date: no section may write before it is looked at again.
+	 */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&t->gate, ASYNCTRACE_GATE_OFF, __ATOMIC_RELAXED);
 }
 
 AT_COLD bool at_thread_learn(uint32_t gate)
@@ -98,12 +104,14 @@ uint64_t at_clock(uint64_t boottime_offset, uint32_t clock)
 AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 {
 	const volatile struct asynctrace_control *c = at_control();
+	bool cut;
 
 	if (likely(at_thread.gate == gate))
 		return at_counter();
 	while (!at_thread_learn(gate)) {
-		gate = at_gate_renew_(gate);
-		if (!gate)
+		gate = at_gate_same_run(gate, &cut);
+		/* at_scope_end_() finds the same, and counts the record. */
+		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
 			return 0;
 	}
 	if (at_thread.path == AT_PATH_NONE)

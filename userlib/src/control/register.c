@@ -15,6 +15,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 
+#include "../sys.h"
 #include "register.h"
 
 /* A request of ours, or an answer to one. */
@@ -102,8 +103,8 @@ static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd,
 	};
 	m->genl = (struct genlmsghdr){ .cmd = cmd, .version = version };
 	do {
-		got = sendto(fd, m, m->nl.nlmsg_len, MSG_NOSIGNAL,
-			     (const struct sockaddr *)&kernel, sizeof(kernel));
+		got = at_sys_sendto(fd, m, m->nl.nlmsg_len, MSG_NOSIGNAL, &kernel,
+				    sizeof(kernel));
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
@@ -112,8 +113,8 @@ static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd,
 	do {
 		memset(&from, 0, sizeof(from));
 		from_len = sizeof(from);
-		got = recvfrom(fd, m, sizeof(*m), MSG_DONTWAIT | MSG_TRUNC,
-			       (struct sockaddr *)&from, &from_len);
+		got = at_sys_recvfrom(fd, m, sizeof(*m), MSG_DONTWAIT | MSG_TRUNC, &from,
+				      &from_len);
 	} while ((got < 0 && errno == EINTR) || (got >= 0 && from.nl_pid));
 	if (got < 0)
 		return -errno;
@@ -174,13 +175,13 @@ int at_genl_register(uint64_t cookie, const char *name, uint32_t version,
 	int saved = errno;
 	int err, fd;
 
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	fd = at_sys_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (fd < 0) {
 		err = -EAFNOSUPPORT;
 	} else {
 		err = at_register_on(fd, &message, cookie, name, version,
 				     ring_stride, id, started);
-		close(fd);
+		at_sys_close(fd);
 	}
 	errno = saved;
 	return err;

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Stress tests of the moment in which processes begin to trace: selftests/starts/run.
+
+STARTS_DIR    := $(B)/selftests/starts
+STARTS_COMMON := common ktap reader numbered borrow floor
+STARTS_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
+	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/kmod
+
+.PHONY: selftests-starts
+selftests-starts: $(STARTS_DIR)/native $(STARTS_DIR)/module
+
+$(STARTS_DIR)/%.o: selftests/starts/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(STARTS_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(STARTS_DIR)/native: $(STARTS_DIR)/native.o $(STARTS_DIR)/scene.o $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+
+$(STARTS_DIR)/module: $(STARTS_DIR)/module.o $(STARTS_DIR)/scene.o $(STARTS_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+
+-include $(wildcard $(STARTS_DIR)/*.d)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A scene: many threads, signal handlers and forked children begin to trace at the
+ * same moment, and each counts the records that it writes
+ */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SCENE_PROCESSES	8
+
+/**
+ * struct scene - what happens; all of it follows from a seed
+ * @threads: that begin at once
+ * @records: that each of them writes
+ * @signals: the main thread sends so many to the others, whose handlers write, and a
+ *	timer interrupts the main thread
+ * @children: forked while the others begin; three threads of each begin at once
+ * @closes: how often the process closes all its descriptors, as daemons do; after
+ *	each time, three new threads begin at once
+ * @registers: one thread calls at_provider_register() in the midst of it
+ */
+struct scene {
+	uint64_t seed;
+	unsigned int threads;
+	unsigned int records;
+	unsigned int signals;
+	unsigned int children;
+	unsigned int closes;
+	bool registers;
+};
+
+/* What the processes wrote; in memory that they share. */
+struct tally {
+	uint32_t processes;
+	struct {
+		pid_t pid;
+		uint64_t written;
+		uint64_t accounted;	/* by the child's own trace, if it has one */
+	} process[SCENE_PROCESSES];
+};
+
+/* The scene of a seed, with at most so many threads. */
+struct scene scene_of(uint64_t seed, unsigned int max_threads);
+void scene_print(const struct scene *s);
+
+/*
+ * Plays it in the calling process, which becomes the tally's first. @begin, if not
+ * NULL, is called when all threads are ready; @child, if not NULL, is called in each
+ * forked child with true before it writes, and with false after; it then returns
+ * what its own trace accounts for.
+ */
+void scene_play(const struct scene *s, struct tally *t, void (*begin)(void),
+		uint64_t (*child)(bool starts));
+
+#endif /* SCENE_H */

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Records that could not wait for the registration, counted by category
+ *
+ * A thread does not wait for ever for another one that registers. What it would
+ * have recorded meanwhile is noted here. As soon as the rings are there, the
+ * numbers of recorded categories are added to the dropped records of the session.
+ */
+#include <string.h>
+
+#include "internal.h"
+
+/* More categories than these count as recorded, whatever the session wants. */
+#define AT_MISSED_CATEGORIES	32
+
+enum { EMPTY, FILLING, READY };
+
+static struct missed {
+	uint32_t state;
+	uint32_t count;
+	/* A name that was cut off equals no pattern, since those are not that long. */
+	char category[ASYNCTRACE_CATEGORY_MAX + 2];
+} table[AT_MISSED_CATEGORIES];
+
+static uint32_t others;		/* of categories that found no entry */
+static uint32_t pending;	/* in all entries; looked at without the lock */
+
+/* The counter of a category. The name is copied: its plug-in may be unloaded. */
+static uint32_t *counter_of(const char *category)
+{
+	const size_t bytes = strnlen(category, sizeof(table[0].category) - 1);
+
+	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++) {
+		uint32_t state = EMPTY;
+
+		if (__atomic_compare_exchange_n(&m->state, &state, FILLING, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+			memcpy(m->category, category, bytes);
+			__atomic_store_n(&m->state, READY, __ATOMIC_RELEASE);
+			return &m->count;
+		}
+		if (state == READY && !m->category[bytes] && !memcmp(m->category, category, bytes))
+			return &m->count;
+	}
+	return &others;
+}
+
+void at_missed_add(const char *category)
+{
+	__atomic_fetch_add(category ? counter_of(category) : &others, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
+	/* If the holder is gone by now, nobody else would look at it. */
+	at_missed_settle();
+}
+
+static uint32_t take(uint32_t *count)
+{
+	return __atomic_exchange_n(count, 0, __ATOMIC_RELAXED);
+}
+
+/* Under the lock: how many records the run of the open gate wanted. */
+static uint32_t take_wanted(void)
+{
+	uint32_t n = take(&others);
+
+	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++) {
+		if (__atomic_load_n(&m->state, __ATOMIC_ACQUIRE) != READY)
+			continue;
+		if (at_category_wanted(m->category))
+			n += take(&m->count);
+		else
+			take(&m->count);
+	}
+	return n;
+}
+
+/* Under the lock. */
+static void settle(void)
+{
+	uint32_t gate = at_gate_now(), n;
+
+	if (gate == ASYNCTRACE_GATE_ATTACH)
+		return;
+	take(&pending);
+	if (gate == ASYNCTRACE_GATE_OFF) {
+		at_missed_forget();
+		return;
+	}
+	n = take_wanted();
+	while (n && gate != ASYNCTRACE_GATE_OFF && !at_fallback_drop_many(gate, n))
+		gate = at_gate_now();
+}
+
+void at_missed_settle(void)
+{
+	/* Orders at_missed_add() before its trylock, and the unlock before this load. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
+	       at_gate_now() != ASYNCTRACE_GATE_ATTACH && at_backend_trylock()) {
+		settle();
+		at_backend_release();
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	}
+}
+
+void at_missed_forget(void)
+{
+	take(&pending);
+	take(&others);
+	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++)
+		take(&m->count);
+}
