@@ -3,12 +3,13 @@
 # Stress tests of the moment in which processes begin to trace: selftests/starts/run.
 
 STARTS_DIR    := $(B)/selftests/starts
+STARTS_MODULE := module patience
 STARTS_COMMON := common ktap reader numbered borrow floor
 STARTS_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/kmod
 
 .PHONY: selftests-starts
-selftests-starts: $(STARTS_DIR)/native $(STARTS_DIR)/module
+selftests-starts: $(STARTS_DIR)/native $(STARTS_MODULE:%=$(STARTS_DIR)/%)
 
 $(STARTS_DIR)/%.o: selftests/starts/%.c
 	@mkdir -p $(@D)
@@ -17,7 +18,7 @@ $(STARTS_DIR)/%.o: selftests/starts/%.c
 $(STARTS_DIR)/native: $(STARTS_DIR)/native.o $(STARTS_DIR)/scene.o $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
-$(STARTS_DIR)/module: $(STARTS_DIR)/module.o $(STARTS_DIR)/scene.o $(STARTS_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/libasynctrace.a
+$(STARTS_MODULE:%=$(STARTS_DIR)/%): %: %.o $(STARTS_DIR)/ledger.o $(STARTS_DIR)/scene.o $(STARTS_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(wildcard $(STARTS_DIR)/*.d)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A registration that takes its time: seccomp holds the registering thread in open(2)
+ * until the test lets it go
+ *
+ * Meanwhile other threads write. They wait, or, if it takes too long, their records
+ * count as dropped, by category. Signals of the registering thread come afterwards, and
+ * a forked child registers itself.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <asynctrace/trace.h>
+
+#include "ledger.h"
+
+#define OTHERS	4
+#define RECORDS	50
+
+static struct {
+	uint32_t listener;	/* descriptor + 1, of the registering thread's filter */
+	uint32_t registered;
+	uint32_t tid[OTHERS];
+	uint32_t done;		/* other threads */
+} now;
+
+/* Shared with the parent: what the child of fork was. */
+static struct {
+	int32_t pid;
+	int32_t forked;
+} *shared;
+
+static void wanted(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		TRACE_INSTANT("wanted", "record", TRACE_SCOPE_THREAD, "i", i);
+}
+
+static void unwanted(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		TRACE_INSTANT("other", "record", TRACE_SCOPE_THREAD, "i", i);
+		TRACE_DURATION("another", "record");
+	}
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	wanted(1);
+}
+
+/* Installs a filter for this thread: open(2) is somebody else's decision. */
+static int filter_open(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		       &prog);
+}
+
+static void *first(void *arg)
+{
+	const int fd = filter_open();
+
+	must(fd >= 0);
+	__atomic_store_n(&now.listener, fd + 1, __ATOMIC_RELEASE);
+	wanted(RECORDS);
+	__atomic_store_n(&now.registered, 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+static void *other(void *arg)
+{
+	const uintptr_t number = (uintptr_t)arg;
+
+	__atomic_store_n(&now.tid[number], syscall(SYS_gettid), __ATOMIC_RELEASE);
+	wanted(RECORDS);
+	unwanted(RECORDS);
+	__atomic_fetch_add(&now.done, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Is the thread in a futex, as it is while it waits for the registration? */
+static bool waits(void *tid)
+{
+	char path[64], text[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", *(uint32_t *)tid);
+	f = fopen(path, "re");
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			text[0] = 0;
+		fclose(f);
+	}
+	return strtol(text, NULL, 10) == SYS_futex;
+}
+
+static void forked_child(void)
+{
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (!pid) {
+		wanted(RECORDS);
+		_exit(0);
+	}
+	shared->forked = pid;
+	reap(pid);
+}
+
+/* @late: lets the registration go on only when the others have given up. */
+static void scene(bool late)
+{
+	struct seccomp_notif_resp resp = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct seccomp_notif req = { 0 };
+	pthread_t thread, others[OTHERS];
+	struct pollfd p = { .events = POLLIN };
+
+	shared->pid = getpid();
+	must(!sigaction(SIGUSR1, &sa, NULL));
+	must(!pthread_create(&thread, NULL, first, NULL));
+	while (!__atomic_load_n(&now.listener, __ATOMIC_ACQUIRE))
+		sched_yield();
+	p.fd = now.listener - 1;
+	must(poll(&p, 1, -1) == 1 && !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_RECV, &req));
+	/* Not delivered before the registration is done. */
+	pthread_kill(thread, SIGUSR1);
+	for (uintptr_t i = 0; i < OTHERS; i++)
+		must(!pthread_create(&others[i], NULL, other, (void *)i));
+	if (late) {
+		wait_for(&now.done, OTHERS, "the others to give up");
+		forked_child();
+	} else {
+		for (int i = 0; i < OTHERS; i++) {
+			while (!__atomic_load_n(&now.tid[i], __ATOMIC_ACQUIRE))
+				sched_yield();
+			must(soon(waits, &now.tid[i]));
+		}
+	}
+	ktap_check(!now.registered, "it has registered already");
+	resp.id = req.id;
+	must(!ioctl(p.fd, SECCOMP_IOCTL_NOTIF_SEND, &resp));
+	pthread_join(thread, NULL);
+	for (int i = 0; i < OTHERS; i++)
+		pthread_join(others[i], NULL);
+}
+
+static void one(struct at_ctl *ctl, const char *name, bool late)
+{
+	const char *category = "wanted";
+	const struct at_session_options opts = {
+		.size = sizeof(opts), .name = "patience", .mode = ASYNCTRACE_MODE_ONESHOT,
+		.ring_size = 1 << 20, .nr_categories = 1, .categories = &category,
+	};
+	const uint64_t theirs = OTHERS * RECORDS, dropped = late ? theirs : 0;
+	static struct ledger l;
+	struct rd_ring sum;
+	pid_t pid;
+
+	ktap_begin("%s", name);
+	memset(shared, 0, sizeof(*shared));
+	ledger_open(&l, ctl, &opts);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		scene(late);
+		_exit(ktap_failed());
+	}
+	reap(pid);
+	ledger_end(&l);
+	sum = ledger_of(&l, shared->pid);
+	/* One more: the signal's. */
+	ktap_check(sum.delivered == RECORDS + 1 + theirs - dropped, "%llu delivered",
+		   (unsigned long long)sum.delivered);
+	ktap_check(sum.dropped == dropped, "%llu dropped", (unsigned long long)sum.dropped);
+	if (late) {
+		sum = ledger_of(&l, shared->forked);
+		ktap_check(sum.delivered == RECORDS && !sum.dropped, "of the child: %llu, %llu",
+			   (unsigned long long)sum.delivered, (unsigned long long)sum.dropped);
+	}
+	ledger_close(&l);
+	ktap_end();
+}
+
+int main(void)
+{
+	struct at_ctl *ctl;
+
+	shared = shared_memory(sizeof(*shared));
+	if (at_ctl_open(&ctl))
+		ktap_bail("%s", at_ctl_error(ctl));
+	ktap_plan(2);
+	one(ctl, "I20_others_wait_for_the_registration", false);
+	one(ctl, "I20_others_give_up_records_count_by_category", true);
+	at_ctl_close(ctl);
+	return ktap_exit();
+}
