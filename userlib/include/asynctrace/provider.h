@@ -50,8 +50,11 @@ enum at_provider_flags {
 /*
  * Registers now, or anew under another name. When it returns, a session that
  * waits for this name records it, and one that runs does so at once. The first
- * macro that is reached does the same. -ENOENT: no module (/dev/asynctrace is
- * absent); -EACCES: no permission; -EPROTO: a module of another version.
+ * macro that is reached does the same. Other threads that reach a macro meanwhile
+ * wait, one second at most; a record that did not wait counts as dropped.
+ * -ENOENT: no module (/dev/asynctrace is absent); -EACCES: no permission; -EPROTO: a
+ * module of another version. Thread-safe; a cancellation point with
+ * AT_PROV_WAIT_START only; not for signal handlers.
  */
 int at_provider_register(const struct at_provider_opts *opts);
 
