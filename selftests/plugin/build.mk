@@ -7,11 +7,16 @@ PLUG_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCL
 PLUG_HOSTS  := host host-static host-exporting host-shared
 
 .PHONY: selftests-plugin
-selftests-plugin: $(PLUG_HOSTS:%=$(PLUG_DIR)/%) $(PLUG_DIR)/plug-static.so $(PLUG_DIR)/plug-shared.so
+selftests-plugin: $(PLUG_HOSTS:%=$(PLUG_DIR)/%) $(PLUG_DIR)/plug-static.so \
+	$(PLUG_DIR)/plug-shared.so $(PLUG_DIR)/plug-symbolic.so
 
 $(PLUG_DIR)/plug-static.so: selftests/plugin/plug.c $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -shared -fPIC -o $@ $^ $(LDFLAGS) $(AT_LIBS)
+
+$(PLUG_DIR)/plug-symbolic.so: selftests/plugin/plug.c $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -shared -fPIC -Wl,-Bsymbolic-functions -o $@ $^ $(LDFLAGS) $(AT_LIBS)
 
 $(PLUG_DIR)/plug-shared.so: selftests/plugin/plug.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)

@@ -90,6 +90,8 @@ AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 		return "membarrier(2) cannot restart sequences here: records go through the fallback ring";
 	case AT_REASON_FORKED:
 		return "a forked child is not part of its parent's trace";
+	case AT_REASON_MIXED:
+		return "this plug-in has its own copy of the library, and the program's gate (-Bsymbolic-functions): link both with the shared library";
 	case AT_REASON_NO_SLOT:
 		return "this thread could not be given a slot: its records are dropped";
 	}

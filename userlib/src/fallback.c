@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "internal.h"
-
+#include "sys.h"
 
 static uint32_t lock;
 /* Threads between the check of the gate and their last store. */
@@ -26,23 +26,30 @@ static struct asynctrace_ring_header *fallback_line(void)
 						 (uint64_t)c->nr_rings * ASYNCTRACE_LINE);
 }
 
-static bool enter(uint32_t gate)
+/* @nested: out: a signal handler has interrupted this thread in here. */
+static bool enter(uint32_t gate, bool *nested)
 {
+	*nested = at_thread.in_fallback;
+	at_thread.in_fallback = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&at_gate_.gate, __ATOMIC_SEQ_CST) == gate)
 		return true;
 	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+	at_thread.in_fallback = *nested;
 	return false;
 }
 
-static void leave(void)
+static void leave(bool nested)
 {
 	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	at_thread.in_fallback = nested;
 }
 
 /*
- * Adds @n to the dropped records. A run that has another tag is not the record's:
- * nothing is added. False: the gate has changed.
+ * Adds @n to the dropped records, or nothing if the ring's tag shows another run. False:
+ * the gate has changed.
  */
 static bool count_drops(uint32_t gate, uint32_t n)
 {
@@ -63,12 +70,12 @@ static bool count_drops(uint32_t gate, uint32_t n)
 
 AT_COLD bool at_fallback_drop_many(uint32_t gate, uint32_t n)
 {
-	bool counted;
+	bool counted, nested;
 
-	if (!enter(gate))
+	if (!enter(gate, &nested))
 		return false;
 	counted = count_drops(gate, n);
-	leave();
+	leave(nested);
 	return counted;
 }
 
@@ -153,9 +160,9 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 {
 	enum put res = FULL;
-	bool counted;
+	bool counted, nested;
 
-	if (!enter(gate))
+	if (!enter(gate, &nested))
 		return false;
 	if (at_thread.path != AT_PATH_NONE &&
 	    !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
@@ -163,7 +170,7 @@ AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 	}
 	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
-	leave();
+	leave(nested);
 	return counted;
 }
 
@@ -174,7 +181,7 @@ bool at_fallback_quiesce(void)
 	for (int i = 0; i < 2000; i++) {
 		if (!__atomic_load_n(&users, __ATOMIC_SEQ_CST))
 			return true;
-		nanosleep(&ms, NULL);
+		at_sys_nanosleep(&ms);
 	}
 	return false;
 }

@@ -9,11 +9,17 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "sys.h"
 
 /* In .data: in .bss a linker might let others share its last page. */
 AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(AT_GATE_SIZE_))) = {
 	.gate = ASYNCTRACE_GATE_ATTACH,
 };
+
+/* A control page is mapped over it. Under the lock; a forked child inherits both. */
+static bool shown;
+
+extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));
 
 _Static_assert(sizeof(at_gate_) == AT_GATE_SIZE_, "the gate's page is its own");
 
@@ -33,18 +39,21 @@ int at_gate_map(int fd)
 
 	if (page > AT_GATE_SIZE_)
 		return -ENOTSUP;
+	if (at_library_mixed())
+		return -EBUSY;
 	if (at_mmap(&at_gate_, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		return -errno;
+	shown = true;
 	return 0;
 }
 
-void at_void_map(void *addr, size_t bytes)
+bool at_void_map(void *addr, size_t bytes)
 {
-	at_mmap(addr, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	return at_mmap(addr, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
-void at_gate_store(uint32_t value)
+static void store(uint32_t value)
 {
 	__atomic_store_n(&at_gate_.gate, value, __ATOMIC_RELEASE);
 }
@@ -53,21 +62,33 @@ void at_gate_store(uint32_t value)
  * A page that has the value already is moved over the gate, so that no site sees the
  * gate closed meanwhile: its record would be lost without being counted.
  */
-void at_gate_reset(uint32_t value)
+static bool replace(uint32_t value)
 {
 	const size_t bytes = at_page_size();
 	uint32_t *page = at_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page != MAP_FAILED) {
-		*page = value;
-		if ((void *)syscall(SYS_mremap, page, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-				    &at_gate_) != MAP_FAILED)
-			return;
-		munmap(page, bytes);
+	if (page == MAP_FAILED)
+		return false;
+	*page = value;
+	if ((void *)syscall(SYS_mremap, page, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    &at_gate_) != MAP_FAILED)
+		return true;
+	at_sys_munmap(page, bytes);
+	return false;
+}
+
+int at_gate_reset(uint32_t value)
+{
+	if (at_library_mixed())
+		return -EBUSY;
+	if (shown) {
+		if (!replace(value) && !at_void_map(&at_gate_, at_page_size()))
+			return -ENOMEM;
+		shown = false;
 	}
-	at_void_map(&at_gate_, bytes);
-	at_gate_store(value);
+	store(value);
+	return 0;
 }
 
 /* In this file, because each program that traces anything is linked with it. */

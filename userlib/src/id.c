@@ -50,7 +50,7 @@ AT_PUBLIC uint64_t at_flow_id(void)
 {
 	uint64_t salt = 0, n = __atomic_add_fetch(&flows, 1, __ATOMIC_RELAXED);
 
-	if (at_gate_load_() == ASYNCTRACE_GATE_ATTACH)
+	if (at_gate_load_() == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
 		at_attach();
 	if (at_backend() != AT_BACKEND_NONE)
 		salt = at_control()->salt & AT_SALT_MASK;

@@ -73,6 +73,7 @@ static inline uint32_t at_epoch(void)
  * @path: enum at_path
  * @reason: enum at_reason
  * @raw_clock: the vDSO reads a counter that it may not read
+ * @in_fallback: the thread is writing into the fallback ring, perhaps below a handler
  *
  * From @gate to @data all is changed by at_cs_bind() only, and used in critical
  * sections only: a signal handler may do the same at any moment.
@@ -90,6 +91,7 @@ struct at_thread {
 	uint8_t path;
 	uint8_t reason;
 	bool raw_clock;
+	bool in_fallback;
 };
 
 extern __thread struct at_thread at_thread __attribute__((tls_model("initial-exec")));
@@ -116,21 +118,31 @@ static inline bool at_gate_still(uint32_t gate)
 
 /* --- gate.c ------------------------------------------------------------------------ */
 
+/* at_gate_ of this copy of the library, not subject to symbol interposition. */
+extern union at_gate_ at_gate_own;
+
 size_t at_page_size(void);
 /* As mmap(2). Thread sanitizers take that for a store to all of it. */
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
 /* Maps the first page of the control area at the start of @fd over the gate. */
 int at_gate_map(int fd);
-/* Puts a private page with this value there, in one step. */
-void at_gate_reset(uint32_t value);
-void at_gate_store(uint32_t value);
-/* Replaces what is mapped at @addr by empty memory of the process' own. */
-void at_void_map(void *addr, size_t bytes);
+/*
+ * Under the lock: puts a private page with this value there, in one step. -ENOMEM: the
+ * gate shows what it showed before. -EBUSY: it is another copy's, see loaded.c.
+ */
+int at_gate_reset(uint32_t value);
+/* Replaces the memory at @addr by empty, private memory. False: impossible. */
+bool at_void_map(void *addr, size_t bytes);
 
 /* --- loaded.c ------------------------------------------------------------------------ */
 
 /* The first thing that the library does, before main() or in dlopen(3). */
 void at_library_loaded(void);
+/*
+ * True if the dynamic linker gave this copy of the library the gate of another one, but
+ * not its functions: then this copy records nothing.
+ */
+bool at_library_mixed(void);
 
 /* --- lock.c: the back end's lock ------------------------------------------------------ */
 
@@ -144,14 +156,20 @@ void at_backend_lock(void);
 void at_backend_unlock(void);
 /* As at_backend_unlock(), but leaves missed records to the caller. */
 void at_backend_release(void);
-/* Sleeps until the lock is free. False: its holder has been waited for too long. */
+/*
+ * Sleeps until the lock is free. False: its holder has been waited for too long, or is
+ * the calling thread.
+ */
 bool at_backend_wait(void);
+/* Blocks all signals but those that the kernel forces on a thread. */
+void at_signals_block(uint64_t *old);
+void at_signals_restore(const uint64_t *old);
 /* In a forked child, while it has one thread: frees all locks. */
 void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration --------------------------- */
 
-/* One more record of this category, or, if that is NULL, one that was recorded for sure. */
+/* Counts one missed record. NULL: its category is known to be recorded. */
 void at_missed_add(const char *category);
 /* Counts missed records as dropped, as soon as the process is registered. */
 void at_missed_settle(void);
@@ -178,7 +196,7 @@ int at_module_slot(void);
 int at_module_resume(void);
 /* Under the lock: lets go of the registration that a forked child inherited. */
 void at_module_forked(void);
-/* Did registering anew split the run of @gate, and is @run its second half? */
+/* Returns true if registering anew split the run of @gate, and @run is its second half. */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
 /* --- site.c -------------------------------------------------------------------------- */

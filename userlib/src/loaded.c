@@ -7,16 +7,16 @@
 
 #include "internal.h"
 
-/* A program without a dynamic linker has neither. */
+/* Both are NULL in static programs. */
 #pragma weak dladdr1
-#pragma weak dlopen
+#pragma weak dlsym
 
 /* Exported, so that another copy of the library in the process may take its place. */
 AT_PUBLIC void at_loaded_(void)
 {
 }
 
-/* The one of this copy. */
+/* This copy's at_loaded_(), not subject to symbol interposition. */
 extern void own_loaded(void) __attribute__((alias("at_loaded_"), visibility("hidden")));
 
 /*
@@ -30,31 +30,61 @@ static bool replaced(void)
 	return exported != own_loaded;
 }
 
+static bool mixed;
+
+bool at_library_mixed(void)
+{
+	return mixed;
+}
+
+/*
+ * A plug-in that is linked with -Bsymbolic-functions calls its own functions with the
+ * gate of a program that exports its symbols. A program's copy of the shared library's
+ * gate is no such case: the functions are the shared library's there, too.
+ */
+static bool find_mixed(void)
+{
+	union at_gate_ *volatile exported = &at_gate_;
+
+	return exported != &at_gate_own && dlsym &&
+	       dlsym(RTLD_DEFAULT, "at_loaded_") != (void *)own_loaded;
+}
+
 /*
  * Keeps the plug-in that contains the library loaded until the process ends. The
  * kernel remembers the last critical section of each thread and reads its
  * description after dlclose(3), too: a thread gets SIGSEGV if that is unmapped.
- * False: impossible.
+ * Returns false if dlopen() fails.
  */
 static bool stay_loaded(void)
 {
+	void *(*open)(const char *name, int flags);
 	struct link_map *object;
 	Dl_info info;
 
-	if (!dladdr1 || !dlopen)
+	/* Named directly, dlopen() makes the linker warn about static programs. */
+	if (!dladdr1 || !dlsym)
+		return true;
+	*(void **)&open = dlsym(RTLD_DEFAULT, "dlopen");
+	if (!open)
 		return true;
 	if (!dladdr1((void *)own_loaded, &info, (void **)&object, RTLD_DL_LINKMAP))
 		return true;
 	/* The program itself has an empty name. */
 	if (!*object->l_name)
 		return true;
-	return dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	return open(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void at_library_loaded(void)
 {
 	if (replaced())
 		return;
+	mixed = find_mixed();
+	if (mixed) {
+		at_backend_why(AT_REASON_MIXED, 0);
+		return;
+	}
 	if (!stay_loaded()) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
 		return;

@@ -3,79 +3,116 @@
  * The back end's lock: one holder at a time changes at_hot, the gate and the
  * registration
  *
- * The holder blocks all signals and disables cancellation. So no signal handler
- * and no cleanup handler of the program runs under the lock, and no thread ends
- * while it holds it.
+ * The holder blocks signals and disables cancellation. So neither a signal handler nor
+ * a cleanup handler of the program runs under the lock. Signals that the kernel forces
+ * on a thread are not blocked: it would kill the process. If a handler of one of these
+ * traces, its records count as missed.
  *
  * The lock lies in a page that the kernel clears in a forked child: a lock that
  * another thread of the parent held is free there, however the child was made.
  */
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "internal.h"
+#include "sys.h"
 
-/* One holder is waited for so long, by all of its waiters together. */
+/* All waiters together wait at most this long for one holder. */
 #define AT_PATIENCE_NS	1000000000ull
+/* So often a waiter looks whether the holder is still alive. */
+#define AT_LOOK_NS	100000000ull
 
-enum { FREE, HELD, WAITED_FOR };
+/* The lock word: 0, or the holder's thread id and these. */
+#define AT_LOCK_WAITERS	0x80000000u
+#define AT_LOCK_HOPELESS 0x40000000u	/* it has been waited for long enough */
+#define AT_LOCK_TID	0x3fffffffu
 
+/**
+ * struct lock_page - what a forked child must not inherit
+ * @word: the lock
+ * @pid: the process, if the kernel does not clear the page in a child
+ * @known: this process has held the lock before
+ */
 struct lock_page {
-	uint32_t state;
-	uint32_t hopeless;	/* the present holder was waited for too long */
-	uint32_t known;		/* this process has held the lock before */
+	uint32_t word;
+	uint32_t pid;
+	uint32_t known;
 };
 
 static struct lock_page *page;
-/* If there is no memory for a page: not cleared in a forked child. */
+/* Used if mmap() fails. A forked child inherits its state. */
 static struct lock_page without_page;
 
-/* Of the holder, to be restored. */
+/* Signal mask and cancel state of the holder, restored on release. */
 static uint64_t held_signals;
 static int held_cancel;
 
-static struct lock_page *the_page(void)
+void at_signals_block(uint64_t *old)
 {
-	struct lock_page *p = __atomic_load_n(&page, __ATOMIC_ACQUIRE), *other = NULL;
+	const int forced[] = { SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
+	uint64_t set = ~0ull;
 
-	if (p)
-		return p;
+	for (unsigned int i = 0; i < sizeof(forced) / sizeof(forced[0]); i++)
+		set &= ~(1ull << (forced[i] - 1));
+	at_sys_sigprocmask(SIG_SETMASK, &set, old);
+}
+
+void at_signals_restore(const uint64_t *old)
+{
+	at_sys_sigprocmask(SIG_SETMASK, old, NULL);
+}
+
+static struct lock_page *make_page(void)
+{
+	struct lock_page *p, *other = NULL;
+
 	p = at_mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		p = &without_page;
-	else
-		madvise(p, at_page_size(), MADV_WIPEONFORK);
+	if (p == &without_page || at_sys_madvise(p, at_page_size(), MADV_WIPEONFORK))
+		p->pid = at_sys_getpid();
 	if (__atomic_compare_exchange_n(&page, &other, p, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return p;
 	if (p != &without_page)
-		munmap(p, at_page_size());
+		at_sys_munmap(p, at_page_size());
 	return other;
 }
 
-static void set_signals(const uint64_t *set, uint64_t *old)
+static struct lock_page *the_page(void)
 {
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, old, sizeof(*set));
+	struct lock_page *p = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
+	uint32_t pid;
+
+	if (!p)
+		p = make_page();
+	pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+	/* A kernel without MADV_WIPEONFORK. */
+	if (pid && pid != at_sys_getpid() &&
+	    __atomic_compare_exchange_n(&p->pid, &pid, at_sys_getpid(), false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		p->known = 0;
+		__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
+	}
+	return p;
 }
 
 bool at_backend_trylock(void)
 {
 	struct lock_page *p = the_page();
-	const uint64_t all = ~0ull;
-	uint32_t state = FREE;
+	uint32_t word = 0;
 	uint64_t signals;
 	int cancel;
 
-	set_signals(&all, &signals);
+	at_signals_block(&signals);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (!__atomic_compare_exchange_n(&p->state, &state, HELD, false, __ATOMIC_ACQUIRE,
+	if (!__atomic_compare_exchange_n(&p->word, &word, at_sys_gettid(), false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED)) {
-		set_signals(&signals, NULL);
+		at_signals_restore(&signals);
 		pthread_setcancelstate(cancel, NULL);
 		return false;
 	}
@@ -94,50 +131,62 @@ static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	at_sys_clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Sleeps until the lock is free; after @limit ns, unless that is 0, returns false. */
-static bool wait_free(struct lock_page *p, uint64_t limit)
+static void wake_all(struct lock_page *p)
 {
-	const uint64_t end = limit ? now_ns() + limit : 0;
-	uint32_t state;
+	at_sys_futex(&p->word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
+}
 
-	while ((state = __atomic_load_n(&p->state, __ATOMIC_RELAXED)) != FREE) {
-		struct timespec ts = { .tv_sec = 1 };
+/* Sleeps for a while, or until the word changes. */
+static void sleep_on(struct lock_page *p, uint32_t word)
+{
+	const struct timespec ts = { .tv_nsec = AT_LOOK_NS };
 
-		if (limit) {
-			const uint64_t now = now_ns();
-
-			if (now >= end || __atomic_load_n(&p->hopeless, __ATOMIC_RELAXED))
-				return false;
-			ts.tv_sec = (end - now) / 1000000000;
-			ts.tv_nsec = (end - now) % 1000000000;
-		}
-		if (state == HELD &&
-		    !__atomic_compare_exchange_n(&p->state, &state, WAITED_FOR, false,
-						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			continue;
-		syscall(SYS_futex, &p->state, FUTEX_WAIT_PRIVATE, WAITED_FOR, &ts, NULL, 0);
-	}
-	return true;
+	if (!(word & AT_LOCK_WAITERS) &&
+	    !__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_WAITERS, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	word |= AT_LOCK_WAITERS;
+	at_sys_futex(&p->word, FUTEX_WAIT_PRIVATE, word, &ts);
+	/* A thread that was killed alone, as seccomp can do, leaves the lock behind. */
+	if (at_sys_tkill(word & AT_LOCK_TID, 0) && errno == ESRCH &&
+	    __atomic_compare_exchange_n(&p->word, &word, 0, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		wake_all(p);
 }
 
 bool at_backend_wait(void)
 {
 	struct lock_page *p = the_page();
+	const uint32_t self = at_sys_gettid();
+	const uint64_t end = now_ns() + AT_PATIENCE_NS;
+	uint32_t word;
 
-	if (wait_free(p, AT_PATIENCE_NS))
-		return true;
-	__atomic_store_n(&p->hopeless, 1, __ATOMIC_RELAXED);
-	return false;
+	while ((word = __atomic_load_n(&p->word, __ATOMIC_RELAXED))) {
+		if (word & AT_LOCK_HOPELESS || (word & AT_LOCK_TID) == self)
+			return false;
+		if (now_ns() < end)
+			sleep_on(p, word);
+		else if (__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS, false,
+						     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			wake_all(p);
+	}
+	return true;
 }
 
 void at_backend_lock(void)
 {
-	while (!at_backend_trylock())
-		wait_free(the_page(), 0);
+	struct lock_page *p = the_page();
+	uint32_t word;
+
+	while (!at_backend_trylock()) {
+		word = __atomic_load_n(&p->word, __ATOMIC_RELAXED);
+		if (word)
+			sleep_on(p, word);
+	}
 }
 
 void at_backend_release(void)
@@ -146,10 +195,9 @@ void at_backend_release(void)
 	const uint64_t signals = held_signals;
 	const int cancel = held_cancel;
 
-	__atomic_store_n(&p->hopeless, 0, __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&p->state, FREE, __ATOMIC_RELEASE) == WAITED_FOR)
-		syscall(SYS_futex, &p->state, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-	set_signals(&signals, NULL);
+	if (__atomic_exchange_n(&p->word, 0, __ATOMIC_RELEASE) & AT_LOCK_WAITERS)
+		wake_all(p);
+	at_signals_restore(&signals);
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -161,5 +209,8 @@ void at_backend_unlock(void)
 
 void at_backend_forked(void)
 {
-	*the_page() = (struct lock_page){ FREE };
+	struct lock_page *p = the_page();
+
+	p->known = 0;
+	__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
 }

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* More categories than these count as recorded, whatever the session wants. */
+/* Records of further categories always count as dropped. */
 #define AT_MISSED_CATEGORIES	32
 
 enum { EMPTY, FILLING, READY };
@@ -53,23 +53,21 @@ void at_missed_add(const char *category)
 	at_missed_settle();
 }
 
-static uint32_t take(uint32_t *count)
+/*
+ * Under the lock: reads all counters into @counts, the last is of the others. Returns how
+ * many of these records the open gate's run wanted.
+ */
+static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 {
-	return __atomic_exchange_n(count, 0, __ATOMIC_RELAXED);
-}
+	uint32_t n = counts[AT_MISSED_CATEGORIES] = __atomic_load_n(&others, __ATOMIC_RELAXED);
 
-/* Under the lock: how many records the run of the open gate wanted. */
-static uint32_t take_wanted(void)
-{
-	uint32_t n = take(&others);
-
-	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++) {
-		if (__atomic_load_n(&m->state, __ATOMIC_ACQUIRE) != READY)
+	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++) {
+		counts[i] = 0;
+		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) != READY)
 			continue;
-		if (at_category_wanted(m->category))
-			n += take(&m->count);
-		else
-			take(&m->count);
+		counts[i] = __atomic_load_n(&table[i].count, __ATOMIC_RELAXED);
+		if (counts[i] && at_category_wanted(table[i].category))
+			n += counts[i];
 	}
 	return n;
 }
@@ -77,18 +75,23 @@ static uint32_t take_wanted(void)
 /* Under the lock. */
 static void settle(void)
 {
-	uint32_t gate = at_gate_now(), n;
+	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
 
-	if (gate == ASYNCTRACE_GATE_ATTACH)
-		return;
-	take(&pending);
-	if (gate == ASYNCTRACE_GATE_OFF) {
-		at_missed_forget();
-		return;
-	}
-	n = take_wanted();
-	while (n && gate != ASYNCTRACE_GATE_OFF && !at_fallback_drop_many(gate, n))
+	/* Each counter that this number includes is read below. */
+	__atomic_exchange_n(&pending, 0, __ATOMIC_ACQUIRE);
+	do {
 		gate = at_gate_now();
+		if (gate == ASYNCTRACE_GATE_ATTACH) {
+			__atomic_store_n(&pending, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		n = read_counts(counts);
+		if (gate == ASYNCTRACE_GATE_OFF)
+			n = 0;
+	} while (!at_gate_still(gate) || (n && !at_fallback_drop_many(gate, n)));
+	__atomic_fetch_sub(&others, counts[AT_MISSED_CATEGORIES], __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
+		__atomic_fetch_sub(&table[i].count, counts[i], __ATOMIC_RELAXED);
 }
 
 void at_missed_settle(void)
@@ -105,8 +108,8 @@ void at_missed_settle(void)
 
 void at_missed_forget(void)
 {
-	take(&pending);
-	take(&others);
+	__atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&others, 0, __ATOMIC_RELAXED);
 	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++)
-		take(&m->count);
+		__atomic_store_n(&m->count, 0, __ATOMIC_RELAXED);
 }

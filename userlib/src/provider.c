@@ -48,9 +48,10 @@ static struct {
 } module = { .fd = -1 };
 
 /**
- * struct cut - a run that this process left and entered again by registering anew
- * @run: its first gate value as the process left it; 0: there is none
- * @gate: its last one
+ * struct cut - a run that this process left and entered again by registering anew,
+ *	once or several times
+ * @run: the gate value with which the run began; 0: there is none
+ * @gate: the last gate value before the process registered anew
  * @next: the run that the new registration found itself in
  *
  * Set while the gate is at ATTACH.
@@ -66,7 +67,7 @@ static bool fd_is_ours(void)
 {
 	struct stat st;
 
-	return module.fd >= 0 && !fstat(module.fd, &st) && S_ISCHR(st.st_mode) &&
+	return module.fd >= 0 && !at_sys_fstat(module.fd, &st) && S_ISCHR(st.st_mode) &&
 	       st.st_rdev == module.rdev;
 }
 
@@ -133,7 +134,7 @@ static int map_module(int fd)
 	if (first == MAP_FAILED)
 		return -errno;
 	memcpy(&c, first, sizeof(c));
-	munmap(first, at_page_size());
+	at_sys_munmap(first, at_page_size());
 	if (c.magic != ASYNCTRACE_CONTROL_MAGIC || c.abi != ASYNCTRACE_ABI_VERSION)
 		return -EPROTO;
 	err = map_area(fd, &module.control, &module.control_size, c.control_size, PROT_READ, 0);
@@ -150,6 +151,7 @@ static int map_module(int fd)
 static void leave_run(void)
 {
 	const volatile struct asynctrace_control *c = (const void *)module.control;
+	const struct cut before = cut;
 	uint32_t run, gate;
 
 	cut = (struct cut){ 0 };
@@ -162,10 +164,18 @@ static void leave_run(void)
 	} while (__atomic_load_n(&c->gate, __ATOMIC_RELAXED) != gate);
 	if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 		return;
-	cut.run = run;
+	cut.run = before.run && before.next == run ? before.run : run;
 	cut.gate = gate;
 	at_membarrier_init();
 	at_area_quiesce();
+}
+
+static void unmap_module(void)
+{
+	if (module.rw)
+		at_void_map(module.rw, module.rw_size);
+	if (module.control)
+		at_void_map(module.control, module.control_size);
 }
 
 /*
@@ -178,10 +188,7 @@ static void forget(void)
 	if (fd_is_ours())
 		at_sys_close(module.fd);
 	module.fd = -1;
-	if (module.rw)
-		at_void_map(module.rw, module.rw_size);
-	if (module.control)
-		at_void_map(module.control, module.control_size);
+	unmap_module();
 	module.registered = false;
 	if (at_backend() == AT_BACKEND_MODULE)
 		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
@@ -208,16 +215,18 @@ static int try_register(uint64_t stride)
 	err = say_hello(fd, stride);
 	if (!err)
 		err = map_module(fd);
-	if (!err && fstat(fd, &st))
+	if (!err && at_sys_fstat(fd, &st))
 		err = -errno;
 	if (err) {
+		/* A mapping would keep the module's side registered. */
+		unmap_module();
 		at_sys_close(fd);
 		return err;
 	}
 	module.fd = fd;
 	module.rdev = st.st_rdev;
 	memset(&module.seen, 0, sizeof(module.seen));
-	/* Who is recorded without being described is better off than who is not. */
+	/* Ignore errors: a recording without descriptions is still useful. */
 	if (module.announced)
 		hand_over(fd, module.announced);
 	return 0;
@@ -239,7 +248,7 @@ static enum at_reason reason_of(int err)
 	}
 }
 
-/* Of the run that the process was in: is it recorded again at once, and in which run? */
+/* Notes the new run if the session records this process again at once. */
 static void enter_run(void)
 {
 	const volatile struct asynctrace_control *c = (const void *)module.control;
@@ -298,6 +307,9 @@ uint32_t at_attach(void)
 	uint32_t gate;
 
 	while ((gate = at_gate_now()) == ASYNCTRACE_GATE_ATTACH) {
+		/* Registering anew waits until no thread is in the fallback ring. */
+		if (at_thread.in_fallback)
+			break;
 		if (at_backend_trylock()) {
 			if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
 				do_register();
@@ -343,7 +355,7 @@ int at_module_slot(void)
 	}
 	/* The program closed all descriptors, as daemons do: register anew. */
 	while (!at_backend_trylock()) {
-		if (!at_backend_wait())
+		if (at_thread.in_fallback || !at_backend_wait())
 			return -EBADF;
 	}
 	if (at_backend() == AT_BACKEND_MODULE && !fd_is_ours())
@@ -491,8 +503,11 @@ AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
 		return -EINVAL;
 
 	at_backend_lock();
-	if (at_backend() != AT_BACKEND_INPROCESS)
-		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	err = at_backend() == AT_BACKEND_INPROCESS ? 0 : at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	if (err) {
+		at_backend_unlock();
+		return err;
+	}
 	memset(module.name, 0, sizeof(module.name));
 	strcpy(module.name, name);
 	module.version = o.version;
@@ -514,12 +529,12 @@ AT_PUBLIC int at_provider_unregister(void)
 
 	at_backend_lock();
 	if (module.registered) {
-		if (at_backend() == AT_BACKEND_MODULE)
-			at_gate_reset(ASYNCTRACE_GATE_OFF);
-		forget();
-		cut = (struct cut){ 0 };
-		at_backend_why(AT_REASON_UNREGISTERED, 0);
-		err = 0;
+		err = at_backend() == AT_BACKEND_MODULE ? at_gate_reset(ASYNCTRACE_GATE_OFF) : 0;
+		if (!err) {
+			forget();
+			cut = (struct cut){ 0 };
+			at_backend_why(AT_REASON_UNREGISTERED, 0);
+		}
 	}
 	module.tried = true;
 	at_backend_unlock();

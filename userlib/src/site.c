@@ -78,11 +78,13 @@ static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 	return true;
 }
 
-/* The gate may go on to another value at any time, and nothing is to be missed over it. */
+/* Retries until the gate is stable: a changing gate must not lose a record. */
 AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 {
 	int mode;
 
+	if (at_library_mixed())
+		return AT_SITE_OFF_;
 	do {
 		if (!at_gate_still(gate))
 			gate = at_gate_now();
@@ -140,6 +142,8 @@ AT_PUBLIC AT_COLD int at_enabled_(void)
 {
 	uint32_t gate = at_gate_now();
 
+	if (at_library_mixed())
+		return 0;
 	if (gate == ASYNCTRACE_GATE_ATTACH)
 		gate = at_attach();
 	return gate != ASYNCTRACE_GATE_OFF && gate != ASYNCTRACE_GATE_ATTACH;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rseq.h"
+#include "sys.h"
 
 /* Absent in C libraries before 2.35. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
@@ -29,7 +30,7 @@ static bool counter_forbidden(void)
 #ifdef __x86_64__
 	int mode = PR_TSC_ENABLE;
 
-	if (prctl(PR_GET_TSC, &mode, 0, 0, 0))
+	if (at_sys_prctl(PR_GET_TSC, &mode))
 		return false;
 	return mode == PR_TSC_SIGSEGV;
 #else
@@ -42,32 +43,36 @@ static void learn_slot(uint32_t epoch)
 	struct at_thread *t = &at_thread;
 	const bool forbidden = counter_forbidden();
 	int slot = at_backend() == AT_BACKEND_INPROCESS ? at_inproc_slot() : at_module_slot();
+	enum at_path path = AT_PATH_FALLBACK;
+	enum at_reason reason = AT_REASON_OK;
+	uint64_t signals;
 
-	t->raw_clock = forbidden;
-	t->path = AT_PATH_FALLBACK;
-	t->reason = AT_REASON_OK;
 	if (slot <= 0) {
-		t->path = AT_PATH_NONE;
-		t->reason = AT_REASON_NO_SLOT;
+		path = AT_PATH_NONE;
+		reason = AT_REASON_NO_SLOT;
 	} else if (forbidden && at_control()->clock == ASYNCTRACE_CLOCK_COUNTER) {
-		t->path = AT_PATH_NONE;
-		t->reason = AT_REASON_TSC_FORBIDDEN;
+		path = AT_PATH_NONE;
+		reason = AT_REASON_TSC_FORBIDDEN;
 	} else if (at_control()->clock != ASYNCTRACE_CLOCK_COUNTER) {
-		t->reason = AT_REASON_CLOCK;
+		reason = AT_REASON_CLOCK;
 	} else if (!at_hot.rseq || at_rseq_cpu() < 0) {
-		t->reason = AT_REASON_NO_RSEQ;
+		reason = AT_REASON_NO_RSEQ;
 	} else {
-		t->path = AT_PATH_RSEQ;
+		path = AT_PATH_RSEQ;
 	}
+	/*
+	 * A signal handler may have learned a later epoch since @epoch was read. So a
+	 * handler sees all of these or none, and the binding that it made is given up.
+	 */
+	at_signals_block(&signals);
+	t->raw_clock = forbidden;
+	t->path = path;
+	t->reason = reason;
 	t->rseq = at_hot.rseq ? at_rseq_area() : NULL;
 	t->slot = slot > 0 ? slot : 0;
 	t->epoch = epoch;
-	/*
-	 * A signal handler may have learned a later epoch in the midst of this. Then
-	 * @epoch is out of date: no section may write before it is looked at again.
-	 */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&t->gate, ASYNCTRACE_GATE_OFF, __ATOMIC_RELAXED);
+	t->gate = ASYNCTRACE_GATE_OFF;
+	at_signals_restore(&signals);
 }
 
 AT_COLD bool at_thread_learn(uint32_t gate)

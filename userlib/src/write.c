@@ -147,14 +147,11 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
  */
 AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
 {
-	uint32_t begun;
-
 	do {
 		if (write_or_drop(gate, rec))
 			return;
-		begun = gate;
-		gate = at_gate_renew_(begun);
-	} while (gate && gate != begun);
+		gate = at_gate_renew_(gate);
+	} while (gate);
 }
 
 void at_write_pieces(uint32_t gate, const struct at_record *rec)

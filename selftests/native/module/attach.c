@@ -28,6 +28,7 @@
 
 #include <asynctrace/inprocess.h>
 #include <asynctrace/provider.h>
+#include <asynctrace/trace.h>
 
 #include "common.h"
 
@@ -70,6 +71,17 @@ static void c_registered(void)
 	must(!at_provider_unregister());
 	/* No longer. */
 	must(!nu_emit(0, EVENTS, -1) && at_provider_unregister() == -ESRCH);
+}
+
+/* What was begun before it counts in the last registration. */
+static void c_again_in_scope(void)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts) };
+
+	emit(0, EVENTS);
+	TRACE_DURATION("law", "begun before");
+	must(!at_provider_register(&opts));
+	must(!at_provider_register(&opts));
 }
 
 /* One after the other, under two names. */
@@ -325,6 +337,8 @@ static const struct test {
 	{ "registered by name, and withdrawn", c_registered, { { "by name", 0, EVENTS } } },
 	{ "registered anew under another name", c_again,
 	  { { "first name", 0, EVENTS }, { "second name", 0, EVENTS } } },
+	{ "I20_scope_over_two_registrations_is_counted", c_again_in_scope,
+	  { { NULL, 0, EVENTS } } },
 	{ "a forked child is a provider of its own", c_forked,
 	  { { NULL, 0, 2 * EVENTS }, { NULL, 1, EVENTS / 2 } } },
 	{ "so is a cloned one", c_cloned, { { NULL, 0, EVENTS }, { NULL, 1, EVENTS / 2 } } },
@@ -358,6 +372,8 @@ static void one(struct at_ctl *ctl, const struct test *t)
 	const struct run_options o = { .name = "attach", .mode = ASYNCTRACE_MODE_ONESHOT,
 				       .ring_size = 1 << 20 };
 	static struct run run;
+	/* A record that was begun under the old registration. */
+	const uint64_t dropped = t->run == c_closed_all || t->run == c_again_in_scope;
 	struct rd_ring sum;
 	pid_t pid;
 
@@ -378,8 +394,7 @@ static void one(struct at_ctl *ctl, const struct test *t)
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
 	ktap_check(!run.rd.malformed && !run.seen.spoiled, "%s %s", run.rd.first, run.seen.first);
-	/* The record of the thread that found the descriptor closed counts as dropped. */
-	ktap_check(sum.dropped == (t->run == c_closed_all) && !sum.overwritten, "%llu dropped",
+	ktap_check(sum.dropped == dropped && !sum.overwritten, "%llu dropped",
 		   (unsigned long long)sum.dropped);
 	for (const struct expect *e = t->expect; e < t->expect + 3 && e->events; e++) {
 		const uint64_t n = events_of(&run, sh->pid[e->who], e->name);

@@ -123,6 +123,7 @@ enum at_reason {
 	AT_REASON_NO_MEMBARRIER	= 8,	/* in-process: membarrier(2) lacks rseq */
 	AT_REASON_FORKED	= 9,	/* in-process: the parent is traced, not this child */
 	AT_REASON_NO_SLOT	= 10,	/* the thread could not be given a slot: see error */
+	AT_REASON_MIXED		= 11,	/* two copies of the library, half of each in use */
 };
 
 enum at_backend {

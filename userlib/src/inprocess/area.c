@@ -290,7 +290,9 @@ int at_area_attach(const struct at_area *a)
 {
 	int err;
 
-	at_gate_reset(ASYNCTRACE_GATE_OFF);
+	err = at_gate_reset(ASYNCTRACE_GATE_OFF);
+	if (err)
+		return err;
 	err = see(a->fd, &seen.control, &seen.control_size, a->control_size, PROT_READ, 0);
 	if (!err)
 		err = see(a->fd, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
