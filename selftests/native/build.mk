@@ -5,7 +5,8 @@
 #	writer-tests	builds all that selftests/native/run calls
 
 WT		:= $(B)/selftests/native
-WT_TESTS	:= test_first test_law test_kill test_step test_fork test_types test_cxx test_ntrace
+WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_cxx \
+		   test_ntrace
 WT_HELPERS	:= tape numbers
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/native

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "compose_priv.h"
+#include "inprocess/inproc.h"
 
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
@@ -18,9 +19,8 @@
 /* The smallest record of a ring has a head and a time. */
 #define RECORD_MIN	2
 
-static ssize_t fd_write(void *arg, const void *buf, size_t len)
+static ssize_t write_some(const struct atc_out *o, const void *buf, size_t len)
 {
-	struct atc_out *o = arg;
 	struct pollfd p = { .fd = o->fd, .events = POLLOUT };
 	ssize_t n;
 
@@ -35,6 +35,27 @@ static ssize_t fd_write(void *arg, const void *buf, size_t len)
 			return -errno;
 		}
 	}
+}
+
+static ssize_t fd_write(void *arg, const void *buf, size_t len)
+{
+	struct atc_out *o = arg;
+	ssize_t n = o->begin_write ? o->begin_write(o->around) : 0;
+
+	if (n < 0)
+		return n;
+	n = write_some(o, buf, len);
+	if (o->end_write)
+		o->end_write(o->around);
+	return n;
+}
+
+void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
+			      void (*after)(void *arg), void *arg)
+{
+	c->out.begin_write = before;
+	c->out.end_write = after;
+	c->out.around = arg;
 }
 
 static void set_target(struct atc_out *o, const struct at_compose_options *opts)
@@ -107,7 +128,8 @@ static void cut(struct atc_out *o, size_t written)
 
 	o->flushed += keep;
 	take_back(o, keep);
-	if (keep == written || o->write != fd_write)
+	/* After EBADF the descriptor may be another file's. */
+	if (keep == written || o->write != fd_write || o->error == -EBADF)
 		return;
 	if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))
 		return;

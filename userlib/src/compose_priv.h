@@ -66,6 +66,9 @@ struct atc_out {
 	ssize_t (*write)(void *arg, const void *buf, size_t len);
 	void *arg;
 	int fd;
+	int (*begin_write)(void *arg);	/* called around each write(2), or NULL */
+	void (*end_write)(void *arg);
+	void *around;		/* their argument */
 	int error;		/* of the first write that failed */
 	bool shut;		/* nothing is written any more, but counted */
 	uint64_t *buf;

@@ -33,17 +33,25 @@ void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offse
 	return (void *)syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
 }
 
-int at_gate_map(int fd)
+int at_gate_prepare(void)
 {
-	size_t page = at_page_size();
-
-	if (page > AT_GATE_SIZE_)
+	if (at_page_size() > AT_GATE_SIZE_)
 		return -ENOTSUP;
 	if (at_library_mixed())
 		return -EBUSY;
-	if (at_mmap(&at_gate_, page, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
-		return -errno;
 	shown = true;
+	return 0;
+}
+
+int at_gate_map(int fd)
+{
+	int err = at_gate_prepare();
+
+	if (err)
+		return err;
+	if (at_mmap(&at_gate_, at_page_size(), PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED)
+		return -errno;
 	return 0;
 }
 

@@ -124,6 +124,8 @@ extern union at_gate_ at_gate_own;
 size_t at_page_size(void);
 /* As mmap(2). Thread sanitizers take that for a store to all of it. */
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
+/* Under the lock, before a control page is mapped over the gate: is that possible? */
+int at_gate_prepare(void);
 /* Maps the first page of the control area at the start of @fd over the gate. */
 int at_gate_map(int fd);
 /*

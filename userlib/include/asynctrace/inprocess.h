@@ -10,7 +10,8 @@
  * Without a change to the program the environment starts it:
  *
  *	ASYNCTRACE_OUT=trace.fxt	where to; started before main(), finished
- *					by exit()
+ *					by exit(); %p: the process ID. If the file
+ *					exists: trace.PID.fxt, see at_trace_start(3)
  *	ASYNCTRACE_CATEGORIES=a,b*	what; default: all
  *	ASYNCTRACE_MODE=streaming	oneshot, circular or streaming (default)
  *	ASYNCTRACE_BUFFER_SIZE=1M	of one CPU's ring
@@ -60,7 +61,9 @@ struct at_trace_options {
 
 /*
  * Starts a trace into fd, which stays the caller's and open until the stop.
- * options may be NULL. -EBUSY: one runs already.
+ * options may be NULL. -EBUSY: one runs already, or another process traces into
+ * the same file, pipe or socket; a forked child, too, is another process.
+ * -EBADF: fd is not open for writing. No cancellation point.
  */
 int at_trace_start(int fd, const struct at_trace_options *options);
 
@@ -84,8 +87,8 @@ struct at_trace_result {
 
 /*
  * Ends the trace: when it returns the file is complete. result may be NULL.
- * -ESRCH: none runs; otherwise 0 or the error of the descriptor. Not for
- * signal handlers.
+ * -ESRCH: none runs; otherwise 0 or the error of the descriptor; -EBADF: the
+ * program closed it. Not for signal handlers. No cancellation point.
  */
 int at_trace_stop(struct at_trace_result *result);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Rings in a memfd, laid out as the module does
+ * The rings of a process that traces itself, laid out as the module does
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -113,13 +113,19 @@ static uint64_t power_of_two(uint64_t x)
 	return p;
 }
 
+uint64_t at_ring_size(const struct at_trace_options *options)
+{
+	return options->ring_size ? power_of_two(options->ring_size) : AT_DEFAULT_RING;
+}
+
 int at_shape_init(struct at_shape *shape, const struct at_trace_options *options)
 {
-	const uint64_t ring = options->ring_size ? power_of_two(options->ring_size) :
-						   AT_DEFAULT_RING;
-	uint64_t sub = options->sub_size;
+	uint64_t sub = options->sub_size, ring;
 
-	if (options->ring_size > ASYNCTRACE_RING_MAX || ring < ASYNCTRACE_RING_MIN)
+	if (options->ring_size > ASYNCTRACE_RING_MAX)
+		return -EINVAL;
+	ring = at_ring_size(options);
+	if (ring < ASYNCTRACE_RING_MIN)
 		return -EINVAL;
 	if (!sub) {
 		/* Small ones waste less of a circular ring, large ones less time. */
@@ -142,7 +148,26 @@ int at_shape_init(struct at_shape *shape, const struct at_trace_options *options
 	return 0;
 }
 
-static int put_categories(struct at_area *a, const char *categories)
+int at_categories_check(const char *categories, const char **wrong, size_t *n)
+{
+	const char *from = categories ?: "";
+	size_t count = 0;
+
+	for (; *from; from += *n + (from[*n] == ',')) {
+		*wrong = from;
+		*n = strcspn(from, ",");
+		if (*n > ASYNCTRACE_CATEGORY_MAX)
+			return -ENAMETOOLONG;
+		if (*n == 1 && *from == '-')
+			return -EINVAL;
+		count += !!*n;
+	}
+	*n = count;
+	return count > ASYNCTRACE_CATEGORIES_MAX ? -E2BIG : 0;
+}
+
+/* @categories passed at_categories_check(). */
+static void put_categories(struct at_area *a, const char *categories)
 {
 	struct asynctrace_categories *list = (void *)((char *)a->control + a->control->categories);
 	const char *from = categories ?: "";
@@ -150,18 +175,13 @@ static int put_categories(struct at_area *a, const char *categories)
 	while (*from) {
 		size_t n = strcspn(from, ",");
 
-		if (n > ASYNCTRACE_CATEGORY_MAX || (n == 1 && *from == '-'))
-			return -EINVAL;
 		if (n) {
-			if (list->count == ASYNCTRACE_CATEGORIES_MAX)
-				return -EINVAL;
 			memcpy(list->text + list->bytes, from, n);
 			list->bytes += n + 1;
 			list->count++;
 		}
 		from += n + (from[n] == ',');
 	}
-	return 0;
 }
 
 /* Control, headers, durable ring, rings: as in linux/asynctrace.h. */
@@ -194,53 +214,96 @@ static void lay_out(const struct at_shape *s, struct asynctrace_control *c)
 	c->durable_generation = at_new_generation();
 }
 
+/*
+ * Maps the shared memory at @from once more: at @to, or anywhere if @to is NULL. The
+ * system call, because sanitizers and valgrind do not know a copy of this kind.
+ */
+static void *map_again(const void *from, size_t bytes, void *to)
+{
+	return (void *)syscall(SYS_mremap, from, 0, bytes,
+			       MREMAP_MAYMOVE | (to ? MREMAP_FIXED : 0), to);
+}
+
+/*
+ * RLIMIT_FSIZE does not apply to anonymous memory. If the kernel does not overcommit
+ * memory, mmap() fails here; a memfd would raise SIGBUS at some record instead.
+ */
+static char *map_anonymous(size_t bytes)
+{
+	char *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *again;
+
+	if (all == MAP_FAILED)
+		return all;
+	again = map_again(all, at_page_size(), NULL);
+	if (again != MAP_FAILED) {
+		munmap(again, at_page_size());
+		return all;
+	}
+	munmap(all, bytes);
+	errno = EOPNOTSUPP;
+	return MAP_FAILED;
+}
+
+/* Valgrind refuses to map anonymous memory twice, so the memory gets a descriptor. */
+static char *map_memfd(size_t bytes, int *fd)
+{
+	struct at_quiet quiet;
+	char *all = MAP_FAILED;
+	int err = 0;
+
+	*fd = memfd_create("asynctrace", MFD_CLOEXEC);
+	if (*fd < 0)
+		return all;
+	at_quiet_begin(&quiet);
+	if (ftruncate(*fd, bytes))
+		err = errno;
+	at_quiet_end(&quiet);
+	if (!err) {
+		all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		err = errno;
+	}
+	if (all == MAP_FAILED) {
+		close(*fd);
+		*fd = -1;
+		errno = err;
+	}
+	return all;
+}
+
 int at_area_create(struct at_area *a, const struct at_shape *shape, const char *categories)
 {
 	struct asynctrace_control c = { 0 };
 	uint64_t *limits, limit = (uint64_t)shape->sub_words * shape->nsub;
-	int err;
+	char *all;
 
 	memset(a, 0, sizeof(*a));
 	lay_out(shape, &c);
+	a->fd = -1;
 	a->shape = *shape;
 	a->control_size = c.control_size;
 	a->rw_size = c.rw_size;
-	a->fd = memfd_create("asynctrace", MFD_CLOEXEC);
-	if (a->fd < 0)
+	all = map_anonymous(a->control_size + a->rw_size);
+	if (all == MAP_FAILED && errno == EOPNOTSUPP)
+		all = map_memfd(a->control_size + a->rw_size, &a->fd);
+	if (all == MAP_FAILED)
 		return -errno;
-	if (ftruncate(a->fd, a->control_size + a->rw_size))
-		goto fail;
-	a->control = mmap(NULL, a->control_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
-	if (a->control == MAP_FAILED)
-		goto fail;
-	a->rw = mmap(NULL, a->rw_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd,
-		     a->control_size);
-	if (a->rw == MAP_FAILED)
-		goto fail_control;
+	a->control = (void *)all;
+	a->rw = all + a->control_size;
 	*a->control = c;
 	limits = (uint64_t *)((char *)a->control + c.limits);
 	for (uint32_t i = 0; i <= shape->nr_rings; i++)
 		limits[i] = shape->mode == AT_MODE_CIRCULAR ? UINT64_MAX : limit;
 	((struct asynctrace_ring_header *)(a->rw + c.durable))->position =
 		(uint64_t)c.durable_generation << ASYNCTRACE_DURABLE_GEN_SHIFT;
-	err = put_categories(a, categories);
-	if (err)
-		at_area_destroy(a);
-	return err;
-
-fail_control:
-	munmap(a->control, a->control_size);
-fail:
-	err = -errno;
-	close(a->fd);
-	a->fd = -1;
-	return err;
+	put_categories(a, categories);
+	return 0;
 }
 
 void at_area_destroy(struct at_area *a)
 {
-	munmap(a->rw, a->rw_size);
-	munmap(a->control, a->control_size);
+	munmap(a->control, a->control_size + a->rw_size);
 	if (a->fd >= 0)
 		close(a->fd);
 	a->fd = -1;
@@ -272,11 +335,24 @@ static struct {
 	size_t control_size;
 } seen;
 
-static int see(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t offset)
+/* Maps [@offset, @offset + @bytes) of the area's memory at @to, or anywhere if @to is NULL. */
+static void *map_part(const struct at_area *a, void *to, size_t bytes, int prot, off_t offset)
+{
+	void *p;
+
+	if (a->fd >= 0)
+		return at_mmap(to, bytes, prot, MAP_SHARED | (to ? MAP_FIXED : 0), a->fd, offset);
+	p = map_again((char *)a->control + offset, bytes, to);
+	if (p != MAP_FAILED && !(prot & PROT_WRITE) && syscall(SYS_mprotect, p, bytes, prot))
+		return MAP_FAILED;
+	return p;
+}
+
+static int see(const struct at_area *a, char **addr, size_t *had, size_t bytes, int prot,
+	       off_t offset)
 {
 	const bool reuse = *addr && *had >= bytes;
-	void *p = at_mmap(reuse ? *addr : NULL, bytes, prot, MAP_SHARED | (reuse ? MAP_FIXED : 0),
-		       fd, offset);
+	void *p = map_part(a, reuse ? *addr : NULL, bytes, prot, offset);
 
 	if (p == MAP_FAILED)
 		return -errno;
@@ -286,21 +362,35 @@ static int see(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t o
 	return 0;
 }
 
-int at_area_attach(const struct at_area *a)
+static int show_gate(const struct at_area *a)
+{
+	int err = at_gate_prepare();
+
+	if (err)
+		return err;
+	return map_part(a, &at_gate_, at_page_size(), PROT_READ, 0) == MAP_FAILED ? -errno : 0;
+}
+
+int at_area_attach(struct at_area *a)
 {
 	int err;
 
 	err = at_gate_reset(ASYNCTRACE_GATE_OFF);
 	if (err)
 		return err;
-	err = see(a->fd, &seen.control, &seen.control_size, a->control_size, PROT_READ, 0);
+	err = see(a, &seen.control, &seen.control_size, a->control_size, PROT_READ, 0);
 	if (!err)
-		err = see(a->fd, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
+		err = see(a, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
 			  a->control_size);
-	if (err)
-		return err;
-	at_backend_set(AT_BACKEND_INPROCESS, seen.rw, seen.control);
-	return at_gate_map(a->fd);
+	if (!err) {
+		at_backend_set(AT_BACKEND_INPROCESS, seen.rw, seen.control);
+		err = show_gate(a);
+	}
+	if (err) {
+		at_gate_reset(ASYNCTRACE_GATE_OFF);
+		at_area_detach();
+	}
+	return err;
 }
 
 void at_area_detach(void)

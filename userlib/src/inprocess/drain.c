@@ -33,6 +33,10 @@ static uint64_t now_ns(clockid_t clock)
 
 static void emit(struct at_drain *d, struct asynctrace_chunk *c, const void *payload, size_t bytes)
 {
+	if (__atomic_load_n(&d->pause, __ATOMIC_RELAXED)) {
+		at_drain_leave(d);
+		at_drain_enter(d);
+	}
 	if (d->error)
 		return;
 	c->size = sizeof(*c);
@@ -257,6 +261,7 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->wake, &attr);
+	pthread_cond_init(&d->paused, &attr);
 	pthread_condattr_destroy(&attr);
 	emit_provider(d);
 	emit_clock(d, ASYNCTRACE_MOMENT_START);
@@ -267,6 +272,7 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 void at_drain_free(struct at_drain *d)
 {
 	pthread_cond_destroy(&d->wake);
+	pthread_cond_destroy(&d->paused);
 	pthread_mutex_destroy(&d->lock);
 	free(d->readers);
 }
@@ -284,27 +290,84 @@ static unsigned int next_period(const struct at_drain *d, unsigned int ms)
 	       AT_PERIOD_MAX_MS : ms;
 }
 
+static struct timespec from_now(unsigned int ms)
+{
+	const uint64_t at = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
+
+	return (struct timespec){ .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 };
+}
+
 static void *drain_thread(void *arg)
 {
 	struct at_drain *d = arg;
 	unsigned int ms = AT_PERIOD_MIN_MS;
 	struct timespec until;
-	uint64_t at;
 
+	/* at_drain_start() has set @working: a new thread allocates, too. */
+	at_drain_leave(d);
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
-		at = now_ns(CLOCK_MONOTONIC) + ms * 1000000ull;
-		until.tv_sec = at / 1000000000;
-		until.tv_nsec = at % 1000000000;
+		until = from_now(ms);
 		pthread_cond_timedwait(&d->wake, &d->lock, &until);
 		pthread_mutex_unlock(&d->lock);
+		at_drain_enter(d);
 		at_drain_round(d, false);
+		at_drain_leave(d);
 		ms = next_period(d, ms);
 		pthread_mutex_lock(&d->lock);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
 }
+
+/* --- fork ---------------------------------------------------------------------------- */
+
+/*
+ * The allocator of a sanitizer has no handler of fork(): if the thread allocates at that
+ * moment, the child has a lock that no thread releases. A newer sanitizer takes its locks
+ * before the handlers run, so that the thread may wait for the forking one: hence the limit.
+ */
+#define AT_PAUSE_MAX_MS	1000
+
+void at_drain_enter(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	while (d->pause)
+		pthread_cond_wait(&d->wake, &d->lock);
+	d->working = true;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void at_drain_leave(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->working = false;
+	if (d->pause)
+		pthread_cond_signal(&d->paused);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void at_drain_pause(struct at_drain *d)
+{
+	const struct timespec until = from_now(AT_PAUSE_MAX_MS);
+	int err = 0;
+
+	pthread_mutex_lock(&d->lock);
+	__atomic_store_n(&d->pause, true, __ATOMIC_RELAXED);
+	while (d->working && !err)
+		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void at_drain_resume(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	__atomic_store_n(&d->pause, false, __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&d->wake);
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* --- the thread ---------------------------------------------------------------------- */
 
 /* The program's signals are for its own threads. */
 int at_drain_start(struct at_drain *d)
@@ -314,6 +377,7 @@ int at_drain_start(struct at_drain *d)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	d->working = true;
 	err = pthread_create(&d->thread, NULL, drain_thread, d);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!err)

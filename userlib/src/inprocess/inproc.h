@@ -5,14 +5,111 @@
 #ifndef AT_INPROC_H
 #define AT_INPROC_H
 
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <linux/asynctrace.h>
 #include <asynctrace/inprocess.h>
 
 #pragma GCC visibility push(hidden)
+
+struct at_compose;
+
+/* --- quiet.c: writing from threads of the program ------------------------------------- */
+
+/* What at_quiet_end() restores. Sections may nest. */
+struct at_quiet {
+	sigset_t mask;
+	sigset_t pending;
+	int cancel;
+};
+
+/*
+ * From here on write(2) raises no SIGPIPE and no SIGXFSZ, a stopped terminal no SIGTTOU,
+ * and the thread is not cancelled.
+ */
+void at_quiet_begin(struct at_quiet *quiet);
+void at_quiet_end(struct at_quiet *quiet);
+/* Prints one line on standard error, in one piece. */
+void at_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- output.c: the descriptor, and files that ASYNCTRACE_OUT names --------------------------- */
+
+/**
+ * struct at_output - where a trace is written
+ * @fd: the descriptor; -1: none
+ * @own: opened here, and closed here
+ * @made: the file @name was made here
+ * @regular: a regular file: a write does not wait for a reader
+ * @locked: this process has a record lock on the file
+ * @dev: device of the file
+ * @ino: inode of the file: the program may close @fd and open another file as @fd
+ * @owner: the process that has the lock, after -EBUSY; 0: unknown
+ * @name: of the file, or what was tried last; empty for a descriptor of the caller
+ */
+struct at_output {
+	int fd;
+	bool own;
+	bool made;
+	bool regular;
+	bool locked;
+	dev_t dev;
+	ino_t ino;
+	pid_t owner;
+	char name[PATH_MAX];
+};
+
+/* What is in a pattern: the number of the process (%p), and after -EINVAL the wrong letter. */
+struct at_output_name {
+	bool has_pid;
+	char wrong;
+};
+
+/* Replaces %p and %% of ASYNCTRACE_OUT: -EINVAL for another letter, or -ENAMETOOLONG. */
+int at_output_expand(const char *pattern, char *name, size_t size, struct at_output_name *what);
+/* Opens @name, or if that exists a file with another name: see @out->name. */
+int at_output_open(struct at_output *out, const char *name, bool has_pid);
+/* The caller's descriptor. -EBUSY: another process traces there; -EBADF: not for writing. */
+int at_output_adopt(struct at_output *out, int fd);
+/* -EBADF: the program has closed the descriptor. */
+int at_output_check(const struct at_output *out);
+/* Closes the descriptor if it was opened here. */
+int at_output_close(struct at_output *out);
+/* The same, and a file that was made here is removed. */
+void at_output_discard(struct at_output *out);
+
+/* --- trace.c ---------------------------------------------------------------------------- */
+
+/* What a start was doing when it failed. */
+enum at_start_step {
+	AT_START_OPTIONS,
+	AT_START_MEMORY,
+	AT_START_OUTPUT,
+	AT_START_THREAD,
+};
+
+/*
+ * As at_trace_start() and at_trace_stop(), for ASYNCTRACE_OUT: the trace goes to a file, @out
+ * names it, and @step says what failed. @missing: records that are not in the file.
+ */
+int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_options *options,
+			const struct at_output **out, enum at_start_step *step);
+/* -ESRCH: no trace runs, or the program started it. */
+int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
+		       uint64_t *missing);
+
+/* --- compose_out.c ------------------------------------------------------------------------- */
+
+/*
+ * Has @before called before each write(2) of the composer, and @after behind it. If
+ * @before returns an error, nothing is written: the error is that of the write.
+ */
+void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
+			      void (*after)(void *arg), void *arg);
 
 /* --- area.c: the memory, laid out as the module does -------------------------------- */
 
@@ -33,8 +130,8 @@ struct at_shape {
 };
 
 /**
- * struct at_area - rings in a memfd
- * @fd: the memfd; -1: closed, the mappings hold it
+ * struct at_area - shared memory with the control area and, behind it, the rings
+ * @fd: a memfd with this memory, or -1: the memory is anonymous
  * @shape: of the rings
  * @control: the control area, writable here; at_gate_ shows it read-only
  * @rw: the read-write area, as the drainer sees it
@@ -48,13 +145,24 @@ struct at_area {
 	size_t rw_size;
 };
 
+/* Bytes of one CPU's ring; a size that is no power of two is rounded up. */
+uint64_t at_ring_size(const struct at_trace_options *options);
 /* From the user's wishes; -EINVAL. Finds out about CPUs and clock. */
 int at_shape_init(struct at_shape *shape, const struct at_trace_options *options);
-/* categories: separated by commas, or NULL. The gate in it is closed. */
+/*
+ * Checks the patterns in @categories, which commas separate; NULL is fine. Returns 0 with
+ * their number in @n; -E2BIG: there are @n, too many; -ENAMETOOLONG: the one at @wrong has
+ * @n bytes, too many; -EINVAL: the one at @wrong is a '-' without a category.
+ */
+int at_categories_check(const char *categories, const char **wrong, size_t *n);
+/* @categories passed at_categories_check(). The gate in the area is closed. */
 int at_area_create(struct at_area *area, const struct at_shape *shape, const char *categories);
 void at_area_destroy(struct at_area *area);
-/* Under the back end's lock: this process' writers see the area from now on. */
-int at_area_attach(const struct at_area *area);
+/*
+ * Under the lock of the back end: shows the area to the writers of this process. If that
+ * fails, the writers see empty memory and a closed gate.
+ */
+int at_area_attach(struct at_area *area);
 /* Puts empty memory in its place again. */
 void at_area_detach(void);
 /* Opens the gate with a new generation, or closes it with 0. */
@@ -144,15 +252,24 @@ struct at_drain {
 	uint64_t busiest;	/* words that the fullest ring held in the last round */
 
 	pthread_t thread;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;	/* of what follows */
 	pthread_cond_t wake;
+	pthread_cond_t paused;
 	bool stop;
+	bool pause;		/* a fork() is on its way */
+	bool working;		/* the thread may hold locks of malloc() or the C library */
 };
 
 int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at_sink sink,
 		  void *arg);
 int at_drain_start(struct at_drain *d);	/* the thread */
 void at_drain_stop(struct at_drain *d);	/* joins it */
+/* Between these two the thread holds no lock of malloc() or the C library. */
+void at_drain_pause(struct at_drain *d);
+void at_drain_resume(struct at_drain *d);
+/* The thread waits for the system, and may be paused, between these two. */
+void at_drain_leave(struct at_drain *d);
+void at_drain_enter(struct at_drain *d);
 /* One round over all rings; last: the gate is closed and nobody writes. */
 void at_drain_round(struct at_drain *d, bool last);
 void at_drain_result(const struct at_drain *d, struct at_trace_result *res);

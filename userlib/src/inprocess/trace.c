@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A program that traces itself: start, stop, and what the environment asks for
+ * A program that traces itself: start, stop and fork
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,30 +18,67 @@ static struct {
 	pthread_mutex_t lock;
 	bool running;
 	bool fork_handled;
-	int own_fd;		/* opened for ASYNCTRACE_OUT */
+	bool from_environment;	/* started by ASYNCTRACE_OUT */
+	struct at_output out;
 	struct at_area area;
 	struct at_drain drain;
 	struct at_compose *composer;
-} trace = { .lock = PTHREAD_MUTEX_INITIALIZER, .own_fd = -1 };
+} trace = { .lock = PTHREAD_MUTEX_INITIALIZER, .out.fd = -1 };
+
+/*
+ * Start and stop take the lock here only. What they call under it may be a cancellation
+ * point or raise SIGPIPE: a thread that ended there would leave the lock held.
+ */
+static void lock(struct at_quiet *quiet)
+{
+	at_quiet_begin(quiet);
+	pthread_mutex_lock(&trace.lock);
+}
+
+static void unlock(struct at_quiet *quiet)
+{
+	pthread_mutex_unlock(&trace.lock);
+	at_quiet_end(quiet);
+}
 
 static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
 {
 	return chunk ? at_compose_chunk(arg, chunk, payload) : at_compose_flush(arg);
 }
 
+/* write(2) may last as long as it likes, for instance to a pipe: fork() does not wait for it. */
+static int before_write(void *arg)
+{
+	const int err = at_output_check(&trace.out);
+
+	if (!err)
+		at_drain_leave(arg);
+	return err;
+}
+
+static void after_write(void *arg)
+{
+	at_drain_enter(arg);
+}
+
 static void before_fork(void)
 {
 	pthread_mutex_lock(&trace.lock);
+	if (trace.running)
+		at_drain_pause(&trace.drain);
 }
 
 static void after_fork(void)
 {
+	if (trace.running)
+		at_drain_resume(&trace.drain);
 	pthread_mutex_unlock(&trace.lock);
 }
 
 /*
- * The child has its parent's memory in common and not its thread. It leaves
- * both alone; what the parent had allocated is lost to it.
+ * The child shares its parent's memory, but the thread runs in the parent only. The child
+ * closes its copy of the descriptor, because a reader of a pipe waits for the last copy.
+ * What the parent has allocated is lost to the child.
  */
 static void in_child(void)
 {
@@ -50,7 +86,9 @@ static void in_child(void)
 	if (!trace.running)
 		return;
 	trace.running = false;
-	trace.own_fd = -1;
+	if (trace.out.own)
+		at_output_close(&trace.out);
+	trace.out.fd = -1;
 	at_backend_forked();
 	at_gate_reset(ASYNCTRACE_GATE_OFF);
 	at_area_detach();
@@ -59,16 +97,37 @@ static void in_child(void)
 	at_backend_why(AT_REASON_FORKED, 0);
 }
 
-static int start(int fd, const struct at_trace_options *o)
+/* Where a trace goes: to @fd, or if @name is not NULL to a file. */
+struct target {
+	int fd;
+	const char *name;
+	bool has_pid;
+};
+
+static int open_output(const struct target *to)
 {
-	struct at_compose_options co = { .size = sizeof(co), .fd = fd };
+	return to->name ? at_output_open(&trace.out, to->name, to->has_pid) :
+			  at_output_adopt(&trace.out, to->fd);
+}
+
+static int start(const struct target *to, const struct at_trace_options *o,
+		 enum at_start_step *step)
+{
+	struct at_compose_options co = { .size = sizeof(co) };
 	enum at_reason why = AT_REASON_OK;
 	struct at_shape shape;
+	const char *wrong;
+	size_t n;
 	int err;
 
+	*step = AT_START_OPTIONS;
 	err = at_shape_init(&shape, o);
-	if (!err)
-		err = at_slots_init();
+	if (err)
+		return err;
+	if (at_categories_check(o->categories, &wrong, &n))
+		return -EINVAL;
+	*step = AT_START_MEMORY;
+	err = at_slots_init();
 	if (err)
 		return err;
 	at_rseq_init();
@@ -80,11 +139,18 @@ static int start(int fd, const struct at_trace_options *o)
 	err = at_area_create(&trace.area, &shape, o->categories);
 	if (err)
 		return err;
+	*step = AT_START_OUTPUT;
+	err = open_output(to);
+	if (err)
+		goto fail_area;
+	*step = AT_START_MEMORY;
+	co.fd = trace.out.fd;
 	trace.composer = at_compose_new(&co);
 	if (!trace.composer) {
 		err = -errno;
-		goto fail_area;
+		goto fail_output;
 	}
+	at_compose_around_writes(trace.composer, before_write, after_write, &trace.drain);
 	err = at_drain_init(&trace.drain, &trace.area, o->name ?: at_default_name(), to_composer,
 			    trace.composer);
 	if (err)
@@ -95,9 +161,14 @@ static int start(int fd, const struct at_trace_options *o)
 			goto fail_drain;
 		trace.fork_handled = true;
 	}
+	/* From here on the file has content: no other process takes it for an empty one. */
+	if (trace.out.own && trace.out.regular)
+		at_compose_flush(trace.composer);
+	*step = AT_START_THREAD;
 	err = at_drain_start(&trace.drain);
 	if (err)
 		goto fail_drain;
+	*step = AT_START_MEMORY;
 	at_backend_lock();
 	err = at_area_attach(&trace.area);
 	if (err)
@@ -109,7 +180,8 @@ static int start(int fd, const struct at_trace_options *o)
 		at_drain_stop(&trace.drain);
 		goto fail_drain;
 	}
-	close(trace.area.fd);
+	if (trace.area.fd >= 0)
+		close(trace.area.fd);
 	trace.area.fd = -1;
 	at_area_gate(&trace.area, at_new_generation());
 	return 0;
@@ -117,6 +189,8 @@ static int start(int fd, const struct at_trace_options *o)
 fail_drain:
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
+fail_output:
+	at_output_discard(&trace.out);
 fail_area:
 	at_area_destroy(&trace.area);
 	return err;
@@ -125,6 +199,9 @@ fail_area:
 AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 {
 	struct at_trace_options o = { .size = sizeof(o) };
+	const struct target to = { .fd = fd };
+	enum at_start_step step;
+	struct at_quiet quiet;
 	int err = -EBUSY;
 
 	if (options) {
@@ -134,36 +211,56 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 	}
 	if (o.name && (!*o.name || strlen(o.name) > ASYNCTRACE_NAME_MAX))
 		return -EINVAL;
-	pthread_mutex_lock(&trace.lock);
+	lock(&quiet);
 	if (!trace.running) {
-		err = start(fd, &o);
+		err = start(&to, &o, &step);
 		trace.running = !err;
+		trace.from_environment = false;
 	}
-	pthread_mutex_unlock(&trace.lock);
+	unlock(&quiet);
 	return err;
 }
 
-AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
+int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_options *options,
+			const struct at_output **out, enum at_start_step *step)
 {
-	struct at_trace_result res = { .size = sizeof(res) };
+	const struct target to = { .fd = -1, .name = name, .has_pid = has_pid };
+	struct at_quiet quiet;
+	int err = -EBUSY;
+
+	*out = &trace.out;
+	*step = AT_START_OPTIONS;
+	lock(&quiet);
+	if (!trace.running) {
+		err = start(&to, options, step);
+		trace.running = trace.from_environment = !err;
+	}
+	unlock(&quiet);
+	return err;
+}
+
+/* Records that were taken out of the rings and are not in the file. */
+static uint64_t count_missing(const struct at_trace_result *res)
+{
+	const struct at_compose_stats *stats = at_compose_stats(trace.composer);
+
+	return stats ? res->delivered - stats->total.delivered - stats->total.malformed : 0;
+}
+
+static void stop(struct at_trace_result *res, uint64_t *missing)
+{
 	int err;
 
-	if (result && result->size < sizeof(result->size))
-		return -EINVAL;
-	pthread_mutex_lock(&trace.lock);
-	if (!trace.running) {
-		pthread_mutex_unlock(&trace.lock);
-		return -ESRCH;
-	}
 	at_area_gate(&trace.area, 0);
 	if (!at_area_quiesce())
-		fprintf(stderr, "asynctrace: a thread hangs in the fallback ring; counts may be short\n");
+		at_say("a thread does not leave the fallback ring: counts may be too low");
 	at_drain_stop(&trace.drain);
 	at_drain_round(&trace.drain, true);
-	at_drain_result(&trace.drain, &res);
+	at_drain_result(&trace.drain, res);
 	err = at_compose_finish(trace.composer);
-	if (!res.error)
-		res.error = err;
+	if (!res->error)
+		res->error = err;
+	*missing = count_missing(res);
 	at_backend_lock();
 	at_module_resume();
 	at_area_detach();
@@ -171,112 +268,44 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
 	at_area_destroy(&trace.area);
-	if (trace.own_fd >= 0) {
-		if (close(trace.own_fd) && !res.error)
-			res.error = -errno;
-		trace.own_fd = -1;
-	}
+	err = at_output_close(&trace.out);
+	if (!res->error)
+		res->error = err;
 	trace.running = false;
-	pthread_mutex_unlock(&trace.lock);
+}
 
-	if (result)
+AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
+{
+	struct at_trace_result res = { .size = sizeof(res), .error = -ESRCH };
+	struct at_quiet quiet;
+	uint64_t missing;
+	bool running;
+
+	if (result && result->size < sizeof(result->size))
+		return -EINVAL;
+	lock(&quiet);
+	running = trace.running;
+	if (running)
+		stop(&res, &missing);
+	unlock(&quiet);
+	if (running && result)
 		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
 		       (result->size < sizeof(res) ? result->size : sizeof(res)) -
 		       sizeof(res.size));
 	return res.error;
 }
 
-/* --- the environment ------------------------------------------------------------------- */
-
-static bool parse_mode(const char *s, uint32_t *mode)
+int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
+		       uint64_t *missing)
 {
-	static const char *const names[] = {
-		[AT_MODE_ONESHOT] = "oneshot",
-		[AT_MODE_CIRCULAR] = "circular",
-		[AT_MODE_STREAMING] = "streaming",
-	};
+	struct at_quiet quiet;
 
-	for (uint32_t i = AT_MODE_ONESHOT; i <= AT_MODE_STREAMING; i++) {
-		if (!strcmp(s, names[i])) {
-			*mode = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool parse_size(const char *s, uint64_t *size)
-{
-	char *end;
-	unsigned int shift = 0;
-	unsigned long long n = strtoull(s, &end, 10);
-
-	switch (*end) {
-	case 'G':
-	case 'g':
-		shift += 10;
-		/* fall through */
-	case 'M':
-	case 'm':
-		shift += 10;
-		/* fall through */
-	case 'K':
-	case 'k':
-		shift += 10;
-		end++;
-	}
-	*size = n << shift;
-	return end != s && !*end && n && *s != '-' && n <= ASYNCTRACE_RING_MAX >> shift;
-}
-
-static void complain(const char *what, const char *value, const char *remedy)
-{
-	fprintf(stderr, "asynctrace: %s=%s: %s; not tracing\n", what, value, remedy);
-}
-
-void at_trace_from_environment(void)
-{
-	struct at_trace_options o = { .size = sizeof(o) };
-	const char *out = secure_getenv("ASYNCTRACE_OUT"), *s;
-	int fd, err;
-
-	if (!out || !*out)
-		return;
-	s = secure_getenv("ASYNCTRACE_MODE");
-	if (s && *s && !parse_mode(s, &o.mode)) {
-		complain("ASYNCTRACE_MODE", s, "use oneshot, circular or streaming");
-		return;
-	}
-	s = secure_getenv("ASYNCTRACE_BUFFER_SIZE");
-	if (s && *s && !parse_size(s, &o.ring_size)) {
-		complain("ASYNCTRACE_BUFFER_SIZE", s, "use 16K to 1G");
-		return;
-	}
-	o.categories = secure_getenv("ASYNCTRACE_CATEGORIES");
-	fd = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		complain("ASYNCTRACE_OUT", out, strerror(errno));
-		return;
-	}
-	err = at_trace_start(fd, &o);
-	if (err) {
-		complain("ASYNCTRACE_OUT", out, strerror(-err));
-		close(fd);
-		return;
-	}
-	trace.own_fd = fd;
-}
-
-static __attribute__((destructor)) void stop_at_exit(void)
-{
-	struct at_trace_result res = { .size = sizeof(res) };
-
-	/* What a program started itself, it stops itself. */
-	if (trace.own_fd < 0 || !trace.running)
-		return;
-	if (at_trace_stop(&res) && res.error)
-		fprintf(stderr, "asynctrace: writing the trace: %s\n", strerror(-res.error));
-	if (res.dropped || res.overwritten)
-		fprintf(stderr, "asynctrace: %llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps\n",
-			(unsigned long long)res.dropped, (unsigned long long)res.overwritten);
+	*out = &trace.out;
+	res->error = -ESRCH;
+	lock(&quiet);
+	/* A trace that the program started itself, it stops itself. */
+	if (trace.running && trace.from_environment)
+		stop(res, missing);
+	unlock(&quiet);
+	return res->error;
 }

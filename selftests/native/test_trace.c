@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * at_trace_start() and at_trace_stop(): the descriptor that processes share, threads that
+ * are cancelled there, signals that writing raises, and fork() with an allocator that has
+ * no handler of fork(), as those of sanitizers
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/inprocess.h>
+#include <asynctrace/trace.h>
+
+#include "tape.h"
+
+/* --- an allocator with one lock ------------------------------------------------------ */
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define OWN_ALLOCATOR 1
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *p, size_t bytes);
+void __libc_free(void *p);
+
+static uint32_t allocator_lock;
+static bool slow;		/* threads but the first one hold the lock for long */
+static uint64_t slow_calls;
+static pid_t first_thread;
+
+static void lock_allocator(void)
+{
+	while (__atomic_exchange_n(&allocator_lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+	if (__atomic_load_n(&slow, __ATOMIC_RELAXED) && gettid() != first_thread) {
+		__atomic_fetch_add(&slow_calls, 1, __ATOMIC_RELEASE);
+		for (int i = 0; i < 100; i++)
+			sched_yield();
+	}
+}
+
+static void unlock_allocator(void)
+{
+	__atomic_store_n(&allocator_lock, 0, __ATOMIC_RELEASE);
+}
+
+void *malloc(size_t bytes)
+{
+	void *p;
+
+	lock_allocator();
+	p = __libc_malloc(bytes);
+	unlock_allocator();
+	return p;
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	void *p;
+
+	lock_allocator();
+	p = __libc_calloc(n, bytes);
+	unlock_allocator();
+	return p;
+}
+
+void *realloc(void *old, size_t bytes)
+{
+	void *p;
+
+	lock_allocator();
+	p = __libc_realloc(old, bytes);
+	unlock_allocator();
+	return p;
+}
+
+void free(void *p)
+{
+	lock_allocator();
+	__libc_free(p);
+	unlock_allocator();
+}
+#endif
+
+/* ------------------------------------------------------------------------------------- */
+
+static void event(void)
+{
+	TRACE_INSTANT("trace", "event", TRACE_SCOPE_THREAD);
+}
+
+static int memory(void)
+{
+	return memfd_create("trace", MFD_CLOEXEC);
+}
+
+/* The status of a child that does @fn(@arg), or -1 if a signal or the alarm ended it. */
+static int in_child(int (*fn)(int arg), int arg)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		alarm(120);
+		_exit(fn(arg));
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int start_is_busy(int fd)
+{
+	return at_trace_start(fd, NULL) != -EBUSY;
+}
+
+static int starts(int fd)
+{
+	return at_trace_start(fd, NULL) || at_trace_stop(NULL);
+}
+
+static void shared_descriptors(void)
+{
+	int fds[4], other[2], pair[2];
+
+	check(!pipe2(pair, O_CLOEXEC));
+	fds[0] = pair[1];
+	fds[1] = memory();
+	check(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, other));
+	fds[2] = other[0];
+	fds[3] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	for (int i = 0; i < 4; i++) {
+		check(!at_trace_start(fds[i], NULL), "%d", i);
+		if (i < 3)
+			check(!in_child(start_is_busy, fds[i]), "%d", i);
+		else
+			check(!in_child(starts, fds[i]));
+		event();
+		check(!at_trace_stop(NULL), "%d", i);
+		check(!in_child(starts, fds[i]), "%d", i);
+	}
+	check(at_trace_start(pair[0], NULL) == -EBADF, "the end of a pipe for reading");
+	check(at_trace_start(-1, NULL) == -EBADF);
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+	check(at_trace_start(fds[0], NULL) == -EBADF, "closed");
+	close(pair[0]);
+	close(other[1]);
+	done("start_descriptor_of_other_process_is_busy");
+}
+
+static void closed_descriptor(void)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memory(), other = memory();
+	struct stat st;
+
+	check(!at_trace_start(fd, NULL));
+	event();
+	check(dup2(other, fd) == fd);
+	check(at_trace_stop(&r) == -EBADF && r.delivered == 1);
+	check(!fstat(other, &st) && !st.st_size);
+	close(fd);
+	close(other);
+	done("stop_replaced_descriptor_is_not_written");
+}
+
+static void wrong_categories(void)
+{
+	struct at_trace_options o = { .size = sizeof(o) };
+	char text[4096] = "";
+	int fd = memory();
+
+	o.categories = "a,-,b";
+	check(at_trace_start(fd, &o) == -EINVAL);
+	memset(text, 'x', ASYNCTRACE_CATEGORY_MAX + 1);
+	o.categories = text;
+	check(at_trace_start(fd, &o) == -EINVAL);
+	text[ASYNCTRACE_CATEGORY_MAX] = '\0';
+	check(!at_trace_start(fd, &o) && !at_trace_stop(NULL));
+	for (int i = 0; i <= ASYNCTRACE_CATEGORIES_MAX; i++)
+		strcpy(text + 2 * i, "x,");
+	check(at_trace_start(fd, &o) == -EINVAL);
+	text[2 * ASYNCTRACE_CATEGORIES_MAX] = '\0';
+	check(!at_trace_start(fd, &o) && !at_trace_stop(NULL));
+	close(fd);
+	done("start_wrong_categories_are_refused");
+}
+
+/* --- cancellation ------------------------------------------------------------------- */
+
+static void *start_cancelled(void *fd)
+{
+	pthread_cancel(pthread_self());
+	at_trace_start(*(int *)fd, NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *stop_cancelled(void *fd)
+{
+	(void)fd;
+	pthread_cancel(pthread_self());
+	at_trace_stop(NULL);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Without the fix the second call waits for ever. */
+static int cancelled(int fd)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	pthread_t thread;
+	void *ret;
+	int bad = 0;
+
+	pthread_create(&thread, NULL, start_cancelled, &fd);
+	pthread_join(thread, &ret);
+	bad |= ret != PTHREAD_CANCELED;
+	event();
+	bad |= (at_trace_stop(&r) || r.delivered != 1) << 1;
+	bad |= (at_trace_start(fd, NULL) != 0) << 2;
+	pthread_create(&thread, NULL, stop_cancelled, &fd);
+	pthread_join(thread, &ret);
+	bad |= (ret != PTHREAD_CANCELED) << 3;
+	bad |= (at_trace_stop(NULL) != -ESRCH) << 4;
+	bad |= starts(fd) << 5;
+	return bad;
+}
+
+static void cancellation(void)
+{
+	int fd = memory(), bad = in_child(cancelled, fd);
+
+	check(!bad, "%#x", bad);
+	close(fd);
+	done("start_cancelled_thread_leaves_no_lock");
+}
+
+/* --- signals ------------------------------------------------------------------------ */
+
+static int without_reader(int fd)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	sigset_t pending;
+	int bad;
+
+	bad = at_trace_start(fd, NULL) != 0;
+	event();
+	bad |= (at_trace_stop(&r) != -EPIPE) << 1;
+	/* The program's own signals are as they were. */
+	sigpending(&pending);
+	bad |= sigismember(&pending, SIGPIPE) << 2;
+	return bad;
+}
+
+static int own_signal_stays(int fd)
+{
+	sigset_t set, pending;
+	int bad;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	bad = at_trace_start(fd, NULL) != 0;
+	raise(SIGPIPE);
+	bad |= (at_trace_stop(NULL) != -EPIPE) << 1;
+	sigpending(&pending);
+	return bad | (sigismember(&pending, SIGPIPE) != 1) << 2;
+}
+
+static int beyond_file_size(int fd)
+{
+	const struct rlimit none = { 0, 0 };
+	int bad;
+
+	setrlimit(RLIMIT_FSIZE, &none);
+	bad = at_trace_start(fd, NULL) != 0;
+	event();
+	return bad | (at_trace_stop(NULL) != -EFBIG) << 1;
+}
+
+static void signals(void)
+{
+	int pair[2], fd = memory(), bad;
+
+	check(!pipe2(pair, O_CLOEXEC));
+	close(pair[0]);
+	bad = in_child(without_reader, pair[1]);
+	check(!bad, "%#x", bad);
+	bad = in_child(own_signal_stays, pair[1]);
+	check(!bad, "%#x", bad);
+	bad = in_child(beyond_file_size, fd);
+	check(!bad, "%#x", bad);
+	close(pair[1]);
+	close(fd);
+	done("stop_failing_write_raises_no_signal");
+}
+
+/* --- fork --------------------------------------------------------------------------- */
+
+#ifdef OWN_ALLOCATOR
+static void *trace_one(void *arg)
+{
+	event();
+	return arg;
+}
+
+/* Forks at a moment at which the thread of the trace holds the allocator's lock. */
+static void fork_while_allocating(void)
+{
+	const int rounds = scale("FORKS", 50);
+	int fd = memory(), held = 0;
+	pthread_t thread;
+
+	first_thread = gettid();
+	check(!at_trace_start(fd, NULL));
+	for (int i = 0; i < rounds; i++) {
+		uint64_t calls;
+		int status;
+		pid_t pid;
+
+		/* The composer allocates for each thread that is new to the trace. */
+		__atomic_store_n(&slow, true, __ATOMIC_RELAXED);
+		calls = __atomic_load_n(&slow_calls, __ATOMIC_ACQUIRE);
+		pthread_create(&thread, NULL, trace_one, NULL);
+		pthread_join(thread, NULL);
+		while (__atomic_load_n(&slow_calls, __ATOMIC_ACQUIRE) == calls)
+			sched_yield();
+		pid = fork();
+		if (!pid)
+			_exit(__atomic_load_n(&allocator_lock, __ATOMIC_ACQUIRE));
+		__atomic_store_n(&slow, false, __ATOMIC_RELAXED);
+		check(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+		held += WEXITSTATUS(status);
+	}
+	check(!held, "%d of %d children", held, rounds);
+	check(!at_trace_stop(NULL));
+	close(fd);
+	done("fork_child_finds_allocator_unlocked: %d forks", rounds);
+}
+#else
+static void fork_while_allocating(void)
+{
+	skip("fork_child_finds_allocator_unlocked", "the sanitizer has the allocator");
+}
+#endif
+
+/* A pipe that nobody reads blocks the thread in write(2), and not a fork. */
+static int fork_with_full_pipe(int fd)
+{
+	struct at_trace_options o = { .size = sizeof(o), .ring_size = 1 << 20 };
+	struct timespec begin, end;
+	int status, bad;
+	pid_t pid;
+
+	bad = at_trace_start(fd, &o) != 0;
+	/* As many bytes as the pipe and the composer's buffer hold, many times. */
+	for (int i = 0; i < 200000; i++)
+		event();
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	for (int i = 0; i < 20; i++) {
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		bad |= (waitpid(pid, &status, 0) != pid || status) << 1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("# 20 forks beside a full pipe: %ld ms\n",
+	       (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
+	fflush(stdout);
+	return bad;
+}
+
+static void full_pipe(void)
+{
+	int pair[2], bad;
+
+	check(!pipe2(pair, O_CLOEXEC));
+	bad = in_child(fork_with_full_pipe, pair[1]);
+	check(!bad, "%#x", bad);
+	close(pair[0]);
+	close(pair[1]);
+	done("fork_beside_full_pipe_returns");
+}
+
+int main(void)
+{
+	shared_descriptors();
+	closed_descriptor();
+	wrong_categories();
+	cancellation();
+	signals();
+	fork_while_allocating();
+	full_pipe();
+	return finish();
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * ASYNCTRACE_OUT and the other variables that start a trace: they are all checked
+ * before a file is opened, and a message names the one that is wrong
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../internal.h"
+#include "inproc.h"
+
+struct settings {
+	struct at_trace_options options;
+	const char *out;
+	char name[PATH_MAX];	/* @out, expanded */
+	bool has_pid;		/* @out has %p */
+};
+
+static bool get_mode(struct settings *set)
+{
+	static const char *const names[] = {
+		[AT_MODE_ONESHOT] = "oneshot",
+		[AT_MODE_CIRCULAR] = "circular",
+		[AT_MODE_STREAMING] = "streaming",
+	};
+	const char *s = secure_getenv("ASYNCTRACE_MODE");
+
+	if (!s || !*s)
+		return true;
+	for (uint32_t i = AT_MODE_ONESHOT; i <= AT_MODE_STREAMING; i++) {
+		if (!strcmp(s, names[i])) {
+			set->options.mode = i;
+			return true;
+		}
+	}
+	at_say("ASYNCTRACE_MODE=%s: must be oneshot, circular or streaming; not tracing", s);
+	return false;
+}
+
+static bool parse_size(const char *s, uint64_t *size)
+{
+	char *end;
+	unsigned int shift = 0;
+	unsigned long long n = strtoull(s, &end, 10);
+
+	switch (*end) {
+	case 'G':
+	case 'g':
+		shift += 10;
+		/* fall through */
+	case 'M':
+	case 'm':
+		shift += 10;
+		/* fall through */
+	case 'K':
+	case 'k':
+		shift += 10;
+		end++;
+	}
+	*size = n << shift;
+	return *s >= '0' && *s <= '9' && !*end && n <= ASYNCTRACE_RING_MAX >> shift &&
+	       *size >= ASYNCTRACE_RING_MIN;
+}
+
+static bool get_size(struct settings *set)
+{
+	const char *s = secure_getenv("ASYNCTRACE_BUFFER_SIZE");
+
+	if (!s || !*s || parse_size(s, &set->options.ring_size))
+		return true;
+	at_say("ASYNCTRACE_BUFFER_SIZE=%s: must be %lluK to %lluG; not tracing", s,
+	       (unsigned long long)ASYNCTRACE_RING_MIN >> 10,
+	       (unsigned long long)ASYNCTRACE_RING_MAX >> 30);
+	return false;
+}
+
+static bool get_categories(struct settings *set)
+{
+	const char *s = secure_getenv("ASYNCTRACE_CATEGORIES"), *wrong;
+	size_t n;
+
+	set->options.categories = s;
+	switch (at_categories_check(s, &wrong, &n)) {
+	case 0:
+		return true;
+	case -E2BIG:
+		at_say("ASYNCTRACE_CATEGORIES: has %zu patterns, must have at most %d; not tracing",
+		       n, ASYNCTRACE_CATEGORIES_MAX);
+		return false;
+	case -ENAMETOOLONG:
+		at_say("ASYNCTRACE_CATEGORIES: a pattern must have at most %d bytes, has %zu: %.*s; not tracing",
+		       ASYNCTRACE_CATEGORY_MAX, n, (int)n, wrong);
+		return false;
+	default:
+		at_say("ASYNCTRACE_CATEGORIES=%s: a category must follow each '-'; not tracing", s);
+		return false;
+	}
+}
+
+static bool get_provider(struct settings *set)
+{
+	const char *s = secure_getenv("ASYNCTRACE_NAME");
+
+	if (!s || !*s || strlen(s) <= ASYNCTRACE_NAME_MAX)
+		return true;
+	(void)set;
+	at_say("ASYNCTRACE_NAME=%s: must have at most %d bytes, has %zu; not tracing", s,
+	       ASYNCTRACE_NAME_MAX, strlen(s));
+	return false;
+}
+
+static bool get_name(struct settings *set)
+{
+	struct at_output_name what;
+
+	switch (at_output_expand(set->out, set->name, sizeof(set->name), &what)) {
+	case 0:
+		set->has_pid = what.has_pid;
+		return true;
+	case -ENAMETOOLONG:
+		at_say("ASYNCTRACE_OUT: must have fewer than %d bytes, has %zu; not tracing",
+		       PATH_MAX, strlen(set->out));
+		return false;
+	default:
+		if (what.wrong)
+			at_say("ASYNCTRACE_OUT=%s: %%%c is unknown: %%p is the process ID, %%%% a percent sign; not tracing",
+			       set->out, what.wrong);
+		else
+			at_say("ASYNCTRACE_OUT=%s: ends in a single %%: %%p is the process ID, %%%% a percent sign; not tracing",
+			       set->out);
+		return false;
+	}
+}
+
+static void refused(const struct settings *set, const struct at_output *out, int err,
+		    enum at_start_step step)
+{
+	const uint64_t ring = at_ring_size(&set->options);
+
+	switch (step) {
+	case AT_START_OUTPUT:
+		if (err == -EBUSY && out->owner)
+			at_say("ASYNCTRACE_OUT=%s: process %d writes its trace there; not tracing process %d",
+			       set->out, out->owner, getpid());
+		else if (err == -EBUSY)
+			at_say("ASYNCTRACE_OUT=%s: another process writes its trace there; not tracing process %d",
+			       set->out, getpid());
+		else if (strcmp(out->name, set->name))
+			at_say("ASYNCTRACE_OUT=%s: exists, and %s: %s; not tracing", set->out,
+			       out->name, strerror(-err));
+		else
+			at_say("ASYNCTRACE_OUT=%s: %s; not tracing", set->out, strerror(-err));
+		break;
+	case AT_START_THREAD:
+		at_say("cannot start the thread that writes the trace: %s; not tracing",
+		       strerror(-err));
+		break;
+	default:
+		at_say("cannot map rings of %llu KiB for each CPU: %s; use a smaller ASYNCTRACE_BUFFER_SIZE than %lluK; not tracing",
+		       (unsigned long long)ring >> 10, strerror(-err),
+		       (unsigned long long)ring >> 10);
+	}
+}
+
+void at_trace_from_environment(void)
+{
+	static struct settings set;
+	const struct at_output *out;
+	enum at_start_step step;
+	int err;
+
+	set.out = secure_getenv("ASYNCTRACE_OUT");
+	if (!set.out || !*set.out)
+		return;
+	set.options.size = sizeof(set.options);
+	if (!get_mode(&set) || !get_size(&set) || !get_categories(&set) || !get_provider(&set) ||
+	    !get_name(&set))
+		return;
+	err = at_trace_start_file(set.name, set.has_pid, &set.options, &out, &step);
+	if (err)
+		refused(&set, out, err, step);
+	else if (strcmp(out->name, set.name))
+		at_say("%s exists: process %d writes its trace to %s", set.name, getpid(),
+		       out->name);
+	else if (set.has_pid)
+		at_say("process %d writes its trace to %s", getpid(), out->name);
+}
+
+static __attribute__((destructor)) void stop_at_exit(void)
+{
+	struct at_trace_result res = { .size = sizeof(res) };
+	const struct at_output *out;
+	uint64_t missing;
+	int err;
+
+	err = at_trace_stop_file(&res, &out, &missing);
+	if (err == -ESRCH)
+		return;
+	if (err == -EBADF)
+		at_say("%s: the program closed the descriptor of its trace; %llu of %llu records are not in the file",
+		       out->name, (unsigned long long)missing, (unsigned long long)res.delivered);
+	else if (err)
+		at_say("%s: writing the trace: %s; %llu of %llu records are not in it", out->name,
+		       strerror(-err), (unsigned long long)missing,
+		       (unsigned long long)res.delivered);
+	if (res.dropped || res.overwritten)
+		at_say("%llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps",
+		       (unsigned long long)res.dropped, (unsigned long long)res.overwritten);
+}
