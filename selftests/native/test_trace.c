@@ -349,9 +349,31 @@ static void fork_while_allocating(void)
 	done("fork_child_finds_allocator_unlocked: %d forks", rounds);
 }
 #else
+/* What a child of a sanitized program needs of its allocator. */
+static int allocates(int arg)
+{
+	(void)arg;
+	for (int i = 0; i < 300; i++)
+		free(memset(malloc(16 << i % 16), 1, 16));
+	return 0;
+}
+
+/* The thread allocates most at a trace's beginning: fork there. */
 static void fork_while_allocating(void)
 {
-	skip("fork_child_finds_allocator_unlocked", "the sanitizer has the allocator");
+	const int rounds = scale("FORKS", 50);
+	int fd = memory();
+
+	for (int i = 0; i < rounds; i++) {
+		check(!at_trace_start(fd, NULL));
+		for (int k = 0; k < 5; k++) {
+			event();
+			check(!in_child(allocates, 0));
+		}
+		check(!at_trace_stop(NULL));
+	}
+	close(fd);
+	done("fork_child_of_sanitized_program_allocates: %d traces", rounds);
 }
 #endif
 
