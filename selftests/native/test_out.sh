@@ -372,6 +372,16 @@ check "said" grep -qE '^asynctrace: /dev/fd/7: writing the trace: Broken pipe; [
 exec 7>&-
 end
 
+# Valgrind refuses to map anonymous memory twice: the rings are in a memfd there.
+begin valgrind_program_is_traced
+fresh
+ASYNCTRACE_OUT=t.fxt valgrind -q "$prog" 3 2> err
+check "its own status" [ $? = 3 ]
+check "the trace" trace t.fxt 1001
+(ulimit -f 1024; ASYNCTRACE_OUT=t.fxt exec valgrind -q "$prog" 3) 2> err
+check "with a limit: its own status" [ $? = 3 ]
+end
+
 begin full_disk_lets_program_run
 fresh
 traced /dev/full 3
