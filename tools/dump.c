@@ -21,7 +21,8 @@ static const char usage[] =
 "      --json       one JSON object a line; with --offsets, it has \"offset\"\n"
 "  -h, --help       this text\n"
 "\n"
-"Exit status: 0; 1 if the file ends too early or is damaged; 2 if it cannot be read.\n"
+"Exit status: 0; 1 if the file is damaged; 2 if it cannot be read; 3 if all is shown\n"
+"that is there, but the end is missing: the file is cut, or its recorder was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace dump --events trace.fxt | sort -sn                  in order of time\n"
@@ -31,21 +32,27 @@ static const char usage[] =
 struct dump {
 	bool events, offsets, json;
 	const char *path;
-	unsigned long long breaches;
+	bool damaged, incomplete;
 };
 
-/* Damage that ends the reading is said; asynctrace validate tells of the rest. */
+/* Behind those of tool.h */
+enum { DUMP_INCOMPLETE = 3 };
+
+/* Reports what ends the reading; asynctrace validate reports the rest. */
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct dump *d = arg;
+	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 
-	d->breaches++;
-	if (rule != FXT_RULE_TRUNCATED && rule != FXT_RULE_SIZE)
+	d->incomplete |= end;
+	d->damaged |= !end;
+	if (!end && rule != FXT_RULE_SIZE)
 		return;
+	fflush(stdout);
 	fprintf(stderr, "asynctrace: %s: at byte %llu: %s (", d->path,
 		(unsigned long long)offset, fxt_rules[rule].text);
 	fxt_print_detail(stderr, detail);
-	fputs(")\n", stderr);
+	fputs(end ? "); all whole records are shown\n" : ")\n", stderr);
 }
 
 static bool wanted(const struct dump *d, const struct fxt_record *rec)
@@ -64,8 +71,7 @@ static int dump_file(struct dump *d)
 	r = fxt_open(d->path, &err);
 	if (!r) {
 		fprintf(stderr, "asynctrace: cannot read %s: %s\n", d->path,
-			err == -EILSEQ ? "it is not a Fuchsia trace (it does not begin with its magic)"
-				       : strerror(-err));
+			fxt_error_text(err));
 		return 2;
 	}
 	fxt_on_breach(r, on_breach, d);
@@ -84,14 +90,18 @@ static int dump_file(struct dump *d)
 	}
 	fxt_close(r);
 	if (err < 0) {
-		fprintf(stderr, "asynctrace: reading %s failed: %s\n", d->path, strerror(-err));
+		fflush(stdout);
+		fprintf(stderr, "asynctrace: reading %s failed: %s; the whole records before are shown\n",
+			d->path, fxt_error_text(err));
 		return 2;
 	}
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "asynctrace: writing the text failed: %s\n", strerror(errno));
 		return 2;
 	}
-	return d->breaches ? 1 : 0;
+	if (d->damaged)
+		return TOOL_FAILED;
+	return d->incomplete ? DUMP_INCOMPLETE : TOOL_OK;
 }
 
 int dump_main(int argc, char **argv)

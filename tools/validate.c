@@ -28,12 +28,16 @@ static const char usage[] =
 "  -q, --quiet                    the exit status alone\n"
 "  -h, --help                     this text\n"
 "\n"
-"Exit status: 0 clean, 1 rules are broken, 2 it cannot be read.\n"
+"Exit status: 0 clean; 1 rules are broken; 2 it cannot be read; 3 clean as far as it\n"
+"goes, but the end is missing: the file is cut, or its recorder was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace validate trace.fxt\n"
 "  asynctrace validate --expect-async request=1000 --cross-thread request trace.fxt\n"
 "  asynctrace validate --json trace.fxt | jq '.violations[].rule'\n";
+
+/* Behind those of tool.h */
+enum { VALIDATE_INCOMPLETE = 3 };
 
 struct validate {
 	bool allow_open, json, quiet;
@@ -64,9 +68,10 @@ static void print_text(const struct validate *v)
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
 		if (!f[i].count)
 			continue;
-		excusable |= counts(v, i) && fxt_rules[i].open == 1;
+		excusable |= counts(v, i) && fxt_rules[i].excuse == FXT_EXCUSE_LOSS;
 		printf("%s: %s%s: %" PRIu64 ", first at byte %" PRIu64 ": %s: ", v->path,
-		       counts(v, i) ? "" : "excused: ", fxt_rules[i].name, f[i].count,
+		       counts(v, i) ? "" : fxt_rules[i].excuse == FXT_EXCUSE_END ?
+		       "warning: " : "excused: ", fxt_rules[i].name, f[i].count,
 		       f[i].offset, fxt_rules[i].text);
 		fxt_print_detail(stdout, f[i].detail);
 		putchar('\n');
@@ -77,13 +82,18 @@ static void print_text(const struct validate *v)
 	if (fxt_is_part(v->check))
 		printf("%s: note: it is a part of a recording; what other files have of it is not missed\n",
 		       v->path);
+	if (fxt_is_incomplete(v->check))
+		printf("%s: note: the check ends with the last whole record; what the missing end may have said is not missed\n",
+		       v->path);
 	if (excusable && t->losses)
 		printf("%s: note: records were lost while it was recorded; --allow-open excuses what that explains\n",
 		       v->path);
 	printf("%s: %s: %" PRIu64 " records, %" PRIu64 " events of %" PRIu64 " threads, %" PRIu64
 	       " switches, %" PRIu64 " wakeups, %" PRIu64 " async operations, %" PRIu64
 	       " flows, %" PRIu64 " losses, %" PRIu64 " bytes\n",
-	       v->path, clean(v) ? "clean" : "NOT clean", t->records, t->events, t->threads,
+	       v->path, !clean(v) ? "NOT clean" :
+	       fxt_is_incomplete(v->check) ? "clean, but its end is missing" : "clean",
+	       t->records, t->events, t->threads,
 	       t->switches, t->wakeups, t->asyncs, t->flows, t->losses, t->bytes);
 }
 
@@ -102,7 +112,8 @@ static void print_json(const struct validate *v)
 
 	fputs("{\"file\":", stdout);
 	json_quoted(v->path);
-	printf(",\"clean\":%s,\"part\":%s", clean(v) ? "true" : "false",
+	printf(",\"clean\":%s,\"complete\":%s,\"part\":%s", clean(v) ? "true" : "false",
+	       fxt_is_incomplete(v->check) ? "false" : "true",
 	       fxt_is_part(v->check) ? "true" : "false");
 	printf(",\"records\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"events\":%" PRIu64
 	       ",\"threads\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"wakeups\":%" PRIu64
@@ -133,14 +144,13 @@ static int validate_file(struct validate *v)
 	r = fxt_open(v->path, &err);
 	if (!r) {
 		fprintf(stderr, "asynctrace: cannot read %s: %s\n", v->path,
-			err == -EILSEQ ? "it is not a Fuchsia trace (it does not begin with its magic)"
-				       : strerror(-err));
+			fxt_error_text(err));
 		return 2;
 	}
 	err = fxt_check_all(v->check, r);
 	fxt_close(r);
 	if (err) {
-		fprintf(stderr, "asynctrace: reading %s failed: %s\n", v->path, strerror(-err));
+		fprintf(stderr, "asynctrace: reading %s failed: %s\n", v->path, fxt_error_text(err));
 		return 2;
 	}
 	if (v->json)
@@ -151,7 +161,9 @@ static int validate_file(struct validate *v)
 		fprintf(stderr, "asynctrace: writing the result failed: %s\n", strerror(errno));
 		return 2;
 	}
-	return clean(v) ? 0 : 1;
+	if (!clean(v))
+		return TOOL_FAILED;
+	return fxt_is_incomplete(v->check) ? VALIDATE_INCOMPLETE : TOOL_OK;
 }
 
 /* NAME=COUNT; the name may have = in it */
@@ -169,12 +181,27 @@ static int expect(struct validate *v, char *arg)
 	return fxt_expect_async(v->check, arg, count) ? 2 : 0;
 }
 
+static const char *when_excused(enum fxt_excuse excuse)
+{
+	switch (excuse) {
+	case FXT_EXCUSE_LOSS:
+		return " (--allow-open excuses it)";
+	case FXT_EXCUSE_PART:
+		return " (excused in a part of a recording)";
+	case FXT_EXCUSE_CUT:
+		return " (excused if the end is missing)";
+	case FXT_EXCUSE_END:
+		return " (exit status 3)";
+	default:
+		return "";
+	}
+}
+
 static void list_rules(void)
 {
 	for (int i = 0; i < FXT_RULE_COUNT; i++)
 		printf("%-18s %s%s\n", fxt_rules[i].name, fxt_rules[i].text,
-		       fxt_rules[i].open == 1 ? " (--allow-open excuses it)" :
-		       fxt_rules[i].open ? " (excused in a part of a recording)" : "");
+		       when_excused(fxt_rules[i].excuse));
 }
 
 /* -1 to go on, else the exit status */

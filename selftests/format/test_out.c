@@ -123,7 +123,8 @@ static void assert_whole(const char *path, const struct stream *s)
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size > 0 && st.st_size % 8 == 0);
 	assert_int_equal(at_compose_stats(s->c)->written, st.st_size);
-	assert_clean(path, -1);
+	assert_clean(path, FXT_RULE_NO_END, -1);
+	assert_int_equal(findings(path, FXT_RULE_NO_END), 1);
 }
 
 /* The file may grow no further: EFBIG in mid-record, at many places. */
@@ -249,6 +250,48 @@ static void test_a_slow_reader(void **unused)
 	close(fd[0]);
 }
 
+/*
+ * A kill can end a write(2) early, but the record before each write(2) is whole, because
+ * the next write(2) begins with a record. A socket of packets keeps each write(2) apart.
+ */
+static void test_each_write_holds_whole_records(void **unused)
+{
+	struct at_compose_options o = { .size = sizeof(o), .buffer = 64 * 1024 };
+	static uint64_t packet[64 * 1024];
+	unsigned int packets = 0;
+	size_t bytes = 0;
+	struct stream s;
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
+	o.fd = fd[1];
+	open_with(&s, &o);
+	for (int i = 0; i < 200; i++) {
+		ssize_t n;
+
+		fill(&s, 1);
+		if (i == 199)
+			assert_int_equal(at_compose_finish(s.c), 0);
+		else if (rnd_chance(20))
+			assert_int_equal(at_compose_flush(s.c), 0);
+		while ((n = recv(fd[0], packet, sizeof(packet), MSG_DONTWAIT)) > 0) {
+			size_t words = n / 8, at = 0;
+
+			assert_int_equal(n % 8, 0);
+			while (at < words && ASYNCTRACE_FXT_WORDS(packet[at]))
+				at += ASYNCTRACE_FXT_WORDS(packet[at]);
+			assert_int_equal(at, words);
+			bytes += n;
+			packets++;
+		}
+	}
+	assert_true(packets > 20);
+	assert_int_equal(bytes, at_compose_stats(s.c)->written);
+	at_compose_free(s.c);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 static void test_wrong_options(void **unused)
 {
 	struct at_compose_options o = { .size = 4, .fd = 1 };
@@ -272,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_dev_full),
 		cmocka_unit_test(test_a_closed_pipe),
 		cmocka_unit_test(test_a_slow_reader),
+		cmocka_unit_test(test_each_write_holds_whole_records),
 		cmocka_unit_test(test_wrong_options),
 	};
 

@@ -192,6 +192,7 @@ WRONG(idle, w[at.sw + 4] ^= IDLE;)
 WRONG(state, w[at.sw] |= 8ULL << 36;)
 WRONG(end_time, complete(b, 1, 4001, 4000);)
 WRONG(before_start, simple(b, 0, 1, 999);)
+WRONG(no_end, w[at.last] ^= (uint64_t)(END ^ WORK) << 48;)
 WRONG(after_end, simple(b, 0, 1, 5001);)
 WRONG(cpu_time, context_switch(b, 2500, 102, 101);)
 WRONG(switch_join, w[at.sw + 8] = 102;)	/* in the second switch */
@@ -245,7 +246,7 @@ static const struct {
 	W(COUNTER, counter_text), W(OBJECT, no_process_arg), W(OBJECT, process_arg_u64),
 	W(WEIGHT, weight), W(WEIGHT, waker), W(IDLE, idle), W(STATE, state),
 	W(END_TIME, end_time), W(OUTSIDE, before_start), W(OUTSIDE, after_end),
-	W(CPU_TIME, cpu_time), W(SWITCH, switch_join), W(NO_THREAD, no_thread),
+	W(NO_END, no_end), W(CPU_TIME, cpu_time), W(SWITCH, switch_join), W(NO_THREAD, no_thread),
 	W(NO_THREAD, no_thread_sched), W(NO_PROCESS, no_process), W(MAIN, main_thread),
 	W(PHANTOM, phantom), W(UNSCHEDULED, unscheduled), W(DURATION_OPEN, open),
 	W(DURATION_ORPHAN, orphan), W(DURATION_NAME, other_name), W(OVERLAP, overlap),

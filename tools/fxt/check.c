@@ -108,7 +108,23 @@ bool fxt_is_part(const struct fxt_check *c)
 	return c->part;
 }
 
+bool fxt_is_incomplete(const struct fxt_check *c)
+{
+	return c->findings[FXT_RULE_TRUNCATED].count || c->findings[FXT_RULE_NO_END].count;
+}
+
 bool fxt_excused(const struct fxt_check *c, enum fxt_rule rule, bool loss)
 {
-	return (c->part && fxt_rules[rule].open) || (loss && fxt_rules[rule].open == 1);
+	switch (fxt_rules[rule].excuse) {
+	case FXT_EXCUSE_LOSS:
+		return loss || c->part || fxt_is_incomplete(c);
+	case FXT_EXCUSE_PART:
+		return c->part || fxt_is_incomplete(c);
+	case FXT_EXCUSE_CUT:
+		return fxt_is_incomplete(c);
+	case FXT_EXCUSE_END:
+		return true;
+	default:
+		return false;
+	}
 }

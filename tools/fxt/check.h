@@ -34,11 +34,14 @@ int fxt_cross_thread(struct fxt_check *c, const char *name);
 int fxt_check_all(struct fxt_check *c, struct fxt_reader *r);
 const struct fxt_finding *fxt_findings(const struct fxt_check *c);
 const struct fxt_tally *fxt_tally(const struct fxt_check *c);
-/*
- * The file is a part of a recording: what it begins may end in another one. Is
- * @rule excused for that, or, if @loss, because something was lost?
- */
+/* The file is a part of a recording: what it begins may end in another one. */
 bool fxt_is_part(const struct fxt_check *c);
+/* The end of the file is missing: what the file begins may have ended there. */
+bool fxt_is_incomplete(const struct fxt_check *c);
+/*
+ * Whether the file is clean although it breaks @rule. @loss: excuse also what a loss
+ * explains.
+ */
 bool fxt_excused(const struct fxt_check *c, enum fxt_rule rule, bool loss);
 
 #endif /* FXT_CHECK_H */

@@ -4,12 +4,6 @@
 
 #include "check_priv.h"
 
-/*
- * Thread ids above what Linux gives out are made up by who wrote the file: for
- * what belongs to no thread. Nobody schedules those.
- */
-#define TID_REAL_MAX	(4u << 20)
-
 #define RUNNING_UNKNOWN	0	/* else: thread id + 1 */
 
 static int note(struct fxt_table *t, uint64_t key, uint64_t offset)
@@ -54,8 +48,7 @@ static void time_of(struct fxt_check *c, const struct fxt_record *rec, uint64_t 
 /* The session's clocks, as the composer writes them */
 static bool clock_event(struct fxt_check *c, const struct fxt_record *rec)
 {
-	if (rec->number != ASYNCTRACE_FXT_INSTANT || rec->thread.tid <= TID_REAL_MAX ||
-	    !fxt_text_is(&rec->category, "asynctrace"))
+	if (!fxt_is_clock(rec))
 		return false;
 	if (fxt_text_is(&rec->name, "session start") && !c->started) {
 		c->started = true;
@@ -174,7 +167,8 @@ int fxt_stream_end(struct fxt_check *c)
 				  pid);
 		if (!fxt_find(&c->processes, (uint64_t)pid + 1))
 			fxt_found(c, FXT_RULE_NO_PROCESS, e->b, "%u", pid);
-		if (any_sched && tid <= TID_REAL_MAX && !fxt_find(&c->scheduled, (uint64_t)tid + 1))
+		if (any_sched && tid <= FXT_TID_REAL_MAX &&
+		    !fxt_find(&c->scheduled, (uint64_t)tid + 1))
 			fxt_found(c, FXT_RULE_UNSCHEDULED, e->b, "%u", tid);
 	}
 	fxt_each(&c->scheduled, e)

@@ -22,8 +22,13 @@ struct fxt_input;
 
 /* NULL: *error is a negative errno */
 struct fxt_input *fxt_input_open(const char *path, int *error);
-/* Up to @len bytes; fewer only at the end. Negative errno: cannot be read. */
-long fxt_input_read(struct fxt_input *in, void *buf, size_t len);
+/* Up to @len bytes; fewer only at the end, and before an error. */
+size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len);
+/*
+ * After a read that brought fewer bytes. 0: the file has ended. 1: it has ended within
+ * compressed data. Negative errno: reading failed; -EBADMSG: compressed data is damaged.
+ */
+int fxt_input_end(const struct fxt_input *in);
 void fxt_input_close(struct fxt_input *in);
 
 /* --- records ------------------------------------------------------------------- */
@@ -97,20 +102,32 @@ typedef void (*fxt_complain_fn)(void *arg, enum fxt_rule rule, uint64_t offset,
 				const char *detail);
 
 /*
- * Open @path. NULL: *error is a negative errno; -EILSEQ says that this is no
- * trace: it does not begin with the magic.
+ * Open @path. NULL: *error is a negative errno. -EILSEQ: the file is no trace, because
+ * it does not begin with the magic. -ENODATA: it is empty.
  */
 struct fxt_reader *fxt_open(const char *path, int *error);
 /* Tell of every breach of the format. @detail is valid during the call. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
- * The next record: 1. At the end: 0. Negative errno: cannot be read. A size of
- * 0 or a file that ends within a record ends the reading, too, after a
- * complaint.
+ * The next record: 1. At the end: 0. Negative errno: reading failed; all whole records
+ * before the failure have been returned. A record of size 0 ends the reading after a
+ * complaint. So does a missing end: a file that ends within a record
+ * (FXT_RULE_TRUNCATED), or without the mark that the recorder writes last
+ * (FXT_RULE_NO_END).
  */
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec);
+/* What an error of fxt_open() or fxt_next() means, to stand behind "cannot read FILE: " */
+const char *fxt_error_text(int error);
 void fxt_close(struct fxt_reader *r);
 
+/*
+ * Thread ids above those that Linux gives out are pseudo threads of the recorder. The
+ * scheduler does not know them.
+ */
+#define FXT_TID_REAL_MAX	(4u << 20)
+
+/* Whether the recorder wrote this event about its own clock or session. */
+bool fxt_is_clock(const struct fxt_record *rec);
 const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name);
 bool fxt_text_is(const struct fxt_text *t, const char *s);
 /* What an event type, an argument type is called; never NULL */

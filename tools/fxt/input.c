@@ -19,6 +19,7 @@ struct fxt_input {
 	enum packing packing;
 	bool end;		/* of the file */
 	bool within;		/* a compressed frame */
+	int error;		/* a negative errno: nothing more can be read */
 	z_stream gzip;
 	ZSTD_DStream *zstd;
 	size_t at, have;	/* of packed */
@@ -114,6 +115,8 @@ static long read_gzip(struct fxt_input *in, void *buf, size_t len)
 	z_stream *z = &in->gzip;
 	int err;
 
+	if (!in->within && in->at == in->have)
+		return 0;
 	z->next_in = in->packed + in->at;
 	z->avail_in = in->have - in->at;
 	z->next_out = buf;
@@ -133,8 +136,12 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 {
 	ZSTD_inBuffer from = { in->packed, in->have, in->at };
 	ZSTD_outBuffer to = { buf, len, 0 };
-	size_t err = ZSTD_decompressStream(in->zstd, &to, &from);
+	size_t err;
 
+	/* Behind a whole frame, zstd asks for the next one, which need not exist. */
+	if (!in->within && in->at == in->have)
+		return 0;
+	err = ZSTD_decompressStream(in->zstd, &to, &from);
 	if (ZSTD_isError(err))
 		return -EBADMSG;
 	in->within = err;
@@ -142,16 +149,16 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 	return to.pos;
 }
 
-long fxt_input_read(struct fxt_input *in, void *buf, size_t len)
+size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len)
 {
 	size_t done = 0;
 
-	while (done < len) {
-		int err = refill(in);
+	while (done < len && !in->error) {
 		long n;
 
-		if (err)
-			return err;
+		in->error = refill(in);
+		if (in->error)
+			break;
 		if (in->at == in->have && in->packing == PLAIN)
 			break;
 		if (in->packing == PLAIN)
@@ -160,12 +167,19 @@ long fxt_input_read(struct fxt_input *in, void *buf, size_t len)
 			n = read_gzip(in, (char *)buf + done, len - done);
 		else
 			n = read_zstd(in, (char *)buf + done, len - done);
-		if (n < 0)
-			return n;
+		if (n < 0) {
+			in->error = n;
+			break;
+		}
 		done += n;
-		/* Nothing came of the file's end: that is all there is. */
+		/* The file has ended, and the decompressor has nothing left. */
 		if (!n && in->end && in->at == in->have)
 			break;
 	}
 	return done;
+}
+
+int fxt_input_end(const struct fxt_input *in)
+{
+	return in->error ? in->error : in->packing != PLAIN && in->within;
 }

@@ -25,24 +25,50 @@ void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule
 }
 
 /* Have @words words in the buffer, if the file has them. */
-static int fill(struct fxt_reader *r, size_t words)
+static void fill(struct fxt_reader *r, size_t words)
 {
-	size_t room;
-	long n;
+	size_t room, n;
 
 	if (r->have - r->at >= words || r->end)
-		return 0;
+		return;
 	memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
 	r->have -= r->at;
 	r->at = 0;
 	room = (BUFFER_WORDS - r->have) * 8;
 	n = fxt_input_read(r->in, r->buf + r->have, room);
-	if (n < 0)
-		return n;
-	r->end = (size_t)n < room;
+	r->end = n < room;
+	if (r->end)
+		r->ended = fxt_input_end(r->in);
 	r->odd = n % 8;
 	r->have += n / 8;
-	return 0;
+}
+
+/* Whether the file begins with the magic, or is cut within it. 0 or a negative errno. */
+static int check_magic(const struct fxt_reader *r)
+{
+	const uint64_t magic = ASYNCTRACE_FXT_MAGIC;
+
+	if (r->have)
+		return r->buf[0] == magic ? 0 : -EILSEQ;
+	if (r->ended < 0)
+		return r->ended;
+	if (!r->odd)
+		return r->ended ? 0 : -ENODATA;
+	return memcmp(r->buf, &magic, r->odd) ? -EILSEQ : 0;
+}
+
+const char *fxt_error_text(int error)
+{
+	switch (error) {
+	case -EILSEQ:
+		return "it is not a Fuchsia trace (it does not begin with its magic)";
+	case -ENODATA:
+		return "it is empty";
+	case -EBADMSG:
+		return "its compressed data is damaged";
+	default:
+		return strerror(-error);
+	}
 }
 
 struct fxt_reader *fxt_open(const char *path, int *error)
@@ -56,9 +82,8 @@ struct fxt_reader *fxt_open(const char *path, int *error)
 	if (r->buf)
 		r->in = fxt_input_open(path, error);
 	if (r->in) {
-		*error = fill(r, 1);
-		if (!*error && (!r->have || r->buf[0] != ASYNCTRACE_FXT_MAGIC))
-			*error = -EILSEQ;
+		fill(r, 1);
+		*error = check_magic(r);
 	}
 	if (*error) {
 		fxt_close(r);
@@ -427,12 +452,13 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 	fxt_breach(r, rec, FXT_RULE_LARGE, "%llu words", (unsigned long long)left);
 	while (left) {
 		size_t n;
-		int err = fill(r, 1);
 
-		if (err)
-			return err;
+		fill(r, 1);
 		n = r->have - r->at;
+		if (!n && r->ended < 0)
+			return r->ended;
 		if (!n) {
+			r->started = false;
 			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%llu words are missing",
 				   (unsigned long long)left);
 			return 0;
@@ -446,26 +472,58 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 	return 1;
 }
 
+/* The marks with which asynctrace begins and ends what it records */
+static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
+{
+	if (!fxt_is_clock(rec))
+		return;
+	r->started |= fxt_text_is(&rec->name, "session start") ||
+		      fxt_text_is(&rec->name, "session continued");
+	r->finished |= fxt_text_is(&rec->name, "trace end");
+}
+
+/*
+ * No whole record is left. @words: of the record that begins here, if its head is there.
+ * Complains once if the end of the file is missing.
+ */
+static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
+{
+	size_t bytes = (r->have - r->at) * 8 + r->odd;
+
+	rec->words = 0;
+	if (r->ended < 0)
+		return r->ended;
+	if (words)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu of %zu bytes are there", bytes,
+			   words * 8);
+	else if (bytes)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu bytes of its first word are there",
+			   bytes);
+	else if (r->ended)
+		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "the compressed data is cut");
+	else if (r->started && !r->finished)
+		fxt_breach(r, rec, FXT_RULE_NO_END, "after the last whole record");
+	r->at = r->have;
+	r->odd = 0;
+	r->ended = 0;
+	r->started = false;
+	return 0;
+}
+
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
 {
 	struct fxt_cursor c = { .r = r, .rec = rec };
 	uint64_t head;
 	size_t words;
-	int err = fill(r, ASYNCTRACE_FXT_WORDS_MAX);
+	int err;
 
-	if (err)
-		return err;
+	fill(r, ASYNCTRACE_FXT_WORDS_MAX);
 	rec->offset = r->offset;
 	rec->provider = r->current ? r->current->id : 0;
 	rec->damaged = false;
 	rec->nargs = 0;
-	if (r->at == r->have) {
-		rec->words = 0;
-		if (r->odd)
-			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu bytes of a word", r->odd);
-		r->odd = 0;
-		return 0;
-	}
+	if (r->at == r->have)
+		return at_end(r, rec, 0);
 	head = r->buf[r->at];
 	words = ASYNCTRACE_FXT_WORDS(head);
 	rec->words = words;
@@ -475,15 +533,15 @@ int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
 		fxt_breach(r, rec, FXT_RULE_SIZE, "0 words: what follows cannot be read");
 		return 0;
 	}
-	if (words > r->have - r->at) {
-		fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%zu of %zu words are there",
-			   r->have - r->at, words);
-		return 0;
-	}
+	if (words > r->have - r->at)
+		return at_end(r, rec, words);
 	c.w = r->buf + r->at;
 	c.left = words;
 	r->at += words;
 	r->offset += words * 8;
 	err = decode(&c);
-	return err ? err : 1;
+	if (err)
+		return err;
+	note_mark(r, rec);
+	return 1;
 }

@@ -31,6 +31,9 @@ struct fxt_reader {
 	size_t odd;		/* bytes behind the last whole word of the file */
 	uint64_t offset;	/* of buf[at] in the file, bytes */
 	bool end;		/* nothing follows the buffer */
+	int ended;		/* then: how, as fxt_input_end() returned */
+	bool started;		/* the file has the mark of a session's start */
+	bool finished;		/* and that of its end */
 	fxt_complain_fn complain;
 	void *arg;
 	struct fxt_provider *providers;

@@ -31,6 +31,12 @@ bool fxt_text_is(const struct fxt_text *t, const char *s)
 	return t->len == strlen(s) && !memcmp(t->s, s, t->len);
 }
 
+bool fxt_is_clock(const struct fxt_record *rec)
+{
+	return rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_INSTANT &&
+	       rec->thread.tid > FXT_TID_REAL_MAX && fxt_text_is(&rec->category, "asynctrace");
+}
+
 const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name)
 {
 	for (unsigned int i = 0; i < rec->nargs; i++)

@@ -96,7 +96,10 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts);
 int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 		     const void *payload);
 
-/* Write out what is buffered: whole records. */
+/*
+ * Write out what is buffered: whole records. A signal that kills the process can end a
+ * write(2) early, within a record; readers then report that the end is missing.
+ */
 int at_compose_flush(struct at_compose *c);
 
 /* The session is over: write what can be known only now, and flush. */
