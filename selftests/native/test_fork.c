@@ -214,6 +214,32 @@ static void others(void)
 	done("vfork, exec and a bare clone harm nobody");
 }
 
+static void status_after_stop(void)
+{
+	struct at_status_info st = { .size = sizeof(st) };
+	int fd = memory();
+	pid_t pid = fork();
+
+	if (!pid) {
+		int bad = at_trace_start(fd, NULL) != 0;
+
+		event(1);
+		at_status(&st);
+		bad |= (!st.recording || st.path == AT_PATH_NONE ||
+			st.reason == AT_REASON_NOT_RECORDED) << 1;
+		bad |= (at_trace_stop(NULL) != 0) << 2;
+		at_status(&st);
+		bad |= (st.recording || st.path != AT_PATH_NONE ||
+			st.reason != AT_REASON_NOT_RECORDED) << 3;
+		bad |= !strstr(at_reason_text(st.reason), "no session records this process") << 4;
+		bad |= !strstr(at_reason_text(AT_REASON_NO_MODULE), "ASYNCTRACE_OUT=") << 5;
+		_exit(bad);
+	}
+	check(!child_status(pid));
+	close(fd);
+	done("at_status_without_session_is_not_fast_path");
+}
+
 static void forbidden(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -276,6 +302,7 @@ int main(int argc, char **argv)
 	forked();
 	forked_amid();
 	others();
+	status_after_stop();
 	forbidden();
 	return finish();
 }

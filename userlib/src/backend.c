@@ -62,6 +62,9 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 		if (at_thread.reason != AT_REASON_OK)
 			st.reason = at_thread.reason;
 	}
+	/* Fast is only what is written; at_trace_stop() leaves AT_REASON_OK behind. */
+	if (st.path == AT_PATH_NONE && st.reason == AT_REASON_OK)
+		st.reason = AT_REASON_NOT_RECORDED;
 	for (uint32_t i = sizeof(st.size); i < sizeof(st) && i < status->size; i++)
 		((char *)status)[i] = ((char *)&st)[i];
 	return 0;
@@ -75,7 +78,7 @@ AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 	case AT_REASON_UNREGISTERED:
 		return "not registered: nothing was traced yet, or at_provider_unregister()";
 	case AT_REASON_NO_MODULE:
-		return "/dev/asynctrace cannot be opened: load the module, or see to its permissions";
+		return "/dev/asynctrace cannot be opened: load the module, or see to its permissions; without the module, a program started with ASYNCTRACE_OUT=FILE writes its own trace";
 	case AT_REASON_ABI:
 		return "library and module are of different versions: install both from one release";
 	case AT_REASON_REFUSED:
@@ -94,6 +97,8 @@ AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 		return "this plug-in has its own copy of the library, and the program's gate (-Bsymbolic-functions): link both with the shared library";
 	case AT_REASON_NO_SLOT:
 		return "this thread could not be given a slot: its records are dropped";
+	case AT_REASON_NOT_RECORDED:
+		return "no session records this process now: start one with asynctrace record";
 	}
 	return "unknown";
 }

@@ -124,6 +124,7 @@ enum at_reason {
 	AT_REASON_FORKED	= 9,	/* in-process: the parent is traced, not this child */
 	AT_REASON_NO_SLOT	= 10,	/* the thread could not be given a slot: see error */
 	AT_REASON_MIXED		= 11,	/* two copies of the library, half of each in use */
+	AT_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
 };
 
 enum at_backend {
