@@ -101,7 +101,8 @@ int providers_main(int argc, char **argv)
 		doc_close(&l.json);
 		err = !doc_write(&l.json);
 	} else if (!l.count) {
-		puts("No providers: no program that you may record has traced anything yet.");
+		puts("No providers: no program that you may record has traced anything yet. A program that\n"
+		     "traced before the module was loaded is no provider: start it again.");
 	}
 	at_ctl_close(ctl);
 	return err ? TOOL_FAILED : TOOL_OK;

@@ -204,7 +204,7 @@ int record_main(int argc, char **argv)
 	if (!right || !check_options(&r))
 		return o->cmd ? RECORD_FAILED : TOOL_USAGE;
 	if (o->cmd) {
-		status = record_find_command(o->cmd[0]);
+		status = record_find_command(o);
 		if (status)
 			return status;
 	}

@@ -53,6 +53,7 @@ struct record_trigger {
  * @nr_triggers: of them
  * @snapshots: some of them want snapshots
  * @cmd: command and arguments, NULL: none
+ * @cmd_path: the file that is executed
  */
 struct record_options {
 	struct session_args args;
@@ -64,6 +65,7 @@ struct record_options {
 	size_t nr_triggers;
 	bool snapshots;
 	char **cmd;
+	char cmd_path[4096];
 };
 
 /**
@@ -135,7 +137,9 @@ bool record_check_output(const struct recorder *r);
 int record_all(struct recorder *r);
 
 /* record_child.c */
-int record_find_command(const char *file);
+int record_find_command(struct record_options *o);
+/* Why the provider that the command becomes is hidden from this user; NULL: no reason is known. */
+const char *record_hidden(const char *path);
 int record_start_child(struct recorder *r);
 int record_exit_status(int status);
 
@@ -144,6 +148,8 @@ int record_open_signals(struct recorder *r);
 /* In the command's process: they do what they did before. */
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
+/* Says that the recording has ended, and the command, if it still runs, has not. */
+void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);
 
 /* record_trigger.c */

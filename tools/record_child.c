@@ -6,8 +6,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "record.h"
@@ -29,24 +32,25 @@ static int check_executable(const char *path)
  * Looks for a command as execvp(3) would, so that a typing error is told before
  * a session is made and the output file is overwritten. 0, or an exit status.
  */
-int record_find_command(const char *file)
+int record_find_command(struct record_options *o)
 {
-	const char *path = getenv("PATH"), *at, *end;
-	char full[4096];
+	const char *path = getenv("PATH"), *at, *end, *file = o->cmd[0];
+	char *full = o->cmd_path;
 	int err = -ENOENT, one;
 
 	if (strchr(file, '/')) {
 		err = check_executable(file);
+		snprintf(full, sizeof(o->cmd_path), "%s", file);
 	} else {
 		for (at = path ? path : "/bin:/usr/bin"; *file && err; at = end + 1) {
 			end = strchrnul(at, ':');
-			snprintf(full, sizeof(full), "%.*s%s%s", (int)(end - at), at,
+			snprintf(full, sizeof(o->cmd_path), "%.*s%s%s", (int)(end - at), at,
 				 end > at ? "/" : "./", file);
 			one = check_executable(full);
 			/* As execvp(3): one that may not be executed is remembered. */
 			if (!one || one == -EACCES)
 				err = one;
-			if (!*end)
+			if (!err || !*end)
 				break;
 		}
 	}
@@ -54,6 +58,29 @@ int record_find_command(const char *file)
 		return 0;
 	tool_error("cannot run '%s': %s", file, strerror(-err));
 	return err == -ENOENT || err == -ENOTDIR ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
+}
+
+/*
+ * A process whose credentials change at execve(2), or whose file its user may not read,
+ * cannot be looked at with ptrace(2), and so is no provider that this user can see.
+ */
+const char *record_hidden(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || access(path, R_OK))
+		return errno == EACCES ? "you may not read its file" : NULL;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return "it is setuid";
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
+		return "it is setgid";
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		return "its file has capabilities";
+	return NULL;
 }
 
 /*

@@ -74,38 +74,105 @@ static bool is_filtered(const struct session_args *a)
 	return a->globs.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
 }
 
+/* What became of the records of programs: the kernel's explain no missing events. */
+static struct at_compose_counts of_programs(const struct at_compose_stats *st)
+{
+	struct at_compose_counts sum = { 0 };
+
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_counts *c = &st->providers[i].counts;
+
+		if (!st->providers[i].id)
+			continue;
+		sum.malformed += c->malformed;
+		sum.overwritten += c->overwritten;
+		sum.dropped += c->dropped;
+		sum.cleared += c->cleared;
+		sum.unwritten += c->unwritten;
+	}
+	return sum;
+}
+
+/* Why the command is in the session as no provider. */
+static void explain_command(const struct recorder *r)
+{
+	const char *cmd = tool_text(r->opt.cmd[0]);
+	const char *hidden = r->info.privileged ? NULL : record_hidden(r->opt.cmd_path);
+
+	if (hidden) {
+		fprintf(stderr, "%s cannot be recorded by you: %s; this takes CAP_PERFMON, as root has\n",
+			cmd, hidden);
+		return;
+	}
+	fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something%s\n",
+		cmd, r->info.privileged ? "" :
+		"; a program of another user, or with more privileges than yours, takes CAP_PERFMON");
+	if (r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
+		fprintf(stderr, "  --sched all records the scheduling of every program%s.\n",
+			r->info.privileged ? "" : "; it takes CAP_PERFMON");
+}
+
+/* Why no program is in the session as a provider. */
+static void explain_nobody(const struct recorder *r, const struct at_session_info *session,
+			   unsigned int visible)
+{
+	const char *others = r->info.privileged ? "" : "; those of other users need CAP_PERFMON";
+
+	if (session->refused_providers)
+		fprintf(stderr, "%u providers did not fit the memory limit of %s; use a smaller --buffer-size\n",
+			session->refused_providers, tool_size(r->info.memory_limit));
+	else if (r->taken.told)
+		fputs("other sessions have the providers, see above; a provider is in one at a time\n",
+		      stderr);
+	else if (session->state == ASYNCTRACE_SESSION_STATE_READY ||
+		 session->state == ASYNCTRACE_SESSION_STATE_INITIALIZED)
+		fputs("the session was not started; see asynctrace session start\n", stderr);
+	else if (r->opt.cmd)
+		explain_command(r);
+	else if (visible)
+		fprintf(stderr, "no provider was %s; see asynctrace providers%s\n",
+			is_filtered(&r->opt.args) ? "among those asked for" : "in the session",
+			others);
+	else
+		fprintf(stderr, "no program is a provider; see asynctrace providers%s\n", others);
+	if (!session->refused_providers && !r->taken.told && !r->opt.cmd)
+		fputs("  A program that traced before the module was loaded is no provider: start it again.\n",
+		      stderr);
+}
+
 /* Why there are no events. */
 static void explain_nothing(struct recorder *r, const struct at_compose_stats *st,
 			    uint32_t providers)
 {
-	const char *others = r->info.privileged ? "" : "; those of other users need CAP_PERFMON";
+	const struct at_compose_counts gone = of_programs(st);
 	struct at_session_info session = { 0 };
 	unsigned int visible = 0;
 
 	at_providers(r->ctl, count_provider, &visible);
 	at_session_get(r->ctl, r->session, copy_session, &session);
-	fputs("No events were recorded: ", stderr);
-	if (session.refused_providers && !providers)
-		fprintf(stderr, "%u providers did not fit the memory limit of %s; use a smaller --buffer-size\n",
-			session.refused_providers, tool_size(r->info.memory_limit));
-	else if (!providers && r->taken.told)
-		fputs("other sessions have the providers, see above; a provider is in one at a time\n",
-		      stderr);
-	else if (!providers && r->opt.cmd)
-		fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something\n",
-			tool_text(r->opt.cmd[0]));
-	else if (!providers && visible && is_filtered(&r->opt.args))
-		fprintf(stderr, "no provider was among those asked for; see asynctrace providers%s\n",
-			others);
+	fputs("No events are in the file: ", stderr);
+	if (gone.unwritten)
+		fprintf(stderr, "%s records of programs came when nothing more was written, see above\n",
+			tool_count(gone.unwritten));
+	else if (r->unreadable)
+		fputs("the session could not be read to its end, see above\n", stderr);
+	else if (r->out.failed && !providers)
+		fputs("it could not be written, see above\n", stderr);
 	else if (!providers)
-		fprintf(stderr, "no program is a provider; see asynctrace providers%s\n", others);
+		explain_nobody(r, &session, visible);
 	else if (session.refused)
 		fprintf(stderr, "%s pages of memory could not be had: your memory cgroup is at its limit\n",
 			tool_count(session.refused));
-	else if (st->total.dropped)
-		fprintf(stderr, "all %s found no room; use a larger --buffer-size\n",
-			tool_count(st->total.dropped));
-	else if (st->total.malformed)
+	else if (gone.dropped)
+		fprintf(stderr, "%s records of programs found no room; use a larger --buffer-size\n",
+			tool_count(gone.dropped));
+	else if (gone.overwritten)
+		fprintf(stderr, "%s records of programs were overwritten; use a larger --buffer-size\n",
+			tool_count(gone.overwritten));
+	else if (gone.cleared)
+		fprintf(stderr, "a later start cleared %s records of programs\n",
+			tool_count(gone.cleared));
+	else if (gone.malformed)
 		fputs("what the providers wrote was malformed\n", stderr);
 	else if (r->opt.args.categories.nr)
 		fputs("the providers traced nothing in the categories asked for\n", stderr);
@@ -299,7 +366,7 @@ bool record_summary(struct recorder *r)
 	dropped_of = print_kernel_drops(st);
 	missed = threads_missed(r);
 	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
-	    !st->total.unwritten && !r->unreadable && st->total.delivered)
+	    !st->total.unwritten && !r->unreadable && !r->out.failed && st->total.delivered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.cleared)
 		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",

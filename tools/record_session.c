@@ -121,14 +121,29 @@ static int copy_chunk(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
+/* Without the module, a program can still record itself. */
+static void hint_out(const struct recorder *r)
+{
+	fprintf(stderr, "Without the module, a program that uses libasynctrace records itself, without its scheduling:\n"
+		"  ASYNCTRACE_OUT=%s %s%s\n",
+		strcmp(r->out.path, "-") ? tool_text(r->out.path) : "trace.fxt",
+		r->opt.cmd ? tool_text(r->opt.cmd[0]) : "PROGRAM",
+		r->opt.cmd && r->opt.cmd[1] ? " ..." : "");
+}
+
 static int open_session(struct recorder *r)
 {
 	int err;
 
 	r->info.size = sizeof(r->info);
 	err = at_ctl_open(&r->ctl);
-	if (!err)
-		err = at_info(r->ctl, &r->info);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		if (err == -ENOENT && !r->opt.attach)
+			hint_out(r);
+		return err;
+	}
+	err = at_info(r->ctl, &r->info);
 	if (err) {
 		tool_error("%s", at_ctl_error(r->ctl));
 		return err;
@@ -181,6 +196,9 @@ int record_setup(struct recorder *r)
 	r->out.interrupted = interrupted;
 	r->out.arg = r;
 	r->out.continued = r->opt.attach;
+	r->out.ends = r->opt.snapshot ? "the snapshot ends here, the session goes on" :
+		      r->opt.attach ? "reading ends here, the session goes on" :
+				      "recording ends here";
 	return trace_out_open(&r->out);
 }
 
@@ -192,8 +210,8 @@ static int end_full(struct recorder *r)
 	if (err)
 		return err;
 	record_line_clear(r);
-	tool_error("%s: --max-size %s is reached; recording ends here",
-		   tool_text(trace_out_name(&r->out)), tool_short_size(r->out.max_size));
+	tool_error("%s: --max-size %s is reached; %s", tool_text(trace_out_name(&r->out)),
+		   tool_short_size(r->out.max_size), r->out.ends);
 	return 0;
 }
 
@@ -409,10 +427,18 @@ static int stop(struct recorder *r, int err)
 
 	more = at_session_stop(r->ctl, r->session);
 	tell_taken(r);
-	if (more == -ENOENT)
-		tool_error("somebody else ended the session; this is what there was until then");
-	else if (more)
+	if (more == -ENOENT) {
+		r->ended = true;
+		tool_error("somebody else ended the session%s", r->in < 0 ?
+			   "; what was in its rings is gone" :
+			   "; what was read until then is in the file");
+		if (r->in < 0) {
+			r->unreadable = true;
+			return err ? err : more;
+		}
+	} else if (more) {
 		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
+	}
 	if (r->in < 0) {
 		more = consume(r);
 		if (more)
@@ -458,6 +484,8 @@ int record_run(struct recorder *r)
 	err = trace_out_finish(&r->out, goes_on, err);
 	if (err <= 0 && r->started && !record_summary(r) && !err)
 		err = -EIO;
+	if (err <= 0)
+		record_tell_child(r);
 	return err;
 }
 

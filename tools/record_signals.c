@@ -6,6 +6,7 @@
  * half-way: whatever ends a recording, the file ends with a whole record.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -97,10 +98,22 @@ void record_take_signals(struct recorder *r)
 			kill(r->child, si.ssi_signo);
 		if (r->nr_signals == 1) {
 			record_line_clear(r);
-			fprintf(stderr, "waiting for %s to end; once more ends the recording\n",
-				tool_text(r->opt.cmd[0]));
+			fprintf(stderr, "waiting for %s (process %d) to end; once more ends the recording\n",
+				tool_text(r->opt.cmd[0]), (int)r->child);
 		}
 	}
+}
+
+void record_tell_child(const struct recorder *r)
+{
+	const char *cmd = r->child ? tool_text(r->opt.cmd[0]) : NULL;
+	siginfo_t si = { 0 };
+
+	if (!cmd || waitid(P_PID, r->child, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid)
+		return;
+	fprintf(stderr, "The recording has ended%s%s%s. %s (process %d) still runs; waiting for it. 'kill -KILL %d' ends it.\n",
+		r->out.failed ? "" : ", and ", r->out.failed ? "" : tool_text(trace_out_name(&r->out)),
+		r->out.failed ? "" : " is complete", cmd, (int)r->child, (int)r->child);
 }
 
 /* Recording is over; the command need not be. Its signals are its own from now on. */
@@ -120,7 +133,11 @@ void record_wait_child(struct recorder *r)
 		sigaddset(&set, SIGTERM);
 		sigaddset(&set, SIGHUP);
 		sig = sigwaitinfo(&set, &si);
-		if (sig > 0 && sig != SIGCHLD && si.si_code != SI_KERNEL)
+		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		if (si.si_code != SI_KERNEL)
 			kill(r->child, sig);
+		reap(r);
+		record_tell_child(r);
 	}
 }

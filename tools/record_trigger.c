@@ -104,7 +104,8 @@ static bool snapshot(struct recorder *r, const char *why)
 	}
 	*out = (struct trace_out){
 		.path = r->out.path, .numbered = true, .number = r->nr_snapshots, .fd = -1,
-		.continued = true, .wait_fd = -1,
+		.continued = true, .ends = "the snapshot ends here, the recording goes on",
+		.wait_fd = -1,
 	};
 	fd = open_snapshot(r);
 	err = fd < 0 ? fd : 0;

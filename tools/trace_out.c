@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <linux/asynctrace.h>
+#include <linux/asynctrace_fxt.h>
 
 #include "tool.h"
 #include "trace_out.h"
@@ -75,6 +77,44 @@ static bool name_of(const struct trace_out *o, unsigned int number, char *name, 
 }
 
 /*
+ * How much of @buf a pipe takes as a whole or not at all, even if the writer is killed:
+ * the whole records in its first PIPE_BUF bytes, or a piece of a larger record.
+ */
+static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
+{
+	const uint64_t *words = buf;
+	size_t bytes = 0, next;
+
+	if (o->rest) {
+		bytes = o->rest < PIPE_BUF ? o->rest : PIPE_BUF;
+		return bytes < len ? bytes : len;
+	}
+	while (bytes < len) {
+		next = 8 * ASYNCTRACE_FXT_WORDS(words[bytes / 8]);
+		if (!next || bytes + next > PIPE_BUF || bytes + next > len)
+			break;
+		bytes += next;
+	}
+	if (bytes)
+		return bytes;
+	return len < PIPE_BUF ? len : PIPE_BUF;
+}
+
+/* @n bytes of @buf are written: notes how much of the last record is not. */
+static void note_rest(struct trace_out *o, const void *buf, size_t n)
+{
+	size_t at = o->rest;
+
+	while (at < n) {
+		uint64_t head;
+
+		memcpy(&head, (const char *)buf + at, sizeof(head));
+		at += 8 * ASYNCTRACE_FXT_WORDS(head);
+	}
+	o->rest = at - n;
+}
+
+/*
  * Writes to what is no file. A pipe or a socket may stand still, and the recorder
  * must not stand still with it for good: little enough is written to never
  * block, and who interrupts gives up.
@@ -95,9 +135,12 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 			return -EINTR;
 	}
 	do {
-		n = write(o->fd, buf, len < 4096 ? len : 4096);
+		n = write(o->fd, buf, whole_records(o, buf, len));
 	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	if (n < 0)
+		return -errno;
+	note_rest(o, buf, n);
+	return n;
 }
 
 static int cannot(const struct trace_out *o, int err)
@@ -182,6 +225,22 @@ int trace_out_open(struct trace_out *o)
 	return o->compose ? 0 : cannot(o, -errno);
 }
 
+/* Says that writing failed, how much is in the file, and what that means. */
+static void fail(struct trace_out *o, int err)
+{
+	const char *name = tool_text(trace_out_name(o));
+	uint64_t bytes = at_compose_written(o->compose);
+	const char *why = err == -EINTR ? "nobody reads it, and a second signal gave up waiting" :
+					  strerror(-err);
+
+	o->failed = true;
+	if (bytes)
+		tool_error("cannot write %s: %s; %s. The first %s are whole records; the end is missing",
+			   name, why, o->ends, tool_size(bytes));
+	else
+		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
+}
+
 /* What became of writing, with a message where it failed. */
 static int check(struct trace_out *o, int err)
 {
@@ -189,17 +248,13 @@ static int check(struct trace_out *o, int err)
 		return 0;
 	if (o->over)
 		return 0;
-	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
-		tool_error("%s: %s; recording ends here, what was written is a valid trace",
-			   tool_text(trace_out_name(o)), strerror(-err));
-	else if (err == -EINTR)
-		tool_error("%s takes no more; recording ends here",
-			   tool_text(trace_out_name(o)));
-	else
-		cannot(o, err);
-	/* What is in the buffer, where it was not writing that failed. */
+	/* Writes what is in the buffer, unless writing is what failed. */
 	o->over = true;
-	at_compose_next(o->compose, NULL);
+	if (at_compose_next(o->compose, NULL))
+		fail(o, err);
+	else
+		tool_error("cannot go on with %s: %s; %s. The records before are in it",
+			   tool_text(trace_out_name(o)), strerror(-err), o->ends);
 	return err;
 }
 
@@ -240,6 +295,7 @@ int trace_out_rotate(struct trace_out *o)
 		*o = old;
 		/* The message was about the next file; this one is whole. */
 		trace_out_end(o);
+		tool_error("%s is complete; %s", tool_text(trace_out_name(o)), o->ends);
 		return err;
 	}
 	err = at_compose_next(o->compose, &opts);
@@ -303,7 +359,7 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 
 int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 {
-	int late = 0;
+	int late = 0, closed = 0;
 
 	if (!o->compose)
 		return err;
@@ -311,17 +367,18 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 		late = goes_on ? at_compose_next(o->compose, NULL) :
 				 at_compose_finish(o->compose);
 	o->over = true;
-	if (o->fd >= 0) {
-		int closed = close_file(o);
-
-		if (!late)
-			late = closed;
-	}
-	if (err || !late)
+	if (o->fd >= 0)
+		closed = close_file(o);
+	if (err || (!late && !closed))
 		return err;
-	tool_error("cannot write %s: %s; what was written is a valid trace",
-		   tool_text(trace_out_name(o)), strerror(-late));
-	return late;
+	if (late) {
+		fail(o, late);
+		return late;
+	}
+	o->failed = true;
+	tool_error("closing %s failed: %s; some of it may be missing",
+		   tool_text(trace_out_name(o)), strerror(-closed));
+	return closed;
 }
 
 void trace_out_free(struct trace_out *o)

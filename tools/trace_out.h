@@ -24,6 +24,7 @@
  * @numbered: the files are FILE.0.fxt and so on
  * @keep: how many of these there may be; 0: any number
  * @continued: the session was begun before this file
+ * @ends: what ends if writing fails, for messages: "recording ends here"
  * @mask: signals to wait with for a named pipe's reader, at the first file
  * @wait_fd: descriptor that tells that something wants attention; -1: none
  * @interrupted: called then; true: give up writing
@@ -36,6 +37,8 @@
  * @before: bytes of the files before it
  * @largest: room that the largest chunk may take, of those expected and those seen
  * @over: it is at its end, or cannot be written: what comes is only counted
+ * @failed: it could not be written to its end
+ * @rest: bytes of the last record that a pipe has not taken yet
  * @compose: what makes it
  */
 struct trace_out {
@@ -46,6 +49,7 @@ struct trace_out {
 	bool numbered;
 	unsigned int keep;
 	bool continued;
+	const char *ends;
 	const sigset_t *mask;
 	int wait_fd;
 	bool (*interrupted)(void *arg);
@@ -58,6 +62,8 @@ struct trace_out {
 	uint64_t before;
 	uint64_t largest;
 	bool over;
+	bool failed;
+	size_t rest;
 	struct at_compose *compose;
 };
 

@@ -135,7 +135,7 @@ kill -KILL $recorder
 wait $recorder 2>/dev/null
 check "session gone" [ "$("$AT" status | grep -c killed)" = 0 ]
 check "provider alive" kill -0 $provider
-check "valid" valid_or_cut kill.fxt
+check "valid" valid_without_end kill.fxt
 check "not empty" [ "$(stat -c %s kill.fxt)" -gt 10000 ]
 check "recorded again" status 0 "$AT" record -o t.fxt -d 0.3
 check "events" [ "$(summary events)" -gt 0 ]
@@ -181,12 +181,71 @@ mount -t tmpfs -o size=64k none small
 check 125 status 125 "$AT" record -o small/t.fxt -s off -b 1M -- sh -c "'$PROVIDER' 2 20000 0; touch lived2"
 check reason says "No space left"
 check lived [ -e lived2 ]
-check valid valid small/t.fxt --allow-open
+check "contradiction" silent_about "is complete"
+check "contradiction" silent_about "valid trace"
+cp err said
+check "whole" whole_without_end small/t.fxt
+check "its size is told" grep -q "The first .* are whole records; the end is missing" said
 check 1 status 125 "$AT" record --json -o small/t.fxt -s off -b 1M -- "$PROVIDER" 2 20000
 events=$(events_in small/t.fxt)
 check "what the summary tells of is there" is "$events" .events
 check "what did not fit is counted" is true '.unwritten > 0'
 check "all that was traced" is true '[.events, .unwritten, .dropped] | add <= 120000'
+end
+
+begin "record_to_full_device_says_one_thing"
+check 125 status 125 "$AT" record -o /dev/full -s off -- "$PROVIDER" 1 167
+check reason says "cannot write /dev/full: No space left on device; recording ends here. Nothing was written"
+check "what is missing" says "501 records more were there when /dev/full ended"
+check "why no events" says "501 records of programs came when nothing more was written"
+for not in "valid trace" "traced nothing" "Nothing was lost" "is complete"; do
+	check "$not" silent_about "$not"
+done
+end
+
+begin "record_second_sigint_names_running_command"
+"$AT" record -o twice.fxt -n twice -s all -- sh -c 'trap "" INT; touch up; until [ -e go ]; do sleep 0.1; done; exit 4' 2>err & recorder=$!
+check started soon [ -e up ]
+kill -INT $recorder
+check first soon grep -q "waiting for sh (process [0-9]*) to end; once more" err
+kill -INT $recorder
+check ended soon says "The recording has ended, and twice.fxt is complete. sh (process "
+command=$(sed -n 's/^The recording has ended.*(process \([0-9]*\)).*/\1/p' err)
+check "it runs" kill -0 "$command"
+check remedy says "'kill -KILL $command' ends it"
+cp err said
+check "the file is complete meanwhile" valid twice.fxt --allow-open
+touch go
+wait $recorder
+check "its status" [ $? = 4 ]
+check "told once" [ "$(grep -c "has ended" said)" = 1 ]
+check "and a command that has ended is not waited for" status 0 "$AT" record -o t.fxt -- true
+check silence silent_about "still runs"
+end
+
+begin "record_setuid_command_names_the_reason"
+mkdir -m 777 -p suid
+cp "$PROVIDER" suid/provider
+chmod 4755 suid/provider
+check record status 0 $NOBODY "$AT" record -o suid/t.fxt -- suid/provider 1 100
+check reason says "suid/provider cannot be recorded by you: it is setuid; this takes CAP_PERFMON"
+check "no wrong remedy" silent_about "linked with"
+chmod 755 suid/provider
+check record status 0 $NOBODY "$AT" record -o suid/t2.fxt -- suid/provider 1 100
+check "300 events" [ "$(summary events)" = 300 ]
+chmod 4755 suid/provider
+check root status 0 "$AT" record -o suid/t3.fxt -- suid/provider 1 100
+check "300 events" [ "$(summary events)" = 300 ]
+end
+
+begin "record_uninstrumented_command_names_sched_all"
+check record status 0 "$AT" record -o t.fxt -- sleep 0.1
+check reason says "sleep did not become a provider; it must be linked with libasynctrace"
+check remedy says "--sched all records the scheduling of every program."
+check record status 0 "$AT" record -o t.fxt -s all -- sleep 0.1
+check "not what was given" silent_about "--sched all records"
+check record status 0 "$AT" record -o t.fxt -d 0.1
+check "earlier programs" says "A program that traced before the module was loaded is no provider: start it again."
 end
 
 # What the signals of a process do: those it ignores

@@ -399,6 +399,7 @@ cp summary err
 check "what the summary tells of is there" [ "$(events_in m.fxt)" = "$(summary events)" ]
 check "and not the rest" says "records more were there when m.fxt ended"
 check "which is no loss of nothing" [ "$(grep -c "Nothing was lost" err)" = 0 ]
+check "nor a failure" silent_about "the end is missing"
 check "wrong" status 2 "$AT" record --max-size 10K
 check "wrong" status 2 "$AT" record --rotate 1M,none
 check "wrong" status 2 "$AT" record --rotate 1M -m circular
@@ -412,7 +413,7 @@ check create status 0 "$AT" session create -s off -b 4M shared
 check start status 0 "$AT" session start shared
 "$PROVIDER" 2 12000
 check first status 0 "$AT" session attach --max-size 1M -o first.fxt shared
-check reason says "--max-size 1M is reached"
+check reason says "--max-size 1M is reached; reading ends here, the session goes on"
 check size [ "$(stat -c %s first.fxt)" -le 1048576 ]
 check second status 0 "$AT" session attach -d 1 -o second.fxt shared
 check dropped says "Nothing was lost"

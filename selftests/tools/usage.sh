@@ -77,4 +77,16 @@ check "asynctrace" status 0 "$AT" --help
 check "its examples" eval "sed '1,/^Examples:/d' out | grep -q '^  asynctrace '"
 end
 
+# The device is there only with the module, with which cli.sh tests.
+if [ ! -e /dev/asynctrace ]; then
+	begin "record_without_module_names_asynctrace_out"
+	check record status 125 "$AT" record -o x.fxt -- echo ran
+	check reason says "the asynctrace module is not loaded"
+	check remedy says "  ASYNCTRACE_OUT=x.fxt echo ..."
+	check "it was not run" [ ! -s out ]
+	check "no command" status 1 "$AT" record -o - -d 1
+	check remedy says "  ASYNCTRACE_OUT=trace.fxt PROGRAM"
+	end
+fi
+
 close
