@@ -55,7 +55,7 @@ static bool count_drops(uint32_t gate, uint32_t n)
 {
 	struct asynctrace_ring_header *line = fallback_line();
 	const uint64_t tag = (uint64_t)at_control()->run << ASYNCTRACE_FALLBACK_DROPS_SHIFT;
-	uint64_t old = __atomic_load_n(&line->dropped, __ATOMIC_RELAXED), drops;
+	__u64 old = __atomic_load_n(&line->dropped, __ATOMIC_RELAXED), drops;
 
 	do {
 		drops = (old + n) & ASYNCTRACE_FALLBACK_DROPS_MASK;
@@ -102,7 +102,7 @@ static void copy(uint64_t *to, const struct at_record *rec)
 static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t lin,
 		    uint64_t count)
 {
-	uint64_t old = *pos;
+	__u64 old = *pos;
 
 	*pos = (old & ASYNCTRACE_FALLBACK_TAG_MASK) | (lin & ASYNCTRACE_FALLBACK_POS_MASK) |
 	       count << ASYNCTRACE_POS_BITS;

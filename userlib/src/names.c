@@ -116,7 +116,8 @@ static int append(const char *s, size_t bytes, uint32_t *word)
 	struct asynctrace_ring_header *line = (struct asynctrace_ring_header *)durable();
 	uint64_t *data = (uint64_t *)durable_data();
 	const uint64_t need = 1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes);
-	uint64_t pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED), at = (uint32_t)pos;
+	__u64 pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED);
+	const uint64_t at = (uint32_t)pos;
 
 	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != names.generation)
 		return -ESTALE;
