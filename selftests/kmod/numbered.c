@@ -39,18 +39,16 @@ static uint32_t text_of(char *to, uint64_t number)
  * As the macros of asynctrace/trace.h do it, but under a gate that was read
  * before, so that the number can hold it. False: it was not tried.
  */
-#define NU_EVENT(now, kind, nm, id, ...) \
+#define NU_EVENT(now, kind, nm, ...) \
 	__extension__({ \
-		AT_SITE_DEFINE_("law", nm, ##__VA_ARGS__); \
-		const uint64_t at_found_ = at_site_test_(&at_site_, now); \
-		const bool at_on_ = at_found_ >> 32 && (uint32_t)at_found_ == (now); \
-		if (at_on_) { \
-			const struct at_arg_ at_args_[] = { \
-				AT_VALUES_(0, ##__VA_ARGS__) at_arg_null_() }; \
-			at_event_(&at_site_, at_refs_, at_found_, kind, id, at_args_, \
-				  AT_COUNT_(0, ##__VA_ARGS__)); \
-		} \
-		at_on_; \
+		const struct at_here_ nu_here = AT_SITE_("law", nm, __VA_ARGS__); \
+		const uint64_t nu_found = at_site_test_(nu_here.site, now); \
+		const bool nu_on = nu_found >> 32 && (uint32_t)nu_found == (now); \
+		if (nu_on) \
+			at_event_(nu_here.site, nu_here.refs, nu_found, kind, \
+				  AT_LEAD_(__VA_ARGS__), AT_ARGS_(__VA_ARGS__), \
+				  AT_COUNT_(__VA_ARGS__)); \
+		nu_on; \
 	})
 
 uint32_t nu_gate(void)

@@ -235,8 +235,10 @@ struct asynctrace_control {
  * @text: patterns, each ended by a NUL. A pattern is a category's exact name,
  *	or a prefix and a final '*'. What matches one behind a '-' is not wanted;
  *	where there are only such, everything else is.
+ *
+ * C++ has no flexible array members; __extension__ lets -Wpedantic accept this one.
  */
-struct asynctrace_categories {
+__extension__ struct asynctrace_categories {
 	__u32 count;
 	__u32 bytes;
 	char text[];

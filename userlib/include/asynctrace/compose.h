@@ -220,12 +220,21 @@ struct at_compose_stats {
 	const struct at_compose_ring *rings;
 };
 
+/* g++ -Wshadow: "hides constructor", because the structure has the function's name. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
 /*
  * What there is so far, providers by id, rings by provider and index. The
  * answer belongs to @c and is valid until the next call with it. NULL: no
  * memory.
  */
 const struct at_compose_stats *at_compose_stats(struct at_compose *c);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,28 @@ extern "C" {
 
 #define AT_INLINE_ static inline __attribute__((always_inline, unused))
 
+/* The headers are silent under -Wold-style-cast, too, where they are C++. */
+#ifdef __cplusplus
+#define AT_TO_(type, value)	static_cast<type>(value)
+#define AT_ADDRESS_(pointer)	reinterpret_cast<uintptr_t>(pointer)
+#define AT_TEXT_AT_(address)	reinterpret_cast<const char *>(address)
+#define AT_ZERO_		{}
+#else
+#define AT_TO_(type, value)	((type)(value))
+#define AT_ADDRESS_(pointer)	((uintptr_t)(pointer))
+#define AT_TEXT_AT_(address)	((const char *)(address))
+#define AT_ZERO_		{ 0 }
+#endif
+
+/* GCC and Clang say in different ways that they compile for ThreadSanitizer. */
+#if defined(__SANITIZE_THREAD__)
+#define AT_TSAN_
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define AT_TSAN_
+#endif
+#endif
+
 #if defined(__aarch64__)
 #define AT_GATE_SIZE_	65536	/* the largest page there is */
 #else
@@ -62,6 +84,12 @@ struct at_site_ {
 	uint32_t nkeys;
 };
 
+/* Where an event is: its site, and the references to its keys. */
+struct at_here_ {
+	struct at_site_ *site;
+	const uint64_t *refs;
+};
+
 /* The value of an argument. @bytes is the length of a string at @value. */
 struct at_arg_ {
 	uint32_t type;
@@ -73,7 +101,7 @@ struct at_arg_ {
 enum {
 	AT_SITE_OFF_	= 0,
 	AT_SITE_ON_	= 1,
-	AT_SITE_INLINE_	= 2,	/* on, but the names must go with the record */
+	AT_SITE_INLINE_	= 2	/* on, but the names must go with the record */
 };
 
 /* Kinds of events, for at_event_: FXT's event type and what else there is. */
@@ -100,18 +128,25 @@ void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
 void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
 uint64_t at_ticks_(uint32_t gate);
 
+AT_INLINE_ struct at_here_ at_here_make_(struct at_site_ *site, const uint64_t *refs)
+{
+	struct at_here_ here = { site, refs };
+
+	return here;
+}
+
 AT_INLINE_ uint32_t at_gate_load_(void)
 {
 	return __atomic_load_n(&at_gate_.gate, __ATOMIC_RELAXED);
 }
 
-#define AT_FOUND_(mode, gate) ((uint64_t)(mode) << 32 | (gate))
+#define AT_FOUND_(mode, gate) (AT_TO_(uint64_t, mode) << 32 | (gate))
 
 AT_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 {
 	/* Orders the load of the gate before all that depends on it. */
-#ifdef __SANITIZE_THREAD__
-	/* which knows no fences */
+#ifdef AT_TSAN_
+	/* TSan does not know fences. */
 	(void)__atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
 #else
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -144,7 +179,7 @@ AT_INLINE_ struct at_arg_ at_arg_bool_(int v)
 
 AT_INLINE_ struct at_arg_ at_arg_i32_(int32_t v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT32, (uint32_t)v);
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT32, AT_TO_(uint32_t, v));
 }
 
 AT_INLINE_ struct at_arg_ at_arg_u32_(uint32_t v)
@@ -154,7 +189,7 @@ AT_INLINE_ struct at_arg_ at_arg_u32_(uint32_t v)
 
 AT_INLINE_ struct at_arg_ at_arg_i64_(int64_t v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT64, (uint64_t)v);
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT64, AT_TO_(uint64_t, v));
 }
 
 AT_INLINE_ struct at_arg_ at_arg_u64_(uint64_t v)
@@ -170,9 +205,14 @@ AT_INLINE_ struct at_arg_ at_arg_double_(double v)
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_DOUBLE, bits);
 }
 
+AT_INLINE_ struct at_arg_ at_arg_float_(float v)
+{
+	return at_arg_double_(AT_TO_(double, v));
+}
+
 AT_INLINE_ struct at_arg_ at_arg_pointer_(const volatile void *v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, (uintptr_t)v);
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, AT_ADDRESS_(v));
 }
 
 AT_INLINE_ struct at_arg_ at_arg_koid_(uint64_t v)
@@ -182,12 +222,12 @@ AT_INLINE_ struct at_arg_ at_arg_koid_(uint64_t v)
 
 AT_INLINE_ struct at_arg_ at_arg_text_(const char *s, size_t bytes)
 {
-	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, (uintptr_t)s };
+	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, AT_ADDRESS_(s) };
 
 	if (!s)
 		return at_arg_null_();
 	a.bytes = bytes > ASYNCTRACE_FXT_STRING_MAX + 1 ? ASYNCTRACE_FXT_STRING_MAX + 1 :
-							  (uint32_t)bytes;
+							  AT_TO_(uint32_t, bytes);
 	return a;
 }
 
@@ -200,6 +240,9 @@ AT_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
 {
 	return a;
 }
+
+/* Not a function: what AT_VALUE_ calls for a value that an event cannot have. */
+extern const struct at_no_value_ *const at_value_of_unsupported_type_;
 
 AT_INLINE_ int at_arg_two_words_(uint32_t type)
 {
@@ -267,8 +310,15 @@ AT_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsig
 		copy[i] = args[i];
 	AT_EACH_(AT_COPY_)
 #undef AT_COPY_
-	at_write_args_((uint32_t)found, site, (int)(found >> 32), kind, word, copy, nargs);
+	at_write_args_(AT_TO_(uint32_t, found), site, AT_TO_(int, found >> 32), kind, word, copy,
+		       nargs);
 }
+
+/* The constants of the format are C macros: their casts are in the old style. */
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wold-style-cast"
+#endif
 
 /* The head of an event of n words at a site whose names are known. */
 AT_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
@@ -278,6 +328,10 @@ AT_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, uns
 	       ASYNCTRACE_FXT_EVENT_HEAD(kind & 0xf, n, nargs, 0, 0);
 }
 
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
 /*
  * Writes an event that is stamped with the present. All but the values of
  * arguments is known at compile time, so little of this becomes code.
@@ -286,7 +340,7 @@ AT_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t 
 			  unsigned int kind, uint64_t id, const struct at_arg_ *args,
 			  unsigned int nargs)
 {
-	const uint32_t gate = (uint32_t)found;
+	const uint32_t gate = AT_TO_(uint32_t, found);
 	/* words 1 and 2, stamp and slot, are filled in by the library */
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
 	unsigned int n;
@@ -344,8 +398,8 @@ AT_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struc
 {
 	size_t used = 0;
 
-	s->gate = (uint32_t)found;
-	s->mode = (int)(found >> 32);
+	s->gate = AT_TO_(uint32_t, found);
+	s->mode = AT_TO_(int, found >> 32);
 	s->nargs = nargs;
 #define AT_KEEP_(i) \
 	if (nargs > (i)) \
@@ -357,13 +411,14 @@ AT_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struc
 		return;
 	for (unsigned int i = 0; i < s->nargs; i++) {
 		struct at_arg_ *a = &s->args[i];
-		const char *from = (const char *)(uintptr_t)a->value;
+		const char *from = AT_TEXT_AT_(a->value);
 
 		if (a->type != ASYNCTRACE_FXT_ARG_STRING)
 			continue;
-		a->bytes = (uint32_t)at_scope_cut_(from, a->bytes, AT_SCOPE_TEXT_ - used);
+		a->bytes = AT_TO_(uint32_t,
+				  at_scope_cut_(from, a->bytes, AT_SCOPE_TEXT_ - used));
 		memcpy(s->text + used, from, a->bytes);
-		a->value = (uintptr_t)(s->text + used);
+		a->value = AT_ADDRESS_(s->text + used);
 		used += a->bytes;
 	}
 }

@@ -95,7 +95,15 @@ struct at_info {
 	uint64_t memory_limit;
 };
 
+/* g++ -Wshadow: "hides constructor", because the structure has the function's name. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 int at_info(struct at_ctl *ctl, struct at_info *info);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 /**
  * struct at_provider_info - a provider

@@ -20,6 +20,7 @@
 #include <asynctrace/event.h>
 #include <asynctrace/pairs.h>
 #include <asynctrace/provider.h>
+#include <asynctrace/unsupported.h>
 
 /* --- values of arguments -------------------------------------------------------- */
 
@@ -36,21 +37,28 @@
 #define TA_CHAR_ARRAY(p, len)	at_arg_text_(p, len)
 
 /*
- * In C++, and in C for the arithmetic types, strings and pointers, a plain
- * value will do as well: its type says which of the above is meant.
+ * A plain value works as well: its type selects one of the macros above. In C
+ * these are the arithmetic types, strings and all pointers to objects; in C++
+ * also enumerations, std::string and std::string_view.
  */
 #ifdef __cplusplus
 #include <asynctrace/values.hpp>
 #define TA_STRING(v)		asynctrace::at_value_(v)
 #define AT_VALUE_(v)		asynctrace::at_value_(v)
 /* Temporaries in the values live until the call that takes them is over. */
-#define AT_ARGS_(zero, ...) \
-	asynctrace::at_args_<AT_COUNT_(0, ##__VA_ARGS__) + 1>{{ \
-		AT_VALUES_(0, ##__VA_ARGS__) at_arg_null_() }}.a
+#define AT_ARGS_(...) \
+	asynctrace::at_args_<AT_COUNT_(__VA_ARGS__) + 1>{{ \
+		AT_VALUES_(__VA_ARGS__) at_arg_null_() }}.a
 #else
-#define AT_ARGS_(zero, ...) \
-	(const struct at_arg_[]){ AT_VALUES_(0, ##__VA_ARGS__) at_arg_null_() }
+#define AT_ARGS_(...) \
+	(const struct at_arg_[]){ AT_VALUES_(__VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
+/*
+ * A type without a branch of its own must be a pointer, which is class 5. A float is
+ * kept from __builtin_classify_type(), which would promote it: -Wdouble-promotion.
+ */
+#define AT_IS_POINTER_(v) \
+	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
 #define AT_VALUE_(v) \
 	_Generic((v), \
 		 struct at_arg_: at_arg_same_, \
@@ -66,12 +74,12 @@
 		 unsigned long: at_arg_u64_, \
 		 long long: at_arg_i64_, \
 		 unsigned long long: at_arg_u64_, \
-		 float: at_arg_double_, \
+		 float: at_arg_float_, \
 		 double: at_arg_double_, \
 		 char *: at_arg_string_, \
 		 const char *: at_arg_string_, \
-		 void *: at_arg_pointer_, \
-		 const void *: at_arg_pointer_)(v)
+		 default: __builtin_choose_expr(AT_IS_POINTER_(v), at_arg_pointer_, \
+						at_value_of_unsupported_type_))(v)
 #endif
 
 /* How far an instant is meant to be seen. FXT does not record it. */
@@ -79,105 +87,124 @@
 #define TRACE_SCOPE_PROCESS	1
 #define TRACE_SCOPE_GLOBAL	2
 
-#ifdef __cplusplus
-#define AT_STATIC_ASSERT_	static_assert
-#else
-#define AT_STATIC_ASSERT_	_Static_assert
-#endif
-
 #ifndef NTRACE
 
 /* --- the general form ------------------------------------------------------------ */
 
 /*
- * @refs has room for one name at least: an array of none is no C++. All names
- * end in an underscore, so that a macro may stand in an argument of another
- * without capturing what that one means.
+ * A macro may stand in an argument of another one. So that it neither captures nor
+ * shadows (-Wshadow) a name there, automatic variables have a number of their own,
+ * and the static ones are declared in a block without arguments of the user.
+ *
+ * The names of static variables must not be numbered: if an inline function of C++
+ * is in several files, the linker merges its static variables by name.
  */
-#define AT_SITE_DEFINE_(cat, nm, ...) \
-	static const char *const at_keys_[] = { AT_KEYS_(0, ##__VA_ARGS__) "" }; \
-	static uint64_t at_refs_[AT_COUNT_(0, ##__VA_ARGS__) + 1]; \
-	static struct at_site_ at_site_ = { \
-		0, 0, 0, at_refs_, at_keys_, "" cat, "" nm, 0, \
-		AT_COUNT_(0, ##__VA_ARGS__) }
+
+/*
+ * The site of this event and the references to its keys. The lists have room for one
+ * item at least, because C++ has no empty arrays.
+ *
+ * at_here_make_() must not be constexpr: clang 14 would evaluate the expression while it
+ * parses C++, and would then leave at_site_ zero.
+ */
+#define AT_SITE_(cat, nm, ...) \
+	__extension__({ \
+		static const char *const at_keys_[] = { AT_KEYS_(__VA_ARGS__) "" }; \
+		static uint64_t at_refs_[AT_COUNT_(__VA_ARGS__) + 1]; \
+		static struct at_site_ at_site_ = { \
+			0, 0, 0, at_refs_, at_keys_, "" cat, "" nm, 0, \
+			AT_COUNT_(__VA_ARGS__) }; \
+		at_here_make_(&at_site_, at_refs_); \
+	})
 
 #define AT_EVENT_(kind, cat, nm, id, ...) \
+	AT_EVENT2_(__COUNTER__, kind, cat, nm, id, __VA_ARGS__)
+#define AT_EVENT2_(nr, kind, cat, nm, id, ...) \
+	AT_EVENT3_(AT_CAT_(at_now_, nr), AT_CAT_(at_here_, nr), AT_CAT_(at_found_, nr), \
+		   kind, cat, nm, id, __VA_ARGS__)
+#define AT_EVENT3_(now, here, found, kind, cat, nm, id, ...) \
 	do { \
-		const uint32_t at_now_ = at_gate_load_(); \
-		if (__builtin_expect(at_now_ != 0, 0)) { \
-			AT_SITE_DEFINE_(cat, nm, ##__VA_ARGS__); \
-			const uint64_t at_found_ = at_site_test_(&at_site_, at_now_); \
-			if (at_found_ >> 32) \
-				at_event_(&at_site_, at_refs_, at_found_, kind, id, \
-					  AT_ARGS_(0, ##__VA_ARGS__), \
-					  AT_COUNT_(0, ##__VA_ARGS__)); \
+		AT_PAIRS_CHECK_(__VA_ARGS__); \
+		const uint32_t now = at_gate_load_(); \
+		if (__builtin_expect(now != 0, 0)) { \
+			const struct at_here_ here = AT_SITE_(cat, nm, __VA_ARGS__); \
+			const uint64_t found = at_site_test_(here.site, now); \
+			if (found >> 32) \
+				at_event_(here.site, here.refs, found, kind, id, \
+					  AT_ARGS_(__VA_ARGS__), AT_COUNT_(__VA_ARGS__)); \
 		} \
 	} while (0)
 
-#define AT_SCOPE_DEFINE_(var, vals, room, cat, nm, ...) \
-	struct at_arg_ vals[AT_COUNT_(0, ##__VA_ARGS__) + 1]; \
-	char room[AT_COUNT_(0, ##__VA_ARGS__) ? AT_SCOPE_TEXT_ : 1]; \
-	__attribute__((unused, cleanup(at_scope_end_))) struct at_scope_ var = __extension__({ \
-		struct at_scope_ at_scope_ = { 0, 0, 0, 0, 0, 0, 0, 0 }; \
-		const uint32_t at_now_ = at_gate_load_(); \
-		if (__builtin_expect(at_now_ != 0, 0)) { \
-			AT_SITE_DEFINE_(cat, nm, ##__VA_ARGS__); \
-			const uint64_t at_found_ = at_site_test_(&at_site_, at_now_); \
-			if (at_found_ >> 32) { \
-				at_scope_.site = &at_site_; \
-				at_scope_.refs = at_refs_; \
-				at_scope_.args = vals; \
-				at_scope_.text = room; \
-				at_scope_begin_(&at_scope_, at_found_, AT_ARGS_(0, ##__VA_ARGS__), \
-						AT_COUNT_(0, ##__VA_ARGS__)); \
+#define AT_SCOPE_(cat, nm, ...) \
+	AT_SCOPE2_(__COUNTER__, cat, nm, __VA_ARGS__)
+#define AT_SCOPE2_(nr, cat, nm, ...) \
+	AT_PAIRS_CHECK_(__VA_ARGS__); \
+	struct at_arg_ AT_CAT_(at_scope_args_, nr)[AT_COUNT_(__VA_ARGS__) + 1]; \
+	char AT_CAT_(at_scope_text_, nr)[AT_COUNT_(__VA_ARGS__) ? AT_SCOPE_TEXT_ : 1]; \
+	__attribute__((unused, cleanup(at_scope_end_))) \
+	struct at_scope_ AT_CAT_(at_scope_, nr) = \
+		AT_SCOPE3_(AT_CAT_(at_new_, nr), AT_CAT_(at_now_, nr), AT_CAT_(at_here_, nr), \
+			   AT_CAT_(at_found_, nr), AT_CAT_(at_scope_args_, nr), \
+			   AT_CAT_(at_scope_text_, nr), cat, nm, __VA_ARGS__)
+#define AT_SCOPE3_(scope, now, here, found, vals, room, cat, nm, ...) \
+	__extension__({ \
+		struct at_scope_ scope = AT_ZERO_; \
+		const uint32_t now = at_gate_load_(); \
+		if (__builtin_expect(now != 0, 0)) { \
+			const struct at_here_ here = AT_SITE_(cat, nm, __VA_ARGS__); \
+			const uint64_t found = at_site_test_(here.site, now); \
+			if (found >> 32) { \
+				scope.site = here.site; \
+				scope.refs = here.refs; \
+				scope.args = vals; \
+				scope.text = room; \
+				at_scope_begin_(&scope, found, AT_ARGS_(__VA_ARGS__), \
+						AT_COUNT_(__VA_ARGS__)); \
 			} \
 		} \
-		at_scope_; \
+		scope; \
 	})
 
-#define AT_CATEGORY_TEST_(cat) \
+#define AT_CATEGORY_TEST_(cat) AT_CATEGORY_TEST2_(__COUNTER__, cat)
+#define AT_CATEGORY_TEST2_(nr, cat) \
+	AT_CATEGORY_TEST3_(AT_CAT_(at_now_, nr), AT_CAT_(at_on_, nr), cat)
+#define AT_CATEGORY_TEST3_(now, on, cat) \
 	__extension__({ \
-		const uint32_t at_now_ = at_gate_load_(); \
-		bool at_on_ = false; \
-		if (__builtin_expect(at_now_ != 0, 0)) { \
-			AT_SITE_DEFINE_(cat, ""); \
-			at_on_ = at_site_test_(&at_site_, at_now_) >> 32; \
-		} \
-		at_on_; \
+		const uint32_t now = at_gate_load_(); \
+		bool on = false; \
+		if (__builtin_expect(now != 0, 0)) \
+			on = at_site_test_(AT_SITE_(cat, "", 0).site, now) >> 32; \
+		on; \
 	})
 
-#define AT_ALERT_(cat, nm) \
-	do { \
-		AT_STATIC_ASSERT_(sizeof("" nm) > 1 && \
-				  sizeof("" nm) <= ASYNCTRACE_ALERT_MAX + 1, \
-				  "the name of an alert has 1 to 14 bytes"); \
-		if (AT_CATEGORY_TEST_(cat)) \
-			at_alert_("" nm); \
-	} while (0)
-
+#define AT_ALERT_SEND_(nm)	at_alert_(nm)
 #define AT_ENABLED_() (__builtin_expect(at_gate_load_() != 0, 0) && at_enabled_())
 
 #else /* NTRACE */
 
-/* Compiled, so that nothing counts as unused, and never run. */
+/* Compiled but never run, so that no variable counts as unused. */
 #define AT_EVENT_(kind, cat, nm, id, ...) \
 	do { \
+		AT_PAIRS_CHECK_(__VA_ARGS__); \
 		if (0) \
-			at_unused_("" cat nm, id, ##__VA_ARGS__); \
+			AT_UNUSED_("" cat nm, id, __VA_ARGS__); \
 	} while (0)
-#define AT_SCOPE_DEFINE_(var, vals, room, cat, nm, ...) \
-	AT_EVENT_(0, cat, nm, 0, ##__VA_ARGS__)
+#define AT_SCOPE_(cat, nm, ...)	AT_EVENT_(0, cat, nm, 0, __VA_ARGS__)
 #define AT_CATEGORY_TEST_(cat)	((void)("" cat), false)
-#define AT_ALERT_(cat, nm)	((void)("" cat nm))
+#define AT_ALERT_SEND_(nm)	((void)(nm))
 #define AT_ENABLED_()		false
 
 #ifdef __cplusplus
 template <typename... T> static inline void at_unused_(const T &...) { }
+#define AT_UNUSED_(text, id, ...) at_unused_(text, id, __VA_ARGS__)
 #else
-__attribute__((unused)) static inline void at_unused_(const char *name, ...)
+__attribute__((unused)) static inline void at_unused_(const char *text, ...)
 {
-	(void)name;
+	(void)text;
 }
+#define AT_UNUSED_(text, id, ...) \
+	at_unused_(text, id, AT_LEAD_(__VA_ARGS__), \
+		   (const char *const []){ AT_KEYS_(__VA_ARGS__) "" }, AT_ARGS_(__VA_ARGS__))
 #endif
 
 #endif /* NTRACE */
@@ -193,57 +220,68 @@ __attribute__((unused)) static inline void at_unused_(const char *name, ...)
 
 /* --- events ------------------------------------------------------------------------- */
 
-/* A moment. scope: TRACE_SCOPE_*. */
-#define TRACE_INSTANT(category, name, scope, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_INSTANT + 0 * (scope), category, name, 0, ##__VA_ARGS__)
+/*
+ * In the comments below, ARGS are 0 to 15 pairs: "key", value. They belong to the
+ * "..." of a macro together with the last of its fixed arguments: see pairs.h.
+ */
 
-/* Numbers over time, 1 to 15 of them. counter_id tells instances apart. */
-#define TRACE_COUNTER(category, name, counter_id, key, value, ...) \
+/* TRACE_INSTANT(category, name, scope, ARGS): a moment. scope: TRACE_SCOPE_*. */
+#define TRACE_INSTANT(category, name, ...) \
+	AT_EVENT_(((void)(AT_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), category, name, 0, \
+		  __VA_ARGS__)
+
+/*
+ * TRACE_COUNTER(category, name, counter_id, key, value, ARGS): numbers over time,
+ * 1 to 15 of them. counter_id distinguishes counters of the same name.
+ */
+#define TRACE_COUNTER(category, name, counter_id, key, ...) \
 	AT_EVENT_(ASYNCTRACE_FXT_COUNTER | AT_EXTRA_, category, name, counter_id, \
-		  key, value, ##__VA_ARGS__)
+		  0, key, __VA_ARGS__)
 
 /*
- * From here to the end of the block: one record, written there if the category
- * was recorded all the while. Values are those of the begin. Strings are kept
- * until then, 128 bytes of them all; for longer ones, and for work that ends
- * in another block of the same thread, there are BEGIN and END.
+ * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the
+ * block as one event, written at the end, if the category was recorded all that time.
+ * Values are those of the begin. Strings are kept until the end, up to 128 bytes
+ * together. For longer strings, and for work that ends in another block of the same
+ * thread, use TRACE_DURATION_BEGIN and TRACE_DURATION_END with the same arguments.
  */
-#define TRACE_DURATION(category, name, ...) \
-	AT_SCOPE_DEFINE_(AT_CAT_(at_scope_, __LINE__), AT_CAT_(at_scope_args_, __LINE__), \
-			 AT_CAT_(at_scope_text_, __LINE__), category, name, ##__VA_ARGS__)
-#define TRACE_DURATION_BEGIN(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, name, 0, ##__VA_ARGS__)
-#define TRACE_DURATION_END(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, name, 0, ##__VA_ARGS__)
+#define TRACE_DURATION(category, ...) \
+	AT_SCOPE_(category, AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+#define TRACE_DURATION_BEGIN(category, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, AT_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
+#define TRACE_DURATION_END(category, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, AT_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
 
 /*
- * An operation that outlives blocks and threads. async_id: the same for begin,
- * instants and end, like category and name. TRACE_NONCE() makes one.
+ * TRACE_ASYNC_BEGIN(category, name, async_id, ARGS), and the same for INSTANT and
+ * END: an operation that outlives blocks and threads. All events of an operation have
+ * the same category, name and async_id. TRACE_NONCE() makes an id.
  */
-#define TRACE_ASYNC_BEGIN(category, name, async_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | AT_EXTRA_, category, name, async_id, \
-		  ##__VA_ARGS__)
-#define TRACE_ASYNC_INSTANT(category, name, async_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_INSTANT | AT_EXTRA_, category, name, async_id, \
-		  ##__VA_ARGS__)
-#define TRACE_ASYNC_END(category, name, async_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_END | AT_EXTRA_, category, name, async_id, \
-		  ##__VA_ARGS__)
+#define TRACE_ASYNC_BEGIN(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+#define TRACE_ASYNC_INSTANT(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_INSTANT | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+#define TRACE_ASYNC_END(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_END | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /*
- * Causality: an arrow from one duration to the next, also between processes.
- * Each event lies within a duration of its thread. flow_id: at_flow_id(), the
- * same wherever the operation goes.
+ * TRACE_FLOW_BEGIN(category, name, flow_id, ARGS), and the same for STEP and END: an
+ * arrow from one duration to the next, also between processes. Each event lies within
+ * a duration of its thread. All events of a flow have the same flow_id; at_flow_id()
+ * makes one.
  */
-#define TRACE_FLOW_BEGIN(category, name, flow_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_BEGIN | AT_EXTRA_, category, name, flow_id, \
-		  ##__VA_ARGS__)
-#define TRACE_FLOW_STEP(category, name, flow_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_STEP | AT_EXTRA_, category, name, flow_id, \
-		  ##__VA_ARGS__)
-#define TRACE_FLOW_END(category, name, flow_id, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_END | AT_EXTRA_, category, name, flow_id, \
-		  ##__VA_ARGS__)
+#define TRACE_FLOW_BEGIN(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_FLOW_BEGIN | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+#define TRACE_FLOW_STEP(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_FLOW_STEP | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+#define TRACE_FLOW_END(category, name, ...) \
+	AT_EVENT_(ASYNCTRACE_FXT_FLOW_END | AT_EXTRA_, category, name, \
+		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /* --- alerts ------------------------------------------------------------------------- */
 
@@ -253,6 +291,13 @@ __attribute__((unused)) static inline void at_unused_(const char *name, ...)
  * system call. More than some hundred a second are refused. A program that traces
  * itself has nobody to tell.
  */
-#define TRACE_ALERT(category, name) AT_ALERT_(category, name)
+#define TRACE_ALERT(category, name) \
+	do { \
+		AT_STATIC_ASSERT_(sizeof("" name) > 1 && \
+				  sizeof("" name) <= ASYNCTRACE_ALERT_MAX + 1, \
+				  "the name of an alert has 1 to 14 bytes"); \
+		if (AT_CATEGORY_TEST_(category)) \
+			AT_ALERT_SEND_("" name); \
+	} while (0)
 
 #endif /* ASYNCTRACE_TRACE_H */

@@ -41,8 +41,10 @@ AT_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
 	return at_arg_text_(s.data() ? s.data() : "", s.size());
 }
 
+/* Integers of more than 64 bits are no values: they would be cut. */
 template <typename T,
-	  std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>, int> = 0>
+	  std::enable_if_t<std::is_floating_point_v<T> || std::is_enum_v<T> ||
+			   (std::is_integral_v<T> && sizeof(T) <= 8), int> = 0>
 AT_CXX_INLINE_ at_arg_ at_value_(T v)
 {
 	if constexpr (std::is_enum_v<T>)
@@ -62,7 +64,7 @@ AT_CXX_INLINE_ at_arg_ at_value_(T v)
 }
 
 template <typename T,
-	  std::enable_if_t<!std::is_same_v<std::remove_cv_t<T>, char>, int> = 0>
+	  std::enable_if_t<!std::is_same_v<std::remove_const_t<T>, char>, int> = 0>
 AT_CXX_INLINE_ at_arg_ at_value_(T *p)
 {
 	return at_arg_pointer_(p);

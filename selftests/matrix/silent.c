@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every public header and macro, with every type of value: compiled as C and as C++,
+ * with warnings as errors. It is not run.
+ */
+#include <asynctrace/compose.h>
+#include <asynctrace/inprocess.h>
+#include <asynctrace/provider.h>
+#include <asynctrace/session.h>
+#include <asynctrace/trace.h>
+#include <linux/asynctrace_netlink.h>
+
+#ifdef __cplusplus
+#include <string>
+#include <string_view>
+
+enum class small_enum : unsigned char { one = 1 };
+#endif
+
+struct opaque;
+enum plain_enum { PLAIN_ONE = 1 };
+
+struct values {
+	bool b;
+	char c;
+	signed char sc;
+	unsigned char uc;
+	short s;
+	unsigned short us;
+	int i;
+	unsigned int u;
+	long l;
+	unsigned long ul;
+	long long ll;
+	unsigned long long ull;
+	float f;
+	double d;
+	char text[16];
+	enum plain_enum e;
+};
+
+#define TWO_ON_ONE_LINE \
+	TRACE_DURATION("silent", "first", "key", 1); TRACE_DURATION("silent", "second")
+
+void silent_plain(struct values *v, struct opaque *o, const struct values *cv);
+void silent_explicit(const struct values *v, const void *p);
+void silent_events(uint64_t id, int scope);
+int silent_nested(int n);
+void silent_fifteen(int n);
+
+/* Plain values: in C by _Generic, in C++ by overload. */
+void silent_plain(struct values *v, struct opaque *o, const struct values *cv)
+{
+	int array[3] = { 1, 2, 3 };
+	volatile int vi = 4;
+	char *text = v->text;
+	void *p = v;
+
+	TRACE_INSTANT("silent", "numbers", TRACE_SCOPE_THREAD, "b", v->b, "c", v->c, "sc", v->sc,
+		      "uc", v->uc, "s", v->s, "us", v->us, "i", v->i, "u", v->u, "l", v->l, "ul",
+		      v->ul, "ll", v->ll, "ull", v->ull, "f", v->f, "d", v->d, "e", v->e);
+	TRACE_INSTANT("silent", "pointers", TRACE_SCOPE_THREAD, "text", text, "array", v->text,
+		      "literal", "text", "const", cv->text, "void", p, "int", &v->i, "double", &v->d,
+		      "struct", v, "const struct", cv, "opaque", o, "ints", array, "volatile", &vi,
+		      "unsigned char", &v->uc, "pointer", &o, "function's", &text);
+	TRACE_INSTANT("silent", "side effects", TRACE_SCOPE_THREAD, "n", v->i++, "m", v->u += 2);
+	TRACE_DURATION("silent", "scope", "i", v->i, "text", text, "p", &v->ull);
+#ifdef __cplusplus
+	const std::string string("string");
+	const std::string_view view("view");
+
+	TRACE_INSTANT("silent", "c++", TRACE_SCOPE_THREAD, "enum", small_enum::one, "string", string,
+		      "view", view, "null", nullptr, "temporary", string + "x", "TA_STRING",
+		      TA_STRING(string), "long double", 1.0L);
+#endif
+}
+
+void silent_explicit(const struct values *v, const void *p)
+{
+	TRACE_INSTANT("silent", "explicit", TRACE_SCOPE_THREAD, "null", TA_NULL(), "bool",
+		      TA_BOOL(v->b), "int", TA_BOOL(v->i), "i32", TA_INT32(v->i), "u32",
+		      TA_UINT32(v->u), "i64", TA_INT64(v->l), "u64", TA_UINT64(v->ul), "double",
+		      TA_DOUBLE(v->d), "pointer", TA_POINTER(p), "typed", TA_POINTER(v), "koid",
+		      TA_KOID(v->ul), "string", TA_STRING(v->text), "chars",
+		      TA_CHAR_ARRAY(v->text, sizeof(v->text)));
+}
+
+void silent_events(uint64_t id, int scope)
+{
+	TWO_ON_ONE_LINE;
+	TRACE_DURATION("silent", "third"); TRACE_DURATION("silent", "fourth", "key", TA_NULL());
+	TRACE_INSTANT("silent", "instant", TRACE_SCOPE_PROCESS);
+	TRACE_INSTANT("silent", "instant", scope, "key", 1);
+	TRACE_COUNTER("silent", "counter", 1, "key", 1);
+	TRACE_COUNTER("silent", "counter", id, "key", 1, "other", 1.5);
+	TRACE_DURATION_BEGIN("silent", "pair");
+	TRACE_DURATION_BEGIN("silent", "pair", "key", 1);
+	TRACE_DURATION_END("silent", "pair", "key", 1);
+	TRACE_DURATION_END("silent", "pair");
+	if (id)
+		TRACE_ASYNC_BEGIN("silent", "async", id);
+	else
+		TRACE_ASYNC_BEGIN("silent", "async", id + 1, "key", 1);
+	TRACE_ASYNC_INSTANT("silent", "async", id);
+	TRACE_ASYNC_INSTANT("silent", "async", TRACE_NONCE(), "key", 1);
+	TRACE_ASYNC_END("silent", "async", id);
+	TRACE_ASYNC_END("silent", "async", id, "key", 1);
+	TRACE_FLOW_BEGIN("silent", "flow", id);
+	TRACE_FLOW_BEGIN("silent", "flow", at_flow_id(), "key", 1);
+	TRACE_FLOW_STEP("silent", "flow", id);
+	TRACE_FLOW_STEP("silent", "flow", id, "key", 1);
+	TRACE_FLOW_END("silent", "flow", id);
+	TRACE_FLOW_END("silent", "flow", id, "key", 1);
+	if (TRACE_ENABLED() && TRACE_CATEGORY_ENABLED("silent"))
+		TRACE_ALERT("silent", "alert");
+	else
+		TRACE_ALERT("silent", "another");
+}
+
+/* Macros in the arguments of macros: nothing is shadowed. */
+int silent_nested(int n)
+{
+	TRACE_DURATION("silent", "outer", "on", TRACE_CATEGORY_ENABLED("silent"));
+	{
+		TRACE_DURATION("silent", "inner", "enabled", TRACE_ENABLED());
+		TRACE_INSTANT("silent", "nested", TRACE_SCOPE_THREAD, "on",
+			      TRACE_CATEGORY_ENABLED("silent"), "value", __extension__({
+				      TRACE_INSTANT("silent", "within", TRACE_SCOPE_THREAD, "n", n);
+				      n + 1;
+			      }));
+	}
+#ifdef __cplusplus
+	auto lambda = [&](int x) {
+		TRACE_DURATION("silent", "lambda", "x", x);
+		return x + n;
+	};
+	TRACE_INSTANT("silent", "of a lambda", TRACE_SCOPE_THREAD, "x", lambda(1), "y", [&] {
+		TRACE_INSTANT("silent", "in a lambda", TRACE_SCOPE_THREAD, "n", n);
+		return n;
+	}());
+#endif
+	return n;
+}
+
+void silent_fifteen(int n)
+{
+	TRACE_DURATION("silent", "all", "1", n, "2", n, "3", n, "4", n, "5", n, "6", n, "7", n, "8", n,
+		       "9", n, "10", n, "11", n, "12", n, "13", n, "14", n, "15", n);
+	TRACE_COUNTER("silent", "all", 1, "1", n, "2", n, "3", n, "4", n, "5", n, "6", n, "7", n, "8",
+		      n, "9", n, "10", n, "11", n, "12", n, "13", n, "14", n, "15", n);
+	TRACE_ASYNC_BEGIN("silent", "all", 1, "1", n, "2", n, "3", n, "4", n, "5", n, "6", n, "7", n,
+			  "8", n, "9", n, "10", n, "11", n, "12", n, "13", n, "14", n, "15", n);
+}
