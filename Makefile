@@ -16,8 +16,16 @@ CFLAGS  ?= -O2 -g
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 
+# Without kernel headers, everything but the module. The recipe comes after the user
+# part, so that its message is the last line.
 .PHONY: all
-all: user module
+all: user
+	@if test -e $(KDIR)/Makefile; then \
+		$(MAKE) --no-print-directory module; \
+	else \
+		echo "Left out: the kernel module, because $(KDIR) has no kernel headers."; \
+		echo "To build it: apt-get install linux-headers-$$(uname -r), or make module KDIR=DIR"; \
+	fi
 
 .PHONY: user
 user: userlib tools examples
@@ -33,7 +41,7 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 
 .PHONY: module
 module:
-	@test -d $(KDIR) || { echo "no kernel headers at $(KDIR): install linux-headers-$$(uname -r), or give KDIR=" >&2; exit 1; }
+	@test -e $(KDIR)/Makefile || { echo "$(KDIR) has no kernel headers: apt-get install linux-headers-$$(uname -r), or give KDIR=DIR" >&2; exit 1; }
 	selftests/kmod-build host $(KDIR)
 
 # Debian's headers have the build sign modules with a key that they do not have,
@@ -51,10 +59,27 @@ install-module: module
 			-exec rm -f {}.gz {}.xz {}.zst \; && \
 		depmod -b "$(INSTALL_MOD_PATH)/" "$$release"
 
+# The release that KDIR belongs to; if its headers are gone already, the running one.
+RELEASE = $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' \
+		 $(KDIR)/include/generated/utsrelease.h 2>/dev/null),$(shell uname -r))
+
+# Only below updates and extra, where modules_install puts modules of others than the
+# kernel's own package.
+.PHONY: uninstall-module
+uninstall-module:
+	for d in updates extra; do \
+		d="$(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)/$$d"; \
+		! test -d "$$d" || find "$$d" -name 'asynctrace.ko*' -exec rm {} + || exit; \
+	done
+	PATH=$$PATH:/usr/sbin:/sbin depmod -b "$(INSTALL_MOD_PATH)/" "$(RELEASE)"
+
 # --- to install -------------------------------------------------------------------
 
 .PHONY: install
 install: userlib-install tools-install
+
+.PHONY: uninstall
+uninstall: userlib-uninstall tools-uninstall
 
 # --- for everybody ----------------------------------------------------------------
 
@@ -75,8 +100,11 @@ help:
 #? make soak          the long campaigns of which make check runs a share
 #? make bench         what an event costs, beside others' tracers
 #? make bench-icount  instructions added to a context switch
-#? make               the library, the tools, the module for this kernel (KDIR=DIR for another)
+#? make               the library, the tools, the module for this kernel (KDIR=DIR for another);
+#?                    the module only if there are headers for it
 #? make install       library, headers, tool, man pages below PREFIX=/usr/local
 #? make install-module the module, where modprobe finds it
+#? make uninstall     removes what make install installed, with the same PREFIX and DESTDIR
+#? make uninstall-module  removes what make install-module installed
 #? make deps          install the packages that the above need (Debian 12)
 #? make clean

@@ -12,7 +12,7 @@ TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson
 COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 UDEVDIR		?= /etc/udev/rules.d
 
-.PHONY: tools tools-install install-udev
+.PHONY: tools tools-install tools-uninstall install-udev uninstall-udev
 tools: $(B)/asynctrace
 
 $(B)/tools/%.o: tools/%.c
@@ -36,6 +36,13 @@ tools-install: tools
 	install -d $(DESTDIR)$(PREFIX)/share/asynctrace
 	install -m 644 tools/udev/60-asynctrace.rules $(DESTDIR)$(PREFIX)/share/asynctrace
 
+tools-uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/asynctrace $(DESTDIR)$(COMPLETIONDIR)/asynctrace \
+		$(DESTDIR)$(PREFIX)/share/asynctrace/60-asynctrace.rules \
+		$(foreach s,1 5 7,$(patsubst tools/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard tools/man/*.$(s))))
+	! test -d $(DESTDIR)$(PREFIX)/share/asynctrace || \
+		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/asynctrace
+
 # Not by tools-install: it takes the device away from who is not in the group.
 # Elsewhere than on this machine (DESTDIR), group and udev are whose package it is.
 #? make install-udev  let only the group asynctrace open /dev/asynctrace
@@ -44,6 +51,15 @@ install-udev:
 	install -m 644 tools/udev/60-asynctrace.rules $(DESTDIR)$(UDEVDIR)
 ifeq ($(DESTDIR),)
 	getent group asynctrace > /dev/null || groupadd --system asynctrace
+	udevadm control --reload
+	! test -e /dev/asynctrace || udevadm trigger --settle /dev/asynctrace
+endif
+
+# The group stays, because it may have members; groupdel removes it.
+#? make uninstall-udev  let everybody open /dev/asynctrace again
+uninstall-udev:
+	rm -f $(DESTDIR)$(UDEVDIR)/60-asynctrace.rules
+ifeq ($(DESTDIR),)
 	udevadm control --reload
 	! test -e /dev/asynctrace || udevadm trigger --settle /dev/asynctrace
 endif

@@ -7,6 +7,7 @@
 #	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
 #	$(B)/examples/hello	the example of README.md
 #	userlib-install		library, headers and manual pages
+#	userlib-uninstall	removes what userlib-install has installed
 
 AT_VERSION	:= 0.1.0
 AT_SONAME	:= libasynctrace.so.0
@@ -63,20 +64,29 @@ $(B)/$(AT_SONAME): $(B)/libasynctrace.so.$(AT_VERSION)
 $(B)/libasynctrace.so: $(B)/$(AT_SONAME)
 	ln -sf $(<F) $@
 
-# It names PREFIX, which may be another than the last time.
-.PHONY: $(B)/libasynctrace.pc.new
-$(B)/libasynctrace.pc.new:
-	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' \
-		'Name: libasynctrace' 'Description: Tell why an asynchronous operation was slow' \
-		'Version: $(AT_VERSION)' 'Libs: -L$${libdir} -lasynctrace' \
-		'Libs.private: $(AT_LIBS)' 'Cflags: -I$${includedir}' > $@
+# Two descriptions of the one library. They differ in what libasynctrace.a needs: in a
+# program that only writes events, the linker takes no member that calls libmnl. A
+# program that uses asynctrace/session.h needs libmnl, and asks for the second one.
+# Debian has no libmnl.a: with -lmnl in the first, no program could be linked -static.
+AT_PC		:= $(B)/libasynctrace.pc $(B)/libasynctrace-control.pc
+$(B)/libasynctrace.pc.new: AT_PC_LIBS := -lpthread
+$(B)/libasynctrace-control.pc.new: AT_PC_LIBS := $(AT_LIBS)
 
-$(B)/libasynctrace.pc: $(B)/libasynctrace.pc.new
+# Written anew each time, because PREFIX may differ from the last time.
+.PHONY: $(AT_PC:%=%.new)
+$(AT_PC:%=%.new):
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))' \
+		'includedir=$${prefix}/include' '' \
+		'Name: $(@F:.pc.new=)' 'Description: Tell why an asynchronous operation was slow' \
+		'Version: $(AT_VERSION)' 'Libs: -L$${libdir} -lasynctrace' \
+		'Libs.private: $(AT_PC_LIBS)' 'Cflags: -I$${includedir}' > $@
+
+$(AT_PC): %: %.new
 	@cmp -s $< $@ || cp $< $@
 
-.PHONY: userlib userlib-install
-userlib: $(B)/libasynctrace.a $(B)/libasynctrace.so $(B)/libasynctrace.pc
+.PHONY: userlib userlib-install userlib-uninstall
+userlib: $(B)/libasynctrace.a $(B)/libasynctrace.so $(AT_PC)
 
 userlib-install: userlib
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/asynctrace \
@@ -85,12 +95,25 @@ userlib-install: userlib
 	install -m 755 $(B)/libasynctrace.so.$(AT_VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libasynctrace.so.$(AT_VERSION) $(DESTDIR)$(LIBDIR)/$(AT_SONAME)
 	ln -sf $(AT_SONAME) $(DESTDIR)$(LIBDIR)/libasynctrace.so
-	install -m 644 $(B)/libasynctrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 $(AT_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(AT_HEADERS) $(DESTDIR)$(PREFIX)/include/asynctrace
 	install -m 644 $(AT_UAPI_HEADERS) $(DESTDIR)$(PREFIX)/include/linux
 	install -d $(DESTDIR)$(MANDIR)/man3
 	install -m 644 $(AT_MAN) $(DESTDIR)$(MANDIR)/man3
 	userlib/man/link $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
+
+# Directories that others share stay, unless they are empty.
+userlib-uninstall:
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libasynctrace.a libasynctrace.so \
+		$(AT_SONAME) libasynctrace.so.$(AT_VERSION)) \
+		$(AT_PC:$(B)/%=$(DESTDIR)$(LIBDIR)/pkgconfig/%) \
+		$(AT_HEADERS:userlib/include/%=$(DESTDIR)$(PREFIX)/include/%) \
+		$(AT_UAPI_HEADERS:uapi/%=$(DESTDIR)$(PREFIX)/include/%)
+	userlib/man/link --remove $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
+	for d in asynctrace linux; do \
+		d=$(DESTDIR)$(PREFIX)/include/$$d; \
+		! test -d $$d || rmdir --ignore-fail-on-non-empty $$d; \
+	done
 
 examples: $(B)/examples/hello
 
