@@ -13,6 +13,8 @@ kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 pyt
 # What the test machine, the tests and the demo run with.
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
       gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb strace util-linux procps valgrind mandoc man-db udev"
+# The other compiler of the compiler matrix, with its linker, archiver and sanitizers.
+matrix="clang lld llvm libclang-rt-14-dev"
 # What make bench compares with.
 bench="lttng-tools liblttng-ust-dev"
 
@@ -35,7 +37,7 @@ missing() {
 node=
 command -v node >/dev/null && command -v npm >/dev/null || node="nodejs npm"
 
-want="$build $kernel $test $bench $node"
+want="$build $kernel $test $matrix $bench $node"
 # Kernel headers and sources: found by installed packages first, so that a
 # second run asks the package lists nothing.
 h61=$(dpkg-query -W -f '${Package} ${Status}\n' 'linux-headers-6.1.0-*-amd64' 2>/dev/null | grep ' installed$' | cut -d' ' -f1 | sort -V | tail -n 1)

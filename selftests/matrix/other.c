@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The second file of the program: see inline.h. */
+#include <asynctrace/trace.h>
+
+/* Moves __COUNTER__ on, by another number than in events.c. */
+static void move_on(void)
+{
+	TRACE_INSTANT("unwanted", "moves on", TRACE_SCOPE_THREAD);
+}
+
+#include "inline.h"
+
+void other_events(int n)
+{
+	move_on();
+	inline_events(n);
+}
