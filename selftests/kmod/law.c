@@ -23,7 +23,7 @@
 #define HANDLER(i)	(THREADS + (i))
 
 static struct shared {
-	volatile uint32_t ready, go, done, leave;
+	volatile uint32_t ready, go, done, enough, left, leave;
 	volatile uint32_t written[2 * THREADS];
 } *sh;
 
@@ -60,7 +60,9 @@ static void *writer(void *arg)
 	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
 	wait_for(&sh->go, 1, "go");
 	self.writing = true;
-	for (uint32_t i = 0; i < events; i++) {
+	for (uint32_t i = 0; i < events || !sh->enough; i++) {
+		if (i == events)
+			__atomic_add_fetch(&sh->done, 1, __ATOMIC_SEQ_CST);
 		if (!nu_emit(id, i, -1))
 			_exit(3);
 		sh->written[id] = i + 1;
@@ -68,7 +70,7 @@ static void *writer(void *arg)
 			pin(rnd(&state, cpus));
 	}
 	self.writing = false;
-	__atomic_add_fetch(&sh->done, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&sh->left, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
 
@@ -130,26 +132,48 @@ static int probe_records(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
-/* 16 KiB hold fewer than 300 of these records. */
+/* Words of the smallest records: an instant event, and a wakeup. */
+#define EVENT_WORDS	3
+#define SCHED_WORDS	6
+
+struct loss {
+	uint32_t id;		/* of the session */
+	uint32_t kind[2];	/* of its rings; the second may be 0 */
+	uint64_t capacity;	/* records that a ring holds at most */
+};
+
+/*
+ * A ring that is not circular is full if it dropped a record. A circular one that
+ * has more records than it can hold will report the others as overwritten.
+ */
 static int has_lost(const struct at_ring_info *r, void *arg)
 {
-	(void)arg;
-	return r->kind == ASYNCTRACE_RING_KIND_SCHED &&
-	       (r->dropped || r->committed > r->delivered + r->overwritten + 300);
+	const struct loss *l = arg;
+
+	return (r->kind == l->kind[0] || r->kind == l->kind[1]) &&
+	       (r->dropped || r->overwritten || r->committed - r->delivered > l->capacity);
 }
 
-/* Sleeping is switching: until there is something to be lost. */
-static bool kernel_lost(void *arg)
+static bool rings_lost(struct loss *l)
 {
-	const struct run *run = arg;
-	int lost;
+	int lost = at_rings(ctl, l->id, has_lost, l);
 
-	for (int i = 0; i < 50; i++)
-		sleep_us(50);
-	lost = at_rings(ctl, run->id, has_lost, NULL);
 	if (lost < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	return lost;
+}
+
+static bool events_lost(void *arg)
+{
+	return rings_lost(arg);
+}
+
+/* Each sleep makes the scheduler write records. */
+static bool sched_lost(void *arg)
+{
+	for (int i = 0; i < 50; i++)
+		sleep_us(50);
+	return rings_lost(arg);
 }
 
 static void check_sched(struct run *run, uint64_t before)
@@ -203,6 +227,14 @@ static void law(const struct law *l)
 		.name = "law", .mode = l->mode, .sched = l->sched, .ring_size = l->ring_size,
 		.provider = PROVIDER,
 	};
+	struct loss events_loss = {
+		.kind = { ASYNCTRACE_RING_KIND_EVENTS, ASYNCTRACE_RING_KIND_FALLBACK },
+		.capacity = l->ring_size / 8 / EVENT_WORDS,
+	};
+	struct loss sched_loss = {
+		.kind = { ASYNCTRACE_RING_KIND_SCHED },
+		.capacity = l->ring_size / 8 / SCHED_WORDS,
+	};
 	uint64_t written = 0, before = 0;
 	struct rd_ring sum;
 	struct run run;
@@ -223,7 +255,13 @@ static void law(const struct law *l)
 		if (waitpid(pid, NULL, WNOHANG))
 			ktap_bail("the provider is gone");
 	}
-	if (l->sched && !soon(kernel_lost, &run))
+	/* The writers go on until the rings are full, at whatever speed. */
+	events_loss.id = sched_loss.id = run.id;
+	if (!soon(events_lost, &events_loss))
+		ktap_fail("the rings do not fill");
+	sh->enough = 1;
+	wait_for(&sh->left, THREADS, "left");
+	if (l->sched && !soon(sched_lost, &sched_loss))
 		ktap_fail("the kernel's rings do not fill");
 	run_stop(&run);
 	rd_drain(&run.rd);
