@@ -47,11 +47,12 @@ close() {
 	[ $failed = 0 ]
 }
 
-# soon COMMAND...: it succeeds within half a minute
+# soon COMMAND...: wait until it succeeds; give up after four minutes or more, before
+# selftests/vm/run gives up on the test
 soon() {
 	local i
 
-	for i in $(seq 300); do
+	for i in $(seq 2400); do
 		"$@" >/dev/null 2>&1 && return
 		sleep 0.1
 	done

@@ -29,7 +29,7 @@ record() {
 	"$DIR"/hostile $3 $SEED > log 2>&1 &
 	hostile=$!
 	# It says what it has written when it can write.
-	timeout -k 5 100 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
+	timeout -k 5 300 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
 		until [ -s log ]; do sleep 0.05; done
 		echo $$ > honest.pid
 		exec "$0"/honest 2 '"$4"' 1000' "$DIR" 2>err

@@ -213,7 +213,7 @@ def ab_2000_requests_16_at_a_time():
             with Server() as s:
                 url = f'http://127.0.0.1:{s.address[1]}/{name}'
                 out = subprocess.run(['ab', '-q', '-n', '2000', '-c', '16', *keep, url],
-                                     capture_output=True, text=True, timeout=300).stdout
+                                     capture_output=True, text=True, timeout=TIMEOUT).stdout
                 n = {k: int(v) for k, v in re.findall(r'^(.*?): +(\d+)', out, re.M)}
                 eq(n['Complete requests'], 2000, out)
                 eq(n['Failed requests'], 0, out)

@@ -171,7 +171,7 @@ uint32_t delay_turns(uint32_t us)
 void wait_for(const volatile uint32_t *word, uint32_t value, const char *what)
 {
 	for (int i = 0; *word != value; i++) {
-		if (i == 1200000)
+		if (i == 600000)
 			ktap_bail("waited for ever: %s is %u, not %u", what, *word, value);
 		sleep_us(500);
 	}
@@ -179,7 +179,7 @@ void wait_for(const volatile uint32_t *word, uint32_t value, const char *what)
 
 bool soon(bool (*cond)(void *arg), void *arg)
 {
-	for (int i = 0; i < 6000; i++) {
+	for (int i = 0; i < 24000; i++) {
 		if (cond(arg))
 			return true;
 		sleep_us(10000);

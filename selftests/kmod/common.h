@@ -63,9 +63,13 @@ void sleep_us(unsigned int us);
  * take about as long, on a CPU that does nothing else.
  */
 uint32_t delay_turns(uint32_t us);
-/* Waits for *@word to become @value, ten minutes at most: then bails out. */
+/*
+ * These two give up after so many looks that a slow machine has done it long before, and
+ * before selftests/vm/run gives up on the test.
+ */
+/* Waits for *@word to become @value; bails out after five minutes or more. */
 void wait_for(const volatile uint32_t *word, uint32_t value, const char *what);
-/* Is that so within a minute? */
+/* Waits until @cond(@arg); returns false after four minutes or more. */
 bool soon(bool (*cond)(void *arg), void *arg);
 /* Waits for a child, and checks that it exited with 0. */
 void reap(pid_t pid);

@@ -551,7 +551,7 @@ static void test_fault(const char *name, uint32_t mode)
 	run.rd.before = fail_first;
 	run_start(&run);
 	sh->go = 1;
-	while (sh->written[0] < 20000)
+	while (sh->written[0] < 20000 || faults <= 20)
 		rd_read(&run.rd, 20);
 	sh->stop = 1;
 	wait_for(&sh->done, WRITERS, "done");

@@ -164,7 +164,7 @@ static void forked_amid(void)
 		pid_t pid = fork();
 
 		if (!pid) {
-			alarm(60);
+			alarm(600);
 			_exit(trace_in_child());
 		}
 		check(!child_status(pid));

@@ -283,7 +283,7 @@ check valid valid piped.fxt
 end
 
 begin "a reader that goes away ends the recording, with an error"
-{ timeout 20 "$AT" record -o - -- "$PROVIDER" 2 20000; echo $? >code; } 2>err | head -c 10 >/dev/null
+{ timeout 300 "$AT" record -o - -- "$PROVIDER" 2 20000; echo $? >code; } 2>err | head -c 10 >/dev/null
 check 125 [ "$(cat code)" = 125 ]
 check reason says "Broken pipe"
 end

@@ -179,12 +179,12 @@ check start status 0 "$AT" session start first
 check stop status 0 "$AT" session stop first
 check "no snapshot" status 1 "$AT" session snapshot -o a.fxt first
 check remedy says "use asynctrace session attach"
-check attach status 0 timeout 60 "$AT" session attach -o a.fxt first
+check attach status 0 timeout 300 "$AT" session attach -o a.fxt first
 check "3000 events" [ "$(summary events)" = 3000 ]
 check valid valid a.fxt
 check "in the file" [ "$(events_in a.fxt)" = 3000 ]
 check "it is there" state_is first stopped
-check again status 0 timeout 60 "$AT" session attach -o b.fxt first
+check again status 0 timeout 300 "$AT" session attach -o b.fxt first
 check "nothing twice" [ "$(summary events)" = 0 ]
 check valid valid b.fxt
 check destroy status 0 "$AT" session destroy first
@@ -192,7 +192,7 @@ end
 
 begin "attach reads a one-shot session from before its start to its stop"
 check create status 0 "$AT" session create -m oneshot -s off -b 16K first
-timeout 200 "$AT" session attach -o a.fxt first 2>attached & reader=$!
+timeout 300 "$AT" session attach -o a.fxt first 2>attached & reader=$!
 check "read" soon sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
 check start status 0 "$AT" session start first
 "$PROVIDER" 1 20000
@@ -208,7 +208,7 @@ check "60000 recorded or dropped" [ "$(awk '$1 == "provider" { gsub(",", ""); s 
 check "the first ones" [ "$(summary events)" -gt 0 ]
 check valid valid a.fxt --allow-open
 check start status 0 "$AT" session start first
-check "one that runs goes on" status 0 timeout 60 "$AT" session attach -d 0.5 -o b.fxt first
+check "one that runs goes on" status 0 timeout 300 "$AT" session attach -d 0.5 -o b.fxt first
 check "it does" state_is first started
 check destroy status 0 "$AT" session destroy first
 end
@@ -509,7 +509,7 @@ check "none when it is gone" soon sh -c '"$0" categories | grep -q "No program"'
 end
 
 begin "--trigger ALERT:stop ends a recording, ALERT:snapshot writes a file and goes on"
-check stop status 0 timeout 60 "$AT" record -o t.fxt --trigger other:snapshot --trigger late:stop \
+check stop status 0 timeout 300 "$AT" record -o t.fxt --trigger other:snapshot --trigger late:stop \
 	-m circular -- "$PROVIDER" 1 300 5000 0 20
 check "said" says "alert 'late' of provider"
 check "part of it" [ "$(summary events)" -lt 900 ]
@@ -549,7 +549,7 @@ check run "$PROVIDER" 1 30 0 0 20
 check told soon says "no snapshot at alert 'late' of provider"
 kill -INT $recorder
 check waits soon says "somebody reads the session"
-timeout 60 cat hold >held.fxt
+timeout 300 cat hold >held.fxt
 wait $holder
 wait $recorder
 check "0" [ $? = 0 ]

@@ -81,7 +81,7 @@ int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind)
 	int err;
 
 	do {
-		err = ev_next(nl, ev, 10000, NULL);
+		err = ev_next(nl, ev, EV_PATIENCE, NULL);
 	} while (!err && ev->kind != kind);
 	return err;
 }

@@ -21,6 +21,9 @@ struct event {
 	char alert[32];
 };
 
+/* Milliseconds to wait for what must come. A slow machine may need long. */
+#define EV_PATIENCE	240000
+
 /* Subscribes the socket: 0, or the negative errno. @session 0: all of them. */
 int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session);
 /*

@@ -19,7 +19,7 @@ static bool detached;
 
 static void open_nl(struct raw_nl *to)
 {
-	struct timeval limit = { .tv_sec = 10 };
+	struct timeval limit = { .tv_sec = 240 };
 
 	NEED(!raw_nl_open(to));
 	setsockopt(mnl_socket_get_fd(to->socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

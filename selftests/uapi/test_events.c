@@ -51,7 +51,7 @@ static int alert(int fd, const char *name)
 
 #define IS(member, value)	EXPECT_IS(ev.member, value)
 #define NEXT(what)	do {						\
-	NEED(!ev_next(&sub, &ev, 5000, NULL));				\
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));				\
 	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
 	EXPECT_IS(ev.lost, 0);						\
 } while (0)
@@ -476,9 +476,9 @@ static int held_by_another(void *arg)
 	SO(!raw_nl_attr(&nl, ASYNCTRACE_A_PROVIDER_SESSION));
 	SO(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_FLAGS) & ASYNCTRACE_PROVIDER_F_HELD);
 	raw_provider_end(&own);
-	SO(!ev_next(&sub, &ev, 1000, NULL));
+	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME && ev.has == OF_PROVIDER);
-	SO(!ev_next(&sub, &ev, 1000, NULL));
+	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT && ev.has == OF_PROVIDER);
 	SO(ev_next(&sub, &ev, 100, NULL) == -EAGAIN);
 	return 0;
@@ -526,7 +526,7 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 	EXPECT(got > 0 && got < 2 * rounds);
 	/* The next says how many were not: exactly. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
-	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	lost = ev.lost;
 	EXPECT_IS(got + lost, 2 * rounds);
 	/* And that only once. */
@@ -556,7 +556,7 @@ static void an_overrun_is_an_error_of_the_socket_too(void)
 	}
 	EXPECT_IS(overruns, 1);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
-	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	EXPECT_IS(got + ev.lost, 200);
 	end();
 }

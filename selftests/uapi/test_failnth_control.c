@@ -268,7 +268,7 @@ static void traced(bool refused)
 {
 	struct raw_ledger records = {};
 
-	for (int i = 0; !records.committed && i < 500; i++) {
+	for (int i = 0; !records.committed && i < 24000; i++) {
 		usleep(10000);
 		EXPECT_IS(raw_sched_ledger(&ctl, session, &records), 0);
 	}
@@ -280,7 +280,7 @@ static void traced(bool refused)
 /* After a clear, the gate opens in a moment. */
 static void running(bool refused)
 {
-	for (int i = 0; p.control->gate <= ASYNCTRACE_GATE_ATTACH && i < 500; i++)
+	for (int i = 0; p.control->gate <= ASYNCTRACE_GATE_ATTACH && i < 24000; i++)
 		usleep(10000);
 	EXPECT(p.control->gate > ASYNCTRACE_GATE_ATTACH);
 	traced(refused);

@@ -122,7 +122,7 @@ static void threads_without_memory_are_counted_once(void)
 	if (err)
 		EXPECT(start() == 0 || start() == -EALREADY);
 	/* And found. */
-	for (int i = 0; !found && i < 500; i++) {
+	for (int i = 0; !found && i < 24000; i++) {
 		usleep(10000);
 		found = recorded();
 	}

@@ -341,7 +341,7 @@ static bool listed(int id)
 
 static bool gone_soon(int id)
 {
-	for (int i = 0; i < 100 && listed(id); i++)
+	for (int i = 0; i < 24000 && listed(id); i++)
 		usleep(10000);
 	return !listed(id);
 }

@@ -130,7 +130,7 @@ static void clear_names(void)
 	/* That may wait until writers have left. */
 	for (int i = 0, n = 0; i < nr_providers; i++)
 		for (; providers[i].control->durable_generation == generation[i]; n++) {
-			NEED(n < 3000);
+			NEED(n < 24000);
 			usleep(10000);
 		}
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));

@@ -75,7 +75,7 @@ static void objects_below(long long bytes)
 {
 	long long now = objects();
 
-	for (int i = 0; i < 100 && now >= bytes; i++, now = objects())
+	for (int i = 0; i < 2400 && now >= bytes; i++, now = objects())
 		usleep(100000);
 	printf("# %lld bytes, to be below %lld\n", now, bytes);
 	EXPECT(now < bytes);
@@ -306,7 +306,7 @@ static int areas_left(void)
 {
 	int n = areas();
 
-	for (int i = 0; i < 300 && n; i++, n = areas())
+	for (int i = 0; i < 2400 && n; i++, n = areas())
 		usleep(100000);
 	return n;
 }

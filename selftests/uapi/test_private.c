@@ -134,7 +134,7 @@ static bool id(struct catch *c, int64_t tid)
 static void settle(struct catch *c, bool wait)
 {
 	for (unsigned int i = 0; i < c->nr_unknown; i++) {
-		for (int n = 0; wait && n < 1000 && !is_own(c->unknown[i]); n++)
+		for (int n = 0; wait && n < 24000 && !is_own(c->unknown[i]); n++)
 			usleep(10000);
 		if (is_own(c->unknown[i]))
 			c->own++;

@@ -78,9 +78,9 @@ static void names_of_alerts_are_checked(void)
 	EXPECT_IS(alert("a\0b\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0b"), -EINVAL);
 	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, (void *)8), -EFAULT);
-	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	EXPECT(!strcmp(ev.alert, "a"));
-	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	EXPECT(!strcmp(ev.alert, "fourteen bytes"));
 	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
 	end();
@@ -121,7 +121,7 @@ static void alerts_of_whom_nobody_records_are_refused(void)
 	EXPECT_IS(alert("d\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
 	EXPECT_IS(alert("e\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
-	NEED(!ev_next(&sub, &ev, 1000, NULL));
+	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	EXPECT(!strcmp(ev.alert, "d"));
 	EXPECT_IS(ev.lost, 0);
 	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
@@ -149,7 +149,7 @@ static void a_flood_of_alerts_is_bounded_and_counted(void)
 	usleep(50000);
 	EXPECT_IS(alert("last\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	do {
-		NEED(!ev_next(&sub, &ev, 1000, NULL));
+		NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 		lost += ev.lost;
 		told++;
 	} while (strcmp(ev.alert, "last"));
@@ -566,7 +566,7 @@ static void a_read_waits_for_news(void)
 	EXPECT_IS(*(int *)o, sizeof(*o));
 	EXPECT_IS(o[1].state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
-	EXPECT_IS(epoll_wait(ep, &e, 1, 1000), 1);
+	EXPECT_IS(epoll_wait(ep, &e, 1, EV_PATIENCE), 1);
 	close(ep);
 	end();
 }

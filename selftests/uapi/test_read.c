@@ -161,14 +161,14 @@ static void what_there_is_decides_what_read_and_poll_say(void)
 	EXPECT_IS(take(), -EAGAIN);
 	EXPECT_IS(poll(&p, 1, 0), 0);
 	stop();
-	EXPECT_IS(poll(&p, 1, 1000), 1);
+	EXPECT_IS(poll(&p, 1, 240000), 1);
 	EXPECT_IS(p.revents, POLLIN);
 	EXPECT(take() > 0);
 	EXPECT_IS(chunk()->kind, ASYNCTRACE_CHUNK_CLOCK);
 	EXPECT_IS(take(), 0);
 	EXPECT_IS(take(), 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, session), 0);
-	EXPECT_IS(poll(&p, 1, 1000), 1);
+	EXPECT_IS(poll(&p, 1, 240000), 1);
 	EXPECT(p.revents & POLLHUP);
 	EXPECT_IS(take(), 0);
 	end();

@@ -16,7 +16,7 @@
 #define RING	(256 * 1024)
 /* Records that show that a thread is traced, and how long it may take. */
 #define ENOUGH	20
-#define WAIT_MS	10000
+#define WAIT_MS	240000
 
 static struct raw_nl nl;
 static struct raw_provider first, second;

@@ -275,7 +275,7 @@ static int make_session_soon(const char *name, uint32_t sched, uint64_t ring)
 {
 	int ret = -EDQUOT;
 
-	for (int i = 0; i < 600 && ret == -EDQUOT; i++) {
+	for (int i = 0; i < 2400 && ret == -EDQUOT; i++) {
 		if (i)
 			usleep(100000);
 		ret = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, sched, ring, "x");
@@ -422,7 +422,7 @@ static int fill_while_one_waits(void *arg)
 	/* Has it got them meanwhile? */
 	if (!waits(&one))
 		return NEVER_WAITED;
-	for (int i = 0; i < 600 && waits(&one); i++)
+	for (int i = 0; i < 2400 && waits(&one); i++)
 		usleep(100000);
 	SO(!waits(&one));
 	SO(refused_after_one_more(id, ring) == 2);

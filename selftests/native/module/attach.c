@@ -154,7 +154,7 @@ static void c_forked_amid(void)
 		pid_t pid = fork();
 
 		if (!pid) {
-			alarm(60);
+			alarm(600);
 			for (int k = 0; k < 10; k++)
 				if (!nu_emit(1, i * 10 + k, -1))
 					_exit(3);

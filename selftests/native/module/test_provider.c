@@ -48,6 +48,9 @@ static void end(void)
 	at_ctl_close(ctl);
 }
 
+/* To wait for what must come. A slow machine may need long. */
+#define PATIENCE_MS	240000
+
 static int next(int ms)
 {
 	struct pollfd p = { at_events_fd(events), POLLIN, 0 };
@@ -58,7 +61,7 @@ static int next(int ms)
 }
 
 #define NEXT(what) do {							\
-	NEED(!next(5000));						\
+	NEED(!next(PATIENCE_MS));						\
 	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
 	EXPECT_IS(ev.lost, 0);						\
 } while (0)
@@ -425,12 +428,12 @@ static void p5_a_program_observes_start_and_stop(void)
 	EXPECT(!o.recording && !o.state && !o.generation);
 	EXPECT(!readable(50));
 	session("observes", NULL);
-	EXPECT(readable(1000));
+	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && o.state == ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	EXPECT(!readable(0));
 	EXPECT_IS(at_session_start(ctl, id), 0);
-	EXPECT(readable(1000));
+	EXPECT(readable(PATIENCE_MS));
 	/* As often as one likes. */
 	for (int i = 0; i < 3; i++) {
 		EXPECT_IS(at_provider_observe(&o), 0);
@@ -440,11 +443,11 @@ static void p5_a_program_observes_start_and_stop(void)
 	EXPECT_IS(child_is(observed_in_child), 0);
 	EXPECT_IS(at_session_stop(ctl, id), 0);
 	EXPECT_IS(at_session_start(ctl, id), 0);
-	EXPECT(readable(1000));
+	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(o.recording && o.generation != run);
 	EXPECT_IS(at_session_terminate(ctl, id), 0);
-	EXPECT(readable(1000));
+	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && !o.state && !o.generation);
 	/* Another library's structure has less. */
