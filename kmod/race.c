@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs: asynctrace/delay_* in microseconds, asynctrace/fix_* on or off.
+ * debugfs: asynctrace/delay_* in microseconds, asynctrace/fix_* on or off,
+ * asynctrace/limit_* or 0 for the normal limit.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -28,8 +29,14 @@ static const char *const at_fix_names[AT_FIXES] = {
 	[AT_FIX_NAMES] = "fix_names",
 };
 
+static const char *const at_limit_names[AT_LIMITS] = {
+	[AT_LIMIT_SLOTS] = "limit_slots",
+	[AT_LIMIT_PROVIDERS] = "limit_providers",
+};
+
 static u32 at_race_delays[AT_RACES];
 static bool at_fixes[AT_FIXES];
+static u32 at_limits[AT_LIMITS];
 static struct dentry *at_race_dir;
 
 void at_race(enum at_race race)
@@ -54,6 +61,11 @@ bool at_fixed(enum at_fix fix)
 	return READ_ONCE(at_fixes[fix]);
 }
 
+u32 at_limit(enum at_limit limit, u32 normal)
+{
+	return READ_ONCE(at_limits[limit]) ?: normal;
+}
+
 void at_race_init(void)
 {
 	int i;
@@ -65,6 +77,8 @@ void at_race_init(void)
 		at_fixes[i] = true;
 		debugfs_create_bool(at_fix_names[i], 0600, at_race_dir, &at_fixes[i]);
 	}
+	for (i = 0; i < AT_LIMITS; i++)
+		debugfs_create_u32(at_limit_names[i], 0600, at_race_dir, &at_limits[i]);
 }
 
 void at_race_exit(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For the tests of the races between writers and the end of a session: windows
- * that can be widened, and fixes that can be switched off, one at a time. Empty
- * unless the module is built with CONFIG_ASYNCTRACE_RACES.
+ * that can be widened, and fixes that can be switched off, one at a time. And limits
+ * that can be lowered, because to reach them takes minutes on a kernel with checkers.
+ * Empty unless the module is built with CONFIG_ASYNCTRACE_RACES.
  */
 #ifndef AT_RACE_H
 #define AT_RACE_H
@@ -31,16 +32,24 @@ enum at_fix {
 	AT_FIXES,
 };
 
+enum at_limit {
+	AT_LIMIT_SLOTS,		/* slots of ended threads that a provider keeps */
+	AT_LIMIT_PROVIDERS,	/* of an unprivileged user */
+	AT_LIMITS,
+};
+
 #ifdef CONFIG_ASYNCTRACE_RACES
 void at_race(enum at_race race);
 void at_race_spin(enum at_race race);
 bool at_fixed(enum at_fix fix);
+u32 at_limit(enum at_limit limit, u32 normal);
 void at_race_init(void);
 void at_race_exit(void);
 #else
 static inline void at_race(enum at_race race) { }
 static inline void at_race_spin(enum at_race race) { }
 static inline bool at_fixed(enum at_fix fix) { return true; }
+static inline u32 at_limit(enum at_limit limit, u32 normal) { return normal; }
 static inline void at_race_init(void) { }
 static inline void at_race_exit(void) { }
 #endif

@@ -14,6 +14,7 @@
 
 #include "member.h"
 #include "provider.h"
+#include "race.h"
 #include "session.h"
 #include "slots.h"
 
@@ -142,7 +143,8 @@ long at_slot_get(struct at_provider *p)
 	struct at_slot *slot;
 	long ret;
 
-	if (READ_ONCE(p->next_slot) > READ_ONCE(p->slots_pruned) + AT_SLOTS_KEPT)
+	if (READ_ONCE(p->next_slot) >
+	    READ_ONCE(p->slots_pruned) + at_limit(AT_LIMIT_SLOTS, AT_SLOTS_KEPT))
 		at_slots_prune(p);
 	mutex_lock(&p->slots_lock);
 	slot = at_slot_find(p, pid);

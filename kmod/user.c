@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "race.h"
 #include "user.h"
 
 /* How many of each an unprivileged user may have at a time. */
@@ -15,6 +16,12 @@ static const u32 at_user_max[AT_THINGS] = {
 	[AT_THING_SESSION] = 64,
 	[AT_THING_SUBSCRIBER] = 64,
 };
+
+static u32 at_user_limit(enum at_thing thing)
+{
+	return thing == AT_THING_PROVIDER ?
+	       at_limit(AT_LIMIT_PROVIDERS, at_user_max[thing]) : at_user_max[thing];
+}
 
 /**
  * struct at_user - a user's account
@@ -67,7 +74,7 @@ struct at_user *at_user_get(kuid_t uid, enum at_thing thing)
 		new = NULL;
 		list_add(&user->node, &at_users);
 	}
-	if (user->count[thing] >= at_user_max[thing] && !unlimited)
+	if (user->count[thing] >= at_user_limit(thing) && !unlimited)
 		user = ERR_PTR(-EDQUOT);
 	else
 		user->count[thing]++;

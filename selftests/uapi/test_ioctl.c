@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "ktap.h"
+#include "limit.h"
 #include "raw.h"
 
 #define BAD_ADDRESS	((void *)8)
@@ -254,10 +255,10 @@ static void a_thread_has_one_slot(void)
 
 static int register_many(void *arg)
 {
+	const int max = *(int *)arg;
 	int i, err = 0;
 
-	(void)arg;
-	for (i = 0; i <= PROVIDERS_MAX; i++) {
+	for (i = 0; i <= max; i++) {
 		int fd = raw_open();
 
 		if (fd < 0)
@@ -266,18 +267,20 @@ static int register_many(void *arg)
 		if (err < 0)
 			break;
 	}
-	if (i != PROVIDERS_MAX)
+	if (i != max)
 		printf("# %d providers, then %d\n", i, err);
-	return i == PROVIDERS_MAX && err == -EDQUOT ? 0 : 2;
+	return i == max && err == -EDQUOT ? 0 : 2;
 }
 
 static void one_user_has_a_limit_of_providers(void)
 {
 	struct rlimit old, more = { PROVIDERS_MAX + 100, PROVIDERS_MAX + 100 };
+	int max = limit_lower(LIMIT_PROVIDERS, PROVIDERS_MAX, 200);
 
 	NEED(!getrlimit(RLIMIT_NOFILE, &old));
 	NEED(!setrlimit(RLIMIT_NOFILE, &more));
-	EXPECT_IS(raw_child(register_many, NULL, 65534), 0);
+	EXPECT_IS(raw_child(register_many, &max, 65534), 0);
+	limit_restore(LIMIT_PROVIDERS);
 	setrlimit(RLIMIT_NOFILE, &old);
 }
 

@@ -12,13 +12,14 @@
 
 #include "child.h"
 #include "ktap.h"
+#include "limit.h"
 #include "raw.h"
 
 #define NOBODY		65534
 #define STRIDE		(64 * 1024)
 #define PROVIDERS_MAX	4096	/* that a user has at a time */
 #define SOME		300	/* threads */
-#define MANY		3000
+#define MANY		1000
 #define GROUP		"/sys/fs/cgroup/at-past"
 
 static struct raw_nl nl;
@@ -144,7 +145,7 @@ static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
 	end_with_provider(&p);
 }
 
-/* So many threads' slots are kept, if they are gone. */
+/* A provider keeps so many slots of ended threads. */
 #define SLOTS_KEPT	4096
 
 static void *slot_thread(void *p)
@@ -179,7 +180,7 @@ static int threads_told(int fd)
 
 static void threads_are_not_forgotten_before_a_session_knows_them(void)
 {
-	const int before = SLOTS_KEPT - 10;
+	const int kept = limit_lower(LIMIT_SLOTS, SLOTS_KEPT, 256), before = kept - 10;
 	struct raw_provider p;
 	int id, fd;
 
@@ -192,13 +193,14 @@ static void threads_are_not_forgotten_before_a_session_knows_them(void)
 	run_threads_with_slots(&p, 20);
 	EXPECT(threads_told(fd) > before);
 	/* Now it has: it may stay, they need not. */
-	run_threads_with_slots(&p, SLOTS_KEPT);
+	run_threads_with_slots(&p, kept);
 	raw_nl_close(&nl);
 	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
 	close(fd);
 	fd = reader_of(id);
-	EXPECT(threads_told(fd) < SLOTS_KEPT);
+	EXPECT(threads_told(fd) < kept);
 	close(fd);
+	limit_restore(LIMIT_SLOTS);
 	raw_nl_close(&nl);
 	raw_provider_end(&p);
 }
@@ -259,13 +261,15 @@ static int pass(uint32_t mode, unsigned int count)
 /* More than there may be at a time. */
 static int pass_and_are_read(void *arg)
 {
-	(void)arg;
-	return pass(ASYNCTRACE_MODE_STREAMING, PROVIDERS_MAX + 10);
+	return pass(ASYNCTRACE_MODE_STREAMING, *(int *)arg + 10);
 }
 
 static void who_has_ended_is_on_nobodys_account(void)
 {
-	EXPECT_IS(raw_child(pass_and_are_read, NULL, NOBODY), 0);
+	int max = limit_lower(LIMIT_PROVIDERS, PROVIDERS_MAX, 200);
+
+	EXPECT_IS(raw_child(pass_and_are_read, &max, NOBODY), 0);
+	limit_restore(LIMIT_PROVIDERS);
 }
 
 /* More than there is room for at a time: the first give theirs to the last. */

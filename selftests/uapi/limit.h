@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Limits of the module that take minutes to reach on a kernel with checkers, where a
+ * thread takes 40 ms. The module for that kernel has knobs to lower them. On the other
+ * kernels the tests reach the real limits.
+ */
+#ifndef SELFTESTS_LIMIT_H
+#define SELFTESTS_LIMIT_H
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define LIMIT_SLOTS	"/sys/kernel/debug/asynctrace/limit_slots"
+#define LIMIT_PROVIDERS	"/sys/kernel/debug/asynctrace/limit_providers"
+
+/* Returns the limit that holds now: @few, or @normal if the module has no such knob. */
+static inline int limit_lower(const char *knob, int normal, int few)
+{
+	char text[16];
+
+	if (access(knob, W_OK))
+		return normal;
+	snprintf(text, sizeof(text), "%d", few);
+	NEED(!raw_put(knob, text));
+	return few;
+}
+
+static inline void limit_restore(const char *knob)
+{
+	if (!access(knob, W_OK))
+		EXPECT(!raw_put(knob, "0"));
+}
+
+#endif /* SELFTESTS_LIMIT_H */
