@@ -96,8 +96,9 @@ help:
 	@sed -n 's/^#? //p' Makefile userlib/build.mk tools/build.mk selftests/build.mk
 
 #? make demo          everything on a stock Debian kernel in a VM: a server, load, a trace
-#? make check         all tests
-#? make soak          the long campaigns of which make check runs a share
+#? make check         the tests on Debian's kernels; 15 minutes on two cores the first time
+#? make check-full    the others, too: debug kernel, races, kills, fuzzing; 35 minutes more
+#? make soak          the long campaigns of which make check-full runs a share; hours
 #? make bench         what an event costs, beside others' tracers
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);

@@ -26,12 +26,16 @@ demo: deps
 	@selftests/module 6.1
 	@selftests/demo/run 6.1
 
-# The tests build what they need: which variants is theirs to know.
+# The suites build what they need.
 .PHONY: check
 check: deps
 	@selftests/check
 
-# The campaigns of which make check runs a short share. Hours.
+.PHONY: check-full
+check-full: deps
+	@selftests/check --full
+
+# The campaigns of which make check-full runs a share. Hours.
 .PHONY: soak
 soak: deps
 	@selftests/soak
