@@ -186,6 +186,19 @@ static void check_end(struct run *run)
 	run_check(run);
 }
 
+/* On a slow machine it takes more cycles until each case occurred. */
+static bool more(unsigned int cycle, unsigned int cycles, bool occurred)
+{
+	return cycle < cycles || (!occurred && cycle < 100 * cycles);
+}
+
+static bool cleared_enough(const struct run *run, unsigned int caught)
+{
+	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+
+	return caught && sum.delivered && sum.cleared;
+}
+
 static void cleared(uint32_t mode, uint32_t sched)
 {
 	const unsigned int cycles = amount("KT_CYCLES", 60) * 5;
@@ -199,7 +212,7 @@ static void cleared(uint32_t mode, uint32_t sched)
 	pid = provider();
 	open_run(&run, mode, sched);
 	start(&run, ASYNCTRACE_DISPOSITION_RETAIN);
-	for (unsigned int i = 0; i < cycles; i++) {
+	for (unsigned int i = 0; more(i, cycles, cleared_enough(&run, caught)); i++) {
 		caught += wait_for_writer();
 		if (!rnd(&state, 3))
 			rd_read(&run.rd, rnd(&state, 4));
@@ -250,7 +263,7 @@ static void snapshots(void)
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_CIRCULAR, 0);
 	start(&run, ASYNCTRACE_DISPOSITION_RETAIN);
-	for (unsigned int i = 0; i < cycles; i++) {
+	for (unsigned int i = 0; more(i, cycles, caught && events); i++) {
 		const bool stop = !rnd(&state, 4);
 		int fd;
 

@@ -372,6 +372,10 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 	reading.run = &run;
 	if (us)
 		must(!pthread_create(&reading.thread, NULL, read_on, &reading));
+	/* On a slow machine a run may end before a writer wrote. This gives the first clear work. */
+	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);
+	write_some(100);
+	run_stop(&run);
 	for (unsigned int i = 0; i < cycles; i++) {
 		/* The reader between two events is not to find the floor raised. */
 		pthread_mutex_lock(&reading.lock);

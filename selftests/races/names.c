@@ -108,7 +108,7 @@ void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t r
 	knob_set("delay_names", delay);
 	if (fix)
 		knob_set(fix, "0");
-	while (trial.sessions < rounds && !trial_is_decided(&trial))
+	while (trial_goes_on(&trial, rounds))
 		trial_add(&trial, session(ctl, state, &trial.events));
 	if (fix)
 		knob_set(fix, "1");

@@ -167,7 +167,7 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 	knob_set("delay_probe", "1000");
 	if (fix)
 		knob_set(fix, "0");
-	while (trial.sessions < rounds && !trial_is_decided(&trial)) {
+	while (trial_goes_on(&trial, rounds)) {
 		/* A start goes on clearing meanwhile, and longer than it takes by itself. */
 		if (clear)
 			knob_set("delay_switch", delays[trial.sessions % 5]);

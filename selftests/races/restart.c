@@ -378,7 +378,7 @@ static void test(const struct window *w, const char *fix, uint32_t rounds)
 	sh->late = w->late;
 	sh->turns = spin;
 	sh->every = w->every;
-	while (trial.sessions < rounds && !trial_is_decided(&trial)) {
+	while (trial_goes_on(&trial, rounds)) {
 		char delay[16];
 
 		snprintf(delay, sizeof(delay), "%u", w->delay << trial.sessions % 3);

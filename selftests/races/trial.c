@@ -4,6 +4,8 @@
 
 /* Spoiled in the same way, mostly: the first ones are enough. */
 #define ENOUGH	4
+/* So many times the rounds are tried until a race that must occur does. */
+#define MORE	20
 
 void trial_begin(struct trial *t, const char *race, const char *fix)
 {
@@ -22,9 +24,13 @@ void trial_add(struct trial *t, const char *wrong)
 	t->sessions++;
 }
 
-bool trial_is_decided(const struct trial *t)
+bool trial_goes_on(const struct trial *t, uint32_t rounds)
 {
-	return t->spoiled >= (t->fix ? 1 : ENOUGH);
+	if (t->spoiled >= (t->fix ? 1 : ENOUGH))
+		return false;
+	if (t->sessions < rounds)
+		return true;
+	return (t->fix || !t->events) && t->sessions < MORE * rounds;
 }
 
 void trial_end(const struct trial *t)

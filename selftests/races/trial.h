@@ -22,8 +22,12 @@ struct trial {
 void trial_begin(struct trial *t, const char *race, const char *fix);
 /* @wrong: with one more session, or NULL. */
 void trial_add(struct trial *t, const char *wrong);
-/* More would prove no more. */
-bool trial_is_decided(const struct trial *t);
+/*
+ * Returns whether another session is needed after @rounds of them. How often a race occurs
+ * depends on the machine: if no session had an event, or the fix is off and no session was
+ * spoiled, more are tried.
+ */
+bool trial_goes_on(const struct trial *t, uint32_t rounds);
 void trial_end(const struct trial *t);
 
 #endif /* TRIAL_H */
