@@ -69,7 +69,7 @@ static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 		return true;
 	}
 	*mode = AT_SITE_INLINE_;
-	if (at_site_names(site))
+	if (site->name && at_site_names(site))
 		return true;
 	if (!at_gate_still(gate))
 		return false;
@@ -90,7 +90,7 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 			gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
-		if (gate == ASYNCTRACE_GATE_ATTACH)
+		if (gate == ASYNCTRACE_GATE_ATTACH && site->name)
 			at_missed_add(site->category);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return AT_SITE_OFF_;

@@ -70,6 +70,7 @@ extern union at_gate_ at_gate_;
  * @head: category and name, as in bits 32..63 of an event's head
  * @refs: names of the arguments, as in bits 16..31 of an argument's head
  * @durable: the durable generation in which @head and @refs are valid
+ * @name: of its event; NULL: it only asks whether the category is recorded
  * @nkeys: arguments
  */
 struct at_site_ {

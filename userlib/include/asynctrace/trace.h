@@ -165,6 +165,14 @@
 		scope; \
 	})
 
+/* A site that writes nothing: it has no name. */
+#define AT_QUESTION_(cat) \
+	__extension__({ \
+		static struct at_site_ at_site_ = { \
+			0, 0, 0, NULL, NULL, "" cat, NULL, 0, 0 }; \
+		at_here_make_(&at_site_, NULL).site; \
+	})
+
 #define AT_CATEGORY_TEST_(cat) AT_CATEGORY_TEST2_(__COUNTER__, cat)
 #define AT_CATEGORY_TEST2_(nr, cat) \
 	AT_CATEGORY_TEST3_(AT_CAT_(at_now_, nr), AT_CAT_(at_on_, nr), cat)
@@ -173,7 +181,7 @@
 		const uint32_t now = at_gate_load_(); \
 		bool on = false; \
 		if (__builtin_expect(now != 0, 0)) \
-			on = at_site_test_(AT_SITE_(cat, "", 0).site, now) >> 32; \
+			on = at_site_test_(AT_QUESTION_(cat), now) >> 32; \
 		on; \
 	})
 
