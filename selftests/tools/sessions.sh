@@ -531,6 +531,19 @@ check mode status 2 "$AT" record --trigger late:snapshot
 check remedy says "--mode circular"
 end
 
+begin "trigger_snapshot_disk_full_recording_goes_on"
+mkdir -p small
+mount -t tmpfs -o size=64k none small
+ln -sf small/t.fxt t.0.fxt
+check record status 0 "$AT" record -o t.fxt -s off --trigger late:snapshot -m circular -- "$PROVIDER" 1 3000 0 0 2900
+check reason says "cannot write t.0.fxt: No space left on device; the snapshot ends here, the recording goes on."
+check "no contradiction" silent_about "recording ends here"
+check "all of it" [ "$(summary events)" = 9000 ]
+check valid valid t.fxt
+rm -f t.0.fxt
+umount small
+end
+
 begin "--trigger sees what a program raised before it died"
 for i in 1 2 3 4 5; do
 	check record status 0 "$AT" record -o t.fxt --trigger late:snapshot -m circular -- "$PROVIDER" 1 3 0 0 2
