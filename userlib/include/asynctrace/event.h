@@ -306,6 +306,8 @@ AT_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsig
 {
 	struct at_arg_ copy[ASYNCTRACE_FXT_ARGS_MAX];
 
+	/* Without arguments, gcc -flto would report that all of the copy is uninitialised. */
+	__asm__("" : "=m"(copy));
 #define AT_COPY_(i) \
 	if (nargs > (i)) \
 		copy[i] = args[i];
