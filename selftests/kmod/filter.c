@@ -486,6 +486,7 @@ static void fill_ring(const char *name)
 	/* Records of at least five words: more than what any of them holds. */
 	for (uint32_t i = 0; i < (2 << 20) / 40; i++)
 		must(nu_emit(0, i, 0));
+	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
 	wait_for(&sh->leave, 1, "leave");
 	_exit(0);
 }
@@ -510,7 +511,7 @@ static void test_sizes(void)
 		{ .name = PROVIDER " other", .bytes = 64 << 10 },
 	};
 	const unsigned int n = sizeof(all) / sizeof(all[0]);
-	uint64_t words = 0, pages = 0;
+	uint64_t pages = 0;
 	pid_t pid[4];
 	uint32_t id;
 
@@ -531,18 +532,10 @@ static void test_sizes(void)
 		if (at_providers(ctl, id_of, &all[i]))
 			ktap_bail("%s", at_ctl_error(ctl));
 	}
-	/* Until none of them grows any more: they are full. */
-	for (uint64_t before = 1; before != words; sleep_us(200000)) {
-		before = words;
-		words = 0;
-		for (unsigned int i = 0; i < n; i++) {
-			all[i].committed = 0;
-			if (at_rings(ctl, id, sum_of, &all[i]))
-				ktap_bail("%s", at_ctl_error(ctl));
-			words += all[i].committed;
-		}
-		words += !words;
-	}
+	wait_for(&sh->ready, 2 * n, "full rings");
+	for (unsigned int i = 0; i < n; i++)
+		if (at_rings(ctl, id, sum_of, &all[i]))
+			ktap_bail("%s", at_ctl_error(ctl));
 	for (unsigned int i = 1; i < n; i++) {
 		const double ratio = (double)all[i].committed / all[0].committed;
 		const double expected = (double)all[i].bytes / all[0].bytes;
