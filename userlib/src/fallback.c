@@ -17,6 +17,8 @@
 static uint32_t lock;
 /* Threads between the check of the gate and their last store. */
 static uint32_t users;
+/* Records dropped because another thread, or the code below a handler, held the lock. */
+static uint32_t meetings;
 
 static struct asynctrace_ring_header *fallback_line(void)
 {
@@ -160,18 +162,27 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 {
 	enum put res = FULL;
-	bool counted, nested;
+	bool counted, nested, met = false;
 
 	if (!enter(gate, &nested))
 		return false;
-	if (at_thread.path != AT_PATH_NONE &&
-	    !__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE)) {
-		res = put(gate, rec);
-		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	if (at_thread.path != AT_PATH_NONE) {
+		met = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
+		if (!met) {
+			res = put(gate, rec);
+			__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+		}
 	}
 	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
+	if (met && counted)
+		__atomic_fetch_add(&meetings, 1, __ATOMIC_RELAXED);
 	leave(nested);
 	return counted;
+}
+
+uint32_t at_fallback_meetings(void)
+{
+	return __atomic_load_n(&meetings, __ATOMIC_RELAXED);
 }
 
 bool at_fallback_quiesce(void)

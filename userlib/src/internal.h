@@ -274,6 +274,8 @@ bool at_fallback_drop_many(uint32_t gate, uint32_t n);
 /* Waits until nobody is in there any more; the gate is closed. False: gave up. */
 bool at_fallback_quiesce(void);
 void at_fallback_forked(void);
+/* Dropped records so far, of all runs, for which the ring was not full but in use. */
+uint32_t at_fallback_meetings(void);
 
 /* --- text.c ---------------------------------------------------------------------------- */
 

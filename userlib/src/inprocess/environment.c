@@ -192,20 +192,25 @@ static __attribute__((destructor)) void stop_at_exit(void)
 {
 	struct at_trace_result res = { .size = sizeof(res) };
 	const struct at_output *out;
-	uint64_t missing;
+	struct at_trace_losses losses;
+	uint64_t full;
 	int err;
 
-	err = at_trace_stop_file(&res, &out, &missing);
+	err = at_trace_stop_file(&res, &out, &losses);
 	if (err == -ESRCH)
 		return;
 	if (err == -EBADF)
 		at_say("%s: the program closed the descriptor of its trace; %llu of %llu records are not in the file",
-		       out->name, (unsigned long long)missing, (unsigned long long)res.delivered);
+		       out->name, (unsigned long long)losses.missing, (unsigned long long)res.delivered);
 	else if (err)
 		at_say("%s: writing the trace: %s; %llu of %llu records are not in it", out->name,
-		       strerror(-err), (unsigned long long)missing,
+		       strerror(-err), (unsigned long long)losses.missing,
 		       (unsigned long long)res.delivered);
-	if (res.dropped || res.overwritten)
+	full = res.dropped - losses.met;
+	if (full || res.overwritten)
 		at_say("%llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps",
-		       (unsigned long long)res.dropped, (unsigned long long)res.overwritten);
+		       (unsigned long long)full, (unsigned long long)res.overwritten);
+	if (losses.met)
+		at_say("%u records dropped: two threads wrote at once, and without rseq or a trusted TSC all of them share one ring",
+		       losses.met);
 }

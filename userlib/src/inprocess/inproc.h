@@ -92,15 +92,25 @@ enum at_start_step {
 	AT_START_THREAD,
 };
 
+/**
+ * struct at_trace_losses - what became of records, beyond struct at_trace_result
+ * @missing: records that were delivered and are not in the file
+ * @met: of those dropped, records that met another one in the fallback ring
+ */
+struct at_trace_losses {
+	uint64_t missing;
+	uint32_t met;
+};
+
 /*
  * As at_trace_start() and at_trace_stop(), for ASYNCTRACE_OUT: the trace goes to a file, @out
- * names it, and @step says what failed. @missing: records that are not in the file.
+ * names it, and @step says what failed.
  */
 int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_options *options,
 			const struct at_output **out, enum at_start_step *step);
 /* -ESRCH: no trace runs, or the program started it. */
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
-		       uint64_t *missing);
+		       struct at_trace_losses *losses);
 
 /* --- compose_out.c ------------------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ static struct {
 	struct at_area area;
 	struct at_drain drain;
 	struct at_compose *composer;
+	uint32_t meetings;	/* at_fallback_meetings() at the start */
 } trace = { .lock = PTHREAD_MUTEX_INITIALIZER, .out.fd = -1 };
 
 /*
@@ -183,6 +184,7 @@ static int start(const struct target *to, const struct at_trace_options *o,
 	if (trace.area.fd >= 0)
 		close(trace.area.fd);
 	trace.area.fd = -1;
+	trace.meetings = at_fallback_meetings();
 	at_area_gate(&trace.area, at_new_generation());
 	return 0;
 
@@ -247,7 +249,7 @@ static uint64_t count_missing(const struct at_trace_result *res)
 	return stats ? res->delivered - stats->total.delivered - stats->total.malformed : 0;
 }
 
-static void stop(struct at_trace_result *res, uint64_t *missing)
+static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
 {
 	int err;
 
@@ -260,7 +262,8 @@ static void stop(struct at_trace_result *res, uint64_t *missing)
 	err = at_compose_finish(trace.composer);
 	if (!res->error)
 		res->error = err;
-	*missing = count_missing(res);
+	losses->missing = count_missing(res);
+	losses->met = at_fallback_meetings() - trace.meetings;
 	at_backend_lock();
 	at_module_resume();
 	at_area_detach();
@@ -278,7 +281,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 {
 	struct at_trace_result res = { .size = sizeof(res), .error = -ESRCH };
 	struct at_quiet quiet;
-	uint64_t missing;
+	struct at_trace_losses losses;
 	bool running;
 
 	if (result && result->size < sizeof(result->size))
@@ -286,7 +289,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 	lock(&quiet);
 	running = trace.running;
 	if (running)
-		stop(&res, &missing);
+		stop(&res, &losses);
 	unlock(&quiet);
 	if (running && result)
 		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
@@ -296,7 +299,7 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 }
 
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
-		       uint64_t *missing)
+		       struct at_trace_losses *losses)
 {
 	struct at_quiet quiet;
 
@@ -305,7 +308,7 @@ int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out
 	lock(&quiet);
 	/* A trace that the program started itself, it stops itself. */
 	if (trace.running && trace.from_environment)
-		stop(res, missing);
+		stop(res, losses);
 	unlock(&quiet);
 	return res->error;
 }
