@@ -325,9 +325,19 @@ for kib in $(seq 4000 4000 120000); do
 done
 end
 
+# Close what this script inherited, so that the limit alone says what is left.
+only_standard() {
+	local fd
+
+	for fd in /proc/"$BASHPID"/fd/*; do
+		fd=${fd##*/}
+		[ "$fd" -le 2 ] || eval "exec $fd>&-"
+	done
+}
+
 begin limit_descriptors_is_named
 fresh
-(ulimit -n 3; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
+(only_standard; ulimit -n 3; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
 # A shared library cannot be opened then, either.
 case $? in
 3)
@@ -335,7 +345,7 @@ case $? in
 *)
 	check "the dynamic linker said so" grep -q 'cannot open shared object file' err ;;
 esac
-(ulimit -n 4; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
+(only_standard; ulimit -n 4; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
 check "its own status" [ $? = 3 ]
 check "one is enough" trace t.fxt 1001
 end
