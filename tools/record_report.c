@@ -74,7 +74,7 @@ static bool is_filtered(const struct session_args *a)
 	return a->globs.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
 }
 
-/* What became of the records of programs: the kernel's explain no missing events. */
+/* Sums over the records of programs only: kernel records do not explain missing events. */
 static struct at_compose_counts of_programs(const struct at_compose_stats *st)
 {
 	struct at_compose_counts sum = { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes to a pipe or a socket: a write(2) of up to PIPE_BUF bytes arrives as a whole or
+ * Traces in pipes and sockets: a write(2) of up to PIPE_BUF bytes arrives as a whole or
  * not at all, so each of them holds whole records.
  */
 #include <limits.h>
@@ -12,7 +12,7 @@
 #include "stream.h"
 #include "../../tools/trace_out.h"
 
-/* What the reader of a socket of packets saw: one packet is one write(2). */
+/* Counters of the reader of a packet socket, where one packet is one write(2). */
 struct reader {
 	int fd;
 	uint64_t packets, bytes;

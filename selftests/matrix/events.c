@@ -43,7 +43,7 @@ static void values(void)
 	TRACE_INSTANT("matrix", "fifteen", TRACE_SCOPE_GLOBAL, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5,
 		      "6", 6, "7", 7, "8", 8, "9", 9, "10", 10, "11", 11, "12", 12, "13", 13, "14", 14,
 		      "15", 15);
-	/* The same pointer, typed and not. */
+	/* A typed pointer is recorded as the void pointer of the same address. */
 	TRACE_INSTANT("matrix", "typed pointer", TRACE_SCOPE_THREAD, "p", &target);
 	TRACE_INSTANT("matrix", "void pointer", TRACE_SCOPE_THREAD, "p", (void *)&target);
 	TRACE_INSTANT("matrix", "nested", TRACE_SCOPE_THREAD, "on", TRACE_CATEGORY_ENABLED("matrix"),

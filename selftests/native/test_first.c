@@ -107,7 +107,7 @@ static int all_functions(void)
 	return 0;
 }
 
-/* What the thread may not do from now on is answered with @action. */
+/* Makes seccomp answer the system call @nr of this thread with @action from now on. */
 static int forbid(long nr, uint32_t action)
 {
 	struct sock_filter code[] = {

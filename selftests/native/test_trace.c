@@ -349,7 +349,7 @@ static void fork_while_allocating(void)
 	done("fork_child_finds_allocator_unlocked: %d forks", rounds);
 }
 #else
-/* What a child of a sanitized program needs of its allocator. */
+/* Allocates in a forked child: the sanitizer's allocator must not be locked there. */
 static int allocates(int arg)
 {
 	(void)arg;

@@ -33,7 +33,7 @@ struct scene {
 	bool registers;
 };
 
-/* What the processes wrote; in memory that they share. */
+/* Number of records that each process wrote, in memory that the processes share. */
 struct tally {
 	uint32_t processes;
 	struct {

@@ -116,7 +116,7 @@ void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
  * (FXT_RULE_NO_END).
  */
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec);
-/* What an error of fxt_open() or fxt_next() means, to stand behind "cannot read FILE: " */
+/* Text for an error of fxt_open() or fxt_next(), to follow "cannot read FILE: " */
 const char *fxt_error_text(int error);
 void fxt_close(struct fxt_reader *r);
 

@@ -73,7 +73,7 @@ static void c_registered(void)
 	must(!nu_emit(0, EVENTS, -1) && at_provider_unregister() == -ESRCH);
 }
 
-/* What was begun before it counts in the last registration. */
+/* A duration begun before two registrations counts as dropped in the second one. */
 static void c_again_in_scope(void)
 {
 	const struct at_provider_opts opts = { .size = sizeof(opts) };

@@ -21,7 +21,7 @@ struct at_compose;
 
 /* --- quiet.c: writing from threads of the program ------------------------------------- */
 
-/* What at_quiet_end() restores. Sections may nest. */
+/* Signal mask and cancel state before a quiet section. Sections may nest. */
 struct at_quiet {
 	sigset_t mask;
 	sigset_t pending;
@@ -63,7 +63,7 @@ struct at_output {
 	char name[PATH_MAX];
 };
 
-/* What is in a pattern: the number of the process (%p), and after -EINVAL the wrong letter. */
+/* Result of reading a file name pattern: does it hold %p, and, after -EINVAL, the wrong letter. */
 struct at_output_name {
 	bool has_pid;
 	char wrong;
@@ -79,7 +79,7 @@ int at_output_adopt(struct at_output *out, int fd);
 int at_output_check(const struct at_output *out);
 /* Closes the descriptor if it was opened here. */
 int at_output_close(struct at_output *out);
-/* The same, and a file that was made here is removed. */
+/* As at_output_close(), and removes the file if at_output_open() created it. */
 void at_output_discard(struct at_output *out);
 
 /* --- trace.c ---------------------------------------------------------------------------- */
