@@ -5,16 +5,12 @@
  * function of the program is called. Without the module, too.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,6 +20,7 @@
 #include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
 
+#include "../kmod/sandbox.h"
 #include "tape.h"
 
 static bool passed_macro;
@@ -107,21 +104,6 @@ static int all_functions(void)
 	return 0;
 }
 
-/* Makes seccomp answer the system call @nr of this thread with @action from now on. */
-static int forbid(long nr, uint32_t action)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
-}
-
 static uint32_t trapped;
 
 /* The handler traces, too: in the middle of the registration. */
@@ -137,7 +119,7 @@ static int sandbox_traps(void)
 	const struct sigaction sa = { .sa_handler = on_sigsys };
 
 	alarm(60);
-	if (sigaction(SIGSYS, &sa, NULL) || forbid(SYS_openat, SECCOMP_RET_TRAP))
+	if (sigaction(SIGSYS, &sa, NULL) || sandbox(SYS_openat, SECCOMP_RET_TRAP, 0))
 		return 1;
 	TRACE_INSTANT("first", "in a sandbox", TRACE_SCOPE_THREAD);
 	return !trapped << 1;
@@ -148,7 +130,7 @@ static volatile pid_t killed_tid;
 static void *killed_in_macro(void *arg)
 {
 	killed_tid = syscall(SYS_gettid);
-	if (!forbid(SYS_openat, SECCOMP_RET_KILL_THREAD))
+	if (!sandbox(SYS_openat, SECCOMP_RET_KILL_THREAD, 0))
 		TRACE_INSTANT("first", "killed", TRACE_SCOPE_THREAD);
 	return arg;
 }

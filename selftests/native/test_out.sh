@@ -163,39 +163,33 @@ check "names by count, too" \
 	[ "${names[0]%.fxt}.2.fxt ${names[0]%.fxt}.3.fxt" = "${names[1]} ${names[2]}" ]
 end
 
+# Start 20 processes at once that all trace to t.fxt, and check that each has a whole file.
+twenty_at_once() {
+	local pids= pid f
+
+	for pid in $(seq 20); do
+		ASYNCTRACE_OUT=t.fxt "$prog" 0 2>> err &
+		pids="$pids $!"
+	done
+	for pid in $pids; do
+		check "process $pid" wait $pid
+	done
+	check "19 lines" lines 19
+	check "20 files" [ "$(ls t*.fxt | wc -l)" = 20 ]
+	for f in t*.fxt; do
+		check "$f is whole" trace $f 1001
+	done
+}
+
 begin out_processes_at_once_get_own_files
 fresh
-pids=
-for i in $(seq 20); do
-	ASYNCTRACE_OUT=t.fxt "$prog" 0 2>> err &
-	pids="$pids $!"
-done
-for pid in $pids; do
-	check "process $pid" wait $pid
-done
-check "19 lines" lines 19
-check "20 files" [ "$(ls t*.fxt | wc -l)" = 20 ]
-for f in t*.fxt; do
-	check "$f is whole" trace $f 1001
-done
+twenty_at_once
 end
 
 begin out_processes_at_once_share_no_empty_file
 fresh
 : > t.fxt
-pids=
-for i in $(seq 20); do
-	ASYNCTRACE_OUT=t.fxt "$prog" 0 2>> err &
-	pids="$pids $!"
-done
-for pid in $pids; do
-	check "process $pid" wait $pid
-done
-check "19 lines" lines 19
-check "20 files" [ "$(ls t*.fxt | wc -l)" = 20 ]
-for f in t*.fxt; do
-	check "$f is whole" trace $f 1001
-done
+twenty_at_once
 end
 
 # --- what is not a file of its own ----------------------------------------------------------

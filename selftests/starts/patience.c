@@ -7,25 +7,20 @@
  * count as dropped, by category. Signals of the registering thread come afterwards, and
  * a forked child registers itself.
  */
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <asynctrace/trace.h>
 
 #include "ledger.h"
+#include "sandbox.h"
 
 #define OTHERS	4
 #define RECORDS	50
@@ -66,25 +61,11 @@ static void on_signal(int sig)
 	wanted(1);
 }
 
-/* Installs a filter for this thread: open(2) is somebody else's decision. */
-static int filter_open(void)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
-
-	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-		       &prog);
-}
-
 static void *first(void *arg)
 {
-	const int fd = filter_open();
+	/* scene() receives each open(2) of this thread, and decides when it returns. */
+	const int fd = sandbox(SYS_openat, SECCOMP_RET_USER_NOTIF,
+			       SECCOMP_FILTER_FLAG_NEW_LISTENER);
 
 	must(fd >= 0);
 	__atomic_store_n(&now.listener, fd + 1, __ATOMIC_RELEASE);

@@ -8,18 +8,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -31,6 +26,7 @@
 #include <asynctrace/trace.h>
 
 #include "common.h"
+#include "sandbox.h"
 
 #define EVENTS	500
 
@@ -218,16 +214,7 @@ static void c_closed_all(void)
 /* No socket may be made: what netlink cannot do, an ioctl does. */
 static void c_no_sockets(void)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
-
-	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+	must(!sandbox(SYS_socket, SECCOMP_RET_ERRNO | EPERM, 0));
 	must(socket(AF_NETLINK, SOCK_RAW, 16) < 0);
 	emit(0, EVENTS);
 }
