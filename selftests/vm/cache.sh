@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# For bash scripts that keep downloaded or built files in the user's cache. Sets here, the
+# caller's directory, and cache. Nothing of the machine outside of the cache changes.
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${ASYNCTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/asynctrace}/kernels
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# lock PATH: of several callers one fetches or builds PATH, the others wait.
+lock() {
+	exec 9>"$1.lock"
+	flock 9
+}
+
+# fresh PATH: make a directory, $new. The caller fills it and renames it to PATH when it
+# is complete.
+fresh() {
+	new=$(mktemp -d "$1.XXXXXX")
+	# Expand $new now: the trap outlives this function.
+	trap "rm -rf '$new'" EXIT
+	chmod 755 "$new"
+}
+
+# private_apt DIR DPKG-STATUS OPTION...: set apt, the options that let apt-get keep all
+# its state in DIR, and read the package lists.
+private_apt() {
+	mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
+	apt=(-o "Dir::State=$1/state" -o "Dir::State::status=$2" -o "Dir::Cache=$1/cache"
+	     -o APT::Sandbox::User= "${@:3}")
+	apt-get update -qq "${apt[@]}" >&2
+}
