@@ -4,7 +4,7 @@
 # wherever it is copied to. tools-install also brings its manual pages, and what
 # bash completes.
 
-TOOLS_SRC	:= $(wildcard tools/*.c tools/fxt/*.c)
+TOOLS_SRC	:= $(wildcard tools/*.c tools/fxt/*.c tools/analysis/*.c tools/report/*.c)
 TOOLS_OBJ	:= $(TOOLS_SRC:%.c=$(B)/%.o)
 TOOLS_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
 		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"'

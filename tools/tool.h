@@ -30,6 +30,7 @@ int doctor_main(int argc, char **argv);
 int status_main(int argc, char **argv);
 int dump_main(int argc, char **argv);
 int validate_main(int argc, char **argv);
+int why_main(int argc, char **argv);
 
 /* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
 extern const char *tool_name;

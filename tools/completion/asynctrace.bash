@@ -41,8 +41,9 @@ _asynctrace_sessions() {
 # The value of an option, where the word before wants one; else fails.
 _asynctrace_value() { # COMMAND OPTION
 	case $1:$2 in
-	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window)
-		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ]] ;;
+	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--*)
+		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
+		   $2 == --slowest || $2 == --type || $2 == --percentile ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
@@ -84,6 +85,8 @@ _asynctrace_options() { # COMMAND
 		echo "$session $out --name --trigger --json --help --" ;;
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
+	why)
+		echo "--slowest --type --percentile --brief --json --window --help" ;;
 	dump)
 		echo "--events --offsets --json --help" ;;
 	validate)
@@ -108,7 +111,7 @@ _asynctrace_options() { # COMMAND
 
 _asynctrace() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="record session providers list categories status doctor dump validate"
+	local commands="record session providers list categories status doctor why dump validate"
 	local verbs="create init start stop update snapshot attach destroy list"
 	local command=${COMP_WORDS[1]} options i
 
@@ -144,7 +147,7 @@ _asynctrace() {
 		_asynctrace_words "$options" ;;
 	*:session)
 		_asynctrace_words "$verbs" ;;
-	*:dump | *:validate)
+	*:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:session\ create | *:session\ list)
 		_asynctrace_words "$options" ;;

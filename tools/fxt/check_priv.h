@@ -4,29 +4,8 @@
 #define FXT_CHECK_PRIV_H
 
 #include "check.h"
-
-/* --- check_table.c: 64-bit keys (hashes are fine) to values of 16 bytes ------------ */
-
-struct fxt_entry {
-	uint64_t key;		/* 0: free */
-	uint64_t a, b;
-};
-
-struct fxt_table {
-	struct fxt_entry *entries;
-	size_t mask, used;
-};
-
-struct fxt_entry *fxt_find(const struct fxt_table *t, uint64_t key);
-/* Found, or made with zero values. NULL: no memory. */
-struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key);
-void fxt_remove(struct fxt_table *t, struct fxt_entry *e);
-void fxt_table_free(struct fxt_table *t);
-uint64_t fxt_hash(uint64_t a, uint64_t b);
-
-#define fxt_each(t, e) \
-	for (struct fxt_entry *e = (t)->entries; e && e <= (t)->entries + (t)->mask; e++) \
-		if (e->key)
+#include "names.h"
+#include "table.h"
 
 /* --- check_window.c: events in order of time ----------------------------------------- */
 
@@ -34,22 +13,10 @@ struct fxt_item {
 	uint64_t ns, end_ns, id;
 	uint64_t offset;
 	uint32_t tid, pid;
-	uint32_t category, name;	/* numbers of check_names.c */
+	uint32_t category, name;	/* numbers of names.h */
 	uint32_t type;			/* of event */
 	uint32_t reserved;
 };
-
-/* --- check_names.c: texts as numbers ---------------------------------------------------- */
-
-struct fxt_names {
-	struct fxt_table table;
-	char **of;
-	uint32_t nr, room;
-};
-
-/* UINT32_MAX: no memory */
-uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len);
-void fxt_names_free(struct fxt_names *n);
 
 /* What is open on one thread; see check_time.c */
 struct fxt_slice {

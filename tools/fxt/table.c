@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_priv.h"
+#include "table.h"
 
 uint64_t fxt_hash(uint64_t a, uint64_t b)
 {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_priv.h"
+#include "names.h"
 
 static uint64_t hash_text(const char *s, size_t len)
 {

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The account of an operation: in which state was it, at each instant from its begin to
+ * its end? It has the best state of the threads that work on it at that instant.
+ *
+ * Each thread's works on the operation are united. The thread's history cuts them into
+ * pieces of one state. Between two neighbouring edges of pieces nothing changes, so there
+ * the best piece is the answer. Runnable intervals are then divided by who had the CPU,
+ * queued ones by what the next thread worked on meanwhile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* A thread that works on the operation does one thing. */
+struct piece {
+	uint64_t from, to;
+	const struct thread *thread;
+	struct analysis_interval row;
+};
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct work *x = *(struct work *const *)a, *y = *(struct work *const *)b;
+
+	if (x->thread != y->thread)
+		return x->thread->out.tid < y->thread->out.tid ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int intervals_add(struct intervals *l, const struct analysis_interval *i)
+{
+	if (i->from >= i->to)
+		return 0;
+	if (!more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
+		return -ENOMEM;
+	l->of[l->nr++] = *i;
+	return 0;
+}
+
+const struct analysis_id *id_of(const struct work *w)
+{
+	return w ? &w->op->out : NULL;
+}
+
+/* --- pieces ---------------------------------------------------------------------- */
+
+static int add_piece(struct scratch *s, const struct piece *p)
+{
+	if (!more_room(&s->pieces, s->nr_pieces, &s->room_pieces, sizeof(*s->pieces)))
+		return -ENOMEM;
+	s->pieces[s->nr_pieces++] = *p;
+	return 0;
+}
+
+/* What a span says, as a row from @from to @to; NULL: there is no span. */
+void span_row(struct analysis *a, const struct thread *t, const struct span *s,
+	      uint64_t from, uint64_t to, struct analysis_interval *row)
+{
+	*row = (struct analysis_interval){
+		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = &t->out, .duration = "",
+		.reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
+	};
+	if (!s)
+		return;
+	row->state = s->state;
+	row->reason = s->reason;
+	row->inferred = s->inferred;
+	if (s->duration != NO_NAME)
+		row->duration = text_of(a, s->duration);
+	if (s->state != ANALYSIS_BLOCKED)
+		return;
+	row->other_kind = s->waker_kind;
+	if (s->waker_kind == ANALYSIS_OTHER_THREAD) {
+		struct thread *waker = thread_of(a, s->waker);
+		uint64_t end;
+
+		if (!waker) {
+			row->other_kind = ANALYSIS_OTHER_NONE;
+			return;
+		}
+		row->other = &waker->out;
+		span_at(t, s->from, &end);
+		row->other_id = id_of(work_at(waker, end));
+	}
+}
+
+/* @t works on the operation from @from to @to. */
+static int cut(struct analysis *a, const struct thread *t, uint64_t from, uint64_t to)
+{
+	const bool lossy = losses_within(a, from, to);
+	int err = 0;
+
+	while (from < to && !err) {
+		uint64_t end;
+		const struct span *s = span_at(t, from, &end);
+		struct piece p = { .from = from, .thread = t };
+
+		p.to = end < to ? end : to;
+		span_row(a, t, s, p.from, p.to, &p.row);
+		/* The duration that really enclosed the event may be among what was lost. */
+		if (lossy) {
+			p.row.state = ANALYSIS_UNKNOWN;
+			p.row.reason = ANALYSIS_LOST;
+			p.row.other_kind = ANALYSIS_OTHER_NONE;
+			p.row.other = NULL;
+			p.row.other_id = NULL;
+		}
+		err = add_piece(&a->scratch, &p);
+		from = p.to;
+	}
+	return err;
+}
+
+static int count_thread(struct analysis *a, struct thread *t)
+{
+	struct scratch *s = &a->scratch;
+
+	if (t->counted == a->counted)
+		return 0;
+	t->counted = a->counted;
+	if (!more_room(&s->threads, s->nr_threads, &s->room_threads, sizeof(*s->threads)))
+		return -ENOMEM;
+	s->threads[s->nr_threads++] = &t->out;
+	return 0;
+}
+
+/* Unite the works of each thread, and cut them into pieces. */
+static int collect(struct analysis *a, const struct operation *op)
+{
+	struct scratch *s = &a->scratch;
+	size_t nr = op->works.nr;
+	int err = 0;
+
+	a->counted++;
+	s->nr_pieces = 0;
+	s->nr_threads = 0;
+	if (!nr)
+		return 0;
+	if (s->room_works < nr) {
+		free(s->works);
+		s->works = malloc(2 * nr * sizeof(struct work *));
+		s->room_works = s->works ? 2 * nr : 0;
+		if (!s->works)
+			return -ENOMEM;
+	}
+	memcpy(s->works, op->works.of, nr * sizeof(struct work *));
+	qsort(s->works, nr, sizeof(struct work *), by_thread);
+	for (size_t i = 0; i < nr && !err;) {
+		struct thread *t = s->works[i]->thread;
+		uint64_t from = s->works[i]->from, to = s->works[i]->to;
+
+		for (i++; i < nr && s->works[i]->thread == t && s->works[i]->from <= to; i++)
+			if (s->works[i]->to > to)
+				to = s->works[i]->to;
+		err = count_thread(a, t);
+		if (!err)
+			err = cut(a, t, from > op->begin ? from : op->begin,
+				  to < op->end ? to : op->end);
+	}
+	return err;
+}
+
+/* --- the best at each instant ------------------------------------------------------ */
+
+static int add_edge(struct scratch *s, uint64_t ns)
+{
+	if (!more_room(&s->edges, s->nr_edges, &s->room_edges, sizeof(*s->edges)))
+		return -ENOMEM;
+	s->edges[s->nr_edges++] = ns;
+	return 0;
+}
+
+static int find_edges(struct analysis *a, const struct operation *op)
+{
+	struct scratch *s = &a->scratch;
+	uint64_t ns = op->begin;
+	int err;
+
+	s->nr_edges = 0;
+	err = add_edge(s, op->begin);
+	if (!err)
+		err = add_edge(s, op->end);
+	for (size_t i = 0; i < s->nr_pieces && !err; i++) {
+		err = add_edge(s, s->pieces[i].from);
+		if (!err)
+			err = add_edge(s, s->pieces[i].to);
+	}
+	while (!err) {
+		losses_at(a, ns, &ns);
+		if (ns >= op->end)
+			break;
+		err = add_edge(s, ns);
+	}
+	qsort(s->edges, s->nr_edges, sizeof(*s->edges), by_time);
+	return err;
+}
+
+/* Of the pieces that are active from @from to @to, the best one, or NULL */
+static const struct piece *best(struct scratch *s, size_t *nr_active, uint64_t from,
+				const struct piece *last)
+{
+	const struct piece *found = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *nr_active; i++) {
+		const struct piece *p = &s->pieces[s->active[i]];
+
+		if (p->to <= from)
+			continue;
+		s->active[kept++] = s->active[i];
+		if (!found || p->row.state < found->row.state ||
+		    (p->row.state == found->row.state && last && p->thread == last->thread))
+			found = p;
+	}
+	*nr_active = kept;
+	return found;
+}
+
+static int queued(struct analysis *a, const struct operation *op, uint64_t from, uint64_t to,
+		  struct analysis_interval *row)
+{
+	uint64_t end;
+
+	(void)op;
+	*row = (struct analysis_interval){
+		.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
+	};
+	if (losses_at(a, from, &end)) {
+		row->state = ANALYSIS_UNKNOWN;
+		row->reason = ANALYSIS_LOST;
+	}
+	return 0;
+}
+
+/* Add to @l, or make its last interval longer where this one goes on. */
+static int go_on(struct intervals *l, const struct analysis_interval *row)
+{
+	struct analysis_interval *last = l->nr ? &l->of[l->nr - 1] : NULL;
+
+	if (last && last->to == row->from && last->state == row->state &&
+	    last->reason == row->reason && last->thread == row->thread &&
+	    last->other == row->other && last->other_kind == row->other_kind &&
+	    last->other_id == row->other_id && last->duration == row->duration &&
+	    last->inferred == row->inferred) {
+		last->to = row->to;
+		return 0;
+	}
+	return intervals_add(l, row);
+}
+
+static int sweep(struct analysis *a, const struct operation *op, struct intervals *l)
+{
+	struct scratch *s = &a->scratch;
+	const struct piece *last = NULL;
+	size_t next = 0, nr_active = 0;
+	int err = 0;
+
+	qsort(s->pieces, s->nr_pieces, sizeof(*s->pieces), by_begin);
+	for (size_t i = 0; i + 1 < s->nr_edges && !err; i++) {
+		uint64_t from = s->edges[i], to = s->edges[i + 1], end;
+		struct analysis_interval row;
+
+		if (from == to)
+			continue;
+		for (; next < s->nr_pieces && s->pieces[next].from <= from; next++) {
+			if (!more_room(&s->active, nr_active, &s->room_active, sizeof(*s->active)))
+				return -ENOMEM;
+			s->active[nr_active++] = next;
+		}
+		last = best(s, &nr_active, from, last);
+		if (last) {
+			row = last->row;
+			row.from = from;
+			row.to = to;
+			/* A thread of which nothing is known might have had a better state. */
+			if (row.state > ANALYSIS_UNKNOWN && losses_at(a, from, &end)) {
+				row.state = ANALYSIS_UNKNOWN;
+				row.reason = ANALYSIS_LOST;
+				row.other_kind = ANALYSIS_OTHER_NONE;
+				row.other = NULL;
+				row.other_id = NULL;
+			}
+		} else {
+			queued(a, op, from, to, &row);
+		}
+		err = go_on(l, &row);
+	}
+	return err;
+}
+
+/* --- who is to blame ------------------------------------------------------------------ */
+
+/* The CPU that @t waits for, in its span at @ns: the one that it gets */
+static unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
+{
+	uint64_t end, after;
+	const struct span *s = span_at(t, ns, &end), *next;
+
+	if (end == STILL_OPEN)
+		return s ? s->cpu : UINT16_MAX + 1;
+	next = span_at(t, end, &after);
+	return next->state == ANALYSIS_RUNNING ? next->cpu : s->cpu;
+}
+
+/* Divide @row, which is runnable, by who had the CPU. */
+int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l)
+{
+	const struct thread *t = thread_of(a, row->thread->tid);
+	struct analysis_interval part = *row;
+	unsigned int cpu;
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	cpu = awaited_cpu(t, row->from);
+	while (part.from < row->to && !err) {
+		struct thread *who = occupant_at(a, cpu, part.from, &part.other_kind, &part.to);
+
+		if (part.to > row->to)
+			part.to = row->to;
+		part.other = who ? &who->out : NULL;
+		part.other_id = who ? id_of(work_at(who, part.from + 1)) : NULL;
+		err = go_on(l, &part);
+		part.from = part.to;
+	}
+	return err;
+}
+
+/* Divide @row, which is queued, by what @next worked on, who works on the operation next. */
+int divide_queued(struct analysis *a, const struct analysis_interval *row,
+		  const struct thread *next, struct intervals *l)
+{
+	struct analysis_interval part = *row;
+	int err = 0;
+
+	(void)a;
+	part.thread = next ? &next->out : NULL;
+	while (next && part.from < row->to && !err) {
+		const struct work *w = work_at(next, part.from + 1);
+
+		part.to = row->to;
+		if (w && w->to < part.to)
+			part.to = w->to;
+		/* The next one that begins, if it does so earlier */
+		for (size_t i = next->works.first; i < next->works.nr; i++) {
+			uint64_t from = next->works.of[i]->from;
+
+			if (from > part.from && from < part.to)
+				part.to = from;
+		}
+		part.other_id = id_of(w);
+		err = go_on(l, &part);
+		part.from = part.to;
+	}
+	return next || err ? err : go_on(l, row);
+}
+
+/* The first thread that works on @op at or after @ns; else the one that ended it */
+static const struct thread *next_thread(const struct operation *op, uint64_t ns)
+{
+	const struct work *first = NULL;
+
+	for (size_t i = 0; i < op->works.nr; i++) {
+		const struct work *w = op->works.of[i];
+
+		if (w->from >= ns && (!first || w->from < first->from))
+			first = w;
+	}
+	return first ? first->thread : op->end_thread;
+}
+
+static int divide(struct analysis *a, const struct operation *op, const struct intervals *from,
+		  struct intervals *to)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->nr && !err; i++) {
+		const struct analysis_interval *row = &from->of[i];
+
+		if (row->state == ANALYSIS_RUNNABLE)
+			err = divide_runnable(a, row, to);
+		else if (row->state == ANALYSIS_QUEUED)
+			err = divide_queued(a, row, next_thread(op, row->to), to);
+		else
+			err = go_on(to, row);
+	}
+	return err;
+}
+
+int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
+	    struct intervals *l)
+{
+	struct intervals *whole = a->opts.totals_only ? l : &a->whole;
+	int err;
+
+	whole->nr = 0;
+	err = collect(a, op);
+	if (!err)
+		err = find_edges(a, op);
+	if (!err)
+		err = sweep(a, op, whole);
+	if (err)
+		return err;
+	for (size_t i = 0; i < whole->nr; i++)
+		row->ns[whole->of[i].state] += whole->of[i].to - whole->of[i].from;
+	row->threads = a->scratch.threads;
+	row->nr_threads = a->scratch.nr_threads;
+	return a->opts.totals_only ? 0 : divide(a, op, whole, l);
+}

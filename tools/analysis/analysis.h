@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where did the time of each operation go? The engine reads a trace once, record by
+ * record, and hands out rows of tables. It prints nothing. asynctrace-why(1) describes
+ * the terms.
+ *
+ * All times are nanoseconds of CLOCK_BOOTTIME. Pointers in a row are valid until the
+ * function that got the row returns, unless a comment says otherwise.
+ */
+#ifndef ANALYSIS_H
+#define ANALYSIS_H
+
+#include "fxt/fxt.h"
+
+/* In the order of preference: an operation has the first state that one of its threads has. */
+enum analysis_state {
+	ANALYSIS_RUNNING,	/* a thread that works on the operation has a CPU */
+	ANALYSIS_UNKNOWN,	/* records that would tell are not there */
+	ANALYSIS_RUNNABLE,	/* a thread that works on it waits for a CPU */
+	ANALYSIS_BLOCKED,	/* all threads that work on it sleep */
+	ANALYSIS_QUEUED,	/* no thread works on it */
+	ANALYSIS_STATES
+};
+
+enum analysis_reason {
+	ANALYSIS_NO_REASON,
+	ANALYSIS_PREEMPTED,	/* runnable: the thread lost the CPU and could go on */
+	ANALYSIS_WOKEN,		/* runnable: the thread was woken */
+	ANALYSIS_SLEEP,		/* blocked: a sleep that signals can end */
+	ANALYSIS_DISK,		/* blocked: a sleep that signals cannot end, mostly a disk */
+	ANALYSIS_STOPPED,	/* blocked: by a signal or a debugger */
+	ANALYSIS_EXITED,	/* blocked: the thread has ended */
+	ANALYSIS_LOST,		/* unknown: records were lost */
+	ANALYSIS_UNSCHEDULED,	/* unknown: the trace has no scheduling of the thread */
+	ANALYSIS_DROPPED,	/* unknown: the engine's limit of memory was too small */
+	ANALYSIS_REASONS
+};
+
+/* The word for it, as in "blocked"; never NULL */
+const char *analysis_state_name(enum analysis_state state);
+/* The word for it, as in "preempted"; "" for ANALYSIS_NO_REASON */
+const char *analysis_reason_name(enum analysis_reason reason);
+
+/* A thread of the trace. Valid until analysis_free(). */
+struct analysis_thread {
+	uint32_t tid, pid;	/* pid 0: no record tells */
+	const char *name;	/* the last that the trace tells; "" if none */
+};
+
+/* The names of an operation. In rows of other operations: which one is meant. */
+struct analysis_id {
+	const char *provider;	/* of the begin; "" if the trace names none */
+	const char *category, *name;
+	uint64_t id;
+	uint32_t pid;		/* of the begin */
+};
+
+enum analysis_other {
+	ANALYSIS_OTHER_NONE,	/* nothing is known */
+	ANALYSIS_OTHER_THREAD,	/* .other */
+	ANALYSIS_OTHER_IDLE,	/* the CPU was idle */
+	ANALYSIS_OTHER_INTERRUPT,	/* an interrupt: a timer, a device, the network */
+	ANALYSIS_OTHER_HIDDEN,	/* tasks that the trace does not show */
+};
+
+/*
+ * A part of an operation's life. The intervals of an operation follow each other without
+ * a gap, from its begin to its end. So do those of its critical path.
+ */
+struct analysis_interval {
+	uint64_t from, to;
+	enum analysis_state state;
+	enum analysis_reason reason;
+	bool inferred;		/* the state follows from a later record, not from one at @from */
+	/* Who is in that state; queued: who works on the operation next. Or NULL */
+	const struct analysis_thread *thread;
+	const char *duration;	/* innermost of @thread at @from; "" if none */
+	/*
+	 * runnable: who had the CPU; blocked: who woke @thread;
+	 * queued: none, @other_id is what @thread worked on meanwhile
+	 */
+	enum analysis_other other_kind;
+	const struct analysis_thread *other;
+	const struct analysis_id *other_id;	/* what @other worked on; NULL: nothing known */
+};
+
+struct analysis_operation {
+	struct analysis_id id;
+	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
+	bool complete;		/* the trace has begin and end */
+	uint64_t ns[ANALYSIS_STATES];	/* their sum is end - begin */
+	const struct analysis_thread **threads;	/* that worked on it, each once */
+	size_t nr_threads;
+	const struct analysis_interval *intervals;
+	size_t nr_intervals;
+	/* In order of time; of no incomplete operation */
+	const struct analysis_interval *path;
+	size_t nr_path;
+};
+
+/* Records of a ring that the trace does not have */
+struct analysis_loss {
+	uint64_t from, to;	/* they were lost between these */
+	const char *provider;
+	const char *ring;
+	uint64_t dropped, overwritten, malformed;
+};
+
+struct analysis_totals {
+	uint64_t begin, end;	/* of the trace */
+	uint64_t records;
+	uint64_t complete, incomplete;	/* operations */
+	uint64_t orphans;	/* ends without begin */
+	uint64_t switches, wakeups;
+	uint64_t losses;	/* rows */
+	uint64_t late;		/* records that came too late to be put in order */
+	bool scheduled;		/* the trace has scheduling records */
+};
+
+/* Tables. NULL: not wanted. A result that is not 0 ends the analysis, which returns it. */
+struct analysis_sink {
+	int (*operation)(void *arg, const struct analysis_operation *op);
+	int (*loss)(void *arg, const struct analysis_loss *loss);
+	void *arg;
+};
+
+/* Zeros are the defaults. */
+struct analysis_options {
+	/*
+	 * Records that are put in order of time at a time, at 48 bytes each; default
+	 * 1 million. A trace has records in the order in which rings were read.
+	 */
+	size_t window;
+	/* Scheduling that is kept for open operations, at 32 bytes each; default 1 million */
+	size_t history;
+	/* No intervals and paths in rows: they take half of the time. */
+	bool totals_only;
+};
+
+struct analysis;
+
+/* NULL: no memory */
+struct analysis *analysis_new(const struct analysis_options *opts,
+			      const struct analysis_sink *sink);
+/* The next record of the trace. 0 or a negative errno. */
+int analysis_record(struct analysis *a, const struct fxt_record *rec);
+/* No record before @ns is missing: hand out what ended before. */
+int analysis_settle(struct analysis *a, uint64_t ns);
+/* The trace is over: hand out the rest, incomplete operations included. */
+int analysis_finish(struct analysis *a);
+const struct analysis_totals *analysis_totals(const struct analysis *a);
+void analysis_free(struct analysis *a);
+
+#endif /* ANALYSIS_H */

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * When does a thread work on an operation? During each duration that directly encloses
+ * an async or flow event with the operation's id, as long as the operation is open.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define DEPTH_MAX	512
+/* Open operations with one id, as phases of a request have. More are not looked at. */
+#define SAME_ID_MAX	64
+
+void work_put(struct work *w)
+{
+	if (--w->refs)
+		return;
+	operation_put(w->op);
+	free(w);
+}
+
+int works_add(struct works *w, struct work *work)
+{
+	if (!more_room(&w->of, w->nr, &w->room, sizeof(*w->of)))
+		return -ENOMEM;
+	w->of[w->nr++] = work;
+	work->refs++;
+	return 0;
+}
+
+void works_free(struct works *w)
+{
+	for (size_t i = w->first; i < w->nr; i++)
+		work_put(w->of[i]);
+	free(w->of);
+	*w = (struct works){ 0 };
+}
+
+struct work *work_at(const struct thread *t, uint64_t ns)
+{
+	struct work *best = NULL;
+
+	for (size_t i = t->works.nr; i-- > t->works.first;) {
+		struct work *w = t->works.of[i];
+
+		if (w->from < ns && w->to >= ns && (!best || w->from > best->from))
+			best = w;
+	}
+	return best;
+}
+
+uint32_t durations_innermost(const struct thread *t, uint64_t ns)
+{
+	for (size_t i = t->depth; i; i--)
+		if (t->stack[i - 1].end >= ns)
+			return t->stack[i - 1].name;
+	return NO_NAME;
+}
+
+static void pop(struct thread *t)
+{
+	works_free(&t->stack[--t->depth].works);
+}
+
+/* Durations that ended before @ns */
+static void leave(struct thread *t, uint64_t ns)
+{
+	while (t->depth && t->stack[t->depth - 1].end < ns)
+		pop(t);
+}
+
+static int enter(struct thread *t, const struct item *it, uint64_t end)
+{
+	/* One that ends where this one begins does not enclose it. */
+	leave(t, it->ns + 1);
+	if (t->depth == DEPTH_MAX)
+		return 0;
+	if (!more_room(&t->stack, t->depth, &t->room, sizeof(*t->stack)))
+		return -ENOMEM;
+	t->stack[t->depth++] = (struct duration){ .begin = it->ns, .end = end, .name = it->name };
+	return 0;
+}
+
+/* The innermost duration that has no end yet ends, and with it those within. */
+static void end(struct thread *t, const struct item *it)
+{
+	size_t i = t->depth;
+
+	while (i && t->stack[i - 1].end != STILL_OPEN)
+		i--;
+	if (!i)
+		return;
+	while (t->depth > i)
+		pop(t);
+	for (size_t k = 0; k < t->stack[i - 1].works.nr; k++) {
+		struct work *w = t->stack[i - 1].works.of[k];
+
+		if (w->to == STILL_OPEN)
+			w->to = it->ns;
+	}
+	/* An event of the same time may still be within. */
+	t->stack[i - 1].end = it->ns;
+}
+
+static int work_on(struct thread *t, struct duration *d, struct operation *op)
+{
+	struct work *w;
+	int err;
+
+	for (size_t i = d->works.nr; i; i--)
+		if (d->works.of[i - 1]->op == op)
+			return 0;
+	w = malloc(sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	*w = (struct work){
+		.op = op, .thread = t, .to = d->end, .duration = d->name, .refs = 1,
+		.from = d->begin > op->begin ? d->begin : op->begin,
+	};
+	op->refs++;
+	err = works_add(&d->works, w);
+	if (!err)
+		err = works_add(&t->works, w);
+	if (!err)
+		err = works_add(&op->works, w);
+	work_put(w);
+	return err;
+}
+
+/* An async or flow event: the thread works on what has the event's id. */
+static int mark(struct analysis *a, struct thread *t, const struct item *it)
+{
+	struct operation *op = operations_by_id(a, it->id);
+	int err = 0;
+
+	if (!op)
+		return 0;
+	leave(t, it->ns);
+	for (int i = 0; i < SAME_ID_MAX && op && t->depth && !err; i++, op = op->same_id)
+		err = work_on(t, &t->stack[t->depth - 1], op);
+	return err;
+}
+
+int durations_item(struct analysis *a, const struct item *it)
+{
+	struct thread *t = thread_of(a, it->tid);
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	if (it->pid)
+		t->out.pid = it->pid;
+	err = scheduling_seen(a, t, it->ns);
+	if (err)
+		return err;
+	switch (it->kind - ITEM_EVENT) {
+	case ASYNCTRACE_FXT_DURATION_BEGIN:
+		return enter(t, it, STILL_OPEN);
+	case ASYNCTRACE_FXT_DURATION:
+		return it->id < it->ns ? 0 : enter(t, it, it->id);
+	case ASYNCTRACE_FXT_DURATION_END:
+		end(t, it);
+		return 0;
+	case ASYNCTRACE_FXT_ASYNC_BEGIN:
+		err = operations_begin(a, it);
+		return err ? err : mark(a, t, it);
+	case ASYNCTRACE_FXT_ASYNC_END:
+		err = mark(a, t, it);
+		return err ? err : operations_end(a, it);
+	default:
+		return mark(a, t, it);
+	}
+}

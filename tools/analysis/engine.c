@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The engine's outside: records in, and what is kept for how long */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define HISTORY_DEFAULT	(1u << 20)
+
+/* Linux's task states, as in the argument "state" of a switch */
+#define LINUX_DISK	0x02
+#define LINUX_STOPPED	0x0c
+#define LINUX_EXITED	0xb0
+
+bool more_room(void *array, size_t nr, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 16;
+	void *p;
+
+	if (nr < *room)
+		return true;
+	memcpy(&p, array, sizeof(p));
+	p = realloc(p, more * size);
+	if (!p)
+		return false;
+	memcpy(array, &p, sizeof(p));
+	*room = more;
+	return true;
+}
+
+const char *text_of(const struct analysis *a, uint32_t name)
+{
+	return name < a->names.nr ? a->names.of[name] : "";
+}
+
+const char *analysis_state_name(enum analysis_state state)
+{
+	static const char *const names[ANALYSIS_STATES] = {
+		[ANALYSIS_RUNNING] = "running", [ANALYSIS_UNKNOWN] = "unknown",
+		[ANALYSIS_RUNNABLE] = "runnable", [ANALYSIS_BLOCKED] = "blocked",
+		[ANALYSIS_QUEUED] = "queued",
+	};
+
+	return names[state];
+}
+
+const char *analysis_reason_name(enum analysis_reason reason)
+{
+	static const char *const names[ANALYSIS_REASONS] = {
+		[ANALYSIS_NO_REASON] = "", [ANALYSIS_PREEMPTED] = "preempted",
+		[ANALYSIS_WOKEN] = "woken", [ANALYSIS_SLEEP] = "sleep",
+		[ANALYSIS_DISK] = "disk sleep", [ANALYSIS_STOPPED] = "stopped",
+		[ANALYSIS_EXITED] = "exited", [ANALYSIS_LOST] = "records were lost",
+		[ANALYSIS_UNSCHEDULED] = "no scheduling was recorded",
+		[ANALYSIS_DROPPED] = "not kept in memory",
+	};
+
+	return names[reason];
+}
+
+struct analysis *analysis_new(const struct analysis_options *opts,
+			      const struct analysis_sink *sink)
+{
+	struct analysis *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->opts = *opts;
+	a->sink = *sink;
+	a->totals.begin = UINT64_MAX;
+	if (!a->opts.history)
+		a->opts.history = HISTORY_DEFAULT;
+	return a;
+}
+
+void analysis_free(struct analysis *a)
+{
+	struct operation *op, *newer;
+
+	if (!a)
+		return;
+	for (op = a->oldest; op; op = newer) {
+		newer = op->newer;
+		works_free(&op->works);
+		operation_put(op);
+	}
+	fxt_each(&a->threads, e)
+		thread_free((struct thread *)(uintptr_t)e->a);
+	for (size_t i = 0; i < a->nr_cpus; i++)
+		free(a->cpus[i].of);
+	free(a->cpus);
+	fxt_table_free(&a->threads);
+	fxt_table_free(&a->by_key);
+	fxt_table_free(&a->by_id);
+	fxt_table_free(&a->providers);
+	fxt_names_free(&a->names);
+	free(a->order.items);
+	free(a->order.spare);
+	free(a->losses.rows);
+	free(a->losses.of);
+	free(a->whole.of);
+	free(a->intervals.of);
+	free(a->path.of);
+	free(a->scratch.works);
+	free(a->scratch.pieces);
+	free(a->scratch.active);
+	free(a->scratch.edges);
+	free(a->scratch.threads);
+	free(a);
+}
+
+const struct analysis_totals *analysis_totals(const struct analysis *a)
+{
+	return &a->totals;
+}
+
+/* --- what is kept for how long ------------------------------------------------------ */
+
+/*
+ * History matters from the begin of the oldest open operation on. If that becomes too
+ * much, the older half of that time is given up.
+ */
+static void forget(struct analysis *a)
+{
+	uint64_t ns = a->oldest && a->oldest->begin < a->now ? a->oldest->begin : a->now;
+
+	if (ns < a->floor)
+		ns = a->floor;
+	scheduling_forget(a, ns);
+	losses_forget(a, ns);
+	while (a->history > a->opts.history / 2 && ns < a->now) {
+		ns += (a->now - ns + 1) / 2;
+		a->floor = ns;
+		scheduling_forget(a, ns);
+	}
+	a->forget_at = 2 * a->history < a->opts.history ? 2 * a->history : a->opts.history;
+	/* What many threads did last is kept. Looking at all of them must stay rare. */
+	if (a->forget_at < a->history + a->history / 4 + 4096)
+		a->forget_at = a->history + a->history / 4 + 4096;
+}
+
+/* --- items ---------------------------------------------------------------------------- */
+
+int engine_item(struct analysis *a, const struct item *it)
+{
+	if (it->ns > a->now)
+		a->now = it->ns;
+	if (a->history >= a->forget_at)
+		forget(a);
+	switch (it->kind) {
+	case ITEM_SWITCH:
+		return scheduling_switch(a, it);
+	case ITEM_WAKEUP:
+		return scheduling_wakeup(a, it);
+	case ITEM_LOSS:
+		return losses_item(a, it);
+	default:
+		return durations_item(a, it);
+	}
+}
+
+/* --- records --------------------------------------------------------------------------- */
+
+static enum analysis_reason reason_of(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "state");
+	uint64_t state;
+
+	/* Other writers of the format give only the format's own states. */
+	if (!arg || arg->type != ASYNCTRACE_FXT_ARG_UINT32)
+		return rec->number == ASYNCTRACE_FXT_STATE_BLOCKED ||
+		       rec->number == ASYNCTRACE_FXT_STATE_SUSPENDED ? ANALYSIS_SLEEP :
+		       rec->number >= ASYNCTRACE_FXT_STATE_DYING ? ANALYSIS_EXITED :
+		       ANALYSIS_NO_REASON;
+	state = arg->u;
+	if (!state)
+		return ANALYSIS_NO_REASON;
+	if (state & LINUX_EXITED)
+		return ANALYSIS_EXITED;
+	if (state & LINUX_STOPPED)
+		return ANALYSIS_STOPPED;
+	return state & LINUX_DISK ? ANALYSIS_DISK : ANALYSIS_SLEEP;
+}
+
+static bool is_inferred(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
+
+	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
+}
+
+static int add_switch(struct analysis *a, const struct fxt_record *rec)
+{
+	a->totals.switches++;
+	return order_add(a, &(struct item){
+		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
+		.other = rec->in, .reason = reason_of(rec), .inferred = is_inferred(rec),
+	});
+}
+
+static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *waker = fxt_arg(rec, "waker");
+
+	a->totals.wakeups++;
+	return order_add(a, &(struct item){
+		.ns = rec->ns, .kind = ITEM_WAKEUP, .cpu = rec->cpu, .id = rec->in,
+		.other = waker && waker->type == ASYNCTRACE_FXT_ARG_KOID ? waker->u : 0,
+	});
+}
+
+static int add_event(struct analysis *a, const struct fxt_record *rec)
+{
+	struct item it = {
+		.ns = rec->ns, .kind = ITEM_EVENT + rec->number, .tid = rec->thread.tid,
+		.pid = rec->thread.pid, .provider = rec->provider,
+		.id = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->id,
+	};
+
+	/* Instants and counters tell nothing about operations. */
+	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_FLOW_END)
+		return 0;
+	/* Of flow events only the id counts. */
+	if (rec->number < ASYNCTRACE_FXT_FLOW_BEGIN) {
+		it.category = fxt_name(&a->names, rec->category.s, rec->category.len);
+		it.name = fxt_name(&a->names, rec->name.s, rec->name.len);
+		if (it.category == NO_NAME || it.name == NO_NAME)
+			return -ENOMEM;
+	}
+	return order_add(a, &it);
+}
+
+static int name_thread(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *process = fxt_arg(rec, "process");
+	uint32_t name = fxt_name(&a->names, rec->name.s, rec->name.len);
+	struct thread *t;
+
+	if (rec->number != ASYNCTRACE_FXT_OBJ_THREAD)
+		return 0;
+	t = thread_of(a, rec->id);
+	if (!t || name == NO_NAME)
+		return -ENOMEM;
+	t->out.name = text_of(a, name);
+	if (process && process->type == ASYNCTRACE_FXT_ARG_KOID)
+		t->out.pid = process->u;
+	return 0;
+}
+
+static int name_provider(struct analysis *a, const struct fxt_record *rec)
+{
+	struct fxt_entry *e = fxt_make(&a->providers, (uint64_t)rec->provider + 1);
+	uint32_t name = fxt_name(&a->names, rec->name.s, rec->name.len);
+
+	if (!e || name == NO_NAME)
+		return -ENOMEM;
+	e->a = name;
+	return 0;
+}
+
+static void note_time(struct analysis *a, uint64_t from, uint64_t to)
+{
+	if (from < a->totals.begin)
+		a->totals.begin = from;
+	if (to > a->totals.end)
+		a->totals.end = to;
+}
+
+int analysis_record(struct analysis *a, const struct fxt_record *rec)
+{
+	a->totals.records++;
+	if (rec->damaged)
+		return 0;
+	switch (rec->kind) {
+	case FXT_SWITCH:
+		note_time(a, rec->ns, rec->ns);
+		return add_switch(a, rec);
+	case FXT_WAKEUP:
+		note_time(a, rec->ns, rec->ns);
+		return add_wakeup(a, rec);
+	case FXT_EVENT:
+		note_time(a, rec->ns, rec->number == ASYNCTRACE_FXT_DURATION &&
+			  rec->end_ns > rec->ns ? rec->end_ns : rec->ns);
+		if (rec->thread.tid <= FXT_TID_REAL_MAX)
+			return add_event(a, rec);
+		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))
+			return losses_record(a, rec);
+		return 0;
+	case FXT_OBJECT:
+		return name_thread(a, rec);
+	case FXT_PROVIDER_INFO:
+		return name_provider(a, rec);
+	default:
+		return 0;
+	}
+}
+
+int analysis_settle(struct analysis *a, uint64_t ns)
+{
+	return order_settle(a, ns);
+}
+
+int analysis_finish(struct analysis *a)
+{
+	int err = order_settle(a, UINT64_MAX);
+
+	a->over = true;
+	if (!err)
+		err = scheduling_finish(a);
+	return err ? err : operations_finish(a);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Between the parts of the engine. A record takes this way:
+ *
+ *	engine.c	from a record of the reader to an item
+ *	order.c		items in order of time
+ *	scheduling.c	what threads and CPUs did: histories
+ *	losses.c	when records are missing
+ *	durations.c	what is open on a thread: when does it work on an operation
+ *	operations.c	what an operation is: begins, ends, ids
+ *	account.c	the intervals of an operation that has ended
+ *	path.c		its critical path
+ */
+#ifndef ANALYSIS_ENGINE_H
+#define ANALYSIS_ENGINE_H
+
+#include "analysis.h"
+#include "fxt/names.h"
+#include "fxt/table.h"
+
+#define NO_NAME		UINT32_MAX
+#define STILL_OPEN	UINT64_MAX	/* the end of what has not ended */
+
+/* --- order.c ------------------------------------------------------------------ */
+
+enum item_kind {
+	ITEM_SWITCH,		/* .id: who leaves, .other: who comes */
+	ITEM_WAKEUP,		/* .id: who is woken, .other: who wakes; 0: an interrupt */
+	ITEM_LOSS,		/* .id: number of the loss */
+	ITEM_EVENT,		/* and the types of events from here on */
+};
+
+struct item {
+	uint64_t ns;
+	uint64_t id;		/* of an operation or a flow; the end of a duration */
+	uint32_t tid, pid;
+	uint32_t category, name;
+	uint32_t other;
+	uint16_t cpu;
+	uint8_t kind;
+	uint8_t reason;		/* of who leaves: why; 0: preempted */
+	bool inferred;		/* the recorder concluded it */
+	uint32_t provider;
+};
+
+struct order {
+	struct item *items, *spare;
+	size_t nr, room, room_spare;
+	uint64_t settled;	/* all before this was handed on */
+};
+
+/* --- scheduling.c ---------------------------------------------------------------- */
+
+/* What a thread did from .from on until the next span begins */
+struct span {
+	uint64_t from;
+	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
+	uint32_t duration;	/* name of the innermost open one at .from */
+	uint16_t cpu;		/* that it runs on, or waits for */
+	uint8_t state;		/* enum analysis_state */
+	uint8_t reason;
+	uint8_t waker_kind;	/* enum analysis_other */
+	bool inferred;
+	bool pending;		/* the next record tells what this is */
+};
+
+struct spans {
+	struct span *of;
+	size_t first, nr, room;
+};
+
+/* Who had a CPU from .from on */
+struct occupant {
+	uint64_t from;
+	uint32_t tid;		/* 0: idle */
+};
+
+struct cpu {
+	struct occupant *of;
+	size_t first, nr, room;
+	uint64_t lost_until;	/* before that, records of this CPU are missing */
+};
+
+struct operation;
+struct thread;
+
+/* A thread works on an operation. The thread's history and the operation share it. */
+struct work {
+	struct operation *op;
+	struct thread *thread;
+	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
+	uint32_t duration;
+	unsigned int refs;
+};
+
+struct works {
+	struct work **of;
+	size_t first, nr, room;
+};
+
+/* A duration that is open on a thread */
+struct duration {
+	uint64_t begin, end;
+	uint32_t name;
+	struct works works;	/* that last until it ends */
+};
+
+struct thread {
+	struct analysis_thread out;
+	struct spans spans;
+	struct works works;	/* in order of .from, but for those that lie in one duration */
+	struct duration *stack;
+	size_t depth, room;
+	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
+	struct operation *waiting;	/* they ended while the last span was pending */
+	uint64_t counted;	/* by account.c: number of the last operation that counted it */
+};
+
+/* The thread @tid, made if need be. NULL: no memory */
+struct thread *thread_of(struct analysis *a, uint32_t tid);
+int scheduling_switch(struct analysis *a, const struct item *it);
+int scheduling_wakeup(struct analysis *a, const struct item *it);
+/* An event of @t at @ns: so it was running then. */
+int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
+/* Records of @cpu are missing from @from to @to. */
+int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
+/* No more records come: what is still pending becomes what can be said. */
+int scheduling_finish(struct analysis *a);
+/* The span of @t at @ns, or NULL. *@to: when it ends, STILL_OPEN for the last */
+const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
+/* Who had @cpu at @ns. *@to: until when */
+struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
+			   enum analysis_other *kind, uint64_t *to);
+/* Release what lies before @ns. */
+void scheduling_forget(struct analysis *a, uint64_t ns);
+void thread_free(struct thread *t);
+
+/* --- durations.c -------------------------------------------------------------------- */
+
+int durations_item(struct analysis *a, const struct item *it);
+/* Name of the innermost duration that is open on @t at @ns, or NO_NAME */
+uint32_t durations_innermost(const struct thread *t, uint64_t ns);
+/* Of the works of @t at @ns, the one that began last, or NULL */
+struct work *work_at(const struct thread *t, uint64_t ns);
+int works_add(struct works *w, struct work *work);
+void works_free(struct works *w);
+void work_put(struct work *w);
+
+/* --- operations.c -------------------------------------------------------------------- */
+
+struct operation {
+	struct analysis_id out;
+	uint64_t begin, end;
+	uint64_t key;
+	struct thread *end_thread;
+	struct works works;
+	struct operation *same_key;	/* begun before this one, not ended either */
+	struct operation *same_id, *same_id_newer;	/* open, begun before and after this one */
+	struct operation *older, *newer;	/* of all that are not handed out */
+	struct operation *next_waiting;
+	unsigned int refs;		/* by works, and 1 until it is handed out */
+	bool ended;
+};
+
+int operations_begin(struct analysis *a, const struct item *it);
+int operations_end(struct analysis *a, const struct item *it);
+/* The first open operation with the id @id; the rest by .same_id */
+struct operation *operations_by_id(struct analysis *a, uint64_t id);
+/* @op can be handed out, now or when its threads' states are known. */
+int operations_hand_out(struct analysis *a, struct operation *op);
+int operations_finish(struct analysis *a);
+void operation_put(struct operation *op);
+
+/* --- losses.c ---------------------------------------------------------------------------- */
+
+struct loss {
+	uint64_t from, to;
+	uint32_t provider;	/* name */
+	uint32_t ring;		/* name of the thread that shows it */
+	uint64_t dropped, overwritten, malformed;
+	int cpu;		/* of the kernel's ring; -1: of a provider's */
+};
+
+/* When events of a provider may be missing */
+struct window {
+	uint64_t from, to;
+};
+
+struct losses {
+	struct loss *rows;	/* until they are reached in order of time */
+	size_t nr_rows, room_rows, nr_waiting;
+	struct window *of;	/* in order, disjoint */
+	size_t first, nr, room;
+};
+
+int losses_record(struct analysis *a, const struct fxt_record *rec);
+int losses_item(struct analysis *a, const struct item *it);
+/*
+ * Whether an event may be missing at @ns. *@to: until when that is so, or is not so
+ *
+ * Any provider's, because threads of any process may work on an operation.
+ */
+bool losses_at(const struct analysis *a, uint64_t ns, uint64_t *to);
+bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
+void losses_forget(struct analysis *a, uint64_t ns);
+
+/* --- account.c, path.c --------------------------------------------------------------------- */
+
+struct piece;
+
+/* Room that is kept from one operation to the next */
+struct scratch {
+	struct work **works;
+	struct piece *pieces;
+	size_t *active;
+	uint64_t *edges;
+	const struct analysis_thread **threads;
+	size_t room_works, room_pieces, room_active, room_edges, room_threads;
+	size_t nr_pieces, nr_edges, nr_threads;
+};
+
+struct intervals {
+	struct analysis_interval *of;
+	size_t nr, room;
+};
+
+int intervals_add(struct intervals *l, const struct analysis_interval *i);
+/* Fill rows of @op, from begin to end. */
+int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
+	    struct intervals *l);
+int critical_path(struct analysis *a, const struct operation *op, struct intervals *l);
+/* Row of @t from @from to @to, in span @s of it; NULL: no span */
+void span_row(struct analysis *a, const struct thread *t, const struct span *s,
+	      uint64_t from, uint64_t to, struct analysis_interval *row);
+/* Add @row, which is runnable or queued, to @l, divided by who else had a part in it. */
+int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
+int divide_queued(struct analysis *a, const struct analysis_interval *row,
+		  const struct thread *next, struct intervals *l);
+/* Names of @w's operation, where @w is not NULL */
+const struct analysis_id *id_of(const struct work *w);
+const char *text_of(const struct analysis *a, uint32_t name);
+
+/* --- engine.c ------------------------------------------------------------------------------ */
+
+struct analysis {
+	struct analysis_options opts;
+	struct analysis_sink sink;
+	struct analysis_totals totals;
+	struct fxt_names names;
+	struct order order;
+	struct fxt_table threads;	/* tid + 1: .a struct thread */
+	struct cpu *cpus;
+	size_t nr_cpus;
+	size_t history;			/* spans and occupants that are kept */
+	uint64_t floor;			/* before this, history was given up for want of room */
+	uint64_t now;			/* of the item in hand */
+	size_t forget_at;		/* history at which to look what is not needed */
+	bool over;			/* no more records come */
+	struct fxt_table by_key, by_id;	/* .a struct operation */
+	struct operation *oldest, *newest;
+	size_t nr_waiting;		/* operations that wait for the state of a thread */
+	struct losses losses;
+	uint64_t lost_until;		/* before that, scheduling is missing on some CPU */
+	struct fxt_table providers;	/* id + 1: .a name's number */
+	uint64_t counted;		/* number of the operation in hand */
+	struct intervals whole, intervals, path;	/* of the operation in hand */
+	struct scratch scratch;		/* of account.c */
+};
+
+int engine_item(struct analysis *a, const struct item *it);
+
+int order_add(struct analysis *a, const struct item *it);
+int order_settle(struct analysis *a, uint64_t ns);
+
+/* Room for one more of @size bytes behind @nr; false: no memory */
+bool more_room(void *array, size_t nr, size_t *room, size_t size);
+
+#endif /* ANALYSIS_ENGINE_H */

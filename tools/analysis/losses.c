@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * When are records missing? The recorder shows each loss as a duration "lost records" on
+ * a thread of its own, "cpu-N losses" for the kernel's ring of CPU N.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+#define KERNEL	"asynctrace-kernel"
+
+static uint64_t number(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, name);
+
+	return arg && arg->type == ASYNCTRACE_FXT_ARG_UINT64 ? arg->u : 0;
+}
+
+/* The CPU of the ring called @name, or -1 */
+static int cpu_of_ring(const char *name)
+{
+	unsigned int cpu;
+	char rest;
+
+	return sscanf(name, "cpu-%5u losse%c", &cpu, &rest) == 2 && cpu <= UINT16_MAX ? (int)cpu : -1;
+}
+
+int losses_record(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *provider = fxt_arg(rec, "provider");
+	struct thread *t = thread_of(a, rec->thread.tid);
+	struct losses *l = &a->losses;
+	struct loss *loss;
+
+	if (!t || !more_room(&l->rows, l->nr_rows, &l->room_rows, sizeof(*l->rows)))
+		return -ENOMEM;
+	loss = &l->rows[l->nr_rows];
+	*loss = (struct loss){
+		.from = rec->ns, .to = rec->end_ns, .cpu = -1,
+		.dropped = number(rec, "dropped"), .overwritten = number(rec, "overwritten"),
+		.malformed = number(rec, "malformed"),
+		.provider = provider && provider->type == ASYNCTRACE_FXT_ARG_STRING ?
+			fxt_name(&a->names, provider->text.s, provider->text.len) :
+			fxt_name(&a->names, "", 0),
+		.ring = fxt_name(&a->names, t->out.name, strlen(t->out.name)),
+	};
+	if (loss->provider == NO_NAME || loss->ring == NO_NAME)
+		return -ENOMEM;
+	if (!strcmp(text_of(a, loss->provider), KERNEL))
+		loss->cpu = cpu_of_ring(t->out.name);
+	a->totals.losses++;
+	l->nr_waiting++;
+	return order_add(a, &(struct item){
+		.ns = rec->ns, .kind = ITEM_LOSS, .id = l->nr_rows++,
+	});
+}
+
+/* Windows come in order of their beginnings: those that overlap become one. */
+static int add_window(struct losses *l, uint64_t from, uint64_t to)
+{
+	struct window *last = l->nr > l->first ? &l->of[l->nr - 1] : NULL;
+
+	if (last && from <= last->to) {
+		if (last->to < to)
+			last->to = to;
+		return 0;
+	}
+	if (!more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
+		return -ENOMEM;
+	l->of[l->nr++] = (struct window){ .from = from, .to = to };
+	return 0;
+}
+
+int losses_item(struct analysis *a, const struct item *it)
+{
+	struct losses *l = &a->losses;
+	const struct loss loss = l->rows[it->id];
+	int err;
+
+	if (!--l->nr_waiting)
+		l->nr_rows = 0;
+	if (loss.cpu >= 0)
+		err = scheduling_lost(a, loss.cpu, loss.from, loss.to);
+	else
+		err = add_window(l, loss.from, loss.to);
+	if (err || !a->sink.loss)
+		return err;
+	return a->sink.loss(a->sink.arg, &(struct analysis_loss){
+		.from = loss.from, .to = loss.to, .provider = text_of(a, loss.provider),
+		.ring = text_of(a, loss.ring), .dropped = loss.dropped,
+		.overwritten = loss.overwritten, .malformed = loss.malformed,
+	});
+}
+
+/* The first window that ends after @ns, or NULL */
+static const struct window *window_after(const struct losses *l, uint64_t ns)
+{
+	size_t low = l->first, high = l->nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (l->of[middle].to <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->nr ? &l->of[low] : NULL;
+}
+
+bool losses_at(const struct analysis *a, uint64_t ns, uint64_t *to)
+{
+	const struct window *w = window_after(&a->losses, ns);
+
+	*to = !w ? STILL_OPEN : w->from <= ns ? w->to : w->from;
+	return w && w->from <= ns;
+}
+
+bool losses_within(const struct analysis *a, uint64_t from, uint64_t to)
+{
+	const struct window *w = window_after(&a->losses, from);
+
+	return w && w->from < to;
+}
+
+void losses_forget(struct analysis *a, uint64_t ns)
+{
+	struct losses *l = &a->losses;
+
+	while (l->first < l->nr && l->of[l->first].to <= ns)
+		l->first++;
+	if (l->first > l->nr / 2) {
+		l->nr -= l->first;
+		memmove(l->of, l->of + l->first, l->nr * sizeof(*l->of));
+		l->first = 0;
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is an operation? An async begin and an async end with the same category, name and
+ * id. (The recorder makes async ids unique to a process.)
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine.h"
+
+/* Operations that wait for the state of a thread that has no scheduling record yet */
+#define WAITING_MAX	65536
+
+void operation_put(struct operation *op)
+{
+	if (!--op->refs)
+		free(op);
+}
+
+static uint64_t key_of(const struct item *it)
+{
+	return fxt_hash(fxt_hash(it->id, it->category), it->name);
+}
+
+struct operation *operations_by_id(struct analysis *a, uint64_t id)
+{
+	struct fxt_entry *e = fxt_find(&a->by_id, fxt_hash(id, 0));
+
+	return e ? (struct operation *)(uintptr_t)e->a : NULL;
+}
+
+int operations_begin(struct analysis *a, const struct item *it)
+{
+	struct fxt_entry *key = fxt_make(&a->by_key, key_of(it));
+	struct fxt_entry *id = fxt_make(&a->by_id, fxt_hash(it->id, 0));
+	struct fxt_entry *provider = fxt_find(&a->providers, (uint64_t)it->provider + 1);
+	struct operation *op = calloc(1, sizeof(*op));
+
+	if (!key || !id || !op) {
+		free(op);
+		return -ENOMEM;
+	}
+	*op = (struct operation){
+		.out = {
+			.category = text_of(a, it->category), .name = text_of(a, it->name),
+			.provider = provider ? text_of(a, provider->a) : "",
+			.id = it->id, .pid = it->pid,
+		},
+		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
+		.same_key = (struct operation *)(uintptr_t)key->a,
+		.same_id = (struct operation *)(uintptr_t)id->a,
+		.older = a->newest,
+	};
+	if (op->same_id)
+		op->same_id->same_id_newer = op;
+	key->a = (uintptr_t)op;
+	id->a = (uintptr_t)op;
+	if (a->newest)
+		a->newest->newer = op;
+	else
+		a->oldest = op;
+	a->newest = op;
+	return 0;
+}
+
+/* @op, the newest of its key, is no longer open. */
+static void close_operation(struct analysis *a, struct operation *op)
+{
+	struct fxt_entry *key = fxt_find(&a->by_key, op->key);
+	struct fxt_entry *id;
+
+	key->a = (uintptr_t)op->same_key;
+	if (!key->a)
+		fxt_remove(&a->by_key, key);
+	if (op->same_id)
+		op->same_id->same_id_newer = op->same_id_newer;
+	if (op->same_id_newer) {
+		op->same_id_newer->same_id = op->same_id;
+		return;
+	}
+	id = fxt_find(&a->by_id, fxt_hash(op->out.id, 0));
+	id->a = (uintptr_t)op->same_id;
+	if (!id->a)
+		fxt_remove(&a->by_id, id);
+}
+
+int operations_end(struct analysis *a, const struct item *it)
+{
+	struct fxt_entry *key = fxt_find(&a->by_key, key_of(it));
+	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
+
+	if (!op) {
+		a->totals.orphans++;
+		return 0;
+	}
+	close_operation(a, op);
+	op->end = it->ns;
+	op->end_thread = thread_of(a, it->tid);
+	op->ended = true;
+	return operations_hand_out(a, op);
+}
+
+/* A thread that worked on @op and whose state at its end only a later record tells, or NULL */
+static struct thread *unsettled(const struct operation *op)
+{
+	for (size_t i = 0; i < op->works.nr; i++) {
+		struct thread *t = op->works.of[i]->thread;
+		const struct span *last = t->spans.nr > t->spans.first ?
+			&t->spans.of[t->spans.nr - 1] : NULL;
+
+		if (!last || (last->pending && last->from < op->end) ||
+		    (last->reason == ANALYSIS_LOST && last->state == ANALYSIS_UNKNOWN &&
+		     t->lost_until < op->end))
+			return t;
+	}
+	return NULL;
+}
+
+/* The row of @op goes out, and @op is forgotten. */
+static int row(struct analysis *a, struct operation *op)
+{
+	struct analysis_operation out = {
+		.id = op->out, .begin = op->begin, .end = op->end, .complete = op->ended,
+	};
+	int err = 0;
+
+	if (op->older)
+		op->older->newer = op->newer;
+	else
+		a->oldest = op->newer;
+	if (op->newer)
+		op->newer->older = op->older;
+	else
+		a->newest = op->older;
+	if (op->ended)
+		a->totals.complete++;
+	else
+		a->totals.incomplete++;
+	if (a->sink.operation) {
+		a->intervals.nr = 0;
+		a->path.nr = 0;
+		err = account(a, op, &out, &a->intervals);
+		if (!err && op->ended && !a->opts.totals_only)
+			err = critical_path(a, op, &a->path);
+		out.intervals = a->intervals.of;
+		out.nr_intervals = a->opts.totals_only ? 0 : a->intervals.nr;
+		out.path = a->path.of;
+		out.nr_path = a->path.nr;
+		if (!err)
+			err = a->sink.operation(a->sink.arg, &out);
+	}
+	works_free(&op->works);
+	operation_put(op);
+	return err;
+}
+
+int operations_hand_out(struct analysis *a, struct operation *op)
+{
+	struct thread *t = a->over ? NULL : unsettled(op);
+
+	if (t && a->nr_waiting < WAITING_MAX) {
+		op->next_waiting = t->waiting;
+		t->waiting = op;
+		a->nr_waiting++;
+		return 0;
+	}
+	return row(a, op);
+}
+
+int operations_finish(struct analysis *a)
+{
+	int err = 0;
+
+	while (a->oldest && !err) {
+		struct operation *op = a->oldest;
+
+		if (!op->ended)
+			op->end = a->totals.end > op->begin ? a->totals.end : op->begin;
+		err = row(a, op);
+	}
+	return err;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The critical path of an operation: what had to happen, one after the other, before it
+ * ended. It is followed backwards, from the end on the thread that ended it.
+ *
+ *	A thread that ran, or waited for a CPU, is the path.
+ *	A thread that was blocked waited for who woke it. The path goes on there, at the
+ *	moment of the waking, back to when the thread blocked and no further: before that,
+ *	the waker served others. If an interrupt woke it, the path ends in the blocked time.
+ *	Before a thread began to work on the operation, the path goes on at the thread that
+ *	worked on it last. Between the two, the operation was queued.
+ *
+ * Each step goes back in time or from a thread to its waker, whose part is bounded; so
+ * the walk ends, and its parts cover the life of the operation without a gap.
+ */
+#include <stdlib.h>
+
+#include "engine.h"
+
+#define DEPTH_MAX	32
+#define STEPS_MAX	(1u << 20)
+
+struct walk {
+	struct analysis *a;
+	const struct operation *op;
+	struct intervals *path;		/* from the end to the begin */
+	uint64_t now;			/* all after this is in the path */
+	struct {
+		const struct thread *thread;
+		uint64_t bound;		/* as far as the path follows this thread */
+	} stack[DEPTH_MAX];
+	unsigned int depth;
+};
+
+/* Add @rows in reverse, for the path is turned round in the end. */
+static int add_reversed(struct walk *w, const struct intervals *rows)
+{
+	int err = 0;
+
+	for (size_t i = rows->nr; i && !err; i--)
+		err = intervals_add(w->path, &rows->of[i - 1]);
+	return err;
+}
+
+static int add(struct walk *w, const struct analysis_interval *row)
+{
+	struct intervals *parts = &w->a->whole;
+	int err;
+
+	w->now = row->from;
+	if (row->state != ANALYSIS_RUNNABLE)
+		return intervals_add(w->path, row);
+	parts->nr = 0;
+	err = divide_runnable(w->a, row, parts);
+	return err ? err : add_reversed(w, parts);
+}
+
+/* Of the threads that work on the operation right before @ns, the one that began last */
+static const struct work *working(const struct walk *w, uint64_t ns, const struct thread *prefer)
+{
+	const struct work *found = NULL;
+
+	for (size_t i = 0; i < w->op->works.nr; i++) {
+		const struct work *k = w->op->works.of[i];
+
+		if (k->from >= ns || k->to < ns)
+			continue;
+		if (k->thread == prefer)
+			return k;
+		if (!found || k->from > found->from)
+			found = k;
+	}
+	return found;
+}
+
+/* When did a thread last work on the operation before @ns? Its begin if none did. */
+static uint64_t last_worked(const struct walk *w, uint64_t ns)
+{
+	uint64_t last = w->op->begin;
+
+	for (size_t i = 0; i < w->op->works.nr; i++) {
+		const struct work *k = w->op->works.of[i];
+
+		if (k->to < ns && k->to > last)
+			last = k->to;
+	}
+	return last;
+}
+
+/* Nobody works on the operation right before w->now. */
+static int gap(struct walk *w, const struct thread *next)
+{
+	struct intervals *parts = &w->a->whole;
+	struct analysis_interval row = {
+		.from = last_worked(w, w->now), .to = w->now, .state = ANALYSIS_QUEUED,
+		.duration = "",
+	};
+	uint64_t lost;
+	int err;
+
+	w->now = row.from;
+	if (losses_at(w->a, row.from, &lost) || lost < row.to) {
+		row.state = ANALYSIS_UNKNOWN;
+		row.reason = ANALYSIS_LOST;
+		return intervals_add(w->path, &row);
+	}
+	parts->nr = 0;
+	err = divide_queued(w->a, &row, next, parts);
+	return err ? err : add_reversed(w, parts);
+}
+
+static bool is_on_stack(const struct walk *w, const struct thread *t)
+{
+	for (unsigned int i = 0; i < w->depth; i++)
+		if (w->stack[i].thread == t)
+			return true;
+	return false;
+}
+
+/* The row of @t right before w->now, not beyond @bound. *@end: when its state ended */
+static void row_before(struct walk *w, const struct thread *t, uint64_t bound, uint64_t *end,
+		       struct analysis_interval *row)
+{
+	const struct span *s = span_at(t, w->now - 1, end);
+
+	span_row(w->a, t, s, s && s->from > bound ? s->from : bound, w->now, row);
+}
+
+/* One step back on the thread on top of the stack */
+static int step(struct walk *w)
+{
+	const unsigned int top = w->depth - 1;
+	struct analysis_interval row;
+	struct thread *waker;
+	uint64_t end;
+
+	row_before(w, w->stack[top].thread, w->stack[top].bound, &end, &row);
+	/* Only if the sleep ended by being woken did the operation wait for the waker. */
+	if (row.state == ANALYSIS_BLOCKED && row.other && end == w->now && w->depth < DEPTH_MAX) {
+		waker = thread_of(w->a, row.other->tid);
+		if (waker && !is_on_stack(w, waker)) {
+			w->stack[w->depth].thread = waker;
+			w->stack[w->depth++].bound = row.from;
+			return 0;
+		}
+	}
+	/* Of a waker that slept itself, who knows why: who waited for it tells more. */
+	if (top && (row.state == ANALYSIS_UNKNOWN ||
+		    (row.state == ANALYSIS_BLOCKED && row.other_kind == ANALYSIS_OTHER_NONE))) {
+		w->depth--;
+		row_before(w, w->stack[top - 1].thread, w->stack[top - 1].bound, &end, &row);
+	}
+	return add(w, &row);
+}
+
+static int walk(struct walk *w)
+{
+	const struct thread *t = w->op->end_thread;
+	int err = 0;
+
+	for (unsigned int i = 0; w->now > w->op->begin && i < STEPS_MAX && !err; i++) {
+		const struct work *k;
+
+		while (w->depth > 1 && w->now <= w->stack[w->depth - 1].bound)
+			w->depth--;
+		if (w->depth > 1) {
+			err = step(w);
+			continue;
+		}
+		w->depth = 0;
+		k = working(w, w->now, t);
+		if (!k) {
+			err = gap(w, t);
+			continue;
+		}
+		t = k->thread;
+		w->stack[0].thread = t;
+		w->stack[0].bound = k->from > w->op->begin ? k->from : w->op->begin;
+		w->depth = 1;
+		err = step(w);
+	}
+	return err;
+}
+
+int critical_path(struct analysis *a, const struct operation *op, struct intervals *l)
+{
+	struct walk w = { .a = a, .op = op, .path = l, .now = op->end };
+	struct analysis_interval swap;
+	int err = walk(&w);
+
+	/* So many steps only a hostile file needs. */
+	if (!err && w.now > op->begin)
+		err = intervals_add(l, &(struct analysis_interval){
+			.from = op->begin, .to = w.now, .state = ANALYSIS_UNKNOWN,
+			.reason = ANALYSIS_DROPPED, .duration = "",
+		});
+	for (size_t i = 0; i < l->nr / 2; i++) {
+		swap = l->of[i];
+		l->of[i] = l->of[l->nr - 1 - i];
+		l->of[l->nr - 1 - i] = swap;
+	}
+	return err;
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What threads and CPUs did, from scheduling records.
+ *
+ * Each record also tells what the thread did right before it: who leaves a CPU was
+ * running, who comes to one was runnable, who is woken was blocked. So what a thread did
+ * before its first record, and after a loss, is pending until its next record tells.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+struct thread *thread_of(struct analysis *a, uint32_t tid)
+{
+	struct fxt_entry *e = fxt_make(&a->threads, (uint64_t)tid + 1);
+	struct thread *t;
+
+	if (!e)
+		return NULL;
+	if (!e->a) {
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return NULL;
+		t->out.tid = tid;
+		t->out.name = "";
+		e->a = (uintptr_t)t;
+	}
+	return (struct thread *)(uintptr_t)e->a;
+}
+
+void thread_free(struct thread *t)
+{
+	free(t->spans.of);
+	works_free(&t->works);
+	while (t->depth)
+		works_free(&t->stack[--t->depth].works);
+	free(t->stack);
+	free(t);
+}
+
+/* --- histories ---------------------------------------------------------------- */
+
+static struct span *last_span(struct thread *t)
+{
+	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
+}
+
+static int push_span(struct analysis *a, struct thread *t, const struct span *s)
+{
+	struct span *last = last_span(t);
+
+	/* Of no length: nothing was in between. */
+	if (last && last->from >= s->from) {
+		uint64_t from = last->from;
+
+		*last = *s;
+		last->from = from;
+		return 0;
+	}
+	if (!more_room(&t->spans.of, t->spans.nr, &t->spans.room, sizeof(*t->spans.of)))
+		return -ENOMEM;
+	t->spans.of[t->spans.nr++] = *s;
+	a->history++;
+	return 0;
+}
+
+/* Spans and works that end before @ns go. */
+static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	struct spans *s = &t->spans;
+	struct works *w = &t->works;
+	size_t old = s->first;
+
+	while (s->first + 1 < s->nr && s->of[s->first + 1].from <= ns)
+		s->first++;
+	a->history -= s->first - old;
+	if (s->first > s->nr / 2) {
+		s->nr -= s->first;
+		memmove(s->of, s->of + s->first, s->nr * sizeof(*s->of));
+		s->first = 0;
+	}
+	while (w->first < w->nr && w->of[w->first]->to <= ns)
+		work_put(w->of[w->first++]);
+	if (w->first > w->nr / 2) {
+		w->nr -= w->first;
+		memmove(w->of, w->of + w->first, w->nr * sizeof(*w->of));
+		w->first = 0;
+	}
+}
+
+static void forget_cpu(struct analysis *a, struct cpu *c, uint64_t ns)
+{
+	size_t old = c->first;
+
+	while (c->first + 1 < c->nr && c->of[c->first + 1].from <= ns)
+		c->first++;
+	a->history -= c->first - old;
+	if (c->first > c->nr / 2) {
+		c->nr -= c->first;
+		memmove(c->of, c->of + c->first, c->nr * sizeof(*c->of));
+		c->first = 0;
+	}
+}
+
+void scheduling_forget(struct analysis *a, uint64_t ns)
+{
+	fxt_each(&a->threads, e)
+		forget_thread(a, (struct thread *)(uintptr_t)e->a, ns);
+	for (size_t i = 0; i < a->nr_cpus; i++)
+		forget_cpu(a, &a->cpus[i], ns);
+}
+
+const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to)
+{
+	size_t low = t->spans.first, high = t->spans.nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (t->spans.of[middle].from <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*to = low < t->spans.nr ? t->spans.of[low].from : STILL_OPEN;
+	return low > t->spans.first ? &t->spans.of[low - 1] : NULL;
+}
+
+struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
+			   enum analysis_other *kind, uint64_t *to)
+{
+	const struct cpu *c;
+	size_t low, high;
+	uint32_t tid;
+
+	*kind = ANALYSIS_OTHER_NONE;
+	*to = STILL_OPEN;
+	if (cpu >= a->nr_cpus)
+		return NULL;
+	c = &a->cpus[cpu];
+	low = c->first;
+	high = c->nr;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c->of[middle].from <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < c->nr)
+		*to = c->of[low].from;
+	if (low == c->first)
+		return NULL;
+	tid = c->of[low - 1].tid;
+	*kind = !tid ? ANALYSIS_OTHER_IDLE : tid > FXT_TID_REAL_MAX ? ANALYSIS_OTHER_HIDDEN :
+		ANALYSIS_OTHER_THREAD;
+	return *kind == ANALYSIS_OTHER_THREAD ? thread_of(a, tid) : NULL;
+}
+
+static struct cpu *cpu_of(struct analysis *a, unsigned int cpu)
+{
+	if (cpu >= a->nr_cpus) {
+		struct cpu *cpus = realloc(a->cpus, (cpu + 1) * sizeof(*cpus));
+
+		if (!cpus)
+			return NULL;
+		memset(cpus + a->nr_cpus, 0, (cpu + 1 - a->nr_cpus) * sizeof(*cpus));
+		a->cpus = cpus;
+		a->nr_cpus = cpu + 1;
+	}
+	return &a->cpus[cpu];
+}
+
+/* --- what was pending ------------------------------------------------------------- */
+
+/* Operations that waited for the state of @t */
+static int hand_out_waiting(struct analysis *a, struct thread *t)
+{
+	struct operation *op = t->waiting, *next;
+	int err = 0;
+
+	t->waiting = NULL;
+	for (; op && !err; op = next) {
+		next = op->next_waiting;
+		op->next_waiting = NULL;
+		a->nr_waiting--;
+		err = operations_hand_out(a, op);
+	}
+	return err;
+}
+
+/* What @t did before @ns, when a record or an event of it tells it, is @state. */
+static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
+		  unsigned int cpu)
+{
+	struct span *last = last_span(t);
+	struct span known = {
+		.state = state, .cpu = cpu, .inferred = true, .duration = NO_NAME,
+		.reason = state == ANALYSIS_BLOCKED ? ANALYSIS_SLEEP : ANALYSIS_NO_REASON,
+	};
+	int err;
+
+	if (!last) {
+		known.from = a->totals.begin < ns ? a->totals.begin : ns;
+		err = push_span(a, t, &known);
+		return err ? err : hand_out_waiting(a, t);
+	}
+	if (last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST) {
+		if (ns <= t->lost_until)
+			return 0;
+		known.from = t->lost_until;
+		err = push_span(a, t, &known);
+		return err ? err : hand_out_waiting(a, t);
+	}
+	if (!last->pending)
+		return 0;
+	known.from = last->from;
+	*last = known;
+	return hand_out_waiting(a, t);
+}
+
+int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	/* Nothing says that the scheduling of a thread without records was recorded. */
+	return t->spans.nr ? settle(a, t, ns, ANALYSIS_RUNNING, 0) : 0;
+}
+
+static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
+{
+	if (t->lost_until < until)
+		t->lost_until = until;
+	return push_span(a, t, &(struct span){
+		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
+	});
+}
+
+int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to)
+{
+	struct cpu *c = cpu_of(a, cpu);
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	if (c->lost_until < to)
+		c->lost_until = to;
+	if (a->lost_until < to)
+		a->lost_until = to;
+	fxt_each(&a->threads, e) {
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+		struct span *last = last_span(t);
+
+		/* Who runs on another CPU leaves it with a record. */
+		if (last && last->state == ANALYSIS_RUNNING && last->cpu != cpu)
+			continue;
+		err = lose(a, t, from, to);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* --- records -------------------------------------------------------------------------- */
+
+static bool is_real(uint32_t tid)
+{
+	return tid && tid <= FXT_TID_REAL_MAX;
+}
+
+static int leaves(struct analysis *a, struct thread *t, const struct item *it)
+{
+	struct span s = {
+		.from = it->ns, .cpu = it->cpu, .inferred = it->inferred,
+		.duration = durations_innermost(t, it->ns),
+	};
+	int err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
+
+	if (err)
+		return err;
+	if (it->ns < a->lost_until)
+		return lose(a, t, it->ns, a->lost_until);
+	if (it->inferred) {
+		s.state = ANALYSIS_UNKNOWN;
+		s.reason = ANALYSIS_LOST;
+		s.pending = true;
+	} else {
+		s.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE;
+		s.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED;
+	}
+	return push_span(a, t, &s);
+}
+
+static int comes(struct analysis *a, struct thread *t, const struct item *it)
+{
+	int err = settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
+
+	if (err)
+		return err;
+	return push_span(a, t, &(struct span){
+		.from = it->ns, .state = ANALYSIS_RUNNING, .cpu = it->cpu,
+		.inferred = it->inferred, .duration = NO_NAME,
+	});
+}
+
+int scheduling_switch(struct analysis *a, const struct item *it)
+{
+	struct cpu *c = cpu_of(a, it->cpu);
+	struct thread *t;
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	a->totals.scheduled = true;
+	/* Between records that are missing, the others say nothing for sure. */
+	if (it->ns < c->lost_until)
+		return 0;
+	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
+		return -ENOMEM;
+	c->of[c->nr++] = (struct occupant){ .from = it->ns, .tid = it->other };
+	a->history++;
+	if (is_real(it->id)) {
+		t = thread_of(a, it->id);
+		err = t ? leaves(a, t, it) : -ENOMEM;
+	}
+	if (!err && is_real(it->other)) {
+		t = thread_of(a, it->other);
+		err = t ? comes(a, t, it) : -ENOMEM;
+	}
+	return err;
+}
+
+int scheduling_wakeup(struct analysis *a, const struct item *it)
+{
+	struct thread *t;
+	struct span *last;
+	int err;
+
+	if (!is_real(it->id))
+		return 0;
+	a->totals.scheduled = true;
+	t = thread_of(a, it->id);
+	if (!t)
+		return -ENOMEM;
+	err = settle(a, t, it->ns, ANALYSIS_BLOCKED, it->cpu);
+	if (err || it->ns < a->lost_until)
+		return err;
+	last = last_span(t);
+	/* Who runs or is runnable already may be woken once more. */
+	if (!last || last->state != ANALYSIS_BLOCKED)
+		return 0;
+	last->waker = it->other;
+	last->waker_kind = !it->other ? ANALYSIS_OTHER_INTERRUPT :
+			   is_real(it->other) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
+	return push_span(a, t, &(struct span){
+		.from = it->ns, .state = ANALYSIS_RUNNABLE, .reason = ANALYSIS_WOKEN,
+		.cpu = it->cpu, .duration = NO_NAME,
+	});
+}
+
+int scheduling_finish(struct analysis *a)
+{
+	int err = 0;
+
+	fxt_each(&a->threads, e) {
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+		struct span *last = last_span(t);
+
+		if (last)
+			last->pending = false;
+		if (t->waiting)
+			err = hand_out_waiting(a, t);
+		if (err)
+			break;
+	}
+	return err;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The sentence, the account and the critical path as text */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain.h"
+#include "fxt/print.h"
+#include "parties.h"
+#include "tool.h"
+
+/* --- times ---------------------------------------------------------------------- */
+
+/* All times of an operation have the unit that fits its latency. */
+struct unit {
+	const char *name;
+	double ns;
+};
+
+static struct unit unit_of(uint64_t ns)
+{
+	if (ns >= 10000000000)
+		return (struct unit){ "s", 1e9 };
+	if (ns >= 1000000)
+		return (struct unit){ "ms", 1e6 };
+	if (ns >= 1000)
+		return (struct unit){ "us", 1e3 };
+	return (struct unit){ "ns", 1 };
+}
+
+/* With one digit behind the point, with more where that would say nothing */
+static void print_ns(FILE *f, uint64_t ns, struct unit u)
+{
+	double x = ns / u.ns;
+
+	if (u.ns == 1)
+		fprintf(f, "%" PRIu64, ns);
+	else if (x >= 0.095)
+		fprintf(f, "%.1f", x);
+	else
+		fprintf(f, "%.*f", x >= 0.0095 ? 2 : 3, x);
+}
+
+/* --- names ------------------------------------------------------------------------ */
+
+static void print_thread(FILE *f, const struct analysis_thread *t)
+{
+	fprintf(f, "%s/%" PRIu32, t->name[0] ? tool_text(t->name) : "thread", t->tid);
+}
+
+static void print_id(FILE *f, const struct analysis_id *id)
+{
+	fprintf(f, "%s 0x%" PRIx64, tool_text(id->name), id->id);
+}
+
+/* "request 0x1, 0x2 and 3 more" */
+static void print_ids(FILE *f, const struct party *p)
+{
+	size_t nr = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX;
+
+	print_id(f, p->ids[0].id);
+	for (size_t i = 1; i < nr; i++) {
+		fputs(i + 1 == p->nr_ids ? " and " : ", ", f);
+		if (strcmp(p->ids[i].id->name, p->ids[i - 1].id->name))
+			fprintf(f, "%s ", tool_text(p->ids[i].id->name));
+		fprintf(f, "0x%" PRIx64, p->ids[i].id->id);
+	}
+	if (p->nr_ids > nr)
+		fprintf(f, " and %zu more", p->nr_ids - nr);
+}
+
+static void print_other(FILE *f, const struct party *p)
+{
+	switch (p->row.other_kind) {
+	case ANALYSIS_OTHER_THREAD:
+		print_thread(f, p->row.other);
+		if (p->nr_ids) {
+			fputs(", which worked on ", f);
+			print_ids(f, p);
+		}
+		break;
+	case ANALYSIS_OTHER_INTERRUPT:
+		fputs("an interrupt", f);
+		break;
+	case ANALYSIS_OTHER_HIDDEN:
+		fputs("a task that the trace does not show", f);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What a part of the time was: "while disk/147 worked on ...", "behind ab/160" */
+static void print_party(FILE *f, const struct party *p)
+{
+	const struct analysis_interval *row = &p->row;
+
+	switch (row->state) {
+	case ANALYSIS_QUEUED:
+		if (row->thread && p->nr_ids) {
+			fputs("while ", f);
+			print_thread(f, row->thread);
+			fputs(" worked on ", f);
+			print_ids(f, p);
+		} else if (row->thread) {
+			fputs("until ", f);
+			print_thread(f, row->thread);
+			fputs(" took it up", f);
+		}
+		break;
+	case ANALYSIS_BLOCKED:
+		if (row->duration[0])
+			fprintf(f, "in %s on ", tool_text(row->duration));
+		else
+			fputs("on ", f);
+		print_thread(f, row->thread);
+		if (row->other_kind != ANALYSIS_OTHER_NONE) {
+			fputs(", woken by ", f);
+			print_other(f, p);
+		}
+		break;
+	case ANALYSIS_RUNNABLE:
+		if (row->other_kind == ANALYSIS_OTHER_IDLE) {
+			fputs("until the idle CPU took ", f);
+			print_thread(f, row->thread);
+		} else if (row->other_kind != ANALYSIS_OTHER_NONE) {
+			fputs("behind ", f);
+			print_other(f, p);
+		} else {
+			fputs("on ", f);
+			print_thread(f, row->thread);
+		}
+		break;
+	case ANALYSIS_RUNNING:
+		fputs("on ", f);
+		print_thread(f, row->thread);
+		break;
+	default:
+		fputs(analysis_reason_name(row->reason), f);
+	}
+}
+
+/* --- the sentence ---------------------------------------------------------------- */
+
+static bool says_something(const struct party *p)
+{
+	return p->row.state != ANALYSIS_QUEUED || p->row.thread;
+}
+
+static void print_state(FILE *f, const struct analysis_operation *op, enum analysis_state state,
+			struct unit u)
+{
+	struct parties parties = { 0 };
+
+	print_ns(f, op->ns[state], u);
+	fprintf(f, " %s", analysis_state_name(state));
+	/* Running on its threads is what everybody expects. */
+	if (state == ANALYSIS_RUNNING || parties_of(op, state, &parties) || !parties.nr ||
+	    !says_something(&parties.of[0]))
+		goto out;
+	fputs(" (", f);
+	if (parties.of[0].ns != op->ns[state]) {
+		print_ns(f, parties.of[0].ns, u);
+		fputs(" of it ", f);
+	}
+	print_party(f, &parties.of[0]);
+	fputc(')', f);
+out:
+	parties_free(&parties);
+}
+
+void explain_sentence(FILE *f, const struct analysis_operation *op)
+{
+	struct unit u = unit_of(op->end - op->begin);
+	bool done[ANALYSIS_STATES] = { 0 };
+	const char *before = ": ";
+
+	print_id(f, &op->id);
+	fputs(op->complete ? " took " : " had not ended after ", f);
+	print_ns(f, op->end - op->begin, u);
+	fprintf(f, " %s", u.name);
+	/* The longest first */
+	for (int i = 0; i < ANALYSIS_STATES; i++) {
+		int longest = -1;
+
+		for (int s = 0; s < ANALYSIS_STATES; s++)
+			if (!done[s] && op->ns[s] && (longest < 0 || op->ns[s] > op->ns[longest]))
+				longest = s;
+		if (longest < 0)
+			break;
+		done[longest] = true;
+		fputs(before, f);
+		before = ", ";
+		print_state(f, op, longest, u);
+	}
+	fputs(".\n", f);
+}
+
+/* --- tables ------------------------------------------------------------------------- */
+
+void explain_account(FILE *f, const struct analysis_operation *op)
+{
+	static const enum analysis_state order[] = {
+		ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED,
+		ANALYSIS_UNKNOWN,
+	};
+	double all = op->end - op->begin;
+	struct parties parties = { 0 };
+
+	fprintf(f, "  %-9s %12s %6s\n", "state", "ms", "%");
+	for (size_t i = 0; i < ANALYSIS_STATES; i++) {
+		enum analysis_state s = order[i];
+
+		if (!op->ns[s] && s == ANALYSIS_UNKNOWN)
+			continue;
+		fprintf(f, "  %-9s %12.3f %6.1f\n", analysis_state_name(s), op->ns[s] / 1e6,
+			all ? 100 * op->ns[s] / all : 0);
+		if (parties_of(op, s, &parties))
+			continue;
+		for (size_t k = 0; k < parties.nr && k < 5; k++) {
+			fprintf(f, "  %-9s %12.3f        ", "", parties.of[k].ns / 1e6);
+			print_party(f, &parties.of[k]);
+			fputc('\n', f);
+		}
+		if (parties.nr > 5) {
+			uint64_t rest = 0;
+
+			for (size_t k = 5; k < parties.nr; k++)
+				rest += parties.of[k].ns;
+			fprintf(f, "  %-9s %12.3f        %zu more\n", "", rest / 1e6, parties.nr - 5);
+		}
+	}
+	fprintf(f, "  %-9s %12.3f\n", "together", all / 1e6);
+	parties_free(&parties);
+}
+
+void explain_path(FILE *f, const struct analysis_operation *op)
+{
+	fprintf(f, "  %12s %12s  %-9s what\n", "at ms", "ms", "state");
+	for (size_t i = 0; i < op->nr_path; i++) {
+		const struct analysis_interval *row = &op->path[i];
+		struct party p = { .row = *row, .ns = row->to - row->from };
+
+		if (row->other_id) {
+			p.ids[0].id = row->other_id;
+			p.nr_ids = 1;
+		}
+		fprintf(f, "  %12.3f %12.3f  %-9s ", (row->from - op->begin) / 1e6,
+			(row->to - row->from) / 1e6, analysis_state_name(row->state));
+		print_party(f, &p);
+		fputc('\n', f);
+	}
+}
+
+/* --- JSON ------------------------------------------------------------------------------ */
+
+static void json_text(FILE *f, const char *key, const char *text)
+{
+	fprintf(f, "\"%s\":", key);
+	fxt_print_json(f, &(struct fxt_text){ .s = text, .len = strlen(text) });
+}
+
+static void json_id(FILE *f, const struct analysis_id *id)
+{
+	fputc('{', f);
+	json_text(f, "category", id->category);
+	fputc(',', f);
+	json_text(f, "name", id->name);
+	fprintf(f, ",\"id\":\"0x%" PRIx64 "\",\"pid\":%" PRIu32 "}", id->id, id->pid);
+}
+
+static void json_thread(FILE *f, const struct analysis_thread *t)
+{
+	fprintf(f, "{\"tid\":%" PRIu32 ",\"pid\":%" PRIu32 ",", t->tid, t->pid);
+	json_text(f, "name", t->name);
+	fputc('}', f);
+}
+
+/* The members that tell about a row but when it was */
+static void json_row(FILE *f, const struct analysis_interval *row)
+{
+	static const char *const kinds[] = {
+		[ANALYSIS_OTHER_THREAD] = "thread", [ANALYSIS_OTHER_IDLE] = "idle",
+		[ANALYSIS_OTHER_INTERRUPT] = "interrupt", [ANALYSIS_OTHER_HIDDEN] = "hidden",
+	};
+
+	fprintf(f, "\"state\":\"%s\"", analysis_state_name(row->state));
+	if (row->reason)
+		fprintf(f, ",\"reason\":\"%s\"", analysis_reason_name(row->reason));
+	if (row->thread) {
+		fputs(",\"thread\":", f);
+		json_thread(f, row->thread);
+	}
+	if (row->duration[0]) {
+		fputc(',', f);
+		json_text(f, "duration", row->duration);
+	}
+	if (row->other_kind)
+		fprintf(f, ",\"other_kind\":\"%s\"", kinds[row->other_kind]);
+	if (row->other) {
+		fputs(",\"other\":", f);
+		json_thread(f, row->other);
+	}
+}
+
+static void json_rows(FILE *f, const char *key, const struct analysis_interval *rows, size_t nr)
+{
+	fprintf(f, ",\"%s\":[", key);
+	for (size_t i = 0; i < nr; i++) {
+		fprintf(f, "%s{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 ",", i ? "," : "",
+			rows[i].from, rows[i].to);
+		json_row(f, &rows[i]);
+		if (rows[i].inferred)
+			fputs(",\"inferred\":true", f);
+		if (rows[i].other_id) {
+			fputs(",\"other_operation\":", f);
+			json_id(f, rows[i].other_id);
+		}
+		fputc('}', f);
+	}
+	fputc(']', f);
+}
+
+static void json_parties(FILE *f, const struct analysis_operation *op)
+{
+	struct parties parties = { 0 };
+	const char *comma = "";
+
+	fputs(",\"parties\":[", f);
+	for (int s = 0; s < ANALYSIS_STATES; s++) {
+		if (parties_of(op, s, &parties))
+			continue;
+		for (size_t i = 0; i < parties.nr; i++) {
+			const struct party *p = &parties.of[i];
+			size_t nr = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX;
+
+			fprintf(f, "%s{\"ns\":%" PRIu64 ",", comma, p->ns);
+			comma = ",";
+			json_row(f, &p->row);
+			if (nr) {
+				fputs(",\"other_operations\":[", f);
+				for (size_t k = 0; k < nr; k++) {
+					if (k)
+						fputc(',', f);
+					json_id(f, p->ids[k].id);
+				}
+				fprintf(f, "],\"other_operations_count\":%zu", p->nr_ids);
+			}
+			fputc('}', f);
+		}
+	}
+	fputc(']', f);
+	parties_free(&parties);
+}
+
+void explain_json(FILE *f, const struct analysis_operation *op, bool all)
+{
+	fputc('{', f);
+	json_text(f, "provider", op->id.provider);
+	fprintf(f, ",\"pid\":%" PRIu32 ",", op->id.pid);
+	json_text(f, "category", op->id.category);
+	fputc(',', f);
+	json_text(f, "name", op->id.name);
+	fprintf(f, ",\"id\":\"0x%" PRIx64 "\",\"complete\":%s,\"begin_ns\":%" PRIu64
+		",\"latency_ns\":%" PRIu64, op->id.id, op->complete ? "true" : "false", op->begin,
+		op->end - op->begin);
+	for (int s = 0; s < ANALYSIS_STATES; s++)
+		fprintf(f, ",\"%s_ns\":%" PRIu64, analysis_state_name(s), op->ns[s]);
+	fputs(",\"threads\":[", f);
+	for (size_t i = 0; i < op->nr_threads; i++) {
+		if (i)
+			fputc(',', f);
+		json_thread(f, op->threads[i]);
+	}
+	fputc(']', f);
+	json_parties(f, op);
+	if (all) {
+		json_rows(f, "intervals", op->intervals, op->nr_intervals);
+		json_rows(f, "critical_path", op->path, op->nr_path);
+	}
+	fputs("}\n", f);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parties.h"
+
+static bool same_id(const struct analysis_id *x, const struct analysis_id *y)
+{
+	return x == y || (x && y && x->id == y->id && x->name == y->name &&
+			  x->category == y->category);
+}
+
+static bool same_party(const struct analysis_interval *x, const struct analysis_interval *y)
+{
+	if (x->thread != y->thread || x->other_kind != y->other_kind || x->other != y->other ||
+	    x->reason != y->reason)
+		return false;
+	/* A queue behind work on others is one party, a thread that does not come another. */
+	if (x->state == ANALYSIS_QUEUED)
+		return !x->other_id == !y->other_id;
+	return x->state != ANALYSIS_BLOCKED || !strcmp(x->duration, y->duration);
+}
+
+/* Longer ones move to the front; of those that find no room, only the number is kept. */
+static void add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
+{
+	size_t kept = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX, i;
+
+	for (i = 0; i < kept && !same_id(p->ids[i].id, id); i++)
+		;
+	if (i == kept) {
+		p->nr_ids++;
+		if (kept == PARTY_IDS_MAX)
+			return;
+		p->ids[i].id = id;
+		p->ids[i].ns = 0;
+	}
+	p->ids[i].ns += ns;
+}
+
+static int add(struct parties *p, const struct analysis_interval *row)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr && !same_party(&p->of[i].row, row); i++)
+		;
+	if (i == p->nr) {
+		if (p->nr == p->room) {
+			size_t room = p->room ? 2 * p->room : 16;
+			struct party *of = realloc(p->of, room * sizeof(*of));
+
+			if (!of)
+				return -ENOMEM;
+			p->of = of;
+			p->room = room;
+		}
+		p->of[p->nr++] = (struct party){ .row = *row };
+	}
+	p->of[i].ns += row->to - row->from;
+	if (row->other_id)
+		add_id(&p->of[i], row->other_id, row->to - row->from);
+	return 0;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct party *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->row.from > y->row.from) - (x->row.from < y->row.from);
+}
+
+int parties_of(const struct analysis_operation *op, enum analysis_state state,
+	       struct parties *p)
+{
+	int err = 0;
+
+	p->nr = 0;
+	for (size_t i = 0; i < op->nr_intervals && !err; i++)
+		if (op->intervals[i].state == state)
+			err = add(p, &op->intervals[i]);
+	if (p->nr)
+		qsort(p->of, p->nr, sizeof(*p->of), by_ns);
+	return err;
+}
+
+void parties_free(struct parties *p)
+{
+	free(p->of);
+	*p = (struct parties){ 0 };
+}
