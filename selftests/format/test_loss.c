@@ -148,7 +148,7 @@ static void test_drops_of_the_kernel_are_told_of_providers(void **unused)
 /* From the ring's last chunk to this one, on a thread of the ring's own */
 static void test_markers_say_when_and_where(void **unused)
 {
-	uint64_t begin[3], end[3], tid[3];
+	uint64_t begin[4], end[4], tid[4];
 	struct words b = { 0 };
 	struct stream s;
 	struct file f;
@@ -166,6 +166,12 @@ static void test_markers_say_when_and_where(void **unused)
 	lose(&s, 0, 2, 0, 1);
 	s.ticks = 1000950;
 	give_sched(&s, 2, &b);
+	/* What went round is older than what is left. */
+	lose(&s, 1, 2, 3, 0);
+	s.ticks = 1001100;
+	put_event(&b, &(struct event){ 0, 1001050, 1, IDX(1), IDX(2), 0, 0, { } });
+	put_event(&b, &(struct event){ 0, 1001060, 1, IDX(1), IDX(2), 0, 0, { } });
+	give_events(&s, 1, 2, &b);
 	stream_finish(&s);
 	for (file_open(&f, s.path); file_next(&f);) {
 		if (f.rec.kind == FXT_OBJECT && f.rec.id == 0x70000003)
@@ -179,10 +185,11 @@ static void test_markers_say_when_and_where(void **unused)
 		tid[n++] = f.rec.thread.tid;
 	}
 	file_close(&f);
-	assert_int_equal(n, 3);
+	assert_int_equal(n, 4);
 	assert_true(begin[0] == 1000000 && end[0] == 1000500);
 	assert_true(begin[1] == 1000700 && end[1] == 1000900);
 	assert_true(begin[2] == 1000000 && end[2] == 1000950);
+	assert_true(begin[3] == 1000900 && end[3] == 1001050 && tid[3] == tid[0]);
 	assert_true(tid[0] == 0x70000003 && tid[1] == tid[0] && tid[2] == 0x70000004);
 	stream_close(&s);
 	words_free(&b);

@@ -152,6 +152,7 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 	r->counts.cleared = h->cleared;
 	if (p == c->kernel && h->dropped > r->counts.dropped)
 		r->lossy = true;
+	r->first_ns = 0;
 	err = records(c, h, r, words, &good);
 	r->counts.bytes += h->bytes;
 	/* Without memory, it was not looked at. */

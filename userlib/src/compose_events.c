@@ -35,6 +35,8 @@ bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks
 		if (*ns < r->last_ns)
 			*ns = r->last_ns;
 		r->last_ns = *ns;
+		if (!r->first_ns)
+			r->first_ns = *ns;
 		return true;
 	}
 	return false;

@@ -92,7 +92,10 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.dropped = chunk->dropped;
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
-	if (dropped || overwritten || malformed)
+	/* What a ring overwrote was older than all that is left in it. */
+	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns && r->first_ns < now)
+		marker(c, r, r->first_ns, dropped, overwritten, malformed);
+	else if (dropped || overwritten || malformed)
 		marker(c, r, now, dropped, overwritten, malformed);
 	r->chunk_ns = now;
 }

@@ -250,6 +250,7 @@ struct atc_ring {
 	uint64_t last_ticks;
 	uint64_t last_ns;
 	uint64_t chunk_ns;	/* when the last chunk was read */
+	uint64_t first_ns;	/* of the first record of the chunk in hand; 0: none yet */
 	uint32_t losses;	/* koid of its pseudo thread; 0: none yet */
 
 	/* of a CPU: who runs there, if known */
