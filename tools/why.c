@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "fxt/print.h"
 #include "report/explain.h"
 #include "report/kept.h"
+#include "report/source.h"
 #include "tool.h"
 
 static const char usage[] =
@@ -20,14 +20,13 @@ static const char usage[] =
 "path. The times add up to its latency. Without ID: the slowest operation. FILE may\n"
 "be compressed (gzip, zstd); - is the standard input.\n"
 "\n"
-"  ID                 operations with this id, as other commands print it: 0x20000000028e\n"
-"      --slowest N    the N slowest operations\n"
-"      --type TYPE    only operations of this name: request, or http/request\n"
-"      --percentile P the operation at this percentile of latency: 99.9\n"
-"      --brief        the sentences alone\n"
-"      --json         one JSON object for each operation and line\n"
-"      --window N     put that many records in order of time (1048576)\n"
-"  -h, --help         this text\n"
+"  ID                  operations with this id, as other commands print it: 0x20000000028e\n"
+"      --slowest N     the N slowest operations\n"
+"      --percentile P  the operation at this percentile of latency: 99.9\n"
+"      --brief         the sentences alone\n"
+"      --json          one JSON object for each operation and line\n"
+SOURCE_HELP
+"  -h, --help          this text\n"
 "\n"
 "Exit status: 0; 1 if there is no such operation, or the file is damaged; 2 if it\n"
 "cannot be read; 3 if the end of the file is missing: what is there was analysed.\n"
@@ -38,9 +37,6 @@ static const char usage[] =
 "  asynctrace why --type http/request --percentile 99 trace.fxt\n"
 "  asynctrace why --json --slowest 1000000 trace.fxt | jq .queued_ns\n";
 
-/* Behind those of tool.h */
-enum { WHY_INCOMPLETE = 3 };
-
 /* One complete operation, to find it again */
 struct place {
 	uint64_t latency, begin, id;
@@ -48,16 +44,11 @@ struct place {
 };
 
 struct why {
-	const char *path;
-	const char *type;
+	struct source source;
 	bool has_id, brief, json;
 	uint64_t id;
 	double percentile;	/* negative: not wanted */
-	uint64_t window;
-
-	bool damaged, incomplete;
 	struct kept kept;
-	struct analysis *analysis;	/* the names in kept are its */
 
 	/* --percentile: all operations, then the one that is wanted */
 	struct place *places;
@@ -65,33 +56,6 @@ struct why {
 	struct place wanted;
 	bool found;
 };
-
-static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
-{
-	struct why *w = arg;
-	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
-
-	if (!end && w->damaged)
-		return;
-	w->incomplete |= end;
-	w->damaged |= !end;
-	fprintf(stderr, "asynctrace why: %s: at byte %" PRIu64 ": %s (", w->path, offset,
-		fxt_rules[rule].text);
-	fxt_print_detail(stderr, detail);
-	fputs(end ? "); what is there is analysed\n" :
-		    "); the rest is analysed; asynctrace validate tells more\n", stderr);
-}
-
-/* "request", or "http/request" */
-static bool is_type(const struct why *w, const struct analysis_id *id)
-{
-	size_t len = strlen(id->category);
-
-	if (!w->type || !strcmp(w->type, id->name))
-		return true;
-	return !strncmp(w->type, id->category, len) && w->type[len] == '/' &&
-	       !strcmp(w->type + len + 1, id->name);
-}
 
 static int keep_place(struct why *w, const struct analysis_operation *op)
 {
@@ -114,8 +78,6 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 {
 	struct why *w = arg;
 
-	if (!is_type(w, &op->id))
-		return 0;
 	if (w->has_id)
 		return op->id.id == w->id ? kept_add(&w->kept, op) : 0;
 	if (!op->complete)
@@ -126,49 +88,6 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 		return keep_place(w, op);
 	return op->begin == w->wanted.begin && op->id.id == w->wanted.id &&
 	       op->end - op->begin == w->wanted.latency ? kept_add(&w->kept, op) : 0;
-}
-
-/* Analyse the file once. An exit status, with a message if it is not TOOL_OK. */
-static int analyse(struct why *w, bool totals_only)
-{
-	struct analysis_options opts = { .window = w->window, .totals_only = totals_only };
-	struct analysis_sink sink = { .operation = on_operation, .arg = w };
-	struct fxt_record rec;
-	struct fxt_reader *r;
-	int err, failed = 0;
-
-	r = fxt_open(w->path, &err);
-	if (!r) {
-		tool_error("cannot read %s: %s", tool_text(w->path), fxt_error_text(err));
-		return TOOL_USAGE;
-	}
-	analysis_free(w->analysis);
-	w->analysis = analysis_new(&opts, &sink);
-	if (!w->analysis) {
-		fxt_close(r);
-		tool_error("no memory");
-		return TOOL_USAGE;
-	}
-	w->damaged = false;
-	fxt_on_breach(r, on_breach, w);
-	while ((err = fxt_next(r, &rec)) > 0) {
-		failed = analysis_record(w->analysis, &rec);
-		if (failed)
-			break;
-	}
-	fxt_close(r);
-	if (!failed)
-		failed = analysis_finish(w->analysis);
-	if (failed) {
-		tool_error("%s: %s", tool_text(w->path), strerror(-failed));
-		return TOOL_USAGE;
-	}
-	if (err < 0) {
-		tool_error("reading %s failed: %s; what was read is analysed", tool_text(w->path),
-			   fxt_error_text(err));
-		w->damaged = true;
-	}
-	return TOOL_OK;
 }
 
 static int by_latency(const void *a, const void *b)
@@ -183,9 +102,12 @@ static int by_latency(const void *a, const void *b)
 /* Nearest rank: the smallest latency that at least P percent do not exceed. */
 static int find_percentile(struct why *w)
 {
-	int status = analyse(w, true);
 	size_t rank;
+	int status;
 
+	w->source.opts.totals_only = true;
+	status = source_read(&w->source);
+	w->source.opts.totals_only = false;
 	if (status || !w->nr_places)
 		return status;
 	qsort(w->places, w->nr_places, sizeof(*w->places), by_latency);
@@ -216,36 +138,21 @@ static void print_operation(const struct why *w, const struct analysis_operation
 	explain_path(stdout, op);
 }
 
-/* What makes the answer less than whole */
-static void print_limits(const struct why *w)
-{
-	const struct analysis_totals *t = analysis_totals(w->analysis);
-
-	if (!t->scheduled && t->complete)
-		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
-			   "asynctrace record --sched records it", tool_text(w->path));
-	if (t->losses)
-		tool_error("records were lost %" PRIu64 " times; time that they would explain is unknown",
-			   t->losses);
-	if (t->late)
-		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
-			   "is partial; use a larger --window", t->late);
-}
-
 static void say_none(const struct why *w)
 {
-	const struct analysis_totals *t = analysis_totals(w->analysis);
+	const struct analysis_totals *t = analysis_totals(w->source.analysis);
+	const char *path = tool_text(w->source.path);
 
 	if (!t->complete && !t->incomplete)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
-			   tool_text(w->path));
+			   path);
 	else if (w->has_id)
-		tool_error("%s has no operation with id 0x%" PRIx64, tool_text(w->path), w->id);
-	else if (w->type)
-		tool_error("%s has no complete operation '%s'", tool_text(w->path), tool_text(w->type));
+		tool_error("%s has no operation with id 0x%" PRIx64, path, w->id);
+	else if (t->complete)
+		tool_error("%s has no complete operation of that kind", path);
 	else
 		tool_error("%s has no complete operation: %" PRIu64 " began and did not end",
-			   tool_text(w->path), t->incomplete);
+			   path, t->incomplete);
 }
 
 static int run(struct why *w)
@@ -255,9 +162,9 @@ static int run(struct why *w)
 	if (w->percentile >= 0) {
 		status = find_percentile(w);
 		if (!status && w->found)
-			status = analyse(w, false);
+			status = source_read(&w->source);
 	} else {
-		status = analyse(w, false);
+		status = source_read(&w->source);
 	}
 	if (status)
 		return status;
@@ -268,12 +175,11 @@ static int run(struct why *w)
 		print_operation(w, w->kept.of[i]);
 	}
 	fflush(stdout);
-	print_limits(w);
-	if (!w->kept.nr)
-		say_none(w);
-	if (w->damaged || !w->kept.nr)
-		return TOOL_FAILED;
-	return w->incomplete ? WHY_INCOMPLETE : TOOL_OK;
+	source_limits(&w->source);
+	if (w->kept.nr)
+		return source_status(&w->source);
+	say_none(w);
+	return TOOL_FAILED;
 }
 
 static bool parse_id(const char *text, uint64_t *id)
@@ -298,17 +204,16 @@ static int options(struct why *w, int argc, char **argv)
 {
 	static const struct option list[] = {
 		{ "slowest", required_argument, NULL, 's' },
-		{ "type", required_argument, NULL, 't' },
 		{ "percentile", required_argument, NULL, 'p' },
 		{ "brief", no_argument, NULL, 'b' },
 		{ "json", no_argument, NULL, 'j' },
-		{ "window", required_argument, NULL, 'w' },
+		SOURCE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	uint64_t number;
 	bool slowest = false;
-	int opt;
+	int opt, err;
 
 	optind = 0;
 	while ((opt = getopt_long(argc, argv, "h", list, NULL)) != -1) {
@@ -321,9 +226,6 @@ static int options(struct why *w, int argc, char **argv)
 			}
 			w->kept.max = number;
 			slowest = true;
-			break;
-		case 't':
-			w->type = optarg;
 			break;
 		case 'p':
 			if (!parse_percentile(optarg, &w->percentile)) {
@@ -338,19 +240,15 @@ static int options(struct why *w, int argc, char **argv)
 		case 'j':
 			w->json = true;
 			break;
-		case 'w':
-			if (!tool_parse_number(optarg, &w->window) || !w->window ||
-			    w->window > UINT32_MAX) {
-				tool_error("--window takes a number of records, not '%s'",
-					   tool_text(optarg));
-				return TOOL_USAGE;
-			}
-			break;
 		case 'h':
 			fputs(usage, stdout);
 			return TOOL_OK;
 		default:
-			fputs("Try 'asynctrace why --help'.\n", stderr);
+			err = source_option(&w->source, opt, optarg);
+			if (!err)
+				break;
+			if (err > 0)
+				fputs("Try 'asynctrace why --help'.\n", stderr);
 			return TOOL_USAGE;
 		}
 	}
@@ -360,7 +258,7 @@ static int options(struct why *w, int argc, char **argv)
 			   "there are too many arguments: one trace, and one id");
 		return TOOL_USAGE;
 	}
-	w->path = argv[optind];
+	w->source.path = argv[optind];
 	w->has_id = optind + 2 == argc;
 	if (w->has_id && !parse_id(argv[optind + 1], &w->id)) {
 		tool_error("'%s' is no id: write a number, as 0x20000000028e",
@@ -371,7 +269,7 @@ static int options(struct why *w, int argc, char **argv)
 		tool_error("ID, --slowest and --percentile each choose operations: use one of them");
 		return TOOL_USAGE;
 	}
-	if (w->percentile >= 0 && !strcmp(w->path, "-")) {
+	if (w->percentile >= 0 && !strcmp(w->source.path, "-")) {
 		tool_error("--percentile reads the trace twice: it needs a file, not the standard input");
 		return TOOL_USAGE;
 	}
@@ -387,9 +285,11 @@ int why_main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	w.source.operation = on_operation;
+	w.source.arg = &w;
 	status = run(&w);
 	kept_free(&w.kept);
-	analysis_free(w.analysis);
+	source_close(&w.source);
 	free(w.places);
 	return status;
 }

@@ -43,7 +43,8 @@ _asynctrace_value() { # COMMAND OPTION
 	case $1:$2 in
 	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--*)
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
-		   $2 == --slowest || $2 == --type || $2 == --percentile ]] ;;
+		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
+		   $2 == --category || $2 == --min || $2 == --max ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
@@ -79,6 +80,7 @@ _asynctrace_options() { # COMMAND
 	local session="--categories --providers --mode --buffer-size --sched --pid --uid
 		       --cgroup --follow"
 	local out="--output --max-size --rotate --duration"
+	local operations="--type --provider --category --min --max --window"
 
 	case $1 in
 	record)
@@ -86,7 +88,7 @@ _asynctrace_options() { # COMMAND
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	why)
-		echo "--slowest --type --percentile --brief --json --window --help" ;;
+		echo "--slowest --percentile --brief --json $operations --help" ;;
 	dump)
 		echo "--events --offsets --json --help" ;;
 	validate)

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fxt/print.h"
+#include "source.h"
+#include "tool.h"
+
+static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	struct source *s = arg;
+	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+
+	/* The first damage is enough: asynctrace validate lists all. */
+	if (!end && s->damaged)
+		return;
+	s->incomplete |= end;
+	s->damaged |= !end;
+	fprintf(stderr, "asynctrace %s: %s: at byte %" PRIu64 ": %s (", tool_name,
+		tool_text(s->path), offset, fxt_rules[rule].text);
+	fxt_print_detail(stderr, detail);
+	fputs(end ? "); what is there is analysed\n" :
+		    "); the rest is analysed; asynctrace validate tells more\n", stderr);
+}
+
+/* "request", or "http/request" */
+static bool is_type(const char *type, const struct analysis_id *id)
+{
+	size_t len = strlen(id->category);
+
+	if (!strcmp(type, id->name))
+		return true;
+	return !strncmp(type, id->category, len) && type[len] == '/' &&
+	       !strcmp(type + len + 1, id->name);
+}
+
+static bool wanted(const struct source_filter *f, const struct analysis_operation *op)
+{
+	uint64_t latency = op->end - op->begin;
+
+	return (!f->type || is_type(f->type, &op->id)) &&
+	       (!f->provider || !strcmp(f->provider, op->id.provider)) &&
+	       (!f->category || !strcmp(f->category, op->id.category)) &&
+	       latency >= f->min_ns && (!f->max_ns || latency <= f->max_ns);
+}
+
+static int on_operation(void *arg, const struct analysis_operation *op)
+{
+	struct source *s = arg;
+
+	return wanted(&s->filter, op) ? s->operation(s->arg, op) : 0;
+}
+
+static int on_loss(void *arg, const struct analysis_loss *loss)
+{
+	struct source *s = arg;
+
+	return s->loss(s->arg, loss);
+}
+
+/* "50ms", "1.5s" */
+static bool parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char *end;
+	double x;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	x = strtod(text, &end);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		x *= units[i].ns;
+		*ns = x;
+		return x < 1e18;
+	}
+	return false;
+}
+
+int source_option(struct source *s, int opt, char *arg)
+{
+	uint64_t number;
+
+	switch (opt) {
+	case 'T':
+		s->filter.type = arg;
+		return 0;
+	case 'P':
+		s->filter.provider = arg;
+		return 0;
+	case 'C':
+		s->filter.category = arg;
+		return 0;
+	case 'M':
+	case 'X':
+		if (parse_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
+			return 0;
+		tool_error("'%s' is no time; write a number and a unit, as 50ms or 1.5s",
+			   tool_text(arg));
+		return -1;
+	case 'W':
+		if (tool_parse_number(arg, &number) && number && number <= UINT32_MAX) {
+			s->opts.window = number;
+			return 0;
+		}
+		tool_error("--window takes a number of records, not '%s'", tool_text(arg));
+		return -1;
+	default:
+		return 1;
+	}
+}
+
+int source_read(struct source *s)
+{
+	struct analysis_sink sink = {
+		.operation = s->operation ? on_operation : NULL,
+		.loss = s->loss ? on_loss : NULL, .arg = s,
+	};
+	struct fxt_record rec;
+	struct fxt_reader *r;
+	int err, failed = 0;
+
+	r = fxt_open(s->path, &err);
+	if (!r) {
+		tool_error("cannot read %s: %s", tool_text(s->path), fxt_error_text(err));
+		return TOOL_USAGE;
+	}
+	analysis_free(s->analysis);
+	s->analysis = analysis_new(&s->opts, &sink);
+	if (!s->analysis) {
+		fxt_close(r);
+		tool_error("there is no memory for the analysis");
+		return TOOL_USAGE;
+	}
+	s->damaged = false;
+	fxt_on_breach(r, on_breach, s);
+	while ((err = fxt_next(r, &rec)) > 0 && !failed)
+		failed = analysis_record(s->analysis, &rec);
+	fxt_close(r);
+	if (!failed)
+		failed = analysis_finish(s->analysis);
+	if (failed) {
+		tool_error("%s cannot be analysed: %s", tool_text(s->path), strerror(-failed));
+		return TOOL_USAGE;
+	}
+	if (err >= 0)
+		return TOOL_OK;
+	tool_error("reading %s failed: %s; what was read is analysed", tool_text(s->path),
+		   fxt_error_text(err));
+	s->damaged = true;
+	return TOOL_OK;
+}
+
+void source_limits(const struct source *s)
+{
+	const struct analysis_totals *t = analysis_totals(s->analysis);
+
+	if (!t->scheduled && t->complete)
+		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
+			   "asynctrace record --sched records it", tool_text(s->path));
+	if (t->losses)
+		tool_error("records were lost %" PRIu64 " times; time that they would explain is unknown",
+			   t->losses);
+	if (t->late)
+		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
+			   "is partial; use a larger --window", t->late);
+}
+
+int source_status(const struct source *s)
+{
+	if (s->damaged)
+		return TOOL_FAILED;
+	return s->incomplete ? SOURCE_INCOMPLETE : TOOL_OK;
+}
+
+void source_close(struct source *s)
+{
+	analysis_free(s->analysis);
+	s->analysis = NULL;
+}

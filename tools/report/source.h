@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Read a trace through the analysis, for commands: filters, messages, exit statuses. */
+#ifndef REPORT_SOURCE_H
+#define REPORT_SOURCE_H
+
+#include <getopt.h>
+
+#include "analysis/analysis.h"
+
+/* Behind those of tool.h: all was analysed that is there, but the end is missing. */
+enum { SOURCE_INCOMPLETE = 3 };
+
+/* Which operations are wanted; zeros are all */
+struct source_filter {
+	const char *type;	/* "request" or "http/request"; NULL: all */
+	const char *provider;
+	const char *category;
+	uint64_t min_ns;	/* of latency */
+	uint64_t max_ns;	/* 0: no limit */
+};
+
+struct source {
+	const char *path;
+	struct source_filter filter;
+	struct analysis_options opts;
+	/* For each operation that passes the filter */
+	int (*operation)(void *arg, const struct analysis_operation *op);
+	int (*loss)(void *arg, const struct analysis_loss *loss);
+	void *arg;
+
+	/* What came of it */
+	struct analysis *analysis;	/* names in rows are its; source_close() frees it */
+	bool damaged, incomplete;
+};
+
+/* Options that choose operations, for getopt_long() and for help texts */
+#define SOURCE_OPTIONS \
+	{ "type", required_argument, NULL, 'T' }, \
+	{ "provider", required_argument, NULL, 'P' }, \
+	{ "category", required_argument, NULL, 'C' }, \
+	{ "min", required_argument, NULL, 'M' }, \
+	{ "max", required_argument, NULL, 'X' }, \
+	{ "window", required_argument, NULL, 'W' }
+#define SOURCE_HELP \
+	"      --type TYPE     only operations of this name: request, or http/request\n" \
+	"      --provider NAME only operations of this provider\n" \
+	"      --category NAME only operations of this category\n" \
+	"      --min TIME      only operations that took at least so long: 50ms, 1.5s\n" \
+	"      --max TIME      only operations that took at most so long\n" \
+	"      --window N      put that many records in order of time (1048576)\n"
+
+/* Take option @opt with its argument. 0; 1 if it is none of the above; -1 after a message */
+int source_option(struct source *s, int opt, char *arg);
+/*
+ * Analyse the trace once. 0, or an exit status after a message. A second call reads the
+ * file again, and names in rows of the first one are gone.
+ */
+int source_read(struct source *s);
+/* Messages about what makes the answer less than whole */
+void source_limits(const struct source *s);
+/* The exit status of a command that answered */
+int source_status(const struct source *s);
+void source_close(struct source *s);
+
+#endif /* REPORT_SOURCE_H */
