@@ -22,6 +22,7 @@ static const struct {
 	{ "status", status_main, "show sessions, rings, losses and what tracing costs" },
 	{ "doctor", doctor_main, "tell what would not work here, and the remedy" },
 	{ "why", why_main, "tell where the time of an operation went" },
+	{ "report", report_main, "add up where the time of all operations went" },
 	{ "dump", dump_main, "print a trace file as text" },
 	{ "validate", validate_main, "check a trace file against every rule of its format" },
 };

@@ -31,6 +31,7 @@ int status_main(int argc, char **argv);
 int dump_main(int argc, char **argv);
 int validate_main(int argc, char **argv);
 int why_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 
 /* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
 extern const char *tool_name;

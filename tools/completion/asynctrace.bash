@@ -41,7 +41,7 @@ _asynctrace_sessions() {
 # The value of an option, where the word before wants one; else fails.
 _asynctrace_value() { # COMMAND OPTION
 	case $1:$2 in
-	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--*)
+	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--* | report:--*)
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
 		   $2 == --category || $2 == --min || $2 == --max ]] ;;
@@ -87,6 +87,8 @@ _asynctrace_options() { # COMMAND
 		echo "$session $out --name --trigger --json --help --" ;;
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
+	report)
+		echo "$operations --json --csv --folded --all --help" ;;
 	why)
 		echo "--slowest --percentile --brief --json $operations --help" ;;
 	dump)
@@ -113,7 +115,7 @@ _asynctrace_options() { # COMMAND
 
 _asynctrace() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="record session providers list categories status doctor why dump validate"
+	local commands="record session providers list categories status doctor why report dump validate"
 	local verbs="create init start stop update snapshot attach destroy list"
 	local command=${COMP_WORDS[1]} options i
 
@@ -151,6 +153,13 @@ _asynctrace() {
 		_asynctrace_words "$verbs" ;;
 	*:why | *:dump | *:validate)
 		_asynctrace_files ;;
+	*:report)
+		if [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
+			_asynctrace_words operations blame running runnable blocked queued unknown \
+				critical unfinished losses summary
+		else
+			_asynctrace_files
+		fi ;;
 	*:session\ create | *:session\ list)
 		_asynctrace_words "$options" ;;
 	*:session\ *)

@@ -3,6 +3,7 @@
 #ifndef REPORT_SHEET_H
 #define REPORT_SHEET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

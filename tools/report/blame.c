@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blame.h"
+
+/* The same text is the same pointer. NULL: no memory. It moves no text. */
+static const char *keep(struct blame *b, const char *text)
+{
+	uint32_t n = fxt_name(&b->names, text, strlen(text));
+
+	return n == UINT32_MAX ? NULL : b->names.of[n];
+}
+
+static const char *other_of(const struct analysis_interval *row, char *text, size_t size)
+{
+	const struct analysis_id *id = row->other_id;
+	const char *with = "", *name = id ? id->name : "";
+
+	switch (row->other_kind) {
+	case ANALYSIS_OTHER_THREAD:
+		if (id)
+			with = ", working on ";
+		snprintf(text, size, "%s%s%s", row->other->name[0] ? row->other->name : "thread",
+			 with, name);
+		return text;
+	case ANALYSIS_OTHER_IDLE:
+		return "idle CPU";
+	case ANALYSIS_OTHER_INTERRUPT:
+		return "interrupt";
+	case ANALYSIS_OTHER_HIDDEN:
+		return "hidden task";
+	default:
+		break;
+	}
+	if (row->state == ANALYSIS_UNKNOWN)
+		return analysis_reason_name(row->reason);
+	if (!id)
+		return "";
+	snprintf(text, size, "working on %s", name);
+	return text;
+}
+
+static int add(struct blame *b, const char *type, const struct analysis_interval *row)
+{
+	char text[256];
+	struct blame_row r = {
+		.type = type, .state = row->state,
+		.thread = keep(b, row->thread ? row->thread->name : ""),
+		.duration = keep(b, row->duration),
+		.other = keep(b, other_of(row, text, sizeof(text))),
+	};
+	struct fxt_entry *e;
+	uint64_t hash;
+
+	if (!r.thread || !r.duration || !r.other)
+		return -ENOMEM;
+	hash = fxt_hash((uintptr_t)r.type, r.state);
+	hash = fxt_hash(hash, (uintptr_t)r.thread);
+	hash = fxt_hash(hash, (uintptr_t)r.duration);
+	hash = fxt_hash(hash, (uintptr_t)r.other);
+	e = fxt_make(&b->index, hash);
+	if (!e)
+		return -ENOMEM;
+	if (!e->a) {
+		if (b->nr == b->room) {
+			size_t room = b->room ? 2 * b->room : 64;
+			struct blame_row *of = realloc(b->of, room * sizeof(*of));
+
+			if (!of)
+				return -ENOMEM;
+			b->of = of;
+			b->room = room;
+		}
+		b->of[b->nr] = r;
+		e->a = ++b->nr;
+	}
+	b->of[e->a - 1].ns += row->to - row->from;
+	b->of[e->a - 1].count++;
+	b->ns += row->to - row->from;
+	return 0;
+}
+
+int blame_add(struct blame *b, const struct analysis_operation *op,
+	      const struct analysis_interval *rows, size_t nr, unsigned int states)
+{
+	char text[512];
+	const char *type;
+	int err = 0;
+
+	snprintf(text, sizeof(text), "%s/%s", op->id.category, op->id.name);
+	type = keep(b, text);
+	if (!type)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr && !err; i++)
+		if (states & 1u << rows[i].state)
+			err = add(b, type, &rows[i]);
+	return err;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct blame_row *x = a, *y = b;
+	int order;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	order = strcmp(x->type, y->type);
+	if (!order)
+		order = strcmp(x->thread, y->thread);
+	return order ? order : strcmp(x->other, y->other);
+}
+
+void blame_sort(struct blame *b)
+{
+	if (b->nr)
+		qsort(b->of, b->nr, sizeof(*b->of), by_ns);
+}
+
+void blame_free(struct blame *b)
+{
+	free(b->of);
+	fxt_table_free(&b->index);
+	fxt_names_free(&b->names);
+	*b = (struct blame){ 0 };
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Time of many operations, added up by what it was spent on */
+#ifndef REPORT_BLAME_H
+#define REPORT_BLAME_H
+
+#include "analysis/analysis.h"
+#include "fxt/names.h"
+
+/*
+ * What time was spent on, from the general to the particular. Threads count by their
+ * names, because a pool's threads do the same.
+ */
+struct blame_row {
+	const char *type;	/* category/name of the operation */
+	enum analysis_state state;
+	const char *thread;	/* its name, "" if none */
+	const char *duration;
+	const char *other;	/* the other party in words, "" if none */
+	uint64_t ns, count;	/* of intervals */
+};
+
+/* Starts as zeros. */
+struct blame {
+	struct blame_row *of;
+	size_t nr, room;
+	struct fxt_table index;
+	struct fxt_names names;
+	uint64_t ns;		/* of all rows */
+};
+
+/* Add the intervals whose state is in @states, a set of bits. 0 or -ENOMEM */
+int blame_add(struct blame *b, const struct analysis_operation *op,
+	      const struct analysis_interval *rows, size_t nr, unsigned int states);
+/* The row with the most time first */
+void blame_sort(struct blame *b);
+void blame_free(struct blame *b);
+
+#endif /* REPORT_BLAME_H */
