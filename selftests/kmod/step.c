@@ -39,6 +39,7 @@
 /* Victims of a session: each is a writer of its own. */
 #define VICTIMS		(NU_WRITERS - 2)
 #define STEPS_MAX	20000
+#define MISSES_MAX	1000	/* of a breakpoint */
 #define SUB_WORDS	(ASYNCTRACE_SUBBUF_MIN / 8)
 
 /* Kinds of records beyond nu_emit()'s: without a number. */
@@ -371,31 +372,38 @@ static bool run_to(pid_t pid, uint64_t rip)
 	return true;
 }
 
-/* To where it is after so many steps: at a run to the first section, if beyond. */
-static void go_to(const struct kind *k, pid_t pid, uint32_t to)
+/*
+ * Bring the victim to where it is after @to steps. If that is beyond the first section, it
+ * runs up to there. False: it did not stop there and has written its record, because the
+ * emulator missed the breakpoint.
+ */
+static bool go_to(const struct kind *k, pid_t pid, uint32_t to)
 {
 	uint32_t first = 0, n = 0;
 
 	while (first < to && !critical(k, first))
 		first++;
 	if (first && first < to) {
-		must(run_to(pid, k->at[first]));
+		if (!run_to(pid, k->at[first]))
+			return false;
 		n = first;
 	}
 	for (; n < to && !victim.done; n++)
 		step(pid);
 	ktap_check(n == to, "a victim takes another way than the one before");
+	return true;
 }
 
 static void kill_at_steps(struct kind *k)
 {
 	enum borrow_rseq rseq = fallback ? BORROW_NONE : BORROW_FAKE;
+	unsigned int misses = 0;
 	uint64_t committed = 0;
 	bool before = false;
 
 	session_begin(k->place, k->kind);
 	for (uint32_t i = 0; i <= k->steps && !ktap_failed(); i++) {
-		bool there;
+		bool there, stopped;
 		pid_t pid;
 
 		if (!wanted(k, i))
@@ -408,10 +416,18 @@ static void kill_at_steps(struct kind *k)
 		bring_to(k->place);
 		pid = victim_start(k->kind, k->warm, rseq);
 		bring_to(k->place);
-		go_to(k, pid, i);
+		stopped = go_to(k, pid, i);
 		victim_kill(pid);
 		there = aftermath(committed);
 		committed += there;
+		/* The law held for this one, too. The next victim stands for the same step. */
+		if (!stopped) {
+			ktap_check(there, "a victim ran on, and its record is not there");
+			if (++misses == MISSES_MAX)
+				ktap_fail("the breakpoint at the first section is never hit");
+			i--;
+			continue;
+		}
 		ktap_check(there || !before,
 			   "after %u steps the record is not there, but was earlier", i);
 		before = there;
@@ -419,6 +435,8 @@ static void kill_at_steps(struct kind *k)
 			ktap_check(!there, "the record is there before the first step");
 	}
 	ktap_check(before, "the record is not there after the last step");
+	if (misses)
+		ktap_note("%u victims ran past a breakpoint", misses);
 	session_end(committed);
 }
 
@@ -452,7 +470,7 @@ static unsigned int kill_at_breakpoints(struct kind *k)
 		committed += aftermath(committed);
 		if (hit)
 			n++;
-		else if (misses++ < 1000)
+		else if (++misses < MISSES_MAX)
 			/* Preempted on its way, it went another one then. */
 			i--;
 		else
