@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* For tests of the analysis: records made by hand, and the rows that come of them as text. */
+#ifndef ANALYSIS_BUILD_H
+#define ANALYSIS_BUILD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+
+#define PSEUDO		0x70000001u	/* the first thread id of the recorder's own */
+#define HIDDEN_ON(cpu)	(0x7fffffffu - (cpu))
+
+/* Linux's task states */
+#define PREEMPTED	0
+#define SLEEPS		1
+#define SLEEPS_ON_DISK	2
+#define STOPS		4
+#define EXITS		0x10
+
+/* Records in the order in which the engine gets them */
+struct trace {
+	struct fxt_record *of;
+	size_t nr, room;
+};
+
+struct fxt_record *add_record(struct trace *t, enum fxt_kind kind, uint64_t ns);
+void add_bool(struct fxt_record *rec, const char *name);
+/* Any event of the recorder: it tells when the trace began or ended. */
+void put_clock(struct trace *t, uint64_t ns);
+void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
+		uint32_t state);
+/* @waker 0: an interrupt */
+void put_wakeup(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t tid, uint32_t waker);
+void put_duration(struct trace *t, uint64_t ns, uint64_t end, uint32_t tid, const char *name);
+/* An event of @type, ASYNCTRACE_FXT_* */
+void put_event(struct trace *t, unsigned int type, uint64_t ns, uint32_t tid, const char *name,
+	       uint64_t id);
+void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
+/* Records of CPU @cpu are missing: the kernel's, or those of @provider. */
+void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
+void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
+void trace_free(struct trace *t);
+
+#define BEGINS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns, tid, "req", id)
+#define STEPS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_INSTANT, ns, tid, "step", id)
+#define ENDS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_END, ns, tid, "req", id)
+
+/*
+ * Rows as text. An operation:
+ *
+ *	req 1 10-100: INTERVALS | PATH		"open" before the colon if it is incomplete
+ *
+ * and each interval, separated by ", ":
+ *
+ *	10-20 blocked/sleep t7 in read by t8 on req 2 ?	"?": inferred
+ */
+struct rows {
+	char **of;
+	size_t nr, room;
+};
+
+/* Check what is true of each row: times without gaps, sums. Fails the test if not. */
+void check_row(const struct analysis_operation *op);
+char *row_text(const struct analysis_operation *op);
+int rows_add(void *rows, const struct analysis_operation *op);
+void rows_free(struct rows *r);
+/* Analyse @t; @totals may be NULL. */
+struct rows analyse(const struct trace *t, const struct analysis_options *opts,
+		    struct analysis_totals *totals);
+/* Analyse @t and free it. There must be exactly these rows, ended by NULL. */
+void expect_rows(struct trace *t, ...);
+
+#endif /* ANALYSIS_BUILD_H */

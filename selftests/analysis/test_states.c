@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The state of an operation at each instant, and who had a part in it */
+#include "build.h"
+
+/* Threads 1 and 2 run and work on operation 1, which lives from 10 to 100. */
+static void one_duration(struct trace *t)
+{
+	put_clock(t, 0);
+	put_duration(t, 10, 100, 1, "work");
+	BEGINS(t, 10, 1, 1);
+	ENDS(t, 100, 1, 1);
+}
+
+static void running_thread_is_running(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 110, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-100 running t1 | 10-100 running t1", NULL);
+}
+
+static void preempted_names_who_had_the_cpu(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
+	put_switch(&t, 30, 0, 2, 3, SLEEPS);
+	put_switch(&t, 40, 0, 3, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 runnable/preempted t1 in work by t2, "
+		    "30-40 runnable/preempted t1 in work by t3, 40-100 running t1 | "
+		    "10-20 running t1, 20-30 runnable/preempted t1 in work by t2, "
+		    "30-40 runnable/preempted t1 in work by t3, 40-100 running t1", NULL);
+}
+
+static void preempted_thread_waits_for_the_cpu_it_gets(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 6, 1, 0, 4, 0);
+	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
+	put_switch(&t, 40, 1, 4, 0, SLEEPS);
+	put_switch(&t, 50, 1, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-40 runnable/preempted t1 in work by t4, "
+		    "40-50 runnable/preempted t1 in work by idle, 50-100 running t1 | "
+		    "10-20 running t1, 20-40 runnable/preempted t1 in work by t4, "
+		    "40-50 runnable/preempted t1 in work by idle, 50-100 running t1", NULL);
+}
+
+static void woken_thread_names_waker_and_its_operation(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 6, 1, 0, 2, 0);
+	put_duration(&t, 30, 70, 2, "other");
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 31, 2, "bg", 2);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 60, 0, 1, 2);
+	put_switch(&t, 65, 0, 0, 1, 0);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_END, 110, 2, "bg", 2);
+	put_switch(&t, 120, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by t2 on bg 2, "
+		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | "
+		    "10-20 running t1, 20-60 running t2, "
+		    "60-65 runnable/woken t1 by idle, 65-100 running t1",
+		    "bg 2 31-110: 31-70 running t2, 70-110 queued t2 | "
+		    "31-70 running t2, 70-110 queued t2", NULL);
+}
+
+static void each_sleep_has_its_reason(void **state)
+{
+	static const struct {
+		unsigned int state;
+		const char *word;
+	} of[] = {
+		{ SLEEPS, "sleep" }, { SLEEPS_ON_DISK, "disk sleep" }, { STOPS, "stopped" },
+		{ EXITS, "exited" }, { 0x402, "disk sleep" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct trace t = { 0 };
+		char want[300];
+
+		one_duration(&t);
+		put_switch(&t, 5, 0, 0, 1, 0);
+		put_switch(&t, 20, 0, 1, 0, of[i].state);
+		snprintf(want, sizeof(want), "req 1 10-100: 10-20 running t1, "
+			 "20-100 blocked/%s t1 in work | 10-20 running t1, "
+			 "20-100 blocked/%s t1 in work", of[i].word, of[i].word);
+		expect_rows(&t, want, NULL);
+	}
+}
+
+static void interrupt_and_hidden_wakers_are_told(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, HIDDEN_ON(0), SLEEPS);
+	put_wakeup(&t, 30, 0, 1, 0);
+	put_switch(&t, 35, 0, HIDDEN_ON(0), 1, 0);
+	put_switch(&t, 50, 0, 1, 0, SLEEPS_ON_DISK);
+	put_wakeup(&t, 60, 0, 1, HIDDEN_ON(1));
+	put_switch(&t, 61, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 in work by interrupt, "
+		    "30-35 runnable/woken t1 by hidden, 35-50 running t1, "
+		    "50-60 blocked/disk sleep t1 in work by hidden, 60-61 runnable/woken t1 by idle, "
+		    "61-100 running t1 | "
+		    "10-20 running t1, 20-30 blocked/sleep t1 in work by interrupt, "
+		    "30-35 runnable/woken t1 by hidden, 35-50 running t1, "
+		    "50-60 blocked/disk sleep t1 in work by hidden, 60-61 runnable/woken t1 by idle, "
+		    "61-100 running t1", NULL);
+}
+
+static void best_of_several_threads_counts(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 6, 1, 0, 2, 0);
+	put_duration(&t, 20, 80, 2, "help");
+	STEPS(&t, 25, 2, 1);
+	put_switch(&t, 30, 0, 1, 0, SLEEPS);	/* 2 runs on */
+	put_switch(&t, 40, 1, 2, 3, PREEMPTED);	/* 2 is runnable, 1 sleeps */
+	put_switch(&t, 50, 1, 3, 2, SLEEPS);
+	put_switch(&t, 60, 1, 2, 0, SLEEPS);	/* both sleep */
+	put_wakeup(&t, 70, 0, 1, 0);
+	put_switch(&t, 75, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-40 running t2, "
+		    "40-50 runnable/preempted t2 in help by t3, 50-60 running t2, "
+		    "60-70 blocked/sleep t2 in help, 70-75 runnable/woken t1 by idle, "
+		    "75-100 running t1 | 10-30 running t1, 30-70 blocked/sleep t1 in work by interrupt, "
+		    "70-75 runnable/woken t1 by idle, 75-100 running t1", NULL);
+}
+
+static void queue_names_next_thread_and_its_work(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	put_switch(&t, 1, 0, 0, 1, 0);
+	put_switch(&t, 2, 1, 0, 2, 0);
+	put_duration(&t, 5, 40, 2, "handle");
+	BEGINS(&t, 6, 2, 7);
+	put_duration(&t, 10, 12, 1, "accept");
+	BEGINS(&t, 11, 1, 1);
+	ENDS(&t, 39, 2, 7);
+	put_duration(&t, 50, 60, 2, "handle");
+	STEPS(&t, 51, 2, 1);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 90, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 7 6-39: 6-39 running t2 | 6-39 running t2",
+		    "req 1 11-60: 11-12 running t1, 12-39 queued t2 on req 7, 39-50 queued t2, "
+		    "50-60 running t2 | 11-12 running t1, 12-39 queued t2 on req 7, "
+		    "39-50 queued t2, 50-60 running t2", NULL);
+}
+
+static void thread_without_scheduling_is_unknown(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 2, 0);
+	expect_rows(&t, "req 1 10-100: 10-100 unknown/no scheduling was recorded t1 | "
+		    "10-100 unknown/no scheduling was recorded t1", NULL);
+}
+
+static void first_record_tells_what_was_before(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 90, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-90 running t1 ?, 90-100 blocked/sleep t1 in work | "
+		    "10-90 running t1 ?, 90-100 blocked/sleep t1 in work", NULL);
+	one_duration(&t);
+	put_switch(&t, 90, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-90 runnable t1 ?, 90-100 running t1 | "
+		    "10-90 runnable t1 ?, 90-100 running t1", NULL);
+	one_duration(&t);
+	put_wakeup(&t, 90, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-90 blocked/sleep t1 by interrupt ?, "
+		    "90-100 runnable/woken t1 | "
+		    "10-90 blocked/sleep t1 by interrupt ?, 90-100 runnable/woken t1", NULL);
+	/* Also if it comes after the end of the operation */
+	one_duration(&t);
+	put_switch(&t, 500, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
+}
+
+static void second_wakeup_changes_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_wakeup(&t, 15, 0, 1, 3);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 30, 0, 1, 2);
+	put_wakeup(&t, 35, 0, 1, 3);
+	put_switch(&t, 40, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 in work by t2, "
+		    "30-40 runnable/woken t1 by idle, 40-100 running t1 | "
+		    "10-20 running t1, 20-30 blocked/sleep t1 in work by t2, "
+		    "30-40 runnable/woken t1 by idle, 40-100 running t1", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(running_thread_is_running),
+		cmocka_unit_test(preempted_names_who_had_the_cpu),
+		cmocka_unit_test(preempted_thread_waits_for_the_cpu_it_gets),
+		cmocka_unit_test(woken_thread_names_waker_and_its_operation),
+		cmocka_unit_test(each_sleep_has_its_reason),
+		cmocka_unit_test(interrupt_and_hidden_wakers_are_told),
+		cmocka_unit_test(best_of_several_threads_counts),
+		cmocka_unit_test(queue_names_next_thread_and_its_work),
+		cmocka_unit_test(thread_without_scheduling_is_unknown),
+		cmocka_unit_test(first_record_tells_what_was_before),
+		cmocka_unit_test(second_wakeup_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
