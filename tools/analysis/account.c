@@ -360,8 +360,8 @@ int divide_queued(struct analysis *a, const struct analysis_interval *row,
 		const struct work *w = work_at(next, part.from + 1);
 
 		part.to = row->to;
-		if (w && w->to < part.to)
-			part.to = w->to;
+		if (w && work_end(w) < part.to)
+			part.to = work_end(w);
 		/* The next one that begins, if it does so earlier */
 		for (size_t i = next->works.first; i < next->works.nr; i++) {
 			uint64_t from = next->works.of[i]->from;

@@ -38,6 +38,11 @@ void works_free(struct works *w)
 	*w = (struct works){ 0 };
 }
 
+uint64_t work_end(const struct work *w)
+{
+	return w->to < w->op->end ? w->to : w->op->end;
+}
+
 struct work *work_at(const struct thread *t, uint64_t ns)
 {
 	struct work *best = NULL;
@@ -45,7 +50,7 @@ struct work *work_at(const struct thread *t, uint64_t ns)
 	for (size_t i = t->works.nr; i-- > t->works.first;) {
 		struct work *w = t->works.of[i];
 
-		if (w->from < ns && w->to >= ns && (!best || w->from > best->from))
+		if (w->from < ns && work_end(w) >= ns && (!best || w->from > best->from))
 			best = w;
 	}
 	return best;

@@ -142,6 +142,8 @@ int durations_item(struct analysis *a, const struct item *it);
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Of the works of @t at @ns, the one that began last, or NULL */
 struct work *work_at(const struct thread *t, uint64_t ns);
+/* When @w is over: no thread works on an operation that has ended. */
+uint64_t work_end(const struct work *w);
 int works_add(struct works *w, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);

@@ -81,7 +81,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 		memmove(s->of, s->of + s->first, s->nr * sizeof(*s->of));
 		s->first = 0;
 	}
-	while (w->first < w->nr && w->of[w->first]->to <= ns)
+	while (w->first < w->nr && work_end(w->of[w->first]) <= ns)
 		work_put(w->of[w->first++]);
 	if (w->first > w->nr / 2) {
 		w->nr -= w->first;
