@@ -19,6 +19,8 @@
 #include "fxt/table.h"
 
 #define NO_NAME		UINT32_MAX
+#define NO_THREAD	UINT32_MAX
+#define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of what has not ended */
 
 /* --- order.c ------------------------------------------------------------------ */
@@ -56,7 +58,7 @@ struct span {
 	uint64_t from;
 	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
 	uint32_t duration;	/* name of the innermost open one at .from */
-	uint16_t cpu;		/* that it runs on, or waits for */
+	uint16_t cpu;		/* that it runs on, or waits for; NO_CPU: not known */
 	uint8_t state;		/* enum analysis_state */
 	uint8_t reason;
 	uint8_t waker_kind;	/* enum analysis_other */
@@ -72,7 +74,7 @@ struct spans {
 /* Who had a CPU from .from on */
 struct occupant {
 	uint64_t from;
-	uint32_t tid;		/* 0: idle */
+	uint32_t tid;		/* 0: idle; NO_THREAD: not known */
 };
 
 struct cpu {

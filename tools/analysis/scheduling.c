@@ -14,9 +14,12 @@
 
 struct thread *thread_of(struct analysis *a, uint32_t tid)
 {
-	struct fxt_entry *e = fxt_make(&a->threads, (uint64_t)tid + 1);
+	struct fxt_entry *e = fxt_find(&a->threads, (uint64_t)tid + 1);
 	struct thread *t;
 
+	/* fxt_make() may move the table, also if it finds the key: callers walk the table. */
+	if (!e)
+		e = fxt_make(&a->threads, (uint64_t)tid + 1);
 	if (!e)
 		return NULL;
 	if (!e->a) {
