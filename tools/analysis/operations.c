@@ -89,7 +89,8 @@ int operations_end(struct analysis *a, const struct item *it)
 	struct fxt_entry *key = fxt_find(&a->by_key, key_of(it));
 	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
 
-	if (!op) {
+	/* An end that came too late to be put in order may lie before the begin. */
+	if (!op || it->ns < op->begin) {
 		a->totals.orphans++;
 		return 0;
 	}
