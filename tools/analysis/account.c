@@ -311,16 +311,18 @@ static int sweep(struct analysis *a, const struct operation *op, struct interval
 
 /* --- who is to blame ------------------------------------------------------------------ */
 
-/* The CPU that @t waits for, in its span at @ns: the one that it gets */
+/*
+ * The CPU that @t, runnable at @ns, gets in the end. If no record tells yet: the one that it
+ * was put on. NO_CPU if records were lost before that.
+ */
 static unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 {
-	uint64_t end, after;
-	const struct span *s = span_at(t, ns, &end), *next;
+	const struct span *s;
+	uint64_t end;
 
-	if (end == STILL_OPEN)
-		return s ? s->cpu : UINT16_MAX + 1;
-	next = span_at(t, end, &after);
-	return next->state == ANALYSIS_RUNNING ? next->cpu : s->cpu;
+	while ((s = span_at(t, ns, &end)) && s->state == ANALYSIS_RUNNABLE && end != STILL_OPEN)
+		ns = end;
+	return s && (s->state == ANALYSIS_RUNNABLE || s->state == ANALYSIS_RUNNING) ? s->cpu : NO_CPU;
 }
 
 /* Divide @row, which is runnable, by who had the CPU. */

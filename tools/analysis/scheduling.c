@@ -155,7 +155,7 @@ struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 	}
 	if (low < c->nr)
 		*to = c->of[low].from;
-	if (low == c->first)
+	if (low == c->first || c->of[low - 1].tid == NO_THREAD)
 		return NULL;
 	tid = c->of[low - 1].tid;
 	*kind = !tid ? ANALYSIS_OTHER_IDLE : tid > FXT_TID_REAL_MAX ? ANALYSIS_OTHER_HIDDEN :
@@ -195,6 +195,16 @@ static int hand_out_waiting(struct analysis *a, struct thread *t)
 	return err;
 }
 
+/* From @ns to @until, records would tell what @t does. */
+static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
+{
+	if (t->lost_until < until)
+		t->lost_until = until;
+	return push_span(a, t, &(struct span){
+		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
+	});
+}
+
 /* What @t did before @ns, when a record or an event of it tells it, is @state. */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
@@ -207,9 +217,19 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	int err;
 
 	if (!last) {
-		known.from = a->totals.begin < ns ? a->totals.begin : ns;
-		err = push_span(a, t, &known);
-		return err ? err : hand_out_waiting(a, t);
+		const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
+
+		/* A loss in between may have taken the thread's first record. */
+		if (a->lost_until > begin) {
+			err = lose(a, t, begin, a->lost_until);
+			if (err)
+				return err;
+			last = last_span(t);
+		} else {
+			known.from = begin;
+			err = push_span(a, t, &known);
+			return err ? err : hand_out_waiting(a, t);
+		}
 	}
 	if (last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST) {
 		if (ns <= t->lost_until)
@@ -228,16 +248,16 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	/* Nothing says that the scheduling of a thread without records was recorded. */
-	return t->spans.nr ? settle(a, t, ns, ANALYSIS_RUNNING, 0) : 0;
+	return t->spans.nr ? settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU) : 0;
 }
 
-static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
+static int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid)
 {
-	if (t->lost_until < until)
-		t->lost_until = until;
-	return push_span(a, t, &(struct span){
-		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
-	});
+	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
+		return -ENOMEM;
+	c->of[c->nr++] = (struct occupant){ .from = ns, .tid = tid };
+	a->history++;
+	return 0;
 }
 
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to)
@@ -251,12 +271,18 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		c->lost_until = to;
 	if (a->lost_until < to)
 		a->lost_until = to;
+	err = push_occupant(a, c, from, NO_THREAD);
+	if (err)
+		return err;
 	fxt_each(&a->threads, e) {
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 		struct span *last = last_span(t);
 
-		/* Who runs on another CPU leaves it with a record. */
-		if (last && last->state == ANALYSIS_RUNNING && last->cpu != cpu)
+		/* settle() handles a thread without records. */
+		if (!last)
+			continue;
+		/* A thread that runs on another CPU leaves it with a record. */
+		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU)
 			continue;
 		err = lose(a, t, from, to);
 		if (err)
@@ -295,9 +321,24 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 	return push_span(a, t, &s);
 }
 
+/* The recorder concluded from a later record that @t came, but not when. */
+static int comes_inferred(struct analysis *a, struct thread *t, const struct item *it)
+{
+	struct span *last = last_span(t);
+
+	/* No record is missing since the loss, so @t came before the loss was over. */
+	if (last && last->reason == ANALYSIS_LOST && !last->pending)
+		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
+	if (!last || !last->pending)
+		return 0;
+	last->pending = false;
+	return hand_out_waiting(a, t);
+}
+
 static int comes(struct analysis *a, struct thread *t, const struct item *it)
 {
-	int err = settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
+	int err = it->inferred ? comes_inferred(a, t, it) :
+		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
 
 	if (err)
 		return err;
@@ -311,7 +352,7 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 {
 	struct cpu *c = cpu_of(a, it->cpu);
 	struct thread *t;
-	int err = 0;
+	int err;
 
 	if (!c)
 		return -ENOMEM;
@@ -319,11 +360,9 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	/* Between records that are missing, the others say nothing for sure. */
 	if (it->ns < c->lost_until)
 		return 0;
-	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
-		return -ENOMEM;
-	c->of[c->nr++] = (struct occupant){ .from = it->ns, .tid = it->other };
-	a->history++;
-	if (is_real(it->id)) {
+	/* After a loss the recorder concludes "idle", which means that it does not know. */
+	err = push_occupant(a, c, it->ns, it->inferred && !it->other ? NO_THREAD : it->other);
+	if (!err && is_real(it->id)) {
 		t = thread_of(a, it->id);
 		err = t ? leaves(a, t, it) : -ENOMEM;
 	}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A machine of a few CPUs and threads that does random things. For each nanosecond it
+ * knows what everybody does, so the state of an operation can be looked up there, by the
+ * definitions of asynctrace-why(1). It shares nothing with the engine.
+ */
+#ifndef ANALYSIS_MODEL_H
+#define ANALYSIS_MODEL_H
+
+#include "build.h"
+
+#define T0		1000u	/* the machine begins */
+#define NS_MAX		2000
+#define CPUS_MAX	4
+#define THREADS_MAX	6
+#define TID(t)		(101u + (t))
+#define NOBODY		(-1)	/* idle; an interrupt */
+#define UNTOLD		(-2)	/* no record tells */
+
+struct model_duration {
+	int thread;
+	unsigned int begin, end;	/* ns after T0 */
+	bool complete;			/* one record, written at the end */
+};
+
+struct model_operation {
+	const char *name;
+	uint64_t id;
+	unsigned int begin, end;
+	int end_thread;
+	bool ended, seen;
+};
+
+struct model_work {
+	unsigned int op, duration;
+};
+
+/* A record, and what decides its place in the file */
+struct model_record {
+	struct fxt_record rec;
+	int ring;		/* 0..: kernel's, by CPU; from CPUS_MAX on: the provider's */
+	unsigned int written;	/* ns after T0 */
+	int thread;		/* of events, else NOBODY */
+	unsigned int seq;	/* of its beginning */
+};
+
+struct model {
+	unsigned int cpus, threads, ns;
+	uint8_t state[THREADS_MAX][NS_MAX];	/* enum analysis_state */
+	uint8_t reason[THREADS_MAX][NS_MAX];	/* of the span at each moment */
+	int8_t waker[THREADS_MAX][NS_MAX];	/* who ended the sleep */
+	uint16_t wake_at[THREADS_MAX][NS_MAX];
+	int8_t got[THREADS_MAX][NS_MAX];	/* CPU that ended the wait */
+	int8_t occupant[CPUS_MAX][NS_MAX];
+	unsigned int first[THREADS_MAX];	/* scheduling record; .ns: none */
+	struct model_duration *durations;
+	struct model_operation *ops;
+	struct model_work *works;
+	struct model_record *recs;
+	size_t nr_durations, nr_ops, nr_works, nr_recs;
+	size_t room_durations, room_ops, room_works, room_recs;
+};
+
+uint64_t rnd(void);
+uint64_t rnd_below(uint64_t n);
+bool rnd_chance(unsigned int percent);
+void rnd_seed(uint64_t seed);
+
+/*
+ * Let a machine run. @dense: several events of a thread in one nanosecond, as a coarse
+ * clock shows them; the rings must be read at once then.
+ */
+void model_run(struct model *m, bool dense);
+/* What is lost of the kernel's ring of @cpu from @from on until before @to */
+void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
+/* The switches that a composer adds after losses */
+void model_infer_switches(struct model *m);
+/* The records as a file has them: rings read @rounds times */
+void model_file(const struct model *m, unsigned int rounds, struct trace *t);
+void model_free(struct model *m);
+
+bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);
+enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns);
+
+#endif /* ANALYSIS_MODEL_H */

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Missing records: unknown, never wrong */
+#include "build.h"
+
+/* Thread 1 works on operation 1 from 10 to 100. */
+static void one_duration(struct trace *t)
+{
+	put_clock(t, 0);
+	put_duration(t, 10, 100, 1, "work");
+	BEGINS(t, 10, 1, 1);
+	ENDS(t, 100, 1, 1);
+}
+
+static void thread_on_another_cpu_stays_known(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 1);
+	put_switch(&t, 40, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 60, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-50 unknown/records were lost t1, "
+		    "50-60 blocked/sleep t1 by interrupt ?, 60-100 running t1 | "
+		    "10-40 running t1, 40-50 unknown/records were lost t1, "
+		    "50-60 blocked/sleep t1 by interrupt ?, 60-100 running t1", NULL);
+}
+
+static void thread_on_the_lossy_cpu_is_unknown(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	put_switch(&t, 80, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, 80-100 running t1 | "
+		    "10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, 80-100 running t1", NULL);
+}
+
+/* An event tells that the thread runs, but not on which CPU. */
+static void second_loss_after_an_event_is_not_missed(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 1, 0, 1, 0);
+	put_kernel_loss(&t, 20, 30, 1);
+	STEPS(&t, 40, 1, 1);
+	put_kernel_loss(&t, 50, 60, 1);
+	put_wakeup(&t, 80, 1, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 unknown/records were lost t1, "
+		    "30-50 running t1 ?, 50-60 unknown/records were lost t1, "
+		    "60-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 | "
+		    "10-20 running t1, 20-30 unknown/records were lost t1, "
+		    "30-50 running t1 ?, 50-60 unknown/records were lost t1, "
+		    "60-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1", NULL);
+}
+
+static void first_record_after_a_loss_tells_no_more(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	put_kernel_loss(&t, 20, 30, 0);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	ENDS(&t, 60, 1, 1);
+	put_switch(&t, 50, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-30 unknown/records were lost t1, 30-50 running t1 ?, "
+		    "50-60 blocked/sleep t1 in work | 10-30 unknown/records were lost t1, "
+		    "30-50 running t1 ?, 50-60 blocked/sleep t1 in work", NULL);
+}
+
+static void cpu_after_a_loss_has_an_unknown_thread(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 80, 0, 3, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-60 blocked/sleep t1 by interrupt ?, 60-80 runnable/woken t1, 80-100 running t1 | "
+		    "10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-60 blocked/sleep t1 by interrupt ?, 60-80 runnable/woken t1, 80-100 running t1",
+		    NULL);
+}
+
+static void loss_hides_the_cpu_that_was_awaited(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
+	put_kernel_loss(&t, 30, 40, 1);
+	put_switch(&t, 60, 1, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 runnable/preempted t1 in work, "
+		    "30-40 unknown/records were lost t1, 40-60 running t1 ?, 60-100 blocked/sleep t1 in work | "
+		    "10-20 running t1, 20-30 runnable/preempted t1 in work, "
+		    "30-40 unknown/records were lost t1, 40-60 running t1 ?, 60-100 blocked/sleep t1 in work",
+		    NULL);
+}
+
+static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in)
+{
+	put_switch(t, ns, 0, out, in, 0);
+	t->of[t->nr - 1].nargs = 0;
+	t->of[t->nr - 1].number = ASYNCTRACE_FXT_STATE_BLOCKED;
+	add_bool(&t->of[t->nr - 1], "inferred");
+}
+
+/* What the recorder adds after a loss: 1 left to idle at 20, and came again at 60. */
+static void inferred_switches_are_not_taken_for_records(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 15, 0, 1, 2, SLEEPS);
+	put_switch(&t, 20, 0, 2, 3, SLEEPS);
+	put_kernel_loss(&t, 25, 50, 0);
+	put_inferred(&t, 20, 3, 0);
+	put_inferred(&t, 60, 0, 1);
+	put_switch(&t, 60, 0, 1, 2, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-15 running t1, 15-25 blocked/sleep t1 in work, "
+		    "25-50 unknown/records were lost t1, 50-60 running t1 ?, 60-100 blocked/sleep t1 in work | "
+		    "10-15 running t1, 15-25 blocked/sleep t1 in work, "
+		    "25-50 unknown/records were lost t1, 50-60 running t1 ?, 60-100 blocked/sleep t1 in work",
+		    NULL);
+}
+
+static void lost_events_leave_only_running_known(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 65, 0, 0, 1, 0);
+	put_provider_loss(&t, 200, 210, "server");
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by interrupt, "
+		    "60-65 runnable/woken t1 by idle, 65-100 running t1 | 10-20 running t1, "
+		    "20-60 blocked/sleep t1 in work by interrupt, 60-65 runnable/woken t1 by idle, "
+		    "65-100 running t1", NULL);
+	put_clock(&t, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_provider_loss(&t, 30, 50, "server");
+	put_duration(&t, 10, 20, 1, "a");
+	BEGINS(&t, 10, 1, 1);
+	put_duration(&t, 70, 80, 1, "b");
+	ENDS(&t, 80, 1, 1);
+	put_switch(&t, 200, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-80: 10-20 running t1, 20-30 queued t1, 30-50 unknown/records were lost, "
+		    "50-70 queued t1, 70-80 running t1 | "
+		    "10-20 running t1, 20-70 unknown/records were lost, 70-80 running t1", NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(thread_on_another_cpu_stays_known),
+		cmocka_unit_test(thread_on_the_lossy_cpu_is_unknown),
+		cmocka_unit_test(second_loss_after_an_event_is_not_missed),
+		cmocka_unit_test(first_record_after_a_loss_tells_no_more),
+		cmocka_unit_test(cpu_after_a_loss_has_an_unknown_thread),
+		cmocka_unit_test(loss_hides_the_cpu_that_was_awaited),
+		cmocka_unit_test(inferred_switches_are_not_taken_for_records),
+		cmocka_unit_test(lost_events_leave_only_running_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
