@@ -136,6 +136,25 @@ static void inferred_switches_are_not_taken_for_records(void **state)
 		    NULL);
 }
 
+/* The recorder takes a wakeup after the loss for the last record before it. */
+static void inferred_leave_after_a_loss_tells_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 25, 50, 0);
+	put_wakeup(&t, 60, 0, 3, 0);
+	put_inferred(&t, 60, 1, 0);
+	put_inferred(&t, 70, 0, 2);
+	put_switch(&t, 70, 0, 2, 3, SLEEPS);
+	put_wakeup(&t, 80, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-25 running t1, 25-50 unknown/records were lost t1, "
+		    "50-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 by t3 | "
+		    "10-25 running t1, 25-50 unknown/records were lost t1, "
+		    "50-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 by t3", NULL);
+}
+
 static void lost_events_leave_only_running_known(void **state)
 {
 	struct trace t = { 0 };
@@ -173,6 +192,7 @@ int main(void)
 		cmocka_unit_test(cpu_after_a_loss_has_an_unknown_thread),
 		cmocka_unit_test(loss_hides_the_cpu_that_was_awaited),
 		cmocka_unit_test(inferred_switches_are_not_taken_for_records),
+		cmocka_unit_test(inferred_leave_after_a_loss_tells_nothing),
 		cmocka_unit_test(lost_events_leave_only_running_known),
 	};
 

@@ -298,27 +298,34 @@ static bool is_real(uint32_t tid)
 	return tid && tid <= FXT_TID_REAL_MAX;
 }
 
+/* The recorder concluded that @t did not run on. It may have left earlier. */
+static int leaves_inferred(struct analysis *a, struct thread *t, const struct item *it)
+{
+	const struct span *last = last_span(t);
+
+	if (!last || last->state != ANALYSIS_RUNNING)
+		return 0;
+	return push_span(a, t, &(struct span){
+		.from = it->ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .pending = true,
+		.inferred = true, .duration = NO_NAME,
+	});
+}
+
 static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span s = {
-		.from = it->ns, .cpu = it->cpu, .inferred = it->inferred,
-		.duration = durations_innermost(t, it->ns),
+		.from = it->ns, .cpu = it->cpu, .duration = durations_innermost(t, it->ns),
+		.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE,
+		.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED,
 	};
-	int err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
+	int err;
 
+	if (it->inferred)
+		return leaves_inferred(a, t, it);
+	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	if (err)
 		return err;
-	if (it->ns < a->lost_until)
-		return lose(a, t, it->ns, a->lost_until);
-	if (it->inferred) {
-		s.state = ANALYSIS_UNKNOWN;
-		s.reason = ANALYSIS_LOST;
-		s.pending = true;
-	} else {
-		s.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE;
-		s.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED;
-	}
-	return push_span(a, t, &s);
+	return it->ns < a->lost_until ? lose(a, t, it->ns, a->lost_until) : push_span(a, t, &s);
 }
 
 /* The recorder concluded from a later record that @t came, but not when. */
