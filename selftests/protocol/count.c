@@ -15,10 +15,17 @@ uint64_t now(void)
 bool instructions_are_counted(void)
 {
 	const uint64_t turns = 10 << 20;
-	uint64_t left = turns, begin = now(), ns;
+	uint64_t least = UINT64_MAX;
 
-	/* Two instructions a turn. */
-	__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
-	ns = now() - begin;
-	return ns >= 2 * turns && ns < 2 * turns + turns / 8;
+	/* Another process may run meanwhile: take the shortest of some tries. */
+	for (int i = 0; i < 5; i++) {
+		uint64_t left = turns, begin = now(), ns;
+
+		/* Two instructions a turn. */
+		__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
+		ns = now() - begin;
+		if (ns < least)
+			least = ns;
+	}
+	return least >= 2 * turns && least < 2 * turns + turns / 8;
 }
