@@ -12,7 +12,7 @@ build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjanss
 kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
 # What the test machine, the tests and the demo run with.
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
-      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb strace util-linux procps valgrind mandoc man-db udev"
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc man-db udev"
 # The other compiler of the compiler matrix, with its linker, archiver and sanitizers.
 matrix="clang lld llvm libclang-rt-14-dev"
 # What make bench compares with.

@@ -14,6 +14,7 @@
 
 static const char usage[] =
 "usage: asynctrace report [OPTION ...] FILE [WHAT]\n"
+"       asynctrace report [OPTION ...] diff FILE-A FILE-B\n"
 "\n"
 "Add up the time of many operations. FILE may be compressed (gzip, zstd); - is the\n"
 "standard input. WHAT is one of\n"
@@ -25,6 +26,7 @@ static const char usage[] =
 "  unfinished  operations that began and did not end\n"
 "  losses      when records were lost\n"
 "  summary     what is in the trace\n"
+"diff compares the operations of two traces: positive differences mean that B is slower.\n"
 "\n"
 SOURCE_HELP
 "      --json          one JSON object a line\n"
@@ -40,7 +42,8 @@ SOURCE_HELP
 "  asynctrace report trace.fxt\n"
 "  asynctrace report --type http/request --min 20ms trace.fxt blame\n"
 "  asynctrace report --folded trace.fxt blocked > blocked.folded\n"
-"  asynctrace report --csv trace.fxt operations > operations.csv\n";
+"  asynctrace report --csv trace.fxt operations > operations.csv\n"
+"  asynctrace report diff before.fxt after.fxt\n";
 
 #define ALL_STATES	((1u << ANALYSIS_STATES) - 1)
 #define FIRST_LINES	30
@@ -48,10 +51,11 @@ SOURCE_HELP
 struct report {
 	struct source source;
 	const struct what *what;
+	const char *other;	/* diff: the second file */
 	enum sheet_format format;
 	bool folded, all;
 
-	struct types types;
+	struct types types, first;	/* first: diff's of the first file */
 	struct blame blame;
 	struct sheet sheet;
 };
@@ -308,6 +312,83 @@ static bool fill_summary(struct report *r)
 	return true;
 }
 
+/* --- diff ------------------------------------------------------------------------------------ */
+
+static const struct sheet_column diff_columns[] = {
+	{ "type", "TYPE", SHEET_TEXT },
+	{ "count_a", "COUNT A", SHEET_COUNT },
+	{ "count_b", "COUNT B", SHEET_COUNT },
+	{ "p50_a_ns", "P50 A ms", SHEET_NS },
+	{ "p50_diff_ns", "DIFF", SHEET_NS_DIFF },
+	{ "p99_a_ns", "P99 A", SHEET_NS },
+	{ "p99_diff_ns", "DIFF", SHEET_NS_DIFF },
+	{ "running_diff_ns", "RUN", SHEET_NS_DIFF },
+	{ "runnable_diff_ns", "WAIT", SHEET_NS_DIFF },
+	{ "blocked_diff_ns", "BLOCK", SHEET_NS_DIFF },
+	{ "queued_diff_ns", "QUEUE", SHEET_NS_DIFF },
+	{ "unknown_diff_ns", "?", SHEET_NS_DIFF },
+};
+
+static const struct type *same_type(const struct types *t, const struct type *type)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		if (!strcmp(t->of[i].category, type->category) &&
+		    !strcmp(t->of[i].name, type->name) && !strcmp(t->of[i].provider, type->provider))
+			return &t->of[i];
+	return NULL;
+}
+
+/* The mean time of an operation in @state */
+static int64_t mean(const struct type *t, enum analysis_state state)
+{
+	return t->nr ? (int64_t)(t->ns[state] / t->nr) : 0;
+}
+
+static bool diff_row(struct report *r, const struct type *a, const struct type *b)
+{
+	static const enum analysis_state states[] = {
+		ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED,
+		ANALYSIS_UNKNOWN,
+	};
+	static const struct type none;
+	union sheet_cell *c = sheet_row(&r->sheet);
+	const struct type *any = a ? a : b;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s/%s", any->category, any->name);
+	if (!c || !set_text(&c[0], text))
+		return false;
+	a = a ? a : &none;
+	b = b ? b : &none;
+	c[1].number = a->nr;
+	c[2].number = b->nr;
+	c[3].number = type_percentile(a, 50);
+	c[4].diff = type_percentile(b, 50) - type_percentile(a, 50);
+	c[5].number = type_percentile(a, 99);
+	c[6].diff = type_percentile(b, 99) - type_percentile(a, 99);
+	for (size_t i = 0; i < ANALYSIS_STATES; i++)
+		c[7 + i].diff = mean(b, states[i]) - mean(a, states[i]);
+	return true;
+}
+
+static bool fill_diff(struct report *r)
+{
+	types_sort(&r->first);
+	types_sort(&r->types);
+	for (size_t i = 0; i < r->first.nr; i++)
+		if (!diff_row(r, &r->first.of[i], same_type(&r->types, &r->first.of[i])))
+			return false;
+	for (size_t i = 0; i < r->types.nr; i++)
+		if (!same_type(&r->first, &r->types.of[i]) && !diff_row(r, NULL, &r->types.of[i]))
+			return false;
+	return true;
+}
+
+static const struct what diff = {
+	.name = "diff", .operation = add_type, .fill = fill_diff, .totals_only = true,
+	COLUMNS(diff_columns)
+};
+
 /* --- the command --------------------------------------------------------------------------- */
 
 #define BLAME(n, s) { \
@@ -350,6 +431,13 @@ static int run(struct report *r)
 	r->source.arg = r;
 	r->source.opts.totals_only = r->what->totals_only;
 	status = source_read(&r->source);
+	if (!status && r->other) {
+		source_limits(&r->source);
+		r->first = r->types;
+		r->types = (struct types){ 0 };
+		r->source.path = r->other;
+		status = source_read(&r->source);
+	}
 	if (status)
 		return status;
 	if (r->what->fill && !r->what->fill(r)) {
@@ -365,6 +453,17 @@ static int run(struct report *r)
 	fflush(stdout);
 	source_limits(&r->source);
 	return source_status(&r->source);
+}
+
+static bool formats_fit(const struct report *r, int formats)
+{
+	if (formats > 1)
+		tool_error("--json, --csv and --folded each choose a format: use one of them");
+	else if (r->folded && !r->what->foldable)
+		tool_error("--folded is for blame, a state and critical, not for %s", r->what->name);
+	else
+		return true;
+	return false;
 }
 
 /* An exit status, or -1 to go on */
@@ -411,6 +510,16 @@ static int options(struct report *r, int argc, char **argv)
 			return TOOL_USAGE;
 		}
 	}
+	if (optind < argc && !strcmp(argv[optind], "diff")) {
+		if (optind + 3 != argc) {
+			tool_error("diff compares two traces: name both");
+			return TOOL_USAGE;
+		}
+		r->what = &diff;
+		r->other = argv[optind + 2];
+		r->source.path = argv[optind + 1];
+		return formats_fit(r, formats) ? -1 : TOOL_USAGE;
+	}
 	if (optind == argc || optind + 2 < argc) {
 		tool_error("%s", optind == argc ?
 			   "name the trace to report on, or - for the standard input" :
@@ -424,15 +533,7 @@ static int options(struct report *r, int argc, char **argv)
 			   tool_text(argv[optind + 1]));
 		return TOOL_USAGE;
 	}
-	if (formats > 1) {
-		tool_error("--json, --csv and --folded each choose a format: use one of them");
-		return TOOL_USAGE;
-	}
-	if (r->folded && !r->what->foldable) {
-		tool_error("--folded is for blame, a state and critical, not for %s", r->what->name);
-		return TOOL_USAGE;
-	}
-	return -1;
+	return formats_fit(r, formats) ? -1 : TOOL_USAGE;
 }
 
 int report_main(int argc, char **argv)
@@ -445,6 +546,7 @@ int report_main(int argc, char **argv)
 	status = run(&r);
 	sheet_free(&r.sheet);
 	types_free(&r.types);
+	types_free(&r.first);
 	blame_free(&r.blame);
 	source_close(&r.source);
 	return status;

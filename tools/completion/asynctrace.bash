@@ -154,7 +154,9 @@ _asynctrace() {
 	*:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:report)
-		if [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
+		if [ "${COMP_WORDS[2]}" = diff ]; then
+			_asynctrace_files
+		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
 				critical unfinished losses summary
 		else

@@ -58,6 +58,8 @@ static int people_text(char *text, size_t size, enum sheet_kind kind, const unio
 		return snprintf(text, size, "%s", tool_count(c->number));
 	case SHEET_NS:
 		return snprintf(text, size, "%.3f", c->number / 1e6);
+	case SHEET_NS_DIFF:
+		return snprintf(text, size, "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);
 	default:
 		return snprintf(text, size, "%.1f", 100 * c->share);
 	}
@@ -104,6 +106,8 @@ static void print_number(FILE *f, enum sheet_kind kind, const union sheet_cell *
 {
 	if (kind == SHEET_SHARE)
 		fprintf(f, "%.6f", c->share);
+	else if (kind == SHEET_NS_DIFF)
+		fprintf(f, "%" PRId64, c->diff);
 	else
 		fprintf(f, "%" PRIu64, c->number);
 }

@@ -12,6 +12,7 @@ enum sheet_kind {
 	SHEET_TEXT,
 	SHEET_COUNT,
 	SHEET_NS,	/* text: milliseconds */
+	SHEET_NS_DIFF,	/* the same with a sign */
 	SHEET_SHARE,	/* of 1; text: percent */
 };
 
@@ -24,6 +25,7 @@ struct sheet_column {
 union sheet_cell {
 	char *text;	/* the sheet frees it */
 	uint64_t number;
+	int64_t diff;
 	double share;
 };
 
