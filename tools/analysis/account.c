@@ -360,17 +360,15 @@ int divide_queued(struct analysis *a, const struct analysis_interval *row,
 	part.thread = next ? &next->out : NULL;
 	while (next && part.from < row->to && !err) {
 		const struct work *w = work_at(next, part.from + 1);
+		size_t i;
 
 		part.to = row->to;
 		if (w && work_end(w) < part.to)
 			part.to = work_end(w);
 		/* The next one that begins, if it does so earlier */
-		for (size_t i = next->works.first; i < next->works.nr; i++) {
-			uint64_t from = next->works.of[i]->from;
-
-			if (from > part.from && from < part.to)
-				part.to = from;
-		}
+		i = works_after(&next->works, part.from);
+		if (i < next->works.nr && next->works.of[i]->from < part.to)
+			part.to = next->works.of[i]->from;
 		part.other_id = id_of(w);
 		err = go_on(l, &part);
 		part.from = part.to;

@@ -12,6 +12,8 @@
 #define DEPTH_MAX	512
 /* Open operations with one id, as phases of a request have. More are not looked at. */
 #define SAME_ID_MAX	64
+/* Works of a thread that are looked at to find the one at some time */
+#define LOOK_BACK	1024
 
 void work_put(struct work *w)
 {
@@ -43,17 +45,31 @@ uint64_t work_end(const struct work *w)
 	return w->to < w->op->end ? w->to : w->op->end;
 }
 
+size_t works_after(const struct works *w, uint64_t ns)
+{
+	size_t low = w->first, high = w->nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (w->of[middle]->from <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 struct work *work_at(const struct thread *t, uint64_t ns)
 {
-	struct work *best = NULL;
+	const size_t after = works_after(&t->works, ns - 1);
+	size_t i = after;
 
-	for (size_t i = t->works.nr; i-- > t->works.first;) {
-		struct work *w = t->works.of[i];
-
-		if (w->from < ns && work_end(w) >= ns && (!best || w->from > best->from))
-			best = w;
-	}
-	return best;
+	/* The first one found began last. */
+	while (i > t->works.first && after - i < LOOK_BACK)
+		if (work_end(t->works.of[--i]) >= ns)
+			return t->works.of[i];
+	return NULL;
 }
 
 uint32_t durations_innermost(const struct thread *t, uint64_t ns)
@@ -84,7 +100,10 @@ static int enter(struct thread *t, const struct item *it, uint64_t end)
 		return 0;
 	if (!more_room(&t->stack, t->depth, &t->room, sizeof(*t->stack)))
 		return -ENOMEM;
-	t->stack[t->depth++] = (struct duration){ .begin = it->ns, .end = end, .name = it->name };
+	t->stack[t->depth++] = (struct duration){
+		.begin = it->ns, .end = end, .name = it->name,
+		.number = ++t->durations,
+	};
 	return 0;
 }
 
@@ -109,25 +128,70 @@ static void end(struct thread *t, const struct item *it)
 	t->stack[i - 1].end = it->ns;
 }
 
-static int work_on(struct thread *t, struct duration *d, struct operation *op)
+/* Whether @op has work in @d: the shorter of both lists tells. */
+static bool has_work(const struct thread *t, const struct duration *d, const struct operation *op)
+{
+	const struct works *w = op->works.nr < d->works.nr ? &op->works : &d->works;
+
+	for (size_t i = w->nr; i; i--) {
+		const struct work *work = w->of[i - 1];
+
+		if (work->op == op && work->thread == t && work->in == d->number)
+			return true;
+	}
+	return false;
+}
+
+/* Works on operations that have ended need not hear of the end of @d. */
+static void drop_ended(struct duration *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->works.nr; i++) {
+		if (d->works.of[i]->op->ended)
+			work_put(d->works.of[i]);
+		else
+			d->works.of[kept++] = d->works.of[i];
+	}
+	d->works.nr = kept;
+}
+
+/* Add @work to those of its thread, in order of .from. */
+static int insert(struct analysis *a, struct works *w, struct work *work)
+{
+	size_t at = works_after(w, work->from);
+	int err = works_add(w, work);
+
+	if (err)
+		return err;
+	memmove(w->of + at + 1, w->of + at, (w->nr - 1 - at) * sizeof(*w->of));
+	w->of[at] = work;
+	a->history++;
+	return 0;
+}
+
+static int work_on(struct analysis *a, struct thread *t, struct duration *d, struct operation *op)
 {
 	struct work *w;
 	int err;
 
-	for (size_t i = d->works.nr; i; i--)
-		if (d->works.of[i - 1]->op == op)
-			return 0;
+	if (has_work(t, d, op))
+		return 0;
+	if (d->works.nr >= d->drop_at) {
+		drop_ended(d);
+		d->drop_at = 2 * d->works.nr + 64;
+	}
 	w = malloc(sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	*w = (struct work){
-		.op = op, .thread = t, .to = d->end, .duration = d->name, .refs = 1,
+		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name, .refs = 1,
 		.from = d->begin > op->begin ? d->begin : op->begin,
 	};
 	op->refs++;
 	err = works_add(&d->works, w);
 	if (!err)
-		err = works_add(&t->works, w);
+		err = insert(a, &t->works, w);
 	if (!err)
 		err = works_add(&op->works, w);
 	work_put(w);
@@ -144,7 +208,7 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 		return 0;
 	leave(t, it->ns);
 	for (int i = 0; i < SAME_ID_MAX && op && t->depth && !err; i++, op = op->same_id)
-		err = work_on(t, &t->stack[t->depth - 1], op);
+		err = work_on(a, t, &t->stack[t->depth - 1], op);
 	return err;
 }
 

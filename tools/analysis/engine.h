@@ -91,6 +91,7 @@ struct work {
 	struct operation *op;
 	struct thread *thread;
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
+	uint64_t in;		/* number of the duration */
 	uint32_t duration;
 	unsigned int refs;
 };
@@ -103,16 +104,19 @@ struct works {
 /* A duration that is open on a thread */
 struct duration {
 	uint64_t begin, end;
+	uint64_t number;	/* of the thread's durations */
 	uint32_t name;
 	struct works works;	/* that last until it ends */
+	size_t drop_at;		/* number of works at which ended ones are dropped */
 };
 
 struct thread {
 	struct analysis_thread out;
 	struct spans spans;
-	struct works works;	/* in order of .from, but for those that lie in one duration */
+	struct works works;	/* in order of .from */
 	struct duration *stack;
 	size_t depth, room;
+	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
 	struct operation *waiting;	/* they ended while the last span was pending */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
@@ -146,6 +150,8 @@ uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 struct work *work_at(const struct thread *t, uint64_t ns);
 /* When @w is over: no thread works on an operation that has ended. */
 uint64_t work_end(const struct work *w);
+/* The first of @w, which are in order of .from, that begins after @ns */
+size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
@@ -255,7 +261,7 @@ struct analysis {
 	struct fxt_table threads;	/* tid + 1: .a struct thread */
 	struct cpu *cpus;
 	size_t nr_cpus;
-	size_t history;			/* spans and occupants that are kept */
+	size_t history;			/* spans, occupants and works that are kept */
 	uint64_t floor;			/* before this, history was given up for want of room */
 	uint64_t now;			/* of the item in hand */
 	size_t forget_at;		/* history at which to look what is not needed */

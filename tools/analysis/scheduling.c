@@ -74,7 +74,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct spans *s = &t->spans;
 	struct works *w = &t->works;
-	size_t old = s->first;
+	size_t old = s->first, kept = 0;
 
 	while (s->first + 1 < s->nr && s->of[s->first + 1].from <= ns)
 		s->first++;
@@ -84,13 +84,15 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 		memmove(s->of, s->of + s->first, s->nr * sizeof(*s->of));
 		s->first = 0;
 	}
-	while (w->first < w->nr && work_end(w->of[w->first]) <= ns)
-		work_put(w->of[w->first++]);
-	if (w->first > w->nr / 2) {
-		w->nr -= w->first;
-		memmove(w->of, w->of + w->first, w->nr * sizeof(*w->of));
-		w->first = 0;
+	for (size_t i = w->first; i < w->nr; i++) {
+		if (work_end(w->of[i]) <= ns)
+			work_put(w->of[i]);
+		else
+			w->of[kept++] = w->of[i];
 	}
+	a->history -= w->nr - w->first - kept;
+	w->first = 0;
+	w->nr = kept;
 }
 
 static void forget_cpu(struct analysis *a, struct cpu *c, uint64_t ns)

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Traces that are large in one way. Each takes seconds at most; time that grows with the
+ * square of the length would make it minutes, which the runner's limit of work ends.
+ */
+#include "build.h"
+
+#define MANY	30000
+
+static int count(void *arg, const struct analysis_operation *op)
+{
+	check_row(op);
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+/* Analyse @t and free it: there must be @want operations. */
+static void expect_operations(struct trace *t, uint64_t want)
+{
+	struct analysis_options opts = { 0 };
+	uint64_t nr = 0;
+	struct analysis_sink sink = { .operation = count, .arg = &nr };
+	struct analysis *a = analysis_new(&opts, &sink);
+
+	assert_non_null(a);
+	for (size_t i = 0; i < t->nr; i++)
+		assert_int_equal(analysis_record(a, &t->of[i]), 0);
+	assert_int_equal(analysis_finish(a), 0);
+	assert_int_equal(nr, want);
+	analysis_free(a);
+	trace_free(t);
+}
+
+/* One operation stays open for all of it. */
+static void worker_serves_many_without_scheduling(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 1, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		BEGINS(&t, 100 * i + 10, 1, 2 + i);
+		put_duration(&t, 100 * i + 50, 100 * i + 90, 2, "work");
+		ENDS(&t, 100 * i + 80, 2, 2 + i);
+	}
+	expect_operations(&t, MANY + 1);
+}
+
+static void worker_serves_many_with_scheduling(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 1, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_switch(&t, 100 * i + 5, 0, 2, 3, SLEEPS);
+		BEGINS(&t, 100 * i + 10, 1, 2 + i);
+		put_wakeup(&t, 100 * i + 40, 0, 2, 2);
+		put_switch(&t, 100 * i + 45, 0, 3, 2, SLEEPS);
+		put_duration(&t, 100 * i + 4, 100 * i + 90, 2, "work");
+		ENDS(&t, 100 * i + 80, 2, 2 + i);
+	}
+	expect_operations(&t, MANY + 1);
+}
+
+static void one_duration_serves_many(void **state)
+{
+	struct trace t = { 0 };
+
+	put_switch(&t, 1, 0, 0, 1, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 1, "loop", 0);
+	for (uint64_t i = 0; i < MANY; i++) {
+		BEGINS(&t, 100 * i + 10, 1, 1 + i);
+		put_switch(&t, 100 * i + 20, 0, 1, 0, SLEEPS);
+		put_wakeup(&t, 100 * i + 30, 0, 1, 1);
+		put_switch(&t, 100 * i + 40, 0, 0, 1, SLEEPS);
+		ENDS(&t, 100 * i + 80, 1, 1 + i);
+	}
+	expect_operations(&t, MANY);
+}
+
+static void one_duration_serves_many_at_once(void **state)
+{
+	struct trace t = { 0 };
+
+	put_switch(&t, 1, 0, 0, 1, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 1, "loop", 0);
+	for (uint64_t i = 0; i < MANY; i++)
+		BEGINS(&t, 10 + i, 1, 1 + i);
+	expect_operations(&t, MANY);
+}
+
+static void one_operation_has_many_durations(void **state)
+{
+	struct trace t = { 0 };
+
+	put_switch(&t, 1, 0, 0, 1, 0);
+	BEGINS(&t, 2, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_duration(&t, 100 * i + 50, 100 * i + 90, 1 + i % 2, "work");
+		STEPS(&t, 100 * i + 80, 1 + i % 2, 1);
+	}
+	ENDS(&t, 100 * MANY, 1, 1);
+	expect_operations(&t, 1);
+}
+
+static void many_operations_have_one_id(void **state)
+{
+	struct trace t = { 0 };
+
+	put_switch(&t, 1, 0, 0, 1, 0);
+	for (uint64_t i = 0; i < 100; i++)
+		BEGINS(&t, 2 + i, 1, 1);
+	for (uint64_t i = 2; i < MANY / 10; i++) {
+		put_duration(&t, 100 * i + 50, 100 * i + 90, 1, "work");
+		STEPS(&t, 100 * i + 80, 1, 1);
+	}
+	for (uint64_t i = 0; i < 100; i++)
+		ENDS(&t, 1000 * MANY + i, 1, 1);
+	expect_operations(&t, 100);
+}
+
+static void one_operation_has_many_threads(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 2, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_duration(&t, 10 + i, 100000, 10 + i, "work");
+		STEPS(&t, 10 + i, 10 + i, 1);
+	}
+	ENDS(&t, 100000, 1, 1);
+	/* Each thread's state is told one after the other, after the end. */
+	for (uint64_t i = 0; i < MANY; i++)
+		put_switch(&t, 200000 + i, 0, 10 + i, 0, SLEEPS);
+	expect_operations(&t, 1);
+}
+
+static void many_threads_and_many_losses(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	for (uint64_t i = 0; i < MANY / 3; i++)
+		put_switch(&t, 1 + i, 0, 10 + i, 11 + i, SLEEPS);
+	for (uint64_t i = 0; i < MANY / 10; i++)
+		put_kernel_loss(&t, 1000000 + 10 * i, 1000000 + 10 * i + 5, 1);
+	expect_operations(&t, 0);
+}
+
+static void many_open_operations_and_many_losses(void **state)
+{
+	struct trace t = { 0 };
+
+	for (uint64_t i = 0; i < MANY / 10; i++)
+		BEGINS(&t, 1 + i, 1, 1 + i);
+	for (uint64_t i = 0; i < MANY / 10; i++)
+		put_provider_loss(&t, 100000 + 10 * i, 100000 + 10 * i + 5, "server");
+	expect_operations(&t, MANY / 10);
+}
+
+static void wakers_in_a_circle(void **state)
+{
+	struct trace t = { 0 };
+
+	put_duration(&t, 1, 1000 * MANY, 1, "work");
+	BEGINS(&t, 2, 1, 1);
+	for (uint64_t i = 1; i < MANY; i++) {
+		put_switch(&t, 10 * i, 0, 1 + i % 40, 1 + (i + 1) % 40, SLEEPS);
+		put_wakeup(&t, 10 * i + 5, 0, 1 + i % 40, 1 + (i + 7) % 40);
+	}
+	ENDS(&t, 100 * MANY, 1, 1);
+	expect_operations(&t, 1);
+}
+
+static void every_cpu_has_switches(void **state)
+{
+	struct trace t = { 0 };
+
+	for (unsigned int i = 0; i < 65536; i++)
+		put_switch(&t, 10 + i, i, 0, 1 + i % 100, 0);
+	put_kernel_loss(&t, 100000, 100001, 3);
+	expect_operations(&t, 0);
+}
+
+static void durations_are_deeper_than_the_stack(void **state)
+{
+	struct trace t = { 0 };
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 1 + 2 * i, 1, "deep", 0);
+		BEGINS(&t, 2 + 2 * i, 1, 1 + i);
+	}
+	for (uint64_t i = 0; i < MANY; i++)
+		put_event(&t, ASYNCTRACE_FXT_DURATION_END, 100000 + i, 1, "deep", 0);
+	expect_operations(&t, MANY);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worker_serves_many_without_scheduling),
+		cmocka_unit_test(worker_serves_many_with_scheduling),
+		cmocka_unit_test(one_duration_serves_many),
+		cmocka_unit_test(one_duration_serves_many_at_once),
+		cmocka_unit_test(one_operation_has_many_durations),
+		cmocka_unit_test(many_operations_have_one_id),
+		cmocka_unit_test(one_operation_has_many_threads),
+		cmocka_unit_test(many_threads_and_many_losses),
+		cmocka_unit_test(many_open_operations_and_many_losses),
+		cmocka_unit_test(wakers_in_a_circle),
+		cmocka_unit_test(every_cpu_has_switches),
+		cmocka_unit_test(durations_are_deeper_than_the_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
