@@ -8,7 +8,7 @@ TOOLS_SRC	:= $(wildcard tools/*.c tools/fxt/*.c tools/analysis/*.c tools/report/
 TOOLS_OBJ	:= $(TOOLS_SRC:%.c=$(B)/%.o)
 TOOLS_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
 		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"'
-TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson
+TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm
 COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 UDEVDIR		?= /etc/udev/rules.d
 

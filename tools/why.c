@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,7 @@ static int by_latency(const void *a, const void *b)
 /* Nearest rank: the smallest latency that at least P percent do not exceed. */
 static int find_percentile(struct why *w)
 {
+	double share;
 	size_t rank;
 	int status;
 
@@ -111,9 +113,9 @@ static int find_percentile(struct why *w)
 	if (status || !w->nr_places)
 		return status;
 	qsort(w->places, w->nr_places, sizeof(*w->places), by_latency);
-	rank = (size_t)(w->percentile / 100 * w->nr_places);
-	if ((double)rank < w->percentile / 100 * w->nr_places)
-		rank++;
+	/* 99.9 % of 1000 are 999, though 99.9 / 100 * 1000 is a little more as a double. */
+	share = w->percentile * w->nr_places / 100;
+	rank = (size_t)ceil(share - share * 1e-12);
 	w->wanted = w->places[rank ? rank - 1 : 0];
 	w->found = true;
 	return TOOL_OK;

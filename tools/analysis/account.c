@@ -276,7 +276,8 @@ static int sweep(struct analysis *a, const struct operation *op, struct interval
 	size_t next = 0, nr_active = 0;
 	int err = 0;
 
-	qsort(s->pieces, s->nr_pieces, sizeof(*s->pieces), by_begin);
+	if (s->nr_pieces)
+		qsort(s->pieces, s->nr_pieces, sizeof(*s->pieces), by_begin);
 	for (size_t i = 0; i + 1 < s->nr_edges && !err; i++) {
 		uint64_t from = s->edges[i], to = s->edges[i + 1], end;
 		struct analysis_interval row;
@@ -376,32 +377,35 @@ int divide_queued(struct analysis *a, const struct analysis_interval *row,
 	return next || err ? err : go_on(l, row);
 }
 
-/* The first thread that works on @op at or after @ns; else the one that ended it */
-static const struct thread *next_thread(const struct operation *op, uint64_t ns)
+static int by_from(const void *a, const void *b)
 {
-	const struct work *first = NULL;
+	const struct work *x = *(struct work *const *)a, *y = *(struct work *const *)b;
 
-	for (size_t i = 0; i < op->works.nr; i++) {
-		const struct work *w = op->works.of[i];
-
-		if (w->from >= ns && (!first || w->from < first->from))
-			first = w;
-	}
-	return first ? first->thread : op->end_thread;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->thread->out.tid > y->thread->out.tid) - (x->thread->out.tid < y->thread->out.tid);
 }
 
 static int divide(struct analysis *a, const struct operation *op, const struct intervals *from,
 		  struct intervals *to)
 {
+	struct work **works = a->scratch.works;
+	const size_t nr = op->works.nr;
+	size_t next = 0;
 	int err = 0;
 
+	if (nr)
+		qsort(works, nr, sizeof(*works), by_from);
 	for (size_t i = 0; i < from->nr && !err; i++) {
 		const struct analysis_interval *row = &from->of[i];
 
+		/* The first work at or after the end of the row */
+		while (next < nr && works[next]->from < row->to)
+			next++;
 		if (row->state == ANALYSIS_RUNNABLE)
 			err = divide_runnable(a, row, to);
 		else if (row->state == ANALYSIS_QUEUED)
-			err = divide_queued(a, row, next_thread(op, row->to), to);
+			err = divide_queued(a, row, next < nr ? works[next]->thread : op->end_thread, to);
 		else
 			err = go_on(to, row);
 	}

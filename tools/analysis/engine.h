@@ -168,6 +168,7 @@ struct operation {
 	struct operation *same_id, *same_id_newer;	/* open, begun before and after this one */
 	struct operation *older, *newer;	/* of all that are not handed out */
 	struct operation *next_waiting;
+	size_t nr_settled;		/* works whose thread's state is known until .end */
 	unsigned int refs;		/* by works, and 1 until it is handed out */
 	bool ended;
 };

@@ -102,10 +102,10 @@ int operations_end(struct analysis *a, const struct item *it)
 }
 
 /* A thread that worked on @op and whose state at its end only a later record tells, or NULL */
-static struct thread *unsettled(const struct operation *op)
+static struct thread *unsettled(struct operation *op)
 {
-	for (size_t i = 0; i < op->works.nr; i++) {
-		struct thread *t = op->works.of[i]->thread;
+	for (; op->nr_settled < op->works.nr; op->nr_settled++) {
+		struct thread *t = op->works.of[op->nr_settled]->thread;
 		const struct span *last = t->spans.nr > t->spans.first ?
 			&t->spans.of[t->spans.nr - 1] : NULL;
 

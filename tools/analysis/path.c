@@ -14,6 +14,7 @@
  * the walk ends, and its parts cover the life of the operation without a gap.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 
@@ -30,6 +31,9 @@ struct walk {
 		uint64_t bound;		/* as far as the path follows this thread */
 	} stack[DEPTH_MAX];
 	unsigned int depth;
+	/* Active works, then a gap, then works that are not reached, the last to end first */
+	struct work **works;
+	size_t active, next;
 };
 
 /* Add @rows in reverse, for the path is turned round in the end. */
@@ -55,36 +59,49 @@ static int add(struct walk *w, const struct analysis_interval *row)
 	return err ? err : add_reversed(w, parts);
 }
 
-/* Of the threads that work on the operation right before @ns, the one that began last */
-static const struct work *working(const struct walk *w, uint64_t ns, const struct thread *prefer)
+static int by_end(const void *a, const void *b)
+{
+	const struct work *x = *(struct work *const *)a, *y = *(struct work *const *)b;
+
+	if (x->to != y->to)
+		return x->to > y->to ? -1 : 1;
+	if (x->from != y->from)
+		return x->from > y->from ? -1 : 1;
+	return (x->thread->out.tid > y->thread->out.tid) - (x->thread->out.tid < y->thread->out.tid);
+}
+
+/*
+ * Of the threads that work on the operation right before @ns, the one that began last. @ns
+ * never grows from one call to the next.
+ */
+static const struct work *working(struct walk *w, uint64_t ns, const struct thread *prefer)
 {
 	const struct work *found = NULL;
+	size_t kept = 0;
 
-	for (size_t i = 0; i < w->op->works.nr; i++) {
-		const struct work *k = w->op->works.of[i];
+	/* Works move from those not reached, in order of their ends, to the active ones. */
+	for (; w->next < w->op->works.nr && w->works[w->next]->to >= ns; w->next++)
+		w->works[w->active++] = w->works[w->next];
+	for (size_t i = 0; i < w->active; i++) {
+		struct work *k = w->works[i];
 
-		if (k->from >= ns || k->to < ns)
+		if (k->from >= ns)
 			continue;
-		if (k->thread == prefer)
-			return k;
-		if (!found || k->from > found->from)
+		w->works[kept++] = k;
+		if (!found || (k->thread == prefer && found->thread != prefer) ||
+		    (k->from > found->from && (found->thread != prefer || k->thread == prefer)))
 			found = k;
 	}
+	w->active = kept;
 	return found;
 }
 
-/* When did a thread last work on the operation before @ns? Its begin if none did. */
-static uint64_t last_worked(const struct walk *w, uint64_t ns)
+/* When did a thread last work on the operation before w->now? Its begin if none did. */
+static uint64_t last_worked(const struct walk *w)
 {
-	uint64_t last = w->op->begin;
+	const uint64_t last = w->next < w->op->works.nr ? w->works[w->next]->to : 0;
 
-	for (size_t i = 0; i < w->op->works.nr; i++) {
-		const struct work *k = w->op->works.of[i];
-
-		if (k->to < ns && k->to > last)
-			last = k->to;
-	}
-	return last;
+	return last > w->op->begin ? last : w->op->begin;
 }
 
 /* Nobody works on the operation right before w->now. */
@@ -92,7 +109,7 @@ static int gap(struct walk *w, const struct thread *next)
 {
 	struct intervals *parts = &w->a->whole;
 	struct analysis_interval row = {
-		.from = last_worked(w, w->now), .to = w->now, .state = ANALYSIS_QUEUED,
+		.from = last_worked(w), .to = w->now, .state = ANALYSIS_QUEUED,
 		.duration = "",
 	};
 	uint64_t lost;
@@ -186,7 +203,15 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 {
 	struct walk w = { .a = a, .op = op, .path = l, .now = op->end };
 	struct analysis_interval swap;
-	int err = walk(&w);
+	int err;
+
+	/* account() made the room. */
+	w.works = a->scratch.works;
+	if (op->works.nr) {
+		memcpy(w.works, op->works.of, op->works.nr * sizeof(*w.works));
+		qsort(w.works, op->works.nr, sizeof(*w.works), by_end);
+	}
+	err = walk(&w);
 
 	/* So many steps only a hostile file needs. */
 	if (!err && w.now > op->begin)

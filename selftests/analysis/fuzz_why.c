@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Files that are nearly traces: reader, engine and report live, and end. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../format/fuzz.h"
+#include "analysis/analysis.h"
+#include "report/explain.h"
+
+static FILE *null;
+
+static struct words random_file(void)
+{
+	struct words b = { 0 }, chunk = { 0 };
+	struct stream s;
+	off_t size;
+
+	stream_simple(&s);
+	give_name(&s, 200, 200, "foreign");
+	for (int i = 0; i < 20; i++) {
+		for (uint64_t n = rnd_below(20); n; n--) {
+			put_event(&chunk, &(struct event){
+				rnd_below(11), s.ticks, 1, IDX(1), IDX(2), rnd_below(4), 0, { { 0 } } });
+			s.ticks += rnd_below(3);
+		}
+		s.ticks += rnd_below(100);
+		if (rnd_chance(20))
+			lose(&s, 1, 0, 1, 1);
+		give_events(&s, 1, 0, &chunk);
+		for (uint64_t n = rnd_below(10); n; n--) {
+			put_switch(&chunk, 1, s.ticks++, 101, 200, rnd_below(4));
+			put_wakeup(&chunk, 1, s.ticks++, 101, 200);
+			put_switch(&chunk, 1, s.ticks++, 200, 101, rnd_below(4));
+		}
+		give_sched(&s, 1, &chunk);
+	}
+	stream_finish(&s);
+	size = lseek(s.fd, 0, SEEK_END);
+	words_add(&b, size / 8);
+	fuzz_assert(pread(s.fd, b.w, size, 0) == size);
+	stream_close(&s);
+	words_free(&chunk);
+	return b;
+}
+
+static void spoil(struct words *b)
+{
+	for (uint64_t n = rnd_below(30); n; n--) {
+		size_t i = 1 + rnd_below(b->nr - 1);
+
+		switch (rnd_below(5)) {
+		case 0:
+			b->w[i] ^= 1ULL << rnd_below(64);
+			break;
+		case 1:
+			b->w[i] = rnd();
+			break;
+		case 2:
+			b->w[i] = b->w[1 + rnd_below(b->nr - 1)];
+			break;
+		case 3:
+			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
+			break;
+		default:
+			memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
+			b->nr--;
+		}
+	}
+}
+
+static int on_operation(void *arg, const struct analysis_operation *op)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < ANALYSIS_STATES; i++)
+		sum += op->ns[i];
+	fuzz_assert(op->end >= op->begin && sum == op->end - op->begin);
+	explain_sentence(null, op);
+	explain_account(null, op);
+	explain_path(null, op);
+	explain_json(null, op, true);
+	return 0;
+}
+
+static void one_round(void)
+{
+	struct analysis_options opts = {
+		.window = rnd_chance(50) ? 0 : 1 + rnd_below(100),
+		.history = rnd_chance(50) ? 0 : 1 + rnd_below(1000),
+		.totals_only = rnd_chance(10),
+	};
+	struct analysis_sink sink = { .operation = on_operation };
+	struct words b = random_file();
+	int fd = memfd_create("fuzz", MFD_CLOEXEC), err;
+	struct fxt_record rec;
+	struct fxt_reader *r;
+	struct analysis *a;
+	char path[32];
+
+	if (!null)
+		null = fopen("/dev/null", "we");
+	spoil(&b);
+	fuzz_assert(write(fd, b.w, b.nr * 8 - rnd_below(9)) > 0);
+	words_free(&b);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = fxt_open(path, &err);
+	fuzz_assert(r);
+	a = analysis_new(&opts, &sink);
+	fuzz_assert(a);
+	while (fxt_next(r, &rec) > 0)
+		fuzz_assert(!analysis_record(a, &rec));
+	fuzz_assert(!analysis_finish(a));
+	analysis_free(a);
+	fxt_close(r);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	return fuzz_main(argc, argv, one_round);
+}
