@@ -155,6 +155,20 @@ static void inferred_leave_after_a_loss_tells_nothing(void **state)
 		    "50-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 by t3", NULL);
 }
 
+/* The thread runs on CPU 1 when CPU 2 begins to lose, and loses its own CPU within that. */
+static void longer_loss_of_another_cpu_counts(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 1, 0, 1, 0);
+	put_kernel_loss(&t, 20, 90, 2);
+	put_kernel_loss(&t, 30, 40, 1);
+	put_wakeup(&t, 50, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-100 unknown/records were lost t1 | "
+		    "10-30 running t1, 30-100 unknown/records were lost t1", NULL);
+}
+
 static void lost_events_leave_only_running_known(void **state)
 {
 	struct trace t = { 0 };
@@ -193,6 +207,7 @@ int main(void)
 		cmocka_unit_test(loss_hides_the_cpu_that_was_awaited),
 		cmocka_unit_test(inferred_switches_are_not_taken_for_records),
 		cmocka_unit_test(inferred_leave_after_a_loss_tells_nothing),
+		cmocka_unit_test(longer_loss_of_another_cpu_counts),
 		cmocka_unit_test(lost_events_leave_only_running_known),
 	};
 

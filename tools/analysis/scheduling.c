@@ -286,7 +286,8 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		/* A thread that runs on another CPU leaves it with a record. */
 		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU)
 			continue;
-		err = lose(a, t, from, to);
+		/* Another CPU's loss may last longer. */
+		err = lose(a, t, from, a->lost_until);
 		if (err)
 			break;
 	}
