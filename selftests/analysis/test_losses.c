@@ -165,8 +165,8 @@ static void longer_loss_of_another_cpu_counts(void **state)
 	put_kernel_loss(&t, 20, 90, 2);
 	put_kernel_loss(&t, 30, 40, 1);
 	put_wakeup(&t, 50, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-100 unknown/records were lost t1 | "
-		    "10-30 running t1, 30-100 unknown/records were lost t1", NULL);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-90 unknown/records were lost t1, 90-100 running t1 ? | "
+		    "10-30 running t1, 30-90 unknown/records were lost t1, 90-100 running t1 ?", NULL);
 }
 
 static void lost_events_leave_only_running_known(void **state)
