@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "report/explain.h"
 #include "report/kept.h"
 #include "report/source.h"
+#include "report/types.h"
 #include "tool.h"
 
 static const char usage[] =
@@ -103,8 +103,6 @@ static int by_latency(const void *a, const void *b)
 /* Nearest rank: the smallest latency that at least P percent do not exceed. */
 static int find_percentile(struct why *w)
 {
-	double share;
-	size_t rank;
 	int status;
 
 	w->source.opts.totals_only = true;
@@ -113,10 +111,7 @@ static int find_percentile(struct why *w)
 	if (status || !w->nr_places)
 		return status;
 	qsort(w->places, w->nr_places, sizeof(*w->places), by_latency);
-	/* 99.9 % of 1000 are 999, though 99.9 / 100 * 1000 is a little more as a double. */
-	share = w->percentile * w->nr_places / 100;
-	rank = (size_t)ceil(share - share * 1e-12);
-	w->wanted = w->places[rank ? rank - 1 : 0];
+	w->wanted = w->places[percentile_index(w->nr_places, w->percentile)];
 	w->found = true;
 	return TOOL_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,16 +90,18 @@ void types_sort(struct types *t)
 		qsort(t->of, t->nr, sizeof(*t->of), by_count);
 }
 
+size_t percentile_index(size_t nr, double percent)
+{
+	/* 99.9 % of 1000 are 999, though 99.9 / 100 * 1000 is a little more as a double. */
+	double share = percent * nr / 100;
+	size_t rank = ceil(share - share * 1e-12);
+
+	return rank ? rank - 1 : 0;
+}
+
 uint64_t type_percentile(const struct type *t, double percent)
 {
-	double exact = percent / 100 * t->nr;
-	size_t rank = exact;
-
-	if (!t->nr)
-		return 0;
-	if (rank < exact)
-		rank++;
-	return t->latencies[rank ? rank - 1 : 0];
+	return t->nr ? t->latencies[percentile_index(t->nr, percent)] : 0;
 }
 
 void types_free(struct types *t)

@@ -27,7 +27,10 @@ struct types {
 int types_add(struct types *t, const struct analysis_operation *op);
 /* The type with the most operations first; each type's latencies from the least on */
 void types_sort(struct types *t);
-/* Nearest rank: the least latency that at least @percent percent do not exceed. 0: none */
+/* Nearest rank: of @nr sorted numbers, the index of the least that at least @percent percent
+ * do not exceed. @nr is not 0. */
+size_t percentile_index(size_t nr, double percent);
+/* The latency at that index; 0 if there is none */
 uint64_t type_percentile(const struct type *t, double percent);
 void types_free(struct types *t);
 
