@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace report, on the trace of a program that traces itself.
+# asynctrace why and report: on the trace of a program that traces itself, and on one with
+# many requests and their scheduling.
 #
-# usage: report.sh ASYNCTRACE HELLO
+# usage: report.sh ASYNCTRACE HELLO TRACES
 set -u
 
-AT=$1 HELLO=$2
+AT=$1 HELLO=$2 TRACES=$3
 here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
 ASYNCTRACE_OUT=hello.fxt "$HELLO" 2>err
+"$TRACES" server server.fxt 1000 >/dev/null 2>err
 "$AT" why --json hello.fxt >why 2>err
 latency=$(jq .latency_ns why)
 
@@ -83,6 +85,79 @@ size=$(stat -c %s hello.fxt)
 head -c $((size - 8)) hello.fxt >cut.fxt
 check report status 3 "$AT" report cut.fxt
 check "the message says so" says "what is there is analysed"
+end
+
+begin "why explains the slowest operations, the slowest first"
+check why status 0 "$AT" why --json --slowest 1000000 server.fxt
+cp out all
+check "all of them" [ "$(wc -l <all)" = 1000 ]
+check order python3 -c 'import json
+latencies = [json.loads(line)["latency_ns"] for line in open("all")]
+raise SystemExit(latencies != sorted(latencies, reverse=True))'
+check "the slowest three" status 0 "$AT" why --json --slowest 3 server.fxt
+check "are the first three" [ "$(cat out)" = "$(head -n 3 all)" ]
+check "by id" status 0 "$AT" why --json server.fxt "$(head -n 1 all | jq -r .id)"
+check "the same answer" [ "$(cat out)" = "$(head -n 1 all)" ]
+end
+
+begin "why --percentile takes the nearest rank"
+for p in 0.05 50 99.9 99.95 100; do
+	check "$p" status 0 "$AT" why --json --percentile $p server.fxt
+	want=$(jq -s --argjson p $p 'map(.latency_ns) | sort | .[([($p * 1000 / 100 - 1e-9 | ceil), 1] | max) - 1]' all)
+	check "$p is $want" [ "$(json .latency_ns)" = "$want" ]
+done
+end
+
+begin "why reads pipes and compressed files, with the same answer"
+check pipe eval 'status 0 "$AT" why --json - <server.fxt'
+cp out piped
+check "by pipe" [ "$(cat piped)" = "$(head -n 1 all)" ]
+gzip -k server.fxt
+check gzip status 0 "$AT" why --json server.fxt.gz
+check "the same" cmp -s out piped
+check "percentile" status 2 "$AT" why --percentile 50 -
+check "needs a file" says "reads the trace twice"
+end
+
+begin "why says in a sentence, an account and a path"
+check why status 0 "$AT" why server.fxt
+check sentence grep -Eq '^[^ ]+ 0x[0-9a-f]+ took [0-9.]+ (ns|us|ms|s): ' out
+check account grep -q '^  together ' out
+check path grep -q '^The critical path' out
+check brief status 0 "$AT" why --brief server.fxt
+check "one line" [ "$(wc -l <out)" = 1 ]
+end
+
+begin "why tells wrong use, exit status 2, and that there is no answer, exit status 1"
+for wrong in "" "none.fxt" "server.fxt x" "--slowest 0 server.fxt" "--percentile 0 server.fxt" \
+	     "--percentile 101 server.fxt" "--slowest 2 server.fxt 0x1" "server.fxt 1 2"; do
+	check "'$wrong'" status 2 "$AT" why $wrong
+	check "'$wrong' has a message" grep -q '^asynctrace why: ' err
+done
+check "no such id" status 1 "$AT" why server.fxt 0xdead
+check "named" says "has no operation with id 0xdead"
+check "no such type" status 1 "$AT" why --type nothing server.fxt
+check "no operations" eval '"$TRACES" big big.fxt 1 >/dev/null 2>&1; status 1 "$AT" why big.fxt'
+check "what is missing" says "TRACE_ASYNC_BEGIN"
+end
+
+begin "why answers from a file without its end (3) and says what damage it met (1)"
+size=$(stat -c %s server.fxt)
+head -c $((size / 2)) server.fxt >half.fxt
+check half status 3 "$AT" why half.fxt
+check "it says so" says "what is there is analysed"
+cp server.fxt damaged.fxt
+record=$((16#$("$AT" dump --offsets server.fxt | sed -n 5000p | cut -d' ' -f1)))
+# A record of no words
+printf '\0\0\0\0\0\0\0\0' | dd of=damaged.fxt bs=8 seek=$((record / 8)) conv=notrunc status=none
+check damaged status 1 "$AT" why damaged.fxt
+check "at which byte" grep -q 'at byte [0-9]' err
+end
+
+begin "without scheduling, what is not queued is unknown"
+check why status 0 "$AT" why --json hello.fxt
+check "all of it" [ "$(json '.unknown_ns + .queued_ns == .latency_ns')" = true ]
+check "it says so" says "no scheduling"
 end
 
 close

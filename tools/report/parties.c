@@ -5,12 +5,6 @@
 
 #include "parties.h"
 
-static bool same_id(const struct analysis_id *x, const struct analysis_id *y)
-{
-	return x == y || (x && y && x->id == y->id && x->name == y->name &&
-			  x->category == y->category);
-}
-
 static bool same_party(const struct analysis_interval *x, const struct analysis_interval *y)
 {
 	if (x->thread != y->thread || x->other_kind != y->other_kind || x->other != y->other ||
@@ -22,21 +16,43 @@ static bool same_party(const struct analysis_interval *x, const struct analysis_
 	return x->state != ANALYSIS_BLOCKED || !strcmp(x->duration, y->duration);
 }
 
-/* Longer ones move to the front; of those that find no room, only the number is kept. */
-static void add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
+static int add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
 {
-	size_t kept = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX, i;
+	struct fxt_entry *e = fxt_make(&p->all, fxt_hash(fxt_hash(id->id, (uintptr_t)id->name),
+							 (uintptr_t)id->category));
 
-	for (i = 0; i < kept && !same_id(p->ids[i].id, id); i++)
-		;
-	if (i == kept) {
-		p->nr_ids++;
-		if (kept == PARTY_IDS_MAX)
-			return;
-		p->ids[i].id = id;
-		p->ids[i].ns = 0;
+	if (!e)
+		return -ENOMEM;
+	if (!e->a)
+		e->a = (uintptr_t)id;
+	e->b += ns;
+	return 0;
+}
+
+/* The ids with the most time to the front; of equal ones the smaller first */
+static void choose_ids(struct party *p)
+{
+	p->nr_ids = p->all.used;
+	fxt_each(&p->all, e) {
+		const struct analysis_id *id = (const struct analysis_id *)(uintptr_t)e->a;
+
+		for (size_t i = 0; i < PARTY_IDS_MAX; i++) {
+			const struct analysis_id *other = p->ids[i].id;
+			uint64_t ns = p->ids[i].ns;
+
+			if (other && (ns > e->b || (ns == e->b && other->id <= id->id)))
+				continue;
+			p->ids[i].id = id;
+			p->ids[i].ns = e->b;
+			if (!other)
+				break;
+			/* What was here finds its place behind. */
+			id = other;
+			e->b = ns;
+		}
 	}
-	p->ids[i].ns += ns;
+	fxt_table_free(&p->all);
+	p->all = (struct fxt_table){ 0 };
 }
 
 static int add(struct parties *p, const struct analysis_interval *row)
@@ -58,9 +74,7 @@ static int add(struct parties *p, const struct analysis_interval *row)
 		p->of[p->nr++] = (struct party){ .row = *row };
 	}
 	p->of[i].ns += row->to - row->from;
-	if (row->other_id)
-		add_id(&p->of[i], row->other_id, row->to - row->from);
-	return 0;
+	return row->other_id ? add_id(&p->of[i], row->other_id, row->to - row->from) : 0;
 }
 
 static int by_ns(const void *a, const void *b)
@@ -81,6 +95,8 @@ int parties_of(const struct analysis_operation *op, enum analysis_state state,
 	for (size_t i = 0; i < op->nr_intervals && !err; i++)
 		if (op->intervals[i].state == state)
 			err = add(p, &op->intervals[i]);
+	for (size_t i = 0; i < p->nr; i++)
+		choose_ids(&p->of[i]);
 	if (p->nr)
 		qsort(p->of, p->nr, sizeof(*p->of), by_ns);
 	return err;

@@ -4,6 +4,7 @@
 #define REPORT_PARTIES_H
 
 #include "analysis/analysis.h"
+#include "fxt/table.h"
 
 #define PARTY_IDS_MAX	3
 
@@ -11,12 +12,13 @@
 struct party {
 	uint64_t ns;
 	struct analysis_interval row;	/* the first of them */
-	/* What the other party worked on, the first few of them, the longest first */
+	/* What the other party worked on: those with the most time, the longest first */
 	struct {
 		const struct analysis_id *id;
 		uint64_t ns;
 	} ids[PARTY_IDS_MAX];
 	size_t nr_ids;		/* different ones, also those that are not in ids */
+	struct fxt_table all;	/* of them: .a the id, .b ns */
 };
 
 struct parties {
