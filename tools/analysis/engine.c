@@ -93,6 +93,13 @@ void analysis_free(struct analysis *a)
 	fxt_table_free(&a->threads);
 	fxt_table_free(&a->by_key);
 	fxt_table_free(&a->by_id);
+	fxt_each(&a->providers, e) {
+		struct strings *s = (struct strings *)(uintptr_t)e->b;
+
+		if (s)
+			free(s->of);
+		free(s);
+	}
 	fxt_table_free(&a->providers);
 	fxt_names_free(&a->names);
 	free(a->order.items);
@@ -210,6 +217,51 @@ static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
 	});
 }
 
+static struct strings *strings_of(const struct analysis *a, uint32_t provider)
+{
+	struct fxt_entry *e = fxt_find(&a->providers, (uint64_t)provider + 1);
+
+	return e ? (struct strings *)(uintptr_t)e->b : NULL;
+}
+
+/* The number of the name @t in @rec. To look up a string's index costs less than to hash it. */
+static uint32_t name_of(struct analysis *a, const struct fxt_record *rec, const struct fxt_text *t)
+{
+	const struct strings *s = t->index ? strings_of(a, rec->provider) : NULL;
+
+	if (s && t->index < s->nr && s->of[t->index] != NO_NAME)
+		return s->of[t->index];
+	return fxt_name(&a->names, t->s, t->len);
+}
+
+static int add_string(struct analysis *a, const struct fxt_record *rec)
+{
+	struct fxt_entry *e = fxt_make(&a->providers, (uint64_t)rec->provider + 1);
+	uint32_t name = fxt_name(&a->names, rec->name.s, rec->name.len);
+	struct strings *s;
+
+	if (!e || name == NO_NAME)
+		return -ENOMEM;
+	if (!e->b)
+		e->b = (uintptr_t)calloc(1, sizeof(*s));
+	s = (struct strings *)(uintptr_t)e->b;
+	if (!s)
+		return -ENOMEM;
+	if (rec->number >= s->nr) {
+		size_t nr = rec->number < 64 ? 128 : 2 * (size_t)rec->number;
+		uint32_t *of = realloc(s->of, nr * sizeof(*of));
+
+		if (!of)
+			return -ENOMEM;
+		for (size_t i = s->nr; i < nr; i++)
+			of[i] = NO_NAME;
+		s->of = of;
+		s->nr = nr;
+	}
+	s->of[rec->number] = name;
+	return 0;
+}
+
 static int add_event(struct analysis *a, const struct fxt_record *rec)
 {
 	struct item it = {
@@ -223,8 +275,8 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 		return 0;
 	/* Of flow events only the id counts. */
 	if (rec->number < ASYNCTRACE_FXT_FLOW_BEGIN) {
-		it.category = fxt_name(&a->names, rec->category.s, rec->category.len);
-		it.name = fxt_name(&a->names, rec->name.s, rec->name.len);
+		it.category = name_of(a, rec, &rec->category);
+		it.name = name_of(a, rec, &rec->name);
 		if (it.category == NO_NAME || it.name == NO_NAME)
 			return -ENOMEM;
 	}
@@ -255,7 +307,10 @@ static int name_provider(struct analysis *a, const struct fxt_record *rec)
 
 	if (!e || name == NO_NAME)
 		return -ENOMEM;
-	e->a = name;
+	e->a = name + 1;
+	/* Its string table begins anew. */
+	if (e->b)
+		((struct strings *)(uintptr_t)e->b)->nr = 0;
 	return 0;
 }
 
@@ -291,6 +346,8 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 		return name_thread(a, rec);
 	case FXT_PROVIDER_INFO:
 		return name_provider(a, rec);
+	case FXT_STRING:
+		return add_string(a, rec);
 	default:
 		return 0;
 	}

@@ -253,6 +253,12 @@ const char *text_of(const struct analysis *a, uint32_t name);
 
 /* --- engine.c ------------------------------------------------------------------------------ */
 
+/* The string table of a provider, as numbers of names */
+struct strings {
+	uint32_t *of;		/* NO_NAME: not defined */
+	size_t nr;
+};
+
 struct analysis {
 	struct analysis_options opts;
 	struct analysis_sink sink;
@@ -272,7 +278,7 @@ struct analysis {
 	size_t nr_waiting;		/* operations that wait for the state of a thread */
 	struct losses losses;
 	uint64_t lost_until;		/* before that, scheduling is missing on some CPU */
-	struct fxt_table providers;	/* id + 1: .a name's number */
+	struct fxt_table providers;	/* id + 1: .a name's number + 1, .b struct strings */
 	uint64_t counted;		/* number of the operation in hand */
 	struct intervals whole, intervals, path;	/* of the operation in hand */
 	struct scratch scratch;		/* of account.c */

@@ -43,7 +43,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	*op = (struct operation){
 		.out = {
 			.category = text_of(a, it->category), .name = text_of(a, it->name),
-			.provider = provider ? text_of(a, provider->a) : "",
+			.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
 			.id = it->id, .pid = it->pid,
 		},
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
