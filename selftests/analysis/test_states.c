@@ -184,13 +184,14 @@ static void first_record_tells_what_was_before(void **state)
 		    "10-90 running t1 ?, 90-100 blocked/sleep t1 in work", NULL);
 	one_duration(&t);
 	put_switch(&t, 90, 0, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-90 runnable t1 ?, 90-100 running t1 | "
-		    "10-90 runnable t1 ?, 90-100 running t1", NULL);
+	/* It ran when its duration began, and when it left its CPU, no record tells. */
+	expect_rows(&t, "req 1 10-100: 10-90 unknown/no scheduling was recorded t1, "
+		    "90-100 running t1 | 10-90 unknown/no scheduling was recorded t1, "
+		    "90-100 running t1", NULL);
 	one_duration(&t);
+	/* It never left its CPU, or a record would tell: so the wakeup came while it ran. */
 	put_wakeup(&t, 90, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-90 blocked/sleep t1 by interrupt ?, "
-		    "90-100 runnable/woken t1 | "
-		    "10-90 blocked/sleep t1 by interrupt ?, 90-100 runnable/woken t1", NULL);
+	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
 	/* Also if it comes after the end of the operation */
 	one_duration(&t);
 	put_switch(&t, 500, 0, 1, 0, SLEEPS);

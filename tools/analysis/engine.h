@@ -64,6 +64,7 @@ struct span {
 	uint8_t waker_kind;	/* enum analysis_other */
 	bool inferred;
 	bool pending;		/* the next record tells what this is */
+	bool seen;		/* pending: an event tells that it ran at .from */
 };
 
 struct spans {
@@ -118,6 +119,7 @@ struct thread {
 	size_t depth, room;
 	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
+	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
 	struct operation *waiting;	/* they ended while the last span was pending */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 };

@@ -207,6 +207,30 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 	});
 }
 
+/*
+ * The first record of @t, which traced before, tells that it did @state. A thread is recorded
+ * from its first event on, or a little later. So if it ran before this record, it never left
+ * its CPU. A wakeup may come to a thread that runs: then the next record tells.
+ */
+static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state state,
+		       unsigned int cpu)
+{
+	struct span s = {
+		.from = t->first_seen, .cpu = cpu, .inferred = true, .duration = NO_NAME,
+		.state = state, .seen = true,
+	};
+	int err;
+
+	if (state != ANALYSIS_RUNNING) {
+		s.state = ANALYSIS_UNKNOWN;
+		s.reason = ANALYSIS_UNSCHEDULED;
+		s.inferred = false;
+		s.pending = state == ANALYSIS_BLOCKED;
+	}
+	err = push_span(a, t, &s);
+	return err || s.pending ? err : hand_out_waiting(a, t);
+}
+
 /* What @t did before @ns, when a record or an event of it tells it, is @state. */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
@@ -218,6 +242,8 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	};
 	int err;
 
+	if (!last && t->first_seen && a->lost_until <= t->first_seen)
+		return settle_seen(a, t, state, cpu);
 	if (!last) {
 		const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
 
@@ -242,6 +268,10 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	}
 	if (!last->pending)
 		return 0;
+	if (last->seen && state != ANALYSIS_RUNNING) {
+		last->pending = false;
+		return hand_out_waiting(a, t);
+	}
 	known.from = last->from;
 	*last = known;
 	return hand_out_waiting(a, t);
@@ -250,7 +280,12 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	/* Nothing says that the scheduling of a thread without records was recorded. */
-	return t->spans.nr ? settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU) : 0;
+	if (t->spans.nr)
+		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
+	/* What began before the trace is written to begin with it. */
+	if (!t->first_seen && ns > a->totals.begin)
+		t->first_seen = ns;
+	return 0;
 }
 
 static int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid)
@@ -336,6 +371,15 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 {
 	struct span *last = last_span(t);
 
+	/*
+	 * A thread that traced is recorded from then on. Without a record since, it has not
+	 * left its CPU: it came there before it was recorded.
+	 */
+	if (!last && t->first_seen && a->lost_until <= t->first_seen)
+		return settle_seen(a, t, ANALYSIS_RUNNING, it->cpu);
+	/* After a wakeup that came to a thread that ran, its first switch is concluded, too. */
+	if (last && last->pending && last->seen)
+		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	/* No record is missing since the loss, so @t came before the loss was over. */
 	if (last && last->reason == ANALYSIS_LOST && !last->pending)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
