@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# For bash scripts that keep downloaded or built files in the user's cache. Sets here, the
-# caller's directory, and cache. Nothing of the machine outside of the cache changes.
+# Functions for bash scripts that keep downloaded or built files in the user's cache. Sets
+# the variables here (the caller's directory) and cache. Nothing else of the machine changes.
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ASYNCTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/asynctrace}/kernels
@@ -26,8 +26,8 @@ fresh() {
 	chmod 755 "$new"
 }
 
-# private_apt DIR DPKG-STATUS OPTION...: set apt, the options that let apt-get keep all
-# its state in DIR, and read the package lists.
+# private_apt DIR DPKG-STATUS OPTION...: set the array apt to options with which apt-get
+# keeps all its state in DIR, and read the package lists.
 private_apt() {
 	mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
 	apt=(-o "Dir::State=$1/state" -o "Dir::State::status=$2" -o "Dir::Cache=$1/cache"
