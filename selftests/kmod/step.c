@@ -39,7 +39,10 @@
 /* Victims of a session: each is a writer of its own. */
 #define VICTIMS		(NU_WRITERS - 2)
 #define STEPS_MAX	20000
-#define MISSES_MAX	1000	/* of a breakpoint */
+/* Victims that pass a breakpoint because they were preempted and took another way */
+#define MISSES_MAX	1000
+/* Victims without a reason to take another way that pass one: see go_to() */
+#define RUNAWAYS_MAX	3
 #define SUB_WORDS	(ASYNCTRACE_SUBBUF_MIN / 8)
 
 /* Kinds of records beyond nu_emit()'s: without a number. */
@@ -374,8 +377,8 @@ static bool run_to(pid_t pid, uint64_t rip)
 
 /*
  * Bring the victim to where it is after @to steps. If that is beyond the first section, it
- * runs up to there. False: it did not stop there and has written its record, because the
- * emulator missed the breakpoint.
+ * runs up to there. False: it did not stop there and has written its record. In an emulated
+ * machine that happens once in many thousand runs; the reason is not known.
  */
 static bool go_to(const struct kind *k, pid_t pid, uint32_t to)
 {
@@ -397,7 +400,7 @@ static bool go_to(const struct kind *k, pid_t pid, uint32_t to)
 static void kill_at_steps(struct kind *k)
 {
 	enum borrow_rseq rseq = fallback ? BORROW_NONE : BORROW_FAKE;
-	unsigned int misses = 0;
+	unsigned int runaways = 0;
 	uint64_t committed = 0;
 	bool before = false;
 
@@ -420,11 +423,11 @@ static void kill_at_steps(struct kind *k)
 		victim_kill(pid);
 		there = aftermath(committed);
 		committed += there;
-		/* The law held for this one, too. The next victim stands for the same step. */
+		/* The law must hold for it, too. The next victim is killed at the same step. */
 		if (!stopped) {
 			ktap_check(there, "a victim ran on, and its record is not there");
-			if (++misses == MISSES_MAX)
-				ktap_fail("the breakpoint at the first section is never hit");
+			ktap_check(++runaways <= RUNAWAYS_MAX, "%u victims ran past a breakpoint",
+				   runaways);
 			i--;
 			continue;
 		}
@@ -435,8 +438,8 @@ static void kill_at_steps(struct kind *k)
 			ktap_check(!there, "the record is there before the first step");
 	}
 	ktap_check(before, "the record is not there after the last step");
-	if (misses)
-		ktap_note("%u victims ran past a breakpoint", misses);
+	if (runaways)
+		ktap_note("%u victims ran past a breakpoint", runaways);
 	session_end(committed);
 }
 
