@@ -11,9 +11,8 @@ static FILE *null;
 
 static struct words random_file(void)
 {
-	struct words b = { 0 }, chunk = { 0 };
+	struct words b, chunk = { 0 };
 	struct stream s;
-	off_t size;
 
 	stream_simple(&s);
 	give_name(&s, 200, 200, "foreign");
@@ -34,38 +33,9 @@ static struct words random_file(void)
 		}
 		give_sched(&s, 1, &chunk);
 	}
-	stream_finish(&s);
-	size = lseek(s.fd, 0, SEEK_END);
-	words_add(&b, size / 8);
-	fuzz_assert(pread(s.fd, b.w, size, 0) == size);
-	stream_close(&s);
+	b = fuzz_file(&s);
 	words_free(&chunk);
 	return b;
-}
-
-static void spoil(struct words *b)
-{
-	for (uint64_t n = rnd_below(30); n; n--) {
-		size_t i = 1 + rnd_below(b->nr - 1);
-
-		switch (rnd_below(5)) {
-		case 0:
-			b->w[i] ^= 1ULL << rnd_below(64);
-			break;
-		case 1:
-			b->w[i] = rnd();
-			break;
-		case 2:
-			b->w[i] = b->w[1 + rnd_below(b->nr - 1)];
-			break;
-		case 3:
-			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
-			break;
-		default:
-			memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
-			b->nr--;
-		}
-	}
 }
 
 static int on_operation(void *arg, const struct analysis_operation *op)
@@ -99,7 +69,7 @@ static void one_round(void)
 
 	if (!null)
 		null = fopen("/dev/null", "we");
-	spoil(&b);
+	fuzz_spoil(&b);
 	fuzz_assert(write(fd, b.w, b.nr * 8 - rnd_below(9)) > 0);
 	words_free(&b);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -1,32 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "model.h"
 
-static uint64_t random_state;
-
-void rnd_seed(uint64_t seed)
-{
-	random_state = seed * 0x9e3779b97f4a7c15ULL | 1;
-}
-
-/* Marsaglia's xorshift64* */
-uint64_t rnd(void)
-{
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return random_state * 0x2545f4914f6cdd1dULL;
-}
-
-uint64_t rnd_below(uint64_t n)
-{
-	return (rnd() >> 16) % n;
-}
-
-bool rnd_chance(unsigned int percent)
-{
-	return rnd_below(100) < percent;
-}
-
 #define more(array, nr, room) do { \
 	if ((nr) == (room)) { \
 		(room) = (room) ? 2 * (room) : 64; \
@@ -38,7 +12,7 @@ bool rnd_chance(unsigned int percent)
 #define DEPTH_MAX	4
 #define IDS		4
 
-/* What the machine is doing */
+/* State of the modelled machine */
 struct machine {
 	struct model *m;
 	unsigned int now, seq;
@@ -368,7 +342,7 @@ void model_run(struct model *m, bool dense)
 				act(&k, t);
 		note(&k);
 	}
-	/* What never changed again */
+	/* The last state of each thread lasts until the end. */
 	for (unsigned int t = 0; t < m->threads; t++) {
 		unsigned int first = m->first[t];
 

@@ -7,6 +7,7 @@
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 
+#include "../format/random.h"
 #include "build.h"
 
 #define T0		1000u	/* the machine begins */
@@ -61,17 +62,13 @@ struct model {
 	size_t room_durations, room_ops, room_works, room_recs;
 };
 
-uint64_t rnd(void);
-uint64_t rnd_below(uint64_t n);
-bool rnd_chance(unsigned int percent);
-void rnd_seed(uint64_t seed);
 
 /*
  * Let a machine run. @dense: several events of a thread in one nanosecond, as a coarse
  * clock shows them; the rings must be read at once then.
  */
 void model_run(struct model *m, bool dense);
-/* What is lost of the kernel's ring of @cpu from @from on until before @to */
+/* Lose the records of the kernel's ring of @cpu from @from until before @to. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
 /* The switches that a composer adds after losses */
 void model_infer_switches(struct model *m);

@@ -116,7 +116,7 @@ static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in
 	add_bool(&t->of[t->nr - 1], "inferred");
 }
 
-/* What the recorder adds after a loss: 1 left to idle at 20, and came again at 60. */
+/* Records that the recorder adds after a loss: 1 left to idle at 20, and came again at 60. */
 static void inferred_switches_are_not_taken_for_records(void **state)
 {
 	struct trace t = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is an operation, and which threads work on it? */
+/* Operations: pairs of begin and end, and the threads that work on them */
 #include "build.h"
 
 static void begin(struct trace *t)

@@ -8,9 +8,8 @@
 
 static struct words random_file(void)
 {
-	struct words b = { 0 }, chunk = { 0 };
+	struct words b, chunk = { 0 };
 	struct stream s;
-	off_t size;
 
 	stream_simple(&s);
 	give_name(&s, 200, 200, "foreign");
@@ -28,44 +27,9 @@ static struct words random_file(void)
 		}
 		give_sched(&s, 1, &chunk);
 	}
-	stream_finish(&s);
-	size = lseek(s.fd, 0, SEEK_END);
-	words_add(&b, size / 8);
-	fuzz_assert(pread(s.fd, b.w, size, 0) == size);
-	stream_close(&s);
+	b = fuzz_file(&s);
 	words_free(&chunk);
 	return b;
-}
-
-static void spoil(struct words *b)
-{
-	for (uint64_t n = rnd_below(30); n; n--) {
-		size_t i = 1 + rnd_below(b->nr - 1);
-
-		switch (rnd_below(7)) {
-		case 0:
-			b->w[i] ^= 1ULL << rnd_below(64);
-			break;
-		case 1:
-			b->w[i] = rnd();
-			break;
-		case 2:
-			b->w[i] = b->w[1 + rnd_below(b->nr - 1)];
-			break;
-		case 3:
-			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
-			break;
-		case 4:
-			b->w[i] = (b->w[i] & ~0xfULL) | rnd_below(16);
-			break;
-		case 5:
-			b->w[i] = (b->w[i] & ~0xfff0ULL) | rnd_below(40) << 4;
-			break;
-		default:
-			memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
-			b->nr--;
-		}
-	}
 }
 
 static void ignore(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
@@ -85,7 +49,7 @@ static void one_round(void)
 
 	if (!null)
 		null = fopen("/dev/null", "w");
-	spoil(&b);
+	fuzz_spoil(&b);
 	fuzz_assert(write(fd, b.w, b.nr * 8 - rnd_below(9)) > 0);
 	words_free(&b);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

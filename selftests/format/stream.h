@@ -21,15 +21,7 @@
 #include <linux/asynctrace_fxt.h>
 
 #include "../../tools/fxt/check.h"
-
-/* --- random numbers with a printed seed ---------------------------------------- */
-
-extern uint64_t test_seed;	/* of FORMAT_SEED, or of the time; printed once */
-void test_random_init(void);
-uint64_t rnd(void);
-uint64_t rnd_below(uint64_t n);
-bool rnd_chance(unsigned int percent);
-void rnd_seed(uint64_t seed);
+#include "random.h"
 
 /* --- words ------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@ struct lost {
 	uint64_t dropped, overwritten, malformed, markers, events;
 };
 
-/* What the file itself says of the losses of each provider */
+/* Losses of each provider, as the file itself states them */
 static void read_losses(const char *path, struct lost *of)
 {
 	struct file f;
@@ -166,7 +166,7 @@ static void test_markers_say_when_and_where(void **unused)
 	lose(&s, 0, 2, 0, 1);
 	s.ticks = 1000950;
 	give_sched(&s, 2, &b);
-	/* What went round is older than what is left. */
+	/* Records that were overwritten are older than those that are left. */
 	lose(&s, 1, 2, 3, 0);
 	s.ticks = 1001100;
 	put_event(&b, &(struct event){ 0, 1001050, 1, IDX(1), IDX(2), 0, 0, { } });

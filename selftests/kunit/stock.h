@@ -16,7 +16,7 @@
 #define CONFIG_KUNIT_DEBUGFS 1
 #define CONFIG_KUNIT_DEFAULT_ENABLED 1
 
-/* What the running test is kept in instead of the task_struct of its thread. */
+/* Pointer to the running test. A stock kernel's task_struct has no field for it. */
 struct kunit_stock {
 	struct kunit *kunit_test;
 };

@@ -22,6 +22,12 @@ report() {
 	status 0 "$AT" report "$@"
 }
 
+# wrong_use COMMAND [ARGUMENT...]: the command exits with 2 after a message in its name
+wrong_use() {
+	check "'$*'" status 2 "$AT" "$@"
+	check "'$*' has a message" grep -q "^asynctrace $1: " err
+}
+
 begin "operations has a line for each type, with exact percentiles"
 check report report --json hello.fxt
 check "one line" [ "$(wc -l <out)" = 1 ]
@@ -75,8 +81,7 @@ end
 begin "wrong use is told, with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
 	     "diff hello.fxt" "--min 5 hello.fxt" "hello.fxt blame more"; do
-	check "'$wrong'" status 2 "$AT" report $wrong
-	check "'$wrong' has a message" grep -q '^asynctrace report: ' err
+	wrong_use report $wrong
 done
 end
 
@@ -131,8 +136,7 @@ end
 begin "why tells wrong use, exit status 2, and that there is no answer, exit status 1"
 for wrong in "" "none.fxt" "server.fxt x" "--slowest 0 server.fxt" "--percentile 0 server.fxt" \
 	     "--percentile 101 server.fxt" "--slowest 2 server.fxt 0x1" "server.fxt 1 2"; do
-	check "'$wrong'" status 2 "$AT" why $wrong
-	check "'$wrong' has a message" grep -q '^asynctrace why: ' err
+	wrong_use why $wrong
 done
 check "no such id" status 1 "$AT" why server.fxt 0xdead
 check "named" says "has no operation with id 0xdead"

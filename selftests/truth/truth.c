@@ -166,7 +166,7 @@ static void queue_for_lock(unsigned int nr)
 	sem_init(&c.taken, 0, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		c.ns[i] = rnd(2 * MS, 10 * MS);
-	/* Nobody takes the lock from who was woken: all ask before the first releases it. */
+	/* All threads ask for the lock before the first releases it, so none overtakes another. */
 	c.ns[0] = 30 * MS + nr * 10 * MS;
 	start(&threads[0], waits_for_lock, &c);
 	sem_wait(&c.taken);

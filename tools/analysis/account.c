@@ -73,7 +73,7 @@ static int add_piece(struct scratch *s, const struct piece *p)
 	return 0;
 }
 
-/* What a span says, as a row from @from to @to; NULL: there is no span. */
+/* Fill @row from span @s of @t. The thread's state is unknown if @s is NULL. */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row)
 {
@@ -237,12 +237,11 @@ static const struct piece *best(struct scratch *s, size_t *nr_active, uint64_t f
 	return found;
 }
 
-static int queued(struct analysis *a, const struct operation *op, uint64_t from, uint64_t to,
-		  struct analysis_interval *row)
+/* Fill @row for a time in which no thread works on the operation. */
+static void queued(struct analysis *a, uint64_t from, uint64_t to, struct analysis_interval *row)
 {
 	uint64_t end;
 
-	(void)op;
 	*row = (struct analysis_interval){
 		.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
 	};
@@ -250,7 +249,6 @@ static int queued(struct analysis *a, const struct operation *op, uint64_t from,
 		row->state = ANALYSIS_UNKNOWN;
 		row->reason = ANALYSIS_LOST;
 	}
-	return 0;
 }
 
 /* Add to @l, or make its last interval longer where this one goes on. */
@@ -303,7 +301,7 @@ static int sweep(struct analysis *a, const struct operation *op, struct interval
 				row.other_id = NULL;
 			}
 		} else {
-			queued(a, op, from, to, &row);
+			queued(a, from, to, &row);
 		}
 		err = go_on(l, &row);
 	}
@@ -351,13 +349,12 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 }
 
 /* Divide @row, which is queued, by what @next worked on, who works on the operation next. */
-int divide_queued(struct analysis *a, const struct analysis_interval *row,
-		  const struct thread *next, struct intervals *l)
+int divide_queued(const struct analysis_interval *row, const struct thread *next,
+		  struct intervals *l)
 {
 	struct analysis_interval part = *row;
 	int err = 0;
 
-	(void)a;
 	part.thread = next ? &next->out : NULL;
 	while (next && part.from < row->to && !err) {
 		const struct work *w = work_at(next, part.from + 1);
@@ -405,7 +402,7 @@ static int divide(struct analysis *a, const struct operation *op, const struct i
 		if (row->state == ANALYSIS_RUNNABLE)
 			err = divide_runnable(a, row, to);
 		else if (row->state == ANALYSIS_QUEUED)
-			err = divide_queued(a, row, next < nr ? works[next]->thread : op->end_thread, to);
+			err = divide_queued(row, next < nr ? works[next]->thread : op->end_thread, to);
 		else
 			err = go_on(to, row);
 	}

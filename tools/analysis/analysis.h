@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where did the time of each operation go? The engine reads a trace once, record by
- * record, and hands out rows of tables. It prints nothing. asynctrace-why(1) describes
+ * The engine tells where the time of each operation went. It reads a trace once, record
+ * by record, and hands out rows of tables. It prints nothing. asynctrace-why(1) describes
  * the terms.
  *
  * All times are nanoseconds of CLOCK_BOOTTIME. Pointers in a row are valid until the
@@ -72,7 +72,7 @@ struct analysis_interval {
 	enum analysis_state state;
 	enum analysis_reason reason;
 	bool inferred;		/* the state follows from a later record, not from one at @from */
-	/* Who is in that state; queued: who works on the operation next. Or NULL */
+	/* The thread in that state; queued: the one that works on the operation next. Or NULL */
 	const struct analysis_thread *thread;
 	const char *duration;	/* innermost of @thread at @from; "" if none */
 	/*

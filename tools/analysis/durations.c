@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When does a thread work on an operation? During each duration that directly encloses
- * an async or flow event with the operation's id, as long as the operation is open.
+ * A thread works on an operation during each duration that directly encloses an async or
+ * flow event with the operation's id, as long as the operation is open.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -128,7 +128,7 @@ static void end(struct thread *t, const struct item *it)
 	t->stack[i - 1].end = it->ns;
 }
 
-/* Whether @op has work in @d: the shorter of both lists tells. */
+/* True if @op has work in @d. Searches the shorter one of both lists. */
 static bool has_work(const struct thread *t, const struct duration *d, const struct operation *op)
 {
 	const struct works *w = op->works.nr < d->works.nr ? &op->works : &d->works;

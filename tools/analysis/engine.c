@@ -142,7 +142,7 @@ static void forget(struct analysis *a)
 		scheduling_forget(a, ns);
 	}
 	a->forget_at = 2 * a->history < a->opts.history ? 2 * a->history : a->opts.history;
-	/* What many threads did last is kept. Looking at all of them must stay rare. */
+	/* The last span of each thread stays, so many threads keep the history long. */
 	if (a->forget_at < a->history + a->history / 4 + 4096)
 		a->forget_at = a->history + a->history / 4 + 4096;
 }

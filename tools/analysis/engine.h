@@ -53,7 +53,7 @@ struct order {
 
 /* --- scheduling.c ---------------------------------------------------------------- */
 
-/* What a thread did from .from on until the next span begins */
+/* The state of a thread from .from until the next span begins */
 struct span {
 	uint64_t from;
 	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
@@ -72,7 +72,7 @@ struct spans {
 	size_t first, nr, room;
 };
 
-/* Who had a CPU from .from on */
+/* The thread that had a CPU from .from until the next occupant came */
 struct occupant {
 	uint64_t from;
 	uint32_t tid;		/* 0: idle; NO_THREAD: not known */
@@ -136,7 +136,7 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 int scheduling_finish(struct analysis *a);
 /* The span of @t at @ns, or NULL. *@to: when it ends, STILL_OPEN for the last */
 const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
-/* Who had @cpu at @ns. *@to: until when */
+/* The thread that had @cpu at @ns, if it is a known one. *@to: when it left */
 struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 			   enum analysis_other *kind, uint64_t *to);
 /* Release what lies before @ns. */
@@ -150,7 +150,7 @@ int durations_item(struct analysis *a, const struct item *it);
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Of the works of @t at @ns, the one that began last, or NULL */
 struct work *work_at(const struct thread *t, uint64_t ns);
-/* When @w is over: no thread works on an operation that has ended. */
+/* The end of @w, or of its operation if that ended first */
 uint64_t work_end(const struct work *w);
 /* The first of @w, which are in order of .from, that begins after @ns */
 size_t works_after(const struct works *w, uint64_t ns);
@@ -194,7 +194,7 @@ struct loss {
 	int cpu;		/* of the kernel's ring; -1: of a provider's */
 };
 
-/* When events of a provider may be missing */
+/* A time in which events of a provider may be missing */
 struct window {
 	uint64_t from, to;
 };
@@ -209,9 +209,9 @@ struct losses {
 int losses_record(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
 /*
- * Whether an event may be missing at @ns. *@to: until when that is so, or is not so
+ * True if an event may be missing at @ns. *@to: the end of the time for which the answer holds
  *
- * Any provider's, because threads of any process may work on an operation.
+ * Losses of all providers count, because threads of any process may work on an operation.
  */
 bool losses_at(const struct analysis *a, uint64_t ns, uint64_t *to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
@@ -247,8 +247,8 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
 /* Add @row, which is runnable or queued, to @l, divided by who else had a part in it. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
-int divide_queued(struct analysis *a, const struct analysis_interval *row,
-		  const struct thread *next, struct intervals *l);
+int divide_queued(const struct analysis_interval *row, const struct thread *next,
+		  struct intervals *l);
 /* Names of @w's operation, where @w is not NULL */
 const struct analysis_id *id_of(const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);

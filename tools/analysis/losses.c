@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When are records missing? The recorder shows each loss as a duration "lost records" on
- * a thread of its own, "cpu-N losses" for the kernel's ring of CPU N.
+ * Losses of records. The recorder shows each loss as a duration "lost records" on a
+ * thread of its own, "cpu-N losses" for the kernel's ring of CPU N.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -96,7 +96,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 	return found;
 }
 
-/* When did a thread last work on the operation before w->now? Its begin if none did. */
+/* The end of the last work on the operation before w->now; its begin if there was none */
 static uint64_t last_worked(const struct walk *w)
 {
 	const uint64_t last = w->next < w->op->works.nr ? w->works[w->next]->to : 0;
@@ -104,7 +104,7 @@ static uint64_t last_worked(const struct walk *w)
 	return last > w->op->begin ? last : w->op->begin;
 }
 
-/* Nobody works on the operation right before w->now. */
+/* Add the time right before w->now in which no thread works on the operation. */
 static int gap(struct walk *w, const struct thread *next)
 {
 	struct intervals *parts = &w->a->whole;
@@ -122,7 +122,7 @@ static int gap(struct walk *w, const struct thread *next)
 		return intervals_add(w->path, &row);
 	}
 	parts->nr = 0;
-	err = divide_queued(w->a, &row, next, parts);
+	err = divide_queued(&row, next, parts);
 	return err ? err : add_reversed(w, parts);
 }
 

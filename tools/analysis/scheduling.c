@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What threads and CPUs did, from scheduling records.
+ * The history of threads and CPUs, from scheduling records.
  *
  * Each record also tells what the thread did right before it: who leaves a CPU was
  * running, who comes to one was runnable, who is woken was blocked. So what a thread did
@@ -231,7 +231,7 @@ static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state
 	return err || s.pending ? err : hand_out_waiting(a, t);
 }
 
-/* What @t did before @ns, when a record or an event of it tells it, is @state. */
+/* A record or an event at @ns tells that @t was in @state right before. */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
 {
@@ -282,7 +282,7 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	/* Nothing says that the scheduling of a thread without records was recorded. */
 	if (t->spans.nr)
 		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
-	/* What began before the trace is written to begin with it. */
+	/* The recorder writes a duration that began before the trace as if it began with it. */
 	if (!t->first_seen && ns > a->totals.begin)
 		t->first_seen = ns;
 	return 0;
@@ -443,7 +443,7 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	if (err || it->ns < a->lost_until)
 		return err;
 	last = last_span(t);
-	/* Who runs or is runnable already may be woken once more. */
+	/* A thread that runs or is runnable already may be woken once more. */
 	if (!last || last->state != ANALYSIS_BLOCKED)
 		return 0;
 	last->waker = it->other;

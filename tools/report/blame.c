@@ -6,7 +6,7 @@
 
 #include "blame.h"
 
-/* The same text is the same pointer. NULL: no memory. It moves no text. */
+/* Intern @text: equal texts get the same pointer, valid as long as @b. NULL: no memory */
 static const char *keep(struct blame *b, const char *text)
 {
 	uint32_t n = fxt_name(&b->names, text, strlen(text));

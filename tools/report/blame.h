@@ -7,8 +7,8 @@
 #include "fxt/names.h"
 
 /*
- * What time was spent on, from the general to the particular. Threads count by their
- * names, because a pool's threads do the same.
+ * One cause of latency, from the general to the particular. Threads of one name share a
+ * row, because the threads of a pool do the same work.
  */
 struct blame_row {
 	const char *type;	/* category/name of the operation */

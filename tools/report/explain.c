@@ -90,7 +90,7 @@ static void print_other(FILE *f, const struct party *p)
 	}
 }
 
-/* What a part of the time was: "while disk/147 worked on ...", "behind ab/160" */
+/* Print the cause of a part of the time: "while disk/147 worked on ...", "behind ab/160" */
 static void print_party(FILE *f, const struct party *p)
 {
 	const struct analysis_interval *row = &p->row;

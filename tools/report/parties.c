@@ -46,7 +46,7 @@ static void choose_ids(struct party *p)
 			p->ids[i].ns = e->b;
 			if (!other)
 				break;
-			/* What was here finds its place behind. */
+			/* The id that stood here moves to a place behind. */
 			id = other;
 			e->b = ns;
 		}

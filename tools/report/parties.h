@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who had a part in the time of an operation, and how much */
+/* Parties: the threads that had a part in the time of an operation, and how much */
 #ifndef REPORT_PARTIES_H
 #define REPORT_PARTIES_H
 
@@ -12,7 +12,7 @@
 struct party {
 	uint64_t ns;
 	struct analysis_interval row;	/* the first of them */
-	/* What the other party worked on: those with the most time, the longest first */
+	/* Operations that the other party worked on, those with the most time first */
 	struct {
 		const struct analysis_id *id;
 		uint64_t ns;

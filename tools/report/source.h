@@ -10,7 +10,7 @@
 /* Behind those of tool.h: all was analysed that is there, but the end is missing. */
 enum { SOURCE_INCOMPLETE = 3 };
 
-/* Which operations are wanted; zeros are all */
+/* A filter of operations; zeros let all pass */
 struct source_filter {
 	const char *type;	/* "request" or "http/request"; NULL: all */
 	const char *provider;
@@ -28,7 +28,7 @@ struct source {
 	int (*loss)(void *arg, const struct analysis_loss *loss);
 	void *arg;
 
-	/* What came of it */
+	/* Results of source_read() */
 	struct analysis *analysis;	/* names in rows are its; source_close() frees it */
 	bool damaged, incomplete;
 };

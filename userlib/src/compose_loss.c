@@ -92,7 +92,7 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.dropped = chunk->dropped;
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
-	/* What a ring overwrote was older than all that is left in it. */
+	/* Overwritten records were older than all that are left in the ring. */
 	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns && r->first_ns < now)
 		marker(c, r, r->first_ns, dropped, overwritten, malformed);
 	else if (dropped || overwritten || malformed)
