@@ -106,6 +106,14 @@ typedef void (*fxt_complain_fn)(void *arg, enum fxt_rule rule, uint64_t offset,
  * it does not begin with the magic. -ENODATA: it is empty.
  */
 struct fxt_reader *fxt_open(const char *path, int *error);
+/*
+ * A reader of the bytes that fxt_push() gives it, for traces that are still being written.
+ * NULL: no memory. fxt_next() returns 0 if the next record is not there as a whole yet, and
+ * -ENODATA in the middle of a large record, which this project does not write.
+ */
+struct fxt_reader *fxt_open_pushed(void);
+/* Append @words words to what the reader has. 0 or -ENOMEM */
+int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words);
 /* Tell of every breach of the format. @detail is valid during the call. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*

@@ -29,12 +29,12 @@ static void fill(struct fxt_reader *r, size_t words)
 {
 	size_t room, n;
 
-	if (r->have - r->at >= words || r->end)
+	if (!r->in || r->have - r->at >= words || r->end)
 		return;
 	memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
 	r->have -= r->at;
 	r->at = 0;
-	room = (BUFFER_WORDS - r->have) * 8;
+	room = (r->room - r->have) * 8;
 	n = fxt_input_read(r->in, r->buf + r->have, room);
 	r->end = n < room;
 	if (r->end)
@@ -79,6 +79,7 @@ struct fxt_reader *fxt_open(const char *path, int *error)
 	if (!r)
 		return NULL;
 	r->buf = malloc(BUFFER_WORDS * 8);
+	r->room = BUFFER_WORDS;
 	if (r->buf)
 		r->in = fxt_input_open(path, error);
 	if (r->in) {
@@ -90,6 +91,34 @@ struct fxt_reader *fxt_open(const char *path, int *error)
 		return NULL;
 	}
 	return r;
+}
+
+struct fxt_reader *fxt_open_pushed(void)
+{
+	return calloc(1, sizeof(struct fxt_reader));
+}
+
+int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words)
+{
+	uint64_t *more;
+	size_t room;
+
+	if (r->at) {
+		memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
+		r->have -= r->at;
+		r->at = 0;
+	}
+	if (words > r->room - r->have) {
+		room = 2 * (r->have + words);
+		more = realloc(r->buf, room * 8);
+		if (!more)
+			return -ENOMEM;
+		r->buf = more;
+		r->room = room;
+	}
+	memcpy(r->buf + r->have, buf, words * 8);
+	r->have += words;
+	return 0;
 }
 
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
@@ -117,7 +146,8 @@ void fxt_close(struct fxt_reader *r)
 		clear_strings(p);
 		free(p);
 	}
-	fxt_input_close(r->in);
+	if (r->in)
+		fxt_input_close(r->in);
 	free(r->buf);
 	free(r);
 }
@@ -457,6 +487,8 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 		n = r->have - r->at;
 		if (!n && r->ended < 0)
 			return r->ended;
+		if (!n && !r->in)
+			return -ENODATA;
 		if (!n) {
 			r->started = false;
 			fxt_breach(r, rec, FXT_RULE_TRUNCATED, "%llu words are missing",
@@ -491,6 +523,9 @@ static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
 	size_t bytes = (r->have - r->at) * 8 + r->odd;
 
 	rec->words = 0;
+	/* The rest of the record may still be pushed. */
+	if (!r->in)
+		return 0;
 	if (r->ended < 0)
 		return r->ended;
 	if (words)

@@ -25,9 +25,10 @@ struct fxt_provider {
 };
 
 struct fxt_reader {
-	struct fxt_input *in;
+	struct fxt_input *in;	/* NULL: fxt_push() brings the words */
 	uint64_t *buf;
 	size_t at, have;	/* words of buf */
+	size_t room;		/* words that buf can hold */
 	size_t odd;		/* bytes behind the last whole word of the file */
 	uint64_t offset;	/* of buf[at] in the file, bytes */
 	bool end;		/* nothing follows the buffer */

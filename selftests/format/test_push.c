@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A trace that is pushed in pieces reads as its file does. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "stream.h"
+
+static struct words make_file(char *path, size_t size, int *fd)
+{
+	struct words b = { 0 }, chunk = { 0 };
+	struct stream s;
+	off_t bytes;
+
+	stream_simple(&s);
+	for (int i = 0; i < 20; i++) {
+		for (uint64_t n = rnd_below(50); n; n--)
+			put_event(&chunk, &(struct event){
+				rnd_below(11), s.ticks++, 1, IDX(1), TXT("name"), s.ticks, 2,
+				{ ARG_I32(IDX(3), rnd()), ARG_U64(TXT("longer name"), rnd()) } });
+		give_events(&s, 1, 0, &chunk);
+	}
+	stream_finish(&s);
+	bytes = lseek(s.fd, 0, SEEK_END);
+	words_add(&b, bytes / 8);
+	assert_int_equal(pread(s.fd, b.w, bytes, 0), bytes);
+	*fd = dup(s.fd);
+	snprintf(path, size, "/proc/self/fd/%d", *fd);
+	stream_close(&s);
+	words_free(&chunk);
+	return b;
+}
+
+static void assert_same_record(const struct fxt_record *x, const struct fxt_record *y)
+{
+	assert_int_equal(x->kind, y->kind);
+	assert_int_equal(x->offset, y->offset);
+	assert_int_equal(x->words, y->words);
+	assert_int_equal(x->number, y->number);
+	assert_int_equal(x->ns, y->ns);
+	assert_int_equal(x->nargs, y->nargs);
+	assert_int_equal(x->name.len, y->name.len);
+	if (x->name.len)
+		assert_memory_equal(x->name.s, y->name.s, x->name.len);
+}
+
+static void pushed_pieces_read_as_the_file(void **state)
+{
+	for (int i = 0; i < 20; i++) {
+		struct fxt_reader *pushed = fxt_open_pushed(), *file;
+		struct fxt_record x, y;
+		size_t at = 0, records = 0;
+		char path[32];
+		int fd, err;
+		struct words b = make_file(path, sizeof(path), &fd);
+
+		file = fxt_open(path, &err);
+		assert_non_null(file);
+		assert_non_null(pushed);
+		while (at < b.nr) {
+			size_t n = 1 + rnd_below(b.nr - at < 300 ? b.nr - at : 300);
+
+			assert_int_equal(fxt_push(pushed, b.w + at, n), 0);
+			at += n;
+			/* Records leave the fields of other kinds as they were. */
+			for (;; records++) {
+				memset(&x, 0, sizeof(x));
+				memset(&y, 0, sizeof(y));
+				if (fxt_next(pushed, &x) <= 0)
+					break;
+				assert_int_equal(fxt_next(file, &y), 1);
+				assert_same_record(&x, &y);
+			}
+		}
+		assert_int_equal(fxt_next(file, &y), 0);
+		assert_true(records > 20);
+		fxt_close(pushed);
+		fxt_close(file);
+		close(fd);
+		words_free(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pushed_pieces_read_as_the_file),
+	};
+
+	test_random_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
