@@ -412,6 +412,29 @@ void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned i
 	m->nr_recs = nr;
 }
 
+/* True if an operation ended within @r, a duration, but not after @before. */
+static bool op_ended_within(const struct model *m, const struct model_record *r, unsigned int before)
+{
+	for (size_t i = 0; i < m->nr_ops; i++)
+		if (T0 + m->ops[i].end >= r->rec.ns && m->ops[i].end <= before)
+			return true;
+	return false;
+}
+
+void model_lose_durations(struct model *m, unsigned int from, unsigned int to)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < m->nr_recs; i++) {
+		const struct model_record *r = &m->recs[i];
+
+		if (r->thread == NOBODY || r->rec.number != ASYNCTRACE_FXT_DURATION ||
+		    r->written < from || r->written >= to || op_ended_within(m, r, from))
+			m->recs[nr++] = *r;
+	}
+	m->nr_recs = nr;
+}
+
 static void infer(struct model_record **to, const struct model_record *like, uint64_t ns, int cpu,
 		  uint32_t out, uint32_t in)
 {

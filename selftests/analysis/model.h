@@ -70,6 +70,12 @@ struct model {
 void model_run(struct model *m, bool dense);
 /* Lose the records of the kernel's ring of @cpu from @from until before @to. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
+/*
+ * Lose the complete durations that ended from @from on until before @to. Those stay in which an
+ * operation ended before @from: the engine hands an operation out at its end, and cannot know
+ * what is lost later.
+ */
+void model_lose_durations(struct model *m, unsigned int from, unsigned int to);
 /* The switches that a composer adds after losses */
 void model_infer_switches(struct model *m);
 /* The records as a file has them: rings read @rounds times */

@@ -297,7 +297,7 @@ static void kernel_loss_round(void)
 	end_file(&t);
 }
 
-/* A provider lost something, though not what the model knows. */
+/* A provider lost durations, or nothing that matters. */
 static void provider_loss_round(void)
 {
 	const bool dense = rnd_chance(50);
@@ -308,8 +308,10 @@ static void provider_loss_round(void)
 	begin_file(&t);
 	for (size_t i = 1 + rnd_below(3); i; i--) {
 		unsigned int from = rnd_below(model.ns);
+		unsigned int to = from + rnd_below(model.ns - from + 1);
 
-		put_provider_loss(&t, T0 + from, T0 + from + rnd_below(model.ns - from + 1), "server");
+		model_lose_durations(&model, from, to);
+		put_provider_loss(&t, T0 + from, T0 + to, "server");
 	}
 	model_file(&model, dense ? 1 : 1 + rnd_below(6), &t);
 	end_file(&t);

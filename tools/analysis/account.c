@@ -58,9 +58,13 @@ int intervals_add(struct intervals *l, const struct analysis_interval *i)
 	return 0;
 }
 
-const struct analysis_id *id_of(const struct work *w)
+/*
+ * Names of @w's operation. NULL if @w is NULL, or if the duration that really enclosed the
+ * operation's event may be among what was lost.
+ */
+static const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
 {
-	return w ? &w->op->out : NULL;
+	return w && !losses_within(a, w->from, work_end(w)) ? &w->op->out : NULL;
 }
 
 /* --- pieces ---------------------------------------------------------------------- */
@@ -101,8 +105,18 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 		}
 		row->other = &waker->out;
 		span_at(t, s->from, &end);
-		row->other_id = id_of(work_at(waker, end));
+		row->other_id = id_of(a, work_at(waker, end));
 	}
+}
+
+/* Make the state of @row unknown, because records were lost. */
+static void forget_state(struct analysis_interval *row)
+{
+	row->state = ANALYSIS_UNKNOWN;
+	row->reason = ANALYSIS_LOST;
+	row->other_kind = ANALYSIS_OTHER_NONE;
+	row->other = NULL;
+	row->other_id = NULL;
 }
 
 /* @t works on the operation from @from to @to. */
@@ -119,13 +133,8 @@ static int cut(struct analysis *a, const struct thread *t, uint64_t from, uint64
 		p.to = end < to ? end : to;
 		span_row(a, t, s, p.from, p.to, &p.row);
 		/* The duration that really enclosed the event may be among what was lost. */
-		if (lossy) {
-			p.row.state = ANALYSIS_UNKNOWN;
-			p.row.reason = ANALYSIS_LOST;
-			p.row.other_kind = ANALYSIS_OTHER_NONE;
-			p.row.other = NULL;
-			p.row.other_id = NULL;
-		}
+		if (lossy)
+			forget_state(&p.row);
 		err = add_piece(&a->scratch, &p);
 		from = p.to;
 	}
@@ -194,10 +203,10 @@ static int add_edge(struct scratch *s, uint64_t ns)
 static int find_edges(struct analysis *a, const struct operation *op)
 {
 	struct scratch *s = &a->scratch;
-	uint64_t ns = op->begin;
 	int err;
 
 	s->nr_edges = 0;
+	s->lost_until = losses_until(a, op->begin, op->end);
 	err = add_edge(s, op->begin);
 	if (!err)
 		err = add_edge(s, op->end);
@@ -206,12 +215,8 @@ static int find_edges(struct analysis *a, const struct operation *op)
 		if (!err)
 			err = add_edge(s, s->pieces[i].to);
 	}
-	while (!err) {
-		losses_at(a, ns, &ns);
-		if (ns >= op->end)
-			break;
-		err = add_edge(s, ns);
-	}
+	if (!err && s->lost_until)
+		err = add_edge(s, s->lost_until);
 	qsort(s->edges, s->nr_edges, sizeof(*s->edges), by_time);
 	return err;
 }
@@ -237,20 +242,6 @@ static const struct piece *best(struct scratch *s, size_t *nr_active, uint64_t f
 	return found;
 }
 
-/* Fill @row for a time in which no thread works on the operation. */
-static void queued(struct analysis *a, uint64_t from, uint64_t to, struct analysis_interval *row)
-{
-	uint64_t end;
-
-	*row = (struct analysis_interval){
-		.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
-	};
-	if (losses_at(a, from, &end)) {
-		row->state = ANALYSIS_UNKNOWN;
-		row->reason = ANALYSIS_LOST;
-	}
-}
-
 /* Add to @l, or make its last interval longer where this one goes on. */
 static int go_on(struct intervals *l, const struct analysis_interval *row)
 {
@@ -267,9 +258,8 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 	return intervals_add(l, row);
 }
 
-static int sweep(struct analysis *a, const struct operation *op, struct intervals *l)
+static int sweep(struct scratch *s, struct intervals *l)
 {
-	struct scratch *s = &a->scratch;
 	const struct piece *last = NULL;
 	size_t next = 0, nr_active = 0;
 	int err = 0;
@@ -277,7 +267,7 @@ static int sweep(struct analysis *a, const struct operation *op, struct interval
 	if (s->nr_pieces)
 		qsort(s->pieces, s->nr_pieces, sizeof(*s->pieces), by_begin);
 	for (size_t i = 0; i + 1 < s->nr_edges && !err; i++) {
-		uint64_t from = s->edges[i], to = s->edges[i + 1], end;
+		uint64_t from = s->edges[i], to = s->edges[i + 1];
 		struct analysis_interval row;
 
 		if (from == to)
@@ -292,17 +282,14 @@ static int sweep(struct analysis *a, const struct operation *op, struct interval
 			row = last->row;
 			row.from = from;
 			row.to = to;
-			/* A thread of which nothing is known might have had a better state. */
-			if (row.state > ANALYSIS_UNKNOWN && losses_at(a, from, &end)) {
-				row.state = ANALYSIS_UNKNOWN;
-				row.reason = ANALYSIS_LOST;
-				row.other_kind = ANALYSIS_OTHER_NONE;
-				row.other = NULL;
-				row.other_id = NULL;
-			}
 		} else {
-			queued(a, from, to, &row);
+			row = (struct analysis_interval){
+				.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
+			};
 		}
+		/* A thread of which nothing is known might have had a better state. */
+		if (row.state > ANALYSIS_UNKNOWN && from < s->lost_until)
+			forget_state(&row);
 		err = go_on(l, &row);
 	}
 	return err;
@@ -341,7 +328,7 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 		if (part.to > row->to)
 			part.to = row->to;
 		part.other = who ? &who->out : NULL;
-		part.other_id = who ? id_of(work_at(who, part.from + 1)) : NULL;
+		part.other_id = who ? id_of(a, work_at(who, part.from + 1)) : NULL;
 		err = go_on(l, &part);
 		part.from = part.to;
 	}
@@ -349,8 +336,8 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 }
 
 /* Divide @row, which is queued, by what @next worked on, who works on the operation next. */
-int divide_queued(const struct analysis_interval *row, const struct thread *next,
-		  struct intervals *l)
+int divide_queued(const struct analysis *a, const struct analysis_interval *row,
+		  const struct thread *next, struct intervals *l)
 {
 	struct analysis_interval part = *row;
 	int err = 0;
@@ -367,7 +354,7 @@ int divide_queued(const struct analysis_interval *row, const struct thread *next
 		i = works_after(&next->works, part.from);
 		if (i < next->works.nr && next->works.of[i]->from < part.to)
 			part.to = next->works.of[i]->from;
-		part.other_id = id_of(w);
+		part.other_id = id_of(a, w);
 		err = go_on(l, &part);
 		part.from = part.to;
 	}
@@ -402,7 +389,7 @@ static int divide(struct analysis *a, const struct operation *op, const struct i
 		if (row->state == ANALYSIS_RUNNABLE)
 			err = divide_runnable(a, row, to);
 		else if (row->state == ANALYSIS_QUEUED)
-			err = divide_queued(row, next < nr ? works[next]->thread : op->end_thread, to);
+			err = divide_queued(a, row, next < nr ? works[next]->thread : op->end_thread, to);
 		else
 			err = go_on(to, row);
 	}
@@ -420,7 +407,7 @@ int account(struct analysis *a, const struct operation *op, struct analysis_oper
 	if (!err)
 		err = find_edges(a, op);
 	if (!err)
-		err = sweep(a, op, whole);
+		err = sweep(&a->scratch, whole);
 	if (err)
 		return err;
 	for (size_t i = 0; i < whole->nr; i++)

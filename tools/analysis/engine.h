@@ -209,11 +209,14 @@ struct losses {
 int losses_record(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
 /*
- * True if an event may be missing at @ns. *@to: the end of the time for which the answer holds
+ * The end of the last time within @from..@to in which events may be missing, at most @to. 0 if
+ * all events are there. Losses of all providers count, because threads of any process may work
+ * on an operation.
  *
- * Losses of all providers count, because threads of any process may work on an operation.
+ * A complete duration is written when it ends. So a loss may have taken durations that began
+ * any time before it, and that a thread worked on the operation then.
  */
-bool losses_at(const struct analysis *a, uint64_t ns, uint64_t *to);
+uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
 void losses_forget(struct analysis *a, uint64_t ns);
 
@@ -230,6 +233,7 @@ struct scratch {
 	const struct analysis_thread **threads;
 	size_t room_works, room_pieces, room_active, room_edges, room_threads;
 	size_t nr_pieces, nr_edges, nr_threads;
+	uint64_t lost_until;	/* before this, only a running thread's state is known */
 };
 
 struct intervals {
@@ -247,10 +251,8 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
 /* Add @row, which is runnable or queued, to @l, divided by who else had a part in it. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
-int divide_queued(const struct analysis_interval *row, const struct thread *next,
-		  struct intervals *l);
-/* Names of @w's operation, where @w is not NULL */
-const struct analysis_id *id_of(const struct work *w);
+int divide_queued(const struct analysis *a, const struct analysis_interval *row,
+		  const struct thread *next, struct intervals *l);
 const char *text_of(const struct analysis *a, uint32_t name);
 
 /* --- engine.c ------------------------------------------------------------------------------ */

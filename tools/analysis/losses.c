@@ -111,19 +111,33 @@ static const struct window *window_after(const struct losses *l, uint64_t ns)
 	return low < l->nr ? &l->of[low] : NULL;
 }
 
-bool losses_at(const struct analysis *a, uint64_t ns, uint64_t *to)
+uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to)
 {
-	const struct window *w = window_after(&a->losses, ns);
+	const struct losses *l = &a->losses;
+	size_t low = l->first, high = l->nr;
+	const struct window *last;
 
-	*to = !w ? STILL_OPEN : w->from <= ns ? w->to : w->from;
-	return w && w->from <= ns;
+	/* The last window that begins before @to */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (l->of[middle].from < to)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	last = low > l->first ? &l->of[low - 1] : NULL;
+	if (!last || last->to <= from)
+		return 0;
+	return last->to < to ? last->to : to;
 }
 
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to)
 {
 	const struct window *w = window_after(&a->losses, from);
 
-	return w && w->from < to;
+	/* A duration of @from..@to may enclose one that ended with it and was lost. */
+	return w && w->from <= to;
 }
 
 void losses_forget(struct analysis *a, uint64_t ns)

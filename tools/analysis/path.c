@@ -26,6 +26,7 @@ struct walk {
 	const struct operation *op;
 	struct intervals *path;		/* from the end to the begin */
 	uint64_t now;			/* all after this is in the path */
+	uint64_t lost_until;		/* before this, a thread may have worked unseen */
 	struct {
 		const struct thread *thread;
 		uint64_t bound;		/* as far as the path follows this thread */
@@ -112,17 +113,19 @@ static int gap(struct walk *w, const struct thread *next)
 		.from = last_worked(w), .to = w->now, .state = ANALYSIS_QUEUED,
 		.duration = "",
 	};
-	uint64_t lost;
 	int err;
 
+	/* The part behind the losses is queued for sure, and a step of its own. */
+	if (row.from < w->lost_until && w->lost_until < row.to)
+		row.from = w->lost_until;
 	w->now = row.from;
-	if (losses_at(w->a, row.from, &lost) || lost < row.to) {
+	if (row.from < w->lost_until) {
 		row.state = ANALYSIS_UNKNOWN;
 		row.reason = ANALYSIS_LOST;
 		return intervals_add(w->path, &row);
 	}
 	parts->nr = 0;
-	err = divide_queued(&row, next, parts);
+	err = divide_queued(w->a, &row, next, parts);
 	return err ? err : add_reversed(w, parts);
 }
 
@@ -201,7 +204,10 @@ static int walk(struct walk *w)
 
 int critical_path(struct analysis *a, const struct operation *op, struct intervals *l)
 {
-	struct walk w = { .a = a, .op = op, .path = l, .now = op->end };
+	struct walk w = {
+		.a = a, .op = op, .path = l, .now = op->end,
+		.lost_until = losses_until(a, op->begin, op->end),
+	};
 	struct analysis_interval swap;
 	int err;
 
