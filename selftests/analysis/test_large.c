@@ -3,6 +3,7 @@
  * Traces that are large in one way. Each takes seconds at most; time that grows with the
  * square of the length would make it minutes, which the runner's limit of work ends.
  */
+#include "analysis/engine.h"
 #include "build.h"
 
 #define MANY	30000
@@ -194,9 +195,39 @@ static void durations_are_deeper_than_the_stack(void **state)
 	expect_operations(&t, MANY);
 }
 
+/* An operation that is open all the time holds no more works than the history has room for. */
+static void long_operation_stays_within_history(void **state)
+{
+	struct analysis_options opts = { .history = 1000, .window = 16 };
+	struct analysis_sink sink = { .operation = count };
+	uint64_t nr = 0;
+	struct trace t = { 0 };
+	struct analysis *a;
+
+	sink.arg = &nr;
+	a = analysis_new(&opts, &sink);
+	assert_non_null(a);
+	BEGINS(&t, 1, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_duration(&t, 100 * i + 50, 100 * i + 90, 2, "work");
+		STEPS(&t, 100 * i + 60, 2, 1);
+	}
+	for (size_t i = 0; i < t.nr; i++) {
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+		if (a->oldest)
+			assert_true(a->oldest->works.nr <= 1000 + 4096 + 1000 / 4);
+	}
+	assert_int_equal(analysis_finish(a), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(analysis_totals(a)->cut, 1);
+	analysis_free(a);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(long_operation_stays_within_history),
 		cmocka_unit_test(worker_serves_many_without_scheduling),
 		cmocka_unit_test(worker_serves_many_with_scheduling),
 		cmocka_unit_test(one_duration_serves_many),

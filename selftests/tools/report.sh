@@ -80,7 +80,7 @@ end
 
 begin "wrong use is told, with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
-	     "diff hello.fxt" "--min 5 hello.fxt" "hello.fxt blame more"; do
+	     "diff hello.fxt" "--min 5 hello.fxt" "--history x hello.fxt" "hello.fxt blame more"; do
 	wrong_use report $wrong
 done
 end

@@ -109,11 +109,10 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	}
 }
 
-/* Make the state of @row unknown, because records were lost. */
-static void forget_state(struct analysis_interval *row)
+static void forget_state(struct analysis_interval *row, enum analysis_reason reason)
 {
 	row->state = ANALYSIS_UNKNOWN;
-	row->reason = ANALYSIS_LOST;
+	row->reason = reason;
 	row->other_kind = ANALYSIS_OTHER_NONE;
 	row->other = NULL;
 	row->other_id = NULL;
@@ -134,7 +133,7 @@ static int cut(struct analysis *a, const struct thread *t, uint64_t from, uint64
 		span_row(a, t, s, p.from, p.to, &p.row);
 		/* The duration that really enclosed the event may be among what was lost. */
 		if (lossy)
-			forget_state(&p.row);
+			forget_state(&p.row, ANALYSIS_LOST);
 		err = add_piece(&a->scratch, &p);
 		from = p.to;
 	}
@@ -200,6 +199,11 @@ static int add_edge(struct scratch *s, uint64_t ns)
 	return 0;
 }
 
+static uint64_t min_ns(uint64_t x, uint64_t y)
+{
+	return x < y ? x : y;
+}
+
 static int find_edges(struct analysis *a, const struct operation *op)
 {
 	struct scratch *s = &a->scratch;
@@ -207,6 +211,7 @@ static int find_edges(struct analysis *a, const struct operation *op)
 
 	s->nr_edges = 0;
 	s->lost_until = losses_until(a, op->begin, op->end);
+	s->floor = op->begin < a->floor ? min_ns(a->floor, op->end) : 0;
 	err = add_edge(s, op->begin);
 	if (!err)
 		err = add_edge(s, op->end);
@@ -217,6 +222,8 @@ static int find_edges(struct analysis *a, const struct operation *op)
 	}
 	if (!err && s->lost_until)
 		err = add_edge(s, s->lost_until);
+	if (!err && s->floor)
+		err = add_edge(s, s->floor);
 	qsort(s->edges, s->nr_edges, sizeof(*s->edges), by_time);
 	return err;
 }
@@ -287,9 +294,11 @@ static int sweep(struct scratch *s, struct intervals *l)
 				.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
 			};
 		}
+		if (from < s->floor)
+			forget_state(&row, ANALYSIS_DROPPED);
 		/* A thread of which nothing is known might have had a better state. */
-		if (row.state > ANALYSIS_UNKNOWN && from < s->lost_until)
-			forget_state(&row);
+		else if (row.state > ANALYSIS_UNKNOWN && from < s->lost_until)
+			forget_state(&row, ANALYSIS_LOST);
 		err = go_on(l, &row);
 	}
 	return err;
@@ -406,6 +415,7 @@ int account(struct analysis *a, const struct operation *op, struct analysis_oper
 	err = collect(a, op);
 	if (!err)
 		err = find_edges(a, op);
+	a->totals.cut += a->scratch.floor > 0;
 	if (!err)
 		err = sweep(&a->scratch, whole);
 	if (err)

@@ -114,6 +114,7 @@ struct analysis_totals {
 	uint64_t switches, wakeups;
 	uint64_t losses;	/* rows */
 	uint64_t late;		/* records that came too late to be put in order */
+	uint64_t cut;		/* operations whose beginning was not kept in memory */
 	bool scheduled;		/* the trace has scheduling records */
 };
 

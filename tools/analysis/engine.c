@@ -124,6 +124,13 @@ const struct analysis_totals *analysis_totals(const struct analysis *a)
 
 /* --- what is kept for how long ------------------------------------------------------ */
 
+/* Works on open operations count as history, too: one may be open for the whole trace. */
+static void give_up_works(struct analysis *a)
+{
+	for (struct operation *op = a->oldest; op && op->begin < a->floor; op = op->newer)
+		operation_forget(op, a->floor);
+}
+
 /*
  * History matters from the begin of the oldest open operation on. If that becomes too
  * much, the older half of that time is given up.
@@ -131,6 +138,7 @@ const struct analysis_totals *analysis_totals(const struct analysis *a)
 static void forget(struct analysis *a)
 {
 	uint64_t ns = a->oldest && a->oldest->begin < a->now ? a->oldest->begin : a->now;
+	const uint64_t floor = a->floor;
 
 	if (ns < a->floor)
 		ns = a->floor;
@@ -141,6 +149,8 @@ static void forget(struct analysis *a)
 		a->floor = ns;
 		scheduling_forget(a, ns);
 	}
+	if (a->floor > floor)
+		give_up_works(a);
 	a->forget_at = 2 * a->history < a->opts.history ? 2 * a->history : a->opts.history;
 	/* The last span of each thread stays, so many threads keep the history long. */
 	if (a->forget_at < a->history + a->history / 4 + 4096)

@@ -182,6 +182,8 @@ struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /* @op can be handed out, now or when its threads' states are known. */
 int operations_hand_out(struct analysis *a, struct operation *op);
 int operations_finish(struct analysis *a);
+/* Release the works on @op, which is open, that ended before @ns. */
+void operation_forget(struct operation *op, uint64_t ns);
 void operation_put(struct operation *op);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
@@ -234,6 +236,7 @@ struct scratch {
 	size_t room_works, room_pieces, room_active, room_edges, room_threads;
 	size_t nr_pieces, nr_edges, nr_threads;
 	uint64_t lost_until;	/* before this, only a running thread's state is known */
+	uint64_t floor;		/* before this, nothing is known */
 };
 
 struct intervals {

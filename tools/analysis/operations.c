@@ -116,6 +116,23 @@ static struct thread *unsettled(struct operation *op)
 	return NULL;
 }
 
+void operation_forget(struct operation *op, uint64_t ns)
+{
+	struct works *w = &op->works;
+	size_t kept = 0, settled = 0;
+
+	for (size_t i = 0; i < w->nr; i++) {
+		if (work_end(w->of[i]) <= ns) {
+			work_put(w->of[i]);
+			continue;
+		}
+		settled += i < op->nr_settled;
+		w->of[kept++] = w->of[i];
+	}
+	w->nr = kept;
+	op->nr_settled = settled;
+}
+
 /* The row of @op goes out, and @op is forgotten. */
 static int row(struct analysis *a, struct operation *op)
 {

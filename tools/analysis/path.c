@@ -113,15 +113,16 @@ static int gap(struct walk *w, const struct thread *next)
 		.from = last_worked(w), .to = w->now, .state = ANALYSIS_QUEUED,
 		.duration = "",
 	};
+	const uint64_t known = w->a->floor > w->lost_until ? w->a->floor : w->lost_until;
 	int err;
 
-	/* The part behind the losses is queued for sure, and a step of its own. */
-	if (row.from < w->lost_until && w->lost_until < row.to)
-		row.from = w->lost_until;
+	/* The part of which more is known is a step of its own. */
+	if (row.from < known && known < row.to)
+		row.from = known;
 	w->now = row.from;
-	if (row.from < w->lost_until) {
+	if (row.from < known) {
 		row.state = ANALYSIS_UNKNOWN;
-		row.reason = ANALYSIS_LOST;
+		row.reason = row.from < w->a->floor ? ANALYSIS_DROPPED : ANALYSIS_LOST;
 		return intervals_add(w->path, &row);
 	}
 	parts->nr = 0;

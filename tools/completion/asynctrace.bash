@@ -80,7 +80,7 @@ _asynctrace_options() { # COMMAND
 	local session="--categories --providers --mode --buffer-size --sched --pid --uid
 		       --cgroup --follow"
 	local out="--output --max-size --rotate --duration"
-	local operations="--type --provider --category --min --max --window"
+	local operations="--type --provider --category --min --max --window --history"
 
 	case $1 in
 	record)

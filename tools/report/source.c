@@ -110,6 +110,13 @@ int source_option(struct source *s, int opt, char *arg)
 		}
 		tool_error("--window takes a number of records, not '%s'", tool_text(arg));
 		return -1;
+	case 'H':
+		if (tool_parse_number(arg, &number) && number && number <= UINT32_MAX) {
+			s->opts.history = number;
+			return 0;
+		}
+		tool_error("--history takes a number of states, not '%s'", tool_text(arg));
+		return -1;
 	default:
 		return 1;
 	}
@@ -166,6 +173,9 @@ void source_limits(const struct source *s)
 	if (t->losses)
 		tool_error("records were lost %" PRIu64 " times; time that they would explain is unknown",
 			   t->losses);
+	if (t->cut)
+		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
+			   "time there is unknown; use a larger --history", t->cut);
 	if (t->late)
 		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
 			   "is partial; use a larger --window", t->late);

@@ -40,14 +40,16 @@ struct source {
 	{ "category", required_argument, NULL, 'C' }, \
 	{ "min", required_argument, NULL, 'M' }, \
 	{ "max", required_argument, NULL, 'X' }, \
-	{ "window", required_argument, NULL, 'W' }
+	{ "window", required_argument, NULL, 'W' }, \
+	{ "history", required_argument, NULL, 'H' }
 #define SOURCE_HELP \
 	"      --type TYPE     only operations of this name: request, or http/request\n" \
 	"      --provider NAME only operations of this provider\n" \
 	"      --category NAME only operations of this category\n" \
 	"      --min TIME      only operations that took at least so long: 50ms, 1.5s\n" \
 	"      --max TIME      only operations that took at most so long\n" \
-	"      --window N      put that many records in order of time (1048576)\n"
+	"      --window N      put that many records in order of time (1048576)\n" \
+	"      --history N     keep that many states and works of threads (1048576)\n"
 
 /* Take option @opt with its argument. 0; 1 if it is none of the above; -1 after a message */
 int source_option(struct source *s, int opt, char *arg);
