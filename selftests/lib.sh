@@ -41,6 +41,12 @@ end() {
 	fi
 }
 
+# account_holds TOOL FILE: in the trace, the time of each operation adds up to its latency.
+# TOOL is asynctrace in the directory of the build.
+account_holds() {
+	"${1%/*}/selftests/account" "$2"
+}
+
 # The tests' last line, and whether all passed
 close() {
 	echo "$passed passed, $failed failed, 0 skipped"

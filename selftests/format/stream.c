@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../analysis/account_holds.h"
 #include "stream.h"
 
 /* --- words ------------------------------------------------------------------------------ */
@@ -362,6 +363,7 @@ void assert_clean(const char *path, ...)
 	}
 	fxt_check_free(c);
 	assert_int_equal(broken, 0);
+	assert_true(account_holds(path));
 }
 
 uint64_t findings(const char *path, enum fxt_rule rule)

@@ -7,7 +7,7 @@ HOSTILE_PROGRAMS := hostile memcg churn
 HOSTILE_DIR := $(B)/selftests/hostile
 
 .PHONY: selftests-hostile
-selftests-hostile: $(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%) $(HOSTILE_DIR)/honest
+selftests-hostile: $(B)/selftests/account $(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%) $(HOSTILE_DIR)/honest
 
 $(HOSTILE_DIR)/%.o: selftests/hostile/%.c
 	@mkdir -p $(@D)

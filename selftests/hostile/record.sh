@@ -78,7 +78,7 @@ named() {
 
 # A malformed record may be what ends something: that is excused, nothing else.
 valid() {
-	"$AT" validate --allow-open t.fxt >> log 2>&1
+	"$AT" validate --allow-open t.fxt >> log 2>&1 && account_holds "$AT" t.fxt >> log 2>&1
 }
 
 common() { # COUNT

@@ -12,7 +12,7 @@ KT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	     -fno-strict-aliasing $(AT_INCLUDES)
 
 .PHONY: selftests-kmod
-selftests-kmod: $(KT_TESTS:%=$(B)/selftests/kmod/%) $(KT_DELAY:%=$(B)/selftests/kmod/%)
+selftests-kmod: $(B)/selftests/account $(KT_TESTS:%=$(B)/selftests/kmod/%) $(KT_DELAY:%=$(B)/selftests/kmod/%)
 
 $(B)/selftests/kmod/%.o: selftests/kmod/%.c
 	@mkdir -p $(@D)

@@ -498,6 +498,8 @@ static void test_file(void)
 		close(fd);
 		ktap_check(!system("build/asynctrace validate --allow-open /tmp/snapshot.fxt"),
 			   "the file breaks rules");
+		ktap_check(!system("build/selftests/account /tmp/snapshot.fxt"),
+			   "the time of an operation does not add up to its latency");
 	}
 	ktap_check(events, "no events: no test");
 	sh->stop = 1;

@@ -27,7 +27,10 @@ ok() { # NAME CONDITION...
 
 is() { [ "$1" = "$2" ]; }
 events() { "$tool" dump "$1" | grep -cE ' "law" "(event|scope)"'; }
-valid() { "$tool" validate "$1" >"$dir/log" 2>&1 || { cat "$dir/log"; return 1; }; }
+valid() {
+	{ "$tool" validate "$1" && "${tool%/*}/selftests/account" "$1"; } >"$dir/log" 2>&1 ||
+		{ cat "$dir/log"; return 1; }
+}
 
 for mode in oneshot circular streaming; do
 	f=$dir/$mode.fxt

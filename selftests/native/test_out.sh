@@ -15,7 +15,7 @@ cd "$dir" || exit 1
 why() { cat err out; ls -l; }
 fresh() { find . -mindepth 1 -delete; : > err; : > out; }
 events() { "$tool" dump "$1" | grep -cE ' "law" "(event|scope)"'; }
-valid() { "$tool" validate "$1" > out 2>&1; }
+valid() { { "$tool" validate "$1" && account_holds "$tool" "$1"; } > out 2>&1; }
 # Clean as far as it goes, without an end.
 endless() { "$tool" validate "$1" > out 2>&1; [ $? = 3 ]; }
 # trace FILE N: it is valid, and has N events

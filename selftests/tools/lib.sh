@@ -32,7 +32,8 @@ says() {
 
 # valid FILE [OPTION]: --allow-open where records were lost
 valid() {
-	"$AT" validate ${2-} "$1" >out 2>&1 || { cat out >>err; false; }
+	{ "$AT" validate ${2-} "$1" && account_holds "$AT" "$1"; } >out 2>&1 ||
+		{ cat out >>err; false; }
 }
 
 silent_about() {

@@ -131,6 +131,7 @@ kill -INT $recorder
 wait $recorder
 check 0 [ $? = 0 ]
 check valid "$AT" validate --allow-open -q t.fxt
+check account account_holds "$AT" t.fxt
 check events grep -q '[1-9][0-9,]* switches' err
 end
 
@@ -150,6 +151,7 @@ kill -INT $recorder
 wait $recorder
 check "the recorder" [ $? = 0 ]
 check valid "$AT" validate --allow-open -q t.fxt
+check account account_holds "$AT" t.fxt
 check "12,000 events" [ "$(awk '$1 == "'"${PROVIDER##*/}"'" { gsub(",", ""); print $3 + $4 + $5 }' err)" = 12000 ]
 end
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/* account FILE...: test the account of each operation in each trace. */
+#include "account_holds.h"
+
+int main(int argc, char **argv)
+{
+	bool good = argc > 1;
+
+	for (int i = 1; i < argc; i++)
+		good &= account_holds(argv[i]);
+	return !good;
+}
