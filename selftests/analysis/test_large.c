@@ -224,6 +224,24 @@ static void long_operation_stays_within_history(void **state)
 	trace_free(&t);
 }
 
+/* Each record is older than the one before, so none of them belong to one run. */
+static void records_come_in_reverse_order(void **state)
+{
+	struct trace t = { 0 };
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		BEGINS(&t, 100 * i + 10, 1, 1 + i);
+		ENDS(&t, 100 * i + 80, 1, 1 + i);
+	}
+	for (size_t i = 0; i < t.nr / 2; i++) {
+		struct fxt_record swap = t.of[i];
+
+		t.of[i] = t.of[t.nr - 1 - i];
+		t.of[t.nr - 1 - i] = swap;
+	}
+	expect_operations(&t, MANY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +258,7 @@ int main(void)
 		cmocka_unit_test(wakers_in_a_circle),
 		cmocka_unit_test(every_cpu_has_switches),
 		cmocka_unit_test(durations_are_deeper_than_the_stack),
+		cmocka_unit_test(records_come_in_reverse_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

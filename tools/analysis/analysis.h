@@ -128,7 +128,7 @@ struct analysis_sink {
 /* Zeros are the defaults. */
 struct analysis_options {
 	/*
-	 * Records that are put in order of time at a time, at 48 bytes each; default
+	 * Records that are put in order of time at a time, at 40 bytes each; default
 	 * 1 million. A trace has records in the order in which rings were read.
 	 */
 	size_t window;

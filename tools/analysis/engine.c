@@ -102,8 +102,7 @@ void analysis_free(struct analysis *a)
 	}
 	fxt_table_free(&a->providers);
 	fxt_names_free(&a->names);
-	free(a->order.items);
-	free(a->order.spare);
+	order_free(&a->order);
 	free(a->losses.rows);
 	free(a->losses.of);
 	free(a->whole.of);

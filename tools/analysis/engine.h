@@ -35,20 +35,43 @@ enum item_kind {
 struct item {
 	uint64_t ns;
 	uint64_t id;		/* of an operation or a flow; the end of a duration */
-	uint32_t tid, pid;
-	uint32_t category, name;
-	uint32_t other;
-	uint16_t cpu;
 	uint8_t kind;
-	uint8_t reason;		/* of who leaves: why; 0: preempted */
-	bool inferred;		/* the recorder concluded it */
-	uint32_t provider;
+	union {
+		struct {	/* events */
+			uint32_t tid, pid;
+			uint32_t category, name;
+			uint32_t provider;
+		};
+		struct {	/* scheduling */
+			uint32_t other;
+			uint16_t cpu;
+			uint8_t reason;		/* of who leaves: why; 0: preempted */
+			bool inferred;		/* the recorder concluded it */
+		};
+	};
+};
+
+struct block;
+
+/* Items that ascend */
+struct run {
+	struct block *first, *last;
+	uint64_t newest;	/* time of its last item */
+};
+
+/* The first item of a run */
+struct head {
+	uint64_t ns;
+	size_t run;
 };
 
 struct order {
-	struct item *items, *spare;
-	size_t nr, room, room_spare;
-	uint64_t settled;	/* all before this was handed on */
+	struct run *runs;
+	struct head *heads;	/* a heap of those runs that are not empty */
+	size_t nr_runs, room_runs, nr_heads, room_heads;
+	size_t recent;		/* run of the last item that was added */
+	size_t nr;		/* items */
+	uint64_t settled;	/* time of the item that was handed on last */
 };
 
 /* --- scheduling.c ---------------------------------------------------------------- */
@@ -295,6 +318,7 @@ int engine_item(struct analysis *a, const struct item *it);
 
 int order_add(struct analysis *a, const struct item *it);
 int order_settle(struct analysis *a, uint64_t ns);
+void order_free(struct order *o);
 
 /* Room for one more of @size bytes behind @nr; false: no memory */
 bool more_room(void *array, size_t nr, size_t *room, size_t size);

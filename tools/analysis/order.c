@@ -1,125 +1,226 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Items in order of time. A file has records in the order in which rings were read. A
- * ring's records are mostly in order, so the items are a few long runs that ascend. A
- * merge sort that begins with these runs puts them in order; items of one time keep the
- * order of the file.
+ * Items in order of time. A file has records in the order in which rings were read, and a
+ * ring's records are mostly in order. So the items are dealt out to a few runs that ascend,
+ * about one for each ring. A heap of the runs' first items tells which one is next.
+ *
+ * An item goes to the run with the youngest last item that is not younger than the item.
+ * So the last items of the runs descend strictly. Of two items of one time, the earlier one
+ * in the file is in the same run or in one before: such items keep the order of the file.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine.h"
 
 #define WINDOW_DEFAULT	(1u << 20)
 #define WINDOW_MIN	16
+/* Items of a block. A hostile trace may have as many runs as items, so runs begin small. */
+#define BLOCK_MIN	2
+#define BLOCK_MAX	512
 
-/* The end of the run that begins at @i */
-static size_t run_end(const struct item *of, size_t i, size_t nr)
+/* A part of a run */
+struct block {
+	struct block *next;
+	uint32_t at, nr, room;	/* items before .at were handed on */
+	struct item of[];
+};
+
+/* --- the heap ----------------------------------------------------------------- */
+
+static bool before(const struct head *x, const struct head *y)
 {
-	do {
-		i++;
-	} while (i < nr && of[i - 1].ns <= of[i].ns);
-	return i;
+	return x->ns != y->ns ? x->ns < y->ns : x->run < y->run;
 }
 
-static void merge(struct item *to, const struct item *a, const struct item *a_end,
-		  const struct item *b, const struct item *b_end)
+/* Put @head in the place of the first one. */
+static void replace_first(struct order *o, const struct head *head)
 {
-	while (a < a_end && b < b_end)
-		*to++ = b->ns < a->ns ? *b++ : *a++;
-	memcpy(to, a, (char *)a_end - (char *)a);
-	to += a_end - a;
-	memcpy(to, b, (char *)b_end - (char *)b);
-}
+	size_t i = 0;
 
-/* Merge neighbouring runs until one is left. */
-static int sort(struct order *o)
-{
-	struct item *swap;
-	size_t runs;
+	for (;;) {
+		size_t child = 2 * i + 1;
 
-	if (run_end(o->items, 0, o->nr) == o->nr)
-		return 0;
-	if (o->room_spare < o->nr) {
-		free(o->spare);
-		o->spare = malloc(o->room * sizeof(*o->spare));
-		o->room_spare = o->spare ? o->room : 0;
-		if (!o->spare)
-			return -ENOMEM;
+		if (child >= o->nr_heads)
+			break;
+		if (child + 1 < o->nr_heads && before(&o->heads[child + 1], &o->heads[child]))
+			child++;
+		if (!before(&o->heads[child], head))
+			break;
+		o->heads[i] = o->heads[child];
+		i = child;
 	}
-	do {
-		runs = 0;
-		for (size_t from = 0; from < o->nr; runs++) {
-			size_t middle = run_end(o->items, from, o->nr), end = middle;
+	o->heads[i] = *head;
+}
 
-			if (middle < o->nr)
-				end = run_end(o->items, middle, o->nr);
-			merge(o->spare + from, o->items + from, o->items + middle,
-			      o->items + middle, o->items + end);
-			from = end;
+/* There is room, since there are no more heads than runs. */
+static void push_head(struct order *o, uint64_t ns, size_t run)
+{
+	const struct head head = { .ns = ns, .run = run };
+	size_t i = o->nr_heads++;
+
+	for (; i && before(&head, &o->heads[(i - 1) / 2]); i = (i - 1) / 2)
+		o->heads[i] = o->heads[(i - 1) / 2];
+	o->heads[i] = head;
+}
+
+/* --- runs --------------------------------------------------------------------- */
+
+static bool is_empty(const struct run *r)
+{
+	return r->first->at == r->first->nr;
+}
+
+static struct block *new_block(uint32_t room)
+{
+	struct block *b = malloc(sizeof(*b) + room * sizeof(b->of[0]));
+
+	if (b)
+		*b = (struct block){ .room = room };
+	return b;
+}
+
+/* The runs that are left keep their order. */
+static void drop_empty(struct order *o)
+{
+	size_t kept = 0;
+
+	o->nr_heads = 0;
+	for (size_t i = 0; i < o->nr_runs; i++) {
+		const struct block *first = o->runs[i].first;
+
+		if (is_empty(&o->runs[i])) {
+			free(o->runs[i].first);
+			continue;
 		}
-		swap = o->items;
-		o->items = o->spare;
-		o->spare = swap;
-		runs = o->room;
-		o->room = o->room_spare;
-		o->room_spare = runs;
-	} while (run_end(o->items, 0, o->nr) != o->nr);
+		push_head(o, first->of[first->at].ns, kept);
+		o->runs[kept++] = o->runs[i];
+	}
+	o->nr_runs = kept;
+	o->recent = 0;
+}
+
+/* Behind all others, because its items are older than the last ones of those */
+static struct run *new_run(struct order *o)
+{
+	struct run *r;
+
+	if (o->nr_runs > WINDOW_MIN && o->nr_heads < o->nr_runs / 2)
+		drop_empty(o);
+	if (!more_room(&o->runs, o->nr_runs, &o->room_runs, sizeof(*o->runs)) ||
+	    !more_room(&o->heads, o->nr_runs, &o->room_heads, sizeof(*o->heads)))
+		return NULL;
+	r = &o->runs[o->nr_runs];
+	r->first = r->last = new_block(BLOCK_MIN);
+	if (!r->first)
+		return NULL;
+	o->recent = o->nr_runs++;
+	return r;
+}
+
+/* The run to which an item of @ns goes */
+static struct run *run_for(struct order *o, uint64_t ns)
+{
+	size_t low = 0, high = o->nr_runs;
+
+	/* Mostly that of the item before it */
+	if (o->recent < o->nr_runs && o->runs[o->recent].newest <= ns &&
+	    (!o->recent || o->runs[o->recent - 1].newest > ns))
+		return &o->runs[o->recent];
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (o->runs[middle].newest <= ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low == o->nr_runs)
+		return new_run(o);
+	o->recent = low;
+	return &o->runs[low];
+}
+
+static int append(struct order *o, const struct item *it)
+{
+	struct run *r = run_for(o, it->ns);
+	struct block *b;
+
+	if (!r)
+		return -ENOMEM;
+	b = r->last;
+	if (is_empty(r)) {
+		b->at = b->nr = 0;
+		push_head(o, it->ns, r - o->runs);
+	} else if (b->nr == b->room) {
+		b = new_block(2 * b->room < BLOCK_MAX ? 2 * b->room : BLOCK_MAX);
+		if (!b)
+			return -ENOMEM;
+		r->last->next = b;
+		r->last = b;
+	}
+	b->of[b->nr++] = *it;
+	r->newest = it->ns;
+	o->nr++;
 	return 0;
 }
 
-/* Hand on the first @nr, which are in order. */
-static int hand_on(struct analysis *a, size_t nr)
+/* Hand on the oldest item. */
+static int hand_on(struct analysis *a)
 {
 	struct order *o = &a->order;
-	int err = 0;
+	struct run *r = &o->runs[o->heads[0].run];
+	struct block *b = r->first;
+	const struct item it = b->of[b->at++];
 
-	for (size_t i = 0; i < nr && !err; i++)
-		err = engine_item(a, &o->items[i]);
-	if (nr)
-		o->settled = o->items[nr - 1].ns;
-	o->nr -= nr;
-	memmove(o->items, o->items + nr, o->nr * sizeof(*o->items));
-	return err;
+	if (b->at == b->nr && b->next) {
+		r->first = b->next;
+		free(b);
+		b = r->first;
+	}
+	if (b->at < b->nr)
+		replace_first(o, &(struct head){ b->of[b->at].ns, o->heads[0].run });
+	else if (--o->nr_heads)
+		replace_first(o, &o->heads[o->nr_heads]);
+	o->nr--;
+	o->settled = it.ns;
+	return engine_item(a, &it);
 }
 
 int order_settle(struct analysis *a, uint64_t ns)
 {
-	struct order *o = &a->order;
-	size_t nr = 0;
-	int err;
+	int err = 0;
 
-	if (!o->nr)
-		return 0;
-	err = sort(o);
-	if (err)
-		return err;
-	while (nr < o->nr && o->items[nr].ns < ns)
-		nr++;
-	return hand_on(a, nr);
+	while (!err && a->order.nr && a->order.heads[0].ns < ns)
+		err = hand_on(a);
+	return err;
 }
 
 int order_add(struct analysis *a, const struct item *it)
 {
 	struct order *o = &a->order;
 	size_t window = a->opts.window ? a->opts.window : WINDOW_DEFAULT;
-	int err;
+	int err = 0;
 
 	if (window < WINDOW_MIN)
 		window = WINDOW_MIN;
-	/* The younger half waits for what may still come between. */
-	if (o->nr >= window) {
-		err = sort(o);
-		if (!err)
-			err = hand_on(a, o->nr / 2);
-		if (err)
-			return err;
-	}
-	if (!more_room(&o->items, o->nr, &o->room, sizeof(*o->items)))
-		return -ENOMEM;
+	while (!err && o->nr >= window)
+		err = hand_on(a);
+	if (err)
+		return err;
 	if (it->ns < o->settled)
 		a->totals.late++;
-	o->items[o->nr++] = *it;
-	return 0;
+	return append(o, it);
+}
+
+void order_free(struct order *o)
+{
+	for (size_t i = 0; i < o->nr_runs; i++) {
+		for (struct block *b = o->runs[i].first, *next; b; b = next) {
+			next = b->next;
+			free(b);
+		}
+	}
+	free(o->runs);
+	free(o->heads);
 }
