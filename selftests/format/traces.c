@@ -8,6 +8,7 @@
  *	traces evil FILE		wrong in names that a terminal would obey
  *	traces twice FILE		arguments of one name
  *	traces big FILE MEGABYTES	instants, as many as fit
+ *	traces load FILE EVENTS		two processes of a busy server; see load.h
  *
  * Prints "KEY VALUE" lines of what must be found in it.
  */
@@ -15,7 +16,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "stream.h"
+#include "load.h"
 
 #define MS	1000000ULL
 
@@ -232,7 +233,7 @@ int main(int argc, char **argv)
 	struct stream s;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: traces server|lossy|nested|evil|twice|big FILE [N]\n");
+		fprintf(stderr, "usage: traces server|lossy|nested|evil|twice|big|load FILE [N]\n");
 		return 2;
 	}
 	test_random_init();
@@ -247,6 +248,8 @@ int main(int argc, char **argv)
 		twice(&s);
 	else if (!strcmp(argv[1], "big") && argc > 3)
 		big(&s, strtoull(argv[3], NULL, 0));
+	else if (!strcmp(argv[1], "load") && argc > 3)
+		load(&s, strtoull(argv[3], NULL, 0));
 	else
 		return 2;
 	finish(&s);
