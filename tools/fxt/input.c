@@ -26,19 +26,30 @@ struct fxt_input {
 	unsigned char packed[PACKED_SIZE];
 };
 
+/* Up to @len bytes of the file, or a negative errno. 0: its end */
+static ssize_t read_file(struct fxt_input *in, void *buf, size_t len)
+{
+	ssize_t n;
+
+	if (in->end)
+		return 0;
+	do
+		n = read(in->fd, buf, len);
+	while (n < 0 && errno == EINTR);
+	in->end = !n;
+	return n < 0 ? -errno : n;
+}
+
 /* Fill the buffer from the file, if it is used up. 0, or negative errno. */
 static int refill(struct fxt_input *in)
 {
 	ssize_t n;
 
-	if (in->at < in->have || in->end)
+	if (in->at < in->have)
 		return 0;
-	do
-		n = read(in->fd, in->packed, PACKED_SIZE);
-	while (n < 0 && errno == EINTR);
+	n = read_file(in, in->packed, PACKED_SIZE);
 	if (n < 0)
-		return -errno;
-	in->end = !n;
+		return n;
 	in->at = 0;
 	in->have = n;
 	return 0;
@@ -99,10 +110,13 @@ void fxt_input_close(struct fxt_input *in)
 	free(in);
 }
 
+/* The buffer has the first bytes, by which the packing was detected. */
 static long read_plain(struct fxt_input *in, void *buf, size_t len)
 {
 	size_t n = in->have - in->at;
 
+	if (!n)
+		return read_file(in, buf, len);
 	if (n > len)
 		n = len;
 	memcpy(buf, in->packed + in->at, n);
@@ -156,10 +170,8 @@ size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len)
 	while (done < len && !in->error) {
 		long n;
 
-		in->error = refill(in);
+		in->error = in->packing == PLAIN ? 0 : refill(in);
 		if (in->error)
-			break;
-		if (in->at == in->have && in->packing == PLAIN)
 			break;
 		if (in->packing == PLAIN)
 			n = read_plain(in, (char *)buf + done, len - done);
