@@ -117,6 +117,11 @@ int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words);
 /* Tell of every breach of the format. @detail is valid during the call. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
+ * Check arguments of events of real threads, but do not decode them: .nargs is 0. Arguments of
+ * counters are decoded to be checked. For the analysis, which asks for none of these.
+ */
+void fxt_without_args(struct fxt_reader *r);
+/*
  * The next record: 1. At the end: 0. Negative errno: reading failed; all whole records
  * before the failure have been returned. A record of size 0 ends the reading after a
  * complaint. So does a missing end: a file that ends within a record

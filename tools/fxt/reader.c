@@ -24,13 +24,11 @@ void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule
 	r->complain(r->arg, rule, rec->offset, detail);
 }
 
-/* Have @words words in the buffer, if the file has them. */
-static void fill(struct fxt_reader *r, size_t words)
+/* Fill the buffer, as far as the file goes. */
+static void refill(struct fxt_reader *r)
 {
 	size_t room, n;
 
-	if (!r->in || r->have - r->at >= words || r->end)
-		return;
 	memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
 	r->have -= r->at;
 	r->at = 0;
@@ -41,6 +39,13 @@ static void fill(struct fxt_reader *r, size_t words)
 		r->ended = fxt_input_end(r->in);
 	r->odd = n % 8;
 	r->have += n / 8;
+}
+
+/* Have @words words in the buffer, if the file has them. */
+static void fill(struct fxt_reader *r, size_t words)
+{
+	if (r->have - r->at < words && r->in && !r->end)
+		refill(r);
 }
 
 /* Whether the file begins with the magic, or is cut within it. 0 or a negative errno. */
@@ -121,6 +126,11 @@ int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words)
 	return 0;
 }
 
+void fxt_without_args(struct fxt_reader *r)
+{
+	r->no_args = true;
+}
+
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 {
 	r->complain = complain;
@@ -154,18 +164,13 @@ void fxt_close(struct fxt_reader *r)
 
 /* --- what records are made of ---------------------------------------------------- */
 
-uint64_t fxt_word(struct fxt_cursor *c)
+uint64_t fxt_no_word(struct fxt_cursor *c)
 {
-	if (!c->left) {
-		if (!c->rec->damaged)
-			fxt_breach(c->r, c->rec, FXT_RULE_SIZE,
-				   "its content needs more than %llu words",
-				   (unsigned long long)c->rec->words);
-		c->rec->damaged = true;
-		return 0;
-	}
-	c->left--;
-	return *c->w++;
+	if (!c->rec->damaged)
+		fxt_breach(c->r, c->rec, FXT_RULE_SIZE, "its content needs more than %llu words",
+			   (unsigned long long)c->rec->words);
+	c->rec->damaged = true;
+	return 0;
 }
 
 void fxt_zero(struct fxt_cursor *c, uint64_t bits)
@@ -181,12 +186,11 @@ void fxt_koid(struct fxt_cursor *c, uint64_t koid)
 		fxt_breach(c->r, c->rec, FXT_RULE_KOID, "0x%llx", (unsigned long long)koid);
 }
 
-uint64_t fxt_time(struct fxt_cursor *c)
+uint64_t fxt_odd_time(struct fxt_cursor *c, uint64_t ticks)
 {
 	struct fxt_provider *p = c->r->current;
-	uint64_t ticks = fxt_word(c);
-	uint64_t rate = p && p->rate ? p->rate : 1000000000;
-	unsigned __int128 ns = (unsigned __int128)ticks * 1000000000 / rate;
+	uint64_t rate = p && p->rate ? p->rate : FXT_NS_PER_S;
+	unsigned __int128 ns = (unsigned __int128)ticks * FXT_NS_PER_S / rate;
 
 	if (p && !p->init && !p->complained) {
 		fxt_breach(c->r, c->rec, FXT_RULE_INIT, "provider %u", p->id);
@@ -208,7 +212,7 @@ void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t)
 	*t = (struct fxt_text){ .s = "" };
 	if (words > c->left) {
 		c->left = 0;
-		fxt_word(c);
+		fxt_no_word(c);
 		return;
 	}
 	t->s = (const char *)c->w;
@@ -235,16 +239,17 @@ static void text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t)
 
 void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
 {
-	struct fxt_provider *p = c->r->current;
+	const struct fxt_string *s;
 
 	*t = (struct fxt_text){ .s = "" };
 	if (ref & ASYNCTRACE_FXT_INLINE) {
 		text_stream(c, ref & ~ASYNCTRACE_FXT_INLINE, t);
 	} else if (ref) {
 		t->index = ref;
-		if (p && p->strings && p->strings[ref].s) {
-			t->s = p->strings[ref].s;
-			t->len = p->strings[ref].len;
+		s = fxt_string(c->r->current, ref);
+		if (s) {
+			t->s = s->s;
+			t->len = s->len;
 			return;
 		}
 		c->rec->damaged = true;
@@ -300,7 +305,7 @@ static int new_provider(struct fxt_reader *r, struct fxt_record *rec, uint32_t i
 	}
 	p->id = id;
 	p->introduced = true;
-	p->rate = 1000000000;
+	p->rate = FXT_NS_PER_S;
 	r->current = p;
 	return 0;
 }
@@ -359,7 +364,7 @@ static void read_init(struct fxt_cursor *c, uint64_t head)
 	c->rec->kind = FXT_INIT;
 	fxt_zero(c, head >> 16);
 	c->rec->id = fxt_word(c);
-	if (c->rec->id != 1000000000)
+	if (c->rec->id != FXT_NS_PER_S)
 		fxt_breach(c->r, c->rec, FXT_RULE_RATE, "%llu ticks a second",
 			   (unsigned long long)c->rec->id);
 	if (p) {

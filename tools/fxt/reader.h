@@ -5,6 +5,8 @@
 
 #include "fxt.h"
 
+#define FXT_NS_PER_S	1000000000u
+
 struct fxt_string {
 	char *s;		/* NULL: not defined */
 	uint32_t len;
@@ -35,6 +37,7 @@ struct fxt_reader {
 	int ended;		/* then: how, as fxt_input_end() returned */
 	bool started;		/* the file has the mark of a session's start */
 	bool finished;		/* and that of its end */
+	bool no_args;		/* see fxt_without_args() */
 	fxt_complain_fn complain;
 	void *arg;
 	struct fxt_provider *providers;
@@ -52,9 +55,37 @@ struct fxt_cursor {
 void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* For fxt_word(): a breach */
+uint64_t fxt_no_word(struct fxt_cursor *c);
+
 /* One word; 0 and a breach where there is none. */
-uint64_t fxt_word(struct fxt_cursor *c);
-uint64_t fxt_time(struct fxt_cursor *c);
+static inline uint64_t fxt_word(struct fxt_cursor *c)
+{
+	if (!c->left)
+		return fxt_no_word(c);
+	c->left--;
+	return *c->w++;
+}
+
+/* The string of @p with index @ref, or NULL */
+static inline const struct fxt_string *fxt_string(const struct fxt_provider *p, unsigned int ref)
+{
+	return p && p->strings && p->strings[ref].s ? &p->strings[ref] : NULL;
+}
+
+/* For fxt_time(): @ticks of another rate, or breaches */
+uint64_t fxt_odd_time(struct fxt_cursor *c, uint64_t ticks);
+
+/* A time in ns. This project writes nanoseconds, which need no division. */
+static inline uint64_t fxt_time(struct fxt_cursor *c)
+{
+	const struct fxt_provider *p = c->r->current;
+	uint64_t ticks = fxt_word(c);
+
+	return p && p->init && p->rate == FXT_NS_PER_S && ticks <= INT64_MAX ? ticks :
+	       fxt_odd_time(c, ticks);
+}
+
 void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t);
 void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t);
 void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t);

@@ -116,6 +116,59 @@ void fxt_args(struct fxt_cursor *c, unsigned int nargs)
 		c->left = 0;
 }
 
+/*
+ * True if the argument at @w, of at most @left words, keeps all rules and refers to the string
+ * table only. False: it may keep them.
+ */
+static bool is_plain(const struct fxt_provider *p, const uint64_t *w, size_t left)
+{
+	const unsigned int size = *w >> 4 & 0xfff, name = *w >> 16 & 0xffff;
+	unsigned int text;
+
+	if (name & ASYNCTRACE_FXT_INLINE || !fxt_string(p, name))
+		return false;
+	switch (*w & 0xf) {
+	case ASYNCTRACE_FXT_ARG_INT32:
+	case ASYNCTRACE_FXT_ARG_UINT32:
+		return size == 1;
+	case ASYNCTRACE_FXT_ARG_STRING:
+		text = *w >> 32 & 0xffff;
+		return size == 1 && !(*w >> 48) && !(text & ASYNCTRACE_FXT_INLINE) &&
+		       fxt_string(p, text);
+	case ASYNCTRACE_FXT_ARG_INT64:
+	case ASYNCTRACE_FXT_ARG_UINT64:
+	case ASYNCTRACE_FXT_ARG_DOUBLE:
+	case ASYNCTRACE_FXT_ARG_POINTER:
+	case ASYNCTRACE_FXT_ARG_KOID:
+		return size == 2 && left >= 2 && !(*w >> 32);
+	default:
+		return false;
+	}
+}
+
+/* Pass over arguments that are plain. Decode all, to find breaches, if one is not. */
+static void check_args(struct fxt_cursor *c, unsigned int nargs)
+{
+	const struct fxt_provider *p = c->r->current;
+	const uint64_t *w = c->w;
+	size_t left = c->left;
+
+	for (unsigned int i = 0; i < nargs; i++) {
+		size_t size;
+
+		if (!left || !is_plain(p, w, left)) {
+			fxt_args(c, nargs);
+			c->rec->nargs = 0;
+			return;
+		}
+		size = *w >> 4 & 0xfff;
+		w += size;
+		left -= size;
+	}
+	c->w = w;
+	c->left = left;
+}
+
 static bool is_number(const struct fxt_arg *a)
 {
 	return a->type >= ASYNCTRACE_FXT_ARG_INT32 && a->type <= ASYNCTRACE_FXT_ARG_DOUBLE;
@@ -148,7 +201,11 @@ void fxt_read_event(struct fxt_cursor *c, uint64_t head)
 	fxt_thread_ref(c, head >> 24 & 0xff, &rec->thread);
 	fxt_string_ref(c, head >> 32 & 0xffff, &rec->category);
 	fxt_string_ref(c, head >> 48, &rec->name);
-	fxt_args(c, head >> 20 & 0xf);
+	if (c->r->no_args && type != ASYNCTRACE_FXT_COUNTER && rec->thread.tid <= FXT_TID_REAL_MAX &&
+	    !rec->damaged)
+		check_args(c, head >> 20 & 0xf);
+	else
+		fxt_args(c, head >> 20 & 0xf);
 	if (rec->damaged)
 		return;
 	if (type == ASYNCTRACE_FXT_DURATION) {

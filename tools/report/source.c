@@ -146,6 +146,7 @@ int source_read(struct source *s)
 	}
 	s->damaged = false;
 	fxt_on_breach(r, on_breach, s);
+	fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed)
 		failed = analysis_record(s->analysis, &rec);
 	fxt_close(r);
