@@ -82,7 +82,10 @@ uint32_t durations_innermost(const struct thread *t, uint64_t ns)
 
 static void pop(struct thread *t)
 {
-	works_free(&t->stack[--t->depth].works);
+	struct works *w = &t->stack[--t->depth].works;
+
+	if (w->of)
+		works_free(w);
 }
 
 /* Durations that ended before @ns */

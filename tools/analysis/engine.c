@@ -13,13 +13,11 @@
 #define LINUX_STOPPED	0x0c
 #define LINUX_EXITED	0xb0
 
-bool more_room(void *array, size_t nr, size_t *room, size_t size)
+bool double_room(void *array, size_t *room, size_t size)
 {
 	size_t more = *room ? 2 * *room : 16;
 	void *p;
 
-	if (nr < *room)
-		return true;
 	memcpy(&p, array, sizeof(p));
 	p = realloc(p, more * size);
 	if (!p)
@@ -226,11 +224,17 @@ static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
 	});
 }
 
-static struct strings *strings_of(const struct analysis *a, uint32_t provider)
+/* Many records of a provider follow each other. */
+static const struct strings *strings_of(struct analysis *a, uint32_t provider)
 {
-	struct fxt_entry *e = fxt_find(&a->providers, (uint64_t)provider + 1);
+	struct fxt_entry *e;
 
-	return e ? (struct strings *)(uintptr_t)e->b : NULL;
+	if (a->strings && a->strings_of == provider)
+		return a->strings;
+	e = fxt_find(&a->providers, (uint64_t)provider + 1);
+	a->strings = e ? (struct strings *)(uintptr_t)e->b : NULL;
+	a->strings_of = provider;
+	return a->strings;
 }
 
 /* The number of the name @t in @rec. To look up a string's index costs less than to hash it. */

@@ -23,6 +23,15 @@
 #define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of what has not ended */
 
+/* For more_room() */
+bool double_room(void *array, size_t *room, size_t size);
+
+/* Room for one more of @size bytes behind @nr; false: no memory */
+static inline bool more_room(void *array, size_t nr, size_t *room, size_t size)
+{
+	return nr < *room || double_room(array, room, size);
+}
+
 /* --- order.c ------------------------------------------------------------------ */
 
 enum item_kind {
@@ -309,6 +318,8 @@ struct analysis {
 	struct losses losses;
 	uint64_t lost_until;		/* before that, scheduling is missing on some CPU */
 	struct fxt_table providers;	/* id + 1: .a name's number + 1, .b struct strings */
+	const struct strings *strings;	/* of provider .strings_of; NULL: not looked up */
+	uint32_t strings_of;
 	uint64_t counted;		/* number of the operation in hand */
 	struct intervals whole, intervals, path;	/* of the operation in hand */
 	struct scratch scratch;		/* of account.c */
@@ -319,8 +330,5 @@ int engine_item(struct analysis *a, const struct item *it);
 int order_add(struct analysis *a, const struct item *it);
 int order_settle(struct analysis *a, uint64_t ns);
 void order_free(struct order *o);
-
-/* Room for one more of @size bytes behind @nr; false: no memory */
-bool more_room(void *array, size_t nr, size_t *room, size_t size);
 
 #endif /* ANALYSIS_ENGINE_H */
