@@ -346,7 +346,7 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 
 /* Divide @row, which is queued, by what @next worked on, who works on the operation next. */
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
-		  const struct thread *next, struct intervals *l)
+		  struct thread *next, struct intervals *l)
 {
 	struct analysis_interval part = *row;
 	int err = 0;

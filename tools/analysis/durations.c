@@ -60,15 +60,24 @@ size_t works_after(const struct works *w, uint64_t ns)
 	return low;
 }
 
-struct work *work_at(const struct thread *t, uint64_t ns)
+struct work *work_at(struct thread *t, uint64_t ns)
 {
 	const size_t after = works_after(&t->works, ns - 1);
+	const size_t least = ns > t->ended_by && t->ended > t->works.first ? t->ended : t->works.first;
 	size_t i = after;
 
 	/* The first one found began last. */
-	while (i > t->works.first && after - i < LOOK_BACK)
+	while (i > least) {
+		if (after - i == LOOK_BACK)
+			return NULL;
 		if (work_end(t->works.of[--i]) >= ns)
 			return t->works.of[i];
+	}
+	/* Ends of works never become later, so the next search need not look at these. */
+	if (after >= t->ended) {
+		t->ended = after;
+		t->ended_by = ns - 1;
+	}
 	return NULL;
 }
 
@@ -159,9 +168,10 @@ static void drop_ended(struct duration *d)
 	d->works.nr = kept;
 }
 
-/* Add @work to those of its thread, in order of .from. */
-static int insert(struct analysis *a, struct works *w, struct work *work)
+/* Add @work to those of @t, in order of .from. */
+static int insert(struct analysis *a, struct thread *t, struct work *work)
 {
+	struct works *w = &t->works;
 	size_t at = works_after(w, work->from);
 	int err = works_add(w, work);
 
@@ -169,6 +179,8 @@ static int insert(struct analysis *a, struct works *w, struct work *work)
 		return err;
 	memmove(w->of + at + 1, w->of + at, (w->nr - 1 - at) * sizeof(*w->of));
 	w->of[at] = work;
+	if (t->ended > at)
+		t->ended = at;
 	a->history++;
 	return 0;
 }
@@ -194,7 +206,7 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	op->refs++;
 	err = works_add(&d->works, w);
 	if (!err)
-		err = insert(a, &t->works, w);
+		err = insert(a, t, w);
 	if (!err)
 		err = works_add(&op->works, w);
 	work_put(w);

@@ -147,6 +147,8 @@ struct thread {
 	struct analysis_thread out;
 	struct spans spans;
 	struct works works;	/* in order of .from */
+	size_t ended;		/* works before this one ended at .ended_by at the latest */
+	uint64_t ended_by;
 	struct duration *stack;
 	size_t depth, room;
 	uint64_t durations;	/* that began so far */
@@ -181,7 +183,7 @@ int durations_item(struct analysis *a, const struct item *it);
 /* Name of the innermost duration that is open on @t at @ns, or NO_NAME */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Of the works of @t at @ns, the one that began last, or NULL */
-struct work *work_at(const struct thread *t, uint64_t ns);
+struct work *work_at(struct thread *t, uint64_t ns);
 /* The end of @w, or of its operation if that ended first */
 uint64_t work_end(const struct work *w);
 /* The first of @w, which are in order of .from, that begins after @ns */
@@ -287,7 +289,7 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 /* Add @row, which is runnable or queued, to @l, divided by who else had a part in it. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
-		  const struct thread *next, struct intervals *l);
+		  struct thread *next, struct intervals *l);
 const char *text_of(const struct analysis *a, uint32_t name);
 
 /* --- engine.c ------------------------------------------------------------------------------ */

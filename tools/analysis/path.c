@@ -106,7 +106,7 @@ static uint64_t last_worked(const struct walk *w)
 }
 
 /* Add the time right before w->now in which no thread works on the operation. */
-static int gap(struct walk *w, const struct thread *next)
+static int gap(struct walk *w, struct thread *next)
 {
 	struct intervals *parts = &w->a->whole;
 	struct analysis_interval row = {
@@ -176,7 +176,7 @@ static int step(struct walk *w)
 
 static int walk(struct walk *w)
 {
-	const struct thread *t = w->op->end_thread;
+	struct thread *t = w->op->end_thread;
 	int err = 0;
 
 	for (unsigned int i = 0; w->now > w->op->begin && i < STEPS_MAX && !err; i++) {

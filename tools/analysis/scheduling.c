@@ -93,6 +93,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	a->history -= w->nr - w->first - kept;
 	w->first = 0;
 	w->nr = kept;
+	t->ended = 0;
 }
 
 static void forget_cpu(struct analysis *a, struct cpu *c, uint64_t ns)
