@@ -34,6 +34,64 @@ def files_arrive_whole_with_type_and_length():
 
 
 @test
+def an_etag_changes_with_the_content():
+    with Server() as s, s.client() as c:
+        def tag(path, method='GET'):
+            status, fields, _ = c.ask(get(path, method=method), head=method == 'HEAD')
+            eq(status, 200, path)
+            return fields['etag']
+
+        tags = {}
+        for name in s.files:
+            path = '/' + name.replace(' ', '%20')
+            tags[name] = tag(path)
+            eq(re.fullmatch('"[0-9a-f]{16}"', tags[name]) is not None, True, tags[name])
+            eq((tag(path), tag(path, 'HEAD')), (tags[name], tags[name]), name)
+        eq(len(set(tags.values())), len(tags), 'all files differ, so their tags do')
+        for content, same in ((s.files['64k.bin'], True), (s.files['64k.bin'][:-1] + b'x', False)):
+            with open(f'{s.root}/index.html', 'wb') as f:
+                f.write(content)
+            eq(tag('/') == tags['64k.bin'], same, 'the tag is of the content')
+        eq('etag' in c.ask(get('/nope'))[1], False, 'of a file only')
+
+
+@test
+def etags_asked_for_at_once_are_right():
+    with Server('-w', '4') as s:
+        tags = collections.Counter()
+
+        def ask():
+            with s.client() as c:
+                tags[c.ask(get('/5m.bin', method='HEAD'), head=True)[1]['etag']] += 1
+
+        threads = [threading.Thread(target=ask) for _ in range(16)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        eq(list(tags.values()), [16])
+
+
+@test
+def the_log_has_a_line_for_each_request():
+    asked = [('/', 200), ('/a%20b.txt', 200), ('/nope', 404), ('/%0a%25%c3%a9', 404), ('/upload/x', 201),
+             ('/256k1.bin', 200)]
+    with tempfile.NamedTemporaryFile('r', encoding='ascii') as log:
+        with Server('-l', log.name) as s, s.client() as c:
+            for path, status in asked:
+                eq(c.ask(put(path, b'x') if status == 201 else get(path))[0], status, path)
+            threads = os.listdir(f'/proc/{s.proc.pid}/task')
+        lines = [dict(f.split('=', 1) for f in line.split(' ')) for line in log.read().splitlines()]
+    eq([(li['path'], int(li['status'])) for li in lines],
+       [(re.sub('%..', lambda m: m[0].upper(), path), status) for path, status in asked])
+    eq(len({int(li['id'], 16) for li in lines}), len(asked), 'ids differ')
+    for li in lines:
+        eq(li['thread'] in threads, True, li)
+        eq(0 < int(li['queued']) <= int(li['taken']) <= int(li['done']), True, li)
+        eq((int(li['fsync']) > 0, li['holder']), (li['status'] == '201', '0x0'), li)
+
+
+@test
 def directories_answer_with_their_index():
     with Server() as s, s.client() as c:
         for path, name in (('/', 'index.html'), ('/sub', 'sub/index.html'), ('/sub/', 'sub/index.html'),
@@ -342,12 +400,13 @@ def options_are_checked():
         return p.returncode, p.stdout, p.stderr
     code, out, err = run('--help')
     eq((code, err), (0, ''))
-    for word in ('-p PORT', '-b ADDR', '-r ROOT', '-u UPLOADDIR', '-w WORKERS'):
+    for word in ('-p PORT', '-b ADDR', '-r ROOT', '-u UPLOADDIR', '-w WORKERS', '-l LOGFILE'):
         eq(word in out, True, word)
     for argv in (('-p', '65536'), ('-p', 'x'), ('-p', ''), ('-w', '0'), ('-w', '257'), ('-t', '0'), ('-z',), ('extra',)):
         code, out, err = run(*argv)
         eq((code, out, 'httpd --help' in err), (2, '', True), argv)
     for argv, name in ((('-r', '/nonexistent'), '/nonexistent'), (('-u', '/nonexistent', '-p', '0'), '/nonexistent'),
+                       (('-l', '/nonexistent/log', '-p', '0'), '/nonexistent/log'),
                        (('-b', 'localhost.invalid', '-p', '0'), 'localhost.invalid'),
                        (('-b', '192.0.2.1', '-p', '0'), '192.0.2.1')):
         code, out, err = run(*argv)

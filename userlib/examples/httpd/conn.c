@@ -160,7 +160,8 @@ static struct request *request_new(struct conn *c, const struct http_head *head)
 		return NULL;
 	req->conn = c;
 	req->fd = c->fd;
-	req->async_id = TRACE_NONCE();
+	/* Unlike TRACE_NONCE(): the id in the trace is this one, as the log has it. */
+	req->async_id = at_flow_id();
 	req->flow_id = at_flow_id();
 	req->head = *head;
 	req->keep = head->keep_alive;

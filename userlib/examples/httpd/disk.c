@@ -43,6 +43,18 @@ static void read_piece(struct request *req)
 	}
 }
 
+static int sync_file(struct request *req, int fd)
+{
+	uint64_t begin;
+	int err;
+
+	TRACE_DURATION("http", "fsync", "bytes", TA_UINT64(req->body_len));
+	begin = log_clock();
+	err = fsync(fd) ? -errno : 0;
+	req->fsync_ns = log_clock() - begin;
+	return err;
+}
+
 static int write_synced(struct request *req, int fd)
 {
 	for (size_t done = 0; done < req->body_len;) {
@@ -52,8 +64,7 @@ static int write_synced(struct request *req, int fd)
 			return -errno;
 		done += n > 0 ? n : 0;
 	}
-	TRACE_DURATION("http", "fsync", "bytes", TA_UINT64(req->body_len));
-	return fsync(fd) ? -errno : 0;
+	return sync_file(req, fd);
 }
 
 /*

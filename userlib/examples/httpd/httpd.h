@@ -18,7 +18,8 @@
  *                        with an instant for each phase. Begins on the accept
  *                        thread and ends on a worker, on every path.
  *   duration  "parse", "work", "read", ...: what a thread does meanwhile. One
- *                        that serves a request has an event of it inside.
+ *                        that serves a request has an event of it inside, or
+ *                        lies in one that has ("read lock", "fsync", ...).
  *   flow      "handoff"  ties the durations of one request together. Every flow
  *                        event lies in a duration: that is what it points at.
  *   counter   "worker queue", "disk queue": how many wait.
@@ -30,6 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "http.h"
@@ -42,7 +44,7 @@
 #define WORKERS_MAX	256
 
 struct config {
-	const char *addr, *root, *uploads;
+	const char *addr, *root, *uploads, *log;
 	int port;
 	int workers;
 	int timeout_ms;
@@ -83,6 +85,13 @@ struct request {
 	size_t data_len;
 	size_t sent;		/* of out and data together */
 	uint64_t bytes;		/* sent in all */
+	uint64_t etag;		/* of the file */
+
+	/* For the log, in nanoseconds of CLOCK_BOOTTIME */
+	uint64_t queued_at, taken_at;	/* when it was last queued, and taken from there */
+	uint64_t lock_ns;	/* waited for the lock of etag.c, */
+	uint64_t lock_holder;	/* which this request had */
+	uint64_t fsync_ns;
 };
 
 /* What the accept thread does with a connection a worker gives back. */
@@ -127,6 +136,15 @@ void request_free(struct request *req);
 
 /* disk.c: what the disk thread does */
 void disk_serve(struct request *req);
+
+/* etag.c: checksums of files */
+int etag_find(struct request *req, const struct stat *st);	/* 0 or -errno */
+
+/* log.c: a line for each request */
+int log_open(const char *file);			/* 0 or -errno */
+uint64_t log_clock(void);			/* nanoseconds of CLOCK_BOOTTIME */
+void log_request(const struct request *req, uint64_t done);
+void log_close(void);
 
 /* files.c: names below a directory */
 int file_open(int dirfd, const char *path);	/* fd or -errno; never leaves dirfd */

@@ -24,6 +24,7 @@ struct config config = {
 
 static const char usage[] =
 	"usage: httpd [-p PORT] [-b ADDR] [-r ROOT] [-u UPLOADDIR] [-w WORKERS] [-t SECONDS]\n"
+	"             [-l LOGFILE]\n"
 	"\n"
 	"Serves the files below a directory over HTTP/1.1, and is traced doing so.\n"
 	"\n"
@@ -33,6 +34,7 @@ static const char usage[] =
 	"  -u UPLOADDIR  directory for PUT and POST /upload/NAME (uploads are refused)\n"
 	"  -w WORKERS    worker threads, 1 to 256 (4)\n"
 	"  -t SECONDS    time a client may take for a request, or idle, 1 to 3600 (30)\n"
+	"  -l LOGFILE    append a line there for each request, with its id in the trace\n"
 	"  -h, --help    this text\n"
 	"\n"
 	"SIGTERM or SIGINT: stops accepting, finishes what runs, exits.\n";
@@ -63,7 +65,7 @@ static void options(int argc, char **argv)
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "p:b:r:u:w:t:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "p:b:r:u:w:t:l:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			config.port = number("-p", optarg, 0, 65535);
@@ -82,6 +84,9 @@ static void options(int argc, char **argv)
 			break;
 		case 't':
 			config.timeout_ms = number("-t", optarg, 1, 3600) * 1000;
+			break;
+		case 'l':
+			config.log = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -110,6 +115,9 @@ int main(int argc, char **argv)
 		config.upload_fd = open(config.uploads, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (config.uploads && config.upload_fd < 0)
 		return fail(config.uploads, errno, "-u names an existing directory");
+	err = config.log ? log_open(config.log) : 0;
+	if (err)
+		return fail(config.log, -err, "-l names a file to append to");
 	port = conn_listen();
 	if (port < 0) {
 		fprintf(stderr, "httpd: %s:%d: %s; -b and -p choose others (-p 0: any free port)\n",
@@ -138,6 +146,7 @@ int main(int argc, char **argv)
 	conn_stop();
 	pool_stop();
 	conn_free();
+	log_close();
 	close(config.root_fd);
 	if (config.upload_fd >= 0)
 		close(config.upload_fd);

@@ -32,6 +32,7 @@ void queue_push(struct queue *q, struct request *req)
 {
 	/* Before the push: afterwards the request is another thread's. */
 	TRACE_ASYNC_INSTANT("http", "request", req->async_id, "phase", TA_STRING("queued"));
+	req->queued_at = log_clock();
 	req->next = NULL;
 	pthread_mutex_lock(&q->lock);
 	*q->tail = req;
@@ -58,6 +59,8 @@ struct request *queue_pop(struct queue *q)
 		count(q);
 	}
 	pthread_mutex_unlock(&q->lock);
+	if (req)
+		req->taken_at = log_clock();
 	return req;
 }
 

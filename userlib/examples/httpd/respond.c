@@ -83,6 +83,8 @@ static int find_answer(struct request *req)
 	status = find_file(req, &st);
 	if (status)
 		return status;
+	if (etag_find(req, &st))
+		return 500;
 	req->file_size = st.st_size;
 	if (req->head.method == HTTP_HEAD || !req->file_size)
 		return 200;
@@ -144,6 +146,8 @@ static void compose(struct request *req)
 	put(req, "HTTP/1.1 %d %s\r\nDate: %s\r\n", req->status, http_reason(req->status), date);
 	if (req->status != 204)
 		put(req, "Content-Length: %llu\r\n", (unsigned long long)req->file_size);
+	if (req->status == 200)
+		put(req, "ETag: \"%016llx\"\r\n", (unsigned long long)req->etag);
 	if (req->status == 200 || req->status >= 400)
 		put(req, "Content-Type: %s\r\n", req->media);
 	if (req->status == 405)
@@ -178,9 +182,12 @@ static bool work(struct request *req)
 /* The only place where a request ends; the caller is in a duration. */
 static void end(struct request *req)
 {
+	uint64_t done = log_clock();
+
 	TRACE_FLOW_END("http", "handoff", req->flow_id);
 	TRACE_ASYNC_END("http", "request", req->async_id, "status", TA_INT32(req->status),
 			"bytes", TA_UINT64(req->bytes));
+	log_request(req, done);
 }
 
 /* Sends what is in memory. Returns 0, or -errno (-EAGAIN: the socket is full). */

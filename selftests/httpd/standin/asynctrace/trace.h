@@ -77,7 +77,6 @@ static inline struct standin_value standin_string(const char *v)
 #define STANDIN_GLUE_(a, b)	a##b
 #define STANDIN_GLUE(a, b)	STANDIN_GLUE_(a, b)
 
-#define TRACE_NONCE()		standin_id()
 #define at_flow_id()		standin_id()
 #define TRACE_ASYNC_BEGIN(...)	STANDIN_EVENT(STANDIN_ASYNC_BEGIN, __VA_ARGS__)
 #define TRACE_ASYNC_INSTANT(...) STANDIN_EVENT(STANDIN_ASYNC_INSTANT, __VA_ARGS__)
