@@ -74,6 +74,39 @@ static void woken_thread_names_waker_and_its_operation(void **state)
 		    "31-70 running t2, 70-110 queued t2", NULL);
 }
 
+/* Thread 2 is not followed: it may have run and slept unseen after it was preempted. */
+static void path_skips_waker_that_is_not_followed(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 2, SLEEPS);
+	put_switch(&t, 30, 0, 2, HIDDEN_ON(0), PREEMPTED);
+	put_wakeup(&t, 60, 0, 1, 2);
+	put_switch(&t, 65, 0, HIDDEN_ON(0), 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by t2, "
+		    "60-65 runnable/woken t1 by hidden, 65-100 running t1 | "
+		    "10-20 running t1, 20-60 blocked/sleep t1 in work by t2, "
+		    "60-65 runnable/woken t1 by hidden, 65-100 running t1", NULL);
+}
+
+/* From its switch in to its switch out, thread 2 ran, followed or not. */
+static void path_follows_any_waker_while_it_runs(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 20, 0, 1, 2, SLEEPS);
+	put_wakeup(&t, 60, 0, 1, 2);
+	put_switch(&t, 65, 0, 2, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-60 blocked/sleep t1 in work by t2, "
+		    "60-65 runnable/woken t1 by t2, 65-100 running t1 | "
+		    "10-20 running t1, 20-60 running t2, "
+		    "60-65 runnable/woken t1 by t2, 65-100 running t1", NULL);
+}
+
 static void each_sleep_has_its_reason(void **state)
 {
 	static const struct {
@@ -222,6 +255,8 @@ int main(void)
 		cmocka_unit_test(preempted_names_who_had_the_cpu),
 		cmocka_unit_test(preempted_thread_waits_for_the_cpu_it_gets),
 		cmocka_unit_test(woken_thread_names_waker_and_its_operation),
+		cmocka_unit_test(path_skips_waker_that_is_not_followed),
+		cmocka_unit_test(path_follows_any_waker_while_it_runs),
 		cmocka_unit_test(each_sleep_has_its_reason),
 		cmocka_unit_test(interrupt_and_hidden_wakers_are_told),
 		cmocka_unit_test(best_of_several_threads_counts),

@@ -154,6 +154,7 @@ struct thread {
 	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
 	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
+	bool followed;		/* all its switches are recorded, not only some; see scheduling.c */
 	struct operation *waiting;	/* they ended while the last span was pending */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 };

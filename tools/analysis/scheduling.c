@@ -5,6 +5,11 @@
  * Each record also tells what the thread did right before it: who leaves a CPU was
  * running, who comes to one was runnable, who is woken was blocked. So what a thread did
  * before its first record, and after a loss, is pending until its next record tells.
+ *
+ * A session follows the threads of its providers, or all threads. Of others there are only
+ * switches from and to those that it follows, and what came after. So a thread that traced is
+ * followed, and one that an idle CPU took. Others ran from a switch in to a switch out; what
+ * they did otherwise is not known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -280,6 +285,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
+	t->followed = true;
 	/* Nothing says that the scheduling of a thread without records was recorded. */
 	if (t->spans.nr)
 		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
@@ -423,6 +429,8 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	}
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
+		if (t && !it->id && !it->inferred)
+			t->followed = true;
 		err = t ? comes(a, t, it) : -ENOMEM;
 	}
 	return err;
