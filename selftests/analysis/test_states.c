@@ -248,6 +248,21 @@ static void second_wakeup_changes_nothing(void **state)
 		    "30-40 runnable/woken t1 by idle, 40-100 running t1", NULL);
 }
 
+/* A wakeup may overtake the record that the thread leaves its CPU. */
+static void thread_woken_as_it_leaves_is_runnable(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_wakeup(&t, 15, 0, 1, 3);
+	put_switch(&t, 20, 0, 1, 2, SLEEPS);
+	put_switch(&t, 40, 0, 2, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-40 runnable/woken t1 in work by t2 ?, "
+		    "40-100 running t1 | 10-20 running t1, "
+		    "20-40 runnable/woken t1 in work by t2 ?, 40-100 running t1", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +279,7 @@ int main(void)
 		cmocka_unit_test(thread_without_scheduling_is_unknown),
 		cmocka_unit_test(first_record_tells_what_was_before),
 		cmocka_unit_test(second_wakeup_changes_nothing),
+		cmocka_unit_test(thread_woken_as_it_leaves_is_runnable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,7 @@ struct span {
 	bool inferred;
 	bool pending;		/* the next record tells what this is */
 	bool seen;		/* pending: an event tells that it ran at .from */
+	bool woken;		/* a wakeup came while it ran: it was about to sleep */
 };
 
 struct spans {

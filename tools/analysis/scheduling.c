@@ -237,6 +237,24 @@ static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state
 	return err || s.pending ? err : hand_out_waiting(a, t);
 }
 
+/*
+ * A wakeup came when @t was about to sleep, before the record that it left its CPU. Either it
+ * did not sleep then but later, and another wakeup ends that sleep. Or it left its CPU and could
+ * have gone on, because no wakeup comes before it is back.
+ */
+static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
+			enum analysis_state state, unsigned int cpu)
+{
+	last->pending = false;
+	if (state == ANALYSIS_RUNNABLE) {
+		last->state = ANALYSIS_RUNNABLE;
+		last->reason = ANALYSIS_WOKEN;
+		last->cpu = cpu;
+		last->inferred = true;
+	}
+	return hand_out_waiting(a, t);
+}
+
 /* A record or an event at @ns tells that @t was in @state right before. */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
@@ -274,11 +292,14 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	}
 	if (!last->pending)
 		return 0;
+	if (last->state == ANALYSIS_BLOCKED)
+		return settle_woken(a, t, last, state, cpu);
 	if (last->seen && state != ANALYSIS_RUNNING) {
 		last->pending = false;
 		return hand_out_waiting(a, t);
 	}
 	known.from = last->from;
+	known.woken = last->woken;
 	*last = known;
 	return hand_out_waiting(a, t);
 }
@@ -363,6 +384,7 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 		.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE,
 		.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED,
 	};
+	const struct span *last;
 	int err;
 
 	if (it->inferred)
@@ -370,6 +392,8 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	if (err)
 		return err;
+	last = last_span(t);
+	s.pending = s.state == ANALYSIS_BLOCKED && last && last->woken;
 	return it->ns < a->lost_until ? lose(a, t, it->ns, a->lost_until) : push_span(a, t, &s);
 }
 
@@ -453,8 +477,11 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 		return err;
 	last = last_span(t);
 	/* A thread that runs or is runnable already may be woken once more. */
-	if (!last || last->state != ANALYSIS_BLOCKED)
+	if (!last || last->state != ANALYSIS_BLOCKED) {
+		if (last && last->state != ANALYSIS_RUNNABLE)
+			last->woken = true;
 		return 0;
+	}
 	last->waker = it->other;
 	last->waker_kind = !it->other ? ANALYSIS_OTHER_INTERRUPT :
 			   is_real(it->other) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
