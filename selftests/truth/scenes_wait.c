@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations that wait for a lock, a CPU, the disk or a timer */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "truth.h"
+
+/* --- a lock that another operation holds; a convoy is ten of them ----------------------- */
+
+#define CONVOY_MAX	10
+
+struct convoy {
+	pthread_mutex_t lock;
+	sem_t taken;
+	uint64_t ns[CONVOY_MAX];
+	int last_tid;		/* of who released the lock last */
+	uint64_t last_id, released;
+	unsigned int waiting;	/* that are about to ask for it */
+	int next;
+};
+
+static void *waits_for_lock(void *arg)
+{
+	struct convoy *c = arg;
+	const int me = __atomic_fetch_add(&c->next, 1, __ATOMIC_SEQ_CST);
+	uint64_t id = at_flow_id(), by_id, asked, released, got;
+	int by_tid;
+
+	TRACE_DURATION("truth", "request");
+	TRACE_ASYNC_BEGIN("truth", "request", id);
+	asked = now();
+	{
+		TRACE_DURATION("truth", "lock");
+		TRACE_ASYNC_INSTANT("truth", "request", id);
+		__atomic_fetch_add(&c->waiting, 1, __ATOMIC_SEQ_CST);
+		pthread_mutex_lock(&c->lock);
+	}
+	got = now();
+	by_tid = c->last_tid;
+	by_id = c->last_id;
+	released = c->released;
+	if (!me)
+		sem_post(&c->taken);
+	nap(c->ns[me]);
+	c->last_tid = tid();
+	c->last_id = id;
+	c->released = now();
+	pthread_mutex_unlock(&c->lock);
+	TRACE_ASYNC_END("truth", "request", id);
+	if (by_tid)
+		expect(id, "lock", "\"duration\":\"lock\",\"thread\":%d,\"other\":%d,"
+		       "\"other_id\":\"0x%" PRIx64 "\",\"asleep_ns\":%" PRIu64
+		       ",\"spent_ns\":%" PRIu64,
+		       tid(), by_tid, by_id, released - asked, got - asked);
+	return NULL;
+}
+
+static void queue_for_lock(unsigned int nr)
+{
+	struct convoy c = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t threads[CONVOY_MAX];
+
+	sem_init(&c.taken, 0, 0);
+	for (unsigned int i = 0; i < nr; i++)
+		c.ns[i] = rnd(2 * MS, 10 * MS);
+	/* All threads ask for the lock before the first releases it, so none overtakes another. */
+	c.ns[0] = 30 * MS + nr * 10 * MS;
+	start(&threads[0], waits_for_lock, &c);
+	sem_wait(&c.taken);
+	for (unsigned int i = 1; i < nr; i++)
+		start(&threads[i], waits_for_lock, &c);
+	for (unsigned int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+}
+
+void scene_lock(void)
+{
+	queue_for_lock(2);
+}
+
+void scene_convoy(void)
+{
+	queue_for_lock(CONVOY_MAX);
+}
+
+/* --- a thread that spins on the CPU ------------------------------------------------------- */
+
+struct spin {
+	bool over;
+	int tid;
+	uint64_t ns;
+	sem_t spins;
+};
+
+static void stay_on_cpu0(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	must(!sched_setaffinity(0, sizeof(set), &set));
+}
+
+static void *spins(void *arg)
+{
+	struct spin *s = arg;
+
+	stay_on_cpu0();
+	s->tid = tid();
+	TRACE_INSTANT("truth", "spins", TRACE_SCOPE_THREAD);
+	sem_post(&s->spins);
+	while (!__atomic_load_n(&s->over, __ATOMIC_SEQ_CST))
+		;
+	return NULL;
+}
+
+static void *is_delayed(void *arg)
+{
+	struct spin *s = arg;
+	uint64_t id = at_flow_id(), wall;
+
+	stay_on_cpu0();
+	sem_wait(&s->spins);
+	TRACE_DURATION("truth", "request");
+	TRACE_ASYNC_BEGIN("truth", "request", id);
+	wall = now();
+	while (now() < wall + s->ns)
+		;
+	wall = now() - wall;
+	TRACE_ASYNC_END("truth", "request", id);
+	expect(id, "spinner", "\"runnable_behind\":%d,\"busy_at_least_ns\":%" PRIu64, s->tid, wall);
+	return NULL;
+}
+
+void scene_spinner(void)
+{
+	/* Longer than the scheduler lets one of two run, on any kernel */
+	struct spin s = { .ns = rnd(100 * MS, 200 * MS) };
+	pthread_t threads[2];
+
+	sem_init(&s.spins, 0, 0);
+	start(&threads[0], spins, &s);
+	start(&threads[1], is_delayed, &s);
+	pthread_join(threads[1], NULL);
+	__atomic_store_n(&s.over, true, __ATOMIC_SEQ_CST);
+	pthread_join(threads[0], NULL);
+}
+
+/* --- a disk, a timer ------------------------------------------------------------------------ */
+
+void scene_fsync(void)
+{
+	static char block[65536];
+	uint64_t id = at_flow_id(), wall;
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/truth", directory);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	must(fd >= 0);
+	for (uint64_t i = rnd(2, 10); i; i--)
+		must(write(fd, block, sizeof(block)) == sizeof(block));
+	{
+		TRACE_DURATION("truth", "request");
+		TRACE_ASYNC_BEGIN("truth", "request", id);
+		{
+			TRACE_DURATION("truth", "fsync");
+			TRACE_ASYNC_INSTANT("truth", "request", id);
+			wall = now();
+			must(!fsync(fd));
+			wall = now() - wall;
+		}
+		TRACE_ASYNC_END("truth", "request", id);
+	}
+	close(fd);
+	unlink(path);
+	expect(id, "fsync", "\"duration\":\"fsync\",\"thread\":%d,\"other\":\"kernel\","
+	       "\"asleep_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64, tid(), wall, wall);
+}
+
+void scene_timer(void)
+{
+	uint64_t id = at_flow_id(), ns = rnd(3 * MS, 20 * MS);
+
+	{
+		TRACE_DURATION("truth", "request");
+		TRACE_ASYNC_BEGIN("truth", "request", id);
+		{
+			TRACE_DURATION("truth", "wait");
+			TRACE_ASYNC_INSTANT("truth", "request", id);
+			nap(ns);
+		}
+		TRACE_ASYNC_END("truth", "request", id);
+	}
+	expect(id, "timer", "\"duration\":\"wait\",\"thread\":%d,\"other\":\"interrupt\","
+	       "\"asleep_ns\":%" PRIu64, tid(), ns);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The scenes of truth, and what they share. Times are nanoseconds of CLOCK_BOOTTIME. */
+#ifndef TRUTH_H
+#define TRUTH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <asynctrace/trace.h>
+
+#define MS	1000000ULL
+
+#define must(x) do { \
+	if (!(x)) { \
+		fprintf(stderr, "truth: %s:%d: not so: %s\n", __FILE__, __LINE__, #x); \
+		exit(1); \
+	} \
+} while (0)
+
+extern const char *directory;		/* on a disk */
+
+uint64_t rnd(uint64_t from, uint64_t to);
+uint64_t now(void);
+int tid(void);
+void burn(uint64_t ns);			/* of the thread's CPU time */
+void nap(uint64_t ns);
+void start(pthread_t *t, void *(*fn)(void *), void *arg);
+/* One line of the plan. @fmt: the members that tell what to find */
+void expect(uint64_t id, const char *scene, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+void scene_lock(void);
+void scene_convoy(void);
+void scene_spinner(void);
+void scene_fsync(void);
+void scene_timer(void);
+void scene_file_fault(void);
+void scene_user_fault(void);
+void scene_queue(void);
+void scene_fan(void);
+void scene_pipe(void);
+void scene_socket(void);
+
+/* The processes that scene_pipe() and scene_socket() call */
+void servers_start(void);
+void servers_stop(void);
+
+/* Two threads that switch as fast as they can, so that records are lost */
+void noise_start(void);
+void noise_stop(void);
+
+#endif
