@@ -420,6 +420,15 @@ static const struct what *find_what(const char *name)
 	return NULL;
 }
 
+static void restart(void *arg)
+{
+	struct report *r = arg;
+
+	sheet_free(&r->sheet);
+	types_free(&r->types);
+	blame_free(&r->blame);
+}
+
 static int run(struct report *r)
 {
 	int status;
@@ -428,6 +437,7 @@ static int run(struct report *r)
 	r->sheet.nr_columns = r->what->nr_columns;
 	r->source.operation = r->what->operation;
 	r->source.loss = r->what->loss;
+	r->source.restart = restart;
 	r->source.arg = r;
 	r->source.opts.totals_only = r->what->totals_only;
 	status = source_read(&r->source);

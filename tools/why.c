@@ -91,6 +91,14 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	       op->end - op->begin == w->wanted.latency ? kept_add(&w->kept, op) : 0;
 }
 
+static void restart(void *arg)
+{
+	struct why *w = arg;
+
+	kept_clear(&w->kept);
+	w->nr_places = 0;
+}
+
 static int by_latency(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
@@ -283,6 +291,7 @@ int why_main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	w.source.operation = on_operation;
+	w.source.restart = restart;
 	w.source.arg = &w;
 	status = run(&w);
 	kept_free(&w.kept);

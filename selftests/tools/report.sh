@@ -85,6 +85,22 @@ for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folde
 done
 end
 
+begin "records that come too late are put in their place by a second reading"
+for what in operations blame critical losses; do
+	check "$what, all in the window" report --json server.fxt $what
+	mv out whole
+	check "$what, a small window" report --json --window 16 server.fxt $what
+	check "$what: no message" [ ! -s err ]
+	check "$what: same report" cmp whole out
+done
+status 0 "$AT" why --json --percentile 99 server.fxt
+mv out whole
+check "why, a small window" status 0 "$AT" why --json --percentile 99 --window 16 server.fxt
+check "same answer" cmp whole out
+check "a pipe cannot be read twice" status 0 eval 'cat server.fxt | "$AT" why --window 16 -'
+check "which a message says" says "came too late to be put in order of time"
+end
+
 begin "a trace without its end is analysed, with exit status 3"
 size=$(stat -c %s hello.fxt)
 head -c $((size - 8)) hello.fxt >cut.fxt

@@ -149,6 +149,13 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec);
 int analysis_settle(struct analysis *a, uint64_t ns);
 /* The trace is over: hand out the rest, incomplete operations included. */
 int analysis_finish(struct analysis *a);
+/*
+ * Begin anew with the same options and the same trace. Records that came too late to be put in
+ * order are in order then, 2 million of them at most. Frees @a, so threads and names in rows of
+ * @a are gone. NULL if no record came late, if this is the second reading, or without memory;
+ * then @a stays.
+ */
+struct analysis *analysis_again(struct analysis *a);
 const struct analysis_totals *analysis_totals(const struct analysis *a);
 void analysis_free(struct analysis *a);
 

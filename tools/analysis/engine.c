@@ -101,6 +101,7 @@ void analysis_free(struct analysis *a)
 	fxt_table_free(&a->providers);
 	fxt_names_free(&a->names);
 	order_free(&a->order);
+	late_free(&a->late);
 	free(a->losses.rows);
 	free(a->losses.of);
 	free(a->whole.of);

@@ -4,6 +4,7 @@
  *
  *	engine.c	from a record of the reader to an item
  *	order.c		items in order of time
+ *	late.c		items that came too late for that, in a second reading
  *	scheduling.c	what threads and CPUs did: histories
  *	losses.c	when records are missing
  *	durations.c	what is open on a thread: when does it work on an operation
@@ -246,6 +247,8 @@ struct losses {
 
 int losses_record(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
+/* Keep @loss until @it, which is made to refer to it, is reached in order of time. */
+int losses_add(struct analysis *a, const struct loss *loss, struct item *it);
 /*
  * The end of the last time within @from..@to in which events may be missing, at most @to. 0 if
  * all events are there. Losses of all providers count, because threads of any process may work
@@ -257,6 +260,28 @@ int losses_item(struct analysis *a, const struct item *it);
 uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
 void losses_forget(struct analysis *a, uint64_t ns);
+
+/* --- late.c --------------------------------------------------------------------------------- */
+
+struct late_item {
+	uint64_t number;	/* of the trace's items */
+	struct item item;	/* ITEM_LOSS: .id is an index of late.losses */
+};
+
+struct late {
+	struct late_item *of;	/* as they stand in the file */
+	const struct late_item **by_time;	/* in the second reading; else NULL */
+	struct loss *losses;
+	size_t nr, room, nr_losses, room_losses;
+	uint64_t items;		/* of the trace, read so far */
+	size_t left_out, handed_on;
+};
+
+/* Note @it, which is read now. True: it was handed on already. */
+bool late_item(struct analysis *a, const struct item *it);
+/* Hand on the late items before @ns. */
+int late_before(struct analysis *a, uint64_t ns);
+void late_free(struct late *l);
 
 /* --- account.c, path.c --------------------------------------------------------------------- */
 
@@ -308,6 +333,7 @@ struct analysis {
 	struct analysis_totals totals;
 	struct fxt_names names;
 	struct order order;
+	struct late late;
 	struct fxt_table threads;	/* tid + 1: .a struct thread */
 	struct cpu *cpus;
 	size_t nr_cpus;

@@ -28,17 +28,29 @@ static int cpu_of_ring(const char *name)
 	return sscanf(name, "cpu-%5u losse%c", &cpu, &rest) == 2 && cpu <= UINT16_MAX ? (int)cpu : -1;
 }
 
+int losses_add(struct analysis *a, const struct loss *loss, struct item *it)
+{
+	struct losses *l = &a->losses;
+
+	if (!more_room(&l->rows, l->nr_rows, &l->room_rows, sizeof(*l->rows)))
+		return -ENOMEM;
+	it->id = l->nr_rows;
+	l->rows[l->nr_rows++] = *loss;
+	l->nr_waiting++;
+	return 0;
+}
+
 int losses_record(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct fxt_arg *provider = fxt_arg(rec, "provider");
 	struct thread *t = thread_of(a, rec->thread.tid);
-	struct losses *l = &a->losses;
-	struct loss *loss;
+	struct item it = { .ns = rec->ns, .kind = ITEM_LOSS };
+	struct loss loss;
+	int err;
 
-	if (!t || !more_room(&l->rows, l->nr_rows, &l->room_rows, sizeof(*l->rows)))
+	if (!t)
 		return -ENOMEM;
-	loss = &l->rows[l->nr_rows];
-	*loss = (struct loss){
+	loss = (struct loss){
 		.from = rec->ns, .to = rec->end_ns, .cpu = -1,
 		.dropped = number(rec, "dropped"), .overwritten = number(rec, "overwritten"),
 		.malformed = number(rec, "malformed"),
@@ -47,15 +59,13 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 			fxt_name(&a->names, "", 0),
 		.ring = fxt_name(&a->names, t->out.name, strlen(t->out.name)),
 	};
-	if (loss->provider == NO_NAME || loss->ring == NO_NAME)
+	if (loss.provider == NO_NAME || loss.ring == NO_NAME)
 		return -ENOMEM;
-	if (!strcmp(text_of(a, loss->provider), KERNEL))
-		loss->cpu = cpu_of_ring(t->out.name);
+	if (!strcmp(text_of(a, loss.provider), KERNEL))
+		loss.cpu = cpu_of_ring(t->out.name);
 	a->totals.losses++;
-	l->nr_waiting++;
-	return order_add(a, &(struct item){
-		.ns = rec->ns, .kind = ITEM_LOSS, .id = l->nr_rows++,
-	});
+	err = losses_add(a, &loss, &it);
+	return err ? err : order_add(a, &it);
 }
 
 /* Windows come in order of their beginnings: those that overlap become one. */

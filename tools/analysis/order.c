@@ -172,6 +172,7 @@ static int hand_on(struct analysis *a)
 	struct run *r = &o->runs[o->heads[0].run];
 	struct block *b = r->first;
 	const struct item it = b->of[b->at++];
+	int err;
 
 	if (b->at == b->nr && b->next) {
 		r->first = b->next;
@@ -183,8 +184,10 @@ static int hand_on(struct analysis *a)
 	else if (--o->nr_heads)
 		replace_first(o, &o->heads[o->nr_heads]);
 	o->nr--;
-	o->settled = it.ns;
-	return engine_item(a, &it);
+	if (o->settled < it.ns)
+		o->settled = it.ns;
+	err = late_before(a, it.ns);
+	return err ? err : engine_item(a, &it);
 }
 
 int order_settle(struct analysis *a, uint64_t ns)
@@ -193,7 +196,7 @@ int order_settle(struct analysis *a, uint64_t ns)
 
 	while (!err && a->order.nr && a->order.heads[0].ns < ns)
 		err = hand_on(a);
-	return err;
+	return err ? err : late_before(a, ns);
 }
 
 int order_add(struct analysis *a, const struct item *it)
@@ -206,10 +209,8 @@ int order_add(struct analysis *a, const struct item *it)
 		window = WINDOW_MIN;
 	while (!err && o->nr >= window)
 		err = hand_on(a);
-	if (err)
+	if (err || late_item(a, it))
 		return err;
-	if (it->ns < o->settled)
-		a->totals.late++;
 	return append(o, it);
 }
 

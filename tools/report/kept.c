@@ -134,10 +134,15 @@ void kept_sort(struct kept *k)
 		qsort(k->of, k->nr, sizeof(*k->of), by_latency);
 }
 
+void kept_clear(struct kept *k)
+{
+	while (k->nr)
+		free(k->of[--k->nr]);
+}
+
 void kept_free(struct kept *k)
 {
-	for (size_t i = 0; i < k->nr; i++)
-		free(k->of[i]);
+	kept_clear(k);
 	free(k->of);
 	*k = (struct kept){ 0 };
 }

@@ -15,6 +15,8 @@ struct kept {
 int kept_add(struct kept *k, const struct analysis_operation *op);
 /* The slowest first; equally slow ones by their begin */
 void kept_sort(struct kept *k);
+/* Drop all rows. */
+void kept_clear(struct kept *k);
 void kept_free(struct kept *k);
 
 #endif /* REPORT_KEPT_H */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "fxt/print.h"
 #include "source.h"
@@ -17,6 +18,8 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 		return;
 	s->incomplete |= end;
 	s->damaged |= !end;
+	if (s->told == s->path)
+		return;
 	fprintf(stderr, "asynctrace %s: %s: at byte %" PRIu64 ": %s (", tool_name,
 		tool_text(s->path), offset, fxt_rules[rule].text);
 	fxt_print_detail(stderr, detail);
@@ -122,12 +125,9 @@ int source_option(struct source *s, int opt, char *arg)
 	}
 }
 
-int source_read(struct source *s)
+/* Feed all records of the trace to s->analysis. 0, or an exit status after a message */
+static int read_all(struct source *s)
 {
-	struct analysis_sink sink = {
-		.operation = s->operation ? on_operation : NULL,
-		.loss = s->loss ? on_loss : NULL, .arg = s,
-	};
 	struct fxt_record rec;
 	struct fxt_reader *r;
 	int err, failed = 0;
@@ -137,19 +137,13 @@ int source_read(struct source *s)
 		tool_error("cannot read %s: %s", tool_text(s->path), fxt_error_text(err));
 		return TOOL_USAGE;
 	}
-	analysis_free(s->analysis);
-	s->analysis = analysis_new(&s->opts, &sink);
-	if (!s->analysis) {
-		fxt_close(r);
-		tool_error("there is no memory for the analysis");
-		return TOOL_USAGE;
-	}
 	s->damaged = false;
+	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
-	fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed)
 		failed = analysis_record(s->analysis, &rec);
 	fxt_close(r);
+	s->told = s->path;
 	if (!failed)
 		failed = analysis_finish(s->analysis);
 	if (failed) {
@@ -162,6 +156,42 @@ int source_read(struct source *s)
 		   fxt_error_text(err));
 	s->damaged = true;
 	return TOOL_OK;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+int source_read(struct source *s)
+{
+	struct analysis_sink sink = {
+		.operation = s->operation ? on_operation : NULL,
+		.loss = s->loss ? on_loss : NULL, .arg = s,
+	};
+	struct analysis *again;
+	int status;
+
+	analysis_free(s->analysis);
+	s->analysis = analysis_new(&s->opts, &sink);
+	if (!s->analysis) {
+		tool_error("there is no memory for the analysis");
+		return TOOL_USAGE;
+	}
+	status = read_all(s);
+	if (status || !analysis_totals(s->analysis)->late || !is_file(s->path))
+		return status;
+	/* The rows so far are wrong where late records belong. */
+	s->restart(s->arg);
+	again = analysis_again(s->analysis);
+	if (!again) {
+		tool_error("there is no memory to put the records of %s in order", tool_text(s->path));
+		return TOOL_USAGE;
+	}
+	s->analysis = again;
+	return read_all(s);
 }
 
 void source_limits(const struct source *s)
@@ -179,7 +209,9 @@ void source_limits(const struct source *s)
 			   "time there is unknown; use a larger --history", t->cut);
 	if (t->late)
 		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
-			   "is partial; use a larger --window", t->late);
+			   "is partial; %s", t->late,
+			   is_file(s->path) ? "use a larger --window" :
+			   "analyse a file, which can be read twice, or use a larger --window");
 }
 
 int source_status(const struct source *s)

@@ -26,11 +26,14 @@ struct source {
 	/* For each operation that passes the filter */
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
+	/* Forget all rows: the trace is read again, because records came too late. */
+	void (*restart)(void *arg);
 	void *arg;
 
 	/* Results of source_read() */
 	struct analysis *analysis;	/* names in rows are its; source_close() frees it */
 	bool damaged, incomplete;
+	const char *told;	/* the trace whose damage was told in messages */
 };
 
 /* Options that choose operations, for getopt_long() and for help texts */
@@ -54,8 +57,9 @@ struct source {
 /* Take option @opt with its argument. 0; 1 if it is none of the above; -1 after a message */
 int source_option(struct source *s, int opt, char *arg);
 /*
- * Analyse the trace once. 0, or an exit status after a message. A second call reads the
- * file again, and names in rows of the first one are gone.
+ * Analyse the trace. 0, or an exit status after a message. A file with records that come too
+ * late to be put in order of time is read twice. A second call reads the file again, and
+ * names in rows of the first one are gone.
  */
 int source_read(struct source *s);
 /* Messages about what makes the answer less than whole */
