@@ -100,6 +100,7 @@ help:
 #? make check-full    the others, too: debug kernel, races, kills, fuzzing; 35 minutes more
 #? make soak          the long campaigns of which make check-full runs a share; hours
 #? make bench         what an event costs, beside others' tracers
+#? make bench-analysis  how fast a trace is analysed, beside Perfetto's reader
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);
 #?                    the module only if there are headers for it

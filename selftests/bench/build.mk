@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-#	make bench	what an event costs, beside others' tracers
+#	make bench		what an event costs, beside others' tracers
+#	make bench-analysis	how fast a trace is analysed, beside Perfetto's reader
+#				EVENTS="N ...": traces of so many events
 
 BE		:= $(B)/selftests/bench
 BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -Iselftests/bench
@@ -15,8 +17,18 @@ $(BE)/bench: $(BE)/bench.o $(BE)/timing.o $(B)/libasynctrace.a
 $(BE)/bench_lttng: $(BE)/bench_lttng.o $(BE)/timing.o
 	$(CC) $(CFLAGS) -o $@ $^ -llttng-ust -ldl -lpthread
 
+$(BE)/cost: selftests/bench/cost.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(BE_CFLAGS) -o $@ $<
+
 -include $(BE)/bench.d $(BE)/bench_lttng.d $(BE)/timing.d
 
 .PHONY: bench
 bench: $(BE)/bench $(BE)/bench_lttng
 	@selftests/bench/run $(B)
+
+.PHONY: bench-analysis
+bench-analysis: tools $(BE)/cost
+	@$(MAKE) -s -C selftests/format out=$(abspath $(B))/selftests/format \
+		$(abspath $(B))/selftests/format/plain/traces
+	@selftests/bench/run-analysis $(B) $(EVENTS)

@@ -93,18 +93,6 @@ static void work(struct lane *l, int process, int lane, int nr)
 	}
 }
 
-/* 11 events; half of the operations lose their CPU meanwhile */
-static void parse(struct lane *l, int lane, uint64_t id)
-{
-	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_BEGIN, lane, PARSE, 0, 1);
-	work(l, GATEWAY, lane, 6);
-	if (id / LANES % 2) {
-		leaves(l, lane, 50 + lane, 0);
-		comes(l, lane, 50 + lane);
-	}
-	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_END, lane, PARSE, 0, 0);
-}
-
 /* 20 events */
 static void serve(struct lane *l, int lane, uint64_t id)
 {
@@ -120,7 +108,27 @@ static void serve(struct lane *l, int lane, uint64_t id)
 	event(l, STORAGE, ASYNCTRACE_FXT_DURATION_END, lane, STORE, 0, 0);
 }
 
-/* 15 events: the operation ends. */
+/* 12 events. @waits: the other thread serves meanwhile, and wakes this one. */
+static void parse(struct lane *l, int lane, uint64_t id, bool waits)
+{
+	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_BEGIN, lane, PARSE, 0, 1);
+	event(l, GATEWAY, ASYNCTRACE_FXT_FLOW_STEP, lane, REQUEST, id, 0);
+	work(l, GATEWAY, lane, 6);
+	if (waits) {
+		leaves(l, lane, 0, ASYNCTRACE_FXT_STATE_BLOCKED);
+		serve(l, lane, id);
+		put_wakeup(&l->sched[GATEWAY], cpu_of(lane, GATEWAY), l->now,
+			   tid_of(lane, GATEWAY), tid_of(lane, STORAGE));
+		l->now += 3000;
+		comes(l, lane, 0);
+	} else if (id / LANES % 2) {
+		leaves(l, lane, 50 + lane, 0);
+		comes(l, lane, 50 + lane);
+	}
+	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_END, lane, PARSE, 0, 0);
+}
+
+/* 14 events: the operation ends. */
 static void answer(struct lane *l, int lane, uint64_t id)
 {
 	uint64_t begin = l->now;
@@ -128,7 +136,6 @@ static void answer(struct lane *l, int lane, uint64_t id)
 	event(l, GATEWAY, ASYNCTRACE_FXT_ASYNC_INSTANT, lane, CHECK, id, 1);
 	event(l, GATEWAY, ASYNCTRACE_FXT_FLOW_END, lane, REQUEST, id, 0);
 	work(l, GATEWAY, lane, 6);
-	event(l, GATEWAY, ASYNCTRACE_FXT_COUNTER, lane, DEPTH, lane, 1);
 	event(l, GATEWAY, ASYNCTRACE_FXT_COUNTER, lane, BYTES, lane, 1);
 	event(l, GATEWAY, ASYNCTRACE_FXT_ASYNC_END, lane, REQUEST, id, 1);
 	duration(l, GATEWAY, lane, ENCODE, l->now - begin);
@@ -137,19 +144,12 @@ static void answer(struct lane *l, int lane, uint64_t id)
 static void operation(struct lane *l, int lane, uint64_t nr)
 {
 	const uint64_t id = 77ULL << 44 | nr;
+	const bool waits = nr / LANES % BLOCKS_EACH == 0;
 
 	take(l, lane, id);
-	parse(l, lane, id);
-	if (nr / LANES % BLOCKS_EACH) {
+	parse(l, lane, id, waits);
+	if (!waits)
 		serve(l, lane, id);
-	} else {
-		leaves(l, lane, 0, ASYNCTRACE_FXT_STATE_BLOCKED);
-		serve(l, lane, id);
-		put_wakeup(&l->sched[GATEWAY], cpu_of(lane, GATEWAY), l->now,
-			   tid_of(lane, GATEWAY), tid_of(lane, STORAGE));
-		l->now += 3000;
-		comes(l, lane, 0);
-	}
 	answer(l, lane, id);
 }
 

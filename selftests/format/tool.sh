@@ -34,6 +34,7 @@ tool=$bin/tool
 "$bin/traces" server "$tmp/good.fxt" 500 > "$tmp/good" 2>/dev/null
 "$bin/traces" lossy "$tmp/lossy.fxt" 500 > "$tmp/lossy" 2>/dev/null
 "$bin/traces" nested "$tmp/nested.fxt" > "$tmp/nested" 2>/dev/null
+"$bin/traces" load "$tmp/load.fxt" 5000 > /dev/null 2>&1
 "$bin/traces" evil "$tmp/evil.fxt" > /dev/null 2>&1
 "$bin/traces" twice "$tmp/twice.fxt" > /dev/null 2>&1
 head -c 100001 "$tmp/good.fxt" > "$tmp/cut.fxt"
@@ -55,6 +56,8 @@ exits "losses leave ends open" 1 "$tool" validate "$tmp/lossy.fxt"
 says "and the remedy is told" "--allow-open"
 exits "which excuses them" 0 "$tool" validate --allow-open "$tmp/lossy.fxt"
 exits "nested durations are clean" 0 "$tool" validate "$tmp/nested.fxt"
+exits "load_trace_is_clean" 0 "$tool" validate --expect-async request=100 "$tmp/load.fxt"
+says "load_operation_has_50_events" " 5003 events of"
 exits "validate_cut_file_exits_3" 3 "$tool" validate "$tmp/cut.fxt"
 says "validate_cut_file_warns" "warning: truncated: 1, first at byte"
 says "validate_cut_file_says_why" "the file is cut: it ends within a record"

@@ -87,12 +87,13 @@ async function startEngine() {
 const plain = (v) => typeof v === 'bigint' && Number.isSafeInteger(Number(v)) ? Number(v) : v;
 
 // Load the trace at path and return { query(sql) -> array of objects, close() }.
-// Throws where the processor refuses the trace.
-export async function openTrace(path) {
+// Throws where the processor refuses the trace. Calls started() before it loads the trace.
+export async function openTrace(path, started = () => {}) {
 	const fd = openSync(path, 'r');
 	let engine;
 	try {
 		engine = await startEngine();
+		started();
 		for (;;) {
 			const buf = Buffer.allocUnsafe(CHUNK);
 			const n = readSync(fd, buf, 0, CHUNK, null);

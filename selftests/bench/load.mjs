@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0
+//
+//	node load.mjs SMALL TRACE OPERATIONS
+//
+// What Perfetto's trace processor takes to load a trace: seconds, and KiB of memory at most.
+// Its start is not counted, nor is its compilation: it loads the trace SMALL before. Node has
+// other threads, so of CPU time and elapsed time the smaller one counts. The trace must have
+// that many operations.
+
+import { openTrace, Unavailable } from '../perfetto/query.mjs';
+
+const [small, path, operations] = process.argv.slice(2);
+let began, cpu;
+
+try {
+	(await openTrace(small)).close();
+	const trace = await openTrace(path, () => {
+		began = performance.now();
+		cpu = process.cpuUsage();
+	});
+	const elapsed = (performance.now() - began) / 1e3;
+	const { user, system } = process.cpuUsage(cpu);
+	const seconds = Math.min(elapsed, (user + system) / 1e6);
+	const [{ n }] = await trace.query(
+		"select count(*) as n from slice s join track t on s.track_id = t.id " +
+		"where t.type = 'legacy_async_global_slice' and s.dur > 0");
+
+	trace.close();
+	if (n !== Number(operations))
+		throw new Error(`${n} operations, not ${operations}`);
+	console.log(seconds.toFixed(3), process.resourceUsage().maxRSS);
+} catch (e) {
+	console.error(`load.mjs: ${e.message}`);
+	process.exitCode = e instanceof Unavailable ? 77 : 1;
+}
