@@ -263,6 +263,32 @@ static void thread_woken_as_it_leaves_is_runnable(void **state)
 		    "20-40 runnable/woken t1 in work by t2 ?, 40-100 running t1", NULL);
 }
 
+/* Thread 1 came back to its CPU unseen before it traced, and was followed from then on. */
+static void thread_followed_late_runs_when_it_traces(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 3, 0, 2, 1, SLEEPS);
+	put_switch(&t, 5, 0, 1, HIDDEN_ON(0), PREEMPTED);
+	put_switch(&t, 90, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-90 running t1 ?, 90-100 blocked/sleep t1 in work | "
+		    "10-90 running t1 ?, 90-100 blocked/sleep t1 in work", NULL);
+}
+
+static void thread_followed_late_may_be_unknown(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 3, 0, 2, 1, SLEEPS);
+	put_switch(&t, 5, 0, 1, HIDDEN_ON(0), PREEMPTED);
+	put_switch(&t, 90, 0, 2, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-90 unknown/no scheduling was recorded t1, "
+		    "90-100 running t1 | 10-90 unknown/no scheduling was recorded t1, "
+		    "90-100 running t1", NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +306,8 @@ int main(void)
 		cmocka_unit_test(first_record_tells_what_was_before),
 		cmocka_unit_test(second_wakeup_changes_nothing),
 		cmocka_unit_test(thread_woken_as_it_leaves_is_runnable),
+		cmocka_unit_test(thread_followed_late_runs_when_it_traces),
+		cmocka_unit_test(thread_followed_late_may_be_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,6 +294,9 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		return 0;
 	if (last->state == ANALYSIS_BLOCKED)
 		return settle_woken(a, t, last, state, cpu);
+	/* A wakeup may come to a thread that runs. */
+	if (last->seen && state == ANALYSIS_BLOCKED)
+		return 0;
 	if (last->seen && state != ANALYSIS_RUNNING) {
 		last->pending = false;
 		return hand_out_waiting(a, t);
@@ -304,11 +307,37 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	return hand_out_waiting(a, t);
 }
 
+/*
+ * The first event of @t, which was not followed so far. If it did not run by the records, some
+ * are missing: it came to a CPU unseen, and the next record tells whether it runs since.
+ */
+static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	struct span *last = last_span(t);
+
+	t->followed = true;
+	if (!last || last->from >= ns ||
+	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
+		return 0;
+	last->state = ANALYSIS_UNKNOWN;
+	last->reason = ANALYSIS_UNSCHEDULED;
+	last->pending = false;
+	return push_span(a, t, &(struct span){
+		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
+		.pending = true, .seen = true, .duration = NO_NAME,
+	});
+}
+
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	t->followed = true;
+	int err = t->followed ? 0 : begin_to_follow(a, t, ns);
+	const struct span *last = last_span(t);
+
+	/* The thread may have left its CPU unseen until a record shows that it is followed. */
+	if (err || (last && last->seen && !last->woken))
+		return err;
 	/* Nothing says that the scheduling of a thread without records was recorded. */
-	if (t->spans.nr)
+	if (last)
 		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
 	/* The recorder writes a duration that began before the trace as if it began with it. */
 	if (!t->first_seen && ns > a->totals.begin)
