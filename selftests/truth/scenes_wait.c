@@ -20,7 +20,7 @@ struct convoy {
 	uint64_t ns[CONVOY_MAX];
 	int last_tid;		/* of who released the lock last */
 	uint64_t last_id, released;
-	unsigned int waiting;	/* that are about to ask for it */
+	unsigned int nr, asking;	/* threads, and those that have asked or are about to */
 	int next;
 };
 
@@ -37,15 +37,19 @@ static void *waits_for_lock(void *arg)
 	{
 		TRACE_DURATION("truth", "lock");
 		TRACE_ASYNC_INSTANT("truth", "request", id);
-		__atomic_fetch_add(&c->waiting, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(&c->asking, 1, __ATOMIC_SEQ_CST);
 		pthread_mutex_lock(&c->lock);
 	}
 	got = now();
 	by_tid = c->last_tid;
 	by_id = c->last_id;
 	released = c->released;
-	if (!me)
+	if (!me) {
 		sem_post(&c->taken);
+		/* If all ask before the first releases the lock, none overtakes another. */
+		while (__atomic_load_n(&c->asking, __ATOMIC_SEQ_CST) < c->nr)
+			nap(MS);
+	}
 	nap(c->ns[me]);
 	c->last_tid = tid();
 	c->last_id = id;
@@ -56,20 +60,21 @@ static void *waits_for_lock(void *arg)
 		expect(id, "lock", "\"duration\":\"lock\",\"thread\":%d,\"other\":%d,"
 		       "\"other_id\":\"0x%" PRIx64 "\",\"asleep_ns\":%" PRIu64
 		       ",\"spent_ns\":%" PRIu64,
-		       tid(), by_tid, by_id, released - asked, got - asked);
+		       tid(), by_tid, by_id, released > asked ? released - asked : 0,
+		       got - asked);
 	return NULL;
 }
 
 static void queue_for_lock(unsigned int nr)
 {
-	struct convoy c = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct convoy c = { .lock = PTHREAD_MUTEX_INITIALIZER, .nr = nr };
 	pthread_t threads[CONVOY_MAX];
 
 	sem_init(&c.taken, 0, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		c.ns[i] = rnd(2 * MS, 10 * MS);
-	/* All threads ask for the lock before the first releases it, so none overtakes another. */
-	c.ns[0] = 30 * MS + nr * 10 * MS;
+	/* Those that are about to ask do so meanwhile. */
+	c.ns[0] = 30 * MS;
 	start(&threads[0], waits_for_lock, &c);
 	sem_wait(&c.taken);
 	for (unsigned int i = 1; i < nr; i++)

@@ -22,7 +22,8 @@ FIRST_OTHER = 1 << 30       # numbers from there on are no threads
 
 
 class Event:
-    """kind: in, out, sleep (out, and not runnable) or wake; cpu: on which it was recorded"""
+    """kind: in, out, sleep (out, and not runnable) or wake. cpu: on which it was recorded, but of
+    our wakeups, on which the thread is to run"""
     def __init__(self, ns, kind, cpu, waker=None):
         self.ns, self.kind, self.cpu, self.waker = ns, kind, cpu, waker
 
@@ -90,8 +91,8 @@ def same_sequence(tid, ours, theirs, cpus):
         far = max(far, abs(our.ns - their.ns))
         if their.kind == "wake":
             assert our.waker == their.waker, f"thread {tid}: woken by {our.waker}, not {their}"
-            continue
-        assert our.cpu == their.cpu, f"thread {tid}: {our}, not {their}"
+        else:
+            assert our.cpu == their.cpu, f"thread {tid}: {our}, not {their}"
         times = cpus[their.cpu]
         at = bisect_right(times, their.ns) - 1
         before = max((t for t in times[max(0, at - 3):at] if t < their.ns), default=0)
