@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Two threads that hand each other a byte, so that small rings overflow */
+/* Two threads that hand each other a byte. Each burst overflows a small ring. */
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "truth.h"
+
+#define BURST	400
 
 static int there[2], back[2];
 static pthread_t threads[2];
@@ -14,7 +16,10 @@ static void *sends(void *arg)
 	char byte = 0;
 
 	(void)arg;
-	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+	for (unsigned int i = 1; !__atomic_load_n(&over, __ATOMIC_SEQ_CST); i++) {
+		/* The reader catches up, so that the next records are not lost. */
+		if (i % BURST == 0)
+			nap(10 * MS);
 		TRACE_INSTANT("truth", "noise", TRACE_SCOPE_THREAD);
 		must(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
 	}

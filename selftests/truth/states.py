@@ -6,8 +6,9 @@ DUMP: asynctrace dump --json; WHY: asynctrace why --json; FTRACE: text of the ev
 sched_switch and sched_waking with the clock boot, of the same run.
 
 Both take a time in the same call of a tracepoint. So on a CPU, each stamp of an event lies
-between the other's stamps of the events before and after it. No limit of time is needed. The
-text of ftrace has whole microseconds."""
+between the other's stamps of the events before and after it. No limit of time is needed. A
+thread may be woken on one CPU while it leaves another: then the two need not agree on which was
+first. The text of ftrace has whole microseconds."""
 import json
 import re
 import sys
@@ -75,6 +76,25 @@ def read_dump(file):
     return threads, pids
 
 
+def in_our_order(ours, theirs):
+    """ftrace's events, but sleeps and wakeups of two CPUs that are next to each other as we have
+    them"""
+    sleeps = [i for i, e in enumerate(theirs) if e.kind == "sleep"]
+    times = [theirs[i].ns for i in sleeps]
+    theirs = list(theirs)
+    for first, second in zip(ours, ours[1:]):
+        if {first.kind, second.kind} != {"sleep", "wake"} or not sleeps:
+            continue
+        sleep = first if first.kind == "sleep" else second
+        at = bisect_right(times, sleep.ns)
+        i = min(sleeps[max(0, at - 1):at + 1], key=lambda i: abs(theirs[i].ns - sleep.ns))
+        i, k = (i - 1, i) if first is sleep else (i, i + 1)
+        if 0 <= i and k < len(theirs) and theirs[i].cpu != theirs[k].cpu \
+                and theirs[i].kind == second.kind and theirs[k].kind == first.kind:
+            theirs[i], theirs[k] = theirs[k], theirs[i]
+    return theirs
+
+
 def same_sequence(tid, ours, theirs, cpus):
     """Each event of ftrace from our first to our last one, no other, and at the same time"""
     first = bisect_right([e.ns for e in theirs], ours[0].ns)
@@ -104,7 +124,7 @@ def same_sequence(tid, ours, theirs, cpus):
 def segments(events):
     """The states of a thread: their begins, in order, and which"""
     begins, states = [], []
-    woken = False
+    woken, now = False, 0
     for i, e in enumerate(events):
         if e.kind == "in":
             state, woken = "running", False
@@ -116,8 +136,9 @@ def segments(events):
             comes = next((n.kind for n in events[i + 1:]), None) == "in"
             state = "runnable" if e.kind == "out" or (woken and comes) else "blocked"
             woken = False
+        now = max(now, e.ns)
         if not states or states[-1] != state:
-            begins.append(e.ns)
+            begins.append(now)
             states.append(state)
     return begins, states
 
@@ -129,7 +150,7 @@ def agrees(row, begins, states):
     begins = [0] + begins + [last, last]
     states = [None] + states + [None]
     at = bisect_right(begins, row["from_ns"]) - 1
-    for i in (at - 1, at, at + 1):
+    for i in range(at - 2, at + 3):
         if not 0 < i < len(states) or states[i] != row["state"]:
             continue
         if begins[i - 1] <= row["from_ns"] < begins[i + 1] + US \
@@ -144,6 +165,7 @@ def main():
         ours, tracing = read_dump(f)
     with open(sys.argv[-1]) as f:
         theirs, cpus = read_ftrace(f)
+    theirs = {tid: in_our_order(ours.get(tid, []), events) for tid, events in theirs.items()}
     failed = records = rows = far = 0
     for tid in [] if lossy else sorted(tracing):
         records += len(ours[tid])
