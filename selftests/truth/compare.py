@@ -46,7 +46,7 @@ def waits(want, op):
         open_to_doubt += total([r for r in blocked if r.get("inferred") and "duration" not in r])
     if total(rows) < want["asleep_ns"] - open_to_doubt - SLACK:
         yield f"blocked {total(rows)}, less than it had to wait: {want['asleep_ns']}"
-    if "spent_ns" in want and total(rows) > want["spent_ns"] + SLACK:
+    if total(rows) > want["spent_ns"] + SLACK:
         yield f"blocked {total(rows)}, more than the call took: {want['spent_ns']}"
     # A short wait may be over before the thread sleeps.
     if rows and not op["unknown_ns"] and not is_right(want, rows[-1], op):

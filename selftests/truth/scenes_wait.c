@@ -190,7 +190,7 @@ void scene_fsync(void)
 
 void scene_timer(void)
 {
-	uint64_t id = at_flow_id(), ns = rnd(3 * MS, 20 * MS);
+	uint64_t id = at_flow_id(), ns = rnd(3 * MS, 20 * MS), spent;
 
 	{
 		TRACE_DURATION("truth", "request");
@@ -198,10 +198,12 @@ void scene_timer(void)
 		{
 			TRACE_DURATION("truth", "wait");
 			TRACE_ASYNC_INSTANT("truth", "request", id);
+			spent = now();
 			nap(ns);
+			spent = now() - spent;
 		}
 		TRACE_ASYNC_END("truth", "request", id);
 	}
 	expect(id, "timer", "\"duration\":\"wait\",\"thread\":%d,\"other\":\"interrupt\","
-	       "\"asleep_ns\":%" PRIu64, tid(), ns);
+	       "\"asleep_ns\":%" PRIu64 ",\"spent_ns\":%" PRIu64, tid(), ns, spent);
 }

@@ -122,8 +122,8 @@ def same_sequence(tid, ours, theirs, cpus):
 
 
 def segments(events):
-    """The states of a thread: their begins, in order, and which"""
-    begins, states = [], []
+    """The states of a thread: their begins, in order, which, and the wakers that began them"""
+    begins, states, wakers = [], [], []
     woken, now = False, 0
     for i, e in enumerate(events):
         if e.kind == "in":
@@ -140,23 +140,36 @@ def segments(events):
         if not states or states[-1] != state:
             begins.append(now)
             states.append(state)
-    return begins, states
+            wakers.append(e.waker)
+    return begins, states, wakers
 
 
-def agrees(row, begins, states):
-    """One state of ftrace covers the row. Its begin and end, as we stamp them, lie between the
-    begins of the states around."""
+def find(state, row, begins, states, _):
+    """The state of ftrace that covers the row, or None. The row's begin and end, as we stamp
+    them, lie between the begins of the states around."""
     last = 1 << 63
     begins = [0] + begins + [last, last]
     states = [None] + states + [None]
     at = bisect_right(begins, row["from_ns"]) - 1
     for i in range(at - 2, at + 3):
-        if not 0 < i < len(states) or states[i] != row["state"]:
+        if not 0 < i < len(states) or states[i] != state:
             continue
         if begins[i - 1] <= row["from_ns"] < begins[i + 1] + US \
                 and begins[i] <= row["to_ns"] < begins[i + 2] + US:
-            return True
-    return False
+            return i - 1
+    return None
+
+
+def agrees(row, histories):
+    """ftrace has the row's state, and if the row names another thread, that one woke its thread
+    or ran meanwhile"""
+    history = histories[row["thread"]["tid"]]
+    at = find(row["state"], row, *history)
+    if at is None or "other" not in row or row["state"] == "running":
+        return at is not None
+    if row["state"] == "blocked":
+        return history[2][at + 1] == row["other"]["tid"]
+    return find("running", row, *histories[row["other"]["tid"]]) is not None
 
 
 def main():
@@ -181,7 +194,7 @@ def main():
                 if row["state"] not in ("running", "runnable", "blocked"):
                     continue
                 rows += 1
-                if not agrees(row, *histories[row["thread"]["tid"]]):
+                if not agrees(row, histories):
                     failed += 1
                     print(f"# {op['id']}: ftrace does not agree with {json.dumps(row)}")
     if not lossy:
