@@ -83,6 +83,33 @@ static void test_later_chunks(void **unused)
 	words_free(&b);
 }
 
+/* The analysis looks for the duration around an async event, so the duration begins before. */
+static void test_async_event_of_an_earlier_chunk(void **unused)
+{
+	struct words b = { 0 };
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	put_plain(&b, ASYNCTRACE_FXT_ASYNC_BEGIN, T + 41, 1);
+	s.ticks = T + 50;
+	give_events(&s, 1, 0, &b);
+	put_complete(&b, 1, T + 41, T + 100);
+	put_plain(&b, ASYNCTRACE_FXT_ASYNC_END, T + 100, 1);
+	s.ticks = T + 100;
+	give_events(&s, 1, 0, &b);
+	stream_finish(&s);
+	file_open(&f, s.path);
+	while (file_event(&f, 2))
+		if (f.rec.number == ASYNCTRACE_FXT_DURATION)
+			assert_int_equal(f.rec.ns, T + 40);
+	file_close(&f);
+	assert_int_equal(at_compose_stats(s.c)->overlaps, 0);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
 /* Where a sibling ended just then, the time stays, and that is said. */
 static void test_no_room_to_move(void **unused)
 {
@@ -236,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_chunk),
 		cmocka_unit_test(test_later_chunks),
+		cmocka_unit_test(test_async_event_of_an_earlier_chunk),
 		cmocka_unit_test(test_no_room_to_move),
 		cmocka_unit_test(test_with_begin_and_end),
 		cmocka_unit_test(test_random_nesting_in_one_chunk),

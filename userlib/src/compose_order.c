@@ -15,7 +15,9 @@
  * is of the chunk in hand. Those of earlier chunks are written already: where
  * one of them began in the same nanosecond, the duration is told to have begun
  * one earlier, if what lies before had ended by then. Where it had not, the
- * time stays, and the duration is counted as one that viewers may drop.
+ * time stays, and the duration is counted as one that viewers may drop. An async event in its
+ * first nanosecond moves the duration, too, because the analysis looks for the duration that
+ * encloses the event; viewers do not.
  *
  * A list keeps the last NODES_MAX over chunks: no more than that is promised.
  */
@@ -70,6 +72,8 @@ static int push(struct atc_task *t, const struct atc_item *it, uint32_t i)
 		.open = it->type == ASYNCTRACE_FXT_DURATION_BEGIN,
 		.weighs = it->type == ASYNCTRACE_FXT_DURATION_BEGIN ||
 			  it->type >= ASYNCTRACE_FXT_FLOW_BEGIN,
+		.async = it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN &&
+			 it->type <= ASYNCTRACE_FXT_ASYNC_END,
 	};
 	return 0;
 }
@@ -82,13 +86,15 @@ static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 			 const struct atc_item *it, size_t low, size_t high)
 {
 	uint64_t begin = it->ns, bound = atc_clock_start(&c->clock);
+	bool drops = false;
 
 	for (size_t i = low; i < high; i++) {
 		const struct atc_node *n = &t->nodes[i];
 		uint64_t latest = n->begin - (n->item == ATC_NONE);
 
-		if (n->weighs && begin > latest)
+		if ((n->weighs || n->async) && begin > latest)
 			begin = latest;
+		drops |= n->weighs && it->ns > latest;
 	}
 	if (begin == it->ns)
 		return begin;
@@ -100,7 +106,7 @@ static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 	}
 	if (begin >= bound && begin < it->ns)
 		return begin;
-	c->overlaps++;
+	c->overlaps += drops;
 	return it->ns;
 }
 
@@ -176,7 +182,7 @@ static void settle(struct atc_task *t)
 	size_t skip = 0, n = 0;
 
 	for (size_t i = 0; i < t->nr_nodes; i++) {
-		if (!t->nodes[i].weighs)
+		if (!t->nodes[i].weighs && !t->nodes[i].async)
 			continue;
 		t->nodes[n] = t->nodes[i];
 		t->nodes[n++].item = ATC_NONE;

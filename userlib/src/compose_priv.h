@@ -149,6 +149,7 @@ struct atc_node {
 	uint32_t item;		/* of the chunk in hand, its first in the file */
 	bool open;		/* begun, not ended */
 	bool weighs;		/* for viewers, it matters what encloses it */
+	bool async;		/* an async event: for the analysis, it does */
 };
 
 struct atc_task {
