@@ -16,7 +16,7 @@
 #define WINDOW_DEFAULT	(1u << 20)
 #define WINDOW_MIN	16
 /* Items of a block. A hostile trace may have as many runs as items, so runs begin small. */
-#define BLOCK_MIN	2
+#define BLOCK_MIN	1
 #define BLOCK_MAX	512
 
 /* A part of a run */
@@ -135,6 +135,9 @@ static struct run *run_for(struct order *o, uint64_t ns)
 		else
 			low = middle + 1;
 	}
+	/* Any item can begin the last run anew if that is empty. */
+	if (low == o->nr_runs && low && is_empty(&o->runs[low - 1]))
+		low--;
 	if (low == o->nr_runs)
 		return new_run(o);
 	o->recent = low;
