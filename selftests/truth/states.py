@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""states.py DUMP WHY FTRACE: do the states of threads agree with the kernel's own record?
+"""states.py [--lossy] DUMP WHY FTRACE: do the states of threads agree with the kernel's own record?
 
 DUMP: asynctrace dump --json; WHY: asynctrace why --json; FTRACE: text of the events
 sched_switch and sched_waking with the clock boot, of the same run.
@@ -12,21 +12,20 @@ first. The text of ftrace has whole microseconds."""
 import json
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 LINE = re.compile(r".{16}-(\d+) +\[(\d+)\] (\S+) +(\d+)\.(\d{6}): (sched_\w+): (.*)")
 SWITCH = re.compile(r"prev_comm=.* prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> "
                     r"next_comm=.* next_pid=(\d+) next_prio=-?\d+")
 WAKING = re.compile(r"comm=.* pid=(\d+) prio=-?\d+ target_cpu=\d+")
 US = 1000
-FIRST_OTHER = 1 << 30       # numbers from there on are no threads
 
 
 class Event:
     """kind: in, out, sleep (out, and not runnable) or wake. cpu: on which it was recorded, but of
-    our wakeups, on which the thread is to run"""
+    our wakeups, on which the thread is to run. ours: our stamp of an event of ftrace."""
     def __init__(self, ns, kind, cpu, waker=None):
-        self.ns, self.kind, self.cpu, self.waker = ns, kind, cpu, waker
+        self.ns, self.kind, self.cpu, self.waker, self.ours = ns, kind, cpu, waker, None
 
     def __repr__(self):
         return f"{self.ns} {self.kind} cpu {self.cpu} waker {self.waker}"
@@ -58,8 +57,9 @@ def read_ftrace(file):
 
 
 def read_dump(file):
-    """The events of each thread, without those that the recorder concluded"""
-    threads, pids = {}, set()
+    """The events of each thread without those that the recorder concluded, and the threads that
+    traced operations"""
+    threads, tracing = {}, set()
     for line in file:
         r = json.loads(line)
         if r["record"] == "switch" and not r["args"].get("inferred"):
@@ -70,93 +70,86 @@ def read_dump(file):
             threads.setdefault(r["tid"], []).append(
                 Event(r["ts"], "wake", r["cpu"], r["args"].get("waker")))
         elif r["record"] == "async-begin":
-            pids.add(r["tid"])
+            tracing.add(r["tid"])
     for events in threads.values():
         events.sort(key=lambda e: e.ns)
-    return threads, pids
+    return threads, tracing
 
 
-def in_our_order(ours, theirs):
-    """ftrace's events, but sleeps and wakeups of two CPUs that are next to each other as we have
-    them"""
-    sleeps = [i for i, e in enumerate(theirs) if e.kind == "sleep"]
-    times = [theirs[i].ns for i in sleeps]
+def bounds(event, cpus):
+    """Any stamp of this event lies between those of the events around it on its CPU."""
+    times = cpus[event.cpu]
+    low, high = bisect_left(times, event.ns), bisect_right(times, event.ns)
+    return times[low - 1] if low else 0, times[high] + US if high < len(times) else 1 << 63
+
+
+def match(tid, ours, theirs, cpus):
+    """Set .ours of those events of ftrace that we have, too."""
+    kinds = {}
+    for e in theirs:
+        kinds.setdefault((e.kind, e.waker if e.kind == "wake" else e.cpu), []).append(e)
+    for our in ours:
+        same = kinds.get((our.kind, our.waker if our.kind == "wake" else our.cpu), [])
+        at = bisect_right(same, our.ns, key=lambda e: e.ns)
+        near = [e for e in same[max(0, at - 2):at + 2] if e.ours is None
+                and bounds(e, cpus)[0] <= our.ns <= bounds(e, cpus)[1]]
+        assert near, f"thread {tid}: ftrace does not have {our}, but {same[max(0, at - 2):at + 2]}"
+        min(near, key=lambda e: abs(e.ns - our.ns)).ours = our.ns
+
+
+def in_our_order(theirs):
+    """The events in order, but a sleep and a wakeup of two CPUs in the order that we have"""
     theirs = list(theirs)
-    for first, second in zip(ours, ours[1:]):
-        if {first.kind, second.kind} != {"sleep", "wake"} or not sleeps:
-            continue
-        sleep = first if first.kind == "sleep" else second
-        at = bisect_right(times, sleep.ns)
-        i = min(sleeps[max(0, at - 1):at + 1], key=lambda i: abs(theirs[i].ns - sleep.ns))
-        i, k = (i - 1, i) if first is sleep else (i, i + 1)
-        if 0 <= i and k < len(theirs) and theirs[i].cpu != theirs[k].cpu \
-                and theirs[i].kind == second.kind and theirs[k].kind == first.kind:
-            theirs[i], theirs[k] = theirs[k], theirs[i]
+    for i, (a, b) in enumerate(zip(theirs, theirs[1:])):
+        if {a.kind, b.kind} == {"sleep", "wake"} and a.cpu != b.cpu \
+                and a.ours and b.ours and b.ours < a.ours:
+            theirs[i], theirs[i + 1] = b, a
     return theirs
 
 
-def same_sequence(tid, ours, theirs, cpus):
-    """Each event of ftrace from our first to our last one, no other, and at the same time"""
-    first = bisect_right([e.ns for e in theirs], ours[0].ns)
-    # The stamp of either side may be the earlier one.
-    starts = [i for i in (first - 1, first, first + 1) if 0 <= i < len(theirs)]
-    for start in starts:
-        part = theirs[start:start + len(ours)]
-        if [e.kind for e in part] == [e.kind for e in ours]:
-            break
-    else:
-        raise AssertionError(f"thread {tid}: {ours} is not part of {theirs[max(0, first - 3):]}")
-    far = 0
-    for our, their in zip(ours, part):
-        far = max(far, abs(our.ns - their.ns))
-        if their.kind == "wake":
-            assert our.waker == their.waker, f"thread {tid}: woken by {our.waker}, not {their}"
-        else:
-            assert our.cpu == their.cpu, f"thread {tid}: {our}, not {their}"
-        times = cpus[their.cpu]
-        at = bisect_right(times, their.ns) - 1
-        before = max((t for t in times[max(0, at - 3):at] if t < their.ns), default=0)
-        after = next((t for t in times[at + 1:at + 4] if t > their.ns), our.ns)
-        assert before <= our.ns <= after + US, f"thread {tid}: {our}, not {their}"
-    return far
+def is_complete(tid, theirs):
+    """We have all events from our first to our last one, in order."""
+    have = [i for i, e in enumerate(theirs) if e.ours]
+    part = theirs[have[0]:have[-1] + 1]
+    missing = [e for e in part if not e.ours]
+    assert not missing, f"thread {tid}: we do not have {missing[:3]}"
+    stamps = [e.ours for e in part]
+    assert stamps == sorted(stamps), f"thread {tid}: order of {part}"
 
 
-def segments(events):
-    """The states of a thread: their begins, in order, which, and the wakers that began them"""
-    begins, states, wakers = [], [], []
-    woken, now = False, 0
+class Segment:
+    """A state of a thread, and bounds of our stamp of the event that began it"""
+    def __init__(self, state, event, cpus):
+        self.state, self.waker = state, event.waker
+        self.low, self.high = (min(event.ns, event.ours), max(event.ns + US, event.ours)) \
+            if event.ours else bounds(event, cpus)
+
+
+def segments(events, cpus):
+    found, woken = [], False
     for i, e in enumerate(events):
         if e.kind == "in":
             state, woken = "running", False
         elif e.kind == "wake":
             woken = True
-            state = states[-1] if states and states[-1] != "blocked" else "runnable"
+            state = found[-1].state if found and found[-1].state != "blocked" else "runnable"
         else:
             # A wakeup may overtake the switch: then the thread comes back without another.
-            comes = next((n.kind for n in events[i + 1:]), None) == "in"
+            comes = i + 1 < len(events) and events[i + 1].kind == "in"
             state = "runnable" if e.kind == "out" or (woken and comes) else "blocked"
             woken = False
-        now = max(now, e.ns)
-        if not states or states[-1] != state:
-            begins.append(now)
-            states.append(state)
-            wakers.append(e.waker)
-    return begins, states, wakers
+        if not found or found[-1].state != state:
+            found.append(Segment(state, e, cpus))
+    return found
 
 
-def find(state, row, begins, states, _):
-    """The state of ftrace that covers the row, or None. The row's begin and end, as we stamp
-    them, lie between the begins of the states around."""
-    last = 1 << 63
-    begins = [0] + begins + [last, last]
-    states = [None] + states + [None]
-    at = bisect_right(begins, row["from_ns"]) - 1
-    for i in range(at - 2, at + 3):
-        if not 0 < i < len(states) or states[i] != state:
-            continue
-        if begins[i - 1] <= row["from_ns"] < begins[i + 1] + US \
-                and begins[i] <= row["to_ns"] < begins[i + 2] + US:
-            return i - 1
+def find(state, row, history):
+    """The number of the state of ftrace that covers the row, or None"""
+    at = bisect_right(history, row["from_ns"], key=lambda s: s.low)
+    for i in range(max(0, at - 3), min(len(history), at + 3)):
+        end = history[i + 1].high if i + 1 < len(history) else 1 << 63
+        if history[i].state == state and history[i].low <= row["from_ns"] and row["to_ns"] <= end:
+            return i
     return None
 
 
@@ -164,12 +157,12 @@ def agrees(row, histories):
     """ftrace has the row's state, and if the row names another thread, that one woke its thread
     or ran meanwhile"""
     history = histories[row["thread"]["tid"]]
-    at = find(row["state"], row, *history)
+    at = find(row["state"], row, history)
     if at is None or "other" not in row or row["state"] == "running":
         return at is not None
     if row["state"] == "blocked":
-        return history[2][at + 1] == row["other"]["tid"]
-    return find("running", row, *histories[row["other"]["tid"]]) is not None
+        return history[at + 1].waker == row["other"]["tid"]
+    return find("running", row, histories[row["other"]["tid"]]) is not None
 
 
 def main():
@@ -178,29 +171,28 @@ def main():
         ours, tracing = read_dump(f)
     with open(sys.argv[-1]) as f:
         theirs, cpus = read_ftrace(f)
-    theirs = {tid: in_our_order(ours.get(tid, []), events) for tid, events in theirs.items()}
-    failed = records = rows = far = 0
-    for tid in [] if lossy else sorted(tracing):
-        records += len(ours[tid])
+    said, rows = [], 0
+    for tid in ours.keys() & theirs.keys():
         try:
-            far = max(far, same_sequence(tid, ours[tid], theirs[tid], cpus))
+            match(tid, ours[tid], theirs[tid], cpus)
+            theirs[tid] = in_our_order(theirs[tid])
+            if tid in tracing and not lossy:
+                is_complete(tid, theirs[tid])
         except AssertionError as e:
-            failed += 1
-            print(f"# {str(e)[:600]}")
-    histories = {tid: segments(events) for tid, events in theirs.items()}
+            said.append(str(e)[:600])
+    histories = {tid: segments(events, cpus) for tid, events in theirs.items()}
     with open(sys.argv[-2]) as f:
         for op in map(json.loads, f):
             for row in op["intervals"]:
-                if row["state"] not in ("running", "runnable", "blocked"):
-                    continue
-                rows += 1
-                if not agrees(row, histories):
-                    failed += 1
-                    print(f"# {op['id']}: ftrace does not agree with {json.dumps(row)}")
-    if not lossy:
-        print(f"# {records} records; the times differ by at most {far} ns")
-    print(f"# {rows} rows")
-    sys.exit(failed != 0 or not rows or not (lossy or records))
+                if row["state"] in ("running", "runnable", "blocked"):
+                    rows += 1
+                    if not agrees(row, histories):
+                        said.append(f"{op['id']}: ftrace does not agree with {json.dumps(row)}")
+    far = [abs(e.ours - e.ns) for events in theirs.values() for e in events if e.ours]
+    print(f"# {len(far)} records, {max(far, default=0)} ns apart at most; {rows} states")
+    for line in said:
+        print(f"# {line}")
+    sys.exit(bool(said) or not far or not rows)
 
 
 main()
