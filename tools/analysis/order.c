@@ -18,6 +18,7 @@
 /* Items of a block. A hostile trace may have as many runs as items, so runs begin small. */
 #define BLOCK_MIN	1
 #define BLOCK_MAX	512
+#define PREFETCH	4
 
 /* A part of a run */
 struct block {

@@ -237,39 +237,26 @@ static void text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t)
 		fxt_breach(c->r, c->rec, FXT_RULE_UTF8, "%zu bytes", len);
 }
 
-void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
+void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
 {
-	const struct fxt_string *s;
-
 	*t = (struct fxt_text){ .s = "" };
 	if (ref & ASYNCTRACE_FXT_INLINE) {
 		text_stream(c, ref & ~ASYNCTRACE_FXT_INLINE, t);
 	} else if (ref) {
 		t->index = ref;
-		s = fxt_string(c->r->current, ref);
-		if (s) {
-			t->s = s->s;
-			t->len = s->len;
-			return;
-		}
 		c->rec->damaged = true;
 		fxt_breach(c->r, c->rec, FXT_RULE_STRING_INDEX, "%u", ref);
 	}
 }
 
-void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
+void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
 {
-	struct fxt_provider *p = c->r->current;
-
 	*t = (struct fxt_thread){ .index = ref };
 	if (!ref) {
 		t->pid = fxt_word(c);
 		t->tid = fxt_word(c);
 		fxt_koid(c, t->pid);
 		fxt_koid(c, t->tid);
-	} else if (p && p->threads[ref].defined) {
-		t->pid = p->threads[ref].pid;
-		t->tid = p->threads[ref].tid;
 	} else {
 		c->rec->damaged = true;
 		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "%u", ref);

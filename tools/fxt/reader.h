@@ -87,8 +87,34 @@ static inline uint64_t fxt_time(struct fxt_cursor *c)
 }
 
 void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t);
-void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t);
-void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t);
+
+/* For fxt_string_ref() and fxt_thread_ref(): a reference that is in no table */
+void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t);
+void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t);
+
+static inline void fxt_string_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
+{
+	const struct fxt_string *s = NULL;
+
+	if (!(ref & ASYNCTRACE_FXT_INLINE))
+		s = fxt_string(c->r->current, ref);
+	if (s)
+		*t = (struct fxt_text){ .s = s->s, .len = s->len, .index = ref };
+	else
+		fxt_odd_string(c, ref, t);
+}
+
+static inline void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t)
+{
+	const struct fxt_provider *p = c->r->current;
+
+	if (ref && p && p->threads[ref].defined)
+		*t = (struct fxt_thread){ .pid = p->threads[ref].pid, .tid = p->threads[ref].tid,
+					  .index = ref };
+	else
+		fxt_odd_thread(c, ref, t);
+}
+
 void fxt_koid(struct fxt_cursor *c, uint64_t koid);
 void fxt_args(struct fxt_cursor *c, unsigned int nargs);
 void fxt_zero(struct fxt_cursor *c, uint64_t bits);
