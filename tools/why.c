@@ -290,9 +290,8 @@ int why_main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	w.source.operation = on_operation;
+	w.source.rows = (struct analysis_sink){ .operation = on_operation, .arg = &w };
 	w.source.restart = restart;
-	w.source.arg = &w;
 	status = run(&w);
 	kept_free(&w.kept);
 	source_close(&w.source);

@@ -119,6 +119,19 @@ void blame_sort(struct blame *b)
 		qsort(b->of, b->nr, sizeof(*b->of), by_ns);
 }
 
+size_t blame_frames(const struct blame_row *row, const char *frames[BLAME_FRAMES])
+{
+	const char *const all[BLAME_FRAMES] = {
+		row->type, analysis_state_name(row->state), row->thread, row->duration, row->other,
+	};
+	size_t nr = 0;
+
+	for (size_t i = 0; i < BLAME_FRAMES; i++)
+		if (all[i][0])
+			frames[nr++] = all[i];
+	return nr;
+}
+
 void blame_free(struct blame *b)
 {
 	free(b->of);

@@ -31,6 +31,9 @@ struct blame {
 /* Add the intervals whose state is in @states, a set of bits. 0 or -ENOMEM */
 int blame_add(struct blame *b, const struct analysis_operation *op,
 	      const struct analysis_interval *rows, size_t nr, unsigned int states);
+/* The frames of @row as a stack, from the root on; returns how many. */
+#define BLAME_FRAMES	5
+size_t blame_frames(const struct blame_row *row, const char *frames[BLAME_FRAMES]);
 /* The row with the most time first */
 void blame_sort(struct blame *b);
 void blame_free(struct blame *b);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,24 +9,76 @@
 #include "sheet.h"
 #include "tool.h"
 
+#define WIDTH_MAX	100
 #define TEXT_WIDTH_MAX	60
+#define TEXT_WIDTH_MIN	8
+#define SEPARATOR	2	/* blanks between columns */
 
-union sheet_cell *sheet_row(struct sheet *s)
+void sheet_row(struct sheet *s)
 {
-	union sheet_cell *row;
-
+	assert(!s->column);
 	if (s->nr == s->room) {
 		size_t room = s->room ? 2 * s->room : 16;
 		void *cells = realloc(s->cells, room * s->nr_columns * sizeof(*s->cells));
 
+		s->failed |= !cells;
 		if (!cells)
-			return NULL;
+			return;
 		s->cells = cells;
 		s->room = room;
 	}
-	row = &s->cells[s->nr++ * s->nr_columns];
-	memset(row, 0, s->nr_columns * sizeof(*row));
-	return row;
+	memset(&s->cells[s->nr++ * s->nr_columns], 0, s->nr_columns * sizeof(*s->cells));
+}
+
+/* The next cell of the row. If there was no memory for a row: one that is not shown */
+static union sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
+{
+	static union sheet_cell none;
+	const size_t column = s->column;
+
+	assert(s->columns[column].kind == kind);
+	s->column = (column + 1) % s->nr_columns;
+	return s->failed ? &none : &s->cells[(s->nr - 1) * s->nr_columns + column];
+}
+
+void sheet_text(struct sheet *s, const char *text)
+{
+	union sheet_cell *c = next_cell(s, SHEET_TEXT);
+
+	if (s->failed)
+		return;
+	c->text = strdup(text);
+	s->failed = !c->text;
+}
+
+void sheet_textf(struct sheet *s, const char *fmt, ...)
+{
+	union sheet_cell *c = next_cell(s, SHEET_TEXT);
+	va_list list;
+
+	if (s->failed)
+		return;
+	va_start(list, fmt);
+	if (vasprintf(&c->text, fmt, list) < 0) {
+		c->text = NULL;
+		s->failed = true;
+	}
+	va_end(list);
+}
+
+void sheet_number(struct sheet *s, uint64_t number)
+{
+	next_cell(s, s->columns[s->column].kind == SHEET_NS ? SHEET_NS : SHEET_COUNT)->number = number;
+}
+
+void sheet_diff(struct sheet *s, int64_t diff)
+{
+	next_cell(s, SHEET_NS_DIFF)->diff = diff;
+}
+
+void sheet_share(struct sheet *s, uint64_t part, uint64_t all)
+{
+	next_cell(s, SHEET_SHARE)->share = all ? (double)part / all : 0;
 }
 
 void sheet_free(struct sheet *s)
@@ -40,63 +94,140 @@ void sheet_free(struct sheet *s)
 
 /* --- for people ----------------------------------------------------------------- */
 
-/* Bytes of @text of @size bytes. What is too long for its column loses its middle. */
-static int people_text(char *text, size_t size, enum sheet_kind kind, const union sheet_cell *c)
+/* Where the character behind the first @nr of @text begins */
+static const char *skip(const char *text, size_t nr)
 {
-	const char *clean;
-	size_t len;
+	for (; nr && *text; nr--) {
+		uint32_t code;
+		size_t n = fxt_char(text, strlen(text), &code);
+
+		text += n ? n : 1;
+	}
+	return text;
+}
+
+static size_t characters(const char *text)
+{
+	size_t nr = 0;
+
+	for (; *text; text = skip(text, 1))
+		nr++;
+	return nr;
+}
+
+/* The text of a cell, valid until the next few calls */
+static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
+{
+	static char text[64];
 
 	switch (kind) {
 	case SHEET_TEXT:
-		clean = tool_text(c->text ? c->text : "");
-		len = strlen(clean);
-		if (len <= TEXT_WIDTH_MAX)
-			return snprintf(text, size, "%s", clean);
-		return snprintf(text, size, "%.*s...%s", TEXT_WIDTH_MAX / 2 - 1, clean,
-				clean + len - TEXT_WIDTH_MAX / 2 + 2);
+		return tool_text(c->text);
 	case SHEET_COUNT:
-		return snprintf(text, size, "%s", tool_count(c->number));
+		return tool_count(c->number);
 	case SHEET_NS:
-		return snprintf(text, size, "%.3f", c->number / 1e6);
+		snprintf(text, sizeof(text), "%.3f", c->number / 1e6);
+		return text;
 	case SHEET_NS_DIFF:
-		return snprintf(text, size, "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);
+		snprintf(text, sizeof(text), "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);
+		return text;
 	default:
-		return snprintf(text, size, "%.1f", 100 * c->share);
+		snprintf(text, sizeof(text), "%.1f", 100 * c->share);
+		return text;
 	}
+}
+
+static size_t people_rows(const struct sheet *s)
+{
+	return s->limit && s->nr > s->limit ? s->limit : s->nr;
+}
+
+static size_t widest_text(const struct sheet *s, const size_t *width)
+{
+	size_t found = s->nr_columns;
+
+	for (size_t i = 0; i < s->nr_columns; i++)
+		if (s->columns[i].kind == SHEET_TEXT && width[i] > TEXT_WIDTH_MIN &&
+		    (found == s->nr_columns || width[i] > width[found]))
+			found = i;
+	return found;
+}
+
+/* Make the columns narrow enough. A column of width 0 is left out. */
+static void fit(const struct sheet *s, size_t *width)
+{
+	size_t optional = s->nr_columns, sum = 0, i;
+
+	for (i = 0; i < s->nr_columns; i++)
+		sum += width[i] + (i ? SEPARATOR : 0);
+	while (sum > WIDTH_MAX && optional) {
+		if (!s->columns[--optional].optional)
+			continue;
+		sum -= width[optional] + SEPARATOR;
+		width[optional] = 0;
+	}
+	for (; sum > WIDTH_MAX && (i = widest_text(s, width)) < s->nr_columns; sum--)
+		width[i]--;
+}
+
+/* Text that is too long for its column loses its middle. */
+static void print_fitted(FILE *f, const char *text, size_t width, bool left, bool last)
+{
+	size_t nr = characters(text), head = (width - 3) / 2;
+
+	if (nr > width) {
+		fprintf(f, "%.*s...%s", (int)(skip(text, head) - text), text,
+			skip(text, nr - (width - 3 - head)));
+		return;
+	}
+	fprintf(f, "%*s%s%*s", left ? 0 : (int)(width - nr), "", text,
+		left && !last ? (int)(width - nr) : 0, "");
+}
+
+/* @row NULL: the heading */
+static void print_row(FILE *f, const struct sheet *s, const size_t *width,
+		      const union sheet_cell *row)
+{
+	size_t last = s->nr_columns;
+
+	while (!width[last - 1])
+		last--;
+	for (size_t i = 0; i < last; i++) {
+		const struct sheet_column *c = &s->columns[i];
+
+		if (!width[i])
+			continue;
+		if (i)
+			fprintf(f, "%*s", SEPARATOR, "");
+		print_fitted(f, row ? people_text(c->kind, &row[i]) : c->title, width[i],
+			     c->kind == SHEET_TEXT, i + 1 == last);
+	}
+	fputc('\n', f);
 }
 
 static void print_people(FILE *f, const struct sheet *s)
 {
-	size_t *width = calloc(s->nr_columns, sizeof(*width));
-	char text[4 * TEXT_WIDTH_MAX];
+	size_t *width = calloc(s->nr_columns, sizeof(*width)), nr = people_rows(s);
 
 	if (!width)
 		return;
 	for (size_t i = 0; i < s->nr_columns; i++)
-		width[i] = strlen(s->columns[i].title);
-	for (size_t i = 0; i < s->nr * s->nr_columns; i++) {
-		size_t column = i % s->nr_columns;
-		size_t len = people_text(text, sizeof(text), s->columns[column].kind, &s->cells[i]);
+		width[i] = characters(s->columns[i].title);
+	for (size_t i = 0; i < nr * s->nr_columns; i++) {
+		const size_t column = i % s->nr_columns;
+		size_t len = characters(people_text(s->columns[column].kind, &s->cells[i]));
 
+		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX)
+			len = TEXT_WIDTH_MAX;
 		if (len > width[column])
 			width[column] = len;
 	}
-	for (size_t i = 0; i < s->nr_columns; i++) {
-		bool left = s->columns[i].kind == SHEET_TEXT, last = i + 1 == s->nr_columns;
-
-		fprintf(f, "%s%*s", i ? "  " : "", left ? (last ? 0 : -(int)width[i]) : (int)width[i],
-			s->columns[i].title);
-	}
-	fputc('\n', f);
-	for (size_t i = 0; i < s->nr * s->nr_columns; i++) {
-		size_t column = i % s->nr_columns;
-		bool left = s->columns[column].kind == SHEET_TEXT, last = column + 1 == s->nr_columns;
-
-		people_text(text, sizeof(text), s->columns[column].kind, &s->cells[i]);
-		fprintf(f, "%s%*s%s", column ? "  " : "",
-			left ? (last ? 0 : -(int)width[column]) : (int)width[column], text,
-			last ? "\n" : "");
-	}
+	fit(s, width);
+	print_row(f, s, width, NULL);
+	for (size_t i = 0; i < nr; i++)
+		print_row(f, s, width, &s->cells[i * s->nr_columns]);
+	if (nr < s->nr)
+		fprintf(f, "and %zu more; --all shows them\n", s->nr - nr);
 	free(width);
 }
 
@@ -116,14 +247,13 @@ static void print_json(FILE *f, const struct sheet *s)
 {
 	for (size_t i = 0; i < s->nr * s->nr_columns; i++) {
 		const struct sheet_column *column = &s->columns[i % s->nr_columns];
-		const char *text = s->cells[i].text;
 
 		fprintf(f, "%s\"%s\":", i % s->nr_columns ? "," : "{", column->key);
 		if (column->kind != SHEET_TEXT)
 			print_number(f, column->kind, &s->cells[i]);
 		else
-			fxt_print_json(f, &(struct fxt_text){ .s = text ? text : "",
-							      .len = text ? strlen(text) : 0 });
+			fxt_print_json(f, &(struct fxt_text){ .s = s->cells[i].text,
+							      .len = strlen(s->cells[i].text) });
 		if ((i + 1) % s->nr_columns == 0)
 			fputs("}\n", f);
 	}
@@ -156,7 +286,7 @@ static void print_csv(FILE *f, const struct sheet *s)
 			fputc(',', f);
 		if (column->kind != SHEET_TEXT)
 			print_number(f, column->kind, &s->cells[i]);
-		else if (s->cells[i].text)
+		else
 			print_quoted(f, s->cells[i].text);
 		if ((i + 1) % s->nr_columns == 0)
 			fputs("\r\n", f);

@@ -16,11 +16,18 @@ enum sheet_kind {
 	SHEET_SHARE,	/* of 1; text: percent */
 };
 
-/* @key: member name in JSON, heading in CSV. @title: heading for people */
+/*
+ * @key: member name in JSON, heading in CSV. @title: heading for people.
+ * @optional: people do not get the column if the table is too wide
+ */
 struct sheet_column {
 	const char *key, *title;
 	enum sheet_kind kind;
+	bool optional;
 };
+
+#define COLUMN(key, title, kind)		{ key, title, kind, false }
+#define COLUMN_OPTIONAL(key, title, kind)	{ key, title, kind, true }
 
 union sheet_cell {
 	char *text;	/* the sheet frees it */
@@ -38,12 +45,24 @@ enum sheet_format {
 struct sheet {
 	const struct sheet_column *columns;
 	size_t nr_columns;
+	size_t limit;		/* rows that people get; 0: all */
 	union sheet_cell *cells;
 	size_t nr, room;	/* rows */
+	size_t column;		/* of the cell that comes next */
+	bool failed;		/* there was no memory */
 };
 
-/* A new row of empty cells. NULL: no memory */
-union sheet_cell *sheet_row(struct sheet *s);
+/*
+ * Begin a row. One call for each cell follows, in the order of the columns and of their
+ * kinds. .failed tells in the end whether there was memory for all of it.
+ */
+void sheet_row(struct sheet *s);
+void sheet_text(struct sheet *s, const char *text);
+void sheet_textf(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sheet_number(struct sheet *s, uint64_t number);	/* SHEET_COUNT, SHEET_NS */
+void sheet_diff(struct sheet *s, int64_t diff);
+void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
+/* For people the table is 100 characters wide at most, unless its numbers need more. */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);
 void sheet_free(struct sheet *s);
 

@@ -52,14 +52,14 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 {
 	struct source *s = arg;
 
-	return wanted(&s->filter, op) ? s->operation(s->arg, op) : 0;
+	return wanted(&s->filter, op) ? s->rows.operation(s->rows.arg, op) : 0;
 }
 
 static int on_loss(void *arg, const struct analysis_loss *loss)
 {
 	struct source *s = arg;
 
-	return s->loss(s->arg, loss);
+	return s->rows.loss(s->rows.arg, loss);
 }
 
 /* "50ms", "1.5s" */
@@ -168,8 +168,8 @@ static bool is_file(const char *path)
 int source_read(struct source *s)
 {
 	struct analysis_sink sink = {
-		.operation = s->operation ? on_operation : NULL,
-		.loss = s->loss ? on_loss : NULL, .arg = s,
+		.operation = s->rows.operation ? on_operation : NULL,
+		.loss = s->rows.loss ? on_loss : NULL, .arg = s,
 	};
 	struct analysis *again;
 	int status;
@@ -184,7 +184,7 @@ int source_read(struct source *s)
 	if (status || !analysis_totals(s->analysis)->late || !is_file(s->path))
 		return status;
 	/* The rows so far are wrong where late records belong. */
-	s->restart(s->arg);
+	s->restart(s->rows.arg);
 	again = analysis_again(s->analysis);
 	if (!again) {
 		tool_error("there is no memory to put the records of %s in order", tool_text(s->path));

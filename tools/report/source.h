@@ -23,12 +23,9 @@ struct source {
 	const char *path;
 	struct source_filter filter;
 	struct analysis_options opts;
-	/* For each operation that passes the filter */
-	int (*operation)(void *arg, const struct analysis_operation *op);
-	int (*loss)(void *arg, const struct analysis_loss *loss);
+	struct analysis_sink rows;	/* gets the rows that pass the filter */
 	/* Forget all rows: the trace is read again, because records came too late. */
-	void (*restart)(void *arg);
-	void *arg;
+	void (*restart)(void *arg);	/* with .rows.arg */
 
 	/* Results of source_read() */
 	struct analysis *analysis;	/* names in rows are its; source_close() frees it */

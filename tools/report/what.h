@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The reports of asynctrace report. A report takes rows of the analysis and makes a table
+ * of them. Each group of reports has a file, what_*.c.
+ */
+#ifndef REPORT_WHAT_H
+#define REPORT_WHAT_H
+
+#include "analysis/analysis.h"
+#include "sheet.h"
+#include "source.h"
+
+struct report {
+	struct source source;
+	const struct what *what;
+	const char *other;	/* diff: the second file */
+	enum sheet_format format;
+	bool folded, all;
+
+	void *data;		/* the report's own, zeros at first */
+	struct sheet sheet;
+};
+
+struct what {
+	const char *name;
+	/* Rows of the analysis that the report takes; .arg will be the struct report. */
+	struct analysis_sink rows;
+	bool totals_only;	/* operations without intervals and paths are enough */
+	size_t data_size;
+	/* After the rows of the first of two files */
+	void (*next_file)(struct report *r);
+	/* After the last row: fill the sheet. NULL: the rows did. */
+	void (*fill)(struct report *r);
+	void (*folded)(const struct report *r);	/* NULL: the report has no stacks */
+	void (*free)(void *data);
+	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
+	void (*restart)(void *data);
+	bool many;		/* rows: people get only the first ones unless they ask for all */
+	unsigned int states;	/* a set of bits: the operations' time that the report is about */
+	const struct sheet_column *columns;
+	size_t nr_columns;
+};
+
+#define COLUMNS(c)	.columns = (c), .nr_columns = sizeof(c) / sizeof((c)[0])
+
+/* Ended by one without a name */
+extern const struct what whats_types[], whats_causes[], whats_trace[];
+extern const struct what what_diff;
+
+#endif /* REPORT_WHAT_H */

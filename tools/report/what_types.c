@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reports with a line for each type of operation: operations, diff */
+#include <string.h>
+
+#include "types.h"
+#include "what.h"
+
+static const enum analysis_state states[ANALYSIS_STATES] = {
+	ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED, ANALYSIS_UNKNOWN,
+};
+
+/* The types of both files of diff; of other reports only .types counts. */
+struct data {
+	struct types types, first;
+};
+
+static int add(void *arg, const struct analysis_operation *op)
+{
+	struct report *r = arg;
+	struct data *d = r->data;
+
+	return types_add(&d->types, op);
+}
+
+static void free_data(void *data)
+{
+	struct data *d = data;
+
+	types_free(&d->types);
+	types_free(&d->first);
+}
+
+/* --- operations ------------------------------------------------------------------- */
+
+static const struct sheet_column operations_columns[] = {
+	COLUMN("type", "TYPE", SHEET_TEXT),
+	COLUMN_OPTIONAL("provider", "PROVIDER", SHEET_TEXT),
+	COLUMN("count", "COUNT", SHEET_COUNT),
+	COLUMN("incomplete", "OPEN", SHEET_COUNT),
+	COLUMN("p50_ns", "P50 ms", SHEET_NS),
+	COLUMN_OPTIONAL("p90_ns", "P90", SHEET_NS),
+	COLUMN("p99_ns", "P99", SHEET_NS),
+	COLUMN_OPTIONAL("p999_ns", "P99.9", SHEET_NS),
+	COLUMN("max_ns", "MAX", SHEET_NS),
+	COLUMN("running", "RUN %", SHEET_SHARE),
+	COLUMN("runnable", "WAIT %", SHEET_SHARE),
+	COLUMN("blocked", "BLOCK %", SHEET_SHARE),
+	COLUMN("queued", "QUEUE %", SHEET_SHARE),
+	COLUMN("unknown", "? %", SHEET_SHARE),
+};
+
+static void fill_operations(struct report *r)
+{
+	static const double percentiles[] = { 50, 90, 99, 99.9, 100 };
+	struct data *d = r->data;
+
+	types_sort(&d->types);
+	for (size_t i = 0; i < d->types.nr; i++) {
+		const struct type *t = &d->types.of[i];
+
+		sheet_row(&r->sheet);
+		sheet_textf(&r->sheet, "%s/%s", t->category, t->name);
+		sheet_text(&r->sheet, t->provider);
+		sheet_number(&r->sheet, t->nr);
+		sheet_number(&r->sheet, t->incomplete);
+		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
+			sheet_number(&r->sheet, type_percentile(t, percentiles[p]));
+		for (size_t s = 0; s < ANALYSIS_STATES; s++)
+			sheet_share(&r->sheet, t->ns[states[s]], t->sum_ns);
+	}
+}
+
+const struct what whats_types[] = {
+	{ .name = "operations", .rows.operation = add, .totals_only = true,
+	  .data_size = sizeof(struct data), .fill = fill_operations, .free = free_data,
+	  COLUMNS(operations_columns) },
+	{ }
+};
+
+/* --- diff --------------------------------------------------------------------------- */
+
+static const struct sheet_column diff_columns[] = {
+	COLUMN("type", "TYPE", SHEET_TEXT),
+	COLUMN("count_a", "COUNT A", SHEET_COUNT),
+	COLUMN("count_b", "COUNT B", SHEET_COUNT),
+	COLUMN("p50_a_ns", "P50 A ms", SHEET_NS),
+	COLUMN("p50_diff_ns", "DIFF", SHEET_NS_DIFF),
+	COLUMN("p99_a_ns", "P99 A", SHEET_NS),
+	COLUMN("p99_diff_ns", "DIFF", SHEET_NS_DIFF),
+	COLUMN("running_diff_ns", "RUN", SHEET_NS_DIFF),
+	COLUMN("runnable_diff_ns", "WAIT", SHEET_NS_DIFF),
+	COLUMN("blocked_diff_ns", "BLOCK", SHEET_NS_DIFF),
+	COLUMN("queued_diff_ns", "QUEUE", SHEET_NS_DIFF),
+	COLUMN("unknown_diff_ns", "?", SHEET_NS_DIFF),
+};
+
+static void forget_second(void *data)
+{
+	struct data *d = data;
+
+	types_free(&d->types);
+}
+
+static void keep_first(struct report *r)
+{
+	struct data *d = r->data;
+
+	d->first = d->types;
+	d->types = (struct types){ 0 };
+}
+
+static const struct type *same_type(const struct types *t, const struct type *type)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		if (!strcmp(t->of[i].category, type->category) &&
+		    !strcmp(t->of[i].name, type->name) && !strcmp(t->of[i].provider, type->provider))
+			return &t->of[i];
+	return NULL;
+}
+
+/* The mean time of an operation in @state */
+static int64_t mean(const struct type *t, enum analysis_state state)
+{
+	return t->nr ? (int64_t)(t->ns[state] / t->nr) : 0;
+}
+
+static void diff_percentile(struct sheet *s, const struct type *a, const struct type *b,
+			    double percent)
+{
+	sheet_number(s, type_percentile(a, percent));
+	sheet_diff(s, type_percentile(b, percent) - type_percentile(a, percent));
+}
+
+/* @a or @b may be NULL: the file has none. */
+static void diff_row(struct sheet *s, const struct type *a, const struct type *b)
+{
+	static const struct type none;
+	const struct type *any = a ? a : b;
+
+	a = a ? a : &none;
+	b = b ? b : &none;
+	sheet_row(s);
+	sheet_textf(s, "%s/%s", any->category, any->name);
+	sheet_number(s, a->nr);
+	sheet_number(s, b->nr);
+	diff_percentile(s, a, b, 50);
+	diff_percentile(s, a, b, 99);
+	for (size_t i = 0; i < ANALYSIS_STATES; i++)
+		sheet_diff(s, mean(b, states[i]) - mean(a, states[i]));
+}
+
+static void fill_diff(struct report *r)
+{
+	struct data *d = r->data;
+
+	types_sort(&d->first);
+	types_sort(&d->types);
+	for (size_t i = 0; i < d->first.nr; i++)
+		diff_row(&r->sheet, &d->first.of[i], same_type(&d->types, &d->first.of[i]));
+	for (size_t i = 0; i < d->types.nr; i++)
+		if (!same_type(&d->first, &d->types.of[i]))
+			diff_row(&r->sheet, NULL, &d->types.of[i]);
+}
+
+const struct what what_diff = {
+	.name = "diff", .rows.operation = add, .totals_only = true,
+	.data_size = sizeof(struct data), .next_file = keep_first, .fill = fill_diff,
+	.free = free_data, .restart = forget_second, COLUMNS(diff_columns)
+};
