@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <time.h>
+
 #include "model.h"
 
 #define more(array, nr, room) do { \
@@ -366,6 +368,31 @@ void model_free(struct model *m)
 	free(m->works);
 	free(m->recs);
 	memset(m, 0, sizeof(*m));
+}
+
+/* --- rounds ---------------------------------------------------------------------------------- */
+
+static uint64_t seed_now;
+
+uint64_t model_rounds(struct model *m, void (*one)(void))
+{
+	const char *seed = getenv("ANALYSIS_SEED"), *nr = getenv("ANALYSIS_ROUNDS");
+	const uint64_t rounds = seed ? 1 : nr ? strtoull(nr, NULL, 0) : 1000;
+
+	seed_now = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000000;
+	print_message("from seed %llu\n", (unsigned long long)seed_now);
+	for (uint64_t i = 0; i < rounds; i++, seed_now++) {
+		model_free(m);
+		rnd_seed(seed_now * 0x9e3779b97f4a7c15ULL | 1);
+		one();
+	}
+	return rounds;
+}
+
+void model_end_rounds(struct model *m)
+{
+	print_message("again with ANALYSIS_SEED=%llu\n", (unsigned long long)seed_now);
+	model_free(m);
 }
 
 /* --- what it means ------------------------------------------------------------------------- */

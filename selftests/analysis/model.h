@@ -62,7 +62,6 @@ struct model {
 	size_t room_durations, room_ops, room_works, room_recs;
 };
 
-
 /*
  * Let a machine run. @dense: several events of a thread in one nanosecond, as a coarse
  * clock shows them; the rings must be read at once then.
@@ -81,6 +80,14 @@ void model_infer_switches(struct model *m);
 /* The records as a file has them: rings read @rounds times */
 void model_file(const struct model *m, unsigned int rounds, struct trace *t);
 void model_free(struct model *m);
+
+/*
+ * Call @one ANALYSIS_ROUNDS times, with seeds that follow each other, or once with
+ * ANALYSIS_SEED. @m is empty before each call. Returns how many calls there were.
+ */
+uint64_t model_rounds(struct model *m, void (*one)(void));
+/* After the rounds, also after a failure: print the seed that repeats it. */
+void model_end_rounds(struct model *m);
 
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Random machines: the engine says of each nanosecond what is true, or that it is unknown. */
-#include <time.h>
-
 #include "model.h"
 
 static struct model model;
-static uint64_t seed_now;
 /* Records or events are missing: the engine may say "unknown", and leave parties out. */
 static bool lossy;
 static uint64_t second_readings;
@@ -326,18 +323,7 @@ static void provider_loss_round(void)
 
 static void rounds(void (*one)(void))
 {
-	const char *seed = getenv("ANALYSIS_SEED"), *nr = getenv("ANALYSIS_ROUNDS");
-	uint64_t left = seed ? 1 : nr ? strtoull(nr, NULL, 0) : 1000;
-	const bool many = left > 100;
-
-	seed_now = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000000;
-	print_message("from seed %llu\n", (unsigned long long)seed_now);
-	for (; left; left--, seed_now++) {
-		model_free(&model);
-		rnd_seed(seed_now * 0x9e3779b97f4a7c15ULL | 1);
-		one();
-	}
-	if (many)
+	if (model_rounds(&model, one) > 100)
 		assert_true(second_readings);
 	second_readings = 0;
 }
@@ -359,8 +345,7 @@ static void provider_loss_is_unknown_never_wrong(void **state)
 
 static int print_seed(void **state)
 {
-	print_message("again with ANALYSIS_SEED=%llu\n", (unsigned long long)seed_now);
-	model_free(&model);
+	model_end_rounds(&model);
 	return 0;
 }
 

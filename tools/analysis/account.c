@@ -58,11 +58,7 @@ int intervals_add(struct intervals *l, const struct analysis_interval *i)
 	return 0;
 }
 
-/*
- * Names of @w's operation. NULL if @w is NULL, or if the duration that really enclosed the
- * operation's event may be among what was lost.
- */
-static const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
+const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
 {
 	return w && !losses_within(a, w->from, work_end(w)) ? &w->op->out : NULL;
 }

@@ -45,6 +45,11 @@ const char *analysis_reason_name(enum analysis_reason reason);
 struct analysis_thread {
 	uint32_t tid, pid;	/* pid 0: no record tells */
 	const char *name;	/* the last that the trace tells; "" if none */
+	/*
+	 * All its switches and wakeups are recorded. Of other threads there are only some: it is
+	 * known that they ran from a switch in to a switch out, and nothing else.
+	 */
+	bool followed;
 };
 
 /* The names of an operation. In rows of other operations: which one is meant. */
@@ -106,6 +111,49 @@ struct analysis_loss {
 	uint64_t dropped, overwritten, malformed;
 };
 
+/*
+ * A thread that scheduling records tell of. .ns adds up to .to - .from - .exited_ns. Counts are
+ * of records; they leave out what the recorder concluded from others. Of a thread that is not
+ * followed, only running time is known.
+ */
+struct analysis_thread_row {
+	const struct analysis_thread *thread;
+	uint64_t from;		/* its state is known, or known to be lost, from then on */
+	uint64_t to;		/* the end of the trace */
+	uint64_t exited_ns;	/* it did not exist: it had ended */
+	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
+	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same by reason; and exited */
+	uint64_t inferred_ns;	/* of .ns: the state follows from a later record */
+	uint64_t voluntary;	/* times that it left a CPU because it had to wait */
+	uint64_t preempted;	/* times that it left a CPU and could have gone on */
+	uint64_t migrations;	/* times that it came to another CPU than the one before */
+	uint64_t wakeups, wakes;	/* of it, by it */
+};
+
+/* A wakeup record. Rows come when the woken thread ran, so not in order of time. */
+struct analysis_wakeup {
+	uint64_t ns;
+	enum analysis_other waker_kind;	/* thread, interrupt or hidden */
+	const struct analysis_thread *waker, *woken;
+	unsigned int cpu;	/* that the woken thread is to run on */
+	bool slept;		/* the wakeup ended a sleep */
+	bool ran;		/* a record tells when the thread ran after the sleep */
+	uint64_t latency_ns;	/* until then; true only of threads that are followed */
+	const struct analysis_id *waker_id, *woken_id;	/* what they worked on; NULL: not known */
+};
+
+/* A thread was runnable until it got a CPU. True only of threads that are followed. */
+struct analysis_wait {
+	const struct analysis_thread *thread;
+	uint64_t from, to;
+	unsigned int cpu;	/* that it got */
+	enum analysis_reason reason;	/* preempted, woken; none: from before the first record */
+	bool cut;		/* it began before the thread's first record, or in a loss */
+	/* Divided by who had the CPU, from begin to end without a gap */
+	const struct analysis_interval *parts;
+	size_t nr_parts;
+};
+
 struct analysis_totals {
 	uint64_t begin, end;	/* of the trace */
 	uint64_t records;
@@ -122,6 +170,9 @@ struct analysis_totals {
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
+	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all others */
+	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
+	int (*wait)(void *arg, const struct analysis_wait *wait);
 	void *arg;
 };
 

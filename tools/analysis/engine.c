@@ -107,6 +107,7 @@ void analysis_free(struct analysis *a)
 	free(a->whole.of);
 	free(a->intervals.of);
 	free(a->path.of);
+	free(a->parts.of);
 	free(a->scratch.works);
 	free(a->scratch.pieces);
 	free(a->scratch.active);
@@ -138,6 +139,8 @@ static void forget(struct analysis *a)
 	uint64_t ns = a->oldest && a->oldest->begin < a->now ? a->oldest->begin : a->now;
 	const uint64_t floor = a->floor;
 
+	if (threads_wanted(&a->sink))
+		ns = threads_needed(a, ns);
 	if (ns < a->floor)
 		ns = a->floor;
 	scheduling_forget(a, ns);
@@ -379,5 +382,7 @@ int analysis_finish(struct analysis *a)
 	a->over = true;
 	if (!err)
 		err = scheduling_finish(a);
-	return err ? err : operations_finish(a);
+	if (!err)
+		err = operations_finish(a);
+	return err || !threads_wanted(&a->sink) ? err : threads_finish(a);
 }

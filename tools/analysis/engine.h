@@ -11,6 +11,7 @@
  *	operations.c	what an operation is: begins, ends, ids
  *	account.c	the intervals of an operation that has ended
  *	path.c		its critical path
+ *	threads.c	rows of threads, wakeups and waits
  */
 #ifndef ANALYSIS_ENGINE_H
 #define ANALYSIS_ENGINE_H
@@ -145,6 +146,24 @@ struct duration {
 	size_t drop_at;		/* number of works at which ended ones are dropped */
 };
 
+/* See struct analysis_thread_row. Counted only if a table of threads.c is wanted */
+struct thread_counts {
+	uint64_t from;		/* of the first span */
+	uint64_t ns[ANALYSIS_STATES], reason_ns[ANALYSIS_REASONS];
+	uint64_t exited_ns, inferred_ns;
+	uint64_t ran_ns;	/* running, from a switch in that was recorded */
+	uint64_t voluntary, preempted, migrations, wakeups, wakes;
+	uint32_t last_cpu;	/* and 1; 0: no switch yet */
+};
+
+/* A wakeup that ended a sleep, until the thread runs */
+struct woken {
+	uint64_t ns;
+	uint32_t waker;
+	uint16_t cpu;
+	bool slept;		/* false: there is none */
+};
+
 struct thread {
 	struct analysis_thread out;
 	struct spans spans;
@@ -156,10 +175,17 @@ struct thread {
 	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
 	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
-	bool followed;		/* all its switches are recorded, not only some; see scheduling.c */
 	struct operation *waiting;	/* they ended while the last span was pending */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
+	struct thread_counts counts;
+	struct woken woken;
 };
+
+/* True for threads that Linux numbers: not for idle and for what the trace hides */
+static inline bool is_real(uint32_t tid)
+{
+	return tid && tid <= FXT_TID_REAL_MAX;
+}
 
 /* The thread @tid, made if need be. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
@@ -179,6 +205,25 @@ struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 /* Release what lies before @ns. */
 void scheduling_forget(struct analysis *a, uint64_t ns);
 void thread_free(struct thread *t);
+
+/* --- threads.c ------------------------------------------------------------------------ */
+
+/* True if rows are wanted that the functions below make */
+static inline bool threads_wanted(const struct analysis_sink *s)
+{
+	return s->thread || s->wakeup || s->wait;
+}
+
+enum analysis_other waker_kind(uint32_t waker);
+/* Span @old of @t has ended, and @new, which is in the history, begins. */
+int threads_span(struct analysis *a, struct thread *t, const struct span *old,
+		 const struct span *new);
+int threads_switch(struct analysis *a, const struct item *it);
+/* @slept: the wakeup ended a sleep of @t */
+int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, bool slept);
+/* Rows to come need the history from then on, if that is before @ns. */
+uint64_t threads_needed(const struct analysis *a, uint64_t ns);
+int threads_finish(struct analysis *a);
 
 /* --- durations.c -------------------------------------------------------------------- */
 
@@ -317,6 +362,11 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		  struct thread *next, struct intervals *l);
+/*
+ * Names of @w's operation. NULL if @w is NULL, or if the duration that really enclosed the
+ * operation's event may be among what was lost.
+ */
+const struct analysis_id *id_of(const struct analysis *a, const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);
 
 /* --- engine.c ------------------------------------------------------------------------------ */
@@ -352,6 +402,7 @@ struct analysis {
 	uint32_t strings_of;
 	uint64_t counted;		/* number of the operation in hand */
 	struct intervals whole, intervals, path;	/* of the operation in hand */
+	struct intervals parts;		/* of the wait in hand */
 	struct scratch scratch;		/* of account.c */
 };
 

@@ -55,7 +55,7 @@ static struct span *last_span(struct thread *t)
 	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
 }
 
-static int push_span(struct analysis *a, struct thread *t, const struct span *s)
+static int add_span(struct analysis *a, struct thread *t, const struct span *s)
 {
 	struct span *last = last_span(t);
 
@@ -72,6 +72,23 @@ static int push_span(struct analysis *a, struct thread *t, const struct span *s)
 	t->spans.of[t->spans.nr++] = *s;
 	a->history++;
 	return 0;
+}
+
+static int push_span(struct analysis *a, struct thread *t, const struct span *s)
+{
+	const struct span *last = last_span(t);
+	struct span old;
+	int err;
+
+	if (!threads_wanted(&a->sink))
+		return add_span(a, t, s);
+	if (!last) {
+		t->counts.from = s->from;
+		return add_span(a, t, s);
+	}
+	old = *last;
+	err = add_span(a, t, s);
+	return err ? err : threads_span(a, t, &old, s);
 }
 
 /* Spans and works that end before @ns go. */
@@ -315,7 +332,7 @@ static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct span *last = last_span(t);
 
-	t->followed = true;
+	t->out.followed = true;
 	if (!last || last->from >= ns ||
 	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
 		return 0;
@@ -330,7 +347,7 @@ static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	int err = t->followed ? 0 : begin_to_follow(a, t, ns);
+	int err = t->out.followed ? 0 : begin_to_follow(a, t, ns);
 	const struct span *last = last_span(t);
 
 	/* The thread may have left its CPU unseen until a record shows that it is followed. */
@@ -387,11 +404,6 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 }
 
 /* --- records -------------------------------------------------------------------------- */
-
-static bool is_real(uint32_t tid)
-{
-	return tid && tid <= FXT_TID_REAL_MAX;
-}
 
 /* The recorder concluded that @t did not run on. It may have left earlier. */
 static int leaves_inferred(struct analysis *a, struct thread *t, const struct item *it)
@@ -471,6 +483,11 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	if (!c)
 		return -ENOMEM;
 	a->totals.scheduled = true;
+	if (threads_wanted(&a->sink)) {
+		err = threads_switch(a, it);
+		if (err)
+			return err;
+	}
 	/* Between records that are missing, the others say nothing for sure. */
 	if (it->ns < c->lost_until)
 		return 0;
@@ -483,25 +500,18 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
 		if (t && !it->id && !it->inferred)
-			t->followed = true;
+			t->out.followed = true;
 		err = t ? comes(a, t, it) : -ENOMEM;
 	}
 	return err;
 }
 
-int scheduling_wakeup(struct analysis *a, const struct item *it)
+/* *@slept: the wakeup ended a sleep of @t */
+static int wake(struct analysis *a, struct thread *t, const struct item *it, bool *slept)
 {
-	struct thread *t;
 	struct span *last;
-	int err;
+	int err = settle(a, t, it->ns, ANALYSIS_BLOCKED, it->cpu);
 
-	if (!is_real(it->id))
-		return 0;
-	a->totals.scheduled = true;
-	t = thread_of(a, it->id);
-	if (!t)
-		return -ENOMEM;
-	err = settle(a, t, it->ns, ANALYSIS_BLOCKED, it->cpu);
 	if (err || it->ns < a->lost_until)
 		return err;
 	last = last_span(t);
@@ -512,12 +522,28 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 		return 0;
 	}
 	last->waker = it->other;
-	last->waker_kind = !it->other ? ANALYSIS_OTHER_INTERRUPT :
-			   is_real(it->other) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
+	last->waker_kind = waker_kind(it->other);
+	*slept = true;
 	return push_span(a, t, &(struct span){
 		.from = it->ns, .state = ANALYSIS_RUNNABLE, .reason = ANALYSIS_WOKEN,
 		.cpu = it->cpu, .duration = NO_NAME,
 	});
+}
+
+int scheduling_wakeup(struct analysis *a, const struct item *it)
+{
+	bool slept = false;
+	struct thread *t;
+	int err;
+
+	if (!is_real(it->id))
+		return 0;
+	a->totals.scheduled = true;
+	t = thread_of(a, it->id);
+	if (!t)
+		return -ENOMEM;
+	err = wake(a, t, it, &slept);
+	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, slept);
 }
 
 int scheduling_finish(struct analysis *a)

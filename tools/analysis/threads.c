@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rows of threads, wakeups and waits. They are counted when a span ends, because older
+ * history is not kept. Only the last span of a thread can still change.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum analysis_other waker_kind(uint32_t waker)
+{
+	return !waker ? ANALYSIS_OTHER_INTERRUPT :
+	       is_real(waker) ? ANALYSIS_OTHER_THREAD : ANALYSIS_OTHER_HIDDEN;
+}
+
+static void count_span(struct thread_counts *c, const struct span *s, uint64_t to)
+{
+	const uint64_t ns = to > s->from ? to - s->from : 0;
+
+	if (s->state == ANALYSIS_BLOCKED && s->reason == ANALYSIS_EXITED)
+		c->exited_ns += ns;
+	else
+		c->ns[s->state] += ns;
+	c->reason_ns[s->reason] += ns;
+	if (s->inferred)
+		c->inferred_ns += ns;
+	else if (s->state == ANALYSIS_RUNNING)
+		c->ran_ns += ns;
+}
+
+/* @ran: when the woken thread ran; NULL: no record tells */
+static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct woken *w,
+			   const uint64_t *ran)
+{
+	struct thread *waker = is_real(w->waker) ? thread_of(a, w->waker) : NULL;
+
+	if (is_real(w->waker) && !waker)
+		return -ENOMEM;
+	return a->sink.wakeup(a->sink.arg, &(struct analysis_wakeup){
+		.ns = w->ns, .waker_kind = waker_kind(w->waker), .waker = waker ? &waker->out : NULL,
+		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .ran = ran,
+		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
+		.waker_id = waker ? id_of(a, work_at(waker, w->ns)) : NULL,
+		.woken_id = id_of(a, work_at(t, w->ns)),
+	});
+}
+
+static int end_wakeup(struct analysis *a, struct thread *t, const uint64_t *ran)
+{
+	const struct woken w = t->woken;
+
+	if (!w.slept)
+		return 0;
+	t->woken.slept = false;
+	return hand_out_wakeup(a, t, &w, ran);
+}
+
+static int hand_out_wait(struct analysis *a, struct thread *t, const struct span *s, uint64_t to,
+			 unsigned int cpu)
+{
+	struct analysis_interval row;
+	int err = 0;
+
+	a->parts.nr = 0;
+	if (s->from < to) {
+		span_row(a, t, s, s->from, to, &row);
+		err = divide_runnable(a, &row, &a->parts);
+	}
+	return err ? err : a->sink.wait(a->sink.arg, &(struct analysis_wait){
+		.thread = &t->out, .from = s->from, .to = to > s->from ? to : s->from, .cpu = cpu,
+		.reason = s->reason, .cut = s->inferred && !s->reason, .parts = a->parts.of,
+		.nr_parts = a->parts.nr,
+	});
+}
+
+int threads_span(struct analysis *a, struct thread *t, const struct span *old,
+		 const struct span *new)
+{
+	const bool ran = new->state == ANALYSIS_RUNNING && !new->inferred;
+	int err;
+
+	count_span(&t->counts, old, new->from);
+	err = end_wakeup(a, t, ran ? &new->from : NULL);
+	if (!err && a->sink.wait && ran && old->state == ANALYSIS_RUNNABLE)
+		err = hand_out_wait(a, t, old, new->from, new->cpu);
+	return err;
+}
+
+int threads_switch(struct analysis *a, const struct item *it)
+{
+	struct thread *out = is_real(it->id) ? thread_of(a, it->id) : NULL;
+	struct thread *in = is_real(it->other) ? thread_of(a, it->other) : NULL;
+
+	if ((is_real(it->id) && !out) || (is_real(it->other) && !in))
+		return -ENOMEM;
+	/* The recorder concluded it from other records. */
+	if (it->inferred)
+		return 0;
+	if (out) {
+		if (it->reason)
+			out->counts.voluntary++;
+		else
+			out->counts.preempted++;
+		out->counts.last_cpu = it->cpu + 1;
+	}
+	if (in) {
+		in->counts.migrations += in->counts.last_cpu && in->counts.last_cpu != it->cpu + 1u;
+		in->counts.last_cpu = it->cpu + 1;
+	}
+	return 0;
+}
+
+int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, bool slept)
+{
+	const struct woken w = {
+		.ns = it->ns, .waker = it->other, .cpu = it->cpu, .slept = slept,
+	};
+	struct thread *waker = is_real(it->other) ? thread_of(a, it->other) : NULL;
+
+	if (is_real(it->other) && !waker)
+		return -ENOMEM;
+	t->counts.wakeups++;
+	if (waker)
+		waker->counts.wakes++;
+	if (!a->sink.wakeup)
+		return 0;
+	if (!slept)
+		return hand_out_wakeup(a, t, &w, NULL);
+	t->woken = w;
+	return 0;
+}
+
+uint64_t threads_needed(const struct analysis *a, uint64_t ns)
+{
+	fxt_each(&a->threads, e) {
+		const struct thread *t = (const struct thread *)(uintptr_t)e->a;
+		const struct spans *s = &t->spans;
+		const struct span *last = s->nr > s->first ? &s->of[s->nr - 1] : NULL;
+
+		/* A pending span may turn out to be runnable. */
+		if (last && (last->state == ANALYSIS_RUNNABLE || last->pending) && last->from < ns)
+			ns = last->from;
+	}
+	return ns;
+}
+
+/* --- the end of the trace ------------------------------------------------------------ */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct thread *x = *(struct thread *const *)a, *y = *(struct thread *const *)b;
+
+	return (x->out.tid > y->out.tid) - (x->out.tid < y->out.tid);
+}
+
+static int hand_out_thread(struct analysis *a, struct thread *t)
+{
+	const struct thread_counts *c = &t->counts;
+	const struct spans *s = &t->spans;
+	struct analysis_thread_row row = {
+		.thread = &t->out, .from = c->from, .to = a->totals.end, .voluntary = c->voluntary,
+		.preempted = c->preempted, .migrations = c->migrations, .wakeups = c->wakeups,
+		.wakes = c->wakes,
+	};
+
+	if (s->nr > s->first)
+		count_span(&t->counts, &s->of[s->nr - 1], row.to);
+	else if (!c->wakes && !c->wakeups && !c->voluntary && !c->preempted)
+		return 0;
+	else
+		row.from = row.to;
+	row.exited_ns = c->exited_ns;
+	row.inferred_ns = c->inferred_ns;
+	if (t->out.followed) {
+		memcpy(row.ns, c->ns, sizeof(row.ns));
+		memcpy(row.reason_ns, c->reason_ns, sizeof(row.reason_ns));
+	} else {
+		row.inferred_ns = 0;
+		row.ns[ANALYSIS_RUNNING] = c->ran_ns;
+		row.ns[ANALYSIS_UNKNOWN] = row.to - row.from - c->exited_ns - c->ran_ns;
+		row.reason_ns[ANALYSIS_NO_REASON] = c->ran_ns;
+		row.reason_ns[ANALYSIS_UNSCHEDULED] = row.ns[ANALYSIS_UNKNOWN];
+		row.reason_ns[ANALYSIS_EXITED] = c->exited_ns;
+	}
+	return a->sink.thread(a->sink.arg, &row);
+}
+
+int threads_finish(struct analysis *a)
+{
+	struct thread **of = calloc(a->threads.used + 1, sizeof(*of));
+	size_t nr = 0;
+	int err = 0;
+
+	if (!of)
+		return -ENOMEM;
+	fxt_each(&a->threads, e)
+		of[nr++] = (struct thread *)(uintptr_t)e->a;
+	qsort(of, nr, sizeof(struct thread *), by_id);
+	for (size_t i = 0; i < nr && !err; i++) {
+		if (a->sink.wakeup)
+			err = end_wakeup(a, of[i], NULL);
+		if (a->sink.thread && !err)
+			err = hand_out_thread(a, of[i]);
+	}
+	free(of);
+	return err;
+}
