@@ -18,7 +18,13 @@ static const char usage[] =
 "  running, runnable, blocked, queued, unknown\n"
 "              the same in this state alone\n"
 "  critical    the same along the critical paths\n"
+"  histogram   how many operations of each type took how long\n"
 "  unfinished  operations that began and did not end\n"
+"  threads     how long each thread was in which state\n"
+"  sched       how long each thread waited for a CPU, and behind which one\n"
+"  sched-histogram, sched-occupants\n"
+"              how many waits were how long; who had the CPU meanwhile\n"
+"  wakeups     who woke whom, and how long it took until that one ran\n"
 "  losses      when records were lost\n"
 "  summary     what is in the trace\n"
 "diff compares the operations of two traces: positive differences mean that B is slower.\n"
@@ -27,7 +33,7 @@ SOURCE_HELP
 "      --json          one JSON object a line\n"
 "      --csv           comma-separated values, with a heading\n"
 "      --folded        of blame and its parts: frames and ns, for flame graphs\n"
-"      --all           all lines of blame and its parts, not only the first 30\n"
+"      --all           all lines, not only the first 30, as people get of long reports\n"
 "  -h, --help          this text\n"
 "\n"
 "Exit status: 0; 1 if the file is damaged; 2 if it cannot be read; 3 if the end of\n"
@@ -38,20 +44,10 @@ SOURCE_HELP
 "  asynctrace report --type http/request --min 20ms trace.fxt blame\n"
 "  asynctrace report --folded trace.fxt blocked > blocked.folded\n"
 "  asynctrace report --csv trace.fxt operations > operations.csv\n"
+"  asynctrace report trace.fxt sched\n"
 "  asynctrace report diff before.fxt after.fxt\n";
 
 #define FIRST_LINES	30
-
-static const struct what *const groups[] = { whats_types, whats_causes, whats_trace };
-
-static const struct what *find_what(const char *name)
-{
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		for (const struct what *w = groups[i]; w->name; w++)
-			if (!strcmp(w->name, name))
-				return w;
-	return NULL;
-}
 
 static void restart(void *arg)
 {
@@ -117,6 +113,19 @@ static int run(struct report *r)
 	return source_status(&r->source);
 }
 
+static bool filters_fit(const struct report *r)
+{
+	if (source_filters_operations(&r->source) && !r->what->rows.operation)
+		tool_error("--type, --provider, --category, --min and --max choose operations, but %s is "
+			   "not about operations", r->what->name);
+	else if (source_filters_time(&r->source) && !r->what->timed)
+		tool_error("--from and --to do not fit %s, which is about the whole trace",
+			   r->what->name);
+	else
+		return true;
+	return false;
+}
+
 static bool formats_fit(const struct report *r, int formats)
 {
 	if (formats > 1)
@@ -180,7 +189,7 @@ static int options(struct report *r, int argc, char **argv)
 		r->what = &what_diff;
 		r->other = argv[optind + 2];
 		r->source.path = argv[optind + 1];
-		return formats_fit(r, formats) ? -1 : TOOL_USAGE;
+		return formats_fit(r, formats) && filters_fit(r) ? -1 : TOOL_USAGE;
 	}
 	if (optind == argc || optind + 2 < argc) {
 		tool_error("%s", optind == argc ?
@@ -189,13 +198,13 @@ static int options(struct report *r, int argc, char **argv)
 		return TOOL_USAGE;
 	}
 	r->source.path = argv[optind];
-	r->what = find_what(optind + 2 == argc ? argv[optind + 1] : "operations");
+	r->what = what_find(optind + 2 == argc ? argv[optind + 1] : "operations");
 	if (!r->what) {
 		tool_error("there is no report '%s'; asynctrace report --help lists them",
 			   tool_text(argv[optind + 1]));
 		return TOOL_USAGE;
 	}
-	return formats_fit(r, formats) ? -1 : TOOL_USAGE;
+	return formats_fit(r, formats) && filters_fit(r) ? -1 : TOOL_USAGE;
 }
 
 int report_main(int argc, char **argv)

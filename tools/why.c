@@ -10,7 +10,7 @@
 #include "report/explain.h"
 #include "report/kept.h"
 #include "report/source.h"
-#include "report/types.h"
+#include "report/samples.h"
 #include "tool.h"
 
 static const char usage[] =

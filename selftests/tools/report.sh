@@ -5,6 +5,8 @@
 # many requests and their scheduling.
 #
 # usage: report.sh ASYNCTRACE HELLO TRACES
+#
+# SEED repeats the random traces.
 set -u
 
 AT=$1 HELLO=$2 TRACES=$3
@@ -65,6 +67,58 @@ end
 begin "diff of a trace with itself is zero"
 check diff report --json diff hello.fxt hello.fxt
 check zero [ "$(json '[to_entries[] | select(.key | endswith("diff_ns")) | .value] | unique == [0]')" = true ]
+end
+
+# recount FILE WHAT...: the reports equal what the records of random machines say
+recount() {
+	local what
+
+	for what in "$@"; do
+		for seed in $(seq "$seed0" $((seed0 + 5))); do
+			check "$what of SEED=$seed" eval 'python3 "$here/recount.py" "$AT" $seed.fxt $what >err 2>&1'
+		done
+	done
+}
+seed0=${SEED:-$(date +%s)}
+for seed in $(seq "$seed0" $((seed0 + 5))); do
+	python3 "$here/machine.py" $seed.fxt $seed
+done
+
+begin "operations_and_histogram_equal_the_records"
+recount operations
+end
+
+begin "from_and_to_choose_by_the_begin"
+recount time
+end
+
+begin "threads_equal_the_records"
+recount threads
+end
+
+begin "sched_equals_the_records"
+recount sched
+end
+
+begin "wakeups_equal_the_records"
+recount wakeups
+end
+
+begin "text_is_100_columns_wide_at_most"
+for what in operations histogram blame critical unfinished threads sched sched-histogram \
+	    sched-occupants wakeups losses summary; do
+	for f in server.fxt $seed.fxt; do
+		check "$what of $f" report $f $what
+		check "$what of $f: width" python3 -c 'raise SystemExit(max(len(l) for l in open("out", encoding="utf-8")) > 101)'
+	done
+done
+end
+
+begin "filter_that_does_not_fit_is_refused"
+for wrong in "--type x server.fxt sched" "--min 1ms server.fxt summary" \
+	     "--from 1s server.fxt threads" "--to x server.fxt"; do
+	wrong_use report $wrong
+done
 end
 
 begin "filters choose operations"

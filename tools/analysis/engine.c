@@ -13,20 +13,6 @@
 #define LINUX_STOPPED	0x0c
 #define LINUX_EXITED	0xb0
 
-bool double_room(void *array, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *p;
-
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, more * size);
-	if (!p)
-		return false;
-	memcpy(array, &p, sizeof(p));
-	*room = more;
-	return true;
-}
-
 const char *text_of(const struct analysis *a, uint32_t name)
 {
 	return name < a->names.nr ? a->names.of[name] : "";

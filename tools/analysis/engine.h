@@ -25,15 +25,6 @@
 #define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of what has not ended */
 
-/* For more_room() */
-bool double_room(void *array, size_t *room, size_t size);
-
-/* Room for one more of @size bytes behind @nr; false: no memory */
-static inline bool more_room(void *array, size_t nr, size_t *room, size_t size)
-{
-	return nr < *room || double_room(array, room, size);
-}
-
 /* --- order.c ------------------------------------------------------------------ */
 
 enum item_kind {

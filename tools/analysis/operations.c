@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An operation is an async begin and an async end with the same category, name and id. (The recorder makes async ids unique to a process.)
+ * An operation is an async begin and an async end with the same category, name and id. (The
+ * recorder makes async ids unique to a process.)
  */
 #include <errno.h>
 #include <stdlib.h>

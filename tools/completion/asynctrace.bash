@@ -44,7 +44,7 @@ _asynctrace_value() { # COMMAND OPTION
 	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--* | report:--*)
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
-		   $2 == --category || $2 == --min || $2 == --max ]] ;;
+		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
@@ -80,7 +80,7 @@ _asynctrace_options() { # COMMAND
 	local session="--categories --providers --mode --buffer-size --sched --pid --uid
 		       --cgroup --follow"
 	local out="--output --max-size --rotate --duration"
-	local operations="--type --provider --category --min --max --window --history"
+	local operations="--type --provider --category --min --max --from --to --window --history"
 
 	case $1 in
 	record)
@@ -158,7 +158,8 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical unfinished losses summary
+				critical histogram unfinished threads sched sched-histogram sched-occupants \
+				wakeups losses summary
 		else
 			_asynctrace_files
 		fi ;;

@@ -93,3 +93,17 @@ void fxt_table_free(struct fxt_table *t)
 {
 	free(t->entries);
 }
+
+bool double_room(void *array, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 16;
+	void *p;
+
+	memcpy(&p, array, sizeof(p));
+	p = realloc(p, more * size);
+	if (!p)
+		return false;
+	memcpy(array, &p, sizeof(p));
+	*room = more;
+	return true;
+}

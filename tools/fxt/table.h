@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table from 64-bit keys to values of 16 bytes. A hash may be the key. */
+/* A hash table from 64-bit keys to values of 16 bytes, whose key may be a hash; arrays. */
 #ifndef FXT_TABLE_H
 #define FXT_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,18 @@ void fxt_remove(struct fxt_table *t, struct fxt_entry *e);
 void fxt_table_free(struct fxt_table *t);
 /* A key of two numbers; never 0 */
 uint64_t fxt_hash(uint64_t a, uint64_t b);
+
+/* For more_room() */
+bool double_room(void *array, size_t *room, size_t size);
+
+/*
+ * Room for one more of @size bytes behind the @nr of an array. @array points to the pointer
+ * to it. False: no memory
+ */
+static inline bool more_room(void *array, size_t nr, size_t *room, size_t size)
+{
+	return nr < *room || double_room(array, room, size);
+}
 
 #define fxt_each(t, e) \
 	for (struct fxt_entry *e = (t)->entries; e && e <= (t)->entries + (t)->mask; e++) \

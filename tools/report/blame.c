@@ -65,15 +65,8 @@ static int add(struct blame *b, const char *type, const struct analysis_interval
 	if (!e)
 		return -ENOMEM;
 	if (!e->a) {
-		if (b->nr == b->room) {
-			size_t room = b->room ? 2 * b->room : 64;
-			struct blame_row *of = realloc(b->of, room * sizeof(*of));
-
-			if (!of)
-				return -ENOMEM;
-			b->of = of;
-			b->room = room;
-		}
+		if (!more_room(&b->of, b->nr, &b->room, sizeof(*b->of)))
+			return -ENOMEM;
 		b->of[b->nr] = r;
 		e->a = ++b->nr;
 	}

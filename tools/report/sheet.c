@@ -12,6 +12,7 @@
 #define WIDTH_MAX	100
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
+#define BAR_WIDTH	40
 #define SEPARATOR	2	/* blanks between columns */
 
 void sheet_row(struct sheet *s)
@@ -68,7 +69,10 @@ void sheet_textf(struct sheet *s, const char *fmt, ...)
 
 void sheet_number(struct sheet *s, uint64_t number)
 {
-	next_cell(s, s->columns[s->column].kind == SHEET_NS ? SHEET_NS : SHEET_COUNT)->number = number;
+	const enum sheet_kind kind = s->columns[s->column].kind;
+
+	assert(kind == SHEET_COUNT || kind == SHEET_ID || kind == SHEET_NS);
+	next_cell(s, kind)->number = number;
 }
 
 void sheet_diff(struct sheet *s, int64_t diff)
@@ -78,7 +82,10 @@ void sheet_diff(struct sheet *s, int64_t diff)
 
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all)
 {
-	next_cell(s, SHEET_SHARE)->share = all ? (double)part / all : 0;
+	const enum sheet_kind kind = s->columns[s->column].kind;
+
+	assert(kind == SHEET_SHARE || kind == SHEET_BAR);
+	next_cell(s, kind)->share = all ? (double)part / all : 0;
 }
 
 void sheet_free(struct sheet *s)
@@ -118,6 +125,7 @@ static size_t characters(const char *text)
 /* The text of a cell, valid until the next few calls */
 static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 {
+	static const char bar[BAR_WIDTH + 1] = "########################################";
 	static char text[64];
 
 	switch (kind) {
@@ -125,11 +133,18 @@ static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 		return tool_text(c->text);
 	case SHEET_COUNT:
 		return tool_count(c->number);
+	case SHEET_ID:
+		snprintf(text, sizeof(text), "%" PRIu64, c->number);
+		return text;
 	case SHEET_NS:
 		snprintf(text, sizeof(text), "%.3f", c->number / 1e6);
 		return text;
 	case SHEET_NS_DIFF:
 		snprintf(text, sizeof(text), "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);
+		return text;
+	case SHEET_BAR:
+		snprintf(text, sizeof(text), "%5.1f %.*s", 100 * c->share,
+			 (int)(c->share * BAR_WIDTH + 0.5), bar);
 		return text;
 	default:
 		snprintf(text, sizeof(text), "%.1f", 100 * c->share);
@@ -200,7 +215,7 @@ static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 		if (i)
 			fprintf(f, "%*s", SEPARATOR, "");
 		print_fitted(f, row ? people_text(c->kind, &row[i]) : c->title, width[i],
-			     c->kind == SHEET_TEXT, i + 1 == last);
+			     c->kind == SHEET_TEXT || c->kind == SHEET_BAR, i + 1 == last);
 	}
 	fputc('\n', f);
 }
@@ -235,7 +250,7 @@ static void print_people(FILE *f, const struct sheet *s)
 
 static void print_number(FILE *f, enum sheet_kind kind, const union sheet_cell *c)
 {
-	if (kind == SHEET_SHARE)
+	if (kind == SHEET_SHARE || kind == SHEET_BAR)
 		fprintf(f, "%.6f", c->share);
 	else if (kind == SHEET_NS_DIFF)
 		fprintf(f, "%" PRId64, c->diff);

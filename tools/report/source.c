@@ -38,11 +38,26 @@ static bool is_type(const char *type, const struct analysis_id *id)
 	       !strcmp(type + len + 1, id->name);
 }
 
-static bool wanted(const struct source_filter *f, const struct analysis_operation *op)
+static uint64_t time_of(const struct source *s, const struct source_time *t)
 {
+	return t->ns + (t->absolute ? 0 : analysis_totals(s->analysis)->begin);
+}
+
+/* True if @ns is within the time that is wanted */
+static bool in_time(const struct source *s, uint64_t ns)
+{
+	const struct source_filter *f = &s->filter;
+
+	return (!f->from.given || ns >= time_of(s, &f->from)) &&
+	       (!f->to.given || ns < time_of(s, &f->to));
+}
+
+static bool wanted(const struct source *s, const struct analysis_operation *op)
+{
+	const struct source_filter *f = &s->filter;
 	uint64_t latency = op->end - op->begin;
 
-	return (!f->type || is_type(f->type, &op->id)) &&
+	return in_time(s, op->begin) && (!f->type || is_type(f->type, &op->id)) &&
 	       (!f->provider || !strcmp(f->provider, op->id.provider)) &&
 	       (!f->category || !strcmp(f->category, op->id.category)) &&
 	       latency >= f->min_ns && (!f->max_ns || latency <= f->max_ns);
@@ -52,7 +67,7 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 {
 	struct source *s = arg;
 
-	return wanted(&s->filter, op) ? s->rows.operation(s->rows.arg, op) : 0;
+	return wanted(s, op) ? s->rows.operation(s->rows.arg, op) : 0;
 }
 
 static int on_loss(void *arg, const struct analysis_loss *loss)
@@ -60,6 +75,39 @@ static int on_loss(void *arg, const struct analysis_loss *loss)
 	struct source *s = arg;
 
 	return s->rows.loss(s->rows.arg, loss);
+}
+
+static int on_thread(void *arg, const struct analysis_thread_row *row)
+{
+	struct source *s = arg;
+
+	return s->rows.thread(s->rows.arg, row);
+}
+
+static int on_wakeup(void *arg, const struct analysis_wakeup *wakeup)
+{
+	struct source *s = arg;
+
+	return in_time(s, wakeup->ns) ? s->rows.wakeup(s->rows.arg, wakeup) : 0;
+}
+
+static int on_wait(void *arg, const struct analysis_wait *wait)
+{
+	struct source *s = arg;
+
+	return in_time(s, wait->from) ? s->rows.wait(s->rows.arg, wait) : 0;
+}
+
+bool source_filters_operations(const struct source *s)
+{
+	const struct source_filter *f = &s->filter;
+
+	return f->type || f->provider || f->category || f->min_ns || f->max_ns;
+}
+
+bool source_filters_time(const struct source *s)
+{
+	return s->filter.from.given || s->filter.to.given;
 }
 
 /* "50ms", "1.5s" */
@@ -85,6 +133,13 @@ static bool parse_time(const char *text, uint64_t *ns)
 	return false;
 }
 
+static bool parse_moment(const char *text, struct source_time *t)
+{
+	t->given = true;
+	t->absolute = tool_parse_number(text, &t->ns);
+	return t->absolute || parse_time(text, &t->ns);
+}
+
 int source_option(struct source *s, int opt, char *arg)
 {
 	uint64_t number;
@@ -105,6 +160,13 @@ int source_option(struct source *s, int opt, char *arg)
 			return 0;
 		tool_error("'%s' is no time; write a number and a unit, as 50ms or 1.5s",
 			   tool_text(arg));
+		return -1;
+	case 'F':
+	case 'O':
+		if (parse_moment(arg, opt == 'F' ? &s->filter.from : &s->filter.to))
+			return 0;
+		tool_error("'%s' is no time of the trace; write a number and a unit, as 1.5s, for the "
+			   "time since its begin, or a number of ns alone", tool_text(arg));
 		return -1;
 	case 'W':
 		if (tool_parse_number(arg, &number) && number && number <= UINT32_MAX) {
@@ -169,7 +231,10 @@ int source_read(struct source *s)
 {
 	struct analysis_sink sink = {
 		.operation = s->rows.operation ? on_operation : NULL,
-		.loss = s->rows.loss ? on_loss : NULL, .arg = s,
+		.loss = s->rows.loss ? on_loss : NULL,
+		.thread = s->rows.thread ? on_thread : NULL,
+		.wakeup = s->rows.wakeup ? on_wakeup : NULL,
+		.wait = s->rows.wait ? on_wait : NULL, .arg = s,
 	};
 	struct analysis *again;
 	int status;

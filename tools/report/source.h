@@ -10,8 +10,16 @@
 /* Behind those of tool.h: all was analysed that is there, but the end is missing. */
 enum { SOURCE_INCOMPLETE = 3 };
 
-/* A filter of operations; zeros let all pass */
+/* A time of the trace: after its begin, or of CLOCK_BOOTTIME */
+struct source_time {
+	bool given, absolute;
+	uint64_t ns;
+};
+
+/* A filter of rows; zeros let all pass */
 struct source_filter {
+	struct source_time from, to;	/* of the row's begin; before .to */
+	/* Of operations: */
 	const char *type;	/* "request" or "http/request"; NULL: all */
 	const char *provider;
 	const char *category;
@@ -40,6 +48,8 @@ struct source {
 	{ "category", required_argument, NULL, 'C' }, \
 	{ "min", required_argument, NULL, 'M' }, \
 	{ "max", required_argument, NULL, 'X' }, \
+	{ "from", required_argument, NULL, 'F' }, \
+	{ "to", required_argument, NULL, 'O' }, \
 	{ "window", required_argument, NULL, 'W' }, \
 	{ "history", required_argument, NULL, 'H' }
 #define SOURCE_HELP \
@@ -48,9 +58,15 @@ struct source {
 	"      --category NAME only operations of this category\n" \
 	"      --min TIME      only operations that took at least so long: 50ms, 1.5s\n" \
 	"      --max TIME      only operations that took at most so long\n" \
+	"      --from TIME     only what began at least so long after the trace's begin\n" \
+	"      --to TIME       only what began before that; a number alone is absolute, in ns\n" \
 	"      --window N      put that many records in order of time (1048576)\n" \
 	"      --history N     keep that many states and works of threads (1048576)\n"
 
+/* True if the filter chooses operations */
+bool source_filters_operations(const struct source *s);
+/* True if the filter chooses a time */
+bool source_filters_time(const struct source *s);
 /* Take option @opt with its argument. 0; 1 if it is none of the above; -1 after a message */
 int source_option(struct source *s, int opt, char *arg);
 /*

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +18,8 @@ static struct type *type_of(struct types *t, const struct analysis_id *id)
 	if (!e)
 		return NULL;
 	if (!e->a) {
-		if (t->nr == t->room) {
-			size_t room = t->room ? 2 * t->room : 16;
-			struct type *of = realloc(t->of, room * sizeof(*of));
-
-			if (!of)
-				return NULL;
-			t->of = of;
-			t->room = room;
-		}
+		if (!more_room(&t->of, t->nr, &t->room, sizeof(*t->of)))
+			return NULL;
 		t->of[t->nr] = (struct type){
 			.provider = t->names.of[provider], .category = t->names.of[category],
 			.name = t->names.of[name],
@@ -47,27 +39,9 @@ int types_add(struct types *t, const struct analysis_operation *op)
 		type->incomplete++;
 		return 0;
 	}
-	if (type->nr == type->room) {
-		size_t room = type->room ? 2 * type->room : 64;
-		uint64_t *latencies = realloc(type->latencies, room * sizeof(*latencies));
-
-		if (!latencies)
-			return -ENOMEM;
-		type->latencies = latencies;
-		type->room = room;
-	}
-	type->latencies[type->nr++] = op->end - op->begin;
-	type->sum_ns += op->end - op->begin;
 	for (int s = 0; s < ANALYSIS_STATES; s++)
 		type->ns[s] += op->ns[s];
-	return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
+	return samples_add(&type->latencies, op->end - op->begin);
 }
 
 static int by_count(const void *a, const void *b)
@@ -75,8 +49,8 @@ static int by_count(const void *a, const void *b)
 	const struct type *x = a, *y = b;
 	int order;
 
-	if (x->nr != y->nr)
-		return x->nr > y->nr ? -1 : 1;
+	if (x->latencies.nr != y->latencies.nr)
+		return x->latencies.nr > y->latencies.nr ? -1 : 1;
 	order = strcmp(x->category, y->category);
 	return order ? order : strcmp(x->name, y->name);
 }
@@ -84,30 +58,15 @@ static int by_count(const void *a, const void *b)
 void types_sort(struct types *t)
 {
 	for (size_t i = 0; i < t->nr; i++)
-		if (t->of[i].nr)
-			qsort(t->of[i].latencies, t->of[i].nr, sizeof(uint64_t), by_number);
+		samples_sort(&t->of[i].latencies);
 	if (t->nr)
 		qsort(t->of, t->nr, sizeof(*t->of), by_count);
-}
-
-size_t percentile_index(size_t nr, double percent)
-{
-	/* 99.9 % of 1000 are 999, though 99.9 / 100 * 1000 is a little more as a double. */
-	double share = percent * nr / 100;
-	size_t rank = ceil(share - share * 1e-12);
-
-	return rank ? rank - 1 : 0;
-}
-
-uint64_t type_percentile(const struct type *t, double percent)
-{
-	return t->nr ? t->latencies[percentile_index(t->nr, percent)] : 0;
 }
 
 void types_free(struct types *t)
 {
 	for (size_t i = 0; i < t->nr; i++)
-		free(t->of[i].latencies);
+		samples_free(&t->of[i].latencies);
 	free(t->of);
 	fxt_table_free(&t->index);
 	fxt_names_free(&t->names);

@@ -7,6 +7,7 @@
 #define REPORT_WHAT_H
 
 #include "analysis/analysis.h"
+#include "samples.h"
 #include "sheet.h"
 #include "source.h"
 
@@ -35,6 +36,7 @@ struct what {
 	void (*free)(void *data);
 	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
 	void (*restart)(void *data);
+	bool timed;		/* its rows have a time that --from and --to can choose */
 	bool many;		/* rows: people get only the first ones unless they ask for all */
 	unsigned int states;	/* a set of bits: the operations' time that the report is about */
 	const struct sheet_column *columns;
@@ -43,8 +45,19 @@ struct what {
 
 #define COLUMNS(c)	.columns = (c), .nr_columns = sizeof(c) / sizeof((c)[0])
 
+/* The last columns of a histogram, and their cells for the bucket in hand */
+#define HISTOGRAM_COLUMNS \
+	COLUMN("from_ns", "FROM ms", SHEET_NS), \
+	COLUMN("to_ns", "TO ms", SHEET_NS), \
+	COLUMN("count", "COUNT", SHEET_COUNT), \
+	COLUMN("share", "    %", SHEET_BAR),
+void sheet_histogram(struct sheet *s, const struct histogram *h);
+
 /* Ended by one without a name */
-extern const struct what whats_types[], whats_causes[], whats_trace[];
+extern const struct what whats_types[], whats_causes[], whats_sched[], whats_trace[];
 extern const struct what what_diff;
+
+/* NULL: there is no such report */
+const struct what *what_find(const char *name);
 
 #endif /* REPORT_WHAT_H */

@@ -87,7 +87,8 @@ static void free_data(void *data)
 
 #define CAUSES(n, s, f) { \
 	.name = (n), .states = (s), .rows.operation = (f), .data_size = sizeof(struct blame), \
-	.fill = fill, .folded = print_folded, .free = free_data, .many = true, COLUMNS(columns) \
+	.fill = fill, .folded = print_folded, .free = free_data, .timed = true, .many = true, \
+	COLUMNS(columns) \
 }
 
 const struct what whats_causes[] = {

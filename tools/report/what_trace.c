@@ -10,7 +10,7 @@
 static const struct sheet_column unfinished_columns[] = {
 	COLUMN("type", "TYPE", SHEET_TEXT),
 	COLUMN("id", "ID", SHEET_TEXT),
-	COLUMN("pid", "PID", SHEET_COUNT),
+	COLUMN("pid", "PID", SHEET_ID),
 	COLUMN("age_ns", "AGE ms", SHEET_NS),
 	COLUMN("running_ns", "RUNNING ms", SHEET_NS),
 	COLUMN("blocked_ns", "BLOCKED ms", SHEET_NS),
@@ -107,7 +107,8 @@ static void fill_summary(struct report *r)
 }
 
 const struct what whats_trace[] = {
-	{ .name = "unfinished", .rows.operation = add_unfinished, COLUMNS(unfinished_columns) },
+	{ .name = "unfinished", .rows.operation = add_unfinished, .timed = true,
+	  COLUMNS(unfinished_columns) },
 	{ .name = "losses", .rows.loss = add_loss, COLUMNS(losses_columns) },
 	{ .name = "summary", .fill = fill_summary, COLUMNS(summary_columns) },
 	{ }

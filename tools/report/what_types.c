@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports with a line for each type of operation: operations, diff */
+/* Reports of types of operations: operations, histogram, diff */
 #include <string.h>
 
 #include "types.h"
@@ -61,19 +61,48 @@ static void fill_operations(struct report *r)
 		sheet_row(&r->sheet);
 		sheet_textf(&r->sheet, "%s/%s", t->category, t->name);
 		sheet_text(&r->sheet, t->provider);
-		sheet_number(&r->sheet, t->nr);
+		sheet_number(&r->sheet, t->latencies.nr);
 		sheet_number(&r->sheet, t->incomplete);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
-			sheet_number(&r->sheet, type_percentile(t, percentiles[p]));
+			sheet_number(&r->sheet, samples_percentile(&t->latencies, percentiles[p]));
 		for (size_t s = 0; s < ANALYSIS_STATES; s++)
-			sheet_share(&r->sheet, t->ns[states[s]], t->sum_ns);
+			sheet_share(&r->sheet, t->ns[states[s]], t->latencies.sum);
+	}
+}
+
+/* --- histogram --------------------------------------------------------------------- */
+
+static const struct sheet_column histogram_columns[] = {
+	COLUMN("type", "TYPE", SHEET_TEXT),
+	COLUMN("provider", "PROVIDER", SHEET_TEXT),
+	HISTOGRAM_COLUMNS
+};
+
+static void fill_histogram(struct report *r)
+{
+	struct data *d = r->data;
+
+	types_sort(&d->types);
+	for (size_t i = 0; i < d->types.nr; i++) {
+		const struct type *t = &d->types.of[i];
+		struct histogram h = histogram_of(&t->latencies);
+
+		while (histogram_next(&h)) {
+			sheet_row(&r->sheet);
+			sheet_textf(&r->sheet, "%s/%s", t->category, t->name);
+			sheet_text(&r->sheet, t->provider);
+			sheet_histogram(&r->sheet, &h);
+		}
 	}
 }
 
 const struct what whats_types[] = {
-	{ .name = "operations", .rows.operation = add, .totals_only = true,
+	{ .name = "operations", .rows.operation = add, .totals_only = true, .timed = true,
 	  .data_size = sizeof(struct data), .fill = fill_operations, .free = free_data,
 	  COLUMNS(operations_columns) },
+	{ .name = "histogram", .rows.operation = add, .totals_only = true, .timed = true,
+	  .data_size = sizeof(struct data), .fill = fill_histogram, .free = free_data,
+	  COLUMNS(histogram_columns) },
 	{ }
 };
 
@@ -121,14 +150,16 @@ static const struct type *same_type(const struct types *t, const struct type *ty
 /* The mean time of an operation in @state */
 static int64_t mean(const struct type *t, enum analysis_state state)
 {
-	return t->nr ? (int64_t)(t->ns[state] / t->nr) : 0;
+	return t->latencies.nr ? (int64_t)(t->ns[state] / t->latencies.nr) : 0;
 }
 
 static void diff_percentile(struct sheet *s, const struct type *a, const struct type *b,
 			    double percent)
 {
-	sheet_number(s, type_percentile(a, percent));
-	sheet_diff(s, type_percentile(b, percent) - type_percentile(a, percent));
+	const uint64_t ns = samples_percentile(&a->latencies, percent);
+
+	sheet_number(s, ns);
+	sheet_diff(s, samples_percentile(&b->latencies, percent) - ns);
 }
 
 /* @a or @b may be NULL: the file has none. */
@@ -141,8 +172,8 @@ static void diff_row(struct sheet *s, const struct type *a, const struct type *b
 	b = b ? b : &none;
 	sheet_row(s);
 	sheet_textf(s, "%s/%s", any->category, any->name);
-	sheet_number(s, a->nr);
-	sheet_number(s, b->nr);
+	sheet_number(s, a->latencies.nr);
+	sheet_number(s, b->latencies.nr);
 	diff_percentile(s, a, b, 50);
 	diff_percentile(s, a, b, 99);
 	for (size_t i = 0; i < ANALYSIS_STATES; i++)
@@ -163,7 +194,7 @@ static void fill_diff(struct report *r)
 }
 
 const struct what what_diff = {
-	.name = "diff", .rows.operation = add, .totals_only = true,
+	.name = "diff", .rows.operation = add, .totals_only = true, .timed = true,
 	.data_size = sizeof(struct data), .next_file = keep_first, .fill = fill_diff,
 	.free = free_data, .restart = forget_second, COLUMNS(diff_columns)
 };

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# Recount what asynctrace report says from the records of asynctrace dump --json.
+#
+# usage: recount.py ASYNCTRACE FILE WHAT
+#
+# Prints what differs, and exits with 1 then.
+
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+
+AT, FILE, WHAT = sys.argv[1:4]
+wrong = 0
+
+
+def run(*args):
+    return subprocess.run((AT,) + args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+
+
+def lines(*args):
+    return [json.loads(line) for line in run(*args).decode().splitlines()]
+
+
+def report(what, *options):
+    return lines("report", "--json", *options, FILE, *what.split())
+
+
+def same(name, got, want):
+    global wrong
+    if got != want:
+        wrong = 1
+        print("%s: %s instead of %s" % (name, got, want))
+
+
+def rank(sorted_list, per_mille):
+    """Nearest rank."""
+    if not sorted_list:
+        return 0
+    return sorted_list[max(-(-per_mille * len(sorted_list) // 1000), 1) - 1]
+
+
+records = sorted((r for r in lines("dump", "--json", FILE) if "ts" in r), key=lambda r: r["ts"])
+BEGIN, END = records[0]["ts"], max(r.get("end", r["ts"]) for r in records)
+
+
+# --- scheduling ----------------------------------------------------------------------
+
+class Thread:
+    def __init__(self):
+        self.ns = Counter()
+        self.counts = Counter()
+        self.state = self.since = self.cpu = None
+        self.inferred = True
+        self.late = False      # its state follows from a later record
+        self.seen = None       # its first event
+        self.waits = []        # (from, to, cpu)
+        self.followed = False  # all its switches are recorded, not only some
+        self.woken = False     # while it ran
+        self.ran = 0           # from a switch in that is recorded
+
+    def change(self, ns, before, state, why=None):
+        if self.state is None:
+            self.state, self.why = before, None
+            self.since = BEGIN if self.seen is None else self.seen
+        if self.state == "asleep or not":
+            # It was woken as it left its CPU, if it came back without a wakeup.
+            self.state, self.why = before, self.why if before == "blocked" else "woken"
+            self.late = before == "runnable"
+        if before == "runnable" and state == "running" and not self.inferred:
+            self.waits.append((self.since, ns))
+        self.add(ns)
+        self.state, self.since, self.why, self.inferred = state, ns, why, False
+        if state == "blocked" and self.woken:
+            self.state = "asleep or not"
+        self.woken = self.late = False
+
+    def add(self, ns):
+        self.ns[self.state] += ns - self.since
+        self.ns["observed"] += ns - self.since
+        if self.why:
+            self.ns[self.why] += ns - self.since
+        if self.inferred or self.late:
+            self.ns["inferred"] += ns - self.since
+        elif self.state == "running":
+            self.ran += ns - self.since
+
+
+def threads():
+    """All threads, and who had each CPU from when on."""
+    of, cpus = defaultdict(Thread), defaultdict(list)
+    for r in records:
+        ns = r["ts"]
+        if r["record"] == "switch":
+            state = r["args"]["state"]
+            cpus[r["cpu"]].append((ns, r["in"]))
+            if r["out"]:
+                t = of[r["out"]]
+                t.change(ns, "running", "blocked" if state else "runnable",
+                         ("disk" if state & 2 else None) if state else "preempted")
+                t.counts["voluntary" if state else "preempted"] += 1
+                t.cpu = r["cpu"]
+            if r["in"]:
+                t = of[r["in"]]
+                t.followed |= r["out"] == 0
+                t.change(ns, "runnable", "running")
+                t.counts["migrations"] += t.cpu not in (None, r["cpu"])
+                t.cpu = r["cpu"]
+                if t.waits and t.waits[-1][1] == ns:
+                    t.waits[-1] += (r["cpu"],)
+        elif r["record"] == "wakeup":
+            t = of[r["tid"]]
+            t.counts["wakeups"] += 1
+            if "waker" in r["args"]:
+                of[r["args"]["waker"]].counts["wakes"] += 1
+            if t.state in (None, "blocked", "asleep or not"):
+                t.change(ns, "blocked", "runnable", "woken")
+            elif t.state == "running":
+                t.woken = True
+        # Instants tell nothing about operations, so the analysis does not look at them. A
+        # duration that begins with the trace may have begun before.
+        elif "tid" in r and r["record"] not in ("instant", "counter"):
+            t = of[r["tid"]]
+            t.followed = True
+            if ns > BEGIN and t.state is None and t.seen is None:
+                t.seen = ns
+    for t in of.values():
+        if t.state == "asleep or not":
+            t.state = "blocked"
+        if t.state:
+            t.add(END)
+        if not t.followed:
+            t.ns = Counter(observed=t.ns["observed"], running=t.ran,
+                           unknown=t.ns["observed"] - t.ran)
+    return {tid: t for tid, t in of.items() if t.state or t.counts["wakes"]}, cpus
+
+
+def occupants(history, begin, end):
+    """Who had the CPU, and for how long. None: no record tells."""
+    ns = Counter()
+    before = None
+    for at, who in history + [(1 << 64, None)]:
+        if at > begin:
+            ns[before] += min(at, end) - begin
+            begin = at
+        if at >= end:
+            return ns
+        before = who
+
+
+def check_threads():
+    want, _ = threads()
+    got = {r["tid"]: r for r in report("threads")}
+    same("threads", sorted(got), sorted(want))
+    for tid, t in want.items():
+        r = got.get(tid)
+        if not r:
+            continue
+        same("%d: sum" % tid, r["running_ns"] + r["woken_ns"] + r["preempted_ns"] + r["blocked_ns"] +
+             r["unknown_ns"], r["observed_ns"])
+        for key in ("observed", "running", "blocked", "disk", "preempted", "inferred", "unknown"):
+            same("%d: %s" % (tid, key), r[key + "_ns"], t.ns[key])
+        same("%d: woken" % tid, r["woken_ns"], t.ns["runnable"] - t.ns["preempted"])
+        for key in ("voluntary", "preempted", "migrations", "wakeups", "wakes"):
+            same("%d: %s" % (tid, key), r[key], t.counts[key])
+
+
+def check_histogram(name, rows, samples):
+    same(name + ": samples", sum(r["count"] for r in rows), len(samples))
+    for i, r in enumerate(rows):
+        same("%s: %d ns" % (name, r["from_ns"]), r["count"],
+             sum(r["from_ns"] <= s < r["to_ns"] for s in samples))
+        if i:
+            same(name + ": gap", r["from_ns"], rows[i - 1]["to_ns"])
+    same(name + ": shares", abs(sum(r["share"] for r in rows) - 1) < 1e-4, bool(rows) or None)
+
+
+def check_sched():
+    want, cpus = threads()
+    got = {r["tid"]: r for r in report("sched")}
+    buckets = defaultdict(list)
+    for r in report("sched-histogram"):
+        buckets[r["tid"]].append(r)
+    behind = defaultdict(Counter)
+    for r in report("sched-occupants"):
+        behind[r["tid"]][r["behind_tid"] or (None if r["behind"] == "not known" else 0)] += r["ns"]
+    want = {tid: t for tid, t in want.items() if t.followed}
+    same("threads", sorted(got), sorted(want))
+    for tid, t in want.items():
+        waits = sorted(w[1] - w[0] for w in t.waits)
+        others = Counter()
+        for begin, end, cpu in t.waits:
+            others += occupants(cpus[cpu], begin, end)
+        r = got[tid]
+        same("%d: waits" % tid, r["waits"], len(waits))
+        same("%d: sum" % tid, r["sum_ns"], sum(waits))
+        for key, p in (("p50_ns", 500), ("p99_ns", 990), ("max_ns", 1000)):
+            same("%d: %s" % (tid, key), r[key], rank(waits, p))
+        for key in ("voluntary", "preempted", "migrations"):
+            same("%d: %s" % (tid, key), r[key], t.counts[key])
+        same("%d: behind" % tid, dict(behind[tid]), dict(others))
+        if waits:
+            check_histogram("%d: histogram" % tid, buckets[tid], waits)
+
+
+def check_wakeups():
+    of, _ = threads()
+    pairs, awake, latencies = Counter(), Counter(), defaultdict(list)
+    asleep, pending = {}, {}
+    for r in records:
+        if r["record"] == "wakeup":
+            pair = r["args"].get("waker", 0), r["tid"]
+            pairs[pair] += 1
+            if asleep.get(r["tid"], True):
+                pending[r["tid"]] = pair, r["ts"]
+            else:
+                awake[pair] += 1
+            asleep[r["tid"]] = False
+        elif r["record"] == "switch":
+            asleep[r["out"]] = bool(r["args"]["state"])
+            asleep[r["in"]] = False
+            if r["in"] in pending:
+                pair, ns = pending.pop(r["in"])
+                latencies[pair].append(r["ts"] - ns)
+    got = {(r["waker_tid"], r["woken_tid"]): r for r in report("wakeups")}
+    same("pairs", sorted(got), sorted(pairs))
+    for pair, r in got.items():
+        ns = sorted(latencies[pair]) if of[pair[1]].followed else []
+        same("%s: count" % (pair,), (r["count"], r["awake"]), (pairs[pair], awake[pair]))
+        same("%s: latency" % (pair,), (r["p50_ns"], r["p99_ns"], r["max_ns"], r["sum_ns"]),
+             (rank(ns, 500), rank(ns, 990), rank(ns, 1000), sum(ns)))
+
+
+# --- operations ------------------------------------------------------------------------
+
+def operations():
+    """Complete operations as (name, begin, end), and open ones with END."""
+    of, began = [], {}
+    for r in records:
+        key = r.get("name"), r.get("id")
+        if r["record"] == "async-begin":
+            began.setdefault(key, []).append(r["ts"])
+        elif r["record"] == "async-end" and began.get(key):
+            of.append((r["name"], began[key].pop(), r["ts"], True))
+    return of + [(key[0], ns, END, False) for key, list_ in began.items() for ns in list_]
+
+
+def check_operations():
+    latencies = defaultdict(list)
+    for name, begin, end, complete in operations():
+        if complete:
+            latencies["app/" + name].append(end - begin)
+    got = {r["type"]: r for r in report("operations") if r["count"]}
+    same("types", sorted(got), sorted(latencies))
+    rows = report("histogram")
+    for name, r in got.items():
+        ns = sorted(latencies[name])
+        same(name, [r[k] for k in ("count", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns")],
+             [len(ns)] + [rank(ns, p) for p in (500, 900, 990, 999, 1000)])
+        check_histogram(name, [b for b in rows if b["type"] == name], ns)
+
+
+def check_time():
+    middle = (BEGIN + END) // 2
+    got = report("operations", "--from", "0s", "--to", str(middle))
+    want = Counter("app/" + name for name, begin, _, complete in operations()
+                   if begin < middle and complete)
+    same("before", {r["type"]: r["count"] for r in got if r["count"]}, dict(want))
+    got = report("operations", "--from", "%dns" % (middle - BEGIN))
+    want = Counter("app/" + name for name, begin, _, complete in operations()
+                   if begin >= middle and complete)
+    same("after", {r["type"]: r["count"] for r in got if r["count"]}, dict(want))
+
+
+globals()["check_" + WHAT]()
+sys.exit(wrong)
