@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/what.h"
 #include "tool.h"
@@ -33,6 +34,7 @@ SOURCE_HELP
 "      --json          one JSON object a line\n"
 "      --csv           comma-separated values, with a heading\n"
 "      --folded        of blame and its parts: frames and ns, for flame graphs\n"
+"      --pprof         of the same: a profile for pprof, compressed\n"
 "      --all           all lines, not only the first 30, as people get of long reports\n"
 "  -h, --help          this text\n"
 "\n"
@@ -43,6 +45,7 @@ SOURCE_HELP
 "  asynctrace report trace.fxt\n"
 "  asynctrace report --type http/request --min 20ms trace.fxt blame\n"
 "  asynctrace report --folded trace.fxt blocked > blocked.folded\n"
+"  asynctrace report --pprof trace.fxt critical > critical.pb.gz\n"
 "  asynctrace report --csv trace.fxt operations > operations.csv\n"
 "  asynctrace report trace.fxt sched\n"
 "  asynctrace report diff before.fxt after.fxt\n";
@@ -104,10 +107,10 @@ static int run(struct report *r)
 		r->what->fill(r);
 	if (r->sheet.failed)
 		return no_memory();
-	if (r->folded)
-		r->what->folded(r);
-	else
+	if (!r->folded && !r->pprof)
 		sheet_print(stdout, &r->sheet, r->format);
+	else if (!r->what->stacks(r))
+		return no_memory();
 	fflush(stdout);
 	source_limits(&r->source);
 	return source_status(&r->source);
@@ -129,9 +132,12 @@ static bool filters_fit(const struct report *r)
 static bool formats_fit(const struct report *r, int formats)
 {
 	if (formats > 1)
-		tool_error("--json, --csv and --folded each choose a format: use one of them");
-	else if (r->folded && !r->what->folded)
-		tool_error("--folded is for blame, a state and critical, not for %s", r->what->name);
+		tool_error("--json, --csv, --folded and --pprof each choose a format: use one of them");
+	else if ((r->folded || r->pprof) && !r->what->stacks)
+		tool_error("%s is for blame, a state and critical, not for %s",
+			   r->folded ? "--folded" : "--pprof", r->what->name);
+	else if (r->pprof && isatty(STDOUT_FILENO))
+		tool_error("--pprof writes binary data: send it to a file");
 	else
 		return true;
 	return false;
@@ -145,6 +151,7 @@ static int options(struct report *r, int argc, char **argv)
 		{ "json", no_argument, NULL, 'j' },
 		{ "csv", no_argument, NULL, 'c' },
 		{ "folded", no_argument, NULL, 'f' },
+		{ "pprof", no_argument, NULL, 'p' },
 		{ "all", no_argument, NULL, 'a' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -164,6 +171,10 @@ static int options(struct report *r, int argc, char **argv)
 			break;
 		case 'f':
 			r->folded = true;
+			formats++;
+			break;
+		case 'p':
+			r->pprof = true;
 			formats++;
 			break;
 		case 'a':

@@ -7,6 +7,7 @@
 #
 # Prints what differs, and exits with 1 then.
 
+import gzip
 import json
 import subprocess
 import sys
@@ -272,6 +273,80 @@ def check_time():
     want = Counter("app/" + name for name, begin, _, complete in operations()
                    if begin >= middle and complete)
     same("after", {r["type"]: r["count"] for r in got if r["count"]}, dict(want))
+
+
+# --- stacks ------------------------------------------------------------------------------
+
+def varint(data, at):
+    n = shift = 0
+    while True:
+        byte = data[at]
+        n |= (byte & 0x7f) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return n, at
+
+
+def fields(data):
+    """The fields of a protobuf message: numbers, and bytes."""
+    of, at = defaultdict(list), 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        elif key & 7:
+            raise ValueError("wire type %d" % (key & 7))
+        of[key >> 3].append(value)
+    return of
+
+
+def numbers(data):
+    of, at = [], 0
+    while at < len(data):
+        n, at = varint(data, at)
+        of.append(n)
+    return of
+
+
+def pprof(what):
+    """(frames from the root on, values by name) of each sample, by the numbers of profile.proto"""
+    p = fields(gzip.decompress(run("report", "--pprof", FILE, what)))
+    strings = [s.decode() for s in p[6]]
+    same("first string", strings[0], "")
+    types = [strings[fields(t)[1][0]] for t in p[1]]
+    units = {strings[fields(t)[1][0]]: strings[fields(t)[2][0]] for t in p[1]}
+    same("units", units, {t: "count" if t == "count" else "nanoseconds" for t in types})
+    same("default", strings[p[14][0]], "time")
+    same("duration", p[10], [END - BEGIN])
+    functions = {}
+    for f in map(fields, p[5]):
+        functions[f[1][0]] = strings[f[2][0]]
+    frames = {}
+    for location in map(fields, p[4]):
+        frames[location[1][0]] = functions[fields(location[4][0])[1][0]]
+    same("functions", len(functions), len(p[5]))
+    same("locations", len(frames), len(p[4]))
+    for sample in map(fields, p[2]):
+        yield ([frames[i] for i in reversed(numbers(sample[1][0]))],
+               dict(zip(types, numbers(sample[2][0]))))
+
+
+def check_pprof():
+    states = ("running", "runnable", "blocked", "queued", "unknown")
+    for what in ("blame", "critical") + states:
+        folded, got = Counter(), Counter()
+        for line in run("report", "--folded", FILE, what).decode().splitlines():
+            stack, ns = line.rsplit(" ", 1)
+            folded[stack] += int(ns)
+        count = 0
+        for frames, values in pprof(what):
+            got[";".join(f.replace(";", ",") for f in frames)] += values["time"]
+            count += values["count"]
+            same("states", {s: values[s] for s in states},
+                 {s: values["time"] if s == frames[1] else 0 for s in states})
+        same(what, got, folded)
+        same(what + ": count", count, sum(r["count"] for r in report(what)))
 
 
 globals()["check_" + WHAT]()

@@ -104,6 +104,10 @@ begin "wakeups_equal_the_records"
 recount wakeups
 end
 
+begin "pprof_equals_folded"
+recount pprof
+end
+
 begin "text_is_100_columns_wide_at_most"
 for what in operations histogram blame critical unfinished threads sched sched-histogram \
 	    sched-occupants wakeups losses summary; do
@@ -134,6 +138,7 @@ end
 
 begin "wrong use is told, with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
+	     "--pprof hello.fxt summary" "--pprof --json hello.fxt blame" \
 	     "diff hello.fxt" "--min 5 hello.fxt" "--history x hello.fxt" "hello.fxt blame more"; do
 	wrong_use report $wrong
 done

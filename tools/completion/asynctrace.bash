@@ -88,7 +88,7 @@ _asynctrace_options() { # COMMAND
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	report)
-		echo "$operations --json --csv --folded --all --help" ;;
+		echo "$operations --json --csv --folded --pprof --all --help" ;;
 	why)
 		echo "--slowest --percentile --brief --json $operations --help" ;;
 	dump)

@@ -16,7 +16,7 @@ struct report {
 	const struct what *what;
 	const char *other;	/* diff: the second file */
 	enum sheet_format format;
-	bool folded, all;
+	bool folded, pprof, all;
 
 	void *data;		/* the report's own, zeros at first */
 	struct sheet sheet;
@@ -32,7 +32,8 @@ struct what {
 	void (*next_file)(struct report *r);
 	/* After the last row: fill the sheet. NULL: the rows did. */
 	void (*fill)(struct report *r);
-	void (*folded)(const struct report *r);	/* NULL: the report has no stacks */
+	/* Print its stacks, folded or for pprof; false: no memory. NULL: it has no stacks. */
+	bool (*stacks)(const struct report *r);
 	void (*free)(void *data);
 	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
 	void (*restart)(void *data);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "blame.h"
+#include "pprof.h"
 #include "tool.h"
 #include "what.h"
 
@@ -63,9 +64,8 @@ static void print_frame(const char *text)
 		putchar(*clean == ';' ? ',' : *clean);
 }
 
-static void print_folded(const struct report *r)
+static void print_folded(const struct blame *blame)
 {
-	const struct blame *blame = r->data;
 	const char *frames[BLAME_FRAMES];
 
 	for (size_t i = 0; i < blame->nr; i++) {
@@ -80,6 +80,16 @@ static void print_folded(const struct report *r)
 	}
 }
 
+static bool print_stacks(const struct report *r)
+{
+	const struct analysis_totals *t = analysis_totals(r->source.analysis);
+
+	if (r->pprof)
+		return pprof_write(stdout, r->data, t->begin > t->end ? 0 : t->end - t->begin);
+	print_folded(r->data);
+	return true;
+}
+
 static void free_data(void *data)
 {
 	blame_free(data);
@@ -87,7 +97,7 @@ static void free_data(void *data)
 
 #define CAUSES(n, s, f) { \
 	.name = (n), .states = (s), .rows.operation = (f), .data_size = sizeof(struct blame), \
-	.fill = fill, .folded = print_folded, .free = free_data, .timed = true, .many = true, \
+	.fill = fill, .stacks = print_stacks, .free = free_data, .timed = true, .many = true, \
 	COLUMNS(columns) \
 }
 
