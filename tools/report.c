@@ -48,6 +48,7 @@ SOURCE_HELP
 "  asynctrace report --pprof trace.fxt critical > critical.pb.gz\n"
 "  asynctrace report --csv trace.fxt operations > operations.csv\n"
 "  asynctrace report trace.fxt sched\n"
+"  asynctrace report --pair take:give --key job trace.fxt\n"
 "  asynctrace report diff before.fxt after.fxt\n";
 
 #define FIRST_LINES	30

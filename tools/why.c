@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "report/explain.h"
+#include "report/id.h"
 #include "report/kept.h"
 #include "report/source.h"
 #include "report/samples.h"
@@ -36,6 +37,7 @@ SOURCE_HELP
 "  asynctrace why trace.fxt                                   the slowest operation\n"
 "  asynctrace why --brief --slowest 10 trace.fxt              ten sentences\n"
 "  asynctrace why --type http/request --percentile 99 trace.fxt\n"
+"  asynctrace why --pair take:give --key job trace.fxt\n"
 "  asynctrace why --json --slowest 1000000 trace.fxt | jq .queued_ns\n";
 
 /* One complete operation, to find it again */
@@ -46,8 +48,8 @@ struct place {
 
 struct why {
 	struct source source;
-	bool has_id, brief, json;
-	uint64_t id;
+	bool brief, json;
+	const char *id;		/* NULL: not wanted */
 	double percentile;	/* negative: not wanted */
 	struct kept kept;
 
@@ -79,8 +81,8 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 {
 	struct why *w = arg;
 
-	if (w->has_id)
-		return op->id.id == w->id ? kept_add(&w->kept, op) : 0;
+	if (w->id)
+		return id_is(&op->id, w->id) ? kept_add(&w->kept, op) : 0;
 	if (!op->complete)
 		return 0;
 	if (w->percentile < 0)
@@ -148,11 +150,14 @@ static void say_none(const struct why *w)
 	const struct analysis_totals *t = analysis_totals(w->source.analysis);
 	const char *path = tool_text(w->source.path);
 
-	if (!t->complete && !t->incomplete)
+	if (!t->complete && !t->incomplete && w->source.pair)
+		tool_error("%s has no event that --pair names as the first one, with an argument '%s'",
+			   path, tool_text(w->source.key));
+	else if (!t->complete && !t->incomplete)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
 			   path);
-	else if (w->has_id)
-		tool_error("%s has no operation with id 0x%" PRIx64, path, w->id);
+	else if (w->id)
+		tool_error("%s has no operation with id %s", path, tool_text(w->id));
 	else if (t->complete)
 		tool_error("%s has no complete operation of that kind", path);
 	else
@@ -185,15 +190,6 @@ static int run(struct why *w)
 		return source_status(&w->source);
 	say_none(w);
 	return TOOL_FAILED;
-}
-
-static bool parse_id(const char *text, uint64_t *id)
-{
-	char *end;
-
-	errno = 0;
-	*id = strtoull(text, &end, 0);
-	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
 static bool parse_percentile(const char *text, double *p)
@@ -264,13 +260,12 @@ static int options(struct why *w, int argc, char **argv)
 		return TOOL_USAGE;
 	}
 	w->source.path = argv[optind];
-	w->has_id = optind + 2 == argc;
-	if (w->has_id && !parse_id(argv[optind + 1], &w->id)) {
-		tool_error("'%s' is no id: write a number, as 0x20000000028e",
-			   tool_text(argv[optind + 1]));
+	w->id = optind + 2 == argc ? argv[optind + 1] : NULL;
+	if (w->id && !w->source.pair && !id_parse(w->id, &number)) {
+		tool_error("'%s' is no id: write a number, as 0x20000000028e", tool_text(w->id));
 		return TOOL_USAGE;
 	}
-	if (w->has_id + slowest + (w->percentile >= 0) > 1) {
+	if (!!w->id + slowest + (w->percentile >= 0) > 1) {
 		tool_error("ID, --slowest and --percentile each choose operations: use one of them");
 		return TOOL_USAGE;
 	}
@@ -278,7 +273,7 @@ static int options(struct why *w, int argc, char **argv)
 		tool_error("--percentile reads the trace twice: it needs a file, not the standard input");
 		return TOOL_USAGE;
 	}
-	if (w->has_id)
+	if (w->id)
 		w->kept.max = SIZE_MAX;
 	return -1;
 }

@@ -40,6 +40,16 @@ void add_bool(struct fxt_record *rec, const char *name)
 	add_arg(rec, name, ASYNCTRACE_FXT_ARG_BOOL)->u = 1;
 }
 
+void add_number(struct fxt_record *rec, const char *name, unsigned int type, int64_t value)
+{
+	add_arg(rec, name, type)->i = value;
+}
+
+void add_text(struct fxt_record *rec, const char *name, const char *text)
+{
+	add_arg(rec, name, ASYNCTRACE_FXT_ARG_STRING)->text = text_of(text);
+}
+
 void put_clock(struct trace *t, uint64_t ns)
 {
 	put_event(t, ASYNCTRACE_FXT_INSTANT, ns, PSEUDO, "clock", 0);

@@ -19,7 +19,8 @@ static struct words random_file(void)
 	for (int i = 0; i < 20; i++) {
 		for (uint64_t n = rnd_below(20); n; n--) {
 			put_event(&chunk, &(struct event){
-				rnd_below(11), s.ticks, 1, IDX(1), IDX(2), rnd_below(4), 0, { { 0 } } });
+				rnd_below(11), s.ticks, 1, IDX(1), IDX(2), rnd_below(4), 1,
+				{ ARG_U64(IDX(3), rnd_below(4)) } });
 			s.ticks += rnd_below(3);
 		}
 		s.ticks += rnd_below(100);
@@ -52,14 +53,48 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
+static int on_thread(void *arg, const struct analysis_thread_row *row)
+{
+	uint64_t sum = row->exited_ns;
+
+	for (int i = 0; i < ANALYSIS_STATES; i++)
+		sum += row->ns[i];
+	fuzz_assert(row->thread && sum == row->to - row->from);
+	return 0;
+}
+
+static int on_wakeup(void *arg, const struct analysis_wakeup *w)
+{
+	fuzz_assert(w->woken && !w->waker == (w->waker_kind != ANALYSIS_OTHER_THREAD));
+	return 0;
+}
+
+static int on_wait(void *arg, const struct analysis_wait *wait)
+{
+	uint64_t at = wait->from;
+
+	for (size_t i = 0; i < wait->nr_parts; i++) {
+		fuzz_assert(wait->parts[i].from == at && wait->parts[i].to > at);
+		at = wait->parts[i].to;
+	}
+	fuzz_assert(at == wait->to);
+	return 0;
+}
+
 static void one_round(void)
 {
+	static const struct analysis_pair pair = {
+		.name = "work:work", .start = "work", .done = "cat/work", .key = "n",
+	};
 	struct analysis_options opts = {
 		.window = rnd_chance(50) ? 0 : 1 + rnd_below(100),
 		.history = rnd_chance(50) ? 0 : 1 + rnd_below(1000),
-		.totals_only = rnd_chance(10),
+		.totals_only = rnd_chance(10), .pair = rnd_chance(30) ? &pair : NULL,
 	};
-	struct analysis_sink sink = { .operation = on_operation };
+	struct analysis_sink sink = {
+		.operation = on_operation, .thread = rnd_chance(50) ? on_thread : NULL,
+		.wakeup = rnd_chance(50) ? on_wakeup : NULL, .wait = rnd_chance(50) ? on_wait : NULL,
+	};
 	struct words b = random_file();
 	int fd = memfd_create("fuzz", MFD_CLOEXEC), err;
 	struct fxt_record rec;

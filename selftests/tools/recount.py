@@ -275,6 +275,82 @@ def check_time():
     same("after", {r["type"]: r["count"] for r in got if r["count"]}, dict(want))
 
 
+# --- pairs -----------------------------------------------------------------------------
+
+class Pair:
+    def __init__(self, key, begin):
+        self.key, self.begin, self.end = key, begin, None
+        self.works = []        # [begin, end] of durations that enclose an event
+
+
+def pairs(start, done):
+    """Operations from "start" to "done" with the same job, and events without one"""
+    stacks, began, of = defaultdict(list), defaultdict(list), []
+    without = unkeyed = 0
+    for r in records:
+        stack = stacks[r.get("tid")]
+        if r["record"] == "begin":
+            stack.append([r["ts"], 1 << 64])
+        elif r["record"] == "end" and stack:
+            stack.pop()[1] = r["ts"]
+        if r["record"] != "instant" or r["name"] not in (start, done):
+            continue
+        key = r["args"].get("job")
+        if key is None:
+            unkeyed += 1
+            continue
+        # An event that is both ends one operation and begins the next.
+        for name, begins in ((done, False), (start, True)):
+            if r["name"] != name:
+                continue
+            if begins:
+                began[key].append(Pair(key, r["ts"]))
+                of.append(began[key][-1])
+            for p in began[key] if stack else ():
+                p.works.append(stack[-1])
+            if begins:
+                continue
+            if began[key]:
+                began[key].pop().end = r["ts"]
+            else:
+                without += 1
+    return of, without, unkeyed
+
+
+def covered(intervals, begin, end):
+    ns = 0
+    for from_, to in sorted(intervals):
+        from_, to = max(from_, begin), min(to, end)
+        if from_ < to:
+            ns += to - from_
+            begin = to
+    return ns
+
+
+def shown(key):
+    return key if isinstance(key, str) else hex(key)
+
+
+def check_pair():
+    for start, done in (("take", "give"), ("give", "take"), ("take", "take")):
+        of, without, _ = pairs(start, done)
+        options = "--pair", "%s:app/%s" % (start, done), "--key", "job"
+        want = sorted((shown(p.key), p.begin, p.end - p.begin,
+                       p.end - p.begin - covered(p.works, p.begin, p.end))
+                      for p in of if p.end is not None)
+        got = sorted((r["id"], r["begin_ns"], r["latency_ns"], r["queued_ns"])
+                     for r in lines("why", "--json", "--slowest", "1000000", *options, FILE))
+        same("operations", got, want)
+        summary = report("summary", *options)[0]
+        same("summary", (summary["complete"], summary["incomplete"], summary["orphans"]),
+             (len(want), len(of) - len(want), without))
+        same("unfinished", sorted(r["id"] for r in report("unfinished", *options)),
+             sorted(shown(p.key) for p in of if p.end is None))
+        for id_ in {w[0] for w in want}:
+            same("by id", len(lines("why", "--json", *options, FILE, id_)),
+                 sum(shown(p.key) == id_ for p in of))
+
+
 # --- stacks ------------------------------------------------------------------------------
 
 def varint(data, at):

@@ -104,6 +104,10 @@ begin "wakeups_equal_the_records"
 recount wakeups
 end
 
+begin "pairs_equal_the_records"
+recount pair
+end
+
 begin "pprof_equals_folded"
 recount pprof
 end
@@ -139,6 +143,8 @@ end
 begin "wrong use is told, with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
 	     "--pprof hello.fxt summary" "--pprof --json hello.fxt blame" \
+	     "--pair a:b hello.fxt" "--key x hello.fxt" "--pair a --key x hello.fxt" \
+	     "--pair a:b:c --key x hello.fxt" "--pair a: --key x hello.fxt" \
 	     "diff hello.fxt" "--min 5 hello.fxt" "--history x hello.fxt" "hello.fxt blame more"; do
 	wrong_use report $wrong
 done
@@ -213,6 +219,8 @@ for wrong in "" "none.fxt" "server.fxt x" "--slowest 0 server.fxt" "--percentile
 	     "--percentile 101 server.fxt" "--slowest 2 server.fxt 0x1" "server.fxt 1 2"; do
 	wrong_use why $wrong
 done
+check "no such pair" status 1 "$AT" why --pair a::b:c --key x server.fxt
+check named says "has no event that --pair names"
 check "no such id" status 1 "$AT" why server.fxt 0xdead
 check "named" says "has no operation with id 0xdead"
 check "no such type" status 1 "$AT" why --type nothing server.fxt

@@ -57,6 +57,7 @@ struct analysis_id {
 	const char *provider;	/* of the begin; "" if the trace names none */
 	const char *category, *name;
 	uint64_t id;
+	const char *key;	/* the text that is the id, instead of .id; or NULL */
 	uint32_t pid;		/* of the begin */
 };
 
@@ -160,6 +161,7 @@ struct analysis_totals {
 	uint64_t complete, incomplete;	/* operations */
 	uint64_t orphans;	/* ends without begin */
 	uint64_t switches, wakeups;
+	uint64_t unkeyed;	/* events of the pair whose argument is no integer and no text */
 	uint64_t losses;	/* rows */
 	uint64_t late;		/* records that came too late to be put in order */
 	uint64_t cut;		/* operations whose beginning was not kept in memory */
@@ -176,8 +178,20 @@ struct analysis_sink {
 	void *arg;
 };
 
+/*
+ * Operations from an event .start to an event .done whose argument .key has the same value,
+ * an integer or a text. Events are named as "take" or "app/take". A duration counts as .start
+ * when it begins, and as .done when it ends. The operation has the category of .start. The
+ * texts are valid until analysis_finish(), .name until analysis_free().
+ */
+struct analysis_pair {
+	const char *name;	/* of the operations */
+	const char *start, *done, *key;
+};
+
 /* Zeros are the defaults. */
 struct analysis_options {
+	const struct analysis_pair *pair;	/* NULL: async events are operations */
 	/*
 	 * Records that are put in order of time at a time, at 40 bytes each; default
 	 * 1 million. A trace has records in the order in which rings were read.

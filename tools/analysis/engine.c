@@ -265,6 +265,11 @@ static int add_string(struct analysis *a, const struct fxt_record *rec)
 	return 0;
 }
 
+static bool is_duration(const struct fxt_record *rec)
+{
+	return rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN && rec->number <= ASYNCTRACE_FXT_DURATION;
+}
+
 static int add_event(struct analysis *a, const struct fxt_record *rec)
 {
 	struct item it = {
@@ -272,7 +277,10 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 		.pid = rec->thread.pid, .provider = rec->provider,
 		.id = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->id,
 	};
+	int first;
 
+	if (a->opts.pair && !is_duration(rec))
+		return pair_event(a, rec);
 	/* Instants and counters tell nothing about operations. */
 	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_FLOW_END)
 		return 0;
@@ -283,7 +291,13 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 		if (it.category == NO_NAME || it.name == NO_NAME)
 			return -ENOMEM;
 	}
-	return order_add(a, &it);
+	if (!a->opts.pair)
+		return order_add(a, &it);
+	/* What begins or ends with a duration is within it. */
+	first = rec->number == ASYNCTRACE_FXT_DURATION_END ? pair_event(a, rec) : order_add(a, &it);
+	if (first)
+		return first;
+	return rec->number == ASYNCTRACE_FXT_DURATION_END ? order_add(a, &it) : pair_event(a, rec);
 }
 
 static int name_thread(struct analysis *a, const struct fxt_record *rec)

@@ -3,6 +3,7 @@
  * Between the parts of the engine. A record takes this way:
  *
  *	engine.c	from a record of the reader to an item
+ *	pair.c		operations that are pairs of events
  *	order.c		items in order of time
  *	late.c		items that came too late for that, in a second reading
  *	scheduling.c	what threads and CPUs did: histories
@@ -38,6 +39,11 @@ struct item {
 	uint64_t ns;
 	uint64_t id;		/* of an operation or a flow; the end of a duration */
 	uint8_t kind;
+	/*
+	 * An event of a pair: .name is START's category; .category is the name of the key if that
+	 * is a text, or NO_NAME.
+	 */
+	bool paired;
 	union {
 		struct {	/* events */
 			uint32_t tid, pid;
@@ -258,6 +264,11 @@ int operations_finish(struct analysis *a);
 /* Release the works on @op, which is open, that ended before @ns. */
 void operation_forget(struct operation *op, uint64_t ns);
 void operation_put(struct operation *op);
+
+/* --- pair.c ------------------------------------------------------------------------------ */
+
+/* If @rec is an event of the pair, add items of an operation's begin and end. */
+int pair_event(struct analysis *a, const struct fxt_record *rec);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
 

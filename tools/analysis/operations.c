@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An operation is an async begin and an async end with the same category, name and id. (The
- * recorder makes async ids unique to a process.)
+ * recorder makes async ids unique to a process.) Or it is a pair of other events, of which
+ * pair.c makes such items.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ void operation_put(struct operation *op)
 
 static uint64_t key_of(const struct item *it)
 {
-	return fxt_hash(fxt_hash(it->id, it->category), it->name);
+	return fxt_hash(fxt_hash(it->id, it->category), it->paired ? 0 : it->name);
 }
 
 struct operation *operations_by_id(struct analysis *a, uint64_t id)
@@ -42,9 +43,11 @@ int operations_begin(struct analysis *a, const struct item *it)
 	}
 	*op = (struct operation){
 		.out = {
-			.category = text_of(a, it->category), .name = text_of(a, it->name),
+			.category = text_of(a, it->paired ? it->name : it->category),
+			.name = it->paired ? a->opts.pair->name : text_of(a, it->name),
 			.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
 			.id = it->id, .pid = it->pid,
+			.key = it->paired && it->category != NO_NAME ? text_of(a, it->category) : NULL,
 		},
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
 		.same_key = (struct operation *)(uintptr_t)key->a,

@@ -44,7 +44,8 @@ _asynctrace_value() { # COMMAND OPTION
 	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--* | report:--*)
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
-		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ]] ;;
+		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ||
+		   $2 == --pair || $2 == --key ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
@@ -80,7 +81,8 @@ _asynctrace_options() { # COMMAND
 	local session="--categories --providers --mode --buffer-size --sched --pid --uid
 		       --cgroup --follow"
 	local out="--output --max-size --rotate --duration"
-	local operations="--type --provider --category --min --max --from --to --window --history"
+	local operations="--type --provider --category --min --max --from --to --pair --key --window
+			  --history"
 
 	case $1 in
 	record)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "id.h"
 #include "fxt/print.h"
 #include "parties.h"
 #include "tool.h"
@@ -48,9 +49,18 @@ static void print_thread(FILE *f, const struct analysis_thread *t)
 	fprintf(f, "%s/%" PRIu32, t->name[0] ? tool_text(t->name) : "thread", t->tid);
 }
 
+/* Without the name of the operation */
+static void print_number(FILE *f, const struct analysis_id *id)
+{
+	char number[ID_TEXT];
+
+	fprintf(f, id->key ? "\"%s\"" : "%s", tool_text(id_text(id, number)));
+}
+
 static void print_id(FILE *f, const struct analysis_id *id)
 {
-	fprintf(f, "%s 0x%" PRIx64, tool_text(id->name), id->id);
+	fprintf(f, "%s ", tool_text(id->name));
+	print_number(f, id);
 }
 
 /* "request 0x1, 0x2 and 3 more" */
@@ -63,7 +73,7 @@ static void print_ids(FILE *f, const struct party *p)
 		fputs(i + 1 == p->nr_ids ? " and " : ", ", f);
 		if (strcmp(p->ids[i].id->name, p->ids[i - 1].id->name))
 			fprintf(f, "%s ", tool_text(p->ids[i].id->name));
-		fprintf(f, "0x%" PRIx64, p->ids[i].id->id);
+		print_number(f, p->ids[i].id);
 	}
 	if (p->nr_ids > nr)
 		fprintf(f, " and %zu more", p->nr_ids - nr);
@@ -262,11 +272,15 @@ static void json_text(FILE *f, const char *key, const char *text)
 
 static void json_id(FILE *f, const struct analysis_id *id)
 {
+	char number[ID_TEXT];
+
 	fputc('{', f);
 	json_text(f, "category", id->category);
 	fputc(',', f);
 	json_text(f, "name", id->name);
-	fprintf(f, ",\"id\":\"0x%" PRIx64 "\",\"pid\":%" PRIu32 "}", id->id, id->pid);
+	fputc(',', f);
+	json_text(f, "id", id_text(id, number));
+	fprintf(f, ",\"pid\":%" PRIu32 "}", id->pid);
 }
 
 static void json_thread(FILE *f, const struct analysis_thread *t)
@@ -355,15 +369,18 @@ static void json_parties(FILE *f, const struct analysis_operation *op)
 
 void explain_json(FILE *f, const struct analysis_operation *op, bool all)
 {
+	char number[ID_TEXT];
+
 	fputc('{', f);
 	json_text(f, "provider", op->id.provider);
 	fprintf(f, ",\"pid\":%" PRIu32 ",", op->id.pid);
 	json_text(f, "category", op->id.category);
 	fputc(',', f);
 	json_text(f, "name", op->id.name);
-	fprintf(f, ",\"id\":\"0x%" PRIx64 "\",\"complete\":%s,\"begin_ns\":%" PRIu64
-		",\"latency_ns\":%" PRIu64, op->id.id, op->complete ? "true" : "false", op->begin,
-		op->end - op->begin);
+	fputc(',', f);
+	json_text(f, "id", id_text(&op->id, number));
+	fprintf(f, ",\"complete\":%s,\"begin_ns\":%" PRIu64 ",\"latency_ns\":%" PRIu64,
+		op->complete ? "true" : "false", op->begin, op->end - op->begin);
 	for (int s = 0; s < ANALYSIS_STATES; s++)
 		fprintf(f, ",\"%s_ns\":%" PRIu64, analysis_state_name(s), op->ns[s]);
 	fputs(",\"threads\":[", f);

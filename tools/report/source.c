@@ -168,6 +168,12 @@ int source_option(struct source *s, int opt, char *arg)
 		tool_error("'%s' is no time of the trace; write a number and a unit, as 1.5s, for the "
 			   "time since its begin, or a number of ns alone", tool_text(arg));
 		return -1;
+	case 'Q':
+		s->pair = arg;
+		return 0;
+	case 'K':
+		s->key = arg;
+		return 0;
 	case 'W':
 		if (tool_parse_number(arg, &number) && number && number <= UINT32_MAX) {
 			s->opts.window = number;
@@ -187,6 +193,52 @@ int source_option(struct source *s, int opt, char *arg)
 	}
 }
 
+/* Where a single colon divides @text; "::" is part of a name. NULL: nowhere, or twice */
+static const char *single_colon(const char *text)
+{
+	const char *found = NULL;
+
+	for (; *text; text += strspn(text, ":") ? strspn(text, ":") : 1) {
+		if (strspn(text, ":") != 1)
+			continue;
+		if (found)
+			return NULL;
+		found = text;
+	}
+	return found;
+}
+
+/* Fill in @pair, whose .start the caller frees. 0, or an exit status after a message */
+static int parse_pair(struct source *s, struct analysis_pair *pair)
+{
+	const char *colon;
+	char *start;
+
+	if (!s->pair != !s->key) {
+		tool_error("--pair and --key belong together: the events, and the argument that joins them");
+		return TOOL_USAGE;
+	}
+	s->opts.pair = NULL;
+	if (!s->pair)
+		return TOOL_OK;
+	colon = single_colon(s->pair);
+	if (!colon || colon == s->pair || !colon[1]) {
+		tool_error("'%s' is no pair: name two events, as take:give or app/take:app/give",
+			   tool_text(s->pair));
+		return TOOL_USAGE;
+	}
+	start = strndup(s->pair, colon - s->pair);
+	if (!start) {
+		tool_error("there is no memory for the analysis");
+		return TOOL_USAGE;
+	}
+	*pair = (struct analysis_pair){
+		.name = s->pair, .start = start, .done = colon + 1, .key = s->key,
+	};
+	s->opts.pair = pair;
+	return TOOL_OK;
+}
+
 /* Feed all records of the trace to s->analysis. 0, or an exit status after a message */
 static int read_all(struct source *s)
 {
@@ -202,6 +254,9 @@ static int read_all(struct source *s)
 	s->damaged = false;
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
+	/* Only pairs need arguments of events. */
+	if (!s->pair)
+		fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed)
 		failed = analysis_record(s->analysis, &rec);
 	fxt_close(r);
@@ -227,7 +282,8 @@ static bool is_file(const char *path)
 	return strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-int source_read(struct source *s)
+/* Read the trace, a second time if records come too late. 0, or an exit status */
+static int read_trace(struct source *s)
 {
 	struct analysis_sink sink = {
 		.operation = s->rows.operation ? on_operation : NULL,
@@ -259,6 +315,18 @@ int source_read(struct source *s)
 	return read_all(s);
 }
 
+int source_read(struct source *s)
+{
+	struct analysis_pair pair = { 0 };
+	int status = parse_pair(s, &pair);
+
+	if (status)
+		return status;
+	status = read_trace(s);
+	free((char *)pair.start);
+	return status;
+}
+
 void source_limits(const struct source *s)
 {
 	const struct analysis_totals *t = analysis_totals(s->analysis);
@@ -266,6 +334,9 @@ void source_limits(const struct source *s)
 	if (!t->scheduled && t->complete)
 		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched records it", tool_text(s->path));
+	if (t->unkeyed)
+		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
+			   t->unkeyed, tool_text(s->key));
 	if (t->losses)
 		tool_error("records were lost %" PRIu64 " times; time that they would explain is unknown",
 			   t->losses);

@@ -29,6 +29,7 @@ struct source_filter {
 
 struct source {
 	const char *path;
+	const char *pair, *key;	/* "START:DONE" and an argument; NULL: async events */
 	struct source_filter filter;
 	struct analysis_options opts;
 	struct analysis_sink rows;	/* gets the rows that pass the filter */
@@ -50,6 +51,8 @@ struct source {
 	{ "max", required_argument, NULL, 'X' }, \
 	{ "from", required_argument, NULL, 'F' }, \
 	{ "to", required_argument, NULL, 'O' }, \
+	{ "pair", required_argument, NULL, 'Q' }, \
+	{ "key", required_argument, NULL, 'K' }, \
 	{ "window", required_argument, NULL, 'W' }, \
 	{ "history", required_argument, NULL, 'H' }
 #define SOURCE_HELP \
@@ -60,6 +63,8 @@ struct source {
 	"      --max TIME      only operations that took at most so long\n" \
 	"      --from TIME     only what began at least so long after the trace's begin\n" \
 	"      --to TIME       only what began before that; a number alone is absolute, in ns\n" \
+	"      --pair A:B      operations go from an event A to an event B whose argument\n" \
+	"      --key ARG       ARG has the same value; without async events\n" \
 	"      --window N      put that many records in order of time (1048576)\n" \
 	"      --history N     keep that many states and works of threads (1048576)\n"
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "id.h"
 #include "what.h"
 
 /* --- unfinished ------------------------------------------------------------------- */
@@ -30,12 +31,13 @@ static int add_unfinished(void *arg, const struct analysis_operation *op)
 {
 	const struct analysis_thread *last = last_thread(op);
 	struct report *r = arg;
+	char number[ID_TEXT];
 
 	if (op->complete)
 		return 0;
 	sheet_row(&r->sheet);
 	sheet_textf(&r->sheet, "%s/%s", op->id.category, op->id.name);
-	sheet_textf(&r->sheet, "0x%" PRIx64, op->id.id);
+	sheet_text(&r->sheet, id_text(&op->id, number));
 	sheet_number(&r->sheet, op->id.pid);
 	sheet_number(&r->sheet, op->end - op->begin);
 	sheet_number(&r->sheet, op->ns[ANALYSIS_RUNNING]);
