@@ -81,6 +81,12 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	return 0;
 }
 
+static int on_orphan(void *arg, const struct analysis_orphan *o)
+{
+	fuzz_assert(o->thread && o->id.name && o->id.category && analysis_orphan_name(o->kind));
+	return 0;
+}
+
 static void one_round(void)
 {
 	static const struct analysis_pair pair = {
@@ -94,6 +100,7 @@ static void one_round(void)
 	struct analysis_sink sink = {
 		.operation = on_operation, .thread = rnd_chance(50) ? on_thread : NULL,
 		.wakeup = rnd_chance(50) ? on_wakeup : NULL, .wait = rnd_chance(50) ? on_wait : NULL,
+		.orphan = rnd_chance(50) ? on_orphan : NULL,
 	};
 	struct words b = random_file();
 	int fd = memfd_create("fuzz", MFD_CLOEXEC), err;

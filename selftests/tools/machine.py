@@ -156,8 +156,8 @@ class Machine:
         if what == 0:
             self.open[tid].append(len(self.records))
             self.write(event(BEGIN, self.now, tid, "work"))
-        elif what == 1 and self.open[tid]:
-            self.open[tid].pop()
+        elif what == 1 and (self.open[tid] or self.rnd.random() < .1):
+            self.open[tid] = self.open[tid][:-1]
             self.write(event(END, self.now, tid, "work"))
         elif what == 2:
             self.ids.append(self.next_id)

@@ -263,6 +263,56 @@ def check_operations():
         check_histogram(name, [b for b in rows if b["type"] == name], ns)
 
 
+def check_levels():
+    spans = defaultdict(list)
+    for name, begin, end, _ in operations():
+        spans["app/" + name].append((begin, end))
+    rows, got = report("levels"), {r["type"]: r for r in report("concurrency")}
+    same("types", sorted(got), sorted(spans))
+    for name, of in spans.items():
+        want, level, max_, max_at = Counter(), 0, 0, 0
+        edges = sorted([(b, 1) for b, _ in of] + [(e, -1) for _, e in of] + [(BEGIN, 0), (END, 0)])
+        for (ns, step), (next_, _) in zip(edges, edges[1:]):
+            level += step
+            want[level] += next_ - ns
+            if level > max_ and next_ > ns:
+                max_, max_at = level, ns - BEGIN
+        want = +want
+        levels = {r["level"]: r["ns"] for r in rows if r["type"] == name}
+        same(name + ": levels", levels, dict(want))
+        same(name + ": whole", sum(levels.values()), END - BEGIN)
+        r = got[name]
+        same(name, (r["count"], r["max"], r["max_at_ns"]), (len(of), max_, max_at))
+        mean = sum(e - b for b, e in of) / (END - BEGIN)
+        same(name + ": mean", abs(r["mean"] - mean) < 1e-6, True)
+        same(name + ": shares", abs(r["none"] + r["one"] + r["more"] - 1) < 3e-6, True)
+
+
+def check_orphans():
+    want, began, stacks = Counter(), defaultdict(list), defaultdict(list)
+    for r in records:
+        kind, key = r["record"], (r.get("name"), r.get("id"))
+        place = r["ts"] - BEGIN, r.get("tid")
+        if kind == "async-begin":
+            began[key].append(place)
+        elif kind == "async-end" and began[key]:
+            began[key].pop()
+        elif kind == "async-end":
+            want["end without begin", *place] += 1
+        elif kind == "async-instant":
+            if not any(of for (_, id_), of in began.items() if id_ == r["id"]):
+                want["instant of an operation that is not open", *place] += 1
+        elif kind == "begin":
+            stacks[r["tid"]].append(place)
+        elif kind == "end" and stacks[r["tid"]]:
+            stacks[r["tid"]].pop()
+        elif kind == "end":
+            want["duration's end without begin", *place] += 1
+    for name, of in ("begin without end", began), ("duration's begin without end", stacks):
+        want.update((name, *place) for places in of.values() for place in places)
+    same("orphans", Counter((r["what"], r["at_ns"], r["tid"]) for r in report("orphans")), want)
+
+
 def check_time():
     middle = (BEGIN + END) // 2
     got = report("operations", "--from", "0s", "--to", str(middle))

@@ -104,6 +104,14 @@ begin "wakeups_equal_the_records"
 recount wakeups
 end
 
+begin "concurrency_and_levels_equal_the_records"
+recount levels
+end
+
+begin "orphans_equal_the_records"
+recount orphans
+end
+
 begin "pairs_equal_the_records"
 recount pair
 end
@@ -114,7 +122,7 @@ end
 
 begin "text_is_100_columns_wide_at_most"
 for what in operations histogram blame critical unfinished threads sched sched-histogram \
-	    sched-occupants wakeups losses summary; do
+	    sched-occupants wakeups concurrency levels orphans losses summary; do
 	for f in server.fxt $seed.fxt; do
 		check "$what of $f" report $f $what
 		check "$what of $f: width" python3 -c 'raise SystemExit(max(len(l) for l in open("out", encoding="utf-8")) > 101)'

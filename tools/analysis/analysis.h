@@ -155,6 +155,32 @@ struct analysis_wait {
 	size_t nr_parts;
 };
 
+enum analysis_orphan_kind {
+	/* Of an operation: */
+	ANALYSIS_END_ALONE,	/* it ends, but did not begin */
+	ANALYSIS_BEGIN_ALONE,	/* it begins, but does not end */
+	ANALYSIS_BEGUN_AGAIN,	/* it begins, but is open already */
+	ANALYSIS_STEP_ALONE,	/* an async instant; no operation with the id is open */
+	ANALYSIS_FLOW_ALONE,	/* a flow event on a thread without an open duration */
+	/* Of a duration: */
+	ANALYSIS_DURATION_END_ALONE,
+	ANALYSIS_DURATION_BEGIN_ALONE,
+	ANALYSIS_DURATION_MISMATCH,	/* it ends by another name than it began with */
+	ANALYSIS_ORPHANS
+};
+
+/* The words for it; never NULL */
+const char *analysis_orphan_name(enum analysis_orphan_kind kind);
+
+/* An event that lacks its counterpart. A loss of records may be the reason. */
+struct analysis_orphan {
+	enum analysis_orphan_kind kind;
+	uint64_t ns;
+	const struct analysis_thread *thread;
+	bool has_id;		/* .id.id and .id.key are valid */
+	struct analysis_id id;	/* names; "" if they are not known */
+};
+
 struct analysis_totals {
 	uint64_t begin, end;	/* of the trace */
 	uint64_t records;
@@ -175,6 +201,7 @@ struct analysis_sink {
 	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all others */
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
+	int (*orphan)(void *arg, const struct analysis_orphan *orphan);
 	void *arg;
 };
 

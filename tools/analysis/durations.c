@@ -120,14 +120,14 @@ static int enter(struct thread *t, const struct item *it, uint64_t end)
 }
 
 /* The innermost duration that has no end yet ends, and with it those within. */
-static void end(struct thread *t, const struct item *it)
+static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
 	size_t i = t->depth;
 
 	while (i && t->stack[i - 1].end != STILL_OPEN)
 		i--;
 	if (!i)
-		return;
+		return orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
 	while (t->depth > i)
 		pop(t);
 	for (size_t k = 0; k < t->stack[i - 1].works.nr; k++) {
@@ -138,6 +138,7 @@ static void end(struct thread *t, const struct item *it)
 	}
 	/* An event of the same time may still be within. */
 	t->stack[i - 1].end = it->ns;
+	return t->stack[i - 1].name == it->name ? 0 : orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
 }
 
 /* True if @op has work in @d. Searches the shorter one of both lists. */
@@ -219,9 +220,11 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 	struct operation *op = operations_by_id(a, it->id);
 	int err = 0;
 
-	if (!op)
-		return 0;
 	leave(t, it->ns);
+	if (it->kind >= ITEM_EVENT + ASYNCTRACE_FXT_FLOW_BEGIN && !t->depth)
+		err = orphan_event(a, ANALYSIS_FLOW_ALONE, it);
+	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)
+		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
 	for (int i = 0; i < SAME_ID_MAX && op && t->depth && !err; i++, op = op->same_id)
 		err = work_on(a, t, &t->stack[t->depth - 1], op);
 	return err;
@@ -245,8 +248,7 @@ int durations_item(struct analysis *a, const struct item *it)
 	case ASYNCTRACE_FXT_DURATION:
 		return it->id < it->ns ? 0 : enter(t, it, it->id);
 	case ASYNCTRACE_FXT_DURATION_END:
-		end(t, it);
-		return 0;
+		return end(a, t, it);
 	case ASYNCTRACE_FXT_ASYNC_BEGIN:
 		err = operations_begin(a, it);
 		return err ? err : mark(a, t, it);

@@ -284,8 +284,8 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	/* Instants and counters tell nothing about operations. */
 	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_FLOW_END)
 		return 0;
-	/* Of flow events only the id counts. */
-	if (rec->number < ASYNCTRACE_FXT_FLOW_BEGIN) {
+	/* Of flow events only the id counts, but for rows of orphans. */
+	if (rec->number < ASYNCTRACE_FXT_FLOW_BEGIN || a->sink.orphan) {
 		it.category = name_of(a, rec, &rec->category);
 		it.name = name_of(a, rec, &rec->name);
 		if (it.category == NO_NAME || it.name == NO_NAME)
@@ -384,5 +384,7 @@ int analysis_finish(struct analysis *a)
 		err = scheduling_finish(a);
 	if (!err)
 		err = operations_finish(a);
+	if (!err)
+		err = orphans_finish(a);
 	return err || !threads_wanted(&a->sink) ? err : threads_finish(a);
 }

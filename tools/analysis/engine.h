@@ -12,6 +12,7 @@
  *	operations.c	what an operation is: begins, ends, ids
  *	account.c	the intervals of an operation that has ended
  *	path.c		its critical path
+ *	orphans.c	rows of events that lack their counterpart
  *	threads.c	rows of threads, wakeups and waits
  */
 #ifndef ANALYSIS_ENGINE_H
@@ -243,7 +244,7 @@ struct operation {
 	struct analysis_id out;
 	uint64_t begin, end;
 	uint64_t key;
-	struct thread *end_thread;
+	struct thread *begin_thread, *end_thread;
 	struct works works;
 	struct operation *same_key;	/* begun before this one, not ended either */
 	struct operation *same_id, *same_id_newer;	/* open, begun before and after this one */
@@ -256,6 +257,8 @@ struct operation {
 
 int operations_begin(struct analysis *a, const struct item *it);
 int operations_end(struct analysis *a, const struct item *it);
+/* Names of the operation that @it, an event, belongs to */
+struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
 /* The first open operation with the id @id; the rest by .same_id */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /* @op can be handed out, now or when its threads' states are known. */
@@ -269,6 +272,14 @@ void operation_put(struct operation *op);
 
 /* If @rec is an event of the pair, add items of an operation's begin and end. */
 int pair_event(struct analysis *a, const struct fxt_record *rec);
+
+/* --- orphans.c --------------------------------------------------------------------------- */
+
+/* Hand out a row for @it, or for @op, which did not end. */
+int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struct item *it);
+int orphan_operation(struct analysis *a, const struct operation *op);
+/* Rows of durations that did not end */
+int orphans_finish(struct analysis *a);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
 

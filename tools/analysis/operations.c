@@ -30,25 +30,31 @@ struct operation *operations_by_id(struct analysis *a, uint64_t id)
 	return e ? (struct operation *)(uintptr_t)e->a : NULL;
 }
 
+struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
+{
+	struct fxt_entry *provider = fxt_find(&a->providers, (uint64_t)it->provider + 1);
+
+	return (struct analysis_id){
+		.category = text_of(a, it->paired ? it->name : it->category),
+		.name = it->paired ? a->opts.pair->name : text_of(a, it->name), .id = it->id, .pid = it->pid,
+		.key = it->paired && it->category != NO_NAME ? text_of(a, it->category) : NULL,
+		.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
+	};
+}
+
 int operations_begin(struct analysis *a, const struct item *it)
 {
 	struct fxt_entry *key = fxt_make(&a->by_key, key_of(it));
 	struct fxt_entry *id = fxt_make(&a->by_id, fxt_hash(it->id, 0));
-	struct fxt_entry *provider = fxt_find(&a->providers, (uint64_t)it->provider + 1);
+	struct thread *t = thread_of(a, it->tid);
 	struct operation *op = calloc(1, sizeof(*op));
 
-	if (!key || !id || !op) {
+	if (!key || !id || !t || !op) {
 		free(op);
 		return -ENOMEM;
 	}
 	*op = (struct operation){
-		.out = {
-			.category = text_of(a, it->paired ? it->name : it->category),
-			.name = it->paired ? a->opts.pair->name : text_of(a, it->name),
-			.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
-			.id = it->id, .pid = it->pid,
-			.key = it->paired && it->category != NO_NAME ? text_of(a, it->category) : NULL,
-		},
+		.out = id_of_item(a, it), .begin_thread = t,
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
 		.same_key = (struct operation *)(uintptr_t)key->a,
 		.same_id = (struct operation *)(uintptr_t)id->a,
@@ -63,7 +69,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	else
 		a->oldest = op;
 	a->newest = op;
-	return 0;
+	return op->same_key ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
 }
 
 /* @op, the newest of its key, is no longer open. */
@@ -95,7 +101,7 @@ int operations_end(struct analysis *a, const struct item *it)
 	/* An end that came too late to be put in order may lie before the begin. */
 	if (!op || it->ns < op->begin) {
 		a->totals.orphans++;
-		return 0;
+		return orphan_event(a, ANALYSIS_END_ALONE, it);
 	}
 	close_operation(a, op);
 	op->end = it->ns;
@@ -170,6 +176,8 @@ static int row(struct analysis *a, struct operation *op)
 		if (!err)
 			err = a->sink.operation(a->sink.arg, &out);
 	}
+	if (!err && !op->ended)
+		err = orphan_operation(a, op);
 	works_free(&op->works);
 	operation_put(op);
 	return err;

@@ -160,8 +160,8 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical histogram unfinished threads sched sched-histogram sched-occupants \
-				wakeups losses summary
+				critical histogram concurrency levels unfinished orphans threads sched \
+				sched-histogram sched-occupants wakeups losses summary
 		else
 			_asynctrace_files
 		fi ;;

@@ -84,7 +84,7 @@ void sheet_share(struct sheet *s, uint64_t part, uint64_t all)
 {
 	const enum sheet_kind kind = s->columns[s->column].kind;
 
-	assert(kind == SHEET_SHARE || kind == SHEET_BAR);
+	assert(kind == SHEET_SHARE || kind == SHEET_RATIO || kind == SHEET_BAR);
 	next_cell(s, kind)->share = all ? (double)part / all : 0;
 }
 
@@ -141,6 +141,9 @@ static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 		return text;
 	case SHEET_NS_DIFF:
 		snprintf(text, sizeof(text), "%s%.3f", c->diff > 0 ? "+" : "", c->diff / 1e6);
+		return text;
+	case SHEET_RATIO:
+		snprintf(text, sizeof(text), "%.2f", c->share);
 		return text;
 	case SHEET_BAR:
 		snprintf(text, sizeof(text), "%5.1f %.*s", 100 * c->share,
@@ -250,7 +253,7 @@ static void print_people(FILE *f, const struct sheet *s)
 
 static void print_number(FILE *f, enum sheet_kind kind, const union sheet_cell *c)
 {
-	if (kind == SHEET_SHARE || kind == SHEET_BAR)
+	if (kind == SHEET_SHARE || kind == SHEET_RATIO || kind == SHEET_BAR)
 		fprintf(f, "%.6f", c->share);
 	else if (kind == SHEET_NS_DIFF)
 		fprintf(f, "%" PRId64, c->diff);

@@ -15,6 +15,7 @@ enum sheet_kind {
 	SHEET_NS,	/* text: milliseconds */
 	SHEET_NS_DIFF,	/* the same with a sign */
 	SHEET_SHARE,	/* of 1; text: percent */
+	SHEET_RATIO,	/* a number with a fraction */
 	SHEET_BAR,	/* the same with a bar; only as last column */
 };
 
@@ -63,7 +64,7 @@ void sheet_text(struct sheet *s, const char *text);
 void sheet_textf(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sheet_number(struct sheet *s, uint64_t number);	/* also SHEET_ID, SHEET_NS */
 void sheet_diff(struct sheet *s, int64_t diff);
-/* SHEET_SHARE, SHEET_BAR */
+/* also SHEET_RATIO, SHEET_BAR */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
 /* For people the table is 100 characters wide at most, unless its numbers need more. */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);

@@ -98,6 +98,13 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	return in_time(s, wait->from) ? s->rows.wait(s->rows.arg, wait) : 0;
 }
 
+static int on_orphan(void *arg, const struct analysis_orphan *orphan)
+{
+	struct source *s = arg;
+
+	return in_time(s, orphan->ns) ? s->rows.orphan(s->rows.arg, orphan) : 0;
+}
+
 bool source_filters_operations(const struct source *s)
 {
 	const struct source_filter *f = &s->filter;
@@ -290,7 +297,8 @@ static int read_trace(struct source *s)
 		.loss = s->rows.loss ? on_loss : NULL,
 		.thread = s->rows.thread ? on_thread : NULL,
 		.wakeup = s->rows.wakeup ? on_wakeup : NULL,
-		.wait = s->rows.wait ? on_wait : NULL, .arg = s,
+		.wait = s->rows.wait ? on_wait : NULL,
+		.orphan = s->rows.orphan ? on_orphan : NULL, .arg = s,
 	};
 	struct analysis *again;
 	int status;

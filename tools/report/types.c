@@ -5,7 +5,7 @@
 
 #include "types.h"
 
-static struct type *type_of(struct types *t, const struct analysis_id *id)
+struct type *types_find(struct types *t, const struct analysis_id *id)
 {
 	uint32_t provider = fxt_name(&t->names, id->provider, strlen(id->provider));
 	uint32_t category = fxt_name(&t->names, id->category, strlen(id->category));
@@ -31,7 +31,7 @@ static struct type *type_of(struct types *t, const struct analysis_id *id)
 
 int types_add(struct types *t, const struct analysis_operation *op)
 {
-	struct type *type = type_of(t, &op->id);
+	struct type *type = types_find(t, &op->id);
 
 	if (!type)
 		return -ENOMEM;

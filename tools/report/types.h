@@ -22,6 +22,8 @@ struct types {
 	struct fxt_names names;
 };
 
+/* The type of the operation @id, made if need be. NULL: no memory */
+struct type *types_find(struct types *t, const struct analysis_id *id);
 /* 0 or -ENOMEM */
 int types_add(struct types *t, const struct analysis_operation *op);
 /* The type with the most operations first; each type's latencies from the least on */

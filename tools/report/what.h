@@ -55,7 +55,8 @@ struct what {
 void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* Ended by one without a name */
-extern const struct what whats_types[], whats_causes[], whats_sched[], whats_trace[];
+extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
+	whats_trace[];
 extern const struct what what_diff;
 
 /* NULL: there is no such report */

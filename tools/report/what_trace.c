@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports of what is in the trace, and what is missing: unfinished, losses, summary */
+/* Reports of what is in the trace, and what is missing: unfinished, orphans, losses, summary */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "fxt/table.h"
 #include "id.h"
 #include "what.h"
 
@@ -48,6 +50,76 @@ static int add_unfinished(void *arg, const struct analysis_operation *op)
 	else
 		sheet_text(&r->sheet, "");
 	return r->sheet.failed ? -ENOMEM : 0;
+}
+
+/* --- orphans ------------------------------------------------------------------------ */
+
+static const struct sheet_column orphans_columns[] = {
+	COLUMN("at_ns", "AT ms", SHEET_NS),
+	COLUMN_OPTIONAL("ns", "NS", SHEET_ID),
+	COLUMN("what", "WHAT", SHEET_TEXT),
+	COLUMN("type", "TYPE", SHEET_TEXT),
+	COLUMN("id", "ID", SHEET_TEXT),
+	COLUMN("thread", "THREAD", SHEET_TEXT),
+	COLUMN("tid", "TID", SHEET_ID),
+};
+
+struct orphans {
+	struct analysis_orphan *of;
+	size_t nr, room;
+};
+
+static int add_orphan(void *arg, const struct analysis_orphan *orphan)
+{
+	struct report *r = arg;
+	struct orphans *o = r->data;
+
+	if (!more_room(&o->of, o->nr, &o->room, sizeof(*o->of)))
+		return -ENOMEM;
+	o->of[o->nr++] = *orphan;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct analysis_orphan *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? 1 : -1;
+	if (x->thread->tid != y->thread->tid)
+		return x->thread->tid > y->thread->tid ? 1 : -1;
+	if (x->kind != y->kind)
+		return (int)x->kind - (int)y->kind;
+	return (x->id.id > y->id.id) - (x->id.id < y->id.id);
+}
+
+static void fill_orphans(struct report *r)
+{
+	const struct analysis_totals *t = analysis_totals(r->source.analysis);
+	struct orphans *o = r->data;
+	struct sheet *s = &r->sheet;
+	char number[ID_TEXT];
+
+	if (o->nr)
+		qsort(o->of, o->nr, sizeof(*o->of), by_time);
+	for (size_t i = 0; i < o->nr; i++) {
+		const struct analysis_orphan *of = &o->of[i];
+		const char *category = of->id.category;
+
+		sheet_row(s);
+		sheet_number(s, of->ns - t->begin);
+		sheet_number(s, of->ns);
+		sheet_text(s, analysis_orphan_name(of->kind));
+		sheet_textf(s, "%s%s%s", category, category[0] ? "/" : "", of->id.name);
+		sheet_text(s, of->has_id ? id_text(&of->id, number) : "");
+		sheet_text(s, of->thread->name);
+		sheet_number(s, of->thread->tid);
+	}
+}
+
+static void free_orphans(void *data)
+{
+	free(((struct orphans *)data)->of);
 }
 
 /* --- losses ------------------------------------------------------------------------- */
@@ -111,6 +183,9 @@ static void fill_summary(struct report *r)
 const struct what whats_trace[] = {
 	{ .name = "unfinished", .rows.operation = add_unfinished, .timed = true,
 	  COLUMNS(unfinished_columns) },
+	{ .name = "orphans", .rows.orphan = add_orphan, .timed = true, .many = true,
+	  .data_size = sizeof(struct orphans), .fill = fill_orphans, .free = free_orphans,
+	  COLUMNS(orphans_columns) },
 	{ .name = "losses", .rows.loss = add_loss, COLUMNS(losses_columns) },
 	{ .name = "summary", .fill = fill_summary, COLUMNS(summary_columns) },
 	{ }

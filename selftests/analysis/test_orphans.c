@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Rows of events that lack their counterpart: each kind, and nothing else */
+#include "build.h"
+
+struct found {
+	char text[1024];
+};
+
+static int add_row(void *arg, const struct analysis_orphan *o)
+{
+	struct found *f = arg;
+	size_t len = strlen(f->text);
+
+	assert_int_equal(o->has_id, o->kind <= ANALYSIS_FLOW_ALONE);
+	snprintf(f->text + len, sizeof(f->text) - len, "%s%s %s at %llu on %u", len ? ", " : "",
+		 analysis_orphan_name(o->kind), o->id.name, (unsigned long long)o->ns, o->thread->tid);
+	return 0;
+}
+
+/* Analyse @t and free it: the rows are @want. */
+static void expect(struct trace *t, const char *want)
+{
+	struct found found = { "" };
+	struct analysis_options opts = { 0 };
+	struct analysis_sink sink = { .orphan = add_row, .arg = &found };
+	struct analysis *a = analysis_new(&opts, &sink);
+
+	for (size_t i = 0; i < t->nr; i++)
+		assert_int_equal(analysis_record(a, &t->of[i]), 0);
+	assert_int_equal(analysis_finish(a), 0);
+	assert_string_equal(found.text, want);
+	analysis_free(a);
+	trace_free(t);
+}
+
+static void whole_trace_has_no_orphans(void **state)
+{
+	struct trace t = { 0 };
+
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 1, "work", 0);
+	BEGINS(&t, 2, 1, 1);
+	STEPS(&t, 3, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_FLOW_BEGIN, 4, 1, "flow", 1);
+	ENDS(&t, 5, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 6, 1, "work", 0);
+	BEGINS(&t, 7, 1, 1);
+	ENDS(&t, 8, 2, 1);
+	expect(&t, "");
+}
+
+static void end_without_begin_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	ENDS(&t, 5, 1, 1);
+	expect(&t, "end without begin req at 5 on 1");
+}
+
+static void begin_without_end_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 5, 3, 1);
+	expect(&t, "begin without end req at 5 on 3");
+}
+
+static void begin_of_an_open_id_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 5, 1, 1);
+	BEGINS(&t, 6, 2, 1);
+	ENDS(&t, 7, 1, 1);
+	ENDS(&t, 8, 1, 1);
+	expect(&t, "begun again while open req at 6 on 2");
+}
+
+static void instant_of_a_closed_id_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 5, 1, 1);
+	ENDS(&t, 6, 1, 1);
+	STEPS(&t, 7, 1, 1);
+	expect(&t, "instant of an operation that is not open step at 7 on 1");
+}
+
+static void flow_outside_of_a_duration_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	put_duration(&t, 1, 3, 1, "work");
+	put_event(&t, ASYNCTRACE_FXT_FLOW_BEGIN, 2, 1, "flow", 1);
+	put_event(&t, ASYNCTRACE_FXT_FLOW_END, 4, 1, "flow", 1);
+	expect(&t, "flow event outside of a duration flow at 4 on 1");
+}
+
+static void duration_end_alone_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 6, 1, "work", 0);
+	expect(&t, "duration's end without begin work at 6 on 1");
+}
+
+static void duration_begin_alone_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 5, 1, "outer", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 6, 1, "inner", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 7, 1, "inner", 0);
+	expect(&t, "duration's begin without end outer at 5 on 1");
+}
+
+static void duration_of_another_name_is_an_orphan(void **state)
+{
+	struct trace t = { 0 };
+
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 5, 1, "one", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 6, 1, "other", 0);
+	expect(&t, "duration ends by another name other at 6 on 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_trace_has_no_orphans),
+		cmocka_unit_test(end_without_begin_is_an_orphan),
+		cmocka_unit_test(begin_without_end_is_an_orphan),
+		cmocka_unit_test(begin_of_an_open_id_is_an_orphan),
+		cmocka_unit_test(instant_of_a_closed_id_is_an_orphan),
+		cmocka_unit_test(flow_outside_of_a_duration_is_an_orphan),
+		cmocka_unit_test(duration_end_alone_is_an_orphan),
+		cmocka_unit_test(duration_begin_alone_is_an_orphan),
+		cmocka_unit_test(duration_of_another_name_is_an_orphan),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
