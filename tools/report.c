@@ -5,11 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/id.h"
 #include "report/what.h"
 #include "tool.h"
 
 static const char usage[] =
-"usage: asynctrace report [OPTION ...] FILE [WHAT]\n"
+"usage: asynctrace report [OPTION ...] FILE [WHAT [ID]]\n"
 "       asynctrace report [OPTION ...] diff FILE-A FILE-B\n"
 "\n"
 "Add up the time of many operations. FILE may be compressed (gzip, zstd); - is the\n"
@@ -19,6 +20,7 @@ static const char usage[] =
 "  running, runnable, blocked, queued, unknown\n"
 "              the same in this state alone\n"
 "  critical    the same along the critical paths\n"
+"  timeline ID what the operation with this id did, as a picture\n"
 "  histogram   how many operations of each type took how long\n"
 "  concurrency how many operations of each type were open at once\n"
 "  levels      how long how many of them were open\n"
@@ -51,6 +53,7 @@ SOURCE_HELP
 "  asynctrace report --pprof trace.fxt critical > critical.pb.gz\n"
 "  asynctrace report --csv trace.fxt operations > operations.csv\n"
 "  asynctrace report trace.fxt sched\n"
+"  asynctrace report trace.fxt timeline 0x20000000028e\n"
 "  asynctrace report --pair take:give --key job trace.fxt\n"
 "  asynctrace report diff before.fxt after.fxt\n";
 
@@ -93,6 +96,17 @@ static int read_rows(struct report *r)
 	return source_read(&r->source);
 }
 
+/* False: no memory */
+static bool print(const struct report *r)
+{
+	if (r->folded || r->pprof)
+		return r->what->stacks(r);
+	if (r->what->print && r->format == SHEET_PEOPLE)
+		return r->what->print(r);
+	sheet_print(stdout, &r->sheet, r->format);
+	return true;
+}
+
 static int run(struct report *r)
 {
 	int status;
@@ -111,13 +125,14 @@ static int run(struct report *r)
 		r->what->fill(r);
 	if (r->sheet.failed)
 		return no_memory();
-	if (!r->folded && !r->pprof)
-		sheet_print(stdout, &r->sheet, r->format);
-	else if (!r->what->stacks(r))
+	if (!print(r))
 		return no_memory();
 	fflush(stdout);
 	source_limits(&r->source);
-	return source_status(&r->source);
+	if (!r->what->takes_id || r->sheet.nr)
+		return source_status(&r->source);
+	tool_error("%s has no operation with id %s", tool_text(r->source.path), tool_text(r->id));
+	return TOOL_FAILED;
 }
 
 static bool filters_fit(const struct report *r)
@@ -142,6 +157,23 @@ static bool formats_fit(const struct report *r, int formats)
 			   r->folded ? "--folded" : "--pprof", r->what->name);
 	else if (r->pprof && isatty(STDOUT_FILENO))
 		tool_error("--pprof writes binary data: send it to a file");
+	else
+		return true;
+	return false;
+}
+
+/* @argv: the trace, the report, and the id for reports that take one */
+static bool id_fits(struct report *r, int argc, char **argv)
+{
+	uint64_t number;
+
+	r->id = r->what->takes_id && argc > 2 ? argv[2] : NULL;
+	if (argc > 2 + r->what->takes_id)
+		tool_error("there are too many arguments: one trace, and one report");
+	else if (r->what->takes_id && !r->id)
+		tool_error("%s takes the id of an operation, as asynctrace why prints it", r->what->name);
+	else if (r->id && !r->source.pair && !id_parse(r->id, &number))
+		tool_error("'%s' is no id: write a number, as 0x20000000028e", tool_text(r->id));
 	else
 		return true;
 	return false;
@@ -206,19 +238,19 @@ static int options(struct report *r, int argc, char **argv)
 		r->source.path = argv[optind + 1];
 		return formats_fit(r, formats) && filters_fit(r) ? -1 : TOOL_USAGE;
 	}
-	if (optind == argc || optind + 2 < argc) {
-		tool_error("%s", optind == argc ?
-			   "name the trace to report on, or - for the standard input" :
-			   "there are too many arguments: one trace, and one report");
+	if (optind == argc) {
+		tool_error("name the trace to report on, or - for the standard input");
 		return TOOL_USAGE;
 	}
 	r->source.path = argv[optind];
-	r->what = what_find(optind + 2 == argc ? argv[optind + 1] : "operations");
+	r->what = what_find(optind + 1 < argc ? argv[optind + 1] : "operations");
 	if (!r->what) {
 		tool_error("there is no report '%s'; asynctrace report --help lists them",
 			   tool_text(argv[optind + 1]));
 		return TOOL_USAGE;
 	}
+	if (!id_fits(r, argc - optind, argv + optind))
+		return TOOL_USAGE;
 	return formats_fit(r, formats) && filters_fit(r) ? -1 : TOOL_USAGE;
 }
 

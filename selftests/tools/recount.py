@@ -313,6 +313,25 @@ def check_orphans():
     same("orphans", Counter((r["what"], r["at_ns"], r["tid"]) for r in report("orphans")), want)
 
 
+def check_timeline():
+    for why in lines("why", "--json", "--slowest", "20", FILE):
+        same("intervals", [(r["from_ns"], r["to_ns"], r["state"])
+                           for r in report("timeline " + why["id"])],
+             [(i["from_ns"] - why["begin_ns"], i["to_ns"] - why["begin_ns"], i["state"])
+              for i in why["intervals"]])
+        text = run("report", FILE, "timeline", why["id"]).decode().splitlines()
+        pictures = [line[24:].ljust(76) for line in text[3:] if line]
+        same("width", max(map(len, text)) <= 100, True)
+        if why["latency_ns"] < 76:
+            continue
+        same("path", " " in pictures[-1], False)
+        for column in zip(*pictures[:-1]):
+            same("column", set(column) == {" "}, False)
+        marks = dict(zip("#r.q?", ("running", "runnable", "blocked", "queued", "unknown")))
+        seen = {marks[c] for c in "".join(pictures).replace(" ", "")}
+        same("states", seen <= {i["state"] for i in why["intervals"] + why["critical_path"]}, True)
+
+
 def check_time():
     middle = (BEGIN + END) // 2
     got = report("operations", "--from", "0s", "--to", str(middle))

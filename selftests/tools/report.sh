@@ -108,6 +108,12 @@ begin "concurrency_and_levels_equal_the_records"
 recount levels
 end
 
+begin "timeline_equals_the_intervals_of_why"
+recount timeline
+check "no such id" status 1 "$AT" report server.fxt timeline 0xdead
+check named says "has no operation with id 0xdead"
+end
+
 begin "orphans_equal_the_records"
 recount orphans
 end
@@ -151,6 +157,7 @@ end
 begin "wrong use is told, with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
 	     "--pprof hello.fxt summary" "--pprof --json hello.fxt blame" \
+	     "hello.fxt timeline" "hello.fxt timeline x" "hello.fxt timeline 1 2" \
 	     "--pair a:b hello.fxt" "--key x hello.fxt" "--pair a --key x hello.fxt" \
 	     "--pair a:b:c --key x hello.fxt" "--pair a: --key x hello.fxt" \
 	     "diff hello.fxt" "--min 5 hello.fxt" "--history x hello.fxt" "hello.fxt blame more"; do

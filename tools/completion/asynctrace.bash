@@ -160,7 +160,7 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical histogram concurrency levels unfinished orphans threads sched \
+				critical timeline histogram concurrency levels unfinished orphans threads sched \
 				sched-histogram sched-occupants wakeups losses summary
 		else
 			_asynctrace_files

@@ -202,6 +202,11 @@ static void print_fitted(FILE *f, const char *text, size_t width, bool left, boo
 		left && !last ? (int)(width - nr) : 0, "");
 }
 
+void sheet_print_text(FILE *f, const char *text, size_t width, bool pad)
+{
+	print_fitted(f, text, width, true, !pad);
+}
+
 /* @row NULL: the heading */
 static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 		      const union sheet_cell *row)

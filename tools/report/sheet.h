@@ -68,6 +68,11 @@ void sheet_diff(struct sheet *s, int64_t diff);
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
 /* For people the table is 100 characters wide at most, unless its numbers need more. */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);
+/*
+ * Print @text, without its middle if it has more than @width characters, with blanks behind
+ * it if it has fewer and @pad.
+ */
+void sheet_print_text(FILE *f, const char *text, size_t width, bool pad);
 void sheet_free(struct sheet *s);
 
 #endif /* REPORT_SHEET_H */

@@ -6,7 +6,7 @@
 const struct what *what_find(const char *name)
 {
 	static const struct what *const groups[] = {
-		whats_types, whats_causes, whats_levels, whats_sched, whats_trace,
+		whats_types, whats_causes, whats_levels, whats_timeline, whats_sched, whats_trace,
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)

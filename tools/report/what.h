@@ -15,6 +15,7 @@ struct report {
 	struct source source;
 	const struct what *what;
 	const char *other;	/* diff: the second file */
+	const char *id;		/* of the operation that the report is about */
 	enum sheet_format format;
 	bool folded, pprof, all;
 
@@ -34,9 +35,12 @@ struct what {
 	void (*fill)(struct report *r);
 	/* Print its stacks, folded or for pprof; false: no memory. NULL: it has no stacks. */
 	bool (*stacks)(const struct report *r);
+	/* Print for people, instead of the sheet; false: no memory */
+	bool (*print)(const struct report *r);
 	void (*free)(void *data);
 	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
 	void (*restart)(void *data);
+	bool takes_id;		/* it is about the operations with an id */
 	bool timed;		/* its rows have a time that --from and --to can choose */
 	bool many;		/* rows: people get only the first ones unless they ask for all */
 	unsigned int states;	/* a set of bits: the operations' time that the report is about */
@@ -56,7 +60,7 @@ void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* Ended by one without a name */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
-	whats_trace[];
+	whats_timeline[], whats_trace[];
 extern const struct what what_diff;
 
 /* NULL: there is no such report */
