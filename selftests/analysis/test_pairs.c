@@ -63,6 +63,19 @@ static void done_without_start_is_an_orphan(void **state)
 	assert_int_equal(totals.orphans, 2);
 }
 
+static void second_start_begins_anew(void **state)
+{
+	struct analysis_totals totals;
+	struct trace t = { 0 };
+
+	put_number(&t, 10, "take", 5);
+	put_number(&t, 20, "take", 5);
+	put_number(&t, 30, "give", 5);
+	put_number(&t, 40, "give", 5);
+	totals = expect(&t, &take_give, "take:give 5 20-30, take:give 5 10-40 open");
+	assert_int_equal(totals.orphans, 1);
+}
+
 static void numbers_of_all_types_are_equal(void **state)
 {
 	struct trace t = { 0 };
@@ -166,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(key_joins_across_interleaving),
 		cmocka_unit_test(done_without_start_is_an_orphan),
+		cmocka_unit_test(second_start_begins_anew),
 		cmocka_unit_test(numbers_of_all_types_are_equal),
 		cmocka_unit_test(text_is_no_number),
 		cmocka_unit_test(event_without_key_is_counted),

@@ -353,9 +353,9 @@ class Pair:
 
 
 def pairs(start, done):
-    """Operations from "start" to "done" with the same job, and events without one"""
-    stacks, began, of = defaultdict(list), defaultdict(list), []
-    without = unkeyed = 0
+    """Operations from "start" to "done" with the same job, and how often "done" came alone"""
+    stacks, began, of = defaultdict(list), {}, []
+    without = 0
     for r in records:
         stack = stacks[r.get("tid")]
         if r["record"] == "begin":
@@ -366,24 +366,19 @@ def pairs(start, done):
             continue
         key = r["args"].get("job")
         if key is None:
-            unkeyed += 1
             continue
-        # An event that is both ends one operation and begins the next.
-        for name, begins in ((done, False), (start, True)):
-            if r["name"] != name:
-                continue
-            if begins:
-                began[key].append(Pair(key, r["ts"]))
-                of.append(began[key][-1])
-            for p in began[key] if stack else ():
-                p.works.append(stack[-1])
-            if begins:
-                continue
-            if began[key]:
-                began[key].pop().end = r["ts"]
+        if r["name"] == done:
+            p = began.pop(key, None)
+            if p:
+                p.end = r["ts"]
+                p.works += stack[-1:]
             else:
                 without += 1
-    return of, without, unkeyed
+        if r["name"] == start:
+            began[key] = Pair(key, r["ts"])
+            began[key].works += stack[-1:]
+            of.append(began[key])
+    return of, without
 
 
 def covered(intervals, begin, end):
@@ -402,7 +397,7 @@ def shown(key):
 
 def check_pair():
     for start, done in (("take", "give"), ("give", "take"), ("take", "take")):
-        of, without, _ = pairs(start, done)
+        of, without = pairs(start, done)
         options = "--pair", "%s:app/%s" % (start, done), "--key", "job"
         want = sorted((shown(p.key), p.begin, p.end - p.begin,
                        p.end - p.begin - covered(p.works, p.begin, p.end))

@@ -208,7 +208,8 @@ struct analysis_sink {
 /*
  * Operations from an event .start to an event .done whose argument .key has the same value,
  * an integer or a text. Events are named as "take" or "app/take". A duration counts as .start
- * when it begins, and as .done when it ends. The operation has the category of .start. The
+ * when it begins, and as .done when it ends. A second .start before .done begins anew: the
+ * operation of the first one is incomplete. The operation has the category of .start. The
  * texts are valid until analysis_finish(), .name until analysis_free().
  */
 struct analysis_pair {

@@ -42,8 +42,43 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 	};
 }
 
+/* @op, the newest of its key, is no longer open. */
+static void close_operation(struct analysis *a, struct operation *op)
+{
+	struct fxt_entry *key = fxt_find(&a->by_key, op->key);
+	struct fxt_entry *id;
+
+	key->a = (uintptr_t)op->same_key;
+	if (!key->a)
+		fxt_remove(&a->by_key, key);
+	if (op->same_id)
+		op->same_id->same_id_newer = op->same_id_newer;
+	if (op->same_id_newer) {
+		op->same_id_newer->same_id = op->same_id;
+		return;
+	}
+	id = fxt_find(&a->by_id, fxt_hash(op->out.id, 0));
+	id->a = (uintptr_t)op->same_id;
+	if (!id->a)
+		fxt_remove(&a->by_id, id);
+}
+
+/*
+ * A pair's begin takes the place of one with the same key, whose end is missing: else a key that
+ * is used again and again would keep all of them open. True: there was one
+ */
+static bool replace_pair(struct analysis *a, const struct item *it)
+{
+	struct fxt_entry *key = it->paired ? fxt_find(&a->by_key, key_of(it)) : NULL;
+
+	if (key)
+		close_operation(a, (struct operation *)(uintptr_t)key->a);
+	return key;
+}
+
 int operations_begin(struct analysis *a, const struct item *it)
 {
+	const bool replaced = replace_pair(a, it);
 	struct fxt_entry *key = fxt_make(&a->by_key, key_of(it));
 	struct fxt_entry *id = fxt_make(&a->by_id, fxt_hash(it->id, 0));
 	struct thread *t = thread_of(a, it->tid);
@@ -69,28 +104,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	else
 		a->oldest = op;
 	a->newest = op;
-	return op->same_key ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
-}
-
-/* @op, the newest of its key, is no longer open. */
-static void close_operation(struct analysis *a, struct operation *op)
-{
-	struct fxt_entry *key = fxt_find(&a->by_key, op->key);
-	struct fxt_entry *id;
-
-	key->a = (uintptr_t)op->same_key;
-	if (!key->a)
-		fxt_remove(&a->by_key, key);
-	if (op->same_id)
-		op->same_id->same_id_newer = op->same_id_newer;
-	if (op->same_id_newer) {
-		op->same_id_newer->same_id = op->same_id;
-		return;
-	}
-	id = fxt_find(&a->by_id, fxt_hash(op->out.id, 0));
-	id->a = (uintptr_t)op->same_id;
-	if (!id->a)
-		fxt_remove(&a->by_id, id);
+	return op->same_key || replaced ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
 }
 
 int operations_end(struct analysis *a, const struct item *it)
