@@ -74,13 +74,13 @@ recount() {
 	local what
 
 	for what in "$@"; do
-		for seed in $(seq "$seed0" $((seed0 + 5))); do
+		for seed in $(seq "$seed0" $((seed0 + 2))); do
 			check "$what of SEED=$seed" eval 'python3 "$here/recount.py" "$AT" $seed.fxt $what >err 2>&1'
 		done
 	done
 }
 seed0=${SEED:-$(date +%s)}
-for seed in $(seq "$seed0" $((seed0 + 5))); do
+for seed in $(seq "$seed0" $((seed0 + 2))); do
 	python3 "$here/machine.py" $seed.fxt $seed
 done
 
