@@ -344,6 +344,15 @@ def check_time():
     same("after", {r["type"]: r["count"] for r in got if r["count"]}, dict(want))
 
 
+def check_window():
+    """Records that come too late for a small window: the file is read twice, for the same rows."""
+    for what in ("operations", "blame", "histogram", "concurrency", "orphans", "threads", "sched",
+                 "sched-occupants", "wakeups"):
+        same(what, report(what, "--window", "16"), report(what))
+    small = lines("report", "--json", "--window", "16", "diff", FILE, FILE)
+    same("diff", small, lines("report", "--json", "diff", FILE, FILE))
+
+
 # --- pairs -----------------------------------------------------------------------------
 
 class Pair:

@@ -92,6 +92,10 @@ begin "from_and_to_choose_by_the_begin"
 recount time
 end
 
+begin "small_window_gives_the_same_reports"
+recount window
+end
+
 begin "threads_equal_the_records"
 recount threads
 end
