@@ -24,7 +24,7 @@ static uint64_t arg_of(const struct fxt_record *rec, const char *name)
 	return arg ? arg->u : 0;
 }
 
-/* What the records that are left tell of thread @tid */
+/* Counts of thread @tid by the records that are left */
 static struct counts count_records(uint32_t tid)
 {
 	struct counts c = { 0 };

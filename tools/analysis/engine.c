@@ -293,7 +293,7 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	}
 	if (!a->opts.pair)
 		return order_add(a, &it);
-	/* What begins or ends with a duration is within it. */
+	/* An event at the begin or the end of a duration is within it. */
 	first = rec->number == ASYNCTRACE_FXT_DURATION_END ? pair_event(a, rec) : order_add(a, &it);
 	if (first)
 		return first;

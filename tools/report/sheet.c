@@ -101,7 +101,7 @@ void sheet_free(struct sheet *s)
 
 /* --- for people ----------------------------------------------------------------- */
 
-/* Where the character behind the first @nr of @text begins */
+/* The character behind the first @nr of @text */
 static const char *skip(const char *text, size_t nr)
 {
 	for (; nr && *text; nr--) {

@@ -200,7 +200,7 @@ int source_option(struct source *s, int opt, char *arg)
 	}
 }
 
-/* Where a single colon divides @text; "::" is part of a name. NULL: nowhere, or twice */
+/* The single colon that divides @text; "::" is part of a name. NULL: there is none, or two */
 static const char *single_colon(const char *text)
 {
 	const char *found = NULL;

@@ -172,7 +172,7 @@ static int by_ns(const void *a, const void *b)
 	return s != t ? (s > t ? 1 : -1) : (int)x->kind - (int)y->kind;
 }
 
-/* Which threads are followed is known in the end. */
+/* A thread may become a followed one at any time, so this is counted in the end. */
 static void drop_unfollowed(struct waits *w)
 {
 	size_t kept = 0;

@@ -95,7 +95,7 @@ struct lines {
 	struct fxt_table index;	/* tid + 1, or 1 without thread: .a index and 1 */
 };
 
-/* Where cell @i begins. The operation's time times CELLS may be too large for 64 bits. */
+/* The begin of cell @i. The operation's time times CELLS may be too large for 64 bits. */
 static uint64_t cell_begin(const struct analysis_operation *op, unsigned int i)
 {
 	const uint64_t ns = op->end - op->begin;
