@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef ANALYSIS_FUZZ_ROWS_H
+#define ANALYSIS_FUZZ_ROWS_H
+
+#include "fxt/fxt.h"
+
+/*
+ * Analyse what @r reads, print each operation, and test the sums of each row. @choices is a
+ * set of bits that choose options and tables. 0, or a negative errno after a message.
+ */
+int fuzz_rows(struct fxt_reader *r, uint64_t choices);
+
+#endif /* ANALYSIS_FUZZ_ROWS_H */
