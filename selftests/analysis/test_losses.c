@@ -42,6 +42,25 @@ static void thread_on_the_lossy_cpu_is_unknown(void **state)
 		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, 80-100 running t1", NULL);
 }
 
+/* The wakeup may have come, and been lost, before the record that the thread left its CPU. */
+static void sleep_between_losses_may_have_ended(void **state)
+{
+	struct trace t = { 0 };
+
+	one_duration(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 35, 1);
+	put_switch(&t, 40, 0, 1, 0, SLEEPS);
+	put_kernel_loss(&t, 60, 70, 0);
+	put_wakeup(&t, 80, 0, 1, 0);
+	put_switch(&t, 80, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-70 unknown/records were lost t1, "
+		    "70-80 blocked/sleep t1 by interrupt ?, 80-100 running t1 | "
+		    "10-40 running t1, 40-60 unknown/records were lost t1, "
+		    "60-70 unknown/records were lost t1, "
+		    "70-80 blocked/sleep t1 by interrupt ?, 80-100 running t1", NULL);
+}
+
 /* An event tells that the thread runs, but not on which CPU. */
 static void second_loss_after_an_event_is_not_missed(void **state)
 {
@@ -200,6 +219,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thread_on_another_cpu_stays_known),
+		cmocka_unit_test(sleep_between_losses_may_have_ended),
 		cmocka_unit_test(thread_on_the_lossy_cpu_is_unknown),
 		cmocka_unit_test(second_loss_after_an_event_is_not_missed),
 		cmocka_unit_test(first_record_after_a_loss_tells_no_more),

@@ -223,8 +223,17 @@ static int hand_out_waiting(struct analysis *a, struct thread *t)
 /* From @ns to @until, records would tell what @t does. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
+	struct span *last = last_span(t);
+
 	if (t->lost_until < until)
 		t->lost_until = until;
+	/* The record that would tell whether it slept is missing. */
+	if (last && last->state == ANALYSIS_BLOCKED && last->pending) {
+		last->state = ANALYSIS_UNKNOWN;
+		last->reason = ANALYSIS_LOST;
+		last->duration = NO_NAME;
+		last->pending = false;
+	}
 	return push_span(a, t, &(struct span){
 		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
 	});
@@ -393,8 +402,11 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		if (!last)
 			continue;
 		/* A thread that runs on another CPU leaves it with a record. */
-		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU)
+		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU) {
+			/* This CPU may have woken it when it was about to sleep. */
+			last->woken = true;
 			continue;
+		}
 		/* Another CPU's loss may last longer. */
 		err = lose(a, t, from, a->lost_until);
 		if (err)
