@@ -533,6 +533,9 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 			last->woken = true;
 		return 0;
 	}
+	/* account.c names the waker: a new thread would move the table that callers walk. */
+	if (is_real(it->other) && !thread_of(a, it->other))
+		return -ENOMEM;
 	last->waker = it->other;
 	last->waker_kind = waker_kind(it->other);
 	*slept = true;
