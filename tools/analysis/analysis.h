@@ -229,6 +229,11 @@ struct analysis_options {
 	size_t history;
 	/* No intervals and paths in rows: they take half of the time. */
 	bool totals_only;
+	/*
+	 * An operation that has ended waits for a record that tells what its threads did at its
+	 * end. analysis_settle() hands it out without, after that many ns. 0: never
+	 */
+	uint64_t patience;
 };
 
 struct analysis;
@@ -240,6 +245,16 @@ struct analysis *analysis_new(const struct analysis_options *opts,
 int analysis_record(struct analysis *a, const struct fxt_record *rec);
 /* No record before @ns is missing: hand out what ended before. */
 int analysis_settle(struct analysis *a, uint64_t ns);
+/*
+ * Call @row for open operations as if they ended at @ns, which is not before the last
+ * settled time: what is known of them so far. They stay open. Rows have intervals, also with
+ * totals_only, and no path. Only operations with the names, the id and the begin of @which;
+ * NULL: all, the oldest first. A result of @row that is not 0 ends it, which returns that.
+ */
+int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
+		  int (*row)(void *arg, const struct analysis_operation *op), void *arg);
+/* No more records come: hand out what has ended. Open operations stay for analysis_peek(). */
+int analysis_end(struct analysis *a);
 /* The trace is over: hand out the rest, incomplete operations included. */
 int analysis_finish(struct analysis *a);
 /*

@@ -372,16 +372,25 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 
 int analysis_settle(struct analysis *a, uint64_t ns)
 {
-	return order_settle(a, ns);
+	int err = order_settle(a, ns);
+
+	if (err || !a->opts.patience || ns <= a->opts.patience)
+		return err;
+	return operations_overdue(a, ns - a->opts.patience);
 }
 
-int analysis_finish(struct analysis *a)
+int analysis_end(struct analysis *a)
 {
 	int err = order_settle(a, UINT64_MAX);
 
 	a->over = true;
-	if (!err)
-		err = scheduling_finish(a);
+	return err ? err : scheduling_finish(a);
+}
+
+int analysis_finish(struct analysis *a)
+{
+	int err = analysis_end(a);
+
 	if (!err)
 		err = operations_finish(a);
 	if (!err)

@@ -263,6 +263,8 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /* @op can be handed out, now or when its threads' states are known. */
 int operations_hand_out(struct analysis *a, struct operation *op);
+/* Hand out those that have waited for the state of a thread since before @ns. */
+int operations_overdue(struct analysis *a, uint64_t ns);
 int operations_finish(struct analysis *a);
 /* Release the works on @op, which is open, that ended before @ns. */
 void operation_forget(struct operation *op, uint64_t ns);

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine.h"
 
@@ -208,6 +209,76 @@ int operations_hand_out(struct analysis *a, struct operation *op)
 		return 0;
 	}
 	return row(a, op);
+}
+
+/* Of those that wait for @t, the ones that ended before @ns */
+static int overdue(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	struct operation **at = &t->waiting, *op;
+	int err = 0;
+
+	while ((op = *at) && !err) {
+		if (op->end >= ns) {
+			at = &op->next_waiting;
+			continue;
+		}
+		*at = op->next_waiting;
+		op->next_waiting = NULL;
+		a->nr_waiting--;
+		err = row(a, op);
+	}
+	return err;
+}
+
+int operations_overdue(struct analysis *a, uint64_t ns)
+{
+	int err = 0;
+
+	if (!a->nr_waiting)
+		return 0;
+	fxt_each(&a->threads, e) {
+		err = overdue(a, (struct thread *)(uintptr_t)e->a, ns);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* The row of @op, which is open, as if it ended at @ns */
+static int peek(struct analysis *a, struct operation *op, uint64_t ns,
+		int (*row)(void *arg, const struct analysis_operation *op), void *arg)
+{
+	const bool totals_only = a->opts.totals_only;
+	struct analysis_operation out = { .id = op->out, .begin = op->begin, .end = ns };
+	int err;
+
+	a->intervals.nr = 0;
+	a->opts.totals_only = false;
+	op->end = ns;
+	err = account(a, op, &out, &a->intervals);
+	op->end = STILL_OPEN;
+	a->opts.totals_only = totals_only;
+	out.intervals = a->intervals.of;
+	out.nr_intervals = a->intervals.nr;
+	return err ? err : row(arg, &out);
+}
+
+static bool is_meant(const struct operation *op, const struct analysis_operation *which)
+{
+	return op->begin == which->begin && !strcmp(op->out.name, which->id.name) &&
+	       !strcmp(op->out.category, which->id.category);
+}
+
+int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
+		  int (*row)(void *arg, const struct analysis_operation *op), void *arg)
+{
+	struct operation *op = which ? operations_by_id(a, which->id.id) : a->oldest;
+	int err = 0;
+
+	for (; op && !err; op = which ? op->same_id : op->newer)
+		if (!op->ended && op->begin <= ns && (!which || is_meant(op, which)))
+			err = peek(a, op, ns, row, arg);
+	return err;
 }
 
 int operations_finish(struct analysis *a)
