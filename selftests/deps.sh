@@ -7,12 +7,14 @@
 set -eu
 
 # What the library, the tools and the module are built with.
-build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjansson-dev"
+build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjansson-dev
+       libncurses-dev"
 # What the module is checked with, and what kernels are built with.
 kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
 # What the test machine, the tests and the demo run with.
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
-      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc man-db udev"
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc man-db udev
+      tmux"
 # The other compiler of the compiler matrix, with its linker, archiver and sanitizers.
 matrix="clang lld llvm libclang-rt-14-dev"
 # What make bench compares with.

@@ -5,10 +5,21 @@
 # bash completes.
 
 TOOLS_SRC	:= $(wildcard tools/*.c tools/fxt/*.c tools/analysis/*.c tools/report/*.c)
+
+# asynctrace top needs ncurses with wide characters. Without it, the rest is built.
+NCURSES_CFLAGS	:= $(shell pkg-config --cflags ncursesw 2>/dev/null)
+NCURSES_LIBS	:= $(shell pkg-config --libs ncursesw 2>/dev/null)
+ifneq ($(NCURSES_LIBS),)
+TOOLS_SRC	+= $(wildcard tools/top/*.c)
+else
+TOOLS_SRC	:= $(filter-out tools/top.c,$(TOOLS_SRC))
+endif
+
 TOOLS_OBJ	:= $(TOOLS_SRC:%.c=$(B)/%.o)
 TOOLS_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
-		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"'
-TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm
+		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"' \
+		   $(if $(NCURSES_LIBS),-DHAVE_NCURSES $(NCURSES_CFLAGS))
+TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm $(NCURSES_LIBS)
 COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 UDEVDIR		?= /etc/udev/rules.d
 
@@ -21,6 +32,10 @@ $(B)/tools/%.o: tools/%.c
 
 $(B)/asynctrace: $(TOOLS_OBJ) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(TOOLS_LIBS)
+ifeq ($(NCURSES_LIBS),)
+	@echo "Left out: asynctrace top, because ncurses is missing. To build it:"
+	@echo "apt-get install libncurses-dev"
+endif
 
 -include $(TOOLS_OBJ:.o=.d)
 

@@ -21,6 +21,9 @@ static const struct {
 	{ "categories", categories_main, "list what providers say that they can record" },
 	{ "status", status_main, "show sessions, rings, losses and what tracing costs" },
 	{ "doctor", doctor_main, "tell what would not work here, and the remedy" },
+#ifdef HAVE_NCURSES
+	{ "top", top_main, "show operations while they run" },
+#endif
 	{ "why", why_main, "tell where the time of an operation went" },
 	{ "report", report_main, "add up where the time of all operations went" },
 	{ "dump", dump_main, "print a trace file as text" },
@@ -70,6 +73,12 @@ static int run(int argc, char **argv)
 		tool_begin(commands[i].name, argv + 1);
 		return commands[i].main(argc - 1, argv + 1);
 	}
+#ifndef HAVE_NCURSES
+	if (!strcmp(argv[1], "top")) {
+		tool_error("top was left out of this build, because ncurses was missing; install libncurses-dev and build again");
+		return TOOL_USAGE;
+	}
+#endif
 	tool_error("there is no command '%s'; see asynctrace --help", argv[1]);
 	return TOOL_USAGE;
 }

@@ -32,6 +32,7 @@ int dump_main(int argc, char **argv);
 int validate_main(int argc, char **argv);
 int why_main(int argc, char **argv);
 int report_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 
 /* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
 extern const char *tool_name;

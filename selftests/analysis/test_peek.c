@@ -69,16 +69,13 @@ static void open_operation_is_known_until_now(void **state)
 
 static void only_the_operation_meant_is_seen(void **state)
 {
-	struct analysis_operation which = {
-		.id = { .category = "cat", .name = "req", .id = 7 }, .begin = 30,
-	};
+	struct analysis_operation which = { .id.id = 7, .begin = 30 };
 	struct rows seen = { 0 };
 	struct trace t = { 0 };
 	struct live l;
 
 	live_begin(&l, 0);
 	BEGINS(&t, 10, 1, 7);
-	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 30, 1, "phase", 7);
 	BEGINS(&t, 30, 1, 7);
 	BEGINS(&t, 30, 1, 8);
 	live_give(&l, &t, 50);

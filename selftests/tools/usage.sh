@@ -35,7 +35,7 @@ for c in --help -h help --version "session --help" "session list --help" "sessio
 		"validate --rules"; do
 	check "$c" to_full 1 "$AT" $c
 done
-for c in record session providers list categories status doctor why report dump validate; do
+for c in record session providers list categories status doctor top why report dump validate; do
 	check "$c --help" to_full 1 "$AT" $c --help
 done
 end
@@ -54,7 +54,7 @@ check "2" [ $? = 2 ]
 check usage says usage:
 end
 
-commands="record providers list categories status doctor why report dump validate"
+commands="record providers list categories status doctor top why report dump validate"
 verbs="create init start stop update snapshot attach destroy list"
 
 begin "an option that does not exist is told by the whole name of the command"

@@ -248,8 +248,8 @@ int analysis_settle(struct analysis *a, uint64_t ns);
 /*
  * Call @row for open operations as if they ended at @ns, which is not before the last
  * settled time: what is known of them so far. They stay open. Rows have intervals, also with
- * totals_only, and no path. Only operations with the names, the id and the begin of @which;
- * NULL: all, the oldest first. A result of @row that is not 0 ends it, which returns that.
+ * totals_only, and no path. Only operations with the id and the begin of @which; NULL: all, the
+ * oldest first. A result of @row that is not 0 ends the call, which returns it.
  */
 int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
 		  int (*row)(void *arg, const struct analysis_operation *op), void *arg);

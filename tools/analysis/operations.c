@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine.h"
 
@@ -263,12 +262,6 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns,
 	return err ? err : row(arg, &out);
 }
 
-static bool is_meant(const struct operation *op, const struct analysis_operation *which)
-{
-	return op->begin == which->begin && !strcmp(op->out.name, which->id.name) &&
-	       !strcmp(op->out.category, which->id.category);
-}
-
 int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
 		  int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
@@ -276,7 +269,7 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
 	int err = 0;
 
 	for (; op && !err; op = which ? op->same_id : op->newer)
-		if (!op->ended && op->begin <= ns && (!which || is_meant(op, which)))
+		if (!op->ended && op->begin <= ns && (!which || op->begin == which->begin))
 			err = peek(a, op, ns, row, arg);
 	return err;
 }

@@ -69,6 +69,14 @@ _asynctrace_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	*:--max-size | *:--rotate)
 		_asynctrace_words 10M 100M 1G ;;
+	top:--attach)
+		_asynctrace_words "$(_asynctrace_sessions)" ;;
+	top:--sort)
+		_asynctrace_words rate p50 p99 max running runnable blocked queued unknown name ;;
+	top:--memory)
+		_asynctrace_words 128M 512M 2G ;;
+	top:--count | top:--interval | top:--filter)
+		;;
 	*:-d | *:--duration | *:-n | *:--name | *:--trigger)
 		;;
 	*)
@@ -91,6 +99,9 @@ _asynctrace_options() { # COMMAND
 		echo "--json --help" ;;
 	report)
 		echo "$operations --json --csv --folded --pprof --all --help" ;;
+	top)
+		echo "${session/--mode /} --attach --batch --json --count --interval --sort --filter
+		      --since-start --memory --help" ;;
 	why)
 		echo "--slowest --percentile --brief --json $operations --help" ;;
 	dump)
@@ -117,7 +128,7 @@ _asynctrace_options() { # COMMAND
 
 _asynctrace() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-	local commands="record session providers list categories status doctor why report dump validate"
+	local commands="record session providers list categories status doctor top why report dump validate"
 	local verbs="create init start stop update snapshot attach destroy list"
 	local command=${COMP_WORDS[1]} options i
 
@@ -153,7 +164,7 @@ _asynctrace() {
 		_asynctrace_words "$options" ;;
 	*:session)
 		_asynctrace_words "$verbs" ;;
-	*:why | *:dump | *:validate)
+	*:top | *:why | *:dump | *:validate)
 		_asynctrace_files ;;
 	*:report)
 		if [ "${COMP_WORDS[2]}" = diff ]; then

@@ -114,6 +114,8 @@ struct fxt_reader *fxt_open(const char *path, int *error);
 struct fxt_reader *fxt_open_pushed(void);
 /* Append @words words to what the reader has. 0 or -ENOMEM */
 int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words);
+/* No more is pushed: fxt_next() complains of a missing end, as at the end of a file. */
+void fxt_push_end(struct fxt_reader *r);
 /* Tell of every breach of the format. @detail is valid during the call. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*

@@ -4,7 +4,7 @@
 
 #include "names.h"
 
-static uint64_t hash_text(const char *s, size_t len)
+uint64_t fxt_name_key(const char *s, size_t len)
 {
 	uint64_t h = len;
 
@@ -21,7 +21,7 @@ static uint64_t hash_text(const char *s, size_t len)
 
 uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len)
 {
-	struct fxt_entry *e = fxt_make(&n->table, hash_text(s, len));
+	struct fxt_entry *e = fxt_make(&n->table, fxt_name_key(s, len));
 
 	if (!e)
 		return UINT32_MAX;

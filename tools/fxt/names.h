@@ -14,6 +14,8 @@ struct fxt_names {
 
 /* The number of the text @s of @len bytes. UINT32_MAX: no memory. */
 uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len);
+/* A key of the text @s of @len bytes; never 0 */
+uint64_t fxt_name_key(const char *s, size_t len);
 void fxt_names_free(struct fxt_names *n);
 
 #endif /* FXT_NAMES_H */

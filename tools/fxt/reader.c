@@ -131,6 +131,11 @@ void fxt_without_args(struct fxt_reader *r)
 	r->no_args = true;
 }
 
+void fxt_push_end(struct fxt_reader *r)
+{
+	r->over = true;
+}
+
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 {
 	r->complain = complain;
@@ -516,7 +521,7 @@ static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
 
 	rec->words = 0;
 	/* The rest of the record may still be pushed. */
-	if (!r->in)
+	if (!r->in && !r->over)
 		return 0;
 	if (r->ended < 0)
 		return r->ended;

@@ -33,6 +33,7 @@ struct fxt_reader {
 	size_t room;		/* words that buf can hold */
 	size_t odd;		/* bytes behind the last whole word of the file */
 	uint64_t offset;	/* of buf[at] in the file, bytes */
+	bool over;		/* of pushed words: there are no more */
 	bool end;		/* nothing follows the buffer */
 	int ended;		/* then: how, as fxt_input_end() returned */
 	bool started;		/* the file has the mark of a session's start */

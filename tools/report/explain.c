@@ -206,6 +206,28 @@ void explain_sentence(FILE *f, const struct analysis_operation *op)
 	fputs(".\n", f);
 }
 
+void explain_now(FILE *f, const struct analysis_operation *op)
+{
+	const struct analysis_interval *last = op->intervals + op->nr_intervals - 1;
+	const struct unit u = unit_of(op->end - op->begin);
+	struct party p;
+
+	if (!op->nr_intervals)
+		return;
+	p = (struct party){ .row = *last, .nr_ids = last->other_id ? 1 : 0 };
+	p.ids[0].id = last->other_id;
+	fprintf(f, "It has been %s for ", analysis_state_name(last->state));
+	print_ns(f, last->to - last->from, u);
+	fprintf(f, " %s", u.name);
+	if (last->state == ANALYSIS_QUEUED && !last->thread) {
+		fputs(": no thread works on it.\n", f);
+		return;
+	}
+	fputs(": ", f);
+	print_party(f, &p);
+	fputs(".\n", f);
+}
+
 /* --- tables ------------------------------------------------------------------------- */
 
 void explain_account(FILE *f, const struct analysis_operation *op)

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* asynctrace top: operations while they run */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "report/source.h"
+#include "tool.h"
+#include "top/feed.h"
+#include "top/plain.h"
+#include "top/screen.h"
+
+static const char usage[] =
+	"usage: asynctrace top [OPTION...] [FILE]\n"
+	"\n"
+	"Shows operations while they run, twice a second: how many end, how long they take,\n"
+	"whether they run, wait, are blocked or queued meanwhile; which are open, and why.\n"
+	"It makes a session for that, as record does, and no file. With FILE, - is standard\n"
+	"input: it shows a trace that is being written to a pipe, or the end of a finished\n"
+	"one. ? lists the keys.\n"
+	"\n"
+	SESSION_OPTIONS_HELP
+	"      --follow            with --pid: the descendants of these, too\n"
+	"      --attach SESSION    read this streaming session; each record is read once\n"
+	"      --batch             print text, no screen; of a finished FILE once\n"
+	"      --json              with --batch: one JSON object a line\n"
+	"      --count N           with --batch: print that many times, then stop\n"
+	"      --interval SECONDS  time between two updates (default: 0.5)\n"
+	"      --sort COLUMN       rate (default), p50, p99, max, running, runnable, blocked,\n"
+	"                          queued, unknown, or name\n"
+	"      --filter TEXT       only types and providers with this text in their names\n"
+	"      --since-start       numbers since the start, not of the last 10 seconds\n"
+	"      --memory SIZE       begin anew if the analysis takes more (default: 512M)\n"
+	"  -h, --help              this\n"
+	"\n"
+	"Exit status: 0; 1 if the session fails, or the trace is damaged; 2 for wrong usage,\n"
+	"and if FILE cannot be read; 3 if the end of the trace is missing.\n"
+	"\n"
+	"Examples:\n"
+	"  asynctrace top\n"
+	"  asynctrace top --providers httpd --sched all\n"
+	"  ssh server asynctrace record -o - | asynctrace top -\n"
+	"  asynctrace top --batch --json --count 10 --interval 1 | jq .types\n"
+	"  asynctrace top --batch trace.fxt\n";
+
+#define MEMORY_MIN	(32ull << 20)
+
+enum {
+	OPT_ATTACH = SESSION_OPT_END,
+	OPT_BATCH,
+	OPT_JSON,
+	OPT_COUNT,
+	OPT_INTERVAL,
+	OPT_SORT,
+	OPT_FILTER,
+	OPT_SINCE_START,
+	OPT_MEMORY,
+};
+
+struct top {
+	struct feed feed;
+	struct live live;
+	struct screen screen;
+	struct snapshot *snapshot;
+	bool batch, json, chooses;	/* chooses: with options of a session */
+	uint64_t count;			/* 0: no limit */
+	uint64_t interval;		/* ns */
+	uint64_t next;			/* update, at wall time */
+	int signals;
+};
+
+/* --- options ------------------------------------------------------------------------- */
+
+static bool take_interval(struct top *t, const char *text)
+{
+	char *end;
+	const double seconds = strtod(text, &end);
+
+	if (end != text && !*end && seconds >= 0.05 && seconds <= 3600) {
+		t->interval = seconds * 1e9;
+		return true;
+	}
+	tool_error("--interval takes seconds from 0.05 to 3600, not '%s'", tool_text(text));
+	return false;
+}
+
+static bool take_filter(struct view *v, const char *text)
+{
+	if (strlen(text) <= FILTER_MAX) {
+		strcpy(v->filter, text);
+		return true;
+	}
+	tool_error("--filter takes at most %d bytes", FILTER_MAX);
+	return false;
+}
+
+static bool take_sort(struct view *v, const char *text)
+{
+	if (view_take_sort(v, text))
+		return true;
+	tool_error("there is no column '%s'; use rate, p50, p99, max, running, runnable, blocked, queued, unknown or name",
+		   tool_text(text));
+	return false;
+}
+
+static bool take_memory(struct top *t, const char *text)
+{
+	if (tool_parse_size(text, &t->live.memory) && t->live.memory >= MEMORY_MIN)
+		return true;
+	tool_error("--memory takes a size from 32M on, not '%s'", tool_text(text));
+	return false;
+}
+
+static bool take_option(struct top *t, int opt)
+{
+	switch (opt) {
+	case OPT_ATTACH:
+		t->feed.attach = optarg;
+		return true;
+	case OPT_BATCH:
+		t->batch = true;
+		return true;
+	case OPT_JSON:
+		t->json = true;
+		return true;
+	case OPT_COUNT:
+		if (tool_parse_number(optarg, &t->count) && t->count)
+			return true;
+		tool_error("--count takes a number from 1 on, not '%s'", tool_text(optarg));
+		return false;
+	case OPT_INTERVAL:
+		return take_interval(t, optarg);
+	case OPT_SORT:
+		return take_sort(&t->screen.view, optarg);
+	case OPT_FILTER:
+		return take_filter(&t->screen.view, optarg);
+	case OPT_SINCE_START:
+		t->screen.view.since_start = true;
+		return true;
+	case OPT_MEMORY:
+		return take_memory(t, optarg);
+	case '?':
+		fputs("Try 'asynctrace top --help'.\n", stderr);
+		return false;
+	case 'm':
+		tool_error("top reads its session while it runs, so the mode is streaming");
+		return false;
+	default:
+		t->chooses = true;
+		return session_args_take(&t->feed.args, opt, optarg);
+	}
+}
+
+static bool check_options(struct top *t, int argc, char **argv)
+{
+	const struct feed *f = &t->feed;
+
+	if (argc > optind + 1) {
+		tool_error("there are too many arguments: one trace");
+		return false;
+	}
+	t->feed.path = argv[optind];
+	if ((f->path || f->attach) && t->chooses) {
+		tool_error("%s is recorded already: what to record cannot be chosen here",
+			   f->path ? "a trace" : "a session with --attach");
+		return false;
+	}
+	if (f->path && f->attach) {
+		tool_error("--attach and a trace: use one of them");
+		return false;
+	}
+	if (f->args.follow && !f->args.nr_pids) {
+		tool_error("--follow wants --pid: whose descendants are meant?");
+		return false;
+	}
+	if ((t->json || t->count) && !t->batch) {
+		tool_error("%s is for --batch", t->json ? "--json" : "--count");
+		return false;
+	}
+	return true;
+}
+
+/* An exit status, or -1 to go on */
+static int options(struct top *t, int argc, char **argv)
+{
+	static const struct option list[] = {
+		SESSION_LONG_OPTIONS,
+		{ "attach", required_argument, NULL, OPT_ATTACH },
+		{ "batch", no_argument, NULL, OPT_BATCH },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "count", required_argument, NULL, OPT_COUNT },
+		{ "interval", required_argument, NULL, OPT_INTERVAL },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "filter", required_argument, NULL, OPT_FILTER },
+		{ "since-start", no_argument, NULL, OPT_SINCE_START },
+		{ "memory", required_argument, NULL, OPT_MEMORY },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h" SESSION_SHORT_OPTIONS, list, NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			return TOOL_OK;
+		}
+		if (!take_option(t, opt))
+			return TOOL_USAGE;
+	}
+	return check_options(t, argc, argv) ? -1 : TOOL_USAGE;
+}
+
+/* --- running ----------------------------------------------------------------------------- */
+
+static int open_signals(struct top *t)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction fallback = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		sigaddset(&set, ends[i]);
+		/* Ignored signals, as of background jobs, would never come. */
+		sigaction(ends[i], &fallback, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	t->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return t->signals < 0 ? -errno : 0;
+}
+
+static bool interrupted(const struct top *t)
+{
+	struct signalfd_siginfo info;
+
+	return read(t->signals, &info, sizeof(info)) > 0;
+}
+
+static const char *source_name(const struct top *t)
+{
+	if (t->feed.path)
+		return strcmp(t->feed.path, "-") ? t->feed.path : "standard input";
+	return t->feed.attach ? t->feed.attach : t->feed.args.name;
+}
+
+/* Why the selected or oldest open operation takes so long */
+static void explain(struct top *t)
+{
+	struct screen *sc = &t->screen;
+	const struct open_operation *op = screen_selected(sc, t->snapshot);
+	size_t len;
+	FILE *f;
+
+	free(sc->explanation);
+	sc->explanation = NULL;
+	if (!op || !sc->explains)
+		return;
+	f = open_memstream(&sc->explanation, &len);
+	if (!f)
+		return;
+	if (!live_explain(&t->live, op, f))
+		fputs(op->begin >= t->live.model.now ?
+		      "It has only begun. Its records are held back until those of all CPUs are there." :
+		      "It has ended meanwhile, or began before the analysis.", f);
+	fclose(f);
+}
+
+static void apply(struct top *t)
+{
+	view_apply(&t->screen.view, t->snapshot);
+	if (t->batch)
+		return;
+	explain(t);
+	screen_draw(&t->screen, t->snapshot);
+}
+
+/* Settle what is due, and show it. 0 or a negative errno */
+static int update(struct top *t, uint64_t now)
+{
+	int err = live_settle(&t->live, now);
+
+	if (err)
+		return feed_failed(&t->feed, err);
+	if (t->screen.frozen)
+		return 0;
+	snapshot_take(t->snapshot, &t->feed, &t->live, now);
+	apply(t);
+	return 0;
+}
+
+static void print(struct top *t)
+{
+	(t->json ? plain_json : plain_text)(stdout, t->snapshot, &t->screen.view, source_name(t));
+	fflush(stdout);
+}
+
+static void do_keys(struct top *t)
+{
+	int key;
+
+	while (!t->screen.quit && (key = screen_key()) >= 0) {
+		screen_do(&t->screen, t->snapshot, key);
+		apply(t);
+	}
+}
+
+/* Wait for the feed, a key, a signal, or the next update. */
+static void wait_for(struct top *t, int state)
+{
+	struct pollfd fds[] = {
+		{ .fd = t->signals, .events = POLLIN },
+		{ .fd = t->batch ? -1 : screen_fd(), .events = POLLIN },
+		{ .fd = state == FEED_END ? -1 : t->feed.fd, .events = POLLIN },
+		{ .fd = state == FEED_END ? -1 : taken_fd(&t->feed.taken), .events = POLLIN },
+	};
+	const uint64_t now = live_wall();
+	int timeout = t->next > now ? (t->next - now) / 1000000 + 1 : 0;
+
+	if (state == FEED_MORE)
+		timeout = 0;
+	/* Nothing changes any more but by keys. */
+	if (state == FEED_END && !t->batch)
+		timeout = -1;
+	poll(fds, sizeof(fds) / sizeof(fds[0]), timeout);
+}
+
+/* A finished file: what it ends with is all that there is to show. */
+static bool is_finished(const struct top *t)
+{
+	return t->feed.reader;
+}
+
+static bool is_due(const struct top *t, int before, int state, uint64_t now)
+{
+	if (state == FEED_END)
+		return before != FEED_END;
+	return now >= t->next && !(t->batch && is_finished(t));
+}
+
+/* Show what there is now. 1: that was the last time; 0; or a negative errno */
+static int show(struct top *t, int state, uint64_t now)
+{
+	int err = update(t, now);
+
+	t->next = now + t->interval;
+	if (err || !t->batch)
+		return err;
+	print(t);
+	return state == FEED_END || (t->count && !--t->count);
+}
+
+/* Until the end, or a key or a signal. 0 or a negative errno, after a message */
+static int loop(struct top *t)
+{
+	int state = FEED_NOTHING, before, err = 0;
+
+	while (!err && !t->screen.quit && !interrupted(t)) {
+		const uint64_t now = live_wall();
+
+		before = state;
+		if (state != FEED_END)
+			state = t->feed.take(&t->feed, &t->live);
+		if (state < 0)
+			return state;
+		if (state != FEED_END)
+			err = feed_bound(&t->feed, &t->live);
+		if (!err && !t->batch)
+			do_keys(t);
+		if (!err && is_due(t, before, state, now))
+			err = show(t, state, now);
+		if (!err && !t->screen.quit)
+			wait_for(t, state);
+	}
+	return err < 0 ? err : 0;
+}
+
+static int run(struct top *t)
+{
+	int err = open_signals(t);
+
+	if (err) {
+		tool_error("cannot take signals: %s", strerror(-err));
+		return TOOL_FAILED;
+	}
+	if (!t->batch && screen_open())
+		return TOOL_USAGE;
+	t->screen.source = source_name(t);
+	err = live_open(&t->live);
+	if (err)
+		feed_failed(&t->feed, err);
+	else
+		err = feed_open(&t->feed, &t->live);
+	if (!err) {
+		t->live.own_clock = !t->feed.path;
+		/* Of a finished file, the last seconds are arbitrary. */
+		t->screen.view.since_start |= is_finished(t);
+		t->next = live_wall() + (t->batch ? t->interval : 0);
+		err = loop(t);
+	}
+	if (!t->batch)
+		screen_close();
+	if (err)
+		return t->feed.path && !t->live.damaged ? TOOL_USAGE : TOOL_FAILED;
+	return t->live.damaged ? TOOL_FAILED : t->live.incomplete ? SOURCE_INCOMPLETE : TOOL_OK;
+}
+
+int top_main(int argc, char **argv)
+{
+	static char name[32];
+	struct top *t = calloc(1, sizeof(*t));
+	int status;
+
+	if (t)
+		t->snapshot = calloc(1, sizeof(*t->snapshot));
+	if (!t || !t->snapshot) {
+		tool_error("%s", strerror(ENOMEM));
+		free(t);
+		return TOOL_FAILED;
+	}
+	setlocale(LC_CTYPE, "");
+	session_args_init(&t->feed.args);
+	t->feed.args.name = name;
+	snprintf(name, sizeof(name), "top-%d", (int)getpid());
+	t->interval = 500000000;
+	t->live.memory = LIVE_MEMORY;
+	status = options(t, argc, argv);
+	if (status < 0) {
+		status = run(t);
+		feed_close(&t->feed);
+		live_close(&t->live);
+	}
+	free(t->screen.explanation);
+	free(t->snapshot);
+	free(t);
+	return status;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <ncurses.h>
+#include <string.h>
+
+#include "screen.h"
+
+#define KEY_ESCAPE	27
+
+/* Row of the selected operation in the list; 0 if none is selected, or it has ended */
+static size_t selected_row(const struct screen *sc, const struct snapshot *s)
+{
+	const struct view *v = &sc->view;
+
+	for (size_t i = 0; sc->selects && i < v->nr_open; i++) {
+		const struct open_operation *op = &s->open[v->open[i]];
+
+		if (op->id == sc->selected_id && op->begin == sc->selected_begin)
+			return i;
+	}
+	return 0;
+}
+
+const struct open_operation *screen_selected(const struct screen *sc, const struct snapshot *s)
+{
+	return sc->view.nr_open ? &s->open[sc->view.open[selected_row(sc, s)]] : NULL;
+}
+
+static void select_row(struct screen *sc, const struct snapshot *s, size_t row)
+{
+	const struct open_operation *op;
+
+	if (row >= sc->view.nr_open)
+		return;
+	op = &s->open[sc->view.open[row]];
+	sc->selects = true;
+	sc->selected_id = op->id;
+	sc->selected_begin = op->begin;
+}
+
+/* A letter of the filter. Letters of several bytes come byte by byte. */
+static bool edit_filter(struct screen *sc, int key)
+{
+	char *filter = sc->view.filter;
+	size_t len = strlen(filter);
+
+	switch (key) {
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		sc->mode = SCREEN_TABLES;
+		break;
+	case KEY_ESCAPE:
+		sc->mode = SCREEN_TABLES;
+		filter[0] = 0;
+		break;
+	case KEY_BACKSPACE:
+	case '\b':
+	case 127:
+		/* All bytes of the letter */
+		while (len && (filter[--len] & 0xc0) == 0x80)
+			;
+		filter[len] = 0;
+		break;
+	default:
+		if (key >= ' ' && key <= 255 && len < FILTER_MAX) {
+			filter[len] = key;
+			filter[len + 1] = 0;
+		}
+	}
+	return true;
+}
+
+static bool do_in_tables(struct screen *sc, const struct snapshot *s, int key)
+{
+	switch (key) {
+	case 'q':
+		sc->quit = true;
+		return false;
+	case '?':
+	case 'h':
+		sc->mode = SCREEN_HELP;
+		return false;
+	case 's':
+		sc->view.sort = (sc->view.sort + 1) % VIEW_SORTS;
+		return false;
+	case 'S':
+		sc->view.sort = (sc->view.sort + VIEW_SORTS - 1) % VIEW_SORTS;
+		return false;
+	case 't':
+		sc->view.since_start = !sc->view.since_start;
+		return false;
+	case 'f':
+	case ' ':
+		sc->frozen = !sc->frozen;
+		return false;
+	case '/':
+		sc->mode = SCREEN_FILTER;
+		return false;
+	case 'e':
+	case '\n':
+	case '\r':
+	case KEY_ENTER:
+		sc->explains = !sc->explains;
+		return true;
+	case KEY_UP:
+	case 'k':
+		if (selected_row(sc, s))
+			select_row(sc, s, selected_row(sc, s) - 1);
+		return true;
+	case KEY_DOWN:
+	case 'j':
+		select_row(sc, s, sc->selects ? selected_row(sc, s) + 1 : 0);
+		return true;
+	case KEY_ESCAPE:
+		sc->selects = false;
+		sc->view.filter[0] = 0;
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool screen_do(struct screen *sc, const struct snapshot *s, int key)
+{
+	if (key == KEY_RESIZE)
+		return false;
+	if (sc->mode == SCREEN_FILTER)
+		return edit_filter(sc, key);
+	if (sc->mode == SCREEN_HELP) {
+		sc->mode = SCREEN_TABLES;
+		sc->quit = key == 'q';
+		return false;
+	}
+	return do_in_tables(sc, s, key);
+}

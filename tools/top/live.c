@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "live.h"
+#include "report/explain.h"
+
+/* An operation waits that long for a scheduling record that tells the end of its account. */
+#define PATIENCE_NS	2000000000ull
+
+uint64_t live_wall(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* --- from the engine --------------------------------------------------------------- */
+
+/* The engine's names are unique, so their addresses tell types apart. */
+static struct top_type *type_of(struct live *l, const struct analysis_id *id)
+{
+	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)id->provider, (uintptr_t)id->category),
+				      (uintptr_t)id->name);
+	struct fxt_entry *e = fxt_find(&l->types, key);
+	struct top_type *t;
+
+	if (e)
+		return (struct top_type *)(uintptr_t)e->a;
+	t = model_type(&l->model, id->provider, id->category, id->name);
+	e = t ? fxt_make(&l->types, key) : NULL;
+	if (!e)
+		return NULL;
+	e->a = (uintptr_t)t;
+	return t;
+}
+
+static int on_operation(void *arg, const struct analysis_operation *op)
+{
+	struct live *l = arg;
+	struct top_type *t = type_of(l, &op->id);
+
+	if (!t)
+		return -ENOMEM;
+	model_add(t, op);
+	model_settled(&l->model, op->end);
+	return 0;
+}
+
+static int on_loss(void *arg, const struct analysis_loss *loss)
+{
+	struct live *l = arg;
+
+	l->lost.dropped += loss->dropped;
+	l->lost.overwritten += loss->overwritten;
+	l->lost.malformed += loss->malformed;
+	return 0;
+}
+
+static int new_engine(struct live *l)
+{
+	const struct analysis_options opts = {
+		.window = LIVE_WINDOW, .totals_only = true, .patience = PATIENCE_NS,
+	};
+	const struct analysis_sink sink = {
+		.operation = on_operation, .loss = on_loss, .arg = l,
+	};
+
+	l->analysis = analysis_new(&opts, &sink);
+	return l->analysis ? 0 : -ENOMEM;
+}
+
+int live_open(struct live *l)
+{
+	int err = new_engine(l);
+
+	l->begin = UINT64_MAX;
+	return err ? err : live_new_reader(l);
+}
+
+void live_close(struct live *l)
+{
+	analysis_free(l->analysis);
+	fxt_close(l->reader);
+	open_free(&l->open);
+	fxt_table_free(&l->providers);
+	fxt_table_free(&l->types);
+	fxt_names_free(&l->names);
+	model_free(&l->model);
+}
+
+/* --- from the reader ------------------------------------------------------------------ */
+
+void live_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	struct live *l = arg;
+	const bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
+
+	(void)offset;
+	(void)detail;
+	l->incomplete |= end;
+	l->damaged |= !end;
+	l->complained = true;
+}
+
+static int name_provider(struct live *l, const struct fxt_record *rec)
+{
+	struct fxt_entry *e = fxt_make(&l->providers, (uint64_t)rec->provider + 1);
+	const uint32_t name = fxt_name(&l->names, rec->name.s, rec->name.len);
+
+	if (!e || name == UINT32_MAX)
+		return -ENOMEM;
+	e->a = (uintptr_t)l->names.of[name];
+	return 0;
+}
+
+static const char *provider_of(const struct live *l, const struct fxt_record *rec)
+{
+	const struct fxt_entry *e = fxt_find(&l->providers, (uint64_t)rec->provider + 1);
+
+	return e ? (const char *)(uintptr_t)e->a : "";
+}
+
+static uint64_t key_of(const struct fxt_record *rec)
+{
+	return fxt_hash(fxt_hash(rec->id, fxt_name_key(rec->category.s, rec->category.len)),
+			fxt_name_key(rec->name.s, rec->name.len));
+}
+
+/* As a string. Longer ones are cut, as in types. */
+static const char *text(const struct fxt_text *t, char *buf)
+{
+	const size_t len = t->len < TYPE_NAME_MAX ? t->len : TYPE_NAME_MAX;
+
+	memcpy(buf, t->s, len);
+	buf[len] = 0;
+	return buf;
+}
+
+static int begins(struct live *l, const struct fxt_record *rec)
+{
+	char category[TYPE_NAME_MAX + 1], name[TYPE_NAME_MAX + 1];
+	const struct open_operation op = {
+		.begin = rec->ns, .id = rec->id, .pid = rec->thread.pid, .key = key_of(rec),
+		.type = model_type(&l->model, provider_of(l, rec), text(&rec->category, category),
+				   text(&rec->name, name)),
+	};
+
+	return op.type ? open_begin(&l->open, &op) : -ENOMEM;
+}
+
+static int read_event(struct live *l, const struct fxt_record *rec)
+{
+	/* The recorder's own events tell of losses and clocks. */
+	if (rec->thread.tid > FXT_TID_REAL_MAX)
+		return 0;
+	l->records++;
+	switch (rec->number) {
+	case ASYNCTRACE_FXT_DURATION:
+		if (rec->end_ns > rec->ns)
+			hold_duration(&l->hold, rec->end_ns - rec->ns);
+		return 0;
+	case ASYNCTRACE_FXT_ASYNC_BEGIN:
+		return begins(l, rec);
+	case ASYNCTRACE_FXT_ASYNC_END:
+		return open_end(&l->open, key_of(rec), rec->ns);
+	default:
+		return 0;
+	}
+}
+
+static void note_time(struct live *l, const struct fxt_record *rec)
+{
+	const bool ends = rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_DURATION &&
+			  rec->end_ns > rec->ns;
+	const uint64_t end = ends ? rec->end_ns : rec->ns;
+
+	if (rec->ns < l->begin)
+		l->begin = rec->ns;
+	if (end > l->newest)
+		l->newest = end;
+}
+
+static bool is_inferred(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
+
+	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
+}
+
+int live_record(struct live *l, const struct fxt_record *rec)
+{
+	int err = 0;
+
+	if (l->error)
+		return l->error;
+	if (!rec->damaged) {
+		if (rec->kind == FXT_EVENT || rec->kind == FXT_SWITCH || rec->kind == FXT_WAKEUP)
+			note_time(l, rec);
+		if (rec->kind == FXT_PROVIDER_INFO)
+			err = name_provider(l, rec);
+		else if (rec->kind == FXT_EVENT)
+			err = read_event(l, rec);
+		else if (rec->kind == FXT_WAKEUP || (rec->kind == FXT_SWITCH && !is_inferred(rec)))
+			l->records++;
+	}
+	if (!err)
+		err = analysis_record(l->analysis, rec);
+	l->error = err;
+	return err;
+}
+
+int live_push(struct live *l, const uint64_t *buf, size_t words)
+{
+	struct fxt_record rec;
+	int err = 0;
+
+	if (!l->error)
+		l->error = fxt_push(l->reader, buf, words);
+	while (!l->error) {
+		l->complained = false;
+		err = fxt_next(l->reader, &rec);
+		if (err <= 0)
+			break;
+		live_record(l, &rec);
+	}
+	/* A record of no words is the only breach without a record. */
+	if (!l->error && (err == -ENODATA || (!err && l->complained)))
+		l->error = -EBADMSG;
+	else if (!l->error && err < 0)
+		l->error = err;
+	return l->error;
+}
+
+/* --- time --------------------------------------------------------------------------------- */
+
+void live_read_until(struct live *l, uint64_t wall, uint64_t ns)
+{
+	hold_sample(&l->hold, wall, ns);
+}
+
+int live_settle(struct live *l, uint64_t wall)
+{
+	const uint64_t until = hold_until(&l->hold, wall);
+
+	if (l->error || l->ended || !until)
+		return l->error;
+	/* If no record has come for so long, none will come that operations wait for. */
+	l->error = analysis_settle(l->analysis, until > l->newest ? until + PATIENCE_NS : until);
+	model_settled(&l->model, until);
+	return l->error;
+}
+
+/* The engine knows for certain which operations are open. */
+static int add_open(void *arg, const struct analysis_operation *op)
+{
+	struct live *l = arg;
+	const struct open_operation open = {
+		.begin = op->begin, .id = op->id.id, .pid = op->id.pid,
+		.type = type_of(l, &op->id), .key = fxt_hash(op->begin, op->id.id),
+	};
+
+	return open.type ? open_begin(&l->open, &open) : -ENOMEM;
+}
+
+int live_end(struct live *l)
+{
+	struct fxt_record rec;
+
+	if (l->error || l->ended)
+		return l->error;
+	/* The reader complains if the end is missing. */
+	fxt_push_end(l->reader);
+	l->error = fxt_next(l->reader, &rec);
+	l->ended = true;
+	if (!l->error)
+		l->error = analysis_end(l->analysis);
+	model_settled(&l->model, l->newest);
+	open_clear(&l->open);
+	if (!l->error)
+		l->error = analysis_peek(l->analysis, NULL, l->newest, add_open, l);
+	return l->error;
+}
+
+uint64_t live_now(const struct live *l, uint64_t wall)
+{
+	return l->own_clock && !l->ended && wall > l->newest ? wall : l->newest;
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+static uint64_t memory_used(void)
+{
+	const struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+/* The new engine knows the providers. It does not know the names of threads. */
+static int tell_providers(struct live *l)
+{
+	fxt_each(&l->providers, e) {
+		const char *name = (const char *)(uintptr_t)e->a;
+		const struct fxt_record rec = {
+			.kind = FXT_PROVIDER_INFO, .provider = e->key - 1,
+			.name = { .s = name, .len = strlen(name) },
+		};
+		int err = analysis_record(l->analysis, &rec);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int restart(struct live *l)
+{
+	const struct analysis_totals *t = analysis_totals(l->analysis);
+	int err = analysis_end(l->analysis);
+
+	model_settled(&l->model, l->newest);
+	l->late += t->late;
+	l->losses += t->losses;
+	l->restarts++;
+	fxt_table_free(&l->types);
+	l->types = (struct fxt_table){ 0 };
+	analysis_free(l->analysis);
+	l->analysis = NULL;
+	if (!err)
+		err = new_engine(l);
+	return err ? err : tell_providers(l);
+}
+
+int live_bound(struct live *l)
+{
+	if (l->error || l->ended || memory_used() <= l->memory)
+		return l->error;
+	l->error = restart(l);
+	/* The reader and the composer keep what they need, too. */
+	if (!l->error && memory_used() > l->memory / 2)
+		l->error = -ENOMEM;
+	return l->error ? l->error : 1;
+}
+
+int live_new_reader(struct live *l)
+{
+	fxt_close(l->reader);
+	l->reader = fxt_open_pushed();
+	if (!l->reader)
+		return -ENOMEM;
+	fxt_on_breach(l->reader, live_breach, l);
+	return 0;
+}
+
+/* --- answers -------------------------------------------------------------------------------- */
+
+uint64_t live_late(const struct live *l)
+{
+	return l->late + (l->analysis ? analysis_totals(l->analysis)->late : 0);
+}
+
+uint64_t live_losses(const struct live *l)
+{
+	return l->losses + (l->analysis ? analysis_totals(l->analysis)->losses : 0);
+}
+
+struct explaining {
+	const struct top_type *type;
+	struct live *live;
+	FILE *f;
+};
+
+static int explain(void *arg, const struct analysis_operation *op)
+{
+	struct explaining *e = arg;
+
+	if (type_of(e->live, &op->id) != e->type)
+		return 0;
+	explain_sentence(e->f, op);
+	explain_now(e->f, op);
+	explain_account(e->f, op);
+	return 1;
+}
+
+bool live_explain(struct live *l, const struct open_operation *op, FILE *f)
+{
+	const struct analysis_operation which = { .id.id = op->id, .begin = op->begin };
+	struct explaining e = { .type = op->type, .live = l, .f = f };
+
+	return l->analysis && analysis_peek(l->analysis, &which, l->model.now, explain, &e) == 1;
+}

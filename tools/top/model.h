@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The numbers of operation types: since the start, and of the last seconds. Memory is
+ * bounded: operations of types beyond the first TYPES_MAX share one row.
+ */
+#ifndef TOP_MODEL_H
+#define TOP_MODEL_H
+
+#include "analysis/analysis.h"
+#include "fxt/names.h"
+#include "buckets.h"
+
+#define TYPES_MAX	256
+/* Of names of types; longer ones are cut. */
+#define TYPE_NAME_MAX	256
+/* The last seconds: slices of one second each, of trace time */
+#define SLICES		10
+#define SLICE_NS	1000000000ull
+
+/* Complete operations of one type */
+struct sums {
+	struct buckets latencies;
+	uint64_t ns[ANALYSIS_STATES], sum_ns;
+};
+
+struct top_type {
+	const char *provider, *category, *name;
+	struct sums all;
+	struct {
+		uint64_t number;	/* begin of the slice / SLICE_NS */
+		struct sums sums;
+	} slices[SLICES];
+	uint64_t open;
+	uint64_t before;		/* complete ones at the previous snapshot */
+	double rate;
+};
+
+/* Starts as zeros. */
+struct model {
+	struct top_type *of[TYPES_MAX + 1];	/* the last one is "(other types)" */
+	size_t nr;
+	struct fxt_names names;
+	struct fxt_table index;		/* key of the names: .a the row */
+	uint64_t now;			/* operations that ended before are in */
+	uint64_t previous;		/* .now at the previous snapshot */
+	uint64_t interval;		/* of .rate, ns; 0: none yet */
+};
+
+/* The row of this type, made if need be; the numbers of rows never change. NULL: no memory */
+struct top_type *model_type(struct model *m, const char *provider, const char *category,
+			    const char *name);
+/* A complete operation of type @t */
+void model_add(struct top_type *t, const struct analysis_operation *op);
+/* All operations that ended before @ns have been added. */
+void model_settled(struct model *m, uint64_t ns);
+/* Compute the rates since the last call, or since @begin. */
+void model_rates(struct model *m, uint64_t begin);
+/* Those of the last seconds. @sum starts as zeros. */
+void model_recent(const struct model *m, const struct top_type *t, struct sums *sum);
+void model_free(struct model *m);
+
+#endif /* TOP_MODEL_H */

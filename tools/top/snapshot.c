@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
+#include "snapshot.h"
+
+static void fill_numbers(struct numbers *n, const struct sums *s)
+{
+	*n = (struct numbers){
+		.count = s->latencies.nr, .max = s->latencies.max, .sum_ns = s->sum_ns,
+		.p50 = buckets_percentile(&s->latencies, 50),
+		.p99 = buckets_percentile(&s->latencies, 99),
+	};
+	memcpy(n->ns, s->ns, sizeof(n->ns));
+}
+
+static void take_types(struct snapshot *s, struct live *l)
+{
+	static struct sums recent;
+
+	model_rates(&l->model, l->begin);
+	s->interval = l->model.interval;
+	s->nr_types = l->model.nr;
+	for (size_t i = 0; i < s->nr_types; i++) {
+		const struct top_type *t = l->model.of[i];
+		struct type_row *row = &s->types[i];
+
+		memset(&recent, 0, sizeof(recent));
+		model_recent(&l->model, t, &recent);
+		row->type = t;
+		row->open = t->open;
+		row->rate = t->rate;
+		fill_numbers(&row->all, &t->all);
+		fill_numbers(&row->recent, &recent);
+	}
+}
+
+static void take_open(struct snapshot *s, const struct live *l, uint64_t now)
+{
+	s->nr_open = 0;
+	s->more_open = l->open.more;
+	for (const struct open_operation *op = l->open.oldest; op; op = op->newer) {
+		s->ages[s->nr_open] = now > op->begin ? now - op->begin : 0;
+		s->open[s->nr_open++] = *op;
+	}
+}
+
+void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t wall)
+{
+	const uint64_t now = live_now(l, wall), before = s->counts.delivered, since = s->wall;
+
+	feed_counts(f, l, &s->counts);
+	s->wall = wall;
+	if (since && wall > since)
+		s->record_rate = (s->counts.delivered - before) * 1e9 / (wall - since);
+	take_types(s, l);
+	take_open(s, l, now);
+	s->settled = l->model.now;
+	s->delay = !l->ended && now > l->model.now ? now - l->model.now : 0;
+	s->late = live_late(l);
+	s->losses = live_losses(l);
+	s->restarts = l->restarts;
+	s->ended = l->ended;
+	s->damaged = l->damaged;
+	s->incomplete = l->incomplete;
+}
+
+uint64_t snapshot_attempted(const struct snapshot *s)
+{
+	const struct at_compose_counts *c = &s->counts;
+
+	return c->delivered + c->malformed + c->overwritten + c->cleared + c->dropped +
+	       c->unwritten;
+}
+
+double snapshot_share(const struct snapshot *s)
+{
+	const uint64_t attempted = snapshot_attempted(s);
+
+	return attempted ? (double)s->counts.delivered / attempted : 1;
+}
