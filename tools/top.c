@@ -266,7 +266,7 @@ static void explain(struct top *t)
 	if (!f)
 		return;
 	if (!live_explain(&t->live, op, f))
-		fputs(op->begin >= t->live.model.now ?
+		fputs(op->begin >= t->live.tally.now ?
 		      "It has only begun. Its records are held back until those of all CPUs are there." :
 		      "It has ended meanwhile, or began before the analysis.", f);
 	fclose(f);

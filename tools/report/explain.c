@@ -250,6 +250,8 @@ void explain_account(FILE *f, const struct analysis_operation *op)
 		if (parties_of(op, s, &parties))
 			continue;
 		for (size_t k = 0; k < parties.nr && k < 5; k++) {
+			if (!says_something(&parties.of[k]))
+				continue;
 			fprintf(f, "  %-9s %12.3f        ", "", parties.of[k].ns / 1e6);
 			print_party(f, &parties.of[k]);
 			fputc('\n', f);

@@ -24,7 +24,7 @@ void buckets_add(struct buckets *h, uint64_t ns);
 void buckets_merge(struct buckets *to, const struct buckets *from);
 /*
  * The latency that at least @percent percent of all do not exceed (nearest rank). The true
- * one is at most that, and more than 31/32 of it. 0 if there is none
+ * one is at most that, and that is at most 1/32 more. 0 if there is none
  */
 uint64_t buckets_percentile(const struct buckets *h, double percent);
 

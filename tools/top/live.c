@@ -31,7 +31,7 @@ static struct top_type *type_of(struct live *l, const struct analysis_id *id)
 
 	if (e)
 		return (struct top_type *)(uintptr_t)e->a;
-	t = model_type(&l->model, id->provider, id->category, id->name);
+	t = tally_type(&l->tally, id->provider, id->category, id->name);
 	e = t ? fxt_make(&l->types, key) : NULL;
 	if (!e)
 		return NULL;
@@ -46,8 +46,8 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 
 	if (!t)
 		return -ENOMEM;
-	model_add(t, op);
-	model_settled(&l->model, op->end);
+	tally_add(t, op);
+	tally_settled(&l->tally, op->end);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ void live_close(struct live *l)
 	fxt_table_free(&l->providers);
 	fxt_table_free(&l->types);
 	fxt_names_free(&l->names);
-	model_free(&l->model);
+	tally_free(&l->tally);
 }
 
 /* --- from the reader ------------------------------------------------------------------ */
@@ -146,7 +146,7 @@ static int begins(struct live *l, const struct fxt_record *rec)
 	char category[TYPE_NAME_MAX + 1], name[TYPE_NAME_MAX + 1];
 	const struct open_operation op = {
 		.begin = rec->ns, .id = rec->id, .pid = rec->thread.pid, .key = key_of(rec),
-		.type = model_type(&l->model, provider_of(l, rec), text(&rec->category, category),
+		.type = tally_type(&l->tally, provider_of(l, rec), text(&rec->category, category),
 				   text(&rec->name, name)),
 	};
 
@@ -251,7 +251,7 @@ int live_settle(struct live *l, uint64_t wall)
 		return l->error;
 	/* If no record has come for so long, none will come that operations wait for. */
 	l->error = analysis_settle(l->analysis, until > l->newest ? until + PATIENCE_NS : until);
-	model_settled(&l->model, until);
+	tally_settled(&l->tally, until);
 	return l->error;
 }
 
@@ -279,7 +279,7 @@ int live_end(struct live *l)
 	l->ended = true;
 	if (!l->error)
 		l->error = analysis_end(l->analysis);
-	model_settled(&l->model, l->newest);
+	tally_settled(&l->tally, l->newest);
 	open_clear(&l->open);
 	if (!l->error)
 		l->error = analysis_peek(l->analysis, NULL, l->newest, add_open, l);
@@ -322,7 +322,7 @@ static int restart(struct live *l)
 	const struct analysis_totals *t = analysis_totals(l->analysis);
 	int err = analysis_end(l->analysis);
 
-	model_settled(&l->model, l->newest);
+	tally_settled(&l->tally, l->newest);
 	l->late += t->late;
 	l->losses += t->losses;
 	l->restarts++;
@@ -391,5 +391,5 @@ bool live_explain(struct live *l, const struct open_operation *op, FILE *f)
 	const struct analysis_operation which = { .id.id = op->id, .begin = op->begin };
 	struct explaining e = { .type = op->type, .live = l, .f = f };
 
-	return l->analysis && analysis_peek(l->analysis, &which, l->model.now, explain, &e) == 1;
+	return l->analysis && analysis_peek(l->analysis, &which, l->tally.now, explain, &e) == 1;
 }

@@ -2,7 +2,7 @@
 /*
  * A trace that is analysed while it is written: its records in, numbers of operations out.
  *
- *	words -> reader (tools/fxt) -> engine (tools/analysis) -> types (model.h)
+ *	words -> reader (tools/fxt) -> engine (tools/analysis) -> types (tally.h)
  *			    \-> open operations (open.h), at once
  */
 #ifndef TOP_LIVE_H
@@ -12,7 +12,7 @@
 
 #include "fxt/fxt.h"
 #include "hold.h"
-#include "model.h"
+#include "tally.h"
 #include "open.h"
 
 /* Records that wait to be put in order, at 96 bytes each at most */
@@ -25,7 +25,7 @@ struct live_lost {
 };
 
 struct live {
-	struct model model;
+	struct tally tally;
 	struct open_table open;
 	struct hold hold;
 	struct analysis *analysis;

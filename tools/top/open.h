@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "fxt/table.h"
-#include "model.h"
+#include "tally.h"
 
 #define OPEN_MAX	4096
 /* Ends without a begin that are remembered */

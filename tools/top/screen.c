@@ -22,7 +22,7 @@ static const char *const help[] = {
 	"  BLCK  blocked: the thread slept",
 	"  QUEU  queued: no thread worked on them",
 	"  UNKN  unknown: records that would tell are missing",
-	"P50 and P99 are at most 1/31 above the exact ones; MAX is exact.",
+	"P50 and P99 are at most 1/32 above the exact ones; MAX is exact.",
 	"",
 	"  s, S       sort by the next column, by the one before",
 	"  t          the last 10 seconds, or all since the start",

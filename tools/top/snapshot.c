@@ -17,15 +17,15 @@ static void take_types(struct snapshot *s, struct live *l)
 {
 	static struct sums recent;
 
-	model_rates(&l->model, l->begin);
-	s->interval = l->model.interval;
-	s->nr_types = l->model.nr;
+	tally_rates(&l->tally, l->begin);
+	s->interval = l->tally.interval;
+	s->nr_types = l->tally.nr;
 	for (size_t i = 0; i < s->nr_types; i++) {
-		const struct top_type *t = l->model.of[i];
+		const struct top_type *t = l->tally.of[i];
 		struct type_row *row = &s->types[i];
 
 		memset(&recent, 0, sizeof(recent));
-		model_recent(&l->model, t, &recent);
+		tally_recent(&l->tally, t, &recent);
 		row->type = t;
 		row->open = t->open;
 		row->rate = t->rate;
@@ -54,8 +54,8 @@ void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t 
 		s->record_rate = (s->counts.delivered - before) * 1e9 / (wall - since);
 	take_types(s, l);
 	take_open(s, l, now);
-	s->settled = l->model.now;
-	s->delay = !l->ended && now > l->model.now ? now - l->model.now : 0;
+	s->settled = l->tally.now;
+	s->delay = !l->ended && now > l->tally.now ? now - l->tally.now : 0;
 	s->late = live_late(l);
 	s->losses = live_losses(l);
 	s->restarts = l->restarts;

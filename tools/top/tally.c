@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "tally.h"
 
 static size_t name_len(const char *s)
 {
@@ -14,7 +14,7 @@ static uint64_t name_key(const char *s)
 	return fxt_name_key(s, name_len(s));
 }
 
-static const char *keep_name(struct model *m, const char *s)
+static const char *keep_name(struct tally *m, const char *s)
 {
 	const uint32_t number = fxt_name(&m->names, s, name_len(s));
 
@@ -22,7 +22,7 @@ static const char *keep_name(struct model *m, const char *s)
 }
 
 /* The row of number @i, made if it is the next one */
-static struct top_type *row_at(struct model *m, size_t i, const char *provider,
+static struct top_type *row_at(struct tally *m, size_t i, const char *provider,
 			       const char *category, const char *name)
 {
 	struct top_type *t = m->of[i];
@@ -40,7 +40,7 @@ static struct top_type *row_at(struct model *m, size_t i, const char *provider,
 	return t;
 }
 
-static struct top_type *new_type(struct model *m, uint64_t key, const char *provider,
+static struct top_type *new_type(struct tally *m, uint64_t key, const char *provider,
 				 const char *category, const char *name)
 {
 	struct fxt_entry *e;
@@ -63,7 +63,7 @@ static struct top_type *new_type(struct model *m, uint64_t key, const char *prov
 	return t;
 }
 
-struct top_type *model_type(struct model *m, const char *provider, const char *category,
+struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name)
 {
 	const uint64_t key = fxt_hash(fxt_hash(name_key(provider), name_key(category)),
@@ -82,7 +82,7 @@ static void add(struct sums *s, const struct analysis_operation *op)
 		s->ns[i] += op->ns[i];
 }
 
-void model_add(struct top_type *t, const struct analysis_operation *op)
+void tally_add(struct top_type *t, const struct analysis_operation *op)
 {
 	const uint64_t number = op->end / SLICE_NS;
 
@@ -96,13 +96,13 @@ void model_add(struct top_type *t, const struct analysis_operation *op)
 		add(&t->slices[number % SLICES].sums, op);
 }
 
-void model_settled(struct model *m, uint64_t ns)
+void tally_settled(struct tally *m, uint64_t ns)
 {
 	if (ns > m->now)
 		m->now = ns;
 }
 
-void model_rates(struct model *m, uint64_t begin)
+void tally_rates(struct tally *m, uint64_t begin)
 {
 	const uint64_t from = m->previous ? m->previous : begin;
 
@@ -118,7 +118,7 @@ void model_rates(struct model *m, uint64_t begin)
 	}
 }
 
-void model_recent(const struct model *m, const struct top_type *t, struct sums *sum)
+void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum)
 {
 	const uint64_t last = m->now / SLICE_NS;
 
@@ -134,11 +134,11 @@ void model_recent(const struct model *m, const struct top_type *t, struct sums *
 	}
 }
 
-void model_free(struct model *m)
+void tally_free(struct tally *m)
 {
 	for (size_t i = 0; i < m->nr; i++)
 		free(m->of[i]);
 	fxt_table_free(&m->index);
 	fxt_names_free(&m->names);
-	*m = (struct model){ 0 };
+	*m = (struct tally){ 0 };
 }

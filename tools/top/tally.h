@@ -3,8 +3,8 @@
  * The numbers of operation types: since the start, and of the last seconds. Memory is
  * bounded: operations of types beyond the first TYPES_MAX share one row.
  */
-#ifndef TOP_MODEL_H
-#define TOP_MODEL_H
+#ifndef TOP_TALLY_H
+#define TOP_TALLY_H
 
 #include "analysis/analysis.h"
 #include "fxt/names.h"
@@ -36,7 +36,7 @@ struct top_type {
 };
 
 /* Starts as zeros. */
-struct model {
+struct tally {
 	struct top_type *of[TYPES_MAX + 1];	/* the last one is "(other types)" */
 	size_t nr;
 	struct fxt_names names;
@@ -47,16 +47,16 @@ struct model {
 };
 
 /* The row of this type, made if need be; the numbers of rows never change. NULL: no memory */
-struct top_type *model_type(struct model *m, const char *provider, const char *category,
+struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name);
 /* A complete operation of type @t */
-void model_add(struct top_type *t, const struct analysis_operation *op);
+void tally_add(struct top_type *t, const struct analysis_operation *op);
 /* All operations that ended before @ns have been added. */
-void model_settled(struct model *m, uint64_t ns);
+void tally_settled(struct tally *m, uint64_t ns);
 /* Compute the rates since the last call, or since @begin. */
-void model_rates(struct model *m, uint64_t begin);
+void tally_rates(struct tally *m, uint64_t begin);
 /* Those of the last seconds. @sum starts as zeros. */
-void model_recent(const struct model *m, const struct top_type *t, struct sums *sum);
-void model_free(struct model *m);
+void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);
+void tally_free(struct tally *m);
 
-#endif /* TOP_MODEL_H */
+#endif /* TOP_TALLY_H */
