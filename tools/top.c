@@ -50,7 +50,7 @@ static const char usage[] =
 	"  asynctrace top --batch --json --count 10 --interval 1 | jq .types\n"
 	"  asynctrace top --batch trace.fxt\n";
 
-#define MEMORY_MIN	(32ull << 20)
+#define MEMORY_MIN	(64ull << 20)
 
 enum {
 	OPT_ATTACH = SESSION_OPT_END,
@@ -114,7 +114,7 @@ static bool take_memory(struct top *t, const char *text)
 {
 	if (tool_parse_size(text, &t->live.memory) && t->live.memory >= MEMORY_MIN)
 		return true;
-	tool_error("--memory takes a size from 32M on, not '%s'", tool_text(text));
+	tool_error("--memory takes a size from 64M on, not '%s'", tool_text(text));
 	return false;
 }
 

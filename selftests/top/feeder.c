@@ -6,7 +6,7 @@
  *	thread PROVIDER SLOT TID NAME
  *	begin|step|end PROVIDER SLOT NAME ID MS
  *	duration PROVIDER SLOT NAME FROM TO	from MS to MS
- *	switch CPU MS OUT IN STATE		thread ids, 0: idle; Linux's state
+ *	switch CPU MS OUT IN STATE		thread ids, 0: idle; state 0: ready, 3: blocked
  *	wakeup CPU MS TID WAKER
  *	lose PROVIDER COUNT			records dropped by its ring
  *	ops PROVIDER SLOT NAME ID COUNT MS STEP LATENCY GROWTH

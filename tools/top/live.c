@@ -341,7 +341,7 @@ int live_bound(struct live *l)
 		return l->error;
 	l->error = restart(l);
 	/* The reader and the composer keep what they need, too. */
-	if (!l->error && memory_used() > l->memory / 2)
+	if (!l->error && memory_used() > l->memory / 4 * 3)
 		l->error = -ENOMEM;
 	return l->error ? l->error : 1;
 }

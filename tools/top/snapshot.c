@@ -44,6 +44,13 @@ static void take_open(struct snapshot *s, const struct live *l, uint64_t now)
 	}
 }
 
+static uint64_t delay(const struct live *l, uint64_t now)
+{
+	const uint64_t settled = l->tally.now > l->begin ? l->tally.now : l->begin;
+
+	return !l->ended && now > settled ? now - settled : 0;
+}
+
 void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t wall)
 {
 	const uint64_t now = live_now(l, wall), before = s->counts.delivered, since = s->wall;
@@ -55,7 +62,7 @@ void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t 
 	take_types(s, l);
 	take_open(s, l, now);
 	s->settled = l->tally.now;
-	s->delay = !l->ended && now > l->tally.now ? now - l->tally.now : 0;
+	s->delay = delay(l, now);
 	s->late = live_late(l);
 	s->losses = live_losses(l);
 	s->restarts = l->restarts;

@@ -10,7 +10,7 @@
 #include "fxt/names.h"
 #include "buckets.h"
 
-#define TYPES_MAX	256
+#define TYPES_MAX	100
 /* Of names of types; longer ones are cut. */
 #define TYPE_NAME_MAX	256
 /* The last seconds: slices of one second each, of trace time */

@@ -1,0 +1,205 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# asynctrace top --batch: text and JSON, of files and pipes
+#
+# usage: batch.sh ASYNCTRACE FEEDER TRACES HELLO
+set -u
+
+AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
+here=$(cd "${0%/*}" && pwd)
+. "$here/lib.sh"
+scratch
+trap 'rm -rf "$work"' EXIT
+
+# The types of a file by report, and by top, as the same lines
+same_as_report() {
+	"$AT" report --json "$1" >report 2>err
+	jq -r '[.type, .provider, .count, .incomplete, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | @tsv' \
+		<report | sort >want
+	"$AT" top --batch --json "$1" >out 2>err
+	jq -r '.types[] | [.type, .provider, .count, .open, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | @tsv' \
+		<out | sort >got
+	cmp want got || { diff want got >>err; false; }
+}
+
+# Percentiles are not below report's, and at most a 32nd above.
+percentiles_fit() {
+	jq -s --slurpfile top out '[.[] | . as $r | $top[0].types[] |
+		select(.type == $r.type and .provider == $r.provider) |
+		.p50_ns >= $r.p50_ns and .p50_ns <= $r.p50_ns * 33 / 32 and
+		.p99_ns >= $r.p99_ns and .p99_ns <= $r.p99_ns * 33 / 32] | all' <report | grep -qx true
+}
+
+# last FILTER: jq finds that true of the last line of "out"
+last() {
+	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
+}
+
+begin "finished_file_has_the_numbers_of_report"
+for kind in "server 1000" "lossy"; do
+	set -- $kind
+	"$TRACES" "$1" "$1.fxt" ${2-} >/dev/null 2>err
+	check "$1" same_as_report "$1.fxt"
+	check "$1: some" [ -s want ]
+	check "$1: percentiles" percentiles_fit
+	check "$1: once" [ "$(wc -l <out)" = 1 ]
+	check "$1: the end" [ "$(json .ended)" = true ]
+done
+ASYNCTRACE_OUT=hello.fxt "$HELLO" 2>err
+check "hello" same_as_report hello.fxt
+check "hello, compressed" eval 'gzip -k hello.fxt && same_as_report hello.fxt.gz'
+end
+
+begin "losses_are_those_of_the_trace"
+"$AT" top --batch --json lossy.fxt >out 2>err
+"$AT" report --json lossy.fxt losses >losses 2>err
+for what in dropped overwritten malformed; do
+	check $what is "$(jq -s "map(.$what) | add // 0" losses)" .$what
+done
+check "they add up" is true '.attempted == .analysed + .dropped + .overwritten + .malformed + .cleared + .unwritten'
+check "some" is true '.attempted > .analysed'
+"$AT" top --batch lossy.fxt >out 2>err
+check "text tells them" grep -q '^LOST [1-9].* records (.*): unknown time$' out
+check "and the share" grep -Eq ', [0-9.]+ % analysed of [0-9,]+$' out
+end
+
+begin "pipe_has_the_numbers_of_its_file"
+check "pipe" eval 'cat lossy.fxt | "$AT" top --batch --json - >out 2>err'
+jq -S '.types | map(del(.recent, .rate))' <out | tail -n +1 >piped
+tail -n 1 out | jq -S '.types | map(del(.recent, .rate)) | sort_by(.type, .provider)' >piped
+"$AT" top --batch --json lossy.fxt | jq -S '.types | map(del(.recent, .rate)) | sort_by(.type, .provider)' >filed
+check "the same" cmp piped filed
+end
+
+begin "growing_trace_is_printed_again_and_again"
+open_feed
+"$AT" top --batch --json --interval 0.1 trace >out 2>err 9>&- & top=$!
+orders
+say "begin 1 1 order 1000 2100" flush
+check "settled" soon last '.types[0].count == 100'
+check "open" last '.open_count == 1 and .open[0].id == "0x1000000003e8"'
+check "of the type" last '.types[0].open == 1'
+check "not ended" last '.ended == false and .late == 0'
+check "recently all" last '.types[0] | .recent.count == 100 and .recent.max_ns == 10000000'
+check "exact shares" last '.types[0] | [.running, .runnable, .blocked, .queued, .unknown] == [0.594059, 0.19802, 0.19802, 0.009901, 0]'
+say "end 1 1 order 1000 2150"
+close_feed
+wait $top
+check "status" [ $? = 0 ]
+check "the end" last '.ended and .types[0].count == 101 and .open_count == 0 and .types[0].max_ns == 50000000'
+check "objects, one a line" eval '[ "$(wc -l <out)" -gt 1 ] && [ "$(jq -c . <out | wc -l)" = "$(wc -l <out)" ]'
+end
+
+begin "count_ends_it_after_that_many"
+open_feed
+"$AT" top --batch --json --interval 0.05 --count 3 trace >out 2>err 9>&- & top=$!
+say "provider 1 100 shop" flush
+wait $top
+check "status" [ $? = 0 ]
+check "three" [ "$(wc -l <out)" = 3 ]
+close_feed
+end
+
+begin "signal_ends_it_with_status_0"
+rm -f trace
+mkfifo trace
+for signal in INT TERM HUP; do
+	rm -f out
+	"$AT" top --batch --interval 0.05 trace >out 2>err & top=$!
+	check "it runs" soon [ -s out ]
+	kill -$signal $top
+	wait $top
+	check "$signal" [ $? = 0 ]
+done
+end
+
+begin "program_that_traces_itself_into_a_pipe_is_shown"
+rm -f trace
+mkfifo trace
+"$AT" top --batch --json trace >out 2>err & top=$!
+ASYNCTRACE_OUT=trace "$HELLO" 2>hello-err
+wait $top
+check "status" [ $? = 0 ]
+check "its operation" last '.types | length == 1 and .[0].type == "hello/request" and .[0].count == 1'
+end
+
+begin "open_operation_of_a_finished_file_is_listed"
+printf '%s\n' "provider 1 100 shop" "thread 1 1 101 worker" "begin 1 1 order 7 10" \
+	"begin 1 1 order 8 20" "end 1 1 order 8 50" | "$FEEDER" >open.fxt
+check "report agrees" same_as_report open.fxt
+check "age" is 40000000 '.open[0].age_ns'
+check "begin" is 1010000000 '.open[0].begin_ns'
+check "text" eval '"$AT" top --batch open.fxt | grep -qx "t/order   40.000 ms  0x100000000007     shop/100"'
+end
+
+begin "filter_and_sort_choose_types"
+printf '%s\n' "provider 1 100 shop" "thread 1 1 101 worker" "provider 2 200 bank" "thread 2 1 201 teller" \
+	"ops 1 1 order 1 10 10 10 5 0" "ops 1 1 parcel 100 5 200 10 9 0" "ops 2 1 loan 200 20 300 10 1 0" |
+	"$FEEDER" >types.fxt
+types() {
+	"$AT" top --batch --json "$@" types.fxt | jq -r '[.types[].type] | join(" ")'
+}
+check rate [ "$(types)" = "t/loan t/order t/parcel" ]
+check max [ "$(types --sort max)" = "t/parcel t/order t/loan" ]
+check name [ "$(types --sort name)" = "t/loan t/order t/parcel" ]
+check filter [ "$(types --filter rc)" = "t/parcel" ]
+check provider [ "$(types --filter shop)" = "t/order t/parcel" ]
+check none [ "$(types --filter nothing)" = "" ]
+end
+
+begin "names_that_a_terminal_would_obey_are_harmless"
+"$TRACES" evil evil.fxt >/dev/null 2>err
+"$AT" top --batch evil.fxt >out 2>err
+check "no control characters" eval '! LC_ALL=C grep -q "[[:cntrl:]]" out'
+check "JSON" eval '"$AT" top --batch --json evil.fxt 2>err | jq .types >types && [ -s types ]'
+end
+
+begin "too_much_memory_begins_the_analysis_anew"
+{
+	printf '%s\n' "provider 1 100 shop" "thread 1 1 101 worker"
+	for i in $(seq 60); do
+		awk -v i="$i" -v long=$(printf '%080d' 0) 'BEGIN { for (k = 0; k < 5000; k++)
+			print "begin 1 1 " long "-" i "-" k, i * 5000 + k, i * 50 + k / 100 }'
+		echo flush
+	done
+} | "$FEEDER" >names.fxt
+check status status 0 "$AT" top --batch --json --memory 64M names.fxt
+check "it says so" is true '.restarts > 0'
+"$AT" top --batch --memory 64M names.fxt >out 2>err
+check "in text, too" grep -q 'BEGUN ANEW [0-9]* times: memory' out
+end
+
+begin "what_cannot_be_read_is_told"
+check "no file" status 2 "$AT" top --batch none.fxt
+check why says "cannot read none.fxt: No such file or directory"
+check "no trace" eval 'echo this is no trace at all | status 2 "$AT" top --batch -'
+check why says "cannot read standard input: it is not a Fuchsia trace"
+check "empty" eval 'status 2 "$AT" top --batch - </dev/null'
+check why says "it is empty"
+check "compressed pipe" eval 'gzip -c server.fxt | status 2 "$AT" top --batch -'
+check remedy says "unpack it"
+head -c $(($(stat -c %s server.fxt) - 8)) server.fxt >cut.fxt
+check "cut" status 3 "$AT" top --batch cut.fxt
+check "it is told" grep -q "the END of the trace is missing" out
+check "cut pipe" eval 'cat cut.fxt | status 3 "$AT" top --batch -'
+check "it is told" grep -q "the END of the trace is missing" out
+check "cut within a word" eval 'head -c 100001 server.fxt | status 3 "$AT" top --batch -'
+head -c 80000 server.fxt >damaged.fxt
+head -c 80000 /dev/zero >>damaged.fxt
+check "damaged" status 1 "$AT" top --batch damaged.fxt
+check "it is told" grep -q "the trace is DAMAGED" out
+check "damaged pipe" eval 'cat damaged.fxt | status 1 "$AT" top --batch -'
+check "it is told" says "standard input is damaged: the rest cannot be read"
+end
+
+begin "wrong_use_is_told"
+for wrong in "--json" "--count 3" "--batch --count 0" "--batch --interval 0 x" "--batch --interval x" \
+	     "--batch --sort size" "--batch one two" "--attach one two" "-c http one" "-m circular" \
+	     "--follow" "--memory 63M" "--memory much"; do
+	check "'$wrong'" status 2 "$AT" top $wrong
+	check "'$wrong' has a message" grep -q "^asynctrace top: " err
+done
+end
+
+close

@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The screen of asynctrace top, in a terminal of tmux
+#
+# usage: screen.sh ASYNCTRACE FEEDER
+set -u
+
+AT=$1 FEEDER=$2
+here=$(cd "${0%/*}" && pwd)
+. "$here/lib.sh"
+scratch
+trap 'TERMINAL kill-server 2>/dev/null; rm -rf "$work"' EXIT
+export AT
+
+# 5 ms are in a bucket that ends with 5.111807.
+numbers='    5\.112    5\.112   10\.000 59\.4 19\.8 19\.8  1\.0  0\.0'
+
+begin "screen_of_a_pipe_shows_exact_numbers"
+terminal 80 24
+open_feed
+typed "$AT top trace"
+orders
+say "begin 1 1 order 1000 2100" "begin 1 2 parcel 1001 2110" flush
+check "open ones at once" soon shows "OPEN: 2, the oldest first"
+check "by age" soon shows_line "  t/order           10\.000 ms  0x1000000003e8     shop/100"
+check "types, when settled" soon shows_line "t/order            *[0-9.]+$numbers"
+check "all analysed" shows ", all analysed"
+end
+
+begin "e_explains_the_oldest_open_operation"
+keys e
+check "which" soon shows "WHY: the oldest open operation"
+check "why" soon shows "order 0x1000000003e8 had not ended after 10.0 ms: 10.0 queued."
+check "now" soon shows "It has been queued for 10.0 ms: no thread works on it."
+keys Down Down
+check "the second" soon shows_line "> t/parcel           0\.000 ms  0x1000000003e9     shop/100"
+check "is meant" soon shows "WHY: the selected operation"
+keys Up
+check "the first" soon shows_line "> t/order           10\.000 ms  0x1000000003e8     shop/100"
+keys Escape
+check "the oldest again" soon shows "WHY: the oldest open operation"
+keys e
+check "no more" soon shows_not "WHY:"
+end
+
+begin "frozen_screen_stays_as_it_is"
+keys f
+check "it says so" soon shows "FROZEN"
+say "end 1 1 order 1000 2120" "end 1 2 parcel 1001 2121" "begin 1 2 gift 5 2122" flush
+sleep 1
+check "as it was" shows "OPEN: 2, the oldest first"
+keys f
+check "it goes on" soon shows "OPEN: 1, the oldest first"
+check "at the present" soon shows_line "  t/gift             0\.000 ms  0x100000000005     shop/100"
+end
+
+begin "filter_shows_types_with_that_text"
+keys /
+check "it asks" soon shows "show only: _"
+keys -l "parx"
+keys BSpace
+check "letters" soon shows "show only: par_"
+keys Enter
+check "one type" soon shows_not "t/order"
+check "that one" shows "t/parcel"
+check "it is told" shows "only 'par'"
+check "open ones, too" shows "OPEN: 1, 0 of the filter"
+keys Escape
+check "all again" soon shows "t/order"
+end
+
+begin "s_sorts_by_the_next_column"
+# order: at most 10 ms in 100; parcel: 11 ms in 1
+keys s
+check "name of the column" soon shows "by p50"
+check "the largest first" soon eval 'pane; grep -m1 "^t/" pane | grep -q parcel'
+keys S S
+check "back, and round" soon shows "by name"
+check "by name" soon eval 'pane; grep "^t/" pane | cut -d" " -f1 | sort -c'
+keys s
+check "as before" soon shows "by rate"
+end
+
+begin "help_is_shown_and_left"
+keys '?'
+check "help" soon shows "QUEU  queued: no thread worked on them"
+keys x
+check "left" soon shows_not "QUEU  queued"
+end
+
+begin "screen_fits_its_window"
+TERMINAL resize-window -x 120 -y 40
+check "wider" soon eval 'pane; [ "$(wc -l <pane)" = 40 ] && grep -q "^q quit" pane && tail -n1 pane | grep -q "^q quit"'
+check "the type's column, too" soon shows_line "t/order {34} *[0-9.]+    5.*"
+TERMINAL resize-window -x 60 -y 12
+check "smaller" soon eval 'pane; tail -n 1 pane | grep -q "^q quit"'
+check "open ones are there" soon shows "OPEN: 1"
+TERMINAL resize-window -x 30 -y 5
+check "too small" soon shows "30x5 is too small: 50x10"
+TERMINAL resize-window -x 80 -y 24
+check "large enough" soon shows_line "t/order  .* 20\.000 .*"
+end
+
+begin "losses_are_shown"
+say "lose 1 23" "begin 1 2 gift 6 2200" flush
+check "how many" soon shows "LOST 23 records (23 dropped, 0 overwritten, 0 malformed)"
+check "the share" soon shows "% analysed of "
+end
+
+begin "after_the_end_the_screen_stays"
+close_feed
+check "it says so" soon shows ", ended"
+check "the first of the open ones" shows "  t/gift  "
+end
+
+# What the terminal is like: a line of the shell; the cursor; the screen
+state_of_terminal() {
+	typed "stty -g >$1.stty"
+	soon [ -s "$1.stty" ]
+	TERMINAL display -p '#{cursor_flag} #{alternate_on} #{keypad_flag} #{keypad_cursor_flag} #{mouse_any_flag}' >"$1.flags"
+	pane
+	grep -v '^\$ *$' pane >"$1.pane"
+}
+
+# leaves_with KEY STATUS: the terminal is as it was
+leaves_with() {
+	terminal 80 24
+	rm -f before.* after.* status
+	typed "clear; echo this stays"
+	soon shows_line "this stays"
+	state_of_terminal before
+	typed "$AT top trace; echo \$? >status"
+	soon shows "q quit"
+	keys "$1"
+	check "$1 ends it" soon [ -s status ]
+	check "status $2" [ "$(cat status)" = "$2" ]
+	state_of_terminal after
+	check "settings" cmp before.stty after.stty
+	check "cursor and screen" cmp before.flags after.flags
+	check "what was there" grep -qx 'this stays' after.pane
+	check "nothing of ours" shows_not "q quit"
+}
+
+rm -f trace
+mkfifo trace
+begin "q_leaves_the_terminal_as_it_was"
+leaves_with q 0
+end
+
+begin "ctrl_c_leaves_the_terminal_as_it_was"
+leaves_with C-c 0
+end
+
+begin "error_leaves_the_terminal_and_is_told"
+terminal 80 24
+rm -f status
+typed "$AT top trace; echo \$? >status"
+soon shows "q quit"
+head -c 4096 /dev/zero >trace
+check "it ends" soon [ -s status ]
+check "2" [ "$(cat status)" = 2 ]
+check "why" soon shows "cannot read trace: it is not a Fuchsia trace"
+check "where" [ "$(TERMINAL display -p '#{alternate_on}')" = 0 ]
+end
+
+begin "standard_input_can_be_the_trace"
+terminal 80 24
+open_feed
+typed "cat trace | $AT top -"
+orders
+say flush
+check "types" soon shows_line "t/order  .*$numbers"
+keys q
+check "keys come from the terminal" soon shows_not "q quit"
+close_feed
+end
+
+begin "unusable_terminal_is_told_and_batch_named"
+terminal 80 24
+rm -f trace
+mkfifo trace
+typed "clear; env -u TERM $AT top trace"
+check "no TERM" soon shows "asynctrace top: TERM is not set, so the terminal cannot be used"
+typed "clear; TERM=nonesuch $AT top trace"
+check "unknown" soon shows "asynctrace top: the terminal 'nonesuch' is not known"
+typed "clear; TERM=dumb $AT top trace"
+check "dumb" soon shows "asynctrace top: the terminal 'dumb' cannot move its cursor; use --batch"
+typed "clear; $AT top trace | cat"
+check "no terminal" soon shows "asynctrace top: standard output is no terminal; use --batch"
+end
+
+close
