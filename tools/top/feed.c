@@ -172,6 +172,7 @@ int feed_open_file(struct feed *f, struct live *l)
 	if (!f->reader)
 		return feed_failed(f, err);
 	fxt_on_breach(f->reader, live_breach, l);
+	fxt_without_args(f->reader);
 	f->take = take_file;
 	f->close = close_file;
 	return 0;

@@ -353,6 +353,7 @@ int live_new_reader(struct live *l)
 	if (!l->reader)
 		return -ENOMEM;
 	fxt_on_breach(l->reader, live_breach, l);
+	fxt_without_args(l->reader);
 	return 0;
 }
 

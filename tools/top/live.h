@@ -15,7 +15,7 @@
 #include "tally.h"
 #include "open.h"
 
-/* Records that wait to be put in order, at 96 bytes each at most */
+/* Records that wait to be put in order, at 80 bytes each at most */
 #define LIVE_WINDOW	(2u << 20)
 #define LIVE_MEMORY	(512ull << 20)
 
