@@ -381,7 +381,8 @@ static int loop(struct top *t)
 	return err < 0 ? err : 0;
 }
 
-static int run(struct top *t)
+/* 0, or an exit status after a message */
+static int open_all(struct top *t)
 {
 	int err = open_signals(t);
 
@@ -389,21 +390,28 @@ static int run(struct top *t)
 		tool_error("cannot take signals: %s", strerror(-err));
 		return TOOL_FAILED;
 	}
-	if (!t->batch && screen_open())
-		return TOOL_USAGE;
-	t->screen.source = source_name(t);
 	err = live_open(&t->live);
-	if (err)
+	if (err) {
 		feed_failed(&t->feed, err);
-	else
-		err = feed_open(&t->feed, &t->live);
-	if (!err) {
-		t->live.own_clock = !t->feed.path;
-		/* Of a finished file, the last seconds are arbitrary. */
-		t->screen.view.since_start |= is_finished(t);
-		t->next = live_wall() + (t->batch ? t->interval : 0);
-		err = loop(t);
+		return TOOL_FAILED;
 	}
+	if (feed_open(&t->feed, &t->live))
+		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
+	return !t->batch && screen_open() ? TOOL_USAGE : 0;
+}
+
+static int run(struct top *t)
+{
+	int status = open_all(t), err;
+
+	if (status)
+		return status;
+	t->live.own_clock = !t->feed.path;
+	t->screen.source = source_name(t);
+	/* Of a finished file, the last seconds are arbitrary. */
+	t->screen.view.since_start |= is_finished(t);
+	t->next = live_wall() + (t->batch ? t->interval : 0);
+	err = loop(t);
 	if (!t->batch)
 		screen_close();
 	if (err)

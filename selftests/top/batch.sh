@@ -193,6 +193,15 @@ check "damaged pipe" eval 'cat damaged.fxt | status 1 "$AT" top --batch -'
 check "it is told" says "standard input is damaged: the rest cannot be read"
 end
 
+# The device is there only with the module.
+if [ ! -e /dev/asynctrace ]; then
+	begin "without_module_a_pipe_is_named"
+	check status status 1 "$AT" top --batch
+	check reason says "the asynctrace module is not loaded"
+	check remedy says "ASYNCTRACE_OUT=PIPE PROGRAM & asynctrace top PIPE"
+	end
+fi
+
 begin "wrong_use_is_told"
 for wrong in "--json" "--count 3" "--batch --count 0" "--batch --interval 0 x" "--batch --interval x" \
 	     "--batch --sort size" "--batch one two" "--attach one two" "-c http one" "-m circular" \

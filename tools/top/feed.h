@@ -35,6 +35,7 @@ struct feed {
 	struct at_compose_options compose_options;
 	struct taken taken;
 	uint64_t round;		/* when the reading of all rings began; 0: it has not */
+	bool hung_up;		/* somebody else ended the session */
 };
 
 /* 0 or a negative errno, and a message. @f->path, or the session's part, is filled. */

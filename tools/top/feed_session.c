@@ -26,12 +26,14 @@ static void end_round(struct feed *f, struct live *l, uint64_t now)
 	f->round = 0;
 }
 
-/* Somebody else ended the session. */
-static bool is_over(const struct feed *f)
+/* Somebody else ended the session, and what it had has been read since that was seen. */
+static bool is_over(struct feed *f)
 {
 	struct pollfd fd = { .fd = f->fd, .events = POLLIN };
+	const bool seen = f->hung_up;
 
-	return poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN);
+	f->hung_up = poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP;
+	return seen && f->hung_up;
 }
 
 static int nothing(struct feed *f, struct live *l)
@@ -42,7 +44,7 @@ static int nothing(struct feed *f, struct live *l)
 		return feed_failed(f, err);
 	end_round(f, l, live_wall());
 	if (!is_over(f))
-		return FEED_NOTHING;
+		return f->hung_up ? FEED_MORE : FEED_NOTHING;
 	err = at_compose_finish(f->compose);
 	if (!err)
 		err = live_end(l);
@@ -153,6 +155,9 @@ int feed_open_session(struct feed *f, struct live *l)
 	err = at_ctl_open(&f->ctl);
 	if (err) {
 		tool_error("%s", at_ctl_error(f->ctl));
+		if (err == -ENOENT && !f->attach)
+			fputs("Without the module, a program that uses libasynctrace writes its trace to a pipe:\n"
+			      "  mkfifo PIPE; ASYNCTRACE_OUT=PIPE PROGRAM & asynctrace top PIPE\n", stderr);
 		return err;
 	}
 	err = f->attach ? find_session(f, &id) : make_session(f, &id);
