@@ -80,10 +80,41 @@ static void pushed_pieces_read_as_the_file(void **state)
 	}
 }
 
+static void count_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
+{
+	((unsigned int *)arg)[rule]++;
+}
+
+static void missing_end_of_pushed_words_is_told(void **state)
+{
+	for (int cut = 0; cut < 2; cut++) {
+		struct fxt_reader *r = fxt_open_pushed();
+		unsigned int breaches[FXT_RULE_COUNT] = { 0 };
+		struct fxt_record rec;
+		char path[32];
+		int fd;
+		struct words b = make_file(path, sizeof(path), &fd);
+
+		fxt_on_breach(r, count_breach, breaches);
+		assert_int_equal(fxt_push(r, b.w, b.nr - cut), 0);
+		while (fxt_next(r, &rec) > 0)
+			;
+		assert_int_equal(breaches[FXT_RULE_TRUNCATED], 0);
+		fxt_push_end(r);
+		assert_int_equal(fxt_next(r, &rec), 0);
+		assert_int_equal(fxt_next(r, &rec), 0);
+		assert_int_equal(breaches[FXT_RULE_TRUNCATED], cut);
+		fxt_close(r);
+		close(fd);
+		words_free(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pushed_pieces_read_as_the_file),
+		cmocka_unit_test(missing_end_of_pushed_words_is_told),
 	};
 
 	test_random_init();
