@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the tests of asynctrace top share: a terminal, and a trace that is fed line by line
+# Shared by the tests of asynctrace top: a terminal, and a trace that is fed line by line
 
 . "${BASH_SOURCE[0]%/*}/../tools/lib.sh"
 
@@ -77,7 +77,7 @@ orders() {
 	say "switch 0 1 0 101 0" "switch 1 1 0 102 0" "switch 0 2 101 0 3"
 	for i in $(seq 100); do
 		at=$((i * 20))
-		# Who begins it is in no duration, so it is queued until the worker comes.
+		# The clerk begins it outside of any duration, so it is queued until the worker comes.
 		[ "$i" = 100 ] && say "begin 1 2 order $i $((at - 5))"
 		say "wakeup 0 $((at - 1)).5 101 102" "switch 0 $at 0 101 0"
 		[ "$i" = 100 ] || say "begin 1 1 order $i $at"

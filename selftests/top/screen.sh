@@ -114,7 +114,7 @@ check "it says so" soon shows ", ended"
 check "the first of the open ones" shows "  t/gift  "
 end
 
-# What the terminal is like: a line of the shell; the cursor; the screen
+# state_of_terminal NAME: keep its settings, its modes and its text in files of that name
 state_of_terminal() {
 	typed "stty -g >$1.stty"
 	soon [ -s "$1.stty" ]

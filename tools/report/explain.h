@@ -9,7 +9,7 @@
 
 /* One sentence, and a newline */
 void explain_sentence(FILE *f, const struct analysis_operation *op);
-/* What an operation that has not ended did last, as a sentence and a newline */
+/* The last state of an operation that has not ended, as a sentence and a newline */
 void explain_now(FILE *f, const struct analysis_operation *op);
 /* A line for each state and each other party in it */
 void explain_account(FILE *f, const struct analysis_operation *op);

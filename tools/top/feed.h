@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the records come from: a session, a pipe, or a file */
+/* The source of the records: a session, a pipe, or a file */
 #ifndef TOP_FEED_H
 #define TOP_FEED_H
 
@@ -12,7 +12,7 @@
 /* A call of feed_take() lasts that long if there is more to read. */
 #define FEED_NS		50000000ull
 
-/* What feed_take() returns; else a negative errno, and a message */
+/* Results of feed_take(); others are a negative errno, after a message */
 enum { FEED_NOTHING, FEED_MORE, FEED_END };
 
 struct feed {

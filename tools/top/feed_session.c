@@ -91,7 +91,7 @@ static void close_session(struct feed *f)
 	taken_close(&f->taken);
 	if (f->fd >= 0)
 		close(f->fd);
-	/* That ends the session that was made here. */
+	/* The module ends a session that was made over this connection. */
 	at_ctl_close(f->ctl);
 }
 

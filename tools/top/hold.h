@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long records are held back before they are analysed. A record may be read after later
+ * The time that records are held back before they are analysed. A record may be read after later
  * ones of other rings, and a complete duration is written at its end, but begins before what
  * it encloses. So records wait until all that had been read by then is at least as old as
  * the longest duration of the last minute, and some more.

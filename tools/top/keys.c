@@ -38,7 +38,7 @@ static void select_row(struct screen *sc, const struct snapshot *s, size_t row)
 }
 
 /* A letter of the filter. Letters of several bytes come byte by byte. */
-static bool edit_filter(struct screen *sc, int key)
+static void edit_filter(struct screen *sc, int key)
 {
 	char *filter = sc->view.filter;
 	size_t len = strlen(filter);
@@ -67,69 +67,65 @@ static bool edit_filter(struct screen *sc, int key)
 			filter[len + 1] = 0;
 		}
 	}
-	return true;
 }
 
-static bool do_in_tables(struct screen *sc, const struct snapshot *s, int key)
+static void do_in_tables(struct screen *sc, const struct snapshot *s, int key)
 {
 	switch (key) {
 	case 'q':
 		sc->quit = true;
-		return false;
+		break;
 	case '?':
 	case 'h':
 		sc->mode = SCREEN_HELP;
-		return false;
+		break;
 	case 's':
 		sc->view.sort = (sc->view.sort + 1) % VIEW_SORTS;
-		return false;
+		break;
 	case 'S':
 		sc->view.sort = (sc->view.sort + VIEW_SORTS - 1) % VIEW_SORTS;
-		return false;
+		break;
 	case 't':
 		sc->view.since_start = !sc->view.since_start;
-		return false;
+		break;
 	case 'f':
 	case ' ':
 		sc->frozen = !sc->frozen;
-		return false;
+		break;
 	case '/':
 		sc->mode = SCREEN_FILTER;
-		return false;
+		break;
 	case 'e':
 	case '\n':
 	case '\r':
 	case KEY_ENTER:
 		sc->explains = !sc->explains;
-		return true;
+		break;
 	case KEY_UP:
 	case 'k':
 		if (selected_row(sc, s))
 			select_row(sc, s, selected_row(sc, s) - 1);
-		return true;
+		break;
 	case KEY_DOWN:
 	case 'j':
 		select_row(sc, s, sc->selects ? selected_row(sc, s) + 1 : 0);
-		return true;
+		break;
 	case KEY_ESCAPE:
 		sc->selects = false;
 		sc->view.filter[0] = 0;
-		return true;
-	default:
-		return false;
 	}
 }
 
-bool screen_do(struct screen *sc, const struct snapshot *s, int key)
+void screen_do(struct screen *sc, const struct snapshot *s, int key)
 {
 	if (key == KEY_RESIZE)
-		return false;
-	if (sc->mode == SCREEN_FILTER)
-		return edit_filter(sc, key);
-	if (sc->mode == SCREEN_HELP) {
+		return;
+	if (sc->mode == SCREEN_FILTER) {
+		edit_filter(sc, key);
+	} else if (sc->mode == SCREEN_HELP) {
 		sc->mode = SCREEN_TABLES;
 		sc->quit = key == 'q';
-		return false;
+	} else {
+		do_in_tables(sc, s, key);
 	}
-	return do_in_tables(sc, s, key);
 }

@@ -14,7 +14,7 @@
 /* Both lines of the head, @line 0 and 1. @source: what is looked at */
 void lines_head(FILE *f, const struct snapshot *s, const struct view *v, const char *source,
 		int line);
-/* What makes the answer less than whole; nothing if it is whole */
+/* The reasons why the answer is less than whole; nothing if it is whole */
 void lines_warning(FILE *f, const struct snapshot *s);
 /* @width: of the types' column, in columns of the terminal */
 void lines_types_title(FILE *f, int width);

@@ -11,7 +11,7 @@ enum screen_mode {
 	SCREEN_FILTER,		/* keys are letters of the filter */
 };
 
-/* What is shown, and what keys have changed about it */
+/* The present view, and all that keys change */
 struct screen {
 	struct view view;
 	const char *source;
@@ -37,8 +37,8 @@ void screen_draw(struct screen *sc, const struct snapshot *s);
 /* The terminal is as it was. */
 void screen_close(void);
 
-/* keys.c: what a key does. True: the explanation must be written again */
-bool screen_do(struct screen *sc, const struct snapshot *s, int key);
+/* keys.c: obey @key. */
+void screen_do(struct screen *sc, const struct snapshot *s, int key);
 /* The open operation that is selected, or the oldest; NULL: none is open */
 const struct open_operation *screen_selected(const struct screen *sc, const struct snapshot *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What top shows at one moment. It stays as it is, also while the trace goes on. */
+/* The numbers of one moment. They stay as they are while the trace goes on. */
 #ifndef TOP_SNAPSHOT_H
 #define TOP_SNAPSHOT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which part of a snapshot is shown, and in which order */
+/* The part of a snapshot that is shown, and its order */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
 
