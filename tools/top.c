@@ -334,7 +334,7 @@ static void wait_for(struct top *t, int state)
 /* A finished file: what it ends with is all that there is to show. */
 static bool is_finished(const struct top *t)
 {
-	return t->feed.reader;
+	return t->live.is_file;
 }
 
 static bool is_due(const struct top *t, int before, int state, uint64_t now)
@@ -390,13 +390,13 @@ static int open_all(struct top *t)
 		tool_error("cannot take signals: %s", strerror(-err));
 		return TOOL_FAILED;
 	}
+	if (feed_open(&t->feed, &t->live))
+		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
 	err = live_open(&t->live);
 	if (err) {
 		feed_failed(&t->feed, err);
 		return TOOL_FAILED;
 	}
-	if (feed_open(&t->feed, &t->live))
-		return t->feed.path ? TOOL_USAGE : TOOL_FAILED;
 	return !t->batch && screen_open() ? TOOL_USAGE : 0;
 }
 

@@ -124,6 +124,37 @@ static void without_late_records_it_is_the_report(void **state)
 	assert_true(in_time > 0);
 }
 
+static void second_reading_of_a_file_is_the_report(void **state)
+{
+	int again = 0;
+
+	for (int i = 0; i < 100; i++) {
+		struct live l = { .memory = LIVE_MEMORY, .window = 16, .is_file = true };
+		struct model m = { 0 };
+		struct trace t = { 0 };
+		uint64_t open;
+
+		model_run(&m, false);
+		model_file(&m, 1, &t);
+		assert_int_equal(live_open(&l), 0);
+		for (size_t k = 0; k < t.nr; k++)
+			assert_int_equal(live_record(&l, &t.of[k]), 0);
+		if (live_again(&l)) {
+			again++;
+			for (size_t k = 0; k < t.nr; k++)
+				assert_int_equal(live_record(&l, &t.of[k]), 0);
+		}
+		assert_int_equal(live_end(&l), 0);
+		assert_int_equal(live_late(&l), 0);
+		report(&t, &open);
+		assert_as_reported(&l, open);
+		live_close(&l);
+		trace_free(&t);
+		model_free(&m);
+	}
+	assert_true(again > 0);
+}
+
 static void open_operations_are_there_at_once(void **state)
 {
 	struct trace t = { 0 };
@@ -267,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_late_records_it_is_the_report),
+		cmocka_unit_test(second_reading_of_a_file_is_the_report),
 		cmocka_unit_test(open_operations_are_there_at_once),
 		cmocka_unit_test(enclosing_duration_is_held_for),
 		cmocka_unit_test(late_records_are_counted),

@@ -231,7 +231,8 @@ struct analysis_options {
 	bool totals_only;
 	/*
 	 * An operation that has ended waits for a record that tells what its threads did at its
-	 * end. analysis_settle() hands it out without, after that many ns. 0: never
+	 * end. analysis_settle() hands it out without, after that many ns. 0: never. Such a trace
+	 * is read once: late records are not kept for analysis_again().
 	 */
 	uint64_t patience;
 };

@@ -49,7 +49,7 @@ bool late_item(struct analysis *a, const struct item *it)
 	l->items++;
 	if (!l->by_time) {
 		a->totals.late += late;
-		if (late)
+		if (late && !a->opts.patience)
 			keep(a, it);
 		return false;
 	}

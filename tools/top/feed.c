@@ -32,6 +32,31 @@ int feed_failed(const struct feed *f, int err)
 
 /* --- a file that is finished --------------------------------------------------------- */
 
+static int open_reader(struct feed *f, struct live *l)
+{
+	int err;
+
+	f->reader = fxt_open(f->path, &err);
+	if (!f->reader)
+		return feed_failed(f, err);
+	fxt_on_breach(f->reader, live_breach, l);
+	fxt_without_args(f->reader);
+	return 0;
+}
+
+static int end_file(struct feed *f, struct live *l)
+{
+	int err;
+
+	if (strcmp(f->path, "-") && live_again(l)) {
+		fxt_close(f->reader);
+		err = open_reader(f, l);
+		return err ? err : FEED_MORE;
+	}
+	err = live_end(l);
+	return err ? feed_failed(f, err) : FEED_END;
+}
+
 static int take_file(struct feed *f, struct live *l)
 {
 	const uint64_t until = live_wall() + FEED_NS;
@@ -43,10 +68,8 @@ static int take_file(struct feed *f, struct live *l)
 			err = fxt_next(f->reader, &rec);
 			if (err < 0)
 				return feed_failed(f, err);
-			if (!err) {
-				err = live_end(l);
-				return err ? feed_failed(f, err) : FEED_END;
-			}
+			if (!err)
+				return end_file(f, l);
 			err = live_record(l, &rec);
 			if (err)
 				return feed_failed(f, err);
@@ -161,21 +184,16 @@ static int open_pipe(struct feed *f)
 int feed_open_file(struct feed *f, struct live *l)
 {
 	struct stat st;
-	int err;
 
 	if (strcmp(f->path, "-") ? stat(f->path, &st) : fstat(STDIN_FILENO, &st))
 		return feed_failed(f, -errno);
 	if (!S_ISREG(st.st_mode))
 		return open_pipe(f);
 	f->fd = -1;
-	f->reader = fxt_open(f->path, &err);
-	if (!f->reader)
-		return feed_failed(f, err);
-	fxt_on_breach(f->reader, live_breach, l);
-	fxt_without_args(f->reader);
 	f->take = take_file;
 	f->close = close_file;
-	return 0;
+	l->is_file = true;
+	return open_reader(f, l);
 }
 
 /* --- of all kinds ----------------------------------------------------------------------- */

@@ -64,7 +64,8 @@ static int on_loss(void *arg, const struct analysis_loss *loss)
 static int new_engine(struct live *l)
 {
 	const struct analysis_options opts = {
-		.window = LIVE_WINDOW, .totals_only = true, .patience = PATIENCE_NS,
+		.window = l->window ? l->window : LIVE_WINDOW, .totals_only = true,
+		.patience = l->is_file ? 0 : PATIENCE_NS,
 	};
 	const struct analysis_sink sink = {
 		.operation = on_operation, .loss = on_loss, .arg = l,
@@ -265,6 +266,27 @@ static int add_open(void *arg, const struct analysis_operation *op)
 	};
 
 	return open.type ? open_begin(&l->open, &open) : -ENOMEM;
+}
+
+bool live_again(struct live *l)
+{
+	struct analysis *again;
+
+	/* After a restart, the engine has not seen the begin of the file. */
+	if (l->error || l->ended || l->restarts)
+		return false;
+	again = analysis_again(l->analysis);
+	if (!again)
+		return false;
+	l->analysis = again;
+	fxt_table_free(&l->types);
+	l->types = (struct fxt_table){ 0 };
+	tally_reset(&l->tally);
+	open_clear(&l->open);
+	l->lost = (struct live_lost){ 0 };
+	l->records = 0;
+	l->damaged = l->incomplete = false;
+	return true;
 }
 
 int live_end(struct live *l)

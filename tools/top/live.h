@@ -33,6 +33,8 @@ struct live {
 	struct fxt_table providers;	/* id + 1: .a its name, from the names below */
 	struct fxt_names names;		/* of providers */
 	struct fxt_table types;		/* names in the engine: .a the row */
+	size_t window;			/* 0: LIVE_WINDOW */
+	bool is_file;			/* it can be read again */
 	bool own_clock;			/* times of the trace are CLOCK_BOOTTIME of this machine */
 	uint64_t begin, newest;		/* of the records read */
 	uint64_t records;		/* of programs and of the kernel */
@@ -45,7 +47,7 @@ struct live {
 	int error;			/* it cannot go on: a negative errno */
 };
 
-/* @l: zeros but for .memory and .own_clock. 0 or -ENOMEM */
+/* @l: zeros but for .memory, .window, .own_clock and .is_file. 0 or -ENOMEM */
 int live_open(struct live *l);
 /* The next words. 0, or a negative errno: -EBADMSG if the rest cannot be read */
 int live_push(struct live *l, const uint64_t *buf, size_t words);
@@ -57,6 +59,11 @@ void live_breach(void *live, enum fxt_rule rule, uint64_t offset, const char *de
 void live_read_until(struct live *l, uint64_t wall, uint64_t ns);
 /* Analyse what was held back for long enough. 0 or a negative errno */
 int live_settle(struct live *l, uint64_t wall);
+/*
+ * At the end of a file: if records came too late to be put in order, forget all numbers. Then
+ * the file must be read again, with live_record(), which puts these records in their places.
+ */
+bool live_again(struct live *l);
 /* There is no more: analyse all. 0 or a negative errno */
 int live_end(struct live *l);
 /*

@@ -134,6 +134,19 @@ void tally_recent(const struct tally *m, const struct top_type *t, struct sums *
 	}
 }
 
+void tally_reset(struct tally *m)
+{
+	for (size_t i = 0; i < m->nr; i++) {
+		struct top_type *t = m->of[i];
+
+		memset(&t->all, 0, sizeof(t->all));
+		memset(t->slices, 0, sizeof(t->slices));
+		t->before = 0;
+		t->rate = 0;
+	}
+	m->now = m->previous = m->interval = 0;
+}
+
 void tally_free(struct tally *m)
 {
 	for (size_t i = 0; i < m->nr; i++)

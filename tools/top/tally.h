@@ -57,6 +57,8 @@ void tally_settled(struct tally *m, uint64_t ns);
 void tally_rates(struct tally *m, uint64_t begin);
 /* Those of the last seconds. @sum starts as zeros. */
 void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);
+/* All numbers are zeros again; the rows stay. */
+void tally_reset(struct tally *m);
 void tally_free(struct tally *m);
 
 #endif /* TOP_TALLY_H */
