@@ -282,10 +282,16 @@ static void draw_open(struct screen *sc, const struct snapshot *s, int y, int en
 	}
 }
 
-static void draw_explanation(const struct screen *sc, int y, int end)
+static void draw_explanation(const struct screen *sc, const struct snapshot *s, int y, int end)
 {
-	put_line(y, A_REVERSE, sc->selects ? "WHY: the selected operation" :
-		 "WHY: the oldest open operation");
+	struct line l;
+
+	if (line_begin(&l)) {
+		fprintf(l.f, "WHY: the %s operation", sc->selects ? "selected" : "oldest open");
+		if (s->delay)
+			fprintf(l.f, ", as of %.1f s ago", s->delay / 1e9);
+		line_put(&l, y, A_REVERSE);
+	}
 	put_text(y + 1, end, sc->explanation ? sc->explanation : "No operation is open.");
 }
 
@@ -324,7 +330,7 @@ static void draw_tables(struct screen *sc, const struct snapshot *s)
 	open = draw_types(sc, y, y + 1 + types) + 1;
 	if (sc->explains) {
 		why = open + (end - open) / 3;
-		draw_explanation(sc, why, end);
+		draw_explanation(sc, s, why, end);
 	}
 	draw_open(sc, s, open, why);
 	draw_last_line(sc);
