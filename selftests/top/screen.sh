@@ -82,6 +82,14 @@ keys s
 check "as before" soon shows "by rate"
 end
 
+begin "t_shows_all_since_the_start"
+check "before" shows ", last 10 s, "
+keys t
+check "all" soon shows ", since the start, "
+keys t
+check "as before" soon shows ", last 10 s, "
+end
+
 begin "help_is_shown_and_left"
 keys '?'
 check "help" soon shows "QUEU  queued: no thread worked on them"

@@ -103,10 +103,92 @@ static void wrong_bytes_break_nothing(void **state)
 	}
 }
 
+static ssize_t take_words(void *arg, const void *buf, size_t len)
+{
+	assert_int_equal(live_push(arg, buf, len / 8), 0);
+	return len;
+}
+
+/* An operation that thread 101 works on for 500 ns; it ends if @end says so. */
+static void work(struct stream *s, uint64_t id, bool end)
+{
+	struct words b = { 0 };
+	const uint64_t t = s->ticks;
+
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_ASYNC_BEGIN, t + 100, 1, IDX(1), IDX(2), id,
+				       0, { { 0 } } });
+	if (end)
+		put_event(&b, &(struct event){ ASYNCTRACE_FXT_ASYNC_END, t + 600, 1, IDX(1), IDX(2),
+					       id, 0, { { 0 } } });
+	put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION, t + 100, 1, IDX(1), IDX(3), t + 700,
+				       0, { { 0 } } });
+	s->ticks += 1000;
+	give_events(s, 1, 0, &b);
+	words_free(&b);
+}
+
+/* Names without end: the analysis begins anew, and so does the composer's file. */
+static void names_are_known_after_a_new_begin(void **state)
+{
+	struct live l = { .memory = 64 << 20 };
+	struct at_compose_options o = { .size = sizeof(o), .write = take_words, .arg = &l };
+	struct stream s = { .ticks = S };
+	struct words b = { 0 };
+	char name[101];
+	char *text = NULL;
+	size_t len;
+	FILE *f;
+
+	assert_int_equal(live_open(&l), 0);
+	s.c = at_compose_new(&o);
+	give_clock(&s, ASYNCTRACE_MOMENT_START);
+	give_provider(&s, 1, 100, 7, "shop");
+	give_thread(&s, 1, 1, 100, 101, "clerk");
+	put_string(&b, 1, "cat", 3);
+	put_string(&b, 2, "order", 5);
+	put_string(&b, 3, "work", 4);
+	give_strings(&s, 1, &b);
+	b.nr = 0;
+	work(&s, 1, true);
+	for (int i = 0; i < 500000; i++) {
+		snprintf(name, sizeof(name), "%090d", i);
+		put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION_BEGIN, s.ticks++, 1, IDX(1),
+					       TXT(name), 0, 0, { { 0 } } });
+		if (i % 1000 == 999)
+			give_events(&s, 1, 0, &b);
+	}
+	assert_int_equal(at_compose_flush(s.c), 0);
+	/* ASan's allocator tells no sizes. */
+#ifndef __SANITIZE_ADDRESS__
+	assert_int_equal(live_bound(&l), 1);
+#endif
+	assert_int_equal(at_compose_next(s.c, &o), 0);
+	assert_int_equal(live_new_reader(&l), 0);
+	work(&s, 2, true);
+	work(&s, 3, false);
+	assert_int_equal(at_compose_finish(s.c), 0);
+	assert_int_equal(live_end(&l), 0);
+
+	/* Operations before and after share a row, because the provider is known again. */
+	assert_int_equal(l.tally.nr, 1);
+	assert_int_equal(l.tally.of[0]->all.latencies.nr, 2);
+	assert_string_equal(l.tally.of[0]->provider, "shop");
+	assert_int_equal(l.open.nr, 1);
+	f = open_memstream(&text, &len);
+	assert_true(live_explain(&l, l.open.oldest, f));
+	fclose(f);
+	assert_non_null(strstr(text, "order 0x"));
+	free(text);
+	at_compose_free(s.c);
+	live_close(&l);
+	words_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_bytes_break_nothing),
+		cmocka_unit_test(names_are_known_after_a_new_begin),
 	};
 
 	test_random_init();
