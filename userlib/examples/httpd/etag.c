@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Checksums of files, which the answers carry in the field ETag. Each is computed once and kept
- * in a table.
+ * in a table. A file that changes twice in one tick of the file system's clock, and keeps its
+ * size, may keep its checksum.
  *
  * The lock is a mistake, made on purpose: a worker holds it while it reads a whole file, so all
  * others wait, even for checksums that are in the table. asynctrace why names that worker and
