@@ -56,6 +56,8 @@ static void pushed_pieces_read_as_the_file(void **state)
 		file = fxt_open(path, &err);
 		assert_non_null(file);
 		assert_non_null(pushed);
+		assert_int_equal(fxt_push(pushed, b.w, 0), 0);
+		assert_int_equal(fxt_next(pushed, &x), 0);
 		while (at < b.nr) {
 			size_t n = 1 + rnd_below(b.nr - at < 300 ? b.nr - at : 300);
 

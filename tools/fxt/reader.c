@@ -108,6 +108,9 @@ int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words)
 	uint64_t *more;
 	size_t room;
 
+	/* Without words there may be no buffer. */
+	if (!words)
+		return 0;
 	if (r->at) {
 		memmove(r->buf, r->buf + r->at, (r->have - r->at) * 8);
 		r->have -= r->at;
