@@ -29,6 +29,15 @@ static int add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
 	return 0;
 }
 
+static int by_names(const struct analysis_id *x, const struct analysis_id *y)
+{
+	int order = (x->id > y->id) - (x->id < y->id);
+
+	if (!order)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->category, y->category);
+}
+
 /* The ids with the most time to the front; of equal ones the smaller first */
 static void choose_ids(struct party *p)
 {
@@ -40,7 +49,7 @@ static void choose_ids(struct party *p)
 			const struct analysis_id *other = p->ids[i].id;
 			uint64_t ns = p->ids[i].ns;
 
-			if (other && (ns > e->b || (ns == e->b && other->id <= id->id)))
+			if (other && (ns > e->b || (ns == e->b && by_names(other, id) <= 0)))
 				continue;
 			p->ids[i].id = id;
 			p->ids[i].ns = e->b;
