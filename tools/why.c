@@ -153,6 +153,9 @@ static void say_none(const struct why *w)
 	if (!t->complete && !t->incomplete && w->source.pair)
 		tool_error("%s has no event that --pair names as the first one, with an argument '%s'",
 			   path, tool_text(w->source.key));
+	else if (t->selection && !t->complete && !t->incomplete)
+		tool_error("%s has no operations: none was slow enough for asynctrace record --slower-than",
+			   path);
 	else if (!t->complete && !t->incomplete)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
 			   path);

@@ -306,7 +306,7 @@ static int sweep(struct scratch *s, struct intervals *l)
  * The CPU that @t, runnable at @ns, gets in the end. If no record tells yet: the one that it
  * was put on. NO_CPU if records were lost before that.
  */
-static unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
+unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 {
 	const struct span *s;
 	uint64_t end;

@@ -94,6 +94,10 @@ struct analysis_operation {
 	struct analysis_id id;
 	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
+	/* More records were needed to tell what some of its threads did, and were not waited for. */
+	bool hasty;
+	uint64_t begin_record;	/* .offset of the record; so is end_record, if it is complete */
+	uint64_t end_record;
 	uint64_t ns[ANALYSIS_STATES];	/* their sum is end - begin */
 	const struct analysis_thread **threads;	/* that worked on it, each once */
 	size_t nr_threads;
@@ -190,11 +194,17 @@ struct analysis_totals {
 	uint64_t unkeyed;	/* events of the pair whose argument is no integer and no text */
 	uint64_t losses;	/* rows */
 	uint64_t late;		/* records that came too late to be put in order */
+	uint64_t unnamed;	/* names for which there was no room */
+	uint64_t context;	/* operations that a file of slow ones has only for others' sake */
+	bool selection;		/* the trace has only what slow operations need */
 	uint64_t cut;		/* operations whose beginning was not kept in memory */
 	bool scheduled;		/* the trace has scheduling records */
 };
 
-/* Tables. NULL: not wanted. A result that is not 0 ends the analysis, which returns it. */
+/*
+ * Tables, and what a caller needs to know who keeps a part of the trace. NULL: not wanted.
+ * Records are named by their .offset. A result that is not 0 ends the analysis, which returns it.
+ */
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
@@ -202,8 +212,16 @@ struct analysis_sink {
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
 	int (*orphan)(void *arg, const struct analysis_orphan *orphan);
+	/* An operation of which analysis_horizon() made an end: no times and intervals are known. */
+	int (*left_out)(void *arg, const struct analysis_operation *op);
+	/* The event @record says what its thread works on until @ns, or ANALYSIS_ONGOING */
+	void (*lasts)(void *arg, uint64_t record, uint64_t ns);
+	/* @end, at @ns, ends the duration or operation that @begin began. Both may be the same. */
+	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
 	void *arg;
 };
+
+#define ANALYSIS_ONGOING	UINT64_MAX
 
 /*
  * Operations from an event .start to an event .done whose argument .key has the same value,
@@ -221,12 +239,20 @@ struct analysis_pair {
 struct analysis_options {
 	const struct analysis_pair *pair;	/* NULL: async events are operations */
 	/*
-	 * Records that are put in order of time at a time, at 40 bytes each; default
+	 * Records that are put in order of time at a time, at 48 bytes each; default
 	 * 1 million. A trace has records in the order in which rings were read.
 	 */
 	size_t window;
-	/* Scheduling that is kept for open operations, at 32 bytes each; default 1 million */
+	/* Scheduling that is kept for open operations, at 56 bytes each; default 1 million */
 	size_t history;
+	/* Keep what was so many nanoseconds before an operation, for analysis_needs(). */
+	uint64_t lead;
+	/*
+	 * For traces without an end: bytes of different names, beyond which they are "..."; open
+	 * operations, beyond which the oldest are left out; 0: no limit. With a limit of names,
+	 * threads that have ended are forgotten, and are valid only until then.
+	 */
+	size_t names, open;
 	/* No intervals and paths in rows: they take half of the time. */
 	bool totals_only;
 	/*
@@ -256,6 +282,11 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
 		  int (*row)(void *arg, const struct analysis_operation *op), void *arg);
 /* No more records come: hand out what has ended. Open operations stay for analysis_peek(). */
 int analysis_end(struct analysis *a);
+/*
+ * The caller does not want operations that began at @ns or before. Those that only wait for the
+ * state of a thread are handed out now; others are left out when they end.
+ */
+int analysis_horizon(struct analysis *a, uint64_t ns);
 /* The trace is over: hand out the rest, incomplete operations included. */
 int analysis_finish(struct analysis *a);
 /*
@@ -267,5 +298,53 @@ int analysis_finish(struct analysis *a);
 struct analysis *analysis_again(struct analysis *a);
 const struct analysis_totals *analysis_totals(const struct analysis *a);
 void analysis_free(struct analysis *a);
+
+/* --- what an answer depends on ----------------------------------------------------------- */
+
+/* What a thread did right before a moment, as far as it was known then */
+struct analysis_thread_state {
+	uint32_t tid;
+	bool known;		/* there is a state; else only .first_seen */
+	enum analysis_state state;
+	enum analysis_reason reason;
+	uint32_t cpu;		/* ANALYSIS_NO_CPU: not known */
+	const char *duration;	/* innermost when the state began; NULL: none */
+	bool inferred;
+	bool pending, seen;	/* the next record tells what this is; an event saw it running */
+	bool woken;		/* a wakeup came while it ran */
+	bool followed;		/* all its switches are recorded */
+	uint64_t lost_until;	/* records are missing until then; or 0 */
+	uint64_t first_seen;	/* its first event, if it had no scheduling record; or 0 */
+};
+
+/* A CPU that a thread waited for, and who had it at .from */
+struct analysis_cpu_state {
+	unsigned int cpu;
+	uint64_t from, to;
+	uint32_t tid;		/* ANALYSIS_NO_THREAD: not known */
+};
+
+struct analysis_other_operation {
+	uint64_t begin_record, end_record;	/* end: 0 if it has not ended */
+};
+
+#define ANALYSIS_NO_CPU		UINT16_MAX
+#define ANALYSIS_NO_THREAD	UINT32_MAX
+
+struct analysis_needs {
+	uint64_t until;		/* no later record was looked at */
+	uint64_t works_from;	/* losses of events from then on matter */
+	const struct analysis_thread_state *threads;
+	const struct analysis_cpu_state *cpus;
+	const struct analysis_other_operation *operations;
+	size_t nr_threads, nr_cpus, nr_operations;
+};
+
+/*
+ * What the row @op depends on besides itself: from @from on, which is not after its begin, all
+ * records of these threads. For the sink's operation() alone, valid until it returns.
+ */
+int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint64_t from,
+		   struct analysis_needs *needs);
 
 #endif /* ANALYSIS_H */

@@ -19,6 +19,7 @@ void work_put(struct work *w)
 {
 	if (--w->refs)
 		return;
+	w->thread->refs--;
 	operation_put(w->op);
 	free(w);
 }
@@ -97,24 +98,45 @@ static void pop(struct thread *t)
 		works_free(w);
 }
 
-/* Durations that ended before @ns */
-static void leave(struct thread *t, uint64_t ns)
+void durations_leave(struct thread *t, uint64_t ns)
 {
 	while (t->depth && t->stack[t->depth - 1].end < ns)
 		pop(t);
 }
 
-static int enter(struct thread *t, const struct item *it, uint64_t end)
+static void tell_pair(const struct analysis *a, uint64_t begin, uint64_t end, uint64_t ns)
 {
+	if (a->sink.ends)
+		a->sink.ends(a->sink.arg, begin, end, ns);
+}
+
+void work_lasts(const struct analysis *a, struct work *w, uint64_t ns)
+{
+	if (!a->sink.lasts || w->told)
+		return;
+	w->told = ns != STILL_OPEN;
+	a->sink.lasts(a->sink.arg, w->record, ns);
+}
+
+static int enter(struct analysis *a, struct thread *t, const struct item *it, uint64_t end)
+{
+	size_t at;
+
 	/* One that ends where this one begins does not enclose it. */
-	leave(t, it->ns + 1);
-	if (t->depth == DEPTH_MAX)
+	durations_leave(t, it->ns + 1);
+	if (t->depth == DEPTH_MAX) {
+		tell_pair(a, it->record, it->record, it->ns);
 		return 0;
+	}
 	if (!more_room(&t->stack, t->depth, &t->room, sizeof(*t->stack)))
 		return -ENOMEM;
-	t->stack[t->depth++] = (struct duration){
+	/* A record that came late may enclose what came before it. */
+	for (at = t->depth; at && t->stack[at - 1].begin > it->ns; at--)
+		;
+	memmove(t->stack + at + 1, t->stack + at, (t->depth++ - at) * sizeof(*t->stack));
+	t->stack[at] = (struct duration){
 		.begin = it->ns, .end = end, .name = it->name,
-		.number = ++t->durations,
+		.number = ++t->durations, .record = it->record,
 	};
 	return 0;
 }
@@ -130,11 +152,14 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		return orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
 	while (t->depth > i)
 		pop(t);
+	tell_pair(a, t->stack[i - 1].record, it->record, it->ns);
 	for (size_t k = 0; k < t->stack[i - 1].works.nr; k++) {
 		struct work *w = t->stack[i - 1].works.of[k];
 
-		if (w->to == STILL_OPEN)
-			w->to = it->ns;
+		if (w->to != STILL_OPEN)
+			continue;
+		w->to = it->ns;
+		work_lasts(a, w, it->ns);
 	}
 	/* An event of the same time may still be within. */
 	t->stack[i - 1].end = it->ns;
@@ -161,7 +186,7 @@ static void drop_ended(struct duration *d)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->works.nr; i++) {
-		if (d->works.of[i]->op->ended)
+		if (d->works.of[i]->op->end != STILL_OPEN)
 			work_put(d->works.of[i]);
 		else
 			d->works.of[kept++] = d->works.of[i];
@@ -186,7 +211,22 @@ static int insert(struct analysis *a, struct thread *t, struct work *work)
 	return 0;
 }
 
-static int work_on(struct analysis *a, struct thread *t, struct duration *d, struct operation *op)
+void durations_exit(struct analysis *a, struct thread *t)
+{
+	while (t->depth) {
+		struct duration *d = &t->stack[t->depth - 1];
+
+		drop_ended(d);
+		if (d->works.nr)
+			return;
+		if (d->end == STILL_OPEN)
+			tell_pair(a, d->record, d->record, a->now);
+		pop(t);
+	}
+}
+
+static int work_on(struct analysis *a, struct thread *t, struct duration *d, struct operation *op,
+		   const struct item *it)
 {
 	struct work *w;
 	int err;
@@ -202,9 +242,11 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 		return -ENOMEM;
 	*w = (struct work){
 		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name, .refs = 1,
-		.from = d->begin > op->begin ? d->begin : op->begin,
+		.from = d->begin > op->begin ? d->begin : op->begin, .record = it->record,
 	};
+	work_lasts(a, w, d->end);
 	op->refs++;
+	t->refs++;
 	err = works_add(&d->works, w);
 	if (!err)
 		err = insert(a, t, w);
@@ -214,19 +256,31 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	return err;
 }
 
+/* The innermost duration around @ns, which is the last one unless the event came late; or NULL */
+static struct duration *around(struct thread *t, uint64_t ns)
+{
+	size_t i;
+
+	durations_leave(t, ns);
+	for (i = t->depth; i; i--)
+		if (t->stack[i - 1].begin <= ns && t->stack[i - 1].end >= ns)
+			return &t->stack[i - 1];
+	return NULL;
+}
+
 /* An async or flow event: the thread works on what has the event's id. */
 static int mark(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct operation *op = operations_by_id(a, it->id);
+	struct duration *d = around(t, it->ns);
 	int err = 0;
 
-	leave(t, it->ns);
-	if (it->kind >= ITEM_EVENT + ASYNCTRACE_FXT_FLOW_BEGIN && !t->depth)
+	if (it->kind >= ITEM_EVENT + ASYNCTRACE_FXT_FLOW_BEGIN && !d)
 		err = orphan_event(a, ANALYSIS_FLOW_ALONE, it);
 	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)
 		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
-	for (int i = 0; i < SAME_ID_MAX && op && t->depth && !err; i++, op = op->same_id)
-		err = work_on(a, t, &t->stack[t->depth - 1], op);
+	for (int i = 0; i < SAME_ID_MAX && op && d && !err; i++, op = op->same_id)
+		err = work_on(a, t, d, op, it);
 	return err;
 }
 
@@ -239,14 +293,17 @@ int durations_item(struct analysis *a, const struct item *it)
 		return -ENOMEM;
 	if (it->pid)
 		t->out.pid = it->pid;
+	if (it->apart)
+		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ? operations_begin(a, it) :
+		       it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END ? operations_end(a, it) : 0;
 	err = scheduling_seen(a, t, it->ns);
 	if (err)
 		return err;
 	switch (it->kind - ITEM_EVENT) {
 	case ASYNCTRACE_FXT_DURATION_BEGIN:
-		return enter(t, it, STILL_OPEN);
+		return enter(a, t, it, STILL_OPEN);
 	case ASYNCTRACE_FXT_DURATION:
-		return it->id < it->ns ? 0 : enter(t, it, it->id);
+		return it->id < it->ns ? 0 : enter(a, t, it, it->id);
 	case ASYNCTRACE_FXT_DURATION_END:
 		return end(a, t, it);
 	case ASYNCTRACE_FXT_ASYNC_BEGIN:

@@ -53,6 +53,7 @@ struct analysis *analysis_new(const struct analysis_options *opts,
 	a->opts = *opts;
 	a->sink = *sink;
 	a->totals.begin = UINT64_MAX;
+	a->names.max_bytes = opts->names;
 	if (!a->opts.history)
 		a->opts.history = HISTORY_DEFAULT;
 	return a;
@@ -99,6 +100,10 @@ void analysis_free(struct analysis *a)
 	free(a->scratch.active);
 	free(a->scratch.edges);
 	free(a->scratch.threads);
+	free(a->needs.threads);
+	free(a->needs.cpus);
+	free(a->needs.operations);
+	free(a->marks.of);
 	free(a);
 }
 
@@ -127,6 +132,9 @@ static void forget(struct analysis *a)
 
 	if (threads_wanted(&a->sink))
 		ns = threads_needed(a, ns);
+	if (ns < a->horizon)
+		ns = a->horizon;
+	ns = ns > a->opts.lead ? ns - a->opts.lead : 0;
 	if (ns < a->floor)
 		ns = a->floor;
 	scheduling_forget(a, ns);
@@ -138,6 +146,8 @@ static void forget(struct analysis *a)
 	}
 	if (a->floor > floor)
 		give_up_works(a);
+	if (a->opts.names)
+		scheduling_release(a, ns);
 	a->forget_at = 2 * a->history < a->opts.history ? 2 * a->history : a->opts.history;
 	/* The last span of each thread stays, so many threads keep the history long. */
 	if (a->forget_at < a->history + a->history / 4 + 4096)
@@ -159,6 +169,8 @@ int engine_item(struct analysis *a, const struct item *it)
 		return scheduling_wakeup(a, it);
 	case ITEM_LOSS:
 		return losses_item(a, it);
+	case ITEM_MARK:
+		return selection_item(a, it);
 	default:
 		return durations_item(a, it);
 	}
@@ -196,6 +208,9 @@ static bool is_inferred(const struct fxt_record *rec)
 
 static int add_switch(struct analysis *a, const struct fxt_record *rec)
 {
+	/* It only shows viewers that others ran. */
+	if (selection_apart(rec))
+		return 0;
 	a->totals.switches++;
 	return order_add(a, &(struct item){
 		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
@@ -274,7 +289,7 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 {
 	struct item it = {
 		.ns = rec->ns, .kind = ITEM_EVENT + rec->number, .tid = rec->thread.tid,
-		.pid = rec->thread.pid, .provider = rec->provider,
+		.pid = rec->thread.pid, .provider = rec->provider, .record = rec->offset,
 		.id = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->id,
 	};
 	int first;
@@ -291,6 +306,11 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 		if (it.category == NO_NAME || it.name == NO_NAME)
 			return -ENOMEM;
 	}
+	if (a->totals.selection && rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN)
+		it.wanted = selection_wants(a, rec);
+	/* An instant stands for an event that was left out. */
+	it.apart = a->totals.selection && rec->number != ASYNCTRACE_FXT_ASYNC_INSTANT &&
+		   selection_apart(rec);
 	if (!a->opts.pair)
 		return order_add(a, &it);
 	/* An event at the begin or the end of a duration is within it. */
@@ -358,7 +378,7 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 			return add_event(a, rec);
 		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))
 			return losses_record(a, rec);
-		return 0;
+		return fxt_is_clock(rec) ? selection_record(a, rec) : 0;
 	case FXT_OBJECT:
 		return name_thread(a, rec);
 	case FXT_PROVIDER_INFO:
@@ -382,6 +402,8 @@ int analysis_settle(struct analysis *a, uint64_t ns)
 int analysis_end(struct analysis *a)
 {
 	int err = order_settle(a, UINT64_MAX);
+
+	a->totals.unnamed = a->names.refused;
 
 	a->over = true;
 	return err ? err : scheduling_finish(a);

@@ -7,6 +7,7 @@
  *	order.c		items in order of time
  *	late.c		items that came too late for that, in a second reading
  *	scheduling.c	what threads and CPUs did: histories
+ *	forget.c	how long these are kept
  *	losses.c	when records are missing
  *	durations.c	what is open on a thread: when does it work on an operation
  *	operations.c	what an operation is: begins, ends, ids
@@ -14,6 +15,8 @@
  *	path.c		its critical path
  *	orphans.c	rows of events that lack their counterpart
  *	threads.c	rows of threads, wakeups and waits
+ *	needs.c		what an account depends on
+ *	selection.c	marks in a file that has only what slow operations need
  */
 #ifndef ANALYSIS_ENGINE_H
 #define ANALYSIS_ENGINE_H
@@ -33,13 +36,17 @@ enum item_kind {
 	ITEM_SWITCH,		/* .id: who leaves, .other: who comes */
 	ITEM_WAKEUP,		/* .id: who is woken, .other: who wakes; 0: an interrupt */
 	ITEM_LOSS,		/* .id: number of the loss */
+	ITEM_MARK,		/* .id: number of the mark */
 	ITEM_EVENT,		/* and the types of events from here on */
 };
 
 struct item {
 	uint64_t ns;
 	uint64_t id;		/* of an operation or a flow; the end of a duration */
+	uint64_t record;	/* of an event */
 	uint8_t kind;
+	bool wanted;		/* begins an operation that a selection is made for */
+	bool apart;		/* records around it were left out: tells nothing about its thread */
 	/*
 	 * An event of a pair: .name is START's category; .category is the name of the key if that
 	 * is a text, or NO_NAME.
@@ -88,6 +95,7 @@ struct order {
 /* The state of a thread from .from until the next span begins */
 struct span {
 	uint64_t from;
+	uint64_t lost_until;	/* ANALYSIS_LOST: records are missing until then */
 	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
 	uint32_t duration;	/* name of the innermost open one at .from */
 	uint16_t cpu;		/* that it runs on, or waits for; NO_CPU: not known */
@@ -98,6 +106,18 @@ struct span {
 	bool pending;		/* the next record tells what this is */
 	bool seen;		/* pending: an event tells that it ran at .from */
 	bool woken;		/* a wakeup came while it ran: it was about to sleep */
+};
+
+/* What was known of a span before the record at .told told what it is */
+struct change {
+	uint64_t told;
+	struct span was;
+	bool none;		/* nothing: there was no record of the thread */
+};
+
+struct changes {
+	struct change *of;
+	size_t nr, room;
 };
 
 struct spans {
@@ -126,6 +146,8 @@ struct work {
 	struct thread *thread;
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
 	uint64_t in;		/* number of the duration */
+	uint64_t record;	/* the event that tells */
+	bool told;		/* the sink knows how long that event matters */
 	uint32_t duration;
 	unsigned int refs;
 };
@@ -139,6 +161,7 @@ struct works {
 struct duration {
 	uint64_t begin, end;
 	uint64_t number;	/* of the thread's durations */
+	uint64_t record;
 	uint32_t name;
 	struct works works;	/* that last until it ends */
 	size_t drop_at;		/* number of works at which ended ones are dropped */
@@ -173,7 +196,10 @@ struct thread {
 	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
 	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
+	uint64_t followed_at;	/* .out.followed: from the record of this time on */
+	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* they ended while the last span was pending */
+	unsigned int refs;	/* by works, and by operations that ended here */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 	struct thread_counts counts;
 	struct woken woken;
@@ -183,6 +209,12 @@ struct thread {
 static inline bool is_real(uint32_t tid)
 {
 	return tid && tid <= FXT_TID_REAL_MAX;
+}
+
+/* The last span of @t, or NULL */
+static inline struct span *last_span(struct thread *t)
+{
+	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
 }
 
 /* The thread @tid, made if need be. NULL: no memory */
@@ -200,6 +232,8 @@ const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
 /* The thread that had @cpu at @ns, if it is a known one. *@to: when it left */
 struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 			   enum analysis_other *kind, uint64_t *to);
+/* Release threads that ended before @ns and that nothing refers to. */
+void scheduling_release(struct analysis *a, uint64_t ns);
 /* Release what lies before @ns. */
 void scheduling_forget(struct analysis *a, uint64_t ns);
 void thread_free(struct thread *t);
@@ -230,6 +264,10 @@ int durations_item(struct analysis *a, const struct item *it);
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Of the works of @t at @ns, the one that began last, or NULL */
 struct work *work_at(struct thread *t, uint64_t ns);
+/* Leave durations of @t that ended before @ns. */
+void durations_leave(struct thread *t, uint64_t ns);
+/* @t has exited: leave durations that nobody will end and in which no operation is open. */
+void durations_exit(struct analysis *a, struct thread *t);
 /* The end of @w, or of its operation if that ended first */
 uint64_t work_end(const struct work *w);
 /* The first of @w, which are in order of .from, that begins after @ns */
@@ -237,6 +275,8 @@ size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
+/* Tell the sink, once, that the event that made @w matters until @ns. */
+void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 
 /* --- operations.c -------------------------------------------------------------------- */
 
@@ -246,13 +286,17 @@ struct operation {
 	uint64_t key;
 	struct thread *begin_thread, *end_thread;
 	struct works works;
-	struct operation *same_key;	/* begun before this one, not ended either */
+	struct operation *same_key, *same_key_newer;	/* open, begun before and after this one */
 	struct operation *same_id, *same_id_newer;	/* open, begun before and after this one */
 	struct operation *older, *newer;	/* of all that are not handed out */
-	struct operation *next_waiting;
+	struct thread *waits_for;	/* whose state at .end is not known yet */
+	struct operation *next_waiting, *previous_waiting;
+	uint64_t begin_record, end_record;
 	size_t nr_settled;		/* works whose thread's state is known until .end */
 	unsigned int refs;		/* by works, and 1 until it is handed out */
 	bool ended;
+	bool wanted;			/* a selection is made for it */
+	bool left_out;			/* it began before the horizon */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);
@@ -266,6 +310,8 @@ int operations_hand_out(struct analysis *a, struct operation *op);
 /* Hand out those that have waited for the state of a thread since before @ns. */
 int operations_overdue(struct analysis *a, uint64_t ns);
 int operations_finish(struct analysis *a);
+/* Hand out what waits for @t. */
+int operations_settled(struct analysis *a, struct thread *t);
 /* Release the works on @op, which is open, that ended before @ns. */
 void operation_forget(struct operation *op, uint64_t ns);
 void operation_put(struct operation *op);
@@ -383,6 +429,45 @@ int divide_queued(const struct analysis *a, const struct analysis_interval *row,
  */
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);
+/* The CPU that @t, runnable at @ns, gets in the end or waits for; NO_CPU: not known */
+unsigned int awaited_cpu(const struct thread *t, uint64_t ns);
+
+/* --- selection.c -------------------------------------------------------------------------- */
+
+/* A mark that waits for its time */
+struct mark {
+	struct span span;
+	uint64_t first_seen;
+	bool followed;
+	uint32_t tid;
+	uint16_t cpu;		/* NO_CPU: the mark is about the thread */
+};
+
+struct marks {
+	struct mark *of;
+	size_t nr, room, nr_waiting;
+};
+
+/* An instant of the recorder's */
+int selection_record(struct analysis *a, const struct fxt_record *rec);
+int selection_item(struct analysis *a, const struct item *it);
+/* True if @rec, an async begin, begins an operation that the selection is made for */
+bool selection_wants(struct analysis *a, const struct fxt_record *rec);
+/* True if records around @rec were left out, so that it tells nothing about its thread */
+bool selection_apart(const struct fxt_record *rec);
+/* At @ns, @t did what @m says. */
+int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
+
+/* --- needs.c ------------------------------------------------------------------------------- */
+
+/* Room that is kept from one answer to the next */
+struct needs_room {
+	struct analysis_thread_state *threads;
+	struct analysis_cpu_state *cpus;
+	struct analysis_other_operation *operations;
+	size_t nr_threads, nr_cpus, nr_operations;
+	size_t room_threads, room_cpus, room_operations;
+};
 
 /* --- engine.c ------------------------------------------------------------------------------ */
 
@@ -403,12 +488,14 @@ struct analysis {
 	struct cpu *cpus;
 	size_t nr_cpus;
 	size_t history;			/* spans, occupants and works that are kept */
+	uint64_t horizon;		/* operations that began then or before are not wanted */
 	uint64_t floor;			/* before this, history was given up for want of room */
 	uint64_t now;			/* of the item in hand */
 	size_t forget_at;		/* history at which to look what is not needed */
 	bool over;			/* no more records come */
 	struct fxt_table by_key, by_id;	/* .a struct operation */
 	struct operation *oldest, *newest;
+	size_t nr_operations;		/* from .oldest to .newest */
 	size_t nr_waiting;		/* operations that wait for the state of a thread */
 	struct losses losses;
 	uint64_t lost_until;		/* before that, scheduling is missing on some CPU */
@@ -419,6 +506,10 @@ struct analysis {
 	struct intervals whole, intervals, path;	/* of the operation in hand */
 	struct intervals parts;		/* of the wait in hand */
 	struct scratch scratch;		/* of account.c */
+	struct needs_room needs;
+	struct marks marks;
+	uint64_t wanted_id;		/* of the next operation that the selection is made for */
+	bool wants;			/* a mark said so */
 };
 
 int engine_item(struct analysis *a, const struct item *it);

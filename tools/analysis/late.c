@@ -30,7 +30,8 @@ static void keep(struct analysis *a, const struct item *it)
 	struct late *l = &a->late;
 	struct late_item *kept;
 
-	if (l->nr == LATE_MAX || !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
+	/* A trace without an end is not read again. */
+	if (a->opts.names || l->nr == LATE_MAX || !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
 	    !more_room(&l->losses, l->nr_losses, &l->room_losses, sizeof(*l->losses)))
 		return;
 	kept = &l->of[l->nr++];
@@ -44,7 +45,8 @@ static void keep(struct analysis *a, const struct item *it)
 bool late_item(struct analysis *a, const struct item *it)
 {
 	struct late *l = &a->late;
-	bool late = it->ns < a->order.settled;
+	/* A mark stands beside what it is about. */
+	bool late = it->ns < a->order.settled && it->kind != ITEM_MARK;
 
 	l->items++;
 	if (!l->by_time) {

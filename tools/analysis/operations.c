@@ -42,15 +42,21 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 	};
 }
 
-/* @op, the newest of its key, is no longer open. */
+/* @op is no longer open. */
 static void close_operation(struct analysis *a, struct operation *op)
 {
-	struct fxt_entry *key = fxt_find(&a->by_key, op->key);
-	struct fxt_entry *id;
+	struct fxt_entry *key, *id;
 
-	key->a = (uintptr_t)op->same_key;
-	if (!key->a)
-		fxt_remove(&a->by_key, key);
+	if (op->same_key)
+		op->same_key->same_key_newer = op->same_key_newer;
+	if (op->same_key_newer) {
+		op->same_key_newer->same_key = op->same_key;
+	} else {
+		key = fxt_find(&a->by_key, op->key);
+		key->a = (uintptr_t)op->same_key;
+		if (!key->a)
+			fxt_remove(&a->by_key, key);
+	}
 	if (op->same_id)
 		op->same_id->same_id_newer = op->same_id_newer;
 	if (op->same_id_newer) {
@@ -61,6 +67,16 @@ static void close_operation(struct analysis *a, struct operation *op)
 	id->a = (uintptr_t)op->same_id;
 	if (!id->a)
 		fxt_remove(&a->by_id, id);
+}
+
+/* Works in durations that are still open end here, too. */
+static void tell_end(const struct analysis *a, const struct operation *op)
+{
+	if (a->sink.ends)
+		a->sink.ends(a->sink.arg, op->begin_record, op->end_record, op->end);
+	for (size_t i = 0; a->sink.lasts && i < op->works.nr; i++)
+		if (op->works.of[i]->to == STILL_OPEN)
+			work_lasts(a, op->works.of[i], op->end);
 }
 
 /*
@@ -91,10 +107,14 @@ int operations_begin(struct analysis *a, const struct item *it)
 	*op = (struct operation){
 		.out = id_of_item(a, it), .begin_thread = t,
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
+		.begin_record = it->record, .wanted = it->wanted,
 		.same_key = (struct operation *)(uintptr_t)key->a,
 		.same_id = (struct operation *)(uintptr_t)id->a,
 		.older = a->newest,
 	};
+	t->refs++;
+	if (op->same_key)
+		op->same_key->same_key_newer = op;
 	if (op->same_id)
 		op->same_id->same_id_newer = op;
 	key->a = (uintptr_t)op;
@@ -104,6 +124,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	else
 		a->oldest = op;
 	a->newest = op;
+	a->nr_operations++;
 	return op->same_key || replaced ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
 }
 
@@ -119,8 +140,12 @@ int operations_end(struct analysis *a, const struct item *it)
 	}
 	close_operation(a, op);
 	op->end = it->ns;
+	op->end_record = it->record;
 	op->end_thread = thread_of(a, it->tid);
+	if (op->end_thread)
+		op->end_thread->refs++;
 	op->ended = true;
+	tell_end(a, op);
 	return operations_hand_out(a, op);
 }
 
@@ -157,13 +182,40 @@ void operation_forget(struct operation *op, uint64_t ns)
 	op->nr_settled = settled;
 }
 
+static void wait_for(struct analysis *a, struct operation *op, struct thread *t)
+{
+	op->waits_for = t;
+	op->next_waiting = t->waiting;
+	op->previous_waiting = NULL;
+	if (t->waiting)
+		t->waiting->previous_waiting = op;
+	t->waiting = op;
+	a->nr_waiting++;
+}
+
+static void stop_waiting(struct analysis *a, struct operation *op)
+{
+	if (op->previous_waiting)
+		op->previous_waiting->next_waiting = op->next_waiting;
+	else
+		op->waits_for->waiting = op->next_waiting;
+	if (op->next_waiting)
+		op->next_waiting->previous_waiting = op->previous_waiting;
+	op->waits_for = NULL;
+	a->nr_waiting--;
+}
+
 /* The row of @op goes out, and @op is forgotten. */
 static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
 		.id = op->out, .begin = op->begin, .end = op->end, .complete = op->ended,
+		.begin_record = op->begin_record, .end_record = op->end_record,
 	};
 	int err = 0;
+
+	if (op->waits_for)
+		stop_waiting(a, op);
 
 	if (op->older)
 		op->older->newer = op->newer;
@@ -173,11 +225,17 @@ static int row(struct analysis *a, struct operation *op)
 		op->newer->older = op->older;
 	else
 		a->newest = op->older;
-	if (op->ended)
+	if (a->totals.selection && !op->wanted)
+		a->totals.context++;
+	else if (op->ended)
 		a->totals.complete++;
 	else
 		a->totals.incomplete++;
-	if (a->sink.operation) {
+	if (op->left_out) {
+		if (a->sink.left_out)
+			err = a->sink.left_out(a->sink.arg, &out);
+	} else if (a->sink.operation && (op->wanted || !a->totals.selection)) {
+		out.hasty = !a->over && unsettled(op);
 		a->intervals.nr = 0;
 		a->path.nr = 0;
 		err = account(a, op, &out, &a->intervals);
@@ -192,6 +250,10 @@ static int row(struct analysis *a, struct operation *op)
 	}
 	if (!err && !op->ended)
 		err = orphan_operation(a, op);
+	op->begin_thread->refs--;
+	if (op->end_thread)
+		op->end_thread->refs--;
+	a->nr_operations--;
 	works_free(&op->works);
 	operation_put(op);
 	return err;
@@ -199,12 +261,10 @@ static int row(struct analysis *a, struct operation *op)
 
 int operations_hand_out(struct analysis *a, struct operation *op)
 {
-	struct thread *t = a->over ? NULL : unsettled(op);
+	struct thread *t = a->over || op->left_out ? NULL : unsettled(op);
 
 	if (t && a->nr_waiting < WAITING_MAX) {
-		op->next_waiting = t->waiting;
-		t->waiting = op;
-		a->nr_waiting++;
+		wait_for(a, op, t);
 		return 0;
 	}
 	return row(a, op);
@@ -213,18 +273,12 @@ int operations_hand_out(struct analysis *a, struct operation *op)
 /* Of those that wait for @t, the ones that ended before @ns */
 static int overdue(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	struct operation **at = &t->waiting, *op;
 	int err = 0;
 
-	while ((op = *at) && !err) {
-		if (op->end >= ns) {
-			at = &op->next_waiting;
-			continue;
-		}
-		*at = op->next_waiting;
-		op->next_waiting = NULL;
-		a->nr_waiting--;
-		err = row(a, op);
+	for (struct operation *op = t->waiting, *next; op && !err; op = next) {
+		next = op->next_waiting;
+		if (op->end < ns)
+			err = row(a, op);
 	}
 	return err;
 }
@@ -271,6 +325,49 @@ int analysis_peek(struct analysis *a, const struct analysis_operation *which, ui
 	for (; op && !err; op = which ? op->same_id : op->newer)
 		if (!op->ended && op->begin <= ns && (!which || op->begin == which->begin))
 			err = peek(a, op, ns, row, arg);
+	return err;
+}
+
+int operations_settled(struct analysis *a, struct thread *t)
+{
+	int err = 0;
+
+	/* Each one that still waits for @t afterwards would wait for its next record. */
+	for (struct operation *op = t->waiting, *next; op && !err; op = next) {
+		next = op->next_waiting;
+		stop_waiting(a, op);
+		err = operations_hand_out(a, op);
+	}
+	return err;
+}
+
+/* @op has been open for so long that it will not end. */
+static int give_up(struct analysis *a, struct operation *op)
+{
+	close_operation(a, op);
+	op->end = a->now > op->begin ? a->now : op->begin;
+	op->end_record = op->begin_record;
+	tell_end(a, op);
+	op->left_out = true;
+	return row(a, op);
+}
+
+int analysis_horizon(struct analysis *a, uint64_t ns)
+{
+	int err = 0;
+
+	a->horizon = ns;
+	for (struct operation *op = a->oldest, *newer; op && op->begin <= ns && !err; op = newer) {
+		newer = op->newer;
+		if (op->ended) {
+			err = row(a, op);
+			continue;
+		}
+		op->left_out = true;
+		operation_forget(op, ns);
+	}
+	while (a->opts.open && a->nr_operations > a->opts.open && a->oldest->begin <= ns && !err)
+		err = give_up(a, a->oldest);
 	return err;
 }
 

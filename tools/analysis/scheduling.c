@@ -38,22 +38,7 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 	return (struct thread *)(uintptr_t)e->a;
 }
 
-void thread_free(struct thread *t)
-{
-	free(t->spans.of);
-	works_free(&t->works);
-	while (t->depth)
-		works_free(&t->stack[--t->depth].works);
-	free(t->stack);
-	free(t);
-}
-
 /* --- histories ---------------------------------------------------------------- */
-
-static struct span *last_span(struct thread *t)
-{
-	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
-}
 
 static int add_span(struct analysis *a, struct thread *t, const struct span *s)
 {
@@ -91,53 +76,22 @@ static int push_span(struct analysis *a, struct thread *t, const struct span *s)
 	return err ? err : threads_span(a, t, &old, s);
 }
 
-/* Spans and works that end before @ns go. */
-static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
+/* The record in hand tells what the last span of @t is: remember what was known of it. */
+static int note_change(struct analysis *a, struct thread *t)
 {
-	struct spans *s = &t->spans;
-	struct works *w = &t->works;
-	size_t old = s->first, kept = 0;
+	const struct span *last = last_span(t);
+	struct changes *c = &t->changes;
 
-	while (s->first + 1 < s->nr && s->of[s->first + 1].from <= ns)
-		s->first++;
-	a->history -= s->first - old;
-	if (s->first > s->nr / 2) {
-		s->nr -= s->first;
-		memmove(s->of, s->of + s->first, s->nr * sizeof(*s->of));
-		s->first = 0;
-	}
-	for (size_t i = w->first; i < w->nr; i++) {
-		if (work_end(w->of[i]) <= ns)
-			work_put(w->of[i]);
-		else
-			w->of[kept++] = w->of[i];
-	}
-	a->history -= w->nr - w->first - kept;
-	w->first = 0;
-	w->nr = kept;
-	t->ended = 0;
-}
-
-static void forget_cpu(struct analysis *a, struct cpu *c, uint64_t ns)
-{
-	size_t old = c->first;
-
-	while (c->first + 1 < c->nr && c->of[c->first + 1].from <= ns)
-		c->first++;
-	a->history -= c->first - old;
-	if (c->first > c->nr / 2) {
-		c->nr -= c->first;
-		memmove(c->of, c->of + c->first, c->nr * sizeof(*c->of));
-		c->first = 0;
-	}
-}
-
-void scheduling_forget(struct analysis *a, uint64_t ns)
-{
-	fxt_each(&a->threads, e)
-		forget_thread(a, (struct thread *)(uintptr_t)e->a, ns);
-	for (size_t i = 0; i < a->nr_cpus; i++)
-		forget_cpu(a, &a->cpus[i], ns);
+	/* Only analysis_needs() asks, which needs a lead. */
+	if (!a->opts.lead)
+		return 0;
+	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
+		return -ENOMEM;
+	c->of[c->nr] = (struct change){ .told = a->now, .none = !last };
+	if (last)
+		c->of[c->nr].was = *last;
+	c->nr++;
+	return 0;
 }
 
 const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to)
@@ -204,22 +158,6 @@ static struct cpu *cpu_of(struct analysis *a, unsigned int cpu)
 
 /* --- what was pending ------------------------------------------------------------- */
 
-/* Operations that waited for the state of @t */
-static int hand_out_waiting(struct analysis *a, struct thread *t)
-{
-	struct operation *op = t->waiting, *next;
-	int err = 0;
-
-	t->waiting = NULL;
-	for (; op && !err; op = next) {
-		next = op->next_waiting;
-		op->next_waiting = NULL;
-		a->nr_waiting--;
-		err = operations_hand_out(a, op);
-	}
-	return err;
-}
-
 /* From @ns to @until, records would tell what @t does. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
@@ -236,6 +174,7 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 	}
 	return push_span(a, t, &(struct span){
 		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
+		.lost_until = t->lost_until,
 	});
 }
 
@@ -260,7 +199,16 @@ static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state
 		s.pending = state == ANALYSIS_BLOCKED;
 	}
 	err = push_span(a, t, &s);
-	return err || s.pending ? err : hand_out_waiting(a, t);
+	return err || s.pending ? err : operations_settled(a, t);
+}
+
+/* The next record of @t does not tell what its last span was. */
+static int settle_as_is(struct analysis *a, struct thread *t)
+{
+	int err = note_change(a, t);
+
+	last_span(t)->pending = false;
+	return err ? err : operations_settled(a, t);
 }
 
 /*
@@ -271,6 +219,8 @@ static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state
 static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 			enum analysis_state state, unsigned int cpu)
 {
+	int err = note_change(a, t);
+
 	last->pending = false;
 	if (state == ANALYSIS_RUNNABLE) {
 		last->state = ANALYSIS_RUNNABLE;
@@ -278,7 +228,7 @@ static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 		last->cpu = cpu;
 		last->inferred = true;
 	}
-	return hand_out_waiting(a, t);
+	return err ? err : operations_settled(a, t);
 }
 
 /* A record or an event at @ns tells that @t was in @state right before. */
@@ -290,8 +240,10 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		.state = state, .cpu = cpu, .inferred = true, .duration = NO_NAME,
 		.reason = state == ANALYSIS_BLOCKED ? ANALYSIS_SLEEP : ANALYSIS_NO_REASON,
 	};
-	int err;
+	int err = last ? 0 : note_change(a, t);
 
+	if (err)
+		return err;
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, state, cpu);
 	if (!last) {
@@ -306,15 +258,17 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		} else {
 			known.from = begin;
 			err = push_span(a, t, &known);
-			return err ? err : hand_out_waiting(a, t);
+			return err ? err : operations_settled(a, t);
 		}
 	}
 	if (last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST) {
 		if (ns <= t->lost_until)
 			return 0;
 		known.from = t->lost_until;
-		err = push_span(a, t, &known);
-		return err ? err : hand_out_waiting(a, t);
+		err = note_change(a, t);
+		if (!err)
+			err = push_span(a, t, &known);
+		return err ? err : operations_settled(a, t);
 	}
 	if (!last->pending)
 		return 0;
@@ -323,14 +277,15 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	/* A wakeup may come to a thread that runs. */
 	if (last->seen && state == ANALYSIS_BLOCKED)
 		return 0;
-	if (last->seen && state != ANALYSIS_RUNNING) {
-		last->pending = false;
-		return hand_out_waiting(a, t);
-	}
+	if (last->seen && state != ANALYSIS_RUNNING)
+		return settle_as_is(a, t);
+	err = note_change(a, t);
+	if (err)
+		return err;
 	known.from = last->from;
 	known.woken = last->woken;
 	*last = known;
-	return hand_out_waiting(a, t);
+	return operations_settled(a, t);
 }
 
 /*
@@ -340,11 +295,16 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct span *last = last_span(t);
+	int err;
 
 	t->out.followed = true;
+	t->followed_at = ns;
 	if (!last || last->from >= ns ||
 	    (last->state != ANALYSIS_RUNNABLE && last->state != ANALYSIS_BLOCKED))
 		return 0;
+	err = note_change(a, t);
+	if (err)
+		return err;
 	last->state = ANALYSIS_UNKNOWN;
 	last->reason = ANALYSIS_UNSCHEDULED;
 	last->pending = false;
@@ -362,6 +322,9 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	/* The thread may have left its CPU unseen until a record shows that it is followed. */
 	if (err || (last && last->seen && !last->woken))
 		return err;
+	/* An event that came too late to be put in order tells nothing about a later span. */
+	if (last && ns < last->from)
+		return 0;
 	/* Nothing says that the scheduling of a thread without records was recorded. */
 	if (last)
 		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
@@ -426,7 +389,7 @@ static int leaves_inferred(struct analysis *a, struct thread *t, const struct it
 		return 0;
 	return push_span(a, t, &(struct span){
 		.from = it->ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .pending = true,
-		.inferred = true, .duration = NO_NAME,
+		.inferred = true, .duration = NO_NAME, .lost_until = t->lost_until,
 	});
 }
 
@@ -467,10 +430,7 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 	/* No record is missing since the loss, so @t came before the loss was over. */
 	if (last && last->reason == ANALYSIS_LOST && !last->pending)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
-	if (!last || !last->pending)
-		return 0;
-	last->pending = false;
-	return hand_out_waiting(a, t);
+	return last && last->pending ? settle_as_is(a, t) : 0;
 }
 
 static int comes(struct analysis *a, struct thread *t, const struct item *it)
@@ -511,8 +471,10 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	}
 	if (!err && is_real(it->other)) {
 		t = thread_of(a, it->other);
-		if (t && !it->id && !it->inferred)
+		if (t && !t->out.followed && !it->id && !it->inferred) {
 			t->out.followed = true;
+			t->followed_at = it->ns;
+		}
 		err = t ? comes(a, t, it) : -ENOMEM;
 	}
 	return err;
@@ -529,9 +491,11 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 	last = last_span(t);
 	/* A thread that runs or is runnable already may be woken once more. */
 	if (!last || last->state != ANALYSIS_BLOCKED) {
-		if (last && last->state != ANALYSIS_RUNNABLE)
-			last->woken = true;
-		return 0;
+		if (!last || last->state == ANALYSIS_RUNNABLE || last->woken)
+			return 0;
+		err = note_change(a, t);
+		last->woken = true;
+		return err;
 	}
 	/* account.c names the waker: a new thread would move the table that callers walk. */
 	if (is_real(it->other) && !thread_of(a, it->other))
@@ -561,6 +525,33 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, slept);
 }
 
+/*
+ * Records of @t before @ns may be missing on purpose, so what is known of it ends here. @t has no
+ * operations that wait for them: those that need its records have all of them.
+ */
+int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
+{
+	struct cpu *c = m->cpu != NO_CPU ? cpu_of(a, m->cpu) : NULL;
+	struct span span = m->span;
+	struct thread *t;
+	int err;
+
+	if (m->cpu != NO_CPU)
+		return c ? push_occupant(a, c, ns, m->tid) : -ENOMEM;
+	t = thread_of(a, m->tid);
+	if (!t)
+		return -ENOMEM;
+	if (m->first_seen && !t->first_seen)
+		t->first_seen = m->first_seen;
+	t->out.followed |= m->followed;
+	if (span.state == ANALYSIS_STATES)
+		return 0;
+	t->lost_until = m->span.lost_until;
+	span.from = ns;
+	err = push_span(a, t, &span);
+	return err || span.pending ? err : operations_settled(a, t);
+}
+
 int scheduling_finish(struct analysis *a)
 {
 	int err = 0;
@@ -572,7 +563,7 @@ int scheduling_finish(struct analysis *a)
 		if (last)
 			last->pending = false;
 		if (t->waiting)
-			err = hand_out_waiting(a, t);
+			err = operations_settled(a, t);
 		if (err)
 			break;
 	}

@@ -123,6 +123,8 @@ void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
  * counters are decoded to be checked. For the analysis, which asks for none of these.
  */
 void fxt_without_args(struct fxt_reader *r);
+/* From the next record on, decode all arguments. */
+void fxt_with_args(struct fxt_reader *r);
 /*
  * The next record: 1. At the end: 0. Negative errno: reading failed; all whole records
  * before the failure have been returned. A record of size 0 ends the reading after a

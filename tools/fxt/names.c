@@ -19,7 +19,10 @@ uint64_t fxt_name_key(const char *s, size_t len)
 	return h ? h : 1;
 }
 
-uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len)
+/* What a text costs besides its bytes */
+#define OVERHEAD	64
+
+static uint32_t add(struct fxt_names *n, const char *s, size_t len)
 {
 	struct fxt_entry *e = fxt_make(&n->table, fxt_name_key(s, len));
 
@@ -39,8 +42,21 @@ uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len)
 	n->of[n->nr] = strndup(s, len);
 	if (!n->of[n->nr])
 		return UINT32_MAX;
+	n->bytes += len + OVERHEAD;
 	e->a = ++n->nr;
 	return n->nr - 1;
+}
+
+uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len)
+{
+	struct fxt_entry *e = fxt_find(&n->table, fxt_name_key(s, len));
+
+	if (e && e->a)
+		return e->a - 1;
+	if (!n->max_bytes || n->bytes + len + OVERHEAD <= n->max_bytes)
+		return add(n, s, len);
+	n->refused++;
+	return add(n, "...", 3);
 }
 
 void fxt_names_free(struct fxt_names *n)

@@ -10,6 +10,8 @@ struct fxt_names {
 	struct fxt_table table;
 	char **of;
 	uint32_t nr, room;
+	size_t bytes, max_bytes;	/* of texts; .max_bytes 0: no limit */
+	uint64_t refused;	/* texts for which there was no room: they are all "..." */
 };
 
 /* The number of the text @s of @len bytes. UINT32_MAX: no memory. */

@@ -139,6 +139,11 @@ void fxt_push_end(struct fxt_reader *r)
 	r->over = true;
 }
 
+void fxt_with_args(struct fxt_reader *r)
+{
+	r->no_args = false;
+}
+
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 {
 	r->complain = complain;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "choose.h"
 #include "fxt/print.h"
 #include "source.h"
 #include "tool.h"
@@ -27,17 +28,6 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 		    "); the rest is analysed; asynctrace validate tells more\n", stderr);
 }
 
-/* "request", or "http/request" */
-static bool is_type(const char *type, const struct analysis_id *id)
-{
-	size_t len = strlen(id->category);
-
-	if (!strcmp(type, id->name))
-		return true;
-	return !strncmp(type, id->category, len) && type[len] == '/' &&
-	       !strcmp(type + len + 1, id->name);
-}
-
 static uint64_t time_of(const struct source *s, const struct source_time *t)
 {
 	return t->ns + (t->absolute ? 0 : analysis_totals(s->analysis)->begin);
@@ -57,7 +47,7 @@ static bool wanted(const struct source *s, const struct analysis_operation *op)
 	const struct source_filter *f = &s->filter;
 	uint64_t latency = op->end - op->begin;
 
-	return in_time(s, op->begin) && (!f->type || is_type(f->type, &op->id)) &&
+	return in_time(s, op->begin) && (!f->type || choose_type(f->type, &op->id)) &&
 	       (!f->provider || !strcmp(f->provider, op->id.provider)) &&
 	       (!f->category || !strcmp(f->category, op->id.category)) &&
 	       latency >= f->min_ns && (!f->max_ns || latency <= f->max_ns);
@@ -117,34 +107,11 @@ bool source_filters_time(const struct source *s)
 	return s->filter.from.given || s->filter.to.given;
 }
 
-/* "50ms", "1.5s" */
-static bool parse_time(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
-	char *end;
-	double x;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	x = strtod(text, &end);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit))
-			continue;
-		x *= units[i].ns;
-		*ns = x;
-		return x < 1e18;
-	}
-	return false;
-}
-
 static bool parse_moment(const char *text, struct source_time *t)
 {
 	t->given = true;
 	t->absolute = tool_parse_number(text, &t->ns);
-	return t->absolute || parse_time(text, &t->ns);
+	return t->absolute || choose_time(text, &t->ns);
 }
 
 int source_option(struct source *s, int opt, char *arg)
@@ -163,7 +130,7 @@ int source_option(struct source *s, int opt, char *arg)
 		return 0;
 	case 'M':
 	case 'X':
-		if (parse_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
+		if (choose_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
 			return 0;
 		tool_error("'%s' is no time; write a number and a unit, as 50ms or 1.5s",
 			   tool_text(arg));
@@ -261,11 +228,14 @@ static int read_all(struct source *s)
 	s->damaged = false;
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
-	/* Only pairs need arguments of events. */
+	/* Only pairs need arguments of events, and files of slow operations, which say so early. */
 	if (!s->pair)
 		fxt_without_args(r);
-	while ((err = fxt_next(r, &rec)) > 0 && !failed)
+	while ((err = fxt_next(r, &rec)) > 0 && !failed) {
 		failed = analysis_record(s->analysis, &rec);
+		if (analysis_totals(s->analysis)->selection)
+			fxt_with_args(r);
+	}
 	fxt_close(r);
 	s->told = s->path;
 	if (!failed)
@@ -339,6 +309,9 @@ void source_limits(const struct source *s)
 {
 	const struct analysis_totals *t = analysis_totals(s->analysis);
 
+	if (t->selection)
+		tool_error("%s has only what slow operations need, which asynctrace record --slower-than chose: %" PRIu64 "; %" PRIu64 " others are in it as context, and are not counted",
+			   tool_text(s->path), t->complete + t->incomplete, t->context);
 	if (!t->scheduled && t->complete)
 		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched records it", tool_text(s->path));

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the row of an operation depends on: the threads and CPUs that its intervals and its
+ * critical path name, what they did where these records begin, and the operations that these
+ * threads worked on meanwhile.
+ *
+ * A row is computed from what was known when it was handed out. A record may tell what a thread
+ * did before it, so a state is given as it was known at its moment, and the record tells again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/asynctrace.h>
+
+#include "engine.h"
+
+/* The first record at or after @from that told what the span right before @from was, or NULL */
+static const struct change *told_after(const struct thread *t, uint64_t from)
+{
+	const struct changes *c = &t->changes;
+
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->of[i].told >= from && (c->of[i].none || c->of[i].was.from < from))
+			return &c->of[i];
+	return NULL;
+}
+
+/* The state of @t right before @from, in the words of a mark */
+static void thread_state(const struct analysis *a, const struct thread *t, uint64_t from,
+			 struct analysis_thread_state *state)
+{
+	const struct change *change = told_after(t, from);
+	uint64_t to;
+	const struct span *s = change ? &change->was : from ? span_at(t, from - 1, &to) : NULL;
+
+	*state = (struct analysis_thread_state){
+		.tid = t->out.tid, .cpu = NO_CPU, .followed = t->out.followed && t->followed_at < from,
+	};
+	if (!s || (change && change->none)) {
+		state->first_seen = t->first_seen < from ? t->first_seen : 0;
+		return;
+	}
+	state->known = true;
+	state->state = s->state;
+	state->reason = s->reason;
+	state->cpu = s->cpu;
+	state->duration = s->duration != NO_NAME ? text_of(a, s->duration) : NULL;
+	state->inferred = s->inferred;
+	state->pending = s->pending;
+	state->seen = s->seen;
+	state->woken = s->woken;
+	state->lost_until = s->reason == ANALYSIS_LOST ? s->lost_until : 0;
+}
+
+static int add_thread(struct analysis *a, const struct analysis_thread *out, uint64_t from)
+{
+	struct needs_room *n = &a->needs;
+	struct thread *t = out ? thread_of(a, out->tid) : NULL;
+
+	if (!t || t->counted == a->counted)
+		return 0;
+	if (!more_room(&n->threads, n->nr_threads, &n->room_threads, sizeof(*n->threads)))
+		return -ENOMEM;
+	t->counted = a->counted;
+	thread_state(a, t, from, &n->threads[n->nr_threads++]);
+	return 0;
+}
+
+/* The CPU that @row, which is runnable, waits for */
+static int add_cpu(struct analysis *a, const struct analysis_interval *row)
+{
+	struct needs_room *n = &a->needs;
+	const struct thread *t = thread_of(a, row->thread->tid), *who;
+	unsigned int cpu = t ? awaited_cpu(t, row->from) : NO_CPU;
+	enum analysis_other kind;
+	uint64_t to;
+
+	if (cpu == NO_CPU)
+		return 0;
+	if (!more_room(&n->cpus, n->nr_cpus, &n->room_cpus, sizeof(*n->cpus)))
+		return -ENOMEM;
+	who = occupant_at(a, cpu, row->from, &kind, &to);
+	n->cpus[n->nr_cpus++] = (struct analysis_cpu_state){
+		.cpu = cpu, .from = row->from, .to = row->to,
+		.tid = kind == ANALYSIS_OTHER_NONE ? NO_THREAD : kind == ANALYSIS_OTHER_IDLE ? 0 :
+		       who ? who->out.tid : (uint32_t)ASYNCTRACE_TID_OTHER_ON(cpu),
+	};
+	return 0;
+}
+
+static int add_rows(struct analysis *a, const struct analysis_interval *rows, size_t nr,
+		    uint64_t from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < nr && !err; i++) {
+		err = add_thread(a, rows[i].thread, from);
+		if (!err)
+			err = add_thread(a, rows[i].other, from);
+		if (!err && rows[i].state == ANALYSIS_RUNNABLE)
+			err = add_cpu(a, &rows[i]);
+	}
+	return err;
+}
+
+/* Operations that the thread @tid works on, from @from on */
+static int add_operations(struct analysis *a, uint32_t tid, uint64_t from,
+			  struct analysis_needs *needs)
+{
+	struct needs_room *n = &a->needs;
+	const struct thread *t = thread_of(a, tid);
+
+	for (size_t i = t ? t->works.first : 0; t && i < t->works.nr; i++) {
+		const struct work *w = t->works.of[i];
+
+		if (work_end(w) < from)
+			continue;
+		if (!more_room(&n->operations, n->nr_operations, &n->room_operations,
+			       sizeof(*n->operations)))
+			return -ENOMEM;
+		n->operations[n->nr_operations++] = (struct analysis_other_operation){
+			.begin_record = w->op->begin_record, .end_record = w->op->end_record,
+		};
+		if (w->from < needs->works_from)
+			needs->works_from = w->from;
+	}
+	return 0;
+}
+
+int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint64_t from,
+		   struct analysis_needs *needs)
+{
+	struct needs_room *n = &a->needs;
+	int err = 0;
+
+	*needs = (struct analysis_needs){ .until = a->now, .works_from = from };
+	n->nr_threads = 0;
+	n->nr_cpus = 0;
+	n->nr_operations = 0;
+	a->counted++;
+	for (size_t i = 0; i < op->nr_threads && !err; i++)
+		err = add_thread(a, op->threads[i], from);
+	if (!err)
+		err = add_rows(a, op->intervals, op->nr_intervals, from);
+	if (!err)
+		err = add_rows(a, op->path, op->nr_path, from);
+	for (size_t i = 0; i < n->nr_threads && !err; i++)
+		err = add_operations(a, n->threads[i].tid, from, needs);
+	needs->threads = n->threads;
+	needs->cpus = n->cpus;
+	needs->operations = n->operations;
+	needs->nr_threads = n->nr_threads;
+	needs->nr_cpus = n->nr_cpus;
+	needs->nr_operations = n->nr_operations;
+	return err;
+}

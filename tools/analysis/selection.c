@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A selection has only the records that slow operations need (asynctrace record --slower-than).
+ * Marks say which operations it was made for, and what a thread or a CPU did where its records
+ * begin. tools/fxt/FORMAT.md describes them.
+ */
+#include <errno.h>
+
+#include "engine.h"
+
+static const struct fxt_arg *arg_of(const struct fxt_record *rec, const char *name,
+				    unsigned int type)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, name);
+
+	return arg && arg->type == type ? arg : NULL;
+}
+
+static uint64_t number(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_arg *arg = arg_of(rec, name, ASYNCTRACE_FXT_ARG_UINT64);
+
+	return arg ? arg->u : 0;
+}
+
+static bool flag(const struct fxt_record *rec, const char *name)
+{
+	const struct fxt_arg *arg = arg_of(rec, name, ASYNCTRACE_FXT_ARG_BOOL);
+
+	return arg && arg->u;
+}
+
+static enum analysis_state state_of(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = arg_of(rec, "state", ASYNCTRACE_FXT_ARG_STRING);
+	int state = 0;
+
+	while (arg && state < ANALYSIS_STATES && !fxt_text_is(&arg->text, analysis_state_name(state)))
+		state++;
+	return arg ? state : ANALYSIS_STATES;
+}
+
+static enum analysis_reason reason_of(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = arg_of(rec, "reason", ASYNCTRACE_FXT_ARG_STRING);
+
+	for (int reason = 0; arg && reason < ANALYSIS_REASONS; reason++)
+		if (fxt_text_is(&arg->text, analysis_reason_name(reason)))
+			return reason;
+	return ANALYSIS_NO_REASON;
+}
+
+static int add_mark(struct analysis *a, uint64_t ns, const struct mark *m)
+{
+	struct marks *l = &a->marks;
+
+	if (!more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
+		return -ENOMEM;
+	l->of[l->nr] = *m;
+	l->nr_waiting++;
+	return order_add(a, &(struct item){ .ns = ns, .kind = ITEM_MARK, .id = l->nr++ });
+}
+
+static int thread_mark(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
+	const struct fxt_arg *cpu = arg_of(rec, "cpu", ASYNCTRACE_FXT_ARG_UINT32);
+	const struct fxt_arg *duration = arg_of(rec, "duration", ASYNCTRACE_FXT_ARG_STRING);
+	struct mark m = {
+		.cpu = NO_CPU,
+		.first_seen = number(rec, "first seen"), .followed = flag(rec, "followed"),
+		.span = {
+			.state = state_of(rec), .reason = reason_of(rec),
+			.cpu = cpu && cpu->u < NO_CPU ? cpu->u : NO_CPU,
+			.inferred = flag(rec, "inferred"), .pending = flag(rec, "pending"),
+			.seen = flag(rec, "seen"), .woken = flag(rec, "woken"),
+			.duration = NO_NAME,
+			.lost_until = number(rec, "lost until"),
+		},
+	};
+
+	if (!tid || tid->u > FXT_TID_REAL_MAX)
+		return 0;
+	m.tid = tid->u;
+	if (duration) {
+		m.span.duration = fxt_name(&a->names, duration->text.s, duration->text.len);
+		if (m.span.duration == NO_NAME)
+			return -ENOMEM;
+	}
+	return add_mark(a, rec->ns, &m);
+}
+
+static int cpu_mark(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *cpu = arg_of(rec, "cpu", ASYNCTRACE_FXT_ARG_UINT32);
+	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
+
+	if (!cpu || cpu->u >= NO_CPU || (tid && tid->u > UINT32_MAX))
+		return 0;
+	return add_mark(a, rec->ns, &(struct mark){
+		.cpu = cpu->u, .tid = tid ? (uint32_t)tid->u : NO_THREAD,
+	});
+}
+
+int selection_record(struct analysis *a, const struct fxt_record *rec)
+{
+	if (fxt_text_is(&rec->name, "slower than"))
+		a->totals.selection = true;
+	if (!a->totals.selection)
+		return 0;
+	if (fxt_text_is(&rec->name, "slow operation")) {
+		a->wants = true;
+		a->wanted_id = number(rec, "id");
+	}
+	if (fxt_text_is(&rec->name, "thread state"))
+		return thread_mark(a, rec);
+	return fxt_text_is(&rec->name, "cpu state") ? cpu_mark(a, rec) : 0;
+}
+
+bool selection_wants(struct analysis *a, const struct fxt_record *rec)
+{
+	if (!a->wants || a->wanted_id != rec->id)
+		return false;
+	a->wants = false;
+	return true;
+}
+
+bool selection_apart(const struct fxt_record *rec)
+{
+	return flag(rec, "asynctrace filtered");
+}
+
+int selection_item(struct analysis *a, const struct item *it)
+{
+	struct marks *l = &a->marks;
+	const struct mark m = l->of[it->id];
+
+	if (!--l->nr_waiting)
+		l->nr = 0;
+	return scheduling_mark(a, it->ns, &m);
+}
