@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What was composed, for who asks. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,37 @@ static void add_counts(struct at_compose_counts *sum, const struct at_compose_co
 	add(&sum->dropped, n->dropped);
 	add(&sum->cleared, n->cleared);
 	add(&sum->unwritten, n->unwritten);
+	add(&sum->filtered, n->filtered);
+}
+
+static uint64_t records_of(const struct at_compose_counts *n)
+{
+	return n->events + n->switches + n->wakeups;
+}
+
+int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
+			const struct at_compose_counts *filtered,
+			const struct at_compose_counts *unwritten)
+{
+	struct atc_ring *r = atc_map_get(&c->rings, (uint64_t)provider << 32 | ring);
+	const struct at_compose_counts gone = {
+		.events = filtered->events + unwritten->events,
+		.switches = filtered->switches + unwritten->switches,
+		.wakeups = filtered->wakeups + unwritten->wakeups,
+	};
+
+	if (!records_of(&gone))
+		return 0;
+	if (!r || gone.events > r->counts.events || gone.switches > r->counts.switches ||
+	    gone.wakeups > r->counts.wakeups)
+		return -EINVAL;
+	r->counts.events -= gone.events;
+	r->counts.switches -= gone.switches;
+	r->counts.wakeups -= gone.wakeups;
+	r->counts.delivered -= records_of(&gone);
+	r->counts.filtered += records_of(filtered);
+	r->counts.unwritten += records_of(unwritten);
+	return 0;
 }
 
 static void sum_up(struct at_compose *c)

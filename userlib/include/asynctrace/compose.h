@@ -18,7 +18,7 @@
  * is there, what reaches the file is well formed, is under that provider's own
  * threads, and spoils nobody else's records. What does not is counted:
  *
- *	attempted = delivered + malformed + overwritten + cleared + dropped + unwritten
+ *	attempted = delivered + malformed + overwritten + cleared + dropped + unwritten + filtered
  *
  * holds for each ring, exactly, also where writing fails, as on a full disk: whoever
  * wants to know all that is missing hands over the rest, too.
@@ -138,6 +138,7 @@ void at_compose_free(struct at_compose *c);
  * @cleared: records that a later start cleared before anybody read them
  * @unwritten: records handed out that are not in the file because it could not be
  *	written, was at its end, or memory was short
+ * @filtered: records that the caller left out of the file; at_compose_left_out()
  */
 struct at_compose_counts {
 	uint64_t events;
@@ -150,7 +151,22 @@ struct at_compose_counts {
 	uint64_t dropped;
 	uint64_t cleared;
 	uint64_t unwritten;
+	uint64_t filtered;
 };
+
+/**
+ * at_compose_left_out - records that were delivered to @write are not in the file
+ * @provider: as the session calls it; 0: the kernel
+ * @ring: as in the head of the chunks that brought them
+ * @filtered: .events, .switches and .wakeups that the caller did not want
+ * @unwritten: the same of those that it could not write
+ *
+ * For callers whose write function looks at the records. They count as filtered or unwritten
+ * from then on. -EINVAL: so many were not delivered.
+ */
+int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
+			const struct at_compose_counts *filtered,
+			const struct at_compose_counts *unwritten);
 
 /**
  * struct at_compose_ring - of one ring
