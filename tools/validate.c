@@ -79,7 +79,10 @@ static void print_text(const struct validate *v)
 	if (t->late)
 		printf("%s: note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
 		       v->path, t->late);
-	if (fxt_is_part(v->check))
+	if (fxt_is_selection(v->check))
+		printf("%s: note: it has only what slow operations need; what other operations began or ended is not missed\n",
+		       v->path);
+	else if (fxt_is_part(v->check))
 		printf("%s: note: it is a part of a recording; what other files have of it is not missed\n",
 		       v->path);
 	if (fxt_is_incomplete(v->check))

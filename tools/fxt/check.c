@@ -108,6 +108,11 @@ bool fxt_is_part(const struct fxt_check *c)
 	return c->part;
 }
 
+bool fxt_is_selection(const struct fxt_check *c)
+{
+	return c->selection;
+}
+
 bool fxt_is_incomplete(const struct fxt_check *c)
 {
 	return c->findings[FXT_RULE_TRUNCATED].count || c->findings[FXT_RULE_NO_END].count;

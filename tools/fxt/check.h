@@ -36,6 +36,8 @@ const struct fxt_finding *fxt_findings(const struct fxt_check *c);
 const struct fxt_tally *fxt_tally(const struct fxt_check *c);
 /* The file is a part of a recording: what it begins may end in another one. */
 bool fxt_is_part(const struct fxt_check *c);
+/* It is a part because it has only what slow operations need. */
+bool fxt_is_selection(const struct fxt_check *c);
 /* The end of the file is missing: what the file begins may have ended there. */
 bool fxt_is_incomplete(const struct fxt_check *c);
 /*

@@ -54,6 +54,7 @@ struct fxt_check {
 	uint64_t start, end;		/* of the session, ns; end 0: not known */
 	bool started;
 	bool part;			/* of a recording: the session is in other files, too */
+	bool selection;			/* a part: what slow operations need */
 	uint64_t latest, latest_offset;	/* of all times */
 
 	/* check_window.c */

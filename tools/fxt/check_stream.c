@@ -59,6 +59,9 @@ static bool clock_event(struct fxt_check *c, const struct fxt_record *rec)
 		c->part = true;
 		c->started = start && start->type == ASYNCTRACE_FXT_ARG_UINT64;
 		c->start = c->started ? start->u : 0;
+	} else if (fxt_text_is(&rec->name, "slower than")) {
+		c->part = true;
+		c->selection = true;
 	} else if (fxt_text_is(&rec->name, "trace end")) {
 		c->end = rec->ns;
 		c->part |= fxt_arg(rec, "continues") != NULL;

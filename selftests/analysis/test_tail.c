@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random machines: what record --slower-than keeps of a trace gives the same answers about slow
+ * operations as the whole trace, has no others, and is a valid file. Each record is counted once.
+ */
+#include <linux/asynctrace_fxt.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fxt/check.h"
+#include "model.h"
+#include "report/explain.h"
+#include "tail/encode.h"
+#include "tail/tail.h"
+
+static struct model model;
+static uint64_t seed_now;
+
+/* --- the records of a trace as a file has them ---------------------------------------- */
+
+struct words {
+	uint64_t *of;
+	size_t nr, room;
+	uint32_t section;
+	uint64_t events, switches, wakeups;	/* of rings */
+};
+
+static uint64_t *more_words(struct words *w, size_t nr)
+{
+	while (w->nr + nr > w->room) {
+		w->room = w->room ? 2 * w->room : 8192;
+		w->of = realloc(w->of, w->room * sizeof(*w->of));
+		assert_non_null(w->of);
+	}
+	w->nr += nr;
+	return w->of + w->nr - nr;
+}
+
+static void put_provider(struct words *w, uint32_t id, const char *name)
+{
+	size_t len = strlen(name), words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
+	uint64_t *to = more_words(w, words + 2);
+
+	to[words - 1] = 0;
+	memcpy(to + 1, name, len);
+	to[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, words) |
+		ASYNCTRACE_FXT_META_PROVIDER << 16 | (uint64_t)id << 20 | (uint64_t)len << 52;
+	to[words] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_INIT, 2);
+	to[words + 1] = 1000000000;
+	w->section = id;
+}
+
+static void put_section(struct words *w, uint32_t id)
+{
+	if (w->section != id)
+		*more_words(w, 1) = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
+			ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)id << 20;
+	w->section = id;
+}
+
+static void put_head(struct words *w)
+{
+	static const char *const names[] = {
+		"process", "incoming_weight", "outgoing_weight", "weight", "waker", "state",
+	};
+
+	*more_words(w, 1) = ASYNCTRACE_FXT_MAGIC;
+	put_provider(w, 1, "asynctrace-kernel");
+	for (unsigned int i = 0; i < 6; i++) {
+		size_t len = strlen(names[i]), words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
+		uint64_t *to = more_words(w, words);
+
+		to[words - 1] = 0;
+		memcpy(to + 1, names[i], len);
+		to[0] = ASYNCTRACE_FXT_STRING_HEAD(i + 1, len);
+	}
+	put_provider(w, 2, "server");
+}
+
+static void put_weight(struct words *w, unsigned int name, uint32_t tid)
+{
+	*more_words(w, 1) = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, name,
+					       tid ? 120 : ASYNCTRACE_FXT_WEIGHT_IDLE);
+}
+
+static void put_sched(struct words *w, const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = rec->nargs ? &rec->args[0] : NULL;
+	bool is_switch = rec->kind == FXT_SWITCH;
+	size_t at = w->nr, nargs = is_switch ? 2 : 1;
+
+	more_words(w, is_switch ? 4 : 3);
+	w->of[at + 1] = rec->ns;
+	w->of[at + 2] = is_switch ? rec->out : rec->in;
+	if (is_switch)
+		w->of[at + 3] = rec->in;
+	put_weight(w, is_switch ? 3 : 4, w->of[at + 2]);
+	if (is_switch)
+		put_weight(w, 2, rec->in);
+	if (arg) {
+		uint64_t to[16];
+		size_t n = encode_arg(to, arg);
+
+		memcpy(more_words(w, n), to, n * 8);
+		nargs++;
+	}
+	w->of[at] = is_switch ?
+		ASYNCTRACE_FXT_SWITCH_HEAD(w->nr - at, nargs, rec->cpu, rec->number) :
+		ASYNCTRACE_FXT_WAKEUP_HEAD(w->nr - at, nargs, rec->cpu);
+	if (arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL)
+		return;
+	if (is_switch)
+		w->switches++;
+	else
+		w->wakeups++;
+}
+
+/* Pseudo threads but the clock have other ids than the composer's. */
+static uint64_t own_tid(uint64_t tid)
+{
+	return tid > PSEUDO ? tid + 16 : tid;
+}
+
+static void put_record(struct words *w, const struct fxt_record *rec)
+{
+	bool own = rec->kind != FXT_EVENT || rec->thread.tid > FXT_TID_REAL_MAX;
+	struct fxt_record copy = *rec;
+	uint64_t to[256], trimmed = 0;
+	char name[64];
+	size_t n;
+
+	put_section(w, own ? 1 : 2);
+	switch (rec->kind) {
+	case FXT_SWITCH:
+	case FXT_WAKEUP:
+		put_sched(w, rec);
+		return;
+	case FXT_OBJECT:
+		snprintf(name, sizeof(name), "%.*s", (int)rec->name.len, rec->name.s);
+		n = encode_object(to, own_tid(rec->id), rec->args[0].u, name);
+		break;
+	default:
+		if (own) {
+			copy.category = (struct fxt_text){ .s = "asynctrace", .len = 10 };
+			copy.thread.pid = 0x70000000;
+			copy.thread.tid = own_tid(rec->thread.tid);
+		}
+		n = encode_event(to, &copy, &trimmed);
+		w->events += !own;
+	}
+	memcpy(more_words(w, n), to, n * 8);
+}
+
+static void put_process(struct words *w, uint32_t pid, const char *name)
+{
+	uint64_t to[8];
+	size_t n;
+
+	put_section(w, 1);
+	n = encode_object(to, pid, 0, name);
+	memcpy(more_words(w, n), to, n * 8);
+	n = encode_object(to, pid, pid, name);
+	memcpy(more_words(w, n), to, n * 8);
+}
+
+static struct words words_of(const struct trace *t)
+{
+	struct words w = { 0 };
+
+	put_head(&w);
+	put_process(&w, 0x70000000, "asynctrace");
+	put_process(&w, 100, "server");
+	for (size_t i = 0; i < t->nr; i++)
+		put_record(&w, &t->of[i]);
+	return w;
+}
+
+/* --- answers -------------------------------------------------------------------------- */
+
+struct answers {
+	struct rows rows;
+	uint64_t slower_than;
+	struct analysis_totals totals;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int add_answer(void *arg, const struct analysis_operation *op)
+{
+	struct answers *answers = arg;
+	struct rows *r = &answers->rows;
+	char *text;
+	size_t len;
+	FILE *f;
+
+	if (op->end - op->begin <= answers->slower_than)
+		return 0;
+	if (r->nr == r->room) {
+		r->room = r->room ? 2 * r->room : 16;
+		r->of = realloc(r->of, r->room * sizeof(*r->of));
+		assert_non_null(r->of);
+	}
+	f = open_memstream(&text, &len);
+	assert_non_null(f);
+	explain_sentence(f, op);
+	explain_json(f, op, true);
+	fclose(f);
+	r->of[r->nr++] = text;
+	return 0;
+}
+
+static struct answers answers_of(const uint64_t *words, size_t nr, uint64_t slower_than)
+{
+	struct answers answers = { .slower_than = slower_than };
+	struct analysis_sink sink = { .operation = add_answer, .arg = &answers };
+	struct analysis *a = analysis_new(&(struct analysis_options){ 0 }, &sink);
+	struct fxt_reader *r = fxt_open_pushed();
+	struct fxt_record rec;
+
+	assert_non_null(a);
+	assert_non_null(r);
+	assert_int_equal(fxt_push(r, words, nr), 0);
+	while (fxt_next(r, &rec) > 0) {
+		assert_false(rec.damaged);
+		assert_int_equal(analysis_record(a, &rec), 0);
+	}
+	assert_int_equal(analysis_finish(a), 0);
+	answers.totals = *analysis_totals(a);
+	analysis_free(a);
+	fxt_close(r);
+	if (answers.rows.nr)
+		qsort(answers.rows.of, answers.rows.nr, sizeof(char *), by_text);
+	return answers;
+}
+
+/* --- the filter -------------------------------------------------------------------------- */
+
+struct tailed {
+	struct words file, out;
+	struct tail_counts counts;
+	struct tail_left filtered, unwritten;
+};
+
+static ssize_t take_output(void *arg, const void *buf, size_t len)
+{
+	struct words *w = arg;
+	/* As write(2), take less now and then. */
+	size_t n = rnd_chance(20) ? 8 * (1 + rnd_below(len / 8)) : len;
+
+	memcpy(more_words(w, n / 8), buf, n);
+	return n;
+}
+
+static struct tailed tail_of(const struct words *in, uint64_t slower_than, uint64_t before,
+			     uint64_t window)
+{
+	const struct tail_bound bound = { .type = "*", .ns = slower_than, .text = "*>1ns" };
+	struct tailed tailed = { 0 };
+	struct tail *t = tail_new(&(struct tail_options){
+		.bounds = &bound, .nr_bounds = 1, .before = before, .window = window,
+		.write = take_output, .arg = &tailed.file,
+	});
+	const struct tail_source *sources;
+	size_t at = 0, nr;
+
+	assert_non_null(t);
+	while (at < in->nr) {
+		size_t n = 0, records = 1 + rnd_below(50);
+
+		while (at + n < in->nr && records--)
+			n += ASYNCTRACE_FXT_WORDS(in->of[at + n]);
+		tail_push(t, in->of + at, n);
+		at += n;
+	}
+	assert_int_equal(tail_finish(t), 0);
+	assert_int_equal(tail_written(t), tailed.file.nr * 8);
+	tailed.counts = *tail_counts(t);
+	sources = tail_sources(t, &nr);
+	for (size_t i = 0; i < nr; i++) {
+		tailed.filtered.events += sources[i].filtered.events;
+		tailed.filtered.switches += sources[i].filtered.switches;
+		tailed.filtered.wakeups += sources[i].filtered.wakeups;
+		tailed.unwritten.events += sources[i].unwritten.events;
+	}
+	tail_free(t);
+	return tailed;
+}
+
+static bool has_flag(const struct fxt_record *rec, const char *name)
+{
+	return fxt_arg(rec, name) && fxt_arg(rec, name)->type == ASYNCTRACE_FXT_ARG_BOOL;
+}
+
+/* Each record of a ring is in the file or counted as filtered. */
+static void check_ledger(const struct words *in, const struct tailed *tailed)
+{
+	struct fxt_reader *r = fxt_open_pushed();
+	uint64_t events = 0, switches = 0, wakeups = 0;
+	struct fxt_record rec;
+
+	assert_non_null(r);
+	assert_int_equal(fxt_push(r, tailed->file.of, tailed->file.nr), 0);
+	while (fxt_next(r, &rec) > 0) {
+		events += rec.kind == FXT_EVENT && rec.provider > 1 &&
+			  !(rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT && has_flag(&rec, FILTERED));
+		switches += rec.kind == FXT_SWITCH && !has_flag(&rec, FILTERED) &&
+			    !has_flag(&rec, "inferred");
+		wakeups += rec.kind == FXT_WAKEUP;
+	}
+	fxt_close(r);
+	assert_int_equal(events + tailed->filtered.events, in->events);
+	assert_int_equal(switches + tailed->filtered.switches, in->switches);
+	assert_int_equal(wakeups + tailed->filtered.wakeups, in->wakeups);
+}
+
+static void dump(const char *name, const struct words *w)
+{
+	FILE *f = getenv("TAIL_DUMP") ? fopen(name, "w") : NULL;
+
+	if (!f)
+		return;
+	fwrite(w->of, 8, w->nr, f);
+	fclose(f);
+}
+
+static struct fxt_check *check_of(const struct words *file)
+{
+	int fd = memfd_create("tail", 0), err;
+	struct fxt_check *check = fxt_check_new(0);
+	struct fxt_reader *r;
+	char path[32];
+
+	assert_true(fd >= 0);
+	assert_non_null(check);
+	assert_int_equal(write(fd, file->of, file->nr * 8), file->nr * 8);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r = fxt_open(path, &err);
+	assert_non_null(r);
+	assert_int_equal(fxt_check_all(check, r), 0);
+	fxt_close(r);
+	close(fd);
+	return check;
+}
+
+/* Fails if @part breaks a rule that @whole, which may have losses upon losses, keeps. */
+static void check_valid(const struct words *part, const struct words *whole)
+{
+	struct fxt_check *check = check_of(part), *other = check_of(whole);
+
+	for (int rule = 0; rule < FXT_RULE_COUNT; rule++) {
+		const struct fxt_finding *f = &fxt_findings(check)[rule];
+
+		if (!f->count || fxt_findings(other)[rule].count || fxt_excused(check, rule, false))
+			continue;
+		dump("/tmp/part.fxt", part);
+		print_message("%s: %llu, first at byte %llu: %s\n", fxt_rules[rule].name,
+			      (unsigned long long)f->count, (unsigned long long)f->offset, f->detail);
+		fail();
+	}
+	fxt_check_free(check);
+	fxt_check_free(other);
+}
+
+static uint64_t compared, skipped;
+
+static void check_trace(const struct trace *t, uint64_t window)
+{
+	const uint64_t bound = rnd_below(model.ns), before = rnd_chance(50) ? 0 : rnd_below(100);
+	struct words in = words_of(t);
+	struct tailed tailed = tail_of(&in, bound, before, window);
+	struct answers whole = answers_of(in.of, in.nr, bound);
+	struct answers part = answers_of(tailed.file.of, tailed.file.nr, 0);
+
+	check_ledger(&in, &tailed);
+	assert_true(part.totals.selection);
+	assert_int_equal(part.totals.late, 0);
+	if (!tailed.counts.late) {
+		assert_int_equal(part.rows.nr + tailed.counts.left_out, whole.rows.nr);
+		assert_int_equal(part.rows.nr, tailed.counts.operations);
+	}
+	skipped += tailed.counts.late || tailed.counts.hasty;
+	for (size_t i = 0, k = 0; !tailed.counts.late && !tailed.counts.hasty && i < part.rows.nr; i++) {
+		while (k < whole.rows.nr && strcmp(whole.rows.of[k], part.rows.of[i]) < 0)
+			k++;
+		compared++;
+		if (k < whole.rows.nr && !strcmp(whole.rows.of[k], part.rows.of[i]))
+			continue;
+		dump("/tmp/whole.fxt", &in);
+		dump("/tmp/part.fxt", &tailed.file);
+		print_message("the file says\n%snot among the answers of the whole:\n", part.rows.of[i]);
+		for (k = 0; k < whole.rows.nr; k++)
+			print_message("%s", whole.rows.of[k]);
+		fail();
+	}
+	check_valid(&tailed.file, &in);
+	rows_free(&whole.rows);
+	rows_free(&part.rows);
+	free(in.of);
+	free(tailed.file.of);
+}
+
+static void begin_file(struct trace *t)
+{
+	*t = (struct trace){ 0 };
+	put_event(t, ASYNCTRACE_FXT_INSTANT, T0, PSEUDO, "session start", 0);
+	put_thread(t, PSEUDO, 0x70000000, "clock");
+	t->of[1] = t->of[0];
+	t->nr = 0;
+	put_thread(t, PSEUDO, 0x70000000, "clock");
+	put_event(t, ASYNCTRACE_FXT_INSTANT, T0, PSEUDO, "session start", 0);
+	for (unsigned int i = 0; i < model.threads; i++)
+		put_thread(t, TID(i), 100, "worker");
+}
+
+static void end_file(struct trace *t, uint64_t window)
+{
+	put_event(t, ASYNCTRACE_FXT_INSTANT, T0 + model.ns, PSEUDO, "trace end", 0);
+	check_trace(t, window);
+	trace_free(t);
+	model_free(&model);
+}
+
+static void whole_round(void)
+{
+	const bool dense = rnd_chance(50);
+	struct trace t;
+
+	model_run(&model, dense);
+	begin_file(&t);
+	model_file(&model, dense ? 1 : 1 + rnd_below(6), &t);
+	end_file(&t, 1 << 30);
+}
+
+static void small_window_round(void)
+{
+	struct trace t;
+
+	model_run(&model, false);
+	begin_file(&t);
+	model_file(&model, 1 + model.ns / (1 + rnd_below(20)), &t);
+	end_file(&t, 4096 << rnd_below(6));
+}
+
+static void loss_round(void)
+{
+	const bool dense = rnd_chance(50);
+	size_t nr = 1 + rnd_below(3);
+	struct trace t;
+
+	model_run(&model, dense);
+	begin_file(&t);
+	for (size_t i = 0; i < nr; i++) {
+		unsigned int cpu = rnd_below(model.cpus), from = rnd_below(model.ns);
+		unsigned int to = from + rnd_below(model.ns - from + 1);
+
+		if (rnd_chance(30)) {
+			put_provider_loss(&t, T0 + from, T0 + to, "server");
+			continue;
+		}
+		model_lose(&model, cpu, from, to);
+		put_kernel_loss(&t, T0 + from, T0 + to, cpu);
+	}
+	model_infer_switches(&model);
+	model_file(&model, dense ? 1 : 1 + rnd_below(6), &t);
+	end_file(&t, 1 << 30);
+}
+
+/* --- days ------------------------------------------------------------------------------- */
+
+#define LIVES		200000
+#define LIVE_TIDS	20000
+
+static ssize_t drop_output(void *arg, const void *buf, size_t len)
+{
+	return len;
+}
+
+/* A thread begins, works on an operation that may not end, with names of its own, and exits. */
+static void live(struct words *w, unsigned int i)
+{
+	const uint32_t tid = 1000 + i % LIVE_TIDS;
+	const uint64_t ns = T0 + 1000ULL * i;
+	char name[32], thread[32];
+	struct trace t = { 0 };
+
+	snprintf(name, sizeof(name), i % 2 ? "req" : "req %u", i);
+	snprintf(thread, sizeof(thread), "thread %u", i % 7);
+	put_thread(&t, tid, 100, thread);
+	put_wakeup(&t, ns, 0, tid, 0);
+	put_switch(&t, ns + 10, 0, 0, tid, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, ns + 20, tid, "main", 0);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns + 30, tid, name, i);
+	put_event(&t, ASYNCTRACE_FXT_FLOW_STEP, ns + 40, tid, "step", i / 2);
+	if (i % 5)
+		put_event(&t, ASYNCTRACE_FXT_ASYNC_END, ns + 100 + (i % 101 ? 0 : 700), tid, name, i);
+	if (i % 3)
+		put_event(&t, ASYNCTRACE_FXT_DURATION_END, ns + 850, tid, "main", 0);
+	put_switch(&t, ns + 900, 0, tid, 0, EXITS);
+	for (size_t k = 0; k < t.nr; k++)
+		put_record(w, &t.of[k]);
+	trace_free(&t);
+}
+
+static void memory_does_not_grow_with_time(void **state)
+{
+	const struct tail_bound bound = { .type = "*", .ns = 500, .text = "*>500ns" };
+	struct tail *t = tail_new(&(struct tail_options){
+		.bounds = &bound, .nr_bounds = 1, .window = 1 << 20, .write = drop_output,
+	});
+	struct words w = { 0 };
+	size_t early = 0;
+
+	assert_non_null(t);
+	put_head(&w);
+	put_process(&w, 100, "server");
+	for (unsigned int i = 0; i < LIVES; i++) {
+		live(&w, i);
+		tail_push(t, w.of, w.nr);
+		w.nr = 0;
+		if (i == LIVES / 2)
+			early = mallinfo2().uordblks;
+	}
+	print_message("%zu bytes after a half, %zu in the end\n", early, mallinfo2().uordblks);
+	assert_true(mallinfo2().uordblks <= early + early / 4);
+	assert_int_equal(tail_finish(t), 0);
+	assert_true(tail_counts(t)->operations > LIVES / 200);
+	tail_free(t);
+	free(w.of);
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+static void rounds(void (*one)(void))
+{
+	const char *seed = getenv("ANALYSIS_SEED"), *nr = getenv("ANALYSIS_ROUNDS");
+	uint64_t left = seed ? 1 : nr ? strtoull(nr, NULL, 0) : 1000;
+
+	seed_now = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000000;
+	print_message("from seed %llu\n", (unsigned long long)seed_now);
+	for (; left; left--, seed_now++) {
+		model_free(&model);
+		rnd_seed(seed_now * 0x9e3779b97f4a7c15ULL | 1);
+		one();
+	}
+	print_message("%llu operations compared, %llu traces late or hasty\n",
+		      (unsigned long long)compared, (unsigned long long)skipped);
+	compared = 0;
+	skipped = 0;
+}
+
+static void slow_operations_keep_their_answers(void **state)
+{
+	rounds(whole_round);
+}
+
+static void small_window_keeps_or_counts(void **state)
+{
+	rounds(small_window_round);
+}
+
+static void losses_keep_the_answers(void **state)
+{
+	rounds(loss_round);
+}
+
+static int print_seed(void **state)
+{
+	print_message("again with ANALYSIS_SEED=%llu\n", (unsigned long long)seed_now);
+	model_free(&model);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(slow_operations_keep_their_answers, print_seed),
+		cmocka_unit_test_teardown(small_window_keeps_or_counts, print_seed),
+		cmocka_unit_test_teardown(losses_keep_the_answers, print_seed),
+		cmocka_unit_test(memory_does_not_grow_with_time),
+	};
+
+	cmocka_set_test_filter(getenv("ANALYSIS_TEST"));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What leaves the window: into the file, into what is held, or filtered out */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+/* --- providers ---------------------------------------------------------------------- */
+
+struct tail_provider *emit_provider(struct tail *t, uint32_t id)
+{
+	struct fxt_entry *e = fxt_make(&t->providers, (uint64_t)id + 1);
+
+	if (e && !e->a)
+		e->a = (uintptr_t)calloc(1, sizeof(struct tail_provider));
+	return e ? (struct tail_provider *)(uintptr_t)e->a : NULL;
+}
+
+static void tell_provider(struct tail *t, uint32_t id)
+{
+	struct fxt_entry *e = fxt_find(&t->providers, (uint64_t)id + 1);
+	struct tail_provider *p = e ? (struct tail_provider *)(uintptr_t)e->a : NULL;
+	uint64_t init[2] = { ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_INIT, 2) };
+
+	if (!p || p->told)
+		return;
+	p->told = true;
+	init[1] = p->rate;
+	out_put(t, p->info, p->words, NULL);
+	out_put(t, init, 2, NULL);
+	t->section = id;
+}
+
+void emit_section(struct tail *t, uint32_t provider)
+{
+	uint64_t head = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
+			ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)provider << 20;
+
+	tell_provider(t, provider);
+	if (t->section == provider)
+		return;
+	out_put(t, &head, 1, NULL);
+	t->section = provider;
+}
+
+static int provider_info(struct tail *t, const struct tail_entry *e, const uint64_t *words)
+{
+	struct tail_provider *p = emit_provider(t, e->provider);
+
+	if (!p)
+		return -ENOMEM;
+	if (e->words <= sizeof(p->info) / 8) {
+		memcpy(p->info, words, e->words * 8);
+		p->words = e->words;
+	}
+	p->rate = 1000000000;
+	return 0;
+}
+
+/* --- definitions --------------------------------------------------------------------- */
+
+/* The reader of what leaves the window knows tables as they were for each record. */
+static int define(struct tail *t, const struct tail_entry *e, const uint64_t *words)
+{
+	struct fxt_record rec;
+	int err = fxt_push(t->late, words, e->words);
+
+	if (!err)
+		err = fxt_next(t->late, &rec);
+	if (err < 0)
+		return err;
+	switch (e->kind) {
+	case FXT_TRACE_INFO:
+		out_put(t, words, e->words, NULL);
+		return 0;
+	case FXT_PROVIDER_INFO:
+		return provider_info(t, e, words);
+	case FXT_STRING:
+		if (e->provider == KERNEL_PROVIDER) {
+			emit_section(t, KERNEL_PROVIDER);
+			out_put(t, words, e->words, NULL);
+		}
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* --- events ---------------------------------------------------------------------------- */
+
+ssize_t emit_encode(struct tail *t, const uint64_t *raw, size_t nr, uint64_t *words)
+{
+	struct fxt_record rec;
+	int err = fxt_push(t->late, raw, nr);
+
+	if (!err)
+		err = fxt_next(t->late, &rec);
+	if (err < 0)
+		return err;
+	return err && !rec.damaged ? (ssize_t)encode_event(words, &rec, &t->counts.trimmed) : 0;
+}
+
+void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *words, size_t nr,
+		bool apart)
+{
+	objects_use(t, e->tid);
+	emit_section(t, e->provider);
+	if (apart && words != t->scratch)
+		memcpy(t->scratch, words, nr * 8);
+	if (apart)
+		nr = encode_apart(t->scratch, nr, &t->counts.trimmed);
+	out_put(t, apart ? t->scratch : words, nr, e);
+}
+
+/* True if all records of the thread at the time of @e stay */
+static bool is_covered(const struct tail *t, const struct tail_entry *e)
+{
+	const struct tail_thread *thread = thread_find(t, e->tid);
+
+	return thread && covers_overlap(&thread->covers, e->ns, e->ongoing ? UINT64_MAX : e->end);
+}
+
+/* What @e began ends in the file, or what it ends began there. */
+static void keep_partner(struct tail *t, const struct tail_entry *e)
+{
+	struct tail_held *h = held_find(t, e->partner);
+
+	if (window_has(&t->window, e->partner))
+		window_entry(&t->window, e->partner)->flags |= ENTRY_KEEP;
+	else if (h)
+		held_write(t, h, true);
+}
+
+/* True if @e ends an operation whose begin stands behind it and stays */
+static bool ends_covered(const struct tail *t, const struct tail_entry *e)
+{
+	return e->type == ASYNCTRACE_FXT_ASYNC_END && window_has(&t->window, e->partner) &&
+	       is_covered(t, window_entry(&t->window, e->partner));
+}
+
+static int event(struct tail *t, const struct tail_entry *e, uint64_t number)
+{
+	const bool covered = is_covered(t, e);
+	const bool kept = covered || e->flags & ENTRY_KEEP || ends_covered(t, e);
+	const bool lasts = e->flags & ENTRY_OPEN ||
+			   (e->flags & ENTRY_BEGIN && window_has(&t->window, e->partner)) ||
+			   (!covered && (e->ongoing || e->end > t->passed));
+	/* The begin or end of an operation is in the file only for its own sake. */
+	const bool apart = !covered && (e->type == ASYNCTRACE_FXT_ASYNC_BEGIN ||
+					e->type == ASYNCTRACE_FXT_ASYNC_END);
+	struct tail_held *h = NULL;
+	ssize_t words;
+
+	if (!kept && !lasts) {
+		out_filtered(t, e);
+		return 0;
+	}
+	if (kept && e->partner)
+		keep_partner(t, e);
+	/* Its last word is the id. */
+	if (kept && e->flags & ENTRY_SLOW)
+		marks_operation(t, e->ns, window_words(&t->window, e)[e->words - 1]);
+	words = emit_encode(t, window_words(&t->window, e), e->words, t->scratch);
+	if (words > 0 && lasts)
+		h = held_add(t, e, number, t->scratch, words);
+	if (words <= 0 || (lasts && !h)) {
+		out_filtered(t, e);
+		return words > 0 ? -ENOMEM : words;
+	}
+	if (h && kept)
+		held_write(t, h, apart);
+	else if (kept)
+		emit_event(t, e, t->scratch, words, apart);
+	return 0;
+}
+
+/* --- scheduling ------------------------------------------------------------------------- */
+
+struct tail_cpu *cpu_make(struct tail *t, unsigned int cpu)
+{
+	struct tail_cpu *cpus;
+
+	if (cpu < t->nr_cpus)
+		return &t->cpus[cpu];
+	cpus = realloc(t->cpus, (cpu + 1) * sizeof(*cpus));
+	if (!cpus)
+		return NULL;
+	memset(cpus + t->nr_cpus, 0, (cpu + 1 - t->nr_cpus) * sizeof(*cpus));
+	t->cpus = cpus;
+	t->nr_cpus = cpu + 1;
+	return &cpus[cpu];
+}
+
+static bool thread_covers(const struct tail *t, uint32_t tid, uint64_t ns)
+{
+	const struct tail_thread *thread = tid ? thread_find(t, tid) : NULL;
+
+	return thread && covers_overlap(&thread->covers, ns, ns);
+}
+
+static int scheduling(struct tail *t, const struct tail_entry *e)
+{
+	struct tail_cpu *c = cpu_make(t, e->cpu);
+	const uint64_t *words = window_words(&t->window, e);
+	const bool is_switch = e->kind == FXT_SWITCH;
+	bool kept;
+
+	if (!c)
+		return -ENOMEM;
+	kept = thread_covers(t, e->tid, e->ns) || thread_covers(t, e->other, e->ns) ||
+	       (is_switch && covers_overlap(&c->covers, e->ns, e->ns));
+	if (!kept) {
+		out_filtered(t, e);
+		if (is_switch && c->known && !c->hidden)
+			marks_away(t, c, e->cpu, words);
+		c->words = is_switch && e->words <= sizeof(c->switched) / 8 ? e->words : c->words;
+		if (is_switch && c->words == e->words)
+			memcpy(c->switched, words, e->words * 8);
+		return 0;
+	}
+	objects_use(t, e->tid);
+	objects_use(t, e->other);
+	if (is_switch && c->hidden)
+		marks_back(t, c, e->cpu);
+	emit_section(t, KERNEL_PROVIDER);
+	out_put(t, words, e->words, e);
+	if (is_switch) {
+		c->known = true;
+		c->tid = e->other;
+	}
+	return 0;
+}
+
+/* --- the recorder's own events ----------------------------------------------------------- */
+
+static void put_loss(struct tail *t, uint64_t event, uint32_t tid, const uint64_t *words, size_t nr)
+{
+	if (event)
+		tell_provider(t, event >> 20);
+	objects_use(t, tid);
+	emit_section(t, KERNEL_PROVIDER);
+	if (event)
+		out_put(t, &event, 1, NULL);
+	out_put(t, words, nr, NULL);
+}
+
+/* Losses wait for an operation that began before them and is slow. */
+static int loss(struct tail *t, const struct tail_entry *e)
+{
+	const uint64_t *words = window_words(&t->window, e), event = t->loss_event;
+	struct tail_loss *l = &t->losses[t->nr_losses % TAIL_LOSSES];
+
+	t->loss_event = 0;
+	if (covers_overlap(&t->all, e->ns, e->end)) {
+		put_loss(t, event, e->tid, words, e->words);
+		return 0;
+	}
+	free(l->of);
+	*l = (struct tail_loss){
+		.from = e->ns, .to = e->end, .event = event, .words = e->words, .tid = e->tid,
+		.of = malloc(e->words * 8),
+	};
+	t->nr_losses++;
+	if (!l->of)
+		return -ENOMEM;
+	memcpy(l->of, words, e->words * 8);
+	return 0;
+}
+
+int emit_held_losses(struct tail *t, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < TAIL_LOSSES && i < t->nr_losses; i++) {
+		struct tail_loss *l = &t->losses[i];
+
+		if (!l->of || l->from > to || l->to < from)
+			continue;
+		put_loss(t, l->event, l->tid, l->of, l->words);
+		free(l->of);
+		l->of = NULL;
+	}
+	return 0;
+}
+
+static int own_event(struct tail *t, const struct tail_entry *e)
+{
+	if (e->type == ASYNCTRACE_FXT_DURATION)
+		return loss(t, e);
+	objects_use(t, e->tid);
+	emit_section(t, KERNEL_PROVIDER);
+	out_put(t, window_words(&t->window, e), e->words, NULL);
+	if (!t->headed)
+		marks_head(t, e->ns);
+	t->headed = true;
+	return 0;
+}
+
+/* --- all of them --------------------------------------------------------------------------- */
+
+static void begin(struct tail *t, struct tail_covers *c)
+{
+	while (c->begun < c->nr && c->of[c->begun].from <= t->passed) {
+		struct tail_cover *cover = &c->of[c->begun++];
+
+		if (!cover->words)
+			continue;
+		emit_section(t, KERNEL_PROVIDER);
+		out_put(t, cover->mark, cover->words, NULL);
+		free(cover->mark);
+		cover->mark = NULL;
+	}
+	if (c->begun < c->nr && c->of[c->begun].from < t->due)
+		t->due = c->of[c->begun].from;
+}
+
+/* Write the marks of what begins no later than what leaves the window. */
+static void begin_covers(struct tail *t)
+{
+	t->due = UINT64_MAX;
+	begin(t, &t->all);
+	fxt_each(&t->threads, e)
+		begin(t, &((struct tail_thread *)(uintptr_t)e->a)->covers);
+	for (size_t cpu = 0; cpu < t->nr_cpus; cpu++)
+		begin(t, &t->cpus[cpu].covers);
+}
+
+int emit_first(struct tail *t)
+{
+	const uint64_t number = t->window.first;
+	const struct tail_entry *e = window_entry(&t->window, number);
+	const uint64_t *words = window_words(&t->window, e);
+	int err = 0;
+
+	if (e->reach > t->passed)
+		t->passed = e->reach;
+	if (t->passed >= t->due)
+		begin_covers(t);
+	switch (e->kind) {
+	case FXT_EVENT:
+		err = e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER ?
+			own_event(t, e) : event(t, e, number);
+		break;
+	case FXT_SWITCH:
+	case FXT_WAKEUP:
+		err = scheduling(t, e);
+		break;
+	case FXT_OBJECT:
+		err = objects_take(t, e, words);
+		break;
+	case FXT_PROVIDER_EVENT:
+		t->loss_event = words[0];
+		break;
+	default:
+		err = define(t, e, words);
+	}
+	window_drop(&t->window);
+	return err;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Records that left the window and may still be needed: of what has not ended, and of events
+ * that say what a thread still works on. A slow operation that comes later may need them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+struct tail_thread *thread_find(const struct tail *t, uint32_t tid)
+{
+	struct fxt_entry *e = fxt_find(&t->threads, (uint64_t)tid + 1);
+
+	return e ? (struct tail_thread *)(uintptr_t)e->a : NULL;
+}
+
+struct tail_thread *thread_make(struct tail *t, uint32_t tid)
+{
+	struct fxt_entry *e = fxt_make(&t->threads, (uint64_t)tid + 1);
+
+	if (e && !e->a)
+		e->a = (uintptr_t)calloc(1, sizeof(struct tail_thread));
+	return e ? (struct tail_thread *)(uintptr_t)e->a : NULL;
+}
+
+struct tail_held *held_find(const struct tail *t, uint64_t number)
+{
+	struct fxt_entry *e = fxt_find(&t->held, number);
+
+	return e ? (struct tail_held *)(uintptr_t)e->a : NULL;
+}
+
+static uint64_t bytes_of(const struct tail_held *h)
+{
+	return sizeof(*h) + h->nr * 8;
+}
+
+struct tail_held *held_add(struct tail *t, const struct tail_entry *e, uint64_t number,
+			   const uint64_t *words, size_t nr)
+{
+	struct tail_thread *thread = thread_make(t, e->tid);
+	struct fxt_entry *place = fxt_make(&t->held, number);
+	struct tail_held *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->words = malloc(nr ? nr * 8 : 1);
+	if (!thread || !place || !h || !h->words) {
+		free(h ? h->words : NULL);
+		free(h);
+		return NULL;
+	}
+	memcpy(h->words, words, nr * 8);
+	h->nr = nr;
+	h->entry = *e;
+	h->number = number;
+	h->next = thread->held;
+	if (h->next)
+		h->next->previous = h;
+	thread->held = h;
+	h->older = t->newest;
+	if (h->older)
+		h->older->newer = h;
+	else
+		t->oldest = h;
+	t->newest = h;
+	place->a = (uintptr_t)h;
+	t->held_bytes += bytes_of(h);
+	return h;
+}
+
+void held_drop(struct tail *t, struct tail_held *h)
+{
+	struct tail_thread *thread = thread_find(t, h->entry.tid);
+
+	if (!h->written)
+		out_filtered(t, &h->entry);
+	if (h->next)
+		h->next->previous = h->previous;
+	if (h->previous)
+		h->previous->next = h->next;
+	else
+		thread->held = h->next;
+	if (h->newer)
+		h->newer->older = h->older;
+	else
+		t->newest = h->older;
+	if (h->older)
+		h->older->newer = h->newer;
+	else
+		t->oldest = h->newer;
+	fxt_remove(&t->held, fxt_find(&t->held, h->number));
+	t->held_bytes -= bytes_of(h);
+	free(h->words);
+	free(h);
+}
+
+/* An instant with the id of an operation tells that the thread works on it, as its begin did. */
+static void write_instant(struct tail *t, struct tail_held *h)
+{
+	const uint64_t head = h->words[0];
+	struct tail_entry e = h->entry;
+
+	/* It is no record of a ring. */
+	e.flags = 0;
+	h->words[0] = (head & ~(0xfULL << 16)) | ASYNCTRACE_FXT_ASYNC_INSTANT << 16;
+	emit_event(t, &e, h->words, h->nr, true);
+	h->words[0] = head;
+}
+
+/*
+ * The operation that @h began has ended, and the file does not have that. If it is to have the
+ * operation, the end is there, too: before its begin, if a ring was read earlier.
+ */
+static bool is_over(const struct tail *t, const struct tail_held *h)
+{
+	return h->entry.type == ASYNCTRACE_FXT_ASYNC_BEGIN &&
+	       !(h->entry.flags & (ENTRY_OPEN | ENTRY_KEEP)) &&
+	       !window_has(&t->window, h->entry.partner);
+}
+
+void held_write(struct tail *t, struct tail_held *h, bool apart)
+{
+	const bool whole = h->written || !is_over(t, h);
+
+	if (!h->written && whole)
+		emit_event(t, &h->entry, h->words, h->nr, apart);
+	else if (!h->told && !apart)
+		write_instant(t, h);
+	h->written = whole;
+	h->told |= !apart;
+	/* What it began ends in the file, too. */
+	if (window_has(&t->window, h->entry.partner))
+		window_entry(&t->window, h->entry.partner)->flags |= ENTRY_KEEP;
+}
+
+static bool is_needed(const struct tail *t, const struct tail_held *h)
+{
+	const struct tail_entry *e = &h->entry;
+
+	if (e->flags & ENTRY_OPEN || window_has(&t->window, e->partner))
+		return true;
+	return !h->told && (e->ongoing || e->end > t->passed);
+}
+
+void held_forget(struct tail *t)
+{
+	for (struct tail_held *h = t->oldest, *newer; h; h = newer) {
+		newer = h->newer;
+		if (!is_needed(t, h))
+			held_drop(t, h);
+	}
+	/* Programs may begin things without end: the oldest are given up. */
+	while (t->oldest && t->held_bytes > t->opts.window / 4)
+		held_drop(t, t->oldest);
+}
