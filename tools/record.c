@@ -30,6 +30,11 @@ static const char usage[] =
 	"                          FILE.1.fxt, ...; keep the last N\n"
 	"  -d, --duration SECONDS  stop after that time; CMD goes on\n"
 	"  -n, --name NAME         of the session (default: record-PID)\n"
+	"      --slower-than TYPE>TIME\n"
+	"                          keep only what operations need that take longer, as\n"
+	"                          'http/request>50ms'; may be given several times\n"
+	"      --before TIME       and what their threads did so long before (default: 0ms)\n"
+	"      --window SIZE       hold so many records until that is known (default: 64M)\n"
 	"      --trigger ALERT:DO  when a program raises this alert: stop, or, in circular\n"
 	"                          mode, write a snapshot to FILE.0.fxt, FILE.1.fxt, ...\n"
 	"      --json              the summary as JSON, on standard output\n"
@@ -49,12 +54,16 @@ static const char usage[] =
 	"  asynctrace record --mode circular --buffer-size 8M    what led to it: the last\n"
 	"                                                        records before Ctrl-C\n"
 	"  asynctrace record --rotate 100M,10 -o server.fxt      the last gigabyte, for days\n"
+	"  asynctrace record --slower-than 'http/request>50ms' --before 10ms -o slow.fxt\n"
 	"  asynctrace record -o - -d 5 | zstd > t.fxt.zst\n";
 
 enum {
 	OPT_MAX_SIZE = SESSION_OPT_END,
 	OPT_ROTATE,
 	OPT_TRIGGER,
+	OPT_SLOWER,
+	OPT_BEFORE,
+	OPT_WINDOW,
 	OPT_JSON,
 };
 
@@ -66,6 +75,9 @@ static const struct option options[] = {
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
 	{ "trigger", required_argument, NULL, OPT_TRIGGER },
+	{ "slower-than", required_argument, NULL, OPT_SLOWER },
+	{ "before", required_argument, NULL, OPT_BEFORE },
+	{ "window", required_argument, NULL, OPT_WINDOW },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -109,6 +121,12 @@ static bool parse_option(struct recorder *r, int opt)
 		return trace_out_parse_rotate(&r->out, optarg);
 	case OPT_TRIGGER:
 		return record_take_trigger(o, optarg);
+	case OPT_SLOWER:
+		return record_take_slower(r, optarg);
+	case OPT_BEFORE:
+		return record_take_before(r, optarg);
+	case OPT_WINDOW:
+		return record_take_window(r, optarg);
 	case OPT_JSON:
 		o->json = true;
 		return true;
@@ -121,7 +139,7 @@ static bool parse_option(struct recorder *r, int opt)
 }
 
 /* What does not go together. */
-static bool check_options(const struct recorder *r)
+static bool check_options(struct recorder *r)
 {
 	const struct session_args *a = &r->opt.args;
 
@@ -142,7 +160,7 @@ static bool check_options(const struct recorder *r)
 		tool_error("--follow wants a command, or --pid: whose descendants are meant?");
 		return false;
 	}
-	return record_check_output(r);
+	return record_check_slower(r) && record_check_output(r);
 }
 
 /* Also by another name, as /dev/stdout. What swallows everything may be shared. */

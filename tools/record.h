@@ -15,6 +15,7 @@
 
 #include "session_args.h"
 #include "taken.h"
+#include "tool.h"
 #include "trace_out.h"
 
 /* With a command, failures of the recorder itself, as timeout(1) and env(1). */
@@ -25,6 +26,7 @@ enum {
 };
 
 #define RECORD_TRIGGERS_MAX	16
+#define RECORD_BOUNDS_MAX	16
 
 /* Of which the recorder changes what they do. */
 #define RECORD_SIGNALS	6
@@ -43,6 +45,20 @@ struct record_trigger {
 };
 
 /**
+ * struct record_slow - which operations are slow
+ * @bounds: their types and times
+ * @types: the types' texts
+ * @nr: of bounds
+ * @has_before: so much before them was asked for
+ */
+struct record_slow {
+	struct tail_bound bounds[RECORD_BOUNDS_MAX];
+	char types[RECORD_BOUNDS_MAX][256];
+	size_t nr;
+	bool has_before;
+};
+
+/**
  * struct record_options - what the command line says
  * @args: the session; of one that was there already, what the module says of it
  * @attach: its name or id; NULL: it is made here
@@ -52,6 +68,7 @@ struct record_trigger {
  * @triggers: on alerts
  * @nr_triggers: of them
  * @snapshots: some of them want snapshots
+ * @slow: operations whose records are kept; .nr 0: all records are
  * @cmd: command and arguments, NULL: none
  * @cmd_path: the file that is executed
  */
@@ -64,6 +81,7 @@ struct record_options {
 	struct record_trigger triggers[RECORD_TRIGGERS_MAX];
 	size_t nr_triggers;
 	bool snapshots;
+	struct record_slow slow;
 	char **cmd;
 	char cmd_path[4096];
 };
@@ -161,6 +179,14 @@ int record_take_alerts(struct recorder *r);
 int record_setup(struct recorder *r);
 int record_run(struct recorder *r);
 void record_free(struct recorder *r);
+
+/* record_tail.c */
+bool record_take_slower(struct recorder *r, const char *text);
+bool record_take_before(struct recorder *r, const char *text);
+bool record_take_window(struct recorder *r, const char *text);
+bool record_check_slower(struct recorder *r);
+void record_slow_json(const struct recorder *r, struct json_doc *j);
+void record_slow_summary(const struct recorder *r, uint64_t filtered);
 
 /* record_report.c */
 void record_line(struct recorder *r);

@@ -180,15 +180,27 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 		fputs("the providers traced nothing in this time\n", stderr);
 }
 
-static void print_counts(const char *name, const char *pid, uint64_t records,
+static void print_heading(const struct recorder *r, const char *what, const char *pid)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s", what, pid, "RECORDED", "OVERWRITTEN", "DROPPED",
+		"MALFORMED");
+	if (r->out.tail)
+		fprintf(stderr, " %14s", "FILTERED");
+	fputc('\n', stderr);
+}
+
+static void print_counts(const struct recorder *r, const char *name, const char *pid,
 			 const struct at_compose_counts *c)
 {
-	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", name, pid, tool_count(records),
+	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s", name, pid, tool_count(c->delivered),
 		tool_count(c->overwritten), tool_count(c->dropped), tool_count(c->malformed));
+	if (r->out.tail)
+		fprintf(stderr, " %14s", tool_count(c->filtered));
+	fputc('\n', stderr);
 }
 
 /* Losses of each CPU: of all its rings together. Fallback rings have none. */
-static void print_cpus(const struct at_compose_stats *st)
+static void print_cpus(const struct recorder *r, const struct at_compose_stats *st)
 {
 	bool head = false;
 
@@ -211,15 +223,15 @@ static void print_cpus(const struct at_compose_stats *st)
 			sum.overwritten += ring->counts.overwritten;
 			sum.dropped += ring->counts.dropped;
 			sum.malformed += ring->counts.malformed;
+			sum.filtered += ring->counts.filtered;
 		}
 		if (n < st->nr_rings || !lost(&sum))
 			continue;
 		if (!head)
-			fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", "LOST ON", "",
-				"RECORDED", "OVERWRITTEN", "DROPPED", "MALFORMED");
+			print_heading(r, "LOST ON", "");
 		head = true;
 		snprintf(cpu, sizeof(cpu), fallback ? "fallback rings" : "CPU %u", first->ring);
-		print_counts(cpu, "", sum.delivered, &sum);
+		print_counts(r, cpu, "", &sum);
 	}
 }
 
@@ -273,6 +285,7 @@ static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 	doc_number(j, "dropped", c->dropped);
 	doc_number(j, "cleared", c->cleared);
 	doc_number(j, "unwritten", c->unwritten);
+	doc_number(j, "filtered", c->filtered);
 }
 
 /* Threads whose scheduling the module could not record, as far as it still tells. */
@@ -282,6 +295,11 @@ static uint64_t threads_missed(const struct recorder *r)
 
 	at_session_get(r->ctl, r->session, copy_session, &session);
 	return session.threads_missed;
+}
+
+static uint64_t written(const struct recorder *r, const struct at_compose_stats *st)
+{
+	return r->out.tail ? tail_written(r->out.tail) : st->written;
 }
 
 static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
@@ -297,10 +315,11 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	doc_number(&j, "session", r->session);
 	doc_number(&j, "start", st->start);
 	doc_number(&j, "end", st->end);
-	doc_number(&j, "bytes", st->written);
+	doc_number(&j, "bytes", written(r, st));
 	doc_number(&j, "threads_missed", threads_missed(r));
 	doc_number(&j, "alerts_missed", r->missed);
 	json_counts(&j, &st->total);
+	record_slow_json(r, &j);
 	doc_array(&j, "providers");
 	for (size_t i = 0; i < st->nr_providers; i++) {
 		const struct at_compose_provider *p = &st->providers[i];
@@ -324,7 +343,7 @@ static void summary_head(const struct recorder *r, const struct at_compose_stats
 	fprintf(stderr, "%s: %s events, %s switches, %s wakeups in %.1f s; %s",
 		tool_text(trace_out_name(&r->out)), tool_count(st->total.events),
 		tool_count(st->total.switches), tool_count(st->total.wakeups),
-		(st->end - st->start) / 1e9, tool_size(st->written));
+		(st->end - st->start) / 1e9, tool_size(written(r, st)));
 	if (r->out.numbered && r->out.number > r->out.first)
 		fprintf(stderr, " in %u files, from number %u on",
 			r->out.number - r->out.first + 1, r->out.first);
@@ -350,23 +369,23 @@ bool record_summary(struct recorder *r)
 		providers += st->providers[i].id != 0;
 	summary_head(r, st);
 	if (st->nr_providers)
-		fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s\n", "PROVIDER", "PID", "RECORDED",
-			"OVERWRITTEN", "DROPPED", "MALFORMED");
+		print_heading(r, "PROVIDER", "PID");
 	for (size_t i = 0; i < st->nr_providers; i++) {
 		const struct at_compose_provider *p = &st->providers[i];
 		char pid[16] = "";
 
 		if (p->id)
 			snprintf(pid, sizeof(pid), "%d", p->pid);
-		print_counts(p->id ? tool_text(p->name) : "(kernel)", pid, p->counts.delivered,
-			     &p->counts);
+		print_counts(r, p->id ? tool_text(p->name) : "(kernel)", pid, &p->counts);
 	}
+	record_slow_summary(r, st->total.filtered);
 	if (lost(&st->total))
-		print_cpus(st);
+		print_cpus(r, st);
 	dropped_of = print_kernel_drops(st);
 	missed = threads_missed(r);
 	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
-	    !st->total.unwritten && !r->unreadable && !r->out.failed && st->total.delivered)
+	    !st->total.unwritten && !r->unreadable && !r->out.failed &&
+	    st->total.delivered + st->total.filtered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.cleared)
 		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",
@@ -395,7 +414,7 @@ bool record_summary(struct recorder *r)
 	if (st->protocol)
 		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",
 			tool_count(st->protocol));
-	if (!st->total.events)
+	if (!st->total.events && !st->total.filtered)
 		explain_nothing(r, st, providers);
 	return true;
 }

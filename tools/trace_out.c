@@ -143,6 +143,40 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	return n;
 }
 
+static ssize_t write_file(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+	ssize_t n;
+
+	do {
+		n = write(o->fd, buf, len);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* What the composer writes waits for operations that turn out to be slow. */
+static ssize_t choose(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+
+	tail_push(o->tail, buf, len / 8);
+	return len;
+}
+
+/* Put the choice between the composer and the file. */
+static int open_tail(struct trace_out *o, struct at_compose_options *opts)
+{
+	o->slow.write = opts->write ? opts->write : write_file;
+	o->slow.arg = o;
+	o->tail = tail_new(&o->slow);
+	if (!o->tail)
+		return -ENOMEM;
+	opts->fd = -1;
+	opts->write = choose;
+	opts->arg = o;
+	return 0;
+}
+
 static int cannot(const struct trace_out *o, int err)
 {
 	tool_error("cannot write %s: %s", tool_text(trace_out_name(o)), strerror(-err));
@@ -216,6 +250,8 @@ int trace_out_open(struct trace_out *o)
 		return -EISDIR;
 	}
 	err = open_file(o, &opts);
+	if (!err && o->slow.nr_bounds && open_tail(o, &opts))
+		err = cannot(o, -ENOMEM);
 	if (err)
 		return err;
 	o->largest = room_for(o->chunk, false);
@@ -229,7 +265,7 @@ int trace_out_open(struct trace_out *o)
 static void fail(struct trace_out *o, int err)
 {
 	const char *name = tool_text(trace_out_name(o));
-	uint64_t bytes = at_compose_written(o->compose);
+	uint64_t bytes = o->tail ? tail_written(o->tail) : at_compose_written(o->compose);
 	const char *why = err == -EINTR ? "nobody reads it, and a second signal gave up waiting" :
 					  strerror(-err);
 
@@ -250,7 +286,7 @@ static int check(struct trace_out *o, int err)
 		return 0;
 	/* Writes what is in the buffer, unless writing is what failed. */
 	o->over = true;
-	if (at_compose_next(o->compose, NULL))
+	if (at_compose_next(o->compose, NULL) || (o->tail && tail_error(o->tail)))
 		fail(o, err);
 	else
 		tool_error("cannot go on with %s: %s; %s. The records before are in it",
@@ -260,7 +296,13 @@ static int check(struct trace_out *o, int err)
 
 int trace_out_flush(struct trace_out *o)
 {
-	return check(o, at_compose_flush(o->compose));
+	int err = at_compose_flush(o->compose);
+
+	if (!err && o->tail) {
+		tail_flush(o->tail);
+		err = tail_error(o->tail);
+	}
+	return check(o, err);
 }
 
 int trace_out_end(struct trace_out *o)
@@ -331,6 +373,23 @@ bool trace_out_full(const struct trace_out *o)
 		       o->max_size;
 }
 
+/* Of which ring the records are is known as long as the composer keeps none of them. */
+static int choose_chunk(struct trace_out *o, const struct asynctrace_chunk *chunk,
+			const void *payload)
+{
+	int err = tail_source(o->tail, chunk->provider, chunk->ring), more;
+
+	/* At its end, the composer counts the records as unwritten. */
+	if (err)
+		at_compose_next(o->compose, NULL);
+	more = at_compose_chunk(o->compose, chunk, payload);
+	err = err ? err : more;
+	more = at_compose_flush(o->compose);
+	if (!more)
+		more = tail_error(o->tail);
+	return more ? more : err;
+}
+
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 {
 	const struct asynctrace_chunk *chunk = buffer;
@@ -354,7 +413,33 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 			return err;
 		}
 	}
+	if (o->tail)
+		return check(o, choose_chunk(o, chunk, (const char *)buffer + chunk->size));
 	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
+}
+
+/* Tell the composer which of the records are not in the file. */
+static int finish_tail(struct trace_out *o)
+{
+	int err = tail_finish(o->tail);
+	size_t nr;
+	const struct tail_source *s = tail_sources(o->tail, &nr);
+	struct stat st;
+
+	for (size_t i = 0; i < nr; i++, s++)
+		at_compose_left_out(o->compose, s->provider, s->ring, &(struct at_compose_counts){
+			.events = s->filtered.events, .switches = s->filtered.switches,
+			.wakeups = s->filtered.wakeups,
+		}, &(struct at_compose_counts){
+			.events = s->unwritten.events, .switches = s->unwritten.switches,
+			.wakeups = s->unwritten.wakeups,
+		});
+	/* A record that was written in part is none. */
+	if (err && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size > tail_written(o->tail) && ftruncate(o->fd, tail_written(o->tail)))
+		tool_error("cannot cut %s behind its last whole record: %s",
+			   tool_text(trace_out_name(o)), strerror(errno));
+	return err;
 }
 
 int trace_out_finish(struct trace_out *o, bool goes_on, int err)
@@ -367,6 +452,12 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 		late = goes_on ? at_compose_next(o->compose, NULL) :
 				 at_compose_finish(o->compose);
 	o->over = true;
+	if (o->tail) {
+		int more = finish_tail(o);
+
+		/* A failure that was told already is not told again. */
+		late = late ? late : err || o->failed ? 0 : more;
+	}
 	if (o->fd >= 0)
 		closed = close_file(o);
 	if (err || (!late && !closed))
@@ -385,6 +476,8 @@ void trace_out_free(struct trace_out *o)
 {
 	at_compose_free(o->compose);
 	o->compose = NULL;
+	tail_free(o->tail);
+	o->tail = NULL;
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;

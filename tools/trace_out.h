@@ -11,6 +11,8 @@
 
 #include <asynctrace/compose.h>
 
+#include "tail/tail.h"
+
 /* What at_compose_finish() may still write. */
 #define TRACE_OUT_RESERVE	(64 * 1024)
 #define TRACE_OUT_MIN		(1024 * 1024)
@@ -24,6 +26,7 @@
  * @numbered: the files are FILE.0.fxt and so on
  * @keep: how many of these there may be; 0: any number
  * @continued: the session was begun before this file
+ * @slow: only what slow operations need is written; .nr_bounds 0: everything is
  * @ends: what ends if writing fails, for messages: "recording ends here"
  * @mask: signals to wait with for a named pipe's reader, at the first file
  * @wait_fd: descriptor that tells that something wants attention; -1: none
@@ -39,6 +42,7 @@
  * @over: it is at its end, or cannot be written: what comes is only counted
  * @failed: it could not be written to its end
  * @rest: bytes of the last record that a pipe has not taken yet
+ * @tail: what chooses of it, for @slow
  * @compose: what makes it
  */
 struct trace_out {
@@ -49,6 +53,7 @@ struct trace_out {
 	bool numbered;
 	unsigned int keep;
 	bool continued;
+	struct tail_options slow;
 	const char *ends;
 	const sigset_t *mask;
 	int wait_fd;
@@ -64,6 +69,7 @@ struct trace_out {
 	bool over;
 	bool failed;
 	size_t rest;
+	struct tail *tail;
 	struct at_compose *compose;
 };
 

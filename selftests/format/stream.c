@@ -178,7 +178,7 @@ int give(struct stream *s, struct asynctrace_chunk *h, const void *payload)
 	h->ticks = s->ticks;
 	h->boottime = s->ns ? s->ns(s->ticks) : s->ticks;
 	h->segment = s->segment;
-	return at_compose_chunk(s->c, h, payload);
+	return s->take ? s->take(s->arg, h, payload) : at_compose_chunk(s->c, h, payload);
 }
 
 static void give_one(struct stream *s, unsigned int kind, uint32_t provider, const void *what,

@@ -84,6 +84,9 @@ struct stream {
 	uint64_t ticks;		/* of the next chunk's head */
 	uint32_t segment;
 	uint64_t (*ns)(uint64_t ticks);	/* the clock; NULL: the identity */
+	/* Takes chunks in place of the composer, if not NULL */
+	int (*take)(void *arg, const struct asynctrace_chunk *h, const void *payload);
+	void *arg;
 	struct {
 		uint64_t delivered, overwritten, dropped, cleared;
 	} rings[8][16];		/* by provider, ring */

@@ -31,7 +31,8 @@ $(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c too
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
 .PHONY: selftests-tools
-selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider $(B)/selftests/tools/forbid \
+selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider $(B)/selftests/tools/slow \
+		 $(B)/selftests/tools/forbid \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names

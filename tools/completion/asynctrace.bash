@@ -67,6 +67,8 @@ _asynctrace_value() { # COMMAND OPTION
 	*:--cgroup)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
+	*:--window)
+		_asynctrace_words 16M 64M 256M 1G ;;
 	*:--max-size | *:--rotate)
 		_asynctrace_words 10M 100M 1G ;;
 	top:--attach)
@@ -77,7 +79,7 @@ _asynctrace_value() { # COMMAND OPTION
 		_asynctrace_words 128M 512M 2G ;;
 	top:--count | top:--interval | top:--filter)
 		;;
-	*:-d | *:--duration | *:-n | *:--name | *:--trigger)
+	*:-d | *:--duration | *:-n | *:--name | *:--trigger | *:--slower-than | *:--before)
 		;;
 	*)
 		return 1 ;;
@@ -94,7 +96,7 @@ _asynctrace_options() { # COMMAND
 
 	case $1 in
 	record)
-		echo "$session $out --name --trigger --json --help --" ;;
+		echo "$session $out --name --trigger --slower-than --before --window --json --help --" ;;
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	report)

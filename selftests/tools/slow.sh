@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# asynctrace record --slower-than, against the module. Needs the module, and root.
+#
+# usage: slow.sh ASYNCTRACE SLOW
+set -u
+
+AT=$1 SLOW=$2
+here=$(cd "${0%/*}" && pwd)
+
+. "$here/lib.sh"
+scratch
+
+# The file has as many operations as the summary says, and each took longer than $1 ns.
+only_slow() {
+	"$AT" why --json --brief --slowest 1000000 slow.fxt >ops 2>err || return 1
+	[ "$(jq -s length <ops)" = "$(jq '.slow.operations - .slow.incomplete' <summary.json)" ] &&
+		[ "$(jq -s "map(select(.latency_ns <= $1)) | length" <ops)" = 0 ]
+}
+
+begin "slow operations are in the file, whole, and no others"
+check record status 0 "$AT" record --json -b 1M -o slow.fxt --slower-than 'http/request>40ms' \
+	-- "$SLOW" 1 1000 50
+cp out summary.json
+check validate valid slow.fxt
+cp summary.json out
+check "20 at least" [ "$(json .slow.operations)" -ge 20 ]
+check "none left out" is 0 .slow.left_out
+check "only slow ones" only_slow 40000000
+check "each has scheduling" [ "$(jq -s 'map(select(.unknown_ns > 0)) | length' <ops)" = 0 ]
+end
+
+begin "each record is in the file, filtered out or lost"
+cp summary.json out
+check "events" is 5001 '.providers[] | select(.name == "slow") |
+	.delivered + .filtered + .dropped + .overwritten + .malformed + .unwritten + .cleared'
+check "delivered" is "$("$AT" dump --events slow.fxt | grep -c ' "http" ')" \
+	'.providers[] | select(.name == "slow") | .delivered'
+check "most are filtered" is true '.filtered > 5 * .delivered'
+check "sum" is true '.delivered == .events + .switches + .wakeups'
+end
+
+begin "an operation that has not ended is slow if it is open for long enough"
+check record status 0 "$AT" record --json -o slow.fxt --slower-than '*>300ms' -- "$SLOW" 1 1 9 500
+check "one" is 1 .slow.incomplete
+check validate valid slow.fxt
+check "it is told" status 0 "$AT" report slow.fxt unfinished
+check "as request" grep -q request out
+end
+
+begin "without a slow operation the file is valid, and says that it has none"
+check record status 0 "$AT" record -o slow.fxt --slower-than 'http/request>20s' -- "$SLOW" 1 100 200
+check "told" says "0 slow operations (http/request>20s)"
+check validate valid slow.fxt
+check why status 1 "$AT" why slow.fxt
+check "why none" says "none was slow enough"
+end
+
+begin "a window too small leaves operations out, and says so"
+check record status 0 "$AT" record --json -b 1M -o slow.fxt --window 256K --before 1ms \
+	--slower-than 'http/request>40ms' -- "$SLOW" 8 2000 500
+check "counted" [ "$(json '.slow.operations + .slow.left_out')" -ge 32 ]
+check validate valid slow.fxt --allow-open
+end
+
+close
