@@ -154,7 +154,7 @@ static ssize_t write_file(void *arg, const void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* What the composer writes waits for operations that turn out to be slow. */
+/* A write function for the composer: records wait until slow operations need them. */
 static ssize_t choose(void *arg, const void *buf, size_t len)
 {
 	struct trace_out *o = arg;

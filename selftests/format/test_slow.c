@@ -133,7 +133,7 @@ static void serve(struct server *v, unsigned int requests)
 			if (v->s.ticks < v->now[cpu])
 				v->s.ticks = v->now[cpu];
 		v->s.ticks++;
-		/* What a ring is read for later, happens later. */
+		/* Records of a later reading have later times. */
 		for (unsigned int cpu = 0; cpu < CPUS; cpu++)
 			v->now[cpu] = v->s.ticks + 1;
 		if (rnd_chance(1))

@@ -301,7 +301,7 @@ void analysis_free(struct analysis *a);
 
 /* --- what an answer depends on ----------------------------------------------------------- */
 
-/* What a thread did right before a moment, as far as it was known then */
+/* The state of a thread right before a moment, as far as it was known then */
 struct analysis_thread_state {
 	uint32_t tid;
 	bool known;		/* there is a state; else only .first_seen */

@@ -108,7 +108,7 @@ struct span {
 	bool woken;		/* a wakeup came while it ran: it was about to sleep */
 };
 
-/* What was known of a span before the record at .told told what it is */
+/* A span as it was known before the record at .told told its state */
 struct change {
 	uint64_t told;
 	struct span was;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a user says which operations are meant */
+/* Choice of operations by a user: types and times */
 #ifndef REPORT_CHOOSE_H
 #define REPORT_CHOOSE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What leaves the window: into the file, into what is held, or filtered out */
+/* Entries that leave the window go into the file, to the held ones, or are filtered out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static bool is_covered(const struct tail *t, const struct tail_entry *e)
 	return thread && covers_overlap(&thread->covers, e->ns, e->ongoing ? UINT64_MAX : e->end);
 }
 
-/* What @e began ends in the file, or what it ends began there. */
+/* @e goes into the file, so the begin or the end that belongs to it must, too. */
 static void keep_partner(struct tail *t, const struct tail_entry *e)
 {
 	struct tail_held *h = held_find(t, e->partner);

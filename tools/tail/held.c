@@ -130,7 +130,7 @@ void held_write(struct tail *t, struct tail_held *h, bool apart)
 		write_instant(t, h);
 	h->written = whole;
 	h->told |= !apart;
-	/* What it began ends in the file, too. */
+	/* The begin goes into the file, so its end must, too. */
 	if (window_has(&t->window, h->entry.partner))
 		window_entry(&t->window, h->entry.partner)->flags |= ENTRY_KEEP;
 }

@@ -136,7 +136,7 @@ struct tail_provider {
 	bool told;
 };
 
-/* What the file says that runs on a CPU, and the last switch that it does not have */
+/* The thread that runs on a CPU by the file, and the last switch that the file does not have */
 struct tail_cpu {
 	struct tail_covers covers;
 	bool known, hidden;
