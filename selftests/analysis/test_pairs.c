@@ -174,6 +174,18 @@ static void async_events_do_not_count_with_a_pair(void **state)
 	expect(&t, &take_give, "take:give 5 10-30");
 }
 
+/* ASan finds a read behind the pair's text. */
+static void category_with_a_nul_is_no_start(void **state)
+{
+	static const char category[] = "take\0take with a text that is longer than the pair's";
+	struct trace t = { 0 };
+
+	put_number(&t, 10, "other", 5);
+	t.of[0].category = (struct fxt_text){ .s = category, .len = sizeof(category) - 1 };
+	put_number(&t, 20, "give", 5);
+	expect(&t, &take_give, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +198,7 @@ int main(void)
 		cmocka_unit_test(duration_starts_and_is_done),
 		cmocka_unit_test(duration_of_the_pair_is_work),
 		cmocka_unit_test(async_events_do_not_count_with_a_pair),
+		cmocka_unit_test(category_with_a_nul_is_no_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

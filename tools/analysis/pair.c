@@ -14,9 +14,11 @@ static bool matches(const struct fxt_record *rec, const char *what)
 {
 	const struct fxt_text *c = &rec->category;
 
-	return fxt_text_is(&rec->name, what) ||
-	       (!strncmp(what, c->s, c->len) && what[c->len] == '/' &&
-		fxt_text_is(&rec->name, what + c->len + 1));
+	if (fxt_text_is(&rec->name, what))
+		return true;
+	/* strncmp() would stop at a NUL in the category, before its length. */
+	return c->len < strlen(what) && !memcmp(what, c->s, c->len) && what[c->len] == '/' &&
+	       fxt_text_is(&rec->name, what + c->len + 1);
 }
 
 /* A duration begins as START and ends as DONE. */
