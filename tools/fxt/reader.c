@@ -152,23 +152,32 @@ void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 
 static void clear_strings(struct fxt_provider *p)
 {
-	for (size_t i = 0; p->strings && i <= ASYNCTRACE_FXT_INDEX_MAX; i++)
+	for (size_t i = 0; i < p->strings_end; i++)
 		free(p->strings[i].s);
 	free(p->strings);
 	p->strings = NULL;
+	p->strings_end = 0;
+}
+
+static void clear_tables(struct fxt_provider *p)
+{
+	clear_strings(p);
+	free(p->threads);
+	p->threads = NULL;
 }
 
 void fxt_close(struct fxt_reader *r)
 {
 	if (!r)
 		return;
-	while (r->providers) {
-		struct fxt_provider *p = r->providers;
+	fxt_each(&r->providers, e) {
+		struct fxt_provider *p = (struct fxt_provider *)(uintptr_t)e->a;
 
-		r->providers = p->next;
-		clear_strings(p);
+		if (p)
+			clear_tables(p);
 		free(p);
 	}
+	fxt_table_free(&r->providers);
 	if (r->in)
 		fxt_input_close(r->in);
 	free(r->buf);
@@ -280,28 +289,26 @@ void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t
 
 static struct fxt_provider *find_provider(struct fxt_reader *r, uint32_t id)
 {
-	struct fxt_provider *p = r->providers;
+	const struct fxt_entry *e = fxt_find(&r->providers, (uint64_t)id + 1);
 
-	while (p && p->id != id)
-		p = p->next;
-	return p;
+	return e ? (struct fxt_provider *)(uintptr_t)e->a : NULL;
 }
 
 static int new_provider(struct fxt_reader *r, struct fxt_record *rec, uint32_t id)
 {
 	struct fxt_provider *p = find_provider(r, id);
+	struct fxt_entry *e;
 
 	if (p) {
 		fxt_breach(r, rec, FXT_RULE_PROVIDER_TWICE, "%u", id);
-		clear_strings(p);
-		memset(p->threads, 0, sizeof(p->threads));
+		clear_tables(p);
 		p->init = false;
 	} else {
-		p = calloc(1, sizeof(*p));
+		e = fxt_make(&r->providers, (uint64_t)id + 1);
+		p = e ? calloc(1, sizeof(*p)) : NULL;
 		if (!p)
 			return -ENOMEM;
-		p->next = r->providers;
-		r->providers = p;
+		e->a = (uintptr_t)p;
 	}
 	p->id = id;
 	p->introduced = true;
@@ -397,13 +404,15 @@ static int read_string(struct fxt_cursor *c, uint64_t head)
 	}
 	memcpy(s, t->s, t->len);
 	s[t->len] = 0;
+	if (p->strings_end <= index)
+		p->strings_end = index + 1;
 	free(p->strings[index].s);
 	p->strings[index].s = s;
 	p->strings[index].len = t->len;
 	return 0;
 }
 
-static void read_thread(struct fxt_cursor *c, uint64_t head)
+static int read_thread(struct fxt_cursor *c, uint64_t head)
 {
 	struct fxt_provider *p = c->r->current;
 	unsigned int index = head >> 16 & 0xff;
@@ -415,10 +424,15 @@ static void read_thread(struct fxt_cursor *c, uint64_t head)
 	if (!index)
 		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "0 cannot be defined");
 	if (!p || !index || c->rec->damaged)
-		return;
-	p->threads[index].defined = true;
-	p->threads[index].pid = c->rec->thread.pid;
-	p->threads[index].tid = c->rec->thread.tid;
+		return 0;
+	if (!p->threads)
+		p->threads = calloc(ASYNCTRACE_FXT_THREADS_MAX + 1, sizeof(*p->threads));
+	if (!p->threads)
+		return -ENOMEM;
+	p->threads[index] = (struct fxt_thread_slot){
+		.defined = true, .pid = c->rec->thread.pid, .tid = c->rec->thread.tid,
+	};
+	return 0;
 }
 
 /* --- records --------------------------------------------------------------------- */
@@ -445,7 +459,7 @@ static int decode(struct fxt_cursor *c)
 		err = read_string(c, head);
 		break;
 	case ASYNCTRACE_FXT_THREAD:
-		read_thread(c, head);
+		err = read_thread(c, head);
 		break;
 	case ASYNCTRACE_FXT_EVENT:
 		fxt_read_event(c, head);

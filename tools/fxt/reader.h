@@ -4,6 +4,7 @@
 #define FXT_READER_H
 
 #include "fxt.h"
+#include "table.h"
 
 #define FXT_NS_PER_S	1000000000u
 
@@ -12,18 +13,20 @@ struct fxt_string {
 	uint32_t len;
 };
 
+struct fxt_thread_slot {
+	bool defined;
+	uint64_t pid, tid;
+};
+
 struct fxt_provider {
 	uint32_t id;
 	bool introduced;
 	bool init;
 	bool complained;	/* that there is no initialization */
 	uint64_t rate;		/* ticks per second */
-	struct fxt_string *strings;	/* ASYNCTRACE_FXT_INDEX_MAX + 1 */
-	struct {
-		bool defined;
-		uint64_t pid, tid;
-	} threads[ASYNCTRACE_FXT_THREADS_MAX + 1];
-	struct fxt_provider *next;
+	struct fxt_string *strings;	/* ASYNCTRACE_FXT_INDEX_MAX + 1, or NULL */
+	size_t strings_end;		/* from here on, none is defined */
+	struct fxt_thread_slot *threads;	/* ASYNCTRACE_FXT_THREADS_MAX + 1, or NULL */
 };
 
 struct fxt_reader {
@@ -41,7 +44,7 @@ struct fxt_reader {
 	bool no_args;		/* see fxt_without_args() */
 	fxt_complain_fn complain;
 	void *arg;
-	struct fxt_provider *providers;
+	struct fxt_table providers;	/* id + 1: .a struct fxt_provider */
 	struct fxt_provider *current;
 };
 
@@ -109,7 +112,7 @@ static inline void fxt_thread_ref(struct fxt_cursor *c, unsigned int ref, struct
 {
 	const struct fxt_provider *p = c->r->current;
 
-	if (ref && p && p->threads[ref].defined)
+	if (ref && p && p->threads && p->threads[ref].defined)
 		*t = (struct fxt_thread){ .pid = p->threads[ref].pid, .tid = p->threads[ref].tid,
 					  .index = ref };
 	else
