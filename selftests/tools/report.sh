@@ -64,6 +64,28 @@ rows = list(csv.reader(open("out", newline="")))
 sys.exit(len(rows) != 2 or len(rows[0]) != len(rows[1]) or rows[0][0] != "type")'
 end
 
+begin "csv_of_hostile_names_is_text"
+check trace python3 -c '
+import struct
+
+def record(head, *parts):
+    body = b"".join(p if isinstance(p, bytes) else struct.pack("<Q", p) for p in parts)
+    return struct.pack("<Q", head | (len(body) // 8 + 1) << 4) + body
+
+name = b"a\"b,c\n\x1b[31m\xc2\x9b1m\xff"
+out = struct.pack("<Q", 0x0016547846040010)
+out += record(1 << 16 | 1 << 20 | 1 << 52, b"p" + 7 * b"\0") + record(1, 10 ** 9)
+out += record(2 | 1 << 16 | 16 << 32, name)
+for kind, ns in (5, 10), (7, 30):
+    out += record(4 | kind << 16 | 1 << 32 | 1 << 48, ns, 100, 100, 7)
+open("names.fxt", "wb").write(out)'
+check csv status 1 "$AT" report --csv names.fxt
+check name python3 -c 'import csv, sys
+rows = list(csv.reader(open("out", newline="", encoding="utf-8")))
+name = "a\"b,c\n\ufffd[31m\ufffd1m\ufffd"
+sys.exit(len(rows) != 2 or rows[1][0] != name + "/" + name)'
+end
+
 begin "diff of a trace with itself is zero"
 check diff report --json diff hello.fxt hello.fxt
 check zero [ "$(json '[to_entries[] | select(.key | endswith("diff_ns")) | .value] | unique == [0]')" = true ]

@@ -282,19 +282,34 @@ static void print_json(FILE *f, const struct sheet *s)
 	}
 }
 
+/* A quote is doubled. CSV has no escapes, so what a terminal obeys becomes U+FFFD. */
+static void print_character(FILE *f, const char *text, size_t bytes, uint32_t code)
+{
+	if (code == '"')
+		fputc('"', f);
+	if (!bytes || (fxt_is_control(code) && !strchr("\t\r\n", code)))
+		fputs("\xef\xbf\xbd", f);
+	else
+		fwrite(text, 1, bytes, f);
+}
+
 static void print_quoted(FILE *f, const char *text)
 {
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, f);
-		return;
+	const bool quoted = strpbrk(text, ",\"\r\n");
+	size_t left = strlen(text);
+
+	if (quoted)
+		fputc('"', f);
+	while (left) {
+		uint32_t code;
+		const size_t n = fxt_char(text, left, &code), bytes = n ? n : 1;
+
+		print_character(f, text, n, code);
+		text += bytes;
+		left -= bytes;
 	}
-	fputc('"', f);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', f);
-		fputc(*text, f);
-	}
-	fputc('"', f);
+	if (quoted)
+		fputc('"', f);
 }
 
 static void print_csv(FILE *f, const struct sheet *s)
