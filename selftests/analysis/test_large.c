@@ -5,6 +5,7 @@
  */
 #include "analysis/engine.h"
 #include "build.h"
+#include "report/parties.h"
 
 #define MANY	30000
 
@@ -242,6 +243,30 @@ static void records_come_in_reverse_order(void **state)
 	expect_operations(&t, MANY);
 }
 
+static void time_has_many_parties(void **state)
+{
+	const size_t nr = 10 * MANY;
+	struct analysis_thread *threads = calloc(nr, sizeof(*threads));
+	struct analysis_interval *rows = calloc(2 * nr, sizeof(*rows));
+	struct analysis_operation op = { .intervals = rows, .nr_intervals = 2 * nr };
+	struct parties parties = { 0 };
+
+	assert_non_null(threads);
+	assert_non_null(rows);
+	for (size_t i = 0; i < 2 * nr; i++)
+		rows[i] = (struct analysis_interval){
+			.from = i, .to = i + 1, .state = ANALYSIS_RUNNING, .duration = "",
+			.thread = &threads[i % nr],
+		};
+	assert_int_equal(parties_of(&op, ANALYSIS_RUNNING, &parties), 0);
+	assert_int_equal(parties.nr, nr);
+	for (size_t i = 0; i < nr; i++)
+		assert_int_equal(parties.of[i].ns, 2);
+	parties_free(&parties);
+	free(threads);
+	free(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +284,7 @@ int main(void)
 		cmocka_unit_test(every_cpu_has_switches),
 		cmocka_unit_test(durations_are_deeper_than_the_stack),
 		cmocka_unit_test(records_come_in_reverse_order),
+		cmocka_unit_test(time_has_many_parties),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,15 +5,18 @@
 
 #include "parties.h"
 
-static bool same_party(const struct analysis_interval *x, const struct analysis_interval *y)
+/* Intervals of one state with the same key are one party. */
+static uint64_t key_of(const struct analysis_interval *row)
 {
-	if (x->thread != y->thread || x->other_kind != y->other_kind || x->other != y->other ||
-	    x->reason != y->reason)
-		return false;
+	const uint64_t other = fxt_hash((uintptr_t)row->other, row->other_kind);
+	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)row->thread, row->reason), other);
+
 	/* A queue behind work on others is one party, a thread that does not come another. */
-	if (x->state == ANALYSIS_QUEUED)
-		return !x->other_id == !y->other_id;
-	return x->state != ANALYSIS_BLOCKED || !strcmp(x->duration, y->duration);
+	if (row->state == ANALYSIS_QUEUED)
+		return fxt_hash(key, !row->other_id);
+	/* The analysis stores each name once. */
+	return fxt_hash(key, row->state == ANALYSIS_BLOCKED && row->duration[0] ?
+			(uintptr_t)row->duration : 0);
 }
 
 static int add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
@@ -66,24 +69,20 @@ static void choose_ids(struct party *p)
 
 static int add(struct parties *p, const struct analysis_interval *row)
 {
-	size_t i;
+	struct fxt_entry *e = fxt_make(&p->index, key_of(row));
+	struct party *party;
 
-	for (i = 0; i < p->nr && !same_party(&p->of[i].row, row); i++)
-		;
-	if (i == p->nr) {
-		if (p->nr == p->room) {
-			size_t room = p->room ? 2 * p->room : 16;
-			struct party *of = realloc(p->of, room * sizeof(*of));
-
-			if (!of)
-				return -ENOMEM;
-			p->of = of;
-			p->room = room;
-		}
-		p->of[p->nr++] = (struct party){ .row = *row };
+	if (!e)
+		return -ENOMEM;
+	if (!e->a) {
+		if (!more_room(&p->of, p->nr, &p->room, sizeof(*p->of)))
+			return -ENOMEM;
+		p->of[p->nr] = (struct party){ .row = *row };
+		e->a = ++p->nr;
 	}
-	p->of[i].ns += row->to - row->from;
-	return row->other_id ? add_id(&p->of[i], row->other_id, row->to - row->from) : 0;
+	party = &p->of[e->a - 1];
+	party->ns += row->to - row->from;
+	return row->other_id ? add_id(party, row->other_id, row->to - row->from) : 0;
 }
 
 static int by_ns(const void *a, const void *b)
@@ -106,6 +105,8 @@ int parties_of(const struct analysis_operation *op, enum analysis_state state,
 			err = add(p, &op->intervals[i]);
 	for (size_t i = 0; i < p->nr; i++)
 		choose_ids(&p->of[i]);
+	fxt_table_free(&p->index);
+	p->index = (struct fxt_table){ 0 };
 	if (p->nr)
 		qsort(p->of, p->nr, sizeof(*p->of), by_ns);
 	return err;

@@ -24,6 +24,7 @@ struct party {
 struct parties {
 	struct party *of;	/* the longest first */
 	size_t nr, room;
+	struct fxt_table index;	/* while it is filled: .a index of the party and 1 */
 };
 
 /* The parties of @op's time in @state. 0 or -ENOMEM */
