@@ -91,6 +91,20 @@ check diff report --json diff hello.fxt hello.fxt
 check zero [ "$(json '[to_entries[] | select(.key | endswith("diff_ns")) | .value] | unique == [0]')" = true ]
 end
 
+begin "diff_counts_equal_those_of_each_trace"
+for pair in "hello.fxt server.fxt" "server.fxt hello.fxt" "hello.fxt hello.fxt"; do
+	set -- $pair
+	check diff report --json diff "$1" "$2"
+	jq -c 'select(.count_a > 0) | [.type, .count_a]' <out | sort >a
+	jq -c 'select(.count_b > 0) | [.type, .count_b]' <out | sort >b
+	for side in "a $1" "b $2"; do
+		check "$side" report --json "${side#* }"
+		jq -c 'select(.count > 0) | [.type, .count]' <out | sort >counts
+		check "$side" cmp counts "${side%% *}"
+	done
+done
+end
+
 # recount FILE WHAT...: the reports equal what the records of random machines say
 recount() {
 	local what

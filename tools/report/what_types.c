@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reports of types of operations: operations, histogram, diff */
+#include <stdlib.h>
 #include <string.h>
 
 #include "types.h"
@@ -138,13 +139,35 @@ static void keep_first(struct report *r)
 	d->types = (struct types){ 0 };
 }
 
-static const struct type *same_type(const struct types *t, const struct type *type)
+static int by_name(const void *a, const void *b)
 {
+	const struct type *x = *(const struct type *const *)a, *y = *(const struct type *const *)b;
+	int order = strcmp(x->category, y->category);
+
+	if (!order)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->provider, y->provider);
+}
+
+/* The types in order of their names, for the caller to free. NULL: no memory */
+static const struct type **sort_by_name(const struct types *t)
+{
+	const struct type **sorted = malloc((t->nr + 1) * sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
 	for (size_t i = 0; i < t->nr; i++)
-		if (!strcmp(t->of[i].category, type->category) &&
-		    !strcmp(t->of[i].name, type->name) && !strcmp(t->of[i].provider, type->provider))
-			return &t->of[i];
-	return NULL;
+		sorted[i] = &t->of[i];
+	qsort(sorted, t->nr, sizeof(*sorted), by_name);
+	return sorted;
+}
+
+/* The type with the names of @type, or NULL */
+static const struct type *same_type(const struct type **sorted, size_t nr, const struct type *type)
+{
+	const struct type **found = bsearch(&type, sorted, nr, sizeof(*sorted), by_name);
+
+	return found ? *found : NULL;
 }
 
 /* The mean time of an operation in @state */
@@ -182,15 +205,22 @@ static void diff_row(struct sheet *s, const struct type *a, const struct type *b
 
 static void fill_diff(struct report *r)
 {
+	const struct type **first, **second;
 	struct data *d = r->data;
 
 	types_sort(&d->first);
 	types_sort(&d->types);
-	for (size_t i = 0; i < d->first.nr; i++)
-		diff_row(&r->sheet, &d->first.of[i], same_type(&d->types, &d->first.of[i]));
-	for (size_t i = 0; i < d->types.nr; i++)
-		if (!same_type(&d->first, &d->types.of[i]))
+	first = sort_by_name(&d->first);
+	second = sort_by_name(&d->types);
+	r->sheet.failed |= !first || !second;
+	for (size_t i = 0; i < d->first.nr && !r->sheet.failed; i++)
+		diff_row(&r->sheet, &d->first.of[i],
+			 same_type(second, d->types.nr, &d->first.of[i]));
+	for (size_t i = 0; i < d->types.nr && !r->sheet.failed; i++)
+		if (!same_type(first, d->first.nr, &d->types.of[i]))
 			diff_row(&r->sheet, NULL, &d->types.of[i]);
+	free(first);
+	free(second);
 }
 
 const struct what what_diff = {
