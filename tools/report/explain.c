@@ -246,7 +246,7 @@ void explain_account(FILE *f, const struct analysis_operation *op)
 		if (!op->ns[s] && s == ANALYSIS_UNKNOWN)
 			continue;
 		fprintf(f, "  %-9s %12.3f %6.1f\n", analysis_state_name(s), op->ns[s] / 1e6,
-			all ? 100 * op->ns[s] / all : 0);
+			all ? 100 * (op->ns[s] / all) : 0);
 		if (parties_of(op, s, &parties))
 			continue;
 		for (size_t k = 0; k < parties.nr && k < 5; k++) {
