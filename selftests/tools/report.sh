@@ -188,6 +188,8 @@ check min report --json --min 1000s hello.fxt
 check "none is that slow" [ ! -s out ]
 check max report --json --max 1000s hello.fxt
 check "all are faster" [ -s out ]
+check "max 0" report --json --max 0ns hello.fxt
+check "none took no time" [ ! -s out ]
 check provider report --json --provider other hello.fxt
 check "none is of another provider" [ ! -s out ]
 check category report --json --category hello hello.fxt

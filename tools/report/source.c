@@ -50,7 +50,7 @@ static bool wanted(const struct source *s, const struct analysis_operation *op)
 	return in_time(s, op->begin) && (!f->type || choose_type(f->type, &op->id)) &&
 	       (!f->provider || !strcmp(f->provider, op->id.provider)) &&
 	       (!f->category || !strcmp(f->category, op->id.category)) &&
-	       latency >= f->min_ns && (!f->max_ns || latency <= f->max_ns);
+	       latency >= f->min_ns && (!f->has_max || latency <= f->max_ns);
 }
 
 static int on_operation(void *arg, const struct analysis_operation *op)
@@ -99,7 +99,7 @@ bool source_filters_operations(const struct source *s)
 {
 	const struct source_filter *f = &s->filter;
 
-	return f->type || f->provider || f->category || f->min_ns || f->max_ns;
+	return f->type || f->provider || f->category || f->min_ns || f->has_max;
 }
 
 bool source_filters_time(const struct source *s)
@@ -130,6 +130,7 @@ int source_option(struct source *s, int opt, char *arg)
 		return 0;
 	case 'M':
 	case 'X':
+		s->filter.has_max |= opt == 'X';
 		if (choose_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
 			return 0;
 		tool_error("'%s' is no time; write a number and a unit, as 50ms or 1.5s",

@@ -24,7 +24,8 @@ struct source_filter {
 	const char *provider;
 	const char *category;
 	uint64_t min_ns;	/* of latency */
-	uint64_t max_ns;	/* 0: no limit */
+	uint64_t max_ns;
+	bool has_max;		/* else .max_ns is no limit */
 };
 
 struct source {
