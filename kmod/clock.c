@@ -138,13 +138,20 @@ static void at_clock_thin(struct at_clock_log *log)
 /**
  * at_clock_mark - record a clock pair
  * @log: of the session
- * @what: why now
+ * @what: why now; ASYNCTRACE_MOMENT_RUNNING is ignored in a stopped session, which must not
+ *	change between two snapshots
  */
 void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 {
 	struct asynctrace_clock_pair pair;
 
 	spin_lock(&log->lock);
+	/* The work of a running session may come once more after the stop. */
+	if (what == ASYNCTRACE_MOMENT_RUNNING && log->nr &&
+	    log->pairs[log->nr - 1].what == ASYNCTRACE_MOMENT_STOP) {
+		spin_unlock(&log->lock);
+		return;
+	}
 	at_clock_pair(log->clock, &pair);
 	if (log->nr && (what == ASYNCTRACE_MOMENT_RESUME || at_clock_left(log, &pair))) {
 		log->segment++;
