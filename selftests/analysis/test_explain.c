@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What why prints of an operation */
+/* The text that asynctrace why prints for an operation */
 #include "build.h"
 #include "report/explain.h"
 

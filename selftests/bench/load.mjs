@@ -2,7 +2,8 @@
 //
 //	node load.mjs SMALL TRACE OPERATIONS
 //
-// What Perfetto's trace processor takes to load a trace: seconds, and KiB of memory at most.
+// Print the seconds and the most KiB of memory that Perfetto's trace processor takes to load a
+// trace.
 // Its start is not counted, nor is its compilation: it loads the trace SMALL before. Node has
 // other threads, so of CPU time and elapsed time the smaller one counts. The trace must have
 // that many operations.

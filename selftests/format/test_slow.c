@@ -313,7 +313,7 @@ static void slow_file_answers_as_the_whole(void **state)
 		read_answers(whole_path, &whole);
 		read_answers(slow_path, &slow);
 		assert_true(slow.nr > 20);
-		/* Those that never end are left out when they began too long ago. */
+		/* The window leaves out operations that began too long ago and never end. */
 		assert_int_equal(slow.nr + tail_counts(o.tail)->left_out, whole.nr);
 		assert_int_equal(slow.complete, whole.complete);
 		assert_in_order(&slow, &whole);

@@ -140,7 +140,7 @@ static void types_beyond_the_limit_share_a_row(void **state)
 	assert_int_equal(m.nr, TYPES_MAX + 1);
 	assert_string_equal(m.of[TYPES_MAX]->name, "(other types)");
 	assert_int_equal(m.of[TYPES_MAX]->all.latencies.nr, 100);
-	/* Those that have a row keep it. */
+	/* A type that has a row keeps it when the table is full. */
 	add(&m, "op 7", 100, 10);
 	assert_int_equal(m.of[7]->all.latencies.nr, 2);
 	assert_int_equal(m.of[TYPES_MAX]->all.latencies.nr, 100);

@@ -73,7 +73,7 @@ static void queue_for_lock(unsigned int nr)
 	sem_init(&c.taken, 0, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		c.ns[i] = rnd(2 * MS, 10 * MS);
-	/* Those that are about to ask do so meanwhile. */
+	/* A thread counts itself before it asks for the lock. These 30 ms let it get there. */
 	c.ns[0] = 30 * MS;
 	start(&threads[0], waits_for_lock, &c);
 	sem_wait(&c.taken);

@@ -341,8 +341,9 @@ struct analysis_needs {
 };
 
 /*
- * What the row @op depends on besides itself: from @from on, which is not after its begin, all
- * records of these threads. For the sink's operation() alone, valid until it returns.
+ * Fill @needs with the threads, CPUs and other operations that the row @op depends on. All
+ * records of these threads from @from on are needed; @from is not after the operation's begin.
+ * Only the sink's operation() may call this. @needs is valid until operation() returns.
  */
 int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint64_t from,
 		   struct analysis_needs *needs);

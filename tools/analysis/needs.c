@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the row of an operation depends on: the threads and CPUs that its intervals and its
- * critical path name, what they did where these records begin, and the operations that these
+ * The needs of an operation's row: the threads and CPUs that its intervals and its critical path
+ * name, their states at the begin of the records that are kept, and the operations that these
  * threads worked on meanwhile.
  *
- * A row is computed from what was known when it was handed out. A record may tell what a thread
- * did before it, so a state is given as it was known at its moment, and the record tells again.
+ * The engine computes a row from the records that it has when it hands the row out. A later
+ * record may still tell the state of a thread before it. So a state is given as it was known at
+ * its moment, and the reader of the kept records learns the rest from the later record.
  */
 #include <errno.h>
 #include <stdlib.h>

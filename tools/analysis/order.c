@@ -5,8 +5,8 @@
  * about one for each ring. A heap of the runs' first items tells which one is next.
  *
  * An item goes to the run with the youngest last item that is not younger than the item.
- * So the last items of the runs descend strictly. Of two items of one time, the earlier one
- * in the file is in the same run or in one before: such items keep the order of the file.
+ * This keeps the last items of the runs strictly descending. Of two items of one time, the
+ * earlier one in the file is in the same run or in one before, so both keep their order.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -101,8 +101,8 @@ void sheet_free(struct sheet *s)
 
 /* --- for people ----------------------------------------------------------------- */
 
-/* The character behind the first @nr of @text */
-static const char *skip(const char *text, size_t nr)
+/* Return the place behind the first @nr characters of @text, or its end. */
+static const char *advance(const char *text, size_t nr)
 {
 	for (; nr && *text; nr--) {
 		uint32_t code;
@@ -117,7 +117,7 @@ static size_t characters(const char *text)
 {
 	size_t nr = 0;
 
-	for (; *text; text = skip(text, 1))
+	for (; *text; text = advance(text, 1))
 		nr++;
 	return nr;
 }
@@ -194,8 +194,8 @@ static void print_fitted(FILE *f, const char *text, size_t width, bool left, boo
 	size_t nr = characters(text), head = (width - 3) / 2;
 
 	if (nr > width) {
-		fprintf(f, "%.*s...%s", (int)(skip(text, head) - text), text,
-			skip(text, nr - (width - 3 - head)));
+		fprintf(f, "%.*s...%s", (int)(advance(text, head) - text), text,
+			advance(text, nr - (width - 3 - head)));
 		return;
 	}
 	fprintf(f, "%*s%s%*s", left ? 0 : (int)(width - nr), "", text,

@@ -175,7 +175,7 @@ void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu);
 int objects_take(struct tail *t, const struct tail_entry *e, const uint64_t *words);
 /* The file uses the thread @tid. */
 void objects_use(struct tail *t, uint32_t tid);
-/* So it does with the pseudo thread that stands for those not in the file. */
+/* The file uses the pseudo thread @tid, which stands for threads that are not in the file. */
 int objects_use_other(struct tail *t, uint32_t tid);
 void objects_free(struct tail *t);
 

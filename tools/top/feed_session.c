@@ -26,7 +26,10 @@ static void end_round(struct feed *f, struct live *l, uint64_t now)
 	f->round = 0;
 }
 
-/* Somebody else ended the session, and what it had has been read since that was seen. */
+/*
+ * True if another process ended the session and all its records are read. The hangup must be
+ * seen twice, because records may come between the last read and the first sight of it.
+ */
 static bool is_over(struct feed *f)
 {
 	struct pollfd fd = { .fd = f->fd, .events = POLLIN };

@@ -15,7 +15,7 @@
 /* Durations that are longer come late, which is counted. */
 #define HOLD_MAX	10000000000ull
 #define HOLD_SAMPLES	256
-/* So many samples of the largest spacing last longer than HOLD_MAX. */
+/* Nanoseconds. HOLD_SAMPLES samples at the largest spacing last longer than HOLD_MAX. */
 #define HOLD_SPACING	50000000ull
 /* The longest duration counts for one to two of these. */
 #define HOLD_MEMORY	30000000000ull

@@ -55,7 +55,7 @@ void tally_add(struct top_type *t, const struct analysis_operation *op);
 void tally_settled(struct tally *m, uint64_t ns);
 /* Compute the rates since the last call, or since @begin. */
 void tally_rates(struct tally *m, uint64_t begin);
-/* Those of the last seconds. @sum starts as zeros. */
+/* Add the numbers of @t in the last seconds to @sum, which starts as zeros. */
 void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);
 /* All numbers are zeros again; the rows stay. */
 void tally_reset(struct tally *m);
