@@ -370,6 +370,48 @@ static void test_scheduling_that_cannot_be(void **unused)
 	}
 }
 
+/* Viewers know idle by the weight whose name belongs to this type of record. */
+static void test_wakeup_of_idle_without_its_weight(void **unused)
+{
+	static const unsigned int names[] = {
+		ASYNCTRACE_FXT_STR_OUTGOING, ASYNCTRACE_FXT_STR_INCOMING,
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct words b = { 0 };
+		struct stream s;
+
+		open_sched(&s);
+		s.ticks = T + 100;
+		put_wakeup(&b, 0, T + 10, 0, 101);
+		b.w[3] ^= (uint64_t)(names[i] ^ ASYNCTRACE_FXT_STR_WEIGHT) << 16;
+		give_sched(&s, 0, &b);
+		stream_finish(&s);
+		assert_int_equal(ring_counts(s.c, 0, 0)->malformed, 1);
+		assert_clean(s.path, -1);
+		stream_close(&s);
+		words_free(&b);
+	}
+}
+
+static void test_switch_from_idle_without_its_weight(void **unused)
+{
+	struct words b = { 0 };
+	struct stream s;
+
+	open_sched(&s);
+	s.ticks = T + 100;
+	put_switch(&b, 0, T + 10, 0, 101, 0);
+	b.w[4] ^= (uint64_t)(ASYNCTRACE_FXT_STR_OUTGOING ^ ASYNCTRACE_FXT_STR_WEIGHT) << 16;
+	give_sched(&s, 0, &b);
+	stream_finish(&s);
+	assert_int_equal(ring_counts(s.c, 0, 0)->malformed, 1);
+	assert_switches(s.path, NULL, 0);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+	words_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +422,8 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_recorded_between_is_other),
 		cmocka_unit_test(test_nobody_runs_through_a_loss),
 		cmocka_unit_test(test_scheduling_that_cannot_be),
+		cmocka_unit_test(test_wakeup_of_idle_without_its_weight),
+		cmocka_unit_test(test_switch_from_idle_without_its_weight),
 	};
 
 	test_random_init();

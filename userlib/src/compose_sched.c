@@ -32,7 +32,22 @@ struct sched {
 	int32_t weight[2];
 };
 
-/* Find the arguments that are looked at, and check their types. */
+/* A switch has two weights; a wakeup has one of another name. NULL: it has no such weight. */
+static int32_t *weight_of(struct sched *s, unsigned int name)
+{
+	switch (name) {
+	case ASYNCTRACE_FXT_STR_OUTGOING:
+		return s->wakeup ? NULL : &s->weight[0];
+	case ASYNCTRACE_FXT_STR_INCOMING:
+		return s->wakeup ? NULL : &s->weight[1];
+	case ASYNCTRACE_FXT_STR_WEIGHT:
+		return s->wakeup ? &s->weight[0] : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Find the arguments that check() needs, and check their types. */
 static bool read_args(struct sched *s, const uint64_t *w)
 {
 	unsigned int seen = 0;
@@ -40,33 +55,22 @@ static bool read_args(struct sched *s, const uint64_t *w)
 	for (unsigned int i = 0; i < s->nargs; i++, w += w[0] >> 4 & 0xfff) {
 		unsigned int type = w[0] & 0xf;
 		unsigned int name = w[0] >> 16 & 0xffff;
-		int32_t value = w[0] >> 32;
+		int32_t *weight = weight_of(s, name);
 
 		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
 			continue;
 		if (seen & 1u << name)
-			return false;	/* which of the two would count? */
+			return false;	/* Readers differ in which of the two counts. */
 		seen |= 1u << name;
-		switch (name) {
-		case ASYNCTRACE_FXT_STR_OUTGOING:
-			s->weight[0] = value;
-			break;
-		case ASYNCTRACE_FXT_STR_INCOMING:
-			s->weight[1] = value;
-			break;
-		case ASYNCTRACE_FXT_STR_WEIGHT:
-			s->weight[0] = value;
-			break;
-		case ASYNCTRACE_FXT_STR_WAKER:
+		if (weight) {
+			if (type != ASYNCTRACE_FXT_ARG_INT32)
+				return false;
+			*weight = (int32_t)(w[0] >> 32);
+		} else if (name == ASYNCTRACE_FXT_STR_WAKER) {
 			if (type != ASYNCTRACE_FXT_ARG_KOID || w[1] > INT32_MAX)
 				return false;
 			s->waker = w[1];
-			continue;
-		default:
-			continue;
 		}
-		if (type != ASYNCTRACE_FXT_ARG_INT32)
-			return false;
 	}
 	return true;
 }
