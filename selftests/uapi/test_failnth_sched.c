@@ -174,16 +174,16 @@ static void borrow(void)
 }
 
 /*
- * Of its allocations the last one, when it has its slot, is the entry that it is found
- * by: without that it is missed, and counted, and has one when it asks again. Then there
- * is nothing left to allocate.
+ * Let each allocation fail that a thread of another process makes when it asks for its
+ * slot, one allocation for each thread. The last one is its entry in the task table: without
+ * the entry the thread is not traced, which is counted, and it gets an entry when it asks
+ * again. Then nothing is left to allocate. Returns how many threads were counted.
  */
-static void a_thread_without_memory_is_counted_once(void)
+static uint64_t sweep(void)
 {
-	uint64_t before = 0, now, once = 0;
+	const uint64_t first = missed();
+	uint64_t before = first, now;
 
-	fail_need();
-	started(ASYNCTRACE_MODE_ONESHOT);
 	seen.injected = true;
 	for (nth = 1; seen.injected && nth < MOST && !ktap.errors; nth++) {
 		borrow();
@@ -192,12 +192,27 @@ static void a_thread_without_memory_is_counted_once(void)
 		EXPECT(seen.first > 0 || fail_clean(seen.first));
 		EXPECT(now == before || (now == before + 1 && seen.injected && seen.first > 0));
 		EXPECT(seen.again > 0 && !seen.injected_again);
-		once += now - before;
 		before = now;
 	}
-	printf("# %d failures, %llu missed\n", nth - 2, (unsigned long long)once);
+	printf("# %d failures, %llu missed\n", nth - 2, (unsigned long long)(before - first));
 	EXPECT(nth > 2 && nth < MOST);
-	EXPECT(once);
+	return before - first;
+}
+
+/*
+ * Not every sweep comes to the entry: the table of slots needs a node for some threads and
+ * none for others, so the entry may be the third allocation of the second thread, and the
+ * second one of the third.
+ */
+static void a_thread_without_memory_is_counted_once(void)
+{
+	uint64_t counted = 0;
+
+	fail_need();
+	started(ASYNCTRACE_MODE_ONESHOT);
+	for (int i = 0; i < ROUNDS && !counted && !ktap.errors; i++)
+		counted = sweep();
+	EXPECT(counted);
 	ended();
 }
 
