@@ -31,7 +31,7 @@ static struct words random_file(void)
 		}
 		give_sched(&s, 1, &chunk);
 	}
-	b = fuzz_file(&s);
+	b = stream_words(&s);
 	words_free(&chunk);
 	return b;
 }

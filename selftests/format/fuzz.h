@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "stream.h"
 
@@ -32,50 +31,11 @@ void __asan_on_error(void)
 	} \
 } while (0)
 
-/* End @s. Returns its file, and closes it. */
-static inline struct words fuzz_file(struct stream *s)
-{
-	struct words b = { 0 };
-	off_t size;
-
-	stream_finish(s);
-	size = lseek(s->fd, 0, SEEK_END);
-	words_add(&b, size / 8);
-	fuzz_assert(pread(s->fd, b.w, size, 0) == size);
-	stream_close(s);
-	return b;
-}
-
 /* Change random words of @b, but not the magic. */
 static inline void fuzz_spoil(struct words *b)
 {
-	for (uint64_t n = rnd_below(30); n; n--) {
-		size_t i = 1 + rnd_below(b->nr - 1);
-
-		switch (rnd_below(7)) {
-		case 0:
-			b->w[i] ^= 1ULL << rnd_below(64);
-			break;
-		case 1:
-			b->w[i] = rnd();
-			break;
-		case 2:
-			b->w[i] = b->w[1 + rnd_below(b->nr - 1)];
-			break;
-		case 3:
-			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
-			break;
-		case 4:
-			b->w[i] = (b->w[i] & ~0xfULL) | rnd_below(16);
-			break;
-		case 5:
-			b->w[i] = (b->w[i] & ~0xfff0ULL) | rnd_below(40) << 4;
-			break;
-		default:
-			memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
-			b->nr--;
-		}
-	}
+	for (uint64_t n = rnd_below(30); n; n--)
+		words_spoil(b, 1);
 }
 
 static int fuzz_main(int argc, char **argv, void (*round)(void))

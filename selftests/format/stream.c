@@ -42,6 +42,41 @@ void words_free(struct words *b)
 	*b = (struct words){ 0 };
 }
 
+void words_spoil(struct words *b, size_t first)
+{
+	size_t i = first + rnd_below(b->nr - first);
+
+	switch (rnd_below(9)) {
+	case 0:
+		b->w[i] ^= 1ULL << rnd_below(64);
+		break;
+	case 1:
+		b->w[i] = rnd();
+		break;
+	case 2:
+		b->w[i] = b->w[first + rnd_below(b->nr - first)];
+		break;
+	case 3:
+		b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
+		break;
+	case 4:
+		((unsigned char *)&b->w[i])[rnd_below(8)] = rnd();
+		break;
+	case 5:	/* the record's type */
+		b->w[i] = (b->w[i] & ~0xfULL) | rnd_below(16);
+		break;
+	case 6:	/* the record's size */
+		b->w[i] = (b->w[i] & ~0xfff0ULL) | rnd_below(40) << 4;
+		break;
+	case 7:	/* both, and the event's type */
+		b->w[i] = (b->w[i] & ~0xfffffULL) | (rnd() & 0xfffff);
+		break;
+	default:
+		memmove(b->w + i, b->w + i + 1, (b->nr - i - 1) * 8);
+		b->nr--;
+	}
+}
+
 static size_t ref_len(struct ref r)
 {
 	return r.len || !r.text ? r.len : strlen(r.text);
@@ -170,6 +205,19 @@ void stream_close(struct stream *s)
 {
 	at_compose_free(s->c);
 	close(s->fd);
+}
+
+struct words stream_words(struct stream *s)
+{
+	struct words b = { 0 };
+	off_t bytes;
+
+	stream_finish(s);
+	bytes = lseek(s->fd, 0, SEEK_END);
+	words_add(&b, bytes / 8);
+	assert_int_equal(pread(s->fd, b.w, bytes, 0), bytes);
+	stream_close(s);
+	return b;
 }
 
 int give(struct stream *s, struct asynctrace_chunk *h, const void *payload)

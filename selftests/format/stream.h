@@ -35,6 +35,8 @@ uint64_t *words_add(struct words *b, size_t nr);
 void words_push(struct words *b, uint64_t w);
 void words_text(struct words *b, const void *text, size_t len);
 void words_free(struct words *b);
+/* Change or delete a random word of @b, from number @first on. */
+void words_spoil(struct words *b, size_t first);
 
 /* A string reference as an event names it: by index, or inline (index 0). */
 struct ref {
@@ -95,6 +97,8 @@ struct stream {
 void stream_open(struct stream *s);
 void stream_finish(struct stream *s);	/* at_compose_finish(), must succeed */
 void stream_close(struct stream *s);
+/* Finish and close @s. Returns the words of its file. */
+struct words stream_words(struct stream *s);
 
 int give(struct stream *s, struct asynctrace_chunk *h, const void *payload);
 void give_clock(struct stream *s, unsigned int what);

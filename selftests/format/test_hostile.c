@@ -301,35 +301,10 @@ static void test_wrong_strings_define_nothing(void **unused)
 	words_free(&b);
 }
 
-/*
- * An honest provider beside one whose payload is random in every way: bits
- * flipped, words replaced, records cut, copied, swapped.
- */
 static void spoil(struct words *b)
 {
-	for (uint64_t n = 1 + rnd_below(1 + b->nr / 4); n && b->nr; n--) {
-		size_t i = rnd_below(b->nr);
-
-		switch (rnd_below(6)) {
-		case 0:
-			b->w[i] ^= 1ULL << rnd_below(64);
-			break;
-		case 1:
-			b->w[i] = rnd();
-			break;
-		case 2:
-			b->w[i] = b->w[rnd_below(b->nr)];
-			break;
-		case 3:
-			b->w[i] = rnd_chance(50) ? 0 : ~0ULL;
-			break;
-		case 4:
-			((unsigned char *)b->w)[rnd_below(b->nr * 8)] = rnd();
-			break;
-		default:
-			b->w[i] = (b->w[i] & ~0xfffffULL) | (rnd() & 0xfffff);
-		}
-	}
+	for (uint64_t n = 1 + rnd_below(1 + b->nr / 4); n && b->nr; n--)
+		words_spoil(b, 0);
 }
 
 static void some_events(struct words *b, uint64_t *ticks, uint64_t slot, uint64_t *number)
@@ -349,6 +324,7 @@ static void some_events(struct words *b, uint64_t *ticks, uint64_t slot, uint64_
 	}
 }
 
+/* An honest provider beside one whose payload is random in every way */
 static void test_honest_beside_hostile(void **unused)
 {
 	for (int round = 0; round < 150; round++) {

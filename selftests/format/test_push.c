@@ -5,11 +5,11 @@
 
 #include "stream.h"
 
-static struct words make_file(char *path, size_t size, int *fd)
+/* The words of a random file; *@fd is the file. */
+static struct words make_file(int *fd)
 {
-	struct words b = { 0 }, chunk = { 0 };
+	struct words b, chunk = { 0 };
 	struct stream s;
-	off_t bytes;
 
 	stream_simple(&s);
 	for (int i = 0; i < 20; i++) {
@@ -19,13 +19,9 @@ static struct words make_file(char *path, size_t size, int *fd)
 				{ ARG_I32(IDX(3), rnd()), ARG_U64(TXT("longer name"), rnd()) } });
 		give_events(&s, 1, 0, &chunk);
 	}
-	stream_finish(&s);
-	bytes = lseek(s.fd, 0, SEEK_END);
-	words_add(&b, bytes / 8);
-	assert_int_equal(pread(s.fd, b.w, bytes, 0), bytes);
 	*fd = dup(s.fd);
-	snprintf(path, size, "/proc/self/fd/%d", *fd);
-	stream_close(&s);
+	assert_true(*fd >= 0);
+	b = stream_words(&s);
 	words_free(&chunk);
 	return b;
 }
@@ -51,8 +47,9 @@ static void pushed_pieces_read_as_the_file(void **state)
 		size_t at = 0, records = 0;
 		char path[32];
 		int fd, err;
-		struct words b = make_file(path, sizeof(path), &fd);
+		struct words b = make_file(&fd);
 
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		file = fxt_open(path, &err);
 		assert_non_null(file);
 		assert_non_null(pushed);
@@ -93,9 +90,8 @@ static void missing_end_of_pushed_words_is_told(void **state)
 		struct fxt_reader *r = fxt_open_pushed();
 		unsigned int breaches[FXT_RULE_COUNT] = { 0 };
 		struct fxt_record rec;
-		char path[32];
 		int fd;
-		struct words b = make_file(path, sizeof(path), &fd);
+		struct words b = make_file(&fd);
 
 		fxt_on_breach(r, count_breach, breaches);
 		assert_int_equal(fxt_push(r, b.w, b.nr - cut), 0);

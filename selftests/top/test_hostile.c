@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Traces with wrong bytes in them, while they are written: ASan and UBSan watch. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "../format/stream.h"
 #include "top/live.h"
@@ -11,9 +10,8 @@
 /* A trace of a few operations, and what the scheduler did, as words */
 static struct words make_trace(void)
 {
-	struct words b = { 0 }, events = { 0 }, sched = { 0 };
+	struct words b, events = { 0 }, sched = { 0 };
 	struct stream s;
-	off_t bytes;
 
 	stream_simple(&s);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -31,11 +29,7 @@ static struct words make_trace(void)
 		give_sched(&s, 0, &sched);
 		give_events(&s, 1, 0, &events);
 	}
-	stream_finish(&s);
-	bytes = lseek(s.fd, 0, SEEK_END);
-	words_add(&b, bytes / 8);
-	assert_int_equal(pread(s.fd, b.w, bytes, 0), bytes);
-	stream_close(&s);
+	b = stream_words(&s);
 	words_free(&events);
 	words_free(&sched);
 	return b;
@@ -80,7 +74,7 @@ static void wrong_bytes_break_nothing(void **state)
 		int err = 0;
 
 		for (uint64_t n = rnd_below(20); n; n--)
-			((unsigned char *)b.w)[rnd_below(b.nr * 8)] ^= 1 << rnd_below(8);
+			words_spoil(&b, 0);
 		assert_int_equal(live_open(&l), 0);
 		for (size_t at = 0, words; at < b.nr && !err; at += words) {
 			words = 1 + rnd_below(b.nr - at < 400 ? b.nr - at : 400);
