@@ -132,6 +132,14 @@ void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *
 	put_loss(t, from, to, provider, PSEUDO + 10, "cpu-0 losses of it");
 }
 
+void put_work(struct trace *t)
+{
+	put_clock(t, 0);
+	put_duration(t, 10, 100, 1, "work");
+	BEGINS(t, 10, 1, 1);
+	ENDS(t, 100, 1, 1);
+}
+
 void trace_free(struct trace *t)
 {
 	free(t->of);
@@ -250,18 +258,31 @@ void rows_free(struct rows *r)
 	*r = (struct rows){ 0 };
 }
 
+void feed(struct analysis *a, const struct trace *t)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		assert_int_equal(analysis_record(a, &t->of[i]), 0);
+}
+
+struct analysis *analyse_into(const struct trace *t, const struct analysis_options *opts,
+			      const struct analysis_sink *sink)
+{
+	struct analysis_options none = { 0 };
+	struct analysis *a = analysis_new(opts ? opts : &none, sink);
+
+	assert_non_null(a);
+	feed(a, t);
+	assert_int_equal(analysis_finish(a), 0);
+	return a;
+}
+
 struct rows analyse(const struct trace *t, const struct analysis_options *opts,
 		    struct analysis_totals *totals)
 {
-	struct analysis_options none = { 0 };
 	struct rows rows = { 0 };
 	struct analysis_sink sink = { .operation = rows_add, .arg = &rows };
-	struct analysis *a = analysis_new(opts ? opts : &none, &sink);
+	struct analysis *a = analyse_into(t, opts, &sink);
 
-	assert_non_null(a);
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
 	if (totals)
 		*totals = *analysis_totals(a);
 	analysis_free(a);

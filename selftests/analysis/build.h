@@ -51,6 +51,8 @@ void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
 void trace_free(struct trace *t);
+/* Thread 1 works on operation 1 in its duration "work", both from 10 to 100. */
+void put_work(struct trace *t);
 
 #define BEGINS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns, tid, "req", id)
 #define STEPS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_INSTANT, ns, tid, "step", id)
@@ -75,6 +77,11 @@ void check_row(const struct analysis_operation *op);
 char *row_text(const struct analysis_operation *op);
 int rows_add(void *rows, const struct analysis_operation *op);
 void rows_free(struct rows *r);
+/* Give the records of @t to @a. */
+void feed(struct analysis *a, const struct trace *t);
+/* Analyse @t from its first record to its end. Free what is returned. */
+struct analysis *analyse_into(const struct trace *t, const struct analysis_options *opts,
+			      const struct analysis_sink *sink);
 /* Analyse @t; @totals may be NULL. */
 struct rows analyse(const struct trace *t, const struct analysis_options *opts,
 		    struct analysis_totals *totals);

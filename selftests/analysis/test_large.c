@@ -19,15 +19,10 @@ static int count(void *arg, const struct analysis_operation *op)
 /* Analyse @t and free it: there must be @want operations. */
 static void expect_operations(struct trace *t, uint64_t want)
 {
-	struct analysis_options opts = { 0 };
 	uint64_t nr = 0;
 	struct analysis_sink sink = { .operation = count, .arg = &nr };
-	struct analysis *a = analysis_new(&opts, &sink);
+	struct analysis *a = analyse_into(t, NULL, &sink);
 
-	assert_non_null(a);
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
 	assert_int_equal(nr, want);
 	analysis_free(a);
 	trace_free(t);

@@ -2,20 +2,11 @@
 /* Missing records: unknown, never wrong */
 #include "build.h"
 
-/* Thread 1 works on operation 1 from 10 to 100. */
-static void one_duration(struct trace *t)
-{
-	put_clock(t, 0);
-	put_duration(t, 10, 100, 1, "work");
-	BEGINS(t, 10, 1, 1);
-	ENDS(t, 100, 1, 1);
-}
-
 static void thread_on_another_cpu_stays_known(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 30, 50, 1);
 	put_switch(&t, 40, 0, 1, 0, SLEEPS);
@@ -31,7 +22,7 @@ static void thread_on_the_lossy_cpu_is_unknown(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 30, 50, 0);
 	put_switch(&t, 70, 0, 1, 0, SLEEPS);
@@ -47,7 +38,7 @@ static void sleep_between_losses_may_have_ended(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 30, 35, 1);
 	put_switch(&t, 40, 0, 1, 0, SLEEPS);
@@ -66,7 +57,7 @@ static void second_loss_after_an_event_is_not_missed(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 1, 0, 1, 0);
 	put_kernel_loss(&t, 20, 30, 1);
 	STEPS(&t, 40, 1, 1);
@@ -99,7 +90,7 @@ static void cpu_after_a_loss_has_an_unknown_thread(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 30, 50, 0);
 	put_wakeup(&t, 60, 0, 1, 0);
@@ -115,7 +106,7 @@ static void loss_hides_the_cpu_that_was_awaited(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
 	put_kernel_loss(&t, 30, 40, 1);
@@ -140,7 +131,7 @@ static void inferred_switches_are_not_taken_for_records(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 15, 0, 1, 2, SLEEPS);
 	put_switch(&t, 20, 0, 2, 3, SLEEPS);
@@ -160,7 +151,7 @@ static void inferred_leave_after_a_loss_tells_nothing(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 25, 50, 0);
 	put_wakeup(&t, 60, 0, 3, 0);
@@ -179,7 +170,7 @@ static void longer_loss_of_another_cpu_counts(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 1, 0, 1, 0);
 	put_kernel_loss(&t, 20, 90, 2);
 	put_kernel_loss(&t, 30, 40, 1);
@@ -192,7 +183,7 @@ static void lost_events_leave_only_running_known(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, 0, SLEEPS);
 	put_wakeup(&t, 60, 0, 1, 0);

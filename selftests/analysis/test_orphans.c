@@ -21,13 +21,9 @@ static int add_row(void *arg, const struct analysis_orphan *o)
 static void expect(struct trace *t, const char *want)
 {
 	struct found found = { "" };
-	struct analysis_options opts = { 0 };
 	struct analysis_sink sink = { .orphan = add_row, .arg = &found };
-	struct analysis *a = analysis_new(&opts, &sink);
+	struct analysis *a = analyse_into(t, NULL, &sink);
 
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
 	assert_string_equal(found.text, want);
 	analysis_free(a);
 	trace_free(t);

@@ -148,16 +148,14 @@ static void duration_of_the_pair_is_work(void **state)
 	uint64_t queued = 0;
 	struct analysis_options opts = { .pair = &pair };
 	struct analysis_sink sink = { .operation = keep_queued, .arg = &queued };
-	struct analysis *a = analysis_new(&opts, &sink);
 	struct trace t = { 0 };
+	struct analysis *a;
 
 	put_duration(&t, 10, 20, 1, "read");
 	add_number(&t.of[t.nr - 1], "job", ASYNCTRACE_FXT_ARG_UINT64, 1);
 	put_duration(&t, 30, 45, 2, "write");
 	add_number(&t.of[t.nr - 1], "job", ASYNCTRACE_FXT_ARG_UINT64, 1);
-	for (size_t i = 0; i < t.nr; i++)
-		assert_int_equal(analysis_record(a, &t.of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
+	a = analyse_into(&t, &opts, &sink);
 	assert_int_equal(queued, 10);
 	analysis_free(a);
 	trace_free(&t);

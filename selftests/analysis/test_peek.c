@@ -20,8 +20,7 @@ static void live_begin(struct live *l, uint64_t patience)
 /* Give all of @t, and settle it before @ns. */
 static void live_give(struct live *l, struct trace *t, uint64_t ns)
 {
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(l->a, &t->of[i]), 0);
+	feed(l->a, t);
 	assert_int_equal(analysis_settle(l->a, ns), 0);
 	trace_free(t);
 }

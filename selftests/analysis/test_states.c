@@ -2,20 +2,11 @@
 /* The state of an operation at each instant, and who had a part in it */
 #include "build.h"
 
-/* Threads 1 and 2 run and work on operation 1, which lives from 10 to 100. */
-static void one_duration(struct trace *t)
-{
-	put_clock(t, 0);
-	put_duration(t, 10, 100, 1, "work");
-	BEGINS(t, 10, 1, 1);
-	ENDS(t, 100, 1, 1);
-}
-
 static void running_thread_is_running(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 110, 0, 1, 0, SLEEPS);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 | 10-100 running t1", NULL);
@@ -25,7 +16,7 @@ static void preempted_names_who_had_the_cpu(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
 	put_switch(&t, 30, 0, 2, 3, SLEEPS);
@@ -40,7 +31,7 @@ static void preempted_thread_waits_for_the_cpu_it_gets(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 6, 1, 0, 4, 0);
 	put_switch(&t, 20, 0, 1, 2, PREEMPTED);
@@ -56,7 +47,7 @@ static void woken_thread_names_waker_and_its_operation(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 6, 1, 0, 2, 0);
 	put_duration(&t, 30, 70, 2, "other");
@@ -79,7 +70,7 @@ static void path_skips_waker_that_is_not_followed(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, 2, SLEEPS);
 	put_switch(&t, 30, 0, 2, HIDDEN_ON(0), PREEMPTED);
@@ -96,7 +87,7 @@ static void path_follows_any_waker_while_it_runs(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, 2, SLEEPS);
 	put_wakeup(&t, 60, 0, 1, 2);
@@ -121,7 +112,7 @@ static void each_sleep_has_its_reason(void **state)
 		struct trace t = { 0 };
 		char want[300];
 
-		one_duration(&t);
+		put_work(&t);
 		put_switch(&t, 5, 0, 0, 1, 0);
 		put_switch(&t, 20, 0, 1, 0, of[i].state);
 		snprintf(want, sizeof(want), "req 1 10-100: 10-20 running t1, "
@@ -135,7 +126,7 @@ static void interrupt_and_hidden_wakers_are_told(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 20, 0, 1, HIDDEN_ON(0), SLEEPS);
 	put_wakeup(&t, 30, 0, 1, 0);
@@ -157,7 +148,7 @@ static void best_of_several_threads_counts(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_switch(&t, 6, 1, 0, 2, 0);
 	put_duration(&t, 20, 80, 2, "help");
@@ -201,7 +192,7 @@ static void thread_without_scheduling_is_unknown(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 2, 0);
 	expect_rows(&t, "req 1 10-100: 10-100 unknown/no scheduling was recorded t1 | "
 		    "10-100 unknown/no scheduling was recorded t1", NULL);
@@ -211,22 +202,22 @@ static void first_record_tells_what_was_before(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 90, 0, 1, 0, SLEEPS);
 	expect_rows(&t, "req 1 10-100: 10-90 running t1 ?, 90-100 blocked/sleep t1 in work | "
 		    "10-90 running t1 ?, 90-100 blocked/sleep t1 in work", NULL);
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 90, 0, 0, 1, 0);
 	/* It ran when its duration began, and when it left its CPU, no record tells. */
 	expect_rows(&t, "req 1 10-100: 10-90 unknown/no scheduling was recorded t1, "
 		    "90-100 running t1 | 10-90 unknown/no scheduling was recorded t1, "
 		    "90-100 running t1", NULL);
-	one_duration(&t);
+	put_work(&t);
 	/* It never left its CPU, or a record would tell: so the wakeup came while it ran. */
 	put_wakeup(&t, 90, 0, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
 	/* Also if it comes after the end of the operation */
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 500, 0, 1, 0, SLEEPS);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
 }
@@ -235,7 +226,7 @@ static void second_wakeup_changes_nothing(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_wakeup(&t, 15, 0, 1, 3);
 	put_switch(&t, 20, 0, 1, 0, SLEEPS);
@@ -253,7 +244,7 @@ static void thread_woken_as_it_leaves_is_runnable(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_wakeup(&t, 15, 0, 1, 3);
 	put_switch(&t, 20, 0, 1, 2, SLEEPS);
@@ -268,7 +259,7 @@ static void thread_followed_late_runs_when_it_traces(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 3, 0, 2, 1, SLEEPS);
 	put_switch(&t, 5, 0, 1, HIDDEN_ON(0), PREEMPTED);
 	put_switch(&t, 90, 0, 1, 0, SLEEPS);
@@ -280,7 +271,7 @@ static void thread_followed_late_may_be_unknown(void **state)
 {
 	struct trace t = { 0 };
 
-	one_duration(&t);
+	put_work(&t);
 	put_switch(&t, 3, 0, 2, 1, SLEEPS);
 	put_switch(&t, 5, 0, 1, HIDDEN_ON(0), PREEMPTED);
 	put_switch(&t, 90, 0, 2, 1, SLEEPS);

@@ -191,18 +191,13 @@ static void analyse_tables(const struct trace *t)
 {
 	struct analysis_options opts = { .totals_only = rnd_chance(50) };
 	struct analysis_sink sink = { .thread = on_thread, .wakeup = on_wakeup, .wait = on_wait };
-	struct analysis *a = analysis_new(&opts, &sink);
 	size_t records = 0;
 
 	nr_wakeups = nr_waits = nr_threads = 0;
-	assert_non_null(a);
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
+	analysis_free(analyse_into(t, &opts, &sink));
 	for (size_t i = 0; i < model.nr_recs; i++)
 		records += model.recs[i].rec.kind == FXT_WAKEUP;
 	assert_int_equal(nr_wakeups, records);
-	analysis_free(a);
 }
 
 static void schedule_round(void)
@@ -275,13 +270,9 @@ static int keep_thread(void *arg, const struct analysis_thread_row *row)
 static struct analysis_thread_row thread_7(struct trace *t)
 {
 	struct analysis_thread_row row = { 0 };
-	struct analysis_options opts = { 0 };
 	struct analysis_sink sink = { .thread = keep_thread, .arg = &row };
-	struct analysis *a = analysis_new(&opts, &sink);
+	struct analysis *a = analyse_into(t, NULL, &sink);
 
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
 	assert_non_null(row.thread);
 	analysis_free(a);
 	trace_free(t);
@@ -353,19 +344,15 @@ static void long_wait_is_divided_whole(void **state)
 	struct part_sum sum = { 0 };
 	struct analysis_options opts = { .window = 16 };
 	struct analysis_sink sink = { .wait = add_parts, .arg = &sum };
-	struct analysis *a = analysis_new(&opts, &sink);
 
 	put_switch(&t, 1, 0, 0, 7, 0);
 	put_switch(&t, 10, 0, 7, 8, PREEMPTED);
 	for (unsigned int i = 0; i < SWITCHES; i++)
 		put_switch(&t, 11 + i, 0, 8 + i % 2, 9 - i % 2, SLEEPS);
 	put_switch(&t, 11 + SWITCHES, 0, 8, 7, SLEEPS);
-	for (size_t i = 0; i < t.nr; i++)
-		assert_int_equal(analysis_record(a, &t.of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
+	analysis_free(analyse_into(&t, &opts, &sink));
 	assert_int_equal(sum.all, SWITCHES + 1);
 	assert_int_equal(sum.known, sum.all);
-	analysis_free(a);
 	trace_free(&t);
 }
 

@@ -35,20 +35,17 @@ static int keep_thread(void *arg, const struct analysis_operation *op)
 
 static void last_name_of_a_reused_id_counts(void **state)
 {
-	struct analysis_options opts = { 0 };
 	struct analysis_thread thread;
 	struct analysis_sink sink = { .operation = keep_thread, .arg = &thread };
-	struct analysis *a = analysis_new(&opts, &sink);
 	struct trace t = { 0 };
+	struct analysis *a;
 
 	put_thread(&t, 1, 50, "first");
 	put_duration(&t, 10, 20, 1, "work");
 	BEGINS(&t, 11, 1, 1);
 	ENDS(&t, 19, 1, 1);
 	put_thread(&t, 1, 100, "second");
-	for (size_t i = 0; i < t.nr; i++)
-		assert_int_equal(analysis_record(a, &t.of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
+	a = analyse_into(&t, NULL, &sink);
 	assert_string_equal(thread.name, "second");
 	assert_int_equal(thread.pid, 100);
 	assert_int_equal(thread.tid, 1);

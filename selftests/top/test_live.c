@@ -40,12 +40,10 @@ static void report(const struct trace *t, uint64_t *open)
 {
 	struct analysis_options opts = { .totals_only = true };
 	struct analysis_sink sink = { .operation = add_want };
-	struct analysis *a = analysis_new(&opts, &sink);
+	struct analysis *a;
 
 	nr_wants = 0;
-	for (size_t i = 0; i < t->nr; i++)
-		assert_int_equal(analysis_record(a, &t->of[i]), 0);
-	assert_int_equal(analysis_finish(a), 0);
+	a = analyse_into(t, &opts, &sink);
 	*open = analysis_totals(a)->incomplete;
 	analysis_free(a);
 }
