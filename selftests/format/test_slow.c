@@ -210,6 +210,7 @@ static void assert_in_order(const struct answers *part, const struct answers *wh
 	for (size_t i = 0; i < part->nr; i++, k++) {
 		while (k + 1 < whole->nr && strcmp(whole->of[k], part->of[i]) < 0)
 			k++;
+		assert_true(k < whole->nr);
 		assert_string_equal(part->of[i], whole->of[k]);
 	}
 }

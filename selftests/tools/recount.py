@@ -18,7 +18,11 @@ wrong = 0
 
 
 def run(*args):
-    return subprocess.run((AT,) + args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    done = subprocess.run((AT,) + args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    # asynctrace why exits with 1 if it finds no operation.
+    none = args[0] == "why" and not done.stdout
+    same("exit status of " + " ".join(args), done.returncode, 1 if none else 0)
+    return done.stdout
 
 
 def lines(*args):

@@ -7,8 +7,7 @@
 set -u
 
 AT=$1 FEEDER=$2
-here=$(cd "${0%/*}" && pwd)
-. "$here/lib.sh"
+. "${0%/*}/lib.sh"
 scratch
 trap 'TERMINAL kill-server 2>/dev/null; rm -rf "$work"' EXIT
 export AT
@@ -25,7 +24,7 @@ say "begin 1 1 order 1000 2100" "begin 1 2 parcel 1001 2110" flush
 check "open ones at once" soon shows "OPEN: 2, the oldest first"
 check "by age" soon shows_line "  t/order           10\.000 ms  0x1000000003e8     shop/100"
 check "types, when settled" soon shows_line "t/order            *[0-9.]+$numbers"
-check "all analysed" shows ", all analysed"
+check "all analysed" soon shows ", all analysed"
 end
 
 begin "e_explains_the_oldest_open_operation"
@@ -63,9 +62,9 @@ keys BSpace
 check "letters" soon shows "show only: par_"
 keys Enter
 check "one type" soon shows_not "t/order"
-check "that one" shows "t/parcel"
-check "it is told" shows "only 'par'"
-check "open ones, too" shows "OPEN: 1, 0 of the filter"
+check "that one" soon shows "t/parcel"
+check "it is told" soon shows "only 'par'"
+check "open ones, too" soon shows "OPEN: 1, 0 of the filter"
 keys Escape
 check "all again" soon shows "t/order"
 end
@@ -83,7 +82,7 @@ check "as before" soon shows "by rate"
 end
 
 begin "t_shows_all_since_the_start"
-check "before" shows ", last 10 s, "
+check "before" soon shows ", last 10 s, "
 keys t
 check "all" soon shows ", since the start, "
 keys t
@@ -119,7 +118,7 @@ end
 begin "after_the_end_the_screen_stays"
 close_feed
 check "it says so" soon shows ", ended"
-check "the first of the open ones" shows "  t/gift  "
+check "the first of the open ones" soon shows "  t/gift  "
 end
 
 # state_of_terminal NAME: keep its settings, its modes and its text in files of that name
@@ -147,7 +146,7 @@ leaves_with() {
 	check "settings" cmp before.stty after.stty
 	check "cursor and screen" cmp before.flags after.flags
 	check "what was there" grep -qx 'this stays' after.pane
-	check "nothing of ours" shows_not "q quit"
+	check "nothing of ours" soon shows_not "q quit"
 }
 
 rm -f trace
