@@ -8,13 +8,12 @@
 set -u
 
 AT=$1 PROVIDER=$2
-here=$(cd "${0%/*}" && pwd)
 work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 chmod 755 .
 
-. "$here/lib.sh"
+. "${0%/*}/lib.sh"
 
 recording() {
 	"$AT" status | grep -q '"'"$1"'".*started'

@@ -9,8 +9,7 @@
 set -u
 
 AT=$1 PROVIDER=$2 FORBID=$3 KO=$4
-here=$(cd "${0%/*}" && pwd)
-. "$here/lib.sh"
+. "${0%/*}/lib.sh"
 scratch
 
 # finding NAME KEY TEXT: what it found about that has this text there

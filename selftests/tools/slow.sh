@@ -7,9 +7,7 @@
 set -u
 
 AT=$1 SLOW=$2
-here=$(cd "${0%/*}" && pwd)
-
-. "$here/lib.sh"
+. "${0%/*}/lib.sh"
 scratch
 
 # The file has as many operations as the summary says, and each took longer than $1 ns.

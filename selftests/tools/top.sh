@@ -12,11 +12,6 @@ here=$(cd "${0%/*}" && pwd)
 scratch
 trap 'TERMINAL kill-server 2>/dev/null; rm -rf "$work"' EXIT
 
-# last FILTER: jq finds that true of the last line of "out"
-last() {
-	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
-}
-
 # runs OPTION...: top in the background, as $top; it has its first records
 runs() {
 	rm -f out

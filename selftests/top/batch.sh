@@ -7,8 +7,7 @@
 set -u
 
 AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
-here=$(cd "${0%/*}" && pwd)
-. "$here/lib.sh"
+. "${0%/*}/lib.sh"
 scratch
 trap 'rm -rf "$work"' EXIT
 
@@ -29,11 +28,6 @@ percentiles_fit() {
 		select(.type == $r.type and .provider == $r.provider) |
 		.p50_ns >= $r.p50_ns and .p50_ns <= $r.p50_ns * 33 / 32 and
 		.p99_ns >= $r.p99_ns and .p99_ns <= $r.p99_ns * 33 / 32] | all' <report | grep -qx true
-}
-
-# last FILTER: jq finds that true of the last line of "out"
-last() {
-	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
 }
 
 begin "finished_file_has_the_numbers_of_report"
@@ -66,7 +60,6 @@ end
 
 begin "pipe_has_the_numbers_of_its_file"
 check "pipe" eval 'cat lossy.fxt | "$AT" top --batch --json - >out 2>err'
-jq -S '.types | map(del(.recent, .rate))' <out | tail -n +1 >piped
 tail -n 1 out | jq -S '.types | map(del(.recent, .rate)) | sort_by(.type, .provider)' >piped
 "$AT" top --batch --json lossy.fxt | jq -S '.types | map(del(.recent, .rate)) | sort_by(.type, .provider)' >filed
 check "the same" cmp piped filed
@@ -151,6 +144,7 @@ end
 begin "names_that_a_terminal_would_obey_are_harmless"
 "$TRACES" evil evil.fxt >/dev/null 2>err
 "$AT" top --batch evil.fxt >out 2>err
+check "some" [ -s out ]
 check "no control characters" eval '! LC_ALL=C grep -q "[[:cntrl:]]" out'
 check "JSON" eval '"$AT" top --batch --json evil.fxt 2>err | jq .types >types && [ -s types ]'
 end

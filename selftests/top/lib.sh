@@ -52,6 +52,11 @@ why() {
 	tail -n 1 out 2>/dev/null | cut -c1-1000
 }
 
+# last FILTER: jq finds that true of the last line of "out"
+last() {
+	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
+}
+
 # Feed the named pipe "trace" with what is said; the feeder ends with close_feed.
 open_feed() {
 	rm -f trace said
