@@ -315,7 +315,7 @@ void source_limits(const struct source *s)
 			   tool_text(s->path), t->complete + t->incomplete, t->context);
 	if (!t->scheduled && t->complete)
 		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
-			   "asynctrace record --sched records it", tool_text(s->path));
+			   "asynctrace record --sched targets records it, ASYNCTRACE_OUT does not", tool_text(s->path));
 	if (t->unkeyed)
 		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
 			   t->unkeyed, tool_text(s->key));
