@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Shared by the Makefiles of format, analysis and top, which test sources of tools/ as units.
+#
+# A Makefile sets dirs, directories below tools/ of which all sources are tested, and sources,
+# the names of others. Then $(eval $(call objects,FLAVOUR)), FLAVOUR being plain, asan or
+# libfuzzer, makes the rules of the objects, and of lib.a, in $(out)/FLAVOUR.
+
+top := $(abspath ../..)
+out ?= $(top)/build/selftests/$(notdir $(CURDIR))
+
+CC ?= gcc
+cflags := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-parameter \
+	-I$(top)/tools -I$(top)/uapi -I$(top)/userlib/include -I$(top)/userlib/src -MMD -MP
+plain := -O2
+asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+libfuzzer := $(asan) -fsanitize=fuzzer-no-link
+plain_cc = $(CC)
+asan_cc = $(CC)
+libfuzzer_cc = clang
+
+tested = $(notdir $(wildcard $(dirs:%=$(top)/tools/%/*.c) $(top)/userlib/src/compose*.c)) $(sources)
+tests := $(patsubst %.c,%,$(wildcard test_*.c))
+
+vpath %.c $(dirs:%=$(top)/tools/%) $(top)/userlib/src $(top)/tools ../format ../analysis
+
+.PHONY: all check clean
+.SECONDARY:
+
+all:
+
+define objects
+$(out)/$(1)/%.o: %.c Makefile ../unit.mk | $(out)/$(1)
+	$$($(1)_cc) $$(cflags) $$($(1)) -c -o $$@ $$<
+$(out)/$(1)/lib.a: $(tested:%.c=$(out)/$(1)/%.o)
+	rm -f $$@
+	$$(AR) rcs $$@ $$^
+$(out)/$(1):
+	mkdir -p $$@
+endef
+
+clean:
+	rm -rf $(out)
+
+-include $(wildcard $(out)/*/*.d)
