@@ -81,19 +81,27 @@ static int no_memory(void)
 /* Read the trace, or both of them. An exit status */
 static int read_rows(struct report *r)
 {
+	struct source *s = &r->source;
+	bool damaged, incomplete;
 	int status;
 
-	r->source.rows = r->what->rows;
-	r->source.rows.arg = r;
-	r->source.restart = restart;
-	r->source.opts.totals_only = r->what->totals_only;
-	status = source_read(&r->source);
+	s->rows = r->what->rows;
+	s->rows.arg = r;
+	s->restart = restart;
+	s->opts.totals_only = r->what->totals_only;
+	status = source_read(s);
 	if (status || !r->other)
 		return status;
-	source_limits(&r->source);
+	source_limits(s);
 	r->what->next_file(r);
-	r->source.path = r->other;
-	return source_read(&r->source);
+	damaged = s->damaged;
+	incomplete = s->incomplete;
+	s->path = r->other;
+	status = source_read(s);
+	/* The exit status is about both traces. */
+	s->damaged |= damaged;
+	s->incomplete |= incomplete;
+	return status;
 }
 
 /* False: no memory */

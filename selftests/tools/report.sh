@@ -230,6 +230,17 @@ check report status 3 "$AT" report cut.fxt
 check "the message says so" says "what is there is analysed"
 end
 
+begin "diff_of_faulty_traces_has_their_status"
+head -c 80000 server.fxt >damaged.fxt
+head -c 80000 /dev/zero >>damaged.fxt
+check "cut first" status 3 "$AT" report diff cut.fxt hello.fxt
+check "cut second" status 3 "$AT" report diff hello.fxt cut.fxt
+check "damaged first" status 1 "$AT" report diff damaged.fxt hello.fxt
+check "damaged second" status 1 "$AT" report diff hello.fxt damaged.fxt
+check "damaged and cut" status 1 "$AT" report diff damaged.fxt cut.fxt
+check "both are named" eval 'says "damaged.fxt: at byte" && says "cut.fxt: at byte"'
+end
+
 begin "why explains the slowest operations, the slowest first"
 check why status 0 "$AT" why --json --slowest 1000000 server.fxt
 cp out all
