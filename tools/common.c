@@ -30,11 +30,21 @@ void tool_begin(const char *name, char **argv)
 	argv[0] = whole;
 }
 
+int tool_flush(void)
+{
+	static int first;
+
+	/* stdio drops data that it cannot write, so a later call has no error any more. */
+	if (fflush(stdout) && !first)
+		first = errno;
+	return first;
+}
+
 void tool_error(const char *fmt, ...)
 {
 	va_list ap;
 
-	fflush(stdout);
+	tool_flush();
 	fprintf(stderr, "asynctrace%s%s: ", *tool_name ? " " : "", tool_name);
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);

@@ -79,21 +79,21 @@ static int run(int argc, char **argv)
 		return TOOL_USAGE;
 	}
 #endif
-	tool_error("there is no command '%s'; see asynctrace --help", argv[1]);
+	tool_error("there is no command '%s'; see asynctrace --help", tool_text(argv[1]));
 	return TOOL_USAGE;
 }
 
-/* Whatever was asked for, help, too: what has not arrived was no success. */
+/* A command, even --help, has failed if its output was not written. */
 int main(int argc, char **argv)
 {
-	int status;
+	int status, err;
 
 	tool_name = "";
 	status = run(argc, argv);
-	errno = 0;
-	if ((!fflush(stdout) && !ferror(stdout)) || status || errno == EPIPE)
+	err = tool_flush();
+	if ((!err && !ferror(stdout)) || status || err == EPIPE)
 		return status;
 	tool_error("cannot write to standard output: %s",
-		   errno ? strerror(errno) : "some of it is missing");
+		   err ? strerror(err) : "some of it is missing");
 	return TOOL_FAILED;
 }

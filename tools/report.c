@@ -135,7 +135,7 @@ static int run(struct report *r)
 		return no_memory();
 	if (!print(r))
 		return no_memory();
-	fflush(stdout);
+	tool_flush();
 	source_limits(&r->source);
 	if (!r->what->takes_id || r->sheet.nr)
 		return source_status(&r->source);

@@ -40,6 +40,9 @@ extern const char *tool_name;
 void tool_begin(const char *name, char **argv);
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
+/* Flush standard output. 0, or the errno of the first call that failed */
+int tool_flush(void);
+
 /*
  * The options of a command that has --json and --help only, and no arguments: -1 to
  * go on, else its exit status.

@@ -295,10 +295,11 @@ static int update(struct top *t, uint64_t now)
 	return 0;
 }
 
-static void print(struct top *t)
+/* False: standard output cannot be written, which main() tells. */
+static bool print(struct top *t)
 {
 	(t->json ? plain_json : plain_text)(stdout, t->snapshot, &t->screen.view, source_name(t));
-	fflush(stdout);
+	return !tool_flush() && !ferror(stdout);
 }
 
 static void do_keys(struct top *t)
@@ -352,8 +353,7 @@ static int show(struct top *t, int state, uint64_t now)
 	t->next = now + t->interval;
 	if (err || !t->batch)
 		return err;
-	print(t);
-	return state == FEED_END || (t->count && !--t->count);
+	return !print(t) || state == FEED_END || (t->count && !--t->count);
 }
 
 /* Until the end, or a key or a signal. 0 or a negative errno, after a message */

@@ -187,7 +187,7 @@ static int run(struct why *w)
 			putchar('\n');
 		print_operation(w, w->kept.of[i]);
 	}
-	fflush(stdout);
+	tool_flush();
 	source_limits(&w->source);
 	if (w->kept.nr)
 		return source_status(&w->source);

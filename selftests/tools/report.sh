@@ -230,6 +230,16 @@ check report status 3 "$AT" report cut.fxt
 check "the message says so" says "what is there is analysed"
 end
 
+begin "result_that_cannot_be_written_is_a_failure"
+"$TRACES" lossy lossy.fxt >/dev/null 2>err
+for f in hello.fxt lossy.fxt; do
+	for c in "report $f" "report $f summary" "report --json $f" "why $f" "why --json $f"; do
+		check "$c" eval '"$AT" $c >/dev/full 2>err; [ $? = 1 ]'
+		check "$c: the reason" says "cannot write to standard output: No space left on device"
+	done
+done
+end
+
 begin "diff_of_faulty_traces_has_their_status"
 head -c 80000 server.fxt >damaged.fxt
 head -c 80000 /dev/zero >>damaged.fxt

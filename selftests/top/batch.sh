@@ -94,6 +94,16 @@ check "three" [ "$(wc -l <out)" = 3 ]
 close_feed
 end
 
+begin "output_that_cannot_be_written_ends_it"
+open_feed
+"$AT" top --batch --interval 0.05 trace >/dev/full 2>err 9>&- & top=$!
+say "provider 1 100 shop" flush
+wait $top
+check "status" [ $? = 1 ]
+check "the reason" says "cannot write to standard output: No space left on device"
+close_feed
+end
+
 begin "signal_ends_it_with_status_0"
 rm -f trace
 mkfifo trace
