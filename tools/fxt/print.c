@@ -73,6 +73,12 @@ void fxt_print_json(FILE *f, const struct fxt_text *t)
 	print_quoted(f, t, true);
 }
 
+void fxt_print_json_member(FILE *f, const char *key, const char *text)
+{
+	fprintf(f, "\"%s\":", key);
+	fxt_print_json(f, &(struct fxt_text){ .s = text, .len = strlen(text) });
+}
+
 static void print_hex(FILE *f, const struct fxt_text *t)
 {
 	for (size_t i = 0; i < t->len; i++)

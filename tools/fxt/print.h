@@ -13,6 +13,8 @@ void fxt_print_text(FILE *f, const struct fxt_text *t);
 void fxt_print_detail(FILE *f, const char *detail);
 /* A JSON string; bytes that are not UTF-8 become U+FFFD, control characters are escaped */
 void fxt_print_json(FILE *f, const struct fxt_text *t);
+/* A member of a JSON object: "key":"text" */
+void fxt_print_json_member(FILE *f, const char *key, const char *text);
 /* A record as one line */
 void fxt_print_record(FILE *f, const struct fxt_record *rec);
 /* @offset: also where in the file it is */

@@ -288,29 +288,23 @@ void explain_path(FILE *f, const struct analysis_operation *op)
 
 /* --- JSON ------------------------------------------------------------------------------ */
 
-static void json_text(FILE *f, const char *key, const char *text)
-{
-	fprintf(f, "\"%s\":", key);
-	fxt_print_json(f, &(struct fxt_text){ .s = text, .len = strlen(text) });
-}
-
 static void json_id(FILE *f, const struct analysis_id *id)
 {
 	char number[ID_TEXT];
 
 	fputc('{', f);
-	json_text(f, "category", id->category);
+	fxt_print_json_member(f, "category", id->category);
 	fputc(',', f);
-	json_text(f, "name", id->name);
+	fxt_print_json_member(f, "name", id->name);
 	fputc(',', f);
-	json_text(f, "id", id_text(id, number));
+	fxt_print_json_member(f, "id", id_text(id, number));
 	fprintf(f, ",\"pid\":%" PRIu32 "}", id->pid);
 }
 
 static void json_thread(FILE *f, const struct analysis_thread *t)
 {
 	fprintf(f, "{\"tid\":%" PRIu32 ",\"pid\":%" PRIu32 ",", t->tid, t->pid);
-	json_text(f, "name", t->name);
+	fxt_print_json_member(f, "name", t->name);
 	fputc('}', f);
 }
 
@@ -331,7 +325,7 @@ static void json_row(FILE *f, const struct analysis_interval *row)
 	}
 	if (row->duration[0]) {
 		fputc(',', f);
-		json_text(f, "duration", row->duration);
+		fxt_print_json_member(f, "duration", row->duration);
 	}
 	if (row->other_kind)
 		fprintf(f, ",\"other_kind\":\"%s\"", kinds[row->other_kind]);
@@ -396,13 +390,13 @@ void explain_json(FILE *f, const struct analysis_operation *op, bool all)
 	char number[ID_TEXT];
 
 	fputc('{', f);
-	json_text(f, "provider", op->id.provider);
+	fxt_print_json_member(f, "provider", op->id.provider);
 	fprintf(f, ",\"pid\":%" PRIu32 ",", op->id.pid);
-	json_text(f, "category", op->id.category);
+	fxt_print_json_member(f, "category", op->id.category);
 	fputc(',', f);
-	json_text(f, "name", op->id.name);
+	fxt_print_json_member(f, "name", op->id.name);
 	fputc(',', f);
-	json_text(f, "id", id_text(&op->id, number));
+	fxt_print_json_member(f, "id", id_text(&op->id, number));
 	fprintf(f, ",\"complete\":%s,\"begin_ns\":%" PRIu64 ",\"latency_ns\":%" PRIu64,
 		op->complete ? "true" : "false", op->begin, op->end - op->begin);
 	for (int s = 0; s < ANALYSIS_STATES; s++)

@@ -271,12 +271,13 @@ static void print_json(FILE *f, const struct sheet *s)
 	for (size_t i = 0; i < s->nr * s->nr_columns; i++) {
 		const struct sheet_column *column = &s->columns[i % s->nr_columns];
 
-		fprintf(f, "%s\"%s\":", i % s->nr_columns ? "," : "{", column->key);
-		if (column->kind != SHEET_TEXT)
+		fputc(i % s->nr_columns ? ',' : '{', f);
+		if (column->kind == SHEET_TEXT) {
+			fxt_print_json_member(f, column->key, s->cells[i].text);
+		} else {
+			fprintf(f, "\"%s\":", column->key);
 			print_number(f, column->kind, &s->cells[i]);
-		else
-			fxt_print_json(f, &(struct fxt_text){ .s = s->cells[i].text,
-							      .len = strlen(s->cells[i].text) });
+		}
 		if ((i + 1) % s->nr_columns == 0)
 			fputs("}\n", f);
 	}
