@@ -134,11 +134,9 @@ void lines_type(FILE *f, const struct view *v, const struct type_row *row, int w
 		ANALYSIS_UNKNOWN,
 	};
 	const struct numbers *n = view_numbers(v, row);
-	char type[2 * TYPE_NAME_MAX + 2];
+	char type[TYPE_TEXT_SIZE];
 
-	snprintf(type, sizeof(type), "%s%s%s", row->type->category,
-		 row->type->category[0] ? "/" : "", row->type->name);
-	print_cell(f, tool_text(type), width);
+	print_cell(f, tool_text(top_type_text(row->type, type)), width);
 	fprintf(f, " %8.*f", row->rate < 99999.95 ? 1 : 0, row->rate);
 	if (!n->count) {
 		fprintf(f, " %8s %8s %8s %4s %4s %4s %4s %4s", "-", "-", "-", "-", "-", "-", "-", "-");
@@ -165,11 +163,9 @@ void lines_open_title(FILE *f, const struct snapshot *s, const struct view *v)
 
 void lines_open(FILE *f, const struct open_operation *op, uint64_t age, int width)
 {
-	char type[2 * TYPE_NAME_MAX + 2];
+	char type[TYPE_TEXT_SIZE];
 
-	snprintf(type, sizeof(type), "%s%s%s", op->type->category,
-		 op->type->category[0] ? "/" : "", op->type->name);
-	print_cell(f, tool_text(type), width);
+	print_cell(f, tool_text(top_type_text(op->type, type)), width);
 	print_ms(f, age);
 	fprintf(f, " ms  0x%-16" PRIx64 " %s/%" PRIu32, op->id,
 		op->type->provider[0] ? tool_text(op->type->provider) : "process", op->pid);

@@ -17,12 +17,11 @@ static int type_width(const struct view *v)
 	int width = 4;
 
 	for (size_t i = 0; i < v->nr_types; i++) {
-		char type[2 * TYPE_NAME_MAX + 2];
+		char type[TYPE_TEXT_SIZE];
 		int columns;
 
-		snprintf(type, sizeof(type), "%s/%s", v->types[i]->type->category,
-			 v->types[i]->type->name);
-		lines_fit(tool_text(type), LINES_NAME_MAX, &columns);
+		lines_fit(tool_text(top_type_text(v->types[i]->type, type)), LINES_NAME_MAX,
+			  &columns);
 		if (columns > width)
 			width = columns;
 	}
@@ -64,20 +63,13 @@ void plain_text(FILE *f, const struct snapshot *s, const struct view *v, const c
 
 /* --- JSON ---------------------------------------------------------------------------- */
 
-static void json_text(FILE *f, const char *key, const char *text)
-{
-	fprintf(f, "\"%s\":", key);
-	fxt_print_json(f, &(struct fxt_text){ .s = text, .len = strlen(text) });
-}
-
 static void json_type(FILE *f, const struct top_type *t)
 {
-	char type[2 * TYPE_NAME_MAX + 2];
+	char type[TYPE_TEXT_SIZE];
 
-	snprintf(type, sizeof(type), "%s%s%s", t->category, t->category[0] ? "/" : "", t->name);
-	json_text(f, "type", type);
+	fxt_print_json_member(f, "type", top_type_text(t, type));
 	fputc(',', f);
-	json_text(f, "provider", t->provider);
+	fxt_print_json_member(f, "provider", t->provider);
 }
 
 static void json_numbers(FILE *f, const struct numbers *n)
@@ -129,7 +121,7 @@ void plain_json(FILE *f, const struct snapshot *s, const struct view *v, const c
 	const struct at_compose_counts *c = &s->counts;
 
 	fputc('{', f);
-	json_text(f, "source", source);
+	fxt_print_json_member(f, "source", source);
 	fprintf(f, ",\"settled_ns\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"interval_ns\":%" PRIu64
 		",\"ended\":%s,\"damaged\":%s,\"incomplete\":%s", s->settled, s->delay, s->interval,
 		bool_text(s->ended), bool_text(s->damaged), bool_text(s->incomplete));

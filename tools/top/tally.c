@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tally.h"
+
+const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE])
+{
+	snprintf(text, TYPE_TEXT_SIZE, "%s%s%s", t->category, t->category[0] ? "/" : "", t->name);
+	return text;
+}
 
 static size_t name_len(const char *s)
 {

@@ -13,6 +13,7 @@
 #define TYPES_MAX	100
 /* Of names of types; longer ones are cut. */
 #define TYPE_NAME_MAX	256
+#define TYPE_TEXT_SIZE	(2 * TYPE_NAME_MAX + 2)
 /* The last seconds: slices of one second each, of trace time */
 #define SLICES		10
 #define SLICE_NS	1000000000ull
@@ -46,6 +47,8 @@ struct tally {
 	uint64_t interval;		/* of .rate, ns; 0: none yet */
 };
 
+/* Write "category/name" of @t, or its name alone, to @text, and return it. */
+const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE]);
 /* The row of this type, made if need be; the numbers of rows never change. NULL: no memory */
 struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,12 +38,10 @@ double view_share(const struct numbers *n, enum analysis_state state)
 
 static bool is_wanted(const struct view *v, const struct top_type *t)
 {
-	char type[2 * TYPE_NAME_MAX + 2];
+	char type[TYPE_TEXT_SIZE];
 
-	if (!v->filter[0] || strstr(t->provider, v->filter))
-		return true;
-	snprintf(type, sizeof(type), "%s/%s", t->category, t->name);
-	return strstr(type, v->filter);
+	return !v->filter[0] || strstr(t->provider, v->filter) ||
+	       strstr(top_type_text(t, type), v->filter);
 }
 
 static double key(const struct view *v, const struct type_row *row)
