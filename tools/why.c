@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "fxt/table.h"
 #include "report/explain.h"
 #include "report/id.h"
 #include "report/kept.h"
@@ -62,15 +63,8 @@ struct why {
 
 static int keep_place(struct why *w, const struct analysis_operation *op)
 {
-	if (w->nr_places == w->room_places) {
-		size_t room = w->room_places ? 2 * w->room_places : 1024;
-		struct place *places = realloc(w->places, room * sizeof(*places));
-
-		if (!places)
-			return -ENOMEM;
-		w->places = places;
-		w->room_places = room;
-	}
+	if (!more_room(&w->places, w->nr_places, &w->room_places, sizeof(*w->places)))
+		return -ENOMEM;
 	w->places[w->nr_places++] = (struct place){
 		.latency = op->end - op->begin, .begin = op->begin, .id = op->id.id,
 	};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fxt/table.h"
 #include "kept.h"
 
 /* Slower, or as slow and begun earlier */
@@ -112,16 +113,9 @@ int kept_add(struct kept *k, const struct analysis_operation *op)
 		sift_down(k, 0);
 		return 0;
 	}
-	if (k->nr == k->room) {
-		size_t room = k->room ? 2 * k->room : 16;
-		struct analysis_operation **of = realloc(k->of, room * sizeof(*of));
-
-		if (!of) {
-			free(row);
-			return -ENOMEM;
-		}
-		k->of = of;
-		k->room = room;
+	if (!more_room(&k->of, k->nr, &k->room, sizeof(*k->of))) {
+		free(row);
+		return -ENOMEM;
 	}
 	k->of[k->nr++] = row;
 	sift_up(k, k->nr - 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fxt/print.h"
+#include "fxt/table.h"
 #include "sheet.h"
 #include "tool.h"
 
@@ -18,15 +19,9 @@
 void sheet_row(struct sheet *s)
 {
 	assert(!s->column);
-	if (s->nr == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		void *cells = realloc(s->cells, room * s->nr_columns * sizeof(*s->cells));
-
-		s->failed |= !cells;
-		if (!cells)
-			return;
-		s->cells = cells;
-		s->room = room;
+	if (!more_room(&s->cells, s->nr, &s->room, s->nr_columns * sizeof(*s->cells))) {
+		s->failed = true;
+		return;
 	}
 	memset(&s->cells[s->nr++ * s->nr_columns], 0, s->nr_columns * sizeof(*s->cells));
 }
