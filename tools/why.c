@@ -44,7 +44,6 @@ SOURCE_HELP
 /* One complete operation, to find it again */
 struct place {
 	uint64_t latency, begin, id;
-	const char *name;
 };
 
 struct why {

@@ -18,8 +18,7 @@ struct screen {
 	enum screen_mode mode;
 	bool frozen;
 	bool explains;
-	char *explanation;	/* of .explained; NULL: none */
-	struct open_operation explained;
+	char *explanation;	/* NULL: none */
 	/* The selected open operation, by id and begin; .selects false: the oldest */
 	bool selects;
 	uint64_t selected_id, selected_begin;
