@@ -183,6 +183,37 @@ for wrong in "--type x server.fxt sched" "--min 1ms server.fxt summary" \
 done
 end
 
+# times NS...: write times.fxt, whose operations of a type have these begins and ends
+times() {
+	python3 -c '
+import struct, sys
+
+def record(head, *parts):
+    body = b"".join(p if isinstance(p, bytes) else struct.pack("<Q", p) for p in parts)
+    return struct.pack("<Q", head | (len(body) // 8 + 1) << 4) + body
+
+out = struct.pack("<Q", 0x0016547846040010)
+out += record(1 << 16 | 1 << 20 | 1 << 52, b"p" + 7 * b"\0") + record(1, 10 ** 9)
+out += record(2 | 1 << 16 | 1 << 32, b"t" + 7 * b"\0")
+for i, ns in enumerate(sys.argv[1:]):
+    out += record(4 | (7 if i % 2 else 5) << 16 | 1 << 32 | 1 << 48, int(ns), 100, 100, i // 2)
+open("times.fxt", "wb").write(out)' "$@"
+}
+
+# count OPTION...: how many operations of times.fxt are chosen
+count() {
+	"$AT" report --json "$@" times.fxt 2>err | jq -s 'map(.count) | add // 0'
+}
+
+begin "times_with_a_fraction_are_exact"
+check trace times 10000 12009 20000 22010 30000 32011
+check valid status 0 "$AT" report times.fxt
+check min [ "$(count --min 2.01us)" = 2 ]
+check max [ "$(count --max 2.01us)" = 2 ]
+check both [ "$(count --min 2.01us --max 2.01us)" = 1 ]
+check ns [ "$(count --min 2011ns)" = 1 ]
+end
+
 begin "filters choose operations"
 check min report --json --min 1000s hello.fxt
 check "none is that slow" [ ! -s out ]
