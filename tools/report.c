@@ -244,6 +244,11 @@ static int options(struct report *r, int argc, char **argv)
 		r->what = &what_diff;
 		r->other = argv[optind + 2];
 		r->source.path = argv[optind + 1];
+		if (!strcmp(r->source.path, r->other) && source_is_stream(r->other)) {
+			tool_error("diff reads two traces, but '%s' can be read only once: name another one",
+				   tool_text(r->other));
+			return TOOL_USAGE;
+		}
 		return formats_fit(r, formats) && filters_fit(r) ? -1 : TOOL_USAGE;
 	}
 	if (optind == argc) {

@@ -265,8 +265,9 @@ static int options(struct why *w, int argc, char **argv)
 		tool_error("ID, --slowest and --percentile each choose operations: use one of them");
 		return TOOL_USAGE;
 	}
-	if (w->percentile >= 0 && !strcmp(w->source.path, "-")) {
-		tool_error("--percentile reads the trace twice: it needs a file, not the standard input");
+	if (w->percentile >= 0 && source_is_stream(w->source.path)) {
+		tool_error("--percentile reads the trace twice, but '%s' can be read only once: write it to a file first",
+			   tool_text(w->source.path));
 		return TOOL_USAGE;
 	}
 	if (w->id)

@@ -312,6 +312,20 @@ check gzip status 0 "$AT" why --json server.fxt.gz
 check "the same" cmp -s out piped
 check "percentile" status 2 "$AT" why --percentile 50 -
 check "needs a file" says "reads the trace twice"
+mkfifo pipe
+check "percentile of a named pipe" status 2 "$AT" why --percentile 50 pipe
+check "can be read once" says "'pipe' can be read only once"
+check "percentile by another name" status 0 "$AT" why --percentile 50 /dev/stdin <server.fxt
+end
+
+begin "diff_of_one_pipe_twice_is_refused"
+for f in - pipe; do
+	check "$f" status 2 "$AT" report diff $f $f
+	check "$f: reason" says "'$f' can be read only once"
+done
+check "a pipe and a file" eval 'status 0 "$AT" report --json diff server.fxt - <server.fxt'
+check "no such file" status 2 "$AT" report diff none none
+check "which is told" says "cannot read none: No such file"
 end
 
 begin "why says in a sentence, an account and a path"

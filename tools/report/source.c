@@ -253,11 +253,12 @@ static int read_all(struct source *s)
 	return TOOL_OK;
 }
 
-static bool is_file(const char *path)
+bool source_is_stream(const char *path)
 {
 	struct stat st;
 
-	return strcmp(path, "-") && !stat(path, &st) && S_ISREG(st.st_mode);
+	return !strcmp(path, "-") ||
+	       (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
 /* Read the trace, a second time if records come too late. 0, or an exit status */
@@ -281,7 +282,7 @@ static int read_trace(struct source *s)
 		return TOOL_USAGE;
 	}
 	status = read_all(s);
-	if (status || !analysis_totals(s->analysis)->late || !is_file(s->path))
+	if (status || !analysis_totals(s->analysis)->late || source_is_stream(s->path))
 		return status;
 	/* The rows so far are wrong where late records belong. */
 	s->restart(s->rows.arg);
@@ -328,8 +329,9 @@ void source_limits(const struct source *s)
 	if (t->late)
 		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
 			   "is partial; %s", t->late,
-			   is_file(s->path) ? "use a larger --window" :
-			   "analyse a file, which can be read twice, or use a larger --window");
+			   source_is_stream(s->path) ?
+			   "analyse a file, which can be read twice, or use a larger --window" :
+			   "use a larger --window");
 }
 
 int source_status(const struct source *s)

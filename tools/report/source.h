@@ -69,6 +69,8 @@ struct source {
 	"      --window N      put that many records in order of time (1048576)\n" \
 	"      --history N     keep that many states and works of threads (1048576)\n"
 
+/* True if @path, as a pipe, can be read only once */
+bool source_is_stream(const char *path);
 /* True if the filter chooses operations */
 bool source_filters_operations(const struct source *s);
 /* True if the filter chooses a time */
