@@ -45,7 +45,7 @@ _asynctrace_value() { # COMMAND OPTION
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
 		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ||
-		   $2 == --pair || $2 == --key ]] ;;
+		   $2 == --pair || $2 == --key || $2 == --history ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
