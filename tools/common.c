@@ -72,7 +72,7 @@ int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json
 	}
 	if (optind == argc)
 		return -1;
-	tool_error("unexpected argument '%s'", argv[optind]);
+	tool_error("unexpected argument '%s'", tool_text(argv[optind]));
 wrong:
 	fprintf(stderr, "Try 'asynctrace %s --help'.\n", tool_name);
 	return TOOL_USAGE;

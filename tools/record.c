@@ -89,7 +89,7 @@ bool record_take_seconds(struct record_options *o, const char *text)
 
 	o->seconds = strtod(text, &end);
 	if (end == text || *end || !(o->seconds > 0 && o->seconds < 1e9)) {
-		tool_error("'%s' is no time; write seconds, 10 or 0.5", text);
+		tool_error("'%s' is no time; write seconds, 10 or 0.5", tool_text(text));
 		return false;
 	}
 	return true;

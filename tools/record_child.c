@@ -56,7 +56,7 @@ int record_find_command(struct record_options *o)
 	}
 	if (!err)
 		return 0;
-	tool_error("cannot run '%s': %s", file, strerror(-err));
+	tool_error("cannot run '%s': %s", tool_text(file), strerror(-err));
 	return err == -ENOENT || err == -ENOTDIR ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
 }
 
@@ -100,7 +100,7 @@ int record_start_child(struct recorder *r)
 		r->child = 0;
 		close(pipe[0]);
 		close(pipe[1]);
-		tool_error("cannot start '%s': %s", r->opt.cmd[0], strerror(-err));
+		tool_error("cannot start '%s': %s", tool_text(r->opt.cmd[0]), strerror(-err));
 		return err;
 	}
 	if (!r->child) {
@@ -119,7 +119,7 @@ int record_start_child(struct recorder *r)
 		return 0;
 	waitpid(r->child, NULL, 0);
 	r->child = 0;
-	tool_error("cannot run '%s': %s", r->opt.cmd[0], strerror(err));
+	tool_error("cannot run '%s': %s", tool_text(r->opt.cmd[0]), strerror(err));
 	return err == ENOENT ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
 }
 

@@ -25,7 +25,7 @@ bool record_take_trigger(struct record_options *o, char *text)
 		return false;
 	}
 	if (!colon || (strcmp(colon, ":stop") && strcmp(colon, ":snapshot"))) {
-		tool_error("--trigger wants ALERT:stop or ALERT:snapshot, not '%s'", text);
+		tool_error("--trigger wants ALERT:stop or ALERT:snapshot, not '%s'", tool_text(text));
 		return false;
 	}
 	*colon = '\0';

@@ -69,7 +69,7 @@ int session_main(int argc, char **argv)
 		tool_begin(name, argv + 1);
 		return verbs[i].main(argc - 1, argv + 1);
 	}
-	tool_error("there is no verb '%s'; see asynctrace session --help", argv[1]);
+	tool_error("there is no verb '%s'; see asynctrace session --help", tool_text(argv[1]));
 	return TOOL_USAGE;
 }
 
@@ -86,7 +86,7 @@ const char *session_argument(int argc, char **argv)
 	if (optind == argc)
 		tool_error("name the session; see asynctrace session list");
 	else
-		tool_error("one session at a time; '%s' is too much", argv[optind + 1]);
+		tool_error("one session at a time; '%s' is too much", tool_text(argv[optind + 1]));
 	return NULL;
 }
 

@@ -38,7 +38,8 @@ static bool empty(const char *text, const char *what, const char *option)
 {
 	if (text[strspn(text, ",")])
 		return false;
-	tool_error("%s wants %s, separated by commas; '%s' has none", option, what, text);
+	tool_error("%s wants %s, separated by commas; '%s' has none", option, what,
+		   tool_text(text));
 	return true;
 }
 
@@ -52,7 +53,7 @@ bool session_list_take(struct session_list *l, char *text, size_t longest, const
 	for (char *at = strtok(text, ","); at; at = strtok(NULL, ",")) {
 		if (strlen(at) > longest) {
 			tool_error("%s '%.20s...' has %zu bytes, at most %zu are allowed",
-				   what, at, strlen(at), longest);
+				   what, tool_text(at), strlen(at), longest);
 			return false;
 		}
 		if (l->nr == SESSION_LIST_MAX) {
@@ -79,7 +80,7 @@ static bool parse_ring_size(const char *text, uint64_t *size)
 	uint64_t below = ASYNCTRACE_RING_MIN;
 
 	if (!tool_parse_size(text, size)) {
-		tool_error("'%s' is no size; write 65536, 64K or 1M", text);
+		tool_error("'%s' is no size; write 65536, 64K or 1M", tool_text(text));
 		return false;
 	}
 	if (!(*size & (*size - 1)) && *size >= ASYNCTRACE_RING_MIN)
@@ -107,7 +108,7 @@ static bool take_size(struct session_args *a, char *text)
 	/* That of all is compared with the memory there is, when that is known. */
 	if (a->buffers[a->nr_buffers].ring_size > ASYNCTRACE_RING_MAX) {
 		tool_error("--buffer-size '%s' is too large: a buffer has at most %s; use %s or less",
-			   text, tool_size(ASYNCTRACE_RING_MAX),
+			   tool_text(text), tool_size(ASYNCTRACE_RING_MAX),
 			   tool_short_size(ASYNCTRACE_RING_MAX));
 		return false;
 	}
@@ -143,7 +144,7 @@ static bool take_pids(struct session_args *a, char *text)
 		if (full(a->nr_pids, "processes"))
 			return false;
 		if (!parse_number(at, &a->pids[a->nr_pids]) || !a->pids[a->nr_pids]) {
-			tool_error("'%s' is no process id", at);
+			tool_error("'%s' is no process id", tool_text(at));
 			return false;
 		}
 		a->nr_pids++;
@@ -163,7 +164,7 @@ static bool take_uids(struct session_args *a, char *text)
 		if (user) {
 			a->uids[a->nr_uids] = user->pw_uid;
 		} else if (!parse_number(at, &a->uids[a->nr_uids])) {
-			tool_error("there is no user '%s'", at);
+			tool_error("there is no user '%s'", tool_text(at));
 			return false;
 		}
 		a->nr_uids++;
@@ -200,7 +201,7 @@ static bool take_cgroup(struct session_args *a, const char *text)
 	}
 	tool_error(is_there ? "'%s' is no cgroup of the unified hierarchy (version 2)" :
 			      "there is no cgroup '%s'; give its directory, below /sys/fs/cgroup",
-		   text);
+		   tool_text(text));
 	return false;
 }
 
@@ -219,7 +220,8 @@ bool session_args_take(struct session_args *a, int opt, char *text)
 		a->mode = value;
 		if (value >= 0)
 			return true;
-		tool_error("there is no mode '%s'; use oneshot, circular or streaming", text);
+		tool_error("there is no mode '%s'; use oneshot, circular or streaming",
+			   tool_text(text));
 		return false;
 	case 'b':
 		return take_size(a, text);
@@ -228,7 +230,7 @@ bool session_args_take(struct session_args *a, int opt, char *text)
 		a->sched = value;
 		if (value >= 0)
 			return true;
-		tool_error("there is no scheduling '%s'; use targets, all or off", text);
+		tool_error("there is no scheduling '%s'; use targets, all or off", tool_text(text));
 		return false;
 	case SESSION_OPT_PID:
 		return take_pids(a, text);

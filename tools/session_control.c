@@ -113,7 +113,8 @@ static bool take_clear(struct control *c, const char *text)
 		c->clear = known[i].value;
 		return true;
 	}
-	tool_error("'%s' cannot be cleared; use entire, nondurable or retain", text);
+	tool_error("'%s' cannot be cleared; use entire, nondurable or retain",
+		   tool_text(text));
 	return false;
 }
 

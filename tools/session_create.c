@@ -113,7 +113,7 @@ int session_create_main(int argc, char **argv)
 			tool_error("give the session a name");
 		else
 			tool_error("unexpected argument '%s'; options come first, one name last",
-				   argv[optind + 1]);
+				   tool_text(argv[optind + 1]));
 		return session_wrong_usage();
 	}
 	if (!session_args_name(&c.args, argv[optind]))

@@ -21,7 +21,7 @@
 bool trace_out_parse_max(struct trace_out *o, const char *text)
 {
 	if (!tool_parse_size(text, &o->max_size)) {
-		tool_error("'%s' is no size; write 500M or 2G", text);
+		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
 		return false;
 	}
 	if (o->max_size >= TRACE_OUT_MIN)
@@ -40,12 +40,12 @@ bool trace_out_parse_rotate(struct trace_out *o, char *text)
 		keep = strtoul(comma + 1, &end, 10);
 		if (!isdigit((unsigned char)comma[1]) || *end || !keep || keep > 1000000) {
 			tool_error("--rotate SIZE,N wants the number of files to keep, not '%s'",
-				   comma + 1);
+				   tool_text(comma + 1));
 			return false;
 		}
 	}
 	if (!tool_parse_size(text, &o->rotate)) {
-		tool_error("'%s' is no size; write 500M or 2G", text);
+		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
 		return false;
 	}
 	if (o->rotate < TRACE_OUT_MIN) {

@@ -72,6 +72,31 @@ done
 check "nothing written" [ ! -e t.fxt ]
 end
 
+begin "messages_about_values_have_no_escapes"
+bad=$'\e[31mx\nx'
+for o in -d -m -b -s --pid --uid --cgroup --max-size --rotate "--rotate 1M," "-b x=" \
+	 --trigger --slower-than --before --window; do
+	case $o in
+	*,|*=) check "$o" status 2 "$AT" record $o"$bad" ;;
+	*) check "$o" status 2 "$AT" record ${o%% *} "$bad" ;;
+	esac
+	check "$o: one line" [ "$(wc -l <err)" = 1 ]
+	check "$o: text" eval '! LC_ALL=C tr -d "\n" <err | LC_ALL=C grep -q "[[:cntrl:]]"'
+	check "$o: message" says "[31mx?x"
+done
+long=$(printf '%0300d' 0)
+check "categories" status 2 "$AT" record -c "$bad$long"
+check "text" says "categories '?[31mx?x00"
+check "no such command" status 127 "$AT" record -- "$bad"
+check "text" says "'?[31mx?x'"
+for c in "why --slowest" "why --percentile" "report --min" "report --from" "report --window" "report x" \
+	 providers "session" "session start a" "session create a" "session start --clear" \
+	 "top --interval" "top --sort" "top --memory" "top --count"; do
+	check "$c" status 2 "$AT" $c "$bad"
+	check "$c: text" says "?[31mx?x"
+done
+end
+
 commands="record providers list categories status doctor top why report dump validate"
 verbs="create init start stop update snapshot attach destroy list"
 
