@@ -109,6 +109,21 @@ TERMINAL resize-window -x 80 -y 24
 check "large enough" soon shows_line "t/order  .* 20\.000 .*"
 end
 
+begin "low_screen_has_a_title_for_the_explanation"
+say "begin 1 1 order 9 2180" "end 1 1 order 9 2181" flush
+check "two types" soon shows_line "t/parcel  .*"
+keys e
+check "explanation" soon shows "WHY: the oldest open operation"
+TERMINAL resize-window -x 80 -y 10
+check "the lowest screen" soon eval 'pane; [ "$(wc -l <pane)" = 10 ] && head -n 1 pane | grep -q "^asynctrace top:" && tail -n 1 pane | grep -q "^q quit"'
+check "has its title" soon shows "WHY: the oldest open operation"
+check "in place of the list" shows_not "OPEN:"
+TERMINAL resize-window -x 80 -y 24
+check "the list is back" soon shows "OPEN: 1"
+keys e
+check "as before" soon shows_not "WHY:"
+end
+
 begin "losses_are_shown"
 say "lose 1 23" "begin 1 2 gift 6 2200" flush
 check "how many" soon shows "LOST 23 records (23 dropped, 0 overwritten, 0 malformed)"

@@ -149,7 +149,9 @@ static FILE *line_begin(struct line *l)
 static void line_put(struct line *l, int y, int attributes)
 {
 	fclose(l->f);
-	put_line(y, attributes, l->text);
+	/* Without memory for the text, the line stays empty. */
+	if (l->text)
+		put_line(y, attributes, l->text);
 	free(l->text);
 }
 
@@ -263,6 +265,9 @@ static void draw_open(struct screen *sc, const struct snapshot *s, int y, int en
 	size_t at = 0;
 	struct line l;
 
+	/* On a low screen, the explanation takes the place of the list. */
+	if (y >= end)
+		return;
 	if (line_begin(&l)) {
 		lines_open_title(l.f, s, v);
 		line_put(&l, y, A_REVERSE);
