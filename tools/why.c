@@ -128,9 +128,9 @@ static void print_operation(const struct why *w, const struct analysis_operation
 	explain_sentence(stdout, op);
 	if (w->brief)
 		return;
-	printf("\nOf %s/%" PRIu32 ", category %s. Where the time went:\n\n",
+	printf("\nOf %s/%" PRIu32 "%s%s. Where the time went:\n\n",
 	       op->id.provider[0] ? tool_text(op->id.provider) : "process", op->id.pid,
-	       tool_text(op->id.category));
+	       op->id.category[0] ? ", category " : "", tool_text(op->id.category));
 	explain_account(stdout, op);
 	if (!op->nr_path)
 		return;

@@ -183,10 +183,11 @@ for wrong in "--type x server.fxt sched" "--min 1ms server.fxt summary" \
 done
 end
 
-# times NS...: write times.fxt, whose operations of a type have these begins and ends
+# times NS...: write times.fxt, whose operations have these begins and ends. They have no
+# category, and the names in NAMES by turns.
 times() {
 	python3 -c '
-import struct, sys
+import os, struct, sys
 
 def record(head, *parts):
     body = b"".join(p if isinstance(p, bytes) else struct.pack("<Q", p) for p in parts)
@@ -194,9 +195,12 @@ def record(head, *parts):
 
 out = struct.pack("<Q", 0x0016547846040010)
 out += record(1 << 16 | 1 << 20 | 1 << 52, b"p" + 7 * b"\0") + record(1, 10 ** 9)
-out += record(2 | 1 << 16 | 1 << 32, b"t" + 7 * b"\0")
+names = os.environ.get("NAMES", "t").split()
+for i, name in enumerate(names):
+    out += record(2 | i + 1 << 16 | len(name) << 32, name.encode() + -len(name) % 8 * b"\0")
 for i, ns in enumerate(sys.argv[1:]):
-    out += record(4 | (7 if i % 2 else 5) << 16 | 1 << 32 | 1 << 48, int(ns), 100, 100, i // 2)
+    out += record(4 | (7 if i % 2 else 5) << 16 | i // 2 % len(names) + 1 << 48,
+                  int(ns), 100, 100, i // 2)
 open("times.fxt", "wb").write(out)' "$@"
 }
 
@@ -212,6 +216,26 @@ check min [ "$(count --min 2.01us)" = 2 ]
 check max [ "$(count --max 2.01us)" = 2 ]
 check both [ "$(count --min 2.01us --max 2.01us)" = 1 ]
 check ns [ "$(count --min 2011ns)" = 1 ]
+end
+
+begin "types_of_all_reports_have_the_same_names"
+long=$(printf '%01000d' 0)
+check trace eval 'NAMES="x ${long}a ${long}b" times 10 20 30 40 50 60 70'
+check operations report --json times.fxt
+jq -r .type <out | sort >want
+check three eval '[ "$(cat want)" = "$(printf "%s\n" "${long}a" "${long}b" x)" ]'
+for what in blame critical histogram concurrency levels; do
+	check "$what" report --json times.fxt $what
+	check "$what: types" eval 'jq -r .type <out | sort -u | cmp want'
+done
+check timeline report --json times.fxt timeline 0
+check "its type" [ "$(jq -r .type <out | sort -u)" = x ]
+check unfinished report --json times.fxt unfinished
+check "its type" [ "$(json .type)" = x ]
+check diff report --json diff times.fxt times.fxt
+check "its types" eval 'jq -r .type <out | sort | cmp want'
+check why status 0 "$AT" why times.fxt
+check "no category" grep -qx "Of p/100. Where the time went:" out
 end
 
 begin "filters choose operations"

@@ -14,43 +14,50 @@ static const char *keep(struct blame *b, const char *text)
 	return n == UINT32_MAX ? NULL : b->names.of[n];
 }
 
-static const char *other_of(const struct analysis_interval *row, char *text, size_t size)
+/* Intern the texts one behind the other. Names have any length, so no buffer is large enough. */
+static const char *keep_joined(struct blame *b, const char *first, const char *middle,
+			       const char *last)
+{
+	const char *kept;
+	char *text;
+
+	if (asprintf(&text, "%s%s%s", first, middle, last) < 0)
+		return NULL;
+	kept = keep(b, text);
+	free(text);
+	return kept;
+}
+
+/* The other party in words, interned */
+static const char *keep_other(struct blame *b, const struct analysis_interval *row)
 {
 	const struct analysis_id *id = row->other_id;
-	const char *with = "", *name = id ? id->name : "";
 
 	switch (row->other_kind) {
 	case ANALYSIS_OTHER_THREAD:
-		if (id)
-			with = ", working on ";
-		snprintf(text, size, "%s%s%s", row->other->name[0] ? row->other->name : "thread",
-			 with, name);
-		return text;
+		return keep_joined(b, row->other->name[0] ? row->other->name : "thread",
+				   id ? ", working on " : "", id ? id->name : "");
 	case ANALYSIS_OTHER_IDLE:
-		return "idle CPU";
+		return keep(b, "idle CPU");
 	case ANALYSIS_OTHER_INTERRUPT:
-		return "interrupt";
+		return keep(b, "interrupt");
 	case ANALYSIS_OTHER_HIDDEN:
-		return "hidden task";
+		return keep(b, "hidden task");
 	default:
 		break;
 	}
 	if (row->state == ANALYSIS_UNKNOWN)
-		return analysis_reason_name(row->reason);
-	if (!id)
-		return "";
-	snprintf(text, size, "working on %s", name);
-	return text;
+		return keep(b, analysis_reason_name(row->reason));
+	return id ? keep_joined(b, "working on ", id->name, "") : keep(b, "");
 }
 
 static int add(struct blame *b, const char *type, const struct analysis_interval *row)
 {
-	char text[256];
 	struct blame_row r = {
 		.type = type, .state = row->state,
 		.thread = keep(b, row->thread ? row->thread->name : ""),
 		.duration = keep(b, row->duration),
-		.other = keep(b, other_of(row, text, sizeof(text))),
+		.other = keep_other(b, row),
 	};
 	struct fxt_entry *e;
 	uint64_t hash;
@@ -79,12 +86,10 @@ static int add(struct blame *b, const char *type, const struct analysis_interval
 int blame_add(struct blame *b, const struct analysis_operation *op,
 	      const struct analysis_interval *rows, size_t nr, unsigned int states)
 {
-	char text[512];
-	const char *type;
+	const char *category = op->id.category;
+	const char *type = keep_joined(b, category, category[0] ? "/" : "", op->id.name);
 	int err = 0;
 
-	snprintf(text, sizeof(text), "%s/%s", op->id.category, op->id.name);
-	type = keep(b, text);
 	if (!type)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr && !err; i++)

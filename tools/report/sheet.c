@@ -62,6 +62,11 @@ void sheet_textf(struct sheet *s, const char *fmt, ...)
 	va_end(list);
 }
 
+void sheet_type(struct sheet *s, const char *category, const char *name)
+{
+	sheet_textf(s, "%s%s%s", category, category[0] ? "/" : "", name);
+}
+
 void sheet_number(struct sheet *s, uint64_t number)
 {
 	const enum sheet_kind kind = s->columns[s->column].kind;

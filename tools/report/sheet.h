@@ -62,6 +62,8 @@ struct sheet {
 void sheet_row(struct sheet *s);
 void sheet_text(struct sheet *s, const char *text);
 void sheet_textf(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A type of operations or events: category/name, or the name alone if it has no category */
+void sheet_type(struct sheet *s, const char *category, const char *name);
 void sheet_number(struct sheet *s, uint64_t number);	/* also SHEET_ID, SHEET_NS */
 void sheet_diff(struct sheet *s, int64_t diff);
 /* also SHEET_RATIO, SHEET_BAR */

@@ -81,10 +81,10 @@ static void free_data(void *data)
 	free(d->edges);
 }
 
-static void sheet_type(struct sheet *s, const struct type *t)
+static void begin_row(struct sheet *s, const struct type *t)
 {
 	sheet_row(s);
-	sheet_textf(s, "%s/%s", t->category, t->name);
+	sheet_type(s, t->category, t->name);
 	sheet_text(s, t->provider);
 }
 
@@ -120,7 +120,7 @@ static void concurrency_row(struct report *r, size_t type, size_t *edge)
 	/* The ends at the end of the trace */
 	while (*edge < d->nr && d->edges[*edge].type == type)
 		++*edge;
-	sheet_type(&r->sheet, &d->types.of[type]);
+	begin_row(&r->sheet, &d->types.of[type]);
 	sheet_number(&r->sheet, (*edge - first) / 2);
 	sheet_number(&r->sheet, max.level);
 	sheet_number(&r->sheet, max.level ? max.from - t->begin : 0);
@@ -191,7 +191,7 @@ static void fill_levels(struct report *r)
 		for (size_t level = 0; ns && level < nr; level++) {
 			if (!ns[level])
 				continue;
-			sheet_type(&r->sheet, &d->types.of[i]);
+			begin_row(&r->sheet, &d->types.of[i]);
 			sheet_number(&r->sheet, level);
 			sheet_number(&r->sheet, ns[level]);
 			sheet_share(&r->sheet, ns[level], t->end - t->begin);

@@ -57,7 +57,7 @@ static void add_rows(struct sheet *s, const struct analysis_operation *op)
 
 		sheet_row(s);
 		sheet_text(s, id_text(&op->id, number));
-		sheet_textf(s, "%s/%s", op->id.category, op->id.name);
+		sheet_type(s, op->id.category, op->id.name);
 		sheet_number(s, row->from - op->begin);
 		sheet_number(s, row->to - op->begin);
 		sheet_text(s, analysis_state_name(row->state));

@@ -38,7 +38,7 @@ static int add_unfinished(void *arg, const struct analysis_operation *op)
 	if (op->complete)
 		return 0;
 	sheet_row(&r->sheet);
-	sheet_textf(&r->sheet, "%s/%s", op->id.category, op->id.name);
+	sheet_type(&r->sheet, op->id.category, op->id.name);
 	sheet_text(&r->sheet, id_text(&op->id, number));
 	sheet_number(&r->sheet, op->id.pid);
 	sheet_number(&r->sheet, op->end - op->begin);
@@ -104,13 +104,12 @@ static void fill_orphans(struct report *r)
 		qsort(o->of, o->nr, sizeof(*o->of), by_time);
 	for (size_t i = 0; i < o->nr; i++) {
 		const struct analysis_orphan *of = &o->of[i];
-		const char *category = of->id.category;
 
 		sheet_row(s);
 		sheet_number(s, of->ns - t->begin);
 		sheet_number(s, of->ns);
 		sheet_text(s, analysis_orphan_name(of->kind));
-		sheet_textf(s, "%s%s%s", category, category[0] ? "/" : "", of->id.name);
+		sheet_type(s, of->id.category, of->id.name);
 		sheet_text(s, of->has_id ? id_text(&of->id, number) : "");
 		sheet_text(s, of->thread->name);
 		sheet_number(s, of->thread->tid);

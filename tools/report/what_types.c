@@ -60,7 +60,7 @@ static void fill_operations(struct report *r)
 		const struct type *t = &d->types.of[i];
 
 		sheet_row(&r->sheet);
-		sheet_textf(&r->sheet, "%s/%s", t->category, t->name);
+		sheet_type(&r->sheet, t->category, t->name);
 		sheet_text(&r->sheet, t->provider);
 		sheet_number(&r->sheet, t->latencies.nr);
 		sheet_number(&r->sheet, t->incomplete);
@@ -90,7 +90,7 @@ static void fill_histogram(struct report *r)
 
 		while (histogram_next(&h)) {
 			sheet_row(&r->sheet);
-			sheet_textf(&r->sheet, "%s/%s", t->category, t->name);
+			sheet_type(&r->sheet, t->category, t->name);
 			sheet_text(&r->sheet, t->provider);
 			sheet_histogram(&r->sheet, &h);
 		}
@@ -194,7 +194,7 @@ static void diff_row(struct sheet *s, const struct type *a, const struct type *b
 	a = a ? a : &none;
 	b = b ? b : &none;
 	sheet_row(s);
-	sheet_textf(s, "%s/%s", any->category, any->name);
+	sheet_type(s, any->category, any->name);
 	sheet_number(s, a->latencies.nr);
 	sheet_number(s, b->latencies.nr);
 	diff_percentile(s, a, b, 50);
