@@ -10,6 +10,7 @@
 #include "sheet.h"
 #include "tool.h"
 
+#define COLUMNS_MAX	16
 #define WIDTH_MAX	100
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
@@ -230,10 +231,9 @@ static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 
 static void print_people(FILE *f, const struct sheet *s)
 {
-	size_t *width = calloc(s->nr_columns, sizeof(*width)), nr = people_rows(s);
+	size_t width[COLUMNS_MAX], nr = people_rows(s);
 
-	if (!width)
-		return;
+	assert(s->nr_columns <= COLUMNS_MAX);
 	for (size_t i = 0; i < s->nr_columns; i++)
 		width[i] = characters(s->columns[i].title);
 	for (size_t i = 0; i < nr * s->nr_columns; i++) {
@@ -251,7 +251,6 @@ static void print_people(FILE *f, const struct sheet *s)
 		print_row(f, s, width, &s->cells[i * s->nr_columns]);
 	if (nr < s->nr)
 		fprintf(f, "and %zu more; --all shows them\n", s->nr - nr);
-	free(width);
 }
 
 /* --- for programs ------------------------------------------------------------------ */
