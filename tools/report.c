@@ -40,7 +40,7 @@ SOURCE_HELP
 "      --csv           comma-separated values, with a heading\n"
 "      --folded        of blame and its parts: frames and ns, for flame graphs\n"
 "      --pprof         of the same: a profile for pprof, compressed\n"
-"      --all           all lines, not only the first 30, as people get of long reports\n"
+"      --all           all lines of a long report, not only the first 30\n"
 "  -h, --help          this text\n"
 "\n"
 "Exit status: 0; 1 if the file is damaged, or has no operation with ID; 2 if it cannot\n"

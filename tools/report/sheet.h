@@ -48,7 +48,7 @@ enum sheet_format {
 struct sheet {
 	const struct sheet_column *columns;
 	size_t nr_columns;
-	size_t limit;		/* rows that people get; 0: all */
+	size_t limit;		/* rows of text; 0: all */
 	union sheet_cell *cells;
 	size_t nr, room;	/* rows */
 	size_t column;		/* of the cell that comes next */

@@ -42,7 +42,7 @@ struct what {
 	void (*restart)(void *data);
 	bool takes_id;		/* it is about the operations with an id */
 	bool timed;		/* its rows have a time that --from and --to can choose */
-	bool many;		/* rows: people get only the first ones unless they ask for all */
+	bool many;		/* rows: text has only the first ones without --all */
 	unsigned int states;	/* a set of bits: the operations' time that the report is about */
 	const struct sheet_column *columns;
 	size_t nr_columns;

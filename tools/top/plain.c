@@ -7,7 +7,7 @@
 #include "plain.h"
 #include "tool.h"
 
-/* Open operations that are told one by one */
+/* Open operations that are listed */
 #define OPEN_LISTED	10
 
 /* --- text ------------------------------------------------------------------------- */
