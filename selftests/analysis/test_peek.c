@@ -31,6 +31,34 @@ static void live_end(struct live *l)
 	rows_free(&l->rows);
 }
 
+static int ignore(void *arg, const struct analysis_operation *op)
+{
+	return 0;
+}
+
+static void look_counts_no_cut_operation(void **state)
+{
+	struct analysis_options opts = { .history = 1000 };
+	struct analysis_sink sink = { .operation = ignore };
+	struct analysis *a = analysis_new(&opts, &sink);
+	struct trace t = { 0 };
+
+	assert_non_null(a);
+	BEGINS(&t, 1, 1, 1);
+	for (uint64_t i = 0; i < 20000; i++)
+		put_switch(&t, 10 + i, 0, 2 + i % 2, 3 - i % 2, PREEMPTED);
+	for (size_t i = 0; i < t.nr; i++)
+		assert_int_equal(analysis_record(a, &t.of[i]), 0);
+	assert_int_equal(analysis_settle(a, 20010), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(analysis_peek(a, NULL, 20010, ignore, NULL), 0);
+	assert_int_equal(analysis_totals(a)->cut, 0);
+	assert_int_equal(analysis_finish(a), 0);
+	assert_int_equal(analysis_totals(a)->cut, 1);
+	analysis_free(a);
+	trace_free(&t);
+}
+
 static void open_operation_is_known_until_now(void **state)
 {
 	struct rows seen = { 0 };
@@ -174,6 +202,7 @@ static void waker_without_records_moves_no_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(look_counts_no_cut_operation),
 		cmocka_unit_test(open_operation_is_known_until_now),
 		cmocka_unit_test(only_the_operation_meant_is_seen),
 		cmocka_unit_test(operation_without_scheduling_waits),

@@ -411,7 +411,6 @@ int account(struct analysis *a, const struct operation *op, struct analysis_oper
 	err = collect(a, op);
 	if (!err)
 		err = find_edges(a, op);
-	a->totals.cut += a->scratch.floor > 0;
 	if (!err)
 		err = sweep(&a->scratch, whole);
 	if (err)

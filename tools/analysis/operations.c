@@ -239,6 +239,7 @@ static int row(struct analysis *a, struct operation *op)
 		a->intervals.nr = 0;
 		a->path.nr = 0;
 		err = account(a, op, &out, &a->intervals);
+		a->totals.cut += a->scratch.floor > 0;
 		if (!err && op->ended && !a->opts.totals_only)
 			err = critical_path(a, op, &a->path);
 		out.intervals = a->intervals.of;
