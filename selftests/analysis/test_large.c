@@ -168,6 +168,23 @@ static void wakers_in_a_circle(void **state)
 	expect_operations(&t, 1);
 }
 
+/* Each switch out makes a part of its own, because the innermost duration changes. */
+static void thread_leaves_its_cpu_again_and_again(void **state)
+{
+	struct trace t = { 0 };
+
+	put_duration(&t, 1, 1000 * MANY, 1, "work");
+	BEGINS(&t, 2, 1, 1);
+	for (uint64_t i = 1; i < 2 * MANY; i++) {
+		if (i % 2)
+			put_duration(&t, 10 * i, 10 * i + 5, 1, "part");
+		put_switch(&t, 10 * i + 5, 0, 1, 0, PREEMPTED);
+	}
+	put_switch(&t, 30 * MANY, 0, 0, 1, SLEEPS);
+	ENDS(&t, 100 * MANY, 1, 1);
+	expect_operations(&t, 1);
+}
+
 static void every_cpu_has_switches(void **state)
 {
 	struct trace t = { 0 };
@@ -276,6 +293,7 @@ int main(void)
 		cmocka_unit_test(many_threads_and_many_losses),
 		cmocka_unit_test(many_open_operations_and_many_losses),
 		cmocka_unit_test(wakers_in_a_circle),
+		cmocka_unit_test(thread_leaves_its_cpu_again_and_again),
 		cmocka_unit_test(every_cpu_has_switches),
 		cmocka_unit_test(durations_are_deeper_than_the_stack),
 		cmocka_unit_test(records_come_in_reverse_order),

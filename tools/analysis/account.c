@@ -302,17 +302,33 @@ static int sweep(struct scratch *s, struct intervals *l)
 
 /* --- who is to blame ------------------------------------------------------------------ */
 
+/* The first span of @t from @s on that is not runnable, or the last span */
+static const struct span *last_of_wait(const struct thread *t, const struct span *s)
+{
+	size_t low = s - t->spans.of, high = t->spans.nr;
+
+	while (low + 1 < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->spans.of[middle].wait == s->wait)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &t->spans.of[low];
+}
+
 /*
  * The CPU that @t, runnable at @ns, gets in the end. If no record tells yet: the one that it
  * was put on. NO_CPU if records were lost before that.
  */
 unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 {
-	const struct span *s;
 	uint64_t end;
+	const struct span *s = span_at(t, ns, &end);
 
-	while ((s = span_at(t, ns, &end)) && s->state == ANALYSIS_RUNNABLE && end != STILL_OPEN)
-		ns = end;
+	if (s)
+		s = last_of_wait(t, s);
 	return s && (s->state == ANALYSIS_RUNNABLE || s->state == ANALYSIS_RUNNING) ? s->cpu : NO_CPU;
 }
 

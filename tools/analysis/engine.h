@@ -106,6 +106,11 @@ struct span {
 	bool pending;		/* the next record tells what this is */
 	bool seen;		/* pending: an event tells that it ran at .from */
 	bool woken;		/* a wakeup came while it ran: it was about to sleep */
+	/*
+	 * Number of the thread's spans before this one that are not runnable: equal for runnable
+	 * spans that follow each other and for the span that ends them
+	 */
+	uint32_t wait;
 };
 
 /* A span as it was known before the record at .told told its state */

@@ -46,15 +46,19 @@ static int add_span(struct analysis *a, struct thread *t, const struct span *s)
 
 	/* Of no length: nothing was in between. */
 	if (last && last->from >= s->from) {
-		uint64_t from = last->from;
+		const uint64_t from = last->from;
+		const uint32_t wait = last->wait;
 
 		*last = *s;
 		last->from = from;
+		last->wait = wait;
 		return 0;
 	}
 	if (!more_room(&t->spans.of, t->spans.nr, &t->spans.room, sizeof(*t->spans.of)))
 		return -ENOMEM;
-	t->spans.of[t->spans.nr++] = *s;
+	last = last_span(t);
+	t->spans.of[t->spans.nr] = *s;
+	t->spans.of[t->spans.nr++].wait = last ? last->wait + (last->state != ANALYSIS_RUNNABLE) : 0;
 	a->history++;
 	return 0;
 }
@@ -284,6 +288,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		return err;
 	known.from = last->from;
 	known.woken = last->woken;
+	known.wait = last->wait;
 	*last = known;
 	return operations_settled(a, t);
 }
