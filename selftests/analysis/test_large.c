@@ -185,6 +185,24 @@ static void thread_leaves_its_cpu_again_and_again(void **state)
 	expect_operations(&t, 1);
 }
 
+static void many_steps_of_many_operations_in_one_duration(void **state)
+{
+	struct trace t = { 0 };
+
+	BEGINS(&t, 1, 1, 1);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 2, 1, "loop", 0);
+	STEPS(&t, 3, 1, 1);
+	for (uint64_t i = 0; i < MANY; i++)
+		BEGINS(&t, 4 + i, 1, 2 + i);
+	for (uint64_t i = 0; i < MANY; i++) {
+		put_duration(&t, 2 * MANY + 2 * i, 2 * MANY + 2 * i, 2, "help");
+		STEPS(&t, 2 * MANY + 2 * i, 2, 1);
+	}
+	for (uint64_t i = 0; i < 3 * MANY; i++)
+		STEPS(&t, 5 * MANY + i, 1, 1);
+	expect_operations(&t, MANY + 1);
+}
+
 static void every_cpu_has_switches(void **state)
 {
 	struct trace t = { 0 };
@@ -294,6 +312,7 @@ int main(void)
 		cmocka_unit_test(many_open_operations_and_many_losses),
 		cmocka_unit_test(wakers_in_a_circle),
 		cmocka_unit_test(thread_leaves_its_cpu_again_and_again),
+		cmocka_unit_test(many_steps_of_many_operations_in_one_duration),
 		cmocka_unit_test(every_cpu_has_switches),
 		cmocka_unit_test(durations_are_deeper_than_the_stack),
 		cmocka_unit_test(records_come_in_reverse_order),

@@ -14,6 +14,8 @@
 #define SAME_ID_MAX	64
 /* Works of a thread that are looked at to find the one at some time */
 #define LOOK_BACK	1024
+/* Works that are searched for one on an operation. Longer lists have an index. */
+#define SEARCH_MAX	64
 
 void work_put(struct work *w)
 {
@@ -90,18 +92,27 @@ uint32_t durations_innermost(const struct thread *t, uint64_t ns)
 	return NO_NAME;
 }
 
-static void pop(struct thread *t)
+/* Operations of @d are found by a search of its works. */
+static void drop_index(struct duration *d)
 {
-	struct works *w = &t->stack[--t->depth].works;
+	fxt_table_free(&d->by_op);
+	d->by_op = (struct fxt_table){ 0 };
+}
 
-	if (w->of)
-		works_free(w);
+void durations_pop(struct thread *t)
+{
+	struct duration *d = &t->stack[--t->depth];
+
+	if (!d->works.of)
+		return;
+	works_free(&d->works);
+	drop_index(d);
 }
 
 void durations_leave(struct thread *t, uint64_t ns)
 {
 	while (t->depth && t->stack[t->depth - 1].end < ns)
-		pop(t);
+		durations_pop(t);
 }
 
 static void tell_pair(const struct analysis *a, uint64_t begin, uint64_t end, uint64_t ns)
@@ -151,7 +162,7 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	if (!i)
 		return orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
 	while (t->depth > i)
-		pop(t);
+		durations_pop(t);
 	tell_pair(a, t->stack[i - 1].record, it->record, it->ns);
 	for (size_t k = 0; k < t->stack[i - 1].works.nr; k++) {
 		struct work *w = t->stack[i - 1].works.of[k];
@@ -166,18 +177,39 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	return t->stack[i - 1].name == it->name ? 0 : orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
 }
 
-/* True if @op has work in @d. Searches the shorter one of both lists. */
-static bool has_work(const struct thread *t, const struct duration *d, const struct operation *op)
+static bool note_operation(struct duration *d, const struct operation *op)
+{
+	return fxt_make(&d->by_op, (uintptr_t)op);
+}
+
+static int make_index(struct duration *d)
+{
+	for (size_t i = 0; i < d->works.nr; i++) {
+		if (!note_operation(d, d->works.of[i]->op)) {
+			drop_index(d);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* 1 if @op has work in @d, else 0. A search takes the shorter list, an index if both are long. */
+static int has_work(const struct thread *t, struct duration *d, const struct operation *op)
 {
 	const struct works *w = op->works.nr < d->works.nr ? &op->works : &d->works;
 
+	if (w->nr > SEARCH_MAX) {
+		int err = d->by_op.entries ? 0 : make_index(d);
+
+		return err ? err : !!fxt_find(&d->by_op, (uintptr_t)op);
+	}
 	for (size_t i = w->nr; i; i--) {
 		const struct work *work = w->of[i - 1];
 
 		if (work->op == op && work->thread == t && work->in == d->number)
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 /* Works on operations that have ended need not hear of the end of @d. */
@@ -185,6 +217,7 @@ static void drop_ended(struct duration *d)
 {
 	size_t kept = 0;
 
+	drop_index(d);
 	for (size_t i = 0; i < d->works.nr; i++) {
 		if (d->works.of[i]->op->end != STILL_OPEN)
 			work_put(d->works.of[i]);
@@ -221,7 +254,7 @@ void durations_exit(struct analysis *a, struct thread *t)
 			return;
 		if (d->end == STILL_OPEN)
 			tell_pair(a, d->record, d->record, a->now);
-		pop(t);
+		durations_pop(t);
 	}
 }
 
@@ -229,10 +262,10 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 		   const struct item *it)
 {
 	struct work *w;
-	int err;
+	int err = has_work(t, d, op);
 
-	if (has_work(t, d, op))
-		return 0;
+	if (err)
+		return err < 0 ? err : 0;
 	if (d->works.nr >= d->drop_at) {
 		drop_ended(d);
 		d->drop_at = 2 * d->works.nr + 64;
@@ -248,6 +281,8 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	op->refs++;
 	t->refs++;
 	err = works_add(&d->works, w);
+	if (!err && d->by_op.entries && !note_operation(d, op))
+		err = -ENOMEM;
 	if (!err)
 		err = insert(a, t, w);
 	if (!err)

@@ -169,6 +169,7 @@ struct duration {
 	uint64_t record;
 	uint32_t name;
 	struct works works;	/* that last until it ends */
+	struct fxt_table by_op;	/* the operations of .works, if there are many; or empty */
 	size_t drop_at;		/* number of works at which ended ones are dropped */
 };
 
@@ -269,6 +270,8 @@ int durations_item(struct analysis *a, const struct item *it);
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Of the works of @t at @ns, the one that began last, or NULL */
 struct work *work_at(struct thread *t, uint64_t ns);
+/* Leave the innermost duration of @t. */
+void durations_pop(struct thread *t);
 /* Leave durations of @t that ended before @ns. */
 void durations_leave(struct thread *t, uint64_t ns);
 /* @t has exited: leave durations that nobody will end and in which no operation is open. */

@@ -11,7 +11,7 @@ void thread_free(struct thread *t)
 	free(t->changes.of);
 	works_free(&t->works);
 	while (t->depth)
-		works_free(&t->stack[--t->depth].works);
+		durations_pop(t);
 	free(t->stack);
 	free(t);
 }
