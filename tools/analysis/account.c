@@ -17,7 +17,8 @@
 /* A thread that works on the operation does one thing. */
 struct piece {
 	uint64_t from, to;
-	const struct thread *thread;
+	struct thread *thread;
+	struct piece *next;		/* see struct queue */
 	struct analysis_interval row;
 };
 
@@ -115,7 +116,7 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 }
 
 /* @t works on the operation from @from to @to. */
-static int cut(struct analysis *a, const struct thread *t, uint64_t from, uint64_t to)
+static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 {
 	const bool lossy = losses_within(a, from, to);
 	int err = 0;
@@ -224,25 +225,40 @@ static int find_edges(struct analysis *a, const struct operation *op)
 	return err;
 }
 
-/* Of the pieces that are active from @from to @to, the best one, or NULL */
-static const struct piece *best(struct scratch *s, size_t *nr_active, uint64_t from,
+/* Pieces of one state, in order of their begins, linked by .next; those that ended stay inside. */
+struct queue {
+	struct piece *first, *last;
+};
+
+static void push(struct queue *q, struct piece *p)
+{
+	p->next = NULL;
+	if (q->first)
+		q->last->next = p;
+	else
+		q->first = p;
+	q->last = p;
+	p->thread->piece = p;
+}
+
+/*
+ * Of the pieces that last beyond @from, the best one, or NULL. Of several, that of @last's
+ * thread, else the one that began first. @from never decreases from one call to the next.
+ */
+static const struct piece *best(struct queue queues[ANALYSIS_STATES], uint64_t from,
 				const struct piece *last)
 {
-	const struct piece *found = NULL;
-	size_t kept = 0;
+	for (int state = 0; state < ANALYSIS_STATES; state++) {
+		struct queue *q = &queues[state];
+		const struct piece *same = last ? last->thread->piece : NULL;
 
-	for (size_t i = 0; i < *nr_active; i++) {
-		const struct piece *p = &s->pieces[s->active[i]];
-
-		if (p->to <= from)
+		while (q->first && q->first->to <= from)
+			q->first = q->first->next;
+		if (!q->first)
 			continue;
-		s->active[kept++] = s->active[i];
-		if (!found || p->row.state < found->row.state ||
-		    (p->row.state == found->row.state && last && p->thread == last->thread))
-			found = p;
+		return same && same->to > from && (int)same->row.state == state ? same : q->first;
 	}
-	*nr_active = kept;
-	return found;
+	return NULL;
 }
 
 /* Add to @l, or make its last interval longer where this one goes on. */
@@ -264,7 +280,8 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 static int sweep(struct scratch *s, struct intervals *l)
 {
 	const struct piece *last = NULL;
-	size_t next = 0, nr_active = 0;
+	struct queue queues[ANALYSIS_STATES] = { 0 };
+	size_t next = 0;
 	int err = 0;
 
 	if (s->nr_pieces)
@@ -275,12 +292,9 @@ static int sweep(struct scratch *s, struct intervals *l)
 
 		if (from == to)
 			continue;
-		for (; next < s->nr_pieces && s->pieces[next].from <= from; next++) {
-			if (!more_room(&s->active, nr_active, &s->room_active, sizeof(*s->active)))
-				return -ENOMEM;
-			s->active[nr_active++] = next;
-		}
-		last = best(s, &nr_active, from, last);
+		for (; next < s->nr_pieces && s->pieces[next].from <= from; next++)
+			push(&queues[s->pieces[next].row.state], &s->pieces[next]);
+		last = best(queues, from, last);
 		if (last) {
 			row = last->row;
 			row.from = from;

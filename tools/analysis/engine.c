@@ -97,7 +97,6 @@ void analysis_free(struct analysis *a)
 	free(a->parts.of);
 	free(a->scratch.works);
 	free(a->scratch.pieces);
-	free(a->scratch.active);
 	free(a->scratch.edges);
 	free(a->scratch.threads);
 	free(a->needs.threads);

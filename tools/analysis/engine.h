@@ -143,6 +143,7 @@ struct cpu {
 };
 
 struct operation;
+struct piece;
 struct thread;
 
 /* A thread works on an operation. The thread's history and the operation share it. */
@@ -207,6 +208,7 @@ struct thread {
 	struct operation *waiting;	/* they ended while the last span was pending */
 	unsigned int refs;	/* by works, and by operations that ended here */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
+	const struct piece *piece;	/* the last one in the queues of account.c */
 	struct thread_counts counts;
 	struct woken woken;
 };
@@ -399,16 +401,13 @@ void late_free(struct late *l);
 
 /* --- account.c, path.c --------------------------------------------------------------------- */
 
-struct piece;
-
 /* Room that is kept from one operation to the next */
 struct scratch {
 	struct work **works;
 	struct piece *pieces;
-	size_t *active;
 	uint64_t *edges;
 	const struct analysis_thread **threads;
-	size_t room_works, room_pieces, room_active, room_edges, room_threads;
+	size_t room_works, room_pieces, room_edges, room_threads;
 	size_t nr_pieces, nr_edges, nr_threads;
 	uint64_t lost_until;	/* before this, only a running thread's state is known */
 	uint64_t floor;		/* before this, nothing is known */
