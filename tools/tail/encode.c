@@ -71,6 +71,7 @@ size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed
 {
 	const bool extra = rec->number == ASYNCTRACE_FXT_COUNTER ||
 			   rec->number >= ASYNCTRACE_FXT_DURATION;
+	const struct fxt_arg flag = encode_flag(FILTERED);
 	unsigned int nargs = 0;
 	size_t n = 4;
 
@@ -78,8 +79,12 @@ size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed
 	w[2] = rec->thread.pid;
 	w[3] = rec->thread.tid;
 	n += put_text(w + n, &rec->category);
-	/* A name has at most 32000 bytes, and so has a category: two of these may not fit. */
-	if (n + ASYNCTRACE_FXT_TEXT_WORDS(rec->name.len) + extra > ASYNCTRACE_FXT_WORDS_MAX)
+	/*
+	 * A name has at most 32000 bytes, and so has a category: two of these may not fit.
+	 * encode_apart() needs room for its argument without any other.
+	 */
+	if (n + ASYNCTRACE_FXT_TEXT_WORDS(rec->name.len) + arg_words(&flag) + extra >
+	    ASYNCTRACE_FXT_WORDS_MAX)
 		return 0;
 	n += put_text(w + n, &rec->name);
 	while (nargs < rec->nargs &&
@@ -96,24 +101,23 @@ size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed
 size_t encode_apart(uint64_t *w, size_t words, uint64_t *trimmed)
 {
 	const struct fxt_arg flag = encode_flag(FILTERED);
+	const size_t room = ASYNCTRACE_FXT_WORDS_MAX - arg_words(&flag) - 1;
+	const unsigned int nargs = w[0] >> 20 & 0xf;
 	const uint64_t id = w[words - 1];
-	unsigned int nargs = w[0] >> 20 & 0xf;
-	size_t end = words - 1;
+	size_t end = 4 + ASYNCTRACE_FXT_TEXT_WORDS(w[0] >> 32 & 0x7fff) +
+		     ASYNCTRACE_FXT_TEXT_WORDS(w[0] >> 48 & 0x7fff);
+	unsigned int kept = 0;
 
-	/* If there is no room for it, it takes the place of the last argument. */
-	if (nargs == ASYNCTRACE_FXT_ARGS_MAX ||
-	    words + arg_words(&flag) > ASYNCTRACE_FXT_WORDS_MAX) {
-		end = 4 + ASYNCTRACE_FXT_TEXT_WORDS(w[0] >> 32 & 0x7fff) +
-		      ASYNCTRACE_FXT_TEXT_WORDS(w[0] >> 48 & 0x7fff);
-		for (unsigned int i = 1; i < nargs; i++)
-			end += w[end] >> 4 & 0xfff;
-		nargs--;
-		++*trimmed;
+	while (kept < nargs && kept < ASYNCTRACE_FXT_ARGS_MAX - 1 &&
+	       end + (w[end] >> 4 & 0xfff) <= room) {
+		end += w[end] >> 4 & 0xfff;
+		kept++;
 	}
+	*trimmed += nargs - kept;
 	end += encode_arg(w + end, &flag);
 	w[end++] = id;
 	w[0] &= ~(0xfffULL << 4 | 0xfULL << 20);
-	w[0] |= (uint64_t)end << 4 | (uint64_t)(nargs + 1) << 20;
+	w[0] |= (uint64_t)end << 4 | (uint64_t)(kept + 1) << 20;
 	return end;
 }
 

@@ -10,10 +10,14 @@
 
 /*
  * Write the event @rec to @w, which has room for ASYNCTRACE_FXT_WORDS_MAX words. Arguments that
- * do not fit are left out, from the last on, and *@trimmed grows by their number. Returns words.
+ * do not fit are left out, from the last on, and *@trimmed grows by their number. Returns words;
+ * 0: category and name do not fit into a record together.
  */
 size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed);
-/* The event of @words words at @w is to have the argument FILTERED, too. Returns words. */
+/*
+ * Add the argument FILTERED to the async event of @words words at @w, which has room for
+ * ASYNCTRACE_FXT_WORDS_MAX words. Arguments that do not fit beside it are left out. Returns words.
+ */
 size_t encode_apart(uint64_t *w, size_t words, uint64_t *trimmed);
 /* A process object, or a thread object if @pid is not 0. */
 size_t encode_object(uint64_t *w, uint32_t id, uint32_t pid, const char *name);
