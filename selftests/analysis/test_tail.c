@@ -7,175 +7,13 @@
  */
 #include <linux/asynctrace_fxt.h>
 #include <malloc.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "fxt/check.h"
 #include "model.h"
 #include "report/explain.h"
-#include "tail/encode.h"
 #include "tail/tail.h"
+#include "words.h"
 
 static struct model model;
-
-/* --- the records of a trace as a file has them ---------------------------------------- */
-
-struct words {
-	uint64_t *of;
-	size_t nr, room;
-	uint32_t section;
-	uint64_t events, switches, wakeups;	/* of rings */
-};
-
-static uint64_t *more_words(struct words *w, size_t nr)
-{
-	while (w->nr + nr > w->room) {
-		w->room = w->room ? 2 * w->room : 8192;
-		w->of = realloc(w->of, w->room * sizeof(*w->of));
-		assert_non_null(w->of);
-	}
-	w->nr += nr;
-	return w->of + w->nr - nr;
-}
-
-static void put_provider(struct words *w, uint32_t id, const char *name)
-{
-	size_t len = strlen(name), words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
-	uint64_t *to = more_words(w, words + 2);
-
-	to[words - 1] = 0;
-	memcpy(to + 1, name, len);
-	to[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, words) |
-		ASYNCTRACE_FXT_META_PROVIDER << 16 | (uint64_t)id << 20 | (uint64_t)len << 52;
-	to[words] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_INIT, 2);
-	to[words + 1] = 1000000000;
-	w->section = id;
-}
-
-static void put_section(struct words *w, uint32_t id)
-{
-	if (w->section != id)
-		*more_words(w, 1) = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
-			ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)id << 20;
-	w->section = id;
-}
-
-static void put_head(struct words *w)
-{
-	static const char *const names[] = {
-		"process", "incoming_weight", "outgoing_weight", "weight", "waker", "state",
-	};
-
-	*more_words(w, 1) = ASYNCTRACE_FXT_MAGIC;
-	put_provider(w, 1, "asynctrace-kernel");
-	for (unsigned int i = 0; i < 6; i++) {
-		size_t len = strlen(names[i]), words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
-		uint64_t *to = more_words(w, words);
-
-		to[words - 1] = 0;
-		memcpy(to + 1, names[i], len);
-		to[0] = ASYNCTRACE_FXT_STRING_HEAD(i + 1, len);
-	}
-	put_provider(w, 2, "server");
-}
-
-static void put_weight(struct words *w, unsigned int name, uint32_t tid)
-{
-	*more_words(w, 1) = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, name,
-					       tid ? 120 : ASYNCTRACE_FXT_WEIGHT_IDLE);
-}
-
-static void put_sched(struct words *w, const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = rec->nargs ? &rec->args[0] : NULL;
-	bool is_switch = rec->kind == FXT_SWITCH;
-	size_t at = w->nr, nargs = is_switch ? 2 : 1;
-
-	more_words(w, is_switch ? 4 : 3);
-	w->of[at + 1] = rec->ns;
-	w->of[at + 2] = is_switch ? rec->out : rec->in;
-	if (is_switch)
-		w->of[at + 3] = rec->in;
-	put_weight(w, is_switch ? 3 : 4, w->of[at + 2]);
-	if (is_switch)
-		put_weight(w, 2, rec->in);
-	if (arg) {
-		uint64_t to[16];
-		size_t n = encode_arg(to, arg);
-
-		memcpy(more_words(w, n), to, n * 8);
-		nargs++;
-	}
-	w->of[at] = is_switch ?
-		ASYNCTRACE_FXT_SWITCH_HEAD(w->nr - at, nargs, rec->cpu, rec->number) :
-		ASYNCTRACE_FXT_WAKEUP_HEAD(w->nr - at, nargs, rec->cpu);
-	if (arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL)
-		return;
-	if (is_switch)
-		w->switches++;
-	else
-		w->wakeups++;
-}
-
-/* Pseudo threads but the clock have other ids than the composer's. */
-static uint64_t own_tid(uint64_t tid)
-{
-	return tid > PSEUDO ? tid + 16 : tid;
-}
-
-static void put_record(struct words *w, const struct fxt_record *rec)
-{
-	bool own = rec->kind != FXT_EVENT || rec->thread.tid > FXT_TID_REAL_MAX;
-	struct fxt_record copy = *rec;
-	uint64_t to[256], trimmed = 0;
-	char name[64];
-	size_t n;
-
-	put_section(w, own ? 1 : 2);
-	switch (rec->kind) {
-	case FXT_SWITCH:
-	case FXT_WAKEUP:
-		put_sched(w, rec);
-		return;
-	case FXT_OBJECT:
-		snprintf(name, sizeof(name), "%.*s", (int)rec->name.len, rec->name.s);
-		n = encode_object(to, own_tid(rec->id), rec->args[0].u, name);
-		break;
-	default:
-		if (own) {
-			copy.category = (struct fxt_text){ .s = "asynctrace", .len = 10 };
-			copy.thread.pid = 0x70000000;
-			copy.thread.tid = own_tid(rec->thread.tid);
-		}
-		n = encode_event(to, &copy, &trimmed);
-		w->events += !own;
-	}
-	memcpy(more_words(w, n), to, n * 8);
-}
-
-static void put_process(struct words *w, uint32_t pid, const char *name)
-{
-	uint64_t to[8];
-	size_t n;
-
-	put_section(w, 1);
-	n = encode_object(to, pid, 0, name);
-	memcpy(more_words(w, n), to, n * 8);
-	n = encode_object(to, pid, pid, name);
-	memcpy(more_words(w, n), to, n * 8);
-}
-
-static struct words words_of(const struct trace *t)
-{
-	struct words w = { 0 };
-
-	put_head(&w);
-	put_process(&w, 0x70000000, "asynctrace");
-	put_process(&w, 100, "server");
-	for (size_t i = 0; i < t->nr; i++)
-		put_record(&w, &t->of[i]);
-	return w;
-}
 
 /* --- answers -------------------------------------------------------------------------- */
 
@@ -291,31 +129,13 @@ static struct tailed tail_of(const struct words *in, uint64_t slower_than, uint6
 	return tailed;
 }
 
-static bool has_flag(const struct fxt_record *rec, const char *name)
-{
-	return fxt_arg(rec, name) && fxt_arg(rec, name)->type == ASYNCTRACE_FXT_ARG_BOOL;
-}
-
 /* Each record of a ring is in the file or counted as filtered. */
-static void check_ledger(const struct words *in, const struct tailed *tailed)
+static void check_ledger(const struct words *in, struct tailed *tailed)
 {
-	struct fxt_reader *r = fxt_open_pushed();
-	uint64_t events = 0, switches = 0, wakeups = 0;
-	struct fxt_record rec;
-
-	assert_non_null(r);
-	assert_int_equal(fxt_push(r, tailed->file.of, tailed->file.nr), 0);
-	while (fxt_next(r, &rec) > 0) {
-		events += rec.kind == FXT_EVENT && rec.provider > 1 &&
-			  !(rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT && has_flag(&rec, FILTERED));
-		switches += rec.kind == FXT_SWITCH && !has_flag(&rec, FILTERED) &&
-			    !has_flag(&rec, "inferred");
-		wakeups += rec.kind == FXT_WAKEUP;
-	}
-	fxt_close(r);
-	assert_int_equal(events + tailed->filtered.events, in->events);
-	assert_int_equal(switches + tailed->filtered.switches, in->switches);
-	assert_int_equal(wakeups + tailed->filtered.wakeups, in->wakeups);
+	count_words(&tailed->file);
+	assert_int_equal(tailed->file.events + tailed->filtered.events, in->events);
+	assert_int_equal(tailed->file.switches + tailed->filtered.switches, in->switches);
+	assert_int_equal(tailed->file.wakeups + tailed->filtered.wakeups, in->wakeups);
 }
 
 static void dump(const char *name, const struct words *w)
@@ -331,25 +151,6 @@ static void dump(const char *name, const struct words *w)
 	assert_non_null(f);
 	fwrite(w->of, 8, w->nr, f);
 	fclose(f);
-}
-
-static struct fxt_check *check_of(const struct words *file)
-{
-	int fd = memfd_create("tail", 0), err;
-	struct fxt_check *check = fxt_check_new(0);
-	struct fxt_reader *r;
-	char path[32];
-
-	assert_true(fd >= 0);
-	assert_non_null(check);
-	assert_int_equal(write(fd, file->of, file->nr * 8), file->nr * 8);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = fxt_open(path, &err);
-	assert_non_null(r);
-	assert_int_equal(fxt_check_all(check, r), 0);
-	fxt_close(r);
-	close(fd);
-	return check;
 }
 
 /* Fails if @part breaks a rule that @whole, which may have losses upon losses, keeps. */

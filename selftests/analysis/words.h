@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Records of a trace as the words of a file */
+#ifndef ANALYSIS_WORDS_H
+#define ANALYSIS_WORDS_H
+
+#include "build.h"
+#include "fxt/check.h"
+
+struct words {
+	uint64_t *of;
+	size_t nr, room;
+	uint32_t section;
+	uint64_t events, switches, wakeups;	/* of rings */
+};
+
+/* Room for @nr more words */
+uint64_t *more_words(struct words *w, size_t nr);
+/* Magic, tables of strings, the kernel and the provider "server" */
+void put_head(struct words *w);
+void put_process(struct words *w, uint32_t pid, const char *name);
+void put_record(struct words *w, const struct fxt_record *rec);
+/* A whole file */
+struct words words_of(const struct trace *t);
+/* The number of rings' records in @w */
+void count_words(struct words *w);
+/* What the rules of the format say to the file @w. Freed by fxt_check_free() */
+struct fxt_check *check_of(const struct words *w);
+
+#endif /* ANALYSIS_WORDS_H */
