@@ -221,7 +221,8 @@ static int find_edges(struct analysis *a, const struct operation *op)
 		err = add_edge(s, s->lost_until);
 	if (!err && s->floor)
 		err = add_edge(s, s->floor);
-	qsort(s->edges, s->nr_edges, sizeof(*s->edges), by_time);
+	if (!err)
+		qsort(s->edges, s->nr_edges, sizeof(*s->edges), by_time);
 	return err;
 }
 

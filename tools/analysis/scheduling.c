@@ -23,19 +23,19 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 	struct thread *t;
 
 	/* fxt_make() may move the table, also if it finds the key: callers walk the table. */
-	if (!e)
-		e = fxt_make(&a->threads, (uint64_t)tid + 1);
-	if (!e)
+	if (e)
+		return (struct thread *)(uintptr_t)e->a;
+	/* The table has no entry without a thread, for callers that walk it. */
+	t = calloc(1, sizeof(*t));
+	e = t ? fxt_make(&a->threads, (uint64_t)tid + 1) : NULL;
+	if (!e) {
+		free(t);
 		return NULL;
-	if (!e->a) {
-		t = calloc(1, sizeof(*t));
-		if (!t)
-			return NULL;
-		t->out.tid = tid;
-		t->out.name = "";
-		e->a = (uintptr_t)t;
 	}
-	return (struct thread *)(uintptr_t)e->a;
+	t->out.tid = tid;
+	t->out.name = "";
+	e->a = (uintptr_t)t;
+	return t;
 }
 
 /* --- histories ---------------------------------------------------------------- */
