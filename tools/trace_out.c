@@ -159,8 +159,9 @@ static ssize_t choose(void *arg, const void *buf, size_t len)
 {
 	struct trace_out *o = arg;
 
-	tail_push(o->tail, buf, len / 8);
-	return len;
+	size_t words = tail_push(o->tail, buf, len / 8);
+
+	return words ? (ssize_t)words * 8 : tail_error(o->tail);
 }
 
 /* Put the choice between the composer and the file. */

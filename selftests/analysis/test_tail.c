@@ -112,7 +112,7 @@ static struct tailed tail_of(const struct words *in, uint64_t slower_than, uint6
 
 		while (at + n < in->nr && records--)
 			n += ASYNCTRACE_FXT_WORDS(in->of[at + n]);
-		tail_push(t, in->of + at, n);
+		assert_int_equal(tail_push(t, in->of + at, n), n);
 		at += n;
 	}
 	assert_int_equal(tail_finish(t), 0);

@@ -165,7 +165,10 @@ static int event(struct tail *t, const struct tail_entry *e, uint64_t number)
 	if (words > 0 && lasts)
 		h = held_add(t, e, number, t->scratch, words);
 	if (words <= 0 || (lasts && !h)) {
-		out_filtered(t, e);
+		if (words)
+			out_unwritten(t, e);
+		else
+			out_filtered(t, e);
 		return words > 0 ? -ENOMEM : words;
 	}
 	if (h && kept)
@@ -205,19 +208,22 @@ static int scheduling(struct tail *t, const struct tail_entry *e)
 	const uint64_t *words = window_words(&t->window, e);
 	const bool is_switch = e->kind == FXT_SWITCH;
 	bool kept;
+	int err = 0;
 
-	if (!c)
+	if (!c) {
+		out_unwritten(t, e);
 		return -ENOMEM;
+	}
 	kept = thread_covers(t, e->tid, e->ns) || thread_covers(t, e->other, e->ns) ||
 	       (is_switch && covers_overlap(&c->covers, e->ns, e->ns));
 	if (!kept) {
 		out_filtered(t, e);
 		if (is_switch && c->known && !c->hidden)
-			marks_away(t, c, e->cpu, words);
+			err = marks_away(t, c, e->cpu, words);
 		c->words = is_switch && e->words <= sizeof(c->switched) / 8 ? e->words : c->words;
 		if (is_switch && c->words == e->words)
 			memcpy(c->switched, words, e->words * 8);
-		return 0;
+		return err;
 	}
 	objects_use(t, e->tid);
 	objects_use(t, e->other);
@@ -324,12 +330,9 @@ static void begin_covers(struct tail *t)
 		begin(t, &t->cpus[cpu].covers);
 }
 
-int emit_first(struct tail *t)
+static int emit(struct tail *t, const struct tail_entry *e, uint64_t number)
 {
-	const uint64_t number = t->window.first;
-	const struct tail_entry *e = window_entry(&t->window, number);
 	const uint64_t *words = window_words(&t->window, e);
-	int err = 0;
 
 	if (e->reach > t->passed)
 		t->passed = e->reach;
@@ -337,22 +340,32 @@ int emit_first(struct tail *t)
 		begin_covers(t);
 	switch (e->kind) {
 	case FXT_EVENT:
-		err = e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER ?
+		return e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER ?
 			own_event(t, e) : event(t, e, number);
-		break;
 	case FXT_SWITCH:
 	case FXT_WAKEUP:
-		err = scheduling(t, e);
-		break;
+		return scheduling(t, e);
 	case FXT_OBJECT:
-		err = objects_take(t, e, words);
-		break;
+		return objects_take(t, e, words);
 	case FXT_PROVIDER_EVENT:
 		t->loss_event = words[0];
-		break;
+		return 0;
 	default:
-		err = define(t, e, words);
+		return define(t, e, words);
 	}
+}
+
+int emit_first(struct tail *t)
+{
+	const uint64_t number = t->window.first;
+	const struct tail_entry *e = window_entry(&t->window, number);
+	int err = 0;
+
+	/* After a failure, a definition or a decision may be missing that @e depends on. */
+	if (t->failed)
+		out_unwritten(t, e);
+	else
+		err = emit(t, e, number);
 	window_drop(&t->window);
 	return err;
 }

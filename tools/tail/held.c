@@ -18,11 +18,19 @@ struct tail_thread *thread_find(const struct tail *t, uint32_t tid)
 
 struct tail_thread *thread_make(struct tail *t, uint32_t tid)
 {
-	struct fxt_entry *e = fxt_make(&t->threads, (uint64_t)tid + 1);
+	struct tail_thread *thread = thread_find(t, tid);
+	struct fxt_entry *e;
 
-	if (e && !e->a)
-		e->a = (uintptr_t)calloc(1, sizeof(struct tail_thread));
-	return e ? (struct tail_thread *)(uintptr_t)e->a : NULL;
+	if (thread)
+		return thread;
+	thread = calloc(1, sizeof(*thread));
+	e = thread ? fxt_make(&t->threads, (uint64_t)tid + 1) : NULL;
+	if (!e) {
+		free(thread);
+		return NULL;
+	}
+	e->a = (uintptr_t)thread;
+	return thread;
 }
 
 struct tail_held *held_find(const struct tail *t, uint64_t number)
@@ -41,12 +49,14 @@ struct tail_held *held_add(struct tail *t, const struct tail_entry *e, uint64_t 
 			   const uint64_t *words, size_t nr)
 {
 	struct tail_thread *thread = thread_make(t, e->tid);
-	struct fxt_entry *place = fxt_make(&t->held, number);
-	struct tail_held *h = calloc(1, sizeof(*h));
+	struct tail_held *h = thread ? calloc(1, sizeof(*h)) : NULL;
+	struct fxt_entry *place = NULL;
 
 	if (h)
 		h->words = malloc(nr ? nr * 8 : 1);
-	if (!thread || !place || !h || !h->words) {
+	if (h && h->words)
+		place = fxt_make(&t->held, number);
+	if (!place) {
 		free(h ? h->words : NULL);
 		free(h);
 		return NULL;

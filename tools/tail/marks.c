@@ -135,15 +135,20 @@ static void put_switch(struct tail *t, struct tail_cpu *c, unsigned int cpu, uin
 	c->tid = tid;
 }
 
-void marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched)
+int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched)
 {
 	const uint32_t other = ASYNCTRACE_TID_OTHER_ON(cpu);
+	int err;
 
 	c->hidden = true;
-	if (c->tid == other || objects_use_other(t, other))
-		return;
+	if (c->tid == other)
+		return 0;
+	err = objects_use_other(t, other);
+	if (err)
+		return err;
 	put_switch(t, c, cpu, switched[1], switched[0] >> 36 & 0xf, other,
 		   weight_of(switched, ASYNCTRACE_FXT_STR_OUTGOING), 0);
+	return 0;
 }
 
 void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu)

@@ -18,16 +18,19 @@ static void count(struct tail_left *l, uint8_t kind)
 		l->events++;
 }
 
-void out_filtered(struct tail *t, const struct tail_entry *e)
-{
-	if (e->flags & ENTRY_COUNTED)
-		count(&t->sources[e->source].filtered, e->kind);
-}
-
 void out_unwritten(struct tail *t, const struct tail_entry *e)
 {
 	if (e->flags & ENTRY_COUNTED)
 		count(&t->sources[e->source].unwritten, e->kind);
+}
+
+void out_filtered(struct tail *t, const struct tail_entry *e)
+{
+	/* After a failure, it is not known which records are needed. */
+	if (t->failed)
+		out_unwritten(t, e);
+	else if (e->flags & ENTRY_COUNTED)
+		count(&t->sources[e->source].filtered, e->kind);
 }
 
 /* Of the buffer, @written bytes are in the file: only whole records of that count. */

@@ -165,8 +165,8 @@ void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
 /* These make a mark of the state at @ns; words */
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_cpu(uint64_t *w, uint64_t ns, const struct analysis_cpu_state *s);
-/* On @cpu, others than those in the file ran. */
-void marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched);
+/* On @cpu, others than those in the file ran. 0 or -ENOMEM */
+int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched);
 void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu);
 
 /* --- objects.c ------------------------------------------------------------------------ */

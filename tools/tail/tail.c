@@ -307,43 +307,43 @@ static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 	return 0;
 }
 
-static void only_count(struct tail *t, const struct fxt_record *rec)
-{
-	struct tail_entry e = { .source = t->source };
-
-	describe(&e, rec);
-	out_unwritten(t, &e);
-}
-
 static void fail(struct tail *t, int err)
 {
 	if (err && !t->failed)
 		t->failed = err;
 }
 
-void tail_push(struct tail *t, const uint64_t *words, size_t nr)
+/* The next record of those that t->early has, which is at @words. Returns its words, or 0. */
+static size_t push_record(struct tail *t, const uint64_t *words)
 {
 	struct fxt_record rec;
-	size_t at = 0;
+	int err = fxt_next(t->early, &rec);
 
-	fail(t, fxt_push(t->early, words, nr));
-	while (at < nr) {
-		int err = fxt_next(t->early, &rec);
+	if (err > 0)
+		err = take(t, words, &rec);
+	else if (!err)
+		err = -EBADMSG;
+	fail(t, err);
+	if (err)
+		return 0;
+	err = analysis_record(t->analysis, &rec);
+	if (!err && t->unsettled > STEP(t))
+		err = look(t);
+	fail(t, err);
+	return rec.words;
+}
 
-		if (err <= 0) {
-			fail(t, err ? err : -EBADMSG);
-			return;
-		}
-		err = t->failed ? t->failed : take(t, words + at, &rec);
-		at += rec.words;
-		if (err)
-			only_count(t, &rec);
-		else
-			err = analysis_record(t->analysis, &rec);
-		if (!err && t->unsettled > STEP(t))
-			err = look(t);
-		fail(t, err);
+size_t tail_push(struct tail *t, const uint64_t *words, size_t nr)
+{
+	size_t at = 0, taken = 1;
+
+	if (!t->failed)
+		fail(t, fxt_push(t->early, words, nr));
+	while (at < nr && taken && !t->failed) {
+		taken = push_record(t, words + at);
+		at += taken;
 	}
+	return at;
 }
 
 void tail_flush(struct tail *t)

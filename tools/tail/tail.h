@@ -58,8 +58,8 @@ struct tail *tail_new(const struct tail_options *o);
 void tail_free(struct tail *t);
 /* The records that come next are of this ring. 0 or -ENOMEM */
 int tail_source(struct tail *t, uint32_t provider, uint32_t ring);
-/* Take whole records. After a failure, see tail_error(), they are only counted. */
-void tail_push(struct tail *t, const uint64_t *words, size_t nr);
+/* Take whole records. Returns the words taken: fewer than @nr if memory lacks, see tail_error() */
+size_t tail_push(struct tail *t, const uint64_t *words, size_t nr);
 /* Write what is decided. */
 void tail_flush(struct tail *t);
 /* No more records come: write all that is to be written. 0 or a negative errno. */
