@@ -128,7 +128,7 @@ void record_slow_summary(const struct recorder *r, uint64_t filtered)
 		fprintf(stderr, "  %s slow operation%s began before the oldest records held, and %s left out; a larger --window holds more.\n",
 			tool_count(c->left_out), plural(c->left_out), c->left_out == 1 ? "was" : "were");
 	if (c->hasty)
-		fprintf(stderr, "  Of %s slow operation%s a later record might have told more; a larger --window waits for it.\n",
+		fprintf(stderr, "  Of %s slow operation%s a record that the window did not hold might have told more; use a larger --window.\n",
 			tool_count(c->hasty), plural(c->hasty));
 	if (c->late)
 		fprintf(stderr, "  %s record%s came too late to be put in order: what was kept may lack something; use a larger --window.\n",

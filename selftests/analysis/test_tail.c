@@ -272,6 +272,65 @@ static void loss_round(void)
 	end_file(&t, 1 << 30);
 }
 
+#define DEPTH_MAX	8
+
+/* Open durations of a thread, each within the one before */
+struct wild_thread {
+	const char *names[DEPTH_MAX];
+	unsigned int depth;
+	uint64_t since;		/* the last begin or end of a duration */
+};
+
+static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid, uint64_t ns,
+			   unsigned int type, uint64_t id)
+{
+	static const char *const names[] = { "a", "b", "" };
+	const char *name = names[rnd_below(3)];
+
+	if (type == ASYNCTRACE_FXT_DURATION) {
+		put_duration(t, w->since + rnd_below(ns - w->since + 1), ns, tid, name);
+	} else if (type == ASYNCTRACE_FXT_DURATION_BEGIN && w->depth < DEPTH_MAX) {
+		w->names[w->depth++] = name;
+		put_event(t, type, ns, tid, name, 0);
+	} else if (type == ASYNCTRACE_FXT_DURATION_END && w->depth) {
+		put_event(t, type, ns, tid, w->names[--w->depth], 0);
+	} else if (type > ASYNCTRACE_FXT_DURATION) {
+		put_event(t, type, ns, tid, name, id);
+	}
+	if (type <= ASYNCTRACE_FXT_DURATION)
+		w->since = ns;
+}
+
+/* Events of a program that begins, ends and takes ids again as it likes, from type @first on */
+static void put_wild(struct trace *t, unsigned int first)
+{
+	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
+	struct wild_thread threads[THREADS_MAX] = { 0 };
+
+	for (unsigned int i = 0; i < THREADS_MAX; i++)
+		threads[i].since = T0;
+	for (uint64_t ns = T0; ns < T0 + model.ns; ns += rnd_below(step)) {
+		unsigned int i = rnd_below(model.threads);
+
+		put_wild_event(t, &threads[i], TID(i), ns,
+			       first + rnd_below(ASYNCTRACE_FXT_EVENT_TYPES - first), rnd_below(ids));
+	}
+}
+
+static void wild_round(void)
+{
+	const bool scheduled = rnd_chance(50);
+	struct trace t;
+
+	model_run(&model, scheduled);
+	begin_file(&t);
+	if (scheduled)
+		model_file(&model, 1, &t);
+	/* The model has durations of its own. */
+	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN);
+	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
+}
+
 /* --- days ------------------------------------------------------------------------------- */
 
 #define LIVES		200000
@@ -364,6 +423,11 @@ static void losses_keep_the_answers(void **state)
 	rounds(loss_round);
 }
 
+static void wild_events_keep_the_answers(void **state)
+{
+	rounds(wild_round);
+}
+
 static int end_rounds(void **state)
 {
 	model_end_rounds(&model);
@@ -376,6 +440,7 @@ int main(void)
 		cmocka_unit_test_teardown(slow_operations_keep_their_answers, end_rounds),
 		cmocka_unit_test_teardown(small_window_keeps_or_counts, end_rounds),
 		cmocka_unit_test_teardown(losses_keep_the_answers, end_rounds),
+		cmocka_unit_test_teardown(wild_events_keep_the_answers, end_rounds),
 		cmocka_unit_test(memory_does_not_grow_with_time),
 	};
 

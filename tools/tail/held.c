@@ -154,6 +154,14 @@ static bool is_needed(const struct tail *t, const struct tail_held *h)
 	return !h->told && (e->ongoing || e->end > t->passed);
 }
 
+/* Threads of later operations may still work on what @h tells. */
+static void give_up(struct tail *t, struct tail_held *h)
+{
+	if (!h->told && (h->entry.ongoing || h->entry.end > t->passed))
+		thread_find(t, h->entry.tid)->lacks = true;
+	held_drop(t, h);
+}
+
 void held_forget(struct tail *t)
 {
 	for (struct tail_held *h = t->oldest, *newer; h; h = newer) {
@@ -163,5 +171,5 @@ void held_forget(struct tail *t)
 	}
 	/* Programs may begin things without end: the oldest are given up. */
 	while (t->oldest && t->held_bytes > t->opts.window / 4)
-		held_drop(t, t->oldest);
+		give_up(t, t->oldest);
 }

@@ -107,6 +107,7 @@ struct tail_held {
 struct tail_thread {
 	struct tail_covers covers;
 	struct tail_held *held;
+	bool lacks;		/* a record that tells what it works on was given up */
 };
 
 /* Keep a copy of @e, whose record is @words. NULL: no memory */
@@ -230,6 +231,7 @@ struct tail {
 	struct fxt_table held;		/* number: .a struct tail_held */
 	struct tail_held *oldest, *newest;
 	uint64_t held_bytes;
+	bool lacks;			/* so does a thread of the operation that is looked at */
 	struct tail_covers all;		/* times that some slow operation needs */
 	struct tail_cpu *cpus;
 	size_t nr_cpus;

@@ -33,6 +33,7 @@ static int cover_thread(struct tail *t, const struct analysis_thread_state *s, u
 
 	if (!thread)
 		return -ENOMEM;
+	t->lacks |= thread->lacks;
 	err = cover(t, &thread->covers, from, to, t->scratch, marks_thread(t->scratch, from, s));
 	/* Their places in the file are not those of their times, which readers put in order. */
 	for (struct tail_held *h = thread->held; h && !err; h = h->next)
@@ -60,6 +61,8 @@ static void keep_operation(struct tail *t, const struct analysis_other_operation
 		window_entry(&t->window, o->begin_record)->flags |= ENTRY_KEEP;
 	else if (h)
 		held_write(t, h, true);
+	else
+		t->lacks = true;
 	if (window_has(&t->window, o->end_record))
 		window_entry(&t->window, o->end_record)->flags |= ENTRY_KEEP;
 }
@@ -84,6 +87,7 @@ int slow_operation(void *arg, const struct analysis_operation *op)
 {
 	struct tail *t = arg;
 	uint64_t from;
+	int err;
 
 	if (!is_slow(t, op))
 		return 0;
@@ -96,11 +100,13 @@ int slow_operation(void *arg, const struct analysis_operation *op)
 		from = t->passed + 1;
 	t->counts.operations++;
 	t->counts.incomplete += !op->complete;
-	t->counts.hasty += op->hasty;
 	window_entry(&t->window, op->begin_record)->flags |= ENTRY_KEEP | ENTRY_SLOW;
 	if (op->complete && window_has(&t->window, op->end_record))
 		window_entry(&t->window, op->end_record)->flags |= ENTRY_KEEP;
-	return keep(t, op, from);
+	t->lacks = op->hasty;
+	err = keep(t, op, from);
+	t->counts.hasty += t->lacks;
+	return err;
 }
 
 int slow_left_out(void *arg, const struct analysis_operation *op)

@@ -179,7 +179,7 @@ static void forget(struct tail *t)
 
 		if (e->key)
 			covers_forget(&thread->covers, t->forget_ns);
-		if (!e->key || thread->covers.nr || thread->held) {
+		if (!e->key || thread->covers.nr || thread->held || thread->lacks) {
 			i++;
 			continue;
 		}
