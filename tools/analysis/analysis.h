@@ -313,7 +313,7 @@ struct analysis_thread_state {
 	bool pending, seen;	/* the next record tells what this is; an event saw it running */
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
-	uint64_t lost_until;	/* records are missing until then; or 0 */
+	uint64_t lost_until;	/* records that would tell may be missing until then; or 0 */
 	uint64_t first_seen;	/* its first event, if it had no scheduling record; or 0 */
 };
 

@@ -95,7 +95,7 @@ struct order {
 /* The state of a thread from .from until the next span begins */
 struct span {
 	uint64_t from;
-	uint64_t lost_until;	/* ANALYSIS_LOST: records are missing until then */
+	uint64_t lost_until;	/* the thread's, as it was when this span began */
 	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
 	uint32_t duration;	/* name of the innermost open one at .from */
 	uint16_t cpu;		/* that it runs on, or waits for; NO_CPU: not known */
@@ -201,7 +201,7 @@ struct thread {
 	struct duration *stack;
 	size_t depth, room;
 	uint64_t durations;	/* that began so far */
-	uint64_t lost_until;	/* while the last span is ANALYSIS_LOST */
+	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts until then at least; or 0 */
 	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
 	uint64_t followed_at;	/* .out.followed: from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */

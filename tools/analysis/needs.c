@@ -51,7 +51,8 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->pending = s->pending;
 	state->seen = s->seen;
 	state->woken = s->woken;
-	state->lost_until = s->reason == ANALYSIS_LOST ? s->lost_until : 0;
+	/* A span that is lost may also come later, when the recorder concludes that @t left a CPU. */
+	state->lost_until = s->reason == ANALYSIS_LOST || s->lost_until >= from ? s->lost_until : 0;
 }
 
 static int add_thread(struct analysis *a, const struct analysis_thread *out, uint64_t from)

@@ -42,23 +42,21 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 
 static int add_span(struct analysis *a, struct thread *t, const struct span *s)
 {
-	struct span *last = last_span(t);
+	struct span *last = last_span(t), new = *s;
 
+	new.lost_until = t->lost_until;
 	/* Of no length: nothing was in between. */
 	if (last && last->from >= s->from) {
-		const uint64_t from = last->from;
-		const uint32_t wait = last->wait;
-
-		*last = *s;
-		last->from = from;
-		last->wait = wait;
+		new.from = last->from;
+		new.wait = last->wait;
+		*last = new;
 		return 0;
 	}
 	if (!more_room(&t->spans.of, t->spans.nr, &t->spans.room, sizeof(*t->spans.of)))
 		return -ENOMEM;
 	last = last_span(t);
-	t->spans.of[t->spans.nr] = *s;
-	t->spans.of[t->spans.nr++].wait = last ? last->wait + (last->state != ANALYSIS_RUNNABLE) : 0;
+	new.wait = last ? last->wait + (last->state != ANALYSIS_RUNNABLE) : 0;
+	t->spans.of[t->spans.nr++] = new;
 	a->history++;
 	return 0;
 }
@@ -178,7 +176,6 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 	}
 	return push_span(a, t, &(struct span){
 		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
-		.lost_until = t->lost_until,
 	});
 }
 
@@ -289,6 +286,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	known.from = last->from;
 	known.woken = last->woken;
 	known.wait = last->wait;
+	known.lost_until = last->lost_until;
 	*last = known;
 	return operations_settled(a, t);
 }
@@ -394,7 +392,7 @@ static int leaves_inferred(struct analysis *a, struct thread *t, const struct it
 		return 0;
 	return push_span(a, t, &(struct span){
 		.from = it->ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .pending = true,
-		.inferred = true, .duration = NO_NAME, .lost_until = t->lost_until,
+		.inferred = true, .duration = NO_NAME,
 	});
 }
 
