@@ -145,6 +145,37 @@ void held_write(struct tail *t, struct tail_held *h, bool apart)
 		window_entry(&t->window, h->entry.partner)->flags |= ENTRY_KEEP;
 }
 
+/* --- what one slow operation needs ----------------------------------------------------- */
+
+int held_want(struct tail *t, struct tail_held *h, bool apart)
+{
+	if (!more_room(&t->wanted, t->nr_wanted, &t->room_wanted, sizeof(*t->wanted)))
+		return -ENOMEM;
+	t->wanted[t->nr_wanted++] = (struct tail_wanted){ .held = h, .apart = apart };
+	return 0;
+}
+
+/* A record that is wanted twice is written once: as one that tells about its thread. */
+static int by_number(const void *a, const void *b)
+{
+	const struct tail_wanted *x = a, *y = b;
+
+	if (x->held->number != y->held->number)
+		return x->held->number < y->held->number ? -1 : 1;
+	return x->apart - y->apart;
+}
+
+void held_write_wanted(struct tail *t)
+{
+	if (t->nr_wanted)
+		qsort(t->wanted, t->nr_wanted, sizeof(*t->wanted), by_number);
+	for (size_t i = 0; i < t->nr_wanted; i++)
+		held_write(t, t->wanted[i].held, t->wanted[i].apart);
+	t->nr_wanted = 0;
+}
+
+/* --- how long they are held ------------------------------------------------------------ */
+
 static bool is_needed(const struct tail *t, const struct tail_held *h)
 {
 	const struct tail_entry *e = &h->entry;

@@ -116,6 +116,13 @@ struct tail_held *held_add(struct tail *t, const struct tail_entry *e, uint64_t 
 struct tail_held *held_find(const struct tail *t, uint64_t number);
 /* Write @h, if that was not done. @apart: records around it are not all in the file. */
 void held_write(struct tail *t, struct tail_held *h, bool apart);
+/* Write @h with the others that are wanted. 0 or -ENOMEM */
+int held_want(struct tail *t, struct tail_held *h, bool apart);
+/*
+ * Write the records that are wanted, in order of their numbers: readers put records in order of
+ * time, and those of one time stay as they stand in the file.
+ */
+void held_write_wanted(struct tail *t);
 /* Release what cannot be needed any more. */
 void held_forget(struct tail *t);
 /* Release @h, and count its record as filtered if it was not written. */
@@ -231,6 +238,11 @@ struct tail {
 	struct fxt_table held;		/* number: .a struct tail_held */
 	struct tail_held *oldest, *newest;
 	uint64_t held_bytes;
+	struct tail_wanted {
+		struct tail_held *held;
+		bool apart;
+	} *wanted;
+	size_t nr_wanted, room_wanted;
 	bool lacks;			/* so does a thread of the operation that is looked at */
 	struct tail_covers all;		/* times that some slow operation needs */
 	struct tail_cpu *cpus;

@@ -35,11 +35,10 @@ static int cover_thread(struct tail *t, const struct analysis_thread_state *s, u
 		return -ENOMEM;
 	t->lacks |= thread->lacks;
 	err = cover(t, &thread->covers, from, to, t->scratch, marks_thread(t->scratch, from, s));
-	/* Their places in the file are not those of their times, which readers put in order. */
 	for (struct tail_held *h = thread->held; h && !err; h = h->next)
 		if (h->entry.ns <= to && (h->entry.ongoing || h->entry.end >= from) &&
 		    h->entry.type != ASYNCTRACE_FXT_ASYNC_END)
-			held_write(t, h, false);
+			err = held_want(t, h, false);
 	return err;
 }
 
@@ -53,18 +52,20 @@ static int cover_cpu(struct tail *t, const struct analysis_cpu_state *s)
 }
 
 /* Begin and end of another operation */
-static void keep_operation(struct tail *t, const struct analysis_other_operation *o)
+static int keep_operation(struct tail *t, const struct analysis_other_operation *o)
 {
 	struct tail_held *h = held_find(t, o->begin_record);
+	int err = 0;
 
 	if (window_has(&t->window, o->begin_record))
 		window_entry(&t->window, o->begin_record)->flags |= ENTRY_KEEP;
 	else if (h)
-		held_write(t, h, true);
+		err = held_want(t, h, true);
 	else
 		t->lacks = true;
 	if (window_has(&t->window, o->end_record))
 		window_entry(&t->window, o->end_record)->flags |= ENTRY_KEEP;
+	return err;
 }
 
 static int keep(struct tail *t, const struct analysis_operation *op, uint64_t from)
@@ -77,7 +78,8 @@ static int keep(struct tail *t, const struct analysis_operation *op, uint64_t fr
 	for (size_t i = 0; i < needs.nr_cpus && !err; i++)
 		err = cover_cpu(t, &needs.cpus[i]);
 	for (size_t i = 0; i < needs.nr_operations && !err; i++)
-		keep_operation(t, &needs.operations[i]);
+		err = keep_operation(t, &needs.operations[i]);
+	held_write_wanted(t);
 	if (!err)
 		err = cover(t, &t->all, needs.works_from, needs.until, NULL, 0);
 	return err ? err : emit_held_losses(t, needs.works_from, needs.until);

@@ -122,6 +122,7 @@ void tail_free(struct tail *t)
 	analysis_free(t->analysis);
 	fxt_close(t->early);
 	fxt_close(t->late);
+	free(t->wanted);
 	free(t->cpus);
 	free(t->sources);
 	free(t->out.buf);
