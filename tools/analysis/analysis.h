@@ -333,7 +333,7 @@ struct analysis_other_operation {
 
 struct analysis_needs {
 	uint64_t until;		/* no later record was looked at */
-	uint64_t works_from;	/* losses of events from then on matter */
+	uint64_t losses_from;	/* losses from then on matter */
 	const struct analysis_thread_state *threads;
 	const struct analysis_cpu_state *cpus;
 	const struct analysis_other_operation *operations;

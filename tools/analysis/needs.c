@@ -69,6 +69,14 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 	return 0;
 }
 
+/* A loss since the first event of a thread may have taken its first scheduling record. */
+static void add_first_seen(const struct needs_room *n, struct analysis_needs *needs)
+{
+	for (size_t i = 0; i < n->nr_threads; i++)
+		if (n->threads[i].first_seen && n->threads[i].first_seen < needs->losses_from)
+			needs->losses_from = n->threads[i].first_seen;
+}
+
 /* The CPU that @row, which is runnable, waits for */
 static int add_cpu(struct analysis *a, const struct analysis_interval *row)
 {
@@ -124,8 +132,8 @@ static int add_operations(struct analysis *a, uint32_t tid, uint64_t from,
 		n->operations[n->nr_operations++] = (struct analysis_other_operation){
 			.begin_record = w->op->begin_record, .end_record = w->op->end_record,
 		};
-		if (w->from < needs->works_from)
-			needs->works_from = w->from;
+		if (w->from < needs->losses_from)
+			needs->losses_from = w->from;
 	}
 	return 0;
 }
@@ -136,7 +144,7 @@ int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint
 	struct needs_room *n = &a->needs;
 	int err = 0;
 
-	*needs = (struct analysis_needs){ .until = a->now, .works_from = from };
+	*needs = (struct analysis_needs){ .until = a->now, .losses_from = from };
 	n->nr_threads = 0;
 	n->nr_cpus = 0;
 	n->nr_operations = 0;
@@ -149,6 +157,7 @@ int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint
 		err = add_rows(a, op->path, op->nr_path, from);
 	for (size_t i = 0; i < n->nr_threads && !err; i++)
 		err = add_operations(a, n->threads[i].tid, from, needs);
+	add_first_seen(n, needs);
 	needs->threads = n->threads;
 	needs->cpus = n->cpus;
 	needs->operations = n->operations;

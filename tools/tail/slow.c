@@ -81,8 +81,8 @@ static int keep(struct tail *t, const struct analysis_operation *op, uint64_t fr
 		err = keep_operation(t, &needs.operations[i]);
 	held_write_wanted(t);
 	if (!err)
-		err = cover(t, &t->all, needs.works_from, needs.until, NULL, 0);
-	return err ? err : emit_held_losses(t, needs.works_from, needs.until);
+		err = cover(t, &t->all, needs.losses_from, needs.until, NULL, 0);
+	return err ? err : emit_held_losses(t, needs.losses_from, needs.until);
 }
 
 int slow_operation(void *arg, const struct analysis_operation *op)
