@@ -61,10 +61,48 @@ static void loss_before_the_operation_still_counts(void **state)
 	expect_kept(&t, 1);
 }
 
+/* The loss took the first record of thread 1, and was over before its operation began. */
+static void loss_since_the_first_event_still_counts(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	put_duration(&t, 10, 100, 1, "work");
+	put_kernel_loss(&t, 15, 20, 0);
+	BEGINS(&t, 40, 1, 7);
+	put_inferred(&t, 60, 0, 1);
+	put_switch(&t, 60, 0, 1, 0, SLEEPS);
+	ENDS(&t, 100, 1, 7);
+	expect_kept(&t, 1);
+}
+
+/*
+ * The first event of thread 2, which wakes thread 1, contradicts what is known of thread 2. Its
+ * records are kept from that moment on.
+ */
+static void first_event_with_the_operation_counts(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	put_switch(&t, 5, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 10, 0, 2, 0);
+	put_duration(&t, 4, 100, 1, "work");
+	BEGINS(&t, 40, 2, 7);
+	put_switch(&t, 50, 0, 0, 2, 0);
+	put_wakeup(&t, 60, 0, 1, 2);
+	put_switch(&t, 70, 0, 2, 1, SLEEPS);
+	ENDS(&t, 100, 1, 7);
+	put_switch(&t, 110, 0, 1, 0, SLEEPS);
+	expect_kept(&t, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loss_before_the_operation_still_counts),
+		cmocka_unit_test(loss_since_the_first_event_still_counts),
+		cmocka_unit_test(first_event_with_the_operation_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -462,7 +462,7 @@ int selection_item(struct analysis *a, const struct item *it);
 bool selection_wants(struct analysis *a, const struct fxt_record *rec);
 /* True if records around @rec were left out, so that it tells nothing about its thread */
 bool selection_apart(const struct fxt_record *rec);
-/* At @ns, @t did what @m says. */
+/* Right before @ns, the thread or the CPU of @m did what @m says. */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
 
 /* --- needs.c ------------------------------------------------------------------------------- */

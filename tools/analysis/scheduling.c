@@ -550,7 +550,8 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
-	span.from = ns;
+	/* The state lasted until right before @ns: a record of @ns changes it. */
+	span.from = ns ? ns - 1 : 0;
 	err = push_span(a, t, &span);
 	return err || span.pending ? err : operations_settled(a, t);
 }
