@@ -114,9 +114,11 @@ static const char *plural(uint64_t n)
 void record_slow_summary(const struct recorder *r, uint64_t filtered)
 {
 	const struct tail_counts *c = r->out.tail ? tail_counts(r->out.tail) : NULL;
+	uint64_t old;
 
 	if (!c)
 		return;
+	old = c->left_out - c->long_names;
 	fprintf(stderr, "  %s slow operation%s", tool_count(c->operations), plural(c->operations));
 	for (size_t i = 0; i < r->opt.slow.nr; i++)
 		fprintf(stderr, "%s%s", i ? ", " : " (", tool_text(r->opt.slow.bounds[i].text));
@@ -124,11 +126,15 @@ void record_slow_summary(const struct recorder *r, uint64_t filtered)
 		tool_count(filtered), plural(filtered), filtered == 1 ? "was" : "were");
 	if (c->incomplete)
 		fprintf(stderr, "  %s of them had not ended.\n", tool_count(c->incomplete));
-	if (c->left_out)
+	if (old)
 		fprintf(stderr, "  %s slow operation%s began before the oldest records held, and %s left out; a larger --window holds more.\n",
-			tool_count(c->left_out), plural(c->left_out), c->left_out == 1 ? "was" : "were");
+			tool_count(old), plural(old), old == 1 ? "was" : "were");
+	if (c->long_names)
+		fprintf(stderr, "  %s slow operation%s %s left out, because category and name do not fit into a record; use shorter names.\n",
+			tool_count(c->long_names), plural(c->long_names),
+			c->long_names == 1 ? "was" : "were");
 	if (c->hasty)
-		fprintf(stderr, "  Of %s slow operation%s a record that the window did not hold might have told more; use a larger --window.\n",
+		fprintf(stderr, "  Of %s slow operation%s a record that the window did not hold, or whose names are too long, might have told more; use a larger --window or shorter names.\n",
 			tool_count(c->hasty), plural(c->hasty));
 	if (c->late)
 		fprintf(stderr, "  %s record%s came too late to be put in order: what was kept may lack something; use a larger --window.\n",

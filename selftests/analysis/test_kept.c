@@ -3,6 +3,7 @@
 #include <linux/asynctrace_fxt.h>
 
 #include "tailed.h"
+#include "words.h"
 
 #define SLOW	20	/* operations that take longer */
 
@@ -97,12 +98,93 @@ static void first_event_with_the_operation_counts(void **state)
 	expect_kept(&t, 1);
 }
 
+/* --- what a record has no room for ------------------------------------------------------- */
+
+#define LONG_NAME	1	/* index of a string that is as long as a string may be */
+
+static void put_long_name(struct words *w)
+{
+	const size_t words = 1 + ASYNCTRACE_FXT_TEXT_WORDS(ASYNCTRACE_FXT_STRING_MAX);
+	uint64_t *to = more_words(w, words);
+
+	memset(to, 'a', words * 8);
+	to[0] = ASYNCTRACE_FXT_STRING_HEAD(LONG_NAME, ASYNCTRACE_FXT_STRING_MAX);
+}
+
+/* An event whose category and name fit into a record only as indices */
+static void put_long(struct words *w, unsigned int type, uint64_t ns, uint64_t id)
+{
+	const uint64_t event[] = {
+		ASYNCTRACE_FXT_EVENT_HEAD(type, 5, 0, LONG_NAME, LONG_NAME), ns, 100, 1, id,
+	};
+
+	memcpy(more_words(w, 5), event, sizeof(event));
+}
+
+static ssize_t ignore_output(void *arg, const void *buf, size_t len)
+{
+	return len;
+}
+
+static struct tail_counts counts_of(const struct words *w)
+{
+	const struct tail_bound bound = { .type = "*", .ns = SLOW, .text = "*>20ns" };
+	struct tail *t = tail_new(&(struct tail_options){
+		.bounds = &bound, .nr_bounds = 1, .window = 1 << 20, .write = ignore_output,
+	});
+	struct tail_counts counts;
+
+	assert_non_null(t);
+	assert_int_equal(tail_push(t, w->of, w->nr), w->nr);
+	assert_int_equal(tail_finish(t), 0);
+	counts = *tail_counts(t);
+	tail_free(t);
+	return counts;
+}
+
+static void operation_with_long_names_is_left_out(void **state)
+{
+	struct words w = { 0 };
+	struct tail_counts counts;
+
+	put_head(&w);
+	put_long_name(&w);
+	put_long(&w, ASYNCTRACE_FXT_ASYNC_BEGIN, 10, 7);
+	put_long(&w, ASYNCTRACE_FXT_ASYNC_END, 90, 7);
+	counts = counts_of(&w);
+	assert_int_equal(counts.left_out, 1);
+	assert_int_equal(counts.long_names, 1);
+	assert_int_equal(counts.operations, 0);
+	free(w.of);
+}
+
+static void thread_with_a_long_name_is_hasty(void **state)
+{
+	struct words w = { 0 };
+	struct trace t = { 0 };
+	struct tail_counts counts;
+
+	put_work(&t);
+	put_head(&w);
+	put_long_name(&w);
+	put_long(&w, ASYNCTRACE_FXT_DURATION, 10, 100);
+	for (size_t i = 0; i < t.nr; i++)
+		put_record(&w, &t.of[i]);
+	counts = counts_of(&w);
+	assert_int_equal(counts.operations, 1);
+	assert_int_equal(counts.hasty, 1);
+	trace_free(&t);
+	free(w.of);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(loss_before_the_operation_still_counts),
 		cmocka_unit_test(loss_since_the_first_event_still_counts),
 		cmocka_unit_test(first_event_with_the_operation_counts),
+		cmocka_unit_test(operation_with_long_names_is_left_out),
+		cmocka_unit_test(thread_with_a_long_name_is_hasty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,25 +67,33 @@ size_t encode_arg(uint64_t *w, const struct fxt_arg *arg)
 	return words;
 }
 
+static bool has_extra(const struct fxt_record *rec)
+{
+	return rec->number == ASYNCTRACE_FXT_COUNTER || rec->number >= ASYNCTRACE_FXT_DURATION;
+}
+
+bool encode_fits(const struct fxt_record *rec)
+{
+	const struct fxt_arg flag = encode_flag(FILTERED);
+
+	/* encode_apart() needs room for its argument without any other. */
+	return 4 + ASYNCTRACE_FXT_TEXT_WORDS(rec->category.len) +
+	       ASYNCTRACE_FXT_TEXT_WORDS(rec->name.len) + arg_words(&flag) + has_extra(rec) <=
+	       ASYNCTRACE_FXT_WORDS_MAX;
+}
+
 size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed)
 {
-	const bool extra = rec->number == ASYNCTRACE_FXT_COUNTER ||
-			   rec->number >= ASYNCTRACE_FXT_DURATION;
-	const struct fxt_arg flag = encode_flag(FILTERED);
+	const bool extra = has_extra(rec);
 	unsigned int nargs = 0;
 	size_t n = 4;
 
+	if (!encode_fits(rec))
+		return 0;
 	w[1] = rec->ns;
 	w[2] = rec->thread.pid;
 	w[3] = rec->thread.tid;
 	n += put_text(w + n, &rec->category);
-	/*
-	 * A name has at most 32000 bytes, and so has a category: two of these may not fit.
-	 * encode_apart() needs room for its argument without any other.
-	 */
-	if (n + ASYNCTRACE_FXT_TEXT_WORDS(rec->name.len) + arg_words(&flag) + extra >
-	    ASYNCTRACE_FXT_WORDS_MAX)
-		return 0;
 	n += put_text(w + n, &rec->name);
 	while (nargs < rec->nargs &&
 	       n + arg_words(&rec->args[nargs]) + extra <= ASYNCTRACE_FXT_WORDS_MAX)

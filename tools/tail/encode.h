@@ -9,9 +9,14 @@
 #define FILTERED	"asynctrace filtered"
 
 /*
+ * True if category and name of the event @rec fit into a record together. Each has at most 32000
+ * bytes, and so has a record.
+ */
+bool encode_fits(const struct fxt_record *rec);
+/*
  * Write the event @rec to @w, which has room for ASYNCTRACE_FXT_WORDS_MAX words. Arguments that
  * do not fit are left out, from the last on, and *@trimmed grows by their number. Returns words;
- * 0: category and name do not fit into a record together.
+ * 0 unless encode_fits()
  */
 size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed);
 /*

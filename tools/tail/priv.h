@@ -31,6 +31,7 @@ enum {
 	ENTRY_SLOW	= 1 << 2,	/* begins a slow operation */
 	ENTRY_OPEN	= 1 << 3,	/* begins what has not ended */
 	ENTRY_BEGIN	= 1 << 4,	/* began something, be it over or not */
+	ENTRY_LARGE	= 1 << 5,	/* category and name do not fit into a record of the file */
 };
 
 /* A record. What it says holds from .ns to .end. */
@@ -107,7 +108,7 @@ struct tail_held {
 struct tail_thread {
 	struct tail_covers covers;
 	struct tail_held *held;
-	bool lacks;		/* a record that tells what it works on was given up */
+	bool lacks;		/* the file cannot have a record that tells what it works on */
 };
 
 /* Keep a copy of @e, whose record is @words. NULL: no memory */

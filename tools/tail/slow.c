@@ -57,12 +57,14 @@ static int keep_operation(struct tail *t, const struct analysis_other_operation 
 	struct tail_held *h = held_find(t, o->begin_record);
 	int err = 0;
 
-	if (window_has(&t->window, o->begin_record))
+	if (window_has(&t->window, o->begin_record)) {
 		window_entry(&t->window, o->begin_record)->flags |= ENTRY_KEEP;
-	else if (h)
+		t->lacks |= window_entry(&t->window, o->begin_record)->flags & ENTRY_LARGE;
+	} else if (h) {
 		err = held_want(t, h, true);
-	else
+	} else {
 		t->lacks = true;
+	}
 	if (window_has(&t->window, o->end_record))
 		window_entry(&t->window, o->end_record)->flags |= ENTRY_KEEP;
 	return err;
@@ -95,6 +97,11 @@ int slow_operation(void *arg, const struct analysis_operation *op)
 		return 0;
 	if (!window_has(&t->window, op->begin_record) || op->begin <= t->passed) {
 		t->counts.left_out++;
+		return 0;
+	}
+	if (window_entry(&t->window, op->begin_record)->flags & ENTRY_LARGE) {
+		t->counts.left_out++;
+		t->counts.long_names++;
 		return 0;
 	}
 	from = op->begin > t->opts.before ? op->begin - t->opts.before : 1;

@@ -291,6 +291,21 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 	}
 }
 
+/* The file cannot have @rec: answers about its thread may be others than of the whole trace. */
+static int note_large(struct tail *t, struct tail_entry *e, const struct fxt_record *rec)
+{
+	struct tail_thread *thread;
+
+	if (rec->kind != FXT_EVENT || rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || encode_fits(rec))
+		return 0;
+	e->flags |= ENTRY_LARGE;
+	thread = thread_make(t, e->tid);
+	if (!thread)
+		return -ENOMEM;
+	thread->lacks = true;
+	return 0;
+}
+
 static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 {
 	struct tail_entry *e;
@@ -305,7 +320,7 @@ static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 	e->source = t->source;
 	describe(e, rec);
 	t->unsettled += window_bytes(e);
-	return 0;
+	return note_large(t, e, rec);
 }
 
 static void fail(struct tail *t, int err)
