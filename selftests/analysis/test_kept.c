@@ -98,6 +98,22 @@ static void first_event_with_the_operation_counts(void **state)
 	expect_kept(&t, 1);
 }
 
+/* Thread 2 has the CPU that thread 1 waits for, and no record while the operation lasts. */
+static void thread_without_records_is_named(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	put_switch(&t, 5, 1, 0, 2, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 20, 1, "work", 0);
+	BEGINS(&t, 40, 1, 7);
+	put_switch(&t, 50, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 60, 1, 1, 0);
+	ENDS(&t, 100, 3, 7);
+	expect_kept(&t, 1);
+}
+
 /* --- what a record has no room for ------------------------------------------------------- */
 
 #define LONG_NAME	1	/* index of a string that is as long as a string may be */
@@ -183,6 +199,7 @@ int main(void)
 		cmocka_unit_test(loss_before_the_operation_still_counts),
 		cmocka_unit_test(loss_since_the_first_event_still_counts),
 		cmocka_unit_test(first_event_with_the_operation_counts),
+		cmocka_unit_test(thread_without_records_is_named),
 		cmocka_unit_test(operation_with_long_names_is_left_out),
 		cmocka_unit_test(thread_with_a_long_name_is_hasty),
 	};

@@ -303,11 +303,13 @@ static int own_event(struct tail *t, const struct tail_entry *e)
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-static void begin(struct tail *t, struct tail_covers *c)
+/* @tid: the thread that @c is about, or 0. The file names it, also if it has no record of it. */
+static void begin(struct tail *t, struct tail_covers *c, uint32_t tid)
 {
 	while (c->begun < c->nr && c->of[c->begun].from <= t->passed) {
 		struct tail_cover *cover = &c->of[c->begun++];
 
+		objects_use(t, tid);
 		if (!cover->words)
 			continue;
 		emit_section(t, KERNEL_PROVIDER);
@@ -323,11 +325,11 @@ static void begin(struct tail *t, struct tail_covers *c)
 static void begin_covers(struct tail *t)
 {
 	t->due = UINT64_MAX;
-	begin(t, &t->all);
+	begin(t, &t->all, 0);
 	fxt_each(&t->threads, e)
-		begin(t, &((struct tail_thread *)(uintptr_t)e->a)->covers);
+		begin(t, &((struct tail_thread *)(uintptr_t)e->a)->covers, e->key - 1);
 	for (size_t cpu = 0; cpu < t->nr_cpus; cpu++)
-		begin(t, &t->cpus[cpu].covers);
+		begin(t, &t->cpus[cpu].covers, 0);
 }
 
 static int emit(struct tail *t, const struct tail_entry *e, uint64_t number)
