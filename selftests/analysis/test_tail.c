@@ -85,8 +85,9 @@ static void loss_round(void)
 
 #define DEPTH_MAX	8
 
-/* Open durations of a thread, each within the one before */
+/* Open durations of a thread */
 struct wild_thread {
+	bool nests;		/* each within the one before */
 	const char *names[DEPTH_MAX];
 	unsigned int depth;
 	uint64_t since;		/* the last begin or end of a duration */
@@ -97,14 +98,16 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 {
 	static const char *const names[] = { "a", "b", "" };
 	const char *name = names[rnd_below(3)];
+	const uint64_t from = w->nests ? w->since : T0;
 
 	if (type == ASYNCTRACE_FXT_DURATION) {
-		put_duration(t, w->since + rnd_below(ns - w->since + 1), ns, tid, name);
+		put_duration(t, from + rnd_below(ns - from + 1), ns, tid, name);
 	} else if (type == ASYNCTRACE_FXT_DURATION_BEGIN && w->depth < DEPTH_MAX) {
 		w->names[w->depth++] = name;
 		put_event(t, type, ns, tid, name, 0);
 	} else if (type == ASYNCTRACE_FXT_DURATION_END && w->depth) {
-		put_event(t, type, ns, tid, w->names[--w->depth], 0);
+		w->depth--;
+		put_event(t, type, ns, tid, w->nests ? w->names[w->depth] : name, 0);
 	} else if (type > ASYNCTRACE_FXT_DURATION) {
 		put_event(t, type, ns, tid, name, id);
 	}
@@ -116,10 +119,13 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 static void put_wild(struct trace *t, unsigned int first)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
+	const bool nests = rnd_chance(50);
 	struct wild_thread threads[THREADS_MAX] = { 0 };
 
-	for (unsigned int i = 0; i < THREADS_MAX; i++)
+	for (unsigned int i = 0; i < THREADS_MAX; i++) {
 		threads[i].since = T0;
+		threads[i].nests = nests;
+	}
 	for (uint64_t ns = T0; ns < T0 + model.ns; ns += rnd_below(step)) {
 		unsigned int i = rnd_below(model.threads);
 

@@ -218,6 +218,11 @@ struct analysis_sink {
 	void (*lasts)(void *arg, uint64_t record, uint64_t ns);
 	/* @end, at @ns, ends the duration or operation that @begin began. Both may be the same. */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
+	/*
+	 * A duration of the thread @tid ended, and with it one within that by its own record lasts
+	 * longer. So what the thread works on depends on durations that have ended.
+	 */
+	void (*crossed)(void *arg, uint32_t tid);
 	void *arg;
 };
 

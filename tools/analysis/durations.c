@@ -152,6 +152,15 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 	return 0;
 }
 
+/* True if a duration within the one at @i has an end, which is after @ns */
+static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
+{
+	for (; i < t->depth; i++)
+		if (t->stack[i].end > ns && t->stack[i].end != STILL_OPEN)
+			return true;
+	return false;
+}
+
 /* The innermost duration that has no end yet ends, and with it those within. */
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
@@ -161,6 +170,8 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		i--;
 	if (!i)
 		return orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
+	if (a->sink.crossed && outlasts(t, i, it->ns))
+		a->sink.crossed(a->sink.arg, t->out.tid);
 	while (t->depth > i)
 		durations_pop(t);
 	tell_pair(a, t->stack[i - 1].record, it->record, it->ns);

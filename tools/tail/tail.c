@@ -62,6 +62,18 @@ static void on_pair(void *arg, uint64_t begin, uint64_t end, uint64_t ns)
 		e->flags |= ENTRY_KEEP;
 }
 
+/* Durations that have ended are not kept, so answers about this thread may differ from now on. */
+static void on_crossed(void *arg, uint32_t tid)
+{
+	struct tail *t = arg;
+	struct tail_thread *thread = thread_make(t, tid);
+
+	if (thread)
+		thread->lacks = true;
+	else if (!t->failed)
+		t->failed = -ENOMEM;
+}
+
 /* --- from begin to end --------------------------------------------------------------- */
 
 struct tail *tail_new(const struct tail_options *o)
@@ -74,7 +86,7 @@ struct tail *tail_new(const struct tail_options *o)
 	};
 	const struct analysis_sink sink = {
 		.operation = slow_operation, .left_out = slow_left_out, .lasts = on_lasts,
-		.ends = on_pair, .arg = t,
+		.ends = on_pair, .crossed = on_crossed, .arg = t,
 	};
 
 	if (!t)

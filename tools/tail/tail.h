@@ -46,7 +46,7 @@ struct tail_counts {
 	uint64_t incomplete;	/* of these: had not ended */
 	uint64_t left_out;	/* slow ones that the window did not hold as a whole, and: */
 	uint64_t long_names;	/* slow ones whose category and name do not fit into a record */
-	uint64_t hasty;		/* slow ones in the file, without all that was known of their threads */
+	uint64_t hasty;		/* slow ones in the file, maybe without all that was known of their threads */
 	uint64_t late;		/* records that came too late to be put in order */
 	uint64_t unnamed;	/* names for which the analysis had no room: types may be mixed up */
 	uint64_t trimmed;	/* arguments that did not fit into a record with its names */
