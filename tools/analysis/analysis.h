@@ -159,6 +159,32 @@ struct analysis_wait {
 	size_t nr_parts;
 };
 
+/*
+ * What a thread did from the end of one sleep to the end of the next one. A sleep is a time in
+ * which it was blocked, or in which records do not tell its state. Rows with .woken come in
+ * order of .to. In the end comes a row of each thread's last turn.
+ */
+struct analysis_turn {
+	const struct analysis_thread *thread;
+	uint64_t from;		/* the sleep before ended, or the thread's first record came */
+	uint64_t sleep;		/* it slept, or the trace ended */
+	uint64_t to;		/* the sleep, or the trace, ended */
+	enum analysis_reason reason;	/* of the sleep; none: the trace ended before it slept */
+	bool woken;		/* a wakeup ended the sleep */
+	enum analysis_other waker_kind;	/* thread, interrupt or hidden, if .woken */
+	const struct analysis_thread *waker;
+	uint64_t running_ns;	/* it ran from .from to .sleep, and was followed */
+	/* An operation that it worked on, or of which it wrote an event; NULL: none is known */
+	const struct analysis_id *id;
+};
+
+/* An operation began. Rows come in order of time. */
+struct analysis_begin {
+	struct analysis_id id;
+	uint64_t ns;
+	const struct analysis_thread *thread;
+};
+
 enum analysis_orphan_kind {
 	/* Of an operation: */
 	ANALYSIS_END_ALONE,	/* it ends, but did not begin */
@@ -211,6 +237,8 @@ struct analysis_sink {
 	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all others */
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
+	int (*turn)(void *arg, const struct analysis_turn *turn);
+	int (*begin)(void *arg, const struct analysis_begin *begin);
 	int (*orphan)(void *arg, const struct analysis_orphan *orphan);
 	/* An operation of which analysis_horizon() made an end: no times and intervals are known. */
 	int (*left_out)(void *arg, const struct analysis_operation *op);
@@ -258,7 +286,10 @@ struct analysis_options {
 	 * threads that have ended are forgotten, and are valid only until then.
 	 */
 	size_t names, open;
-	/* No intervals and paths in rows: they take half of the time. */
+	/*
+	 * No paths in rows, and intervals only of incomplete operations, which are not divided by
+	 * who had the CPU and by what a thread worked on meanwhile: they take half of the time.
+	 */
 	bool totals_only;
 	/*
 	 * An operation that has ended waits for a record that tells what its threads did at its

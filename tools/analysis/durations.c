@@ -321,6 +321,8 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 	struct duration *d = around(t, it->ns);
 	int err = 0;
 
+	if (op && a->sink.turn)
+		threads_worked(t, &op->out);
 	if (it->kind >= ITEM_EVENT + ASYNCTRACE_FXT_FLOW_BEGIN && !d)
 		err = orphan_event(a, ANALYSIS_FLOW_ALONE, it);
 	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)

@@ -184,6 +184,14 @@ struct thread_counts {
 	uint32_t last_cpu;	/* and 1; 0: no switch yet */
 };
 
+/* See struct analysis_turn; the one in hand */
+struct turn {
+	uint64_t from;
+	uint64_t running_ns;
+	struct analysis_id id;
+	bool worked;		/* .id is valid */
+};
+
 /* A wakeup that ended a sleep, until the thread runs */
 struct woken {
 	uint64_t ns;
@@ -211,6 +219,7 @@ struct thread {
 	const struct piece *piece;	/* the last one in the queues of account.c */
 	struct thread_counts counts;
 	struct woken woken;
+	struct turn turn;
 };
 
 /* True for threads that Linux numbers: not for idle and for what the trace hides */
@@ -251,7 +260,7 @@ void thread_free(struct thread *t);
 /* True if rows are wanted that the functions below make */
 static inline bool threads_wanted(const struct analysis_sink *s)
 {
-	return s->thread || s->wakeup || s->wait;
+	return s->thread || s->wakeup || s->wait || s->turn;
 }
 
 enum analysis_other waker_kind(uint32_t waker);
@@ -261,6 +270,8 @@ int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 int threads_switch(struct analysis *a, const struct item *it);
 /* @slept: the wakeup ended a sleep of @t */
 int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, bool slept);
+/* @t wrote an event of @id. */
+void threads_worked(struct thread *t, const struct analysis_id *id);
 /* Rows to come need the history from then on, if that is before @ns. */
 uint64_t threads_needed(const struct analysis *a, uint64_t ns);
 int threads_finish(struct analysis *a);

@@ -99,6 +99,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	struct fxt_entry *id = fxt_make(&a->by_id, fxt_hash(it->id, 0));
 	struct thread *t = thread_of(a, it->tid);
 	struct operation *op = calloc(1, sizeof(*op));
+	int err = 0;
 
 	if (!key || !id || !t || !op) {
 		free(op);
@@ -125,6 +126,12 @@ int operations_begin(struct analysis *a, const struct item *it)
 		a->oldest = op;
 	a->newest = op;
 	a->nr_operations++;
+	if (a->sink.begin && (op->wanted || !a->totals.selection))
+		err = a->sink.begin(a->sink.arg, &(struct analysis_begin){
+			.id = op->out, .ns = op->begin, .thread = &t->out,
+		});
+	if (err)
+		return err;
 	return op->same_key || replaced ? orphan_event(a, ANALYSIS_BEGUN_AGAIN, it) : 0;
 }
 
@@ -243,7 +250,7 @@ static int row(struct analysis *a, struct operation *op)
 		if (!err && op->ended && !a->opts.totals_only)
 			err = critical_path(a, op, &a->path);
 		out.intervals = a->intervals.of;
-		out.nr_intervals = a->opts.totals_only ? 0 : a->intervals.nr;
+		out.nr_intervals = a->opts.totals_only && op->ended ? 0 : a->intervals.nr;
 		out.path = a->path.of;
 		out.nr_path = a->path.nr;
 		if (!err)

@@ -71,6 +71,7 @@ static int push_span(struct analysis *a, struct thread *t, const struct span *s)
 		return add_span(a, t, s);
 	if (!last) {
 		t->counts.from = s->from;
+		t->turn.from = s->from;
 		return add_span(a, t, s);
 	}
 	old = *last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of threads, wakeups and waits. They are counted when a span ends, because older
+ * Rows of threads, wakeups, waits and turns. They are counted when a span ends, because older
  * history is not kept. Only the last span of a thread can still change.
  */
 #include <errno.h>
@@ -75,6 +75,71 @@ static int hand_out_wait(struct analysis *a, struct thread *t, const struct span
 	});
 }
 
+/* --- turns ------------------------------------------------------------------------- */
+
+void threads_worked(struct thread *t, const struct analysis_id *id)
+{
+	t->turn.id = *id;
+	t->turn.worked = true;
+}
+
+static int hand_out_turn(struct analysis *a, struct thread *t, const struct span *s, uint64_t to,
+			 bool woken)
+{
+	const bool ended = s->state == ANALYSIS_RUNNING || s->state == ANALYSIS_RUNNABLE;
+	struct thread *waker = woken && is_real(s->waker) ? thread_of(a, s->waker) : NULL;
+
+	if (woken && is_real(s->waker) && !waker)
+		return -ENOMEM;
+	return a->sink.turn(a->sink.arg, &(struct analysis_turn){
+		.thread = &t->out, .from = t->turn.from, .sleep = ended ? to : s->from,
+		.to = to > s->from ? to : s->from, .reason = ended ? ANALYSIS_NO_REASON : s->reason,
+		.woken = woken, .waker_kind = woken ? s->waker_kind : ANALYSIS_OTHER_NONE,
+		.waker = waker ? &waker->out : NULL, .running_ns = t->turn.running_ns,
+		.id = t->turn.worked ? &t->turn.id : NULL,
+	});
+}
+
+/* Count the time of @s, which ended at @to. A thread may have run unseen before it was followed. */
+static void count_turn(struct thread *t, const struct span *s, uint64_t to)
+{
+	const uint64_t from = s->from > t->followed_at ? s->from : t->followed_at;
+
+	if (s->state == ANALYSIS_RUNNING && t->out.followed && from < to)
+		t->turn.running_ns += to - from;
+}
+
+/* Span @old of @t has ended, and @new begins. */
+static int next_span(struct analysis *a, struct thread *t, const struct span *old,
+		     const struct span *new)
+{
+	const struct analysis_id *id;
+	int err;
+
+	count_turn(t, old, new->from);
+	if (old->state == ANALYSIS_RUNNING || old->state == ANALYSIS_RUNNABLE)
+		return 0;
+	err = hand_out_turn(a, t, old, new->from, old->state == ANALYSIS_BLOCKED &&
+			    old->waker_kind != ANALYSIS_OTHER_NONE);
+	t->turn = (struct turn){ .from = new->from };
+	id = id_of(a, work_at(t, new->from));
+	if (id)
+		threads_worked(t, id);
+	return err;
+}
+
+static int last_turn(struct analysis *a, struct thread *t)
+{
+	const struct span *last = last_span(t);
+
+	if (!last)
+		return 0;
+	count_turn(t, last, a->totals.end);
+	return hand_out_turn(a, t, last, a->totals.end, false);
+}
+
+/* --- spans ------------------------------------------------------------------------- */
+
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new)
 {
@@ -83,6 +148,8 @@ int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 
 	count_span(&t->counts, old, new->from);
 	err = end_wakeup(a, t, ran ? &new->from : NULL);
+	if (!err && a->sink.turn)
+		err = next_span(a, t, old, new);
 	if (!err && a->sink.wait && ran && old->state == ANALYSIS_RUNNABLE)
 		err = hand_out_wait(a, t, old, new->from, new->cpu);
 	return err;
@@ -201,6 +268,8 @@ int threads_finish(struct analysis *a)
 	for (size_t i = 0; i < nr && !err; i++) {
 		if (a->sink.wakeup)
 			err = end_wakeup(a, of[i], NULL);
+		if (a->sink.turn && !err)
+			err = last_turn(a, of[i]);
 		if (a->sink.thread && !err)
 			err = hand_out_thread(a, of[i]);
 	}
