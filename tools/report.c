@@ -32,6 +32,7 @@ static const char usage[] =
 "              how many waits were how long; who had the CPU meanwhile\n"
 "  wakeups     who woke whom, and how long it took until that one ran\n"
 "  losses      when records were lost\n"
+"  lints       what tells of a mistake in the program, with an example\n"
 "  summary     what is in the trace\n"
 "diff compares the operations of two traces: positive differences mean that B is slower.\n"
 "\n"
@@ -53,6 +54,7 @@ SOURCE_HELP
 "  asynctrace report --pprof trace.fxt critical > critical.pb.gz\n"
 "  asynctrace report --csv trace.fxt operations > operations.csv\n"
 "  asynctrace report trace.fxt sched\n"
+"  asynctrace report trace.fxt lints\n"
 "  asynctrace report trace.fxt timeline 0x20000000028e\n"
 "  asynctrace report --pair take:give --key job trace.fxt\n"
 "  asynctrace report diff before.fxt after.fxt\n";
@@ -145,9 +147,12 @@ static int run(struct report *r)
 
 static bool filters_fit(const struct report *r)
 {
-	if (source_filters_operations(&r->source) && !r->what->rows.operation)
+	if (source_filters_operations(&r->source) && (!r->what->rows.operation || r->what->whole))
 		tool_error("--type, --provider, --category, --min and --max choose operations, but %s is "
 			   "not about operations", r->what->name);
+	else if (source_filters_latency(&r->source) && r->what->rows.begin)
+		tool_error("--min and --max do not fit %s, which regards operations before they end",
+			   r->what->name);
 	else if (source_filters_time(&r->source) && !r->what->timed)
 		tool_error("--from and --to do not fit %s, which is about the whole trace",
 			   r->what->name);
@@ -257,6 +262,11 @@ static int options(struct report *r, int argc, char **argv)
 	}
 	r->source.path = argv[optind];
 	r->what = what_find(optind + 1 < argc ? argv[optind + 1] : "operations");
+	if (!r->what && what_is_missing(argv[optind + 1])) {
+		tool_error("the report %s is not supported yet: %s; asynctrace report --help lists those that are",
+			   argv[optind + 1], what_is_missing(argv[optind + 1]));
+		return TOOL_USAGE;
+	}
 	if (!r->what) {
 		tool_error("there is no report '%s'; asynctrace report --help lists them",
 			   tool_text(argv[optind + 1]));

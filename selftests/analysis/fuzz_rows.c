@@ -6,6 +6,7 @@
 #include "analysis/analysis.h"
 #include "fuzz_rows.h"
 #include "report/explain.h"
+#include "report/lints.h"
 
 /* In a sink: end the analysis if @x does not hold. */
 #define MUST(x) do { \
@@ -28,7 +29,7 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	explain_account(null, op);
 	explain_path(null, op);
 	explain_json(null, op, true);
-	return 0;
+	return lints_operation(arg, op);
 }
 
 static int on_thread(void *arg, const struct analysis_thread_row *row)
@@ -44,7 +45,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 {
 	MUST(w->woken && !w->waker == (w->waker_kind != ANALYSIS_OTHER_THREAD));
-	return 0;
+	return lints_wakeup(arg, w);
 }
 
 static int on_wait(void *arg, const struct analysis_wait *wait)
@@ -57,6 +58,22 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	}
 	MUST(at == wait->to);
 	return 0;
+}
+
+static int on_turn(void *arg, const struct analysis_turn *turn)
+{
+	MUST(turn->thread && turn->from <= turn->sleep && turn->sleep <= turn->to);
+	MUST(turn->running_ns <= turn->sleep - turn->from);
+	MUST(!turn->waker == (turn->waker_kind != ANALYSIS_OTHER_THREAD));
+	MUST(turn->woken == (turn->waker_kind != ANALYSIS_OTHER_NONE));
+	return lints_turn(arg, turn) || lints_turn_over(arg, turn) ||
+	       (turn->woken && lints_woken(arg, turn)) ? -ENOMEM : 0;
+}
+
+static int on_begin(void *arg, const struct analysis_begin *begin)
+{
+	MUST(begin->thread && begin->id.provider && begin->id.category && begin->id.name);
+	return lints_begin(arg, begin);
 }
 
 static int on_orphan(void *arg, const struct analysis_orphan *o)
@@ -75,10 +92,13 @@ int fuzz_rows(struct fxt_reader *r, uint64_t choices)
 		.history = choices & 2 ? 1 + (choices >> 16) % 1000 : 0,
 		.totals_only = choices & 4, .pair = choices & 8 ? &pair : NULL,
 	};
+	struct lints lints = { 0 };
 	struct analysis_sink sink = {
 		.operation = on_operation, .thread = choices & 16 ? on_thread : NULL,
 		.wakeup = choices & 32 ? on_wakeup : NULL, .wait = choices & 64 ? on_wait : NULL,
 		.orphan = choices & 128 ? on_orphan : NULL,
+		.turn = choices & 1 << 24 ? on_turn : NULL,
+		.begin = choices & 1 << 25 ? on_begin : NULL, .arg = &lints,
 	};
 	struct analysis *a = analysis_new(&opts, &sink);
 	struct fxt_record rec;
@@ -90,6 +110,9 @@ int fuzz_rows(struct fxt_reader *r, uint64_t choices)
 		err = analysis_record(a, &rec);
 	if (!err)
 		err = analysis_finish(a);
+	if (!err)
+		lints_find(&lints, 1);
+	lints_free(&lints);
 	analysis_free(a);
 	return err;
 }

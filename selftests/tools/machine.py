@@ -4,7 +4,9 @@
 # A trace of a random machine. It writes the format itself, and shares no code with the
 # library.
 #
-# usage: machine.py FILE SEED
+# usage: machine.py FILE SEED [lints]
+#
+# With "lints", its time may pass slowly or fast, and some threads wake themselves.
 #
 # Threads that have a CPU write durations, async events, and instants "take" and "give"
 # with an argument "job", a number or a text. No two records have the same time.
@@ -87,8 +89,10 @@ def thread(tid):
 
 
 class Machine:
-    def __init__(self, rnd):
+    def __init__(self, rnd, lints):
         self.rnd = rnd
+        self.lints = lints
+        self.step = 10 ** rnd.randrange(2, 10) if lints else 2000
         self.now = rnd.randrange(1, 10 ** 6)
         self.cpus = [0] * rnd.randrange(1, 4)
         self.threads = {tid: RUNNABLE if rnd.random() < .5 else BLOCKED
@@ -141,7 +145,9 @@ class Machine:
         elif self.threads[tid] == RUNNING:
             self.woken.add(tid)
         waker = self.rnd.choice(self.cpus + [0])
-        if waker == tid:
+        if self.lints and tid % 3 == 0 and self.rnd.random() < .6:
+            waker = tid
+        elif waker == tid:
             waker = 0
         cpu = self.rnd.randrange(len(self.cpus))
         self.write(wakeup(self.now, cpu, tid, waker), cpu)
@@ -182,13 +188,13 @@ class Machine:
 
     def run(self, steps):
         for _ in range(steps):
-            self.now += 1 + int(self.rnd.expovariate(1 / 2000))
+            self.now += 1 + int(self.rnd.expovariate(1 / self.step))
             self.rnd.choice((self.switch, self.switch, self.wake, self.wake, self.act))()
 
 
 def main():
     rnd = random.Random(int(sys.argv[2]))
-    machine = Machine(rnd)
+    machine = Machine(rnd, len(sys.argv) > 3)
     machine.run(rnd.choice((30, 300, 3000)))
     with open(sys.argv[1], "wb") as f:
         f.write(head())
@@ -203,4 +209,5 @@ def main():
             at = to
 
 
-main()
+if __name__ == "__main__":
+    main()

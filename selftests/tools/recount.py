@@ -65,6 +65,9 @@ class Thread:
         self.followed = False  # all its switches are recorded, not only some
         self.woken = False     # while it ran
         self.ran = 0           # from a switch in that is recorded
+        self.followed_at = END
+        self.turns = []        # (begin, sleep, end, ns that it ran, why it sleeps)
+        self.turn = None       # (begin, ns that it ran)
 
     def change(self, ns, before, state, why=None):
         if self.state is None:
@@ -82,7 +85,22 @@ class Thread:
             self.state = "asleep or not"
         self.woken = self.late = False
 
+    def follow(self, ns):
+        if not self.followed:
+            self.followed, self.followed_at = True, ns
+
+    def add_turn(self, ns):
+        """The state since self.since ends: a sleep ends a turn."""
+        begin, ran = self.turn or (self.since, 0)
+        if self.state == "running":
+            ran += max(0, ns - max(self.since, self.followed_at))
+        self.turn = begin, ran
+        if self.state == "blocked":
+            self.turns.append((begin, self.since, ns, ran, self.why or "sleep"))
+            self.turn = ns, 0
+
     def add(self, ns):
+        self.add_turn(ns)
         self.ns[self.state] += ns - self.since
         self.ns["observed"] += ns - self.since
         if self.why:
@@ -104,12 +122,14 @@ def threads():
             if r["out"]:
                 t = of[r["out"]]
                 t.change(ns, "running", "blocked" if state else "runnable",
-                         ("disk" if state & 2 else None) if state else "preempted")
+                         ("disk" if state & 2 else "stopped" if state & 12 else None)
+                         if state else "preempted")
                 t.counts["voluntary" if state else "preempted"] += 1
                 t.cpu = r["cpu"]
             if r["in"]:
                 t = of[r["in"]]
-                t.followed |= r["out"] == 0
+                if not r["out"]:
+                    t.follow(ns)
                 t.change(ns, "runnable", "running")
                 t.counts["migrations"] += t.cpu not in (None, r["cpu"])
                 t.cpu = r["cpu"]
@@ -128,7 +148,7 @@ def threads():
         # duration that begins with the trace may have begun before.
         elif "tid" in r and r["record"] not in ("instant", "counter"):
             t = of[r["tid"]]
-            t.followed = True
+            t.follow(ns)
             if ns > BEGIN and t.state is None and t.seen is None:
                 t.seen = ns
     for t in of.values():
@@ -136,6 +156,8 @@ def threads():
             t.state = "blocked"
         if t.state:
             t.add(END)
+            if t.state != "blocked":
+                t.turns.append((t.turn[0], END, END, t.turn[1], None))
         if not t.followed:
             t.ns = Counter(observed=t.ns["observed"], running=t.ran,
                            unknown=t.ns["observed"] - t.ran)
@@ -502,5 +524,6 @@ def check_pprof():
         same(what + ": count", count, sum(r["count"] for r in report(what)))
 
 
-globals()["check_" + WHAT]()
-sys.exit(wrong)
+if __name__ == "__main__":
+    globals()["check_" + WHAT]()
+    sys.exit(wrong)

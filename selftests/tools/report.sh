@@ -168,7 +168,8 @@ end
 
 begin "text_is_100_columns_wide_at_most"
 for what in operations histogram blame critical unfinished threads sched sched-histogram \
-	    sched-occupants wakeups concurrency levels orphans losses summary; do
+	    sched-occupants wakeups concurrency levels orphans lints losses \
+	    summary; do
 	for f in server.fxt $seed.fxt; do
 		check "$what of $f" report $f $what
 		check "$what of $f: width" python3 -c 'raise SystemExit(max(len(l) for l in open("out", encoding="utf-8")) > 101)'

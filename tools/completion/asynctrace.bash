@@ -174,7 +174,7 @@ _asynctrace() {
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
 				critical timeline histogram concurrency levels unfinished orphans threads sched \
-				sched-histogram sched-occupants wakeups losses summary
+				sched-histogram sched-occupants wakeups losses lints summary
 		else
 			_asynctrace_files
 		fi ;;

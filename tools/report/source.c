@@ -33,8 +33,7 @@ static uint64_t time_of(const struct source *s, const struct source_time *t)
 	return t->ns + (t->absolute ? 0 : analysis_totals(s->analysis)->begin);
 }
 
-/* True if @ns is within the time that is wanted */
-static bool in_time(const struct source *s, uint64_t ns)
+bool source_in_time(const struct source *s, uint64_t ns)
 {
 	const struct source_filter *f = &s->filter;
 
@@ -42,15 +41,22 @@ static bool in_time(const struct source *s, uint64_t ns)
 	       (!f->to.given || ns < time_of(s, &f->to));
 }
 
+static bool wanted_begin(const struct source *s, const struct analysis_id *id, uint64_t ns)
+{
+	const struct source_filter *f = &s->filter;
+
+	return source_in_time(s, ns) && (!f->type || choose_type(f->type, id)) &&
+	       (!f->provider || !strcmp(f->provider, id->provider)) &&
+	       (!f->category || !strcmp(f->category, id->category));
+}
+
 static bool wanted(const struct source *s, const struct analysis_operation *op)
 {
 	const struct source_filter *f = &s->filter;
 	uint64_t latency = op->end - op->begin;
 
-	return in_time(s, op->begin) && (!f->type || choose_type(f->type, &op->id)) &&
-	       (!f->provider || !strcmp(f->provider, op->id.provider)) &&
-	       (!f->category || !strcmp(f->category, op->id.category)) &&
-	       latency >= f->min_ns && (!f->has_max || latency <= f->max_ns);
+	return wanted_begin(s, &op->id, op->begin) && latency >= f->min_ns &&
+	       (!f->has_max || latency <= f->max_ns);
 }
 
 static int on_operation(void *arg, const struct analysis_operation *op)
@@ -78,28 +84,47 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 {
 	struct source *s = arg;
 
-	return in_time(s, wakeup->ns) ? s->rows.wakeup(s->rows.arg, wakeup) : 0;
+	return source_in_time(s, wakeup->ns) ? s->rows.wakeup(s->rows.arg, wakeup) : 0;
 }
 
 static int on_wait(void *arg, const struct analysis_wait *wait)
 {
 	struct source *s = arg;
 
-	return in_time(s, wait->from) ? s->rows.wait(s->rows.arg, wait) : 0;
+	return source_in_time(s, wait->from) ? s->rows.wait(s->rows.arg, wait) : 0;
+}
+
+static int on_turn(void *arg, const struct analysis_turn *turn)
+{
+	struct source *s = arg;
+
+	return s->rows.turn(s->rows.arg, turn);
+}
+
+static int on_begin(void *arg, const struct analysis_begin *begin)
+{
+	struct source *s = arg;
+
+	return wanted_begin(s, &begin->id, begin->ns) ? s->rows.begin(s->rows.arg, begin) : 0;
 }
 
 static int on_orphan(void *arg, const struct analysis_orphan *orphan)
 {
 	struct source *s = arg;
 
-	return in_time(s, orphan->ns) ? s->rows.orphan(s->rows.arg, orphan) : 0;
+	return source_in_time(s, orphan->ns) ? s->rows.orphan(s->rows.arg, orphan) : 0;
 }
 
 bool source_filters_operations(const struct source *s)
 {
 	const struct source_filter *f = &s->filter;
 
-	return f->type || f->provider || f->category || f->min_ns || f->has_max;
+	return f->type || f->provider || f->category || source_filters_latency(s);
+}
+
+bool source_filters_latency(const struct source *s)
+{
+	return s->filter.min_ns || s->filter.has_max;
 }
 
 bool source_filters_time(const struct source *s)
@@ -270,6 +295,8 @@ static int read_trace(struct source *s)
 		.thread = s->rows.thread ? on_thread : NULL,
 		.wakeup = s->rows.wakeup ? on_wakeup : NULL,
 		.wait = s->rows.wait ? on_wait : NULL,
+		.turn = s->rows.turn ? on_turn : NULL,
+		.begin = s->rows.begin ? on_begin : NULL,
 		.orphan = s->rows.orphan ? on_orphan : NULL, .arg = s,
 	};
 	struct analysis *again;

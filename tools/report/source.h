@@ -33,7 +33,7 @@ struct source {
 	const char *pair, *key;	/* "START:DONE" and an argument; NULL: async events */
 	struct source_filter filter;
 	struct analysis_options opts;
-	struct analysis_sink rows;	/* gets the rows that pass the filter */
+	struct analysis_sink rows;	/* gets the rows that pass the filter, and all turns */
 	/* Forget all rows: the trace is read again, because records came too late. */
 	void (*restart)(void *arg);	/* with .rows.arg */
 
@@ -73,6 +73,10 @@ struct source {
 bool source_is_stream(const char *path);
 /* True if the filter chooses operations */
 bool source_filters_operations(const struct source *s);
+/* True if it chooses them by their latency */
+bool source_filters_latency(const struct source *s);
+/* True if @ns is within the time that is wanted */
+bool source_in_time(const struct source *s, uint64_t ns);
 /* True if the filter chooses a time */
 bool source_filters_time(const struct source *s);
 /* Take option @opt with its argument. 0; 1 if it is none of the above; -1 after a message */

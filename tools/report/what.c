@@ -7,12 +7,31 @@ const struct what *what_find(const char *name)
 {
 	static const struct what *const groups[] = {
 		whats_types, whats_causes, whats_levels, whats_timeline, whats_sched, whats_trace,
+		whats_lints,
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		for (const struct what *w = groups[i]; w->name; w++)
 			if (!strcmp(w->name, name))
 				return w;
+	return NULL;
+}
+
+const char *what_is_missing(const char *name)
+{
+	static const struct {
+		const char *name, *why;
+	} of[] = {
+		{ "tree", "no record tells which operation began another one" },
+		{ "syscalls", "system calls are not recorded" },
+		{ "tasks", "there are no records of tasks" },
+		{ "regions", "there are no records of regions" },
+		{ "loop", "event loops do not record their rounds" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (!strcmp(of[i].name, name))
+			return of[i].why;
 	return NULL;
 }
 

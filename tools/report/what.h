@@ -41,6 +41,7 @@ struct what {
 	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
 	void (*restart)(void *data);
 	bool takes_id;		/* it is about the operations with an id */
+	bool whole;		/* it is about the whole trace, although it takes operations */
 	bool timed;		/* its rows have a time that --from and --to can choose */
 	bool many;		/* rows: text has only the first ones without --all */
 	unsigned int states;	/* a set of bits: the operations' time that the report is about */
@@ -60,10 +61,12 @@ void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* Ended by one without a name */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
-	whats_timeline[], whats_trace[];
+	whats_timeline[], whats_trace[], whats_lints[];
 extern const struct what what_diff;
 
 /* NULL: there is no such report */
 const struct what *what_find(const char *name);
+/* Why there is no report @name yet; NULL: none is planned */
+const char *what_is_missing(const char *name);
 
 #endif /* REPORT_WHAT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports of what is in the trace, and what is missing: unfinished, orphans, losses, summary */
+/* Reports of what is missing: unfinished, orphans, losses */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -148,37 +148,6 @@ static int add_loss(void *arg, const struct analysis_loss *loss)
 	return r->sheet.failed ? -ENOMEM : 0;
 }
 
-/* --- summary ------------------------------------------------------------------------ */
-
-static const struct sheet_column summary_columns[] = {
-	COLUMN("begin_ns", "BEGIN ms", SHEET_NS),
-	COLUMN("duration_ns", "DURATION ms", SHEET_NS),
-	COLUMN("records", "RECORDS", SHEET_COUNT),
-	COLUMN("complete", "OPERATIONS", SHEET_COUNT),
-	COLUMN("incomplete", "OPEN", SHEET_COUNT),
-	COLUMN("orphans", "ORPHANS", SHEET_COUNT),
-	COLUMN("switches", "SWITCHES", SHEET_COUNT),
-	COLUMN("wakeups", "WAKEUPS", SHEET_COUNT),
-	COLUMN("losses", "LOSSES", SHEET_COUNT),
-};
-
-static void fill_summary(struct report *r)
-{
-	const struct analysis_totals *t = analysis_totals(r->source.analysis);
-	const bool empty = t->begin > t->end;
-
-	sheet_row(&r->sheet);
-	sheet_number(&r->sheet, empty ? 0 : t->begin);
-	sheet_number(&r->sheet, empty ? 0 : t->end - t->begin);
-	sheet_number(&r->sheet, t->records);
-	sheet_number(&r->sheet, t->complete);
-	sheet_number(&r->sheet, t->incomplete);
-	sheet_number(&r->sheet, t->orphans);
-	sheet_number(&r->sheet, t->switches);
-	sheet_number(&r->sheet, t->wakeups);
-	sheet_number(&r->sheet, t->losses);
-}
-
 const struct what whats_trace[] = {
 	{ .name = "unfinished", .rows.operation = add_unfinished, .timed = true,
 	  COLUMNS(unfinished_columns) },
@@ -186,6 +155,5 @@ const struct what whats_trace[] = {
 	  .data_size = sizeof(struct orphans), .fill = fill_orphans, .free = free_orphans,
 	  COLUMNS(orphans_columns) },
 	{ .name = "losses", .rows.loss = add_loss, COLUMNS(losses_columns) },
-	{ .name = "summary", .fill = fill_summary, COLUMNS(summary_columns) },
 	{ }
 };

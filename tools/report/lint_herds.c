@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Thundering herds: the wakeups by one waker shortly after each other are a herd. Each thread
+ * of it is judged when its turn is over. So there are at most as many herds at a time as
+ * threads and wakers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lints.h"
+
+struct herd {
+	size_t waker;		/* index */
+	uint64_t number;
+	uint64_t first;		/* time of the first wakeup */
+	uint64_t woken, judged, futile;
+	uint64_t futile_ns;	/* that the futile turns ran */
+	unsigned int refs;	/* by threads whose turn is not over, and by the waker */
+	struct lint_example winner;
+};
+
+struct lint_waker {
+	const struct analysis_thread *thread;	/* NULL: interrupts */
+	struct herd *herd;	/* to which the next wakeup may belong */
+	uint64_t count, woken, futile, futile_ns;	/* of thundering herds */
+	struct lint_example example;
+};
+
+static struct lint_waker *waker_of(struct lints *l, const struct analysis_thread *t)
+{
+	struct fxt_entry *e = fxt_make(&l->by_waker, t ? (uint64_t)t->tid + 1 : 1);
+
+	if (!e)
+		return NULL;
+	if (!e->a) {
+		if (!more_room(&l->wakers, l->nr_wakers, &l->room_wakers, sizeof(*l->wakers)))
+			return NULL;
+		l->wakers[l->nr_wakers] = (struct lint_waker){ .thread = t };
+		e->a = ++l->nr_wakers;
+	}
+	return &l->wakers[e->a - 1];
+}
+
+/* Count @h if all of its threads but one went back to sleep. */
+static void count_herd(struct lint_waker *w, const struct herd *h)
+{
+	if (h->woken < LINT_HERD || h->judged != h->woken || h->futile != h->woken - 1)
+		return;
+	if (!w->count++)
+		w->example = h->winner;
+	w->woken += h->woken;
+	w->futile += h->futile;
+	w->futile_ns += h->futile_ns;
+}
+
+static void put_herd(struct lints *l, struct herd *h)
+{
+	if (--h->refs)
+		return;
+	count_herd(&l->wakers[h->waker], h);
+	free(h);
+}
+
+static bool is_futile(const struct analysis_turn *turn)
+{
+	return turn->thread->followed && !turn->id && turn->running_ns <= LINT_FUTILE_NS &&
+	       (turn->reason == ANALYSIS_SLEEP || turn->reason == ANALYSIS_DISK);
+}
+
+int lints_turn_over(struct lints *l, const struct analysis_turn *turn)
+{
+	struct lint_thread *t = lint_thread_of(l, turn->thread);
+	struct herd *h;
+
+	if (!t)
+		return -ENOMEM;
+	h = t->herd;
+	if (!h)
+		return 0;
+	t->herd = NULL;
+	h->judged++;
+	if (is_futile(turn)) {
+		h->futile++;
+		h->futile_ns += turn->running_ns;
+	} else {
+		h->winner = example_of(turn->id, turn->thread, turn->from);
+	}
+	put_herd(l, h);
+	return 0;
+}
+
+/* Begin the next herd of waker @w at @ns. False: no memory */
+static bool new_herd(struct lints *l, struct lint_waker *w, uint64_t ns)
+{
+	struct herd *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return false;
+	if (w->herd)
+		put_herd(l, w->herd);
+	w->herd = h;
+	h->waker = w - l->wakers;
+	h->number = ++l->herds;
+	h->first = ns;
+	h->refs = 1;
+	return true;
+}
+
+int lints_woken(struct lints *l, const struct analysis_turn *turn)
+{
+	struct lint_thread *t = lint_thread_of(l, turn->thread);
+	struct fxt_entry *last;
+	struct lint_waker *w;
+
+	/* Of hidden tasks it is not known which one woke. */
+	if (turn->waker_kind == ANALYSIS_OTHER_HIDDEN)
+		return 0;
+	w = waker_of(l, turn->waker);
+	last = w ? fxt_make(&l->last_herds, fxt_hash(w - l->wakers, turn->thread->tid)) : NULL;
+	if (!t || !last)
+		return -ENOMEM;
+	/* A thread that is woken again is not another thread. */
+	if ((!w->herd || turn->to - w->herd->first > LINT_HERD_NS ||
+	     w->herd->number == last->a) && !new_herd(l, w, turn->to))
+		return -ENOMEM;
+	t->herd = w->herd;
+	last->a = w->herd->number;
+	w->herd->woken++;
+	w->herd->refs++;
+	return 0;
+}
+
+void lints_find_herds(struct lints *l)
+{
+	for (size_t i = 0; i < l->nr_wakers; i++) {
+		struct lint_waker *w = &l->wakers[i];
+
+		if (w->herd)
+			put_herd(l, w->herd);
+		w->herd = NULL;
+		if (w->count)
+			lints_add(l, &(struct finding){
+				.lint = LINT_THUNDERING_HERD, .thread = w->thread, .count = w->count,
+				.type = { .provider = "", .category = "", .name = "" },
+				.part = w->futile, .all = w->woken, .ns = w->futile_ns, .example = w->example,
+			});
+	}
+}
+
+void lints_free_herds(struct lints *l)
+{
+	for (size_t i = 0; i < l->nr_threads; i++)
+		if (l->threads[i].herd)
+			put_herd(l, l->threads[i].herd);
+	for (size_t i = 0; i < l->nr_wakers; i++)
+		if (l->wakers[i].herd)
+			put_herd(l, l->wakers[i].herd);
+	free(l->wakers);
+	fxt_table_free(&l->by_waker);
+	fxt_table_free(&l->last_herds);
+}
