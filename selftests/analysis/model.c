@@ -26,6 +26,12 @@ struct machine {
 		unsigned int changed;	/* when the scheduler last touched it */
 		unsigned int stack[DEPTH_MAX], depth;
 		int cpu;
+		bool about;		/* marked as sleeping while it can still run: wakeups come */
+		bool leaving;		/* a wakeup came too late to keep it from leaving its CPU */
+		bool switched;		/* a switch of it was recorded */
+		bool seen;		/* before that, an event told that it ran */
+		bool woken;		/* a wakeup came since it came to its CPU */
+		bool late;		/* it left its CPU after a wakeup, and could have gone on */
 	} threads[THREADS_MAX];
 	struct {
 		unsigned int at;
@@ -39,6 +45,13 @@ static struct model_record *keep(struct machine *k, struct trace *t, int ring, i
 	struct model *m = k->m;
 	struct model_record *r;
 
+	/* After a wakeup, an event of the thread tells that it ran, and runs on. */
+	if (thread != NOBODY)
+		k->threads[thread].woken = false;
+	if (thread != NOBODY && !k->threads[thread].switched && m->unsure[thread] != m->ns) {
+		k->threads[thread].seen = true;
+		m->unsure[thread] = 0;
+	}
 	more(m->recs, m->nr_recs, m->room_recs);
 	r = &m->recs[m->nr_recs++];
 	*r = (struct model_record){
@@ -61,18 +74,49 @@ static void change(struct machine *k, int t, enum analysis_state state, enum ana
 		m->wake_at[t][ns] = k->now;
 		m->got[t][ns] = cpu;
 	}
-	if (m->first[t] == m->ns)
-		m->first[t] = k->now;
 	k->threads[t].since = k->now;
 	k->threads[t].changed = k->now;
 	k->threads[t].state = state;
 	k->threads[t].reason = reason;
 	k->threads[t].cpu = cpu;
+	k->threads[t].late = false;
+	m->doubt[t] = m->ns;
 }
 
 static bool is_touched(const struct machine *k, int t)
 {
 	return k->threads[t].changed == k->now;
+}
+
+/* A switch of @t is recorded. It tells what @t did before, but not before a wakeup if @t comes. */
+static void note_switch(struct machine *k, int t, bool comes)
+{
+	struct model *m = k->m;
+
+	if (k->threads[t].switched)
+		return;
+	k->threads[t].switched = true;
+	m->first[t] = k->now;
+	if (!comes || m->unsure[t] == m->ns)
+		m->unsure[t] = 0;
+}
+
+/* The thread @t leaves its CPU. */
+static void leave(struct machine *k, int t, enum analysis_reason reason)
+{
+	bool preempted = reason == ANALYSIS_PREEMPTED;
+
+	note_switch(k, t, false);
+	if (k->threads[t].leaving)
+		change(k, t, ANALYSIS_RUNNABLE, ANALYSIS_WOKEN, UNTOLD, UNTOLD);
+	else
+		change(k, t, preempted ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED, reason, UNTOLD, UNTOLD);
+	k->threads[t].late = k->threads[t].leaving;
+	if (k->threads[t].woken && !preempted)
+		k->m->doubt[t] = k->now;
+	k->threads[t].woken = false;
+	k->threads[t].about &= preempted;
+	k->threads[t].leaving = false;
 }
 
 static void switch_cpu(struct machine *k, int cpu)
@@ -98,15 +142,25 @@ static void switch_cpu(struct machine *k, int cpu)
 		in = waiting[rnd_below(nr)];
 	if (in == out)
 		return;
+	if (out != NOBODY && k->threads[out].leaving)
+		way = 2;
 	if (out != NOBODY)
-		change(k, out, way < 2 ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED, ways[way].reason,
-		       UNTOLD, UNTOLD);
-	if (in != NOBODY)
+		leave(k, out, ways[way].reason);
+	if (in != NOBODY) {
+		note_switch(k, in, true);
 		change(k, in, ANALYSIS_RUNNING, ANALYSIS_NO_REASON, UNTOLD, cpu);
+	}
 	k->running[cpu] = in;
 	put_switch(&t, T0 + k->now, cpu, out == NOBODY ? 0 : TID(out), in == NOBODY ? 0 : TID(in),
 		   ways[way].state);
 	keep(k, &t, cpu, NOBODY, k->seq++);
+}
+
+/* A thread can be woken from when it marks itself as sleeping: then it may still have its CPU. */
+static bool can_be_woken(const struct machine *k, int t)
+{
+	return !is_touched(k, t) && !k->threads[t].leaving &&
+	       (k->threads[t].state == ANALYSIS_BLOCKED || k->threads[t].about);
 }
 
 static void wake(struct machine *k, int t)
@@ -114,9 +168,19 @@ static void wake(struct machine *k, int t)
 	int cpu = rnd_below(k->m->cpus), waker = rnd_chance(70) ? k->running[cpu] : NOBODY;
 	struct trace trace = { 0 };
 
+	if (waker == t)
+		waker = NOBODY;
 	if (waker != NOBODY && is_touched(k, waker))
 		return;
-	change(k, t, ANALYSIS_RUNNABLE, ANALYSIS_WOKEN, waker, UNTOLD);
+	if (!k->threads[t].switched && !k->threads[t].seen)
+		k->m->unsure[t] = k->now;
+	if (k->threads[t].state == ANALYSIS_BLOCKED)
+		change(k, t, ANALYSIS_RUNNABLE, ANALYSIS_WOKEN, waker, UNTOLD);
+	else if (k->threads[t].state == ANALYSIS_RUNNING)
+		k->threads[t].woken = true;
+	k->threads[t].leaving = k->threads[t].state == ANALYSIS_RUNNING && rnd_chance(30);
+	k->threads[t].changed = k->now;
+	k->threads[t].about = false;
 	put_wakeup(&trace, T0 + k->now, rnd_below(k->m->cpus), TID(t), waker == NOBODY ? 0 : TID(waker));
 	keep(k, &trace, cpu, NOBODY, k->seq++);
 }
@@ -279,6 +343,15 @@ static void act(struct machine *k, int t)
 	} while (k->dense && phase < 3 && rnd_chance(60));
 }
 
+/* A thread marks itself as sleeping before it checks once more whether it has to. */
+static void think_of_sleep(struct machine *k, int t, unsigned int chance)
+{
+	if (k->threads[t].about)
+		k->threads[t].about = !rnd_chance(10);
+	else if (!k->threads[t].leaving)
+		k->threads[t].about = rnd_chance(chance);
+}
+
 /* --- the machine ---------------------------------------------------------------------------- */
 
 static void note(struct machine *k)
@@ -288,6 +361,7 @@ static void note(struct machine *k)
 	for (unsigned int t = 0; t < m->threads; t++) {
 		m->state[t][k->now] = k->threads[t].state;
 		m->reason[t][k->now] = k->threads[t].reason;
+		m->late[t][k->now] = k->threads[t].late;
 	}
 	for (unsigned int c = 0; c < m->cpus; c++)
 		m->occupant[c][k->now] = k->running[c];
@@ -303,6 +377,8 @@ static void begin(struct machine *k)
 		unsigned int c = rnd_below(m->cpus);
 
 		m->first[t] = m->ns;
+		m->unsure[t] = m->ns;
+		m->doubt[t] = m->ns;
 		k->threads[t].changed = UINT32_MAX;
 		k->threads[t].state = rnd_chance(50) ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED;
 		k->threads[t].reason = k->threads[t].state == ANALYSIS_BLOCKED ? ANALYSIS_SLEEP :
@@ -314,13 +390,37 @@ static void begin(struct machine *k)
 			k->threads[t].reason = ANALYSIS_NO_REASON;
 			k->threads[t].cpu = c;
 		}
+		k->threads[t].about = k->threads[t].state != ANALYSIS_BLOCKED && rnd_chance(10);
+	}
+}
+
+/* The last state of each thread lasts until the end. */
+static void end(struct machine *k)
+{
+	struct model *m = k->m;
+
+	for (unsigned int t = 0; t < m->threads; t++) {
+		unsigned int doubt = m->doubt[t];
+
+		change(k, t, 0, 0, UNTOLD, UNTOLD);
+		m->doubt[t] = doubt;
+		if (!k->threads[t].switched && !k->threads[t].seen)
+			m->unsure[t] = m->ns;
+		while (k->threads[t].depth) {
+			struct model_duration *d = &m->durations[k->threads[t].stack[k->threads[t].depth - 1]];
+
+			if (d->complete)
+				end_duration(k, t);
+			else
+				k->threads[t].depth--;
+		}
 	}
 }
 
 void model_run(struct model *m, bool dense)
 {
 	const unsigned int switches = 1 + rnd_below(20), wakeups = 1 + rnd_below(20),
-			   events = 1 + rnd_below(30);
+			   events = 1 + rnd_below(30), sleeps = rnd_below(20);
 	struct machine k = { .m = m, .dense = dense };
 
 	m->ns = 20 + rnd_below(rnd_chance(20) ? NS_MAX - 20 : 200);
@@ -335,30 +435,18 @@ void model_run(struct model *m, bool dense)
 			if (rnd_chance(switches))
 				switch_cpu(&k, c);
 		for (unsigned int t = 0; t < m->threads; t++)
-			if (k.threads[t].state == ANALYSIS_BLOCKED && !is_touched(&k, t) &&
-			    rnd_chance(wakeups))
+			if (can_be_woken(&k, t) && rnd_chance(wakeups))
 				wake(&k, t);
-		for (unsigned int t = 0; t < m->threads; t++)
-			if (k.threads[t].state == ANALYSIS_RUNNING && !is_touched(&k, t) &&
-			    rnd_chance(events))
+		for (unsigned int t = 0; t < m->threads; t++) {
+			if (k.threads[t].state != ANALYSIS_RUNNING || is_touched(&k, t))
+				continue;
+			if (!k.threads[t].about && !k.threads[t].leaving && rnd_chance(events))
 				act(&k, t);
+			think_of_sleep(&k, t, sleeps);
+		}
 		note(&k);
 	}
-	/* The last state of each thread lasts until the end. */
-	for (unsigned int t = 0; t < m->threads; t++) {
-		unsigned int first = m->first[t];
-
-		change(&k, t, 0, 0, UNTOLD, UNTOLD);
-		m->first[t] = first;
-		while (k.threads[t].depth) {
-			struct model_duration *d = &m->durations[k.threads[t].stack[k.threads[t].depth - 1]];
-
-			if (d->complete)
-				end_duration(&k, t);
-			else
-				k.threads[t].depth--;
-		}
-	}
+	end(&k);
 }
 
 void model_free(struct model *m)
@@ -412,145 +500,19 @@ bool model_works(const struct model *m, unsigned int op, int thread, unsigned in
 	return false;
 }
 
+bool model_is_unsure(const struct model *m, int thread, unsigned int ns)
+{
+	return ns < m->unsure[thread] || ns >= m->doubt[thread];
+}
+
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns)
 {
 	bool has[ANALYSIS_STATES] = { 0 };
 
 	for (unsigned int t = 0; t < m->threads; t++)
 		if (model_works(m, op, t, ns))
-			has[m->first[t] == m->ns ? ANALYSIS_UNKNOWN : m->state[t][ns]] = true;
+			has[model_is_unsure(m, t, ns) ? ANALYSIS_UNKNOWN : m->state[t][ns]] = true;
 	return has[ANALYSIS_RUNNING] ? ANALYSIS_RUNNING : has[ANALYSIS_UNKNOWN] ? ANALYSIS_UNKNOWN :
 	       has[ANALYSIS_RUNNABLE] ? ANALYSIS_RUNNABLE :
 	       has[ANALYSIS_BLOCKED] ? ANALYSIS_BLOCKED : ANALYSIS_QUEUED;
-}
-
-/* --- the file ----------------------------------------------------------------------------------- */
-
-void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < m->nr_recs; i++) {
-		const struct model_record *r = &m->recs[i];
-
-		if (r->ring != (int)cpu || r->written < from || r->written >= to)
-			m->recs[nr++] = *r;
-	}
-	m->nr_recs = nr;
-}
-
-/* True if an operation ended within @r, a duration, but not after @before. */
-static bool op_ended_within(const struct model *m, const struct model_record *r, unsigned int before)
-{
-	for (size_t i = 0; i < m->nr_ops; i++)
-		if (T0 + m->ops[i].end >= r->rec.ns && m->ops[i].end <= before)
-			return true;
-	return false;
-}
-
-void model_lose_durations(struct model *m, unsigned int from, unsigned int to)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < m->nr_recs; i++) {
-		const struct model_record *r = &m->recs[i];
-
-		if (r->thread == NOBODY || r->rec.number != ASYNCTRACE_FXT_DURATION ||
-		    r->written < from || r->written >= to || op_ended_within(m, r, from))
-			m->recs[nr++] = *r;
-	}
-	m->nr_recs = nr;
-}
-
-static void infer(struct model_record **to, const struct model_record *like, uint64_t ns, int cpu,
-		  uint32_t out, uint32_t in)
-{
-	struct trace t = { 0 };
-
-	put_switch(&t, ns, cpu, out, in, 0);
-	t.of[0].number = ASYNCTRACE_FXT_STATE_BLOCKED;
-	t.of[0].nargs = 0;
-	add_bool(&t.of[0], "inferred");
-	*(*to)++ = (struct model_record){
-		.rec = t.of[0], .ring = cpu, .written = like->written, .thread = NOBODY,
-		.seq = like->seq,
-	};
-	trace_free(&t);
-}
-
-void model_infer_switches(struct model *m)
-{
-	struct model_record *of = malloc((3 * m->nr_recs + 1) * sizeof(*of)), *to = of;
-	struct {
-		bool told;
-		uint64_t in, last;
-	} cpus[CPUS_MAX] = { 0 };
-
-	assert_non_null(of);
-	for (size_t i = 0; i < m->nr_recs; i++) {
-		const struct model_record *r = &m->recs[i];
-		int c = r->ring;
-
-		if (c < CPUS_MAX && r->rec.kind == FXT_SWITCH) {
-			if (cpus[c].told && cpus[c].in != r->rec.out) {
-				if (cpus[c].in)
-					infer(&to, r, cpus[c].last, c, cpus[c].in, 0);
-				if (r->rec.out)
-					infer(&to, r, r->rec.ns, c, 0, r->rec.out);
-			}
-			cpus[c].told = true;
-			cpus[c].in = r->rec.in;
-		}
-		if (c < CPUS_MAX)
-			cpus[c].last = r->rec.ns;
-		*to++ = *r;
-	}
-	m->nr_recs = to - of;
-	m->room_recs = 3 * m->nr_recs + 1;
-	free(m->recs);
-	m->recs = of;
-	m->room_recs = m->nr_recs;
-}
-
-/*
- * One reading of a ring: in order of writing, but a complete duration stands before what
- * the thread did after its begin.
- */
-static void read_ring(const struct model *m, int ring, unsigned int from, unsigned int to,
-		      struct trace *out)
-{
-	const struct model_record **of = malloc((m->nr_recs + 1) * sizeof(*of));
-	size_t nr = 0;
-
-	assert_non_null(of);
-	for (unsigned int ns = from; ns < to; ns++)
-		for (size_t i = 0; i < m->nr_recs; i++) {
-			const struct model_record *r = &m->recs[i];
-			size_t at = 0;
-
-			if (r->ring != ring || r->written != ns)
-				continue;
-			while (at < nr && (r->thread == NOBODY || of[at]->thread != r->thread ||
-					   of[at]->seq < r->seq))
-				at++;
-			memmove(of + at + 1, of + at, (nr++ - at) * sizeof(*of));
-			of[at] = r;
-		}
-	for (size_t i = 0; i < nr; i++)
-		*add_record(out, 0, 0) = of[i]->rec;
-	free(of);
-}
-
-void model_file(const struct model *m, unsigned int rounds, struct trace *t)
-{
-	unsigned int from = 0;
-
-	for (unsigned int i = 1; i <= rounds; i++) {
-		unsigned int to = i == rounds ? m->ns + 1 : from + rnd_below(m->ns - from + 1);
-		unsigned int first = rnd_below(2 * CPUS_MAX);
-
-		for (unsigned int r = 0; r < 2 * CPUS_MAX; r++)
-			read_ring(m, (first + r) % (2 * CPUS_MAX), from, to, t);
-		from = to;
-	}
 }

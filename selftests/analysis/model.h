@@ -53,7 +53,14 @@ struct model {
 	uint16_t wake_at[THREADS_MAX][NS_MAX];
 	int8_t got[THREADS_MAX][NS_MAX];	/* CPU that ended the wait */
 	int8_t occupant[CPUS_MAX][NS_MAX];
-	unsigned int first[THREADS_MAX];	/* scheduling record; .ns: none */
+	bool late[THREADS_MAX][NS_MAX];		/* runnable by a wakeup before it left its CPU */
+	unsigned int first[THREADS_MAX];	/* switch; .ns: none */
+	/*
+	 * All records together do not tell the state of the thread before .unsure, if its first
+	 * record is a wakeup, and from .doubt on, if it left its CPU after a wakeup and did not
+	 * come back.
+	 */
+	unsigned int unsure[THREADS_MAX], doubt[THREADS_MAX];
 	struct model_duration *durations;
 	struct model_operation *ops;
 	struct model_work *works;
@@ -90,6 +97,8 @@ uint64_t model_rounds(struct model *m, void (*one)(void));
 void model_end_rounds(struct model *m);
 
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);
+/* True if the records do not tell the state of @thread, although none is lost */
+bool model_is_unsure(const struct model *m, int thread, unsigned int ns);
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns);
 
 #endif /* ANALYSIS_MODEL_H */

@@ -12,10 +12,9 @@ static void thread_on_another_cpu_stays_known(void **state)
 	put_switch(&t, 40, 0, 1, 0, SLEEPS);
 	put_wakeup(&t, 60, 0, 1, 0);
 	put_switch(&t, 60, 0, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-50 unknown/records were lost t1, "
-		    "50-60 blocked/sleep t1 by interrupt ?, 60-100 running t1 | "
-		    "10-40 running t1, 40-50 unknown/records were lost t1, "
-		    "50-60 blocked/sleep t1 by interrupt ?, 60-100 running t1", NULL);
+	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-60 unknown/records were lost t1, "
+		    "60-100 running t1 | 10-40 running t1, 40-60 unknown/records were lost t1, "
+		    "60-100 running t1", NULL);
 }
 
 static void thread_on_the_lossy_cpu_is_unknown(void **state)
@@ -26,11 +25,79 @@ static void thread_on_the_lossy_cpu_is_unknown(void **state)
 	put_switch(&t, 5, 0, 0, 1, 0);
 	put_kernel_loss(&t, 30, 50, 0);
 	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 80, 0, 1, 0);
 	put_switch(&t, 80, 0, 0, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
-		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, 80-100 running t1 | "
-		    "10-30 running t1, 30-50 unknown/records were lost t1, "
-		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, 80-100 running t1", NULL);
+		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work by interrupt, "
+		    "80-100 running t1 | 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work by interrupt, "
+		    "80-100 running t1", NULL);
+}
+
+/* The wakeup that came when it was about to sleep is among the lost records. */
+static void lost_wakeup_may_keep_a_thread_runnable(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	put_switch(&t, 80, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 runnable/woken t1 in work by idle ?, "
+		    "80-100 running t1 | 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 runnable/woken t1 in work by idle ?, "
+		    "80-100 running t1", NULL);
+}
+
+static void event_ends_the_doubt_about_lost_wakeups(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	STEPS(&t, 60, 1, 1);
+	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	put_kernel_loss(&t, 80, 100, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-80 blocked/sleep t1 in work, "
+		    "80-100 unknown/records were lost t1 | 10-30 running t1, "
+		    "30-50 unknown/records were lost t1, 50-70 running t1 ?, "
+		    "70-80 blocked/sleep t1 in work, 80-100 unknown/records were lost t1", NULL);
+}
+
+/* A timer fires before the thread sleeps. */
+static void wakeup_after_a_loss_may_find_it_running(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 70, 0, 1, 2, PREEMPTED);
+	put_switch(&t, 90, 0, 2, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-90 runnable/preempted t1 in work by t2, "
+		    "90-100 running t1 | 10-30 running t1, 30-50 unknown/records were lost t1, "
+		    "50-70 running t1 ?, 70-90 runnable/preempted t1 in work by t2, "
+		    "90-100 running t1", NULL);
+}
+
+static void wakeup_between_losses_tells_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	put_work(&t);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_kernel_loss(&t, 30, 50, 0);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_kernel_loss(&t, 80, 100, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-100 unknown/records were lost t1 | "
+		    "10-30 running t1, 30-80 unknown/records were lost t1, "
+		    "80-100 unknown/records were lost t1", NULL);
 }
 
 /* The wakeup may have come, and been lost, before the record that the thread left its CPU. */
@@ -45,11 +112,9 @@ static void sleep_between_losses_may_have_ended(void **state)
 	put_kernel_loss(&t, 60, 70, 0);
 	put_wakeup(&t, 80, 0, 1, 0);
 	put_switch(&t, 80, 0, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-70 unknown/records were lost t1, "
-		    "70-80 blocked/sleep t1 by interrupt ?, 80-100 running t1 | "
-		    "10-40 running t1, 40-60 unknown/records were lost t1, "
-		    "60-70 unknown/records were lost t1, "
-		    "70-80 blocked/sleep t1 by interrupt ?, 80-100 running t1", NULL);
+	expect_rows(&t, "req 1 10-100: 10-40 running t1, 40-80 unknown/records were lost t1, "
+		    "80-100 running t1 | 10-40 running t1, 40-60 unknown/records were lost t1, "
+		    "60-80 unknown/records were lost t1, 80-100 running t1", NULL);
 }
 
 /* An event tells that the thread runs, but not on which CPU. */
@@ -65,10 +130,9 @@ static void second_loss_after_an_event_is_not_missed(void **state)
 	put_wakeup(&t, 80, 1, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 unknown/records were lost t1, "
 		    "30-50 running t1 ?, 50-60 unknown/records were lost t1, "
-		    "60-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 | "
-		    "10-20 running t1, 20-30 unknown/records were lost t1, "
+		    "60-100 running t1 ? | 10-20 running t1, 20-30 unknown/records were lost t1, "
 		    "30-50 running t1 ?, 50-60 unknown/records were lost t1, "
-		    "60-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1", NULL);
+		    "60-100 running t1 ?", NULL);
 }
 
 static void first_record_after_a_loss_tells_no_more(void **state)
@@ -95,10 +159,9 @@ static void cpu_after_a_loss_has_an_unknown_thread(void **state)
 	put_kernel_loss(&t, 30, 50, 0);
 	put_wakeup(&t, 60, 0, 1, 0);
 	put_switch(&t, 80, 0, 3, 1, SLEEPS);
-	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-50 unknown/records were lost t1, "
-		    "50-60 blocked/sleep t1 by interrupt ?, 60-80 runnable/woken t1, 80-100 running t1 | "
-		    "10-30 running t1, 30-50 unknown/records were lost t1, "
-		    "50-60 blocked/sleep t1 by interrupt ?, 60-80 runnable/woken t1, 80-100 running t1",
+	expect_rows(&t, "req 1 10-100: 10-30 running t1, 30-60 unknown/records were lost t1, "
+		    "60-80 runnable t1 ?, 80-100 running t1 | 10-30 running t1, "
+		    "30-60 unknown/records were lost t1, 60-80 runnable t1 ?, 80-100 running t1",
 		    NULL);
 }
 
@@ -159,10 +222,11 @@ static void inferred_leave_after_a_loss_tells_nothing(void **state)
 	put_inferred(&t, 70, 0, 2);
 	put_switch(&t, 70, 0, 2, 3, SLEEPS);
 	put_wakeup(&t, 80, 0, 1, 0);
-	expect_rows(&t, "req 1 10-100: 10-25 running t1, 25-50 unknown/records were lost t1, "
-		    "50-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 by t3 | "
-		    "10-25 running t1, 25-50 unknown/records were lost t1, "
-		    "50-80 blocked/sleep t1 by interrupt ?, 80-100 runnable/woken t1 by t3", NULL);
+	put_switch(&t, 90, 0, 3, 1, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-25 running t1, 25-80 unknown/records were lost t1, "
+		    "80-90 runnable t1 by t3 ?, 90-100 running t1 | "
+		    "10-25 running t1, 25-80 unknown/records were lost t1, "
+		    "80-90 runnable t1 by t3 ?, 90-100 running t1", NULL);
 }
 
 /* The thread runs on CPU 1 when CPU 2 begins to lose, and loses its own CPU within that. */
@@ -212,6 +276,10 @@ int main(void)
 		cmocka_unit_test(thread_on_another_cpu_stays_known),
 		cmocka_unit_test(sleep_between_losses_may_have_ended),
 		cmocka_unit_test(thread_on_the_lossy_cpu_is_unknown),
+		cmocka_unit_test(lost_wakeup_may_keep_a_thread_runnable),
+		cmocka_unit_test(event_ends_the_doubt_about_lost_wakeups),
+		cmocka_unit_test(wakeup_after_a_loss_may_find_it_running),
+		cmocka_unit_test(wakeup_between_losses_tells_nothing),
 		cmocka_unit_test(second_loss_after_an_event_is_not_missed),
 		cmocka_unit_test(first_record_after_a_loss_tells_no_more),
 		cmocka_unit_test(cpu_after_a_loss_has_an_unknown_thread),

@@ -50,10 +50,10 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 			 unsigned int ns)
 {
 	int t = thread_index(row->thread), cpu;
-	bool told = ns >= model.first[t];
+	bool told = ns >= model.first[t] && !model.late[t][ns];
 
 	if (row->state == ANALYSIS_UNKNOWN) {
-		must(lossy || model.first[t] == model.ns);
+		must(lossy || model_is_unsure(&model, t, ns));
 		return;
 	}
 	must(model.state[t][ns] == row->state);

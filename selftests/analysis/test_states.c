@@ -254,6 +254,43 @@ static void thread_woken_as_it_leaves_is_runnable(void **state)
 		    "20-40 runnable/woken t1 in work by t2 ?, 40-100 running t1", NULL);
 }
 
+/* It may have been woken when it was about to sleep, and never comes back. */
+static void sleep_of_a_woken_thread_needs_a_wakeup(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 0);
+	put_switch(&t, 5, 0, 0, 1, 0);
+	put_switch(&t, 6, 1, 0, 2, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 10, 1, "work", 0);
+	BEGINS(&t, 10, 1, 1);
+	put_wakeup(&t, 15, 0, 1, 3);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	ENDS(&t, 40, 2, 1);
+	expect_rows(&t, "req 1 10-40: 10-20 running t1, 20-40 unknown/no scheduling was recorded t1 | "
+		    "10-20 running t1, 20-40 unknown/no scheduling was recorded t1", NULL);
+}
+
+/* A duration that began before the trace; the wakeup did not end a sleep. */
+static void first_wakeup_may_find_a_thread_running(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 10);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 10, 2, 1);
+	STEPS(&t, 80, 1, 1);
+	ENDS(&t, 100, 2, 1);
+	put_wakeup(&t, 20, 0, 1, 0);
+	put_switch(&t, 30, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 40, 0, 1, 0);
+	put_switch(&t, 50, 0, 0, 1, 0);
+	expect_rows(&t, "req 1 10-100: 10-30 running t1 ?, 30-40 blocked/sleep t1 in work by interrupt, "
+		    "40-50 runnable/woken t1 by idle, 50-100 running t1 | 10-30 running t1 ?, "
+		    "30-40 blocked/sleep t1 in work by interrupt, 40-50 runnable/woken t1 by idle, "
+		    "50-100 running t1", NULL);
+}
+
 /* Thread 1 came back to its CPU unseen before it traced, and was followed from then on. */
 static void thread_followed_late_runs_when_it_traces(void **state)
 {
@@ -297,6 +334,8 @@ int main(void)
 		cmocka_unit_test(first_record_tells_what_was_before),
 		cmocka_unit_test(second_wakeup_changes_nothing),
 		cmocka_unit_test(thread_woken_as_it_leaves_is_runnable),
+		cmocka_unit_test(sleep_of_a_woken_thread_needs_a_wakeup),
+		cmocka_unit_test(first_wakeup_may_find_a_thread_running),
 		cmocka_unit_test(thread_followed_late_runs_when_it_traces),
 		cmocka_unit_test(thread_followed_late_may_be_unknown),
 	};

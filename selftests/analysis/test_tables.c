@@ -58,7 +58,8 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 	nr_threads++;
 	/* Before the first record it may have run, too. */
 	for (uint64_t ns = row->from - T0; ns < row->to - T0; ns++)
-		want[row->thread->followed ? model.state[t][ns] :
+		want[row->thread->followed ? (model_is_unsure(&model, t, ns) ? ANALYSIS_UNKNOWN :
+					      model.state[t][ns]) :
 		     model.state[t][ns] == ANALYSIS_RUNNING && ns >= model.first[t] ?
 		     ANALYSIS_RUNNING : ANALYSIS_UNKNOWN]++;
 	for (int s = 0; s < ANALYSIS_STATES; s++) {
@@ -174,14 +175,16 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 		assert_true(works(w->waker, w->waker_id, w->ns));
 	if (w->woken_id)
 		assert_true(works(w->woken, w->woken_id, w->ns));
-	assert_true(w->slept || lossy);
+	if (w->slept || !lossy)
+		assert_int_equal(w->slept, model.state[t][ns - 1] == ANALYSIS_BLOCKED &&
+				 (lossy || !model_is_unsure(&model, t, ns - 1)));
 	assert_true(w->slept || !w->ran);
 	while (ns < model.ns && model.state[t][ns] == ANALYSIS_RUNNABLE)
 		ns++;
 	if (w->ran)
 		assert_int_equal(w->latency_ns, ns - (w->ns - T0));
 	else
-		assert_true(lossy || ns == model.ns);
+		assert_true(lossy || !w->slept || ns == model.ns);
 	return 0;
 }
 
@@ -215,7 +218,7 @@ static void schedule_round(void)
 	for (unsigned int i = 0; i < model.threads; i++) {
 		const struct counts c = count_records(TID(i));
 
-		told += model.first[i] != model.ns || c.wakes;
+		told += model.first[i] != model.ns || c.wakes || c.wakeups;
 	}
 	assert_int_equal(nr_threads, told);
 	trace_free(&t);

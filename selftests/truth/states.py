@@ -143,26 +143,24 @@ def segments(events, cpus):
     return found
 
 
-def find(state, row, history):
-    """The number of the state of ftrace that covers the row, or None"""
-    at = bisect_right(history, row["from_ns"], key=lambda s: s.low)
-    for i in range(max(0, at - 3), min(len(history), at + 3)):
-        end = history[i + 1].high if i + 1 < len(history) else 1 << 63
-        if history[i].state == state and history[i].low <= row["from_ns"] and row["to_ns"] <= end:
-            return i
-    return None
+def covering(state, row, history):
+    """The numbers of the states of ftrace that may cover the row. The lower bounds of events of
+    two CPUs need not ascend, so each state is looked at."""
+    ends = [s.high for s in history[1:]] + [1 << 63]
+    return [i for i, (s, end) in enumerate(zip(history, ends))
+            if s.state == state and s.low <= row["from_ns"] and row["to_ns"] <= end]
 
 
 def agrees(row, histories):
     """ftrace has the row's state, and if the row names another thread, that one woke its thread
     or ran meanwhile"""
     history = histories[row["thread"]["tid"]]
-    at = find(row["state"], row, history)
-    if at is None or "other" not in row or row["state"] == "running":
-        return at is not None
+    found = covering(row["state"], row, history)
+    if not found or "other" not in row or row["state"] == "running":
+        return bool(found)
     if row["state"] == "blocked":
-        return history[at + 1].waker == row["other"]["tid"]
-    return find("running", row, histories[row["other"]["tid"]]) is not None
+        return any(s.waker == row["other"]["tid"] for i in found for s in history[i + 1:i + 2])
+    return bool(covering("running", row, histories[row["other"]["tid"]]))
 
 
 def main():

@@ -7,6 +7,7 @@
  *	order.c		items in order of time
  *	late.c		items that came too late for that, in a second reading
  *	scheduling.c	what threads and CPUs did: histories
+ *	history.c	look-ups in them
  *	forget.c	how long these are kept
  *	losses.c	when records are missing
  *	durations.c	what is open on a thread: when does it work on an operation
@@ -105,7 +106,7 @@ struct span {
 	bool inferred;
 	bool pending;		/* the next record tells what this is */
 	bool seen;		/* pending: an event tells that it ran at .from */
-	bool woken;		/* a wakeup came while it ran: it was about to sleep */
+	bool woken;		/* a wakeup came, or may be lost, while it ran or this was not known */
 	/*
 	 * Number of the thread's spans before this one that are not runnable: equal for runnable
 	 * spans that follow each other and for the span that ends them
@@ -211,6 +212,7 @@ struct thread {
 	uint64_t durations;	/* that began so far */
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts until then at least; or 0 */
 	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
+	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */
 	uint64_t followed_at;	/* .out.followed: from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* they ended while the last span was pending */
@@ -244,7 +246,7 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
 /* No more records come: what is still pending becomes what can be said. */
 int scheduling_finish(struct analysis *a);
-/* The span of @t at @ns, or NULL. *@to: when it ends, STILL_OPEN for the last */
+/* history.c: the span of @t at @ns, or NULL. *@to: when it ends, STILL_OPEN for the last */
 const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
 /* The thread that had @cpu at @ns, if it is a known one. *@to: when it left */
 struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,

@@ -2,9 +2,10 @@
 /*
  * The history of threads and CPUs, from scheduling records.
  *
- * Each record also tells what the thread did right before it: who leaves a CPU was
- * running, who comes to one was runnable, who is woken was blocked. So what a thread did
- * before its first record, and after a loss, is pending until its next record tells.
+ * A switch also tells what the thread did right before it: who leaves a CPU was running, who
+ * comes to one was runnable. So what a thread did before its first record, and after a loss,
+ * is pending until its next switch tells. A wakeup does not: Linux wakes each thread that is
+ * marked as sleeping, also if it still runs, or was preempted before it slept.
  *
  * A session follows the threads of its providers, or all threads. Of others there are only
  * switches from and to those that it follows, and what came after. So a thread that traced is
@@ -97,54 +98,6 @@ static int note_change(struct analysis *a, struct thread *t)
 	return 0;
 }
 
-const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to)
-{
-	size_t low = t->spans.first, high = t->spans.nr;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->spans.of[middle].from <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*to = low < t->spans.nr ? t->spans.of[low].from : STILL_OPEN;
-	return low > t->spans.first ? &t->spans.of[low - 1] : NULL;
-}
-
-struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
-			   enum analysis_other *kind, uint64_t *to)
-{
-	const struct cpu *c;
-	size_t low, high;
-	uint32_t tid;
-
-	*kind = ANALYSIS_OTHER_NONE;
-	*to = STILL_OPEN;
-	if (cpu >= a->nr_cpus)
-		return NULL;
-	c = &a->cpus[cpu];
-	low = c->first;
-	high = c->nr;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c->of[middle].from <= ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < c->nr)
-		*to = c->of[low].from;
-	if (low == c->first || c->of[low - 1].tid == NO_THREAD)
-		return NULL;
-	tid = c->of[low - 1].tid;
-	*kind = !tid ? ANALYSIS_OTHER_IDLE : tid > FXT_TID_REAL_MAX ? ANALYSIS_OTHER_HIDDEN :
-		ANALYSIS_OTHER_THREAD;
-	return *kind == ANALYSIS_OTHER_THREAD ? thread_of(a, tid) : NULL;
-}
-
 static struct cpu *cpu_of(struct analysis *a, unsigned int cpu)
 {
 	if (cpu >= a->nr_cpus) {
@@ -161,6 +114,17 @@ static struct cpu *cpu_of(struct analysis *a, unsigned int cpu)
 
 /* --- what was pending ------------------------------------------------------------- */
 
+/* The record that would tell whether the thread slept is missing, for @reason. @last may be NULL. */
+static void give_up_sleep(struct span *last, enum analysis_reason reason)
+{
+	if (!last || last->state != ANALYSIS_BLOCKED || !last->pending)
+		return;
+	last->state = ANALYSIS_UNKNOWN;
+	last->reason = reason;
+	last->duration = NO_NAME;
+	last->pending = false;
+}
+
 /* From @ns to @until, records would tell what @t does. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
@@ -168,13 +132,7 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 
 	if (t->lost_until < until)
 		t->lost_until = until;
-	/* The record that would tell whether it slept is missing. */
-	if (last && last->state == ANALYSIS_BLOCKED && last->pending) {
-		last->state = ANALYSIS_UNKNOWN;
-		last->reason = ANALYSIS_LOST;
-		last->duration = NO_NAME;
-		last->pending = false;
-	}
+	give_up_sleep(last, ANALYSIS_LOST);
 	return push_span(a, t, &(struct span){
 		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_LOST, .duration = NO_NAME,
 	});
@@ -233,63 +191,81 @@ static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 	return err ? err : operations_settled(a, t);
 }
 
-/* A record or an event at @ns tells that @t was in @state right before. */
+/*
+ * @t comes to a CPU after a wakeup before which its state was not known. So it did not run when
+ * it was woken, and could have since. It slept before, or had been preempted: the reason is open.
+ */
+static int settle_came(struct analysis *a, struct thread *t, unsigned int cpu)
+{
+	int err = note_change(a, t);
+
+	last_span(t)->pending = false;
+	if (!err)
+		err = push_span(a, t, &(struct span){
+			.from = t->woken_at, .state = ANALYSIS_RUNNABLE, .cpu = cpu,
+			.inferred = true, .duration = NO_NAME,
+		});
+	return err ? err : operations_settled(a, t);
+}
+
+/* The first record of @t, at @ns, tells what it did since the begin of the trace. */
+static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
+
+	/* A loss in between may have taken the thread's first record. */
+	if (a->lost_until > begin)
+		return lose(a, t, begin, a->lost_until);
+	return push_span(a, t, &(struct span){
+		.from = begin, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
+		.pending = true, .duration = NO_NAME,
+	});
+}
+
+/*
+ * A record or an event at @ns tells that @t was in @state right before. ANALYSIS_BLOCKED: a
+ * wakeup, before which it need not have slept.
+ */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
 {
 	struct span *last = last_span(t);
 	struct span known = {
 		.state = state, .cpu = cpu, .inferred = true, .duration = NO_NAME,
-		.reason = state == ANALYSIS_BLOCKED ? ANALYSIS_SLEEP : ANALYSIS_NO_REASON,
 	};
 	int err = last ? 0 : note_change(a, t);
+	bool lost;
 
 	if (err)
 		return err;
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, state, cpu);
 	if (!last) {
-		const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
-
-		/* A loss in between may have taken the thread's first record. */
-		if (a->lost_until > begin) {
-			err = lose(a, t, begin, a->lost_until);
-			if (err)
-				return err;
-			last = last_span(t);
-		} else {
-			known.from = begin;
-			err = push_span(a, t, &known);
-			return err ? err : operations_settled(a, t);
-		}
+		err = begin_pending(a, t, ns);
+		if (err)
+			return err;
+		last = last_span(t);
 	}
-	if (last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST) {
-		if (ns <= t->lost_until)
-			return 0;
-		known.from = t->lost_until;
-		err = note_change(a, t);
-		if (!err)
-			err = push_span(a, t, &known);
-		return err ? err : operations_settled(a, t);
-	}
-	if (!last->pending)
+	lost = last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST;
+	if (lost ? ns <= t->lost_until : !last->pending)
 		return 0;
 	if (last->state == ANALYSIS_BLOCKED)
 		return settle_woken(a, t, last, state, cpu);
-	/* A wakeup may come to a thread that runs. */
-	if (last->seen && state == ANALYSIS_BLOCKED)
+	/* The next switch tells whether the thread ran when it was woken. */
+	if (state == ANALYSIS_BLOCKED)
 		return 0;
+	if (state == ANALYSIS_RUNNABLE && last->woken)
+		return settle_came(a, t, cpu);
 	if (last->seen && state != ANALYSIS_RUNNING)
 		return settle_as_is(a, t);
 	err = note_change(a, t);
 	if (err)
 		return err;
-	known.from = last->from;
-	known.woken = last->woken;
-	known.wait = last->wait;
-	known.lost_until = last->lost_until;
-	*last = known;
-	return operations_settled(a, t);
+	known.from = lost ? t->lost_until : last->from;
+	/* A wakeup may be lost that came when it was about to sleep. */
+	known.woken = state == ANALYSIS_RUNNING && (lost || last->woken);
+	err = push_span(a, t, &known);
+	return err ? err : operations_settled(a, t);
 }
 
 /*
@@ -318,6 +294,19 @@ static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 	});
 }
 
+/* An event at @ns tells that @t did not sleep after the wakeups before, which came while it ran. */
+static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	struct span *last = last_span(t);
+	int err;
+
+	if (last->state != ANALYSIS_RUNNING || !last->woken || ns <= t->woken_at || ns <= a->lost_until)
+		return 0;
+	err = note_change(a, t);
+	last->woken = false;
+	return err;
+}
+
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	int err = t->out.followed ? 0 : begin_to_follow(a, t, ns);
@@ -330,8 +319,10 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	if (last && ns < last->from)
 		return 0;
 	/* Nothing says that the scheduling of a thread without records was recorded. */
-	if (last)
-		return settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
+	if (last) {
+		err = settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
+		return err ? err : stays_awake(a, t, ns);
+	}
 	/* The recorder writes a duration that began before the trace as if it began with it. */
 	if (!t->first_seen && ns > a->totals.begin)
 		t->first_seen = ns;
@@ -397,6 +388,12 @@ static int leaves_inferred(struct analysis *a, struct thread *t, const struct it
 	});
 }
 
+/* True if a wakeup may have come since the thread came to its CPU. @last may be NULL. */
+static bool may_be_woken(const struct span *last)
+{
+	return !last || last->state != ANALYSIS_RUNNING || last->woken;
+}
+
 static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span s = {
@@ -404,7 +401,6 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 		.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE,
 		.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED,
 	};
-	const struct span *last;
 	int err;
 
 	if (it->inferred)
@@ -412,8 +408,8 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	if (err)
 		return err;
-	last = last_span(t);
-	s.pending = s.state == ANALYSIS_BLOCKED && last && last->woken;
+	s.pending = s.state == ANALYSIS_BLOCKED && s.reason != ANALYSIS_EXITED &&
+		    may_be_woken(last_span(t));
 	return it->ns < a->lost_until ? lose(a, t, it->ns, a->lost_until) : push_span(a, t, &s);
 }
 
@@ -429,7 +425,7 @@ static int comes_inferred(struct analysis *a, struct thread *t, const struct ite
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, ANALYSIS_RUNNING, it->cpu);
 	/* After a wakeup that came to a thread that ran, its first switch is concluded, too. */
-	if (last && last->pending && last->seen)
+	if (last && last->pending && (last->seen || last->woken) && last->reason != ANALYSIS_LOST)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	/* No record is missing since the loss, so @t came before the loss was over. */
 	if (last && last->reason == ANALYSIS_LOST && !last->pending)
@@ -441,12 +437,14 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 {
 	int err = it->inferred ? comes_inferred(a, t, it) :
 		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
+	/* A wakeup may be lost, or came before what the recorder concluded. */
+	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
 	if (err)
 		return err;
 	return push_span(a, t, &(struct span){
 		.from = it->ns, .state = ANALYSIS_RUNNING, .cpu = it->cpu,
-		.inferred = it->inferred, .duration = NO_NAME,
+		.inferred = it->inferred, .duration = NO_NAME, .woken = woken,
 	});
 }
 
@@ -495,9 +493,10 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 	last = last_span(t);
 	/* A thread that runs or is runnable already may be woken once more. */
 	if (!last || last->state != ANALYSIS_BLOCKED) {
-		if (!last || last->state == ANALYSIS_RUNNABLE || last->woken)
+		if (!last || last->state == ANALYSIS_RUNNABLE)
 			return 0;
-		err = note_change(a, t);
+		t->woken_at = it->ns;
+		err = last->woken ? 0 : note_change(a, t);
 		last->woken = true;
 		return err;
 	}
@@ -562,11 +561,16 @@ int scheduling_finish(struct analysis *a)
 	int err = 0;
 
 	fxt_each(&a->threads, e) {
-		struct thread *t = (struct thread *)(uintptr_t)e->a;
-		struct span *last = last_span(t);
+		struct span *last = last_span((struct thread *)(uintptr_t)e->a);
 
+		give_up_sleep(last, ANALYSIS_UNSCHEDULED);
 		if (last)
 			last->pending = false;
+	}
+	/* An operation that waits for one thread depends on others, too. */
+	fxt_each(&a->threads, e) {
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+
 		if (t->waiting)
 			err = operations_settled(a, t);
 		if (err)
