@@ -29,12 +29,14 @@ static bool is_woken_by(const struct analysis_turn *turn)
 	return false;
 }
 
+/* The time that @t ran and that the records tell of */
 static uint64_t ran(int t, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
 
 	for (uint64_t ns = from; ns < to && ns < T0 + model.ns; ns++)
-		sum += model.state[t][ns - T0] == ANALYSIS_RUNNING;
+		sum += model.state[t][ns - T0] == ANALYSIS_RUNNING &&
+		       !model_is_unsure(&model, t, ns - T0);
 	return sum;
 }
 

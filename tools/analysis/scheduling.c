@@ -261,10 +261,17 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	err = note_change(a, t);
 	if (err)
 		return err;
-	known.from = lost ? t->lost_until : last->from;
 	/* A wakeup may be lost that came when it was about to sleep. */
 	known.woken = state == ANALYSIS_RUNNING && (lost || last->woken);
-	err = push_span(a, t, &known);
+	if (lost) {
+		known.from = t->lost_until;
+		err = push_span(a, t, &known);
+	} else {
+		known.from = last->from;
+		known.wait = last->wait;
+		known.lost_until = last->lost_until;
+		*last = known;
+	}
 	return err ? err : operations_settled(a, t);
 }
 
