@@ -13,15 +13,15 @@
 #include <linux/uaccess.h>
 
 #include "chardev.h"
-#include "known.h"
-#include "member.h"
-#include "netlink.h"
-#include "observe.h"
-#include "provider.h"
-#include "sched.h"
-#include "session.h"
-#include "slots.h"
-#include "tasks.h"
+#include "control/announce.h"
+#include "control/netlink.h"
+#include "provider/observe.h"
+#include "provider/provider.h"
+#include "provider/thread_slots.h"
+#include "sched/sched.h"
+#include "sched/tasks.h"
+#include "session/member.h"
+#include "session/session.h"
 
 /* A registration's attributes: a name and a few numbers. */
 #define AT_ATTRS_MAX	512

@@ -5,13 +5,13 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
+#include "base/quiesce.h"
+#include "base/race.h"
 #include "chardev.h"
-#include "netlink.h"
-#include "provider.h"
-#include "quiesce.h"
-#include "race.h"
-#include "sched.h"
-#include "session.h"
+#include "control/netlink.h"
+#include "provider/provider.h"
+#include "sched/sched.h"
+#include "session/session.h"
 
 static int __init at_init(void)
 {

@@ -38,18 +38,18 @@ def main():
     body = re.sub(r'\n{3,}', '\n\n', body).strip()
 
     with open(out_c, 'w', encoding='utf-8') as f:
-        f.write(f'{spdx}\n{origin}\n\n#include "netlink_policy.h"\n\n{body}\n')
+        f.write(f'{spdx}\n{origin}\n\n#include "control/policy.h"\n\n{body}\n')
     with open(out_h, 'w', encoding='utf-8') as f:
         f.write('/* ' + spdx.replace('// ', '') + ' */\n')
         f.write(origin.replace('kernel source', 'kernel header') + '\n\n')
-        f.write('#ifndef AT_NETLINK_POLICY_H\n#define AT_NETLINK_POLICY_H\n\n')
+        f.write('#ifndef AT_POLICY_H\n#define AT_POLICY_H\n\n')
         f.write('#include <net/netlink.h>\n')
         for inc in includes:
             f.write(f'#include <{inc}>\n')
         f.write('\n')
         for one in policies:
             f.write(f'extern {one};\n')
-        f.write('\n#endif /* AT_NETLINK_POLICY_H */\n')
+        f.write('\n#endif /* AT_POLICY_H */\n')
 
 
 main()

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which clock, and the moments at which it was compared with the others.
+ */
+#include <linux/math64.h>
+#include <linux/nsproxy.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/time_namespace.h>
+#ifdef CONFIG_X86
+#include <asm/cpufeature.h>
+#endif
+
+#include "base/clock.h"
+
+/* Counter and CLOCK_BOOTTIME may part by this much before a segment ends. */
+#define AT_CLOCK_TOLERANCE_NS	(100 * NSEC_PER_USEC)
+
+/* Pairs kept; when there are more, every second one goes. */
+#define AT_CLOCK_PAIRS		2048
+
+/* Tries to read three clocks without an interruption between them. */
+#define AT_CLOCK_TRIES		4
+
+/**
+ * struct at_clock_log - a session's clock pairs
+ * @lock: taken in process context only
+ * @clock: enum asynctrace_clock
+ * @segment: the current one
+ * @base: index in @pairs of the segment's first pair
+ * @nr: pairs
+ * @made: pairs ever made: the readers count by it
+ * @pairs: in order of time
+ */
+struct at_clock_log {
+	spinlock_t lock;	/* all but @clock */
+	u32 clock;
+	u32 segment;
+	u32 base;
+	u32 nr;
+	u64 made;
+	struct asynctrace_clock_pair pairs[AT_CLOCK_PAIRS];
+};
+
+/*
+ * The counter is used where the kernel itself would: a TSC that is not constant,
+ * differs between CPUs, or was caught by the watchdog has been marked unstable.
+ */
+enum asynctrace_clock at_clock_best(void)
+{
+#ifdef CONFIG_X86
+	if (!boot_cpu_has(X86_FEATURE_TSC) || check_tsc_unstable())
+		return ASYNCTRACE_CLOCK_BOOTTIME;
+#endif
+	return ASYNCTRACE_CLOCK_COUNTER;
+}
+
+s64 at_clock_namespace_offset(void)
+{
+#ifdef CONFIG_TIME_NS
+	return timespec64_to_ns(&current->nsproxy->time_ns->offsets.boottime);
+#else
+	return 0;
+#endif
+}
+
+static void at_clock_pair(u32 clock, struct asynctrace_clock_pair *pair)
+{
+	u64 best = U64_MAX, before, after, boottime, realtime;
+	unsigned long flags;
+	int i;
+
+	for (i = 0; i < AT_CLOCK_TRIES; i++) {
+		local_irq_save(flags);
+		before = at_clock_ticks(clock);
+		boottime = ktime_get_boot_fast_ns();
+		after = at_clock_ticks(clock);
+		realtime = ktime_get_real_fast_ns();
+		local_irq_restore(flags);
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		pair->boottime = boottime;
+		pair->realtime = realtime;
+		pair->ticks = clock == ASYNCTRACE_CLOCK_BOOTTIME ? boottime :
+								   before + best / 2;
+	}
+}
+
+/* Has the counter left the line through the segment's first and last pair? */
+static bool at_clock_left(const struct at_clock_log *log,
+			  const struct asynctrace_clock_pair *now)
+{
+	const struct asynctrace_clock_pair *first = &log->pairs[log->base], *last;
+	u64 expected, ticks;
+
+	if (log->clock == ASYNCTRACE_CLOCK_BOOTTIME || log->nr - log->base < 1)
+		return false;
+	last = &log->pairs[log->nr - 1];
+	if (now->ticks < last->ticks || now->boottime < last->boottime)
+		return true;
+	ticks = last->ticks - first->ticks;
+	/* A line through two pairs that are close is no line. */
+	if (!ticks || last->boottime - first->boottime < NSEC_PER_SEC / 2)
+		return false;
+	expected = last->boottime + mul_u64_u64_div_u64(now->ticks - last->ticks,
+							last->boottime - first->boottime,
+							ticks);
+	return abs((s64)(expected - now->boottime)) > AT_CLOCK_TOLERANCE_NS;
+}
+
+static void at_clock_thin(struct at_clock_log *log)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < log->nr; i++) {
+		bool edge = i == 0 || i == log->nr - 1 ||
+			    log->pairs[i].segment != log->pairs[i - 1].segment ||
+			    log->pairs[i].segment != log->pairs[i + 1].segment;
+
+		if (i == log->base)
+			log->base = n;
+		if (i & 1 && !edge)
+			continue;
+		log->pairs[n++] = log->pairs[i];
+	}
+	/* All edges: a clock that jumps at every pair. Keep the newer half. */
+	if (n == AT_CLOCK_PAIRS) {
+		n /= 2;
+		memmove(log->pairs, log->pairs + n, n * sizeof(log->pairs[0]));
+		log->base = log->base > n ? log->base - n : 0;
+	}
+	log->nr = n;
+}
+
+/**
+ * at_clock_mark - record a clock pair
+ * @log: of the session
+ * @what: why now; ASYNCTRACE_MOMENT_RUNNING is ignored in a stopped session, which must not
+ *	change between two snapshots
+ */
+void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
+{
+	struct asynctrace_clock_pair pair;
+
+	spin_lock(&log->lock);
+	/* The work of a running session may come once more after the stop. */
+	if (what == ASYNCTRACE_MOMENT_RUNNING && log->nr &&
+	    log->pairs[log->nr - 1].what == ASYNCTRACE_MOMENT_STOP) {
+		spin_unlock(&log->lock);
+		return;
+	}
+	at_clock_pair(log->clock, &pair);
+	if (log->nr && (what == ASYNCTRACE_MOMENT_RESUME || at_clock_left(log, &pair))) {
+		log->segment++;
+		log->base = log->nr;
+	}
+	pair.segment = log->segment;
+	pair.what = what;
+	if (log->nr == AT_CLOCK_PAIRS)
+		at_clock_thin(log);
+	if (log->base > log->nr)
+		log->base = log->nr;
+	log->pairs[log->nr++] = pair;
+	log->made++;
+	spin_unlock(&log->lock);
+}
+
+/**
+ * at_clock_now - the session's clock and CLOCK_BOOTTIME at one moment
+ * @log: of the session
+ * @ticks: where to put the one
+ * @boottime: and the other
+ *
+ * Return: the clock segment.
+ */
+u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
+{
+	struct asynctrace_clock_pair pair;
+	u32 segment;
+
+	spin_lock(&log->lock);
+	at_clock_pair(log->clock, &pair);
+	segment = log->segment;
+	spin_unlock(&log->lock);
+	*ticks = pair.ticks;
+	*boottime = pair.boottime;
+	return segment;
+}
+
+/**
+ * at_clock_log_read - the pairs made since the last call
+ * @log: of the session
+ * @cursor: the reader's; starts at 0
+ * @pairs: where to put them
+ * @max: how many at most
+ *
+ * A reader that was away while pairs were thinned out misses those.
+ *
+ * Return: how many.
+ */
+u32 at_clock_log_read(struct at_clock_log *log, u64 *cursor,
+		      struct asynctrace_clock_pair *pairs, u32 max)
+{
+	u64 first;
+	u32 n;
+
+	spin_lock(&log->lock);
+	first = log->made - log->nr;
+	if (*cursor < first)
+		*cursor = first;
+	n = min_t(u64, log->made - *cursor, max);
+	memcpy(pairs, &log->pairs[*cursor - first], n * sizeof(*pairs));
+	*cursor += n;
+	spin_unlock(&log->lock);
+	return n;
+}
+
+struct at_clock_log *at_clock_log_new(u32 clock)
+{
+	struct at_clock_log *log = kvzalloc(sizeof(*log), GFP_KERNEL_ACCOUNT);
+
+	if (!log)
+		return NULL;
+	spin_lock_init(&log->lock);
+	log->clock = clock;
+	return log;
+}
+
+void at_clock_log_free(struct at_clock_log *log)
+{
+	kvfree(log);
+}

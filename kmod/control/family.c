@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The generic netlink family "asynctrace": uapi/asynctrace.yaml says what it does
+ *
+ * Everything is under at_mutex; the core's own lock is not asked for.
+ */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/hash.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <net/netns/hash.h>
+#include <net/sock.h>
+
+#include "base/clock.h"
+#include "base/compat.h"
+#include "control/announce.h"
+#include "control/monitor.h"
+#include "control/netlink.h"
+#include "control/policy.h"
+
+#ifdef AT_EXTACK_TEXT
+char at_extack_text[NETLINK_MAX_FMTMSG_LEN];
+#endif
+
+static int at_nl_info_get(struct sk_buff *skb, struct genl_info *info,
+			  const struct at_caller *caller)
+{
+	void *header;
+	struct sk_buff *reply = at_netlink_reply(info, &header);
+
+	if (!reply)
+		return -ENOMEM;
+	if (nla_put_u32(reply, ASYNCTRACE_A_INFO_ABI, ASYNCTRACE_ABI_VERSION) ||
+	    nla_put_u32(reply, ASYNCTRACE_A_INFO_CLOCK, at_clock_best()) ||
+	    nla_put_u32(reply, ASYNCTRACE_A_INFO_NR_CPUS, nr_cpu_ids) ||
+	    nla_put_u32(reply, ASYNCTRACE_A_INFO_ONLINE_CPUS, num_online_cpus()) ||
+	    nla_put_u64_64bit(reply, ASYNCTRACE_A_INFO_MEMORY_LIMIT,
+			      at_memory_limit(caller->privileged),
+			      ASYNCTRACE_A_INFO_PAD) ||
+	    (caller->privileged && nla_put_flag(reply, ASYNCTRACE_A_INFO_PRIVILEGED))) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	return at_netlink_send(reply, header, info);
+}
+
+static int at_nl_provider_register(struct sk_buff *skb, struct genl_info *info,
+				   const struct at_caller *caller)
+{
+	struct nlattr *cookie = info->attrs[ASYNCTRACE_A_PROVIDER_COOKIE];
+	struct at_provider_args args;
+	struct sk_buff *reply;
+	struct at_file *file;
+	bool started = false;
+	void *header;
+	u32 id = 0;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_PROVIDER_COOKIE)) {
+		GENL_SET_ERR_MSG(info, "say which descriptor: the cookie is missing");
+		return -EINVAL;
+	}
+	err = at_netlink_provider_args(info->attrs, &args, info->extack);
+	if (err)
+		return err;
+	file = at_file_by_cookie(nla_get_u64(cookie));
+	if (!file) {
+		NL_SET_ERR_MSG_ATTR(info->extack, cookie,
+				    "no descriptor of this process has the cookie; ask it with ASYNCTRACE_IOC_HELLO");
+		return -ENOENT;
+	}
+	/* First the reply: what was registered could not be told else. */
+	reply = at_netlink_reply(info, &header);
+	if (!reply)
+		return -ENOMEM;
+	err = at_provider_register(file, &args, &id, &started, info->extack);
+	if (!err && (nla_put_u32(reply, ASYNCTRACE_A_PROVIDER_ID, id) ||
+		     (started && nla_put_flag(reply, ASYNCTRACE_A_PROVIDER_STARTED))))
+		err = -EMSGSIZE;
+	if (err) {
+		nlmsg_free(reply);
+		return err;
+	}
+	return at_netlink_send(reply, header, info);
+}
+
+static int at_nl_provider_get(struct sk_buff *skb, struct genl_info *info,
+			      const struct at_caller *caller)
+{
+	struct nlattr *attr = info->attrs[ASYNCTRACE_A_PROVIDER_ID];
+	struct at_provider *p;
+	struct sk_buff *reply;
+	void *header;
+	u32 id;
+
+	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_PROVIDER_ID)) {
+		GENL_SET_ERR_MSG(info, "say which provider, or ask for a dump of all");
+		return -EINVAL;
+	}
+	id = nla_get_u32(attr);
+	p = at_provider_next(&id, caller);
+	if (!p || id != nla_get_u32(attr)) {
+		NL_SET_BAD_ATTR(info->extack, attr);
+		if (caller->privileged)
+			NL_SET_ERR_MSG(info->extack, "no such provider");
+		else
+			NL_SET_ERR_MSG(info->extack,
+				       "no such provider is yours; others' take CAP_PERFMON");
+		return -ENOENT;
+	}
+	reply = at_netlink_reply(info, &header);
+	if (!reply)
+		return -ENOMEM;
+	if (at_netlink_fill_provider(reply, p, caller)) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	return at_netlink_send(reply, header, info);
+}
+
+static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
+				const struct at_caller *caller)
+{
+	struct at_session_args args;
+	struct sk_buff *reply;
+	void *header;
+	u32 id = 0;
+	int err;
+
+	err = at_netlink_session_args(skb, info, caller, &args);
+	if (err)
+		return err;
+	reply = at_netlink_reply(info, &header);
+	err = reply ? at_session_create(&args, &id, info->extack) : -ENOMEM;
+	at_netlink_session_args_free(&args);
+	if (!err)
+		err = nla_put_u32(reply, ASYNCTRACE_A_SESSION_ID, id);
+	if (err) {
+		nlmsg_free(reply);
+		return err;
+	}
+	return at_netlink_send(reply, header, info);
+}
+
+typedef struct at_session *at_session_fn(u32 id, const struct at_caller *caller,
+					 struct netlink_ext_ack *extack);
+
+/* The session that a request names; @get: at_session_control() or at_session_find() */
+static struct at_session *at_nl_session_by(struct genl_info *info,
+					   const struct at_caller *caller, at_session_fn *get)
+{
+	struct at_session *s;
+
+	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_SESSION_ID)) {
+		GENL_SET_ERR_MSG(info, "say which session: its id is missing");
+		return ERR_PTR(-EINVAL);
+	}
+	s = get(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]), caller, info->extack);
+	if (IS_ERR(s))
+		NL_SET_BAD_ATTR(info->extack, info->attrs[ASYNCTRACE_A_SESSION_ID]);
+	return s;
+}
+
+static struct at_session *at_nl_session(struct genl_info *info,
+					const struct at_caller *caller)
+{
+	return at_nl_session_by(info, caller, at_session_control);
+}
+
+static int at_nl_session_init(struct sk_buff *skb, struct genl_info *info,
+			      const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session(info, caller);
+
+	return IS_ERR(s) ? PTR_ERR(s) : at_session_init(s, info->extack);
+}
+
+static int at_nl_session_start(struct sk_buff *skb, struct genl_info *info,
+			       const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session(info, caller);
+
+	struct at_start_args args;
+	int err;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = at_netlink_start_args(info, &args);
+	if (err)
+		return err;
+	err = at_session_start(s, &args, info->extack);
+	kvfree(args.additional);
+	return err;
+}
+
+static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
+				const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session(info, caller);
+	struct at_strings *categories;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	categories = at_netlink_update_args(info);
+	if (IS_ERR(categories))
+		return PTR_ERR(categories);
+	at_session_update(s, categories);
+	return 0;
+}
+
+static int at_nl_session_stop(struct sk_buff *skb, struct genl_info *info,
+			      const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session(info, caller);
+
+	return IS_ERR(s) ? PTR_ERR(s) : at_session_stop(s, info->extack);
+}
+
+static int at_nl_session_terminate(struct sk_buff *skb, struct genl_info *info,
+				   const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session(info, caller);
+
+	return IS_ERR(s) ? PTR_ERR(s) : at_session_terminate(s);
+}
+
+static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
+			     const struct at_caller *caller)
+{
+	struct at_session *s = at_nl_session_by(info, caller, at_session_find);
+	struct sk_buff *reply;
+	void *header;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	reply = at_netlink_reply(info, &header);
+	if (!reply)
+		return -ENOMEM;
+	if (at_netlink_fill_session(reply, s)) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	return at_netlink_send(reply, header, info);
+}
+
+typedef int (*at_handler)(struct sk_buff *skb, struct genl_info *info,
+			  const struct at_caller *caller);
+
+static const at_handler at_handlers[] = {
+	[ASYNCTRACE_CMD_INFO_GET] = at_nl_info_get,
+	[ASYNCTRACE_CMD_PROVIDER_REGISTER] = at_nl_provider_register,
+	[ASYNCTRACE_CMD_PROVIDER_GET] = at_nl_provider_get,
+	[ASYNCTRACE_CMD_SESSION_CREATE] = at_nl_session_create,
+	[ASYNCTRACE_CMD_SESSION_INIT] = at_nl_session_init,
+	[ASYNCTRACE_CMD_SESSION_START] = at_nl_session_start,
+	[ASYNCTRACE_CMD_SESSION_STOP] = at_nl_session_stop,
+	[ASYNCTRACE_CMD_SESSION_TERMINATE] = at_nl_session_terminate,
+	[ASYNCTRACE_CMD_SESSION_GET] = at_nl_session_get,
+	[ASYNCTRACE_CMD_PROVIDER_ANNOUNCE] = at_netlink_announce,
+	[ASYNCTRACE_CMD_SESSION_UPDATE] = at_nl_session_update,
+	[ASYNCTRACE_CMD_SUBSCRIBE] = at_netlink_subscribe,
+};
+
+/* Every request: who asks, the lock, the handler. */
+static int at_nl_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct at_caller caller;
+	int err;
+
+	err = at_netlink_caller(skb, &caller, info->extack);
+	if (err)
+		return err;
+	mutex_lock(&at_mutex);
+	err = at_handlers[info->genlhdr->cmd](skb, info, &caller);
+	at_extack_keep(skb, info->extack);
+	mutex_unlock(&at_mutex);
+	return err;
+}
+
+#define AT_POLICY(name)						\
+	.policy = asynctrace_##name##_nl_policy,		\
+	.maxattr = ARRAY_SIZE(asynctrace_##name##_nl_policy) - 1
+
+/* Of what takes no attributes: without a policy, any would do. */
+static const struct nla_policy asynctrace_none_nl_policy[2];
+
+static const struct genl_ops at_genl_ops[] = {
+	{
+		.cmd = ASYNCTRACE_CMD_INFO_GET,
+		.doit = at_nl_doit,
+		AT_POLICY(none),
+	}, {
+		.cmd = ASYNCTRACE_CMD_PROVIDER_REGISTER,
+		.doit = at_nl_doit,
+		AT_POLICY(provider_register),
+	}, {
+		.cmd = ASYNCTRACE_CMD_PROVIDER_GET,
+		.doit = at_nl_doit,
+		.start = at_netlink_dump_start,
+		.dumpit = at_netlink_dump_providers,
+		.done = at_netlink_dump_done,
+		AT_POLICY(provider_get),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_CREATE,
+		.doit = at_nl_doit,
+		AT_POLICY(session_create),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_INIT,
+		.doit = at_nl_doit,
+		AT_POLICY(session_init),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_START,
+		.doit = at_nl_doit,
+		AT_POLICY(session_start),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_STOP,
+		.doit = at_nl_doit,
+		AT_POLICY(session_stop),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_TERMINATE,
+		.doit = at_nl_doit,
+		AT_POLICY(session_terminate),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_GET,
+		.doit = at_nl_doit,
+		.start = at_netlink_dump_start,
+		.dumpit = at_netlink_dump_sessions,
+		.done = at_netlink_dump_done,
+		AT_POLICY(session_get),
+	}, {
+		.cmd = ASYNCTRACE_CMD_RING_GET,
+		.start = at_netlink_dump_start,
+		.dumpit = at_netlink_dump_rings,
+		.done = at_netlink_dump_done,
+		AT_POLICY(ring_get),
+	}, {
+		.cmd = ASYNCTRACE_CMD_PROVIDER_ANNOUNCE,
+		.doit = at_nl_doit,
+		AT_POLICY(provider_announce),
+	}, {
+		.cmd = ASYNCTRACE_CMD_CATEGORY_GET,
+		.start = at_netlink_known_start,
+		.dumpit = at_netlink_dump_known,
+		.done = at_netlink_dump_done,
+		AT_POLICY(none),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SESSION_UPDATE,
+		.doit = at_nl_doit,
+		AT_POLICY(session_update),
+	}, {
+		.cmd = ASYNCTRACE_CMD_SUBSCRIBE,
+		.doit = at_nl_doit,
+		AT_POLICY(subscribe),
+	},
+};
+
+struct genl_family at_genl_family __ro_after_init = {
+	.name = ASYNCTRACE_FAMILY_NAME,
+	.version = ASYNCTRACE_FAMILY_VERSION,
+	.netnsok = true,
+	.parallel_ops = true,	/* at_mutex is enough: others' families do not wait for it */
+	.module = THIS_MODULE,
+	.ops = at_genl_ops,
+	.n_ops = ARRAY_SIZE(at_genl_ops),
+};
+
+/* Whoever asks for the family gets the module, where it is installed. */
+MODULE_ALIAS_GENL_FAMILY(ASYNCTRACE_FAMILY_NAME);
+
+#define AT_OWNERS_BITS	8
+
+/*
+ * What sockets own, by a hash of their ports. Changed under at_mutex, and looked at
+ * without: whoever closes a socket of another family does not wait for us.
+ */
+static u32 at_owned[1 << AT_OWNERS_BITS];
+
+static u32 *at_owned_by(const struct net *net, u32 portid)
+{
+	return &at_owned[hash_32(portid ^ net_hash_mix(net), AT_OWNERS_BITS)];
+}
+
+/**
+ * at_netlink_own - something is to go when a socket is closed
+ * @sk: the socket of the request that is being answered
+ * @portid: its port
+ */
+void at_netlink_own(const struct sock *sk, u32 portid)
+{
+	u32 *owned = at_owned_by(sock_net(sk), portid);
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(*owned, *owned + 1);
+}
+
+/**
+ * at_netlink_disown - that has gone, or is to stay
+ * @sk: the socket, closed or not
+ * @portid: its port
+ */
+void at_netlink_disown(const struct sock *sk, u32 portid)
+{
+	u32 *owned = at_owned_by(sock_net(sk), portid);
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(*owned, *owned - 1);
+}
+
+/* The last reference to a socket went: what it owned goes with it. */
+static int at_netlink_event(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	const struct netlink_notify *n = arg;
+
+	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC)
+		return NOTIFY_DONE;
+	/*
+	 * No request of the socket runs any more, nor will one: each is handled within
+	 * the system call that sends it, with a reference to the socket's file. Dropping
+	 * those is fully ordered, so that what at_netlink_own() has counted for this
+	 * socket is seen here without the lock. What was counted for another of the same
+	 * port, or hash, costs no more than the lock: below, only sockets that are
+	 * SOCK_DEAD lose anything.
+	 */
+	if (!READ_ONCE(*at_owned_by(n->net, n->portid)))
+		return NOTIFY_DONE;
+	mutex_lock(&at_mutex);
+	at_session_owner_gone(n->net, n->portid);
+	at_notify_socket_gone(n->net, n->portid);
+	mutex_unlock(&at_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block at_netlink_notifier = {
+	.notifier_call = at_netlink_event,
+};
+
+/**
+ * at_netlink_init() - open the family
+ *
+ * Comes last in the module's init: requests may arrive before it returns.
+ *
+ * Return: 0 or a negative errno.
+ */
+int __init at_netlink_init(void)
+{
+	int err;
+
+	BUILD_BUG_ON(ARRAY_SIZE(at_handlers) != ASYNCTRACE_CMD_EVENT);
+	err = netlink_register_notifier(&at_netlink_notifier);
+	if (err)
+		return err;
+	err = genl_register_family(&at_genl_family);
+	if (err)
+		netlink_unregister_notifier(&at_netlink_notifier);
+	return err;
+}
+
+/**
+ * at_netlink_exit() - close the family
+ *
+ * Comes first in the module's exit, without at_mutex: waits for requests.
+ */
+void at_netlink_exit(void)
+{
+	genl_unregister_family(&at_genl_family);
+	netlink_unregister_notifier(&at_netlink_notifier);
+	at_notify_exit();
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What requests are answered with.
+ */
+#include <linux/pid.h>
+
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
+#include "session/filter.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/*
+ * Who may not is not told that there is such a session. What one with capabilities
+ * has recorded, of others as well, is not for all that its owner runs without them.
+ */
+bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
+{
+	return caller->privileged || (!s->owner.privileged && at_caller_is(caller, &s->owner));
+}
+
+/**
+ * at_provider_view - a provider as a reply shows it
+ * @p: a live provider
+ * @v: filled in; good while at_mutex is held
+ * @caller: who asks
+ */
+void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
+		      const struct at_caller *caller)
+{
+	const struct at_member *m = p->member;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	memset(v, 0, sizeof(*v));
+	v->id = p->id;
+	v->name = p->name;
+	v->version = p->version;
+	v->ring_stride = (u64)p->layout.ring_pages * PAGE_SIZE;
+	v->pid = p->pid;
+	v->uid = p->uid;
+	if (!m)
+		return;
+	if (at_session_visible(m->session, caller)) {
+		v->session = m->session->id;
+		v->sched_dropped = at_sharer_dropped(&m->sharer, AT_KRING_EVENTS);
+		v->names_dropped = at_sharer_dropped(&m->sharer, AT_KRING_NAMES);
+	} else {
+		v->flags |= ASYNCTRACE_PROVIDER_F_HELD;
+	}
+	v->started = m->session->state == ASYNCTRACE_SESSION_STATE_STARTED && m->rings;
+	if (m->late)
+		v->flags |= ASYNCTRACE_PROVIDER_F_LATE;
+	for (i = 0; m->rings && i < m->rings->nr; i++)
+		v->rings += m->rings->ring[i].touched;
+}
+
+/**
+ * at_session_view - a session as a reply shows it
+ * @s: the session
+ * @v: filled in; good while at_mutex is held
+ */
+void at_session_view(const struct at_session *s, struct at_session_view *v)
+{
+	struct at_sched_cost cost;
+	struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	memset(v, 0, sizeof(*v));
+	v->id = s->id;
+	v->name = s->name;
+	v->mode = s->mode;
+	v->sched = s->sched;
+	v->flags = s->flags;
+	v->state = s->state;
+	v->ring_size = (u64)at_ring_words(&s->geometry) * sizeof(u64);
+	v->sub_size = (u64)s->geometry.sub_words * sizeof(u64);
+	v->categories = s->categories;
+	v->providers = s->providers;
+	v->filter = s->filter;
+	v->buffers = s->buffers;
+	v->generation = s->generation;
+	v->uid = s->owner.uid;
+	v->consumed = s->consumer;
+	v->nr_providers = s->nr_members;
+	v->nr_refused = s->nr_refused;
+	list_for_each_entry(m, &s->members, node) {
+		struct at_rings *r = at_member_rings(m);
+		u32 i;
+
+		v->nr_late += m->late;
+		if (!r)
+			continue;
+		v->pages += atomic_long_read(&r->nr_pages);
+		for (i = 0; i < r->nr; i++)
+			v->refused += r->ring[i].refused;
+		at_rings_put(r);
+	}
+	if (!s->ks)
+		return;
+	v->pages += at_ksched_pages(s->ks);
+	v->threads_missed = READ_ONCE(s->ks->missed);
+	/* It is all sessions': what others do is not for everybody. */
+	if (!s->owner.privileged)
+		return;
+	at_sched_cost(&cost);
+	v->probe_calls = cost.calls;
+	v->probe_records = cost.switches + cost.wakings;
+}
+
+/* What a start has cleared counts, though the reader may not have noticed it. */
+static void at_cursor_stats(struct at_session *s, const struct at_cursor *c,
+			    const struct at_source *src, const struct at_clear *clear,
+			    struct at_ring_stats *st)
+{
+	struct at_cursor now;
+
+	spin_lock(&s->clear_lock);
+	now = *c;
+	at_cursor_clear(&now, src, clear);
+	spin_unlock(&s->clear_lock);
+	st->delivered = now.delivered;
+	st->overwritten = now.overwritten;
+	st->cleared = now.cleared;
+}
+
+static void at_uring_stats(struct at_session *s, struct at_rings *r, u32 provider, u32 i,
+			   struct at_ring_stats *st)
+{
+	const struct at_uring *ring = &r->ring[i];
+	const struct at_cursor *c = s->snapshot ? &ring->kept.cursor : &ring->reading.cursor;
+	struct at_source src;
+	u64 pos;
+
+	at_rings_source(r, i, &src);
+	st->provider = provider;
+	st->ring = i;
+	st->kind = src.fallback ? ASYNCTRACE_RING_KIND_FALLBACK : ASYNCTRACE_RING_KIND_EVENTS;
+	st->committed = at_source_now(&src, &pos);
+	at_cursor_stats(s, c, &src, &ring->clear, st);
+	st->dropped = at_rings_dropped(r, i);
+	st->pages = atomic_read(&ring->nr_pages);
+}
+
+static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u32 kind,
+			   struct at_ring_stats *st)
+{
+	const struct at_cursor *c = &r->reading.cursor;
+	struct at_source src;
+	u64 pos;
+
+	at_kring_source(r, &src);
+	st->provider = 0;
+	st->ring = cpu;
+	st->kind = kind;
+	st->committed = at_source_now(&src, &pos);
+	/* Names are not put aside for a snapshot: they go to a table in any case. */
+	if (s->snapshot && kind == ASYNCTRACE_RING_KIND_SCHED)
+		c = &r->kept.cursor;
+	at_cursor_stats(s, c, &src, &r->clear, st);
+	st->dropped = READ_ONCE(r->dropped);
+	st->pages = at_kring_pages(r);
+}
+
+/* As at_uring_stats(), of a ring that is no more. False: it was not used. */
+static bool at_lost_stats(const struct at_member *m, u32 i, struct at_ring_stats *st)
+{
+	u32 n;
+
+	for (n = 0; n < m->lost->nr && m->lost->ring[n].index != i; n++)
+		;
+	if (n == m->lost->nr)
+		return false;
+	memset(st, 0, sizeof(*st));
+	st->provider = m->provider->id;
+	st->ring = i;
+	st->kind = m->lost->ring[n].fallback ? ASYNCTRACE_RING_KIND_FALLBACK :
+					       ASYNCTRACE_RING_KIND_EVENTS;
+	st->committed = m->lost->ring[n].committed;
+	st->delivered = m->lost->ring[n].cursor.delivered;
+	st->cleared = m->lost->ring[n].cursor.cleared;
+	st->overwritten = st->committed - st->delivered - st->cleared;
+	st->dropped = m->lost->ring[n].dropped;
+	return true;
+}
+
+/**
+ * at_session_rings - go over the ledgers of a session's rings
+ * @s: the session
+ * @from: number of the first ring to tell
+ * @fn: called for each that has been used, until it returns nonzero
+ * @arg: for @fn
+ *
+ * Rings are numbered: the kernel's first, two for each CPU, then each provider's.
+ *
+ * Return: number of the ring to go on with.
+ */
+unsigned long at_session_rings(struct at_session *s, unsigned long from,
+			       int (*fn)(const struct at_ring_stats *st, void *arg),
+			       void *arg)
+{
+	struct at_ring_stats st;
+	unsigned long n = 0;
+	struct at_member *m;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	for (i = 0; i < 2 * nr_cpu_ids; i++, n++) {
+		struct at_kcpu *kc = s->ks ? READ_ONCE(s->ks->cpu[i / 2]) : NULL;
+		bool names = i & 1;
+
+		if (n < from || !kc)
+			continue;
+		at_kring_stats(s, names ? &kc->names : &kc->events, i / 2,
+			       names ? ASYNCTRACE_RING_KIND_NAMES : ASYNCTRACE_RING_KIND_SCHED,
+			       &st);
+		if (fn(&st, arg))
+			return n;
+	}
+	list_for_each_entry(m, &s->members, node) {
+		struct at_rings *r = at_member_rings(m);
+		bool full = false;
+
+		for (i = 0; i <= m->provider->layout.nr_rings && !full; i++, n++) {
+			if (n < from)
+				continue;
+			if (m->lost) {
+				full = at_lost_stats(m, i, &st) && fn(&st, arg);
+				continue;
+			}
+			if (!r)
+				continue;
+			at_uring_stats(s, r, m->provider->id, i, &st);
+			full = (st.committed || st.delivered || st.dropped) && fn(&st, arg);
+		}
+		at_rings_put(r);
+		if (full)
+			return n - 1;
+	}
+	return n;
+}

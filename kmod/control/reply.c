@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Replies and dumps: views become messages
+ *
+ * A dump holds at_mutex for one message buffer at a time and goes on by id, so
+ * what comes or goes meanwhile is seen or not, but nothing twice. Who asked was
+ * settled when the dump began; ids of processes and users are those of whoever
+ * reads it.
+ */
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <net/sock.h>
+#include "base/compat.h"
+#include "control/netlink.h"
+#include "session/filter.h"
+
+/* A session's lists are what can be long. */
+#define AT_SESSION_SIZE	(NLMSG_GOODSIZE + ASYNCTRACE_CATEGORIES_MAX *		\
+			 (nla_total_size(ASYNCTRACE_CATEGORY_MAX + 1) +		\
+			  nla_total_size(ASYNCTRACE_NAME_MAX + 1) +		\
+			  2 * nla_total_size(sizeof(u32)) +			\
+			  nla_total_size_64bit(sizeof(u64)) +			\
+			  nla_total_size(nla_total_size(ASYNCTRACE_NAME_MAX + 1) + \
+					 nla_total_size_64bit(sizeof(u64)))))
+
+/**
+ * at_netlink_caller() - who sends a request
+ * @skb: the request
+ * @caller: filled
+ * @extack: told what is wrong
+ *
+ * A program with more rights than its user can be made to write to a socket that
+ * it did not open (an inherited standard output, a passed descriptor). So
+ * capabilities count where opener and sender both have them, and users where
+ * both are the same.
+ *
+ * Return: 0 or -EPERM.
+ */
+int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
+		      struct netlink_ext_ack *extack)
+{
+	const struct cred *opener = NETLINK_CB(skb).sk->sk_socket->file->f_cred;
+	const struct cred *sender = current_cred();
+
+	*caller = at_caller_of(sender);
+	caller->admin = netlink_capable(skb, CAP_SYS_ADMIN);
+	caller->privileged = caller->admin || netlink_capable(skb, CAP_PERFMON);
+	if (opener->user_ns == sender->user_ns)
+		caller->caps = cap_intersect(opener->cap_permitted, sender->cap_permitted);
+	else
+		caller->caps = CAP_EMPTY_SET;
+	if (uid_eq(opener->uid, caller->uid) || caller->admin)
+		return 0;
+	NL_SET_ERR_MSG(extack, "the socket was opened by another user; open one as this user");
+	return -EPERM;
+}
+
+/**
+ * at_netlink_reply() - begin a reply
+ * @info: the request
+ * @header: the message's begin, for at_netlink_send()
+ *
+ * Return: the reply, or NULL.
+ */
+struct sk_buff *at_netlink_reply(struct genl_info *info, void **header)
+{
+	u8 cmd = info->genlhdr->cmd;
+	struct sk_buff *skb;
+
+	skb = genlmsg_new(cmd == ASYNCTRACE_CMD_SESSION_GET ? AT_SESSION_SIZE : NLMSG_GOODSIZE,
+			  GFP_KERNEL);
+	if (!skb)
+		return NULL;
+	*header = genlmsg_put_reply(skb, info, &at_genl_family, 0, cmd);
+	if (*header)
+		return skb;
+	nlmsg_free(skb);
+	return NULL;
+}
+
+/**
+ * at_netlink_send() - end a reply and send it
+ * @skb: the reply
+ * @header: the message's begin
+ * @info: the request
+ *
+ * Return: 0 or a negative errno.
+ */
+int at_netlink_send(struct sk_buff *skb, void *header, struct genl_info *info)
+{
+	genlmsg_end(skb, header);
+	return genlmsg_reply(skb, info);
+}
+
+/**
+ * at_netlink_fill_provider() - put a provider's attributes
+ * @skb: message to put them in
+ * @p: the provider
+ * @caller: who will see them
+ *
+ * Return: 0, or -EMSGSIZE where they do not fit.
+ */
+int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
+			     const struct at_caller *caller)
+{
+	struct at_provider_view v = {};
+
+	at_provider_view(p, &v, caller);
+	if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, v.id) ||
+	    nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, v.name) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_VERSION, v.version) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_RING_STRIDE, v.ring_stride,
+			      ASYNCTRACE_A_PROVIDER_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_PID,
+			pid_nr_ns(v.pid, task_active_pid_ns(current))) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_UID,
+			from_kuid_munged(current_user_ns(), v.uid)) ||
+	    (v.session && nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_SESSION, v.session)) ||
+	    (v.started && nla_put_flag(skb, ASYNCTRACE_A_PROVIDER_STARTED)) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_FLAGS, v.flags) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_RINGS, v.rings) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED, v.sched_dropped,
+			      ASYNCTRACE_A_PROVIDER_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED, v.names_dropped,
+			      ASYNCTRACE_A_PROVIDER_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int at_put_strings(struct sk_buff *skb, int type, const struct at_strings *list)
+{
+	const char *text;
+	u32 i;
+
+	if (!list)
+		return 0;
+	for (i = 0, text = list->text; i < list->count; i++, text += strlen(text) + 1)
+		if (nla_put_string(skb, type, text))
+			return -EMSGSIZE;
+	return 0;
+}
+
+/**
+ * at_netlink_fill_session() - put a session's attributes
+ * @skb: message to put them in
+ * @s: the session
+ *
+ * Return: 0, or -EMSGSIZE where they do not fit.
+ */
+int at_netlink_fill_session(struct sk_buff *skb, const struct at_session *s)
+{
+	struct at_session_view v = {};
+
+	at_session_view(s, &v);
+	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v.id) ||
+	    nla_put_string(skb, ASYNCTRACE_A_SESSION_NAME, v.name) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_MODE, v.mode) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_SCHED, v.sched) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_FLAGS, v.flags) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_RING_SIZE, v.ring_size,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE, v.sub_size,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    at_put_strings(skb, ASYNCTRACE_A_SESSION_CATEGORY, v.categories) ||
+	    at_put_strings(skb, ASYNCTRACE_A_SESSION_PROVIDER, v.providers) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, v.state) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
+			from_kuid_munged(current_user_ns(), v.uid)) ||
+	    (v.consumed && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, v.nr_providers) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, v.nr_late) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, v.nr_refused) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PAGES, v.pages,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_REFUSED, v.refused,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_CALLS, v.probe_calls,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS, v.probe_records,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v.generation) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v.threads_missed,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    at_filter_put(skb, v.filter) || at_buffers_put(skb, v.buffers))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Begin a message of a dump. */
+void *at_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+{
+	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &at_genl_family, NLM_F_MULTI, cmd);
+}
+
+/* The caller is known. */
+static int at_dump_begin(struct netlink_callback *cb)
+{
+	struct genlmsghdr *genl = nlmsg_data(cb->nlh);
+	struct nlattr **attrs = at_dump_attrs(cb);
+	struct at_dump *dump = at_dump(cb);
+	int err = 0;
+
+	dump->id = 0;
+	dump->ring = 0;
+	if (genl->cmd == ASYNCTRACE_CMD_SESSION_GET)
+		cb->min_dump_alloc = AT_SESSION_SIZE;
+	if (genl->cmd != ASYNCTRACE_CMD_RING_GET) {
+		/* Both sets begin with the id. */
+		BUILD_BUG_ON((int)ASYNCTRACE_A_PROVIDER_ID != (int)ASYNCTRACE_A_SESSION_ID);
+		if (attrs && attrs[ASYNCTRACE_A_SESSION_ID]) {
+			NL_SET_ERR_MSG_ATTR(cb->extack, attrs[ASYNCTRACE_A_SESSION_ID],
+					    "a dump takes no id; ask without NLM_F_DUMP for one");
+			return -EINVAL;
+		}
+		return 0;
+	}
+
+	if (!attrs || !attrs[ASYNCTRACE_A_RING_SESSION]) {
+		NL_SET_ERR_ATTR_MISS(cb->extack, NULL, ASYNCTRACE_A_RING_SESSION);
+		NL_SET_ERR_MSG(cb->extack, "say whose rings: the session's id is missing");
+		return -EINVAL;
+	}
+	dump->id = nla_get_u32(attrs[ASYNCTRACE_A_RING_SESSION]);
+	mutex_lock(&at_mutex);
+	if (IS_ERR(at_session_find(dump->id, &dump->caller, cb->extack))) {
+		NL_SET_BAD_ATTR(cb->extack, attrs[ASYNCTRACE_A_RING_SESSION]);
+		err = -ENOENT;
+	}
+	mutex_unlock(&at_mutex);
+	return err;
+}
+
+/**
+ * at_netlink_dump_start() - begin a dump
+ * @cb: the dump
+ *
+ * Dumps of providers and sessions take no attributes: an id asks for one, not
+ * for a dump.
+ *
+ * Return: 0 or a negative errno.
+ */
+int at_netlink_dump_start(struct netlink_callback *cb)
+{
+	struct at_caller caller;
+	int err;
+
+	err = at_netlink_caller(cb->skb, &caller, cb->extack);
+	if (err)
+		return err;
+	at_caller_keep(&at_dump(cb)->caller, &caller);
+	err = at_dump_begin(cb);
+	if (err)
+		at_netlink_dump_done(cb);
+	return err;
+}
+
+/**
+ * at_netlink_dump_done() - end a dump, also one that was not read to its end
+ * @cb: the dump
+ *
+ * Return: 0.
+ */
+int at_netlink_dump_done(struct netlink_callback *cb)
+{
+	at_caller_drop(&at_dump(cb)->caller);
+	return 0;
+}
+
+/**
+ * at_netlink_dump_providers() - put as many providers as fit
+ * @skb: message buffer
+ * @cb: the dump
+ *
+ * Return: bytes put, 0 at the end, or -EMSGSIZE where not even one fits.
+ */
+int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct at_dump *dump = at_dump(cb);
+	struct at_provider *p;
+	int err = 0;
+
+	mutex_lock(&at_mutex);
+	while ((p = at_provider_next(&dump->id, &dump->caller))) {
+		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_PROVIDER_GET);
+
+		if (!header || at_netlink_fill_provider(skb, p, &dump->caller)) {
+			genlmsg_cancel(skb, header);
+			err = -EMSGSIZE;
+			break;
+		}
+		genlmsg_end(skb, header);
+		dump->id++;
+	}
+	mutex_unlock(&at_mutex);
+	return skb->len ? skb->len : err;
+}
+
+/**
+ * at_netlink_dump_sessions() - put as many sessions as fit
+ * @skb: message buffer
+ * @cb: the dump
+ *
+ * Return: bytes put, 0 at the end, or -EMSGSIZE where not even one fits.
+ */
+int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct at_dump *dump = at_dump(cb);
+	struct at_session *s;
+	int err = 0;
+
+	mutex_lock(&at_mutex);
+	while ((s = at_session_next(&dump->id, &dump->caller))) {
+		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_SESSION_GET);
+
+		if (!header || at_netlink_fill_session(skb, s)) {
+			genlmsg_cancel(skb, header);
+			err = -EMSGSIZE;
+			break;
+		}
+		genlmsg_end(skb, header);
+		dump->id++;
+	}
+	mutex_unlock(&at_mutex);
+	return skb->len ? skb->len : err;
+}
+
+/* What at_put_ring() is called with. */
+struct at_ring_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+};
+
+static int at_put_ring(const struct at_ring_stats *st, void *arg)
+{
+	struct at_ring_dump *d = arg;
+	struct sk_buff *skb = d->skb;
+	void *header = at_dump_put(skb, d->cb, ASYNCTRACE_CMD_RING_GET);
+
+	if (!header)
+		return -EMSGSIZE;
+	if (nla_put_u32(skb, ASYNCTRACE_A_RING_SESSION, at_dump(d->cb)->id) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_RING_PROVIDER, st->provider) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_RING_RING, st->ring) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_RING_KIND, st->kind) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_COMMITTED, st->committed,
+			      ASYNCTRACE_A_RING_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_DELIVERED, st->delivered,
+			      ASYNCTRACE_A_RING_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_OVERWRITTEN, st->overwritten,
+			      ASYNCTRACE_A_RING_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_DROPPED, st->dropped,
+			      ASYNCTRACE_A_RING_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_CLEARED, st->cleared,
+			      ASYNCTRACE_A_RING_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_RING_PAGES, st->pages,
+			      ASYNCTRACE_A_RING_PAD)) {
+		genlmsg_cancel(skb, header);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return 0;
+}
+
+/**
+ * at_netlink_dump_rings() - put as many rings of the session as fit
+ * @skb: message buffer
+ * @cb: the dump
+ *
+ * A session that ended meanwhile has no more rings: the dump ends.
+ *
+ * Return: bytes put, 0 at the end.
+ */
+int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct at_ring_dump d = { .skb = skb, .cb = cb };
+	struct at_dump *dump = at_dump(cb);
+	struct at_session *s;
+
+	mutex_lock(&at_mutex);
+	s = at_session_find(dump->id, &dump->caller, NULL);
+	if (!IS_ERR(s))
+		dump->ring = at_session_rings(s, dump->ring, at_put_ring, &d);
+	mutex_unlock(&at_mutex);
+	return skb->len;
+}

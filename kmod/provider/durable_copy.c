@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names that a provider has cleared, for sessions that it has left.
+ *
+ * Those may still be read, and what is in their rings uses names that the provider
+ * interns anew for the session that it is in. So what the durable ring holds is copied
+ * first, once for all of them.
+ */
+#include <linux/gfp.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "provider/durable_copy.h"
+#include "provider/provider.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* At once or not at all: everybody waits for at_mutex. */
+#define AT_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
+
+/*
+ * What there is to tell where there was no name, or no memory for them: nothing, and
+ * least of all names of another generation.
+ */
+static struct at_names at_names_none = { .ref = KREF_INIT(1) };
+
+/**
+ * at_names_end - how many words of names there are
+ * @p: the provider
+ * @generation: of the names
+ *
+ * Return: words of its durable ring, some of which may be in pages that are not there;
+ * 0 where the ring is of another generation.
+ */
+u32 at_names_end(const struct at_provider *p, u32 generation)
+{
+	struct page *page = at_durable_page(p, 0);
+	u64 position;
+
+	if (!page)
+		return 0;
+	/* Pairs with the compare-and-swap that commits a name. */
+	position = smp_load_acquire(at_durable_position(page));
+	/* Of another one: it has just been cleared, or the provider has spoilt it. */
+	if (position >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
+		return 0;
+	return min_t(u32, position, AT_DURABLE_WORDS);
+}
+
+static void at_names_free(struct kref *ref)
+{
+	struct at_names *names = container_of(ref, struct at_names, ref);
+
+	while (names->nr)
+		__free_page(names->pages[--names->nr]);
+	kfree(names);
+}
+
+/* @names may be NULL. */
+void at_names_put(struct at_names *names)
+{
+	if (names)
+		kref_put(&names->ref, at_names_free);
+}
+
+static struct at_names *at_names_new(u32 pages)
+{
+	struct at_names *names = kzalloc(struct_size(names, pages, pages), AT_GFP);
+
+	if (!names)
+		return NULL;
+	kref_init(&names->ref);
+	for (; names->nr < pages; names->nr++) {
+		names->pages[names->nr] = alloc_page(AT_GFP);
+		if (!names->pages[names->nr]) {
+			at_names_put(names);
+			return NULL;
+		}
+	}
+	return names;
+}
+
+/*
+ * No larger than what the provider has pages for, whatever it says: a name is in a
+ * page that was touched, and so were all those before it. NULL: no memory.
+ */
+static struct at_names *at_names_copy(const struct at_provider *p, struct mem_cgroup *memcg)
+{
+	u32 generation = p->control->durable_generation;
+	u32 bytes = ASYNCTRACE_LINE, words = at_names_end(p, generation), i, n = 0;
+	struct mem_cgroup *old;
+	struct at_names *names;
+
+	bytes += words * sizeof(u64);
+	while (n * PAGE_SIZE < bytes && at_durable_page(p, n))
+		n++;
+	if (!words || !n) {
+		kref_get(&at_names_none.ref);
+		return &at_names_none;
+	}
+	old = set_active_memcg(memcg);
+	names = at_names_new(n);
+	set_active_memcg(old);
+	if (!names)
+		return NULL;
+	names->generation = generation;
+	names->words = (min_t(u32, bytes, n * PAGE_SIZE) - ASYNCTRACE_LINE) / sizeof(u64);
+	for (i = 0; i < n; i++)
+		copy_page(page_address(names->pages[i]), page_address(at_durable_page(p, i)));
+	return names;
+}
+
+/* Has its session been left by the provider, with names that it may not know? */
+static bool at_names_wanted(const struct at_provider *p, const struct at_member *m)
+{
+	return m != p->member && !m->names && !READ_ONCE(m->done);
+}
+
+/**
+ * at_names_keep - keep a provider's names for the sessions that it has left
+ * @p: the provider; its names are about to be cleared
+ *
+ * On the account of one of these: the first that has memory. Where none has, they are
+ * lost to all.
+ */
+void at_names_keep(struct at_provider *p)
+{
+	struct at_names *names = NULL;
+	struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(m, &p->members, of_provider)
+		if (!names && at_names_wanted(p, m))
+			names = at_names_copy(p, m->session->memcg);
+	list_for_each_entry(m, &p->members, of_provider) {
+		struct at_names *kept = names ?: &at_names_none;
+
+		if (!at_names_wanted(p, m))
+			continue;
+		kref_get(&kept->ref);
+		/* Pairs with the load-acquire in at_tell_strings(). */
+		smp_store_release(&m->names, kept);
+	}
+	at_names_put(names);
+}

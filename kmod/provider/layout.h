@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Where things lie in a provider's mapping, in pages:
+ *
+ *	control area | headers 0 | headers 1 | durable | rings 0 | rings 1
+ *
+ * Pure arithmetic, so that the fault handler and the control page cannot differ.
+ */
+#ifndef AT_LAYOUT_H
+#define AT_LAYOUT_H
+
+#include <linux/asynctrace.h>
+#include <linux/limits.h>
+#include <linux/math.h>
+#include <linux/mm.h>
+#include <linux/types.h>
+
+#include "session/categories.h"
+
+#define AT_RANGES	2
+
+/* What the durable ring can hold. */
+#define AT_DURABLE_WORDS	((ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / sizeof(u64))
+
+/* Addresses of one provider: its id << AT_BASE_SHIFT pages. */
+#define AT_BASE_SHIFT	31
+#define AT_ID_MIN	2	/* 1 is the kernel's in a file */
+#define AT_ID_MAX	((1 << 20) - 1)
+
+/* Bytes of what says which categories are wanted; there are two, used in turn. */
+#define AT_CATEGORIES_AREA \
+	ALIGN(sizeof(struct asynctrace_categories) + AT_CATEGORIES_BYTES, ASYNCTRACE_LINE)
+
+struct at_layout {
+	u32 nr_rings;		/* of CPUs; the fallback ring comes after them */
+	u32 limits;		/* byte offsets in the control area */
+	u32 categories;		/* the first of two */
+	u32 control_pages;
+	u32 header_pages;	/* of one range */
+	u32 durable_pages;
+	u32 ring_pages;		/* of one ring: the stride */
+	u64 pages;		/* all of it */
+};
+
+enum at_area { AT_AREA_NONE, AT_AREA_CONTROL, AT_AREA_HEADER, AT_AREA_DURABLE, AT_AREA_RING };
+
+/**
+ * struct at_place - what one page of the mapping is
+ * @area: which part
+ * @range: of a header or ring page
+ * @ring: of a ring page
+ * @page: within the control area, the headers, the durable ring or the ring
+ */
+struct at_place {
+	enum at_area area;
+	u32 range;
+	u32 ring;
+	u32 page;
+};
+
+static inline u64 at_layout_headers(const struct at_layout *l, u32 range)
+{
+	return l->control_pages + (u64)range * l->header_pages;
+}
+
+static inline u64 at_layout_durable(const struct at_layout *l)
+{
+	return at_layout_headers(l, AT_RANGES);
+}
+
+static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
+{
+	return at_layout_durable(l) + l->durable_pages +
+	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
+}
+
+/* Of the header lines of so many CPUs, and of the fallback ring. */
+static inline u32 at_layout_header_pages(u32 nr_rings)
+{
+	return DIV_ROUND_UP((nr_rings + 1) * ASYNCTRACE_LINE, PAGE_SIZE);
+}
+
+/* Fails where the addresses would not fit a provider's share of the device. */
+static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
+{
+	l->nr_rings = nr_rings;
+	l->limits = ALIGN(sizeof(struct asynctrace_control), ASYNCTRACE_LINE);
+	l->categories = ALIGN(l->limits + (nr_rings + 1) * sizeof(u64), ASYNCTRACE_LINE);
+	l->control_pages = DIV_ROUND_UP(l->categories + 2 * AT_CATEGORIES_AREA, PAGE_SIZE);
+	l->header_pages = at_layout_header_pages(nr_rings);
+	l->durable_pages = ASYNCTRACE_DURABLE_SIZE / PAGE_SIZE;
+	l->ring_pages = stride / PAGE_SIZE;
+	l->pages = at_layout_rings(l, AT_RANGES);
+	return stride >= PAGE_SIZE && l->pages <= 1ULL << AT_BASE_SHIFT;
+}
+
+static inline struct at_place at_layout_find(const struct at_layout *l, u64 page)
+{
+	struct at_place at = { .area = AT_AREA_NONE };
+	u64 rings = (u64)(l->nr_rings + 1) * l->ring_pages;
+
+	if (page >= l->pages)
+		return at;
+	if (page < at_layout_headers(l, 0)) {
+		at.area = AT_AREA_CONTROL;
+		at.page = page;
+	} else if (page < at_layout_durable(l)) {
+		page -= at_layout_headers(l, 0);
+		at.area = AT_AREA_HEADER;
+		at.range = page / l->header_pages;
+		at.page = page % l->header_pages;
+	} else if (page < at_layout_rings(l, 0)) {
+		at.area = AT_AREA_DURABLE;
+		at.page = page - at_layout_durable(l);
+	} else {
+		page -= at_layout_rings(l, 0);
+		at.area = AT_AREA_RING;
+		at.range = page / rings;
+		at.ring = page % rings / l->ring_pages;
+		at.page = page % l->ring_pages;
+	}
+	return at;
+}
+
+#endif /* AT_LAYOUT_H */

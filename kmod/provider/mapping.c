@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a provider maps, one page at a time.
+ *
+ * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, as fork would copy their page
+ * tables: a child is to fault, and to get pages of its own. They are VM_IO, so
+ * that nothing populates or pins what was never touched. They cannot be split or
+ * moved, so a VMA's close means that all of it is gone.
+ */
+#include <linux/asynctrace.h>
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#include "base/compat.h"
+#include "base/race.h"
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+
+/* What a process sees where its parent's control page was: "attach". */
+static struct page *at_attach_page;
+
+static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_place *at)
+{
+	if (at->area == AT_AREA_CONTROL && !at->page) {
+		get_page(at_attach_page);
+		vmf->page = at_attach_page;
+		return 0;
+	}
+	if (at->area == AT_AREA_NONE)
+		return VM_FAULT_SIGBUS;
+	/* A fork's child, or a debugger: a page of its own, on its own account. */
+	vmf->page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_ACCOUNT);
+	return vmf->page ? 0 : VM_FAULT_OOM;
+}
+
+static vm_fault_t at_fault_control(struct vm_fault *vmf, struct at_provider *p, u32 page)
+{
+	vmf->page = vmalloc_to_page((void *)p->control + page * PAGE_SIZE);
+	get_page(vmf->page);
+	return 0;
+}
+
+/*
+ * A page that cannot be had is no error in the provider: it gets the sink, and
+ * is told to intern no names from there on.
+ */
+static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, u32 i)
+{
+	const u32 *generation = &p->control->durable_generation;
+	struct page *page = at_durable_page(p, i), *old;
+	u64 first;
+
+	if (!page) {
+		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+				  __GFP_NOWARN);
+		if (!page) {
+			u32 words = i * (PAGE_SIZE / sizeof(u64)) -
+				    (i ? ASYNCTRACE_LINE / sizeof(u64) : 0);
+			u32 *limit = &p->control->durable_words;
+
+			if (words < READ_ONCE(*limit))
+				WRITE_ONCE(*limit, words);
+			page = p->sink;
+			goto out;
+		}
+		first = (u64)READ_ONCE(*generation) << ASYNCTRACE_DURABLE_GEN_SHIFT;
+		if (!i)
+			*at_durable_position(page) = first;
+		/* Pairs with the load-acquire in at_durable_page(). */
+		old = cmpxchg_release(&p->durable[i], NULL, page);
+		if (old) {
+			put_page(page);
+			page = old;
+		} else if (!i) {
+			/* Against at_provider_clear_names(): it sees the page, or we this. */
+			smp_mb();
+			cmpxchg(at_durable_position(page), first,
+				(u64)READ_ONCE(*generation) << ASYNCTRACE_DURABLE_GEN_SHIFT);
+		}
+	}
+out:
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
+static struct page *at_range_page(struct at_rings *rings, const struct at_place *at)
+{
+	if (at->area == AT_AREA_HEADER)
+		return rings->headers[at->page];
+	return at_rings_ring_page(rings, at->ring, at->page);
+}
+
+static vm_fault_t at_fault_locked(struct vm_fault *vmf, struct page *page, bool lock)
+{
+	get_page(page);
+	vmf->page = page;
+	if (!lock)
+		return 0;
+	lock_page(page);
+	return VM_FAULT_LOCKED;
+}
+
+/*
+ * Nothing more is to be written into a ring. With the range's rwsem held, under
+ * which its rings are those of the session that the limits are of.
+ */
+static void at_refuse(struct at_provider *p, struct at_rings *rings, u32 ring)
+{
+	WRITE_ONCE(rings->ring[ring].refused, true);
+	WRITE_ONCE(at_provider_limits(p)[ring], 0);
+}
+
+/* Nobody writes on a CPU that is offline, but who wants to use up memory. */
+static bool at_ring_open(const struct at_rings *rings, u32 ring)
+{
+	return ring == rings->nr - 1 || cpu_online(ring);
+}
+
+/*
+ * A ring's page, or the sink. Both are returned locked, and so mapped before
+ * anybody who locks them later: see range.h.
+ */
+static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
+				 const struct at_place *at)
+{
+	struct at_range *range = &p->range[at->range];
+	struct at_rings *rings, *charged = NULL;
+	struct page *page, *new = NULL;
+	bool sem = at_fixed(AT_FIX_RWSEM);
+	enum at_race race = AT_RACE_FAULT;
+	vm_fault_t ret;
+
+retry:
+	if (sem)
+		down_read(&range->sem);
+	rings = READ_ONCE(range->rings);
+	if (!rings || (at->area == AT_AREA_RING && !at_rings_wants(rings, at->ring, at->page)))
+		goto sink;
+	page = at_range_page(rings, at);
+	if (!page && charged != rings) {
+		if (READ_ONCE(rings->ring[at->ring].refused) || !at_ring_open(rings, at->ring))
+			goto sink;
+		WRITE_ONCE(rings->ring[at->ring].touched, true);
+		/* No allocation under the rwsem: the end of a session waits for it. */
+		at_rings_get(rings);
+		if (sem)
+			up_read(&range->sem);
+		if (new)
+			put_page(new);
+		new = at_rings_alloc_page(rings, at->ring);
+		at_rings_put(charged);
+		charged = rings;
+		goto retry;
+	}
+	if (!page && new) {
+		page = at_rings_install(rings, at->ring, at->page, new);
+		if (page == new)
+			new = NULL;
+	}
+	if (!page) {
+		at_refuse(p, rings, at->ring);
+		goto sink;
+	}
+	ret = at_fault_locked(vmf, page, at_fixed(AT_FIX_LOCK_RING));
+	goto out;
+sink:
+	ret = at_fault_locked(vmf, p->sink, at_fixed(AT_FIX_LOCK_SINK));
+	race = AT_RACE_SINK;
+out:
+	if (sem)
+		up_read(&range->sem);
+	/* From here on only the page's lock says that it is being mapped. */
+	at_race(race);
+	if (new)
+		put_page(new);
+	at_rings_put(charged);
+	return ret;
+}
+
+static vm_fault_t at_vm_fault(struct vm_fault *vmf)
+{
+	struct at_provider *p = vmf->vma->vm_private_data;
+	struct at_place at;
+
+	at = at_layout_find(&p->layout, vmf->pgoff - ((u64)p->id << AT_BASE_SHIFT));
+	/* Not current's: a debugger faults on behalf of others. */
+	if (vmf->vma->vm_mm != p->mm)
+		return at_fault_foreign(vmf, &at);
+	switch (at.area) {
+	case AT_AREA_CONTROL:
+		return at_fault_control(vmf, p, at.page);
+	case AT_AREA_DURABLE:
+		return at_fault_durable(vmf, p, at.page);
+	case AT_AREA_HEADER:
+	case AT_AREA_RING:
+		return at_fault_range(vmf, p, &at);
+	case AT_AREA_NONE:
+		break;
+	}
+	return VM_FAULT_SIGBUS;
+}
+
+/* Is this the read-write area in the provider's own process? */
+static bool at_vm_own(const struct vm_area_struct *vma)
+{
+	const struct at_provider *p = vma->vm_private_data;
+
+	return vma->vm_mm == p->mm && vma->vm_flags & VM_MAYWRITE;
+}
+
+/* mremap(2) copies first, then is refused, and closes the copy. */
+static void at_vm_open(struct vm_area_struct *vma)
+{
+	struct at_provider *p = vma->vm_private_data;
+
+	if (at_vm_own(vma))
+		atomic_inc(&p->mappings);
+}
+
+/* Runs under mmap_lock, so that it can only say what is to be done. */
+static void at_vm_close(struct vm_area_struct *vma)
+{
+	struct at_provider *p = vma->vm_private_data;
+
+	if (at_vm_own(vma) && atomic_dec_and_test(&p->mappings))
+		at_provider_end_soon(p);
+}
+
+static int at_vm_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+static int at_vm_mremap(struct vm_area_struct *vma)
+{
+	return -EINVAL;
+}
+
+static const struct vm_operations_struct at_vm_ops = {
+	.fault = at_vm_fault,
+	.open = at_vm_open,
+	.close = at_vm_close,
+	.may_split = at_vm_may_split,
+	.mremap = at_vm_mremap,
+};
+
+/**
+ * at_mmap - map a provider's control area or its read-write area
+ * @p: the provider
+ * @vma: at offset 0 any number of control pages, read-only; or at rw_offset all
+ *	of the read-write area, once
+ *
+ * Return: 0; -EACCES for another process' mapping or a writable control area,
+ * -EINVAL for anything but the two, -EBUSY for a second read-write area.
+ */
+int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
+{
+	const struct at_layout *l = &p->layout;
+	unsigned long clear = VM_MAYEXEC;
+
+	if (p->mm != current->mm)
+		return -EACCES;
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	if (!vma->vm_pgoff) {
+		if (vma_pages(vma) > l->control_pages)
+			return -EINVAL;
+		if (vma->vm_flags & VM_WRITE)
+			return -EACCES;
+		clear |= VM_MAYWRITE;
+	} else if (vma->vm_pgoff == l->control_pages &&
+		   vma_pages(vma) == l->pages - l->control_pages) {
+		if (cmpxchg(&p->mapped, false, true))
+			return -EBUSY;
+		atomic_set(&p->mappings, 1);
+	} else {
+		return -EINVAL;
+	}
+	vm_flags_set(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+	vm_flags_clear(vma, clear);
+	/* All opens share the inode's mapping: offsets of its own for each provider. */
+	vma->vm_pgoff += (u64)p->id << AT_BASE_SHIFT;
+	vma->vm_private_data = p;
+	vma->vm_ops = &at_vm_ops;
+	return 0;
+}
+
+int at_mapping_init(void)
+{
+	struct asynctrace_control *control;
+
+	at_attach_page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!at_attach_page)
+		return -ENOMEM;
+	control = page_address(at_attach_page);
+	control->gate = ASYNCTRACE_GATE_ATTACH;
+	return 0;
+}
+
+void at_mapping_exit(void)
+{
+	put_page(at_attach_page);
+}

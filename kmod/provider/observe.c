@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a provider can see and say through its descriptor.
+ */
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "control/monitor.h"
+#include "provider/observe.h"
+#include "provider/provider.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* Alerts at once, and jiffies until there may be one more. */
+#define AT_ALERTS_MAX		16
+#define AT_ALERT_PERIOD		max_t(unsigned long, HZ / 100, 1)
+
+void at_observe_init(struct at_provider *p)
+{
+	init_waitqueue_head(&p->observers);
+	spin_lock_init(&p->alerts.lock);
+	p->alerts.left = AT_ALERTS_MAX;
+	p->alerts.filled = jiffies;
+}
+
+/**
+ * at_observe_update - something may have changed that a provider can see
+ * @p: the provider
+ *
+ * Gate and state are kept as one word, so that who reads them does not need
+ * at_mutex to have them belong together.
+ */
+void at_observe_update(struct at_provider *p)
+{
+	const struct at_member *m = p->member;
+	u64 now = p->control->gate | (u64)(m ? m->session->state : 0) << 32;
+
+	lockdep_assert_held(&at_mutex);
+	if (now == p->observed && !p->dead)
+		return;
+	WRITE_ONCE(p->observed, now);
+	wake_up_interruptible(&p->observers);
+}
+
+static bool at_observe_news(const struct at_file *file, const struct at_provider *p)
+{
+	return READ_ONCE(p->observed) != READ_ONCE(file->seen) || READ_ONCE(p->dead);
+}
+
+/**
+ * at_observe_read - read(2) of a provider's descriptor
+ * @file: the descriptor
+ * @p: its provider
+ * @buf: for a struct asynctrace_observed
+ * @count: of it
+ * @nonblock: do not wait for news
+ *
+ * Return: its size; 0 where the provider has ended; -EAGAIN, -EPERM to another
+ * process, -EINVAL where there is no room.
+ */
+ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
+			size_t count, bool nonblock)
+{
+	struct asynctrace_observed o;
+	u64 now;
+
+	if (p->mm != current->mm)
+		return -EPERM;
+	if (count < sizeof(o))
+		return -EINVAL;
+	if (!at_observe_news(file, p)) {
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(p->observers, at_observe_news(file, p)))
+			return -ERESTARTSYS;
+	}
+	if (READ_ONCE(p->dead))
+		return 0;
+	now = READ_ONCE(p->observed);
+	o.gate = lower_32_bits(now);
+	o.state = upper_32_bits(now);
+	if (copy_to_user(buf, &o, sizeof(o)))
+		return -EFAULT;
+	WRITE_ONCE(file->seen, now);
+	return sizeof(o);
+}
+
+__poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct file *f,
+			 poll_table *wait)
+{
+	poll_wait(f, &p->observers, wait);
+	if (READ_ONCE(p->dead))
+		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
+	return at_observe_news(file, p) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+/* Is it not too fast? @refused: how many were since the last that was not. */
+static bool at_bucket_take(struct at_bucket *b, u32 *refused)
+{
+	unsigned long more;
+	bool ok;
+
+	spin_lock(&b->lock);
+	more = (jiffies - b->filled) / AT_ALERT_PERIOD;
+	b->left = min_t(unsigned long, b->left + more, AT_ALERTS_MAX);
+	b->filled += more * AT_ALERT_PERIOD;
+	ok = b->left;
+	if (ok) {
+		b->left--;
+		*refused = b->refused;
+		b->refused = 0;
+	} else {
+		b->refused++;
+	}
+	spin_unlock(&b->lock);
+	return ok;
+}
+
+/**
+ * at_alert - a provider raises an alert
+ * @p: the provider
+ * @alert: copied from user space
+ *
+ * Those that come too fast are not told, but counted: subscribers learn with the
+ * next one how many they missed.
+ *
+ * Return: 0; -EAGAIN where no session records @p, or for one too many, -EPERM to
+ * another process, -EINVAL where the name is none.
+ */
+long at_alert(struct at_provider *p, const struct asynctrace_alert *alert)
+{
+	size_t len = strnlen(alert->name, sizeof(alert->name));
+	const struct at_member *m;
+	long ret = -EAGAIN;
+	u32 refused;
+
+	if (p->mm != current->mm)
+		return -EPERM;
+	if (!len || len > ASYNCTRACE_ALERT_MAX ||
+	    memchr_inv(alert->name + len, 0, sizeof(alert->name) - len))
+		return -EINVAL;
+	/* Whom nobody records, and who floods, does not get as far as the lock. */
+	if (!READ_ONCE(p->member) || !at_bucket_take(&p->alerts, &refused))
+		return -EAGAIN;
+	mutex_lock(&at_mutex);
+	m = p->member;
+	if (m && m->rings && m->session->state == ASYNCTRACE_SESSION_STATE_STARTED) {
+		at_notify_alert(p, alert->name, refused);
+		ret = 0;
+	}
+	mutex_unlock(&at_mutex);
+	return ret;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A provider: a process that registered a name and mapped its rings.
+ *
+ * It lives until its process' mapping goes (exit, any signal, exec, munmap) or
+ * its descriptor is released, whichever is first. What it published stays until
+ * the session that recorded it has been read.
+ */
+#ifndef AT_PROVIDER_H
+#define AT_PROVIDER_H
+
+#include <linux/atomic.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "control/control.h"
+#include "provider/layout.h"
+#include "provider/observe.h"
+#include "provider/range.h"
+
+struct address_space;
+struct cred;
+struct at_known;
+struct at_member;
+struct mm_struct;
+struct pid;
+struct vm_area_struct;
+
+/**
+ * struct at_provider - see above
+ * @ref: held by the descriptor, by a session's member, by queued work
+ * @contents: held by the descriptor, and by members until all of theirs was read: what
+ *	only records need, which is most of it, goes before who the provider was
+ * @node: in the list of live providers; under at_mutex
+ * @id: unique among live providers; also the salt of its operation ids
+ * @name: as registered
+ * @version: as registered
+ * @layout: of its mapping
+ * @mm: that of the process that registered: identity only
+ * @pid: of that process
+ * @uid: its real user at registration
+ * @cred: its credentials then
+ * @pure: real, effective and saved user were one then, and so were the groups; and
+ *	it could be dumped
+ * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
+ * @user: whose account it is on
+ * @mapping: of the device's inode, to zap in; NULL once the descriptor is gone
+ * @mapping_lock: protects @mapping
+ * @control: the control area
+ * @sink: where its late stores go
+ * @durable: pages of the durable ring, each NULL until touched
+ * @range: see range.h
+ * @member: its place in the session that records it; under at_mutex
+ * @members: that, and those it had in sessions that are still read; under at_mutex
+ * @part: among live providers, by process; under at_mutex
+ * @first: of the providers of its process and memory the one that came first, maybe itself;
+ *	with a reference where not
+ * @parts: of the first: those of them that live; under at_mutex
+ * @left: of the first: number of the last time that one of them left a session and took
+ *	threads along; under at_mutex
+ * @looked: of the first: round of looks in which their threads were looked for last; under
+ *	at_mutex
+ * @refused: why the session that was to take it last did not; under at_mutex
+ * @vacant: its session has ended, and it is to be offered to others; under at_mutex
+ * @slots: thread slots, by number
+ * @slot_of: the same, by the id of the thread that has one
+ * @slots_lock: serialises who gets one
+ * @next_slot: number of the next; changed under @slots_lock
+ * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
+ *	changed under at_mutex
+ * @dead: it has ended; under at_mutex
+ * @mapped: its read-write area has been mapped
+ * @mappings: of that area: one, but for a moment in mremap()
+ * @end_work: ends it, where that cannot be done on the spot
+ * @known: categories that it announced, or NULL; under at_mutex
+ * @observers: wait for @observed to change
+ * @observed: what its descriptor tells: the gate, and above it the state of the
+ *	session that has it; changed under at_mutex
+ * @alerts: that it may raise
+ */
+struct at_provider {
+	struct kref ref;
+	struct kref contents;
+	struct list_head node;
+	u32 id;
+	char name[ASYNCTRACE_NAME_MAX + 1];
+	u32 version;
+	struct at_layout layout;
+	struct mm_struct *mm;
+	struct pid *pid;
+	kuid_t uid;
+	const struct cred *cred;
+	bool pure;
+	s64 clock_offset;
+	struct at_user *user;
+	struct address_space *mapping;
+	struct mutex mapping_lock;	/* @mapping */
+	struct asynctrace_control *control;
+	struct page *sink;
+	struct page **durable;
+	struct at_range range[AT_RANGES];
+	struct at_member *member;
+	struct list_head members;
+	struct hlist_node part;
+	struct at_provider *first;
+	u32 parts;
+	u64 left;
+	u64 looked;
+	int refused;
+	struct list_head vacant;
+	struct xarray slots;
+	struct xarray slot_of;
+	struct mutex slots_lock;	/* @slots, @slot_of, @next_slot */
+	u32 next_slot;
+	u32 slots_pruned;
+	bool dead;
+	bool mapped;
+	atomic_t mappings;
+	struct work_struct end_work;
+	struct at_known *known;
+	wait_queue_head_t observers;
+	u64 observed;
+	struct at_bucket alerts;
+};
+
+/**
+ * struct at_file - an open descriptor of the device
+ * @node: among those that have a cookie; under at_mutex
+ * @cookie: names it in netlink messages; 0: none yet
+ * @mm: of the process that asked for the cookie: identity only
+ * @mapping: of the device's inode
+ * @provider: registered through it; set once, under at_mutex
+ * @session: whose consumer it is; set once, under at_mutex
+ * @seen: what of the provider's state was last read from it
+ */
+struct at_file {
+	struct hlist_node node;
+	u64 cookie;
+	struct mm_struct *mm;
+	struct address_space *mapping;
+	struct at_provider *provider;
+	struct at_session *session;
+	u64 seen;
+};
+
+/* All live providers; under at_mutex. */
+extern struct list_head at_providers;
+
+void at_file_hello(struct at_file *file);
+void at_file_forget(struct at_file *file);
+bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller);
+void at_provider_get(struct at_provider *p);
+void at_provider_put(struct at_provider *p);
+void at_contents_get(struct at_provider *p);
+void at_contents_put(struct at_provider *p);
+void at_provider_end(struct at_provider *p);
+void at_provider_release(struct at_provider *p);
+void at_provider_end_soon(struct at_provider *p);
+void at_provider_clear_names(struct at_provider *p);
+void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
+
+/* The control area's array of limits; what user space reads there is ours. */
+static inline u64 *at_provider_limits(const struct at_provider *p)
+{
+	return (void *)p->control + p->layout.limits;
+}
+
+/* A page of the durable ring, or NULL. */
+static inline struct page *at_durable_page(const struct at_provider *p, u32 i)
+{
+	/* Pairs with the cmpxchg_release() in at_fault_durable(). */
+	return smp_load_acquire(&p->durable[i]);
+}
+
+static inline u64 *at_durable_position(struct page *first)
+{
+	return &((struct asynctrace_ring_header *)page_address(first))->position;
+}
+
+/* mapping.c */
+int at_mmap(struct at_provider *p, struct vm_area_struct *vma);
+int at_mapping_init(void);
+void at_mapping_exit(void);
+
+#endif /* AT_PROVIDER_H */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Thread slots: the numbers by which a provider's records name its threads.
+ *
+ * A record carries a slot, not a thread id, and only the kernel says which
+ * thread that is: a provider cannot put its work on somebody else's thread. A
+ * number is not used again while the provider lives, so that a thread that is
+ * gone and one that got its id are not mixed up.
+ */
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include "base/race.h"
+#include "provider/provider.h"
+#include "provider/thread_slots.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* Slots of threads that are gone are kept for sessions; outside, up to this many. */
+#define AT_SLOTS_KEPT	4096
+/* So many are looked at in one go. */
+#define AT_SLOTS_BATCH	4096
+/* A provider that makes more threads than this is not told apart any further. */
+#define AT_SLOTS_MAX	BIT(20)
+
+/* In the provider's own memory cgroup: refused at its limit, and nobody killed. */
+#define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/**
+ * struct at_slot - one thread
+ * @number: the slot's
+ * @pid: of the thread
+ * @tgid: of its process
+ * @comm: its name when it got the slot
+ */
+struct at_slot {
+	u32 number;
+	struct pid *pid;
+	struct pid *tgid;
+	char comm[ASYNCTRACE_COMM_LEN];
+};
+
+/*
+ * Threads find their slot by their id in the initial pid namespace. A thread that
+ * got the id of one that is gone takes its place there.
+ */
+static struct at_slot *at_slot_find(struct at_provider *p, const struct pid *pid)
+{
+	struct at_slot *slot = xa_load(&p->slot_of, pid_nr((struct pid *)pid));
+
+	return slot && slot->pid == pid ? slot : NULL;
+}
+
+static void at_slot_free(struct at_slot *slot)
+{
+	put_pid(slot->pid);
+	put_pid(slot->tgid);
+	kfree(slot);
+}
+
+/*
+ * May a session ask for threads that are gone? One that goes on, for all of them; one that
+ * the provider has left, for those that there were then and that it has not been told.
+ */
+static bool at_slots_wanted(const struct at_provider *p)
+{
+	const struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(m, &p->members, of_provider) {
+		if (READ_ONCE(m->done))
+			continue;
+		if (m->session->state != ASYNCTRACE_SESSION_STATE_TERMINATED ||
+		    READ_ONCE(m->reading.slots_told) < m->slots_end)
+			return true;
+	}
+	return false;
+}
+
+/* Forget threads that are gone, from slot *@i on. Returns whether there may be more. */
+static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
+{
+	struct at_slot *slot;
+	u32 n = 0;
+
+	lockdep_assert_held(&p->slots_lock);
+	xa_for_each_start(&p->slots, *i, slot, *i) {
+		bool gone;
+
+		if (n++ == AT_SLOTS_BATCH)
+			return true;
+		rcu_read_lock();
+		gone = !pid_task(slot->pid, PIDTYPE_PID);
+		rcu_read_unlock();
+		if (!gone)
+			continue;
+		xa_erase(&p->slots, *i);
+		if (at_slot_find(p, slot->pid) == slot)
+			xa_erase(&p->slot_of, pid_nr(slot->pid));
+		at_slot_free(slot);
+	}
+	return false;
+}
+
+/*
+ * Forget the threads that are gone, where no session may ask for them; with at_mutex held,
+ * so that none begins meanwhile in which they write something before they go.
+ */
+static void at_slots_prune(struct at_provider *p)
+{
+	unsigned long i = 0;
+	bool more;
+
+	do {
+		bool wanted, locked;
+
+		mutex_lock(&at_mutex);
+		wanted = at_slots_wanted(p);
+		/* Who has it may wait for memory: then it is tried again by the next thread. */
+		locked = !wanted && mutex_trylock(&p->slots_lock);
+		if (wanted || locked)
+			WRITE_ONCE(p->slots_pruned, READ_ONCE(p->next_slot));
+		more = locked && at_slots_prune_some(p, &i);
+		if (locked)
+			mutex_unlock(&p->slots_lock);
+		mutex_unlock(&at_mutex);
+		cond_resched();
+	} while (more);
+}
+
+/**
+ * at_slot_get - the calling thread's slot
+ * @p: provider of the calling process
+ *
+ * Return: the slot, the same one each time; -ENOMEM, or -ENOSPC where a
+ * provider has had more threads than are kept apart.
+ */
+long at_slot_get(struct at_provider *p)
+{
+	struct pid *pid = task_pid(current);
+	struct at_slot *slot;
+	long ret;
+
+	if (READ_ONCE(p->next_slot) >
+	    READ_ONCE(p->slots_pruned) + at_limit(AT_LIMIT_SLOTS, AT_SLOTS_KEPT))
+		at_slots_prune(p);
+	mutex_lock(&p->slots_lock);
+	slot = at_slot_find(p, pid);
+	if (slot) {
+		ret = slot->number;
+		goto out;
+	}
+	if (p->next_slot >= AT_SLOTS_MAX) {
+		ret = -ENOSPC;
+		goto out;
+	}
+	slot = kzalloc(sizeof(*slot), AT_GFP);
+	if (!slot) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	slot->number = p->next_slot;
+	slot->pid = get_pid(pid);
+	slot->tgid = get_pid(task_tgid(current));
+	get_task_comm(slot->comm, current);
+	ret = xa_err(xa_store(&p->slots, slot->number, slot, AT_GFP));
+	if (ret)
+		goto err;
+	ret = xa_err(xa_store(&p->slot_of, pid_nr(pid), slot, AT_GFP));
+	if (ret)
+		goto err_slots;
+	ret = slot->number;
+	WRITE_ONCE(p->next_slot, ret + 1);
+	goto out;
+err_slots:
+	xa_erase(&p->slots, slot->number);
+err:
+	at_slot_free(slot);
+out:
+	mutex_unlock(&p->slots_lock);
+	return ret;
+}
+
+/**
+ * at_slots_read - the slots handed out since the last call
+ * @p: the provider, living or not
+ * @cursor: the reader's; starts at 0
+ * @ns: pid namespace to tell the ids in
+ * @threads: where to put them
+ * @max: how many at most
+ *
+ * Return: how many.
+ */
+u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
+		  struct asynctrace_thread *threads, u32 max)
+{
+	struct at_slot *slot;
+	unsigned long i;
+	u32 n = 0;
+
+	mutex_lock(&p->slots_lock);
+	xa_for_each_start(&p->slots, i, slot, *cursor + 1) {
+		char comm[ASYNCTRACE_COMM_LEN];
+		struct task_struct *task;
+
+		if (n == max)
+			break;
+		memset(&threads[n], 0, sizeof(threads[n]));
+		threads[n].slot = i;
+		threads[n].tid = pid_nr_ns(slot->pid, ns);
+		threads[n].pid = pid_nr_ns(slot->tgid, ns);
+		/* A name it has given itself since is the better one, but not a program's. */
+		task = get_pid_task(slot->pid, PIDTYPE_PID);
+		if (task) {
+			get_task_comm(comm, task);
+			/* The program comes before its name. */
+			smp_rmb();
+			if (READ_ONCE(task->mm) == p->mm)
+				memcpy(slot->comm, comm, sizeof(comm));
+			put_task_struct(task);
+		}
+		memcpy(threads[n].comm, slot->comm, sizeof(threads[n].comm));
+		*cursor = i;
+		n++;
+	}
+	mutex_unlock(&p->slots_lock);
+	return n;
+}
+
+void at_slots_destroy(struct at_provider *p)
+{
+	struct at_slot *slot;
+	unsigned long i;
+
+	xa_for_each(&p->slots, i, slot)
+		at_slot_free(slot);
+	xa_destroy(&p->slots);
+	xa_destroy(&p->slot_of);
+}

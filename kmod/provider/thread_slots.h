@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef AT_THREAD_SLOTS_H
+#define AT_THREAD_SLOTS_H
+
+#include <linux/asynctrace.h>
+#include <linux/types.h>
+
+struct at_provider;
+struct pid_namespace;
+
+long at_slot_get(struct at_provider *p);
+u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
+		  struct asynctrace_thread *threads, u32 max);
+void at_slots_destroy(struct at_provider *p);
+
+#endif /* AT_THREAD_SLOTS_H */

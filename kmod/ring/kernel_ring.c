@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The slow path of a kernel ring, and its memory.
+ */
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "base/compat.h"
+#include "ring/kernel_ring.h"
+
+/**
+ * at_kring_init - say what a ring is to be
+ * @r: zeroed
+ * @kind: what goes in
+ * @g: its size
+ * @sharing: among whom it is shared
+ * @foreign: tasks that are no member's have their records here, too
+ *
+ * It has no memory yet, and drops what comes: at_kring_fill().
+ */
+void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
+		   const struct at_sharing *sharing, bool foreign)
+{
+	/* Of names, which come in bursts, and without which the rest is worth less, more. */
+	u32 part = kind == AT_KRING_NAMES ? 2 : 4;
+
+	BUILD_BUG_ON(ASYNCTRACE_SUBBUFS_MIN < 4);
+	r->kind = kind;
+	r->sharing = sharing;
+	r->foreign = foreign;
+	r->reserve = g->nsub / part * g->sub_words;
+	r->geometry = *g;
+	r->ring_mask = at_ring_words(g) - 1;
+	r->limit = at_ring_limit(g, 0);
+}
+
+/**
+ * at_kring_fill - give a ring its memory, unless it has some
+ * @r: the ring; probes may be using it
+ *
+ * Charged to the caller's memory cgroup, or that set active.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int at_kring_fill(struct at_kring *r)
+{
+	u64 bytes = (u64)at_ring_words(&r->geometry) * sizeof(u64);
+	u64 *data;
+
+	if (r->data)
+		return 0;
+	data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
+			 __GFP_NOWARN);
+	/* A probe that finds it finds it zeroed: pairs with at_kring_enter()'s dependency. */
+	smp_store_release(&r->data, data);
+	return data ? 0 : -ENOMEM;
+}
+
+void at_kring_destroy(struct at_kring *r)
+{
+	vfree(r->data);
+	r->data = NULL;
+}
+
+/**
+ * at_kring_enter - go on in the next sub-buffer, where that is allowed
+ * @r: the ring
+ *
+ * Return: whether that was so.
+ */
+bool at_kring_enter(struct at_kring *r)
+{
+	u64 linear = at_pos_linear(r->position, false);
+	u64 sub = linear ? (linear - 1) / r->geometry.sub_words + 1 : 0;
+	u64 start = sub * r->geometry.sub_words, records = 0;
+	u64 limit = at_kring_limit(r);
+	u64 *data = READ_ONCE(r->data), *head;
+
+	if (!data || start + r->geometry.sub_words > limit)
+		return false;
+	if (linear)
+		records = data[((start - r->geometry.sub_words) & r->ring_mask) + 2] +
+			  at_pos_count(r->position);
+	/*
+	 * A reader that sees any of what follows is to see that the ring had
+	 * come this far: pairs with its read barrier before it looks again.
+	 */
+	smp_wmb();
+	head = data + (start & r->ring_mask);
+	WRITE_ONCE(head[0], ASYNCTRACE_SUBBUF_MAGIC);
+	WRITE_ONCE(head[1], sub);
+	WRITE_ONCE(head[2], records);
+	WRITE_ONCE(head[3], linear);
+	/* Pairs with the reader's load-acquire of the position. */
+	smp_store_release(&r->position, start + ASYNCTRACE_SUBBUF_WORDS);
+	r->next = head + ASYNCTRACE_SUBBUF_WORDS;
+	r->brim = head + r->geometry.sub_words;
+	at_share_entered(r, limit - start);
+	return true;
+}
+
+static u64 at_kring_word(void *arg, u64 linear)
+{
+	const struct at_kring *r = arg;
+
+	return READ_ONCE(r->data[linear & r->ring_mask]);
+}
+
+static u64 at_kring_source_position(void *arg)
+{
+	return at_kring_position(arg);
+}
+
+void at_kring_source(struct at_kring *r, struct at_source *src)
+{
+	src->geometry = &r->geometry;
+	src->fallback = false;
+	src->word = at_kring_word;
+	src->position = at_kring_source_position;
+	src->arg = r;
+}
+
+/* Words of a ring, from one sub-buffer, to user memory. */
+int at_kring_copy(const struct at_kring *r, u64 from, u32 words, void __user *to)
+{
+	if (copy_to_user(to, r->data + (from & r->ring_mask), words * sizeof(u64)))
+		return -EFAULT;
+	return 0;
+}

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes on the scheduler's tracepoints.
+ *
+ * A probe relies on nothing of its caller: since 6.16 tracepoints no longer turn
+ * preemption off; sched_waking comes from interrupts, sched_switch under the run
+ * queue's lock. So each sees to it that interrupts are off, wakes nobody, allocates
+ * and frees nothing, and takes no lock that is shared between CPUs.
+ *
+ * They run at every switch and waking of the machine, and so every instruction
+ * counts: make bench-icount. The short way is a chain of leaf functions: find the
+ * tasks, find the ring, write.
+ */
+#include <linux/cpuhotplug.h>
+#include <linux/percpu.h>
+#include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+#include <trace/events/sched.h>
+#include <trace/events/task.h>
+
+#include "base/compat.h"
+#include "base/quiesce.h"
+#include "base/race.h"
+#include "provider/provider.h"
+#include "sched/record.h"
+#include "sched/sched.h"
+#include "sched/tasks.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* Sessions that the probes know. Changed under at_mutex, read under RCU. */
+static LIST_HEAD(at_kscheds);
+/* How many of them record every task. */
+static u32 at_nr_all;
+/* How many of them there are, and whether the probes are registered. */
+static u32 at_nr_listed;
+static bool at_probing;
+
+/*
+ * All of them, for CPUs that come up. A lock of its own: registering a probe
+ * under at_mutex waits for CPU hotplug.
+ */
+static LIST_HEAD(at_cpus_list);
+static DEFINE_MUTEX(at_cpus_mutex);
+/* CPUs that are online, or on their way there; under at_cpus_mutex. */
+static struct cpumask at_cpus;
+
+DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
+DEFINE_PER_CPU(struct at_attention, at_attention);
+
+/**
+ * at_record_name - tell the name of a task
+ * @ks: whom
+ * @task: the task
+ * @tid: its id there
+ * @pid: its process' id there
+ * @comm: its name, at least up to a NUL or ASYNCTRACE_COMM_LEN bytes
+ * @flags: ASYNCTRACE_TASK_F_*
+ * @payer: the member it is told because of, NULL: none
+ */
+void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
+		    s32 pid, const char *comm, u32 flags, const struct at_sharer *payer)
+{
+	const struct at_bill bill = { .of = { payer }, .nr = 1, .words = AT_NAME_WORDS };
+	struct at_kcpu *kc = at_this_kcpu(ks);
+	struct asynctrace_task_name name = {
+		.tid = tid,
+		.pid = pid,
+		.flags = flags,
+		.ticks = at_clock_ticks(ks->clock),
+	};
+
+	BUILD_BUG_ON(AT_NAME_WORDS > AT_SHARE_RECORD);
+	if (!kc)
+		return;
+	if (task->flags & PF_KTHREAD)
+		name.flags |= ASYNCTRACE_TASK_F_KTHREAD;
+	/* It may be renamed at this moment: take what is there, and end it. */
+	memcpy(name.comm, comm, ASYNCTRACE_COMM_LEN - 1);
+	if (!at_kring_has_room(&kc->names, AT_NAME_WORDS) &&
+	    !at_share_room(&kc->names, AT_NAME_WORDS, &bill))
+		return;
+	memcpy(kc->names.next, &name, sizeof(name));
+	at_kring_commit(&kc->names, AT_NAME_WORDS);
+	/* Other CPUs look, in at_name_known(). */
+	WRITE_ONCE(kc->named[(u32)tid % AT_NAMED], at_name_key(task, tid));
+}
+
+static const struct at_sharer *at_payer(const struct at_task *e)
+{
+	return e ? &e->owner->sharer : NULL;
+}
+
+s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
+			struct task_struct *task, const struct at_task *by)
+{
+	s32 tid = task->pid, pid = task->tgid;
+
+	if (!ks->foreign)
+		return ASYNCTRACE_TID_OTHER_ON(smp_processor_id());
+	if (ks->ns) {
+		tid = task_pid_nr_ns(task, ks->ns);
+		pid = task_tgid_nr_ns(task, ks->ns);
+		if (!tid)
+			return ASYNCTRACE_TID_OTHER_ON(smp_processor_id());
+	}
+	if (kc->named[(u32)tid % AT_NAMED] != at_name_key(task, tid))
+		at_record_name(ks, task, tid, pid, task->comm, 0, at_payer(by));
+	return tid;
+}
+
+/*
+ * Room for a switch, the long way. Of those two whom it concerns either may pay, the
+ * one that leaves first. Who has somebody shown coming that is not traced pays for
+ * his leaving, too: when that comes, it concerns nobody.
+ */
+bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
+		    const struct task_struct *prev, const struct task_struct *next,
+		    const struct at_task *out, const struct at_task *in, bool open)
+{
+	struct at_bill bill = { .words = open ? 2 * AT_SWITCH_WORDS : AT_SWITCH_WORDS };
+
+	BUILD_BUG_ON(AT_SWITCH_WORDS > AT_SHARE_RECORD);
+	if (out || (ks->all && prev->pid))
+		bill.of[bill.nr++] = at_payer(out);
+	if (in || (ks->all && next->pid))
+		bill.of[bill.nr++] = at_payer(in);
+	return at_share_room(&kc->events, AT_SWITCH_WORDS, &bill);
+}
+
+/* Room for a wakeup, the long way: who is woken pays. */
+bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
+{
+	const struct at_bill bill = {
+		.of = { at_payer(woken) }, .nr = 1, .words = AT_WAKEUP_WORDS,
+	};
+
+	return at_share_room(&kc->events, AT_WAKEUP_WORDS, &bill);
+}
+
+/* @a, @b: entries of @prev and @next, whose ever they are. */
+static noinline void
+at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at_task *b,
+		  struct task_struct *prev, struct task_struct *next, u32 state)
+{
+	struct at_kcpu *kc = at_this_kcpu(ks);
+
+	if (!kc || !READ_ONCE(ks->on))
+		return;
+	if (a && a->ks != ks)
+		a = NULL;
+	if (b && b->ks != ks)
+		b = NULL;
+	at_record_switch(ks, kc, prev, next, a, b, state, false);
+}
+
+static void at_switch_all(const struct at_task *a, const struct at_task *b,
+			  struct task_struct *prev, struct task_struct *next, u32 state)
+{
+	struct at_ksched *ks;
+
+	list_for_each_entry_rcu(ks, &at_kscheds, node)
+		if (ks->all)
+			at_switch_session(ks, a, b, prev, next, state);
+}
+
+/*
+ * Sessions that showed a task coming that they do not trace have to show it
+ * leaving: else it would seem to run on, here and where it runs next.
+ */
+static void at_switch_open(const struct at_task *a, const struct at_task *b,
+			   struct task_struct *prev, struct task_struct *next, u32 state)
+{
+	struct at_ksched *ks;
+
+	__this_cpu_write(at_attention.open, false);
+	list_for_each_entry_rcu(ks, &at_kscheds, node) {
+		struct at_kcpu *kc = at_this_kcpu(ks);
+
+		if (!kc || !kc->open || (a && a->ks == ks) || (b && b->ks == ks))
+			continue;
+		at_switch_session(ks, a, b, prev, next, state);
+	}
+}
+
+static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
+				    struct task_struct *prev, struct task_struct *next,
+				    u32 state)
+{
+	__this_cpu_inc(at_probe_cost.calls);
+	if (__this_cpu_read(at_attention.all))
+		at_switch_all(a, b, prev, next, state);
+	if (__this_cpu_read(at_attention.open))
+		at_switch_open(a, b, prev, next, state);
+	if (a && !a->ks->all)
+		at_switch_session(a->ks, a, b, prev, next, state);
+	if (b && !b->ks->all && !(a && a->ks == b->ks))
+		at_switch_session(b->ks, a, b, prev, next, state);
+	if (a && state & TASK_DEAD)
+		at_tasks_mark_dead(a);
+}
+
+/* At least one of them is traced. */
+static noinline void at_switch_traced(struct at_task *a, struct at_task *b,
+				      struct task_struct *prev, struct task_struct *next,
+				      u32 state, bool preempt)
+{
+	struct at_ksched *ks = a ? a->ks : b->ks;
+	struct at_kcpu *kc = __this_cpu_read(*ks->quick);
+	bool done;
+
+	if (preempt)
+		state = 0;
+	if (unlikely(!kc || state & AT_STATE_RARE))
+		done = false;
+	else if (!b)
+		done = at_record_switch(ks, kc, prev, next, a, NULL, state, true);
+	else if (!a)
+		done = at_record_switch(ks, kc, prev, next, NULL, b, state, true);
+	else if (likely(b->ks == ks))
+		done = at_record_switch(ks, kc, prev, next, a, b, state, true);
+	else
+		done = false;
+	if (unlikely(!done))
+		at_switch_slow(a, b, prev, next, state);
+}
+
+static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
+					 struct task_struct *prev,
+					 struct task_struct *next, u32 state,
+					 bool preempt)
+{
+	/* What the only one has open is closed when a task comes that it traces. */
+	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
+	    !__this_cpu_read(at_attention.all)) {
+		__this_cpu_write(at_attention.open, false);
+		at_switch_traced(a, b, prev, next, state, preempt);
+	} else {
+		at_switch_slow(a, b, prev, next, preempt ? 0 : state);
+	}
+}
+
+static void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
+			    struct task_struct *next, unsigned int state)
+{
+	struct at_task *a = at_task_find(prev), *b = at_task_find(next);
+
+	if (unlikely(__this_cpu_read(at_attention.any)))
+		at_switch_attention(a, b, prev, next, state, preempt);
+	else if (a || b)
+		at_switch_traced(a, b, prev, next, state, preempt);
+	else
+		__this_cpu_inc(at_probe_cost.calls);
+}
+
+static noinline void at_waking_session(struct at_ksched *ks, const struct at_task *e,
+				       struct task_struct *p)
+{
+	struct at_kcpu *kc = at_this_kcpu(ks);
+
+	if (kc && READ_ONCE(ks->on))
+		at_record_waking(ks, kc, p, e && e->ks == ks ? e : NULL, false);
+}
+
+static noinline void at_waking_slow(const struct at_task *e, struct task_struct *p)
+{
+	struct at_ksched *ks;
+
+	__this_cpu_inc(at_probe_cost.calls);
+	if (__this_cpu_read(at_attention.all))
+		list_for_each_entry_rcu(ks, &at_kscheds, node)
+			if (ks->all)
+				at_waking_session(ks, e, p);
+	if (e && !e->ks->all)
+		at_waking_session(e->ks, e, p);
+}
+
+static __always_inline void at_waking(struct task_struct *p)
+{
+	const struct at_task *e = at_task_find(p);
+	struct at_kcpu *kc;
+
+	if (!e && likely(!__this_cpu_read(at_attention.all))) {
+		__this_cpu_inc(at_probe_cost.calls);
+		return;
+	}
+	kc = e ? __this_cpu_read(*e->ks->quick) : NULL;
+	if (unlikely(!kc || !at_record_waking(e->ks, kc, p, e, true)))
+		at_waking_slow(e, p);
+}
+
+/* A task that wakes itself, for one. */
+static noinline void at_waking_irqs_on(void *data, struct task_struct *p)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	at_waking(p);
+	local_irq_restore(flags);
+}
+
+static void at_probe_waking(void *data, struct task_struct *p)
+{
+	/* To ask is cheaper than to turn them off once more. */
+	if (likely(irqs_disabled()))
+		at_waking(p);
+	else
+		at_waking_irqs_on(data, p);
+}
+
+/* A new thread of a traced process; its children that are processes are none. */
+static void at_probe_fork(void *data, struct task_struct *parent,
+			  struct task_struct *child)
+{
+	unsigned long flags;
+
+	if (parent->tgid != child->tgid)
+		return;
+	local_irq_save(flags);
+	if (at_task_find(parent))
+		at_tasks_add_child(parent, child);
+	local_irq_restore(flags);
+}
+
+/*
+ * Whether the name of a task was told lately, by whichever CPU. Any task may rename
+ * itself as often as it likes, but only those that have been seen are told again.
+ */
+static bool at_name_known(const struct at_ksched *ks, const struct task_struct *task, s32 tid)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		const struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
+
+		if (kc && READ_ONCE(kc->named[(u32)tid % AT_NAMED]) == at_name_key(task, tid))
+			return true;
+	}
+	return false;
+}
+
+static void at_probe_rename(void *data, struct task_struct *task, const char *comm)
+{
+	char name[ASYNCTRACE_COMM_LEN] = {};
+	struct at_ksched *ks;
+	unsigned long flags;
+	struct at_task *e;
+
+	strscpy(name, comm, sizeof(name));
+	local_irq_save(flags);
+	/* Against at_task_add(): it finds the memory changed, or we the entry. */
+	smp_mb();
+	e = at_task_find(task);
+	/* What other program it is, and what that does, is not for its owner to know. */
+	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm)) {
+		at_tasks_execed(task);
+		e = NULL;
+	}
+	list_for_each_entry_rcu(ks, &at_kscheds, node) {
+		bool own = e && e->ks == ks;
+		s32 tid = own ? e->tid : task->pid, pid = own ? e->pid : task->tgid;
+
+		if (!own && !ks->foreign)
+			continue;
+		if (!own && ks->ns) {
+			tid = task_pid_nr_ns(task, ks->ns);
+			pid = task_tgid_nr_ns(task, ks->ns);
+		}
+		if (tid && READ_ONCE(ks->on) && (own || at_name_known(ks, task, tid)))
+			at_record_name(ks, task, tid, pid, name,
+				       own ? ASYNCTRACE_TASK_F_PROVIDER : 0,
+				       own ? at_payer(e) : NULL);
+	}
+	local_irq_restore(flags);
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} at_probes[] = {
+	{ "sched_switch", at_probe_switch },
+	{ "sched_waking", at_probe_waking },
+	{ "sched_process_fork", at_probe_fork },
+	{ "task_rename", at_probe_rename },
+};
+
+/* Never called: has the compiler check the probes' signatures. */
+static void __maybe_unused at_check_signatures(void)
+{
+	check_trace_callback_type_sched_switch(at_probe_switch);
+	check_trace_callback_type_sched_waking(at_probe_waking);
+	check_trace_callback_type_sched_process_fork(at_probe_fork);
+	check_trace_callback_type_task_rename(at_probe_rename);
+}
+
+static int at_probes_register(void)
+{
+	int i, err;
+
+	if (at_probing)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(at_probes); i++) {
+		err = tracepoint_probe_register(at_probes[i].tp, at_probes[i].probe, NULL);
+		if (err)
+			goto err;
+	}
+	at_probing = true;
+	return 0;
+err:
+	while (i--)
+		tracepoint_probe_unregister(at_probes[i].tp, at_probes[i].probe, NULL);
+	return err;
+}
+
+/*
+ * Off the path of those who end sessions, and a while later, so that ending one
+ * and starting the next does not patch the kernel's text twice.
+ */
+#define AT_SETTLE_DELAY	HZ
+
+static void at_sched_settle(struct work_struct *work)
+{
+	int i;
+
+	mutex_lock(&at_mutex);
+	if (!at_nr_listed && at_probing) {
+		for (i = 0; i < ARRAY_SIZE(at_probes); i++)
+			tracepoint_probe_unregister(at_probes[i].tp, at_probes[i].probe, NULL);
+		at_probing = false;
+	}
+	mutex_unlock(&at_mutex);
+}
+
+static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
+
+static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
+{
+	/* Names are few and must not be lost. */
+	static const struct at_geometry names = { .sub_words = 4096, .nsub = 4 };
+	struct at_kcpu *kc = kvzalloc(sizeof(*kc), GFP_KERNEL_ACCOUNT);
+	u32 state;
+
+	if (!kc)
+		return NULL;
+	at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing, ks->all);
+	at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing, ks->foreign);
+	for (state = 0; state < ARRAY_SIZE(kc->switch_head); state++)
+		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
+								    state);
+	return kc;
+}
+
+/*
+ * Rings for a CPU. Without memory for them they are there all the same, and count what
+ * they have no room for. at_cpus_mutex is held, or nobody else knows @ks yet.
+ */
+static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
+{
+	struct mem_cgroup *old = set_active_memcg(ks->memcg);
+	struct at_kcpu *kc = ks->cpu[cpu] ?: at_kcpu_new(ks, cpu);
+	int err = -ENOMEM;
+
+	if (kc) {
+		err = at_kring_fill(&kc->events);
+		err = at_kring_fill(&kc->names) ?: err;
+	}
+	set_active_memcg(old);
+	if (kc && !ks->cpu[cpu])
+		/* Pairs with the address dependency of who finds it without a lock. */
+		smp_store_release(&ks->cpu[cpu], kc);
+	return err;
+}
+
+/* at_cpus_mutex is held. */
+static void at_route_cpu(struct at_ksched *ks, int cpu)
+{
+	bool quick = ks->on && !at_nr_all && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
+
+	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? ks->cpu[cpu] : NULL);
+}
+
+/* Tell the probes where the short way leads, after a change. at_mutex is held. */
+static void at_route(void)
+{
+	struct at_ksched *ks;
+	int cpu;
+
+	mutex_lock(&at_cpus_mutex);
+	for_each_possible_cpu(cpu) {
+		WRITE_ONCE(per_cpu(at_attention, cpu).all, at_nr_all > 0);
+		list_for_each_entry(ks, &at_cpus_list, cpus_node)
+			at_route_cpu(ks, cpu);
+	}
+	mutex_unlock(&at_cpus_mutex);
+}
+
+static void at_ksched_destroy(struct at_ksched *ks)
+{
+	int cpu;
+
+	for (cpu = 0; ks->cpu && cpu < nr_cpu_ids; cpu++) {
+		if (!ks->cpu[cpu])
+			continue;
+		at_kring_destroy(&ks->cpu[cpu]->events);
+		at_kring_destroy(&ks->cpu[cpu]->names);
+		kvfree(ks->cpu[cpu]);
+	}
+	free_percpu(ks->quick);
+	kfree(ks->cpu);
+	kfree(ks);
+}
+
+void at_ksched_free(struct at_ksched *ks)
+{
+	if (!ks)
+		return;
+	mutex_lock(&at_cpus_mutex);
+	list_del(&ks->cpus_node);
+	mutex_unlock(&at_cpus_mutex);
+	at_ksched_destroy(ks);
+}
+
+/**
+ * at_ksched_new - the scheduling side of a session, with rings for the CPUs that
+ * are online
+ * @s: the session
+ *
+ * Return: it; NULL: there is no memory.
+ */
+struct at_ksched *at_ksched_new(struct at_session *s)
+{
+	struct at_ksched *ks = kzalloc(sizeof(*ks), GFP_KERNEL_ACCOUNT);
+	int cpu, err = 0;
+
+	if (!ks)
+		return NULL;
+	ks->session = s;
+	ks->ns = s->pid_ns == &init_pid_ns ? NULL : s->pid_ns;
+	ks->clock = s->clock;
+	ks->all = s->sched == ASYNCTRACE_SCHED_ALL;
+	ks->foreign = s->owner.privileged;
+	ks->plain = ks->foreign && !ks->ns;
+	ks->left = get_completed_synchronize_rcu();
+	ks->geometry = s->geometry;
+	ks->memcg = s->memcg;
+	ks->cpu = kcalloc(nr_cpu_ids, sizeof(*ks->cpu), GFP_KERNEL_ACCOUNT);
+	ks->quick = alloc_percpu_gfp(struct at_kcpu *, GFP_KERNEL_ACCOUNT);
+	if (!ks->cpu || !ks->quick)
+		goto err;
+	/* All but always, these are all: then no other CPU's coming waits for us. */
+	for_each_online_cpu(cpu)
+		if (at_ksched_add_cpu(ks, cpu))
+			goto err;
+	/* A CPU that comes up is in the mask, or else will find us. */
+	mutex_lock(&at_cpus_mutex);
+	list_add(&ks->cpus_node, &at_cpus_list);
+	for_each_cpu(cpu, &at_cpus)
+		if (!ks->cpu[cpu] && !err)
+			err = at_ksched_add_cpu(ks, cpu);
+	mutex_unlock(&at_cpus_mutex);
+	if (!err)
+		return ks;
+	at_ksched_free(ks);
+	return NULL;
+err:
+	at_ksched_destroy(ks);
+	return NULL;
+}
+
+/* at_mutex is held. */
+int at_ksched_start(struct at_ksched *ks)
+{
+	int cpu;
+
+	/* For those that came when there was no memory. */
+	mutex_lock(&at_cpus_mutex);
+	for_each_cpu(cpu, &at_cpus)
+		at_ksched_add_cpu(ks, cpu);
+	mutex_unlock(&at_cpus_mutex);
+	if (!ks->listed) {
+		list_add_tail_rcu(&ks->node, &at_kscheds);
+		ks->listed = true;
+		at_nr_listed++;
+		if (ks->all)
+			at_nr_all++;
+	}
+	return at_probes_register();
+}
+
+/* Record from now on. at_mutex is held. */
+void at_ksched_open(struct at_ksched *ks)
+{
+	if (ks->on)
+		return;
+	WRITE_ONCE(ks->on, true);
+	/*
+	 * Pairs with at_tasks_add_child(), which adds no threads before: the look that
+	 * comes now finds them.
+	 */
+	smp_mb();
+	at_route();
+}
+
+/*
+ * at_mutex is held. What is being recorded at this moment may still come: nobody waits
+ * for that but the reader, in at_ksched_wait().
+ */
+void at_ksched_stop(struct at_ksched *ks)
+{
+	WRITE_ONCE(ks->on, false);
+	at_route();
+	/* Orders what is above before it; told with the session's state. */
+	WRITE_ONCE(ks->left, start_poll_synchronize_rcu());
+}
+
+/*
+ * Wait for probes that were recording when the session was stopped: from then on its
+ * event rings, and what was dropped there, stay as they are. Names rings do not: a
+ * thread that is made while the session is stopped is named, for its next run. The
+ * caller has found it stopped. Was it started again since, and stopped, then this waits
+ * for those as well.
+ */
+void at_ksched_wait(const struct at_ksched *ks)
+{
+	if (at_fixed(AT_FIX_PROBES))
+		cond_synchronize_rcu(READ_ONCE(ks->left));
+}
+
+static void at_ksched_end_fn(struct work_struct *work)
+{
+	struct at_ksched *ks = container_of(work, struct at_ksched, end_work);
+
+	at_tasks_forget(ks);
+	/* Probes that found the session or one of its tasks are done with it. */
+	synchronize_rcu();
+	at_session_put(ks->session);
+	mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
+}
+
+/* The session is over: have the probes forget it. at_mutex is held. */
+void at_ksched_unlist(struct at_ksched *ks)
+{
+	if (!ks->listed)
+		return;
+	WRITE_ONCE(ks->listed, false);
+	list_del_rcu(&ks->node);
+	at_nr_listed--;
+	if (ks->all)
+		at_nr_all--;
+	at_route();
+	at_session_get(ks->session);
+	INIT_WORK(&ks->end_work, at_ksched_end_fn);
+	queue_work(at_wq, &ks->end_work);
+}
+
+u64 at_ksched_pages(const struct at_ksched *ks)
+{
+	u64 pages = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct at_kcpu *kc = ks->cpu[cpu];
+
+		if (kc)
+			pages += at_kring_pages(&kc->events) + at_kring_pages(&kc->names);
+	}
+	return pages;
+}
+
+void at_sched_cost(struct at_sched_cost *cost)
+{
+	u64 quick_switches, quick_wakings;
+	int cpu;
+
+	memset(cost, 0, sizeof(*cost));
+	for_each_possible_cpu(cpu) {
+		const struct at_probe_cost *c = per_cpu_ptr(&at_probe_cost, cpu);
+
+		quick_switches = READ_ONCE(c->quick_switches);
+		quick_wakings = READ_ONCE(c->quick_wakings);
+		cost->calls += READ_ONCE(c->calls) + quick_switches + quick_wakings;
+		cost->switches += READ_ONCE(c->switches) + quick_switches;
+		cost->wakings += READ_ONCE(c->wakings) + quick_wakings;
+	}
+}
+
+/* A CPU comes: sessions want rings for it, and if not now, then with their next start. */
+static int at_cpu_prepare(unsigned int cpu)
+{
+	struct at_ksched *ks;
+
+	mutex_lock(&at_cpus_mutex);
+	cpumask_set_cpu(cpu, &at_cpus);
+	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
+		at_ksched_add_cpu(ks, cpu);
+		at_route_cpu(ks, cpu);
+	}
+	mutex_unlock(&at_cpus_mutex);
+	return 0;
+}
+
+static int at_cpu_dead(unsigned int cpu)
+{
+	mutex_lock(&at_cpus_mutex);
+	cpumask_clear_cpu(cpu, &at_cpus);
+	mutex_unlock(&at_cpus_mutex);
+	return 0;
+}
+
+static enum cpuhp_state at_cpu_state;
+
+static void at_find_tracepoint(struct tracepoint *tp, void *arg)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(at_probes); i++)
+		if (!strcmp(tp->name, at_probes[i].name))
+			at_probes[i].tp = tp;
+}
+
+int at_sched_init(void)
+{
+	int i, ret;
+
+	for_each_kernel_tracepoint(at_find_tracepoint, NULL);
+	for (i = 0; i < ARRAY_SIZE(at_probes); i++) {
+		if (at_probes[i].tp)
+			continue;
+		pr_err("this kernel has no tracepoint %s\n", at_probes[i].name);
+		return -ENOENT;
+	}
+	ret = at_tasks_init();
+	if (ret)
+		return ret;
+	ret = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "asynctrace:prepare", at_cpu_prepare,
+				at_cpu_dead);
+	if (ret < 0) {
+		at_tasks_exit();
+		return ret;
+	}
+	at_cpu_state = ret;
+	return 0;
+}
+
+/* All sessions have been terminated, and the probes have forgotten them. */
+void at_sched_exit(void)
+{
+	cpuhp_remove_state_nocalls(at_cpu_state);
+	flush_delayed_work(&at_settle_work);
+	tracepoint_synchronize_unregister();
+	at_tasks_exit();
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Records of the kernel's rings. Interrupts are off in all of this.
+ *
+ * Switches and wakeups are written by functions that are compiled twice. The quick
+ * one calls nobody, so that it saves no registers, and asks nothing that
+ * at_ksched.quick has answered. Where there is more to do than to write the record,
+ * a name to be told or a sub-buffer to be entered, it returns false, having recorded
+ * nothing, and the other one does it all over.
+ */
+#ifndef AT_RECORD_H
+#define AT_RECORD_H
+
+#include <linux/asynctrace_fxt.h>
+#include <linux/hardirq.h>
+#include <linux/percpu.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+
+#include "base/clock.h"
+#include "sched/sched.h"
+#include "sched/tasks.h"
+
+#define AT_NAME_WORDS	(sizeof(struct asynctrace_task_name) / sizeof(u64))
+#define AT_SWITCH_WORDS	7
+#define AT_WAKEUP_WORDS	6
+
+/**
+ * struct at_probe_cost - what the probes did on a CPU
+ * @quick_switches: calls that recorded a switch, and did so the short way
+ * @quick_wakings: the same of wakeups
+ * @calls: all other calls
+ * @switches: records that these made, of switches
+ * @wakings: of wakeups
+ */
+struct at_probe_cost {
+	u64 quick_switches;
+	u64 quick_wakings;
+	u64 calls;
+	u64 switches;
+	u64 wakings;
+};
+
+DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
+
+/**
+ * struct at_attention - what keeps a CPU's probes from the short way
+ * @open: the next switch closes what a session has open; changed by the CPU
+ * @all: there is a session that records every task; changed by at_route()
+ * @any: one of these
+ * @opener: the session that has something open, NULL where there are several;
+ *	to compare with, for it may be gone
+ */
+struct at_attention {
+	union {
+		struct {
+			bool open;
+			bool all;
+		};
+		u16 any;
+	};
+	const struct at_ksched *opener;
+};
+
+DECLARE_PER_CPU(struct at_attention, at_attention);
+
+static __always_inline struct at_kcpu *at_this_kcpu(const struct at_ksched *ks)
+{
+	return READ_ONCE(ks->cpu[smp_processor_id()]);
+}
+
+/* A task as the name cache knows it: an id, and which of those that had the id. */
+static __always_inline u64 at_name_key(const struct task_struct *task, s32 tid)
+{
+	return (u64)tid << 32 | (u32)task->start_boottime;
+}
+
+void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
+		    s32 pid, const char *comm, u32 flags, const struct at_sharer *payer);
+s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
+			struct task_struct *task, const struct at_task *by);
+bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
+		    const struct task_struct *prev, const struct task_struct *next,
+		    const struct at_task *out, const struct at_task *in, bool open);
+bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken);
+
+/* Whether @tid is the id of a task that is of no provider, and its name was told. */
+static __always_inline bool at_foreign_known(const struct at_ksched *ks,
+					     const struct at_kcpu *kc,
+					     const struct task_struct *task, s32 tid)
+{
+	return !tid || likely(ks->plain && kc->named[(u32)tid % AT_NAMED] ==
+					       at_name_key(task, tid));
+}
+
+/* Threads that end or are stopped go the long way, whatever their state is besides. */
+#define AT_STATE_RARE	(TASK_DEAD | __TASK_STOPPED | __TASK_TRACED)
+
+/* How the thread that leaves the CPU is left: FXT's states for Linux's. */
+static __always_inline u32 at_fxt_state(u32 state, const bool quick)
+{
+	if (!state)
+		return ASYNCTRACE_FXT_STATE_NEW;
+	if (quick || !(state & AT_STATE_RARE))
+		return ASYNCTRACE_FXT_STATE_BLOCKED;
+	return state & TASK_DEAD ? ASYNCTRACE_FXT_STATE_DEAD : ASYNCTRACE_FXT_STATE_SUSPENDED;
+}
+
+/* @e: its entry, where it is traced. Of those who may not be shown, not even that. */
+static __always_inline s32 at_weight(const struct task_struct *task,
+				     const struct at_task *e, s32 tid)
+{
+	if (!e && unlikely(!task->pid))
+		return ASYNCTRACE_FXT_WEIGHT_IDLE;
+	return !e && unlikely(ASYNCTRACE_TID_IS_OTHER(tid)) ? 0 : task->prio;
+}
+
+/* The task that comes is not traced: have somebody look when it leaves. */
+static __always_inline void at_open(const struct at_ksched *ks)
+{
+	const struct at_ksched *opener = ks;
+
+	if (__this_cpu_read(at_attention.open) &&
+	    __this_cpu_read(at_attention.opener) != ks)
+		opener = NULL;
+	__this_cpu_write(at_attention.opener, opener);
+	__this_cpu_write(at_attention.open, true);
+}
+
+/*
+ * @by: the traced task that it is shown because of, if any. @koid: out: its id, where
+ * it is not traced by this session. False: not told yet.
+ */
+static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu *kc,
+					    struct task_struct *task,
+					    const struct at_task *by, u64 *koid,
+					    const bool quick)
+{
+	s32 tid = task->pid;
+
+	if (!at_foreign_known(ks, kc, task, tid)) {
+		if (quick)
+			return false;
+		tid = at_foreign_tid_slow(ks, kc, task, by);
+	}
+	*koid = (u32)tid;
+	return true;
+}
+
+/*
+ * @out, @in: entries of @prev and @next, if they are this session's. @state: of
+ * @prev, 0 where it was preempted.
+ */
+static __always_inline bool
+at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *prev,
+		 struct task_struct *next, const struct at_task *out,
+		 const struct at_task *in, u32 state, const bool quick)
+{
+	u64 prev_koid, next_koid, *w;
+	bool open = false;
+
+	if (out) {
+		prev_koid = (u32)out->tid;
+	} else {
+		if (!at_foreign_koid(ks, kc, prev, in, &prev_koid, quick))
+			return false;
+		if (ASYNCTRACE_TID_IS_OTHER((s32)prev_koid))
+			state = 0;
+	}
+	if (in) {
+		next_koid = (u32)in->tid;
+	} else if (out || ks->all) {
+		if (!at_foreign_koid(ks, kc, next, out, &next_koid, quick))
+			return false;
+		open = next_koid && !ks->all;
+	} else {
+		/* Neither is traced: this only shows that the first one leaves. */
+		next_koid = next->pid ? ASYNCTRACE_TID_OTHER_ON(smp_processor_id()) : 0;
+	}
+	if (!at_kring_has_room(&kc->events, AT_SWITCH_WORDS)) {
+		if (quick)
+			return false;
+		if (!at_switch_room(ks, kc, prev, next, out, in, open)) {
+			kc->open = false;
+			return true;
+		}
+	}
+	kc->open = open;
+	if (open)
+		at_open(ks);
+	w = kc->events.next;
+	w[0] = kc->switch_head[at_fxt_state(state, quick)];
+	w[1] = quick ? at_clock_counter() : at_clock_ticks(ks->clock);
+	w[2] = prev_koid;
+	w[3] = next_koid;
+	w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_INCOMING,
+				  at_weight(next, in, next_koid));
+	w[5] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_OUTGOING,
+				  at_weight(prev, out, prev_koid));
+	w[6] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ASYNCTRACE_FXT_STR_STATE,
+				  state);
+	at_kring_commit(&kc->events, AT_SWITCH_WORDS);
+	if (quick)
+		__this_cpu_inc(at_probe_cost.quick_switches);
+	else
+		__this_cpu_inc(at_probe_cost.switches);
+	return true;
+}
+
+/* @by: who wakes, if @told */
+static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu *kc,
+					    const struct task_struct *p,
+					    const struct at_task *woken, u64 koid, u64 by,
+					    const bool told, const bool quick)
+{
+	const u32 words = told ? AT_WAKEUP_WORDS : AT_WAKEUP_WORDS - 2;
+	u64 *w = kc->events.next;
+
+	w[0] = ASYNCTRACE_FXT_WAKEUP_HEAD(words, told ? 2 : 1, task_cpu(p));
+	w[1] = quick ? at_clock_counter() : at_clock_ticks(ks->clock);
+	w[2] = koid;
+	w[3] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_WEIGHT,
+				  at_weight(p, woken, koid));
+	if (told) {
+		w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
+					  ASYNCTRACE_FXT_STR_WAKER, 0);
+		w[5] = by;
+	}
+	at_kring_commit(&kc->events, words);
+	if (quick)
+		__this_cpu_inc(at_probe_cost.quick_wakings);
+	else
+		__this_cpu_inc(at_probe_cost.wakings);
+}
+
+/* As at_record_switch(). @woken: the entry of @p, if it is this session's. */
+static __always_inline bool
+at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p,
+		 const struct at_task *woken, const bool quick)
+{
+	const struct at_task *waker;
+	u64 koid, by = 0;
+	bool told = false;
+
+	if (woken) {
+		koid = (u32)woken->tid;
+	} else {
+		if (!at_foreign_koid(ks, kc, p, NULL, &koid, quick))
+			return false;
+		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)koid)))
+			return true;
+	}
+	/* What an interrupt wakes is not woken by the task it interrupts. */
+	if (likely(!(in_serving_softirq() | in_hardirq()))) {
+		waker = at_task_find(current);
+		if (likely(waker && waker->ks == ks)) {
+			by = (u32)waker->tid;
+			told = true;
+		} else {
+			if (!at_foreign_koid(ks, kc, current, woken, &by, quick))
+				return false;
+			told = by != 0;
+		}
+	}
+	/* The larger one, for it is almost always. */
+	if (!at_kring_has_room(&kc->events, AT_WAKEUP_WORDS)) {
+		if (quick)
+			return false;
+		if (!at_waking_room(kc, woken))
+			return true;
+	}
+	if (told)
+		at_write_waking(ks, kc, p, woken, koid, by, true, quick);
+	else
+		at_write_waking(ks, kc, p, woken, koid, 0, false, quick);
+	return true;
+}
+
+#endif /* AT_RECORD_H */

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which session gets a provider: one only, the oldest that runs and wants it. Who
+ * else runs and wants it is told that it is taken. When its session ends it goes to
+ * the next of those that run; one that is started later takes what is free.
+ */
+#include <linux/memcontrol.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/workqueue.h>
+
+#include "base/quiesce.h"
+#include "control/monitor.h"
+#include "provider/provider.h"
+#include "sched/tasks.h"
+#include "session/assign.h"
+#include "session/budget.h"
+#include "session/member.h"
+#include "session/places.h"
+#include "session/session.h"
+
+/* Providers whose session has ended, to be offered to the others; under at_mutex. */
+static LIST_HEAD(at_vacant);
+
+/*
+ * With room for it, and a place from at_member_new(): NULL, where there was no memory.
+ * That stays the caller's where the provider is refused.
+ */
+static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
+			 bool late)
+{
+	struct mem_cgroup *old;
+	int err = -ENOMEM;
+
+	if (m) {
+		do {
+			err = at_memory_check(s, s->nr_holding + 1,
+					      s->holding + at_memory_of(s, p), NULL);
+		} while (err && at_memory_make_room(s));
+	}
+	p->refused = err;
+	if (err) {
+		s->nr_refused++;
+		return err;
+	}
+	at_member_add(m, s, p, late);
+	if (late && s->ks) {
+		/* Whoever calls: what the session has is not the caller's to pay. */
+		old = set_active_memcg(s->memcg);
+		at_tasks_add_process(m);
+		set_active_memcg(old);
+		at_tasks_again();
+	}
+	return 0;
+}
+
+/* Does it take providers that come: while it runs, or before and between runs? */
+static bool at_offer_open(const struct at_session *s, bool running)
+{
+	if (running)
+		return s->state == ASYNCTRACE_SESSION_STATE_STARTED;
+	return s->state == ASYNCTRACE_SESSION_STATE_INITIALIZED ||
+	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
+}
+
+/* The oldest that is younger than the one with the id @after. */
+static struct at_session *at_offer_next(const struct at_provider *p, bool running, u32 after)
+{
+	struct at_session *s;
+
+	list_for_each_entry(s, &at_sessions, node)
+		if (s->id > after && at_offer_open(s, running) && at_session_wants(s, p))
+			return s;
+	return NULL;
+}
+
+/*
+ * A place in @s for a provider that is in none; there are references of both. at_mutex is
+ * let go meanwhile: nobody waits for a session that waits for memory.
+ *
+ * Return: whether the two still want each other. @m: the place, or NULL, without memory.
+ */
+static bool at_offer_place(struct at_session *s, struct at_provider *p, bool running,
+			   struct at_member **m)
+{
+	bool wanted;
+
+	mutex_unlock(&at_mutex);
+	*m = at_member_new(s);
+	mutex_lock(&at_mutex);
+	wanted = !p->dead && !p->member && at_offer_open(s, running);
+	if (!wanted)
+		at_member_drop(*m);
+	return wanted;
+}
+
+/* To a session that runs. */
+static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m)
+{
+	int err = at_offer_take(s, p, m, true);
+
+	if (!err) {
+		/*
+		 * Not with the session's: a child of fork would take what
+		 * its parent has learned under that for its own.
+		 */
+		at_member_start(m, at_next_generation());
+		/* Else it waits for a range, and is told of when it has one. */
+		if (!m->rings)
+			return;
+	} else {
+		at_member_drop(m);
+	}
+	at_notify_started(s, p, err);
+}
+
+/*
+ * To those that run, until one takes it. By their ids, as at_mutex is let go in between:
+ * none is asked twice.
+ */
+static void at_offer_running(struct at_provider *p)
+{
+	struct at_session *s;
+	struct at_member *m;
+	u32 id = 0;
+
+	while (!p->dead && (s = at_offer_next(p, true, id))) {
+		id = s->id;
+		at_session_get(s);
+		if (!p->member && at_offer_place(s, p, true, &m))
+			at_offer_late(s, p, m);
+		else if (p->member && p->member->session != s && at_offer_open(s, true))
+			at_notify_started(s, p, -EBUSY);
+		at_session_put(s);
+	}
+}
+
+/* To those that do not, likewise. */
+static void at_offer_waiting(struct at_provider *p)
+{
+	struct at_session *s;
+	struct at_member *m;
+	u32 id = 0;
+
+	while (!p->dead && !p->member && (s = at_offer_next(p, false, id))) {
+		id = s->id;
+		at_session_get(s);
+		if (at_offer_place(s, p, false, &m) && at_offer_take(s, p, m, false))
+			at_member_drop(m);
+		at_session_put(s);
+	}
+}
+
+/**
+ * at_offer - a provider has come
+ * @p: the provider
+ *
+ * Where no session runs that takes it, one that has been initialized may. at_mutex is let
+ * go meanwhile, so that it may have ended when this returns.
+ *
+ * Return: whether a session that runs records it.
+ */
+bool at_offer(struct at_provider *p)
+{
+	bool started;
+
+	lockdep_assert_held(&at_mutex);
+	at_provider_get(p);
+	at_offer_running(p);
+	at_offer_waiting(p);
+	started = p->member && p->member->rings && at_offer_open(p->member->session, true);
+	at_provider_put(p);
+	return started;
+}
+
+/* One after the other: a user may have many, of which many sessions want each. */
+static void at_offer_fn(struct work_struct *work)
+{
+	struct at_provider *p;
+
+	do {
+		mutex_lock(&at_mutex);
+		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
+		if (p) {
+			list_del_init(&p->vacant);
+			/* It may end meanwhile. */
+			at_provider_get(p);
+			if (!p->member)
+				at_offer_running(p);
+			at_provider_put(p);
+		}
+		mutex_unlock(&at_mutex);
+		cond_resched();
+	} while (p);
+}
+
+static DECLARE_WORK(at_offer_work, at_offer_fn);
+
+/**
+ * at_offer_later - a provider's session has ended
+ * @p: a provider that lives
+ *
+ * It is offered to those that run, in a moment: nobody waits for that.
+ */
+void at_offer_later(struct at_provider *p)
+{
+	lockdep_assert_held(&at_mutex);
+	list_move_tail(&p->vacant, &at_vacant);
+	queue_work(at_wq, &at_offer_work);
+}
+
+/**
+ * at_offer_adopt - take what is free
+ * @s: a session that has been initialized, or is about to be started
+ * @prep: with as many places as it may need, or as there was memory for
+ *
+ * What there was no room for before is tried again.
+ */
+void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
+{
+	struct at_provider *p;
+
+	lockdep_assert_held(&at_mutex);
+	s->nr_refused = 0;
+	list_for_each_entry(p, &at_providers, node) {
+		struct at_member *m;
+
+		if (p->member || !at_session_wants(s, p))
+			continue;
+		m = at_prepared_take(prep);
+		if (at_offer_take(s, p, m, false) && m)
+			at_prepared_put(prep, m);
+	}
+}
+
+/**
+ * at_offer_tell - tell that a session has started, and of whom it takes nothing
+ * @s: the session; at_mutex has not been let go since at_offer_adopt()
+ */
+void at_offer_tell(struct at_session *s)
+{
+	struct at_provider *p;
+
+	lockdep_assert_held(&at_mutex);
+	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
+		return;
+	at_notify_started(s, NULL, 0);
+	list_for_each_entry(p, &at_providers, node) {
+		const struct at_member *m = p->member;
+
+		if (m && m->session == s)
+			continue;
+		if (at_session_wants(s, p))
+			at_notify_started(s, p, m ? -EBUSY : p->refused);
+	}
+}

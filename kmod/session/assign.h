@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which session gets a provider.
+ */
+#ifndef AT_ASSIGN_H
+#define AT_ASSIGN_H
+
+#include <linux/types.h>
+
+struct at_prepared;
+struct at_provider;
+struct at_session;
+
+bool at_offer(struct at_provider *p);
+void at_offer_later(struct at_provider *p);
+void at_offer_adopt(struct at_session *s, struct at_prepared *prep);
+void at_offer_tell(struct at_session *s);
+
+#endif /* AT_ASSIGN_H */

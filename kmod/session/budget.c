@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the rings of a session cost, and whether it may have them. Counted are the
+ * addresses that they stand for, though pages appear only when they are touched.
+ */
+#include <linux/cpumask.h>
+#include <linux/mm.h>
+
+#include "base/compat.h"
+#include "base/quota.h"
+#include "provider/provider.h"
+#include "session/budget.h"
+#include "session/filter.h"
+#include "session/member.h"
+#include "session/session.h"
+
+u64 at_memory_limit(bool privileged)
+{
+	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
+
+	return privileged ? ram / 2 : ram / 8;
+}
+
+/* Of the CPUs that are online, and the fallback ring. */
+static u64 at_ring_set(u64 ring)
+{
+	return ring * (num_online_cpus() + 1);
+}
+
+/* The rings of a provider in a session: what does not fit its addresses is made smaller. */
+struct at_geometry at_memory_geometry(const struct at_session *s, const struct at_provider *p)
+{
+	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
+
+	ring = at_buffers_size(s->buffers, p->name, ring);
+	ring = min_t(u64, ring, (u64)p->layout.ring_pages * PAGE_SIZE);
+	return at_geometry_of(ring, s->sub_size, s->geometry.circular);
+}
+
+/* Bytes that a provider's rings stand for. */
+u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
+{
+	struct at_geometry g = at_memory_geometry(s, p);
+
+	return at_ring_set((u64)at_ring_words(&g) * sizeof(u64));
+}
+
+/**
+ * at_memory_check - may a session have the rings of so many providers?
+ * @s: the session
+ * @providers: how many
+ * @bytes: that their rings stand for; the kernel's own come besides
+ * @extack: for the reason of a refusal
+ *
+ * An unprivileged user has one limit for all of his sessions.
+ *
+ * Return: 0 or -ENOSPC.
+ */
+int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
+		    struct netlink_ext_ack *extack)
+{
+	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
+	u64 limit = at_memory_limit(s->owner.privileged);
+	u32 sets = providers;
+
+	if (s->sched) {
+		bytes += at_ring_set(ring);
+		sets++;
+	}
+	if (!s->owner.privileged)
+		limit = at_user_charge(s->user, &s->charged, bytes, limit);
+	if (bytes <= limit)
+		return 0;
+	if (bytes == at_ring_set(ring) * sets)
+		AT_ERR_MSG_FMT(extack,
+			       "(%u CPUs + 1) * %llu KiB * %u rings = %llu MiB, limit %llu MiB",
+			       num_online_cpus(), ring >> 10, sets, bytes >> 20, limit >> 20);
+	else
+		AT_ERR_MSG_FMT(extack,
+			       "(%u CPUs + 1) * %u rings of several sizes = %llu MiB, limit %llu MiB",
+			       num_online_cpus(), sets, bytes >> 20, limit >> 20);
+	return -ENOSPC;
+}
+
+/**
+ * at_memory_make_room - let go of what can be spared
+ * @s: a session
+ *
+ * Of a circular one that nobody reads, the rings of the provider that ended before
+ * all others: what is in them counts as overwritten.
+ *
+ * Return: whether there was such a one.
+ */
+bool at_memory_make_room(struct at_session *s)
+{
+	struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
+		return false;
+	list_for_each_entry(m, &s->members, node) {
+		if (!m->gone || !m->rings)
+			continue;
+		at_member_lose(m);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Providers joining, starting, stopping and leaving: all of it is writing on
+ * the provider's control page. Nobody waits for the provider.
+ */
+#include <linux/cpumask.h>
+#include <linux/lockdep.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "control/monitor.h"
+#include "provider/durable_copy.h"
+#include "provider/observe.h"
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
+#include "sched/tasks.h"
+#include "session/budget.h"
+#include "session/categories.h"
+#include "session/clear.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/*
+ * What the session wants, for the provider's sites to read: at another place than
+ * last time, as they may be reading there.
+ */
+static void at_member_write_categories(const struct at_member *m)
+{
+	const struct at_session *s = m->session;
+	struct asynctrace_control *c = m->provider->control;
+	u32 first = m->provider->layout.categories;
+	u32 at = c->categories == first ? first + AT_CATEGORIES_AREA : first;
+
+	/*
+	 * Who sees any of this and looks at the gate again sees it changed, if this
+	 * place was shown under an earlier value: that was stored before.
+	 */
+	smp_wmb();
+	at_categories_fill((void *)c + at, m->provider->name, s->categories, s->additional);
+	WRITE_ONCE(c->categories, at);
+}
+
+static void at_member_write_limits(const struct at_member *m)
+{
+	u64 *limit = at_provider_limits(m->provider);
+	u32 i;
+
+	for (i = 0; i < m->rings->nr; i++)
+		WRITE_ONCE(limit[i], at_ring_limit(&m->rings->geometry, 0));
+}
+
+/*
+ * The member's rings are on the session's account: also while it waits for a range, or
+ * for the next start, where there was no memory. When it gets them, nobody asks whether
+ * there is room.
+ */
+static void at_member_count(struct at_member *m)
+{
+	struct at_session *s = m->session;
+	/* That compares many names: before the lock. */
+	u64 bytes = at_memory_of(s, m->provider);
+
+	spin_lock(&s->members_lock);
+	m->bytes = bytes;
+	s->nr_holding++;
+	s->holding += m->bytes;
+	spin_unlock(&s->members_lock);
+}
+
+/* They are there no more, or will never be. Does nothing the second time. */
+static void at_member_uncount(struct at_member *m)
+{
+	struct at_session *s = m->session;
+
+	lockdep_assert_held(&s->members_lock);
+	if (!m->bytes)
+		return;
+	s->nr_holding--;
+	s->holding -= m->bytes;
+	m->bytes = 0;
+}
+
+/*
+ * Put rings into one of the provider's ranges. Where writers of earlier sessions
+ * may still hold addresses of both, the provider joins when they have left.
+ */
+static void at_member_join(struct at_member *m)
+{
+	struct at_provider *p = m->provider;
+	struct at_range *range = NULL;
+	struct at_rings *rings = m->brought;
+	u32 i;
+
+	for (i = 0; i < AT_RANGES && !range; i++)
+		if (at_range_free(&p->range[i]))
+			range = &p->range[i];
+	if (!range)
+		return;
+	m->brought = NULL;
+	rings->geometry = at_memory_geometry(m->session, p);
+	spin_lock(&m->session->members_lock);
+	/*
+	 * Pairs with the load-acquire in at_tell_member(), whose reader may know the
+	 * member for long already: who finds the rings finds them filled in.
+	 */
+	smp_store_release(&m->rings, rings);
+	spin_unlock(&m->session->members_lock);
+	WRITE_ONCE(m->range, range);
+	at_member_write_limits(m);
+	at_range_start(range, m->rings);
+}
+
+/**
+ * at_member_new - a place in a session, for some provider
+ * @s: the session; with a reference, as at_mutex is not held
+ *
+ * All that it is made of is the session's to pay, whoever calls. At the limit of a memory
+ * cgroup that is its user's this may take as long as he likes.
+ *
+ * Return: it, for at_member_add() or at_member_drop(); NULL: there is no memory.
+ */
+struct at_member *at_member_new(const struct at_session *s)
+{
+	struct mem_cgroup *old = set_active_memcg(s->memcg);
+	/* Refused at the session's limit, and nobody killed. */
+	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
+						  __GFP_NOWARN);
+	bool ok = false;
+
+	lockdep_assert_not_held(&at_mutex);
+	if (m) {
+		m->brought = at_rings_new(nr_cpu_ids, s->memcg);
+		ok = m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
+				    !at_sharer_init(&m->sharer));
+	}
+	if (ok && s->mode == ASYNCTRACE_MODE_CIRCULAR) {
+		m->ledger = kvzalloc(struct_size(m->ledger, ring, m->brought->nr),
+				     GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+		ok = m->ledger;
+	}
+	set_active_memcg(old);
+	if (ok)
+		return m;
+	at_member_drop(m);
+	return NULL;
+}
+
+/* Nobody's place, from at_member_new(), or NULL. */
+void at_member_drop(struct at_member *m)
+{
+	if (!m)
+		return;
+	at_rings_put(m->brought);
+	at_sharer_destroy(&m->sharer);
+	kvfree(m->ledger);
+	kfree(m);
+}
+
+/**
+ * at_member_add - let a provider join a session
+ * @m: from at_member_new() for this session
+ * @s: the session, initialized or started
+ * @p: a provider that is in none
+ * @late: the session has been started
+ */
+void at_member_add(struct at_member *m, struct at_session *s, struct at_provider *p, bool late)
+{
+	lockdep_assert_held(&at_mutex);
+	if (s->ks)
+		at_sharer_join(&m->sharer, &s->ks->sharing);
+	m->session = s;
+	m->provider = p;
+	m->late = late;
+	at_member_unread(m);
+	m->kept = m->reading;
+	at_provider_get(p);
+	at_contents_get(p);
+	list_add(&m->of_provider, &p->members);
+	WRITE_ONCE(p->member, m);
+	at_member_count(m);
+	at_member_join(m);
+
+	spin_lock(&s->members_lock);
+	list_add_tail(&m->node, &s->members);
+	s->nr_members++;
+	spin_unlock(&s->members_lock);
+	at_observe_update(p);
+}
+
+/* A range of @p has become free: somebody may have been waiting for it. */
+void at_member_retry(struct at_provider *p)
+{
+	struct at_member *m = p->member;
+
+	lockdep_assert_held(&at_mutex);
+	if (!m || m->rings || p->dead)
+		return;
+	at_member_join(m);
+	if (!m->rings || m->session->state != ASYNCTRACE_SESSION_STATE_STARTED)
+		return;
+	m->late = true;
+	at_member_start(m, m->session->generation);
+	at_notify_started(m->session, p, 0);
+}
+
+/**
+ * at_member_start - open the gate
+ * @m: a member; nothing happens while it waits for a range
+ * @generation: to open it with
+ */
+void at_member_start(struct at_member *m, u32 generation)
+{
+	struct asynctrace_control *c = m->provider->control;
+	const struct at_layout *l = &m->provider->layout;
+	const struct at_geometry *g;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	if (!m->rings || !m->range || m->gone)
+		return;
+	g = &m->rings->geometry;
+	i = m->range - m->provider->range;
+	m->rings->opened = true;
+	at_rings_tag(m->rings, generation);
+	at_member_write_categories(m);
+	c->run = generation;
+	c->sub_mask = g->sub_words - 1;
+	c->ring_mask = at_ring_words(g) - 1;
+	c->clock = m->session->clock;
+	/* The counter may have been trusted until now. */
+	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
+	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
+	c->rings = (at_layout_rings(l, i) - l->control_pages) * PAGE_SIZE;
+	/* Pairs with the load-acquire of the gate by sites and writers. */
+	smp_store_release(&c->gate, generation);
+	at_observe_update(m->provider);
+}
+
+/**
+ * at_member_update - want other categories
+ * @m: a member; nothing happens where its gate is shut
+ * @generation: of the gate from now on
+ *
+ * Whoever is at a record finds the gate changed, sees that the run is the same, and
+ * goes on under the new value.
+ */
+void at_member_update(struct at_member *m, u32 generation)
+{
+	struct asynctrace_control *c = m->provider->control;
+
+	lockdep_assert_held(&at_mutex);
+	if (m->provider->member != m || c->gate == ASYNCTRACE_GATE_OFF)
+		return;
+	at_member_write_categories(m);
+	/* Pairs with the load-acquire of the gate by sites and writers. */
+	smp_store_release(&c->gate, generation);
+	at_observe_update(m->provider);
+}
+
+/**
+ * at_member_stop - shut the gate
+ * @m: a member
+ *
+ * What has been published by now will be delivered. What a thread that has
+ * passed the gate still publishes is counted as dropped.
+ */
+void at_member_stop(struct at_member *m)
+{
+	struct at_rings *r = m->rings;
+	u32 i;
+
+	lockdep_assert_held(&at_mutex);
+	WRITE_ONCE(m->provider->control->gate, ASYNCTRACE_GATE_OFF);
+	/* A position read before the gate is seen shut is one that counts. */
+	smp_mb();
+	for (i = 0; r && i < r->nr; i++)
+		WRITE_ONCE(r->ring[i].stop, at_rings_position(r, i));
+}
+
+/**
+ * at_member_leave - take a provider out of its session
+ * @m: a member; it stays in the session's list, to be read
+ */
+void at_member_leave(struct at_member *m)
+{
+	struct at_provider *p = m->provider;
+
+	lockdep_assert_held(&at_mutex);
+	if (p->member != m)
+		return;
+	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		at_member_stop(m);
+	/* After the positions that it stopped at: who wrote up to there had a slot before. */
+	m->slots_end = READ_ONCE(p->next_slot) - 1;
+	at_tasks_leave(m);
+	if (m->session->ks)
+		at_sharer_leave(&m->session->ks->sharing);
+	if (m->range)
+		at_range_end(m->range);
+	WRITE_ONCE(m->range, NULL);
+	/* Rings that it has stay to be read; those that it waited for it will not get. */
+	spin_lock(&m->session->members_lock);
+	if (!m->rings)
+		at_member_uncount(m);
+	spin_unlock(&m->session->members_lock);
+	at_rings_put(m->brought);
+	m->brought = NULL;
+	WRITE_ONCE(p->member, NULL);
+	at_observe_update(p);
+	at_session_wake(m->session);
+}
+
+/* A member's rings, with a reference, for those who do not hold at_mutex; or NULL. */
+struct at_rings *at_member_rings(struct at_member *m)
+{
+	struct at_rings *rings;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	if (rings)
+		at_rings_get(rings);
+	spin_unlock(&m->session->members_lock);
+	return rings;
+}
+
+/* The same, and the provider's contents stay, too; or NULL, and neither. */
+struct at_rings *at_member_hold(struct at_member *m)
+{
+	struct at_rings *rings;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	if (rings) {
+		at_rings_get(rings);
+		at_contents_get(m->provider);
+	}
+	spin_unlock(&m->session->members_lock);
+	return rings;
+}
+
+void at_member_unhold(struct at_member *m, struct at_rings *rings)
+{
+	at_rings_put(rings);
+	at_contents_put(m->provider);
+}
+
+/*
+ * The provider has ended and the consumer has all of it: a session that sees
+ * many processes come and go is not to keep more than who they were.
+ */
+void at_member_done(struct at_member *m)
+{
+	struct at_rings *rings;
+	bool done;
+
+	spin_lock(&m->session->members_lock);
+	rings = m->rings;
+	WRITE_ONCE(m->rings, NULL);
+	at_member_uncount(m);
+	done = m->done;
+	WRITE_ONCE(m->done, true);
+	spin_unlock(&m->session->members_lock);
+	at_rings_put(rings);
+	kvfree(m->ledger);
+	m->ledger = NULL;
+	if (!done)
+		at_contents_put(m->provider);
+}
+
+/**
+ * at_member_lose - give the rings of a provider that has ended back, unread
+ * @m: a member that is gone and has some; nobody reads the session
+ *
+ * Their ledgers are kept: all that was not taken has been overwritten. There has been
+ * room for that since the provider joined: who needs the rings' memory may be another
+ * one, who is not to pay for this, nor to wait.
+ */
+void at_member_lose(struct at_member *m)
+{
+	struct at_lost *lost = m->ledger;
+	struct at_rings *r = m->rings;
+	u32 i, n = 0;
+
+	lockdep_assert_held(&at_mutex);
+	for (i = 0; i < r->nr; i++) {
+		struct at_uring *ring = &r->ring[i];
+		u64 pos = at_rings_position(r, i), late;
+		struct at_source src;
+
+		at_rings_source(r, i, &src);
+		at_clear_apply(m->session, &ring->reading.cursor, &src, &ring->clear);
+		late = at_rings_late(r, i, pos);
+		lost->ring[n].index = i;
+		lost->ring[n].fallback = src.fallback;
+		lost->ring[n].committed = at_source_committed(&src, pos) - late;
+		lost->ring[n].dropped = at_rings_dropped(r, i) + late;
+		lost->ring[n].cleared = ring->clear.records;
+		lost->ring[n].cursor = ring->reading.cursor;
+		n += lost->ring[n].committed || lost->ring[n].dropped;
+	}
+	lost->nr = n;
+	m->lost = lost;
+	m->ledger = NULL;
+	at_member_done(m);
+}
+
+/* The session is going, and nobody reads it. */
+void at_member_free(struct at_member *m)
+{
+	mutex_lock(&at_mutex);
+	list_del(&m->of_provider);
+	mutex_unlock(&at_mutex);
+	at_names_put(m->names);
+	at_rings_put(m->rings);
+	if (!m->done)
+		at_contents_put(m->provider);
+	at_provider_put(m->provider);
+	at_sharer_destroy(&m->sharer);
+	kvfree(m->lost);
+	kvfree(m->ledger);
+	kfree(m);
+}

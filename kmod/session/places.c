@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a session needs, got before it is needed; prepare.h says why.
+ */
+#include <linux/mutex.h>
+#include <linux/sched.h>
+
+#include "provider/provider.h"
+#include "sched/sched.h"
+#include "sched/task_names.h"
+#include "session/budget.h"
+#include "session/member.h"
+#include "session/places.h"
+#include "session/session.h"
+
+/* How often it is looked again who has come meanwhile. */
+#define AT_PREPARE_ROUNDS	4
+
+struct at_member *at_prepared_take(struct at_prepared *prep)
+{
+	struct at_member *m;
+
+	m = list_first_entry_or_null(&prep->members, struct at_member, node);
+	if (m) {
+		list_del(&m->node);
+		prep->nr--;
+	}
+	return m;
+}
+
+void at_prepared_put(struct at_prepared *prep, struct at_member *m)
+{
+	list_add(&m->node, &prep->members);
+	prep->nr++;
+}
+
+/* What was not needed. */
+void at_prepared_free(struct at_prepared *prep)
+{
+	struct at_member *m;
+
+	while ((m = at_prepared_take(prep)))
+		at_member_drop(m);
+	at_ksched_free(prep->ks);
+	at_task_names_free(prep->names);
+}
+
+/* How many providers there are for a session to take, and what their rings stand for. */
+static u32 at_prepare_count(const struct at_session *s, u64 *bytes)
+{
+	struct at_provider *p;
+	u32 wanted = 0;
+
+	list_for_each_entry(p, &at_providers, node) {
+		if (p->member || !at_session_wants(s, p))
+			continue;
+		wanted++;
+		if (bytes)
+			*bytes += at_memory_of(s, p);
+	}
+	return wanted;
+}
+
+/* May it have the rings of all that it is going to take? */
+static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	u64 bytes = 0;
+	u32 wanted = at_prepare_count(s, &bytes);
+
+	return at_memory_check(s, wanted, bytes, extack);
+}
+
+static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
+{
+	bool names = s->mode == ASYNCTRACE_MODE_CIRCULAR ||
+		     s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
+
+	mutex_unlock(&at_mutex);
+	prep->ks = at_ksched_new(s);
+	if (names && prep->ks)
+		prep->names = at_task_names_new(s);
+	mutex_lock(&at_mutex);
+	return prep->ks && (prep->names || !names) ? 0 : -ENOMEM;
+}
+
+/**
+ * at_prepare_members - get places for all providers that a session can take
+ * @s: the session, with a reference: it may have another state afterwards
+ * @prep: where to put them
+ *
+ * at_mutex is let go meanwhile. Who comes then gets a place, too, unless others come and
+ * come.
+ */
+void at_prepare_members(struct at_session *s, struct at_prepared *prep)
+{
+	u32 i, wanted;
+
+	lockdep_assert_held(&at_mutex);
+	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
+		wanted = at_prepare_count(s, NULL);
+		if (wanted <= prep->nr)
+			break;
+		mutex_unlock(&at_mutex);
+		while (prep->nr < wanted && !prep->failed) {
+			struct at_member *m = at_member_new(s);
+
+			if (m)
+				at_prepared_put(prep, m);
+			else
+				prep->failed = true;
+			cond_resched();
+		}
+		mutex_lock(&at_mutex);
+		if (prep->failed || s->state == ASYNCTRACE_SESSION_STATE_TERMINATED)
+			break;
+	}
+}
+
+/**
+ * at_prepare - get what it takes to initialize a session
+ * @s: the session, with a reference
+ * @prep: from at_prepared_init(), and for at_prepared_free()
+ * @extack: for the reason of a refusal
+ *
+ * at_mutex is let go meanwhile.
+ *
+ * Return: 0, also without places for all providers; -ENOENT where it was ended meanwhile,
+ * -ENOSPC beyond the memory limit, -ENOMEM.
+ */
+int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ext_ack *extack)
+{
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	/* First, as that is what is not to be asked for in vain. */
+	err = at_prepare_check(s, extack);
+	if (!err && s->sched != ASYNCTRACE_SCHED_OFF) {
+		err = at_prepare_sched(s, prep);
+		if (err)
+			NL_SET_ERR_MSG(extack,
+				       "no memory for the kernel's rings: use a smaller buffer size");
+	}
+	if (err)
+		return err;
+	at_prepare_members(s, prep);
+	if (s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
+		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		return -ENOENT;
+	}
+	/* Others may have come. */
+	return at_prepare_check(s, extack);
+}

@@ -1,0 +1,798 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the consumer reads: one chunk a call.
+ *
+ * It goes in passes. A pass notes the position of every ring, then tells all
+ * names, then the rings up to the positions noted. A name is published before
+ * what uses it, so what the consumer gets never uses one that it does not have.
+ *
+ * A provider may make news faster than they are told. So in a pass each of its
+ * names, ledgers and sub-buffers has one turn, and a pass that began when no
+ * records were taken any more is the last. Who joins in the middle of a pass has
+ * his turn in the next one.
+ *
+ * A snapshot is one pass that begins with nothing told. What is overwritten while
+ * it is read is counted, and each ring's counts are told as final at its end.
+ *
+ * Everything in a provider's pages is copied as it is. What it says is checked
+ * by the consumer on its copy; the framing, where we depend on it, by the cursor.
+ *
+ * What has been told is noted when all of the chunk has reached the consumer's
+ * memory, so that a read(2) that fails loses nothing.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/user_namespace.h>
+
+#include "base/clock.h"
+#include "base/race.h"
+#include "provider/durable_copy.h"
+#include "provider/provider.h"
+#include "provider/thread_slots.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
+#include "sched/task_names.h"
+#include "session/clear.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* Entries of a table told at a time. */
+#define AT_BATCH	256
+/* Tries to read a sub-buffer before it is overwritten. */
+#define AT_TRIES	8
+
+/**
+ * struct at_out - a chunk being made
+ * @buf: the consumer's memory
+ * @chunk: its head
+ * @scratch: AT_BATCH entries of any table
+ */
+struct at_out {
+	char __user *buf;
+	struct asynctrace_chunk chunk;
+	void *scratch;
+};
+
+static void __user *at_payload(const struct at_out *out)
+{
+	return out->buf + sizeof(out->chunk);
+}
+
+/* The head goes last: it holds the time just after the payload was read. */
+static ssize_t at_finish(struct at_session *s, struct at_out *out)
+{
+	struct asynctrace_chunk *c = &out->chunk;
+
+	c->size = sizeof(*c);
+	c->segment = at_clock_now(s->clock_log, &c->ticks, &c->boottime);
+	if (copy_to_user(out->buf, c, sizeof(*c)))
+		return -EFAULT;
+	return sizeof(*c) + c->bytes;
+}
+
+static ssize_t at_tell_table(struct at_session *s, struct at_out *out, u32 kind,
+			     u32 provider, u32 n, size_t size)
+{
+	out->chunk.kind = kind;
+	out->chunk.provider = provider;
+	out->chunk.records = n;
+	out->chunk.bytes = n * size;
+	if (copy_to_user(at_payload(out), out->scratch, n * size))
+		return -EFAULT;
+	return at_finish(s, out);
+}
+
+static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
+{
+	u64 told = s->reader.clock;
+	u32 n = at_clock_log_read(s->clock_log, &told, out->scratch, AT_BATCH);
+	ssize_t ret;
+
+	if (!n)
+		return 0;
+	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_CLOCK, 0, n,
+			    sizeof(struct asynctrace_clock_pair));
+	if (ret > 0)
+		s->reader.clock = told;
+	return ret;
+}
+
+static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
+				struct at_out *out)
+{
+	struct asynctrace_provider_info *info = out->scratch;
+	struct at_provider *p = m->provider;
+	u64 dropped[AT_KRINGS];
+	u32 flags = 0, i;
+	ssize_t ret;
+
+	if (READ_ONCE(m->gone))
+		flags |= ASYNCTRACE_PROVIDER_F_GONE;
+	if (READ_ONCE(m->late))
+		flags |= ASYNCTRACE_PROVIDER_F_LATE;
+	for (i = 0; i < AT_KRINGS; i++)
+		dropped[i] = at_sharer_dropped(&m->sharer, i);
+	if (m->reading.info_told == flags &&
+	    !memcmp(m->reading.dropped_told, dropped, sizeof(dropped)))
+		return 0;
+	memset(info, 0, sizeof(*info));
+	info->id = p->id;
+	info->pid = pid_nr_ns(p->pid, s->pid_ns);
+	info->uid = from_kuid_munged(s->owner.user_ns, p->uid);
+	info->version = p->version;
+	info->salt = p->id;
+	info->flags = flags;
+	strscpy(info->name, p->name, sizeof(info->name));
+	info->sched_dropped = dropped[AT_KRING_EVENTS];
+	info->names_dropped = dropped[AT_KRING_NAMES];
+	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_PROVIDER, p->id, 1, sizeof(*info));
+	if (ret > 0) {
+		m->reading.info_told = flags;
+		memcpy(m->reading.dropped_told, dropped, sizeof(dropped));
+	}
+	return ret;
+}
+
+static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
+			       struct at_out *out)
+{
+	u32 told = m->reading.slots_told;
+	u32 n = at_slots_read(m->provider, &told, s->pid_ns, out->scratch, AT_BATCH);
+	ssize_t ret;
+
+	if (!n)
+		return 0;
+	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_THREADS, m->provider->id, n,
+			    sizeof(struct asynctrace_thread));
+	if (ret > 0)
+		WRITE_ONCE(m->reading.slots_told, told);
+	return ret;
+}
+
+/* @n words of a durable ring's pages, from @from on, to user memory. */
+static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
+{
+	u32 at = ASYNCTRACE_LINE + from * sizeof(u64);
+	u32 left = n * sizeof(u64);
+
+	while (left) {
+		u32 bytes = min_t(u32, left, PAGE_SIZE - at % PAGE_SIZE);
+		/* As in at_durable_page(). */
+		struct page *page = smp_load_acquire(&pages[at / PAGE_SIZE]);
+
+		if (page ? copy_to_user(to, page_address(page) + at % PAGE_SIZE, bytes) :
+			   clear_user(to, bytes))
+			return -EFAULT;
+		to += bytes;
+		at += bytes;
+		left -= bytes;
+	}
+	return 0;
+}
+
+/*
+ * Have a provider's names been cleared since they were looked at? Of a session that it
+ * has left they were kept before: also where the look already found the next ones.
+ */
+static bool at_names_cleared(const struct at_member *m, u32 generation)
+{
+	return generation != READ_ONCE(m->provider->control->durable_generation) ||
+	       (READ_ONCE(m->names) && at_fixed(AT_FIX_NAMES));
+}
+
+/* Words of the durable ring that are there and that the consumer has not. */
+static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
+			       struct at_out *out)
+{
+	struct at_provider *p = m->provider;
+	struct at_names *kept;
+	u32 generation, end, from;
+	ssize_t ret;
+	int err = 0;
+
+	do {
+		/* Pairs with the store-release in at_names_keep(). */
+		kept = smp_load_acquire(&m->names);
+		at_race(AT_RACE_NAMES);
+		generation = kept ? kept->generation : READ_ONCE(p->control->durable_generation);
+		end = kept ? kept->words : at_names_end(p, generation);
+		from = generation == m->reading.durable_generation ? m->reading.durable_taken : 0;
+		if (end > from)
+			err = at_copy_names(kept ? kept->pages : p->durable, from, end - from,
+					    at_payload(out));
+		if (err)
+			return err;
+		/*
+		 * What is written there after a clear comes after its generation, and that
+		 * after names were kept. Pairs with the store-release and the barrier in
+		 * at_provider_clear_names().
+		 */
+		smp_rmb();
+	} while (!kept && at_names_cleared(m, generation));
+	if (end <= from)
+		return 0;
+
+	out->chunk.kind = ASYNCTRACE_CHUNK_STRINGS;
+	out->chunk.provider = p->id;
+	out->chunk.sequence = from;
+	out->chunk.records = generation;
+	out->chunk.bytes = (end - from) * sizeof(u64);
+	ret = at_finish(s, out);
+	if (ret > 0) {
+		m->reading.durable_generation = generation;
+		m->reading.durable_taken = end;
+	}
+	return ret;
+}
+
+/* Has what is known of a ring's losses changed, or is it to be told as final? */
+static bool at_news(const struct at_reader *rd, struct at_out *out, u64 dropped,
+		    u64 told, bool final, u32 last)
+{
+	if (final ? last == rd->run : dropped == told)
+		return false;
+	out->chunk.dropped = dropped;
+	if (final)
+		out->chunk.flags |= ASYNCTRACE_CHUNK_F_LAST;
+	return true;
+}
+
+/* Fill in the ledger; where no @span is given, only that. */
+static void at_ledger(struct at_out *out, const struct at_cursor *c,
+		      const struct at_span *span)
+{
+	if (span) {
+		c = &span->next;
+		out->chunk.sequence = span->from;
+		out->chunk.records = span->records;
+		out->chunk.bytes = span->words * sizeof(u64);
+		if (span->broken)
+			out->chunk.flags |= ASYNCTRACE_CHUNK_F_BROKEN;
+	}
+	out->chunk.delivered = c->delivered;
+	out->chunk.overwritten = c->overwritten;
+	out->chunk.cleared = c->cleared;
+}
+
+/* Is this ring written no more: the session is not started, or its provider gone? */
+static bool at_ring_final(const struct at_session *s, const struct at_member *m)
+{
+	/* Pairs with the store-release at a stop: where the rings' ends are is known then. */
+	u32 state = smp_load_acquire(&s->state);
+
+	/* Pairs with the store-release at a provider's end, for the same reason. */
+	return state != ASYNCTRACE_SESSION_STATE_STARTED || (m && smp_load_acquire(&m->gone));
+}
+
+/* Has the session been started again since this pass found it stopped? */
+static bool at_restarted(const struct at_session *s)
+{
+	return s->reader.final && s->reader.run != READ_ONCE(s->run);
+}
+
+/*
+ * Of a snapshot, what could not be read in this pass, for its writers were faster,
+ * is overwritten.
+ */
+static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clear *clear,
+		       const struct at_source *src, u64 snap)
+{
+	struct at_cursor next = *c;
+	u64 committed, pos;
+
+	if (c->taken >= at_pos_linear(snap, src->fallback))
+		return;
+	committed = at_source_now(src, &pos);
+	if (committed > c->records) {
+		next.overwritten += committed - c->records;
+		next.records = committed;
+	}
+	next.taken = at_pos_linear(pos, src->fallback);
+	if (!at_clear_take(s, c, clear, &next))
+		at_clear_apply(s, c, src, clear);
+}
+
+/*
+ * The reader took more: writers of a ring that does not wrap may go on. If the
+ * provider's limits are still of this session: that its range's rings tell.
+ */
+static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
+{
+	struct at_range *range = READ_ONCE(m->range);
+
+	if (m->session->mode != ASYNCTRACE_MODE_STREAMING || !range)
+		return;
+	down_read(&range->sem);
+	if (READ_ONCE(range->rings) == r)
+		at_clear_limit_uring(m, r, i);
+	up_read(&range->sem);
+}
+
+static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at_rings *r,
+			    u32 i, struct at_out *out)
+{
+	struct at_uring *ring = &r->ring[i];
+	bool final = ring->reading.final;
+	struct at_source src;
+	struct at_span span;
+	u64 dropped, pos;
+	ssize_t ret;
+	int tries;
+
+	at_rings_source(r, i, &src);
+	for (tries = 0; tries < AT_TRIES && s->reader.chunks <= r->geometry.nsub;) {
+		if (!at_clear_apply(s, &ring->reading.cursor, &src, &ring->clear))
+			break;
+		if (!at_cursor_next(&ring->reading.cursor, &src, ring->reading.snap, &span))
+			break;
+		if (at_rings_copy(r, i, span.from, span.words, at_payload(out)))
+			return -EFAULT;
+		/*
+		 * Pairs with the writer's barrier between entering a sub-buffer
+		 * and its first store there: had we read such a store, we would
+		 * now read a position that shows it.
+		 */
+		smp_rmb();
+		pos = at_rings_position(r, i);
+		s->reader.chunks++;
+		if (at_span_overrun(&span, &src, pos)) {
+			if (final) {
+				/* By late records, which themselves do not count. */
+				span.next.delivered -= span.records;
+				span.next.overwritten += span.records;
+				at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next);
+				continue;
+			}
+			tries++;
+			/* This ring will be read beyond where the names were. */
+			ret = at_tell_threads(s, m, out);
+			if (!ret)
+				ret = at_tell_strings(s, m, out);
+			if (ret)
+				return ret;
+			ring->reading.snap = pos;
+			continue;
+		}
+		if (!span.words && !span.records && !span.broken) {
+			if (at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next))
+				at_raise_limit(m, r, i);
+			cond_resched();
+			continue;
+		}
+		out->chunk.kind = ASYNCTRACE_CHUNK_EVENTS;
+		out->chunk.provider = m->provider->id;
+		out->chunk.ring = i;
+		if (src.fallback)
+			out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
+		at_ledger(out, &ring->reading.cursor, &span);
+		out->chunk.dropped = at_rings_dropped(r, i);
+		ret = at_finish(s, out);
+		if (ret < 0) {
+			s->reader.chunks--;
+			return ret;
+		}
+		/* By a start that has begun meanwhile: then this was not told. */
+		if (!at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next)) {
+			memset(&out->chunk, 0, sizeof(out->chunk));
+			continue;
+		}
+		ring->reading.told = out->chunk.dropped;
+		at_raise_limit(m, r, i);
+		return ret;
+	}
+
+	/* Nothing to hand out, but the ledger may have changed. */
+	pos = at_rings_position(r, i);
+	dropped = at_rings_dropped(r, i);
+	if (final && !at_restarted(s))
+		dropped += at_rings_late(r, i, pos);
+	if (s->snapshot) {
+		at_give_up(s, &ring->reading.cursor, &ring->clear, &src, ring->reading.snap);
+		final = true;
+	}
+	if (!at_pos_linear(pos, src.fallback) && !dropped)
+		return 0;
+	if (!at_news(&s->reader, out, dropped, ring->reading.told, final, ring->reading.last))
+		return 0;
+	out->chunk.kind = ASYNCTRACE_CHUNK_EVENTS;
+	out->chunk.provider = m->provider->id;
+	out->chunk.ring = i;
+	if (src.fallback)
+		out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
+	at_ledger(out, &ring->reading.cursor, NULL);
+	ret = at_finish(s, out);
+	if (ret > 0) {
+		s->reader.next = true;
+		ring->reading.told = dropped;
+		if (final)
+			ring->reading.last = s->reader.run;
+	}
+	return ret;
+}
+
+/* Names of tasks, from the table of a session that has one, up to the change noted. */
+static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	unsigned long told = rd->names_told;
+	u64 lost = at_task_names_lost(s->names, s->ks);
+	bool final = rd->final || s->snapshot;
+	ssize_t ret;
+	u32 n;
+
+	n = at_task_names_read(s->names, &told, rd->names_to, out->scratch, AT_BATCH);
+	if (!n && !at_news(rd, out, lost, rd->names_lost, final, rd->names_last))
+		return 0;
+	out->chunk.delivered = rd->names + n;
+	out->chunk.dropped = lost;
+	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_NAMES, 0, n,
+			    sizeof(struct asynctrace_task_name));
+	if (ret <= 0)
+		return ret;
+	rd->names_told = told;
+	rd->names += n;
+	rd->names_lost = lost;
+	if (!n && final)
+		rd->names_last = rd->run;
+	return ret;
+}
+
+/* The ledgers of rings that are no more; of each, once. */
+static ssize_t at_tell_lost(struct at_session *s, struct at_member *m, struct at_out *out)
+{
+	const struct at_lost *lost = m->lost;
+	u32 i = m->reading.lost_told;
+	ssize_t ret;
+
+	if (i == lost->nr)
+		return 0;
+	out->chunk.kind = ASYNCTRACE_CHUNK_EVENTS;
+	out->chunk.provider = m->provider->id;
+	out->chunk.ring = lost->ring[i].index;
+	out->chunk.flags = ASYNCTRACE_CHUNK_F_LAST;
+	if (lost->ring[i].fallback)
+		out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
+	out->chunk.cleared = lost->ring[i].cleared;
+	if (!s->snapshot) {
+		out->chunk.delivered = lost->ring[i].cursor.delivered;
+		out->chunk.cleared = lost->ring[i].cursor.cleared;
+	}
+	out->chunk.overwritten = lost->ring[i].committed - out->chunk.delivered -
+				 out->chunk.cleared;
+	out->chunk.dropped = lost->ring[i].dropped;
+	ret = at_finish(s, out);
+	if (ret > 0)
+		m->reading.lost_told++;
+	return ret;
+}
+
+static ssize_t at_finish_kring(struct at_session *s, u32 kind, u32 cpu, struct at_out *out)
+{
+	out->chunk.kind = kind;
+	out->chunk.ring = cpu;
+	return at_finish(s, out);
+}
+
+static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
+			     struct at_kring *names, u32 cpu, struct at_out *out);
+
+/* All names of tasks that are there now, in time. */
+static ssize_t at_tell_names_of(struct at_session *s, struct at_kring *names, u32 cpu,
+				struct at_out *out)
+{
+	if (s->names) {
+		s->reader.names_to = at_task_names_drain(s->names, s->ks);
+		return at_tell_task_names(s, out);
+	}
+	names->reading.snap = at_kring_position(names);
+	return at_tell_kring(s, names, NULL, cpu, out);
+}
+
+/* @names: the ring that what is in @r has its names in; NULL: it has none */
+static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
+			     struct at_kring *names, u32 cpu, struct at_out *out)
+{
+	u32 kind = names ? ASYNCTRACE_CHUNK_SCHED : ASYNCTRACE_CHUNK_NAMES;
+	struct at_reader *rd = &s->reader;
+	bool final = rd->final || s->snapshot;
+	struct at_source src;
+	struct at_span span;
+	ssize_t ret;
+	int tries;
+	u64 pos;
+
+	at_kring_source(r, &src);
+	for (tries = 0; tries < AT_TRIES; tries++) {
+		/* As with providers: who is fast does not hold up the others. */
+		if (names && rd->chunks > r->geometry.nsub)
+			break;
+		if (!at_clear_apply(s, &r->reading.cursor, &src, &r->clear))
+			break;
+		if (!at_cursor_next(&r->reading.cursor, &src, r->reading.snap, &span))
+			break;
+		if (at_kring_copy(r, span.from, span.words, at_payload(out)))
+			return -EFAULT;
+		/* Pairs with the write barrier in at_kring_enter(). */
+		smp_rmb();
+		pos = at_kring_position(r);
+		if (at_span_overrun(&span, &src, pos)) {
+			/* This ring will be read beyond where the names were. */
+			if (names) {
+				ret = at_tell_names_of(s, names, cpu, out);
+				rd->chunks += ret > 0;
+				if (ret)
+					return ret;
+			}
+			r->reading.snap = pos;
+			continue;
+		}
+		at_ledger(out, &r->reading.cursor, &span);
+		out->chunk.dropped = READ_ONCE(r->dropped);
+		ret = at_finish_kring(s, kind, cpu, out);
+		if (ret < 0)
+			return ret;
+		rd->chunks++;
+		if (!at_clear_take(s, &r->reading.cursor, &r->clear, &span.next)) {
+			memset(&out->chunk, 0, sizeof(out->chunk));
+			continue;
+		}
+		r->reading.told = out->chunk.dropped;
+		if (!r->geometry.circular &&
+		    (s->mode == ASYNCTRACE_MODE_STREAMING || kind == ASYNCTRACE_CHUNK_NAMES))
+			at_clear_limit_kring(s, r);
+		return ret;
+	}
+	if (s->snapshot)
+		at_give_up(s, &r->reading.cursor, &r->clear, &src, r->reading.snap);
+	if (!r->position && !r->dropped)
+		return 0;
+	if (!at_news(&s->reader, out, READ_ONCE(r->dropped), r->reading.told, final,
+		     r->reading.last))
+		return 0;
+	at_ledger(out, &r->reading.cursor, NULL);
+	ret = at_finish_kring(s, kind, cpu, out);
+	if (ret > 0) {
+		r->reading.told = out->chunk.dropped;
+		if (final)
+			r->reading.last = s->reader.run;
+	}
+	return ret;
+}
+
+/* How far this pass will go in each ring. */
+static void at_snap(struct at_session *s)
+{
+	struct at_member *m = NULL;
+	u32 i;
+
+	/* Pairs with the store-release at a start: the state is this run's, or a later one's. */
+	s->reader.run = smp_load_acquire(&s->run);
+	/* What is final is so for all of the pass, and not from its middle on. */
+	s->reader.final = at_ring_final(s, NULL);
+	while ((m = at_session_next_member(s, m))) {
+		bool final = at_ring_final(s, m);
+		struct at_rings *r = at_member_rings(m);
+
+		m->reading.snapped_gone = final && READ_ONCE(m->gone);
+		for (i = 0; r && i < r->nr; i++) {
+			r->ring[i].reading.final = final;
+			r->ring[i].reading.snap = final ? READ_ONCE(r->ring[i].stop) :
+						  at_rings_position(r, i);
+		}
+		at_rings_put(r);
+	}
+	/* Names, and what was dropped, are looked at later. */
+	if (s->ks && s->reader.final)
+		at_ksched_wait(s->ks);
+	for (i = 0; s->ks && i < nr_cpu_ids; i++) {
+		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[i]);
+
+		if (kc)
+			kc->events.reading.snap = at_kring_position(&kc->events);
+	}
+}
+
+static void at_next_ring(struct at_reader *rd)
+{
+	rd->ring++;
+	rd->chunks = 0;
+	rd->next = false;
+}
+
+/* Something of member @m to tell in this phase? The reader's ring goes over its rings. */
+static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	struct at_rings *rings;
+	ssize_t ret = 0;
+
+	/* It has joined in the middle of this pass: the next one introduces it. */
+	if (rd->phase != AT_PHASE_PROVIDERS && !at_member_introduced(m))
+		return 0;
+	switch (rd->phase) {
+	case AT_PHASE_PROVIDERS:
+		ret = at_tell_provider(s, m, out);
+		rd->next = ret > 0;
+		return ret;
+	case AT_PHASE_THREADS:
+		/* There is nothing that could use its names. */
+		if (READ_ONCE(m->done))
+			return 0;
+		ret = at_tell_threads(s, m, out);
+		/* These were all that there were. */
+		rd->next = ret > 0 && out->chunk.records < AT_BATCH;
+		return ret;
+	case AT_PHASE_STRINGS:
+		if (READ_ONCE(m->done))
+			return 0;
+		ret = at_tell_strings(s, m, out);
+		rd->next = ret > 0;
+		return ret;
+	default:
+		if (READ_ONCE(m->lost))
+			return at_tell_lost(s, m, out);
+		/*
+		 * Set before the member could be found, or later; only we take it
+		 * away, and who needs the memory while nobody reads. Pairs with the
+		 * store-release in at_member_join().
+		 */
+		rings = smp_load_acquire(&m->rings);
+		for (; rings && rd->ring < rings->nr; at_next_ring(rd)) {
+			if (rd->next)
+				continue;
+			ret = at_tell_ring(s, m, rings, rd->ring, out);
+			if (ret)
+				return ret;
+		}
+		rd->ring = 0;
+		/* It had ended when the pass began, and the pass told all of it. */
+		if (m->reading.snapped_gone && !s->snapshot)
+			at_member_done(m);
+		return 0;
+	}
+}
+
+static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	bool names = rd->phase == AT_PHASE_NAMES;
+	ssize_t ret;
+
+	/* Pairs with the store-release in at_session_init_sched(). */
+	if (names && smp_load_acquire(&s->names)) {
+		if (!rd->next)
+			rd->names_to = at_task_names_drain(s->names, s->ks);
+		rd->next = true;
+		ret = at_tell_task_names(s, out);
+		rd->next = ret != 0;
+		return ret;
+	}
+	for (; s->ks && rd->ring < nr_cpu_ids; at_next_ring(rd)) {
+		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[rd->ring]);
+		struct at_kring *r;
+
+		if (!kc)
+			continue;
+		r = names ? &kc->names : &kc->events;
+		ret = names ? at_tell_names_of(s, r, rd->ring, out) :
+			      at_tell_kring(s, r, &kc->names, rd->ring, out);
+		if (ret)
+			return ret;
+	}
+	rd->ring = 0;
+	rd->chunks = 0;
+	return 0;
+}
+
+/* One step of a pass: bytes of a chunk, 0 where the pass is over, or an error. */
+static ssize_t at_tell(struct at_session *s, struct at_out *out)
+{
+	struct at_reader *rd = &s->reader;
+	struct at_member *m;
+	ssize_t ret;
+
+	/* What was final is so no more. */
+	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot)
+		rd->phase = AT_PHASE_BEGIN;
+	for (;; rd->phase++) {
+		switch (rd->phase) {
+		case AT_PHASE_BEGIN:
+			ret = at_tell_clock(s, out);
+			if (ret)
+				return ret;
+			rd->told = 0;
+			rd->member = NULL;
+			rd->ring = 0;
+			rd->chunks = 0;
+			rd->next = false;
+			/* Before the positions: what comes later is seen by the next pass. */
+			WRITE_ONCE(s->readable, false);
+			/* Against at_session_wake(): positions first, then the mark. */
+			smp_mb();
+			at_snap(s);
+			break;
+		case AT_PHASE_NAMES:
+		case AT_PHASE_SCHED:
+			ret = at_tell_cpus(s, out);
+			if (ret)
+				return ret;
+			break;
+		case AT_PHASE_END:
+			rd->phase = AT_PHASE_BEGIN;
+			rd->done = s->snapshot;
+			return 0;
+		default:
+			m = rd->member ?: at_session_next_member(s, NULL);
+			for (; m; m = at_session_next_member(s, m)) {
+				rd->member = m;
+				if (rd->next && rd->phase != AT_PHASE_EVENTS) {
+					rd->next = false;
+					continue;
+				}
+				ret = at_tell_member(s, m, out);
+				if (ret)
+					return ret;
+			}
+			rd->member = NULL;
+			break;
+		}
+	}
+}
+
+/**
+ * at_session_read - the next chunk
+ * @s: the session
+ * @buf: the consumer's memory
+ * @count: bytes of it, at least ASYNCTRACE_READ_MIN
+ * @nonblock: do not wait for records
+ *
+ * When a session that records scheduling has been stopped, the first call waits until
+ * its probes are done: for a grace period.
+ *
+ * Return: bytes; 0 where there is nothing and the session does not run, and at the
+ * end of a snapshot; -EAGAIN where it runs and @nonblock; -EINVAL, -EFAULT, -ERESTARTSYS, -ENOMEM.
+ */
+ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
+			bool nonblock)
+{
+	struct at_out out = { .buf = buf };
+	ssize_t ret;
+	bool more;
+
+	if (count < ASYNCTRACE_READ_MIN)
+		return -EINVAL;
+	out.scratch = kvmalloc_array(AT_BATCH, sizeof(struct asynctrace_provider_info),
+				     GFP_KERNEL_ACCOUNT);
+	if (!out.scratch)
+		return -ENOMEM;
+	do {
+		ret = mutex_lock_interruptible(&s->read_lock);
+		if (ret)
+			break;
+		/*
+		 * A pass that told something, or in which the session was stopped,
+		 * may have missed what came after it began.
+		 */
+		do {
+			memset(&out.chunk, 0, sizeof(out.chunk));
+			ret = s->reader.done ? 0 : at_tell(s, &out);
+			more = !ret && !s->snapshot && (!s->reader.final || at_restarted(s)) &&
+			       (s->reader.told || at_ring_final(s, NULL));
+			if (ret > 0)
+				s->reader.told++;
+		} while (more);
+		mutex_unlock(&s->read_lock);
+		if (ret)
+			break;
+		if (s->snapshot || READ_ONCE(s->state) != ASYNCTRACE_SESSION_STATE_STARTED)
+			break;
+		if (nonblock) {
+			ret = -EAGAIN;
+			break;
+		}
+		ret = wait_event_interruptible(s->wait, READ_ONCE(s->readable));
+	} while (!ret);
+	kvfree(out.scratch);
+	return ret;
+}

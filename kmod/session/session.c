@@ -1,0 +1,824 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions: ready, initialized, started, stopped, terminated.
+ *
+ * No transition waits for a provider, or for a grace period.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/log2.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/suspend.h>
+#include <linux/user_namespace.h>
+#include <linux/wait_bit.h>
+#include <net/sock.h>
+
+#include "base/clock.h"
+#include "base/compat.h"
+#include "base/pattern.h"
+#include "base/quiesce.h"
+#include "base/quota.h"
+#include "control/monitor.h"
+#include "control/netlink.h"
+#include "provider/observe.h"
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
+#include "sched/task_names.h"
+#include "sched/tasks.h"
+#include "session/assign.h"
+#include "session/clear.h"
+#include "session/filter.h"
+#include "session/member.h"
+#include "session/places.h"
+#include "session/session.h"
+#include "session/snapshot.h"
+
+/* How often the rings are looked at: at least, and at most. */
+#define AT_POLL_MAX	msecs_to_jiffies(50)
+#define AT_POLL_MIN	1
+/* How often the clock is compared. */
+#define AT_PAIR_PERIOD	HZ
+
+LIST_HEAD(at_sessions);
+/* Those in the list, and those that have been terminated and not yet freed. */
+static atomic_t at_nr_sessions;
+
+/* The counter may have stopped, or begun anew, while the machine slept. */
+static int at_session_pm(struct notifier_block *nb, unsigned long event, void *arg)
+{
+	struct at_session *s;
+
+	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
+		return NOTIFY_DONE;
+	mutex_lock(&at_mutex);
+	list_for_each_entry(s, &at_sessions, node)
+		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
+			at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_RESUME);
+	mutex_unlock(&at_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block at_session_pm_block = {
+	.notifier_call = at_session_pm,
+};
+
+static u32 at_session_ids;
+static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
+
+/* Never one that a gate gives another meaning. */
+u32 at_next_generation(void)
+{
+	lockdep_assert_held(&at_mutex);
+	if (++at_generations > ASYNCTRACE_GENERATION_MAX)
+		at_generations = ASYNCTRACE_GATE_ATTACH + 1;
+	return at_generations;
+}
+
+void at_session_get(struct at_session *s)
+{
+	kref_get(&s->ref);
+}
+
+static void at_session_free(struct work_struct *work)
+{
+	struct at_session *s = container_of(work, struct at_session, free_work);
+	struct at_member *m, *next;
+
+	list_for_each_entry_safe(m, next, &s->members, node)
+		at_member_free(m);
+	at_ksched_free(s->ks);
+	at_task_names_free(s->names);
+	at_clock_log_free(s->clock_log);
+	kvfree(s->categories);
+	kvfree(s->additional);
+	free_cpumask_var(s->quiesce.cpus);
+	kvfree(s->providers);
+	at_filter_free(s->filter);
+	kvfree(s->buffers);
+	at_caller_drop(&s->owner);
+	put_pid_ns(s->pid_ns);
+	mem_cgroup_put(s->memcg);
+	at_user_uncharge(s->user, s->charged);
+	at_user_put(s->user, AT_THING_SESSION);
+	kfree(s);
+	if (atomic_dec_and_test(&at_nr_sessions))
+		wake_up_var(&at_nr_sessions);
+}
+
+/* Its rings may be large: who ends it does not wait until they are freed. */
+static void at_session_release(struct kref *ref)
+{
+	struct at_session *s = container_of(ref, struct at_session, ref);
+
+	INIT_WORK(&s->free_work, at_session_free);
+	queue_work(at_wq, &s->free_work);
+}
+
+void at_session_put(struct at_session *s)
+{
+	kref_put(&s->ref, at_session_release);
+}
+
+/* The next of the members, which are only ever added to; NULL: the first. */
+struct at_member *at_session_next_member(struct at_session *s, struct at_member *m)
+{
+	spin_lock(&s->members_lock);
+	if (!m)
+		m = list_first_entry_or_null(&s->members, struct at_member, node);
+	else if (list_is_last(&m->node, &s->members))
+		m = NULL;
+	else
+		m = list_next_entry(m, node);
+	spin_unlock(&s->members_lock);
+	return m;
+}
+
+void at_session_wake(struct at_session *s)
+{
+	WRITE_ONCE(s->readable, true);
+	wake_up_interruptible(&s->wait);
+}
+
+/*
+ * How full is the fullest of the rings that could be read, in percent, and is
+ * there anything? Looks at positions only.
+ */
+static u32 at_session_fill(struct at_session *s, bool *any)
+{
+	struct at_member *m = NULL;
+	u32 i, most = 0;
+
+	while ((m = at_session_next_member(s, m))) {
+		struct at_rings *r = at_member_rings(m);
+		u64 words = r ? at_ring_words(&r->geometry) : 0;
+
+		for (i = 0; r && i < r->nr; i++) {
+			u64 linear, taken = max(READ_ONCE(r->ring[i].reading.cursor.taken),
+						READ_ONCE(r->ring[i].clear.taken));
+
+			if (!READ_ONCE(r->ring[i].touched))
+				continue;
+			linear = at_pos_linear(at_rings_position(r, i), i == r->nr - 1);
+			if (linear <= taken)
+				continue;
+			*any = true;
+			most = max_t(u64, most, min_t(u64, linear - taken, words) * 100 / words);
+		}
+		at_rings_put(r);
+	}
+	return most;
+}
+
+/*
+ * What nobody else does while a session runs: writers wake no one, so this looks
+ * at their positions; compares the clocks; keeps names; forgets tasks that are
+ * gone.
+ */
+static void at_session_poll_fn(struct work_struct *work)
+{
+	struct at_session *s = container_of(to_delayed_work(work), struct at_session, poll);
+	u32 fill, names = 0;
+	bool any = false;
+
+	if (time_after_eq(jiffies, s->pair_due)) {
+		at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_RUNNING);
+		s->pair_due = jiffies + AT_PAIR_PERIOD;
+	}
+	at_tasks_again();
+	fill = at_session_fill(s, &any);
+	if (any || s->ks)
+		at_session_wake(s);
+	if (s->names) {
+		names = at_task_names_fill(s->ks);
+		at_task_names_drain(s->names, s->ks);
+	}
+
+	if (s->mode == ASYNCTRACE_MODE_STREAMING &&
+	    at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)) {
+		mutex_lock(&at_mutex);
+		/* Not after it was told that there is no more. */
+		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
+			at_notify_full(s);
+		mutex_unlock(&at_mutex);
+	}
+
+	/* What is overwritten anyhow, and read by nobody, need not be looked at often. */
+	if (s->mode == ASYNCTRACE_MODE_CIRCULAR && !READ_ONCE(s->consumer))
+		fill = 0;
+	/* Twice as often when a ring got a quarter full meanwhile, slower when not. */
+	if (max(fill, names) >= 25)
+		s->poll_period = max_t(unsigned long, s->poll_period / 2, AT_POLL_MIN);
+	else
+		s->poll_period = min_t(unsigned long, s->poll_period + 1, AT_POLL_MAX);
+
+	if (READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_STARTED &&
+	    queue_delayed_work(at_wq, &s->poll, s->poll_period))
+		return;
+	at_session_put(s);
+}
+
+bool at_session_wants(const struct at_session *s, const struct at_provider *p)
+{
+	return at_provider_visible(p, &s->owner) &&
+	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
+}
+
+/*
+ * Open the gates that are not: of late providers they may be, and those that are
+ * being cleared stay shut.
+ */
+static void at_session_open(struct at_session *s)
+{
+	u64 round = at_tasks_round();
+	struct at_member *m;
+
+	if (s->ks && !s->clearing)
+		at_ksched_open(s->ks);
+	list_for_each_entry(m, &s->members, node) {
+		if (m->gone || m->clearing)
+			continue;
+		if (s->ks)
+			at_tasks_add_once(m, round);
+		if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
+			at_member_start(m, s->generation);
+	}
+}
+
+/* The writers of the last run have left; a start may have been waiting for that. */
+static void at_session_quiet(struct at_quiesce *q)
+{
+	struct at_session *s = container_of(q, struct at_session, quiesce);
+
+	mutex_lock(&at_mutex);
+	if (s->again) {
+		s->again = false;
+		at_quiesce(q);
+		mutex_unlock(&at_mutex);
+		return;
+	}
+	s->quiescing = false;
+	at_clear_finish(s);
+	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		at_session_open(s);
+	mutex_unlock(&at_mutex);
+	at_session_put(s);
+}
+
+static void at_session_quiesce(struct at_session *s)
+{
+	if (s->quiescing) {
+		s->again = true;
+		return;
+	}
+	s->quiescing = true;
+	at_session_get(s);
+	cpumask_copy(s->quiesce.cpus, cpu_possible_mask);
+	at_quiesce(&s->quiesce);
+}
+
+static int at_session_geometry(struct at_session_args *args, struct at_geometry *g,
+			       struct netlink_ext_ack *extack)
+{
+	u64 sub;
+
+	if (!is_power_of_2(args->ring_size) || args->ring_size < ASYNCTRACE_RING_MIN ||
+	    args->ring_size > ASYNCTRACE_RING_MAX) {
+		AT_ERR_MSG_FMT(extack, "ring size %llu is no power of two from %llu to %llu",
+			       args->ring_size, (u64)ASYNCTRACE_RING_MIN,
+			       (u64)ASYNCTRACE_RING_MAX);
+		return -ERANGE;
+	}
+	*g = at_geometry_of(args->ring_size, 0, args->mode == ASYNCTRACE_MODE_CIRCULAR);
+	if (!args->sub_size)
+		return 0;
+	sub = args->sub_size;
+	if (!is_power_of_2(sub) || sub < ASYNCTRACE_SUBBUF_MIN ||
+	    sub > ASYNCTRACE_SUBBUF_MAX ||
+	    sub * ASYNCTRACE_SUBBUFS_MIN > args->ring_size) {
+		NL_SET_ERR_MSG(extack,
+			       "the sub-buffer size is no power of two from 4 KiB to 512 KiB and a quarter of the ring");
+		return -ERANGE;
+	}
+	*g = at_geometry_of(args->ring_size, sub, g->circular);
+	return 0;
+}
+
+/**
+ * at_session_create - make a session
+ * @args: what it is to be; lists are taken over where it succeeds
+ * @id: out: its id
+ * @extack: for the reason of a refusal
+ *
+ * Return: 0; -EEXIST for a name in use, -EDQUOT beyond what one user may have,
+ * -ERANGE, -EPERM, -ENOMEM.
+ */
+int at_session_create(struct at_session_args *args, u32 *id,
+		      struct netlink_ext_ack *extack)
+{
+	struct at_session *s;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(s, &at_sessions, node) {
+		if (!uid_eq(s->owner.uid, args->caller->uid) || strcmp(s->name, args->name))
+			continue;
+		if (s->owner.privileged && !args->caller->privileged)
+			NL_SET_ERR_MSG(extack,
+				       "a session of yours, made with CAP_PERFMON, has this name");
+		else if (!at_session_visible(s, args->caller))
+			NL_SET_ERR_MSG(extack,
+				       "a session of yours, of another user namespace, has this name");
+		else
+			NL_SET_ERR_MSG(extack, "you have a session of this name");
+		return -EEXIST;
+	}
+	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->caller->privileged) {
+		NL_SET_ERR_MSG(extack, "scheduling of all tasks needs CAP_PERFMON");
+		return -EPERM;
+	}
+	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	if (!s)
+		return -ENOMEM;
+	err = at_session_geometry(args, &s->geometry, extack);
+	if (err)
+		goto err_free;
+	s->user = at_user_get(args->caller->uid, AT_THING_SESSION);
+	if (IS_ERR(s->user)) {
+		err = PTR_ERR(s->user);
+		if (err == -EDQUOT)
+			NL_SET_ERR_MSG(extack, "you have too many sessions: end some");
+		goto err_free;
+	}
+	s->clock = at_clock_best();
+	s->clock_log = at_clock_log_new(s->clock);
+	if (!s->clock_log) {
+		err = -ENOMEM;
+		goto err_user;
+	}
+	if (!zalloc_cpumask_var(&s->quiesce.cpus, GFP_KERNEL_ACCOUNT)) {
+		err = -ENOMEM;
+		goto err_clock;
+	}
+	s->quiesce.done = at_session_quiet;
+	kref_init(&s->ref);
+	s->id = ++at_session_ids;
+	strscpy(s->name, args->name, sizeof(s->name));
+	s->state = ASYNCTRACE_SESSION_STATE_READY;
+	s->mode = args->mode;
+	s->sched = args->sched;
+	s->flags = args->flags;
+	at_caller_keep(&s->owner, args->caller);
+	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
+	if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
+		s->sk = args->sk;
+		sock_hold(s->sk);
+		at_netlink_own(s->sk, args->portid);
+	}
+	s->portid = args->portid;
+	s->memcg = get_mem_cgroup_from_mm(current->mm);
+	s->categories = args->categories;
+	s->providers = args->providers;
+	s->filter = args->filter;
+	s->buffers = args->buffers;
+	s->sub_size = args->sub_size;
+	args->categories = NULL;
+	args->providers = NULL;
+	args->filter = NULL;
+	args->buffers = NULL;
+	spin_lock_init(&s->members_lock);
+	spin_lock_init(&s->clear_lock);
+	INIT_LIST_HEAD(&s->members);
+	mutex_init(&s->read_lock);
+	init_waitqueue_head(&s->wait);
+	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
+	list_add_tail(&s->node, &at_sessions);
+	atomic_inc(&at_nr_sessions);
+	*id = s->id;
+	return 0;
+
+err_clock:
+	at_clock_log_free(s->clock_log);
+err_user:
+	at_user_put(s->user, AT_THING_SESSION);
+err_free:
+	kfree(s);
+	return err;
+}
+
+/* Of those whom it is visible to. */
+static bool at_session_may(const struct at_session *s, const struct at_caller *caller)
+{
+	return caller->admin || at_caller_is(caller, &s->owner);
+}
+
+/**
+ * at_session_find - the session that a question is about
+ * @id: of it
+ * @caller: who asks
+ * @extack: for the reason of a refusal
+ *
+ * Return: the session, which stays while at_mutex is held; ERR_PTR(-ENOENT), also where
+ * the caller may not see it.
+ */
+struct at_session *at_session_find(u32 id, const struct at_caller *caller,
+				   struct netlink_ext_ack *extack)
+{
+	struct at_session *s;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(s, &at_sessions, node)
+		if (s->id == id && at_session_visible(s, caller))
+			return s;
+	if (caller->privileged)
+		NL_SET_ERR_MSG(extack, "no session of this id");
+	else
+		NL_SET_ERR_MSG(extack, "no session of this id is yours; others' take CAP_PERFMON");
+	return ERR_PTR(-ENOENT);
+}
+
+/**
+ * at_session_control - the session that a request is about
+ * @id: of it
+ * @caller: who asks
+ * @extack: for the reason of a refusal
+ *
+ * Return: as at_session_find(); ERR_PTR(-EPERM) where the caller sees it, but may not
+ * control it.
+ */
+struct at_session *at_session_control(u32 id, const struct at_caller *caller,
+				      struct netlink_ext_ack *extack)
+{
+	struct at_session *s = at_session_find(id, caller, extack);
+
+	if (IS_ERR(s) || at_session_may(s, caller))
+		return s;
+	NL_SET_ERR_MSG(extack, "the session is another user's: that takes CAP_SYS_ADMIN");
+	return ERR_PTR(-EPERM);
+}
+
+/* The session with the lowest id from @id on that @caller may see. */
+struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
+{
+	struct at_session *s;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry(s, &at_sessions, node) {
+		if (s->id < *id || !at_session_visible(s, caller))
+			continue;
+		*id = s->id;
+		return s;
+	}
+	return NULL;
+}
+
+/* The session's state is another, which its providers can see. */
+static void at_session_observed(struct at_session *s)
+{
+	struct at_member *m;
+
+	list_for_each_entry(m, &s->members, node)
+		if (m->provider->member == m)
+			at_observe_update(m->provider);
+}
+
+/**
+ * at_session_init - fix buffers and providers
+ * @s: a session that is ready
+ * @extack: for the reason of a refusal
+ *
+ * Providers that another session holds are left to it. at_mutex is let go meanwhile.
+ *
+ * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
+ * meanwhile, -ENOSPC beyond the memory limit, -ENOMEM.
+ */
+int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	struct at_prepared prep;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	if (s->state != ASYNCTRACE_SESSION_STATE_READY) {
+		NL_SET_ERR_MSG(extack, "the session is initialized already");
+		return -EALREADY;
+	}
+	if (s->initializing) {
+		NL_SET_ERR_MSG(extack, "the session is being initialized");
+		return -EBUSY;
+	}
+	at_prepared_init(&prep);
+	at_session_get(s);
+	s->initializing = true;
+	err = at_prepare(s, &prep, extack);
+	s->initializing = false;
+	if (!err) {
+		/* What it points to is there before it is. */
+		smp_store_release(&s->ks, prep.ks);
+		/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
+		smp_store_release(&s->names, prep.names);
+		prep.ks = NULL;
+		prep.names = NULL;
+		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
+		at_offer_adopt(s, &prep);
+	}
+	at_prepared_free(&prep);
+	at_session_put(s);
+	return err;
+}
+
+static int at_session_may_start(const struct at_session *s, struct netlink_ext_ack *extack)
+{
+	switch (s->state) {
+	case ASYNCTRACE_SESSION_STATE_STARTED:
+		NL_SET_ERR_MSG(extack, "the session is started already");
+		return -EALREADY;
+	case ASYNCTRACE_SESSION_STATE_READY:
+		NL_SET_ERR_MSG(extack, "the session is not initialized");
+		return -EINVAL;
+	case ASYNCTRACE_SESSION_STATE_TERMINATED:
+		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/*
+ * Open the gates of a session that may start, and take what is free, for which @prep is.
+ *
+ * Where it clears rings that writers of the last run may not have left, their gates
+ * open when they have: nobody waits for that.
+ *
+ * Return: 0 or a negative errno.
+ */
+static int at_session_run(struct at_session *s, struct at_start_args *args,
+			  struct at_prepared *prep, struct netlink_ext_ack *extack)
+{
+	u32 generation;
+	int err;
+
+	generation = at_next_generation();
+	if (s->ks) {
+		err = at_ksched_start(s->ks);
+		if (err) {
+			NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
+			return err;
+		}
+	}
+	at_offer_adopt(s, prep);
+	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
+	s->pair_due = jiffies + AT_PAIR_PERIOD;
+	s->poll_period = AT_POLL_MAX;
+	kvfree(s->additional);
+	s->additional = args->additional;
+	args->additional = NULL;
+	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_STARTED);
+	s->generation = generation;
+	/* Pairs with the load-acquire in at_snap(). */
+	smp_store_release(&s->run, generation);
+	at_clear_begin(s, args->disposition);
+	if (!s->quiescing)
+		at_clear_finish(s);
+	at_session_open(s);
+	at_tasks_again();
+	at_session_observed(s);
+	at_offer_tell(s);
+	at_session_get(s);
+	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
+		at_session_put(s);
+	return 0;
+}
+
+/**
+ * at_session_start - open the gates
+ * @s: a session that is initialized or stopped
+ * @args: how; its list is taken over where it succeeds
+ * @extack: for the reason of a refusal
+ *
+ * at_mutex is let go meanwhile, where there is somebody to take.
+ *
+ * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
+ * it was ended meanwhile.
+ */
+int at_session_start(struct at_session *s, struct at_start_args *args,
+		     struct netlink_ext_ack *extack)
+{
+	struct at_prepared prep;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	err = at_session_may_start(s, extack);
+	if (err)
+		return err;
+	at_prepared_init(&prep);
+	at_session_get(s);
+	at_prepare_members(s, &prep);
+	/* Others may have started or ended it meanwhile. */
+	err = at_session_may_start(s, extack) ?: at_session_run(s, args, &prep, extack);
+	at_prepared_free(&prep);
+	at_session_put(s);
+	return err;
+}
+
+/**
+ * at_session_update - want other categories
+ * @s: a session
+ * @categories: instead of its own, and of the run's additional ones; taken over
+ */
+void at_session_update(struct at_session *s, struct at_strings *categories)
+{
+	struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	kvfree(s->categories);
+	kvfree(s->additional);
+	s->categories = categories;
+	s->additional = NULL;
+	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED)
+		return;
+	s->generation = at_next_generation();
+	list_for_each_entry(m, &s->members, node)
+		at_member_update(m, s->generation);
+}
+
+static void at_session_shut(struct at_session *s)
+{
+	struct at_member *m;
+
+	list_for_each_entry(m, &s->members, node)
+		if (m->provider->member == m)
+			at_member_stop(m);
+	if (s->ks)
+		at_ksched_stop(s->ks);
+	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_STOP);
+	/* Pairs with the load-acquire in at_ring_final(). */
+	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_STOPPED);
+	at_session_observed(s);
+	at_notify_full(s);
+	at_notify_session(ASYNCTRACE_EVENT_KINDS_STOPPED, s);
+	at_session_wake(s);
+}
+
+/**
+ * at_session_stop - shut the gates
+ * @s: a session
+ * @extack: for the reason of a refusal
+ *
+ * Return: 0; -EALREADY where it does not run.
+ */
+int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	lockdep_assert_held(&at_mutex);
+	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED) {
+		NL_SET_ERR_MSG(extack, "the session is not started");
+		return -EALREADY;
+	}
+	at_session_shut(s);
+	at_session_quiesce(s);
+	return 0;
+}
+
+/**
+ * at_session_terminate - end a session
+ * @s: a session; the caller must not use it afterwards
+ *
+ * Its name is free at once. A consumer that has it open can still read what is
+ * there.
+ *
+ * Return: 0.
+ */
+int at_session_terminate(struct at_session *s)
+{
+	bool others = !list_is_singular(&at_sessions);
+	struct at_member *m;
+
+	lockdep_assert_held(&at_mutex);
+	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		at_session_shut(s);
+	list_for_each_entry(m, &s->members, node) {
+		if (m->provider->member != m)
+			continue;
+		at_member_leave(m);
+		if (others)
+			at_offer_later(m->provider);
+	}
+	if (s->ks)
+		at_ksched_unlist(s->ks);
+	list_del_init(&s->node);
+	if (s->sk) {
+		at_netlink_disown(s->sk, s->portid);
+		sock_put(s->sk);
+	}
+	s->sk = NULL;
+	/* As at a stop. */
+	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
+	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
+	at_session_wake(s);
+	/* Nobody waits for the poll work: it holds a reference of its own. */
+	if (cancel_delayed_work(&s->poll))
+		at_session_put(s);
+	at_session_put(s);
+	return 0;
+}
+
+/**
+ * at_session_owner_gone - the socket is closed that sessions were made on
+ * @net: its namespace
+ * @portid: its port, which may already be another's
+ */
+void at_session_owner_gone(const struct net *net, u32 portid)
+{
+	struct at_session *s, *next;
+
+	lockdep_assert_held(&at_mutex);
+	list_for_each_entry_safe(s, next, &at_sessions, node)
+		if (s->sk && s->portid == portid && sock_net(s->sk) == net &&
+		    sock_flag(s->sk, SOCK_DEAD))
+			at_session_terminate(s);
+}
+
+/*
+ * A reader that is not the first knows none of the names that the ones before it
+ * were told; of records it gets those that nobody has got.
+ */
+static void at_session_unread(struct at_session *s)
+{
+	struct at_member *m;
+
+	memset(&s->reader, 0, sizeof(s->reader));
+	list_for_each_entry(m, &s->members, node)
+		at_member_unread(m);
+}
+
+/**
+ * at_session_consume - become a session's consumer
+ * @id: of the session
+ * @snapshot: read what is there now, and leave it there
+ * @out: the session, with a reference
+ *
+ * Return: 0; -EINVAL for a snapshot of a session that is not circular; -ENOENT, also
+ * where the caller may not see it, -EPERM where he sees it, but may not control it, or
+ * not see all that its owner may, -EBUSY where there is one.
+ */
+int at_session_consume(u32 id, bool snapshot, struct at_session **out)
+{
+	struct at_caller caller = at_caller_of(current_cred());
+	struct at_session *s;
+
+	caller.admin = capable(CAP_SYS_ADMIN);
+	caller.privileged = perfmon_capable();
+	s = at_session_control(id, &caller, NULL);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	/* What is read is what its owner may see, not all of which this one may. */
+	if (!at_caller_covers(&caller, &s->owner))
+		return -EPERM;
+	if (s->consumer)
+		return -EBUSY;
+	if (snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR)
+		return -EINVAL;
+	s->consumer = true;
+	if (snapshot)
+		at_snapshot_begin(s);
+	else if (s->was_read)
+		at_session_unread(s);
+	s->was_read |= !snapshot;
+	at_session_get(s);
+	*out = s;
+	return 0;
+}
+
+void at_session_unconsume(struct at_session *s)
+{
+	lockdep_assert_held(&at_mutex);
+	if (s->snapshot) {
+		at_snapshot_end(s);
+		/* It took the mark that there is something to read. */
+		at_session_wake(s);
+	}
+	s->consumer = false;
+	at_session_put(s);
+}
+
+int at_sessions_init(void)
+{
+	return register_pm_notifier(&at_session_pm_block);
+}
+
+/* The module is going: nothing has it open, but detached sessions may be left. */
+void at_sessions_exit(void)
+{
+	struct at_session *s, *next;
+
+	unregister_pm_notifier(&at_session_pm_block);
+	mutex_lock(&at_mutex);
+	list_for_each_entry_safe(s, next, &at_sessions, node)
+		at_session_terminate(s);
+	mutex_unlock(&at_mutex);
+	/* One's poll work may have seen it run, and be behind a timer: no flush waits for that. */
+	wait_var_event(&at_nr_sessions, !atomic_read(&at_nr_sessions));
+}

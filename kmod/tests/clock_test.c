@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The clock pairs of a session, at each of its moments */
+#include <kunit/test.h>
+
+#include "base/clock.h"
+
+static void p41_stopped_session_gets_no_clock_pair(struct kunit *test)
+{
+	static const enum asynctrace_clock_moment moments[] = {
+		ASYNCTRACE_MOMENT_START, ASYNCTRACE_MOMENT_RUNNING, ASYNCTRACE_MOMENT_STOP,
+		ASYNCTRACE_MOMENT_RUNNING, ASYNCTRACE_MOMENT_START, ASYNCTRACE_MOMENT_RUNNING,
+	};
+	static const u32 want[] = { 1, 2, 3, 3, 4, 5 };
+	struct asynctrace_clock_pair pairs[8];
+	struct at_clock_log *log = at_clock_log_new(ASYNCTRACE_CLOCK_BOOTTIME);
+	u64 cursor;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, log);
+	for (i = 0; i < ARRAY_SIZE(moments); i++) {
+		at_clock_mark(log, moments[i]);
+		cursor = 0;
+		KUNIT_EXPECT_EQ(test, want[i],
+				at_clock_log_read(log, &cursor, pairs, ARRAY_SIZE(pairs)));
+	}
+	KUNIT_EXPECT_EQ(test, pairs[2].what, (u32)ASYNCTRACE_MOMENT_STOP);
+	KUNIT_EXPECT_EQ(test, pairs[3].what, (u32)ASYNCTRACE_MOMENT_START);
+	at_clock_log_free(log);
+}
+
+static struct kunit_case at_clock_cases[] = {
+	KUNIT_CASE(p41_stopped_session_gets_no_clock_pair),
+	{}
+};
+
+static struct kunit_suite at_clock_suite = {
+	.name = "asynctrace_clock",
+	.test_cases = at_clock_cases,
+};
+
+kunit_test_suite(at_clock_suite);
