@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where kernels from 6.1 on differ. Each entry names the version that brought
- * the change; code elsewhere is written for the newest kernel.
+ * Differences between kernels from 6.1 on. Each entry names the release that brought the
+ * change; code elsewhere is written for the newest kernel. kmod/Kbuild defines AT_HAVE_*
+ * by what it finds in the kernel's headers.
  */
 #ifndef AT_COMPAT_H
 #define AT_COMPAT_H
@@ -11,11 +12,10 @@
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/skbuff.h>
-#include <linux/version.h>
 #include <net/genetlink.h>
 
 /* 6.3: a VMA's flags are written by helpers only. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#ifndef AT_HAVE_VM_FLAGS_SET
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
 	vma->vm_flags |= flags;
@@ -27,10 +27,13 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* 6.3 has mem_cgroup_tryget(), which is there without CONFIG_MEMCG, too. */
+/* 6.3: a reference of a cgroup is taken without asking for CONFIG_MEMCG. */
 static inline void at_memcg_get(struct mem_cgroup *memcg)
 {
-#ifdef CONFIG_MEMCG
+#ifdef AT_HAVE_MEM_CGROUP_TRYGET
+	/* The caller has a reference, so this does not fail. */
+	mem_cgroup_tryget(memcg);
+#elif defined(CONFIG_MEMCG)
 	if (memcg)
 		css_get(&memcg->css);
 #endif
@@ -39,12 +42,17 @@ static inline void at_memcg_get(struct mem_cgroup *memcg)
 /* 6.6: a dump's info holds the request's genl_info. */
 static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
-	return genl_dumpit_info(cb)->attrs;
-#else
+#ifdef AT_HAVE_GENL_INFO_DUMP
 	return genl_info_dump(cb)->attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
 #endif
 }
+
+/* 6.18: a workqueue says that its work is to run on the CPU it is queued for. */
+#ifndef AT_HAVE_WQ_PERCPU
+#define WQ_PERCPU	0
+#endif
 
 /*
  * 6.3: an extended ack has room for a formatted message. Before, it only
