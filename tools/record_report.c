@@ -71,7 +71,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 
 static bool is_filtered(const struct session_args *a)
 {
-	return a->globs.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
+	return a->patterns.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
 }
 
 /* Sums over the records of programs only: kernel records do not explain missing events. */

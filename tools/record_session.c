@@ -45,7 +45,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	a->ring_size = s->ring_size;
 	/* How many there are is all that is asked of them. */
 	a->categories.nr = s->nr_categories;
-	a->globs.nr = s->nr_globs;
+	a->patterns.nr = s->nr_patterns;
 	a->nr_pids = s->nr_pids;
 	a->nr_uids = s->nr_users;
 	a->nr_cgroups = s->nr_cgroups;

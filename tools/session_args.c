@@ -93,7 +93,7 @@ static bool parse_ring_size(const char *text, uint64_t *size)
 	return false;
 }
 
-/* SIZE, or GLOB=SIZE; a name may have a = in it. */
+/* SIZE, or PATTERN=SIZE; a name may have a = in it. */
 static bool take_size(struct session_args *a, char *text)
 {
 	char *equals = strrchr(text, '=');
@@ -114,7 +114,7 @@ static bool take_size(struct session_args *a, char *text)
 	}
 	*equals = '\0';
 	if (!*text || strlen(text) > ASYNCTRACE_NAME_MAX) {
-		tool_error("--buffer-size GLOB=SIZE wants 1 to %d bytes before the '='",
+		tool_error("--buffer-size PATTERN=SIZE wants 1 to %d bytes before the '='",
 			   ASYNCTRACE_NAME_MAX);
 		return false;
 	}
@@ -214,7 +214,7 @@ bool session_args_take(struct session_args *a, int opt, char *text)
 		return session_list_take(&a->categories, text, ASYNCTRACE_CATEGORY_MAX,
 					 "categories");
 	case 'p':
-		return session_list_take(&a->globs, text, ASYNCTRACE_NAME_MAX, "providers");
+		return session_list_take(&a->patterns, text, ASYNCTRACE_NAME_MAX, "providers");
 	case 'm':
 		value = tool_parse_mode(text);
 		a->mode = value;
@@ -315,8 +315,8 @@ int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 		.ring_size = a->ring_size,
 		.nr_categories = a->categories.nr,
 		.categories = a->categories.of,
-		.nr_providers = a->globs.nr,
-		.providers = a->globs.of,
+		.nr_providers = a->patterns.nr,
+		.providers = a->patterns.of,
 		.nr_pids = a->nr_pids,
 		.pids = a->pids,
 		.nr_users = a->nr_uids,

@@ -29,7 +29,7 @@ struct session_list {
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
  * @categories: patterns
- * @globs: names of providers
+ * @patterns: names of providers
  * @pids: processes wanted
  * @nr_pids: of them
  * @uids: users wanted
@@ -47,7 +47,7 @@ struct session_args {
 	uint32_t mode;
 	uint32_t sched;
 	struct session_list categories;
-	struct session_list globs;
+	struct session_list patterns;
 	uint32_t pids[SESSION_LIST_MAX];
 	size_t nr_pids;
 	uint32_t uids[SESSION_LIST_MAX];
@@ -85,11 +85,12 @@ enum {
 	"  -c, --categories LIST   only these categories, separated by commas; 'net*' is\n" \
 	"                          all that begin with net, -NAME what is left out\n" \
 	"                          (default: all)\n" \
-	"  -p, --providers LIST    only these providers, separated by commas; '*' is any\n" \
-	"                          text, '?' any byte (default: all that you may record)\n" \
+	"  -p, --providers LIST    only these providers, separated by commas; 'http*' is\n" \
+	"                          all that begin with http (default: all that you may\n" \
+	"                          record)\n" \
 	"  -b, --buffer-size SIZE  of each CPU's ring, for each provider and the kernel: a\n" \
 	"                          power of two from 16K to 1G (default: 1M);\n" \
-	"                          GLOB=SIZE: of those providers\n" \
+	"                          PATTERN=SIZE: of those providers\n" \
 	"  -s, --sched WHOSE       scheduling of targets (the providers' threads, and who\n" \
 	"                          wakes them; default), all (everybody's), or off\n" \
 	"      --pid LIST          only providers in these processes\n" \

@@ -110,8 +110,8 @@ void session_json(struct json_doc *j, const struct at_session_info *s)
 	doc_number(j, "probe_records", s->probe_records);
 	if (s->categories)
 		json_list(j, "categories", s->categories, s->nr_categories);
-	if (s->globs)
-		json_list(j, "provider_globs", s->globs, s->nr_globs);
+	if (s->patterns)
+		json_list(j, "provider_patterns", s->patterns, s->nr_patterns);
 	doc_bool(j, "follow", s->flags & ASYNCTRACE_SESSION_FLAGS_FOLLOW);
 	if (s->pids)
 		json_numbers(j, "pids", s->pids, s->nr_pids);

@@ -80,7 +80,7 @@ static int add_session(const struct at_session_info *info, void *arg)
 	/* What it points to is gone when this returns. */
 	s->info.name = NULL;
 	s->info.categories = NULL;
-	s->info.globs = NULL;
+	s->info.patterns = NULL;
 	s->info.pids = NULL;
 	s->info.users = NULL;
 	s->info.cgroups = NULL;

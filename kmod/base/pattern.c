@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names wanted, with '*' for any text and '?' for any byte.
+ * Patterns of names. There is one rule for providers and categories: a pattern is an exact
+ * name, or a prefix and a final '*'. A match costs no more than a comparison of two strings.
  */
 #include <linux/string.h>
 
@@ -8,48 +9,58 @@
 #include "control/control.h"
 
 /**
- * at_glob - does a name match a pattern?
- * @pattern: with '*' and '?'
- * @name: as a whole
+ * at_pattern_wrong - check that a text is a pattern
+ * @pattern: text, without a NUL
+ * @len: bytes of it
  *
- * Steps back to the last star only, so that a hostile pattern costs no more than
- * the product of the two lengths.
+ * Return: NULL, or a text that says what is wrong.
+ */
+const char *at_pattern_wrong(const char *pattern, size_t len)
+{
+	const char *star = memchr(pattern, '*', len);
+
+	if (!len)
+		return "a pattern must not be empty";
+	if (star && star != pattern + len - 1)
+		return "a '*' must be the last character of a pattern";
+	return NULL;
+}
+
+/**
+ * at_pattern_matches - does a name match a pattern?
+ * @pattern: an exact name, or a prefix and a final '*'
+ * @len: bytes of it
+ * @name: ended by a NUL
  *
  * Return: whether it does.
  */
-bool at_glob(const char *pattern, const char *name)
+bool at_pattern_matches(const char *pattern, size_t len, const char *name)
 {
-	const char *star = NULL, *from = NULL;
-
-	while (*name) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			from = name;
-		} else if (*pattern == '?' || *pattern == *name) {
-			pattern++;
-			name++;
-		} else if (star) {
-			pattern = star;
-			name = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (*pattern == '*')
-		pattern++;
-	return !*pattern;
+	if (len && pattern[len - 1] == '*')
+		return !strncmp(pattern, name, len - 1);
+	return !strncmp(pattern, name, len) && !name[len];
 }
 
-/* An empty list wants everything. */
-bool at_strings_match(const struct at_strings *globs, const char *name)
+/**
+ * at_strings_match - does a name match one of several patterns?
+ * @patterns: the patterns; NULL or an empty list matches every name
+ * @name: ended by a NUL
+ *
+ * Return: whether it does.
+ */
+bool at_strings_match(const struct at_strings *patterns, const char *name)
 {
-	const char *glob;
+	const char *pattern;
 	u32 i;
 
-	if (!globs || !globs->count)
+	if (!patterns || !patterns->count)
 		return true;
-	for (i = 0, glob = globs->text; i < globs->count; i++, glob += strlen(glob) + 1)
-		if (at_glob(glob, name))
+	for (i = 0, pattern = patterns->text; i < patterns->count; i++) {
+		size_t len = strlen(pattern);
+
+		if (at_pattern_matches(pattern, len, name))
 			return true;
+		pattern += len + 1;
+	}
 	return false;
 }

@@ -6,7 +6,8 @@
 
 struct at_strings;
 
-bool at_glob(const char *pattern, const char *name);
-bool at_strings_match(const struct at_strings *globs, const char *name);
+const char *at_pattern_wrong(const char *pattern, size_t len);
+bool at_pattern_matches(const char *pattern, size_t len, const char *name);
+bool at_strings_match(const struct at_strings *patterns, const char *name);
 
 #endif /* AT_PATTERN_H */

@@ -67,7 +67,7 @@ struct at_provider_args {
  * @categories: patterns, NULL: every category. Taken over by the session, which
  *	sets this NULL then and frees it with kvfree(); what is left the caller
  *	frees
- * @providers: name globs of the providers wanted, NULL: all; taken over likewise
+ * @providers: patterns of the providers wanted, NULL: all; taken over likewise
  * @filter: which processes besides, NULL: all; taken over likewise
  * @buffers: ring sizes of some providers, may be NULL; taken over likewise
  * @sk: the requesting socket; the session ends with it unless detached
@@ -202,7 +202,7 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @ring_size: as asked for
  * @sub_size: as chosen, 0 while it is not
  * @categories: patterns, may be NULL
- * @providers: globs, may be NULL
+ * @providers: patterns, may be NULL
  * @filter: which processes besides, may be NULL
  * @buffers: ring sizes of some providers, may be NULL
  * @uid: its owner

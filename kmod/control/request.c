@@ -9,6 +9,7 @@
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include "base/compat.h"
+#include "base/pattern.h"
 #include "control/netlink.h"
 #include "control/policy.h"
 #include "session/categories.h"
@@ -111,7 +112,7 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		size_t len = strnlen(nla_data(attr), nla_len(attr));
-		const char *wrong = NULL;
+		const char *wrong;
 
 		if (nla_type(attr) != type)
 			continue;
@@ -126,8 +127,8 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 					    "a pattern must not be empty, nor hold a NUL");
 			return ERR_PTR(-EINVAL);
 		}
-		if (category)
-			wrong = at_category_wrong(nla_data(attr), len);
+		wrong = category ? at_category_wrong(nla_data(attr), len) :
+				   at_pattern_wrong(nla_data(attr), len);
 		if (wrong) {
 			AT_ERR_ATTR_FMT(info->extack, attr, "%s", wrong);
 			return ERR_PTR(-EINVAL);

@@ -10,15 +10,15 @@
 #include "session/categories.h"
 
 /**
- * at_category_wrong - is that a pattern?
+ * at_category_wrong - check that a text is a pattern of categories
  * @pattern: text, without a NUL
  * @len: bytes of it
  *
- * Return: NULL, or what is wrong with it.
+ * Return: NULL, or a text that says what is wrong.
  */
 const char *at_category_wrong(const char *pattern, size_t len)
 {
-	const char *slash;
+	const char *slash, *wrong;
 
 	if (len && *pattern == '-') {
 		pattern++;
@@ -28,6 +28,9 @@ const char *at_category_wrong(const char *pattern, size_t len)
 	if (slash) {
 		if (slash == pattern)
 			return "no provider before the '/'";
+		wrong = at_pattern_wrong(pattern, slash - pattern);
+		if (wrong)
+			return wrong;
 		len -= slash + 1 - pattern;
 		pattern = slash + 1;
 	}
@@ -36,19 +39,17 @@ const char *at_category_wrong(const char *pattern, size_t len)
 	/* The sites would take it for an exclusion. */
 	if (*pattern == '-')
 		return "a category in a pattern must not begin with '-'";
-	return NULL;
+	return at_pattern_wrong(pattern, len);
 }
 
 /* What sites are to read of a pattern, or NULL where it is about other providers. */
 static const char *at_pattern_for(const char *pattern, const char *provider)
 {
 	const char *slash = strchr(pattern, '/');
-	char glob[ASYNCTRACE_CATEGORY_MAX + 1];
 
 	if (!slash)
 		return pattern;
-	strscpy(glob, pattern, min_t(size_t, sizeof(glob), slash - pattern + 1));
-	return at_glob(glob, provider) ? slash + 1 : NULL;
+	return at_pattern_matches(pattern, slash - pattern, provider) ? slash + 1 : NULL;
 }
 
 static void at_pattern_add(struct asynctrace_categories *to, bool exclude, const char *text)

@@ -293,6 +293,7 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
 {
 	struct nlattr *tb[ARRAY_SIZE(asynctrace_buffer_nl_policy)];
 	struct nlattr *provider, *size;
+	const char *wrong;
 	int err;
 
 	err = nla_parse_nested(tb, ARRAY_SIZE(tb) - 1, attr, asynctrace_buffer_nl_policy, extack);
@@ -310,6 +311,11 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
 	    strlen(nla_data(provider)) + 1 != nla_len(provider)) {
 		NL_SET_ERR_MSG_ATTR(extack, provider,
 				    "a pattern must not be empty, nor hold a NUL");
+		return -EINVAL;
+	}
+	wrong = at_pattern_wrong(nla_data(provider), nla_len(provider) - 1);
+	if (wrong) {
+		AT_ERR_ATTR_FMT(extack, provider, "%s", wrong);
 		return -EINVAL;
 	}
 	if (!is_power_of_2(nla_get_u64(size))) {
@@ -381,13 +387,14 @@ int at_buffers_put(struct sk_buff *skb, const struct at_buffers *buffers)
 	return 0;
 }
 
-/* Bytes of a provider's ring, of those whose name is like this. */
+/* Bytes of the ring of a provider: those of the first pattern that it matches, or @otherwise. */
 u64 at_buffers_size(const struct at_buffers *buffers, const char *provider, u64 otherwise)
 {
 	u32 i;
 
 	for (i = 0; buffers && i < buffers->count; i++)
-		if (at_glob(buffers->item[i].provider, provider))
+		if (at_pattern_matches(buffers->item[i].provider,
+				       strlen(buffers->item[i].provider), provider))
 			return buffers->item[i].ring_size;
 	return otherwise;
 }

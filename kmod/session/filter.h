@@ -39,7 +39,7 @@ struct at_filter {
 /**
  * struct at_buffers - ring sizes by provider; the first that matches holds
  * @count: of them
- * @item: a glob and a size in bytes
+ * @item: a pattern and a size in bytes
  */
 struct at_buffers {
 	u32 count;

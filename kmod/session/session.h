@@ -96,7 +96,7 @@ struct at_reader {
  * @memcg: what the rings are charged to
  * @categories: wanted
  * @additional: likewise, in the present or the last run only
- * @providers: name globs wanted
+ * @providers: patterns of the names wanted
  * @filter: which processes besides, may be NULL
  * @run: generation that the present or the last run was started with
  * @generation: that it has now

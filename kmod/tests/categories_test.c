@@ -118,7 +118,7 @@ static void p30_all_that_there_can_be_fits(struct kunit *test)
 
 static void p30_what_is_no_pattern(struct kunit *test)
 {
-	static const char * const wrong[] = { "", "-", "a/", "/a", "-/a", "-a/", "--a", "a/-b" };
+	static const char * const wrong[] = { "", "-", "a/", "/a", "-/a", "-a/", "--a", "a/-b", "a*b", "*a/b", "a/*b" };
 	static const char * const right[] = { "a", "*", "-a", "-*", "a/b", "-a/b", "a/b/c", "a-b" };
 	u32 i;
 
@@ -162,7 +162,6 @@ static bool at_test_wanted(struct at_strings * const *lists, const char *provide
 			   const char *category)
 {
 	bool positive[2] = {}, hit[2] = {}, not = false;
-	char glob[32];
 	u32 l, i;
 
 	for (l = 0; l < 2; l++) {
@@ -176,8 +175,7 @@ static bool at_test_wanted(struct at_strings * const *lists, const char *provide
 			if (!exclude)
 				positive[l] = true;
 			if (slash) {
-				strscpy(glob, text, slash - text + 1);
-				if (!at_glob(glob, provider))
+				if (!at_pattern_matches(text, slash - text, provider))
 					continue;
 				text = slash + 1;
 			}

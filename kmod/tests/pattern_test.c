@@ -6,23 +6,46 @@
 #include "base/pattern.h"
 #include "control/control.h"
 
-static void names_match_globs(struct kunit *test)
+static bool at_test_match(const char *pattern, const char *name)
 {
-	KUNIT_EXPECT_TRUE(test, at_glob("httpd", "httpd"));
-	KUNIT_EXPECT_FALSE(test, at_glob("httpd", "httpd2"));
-	KUNIT_EXPECT_FALSE(test, at_glob("httpd", "http"));
-	KUNIT_EXPECT_TRUE(test, at_glob("*", ""));
-	KUNIT_EXPECT_TRUE(test, at_glob("http*", "http"));
-	KUNIT_EXPECT_TRUE(test, at_glob("*d", "httpd"));
-	KUNIT_EXPECT_TRUE(test, at_glob("h*t*d", "httpd"));
-	KUNIT_EXPECT_FALSE(test, at_glob("h*x*d", "httpd"));
-	KUNIT_EXPECT_TRUE(test, at_glob("h??pd", "httpd"));
-	KUNIT_EXPECT_FALSE(test, at_glob("?", ""));
-	KUNIT_EXPECT_TRUE(test, at_glob("**a**", "bab"));
-	KUNIT_EXPECT_TRUE(test, at_glob("*ab", "aab"));
+	return at_pattern_matches(pattern, strlen(pattern), name);
 }
 
-static void empty_list_wants_all(struct kunit *test)
+static void pattern_is_a_name_or_a_prefix(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, at_test_match("httpd", "httpd"));
+	KUNIT_EXPECT_FALSE(test, at_test_match("httpd", "httpd2"));
+	KUNIT_EXPECT_FALSE(test, at_test_match("httpd", "http"));
+	KUNIT_EXPECT_TRUE(test, at_test_match("*", ""));
+	KUNIT_EXPECT_TRUE(test, at_test_match("*", "httpd"));
+	KUNIT_EXPECT_TRUE(test, at_test_match("http*", "http"));
+	KUNIT_EXPECT_TRUE(test, at_test_match("http*", "httpd"));
+	KUNIT_EXPECT_FALSE(test, at_test_match("http*", "htt"));
+	KUNIT_EXPECT_FALSE(test, at_test_match("h?tpd", "httpd"));
+}
+
+static void pattern_ends_where_its_length_says(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, at_pattern_matches("db/fs", 2, "db"));
+	KUNIT_EXPECT_FALSE(test, at_pattern_matches("db/fs", 2, "db/fs"));
+	KUNIT_EXPECT_TRUE(test, at_pattern_matches("d*/fs", 2, "db"));
+}
+
+static void star_ends_a_pattern(struct kunit *test)
+{
+	static const char * const wrong[] = { "", "*a", "a*b", "**", "a**" };
+	static const char * const right[] = { "a", "*", "a*", "a?" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		KUNIT_EXPECT_NOT_NULL_MSG(test, at_pattern_wrong(wrong[i], strlen(wrong[i])),
+					  "%s", wrong[i]);
+	for (i = 0; i < ARRAY_SIZE(right); i++)
+		KUNIT_EXPECT_NULL_MSG(test, at_pattern_wrong(right[i], strlen(right[i])),
+				      "%s", right[i]);
+}
+
+static void empty_list_matches_every_name(struct kunit *test)
 {
 	struct at_strings *s = kunit_kzalloc(test, sizeof(*s) + 16, GFP_KERNEL);
 
@@ -37,15 +60,17 @@ static void empty_list_wants_all(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, at_strings_match(s, "b"));
 }
 
-static struct kunit_case at_names_cases[] = {
-	KUNIT_CASE(names_match_globs),
-	KUNIT_CASE(empty_list_wants_all),
+static struct kunit_case at_pattern_cases[] = {
+	KUNIT_CASE(pattern_is_a_name_or_a_prefix),
+	KUNIT_CASE(pattern_ends_where_its_length_says),
+	KUNIT_CASE(star_ends_a_pattern),
+	KUNIT_CASE(empty_list_matches_every_name),
 	{}
 };
 
-static struct kunit_suite at_names_suite = {
-	.name = "asynctrace_names",
-	.test_cases = at_names_cases,
+static struct kunit_suite at_pattern_suite = {
+	.name = "asynctrace_pattern",
+	.test_cases = at_pattern_cases,
 };
 
-kunit_test_suite(at_names_suite);
+kunit_test_suite(at_pattern_suite);

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-/* Names, globs, categories, exclusions, and what is nearly one. */
+/* Names, patterns, categories, exclusions, and what is nearly one. */
 const char *const texts[] = {
 	"fuzz", "fuzz two", "*", "f*", "fuzz*", "?uzz", "[f]uzz", "[!a-f]*", "[", "[a", "[a-", "[]", "\\",
 	"\\*", "***", "*a*a*a*a*a*a*a*b", "", "-", "-*", "cat", "-cat", "cat*", "fuzz/cat", "f*/cat*",

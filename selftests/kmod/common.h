@@ -29,7 +29,7 @@ struct run_options {
 	uint32_t sched;
 	uint64_t ring_size;
 	uint64_t sub_size;
-	const char *provider;	/* glob; NULL: all */
+	const char *provider;	/* pattern; NULL: all */
 };
 
 /* Makes and initializes it, and opens its reader. Bails out on failure. */

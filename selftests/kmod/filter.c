@@ -90,7 +90,7 @@ static void begin(void)
 
 static uint32_t create(struct at_ctl *on, struct at_session_options *opts)
 {
-	static const char *const glob = PROVIDER "*";
+	static const char *const pattern = PROVIDER "*";
 	uint32_t id;
 
 	opts->size = sizeof(*opts);
@@ -99,7 +99,7 @@ static uint32_t create(struct at_ctl *on, struct at_session_options *opts)
 	if (!opts->ring_size)
 		opts->ring_size = 64 << 10;
 	opts->nr_providers = 1;
-	opts->providers = &glob;
+	opts->providers = &pattern;
 	if (at_session_create(on, opts, &id))
 		ktap_bail("%s", at_ctl_error(on));
 	return id;

@@ -579,7 +579,7 @@ static int see_session(const struct at_session_info *s, void *arg)
 	assert_int_equal(s->threads_missed, 1ULL << 41);
 	assert_int_equal(s->nr_categories, ASYNCTRACE_CATEGORIES_MAX);
 	assert_string_equal(s->categories[0], "first");
-	assert_int_equal(s->nr_globs, 0);
+	assert_int_equal(s->nr_patterns, 0);
 	return (int)s->id == seen->stop_at ? 4711 : 0;
 }
 

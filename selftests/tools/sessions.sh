@@ -42,7 +42,7 @@ check mode is circular .mode
 check size is 65536 .ring_size
 check sched is all .sched
 check categories is 'a*,b' '.categories | join(",")'
-check providers is 'x*,y' '.provider_globs | join(",")'
+check providers is 'x*,y' '.provider_patterns | join(",")'
 check list status 0 "$AT" session list --json
 check "the same" [ "$(jq -S '.sessions[0]' out)" = "$(jq -S . made)" ]
 check destroy status 0 "$AT" session destroy --json full
@@ -443,9 +443,9 @@ check "which" says "recorded by session $id already"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
 check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check "why nothing" says "was among those asked for"
-check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'p?ovid*'
-check "which" says "recorded by session $id already"
-check record status 0 "$AT" record -o t.fxt -d 0.5 -p '[p]rovider'
+check record status 1 "$AT" record -o t.fxt -d 0.5 -p 'p*vider'
+check "where a star may stand" says "a '*' must be the last character of a pattern"
+check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'p?ovider'
 check "not by what is no pattern" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check follow status 0 "$AT" record -o t.fxt -d 0.5 --pid $provider --follow
 check "which, of a filter's" says "recorded by session $id already"

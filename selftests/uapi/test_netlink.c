@@ -143,6 +143,38 @@ static void what_is_too_long_is_blamed(void)
 	end();
 }
 
+static void star_within_a_pattern_is_blamed(void)
+{
+	static const struct {
+		uint16_t type;
+		const char *text;
+	} wrong[] = {
+		{ ASYNCTRACE_A_SESSION_PROVIDER, "a*b" },
+		{ ASYNCTRACE_A_SESSION_PROVIDER, "*b" },
+		{ ASYNCTRACE_A_SESSION_PROVIDER, "a**" },
+		{ ASYNCTRACE_A_SESSION_CATEGORY, "a*b" },
+		{ ASYNCTRACE_A_SESSION_CATEGORY, "a*b/c" },
+		{ ASYNCTRACE_A_SESSION_CATEGORY, "-a/*c" },
+	};
+	struct nlattr *nest;
+
+	begin();
+	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		good_session();
+		mnl_attr_put_strz(nl.request, wrong[i].type, wrong[i].text);
+		REFUSED(-EINVAL, wrong[i].type);
+		EXPECT(strstr(nl.text, "must be the last character"));
+	}
+	good_session();
+	nest = mnl_attr_nest_start(nl.request, ASYNCTRACE_A_SESSION_BUFFER);
+	mnl_attr_put_strz(nl.request, ASYNCTRACE_A_BUFFER_PROVIDER, "a*b");
+	mnl_attr_put_u64(nl.request, ASYNCTRACE_A_BUFFER_RING_SIZE, 65536);
+	mnl_attr_nest_end(nl.request, nest);
+	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
+	EXPECT(strstr(nl.text, "must be the last character"));
+	end();
+}
+
 static void values_out_of_range_are_blamed(void)
 {
 	static const uint32_t modes[] = { 0, 4, ~0U }, scheds[] = { 3, ~0U }, flags[] = { 4, ~0U };
@@ -309,6 +341,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(what_is_missing_is_named),
 	KTAP_TEST(wrong_sizes_and_types_are_blamed),
 	KTAP_TEST(what_is_too_long_is_blamed),
+	KTAP_TEST(star_within_a_pattern_is_blamed),
 	KTAP_TEST(values_out_of_range_are_blamed),
 	KTAP_TEST(attributes_that_do_not_belong_are_blamed),
 	KTAP_TEST(what_is_not_there_is_blamed),

@@ -332,7 +332,7 @@ static int noise(int i)
 static int control_noise(void)
 {
 	static struct raw_nl nl;
-	char name[64];
+	char name[64], pattern[64];
 
 	SO(!raw_nl_open(&nl));
 	rename_as("d", 0);
@@ -355,8 +355,9 @@ static int control_noise(void)
 		memcpy(attrs.text, shared->word, WORD);
 		SO(!raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a));
 		snprintf(name, sizeof(name), "%s session %u", shared->word, n);
+		snprintf(pattern, sizeof(pattern), "%s provider*", shared->word);
 		session = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT,
-				      ASYNCTRACE_SCHED_TARGETS, STRIDE, "*provider*");
+				      ASYNCTRACE_SCHED_TARGETS, STRIDE, pattern);
 		SO(session > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
 		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
 		memcpy(alert.name, shared->word, WORD);

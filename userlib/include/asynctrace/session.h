@@ -148,7 +148,7 @@ int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg);
 
 /**
  * struct at_buffer_size - the ring size of some providers
- * @provider: a name, or a glob
+ * @provider: a name, or a prefix and a final '*'
  * @ring_size: bytes, as of struct at_session_options
  */
 struct at_buffer_size {
@@ -171,10 +171,11 @@ struct at_buffer_size {
  *	0: every category
  * @categories: each [-][PROVIDER/]CATEGORY of 1..ASYNCTRACE_CATEGORY_MAX bytes.
  *	CATEGORY is one's name, or a prefix and a final '*'. Behind "PROVIDER/", a
- *	name or a glob, it is about these providers only. What matches one behind
+ *	name or a prefix and a final '*', it is about these providers only. What matches one behind
  *	a '-' is not recorded; where there are only such, everything else is
- * @nr_providers: globs in @providers; 0: every provider that may be recorded
- * @providers: names of providers, which need not exist yet, or globs
+ * @nr_providers: patterns in @providers; 0: every provider that may be recorded
+ * @providers: each the name of a provider, which need not exist yet, or a prefix and a
+ *	final '*'
  * @nr_pids: processes in @pids; 0: every one
  * @pids: processes whose providers to record, in the caller's pid namespace; with
  *	ASYNCTRACE_SESSION_FLAGS_FOLLOW in @flags, their descendants' too
@@ -331,8 +332,8 @@ int at_session_snapshot(struct at_ctl *ctl, uint32_t id);
  * @name: its name
  * @nr_categories: patterns wanted; 0: every category
  * @categories: these
- * @nr_globs: providers wanted; 0: every one
- * @globs: these
+ * @nr_patterns: providers wanted; 0: every one
+ * @patterns: these
  * @nr_pids: processes wanted; 0: every one
  * @pids: these; 0: gone, or not visible to the caller
  * @nr_users: users wanted; 0: every one
@@ -365,8 +366,8 @@ struct at_session_info {
 	const char *name;
 	size_t nr_categories;
 	const char *const *categories;
-	size_t nr_globs;
-	const char *const *globs;
+	size_t nr_patterns;
+	const char *const *patterns;
 	size_t nr_pids;
 	const uint32_t *pids;
 	size_t nr_users;

@@ -168,10 +168,10 @@ static void at_parse_filter(const struct nlattr *attr, struct at_session_info *s
 int at_parse_session(const struct nlmsghdr *nlh, at_session_fn fn, void *arg)
 {
 	const char *categories[ASYNCTRACE_CATEGORIES_MAX];
-	const char *globs[ASYNCTRACE_CATEGORIES_MAX];
+	const char *patterns[ASYNCTRACE_CATEGORIES_MAX];
 	struct at_filters f;
 	struct at_session_info s = {
-		.categories = categories, .globs = globs, .pids = f.pids, .users = f.users,
+		.categories = categories, .patterns = patterns, .pids = f.pids, .users = f.users,
 		.cgroups = f.cgroups, .buffers = f.buffers,
 	};
 	const struct nlattr *attr;
@@ -204,8 +204,8 @@ int at_parse_session(const struct nlmsghdr *nlh, at_session_fn fn, void *arg)
 		    s.nr_categories < ASYNCTRACE_CATEGORIES_MAX)
 			categories[s.nr_categories++] = at_string(attr);
 		if (type == ASYNCTRACE_A_SESSION_PROVIDER &&
-		    s.nr_globs < ASYNCTRACE_CATEGORIES_MAX)
-			globs[s.nr_globs++] = at_string(attr);
+		    s.nr_patterns < ASYNCTRACE_CATEGORIES_MAX)
+			patterns[s.nr_patterns++] = at_string(attr);
 		at_parse_filter(attr, &s, &f);
 	}
 	return fn(&s, arg);
