@@ -32,8 +32,7 @@ static int at_open(struct inode *inode, struct file *f)
 
 	if (!file)
 		return -ENOMEM;
-	/* Nodes of one device may be several, each with a mapping of its own. */
-	file->mapping = f->f_mapping;
+	file->f = f;
 	file->seen = AT_SEEN_NOTHING;
 	f->private_data = file;
 	return nonseekable_open(inode, f);
@@ -51,8 +50,11 @@ static int at_release(struct inode *inode, struct file *f)
 	if (file->session)
 		at_session_unconsume(file->session);
 	mutex_unlock(&at_mutex);
-	if (p)
+	if (p) {
+		/* The provider's address space goes. */
+		f->f_mapping = inode->i_mapping;
 		at_provider_release(p);
+	}
 	kfree(file);
 	return 0;
 }
@@ -112,6 +114,7 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 	struct asynctrace_attrs attrs;
 	bool started;
 	void *buf;
+	u64 cookie;
 	long ret;
 
 	if (copy_from_user(&attrs, arg, sizeof(attrs)))
@@ -126,8 +129,9 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 		goto out;
 	mutex_lock(&at_mutex);
 	at_file_hello(file);
-	ret = at_provider_register(file, &args, &attrs.id, &started, NULL);
+	cookie = file->cookie;
 	mutex_unlock(&at_mutex);
+	ret = at_provider_register(cookie, &args, &attrs.id, &started, NULL);
 	if (!ret && put_user(attrs.id, &arg->id))
 		ret = -EFAULT;
 out:
@@ -174,6 +178,8 @@ static long at_ioc_thread(struct at_file *file)
 		return -ENXIO;
 	if (p->mm != current->mm)
 		return -EPERM;
+	if (task_tgid(current) != p->pid)
+		WRITE_ONCE(p->others, true);
 	slot = at_slot_get(p);
 	/* A thread of this mm, but of another thread group, is not found by itself. */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&

@@ -7,11 +7,9 @@
 #ifndef AT_COMPAT_H
 #define AT_COMPAT_H
 
-#include <linux/lockdep.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
-#include <linux/skbuff.h>
 #include <net/genetlink.h>
 
 /* 6.3: a VMA's flags are written by helpers only. */
@@ -55,72 +53,15 @@ static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 #endif
 
 /*
- * 6.3: an extended ack has room for a formatted message. Before, it only
- * points at one, which must live until the ack has been sent; that is after
- * the handler returned and dropped at_mutex. So the text is written to a buffer
- * that at_mutex guards, and at_extack_keep() hangs a copy of it on the
- * request, which the sender's system call frees after the ack.
+ * 6.3: an extended ack has room for a formatted message. Before, it can only point to a
+ * constant text: @plain.
  */
 #ifdef NL_SET_ERR_MSG_FMT
-#define AT_ERR_MSG_FMT NL_SET_ERR_MSG_FMT
-
-static inline void at_extack_keep(struct sk_buff *request,
-				  struct netlink_ext_ack *extack)
-{
-}
+#define AT_ERR_MSG_FMT(extack, plain, fmt, ...)				\
+	NL_SET_ERR_MSG_FMT(extack, fmt, ##__VA_ARGS__)
 #else
-#define NETLINK_MAX_FMTMSG_LEN	80
-#define AT_EXTACK_TEXT
-extern char at_extack_text[NETLINK_MAX_FMTMSG_LEN];
-extern struct mutex at_mutex;
-
-/* at_mutex is held. At most NETLINK_MAX_FMTMSG_LEN - 1 bytes arrive. */
-#define AT_ERR_MSG_FMT(extack, fmt, ...) do {				\
-	struct netlink_ext_ack *__extack = (extack);			\
-									\
-	lockdep_assert_held(&at_mutex);					\
-	if (__extack) {							\
-		snprintf(at_extack_text, sizeof(at_extack_text), fmt,	\
-			 ##__VA_ARGS__);				\
-		__extack->_msg = at_extack_text;			\
-	}								\
-} while (0)
-
-static inline void at_extack_keep(struct sk_buff *request,
-				  struct netlink_ext_ack *extack)
-{
-	struct sk_buff *copy;
-	size_t len;
-
-	lockdep_assert_held(&at_mutex);
-	if (!extack || extack->_msg != at_extack_text)
-		return;
-	/*
-	 * A request's list of fragments is empty (netlink copies a message into
-	 * one buffer), nobody counts what is put there, and it goes with the
-	 * request's last reference. Only a buffer that is too large for
-	 * kmalloc(), or that nlmon looks at, has no such list to give.
-	 */
-	len = strlen(at_extack_text) + 1;
-	copy = NULL;
-	if (!is_vmalloc_addr(request->head) && !skb_cloned(request))
-		copy = alloc_skb(len, GFP_KERNEL);
-	if (!copy) {
-		NL_SET_ERR_MSG(extack, "refused, and no room to say why");
-		return;
-	}
-	extack->_msg = skb_put_data(copy, at_extack_text, len);
-	copy->next = skb_shinfo(request)->frag_list;
-	skb_shinfo(request)->frag_list = copy;
-}
+#define AT_ERR_MSG_FMT(extack, plain, fmt, ...)				\
+	NL_SET_ERR_MSG(extack, plain)
 #endif
-
-/* The same, and the attribute that is to blame. */
-#define AT_ERR_ATTR_FMT(extack, attr, fmt, ...) do {			\
-	struct netlink_ext_ack *__ack = (extack);			\
-									\
-	NL_SET_BAD_ATTR(__ack, attr);					\
-	AT_ERR_MSG_FMT(__ack, fmt, ##__VA_ARGS__);			\
-} while (0)
 
 #endif /* AT_COMPAT_H */

@@ -2,110 +2,155 @@
 /*
  * The grace period of restartable sequences.
  *
- * A thread may sit anywhere in its critical section when its ring is taken away.
- * Once its CPU has run another task, it has left the section or will restart it:
- * the kernel aborts a sequence whose thread was switched out. RCU does not give
- * that, as user mode is a quiescent state, and membarrier is not exported. So a
- * work item runs on each CPU in question. Requests that come together share one
- * round.
+ * A thread may sit anywhere in its critical section when its ring is taken away. Once its
+ * CPU has run another task, the thread has left the section or will restart it: the kernel
+ * aborts a sequence whose thread was switched out. RCU does not give that, as user mode is a
+ * quiescent state, and membarrier is not exported. So a work item runs on each CPU that a
+ * writer may be running on.
+ *
+ * Each request waits for its own CPUs: one that runs no work item for long, because a
+ * real-time task occupies it, delays no request that does not depend on it. CPU hotplug is
+ * not held up while a request waits.
  */
 #include <linux/cpu.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/workqueue.h>
 
+#include "base/compat.h"
 #include "base/quiesce.h"
 #include "base/race.h"
 
 struct workqueue_struct *at_wq;
 static struct workqueue_struct *at_switch_wq;
 
-static DEFINE_PER_CPU(struct work_struct, at_switch_work);
-static DEFINE_SPINLOCK(at_quiesce_lock);
-static LIST_HEAD(at_quiesce_list);
-static cpumask_var_t at_quiesce_cpus;
+/**
+ * struct at_switch - what makes one CPU run another task
+ * @work: that it runs is all it is for
+ * @requests: nodes of requests that wait for that
+ * @cpu: the CPU
+ */
+struct at_switch {
+	struct work_struct work;
+	struct llist_head requests;
+	int cpu;
+};
 
-/* That it runs is all it is for. */
+static DEFINE_PER_CPU(struct at_switch, at_switches);
+
+static void at_quiesce_put(struct at_quiesce *q)
+{
+	if (atomic_dec_and_test(&q->left))
+		queue_work(at_wq, &q->work);
+}
+
 static void at_switch_fn(struct work_struct *work)
 {
+	struct at_switch *sw = container_of(work, struct at_switch, work);
+	struct at_quiesce_node *node, *next;
+
+	/* Elsewhere it proves nothing, unless the CPU is offline and has handed its tasks over. */
+	if (raw_smp_processor_id() != sw->cpu && cpu_online(sw->cpu)) {
+		queue_work_on(sw->cpu, at_switch_wq, work);
+		return;
+	}
+	llist_for_each_entry_safe(node, next, llist_del_all(&sw->requests), link)
+		at_quiesce_put(node->q);
+}
+
+/* A CPU that is offline has no writer: those that it had were migrated, which aborts, too. */
+static void at_quiesce_send(struct at_quiesce *q)
+{
+	int cpu;
+
+	atomic_set(&q->left, 1);
+	at_race(AT_RACE_SWITCH);
+	if (at_fixed(AT_FIX_SWITCH)) {
+		cpus_read_lock();
+		for_each_cpu_and(cpu, q->cpus, cpu_online_mask) {
+			struct at_switch *sw = per_cpu_ptr(&at_switches, cpu);
+
+			atomic_inc(&q->left);
+			q->node[cpu].q = q;
+			llist_add(&q->node[cpu].link, &sw->requests);
+			queue_work_on(cpu, at_switch_wq, &sw->work);
+		}
+		cpus_read_unlock();
+	}
+	at_quiesce_put(q);
 }
 
 static void at_quiesce_fn(struct work_struct *work)
 {
-	struct at_quiesce *q, *next;
-	LIST_HEAD(batch);
-	int cpu;
+	struct at_quiesce *q = container_of(work, struct at_quiesce, work);
 
-	spin_lock(&at_quiesce_lock);
-	list_splice_init(&at_quiesce_list, &batch);
-	spin_unlock(&at_quiesce_lock);
-	if (list_empty(&batch))
-		return;
-
-	cpumask_clear(at_quiesce_cpus);
-	list_for_each_entry(q, &batch, node)
-		cpumask_or(at_quiesce_cpus, at_quiesce_cpus, q->cpus);
-
-	at_race(AT_RACE_SWITCH);
-	if (at_fixed(AT_FIX_SWITCH)) {
-		/* A CPU that is offline has handed its tasks over: migration aborts, too. */
-		cpus_read_lock();
-		for_each_cpu_and(cpu, at_quiesce_cpus, cpu_online_mask)
-			queue_work_on(cpu, at_switch_wq, per_cpu_ptr(&at_switch_work, cpu));
-		for_each_cpu_and(cpu, at_quiesce_cpus, cpu_online_mask)
-			flush_work(per_cpu_ptr(&at_switch_work, cpu));
-		cpus_read_unlock();
-	}
-
-	list_for_each_entry_safe(q, next, &batch, node) {
-		list_del(&q->node);
+	if (q->sent) {
 		q->done(q);
+		return;
 	}
+	q->sent = true;
+	cpumask_clear(q->cpus);
+	q->which(q, q->cpus);
+	at_quiesce_send(q);
 }
 
-static DECLARE_WORK(at_quiesce_work, at_quiesce_fn);
-
 /**
- * at_quiesce - have ->done called when the CPUs have switched
- * @q: filled in but for the node; belongs to the queue until ->done
+ * at_quiesce - have ->done called when the writers have left
+ * @q: from at_quiesce_prepare(); in use until ->done is called
  *
- * Does not wait, and may be called with locks held that ->done takes.
+ * Does not wait, and may be called with locks held that ->which and ->done take.
  */
 void at_quiesce(struct at_quiesce *q)
 {
-	spin_lock(&at_quiesce_lock);
-	list_add_tail(&q->node, &at_quiesce_list);
-	spin_unlock(&at_quiesce_lock);
-	queue_work(at_wq, &at_quiesce_work);
+	q->sent = false;
+	queue_work(at_wq, &q->work);
 }
 
-void at_quiesce_flush(void)
+/**
+ * at_quiesce_prepare - get what requests need
+ * @q: the request; zeroed
+ * @which: see struct at_quiesce
+ * @done: likewise
+ *
+ * Return: 0 or -ENOMEM; at_quiesce_destroy() is to be called in both cases.
+ */
+int at_quiesce_prepare(struct at_quiesce *q,
+		       void (*which)(struct at_quiesce *q, struct cpumask *cpus),
+		       void (*done)(struct at_quiesce *q))
 {
-	flush_work(&at_quiesce_work);
+	INIT_WORK(&q->work, at_quiesce_fn);
+	q->which = which;
+	q->done = done;
+	if (!zalloc_cpumask_var(&q->cpus, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	q->node = kvcalloc(nr_cpu_ids, sizeof(*q->node), GFP_KERNEL_ACCOUNT);
+	return q->node ? 0 : -ENOMEM;
+}
+
+void at_quiesce_destroy(struct at_quiesce *q)
+{
+	kvfree(q->node);
+	free_cpumask_var(q->cpus);
 }
 
 int at_quiesce_init(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		INIT_WORK(per_cpu_ptr(&at_switch_work, cpu), at_switch_fn);
-	if (!zalloc_cpumask_var(&at_quiesce_cpus, GFP_KERNEL))
-		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct at_switch *sw = per_cpu_ptr(&at_switches, cpu);
+
+		INIT_WORK(&sw->work, at_switch_fn);
+		init_llist_head(&sw->requests);
+		sw->cpu = cpu;
+	}
 	at_wq = alloc_workqueue("asynctrace", WQ_UNBOUND, 0);
 	if (!at_wq)
-		goto err_mask;
+		return -ENOMEM;
 	/* High priority: a busy CPU is not to keep ring memory for long. */
-	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI, 0);
-	if (!at_switch_wq)
-		goto err_wq;
-	return 0;
-
-err_wq:
+	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI | WQ_PERCPU, 0);
+	if (at_switch_wq)
+		return 0;
 	destroy_workqueue(at_wq);
-err_mask:
-	free_cpumask_var(at_quiesce_cpus);
 	return -ENOMEM;
 }
 
@@ -113,5 +158,4 @@ void at_quiesce_exit(void)
 {
 	destroy_workqueue(at_wq);
 	destroy_workqueue(at_switch_wq);
-	free_cpumask_var(at_quiesce_cpus);
 }

@@ -2,26 +2,47 @@
 #ifndef AT_QUIESCE_H
 #define AT_QUIESCE_H
 
+#include <linux/atomic.h>
 #include <linux/cpumask.h>
-#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/workqueue.h>
 
-/**
- * struct at_quiesce - waits until writers have left
- * @node: in the queue
- * @cpus: those on which writers may be
- * @done: called on a workqueue when each of @cpus has run another task since
- *	at_quiesce() was called; may sleep
- */
-struct at_quiesce {
-	struct list_head node;
-	cpumask_var_t cpus;
-	void (*done)(struct at_quiesce *q);
+struct at_quiesce;
+
+/* The place of a request in the queue of one CPU */
+struct at_quiesce_node {
+	struct llist_node link;
+	struct at_quiesce *q;
 };
 
+/**
+ * struct at_quiesce - a request to wait until writers have left
+ * @which: sets the CPUs that a writer may be running on; runs on a workqueue, may sleep
+ * @done: called on a workqueue when each of these CPUs has run another task since @which
+ *	returned; may sleep, and may make the request anew
+ * @cpus: what @which set
+ * @left: CPUs that have not yet run another task, and one for who makes the request
+ * @sent: the CPUs have been asked
+ * @work: asks the CPUs, and later calls @done
+ * @node: for each possible CPU
+ */
+struct at_quiesce {
+	void (*which)(struct at_quiesce *q, struct cpumask *cpus);
+	void (*done)(struct at_quiesce *q);
+	cpumask_var_t cpus;
+	atomic_t left;
+	bool sent;
+	struct work_struct work;
+	struct at_quiesce_node *node;
+};
+
+int at_quiesce_prepare(struct at_quiesce *q,
+		       void (*which)(struct at_quiesce *q, struct cpumask *cpus),
+		       void (*done)(struct at_quiesce *q));
+void at_quiesce_destroy(struct at_quiesce *q);
 void at_quiesce(struct at_quiesce *q);
 
 int at_quiesce_init(void);
-void at_quiesce_flush(void);
 void at_quiesce_exit(void);
 
 /* Where everything runs that must not hold up a caller. */

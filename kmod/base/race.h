@@ -16,6 +16,7 @@ enum at_race {
 	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
 	AT_RACE_SWITCH,		/* before CPUs are made to switch */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
+	AT_RACE_LOCK,		/* while at_mutex is held by a request to initialize a session */
 	AT_RACE_NAMES,		/* between a look for kept names and one at the provider's */
 	AT_RACES,
 };

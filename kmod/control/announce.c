@@ -139,16 +139,15 @@ static struct at_known *at_known_parse(const struct nlattr *attrs, int len,
 	return known;
 }
 
-/* Takes @known over where the descriptor speaks for a provider of this process. */
-static int at_known_set(struct at_file *file, struct at_known *known)
+/* Exchange *@known for what the provider of this process has announced before. */
+static int at_known_set(struct at_file *file, struct at_known **known)
 {
 	struct at_provider *p = file ? file->provider : NULL;
 
 	lockdep_assert_held(&at_mutex);
 	if (!p || p->dead || p->mm != current->mm)
 		return -ENOENT;
-	swap(p->known, known);
-	kvfree(known);
+	swap(p->known, *known);
 	return 0;
 }
 
@@ -177,10 +176,9 @@ long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 	if (IS_ERR(known))
 		return PTR_ERR(known);
 	mutex_lock(&at_mutex);
-	err = at_known_set(file, known);
+	err = at_known_set(file, &known);
 	mutex_unlock(&at_mutex);
-	if (err)
-		kvfree(known);
+	kvfree(known);
 	return err;
 }
 
@@ -207,10 +205,12 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			       info->extack);
 	if (IS_ERR(known))
 		return PTR_ERR(known);
-	err = at_known_set(at_file_by_cookie(nla_get_u64(cookie)), known);
-	if (!err)
-		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, cookie, "no provider of this process has the cookie");
+	mutex_lock(&at_mutex);
+	err = at_known_set(at_file_by_cookie(nla_get_u64(cookie)), &known);
+	mutex_unlock(&at_mutex);
+	if (err)
+		NL_SET_ERR_MSG_ATTR(info->extack, cookie,
+				    "no provider of this process has the cookie");
 	kvfree(known);
 	return err;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The control plane as netlink.c sees it: what a request becomes once its
- * attributes have been parsed. All of it is serialised by at_mutex, which the
- * functions here expect to be held (lockdep checks), and which is never held
- * while user memory is touched.
+ * attributes have been parsed. at_mutex serialises what is in these lists. It is not held
+ * while user memory is touched, nor while memory is allocated that is charged to somebody.
  */
 #ifndef AT_CONTROL_H
 #define AT_CONTROL_H
@@ -93,8 +92,8 @@ struct at_session_args {
 /**
  * struct at_start_args - how a session is started
  * @disposition: enum asynctrace_disposition
- * @additional: patterns besides the session's own, NULL: none. Taken over by the
- *	session where it starts, which sets this NULL then
+ * @additional: patterns besides the session's own, NULL: none. The session exchanges it for
+ *	that of its last run where it starts
  */
 struct at_start_args {
 	u32 disposition;
@@ -138,7 +137,7 @@ static inline void at_caller_drop(const struct at_caller *kept)
 
 /* provider.c */
 struct at_file *at_file_by_cookie(u64 cookie);
-int at_provider_register(struct at_file *file, const struct at_provider_args *args,
+int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack);
 
 /*
@@ -254,7 +253,8 @@ void at_session_view(const struct at_session *s, struct at_session_view *v);
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_start(struct at_session *s, struct at_start_args *args,
 		     struct netlink_ext_ack *extack);
-void at_session_update(struct at_session *s, struct at_strings *categories);
+void at_session_update(struct at_session *s, struct at_strings **categories,
+		       struct at_strings **additional);
 int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_terminate(struct at_session *s);
 void at_session_owner_gone(const struct net *net, u32 portid);

@@ -2,7 +2,9 @@
 /*
  * The generic netlink family "asynctrace": uapi/asynctrace.yaml says what it does
  *
- * Everything is under at_mutex; the core's own lock is not asked for.
+ * A handler parses and allocates before it takes at_mutex, and sends and frees after it has
+ * released it. So nobody waits for memory that is charged to somebody else's cgroup. The
+ * family does not use the lock that other families share.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -14,14 +16,11 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/race.h"
 #include "control/announce.h"
 #include "control/monitor.h"
 #include "control/netlink.h"
 #include "control/policy.h"
-
-#ifdef AT_EXTACK_TEXT
-char at_extack_text[NETLINK_MAX_FMTMSG_LEN];
-#endif
 
 static int at_nl_info_get(struct sk_buff *skb, struct genl_info *info,
 			  const struct at_caller *caller)
@@ -51,7 +50,6 @@ static int at_nl_provider_register(struct sk_buff *skb, struct genl_info *info,
 	struct nlattr *cookie = info->attrs[ASYNCTRACE_A_PROVIDER_COOKIE];
 	struct at_provider_args args;
 	struct sk_buff *reply;
-	struct at_file *file;
 	bool started = false;
 	void *header;
 	u32 id = 0;
@@ -64,17 +62,13 @@ static int at_nl_provider_register(struct sk_buff *skb, struct genl_info *info,
 	err = at_netlink_provider_args(info->attrs, &args, info->extack);
 	if (err)
 		return err;
-	file = at_file_by_cookie(nla_get_u64(cookie));
-	if (!file) {
-		NL_SET_ERR_MSG_ATTR(info->extack, cookie,
-				    "no descriptor of this process has the cookie; ask it with ASYNCTRACE_IOC_HELLO");
-		return -ENOENT;
-	}
 	/* First the reply: what was registered could not be told else. */
 	reply = at_netlink_reply(info, &header);
 	if (!reply)
 		return -ENOMEM;
-	err = at_provider_register(file, &args, &id, &started, info->extack);
+	err = at_provider_register(nla_get_u64(cookie), &args, &id, &started, info->extack);
+	if (err == -ENOENT)
+		NL_SET_BAD_ATTR(info->extack, cookie);
 	if (!err && (nla_put_u32(reply, ASYNCTRACE_A_PROVIDER_ID, id) ||
 		     (started && nla_put_flag(reply, ASYNCTRACE_A_PROVIDER_STARTED))))
 		err = -EMSGSIZE;
@@ -92,31 +86,36 @@ static int at_nl_provider_get(struct sk_buff *skb, struct genl_info *info,
 	struct at_provider *p;
 	struct sk_buff *reply;
 	void *header;
+	int err;
 	u32 id;
 
 	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_PROVIDER_ID)) {
 		GENL_SET_ERR_MSG(info, "say which provider, or ask for a dump of all");
 		return -EINVAL;
 	}
-	id = nla_get_u32(attr);
-	p = at_provider_next(&id, caller);
-	if (!p || id != nla_get_u32(attr)) {
-		NL_SET_BAD_ATTR(info->extack, attr);
-		if (caller->privileged)
-			NL_SET_ERR_MSG(info->extack, "no such provider");
-		else
-			NL_SET_ERR_MSG(info->extack,
-				       "no such provider is yours; others' take CAP_PERFMON");
-		return -ENOENT;
-	}
 	reply = at_netlink_reply(info, &header);
 	if (!reply)
 		return -ENOMEM;
-	if (at_netlink_fill_provider(reply, p, caller)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	return at_netlink_send(reply, header, info);
+	id = nla_get_u32(attr);
+	mutex_lock(&at_mutex);
+	p = at_provider_next(&id, caller);
+	if (!p || id != nla_get_u32(attr))
+		err = -ENOENT;
+	else
+		err = at_netlink_fill_provider(reply, p, caller);
+	mutex_unlock(&at_mutex);
+	if (!err)
+		return at_netlink_send(reply, header, info);
+	nlmsg_free(reply);
+	if (err != -ENOENT)
+		return err;
+	NL_SET_BAD_ATTR(info->extack, attr);
+	if (caller->privileged)
+		NL_SET_ERR_MSG(info->extack, "no such provider");
+	else
+		NL_SET_ERR_MSG(info->extack,
+			       "no such provider is yours; others' take CAP_PERFMON");
+	return err;
 }
 
 static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
@@ -171,25 +170,31 @@ static struct at_session *at_nl_session(struct genl_info *info,
 static int at_nl_session_init(struct sk_buff *skb, struct genl_info *info,
 			      const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
+	struct at_session *s;
+	int err;
 
-	return IS_ERR(s) ? PTR_ERR(s) : at_session_init(s, info->extack);
+	mutex_lock(&at_mutex);
+	at_race(AT_RACE_LOCK);
+	s = at_nl_session(info, caller);
+	err = IS_ERR(s) ? PTR_ERR(s) : at_session_init(s, info->extack);
+	mutex_unlock(&at_mutex);
+	return err;
 }
 
 static int at_nl_session_start(struct sk_buff *skb, struct genl_info *info,
 			       const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
-
 	struct at_start_args args;
+	struct at_session *s;
 	int err;
 
-	if (IS_ERR(s))
-		return PTR_ERR(s);
 	err = at_netlink_start_args(info, &args);
 	if (err)
 		return err;
-	err = at_session_start(s, &args, info->extack);
+	mutex_lock(&at_mutex);
+	s = at_nl_session(info, caller);
+	err = IS_ERR(s) ? PTR_ERR(s) : at_session_start(s, &args, info->extack);
+	mutex_unlock(&at_mutex);
 	kvfree(args.additional);
 	return err;
 }
@@ -197,49 +202,68 @@ static int at_nl_session_start(struct sk_buff *skb, struct genl_info *info,
 static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
 				const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
-	struct at_strings *categories;
+	struct at_strings *categories = at_netlink_update_args(info), *additional = NULL;
+	struct at_session *s;
+	int err = 0;
 
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	categories = at_netlink_update_args(info);
 	if (IS_ERR(categories))
 		return PTR_ERR(categories);
-	at_session_update(s, categories);
-	return 0;
+	mutex_lock(&at_mutex);
+	s = at_nl_session(info, caller);
+	if (IS_ERR(s))
+		err = PTR_ERR(s);
+	else
+		at_session_update(s, &categories, &additional);
+	mutex_unlock(&at_mutex);
+	kvfree(categories);
+	kvfree(additional);
+	return err;
 }
 
 static int at_nl_session_stop(struct sk_buff *skb, struct genl_info *info,
 			      const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
+	struct at_session *s;
+	int err;
 
-	return IS_ERR(s) ? PTR_ERR(s) : at_session_stop(s, info->extack);
+	mutex_lock(&at_mutex);
+	s = at_nl_session(info, caller);
+	err = IS_ERR(s) ? PTR_ERR(s) : at_session_stop(s, info->extack);
+	mutex_unlock(&at_mutex);
+	return err;
 }
 
 static int at_nl_session_terminate(struct sk_buff *skb, struct genl_info *info,
 				   const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session(info, caller);
+	struct at_session *s;
+	int err;
 
-	return IS_ERR(s) ? PTR_ERR(s) : at_session_terminate(s);
+	mutex_lock(&at_mutex);
+	s = at_nl_session(info, caller);
+	err = IS_ERR(s) ? PTR_ERR(s) : at_session_terminate(s);
+	mutex_unlock(&at_mutex);
+	return err;
 }
 
 static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 			     const struct at_caller *caller)
 {
-	struct at_session *s = at_nl_session_by(info, caller, at_session_find);
+	struct at_session *s;
 	struct sk_buff *reply;
 	void *header;
+	int err;
 
-	if (IS_ERR(s))
-		return PTR_ERR(s);
 	reply = at_netlink_reply(info, &header);
 	if (!reply)
 		return -ENOMEM;
-	if (at_netlink_fill_session(reply, s)) {
+	mutex_lock(&at_mutex);
+	s = at_nl_session_by(info, caller, at_session_find);
+	err = IS_ERR(s) ? PTR_ERR(s) : at_netlink_fill_session(reply, s);
+	mutex_unlock(&at_mutex);
+	if (err) {
 		nlmsg_free(reply);
-		return -EMSGSIZE;
+		return err;
 	}
 	return at_netlink_send(reply, header, info);
 }
@@ -262,7 +286,7 @@ static const at_handler at_handlers[] = {
 	[ASYNCTRACE_CMD_SUBSCRIBE] = at_netlink_subscribe,
 };
 
-/* Every request: who asks, the lock, the handler. */
+/* Find out who sends a request, and handle it. */
 static int at_nl_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct at_caller caller;
@@ -271,11 +295,7 @@ static int at_nl_doit(struct sk_buff *skb, struct genl_info *info)
 	err = at_netlink_caller(skb, &caller, info->extack);
 	if (err)
 		return err;
-	mutex_lock(&at_mutex);
-	err = at_handlers[info->genlhdr->cmd](skb, info, &caller);
-	at_extack_keep(skb, info->extack);
-	mutex_unlock(&at_mutex);
-	return err;
+	return at_handlers[info->genlhdr->cmd](skb, info, &caller);
 }
 
 #define AT_POLICY(name)						\
@@ -359,7 +379,7 @@ struct genl_family at_genl_family __ro_after_init = {
 	.name = ASYNCTRACE_FAMILY_NAME,
 	.version = ASYNCTRACE_FAMILY_VERSION,
 	.netnsok = true,
-	.parallel_ops = true,	/* at_mutex is enough: others' families do not wait for it */
+	.parallel_ops = true,	/* The handlers lock for themselves. */
 	.module = THIS_MODULE,
 	.ops = at_genl_ops,
 	.n_ops = ARRAY_SIZE(at_genl_ops),

@@ -343,14 +343,22 @@ static struct at_subscriber *at_subscriber_of(const struct sock *sk)
 
 static void at_subscriber_free(struct at_subscriber *sub)
 {
-	list_del(&sub->node);
-	at_wanted_update();
+	if (!sub)
+		return;
 	at_caller_drop(&sub->caller);
 	put_pid_ns(sub->pid_ns);
 	at_user_put(sub->user, AT_THING_SUBSCRIBER);
-	at_netlink_disown(sub->sk, sub->portid);
 	sock_put(sub->sk);
 	kfree(sub);
+}
+
+/* @sub is told nothing any more; it is the caller's to free. */
+static void at_subscriber_remove(struct at_subscriber *sub)
+{
+	lockdep_assert_held(&at_mutex);
+	list_del(&sub->node);
+	at_wanted_update();
+	at_netlink_disown(sub->sk, sub->portid);
 }
 
 static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
@@ -373,10 +381,8 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 	sub->sk = sk;
 	sock_hold(sk);
 	sub->portid = portid;
-	at_netlink_own(sk, portid);
 	sub->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	at_caller_keep(&sub->caller, caller);
-	list_add_tail(&sub->node, &at_subscribers);
 	return sub;
 }
 
@@ -394,38 +400,52 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 {
 	struct nlattr *session = info->attrs[ASYNCTRACE_A_EVENT_SESSION];
 	struct sock *sk = NETLINK_CB(skb).sk;
-	struct at_subscriber *sub = at_subscriber_of(sk);
+	struct at_subscriber *new = NULL, *sub;
 	u32 kinds, id = 0;
+	int err = 0;
 
 	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_EVENT_KINDS)) {
 		GENL_SET_ERR_MSG(info, "say of what kinds; of none ends the subscription");
 		return -EINVAL;
 	}
 	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_EVENT_KINDS]);
+	mutex_lock(&at_mutex);
+	if (kinds && !at_subscriber_of(sk)) {
+		mutex_unlock(&at_mutex);
+		new = at_subscriber_new(sk, info->snd_portid, caller, info->extack);
+		if (IS_ERR(new))
+			return PTR_ERR(new);
+		mutex_lock(&at_mutex);
+	}
 	if (session) {
 		id = nla_get_u32(session);
 		if (!id || !at_session_next(&id, caller) || id != nla_get_u32(session)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, session,
 					    "no session of this id that you may see");
-			return -ENOENT;
+			err = -ENOENT;
 		}
 	}
-	if (!kinds) {
-		if (sub)
-			at_subscriber_free(sub);
-		return 0;
+	/* Another thread may have subscribed with this socket meanwhile. */
+	sub = at_subscriber_of(sk);
+	if (!err && kinds && !sub) {
+		sub = new;
+		new = NULL;
+		at_netlink_own(sk, sub->portid);
+		list_add_tail(&sub->node, &at_subscribers);
+	} else if (!err && !kinds && sub) {
+		at_subscriber_remove(sub);
+		new = sub;
 	}
-	if (!sub) {
-		sub = at_subscriber_new(sk, info->snd_portid, caller, info->extack);
-		if (IS_ERR(sub))
-			return PTR_ERR(sub);
+	if (!err && kinds) {
+		sub->kinds = kinds;
+		sub->session = id;
+		at_caller_drop(&sub->caller);
+		at_caller_keep(&sub->caller, caller);
+		at_wanted_update();
 	}
-	sub->kinds = kinds;
-	sub->session = id;
-	at_caller_drop(&sub->caller);
-	at_caller_keep(&sub->caller, caller);
-	at_wanted_update();
-	return 0;
+	mutex_unlock(&at_mutex);
+	at_subscriber_free(new);
+	return err;
 }
 
 /**
@@ -440,8 +460,10 @@ void at_notify_socket_gone(const struct net *net, u32 portid)
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry_safe(sub, next, &at_subscribers, node)
 		if (sub->portid == portid && sock_net(sub->sk) == net &&
-		    sock_flag(sub->sk, SOCK_DEAD))
+		    sock_flag(sub->sk, SOCK_DEAD)) {
+			at_subscriber_remove(sub);
 			at_subscriber_free(sub);
+		}
 }
 
 /* The module is going; no more requests come. */
@@ -450,7 +472,9 @@ void at_notify_exit(void)
 	struct at_subscriber *sub, *next;
 
 	mutex_lock(&at_mutex);
-	list_for_each_entry_safe(sub, next, &at_subscribers, node)
+	list_for_each_entry_safe(sub, next, &at_subscribers, node) {
+		at_subscriber_remove(sub);
 		at_subscriber_free(sub);
+	}
 	mutex_unlock(&at_mutex);
 }

@@ -15,8 +15,10 @@ void at_netlink_exit(void);
 void at_netlink_own(const struct sock *sk, u32 portid);
 void at_netlink_disown(const struct sock *sk, u32 portid);
 
-/* netlink_args.c: attributes become arguments */
+/* request.c: attributes become arguments */
 
+void at_netlink_blame(struct netlink_ext_ack *extack, const struct nlattr *attr,
+		      const char *wrong);
 int at_netlink_provider_args(struct nlattr **attrs, struct at_provider_args *args,
 			     struct netlink_ext_ack *extack);
 int at_netlink_parse_provider_attrs(const void *attrs, u32 len,
@@ -28,7 +30,7 @@ struct at_strings *at_netlink_update_args(struct genl_info *info);
 int at_netlink_start_args(struct genl_info *info, struct at_start_args *args);
 void at_netlink_session_args_free(struct at_session_args *args);
 
-/* netlink_dump.c: views become messages */
+/* reply.c: views become messages */
 
 /* Where a dump stands. */
 struct at_dump {

@@ -15,6 +15,20 @@
 #include "session/categories.h"
 #include "session/filter.h"
 
+/**
+ * at_netlink_blame() - say what is wrong with an attribute
+ * @extack: told; may be NULL
+ * @attr: the attribute
+ * @wrong: a constant text
+ */
+void at_netlink_blame(struct netlink_ext_ack *extack, const struct nlattr *attr,
+		      const char *wrong)
+{
+	NL_SET_BAD_ATTR(extack, attr);
+	if (extack)
+		extack->_msg = wrong;
+}
+
 static int at_check_name(const struct nlattr *attr, struct netlink_ext_ack *extack)
 {
 	const char *name = nla_data(attr);
@@ -117,8 +131,9 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 		if (nla_type(attr) != type)
 			continue;
 		if (++count > ASYNCTRACE_CATEGORIES_MAX) {
-			AT_ERR_ATTR_FMT(info->extack, attr, "at most %u of these, leave some out",
-					ASYNCTRACE_CATEGORIES_MAX);
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "at most " __stringify(ASYNCTRACE_CATEGORIES_MAX)
+					    " of these, leave some out");
 			return ERR_PTR(-ERANGE);
 		}
 		/* A NUL ends the attribute, or is not there. */
@@ -130,7 +145,7 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 		wrong = category ? at_category_wrong(nla_data(attr), len) :
 				   at_pattern_wrong(nla_data(attr), len);
 		if (wrong) {
-			AT_ERR_ATTR_FMT(info->extack, attr, "%s", wrong);
+			at_netlink_blame(info->extack, attr, wrong);
 			return ERR_PTR(-EINVAL);
 		}
 		bytes += len + 1;
@@ -174,13 +189,13 @@ static int at_session_sizes(struct nlattr **attrs, struct at_session_args *args,
 	if (err)
 		return err;
 	if (args->sub_size < ASYNCTRACE_SUBBUF_MIN) {
-		AT_ERR_ATTR_FMT(extack, sub, "a sub-buffer has at least %u bytes",
-				ASYNCTRACE_SUBBUF_MIN);
+		NL_SET_ERR_MSG_ATTR(extack, sub,
+				    "a sub-buffer has at least "
+				    __stringify(ASYNCTRACE_SUBBUF_MIN) " bytes");
 		return -EINVAL;
 	}
 	if (args->sub_size > args->ring_size / ASYNCTRACE_SUBBUFS_MIN) {
-		AT_ERR_ATTR_FMT(extack, sub, "a ring of %llu bytes has sub-buffers of at most %llu",
-				args->ring_size, args->ring_size / ASYNCTRACE_SUBBUFS_MIN);
+		NL_SET_ERR_MSG_ATTR(extack, sub, "a sub-buffer has at most a quarter of its ring");
 		return -EINVAL;
 	}
 	return 0;

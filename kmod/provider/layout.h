@@ -22,8 +22,8 @@
 /* What the durable ring can hold. */
 #define AT_DURABLE_WORDS	((ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / sizeof(u64))
 
-/* Addresses of one provider: its id << AT_BASE_SHIFT pages. */
-#define AT_BASE_SHIFT	31
+/* What a provider may map */
+#define AT_PAGES_MAX	(1ULL << 31)
 #define AT_ID_MIN	2	/* 1 is the kernel's in a file */
 #define AT_ID_MAX	((1 << 20) - 1)
 
@@ -80,7 +80,7 @@ static inline u32 at_layout_header_pages(u32 nr_rings)
 	return DIV_ROUND_UP((nr_rings + 1) * ASYNCTRACE_LINE, PAGE_SIZE);
 }
 
-/* Fails where the addresses would not fit a provider's share of the device. */
+/* Fails where the rings would take too many addresses. */
 static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 {
 	l->nr_rings = nr_rings;
@@ -91,7 +91,7 @@ static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 	l->durable_pages = ASYNCTRACE_DURABLE_SIZE / PAGE_SIZE;
 	l->ring_pages = stride / PAGE_SIZE;
 	l->pages = at_layout_rings(l, AT_RANGES);
-	return stride >= PAGE_SIZE && l->pages <= 1ULL << AT_BASE_SHIFT;
+	return stride >= PAGE_SIZE && l->pages <= AT_PAGES_MAX;
 }
 
 static inline struct at_place at_layout_find(const struct at_layout *l, u64 page)

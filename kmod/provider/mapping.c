@@ -105,14 +105,15 @@ static vm_fault_t at_fault_locked(struct vm_fault *vmf, struct page *page, bool 
 	return VM_FAULT_LOCKED;
 }
 
-/*
- * Nothing more is to be written into a ring. With the range's rwsem held, under
- * which its rings are those of the session that the limits are of.
- */
-static void at_refuse(struct at_provider *p, struct at_rings *rings, u32 ring)
+/* Nothing more is to be written into a ring. */
+static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
+	spin_lock(&range->lock);
 	WRITE_ONCE(rings->ring[ring].refused, true);
-	WRITE_ONCE(at_provider_limits(p)[ring], 0);
+	/* Else the limits are those of a later session. */
+	if (range->live)
+		WRITE_ONCE(at_provider_limits(range->provider)[ring], 0);
+	spin_unlock(&range->lock);
 }
 
 /* Nobody writes on a CPU that is offline, but who wants to use up memory. */
@@ -138,7 +139,7 @@ static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
 retry:
 	if (sem)
 		down_read(&range->sem);
-	rings = READ_ONCE(range->rings);
+	rings = at_range_rings(range);
 	if (!rings || (at->area == AT_AREA_RING && !at_rings_wants(rings, at->ring, at->page)))
 		goto sink;
 	page = at_range_page(rings, at);
@@ -163,7 +164,7 @@ retry:
 			new = NULL;
 	}
 	if (!page) {
-		at_refuse(p, rings, at->ring);
+		at_refuse(range, rings, at->ring);
 		goto sink;
 	}
 	ret = at_fault_locked(vmf, page, at_fixed(AT_FIX_LOCK_RING));
@@ -187,7 +188,7 @@ static vm_fault_t at_vm_fault(struct vm_fault *vmf)
 	struct at_provider *p = vmf->vma->vm_private_data;
 	struct at_place at;
 
-	at = at_layout_find(&p->layout, vmf->pgoff - ((u64)p->id << AT_BASE_SHIFT));
+	at = at_layout_find(&p->layout, vmf->pgoff);
 	/* Not current's: a debugger faults on behalf of others. */
 	if (vmf->vma->vm_mm != p->mm)
 		return at_fault_foreign(vmf, &at);
@@ -283,8 +284,6 @@ int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
 	}
 	vm_flags_set(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 	vm_flags_clear(vma, clear);
-	/* All opens share the inode's mapping: offsets of its own for each provider. */
-	vma->vm_pgoff += (u64)p->id << AT_BASE_SHIFT;
 	vma->vm_private_data = p;
 	vma->vm_ops = &at_vm_ops;
 	return 0;

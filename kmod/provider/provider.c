@@ -6,16 +6,17 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
-#include <linux/idr.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/random.h>
 #include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <linux/vmalloc.h>
+#include <linux/xarray.h>
 
 #include "base/clock.h"
 #include "base/compat.h"
@@ -24,6 +25,7 @@
 #include "control/monitor.h"
 #include "provider/durable_copy.h"
 #include "provider/provider.h"
+#include "provider/space.h"
 #include "provider/thread_slots.h"
 #include "session/assign.h"
 #include "session/member.h"
@@ -36,7 +38,9 @@ LIST_HEAD(at_providers);
 static DEFINE_HASHTABLE(at_files, 8);
 /* Live providers, by process; under at_mutex. */
 static DEFINE_HASHTABLE(at_parts, 8);
-static DEFINE_IDR(at_provider_ids);
+/* Providers that live, by id. The ids of those that ended stay reserved until they are freed. */
+static DEFINE_XARRAY_ALLOC(at_provider_ids);
+static u32 at_provider_next_id = AT_ID_MIN;
 
 /* A cookie tells nothing, and cannot be guessed. It names the descriptor to netlink. */
 void at_file_hello(struct at_file *file)
@@ -95,11 +99,15 @@ static void at_provider_free(struct kref *ref)
 
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
+	if (p->space)
+		at_space_free(p->space);
 	if (p->first && p->first != p)
 		at_provider_put(p->first);
 	put_pid(p->pid);
 	put_cred(p->cred);
 	at_user_put(p->user, AT_THING_PROVIDER);
+	if (p->id)
+		xa_erase(&at_provider_ids, p->id);
 	kfree(p);
 }
 
@@ -211,6 +219,12 @@ static int at_provider_alloc(struct at_provider *p)
 	for (i = 0; i < AT_RANGES; i++)
 		if (at_range_init(&p->range[i], p))
 			return -ENOMEM;
+	p->space = at_space_new();
+	if (IS_ERR(p->space)) {
+		i = PTR_ERR(p->space);
+		p->space = NULL;
+		return i;
+	}
 	p->control = __vmalloc(p->layout.control_pages * PAGE_SIZE,
 			       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	p->sink = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
@@ -238,7 +252,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	INIT_LIST_HEAD(&p->members);
 	INIT_LIST_HEAD(&p->vacant);
 	INIT_WORK(&p->end_work, at_provider_end_fn);
-	mutex_init(&p->mapping_lock);
+	mutex_init(&p->space_lock);
 	mutex_init(&p->slots_lock);
 	xa_init_flags(&p->slots, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&p->slot_of, XA_FLAGS_ACCOUNT);
@@ -277,7 +291,7 @@ static void at_provider_list(struct at_provider *p)
 
 /*
  * A provider that nobody knows yet. At the limit of a memory cgroup that is its user's
- * this may take as long as he likes: at_mutex, which all others wait for, is not held.
+ * this may take as long as the user likes: at_mutex, which others wait for, is not held.
  */
 static struct at_provider *at_provider_make(const struct at_provider_args *args,
 					    struct netlink_ext_ack *extack)
@@ -302,6 +316,10 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 	}
 	err = at_provider_alloc(p);
 	if (!err)
+		err = xa_alloc_cyclic(&at_provider_ids, &p->id, NULL,
+				      XA_LIMIT(AT_ID_MIN, AT_ID_MAX), &at_provider_next_id,
+				      GFP_KERNEL);
+	if (err >= 0)
 		return p;
 err:
 	at_contents_put(p);
@@ -312,7 +330,12 @@ err:
 /* May the process that calls become a provider through a descriptor? */
 static int at_file_may_register(const struct at_file *file, struct netlink_ext_ack *extack)
 {
-	if (!file || !current->mm || file->mm != current->mm) {
+	if (!file) {
+		NL_SET_ERR_MSG(extack,
+			       "no descriptor of this process has the cookie; ask it with ASYNCTRACE_IOC_HELLO");
+		return -ENOENT;
+	}
+	if (!current->mm || file->mm != current->mm) {
 		NL_SET_ERR_MSG(extack,
 			       "the cookie is not of a descriptor that this process asked for");
 		return -EPERM;
@@ -324,64 +347,74 @@ static int at_file_may_register(const struct at_file *file, struct netlink_ext_a
 	return 0;
 }
 
+/* Have everybody know a provider. The descriptor may be closed when this returns. */
+static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
+			       struct netlink_ext_ack *extack)
+{
+	struct at_file *file;
+	int err;
+
+	lockdep_assert_held(&at_mutex);
+	/* The descriptor may be closed now, or have become another provider's. */
+	file = at_file_by_cookie(cookie);
+	err = at_file_may_register(file, extack);
+	if (err)
+		return err;
+	/* The entry is there, so that this needs no memory. */
+	xa_store(&at_provider_ids, p->id, p, 0);
+	at_control_init(p);
+	/* Before mmap(2) finds a provider. */
+	file->f->f_mapping = p->space->i_mapping;
+	at_provider_list(p);
+	/* Pairs with the READ_ONCE()s of those who do not hold at_mutex. */
+	smp_store_release(&file->provider, p);
+	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
+	*started = at_offer(p);
+	return 0;
+}
+
 /**
  * at_provider_register - make a descriptor's process a provider
- * @file: the descriptor; asked for by the process that calls
+ * @cookie: of the descriptor; asked for by the process that calls
  * @args: what it says of itself
  * @id: out: its id
  * @started: out: a session records it already
  * @extack: for the reason of a refusal
  *
- * at_mutex is let go meanwhile, and the descriptor may have been closed when this returns.
- *
- * Return: 0; -EPERM where another process asked for the cookie, -EBUSY where the
- * descriptor is in use, -EDQUOT beyond what one user may have, -E2BIG where the
- * rings do not fit the device's addresses, -ENOMEM.
+ * Return: 0; -ENOENT where no descriptor has the cookie, -EPERM where another process asked
+ * for it, -EBUSY where the descriptor is in use, -EDQUOT beyond what one user may have,
+ * -E2BIG where the rings do not fit a mapping, -EINVAL, -ENOMEM.
  */
-int at_provider_register(struct at_file *file, const struct at_provider_args *args,
+int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
 {
 	struct at_provider *p;
-	u64 cookie;
 	int err;
 
-	lockdep_assert_held(&at_mutex);
-	err = at_file_may_register(file, extack);
-	if (err)
-		return err;
 	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
 	    args->ring_stride > ASYNCTRACE_RING_MAX) {
 		NL_SET_ERR_MSG(extack, "the ring stride is no power of two within the limits");
 		return -EINVAL;
 	}
-	cookie = file->cookie;
-	mutex_unlock(&at_mutex);
-	p = at_provider_make(args, extack);
 	mutex_lock(&at_mutex);
+	err = at_file_may_register(at_file_by_cookie(cookie), extack);
+	mutex_unlock(&at_mutex);
+	if (err)
+		return err;
+	p = at_provider_make(args, extack);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	/* The descriptor may be closed now, or have become another provider's. */
-	file = at_file_by_cookie(cookie);
-	err = at_file_may_register(file, extack);
-	if (err)
-		goto err;
-	/* Nobody's to pay: a few bytes, which are not to be waited for either. */
-	err = idr_alloc_cyclic(&at_provider_ids, p, AT_ID_MIN, AT_ID_MAX + 1, GFP_KERNEL);
-	if (err < 0)
-		goto err;
-	p->id = err;
-	at_control_init(p);
-	p->mapping = file->mapping;
-	at_provider_list(p);
-	/* Pairs with the READ_ONCE()s of those who do not hold at_mutex. */
-	smp_store_release(&file->provider, p);
+	/* It may end while it is published. */
+	at_provider_get(p);
+	mutex_lock(&at_mutex);
+	err = at_provider_publish(p, cookie, started, extack);
+	mutex_unlock(&at_mutex);
 	*id = p->id;
-	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
-	*started = at_offer(p);
-	return 0;
-err:
-	at_contents_put(p);
 	at_provider_put(p);
+	if (err) {
+		at_contents_put(p);
+		at_provider_put(p);
+	}
 	return err;
 }
 
@@ -414,11 +447,8 @@ void at_provider_end(struct at_provider *p)
 	}
 	at_observe_update(p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
-	/*
-	 * The id, and with it the addresses, may go to another provider now: all
-	 * that could fault in them is this mm's, and knows its provider.
-	 */
-	idr_remove(&at_provider_ids, p->id);
+	/* Nobody finds it any more. The id is not another's while a session knows this one. */
+	xa_store(&at_provider_ids, p->id, NULL, 0);
 }
 
 /**
@@ -429,9 +459,13 @@ void at_provider_end(struct at_provider *p)
  */
 void at_provider_release(struct at_provider *p)
 {
-	mutex_lock(&p->mapping_lock);
-	p->mapping = NULL;
-	mutex_unlock(&p->mapping_lock);
+	struct inode *space;
+
+	mutex_lock(&p->space_lock);
+	space = p->space;
+	p->space = NULL;
+	mutex_unlock(&p->space_lock);
+	at_space_free(space);
 	at_user_put(p->user, AT_THING_PROVIDER);
 	p->user = NULL;
 	at_contents_put(p);
@@ -446,15 +480,50 @@ void at_provider_end_soon(struct at_provider *p)
 		at_provider_put(p);
 }
 
+/* Does a task run on some CPU? */
+static bool at_task_runs(const struct task_struct *t)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(t->on_cpu);
+#else
+	return true;
+#endif
+}
+
 /* Unmap pages of the mapping, wherever they are mapped. */
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 {
-	mutex_lock(&p->mapping_lock);
-	if (p->mapping)
-		/* Not in bytes, of which 64 bits cannot count so many where pages are large. */
-		unmap_mapping_pages(p->mapping, ((u64)p->id << AT_BASE_SHIFT) + page, pages,
-				    true);
-	mutex_unlock(&p->mapping_lock);
+	mutex_lock(&p->space_lock);
+	if (p->space)
+		unmap_mapping_pages(p->space->i_mapping, page, pages, true);
+	mutex_unlock(&p->space_lock);
+}
+
+/**
+ * at_provider_cpus - which CPUs may a thread of a provider be running on?
+ * @p: the provider, its gate shut
+ * @cpus: out: these CPUs are set
+ *
+ * A thread that runs nowhere at this moment was switched out: it restarts its critical
+ * section, and sees the gate shut, when it runs again.
+ */
+void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
+{
+	struct task_struct *leader, *t;
+
+	/* Orders the gate before what runs: a thread that comes later finds the gate shut. */
+	smp_mb();
+	if (READ_ONCE(p->others)) {
+		cpumask_copy(cpus, cpu_possible_mask);
+		return;
+	}
+	rcu_read_lock();
+	leader = pid_task(p->pid, PIDTYPE_TGID);
+	if (leader)
+		for_each_thread(leader, t)
+			if (at_task_runs(t))
+				cpumask_set_cpu(task_cpu(t), cpus);
+	rcu_read_unlock();
 }
 
 /**
@@ -487,15 +556,12 @@ bool at_provider_visible(const struct at_provider *p, const struct at_caller *ca
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller)
 {
+	unsigned long next = *id;
 	struct at_provider *p;
-	int next = *id;
 
 	lockdep_assert_held(&at_mutex);
-	/* The IDR takes no number that is negative as an int for a number. */
-	if (*id > AT_ID_MAX)
-		return NULL;
-	for (p = idr_get_next(&at_provider_ids, &next); p;
-	     next++, p = idr_get_next(&at_provider_ids, &next)) {
+	for (p = xa_find(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT); p;
+	     p = xa_find_after(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT)) {
 		if (at_provider_visible(p, caller)) {
 			*id = next;
 			return p;

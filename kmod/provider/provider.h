@@ -24,7 +24,8 @@
 #include "provider/observe.h"
 #include "provider/range.h"
 
-struct address_space;
+struct file;
+struct inode;
 struct cred;
 struct at_known;
 struct at_member;
@@ -38,7 +39,7 @@ struct vm_area_struct;
  * @contents: held by the descriptor, and by members until all of theirs was read: what
  *	only records need, which is most of it, goes before who the provider was
  * @node: in the list of live providers; under at_mutex
- * @id: unique among live providers; also the salt of its operation ids
+ * @id: not another's while a session knows this provider; also the salt of its operation ids
  * @name: as registered
  * @version: as registered
  * @layout: of its mapping
@@ -50,8 +51,8 @@ struct vm_area_struct;
  *	it could be dumped
  * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
  * @user: whose account it is on
- * @mapping: of the device's inode, to zap in; NULL once the descriptor is gone
- * @mapping_lock: protects @mapping
+ * @space: has the address space of its mapping, to zap in; NULL once the descriptor is gone
+ * @space_lock: protects @space
  * @control: the control area
  * @sink: where its late stores go
  * @durable: pages of the durable ring, each NULL until touched
@@ -74,6 +75,7 @@ struct vm_area_struct;
  * @next_slot: number of the next; changed under @slots_lock
  * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
  *	changed under at_mutex
+ * @others: threads of other thread groups have a slot: at_provider_cpus() does not find them
  * @dead: it has ended; under at_mutex
  * @mapped: its read-write area has been mapped
  * @mappings: of that area: one, but for a moment in mremap()
@@ -99,8 +101,8 @@ struct at_provider {
 	bool pure;
 	s64 clock_offset;
 	struct at_user *user;
-	struct address_space *mapping;
-	struct mutex mapping_lock;	/* @mapping */
+	struct inode *space;
+	struct mutex space_lock;	/* @space */
 	struct asynctrace_control *control;
 	struct page *sink;
 	struct page **durable;
@@ -119,6 +121,7 @@ struct at_provider {
 	struct mutex slots_lock;	/* @slots, @slot_of, @next_slot */
 	u32 next_slot;
 	u32 slots_pruned;
+	bool others;
 	bool dead;
 	bool mapped;
 	atomic_t mappings;
@@ -134,7 +137,7 @@ struct at_provider {
  * @node: among those that have a cookie; under at_mutex
  * @cookie: names it in netlink messages; 0: none yet
  * @mm: of the process that asked for the cookie: identity only
- * @mapping: of the device's inode
+ * @f: the descriptor
  * @provider: registered through it; set once, under at_mutex
  * @session: whose consumer it is; set once, under at_mutex
  * @seen: what of the provider's state was last read from it
@@ -143,7 +146,7 @@ struct at_file {
 	struct hlist_node node;
 	u64 cookie;
 	struct mm_struct *mm;
-	struct address_space *mapping;
+	struct file *f;
 	struct at_provider *provider;
 	struct at_session *session;
 	u64 seen;
@@ -164,6 +167,7 @@ void at_provider_release(struct at_provider *p);
 void at_provider_end_soon(struct at_provider *p);
 void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
+void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus);
 
 /* The control area's array of limits; what user space reads there is ours. */
 static inline u64 *at_provider_limits(const struct at_provider *p)

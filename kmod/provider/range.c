@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starting and ending a range; range.h says in which order, and why.
+ * Starting, ending and cleaning a range; range.h says in which order, and why.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -22,98 +22,189 @@ static void at_range_zap(struct at_range *range)
 	at_provider_zap(p, at_layout_rings(l, i), (u64)(l->nr_rings + 1) * l->ring_pages);
 }
 
-static void at_range_quiet(struct at_quiesce *q)
-{
-	struct at_range *range = container_of(q, struct at_range, quiesce);
-	struct at_provider *p = range->provider;
-
-	mutex_lock(&at_mutex);
-	at_rings_put(range->ended);
-	range->ended = NULL;
-	/* A session may have been waiting for this. */
-	at_member_retry(p);
-	mutex_unlock(&at_mutex);
-	at_provider_put(p);
-}
-
-int at_range_init(struct at_range *range, struct at_provider *p)
-{
-	init_rwsem(&range->sem);
-	range->provider = p;
-	range->quiesce.done = at_range_quiet;
-	return zalloc_cpumask_var(&range->quiesce.cpus, GFP_KERNEL_ACCOUNT) ? 0 : -ENOMEM;
-}
-
-void at_range_destroy(struct at_range *range)
-{
-	free_cpumask_var(range->quiesce.cpus);
-}
-
-/* May new rings be put there? */
-bool at_range_free(const struct at_range *range)
-{
-	lockdep_assert_held(&at_mutex);
-	return !range->rings && !range->ended;
-}
-
 /**
- * at_range_start - let rings appear
- * @range: where; at_range_free()
- * @rings: what; a reference is taken
+ * at_range_rings - what a fault is to map
+ * @range: where; its rwsem is held
+ *
+ * Return: the rings; NULL: the sink, for which the range is dirty from now on.
  */
-void at_range_start(struct at_range *range, struct at_rings *rings)
+struct at_rings *at_range_rings(struct at_range *range)
+{
+	struct at_rings *rings;
+
+	spin_lock(&range->lock);
+	rings = range->live ? range->rings : NULL;
+	if (!rings)
+		range->dirty = true;
+	spin_unlock(&range->lock);
+	return rings;
+}
+
+/* Have neither rings nor the sink be mapped; @rings: those that may be. */
+static void at_range_empty(struct at_range *range, struct at_rings *rings)
 {
 	struct page *sink = range->provider->sink;
 
-	lockdep_assert_held(&at_mutex);
-	at_rings_get(rings);
-	down_write(&range->sem);
-	WRITE_ONCE(range->rings, rings);
+	if (at_fixed(AT_FIX_RWSEM))
+		down_write(&range->sem);
+	spin_lock(&range->lock);
+	range->rings = NULL;
+	range->dirty = false;
+	spin_unlock(&range->lock);
+	if (rings && at_fixed(AT_FIX_LOCK_RING))
+		at_rings_sync_pages(rings);
 	/* Faults that have looked the sink up have mapped it after this. */
 	if (at_fixed(AT_FIX_LOCK_SINK)) {
 		lock_page(sink);
 		unlock_page(sink);
 	}
 	at_range_zap(range);
-	up_write(&range->sem);
+	if (at_fixed(AT_FIX_RWSEM))
+		up_write(&range->sem);
+}
+
+static void at_range_work(struct work_struct *work)
+{
+	struct at_range *range = container_of(work, struct at_range, work);
+	struct at_provider *p = range->provider;
+	struct at_rings *ended;
+	bool cleaning;
+
+	mutex_lock(&at_mutex);
+	ended = range->zapped ? NULL : range->ended;
+	cleaning = range->cleaning;
+	mutex_unlock(&at_mutex);
+	if (ended) {
+		at_range_empty(range, ended);
+		range->zapped = true;
+		if (at_fixed(AT_FIX_RANGES)) {
+			at_provider_get(p);
+			at_contents_get(p);
+			at_quiesce(&range->quiesce);
+		} else {
+			mutex_lock(&at_mutex);
+			range->ended = NULL;
+			mutex_unlock(&at_mutex);
+			at_rings_put(ended);
+		}
+	}
+	if (cleaning) {
+		at_range_empty(range, NULL);
+		mutex_lock(&at_mutex);
+		range->cleaning = false;
+		at_member_retry(p);
+		mutex_unlock(&at_mutex);
+	}
+	at_contents_put(p);
+	at_provider_put(p);
+}
+
+static void at_range_queue(struct at_range *range)
+{
+	at_provider_get(range->provider);
+	at_contents_get(range->provider);
+	if (queue_work(at_wq, &range->work))
+		return;
+	at_contents_put(range->provider);
+	at_provider_put(range->provider);
+}
+
+/* Which CPUs writers may be on: only of a run that was open have there been any. */
+static void at_range_cpus(struct at_quiesce *q, struct cpumask *cpus)
+{
+	struct at_range *range = container_of(q, struct at_range, quiesce);
+
+	if (range->ended->opened)
+		at_provider_cpus(range->provider, cpus);
+}
+
+static void at_range_quiet(struct at_quiesce *q)
+{
+	struct at_range *range = container_of(q, struct at_range, quiesce);
+	struct at_provider *p = range->provider;
+	struct at_rings *ended;
+
+	mutex_lock(&at_mutex);
+	ended = range->ended;
+	range->ended = NULL;
+	/* A session may have been waiting for this. */
+	at_member_retry(p);
+	mutex_unlock(&at_mutex);
+	at_rings_put(ended);
+	at_contents_put(p);
+	at_provider_put(p);
+}
+
+int at_range_init(struct at_range *range, struct at_provider *p)
+{
+	init_rwsem(&range->sem);
+	spin_lock_init(&range->lock);
+	INIT_WORK(&range->work, at_range_work);
+	range->provider = p;
+	return at_quiesce_prepare(&range->quiesce, at_range_cpus, at_range_quiet);
+}
+
+void at_range_destroy(struct at_range *range)
+{
+	at_quiesce_destroy(&range->quiesce);
+}
+
+/**
+ * at_range_start - let rings appear
+ * @range: where
+ * @rings: what; a reference is taken
+ *
+ * Return: whether they do; false: the range is in use, or is not clean.
+ */
+bool at_range_start(struct at_range *range, struct at_rings *rings)
+{
+	bool clean;
+
+	lockdep_assert_held(&at_mutex);
+	if (range->rings || range->ended || range->cleaning)
+		return false;
+	spin_lock(&range->lock);
+	clean = !range->dirty;
+	if (clean) {
+		range->rings = rings;
+		range->live = true;
+	}
+	spin_unlock(&range->lock);
+	if (clean)
+		at_rings_get(rings);
+	return clean;
+}
+
+/**
+ * at_range_clean - have a worker clean a range, unless it is in use
+ * @range: the range
+ *
+ * at_member_retry() is called when it is clean.
+ */
+void at_range_clean(struct at_range *range)
+{
+	lockdep_assert_held(&at_mutex);
+	if (range->rings || range->ended || range->cleaning)
+		return;
+	range->cleaning = true;
+	at_range_queue(range);
 }
 
 /**
  * at_range_end - let rings disappear
  * @range: where; the gate is shut already
  *
- * The rings' pages keep what they hold, and nobody can change it any more. The
- * range's reference is dropped when writers have left; nobody waits for that.
+ * The range's reference to the rings is dropped when writers have left; nobody waits for that.
  */
 void at_range_end(struct at_range *range)
 {
-	struct at_rings *rings = range->rings;
-
 	lockdep_assert_held(&at_mutex);
-	if (!rings)
+	if (!range->rings || range->ended)
 		return;
-	if (at_fixed(AT_FIX_RWSEM))
-		down_write(&range->sem);
-	WRITE_ONCE(range->rings, NULL);
-	if (at_fixed(AT_FIX_LOCK_RING))
-		at_rings_sync_pages(rings);
-	at_range_zap(range);
-	if (at_fixed(AT_FIX_RWSEM))
-		up_write(&range->sem);
-
-	if (!at_fixed(AT_FIX_RANGES)) {
-		at_rings_put(rings);
-		return;
-	}
-	range->ended = rings;
-	/*
-	 * Any CPU: who has seen the gate open, and then read no more than a
-	 * position, has left no trace of that on any ring.
-	 */
-	if (rings->opened)
-		cpumask_copy(range->quiesce.cpus, cpu_possible_mask);
-	else
-		cpumask_clear(range->quiesce.cpus);
-	at_provider_get(range->provider);
-	at_quiesce(&range->quiesce);
+	spin_lock(&range->lock);
+	range->live = false;
+	spin_unlock(&range->lock);
+	range->ended = range->rings;
+	range->zapped = false;
+	at_range_queue(range);
 }

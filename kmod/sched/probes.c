@@ -35,13 +35,17 @@
 static LIST_HEAD(at_kscheds);
 /* How many of them record every task. */
 static u32 at_nr_all;
-/* How many of them there are, and whether the probes are registered. */
-static u32 at_nr_listed;
+
+/*
+ * Sessions that need the probes, and whether these are registered. That has a lock of its own,
+ * because registering patches the kernel's text and waits for grace periods.
+ */
+static DEFINE_MUTEX(at_probes_mutex);
+static u32 at_nr_probed;
 static bool at_probing;
 
 /*
- * All of them, for CPUs that come up. A lock of its own: registering a probe
- * under at_mutex waits for CPU hotplug.
+ * All of them, for CPUs that come up.
  */
 static LIST_HEAD(at_cpus_list);
 static DEFINE_MUTEX(at_cpus_mutex);
@@ -426,16 +430,28 @@ static void at_sched_settle(struct work_struct *work)
 {
 	int i;
 
-	mutex_lock(&at_mutex);
-	if (!at_nr_listed && at_probing) {
+	mutex_lock(&at_probes_mutex);
+	if (!at_nr_probed && at_probing) {
 		for (i = 0; i < ARRAY_SIZE(at_probes); i++)
 			tracepoint_probe_unregister(at_probes[i].tp, at_probes[i].probe, NULL);
 		at_probing = false;
 	}
-	mutex_unlock(&at_mutex);
+	mutex_unlock(&at_probes_mutex);
 }
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
+
+/* A session needs the probes no more. Does nothing the second time. */
+static void at_probes_release(struct at_ksched *ks)
+{
+	mutex_lock(&at_probes_mutex);
+	if (ks->probed) {
+		ks->probed = false;
+		at_nr_probed--;
+		mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
+	}
+	mutex_unlock(&at_probes_mutex);
+}
 
 static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
 {
@@ -518,6 +534,8 @@ void at_ksched_free(struct at_ksched *ks)
 {
 	if (!ks)
 		return;
+	/* It may have been ended before it was listed. */
+	at_probes_release(ks);
 	mutex_lock(&at_cpus_mutex);
 	list_del(&ks->cpus_node);
 	mutex_unlock(&at_cpus_mutex);
@@ -571,24 +589,44 @@ err:
 	return NULL;
 }
 
-/* at_mutex is held. */
-int at_ksched_start(struct at_ksched *ks)
+/**
+ * at_ksched_prepare - get what a session needs to record
+ * @ks: its scheduling side
+ *
+ * May take as long as memory does, and grace periods of tracepoints.
+ *
+ * Return: 0 or a negative errno.
+ */
+int at_ksched_prepare(struct at_ksched *ks)
 {
-	int cpu;
+	int cpu, err = 0;
 
 	/* For those that came when there was no memory. */
 	mutex_lock(&at_cpus_mutex);
 	for_each_cpu(cpu, &at_cpus)
 		at_ksched_add_cpu(ks, cpu);
 	mutex_unlock(&at_cpus_mutex);
-	if (!ks->listed) {
-		list_add_tail_rcu(&ks->node, &at_kscheds);
-		ks->listed = true;
-		at_nr_listed++;
-		if (ks->all)
-			at_nr_all++;
+
+	mutex_lock(&at_probes_mutex);
+	if (!ks->probed)
+		err = at_probes_register();
+	if (!err && !ks->probed) {
+		ks->probed = true;
+		at_nr_probed++;
 	}
-	return at_probes_register();
+	mutex_unlock(&at_probes_mutex);
+	return err;
+}
+
+/* Have the probes know a session. at_mutex is held. */
+void at_ksched_list(struct at_ksched *ks)
+{
+	if (ks->listed)
+		return;
+	list_add_tail_rcu(&ks->node, &at_kscheds);
+	ks->listed = true;
+	if (ks->all)
+		at_nr_all++;
 }
 
 /* Record from now on. at_mutex is held. */
@@ -637,8 +675,8 @@ static void at_ksched_end_fn(struct work_struct *work)
 	at_tasks_forget(ks);
 	/* Probes that found the session or one of its tasks are done with it. */
 	synchronize_rcu();
+	at_probes_release(ks);
 	at_session_put(ks->session);
-	mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
 }
 
 /* The session is over: have the probes forget it. at_mutex is held. */
@@ -648,7 +686,6 @@ void at_ksched_unlist(struct at_ksched *ks)
 		return;
 	WRITE_ONCE(ks->listed, false);
 	list_del_rcu(&ks->node);
-	at_nr_listed--;
 	if (ks->all)
 		at_nr_all--;
 	at_route();

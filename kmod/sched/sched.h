@@ -53,6 +53,7 @@ struct at_kcpu {
  * @foreign: may name tasks that are not of the session's providers
  * @plain: and does so by the ids that the kernel has at hand
  * @on: the session is started
+ * @probed: it counts among those that need the probes; under at_probes_mutex
  * @listed: @node is in use, and tasks may be added; under at_mutex
  * @missed: threads of its members that there was no entry for; see at_tasks_looked()
  * @left: the grace period after which no probe is left that found it on before the
@@ -74,6 +75,7 @@ struct at_ksched {
 	bool foreign;
 	bool plain;
 	bool on;
+	bool probed;
 	bool listed;
 	u64 missed;
 	unsigned long left;
@@ -86,7 +88,8 @@ struct at_ksched {
 
 struct at_ksched *at_ksched_new(struct at_session *s);
 void at_ksched_free(struct at_ksched *ks);
-int at_ksched_start(struct at_ksched *ks);
+int at_ksched_prepare(struct at_ksched *ks);
+void at_ksched_list(struct at_ksched *ks);
 void at_ksched_open(struct at_ksched *ks);
 void at_ksched_stop(struct at_ksched *ks);
 void at_ksched_wait(const struct at_ksched *ks);

@@ -14,6 +14,10 @@
 #include "session/member.h"
 #include "session/session.h"
 
+/* The reason of a refusal, on kernels whose messages have no numbers */
+#define AT_MEMORY_REFUSED \
+	"(CPUs + 1) * ring size * providers is above the memory limit: use smaller rings"
+
 u64 at_memory_limit(bool privileged)
 {
 	u64 ram = (u64)totalram_pages() << PAGE_SHIFT;
@@ -72,11 +76,11 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 	if (bytes <= limit)
 		return 0;
 	if (bytes == at_ring_set(ring) * sets)
-		AT_ERR_MSG_FMT(extack,
+		AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
 			       "(%u CPUs + 1) * %llu KiB * %u rings = %llu MiB, limit %llu MiB",
 			       num_online_cpus(), ring >> 10, sets, bytes >> 20, limit >> 20);
 	else
-		AT_ERR_MSG_FMT(extack,
+		AT_ERR_MSG_FMT(extack, AT_MEMORY_REFUSED,
 			       "(%u CPUs + 1) * %u rings of several sizes = %llu MiB, limit %llu MiB",
 			       num_online_cpus(), sets, bytes >> 20, limit >> 20);
 	return -ENOSPC;

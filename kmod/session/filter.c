@@ -20,6 +20,7 @@
 #include "base/compat.h"
 #include "base/pattern.h"
 #include "control/control.h"
+#include "control/netlink.h"
 #include "control/policy.h"
 #include "provider/provider.h"
 #include "session/filter.h"
@@ -135,8 +136,9 @@ static int at_filter_add(struct at_filter *filter, const struct nlattr *attr,
 		return 0;
 	}
 	if (nr == ASYNCTRACE_CATEGORIES_MAX) {
-		AT_ERR_ATTR_FMT(extack, attr, "at most %u of these, leave some out",
-				ASYNCTRACE_CATEGORIES_MAX);
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "at most " __stringify(ASYNCTRACE_CATEGORIES_MAX)
+				    " of these, leave some out");
 		return -ERANGE;
 	}
 	switch (nla_type(attr)) {
@@ -315,7 +317,7 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
 	}
 	wrong = at_pattern_wrong(nla_data(provider), nla_len(provider) - 1);
 	if (wrong) {
-		AT_ERR_ATTR_FMT(extack, provider, "%s", wrong);
+		at_netlink_blame(extack, provider, wrong);
 		return -EINVAL;
 	}
 	if (!is_power_of_2(nla_get_u64(size))) {
@@ -346,8 +348,9 @@ struct at_buffers *at_buffers_parse(struct genl_info *info)
 		if (nla_type(attr) != ASYNCTRACE_A_SESSION_BUFFER)
 			continue;
 		if (++count > ASYNCTRACE_CATEGORIES_MAX) {
-			AT_ERR_ATTR_FMT(info->extack, attr, "at most %u of these, leave some out",
-					ASYNCTRACE_CATEGORIES_MAX);
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "at most " __stringify(ASYNCTRACE_CATEGORIES_MAX)
+					    " of these, leave some out");
 			return ERR_PTR(-ERANGE);
 		}
 	}

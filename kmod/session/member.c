@@ -43,13 +43,13 @@ static void at_member_write_categories(const struct at_member *m)
 	WRITE_ONCE(c->categories, at);
 }
 
-static void at_member_write_limits(const struct at_member *m)
+static void at_member_write_limits(const struct at_member *m, const struct at_rings *rings)
 {
 	u64 *limit = at_provider_limits(m->provider);
 	u32 i;
 
-	for (i = 0; i < m->rings->nr; i++)
-		WRITE_ONCE(limit[i], at_ring_limit(&m->rings->geometry, 0));
+	for (i = 0; i < rings->nr; i++)
+		WRITE_ONCE(limit[i], at_ring_limit(&rings->geometry, 0));
 }
 
 /*
@@ -84,23 +84,27 @@ static void at_member_uncount(struct at_member *m)
 }
 
 /*
- * Put rings into one of the provider's ranges. Where writers of earlier sessions
- * may still hold addresses of both, the provider joins when they have left.
+ * Put rings into one of the provider's ranges. If writers of earlier sessions may still hold
+ * addresses of both, or the sink is mapped there, the provider joins later: at_member_retry().
  */
 static void at_member_join(struct at_member *m)
 {
 	struct at_provider *p = m->provider;
-	struct at_range *range = NULL;
 	struct at_rings *rings = m->brought;
 	u32 i;
 
-	for (i = 0; i < AT_RANGES && !range; i++)
-		if (at_range_free(&p->range[i]))
-			range = &p->range[i];
-	if (!range)
-		return;
-	m->brought = NULL;
 	rings->geometry = at_memory_geometry(m->session, p);
+	/* Before a fault may refuse a page and lower them. */
+	at_member_write_limits(m, rings);
+	for (i = 0; i < AT_RANGES; i++)
+		if (at_range_start(&p->range[i], rings))
+			break;
+	if (i == AT_RANGES) {
+		for (i = 0; i < AT_RANGES; i++)
+			at_range_clean(&p->range[i]);
+		return;
+	}
+	m->brought = NULL;
 	spin_lock(&m->session->members_lock);
 	/*
 	 * Pairs with the load-acquire in at_tell_member(), whose reader may know the
@@ -108,9 +112,7 @@ static void at_member_join(struct at_member *m)
 	 */
 	smp_store_release(&m->rings, rings);
 	spin_unlock(&m->session->members_lock);
-	WRITE_ONCE(m->range, range);
-	at_member_write_limits(m);
-	at_range_start(range, m->rings);
+	WRITE_ONCE(m->range, &p->range[i]);
 }
 
 /**

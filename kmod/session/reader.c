@@ -303,10 +303,10 @@ static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 
 	if (m->session->mode != ASYNCTRACE_MODE_STREAMING || !range)
 		return;
-	down_read(&range->sem);
-	if (READ_ONCE(range->rings) == r)
+	spin_lock(&range->lock);
+	if (range->live && range->rings == r)
 		at_clear_limit_uring(m, r, i);
-	up_read(&range->sem);
+	spin_unlock(&range->lock);
 }
 
 static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at_rings *r,

@@ -85,6 +85,24 @@ void at_session_get(struct at_session *s)
 	kref_get(&s->ref);
 }
 
+static void at_session_destroy(struct at_session *s)
+{
+	at_clock_log_free(s->clock_log);
+	kvfree(s->categories);
+	kvfree(s->additional);
+	at_quiesce_destroy(&s->quiesce);
+	kvfree(s->providers);
+	at_filter_free(s->filter);
+	kvfree(s->buffers);
+	at_caller_drop(&s->owner);
+	put_pid_ns(s->pid_ns);
+	mem_cgroup_put(s->memcg);
+	if (s->user)
+		at_user_uncharge(s->user, s->charged);
+	at_user_put(s->user, AT_THING_SESSION);
+	kfree(s);
+}
+
 static void at_session_free(struct work_struct *work)
 {
 	struct at_session *s = container_of(work, struct at_session, free_work);
@@ -94,19 +112,7 @@ static void at_session_free(struct work_struct *work)
 		at_member_free(m);
 	at_ksched_free(s->ks);
 	at_task_names_free(s->names);
-	at_clock_log_free(s->clock_log);
-	kvfree(s->categories);
-	kvfree(s->additional);
-	free_cpumask_var(s->quiesce.cpus);
-	kvfree(s->providers);
-	at_filter_free(s->filter);
-	kvfree(s->buffers);
-	at_caller_drop(&s->owner);
-	put_pid_ns(s->pid_ns);
-	mem_cgroup_put(s->memcg);
-	at_user_uncharge(s->user, s->charged);
-	at_user_put(s->user, AT_THING_SESSION);
-	kfree(s);
+	at_session_destroy(s);
 	if (atomic_dec_and_test(&at_nr_sessions))
 		wake_up_var(&at_nr_sessions);
 }
@@ -250,6 +256,19 @@ static void at_session_open(struct at_session *s)
 	}
 }
 
+/* Which CPUs writers of the last run may be on */
+static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
+{
+	struct at_session *s = container_of(q, struct at_session, quiesce);
+	struct at_member *m = NULL;
+
+	while ((m = at_session_next_member(s, m))) {
+		if (!READ_ONCE(m->done))
+			at_provider_cpus(m->provider, cpus);
+		cond_resched();
+	}
+}
+
 /* The writers of the last run have left; a start may have been waiting for that. */
 static void at_session_quiet(struct at_quiesce *q)
 {
@@ -278,7 +297,6 @@ static void at_session_quiesce(struct at_session *s)
 	}
 	s->quiescing = true;
 	at_session_get(s);
-	cpumask_copy(s->quiesce.cpus, cpu_possible_mask);
 	at_quiesce(&s->quiesce);
 }
 
@@ -289,9 +307,8 @@ static int at_session_geometry(struct at_session_args *args, struct at_geometry 
 
 	if (!is_power_of_2(args->ring_size) || args->ring_size < ASYNCTRACE_RING_MIN ||
 	    args->ring_size > ASYNCTRACE_RING_MAX) {
-		AT_ERR_MSG_FMT(extack, "ring size %llu is no power of two from %llu to %llu",
-			       args->ring_size, (u64)ASYNCTRACE_RING_MIN,
-			       (u64)ASYNCTRACE_RING_MAX);
+		NL_SET_ERR_MSG(extack,
+			       "the ring size is no power of two from 16 KiB to 1 GiB");
 		return -ERANGE;
 	}
 	*g = at_geometry_of(args->ring_size, 0, args->mode == ASYNCTRACE_MODE_CIRCULAR);
@@ -309,20 +326,59 @@ static int at_session_geometry(struct at_session_args *args, struct at_geometry 
 	return 0;
 }
 
-/**
- * at_session_create - make a session
- * @args: what it is to be; lists are taken over where it succeeds
- * @id: out: its id
- * @extack: for the reason of a refusal
- *
- * Return: 0; -EEXIST for a name in use, -EDQUOT beyond what one user may have,
- * -ERANGE, -EPERM, -ENOMEM.
- */
-int at_session_create(struct at_session_args *args, u32 *id,
-		      struct netlink_ext_ack *extack)
+/* A session that nobody knows yet; takes the lists of @args over. */
+static struct at_session *at_session_new(struct at_session_args *args,
+					 struct netlink_ext_ack *extack)
 {
-	struct at_session *s;
-	int err;
+	struct at_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct at_user *user;
+
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	at_caller_keep(&s->owner, args->caller);
+	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
+	s->memcg = get_mem_cgroup_from_mm(current->mm);
+	user = at_user_get(args->caller->uid, AT_THING_SESSION);
+	if (IS_ERR(user)) {
+		if (PTR_ERR(user) == -EDQUOT)
+			NL_SET_ERR_MSG(extack, "you have too many sessions: end some");
+		at_session_destroy(s);
+		return ERR_CAST(user);
+	}
+	s->user = user;
+	s->clock = at_clock_best();
+	s->clock_log = at_clock_log_new(s->clock);
+	if (!s->clock_log ||
+	    at_quiesce_prepare(&s->quiesce, at_session_cpus, at_session_quiet)) {
+		at_session_destroy(s);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&s->ref);
+	strscpy(s->name, args->name, sizeof(s->name));
+	s->state = ASYNCTRACE_SESSION_STATE_READY;
+	s->mode = args->mode;
+	s->sched = args->sched;
+	s->flags = args->flags;
+	s->portid = args->portid;
+	s->sub_size = args->sub_size;
+	swap(s->categories, args->categories);
+	swap(s->providers, args->providers);
+	swap(s->filter, args->filter);
+	swap(s->buffers, args->buffers);
+	spin_lock_init(&s->members_lock);
+	spin_lock_init(&s->clear_lock);
+	INIT_LIST_HEAD(&s->members);
+	mutex_init(&s->read_lock);
+	init_waitqueue_head(&s->wait);
+	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
+	return s;
+}
+
+/* A user's sessions have different names, so that a name is enough to say which one. */
+static int at_session_check_name(const struct at_session_args *args,
+				 struct netlink_ext_ack *extack)
+{
+	const struct at_session *s;
 
 	lockdep_assert_held(&at_mutex);
 	list_for_each_entry(s, &at_sessions, node) {
@@ -338,76 +394,53 @@ int at_session_create(struct at_session_args *args, u32 *id,
 			NL_SET_ERR_MSG(extack, "you have a session of this name");
 		return -EEXIST;
 	}
+	return 0;
+}
+
+/**
+ * at_session_create - make a session
+ * @args: what it is to be; its lists are taken over
+ * @id: out: its id
+ * @extack: for the reason of a refusal
+ *
+ * Return: 0; -EEXIST for a name in use, -EDQUOT beyond what one user may have,
+ * -ERANGE, -EPERM, -ENOMEM.
+ */
+int at_session_create(struct at_session_args *args, u32 *id,
+		      struct netlink_ext_ack *extack)
+{
+	struct at_geometry geometry;
+	struct at_session *s;
+	int err;
+
 	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->caller->privileged) {
 		NL_SET_ERR_MSG(extack, "scheduling of all tasks needs CAP_PERFMON");
 		return -EPERM;
 	}
-	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	if (!s)
-		return -ENOMEM;
-	err = at_session_geometry(args, &s->geometry, extack);
+	err = at_session_geometry(args, &geometry, extack);
 	if (err)
-		goto err_free;
-	s->user = at_user_get(args->caller->uid, AT_THING_SESSION);
-	if (IS_ERR(s->user)) {
-		err = PTR_ERR(s->user);
-		if (err == -EDQUOT)
-			NL_SET_ERR_MSG(extack, "you have too many sessions: end some");
-		goto err_free;
-	}
-	s->clock = at_clock_best();
-	s->clock_log = at_clock_log_new(s->clock);
-	if (!s->clock_log) {
-		err = -ENOMEM;
-		goto err_user;
-	}
-	if (!zalloc_cpumask_var(&s->quiesce.cpus, GFP_KERNEL_ACCOUNT)) {
-		err = -ENOMEM;
-		goto err_clock;
-	}
-	s->quiesce.done = at_session_quiet;
-	kref_init(&s->ref);
-	s->id = ++at_session_ids;
-	strscpy(s->name, args->name, sizeof(s->name));
-	s->state = ASYNCTRACE_SESSION_STATE_READY;
-	s->mode = args->mode;
-	s->sched = args->sched;
-	s->flags = args->flags;
-	at_caller_keep(&s->owner, args->caller);
-	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
-	if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
-		s->sk = args->sk;
-		sock_hold(s->sk);
-		at_netlink_own(s->sk, args->portid);
-	}
-	s->portid = args->portid;
-	s->memcg = get_mem_cgroup_from_mm(current->mm);
-	s->categories = args->categories;
-	s->providers = args->providers;
-	s->filter = args->filter;
-	s->buffers = args->buffers;
-	s->sub_size = args->sub_size;
-	args->categories = NULL;
-	args->providers = NULL;
-	args->filter = NULL;
-	args->buffers = NULL;
-	spin_lock_init(&s->members_lock);
-	spin_lock_init(&s->clear_lock);
-	INIT_LIST_HEAD(&s->members);
-	mutex_init(&s->read_lock);
-	init_waitqueue_head(&s->wait);
-	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
-	list_add_tail(&s->node, &at_sessions);
-	atomic_inc(&at_nr_sessions);
-	*id = s->id;
-	return 0;
+		return err;
+	s = at_session_new(args, extack);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	s->geometry = geometry;
 
-err_clock:
-	at_clock_log_free(s->clock_log);
-err_user:
-	at_user_put(s->user, AT_THING_SESSION);
-err_free:
-	kfree(s);
+	mutex_lock(&at_mutex);
+	err = at_session_check_name(args, extack);
+	if (!err) {
+		s->id = ++at_session_ids;
+		*id = s->id;
+		if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
+			s->sk = args->sk;
+			sock_hold(s->sk);
+			at_netlink_own(s->sk, s->portid);
+		}
+		list_add_tail(&s->node, &at_sessions);
+		atomic_inc(&at_nr_sessions);
+	}
+	mutex_unlock(&at_mutex);
+	if (err)
+		at_session_destroy(s);
 	return err;
 }
 
@@ -552,30 +585,19 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
  *
  * Where it clears rings that writers of the last run may not have left, their gates
  * open when they have: nobody waits for that.
- *
- * Return: 0 or a negative errno.
  */
-static int at_session_run(struct at_session *s, struct at_start_args *args,
-			  struct at_prepared *prep, struct netlink_ext_ack *extack)
+static void at_session_run(struct at_session *s, struct at_start_args *args,
+			   struct at_prepared *prep)
 {
-	u32 generation;
-	int err;
+	u32 generation = at_next_generation();
 
-	generation = at_next_generation();
-	if (s->ks) {
-		err = at_ksched_start(s->ks);
-		if (err) {
-			NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
-			return err;
-		}
-	}
+	if (s->ks)
+		at_ksched_list(s->ks);
 	at_offer_adopt(s, prep);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
 	s->poll_period = AT_POLL_MAX;
-	kvfree(s->additional);
-	s->additional = args->additional;
-	args->additional = NULL;
+	swap(s->additional, args->additional);
 	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_STARTED);
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
@@ -590,16 +612,30 @@ static int at_session_run(struct at_session *s, struct at_start_args *args,
 	at_session_get(s);
 	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
 		at_session_put(s);
-	return 0;
+}
+
+/* Get what the scheduling side needs to run. at_mutex is let go meanwhile. */
+static int at_session_prepare_sched(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	int err;
+
+	if (!s->ks)
+		return 0;
+	mutex_unlock(&at_mutex);
+	err = at_ksched_prepare(s->ks);
+	mutex_lock(&at_mutex);
+	if (err)
+		NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
+	return err;
 }
 
 /**
  * at_session_start - open the gates
  * @s: a session that is initialized or stopped
- * @args: how; its list is taken over where it succeeds
+ * @args: how; where it succeeds its list is exchanged for that of the last run
  * @extack: for the reason of a refusal
  *
- * at_mutex is let go meanwhile, where there is somebody to take.
+ * at_mutex is let go meanwhile.
  *
  * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
  * it was ended meanwhile.
@@ -616,9 +652,14 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		return err;
 	at_prepared_init(&prep);
 	at_session_get(s);
-	at_prepare_members(s, &prep);
-	/* Others may have started or ended it meanwhile. */
-	err = at_session_may_start(s, extack) ?: at_session_run(s, args, &prep, extack);
+	err = at_session_prepare_sched(s, extack);
+	if (!err) {
+		at_prepare_members(s, &prep);
+		/* Others may have started or ended it meanwhile. */
+		err = at_session_may_start(s, extack);
+	}
+	if (!err)
+		at_session_run(s, args, &prep);
 	at_prepared_free(&prep);
 	at_session_put(s);
 	return err;
@@ -627,16 +668,17 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 /**
  * at_session_update - want other categories
  * @s: a session
- * @categories: instead of its own, and of the run's additional ones; taken over
+ * @categories: in: instead of its own; out: those that it had
+ * @additional: out: the run's additional ones, which it has no more
  */
-void at_session_update(struct at_session *s, struct at_strings *categories)
+void at_session_update(struct at_session *s, struct at_strings **categories,
+		       struct at_strings **additional)
 {
 	struct at_member *m;
 
 	lockdep_assert_held(&at_mutex);
-	kvfree(s->categories);
-	kvfree(s->additional);
-	s->categories = categories;
+	swap(s->categories, *categories);
+	*additional = s->additional;
 	s->additional = NULL;
 	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED)
 		return;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's one lock, which whoever holds it may hold for long: who wants nothing of
- * the module does not wait for it. For a module with the knobs of the race tests.
+ * Nobody waits for what another does for long: a socket of another family is closed while the
+ * module's lock is held, and a provider comes and goes while another's addresses are zapped.
+ * For a module with the knobs of the race tests.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -13,9 +14,12 @@
 
 static struct raw_nl nl;
 
-/* How long the one lock is held, in the middle of an answer: of a module for race tests. */
-#define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
+/* How long the lock is held, in the middle of an answer, in microseconds */
+#define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_lock"
 #define HELD_US		"3000000"
+/* How long zapping takes */
+#define ZAP_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
+#define ZAP_US		"10000000"
 
 static volatile int begun, answered;
 
@@ -67,7 +71,58 @@ static void a_socket_that_is_not_ours_is_closed_at_once(void)
 	raw_nl_close(&nl);
 }
 
+/* A session over all providers of this name: initialized and started */
+static int running(const char *name)
+{
+	int id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, name);
+
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	return id;
+}
+
+static void terminate(int id)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+}
+
+/*
+ * A provider has two ranges for rings. When both are being zapped, it is in a session, but not
+ * recorded: this tells that the zapping is not over.
+ */
+static void slow_zap_delays_no_other_provider(void)
+{
+	struct raw_provider slow, other;
+	int id;
+
+	NEED(!access(ZAP_KNOB, W_OK));
+	NEED(!raw_nl_open(&nl) && !raw_provider(&slow, "slow", STRIDE));
+	NEED(!raw_put(ZAP_KNOB, ZAP_US));
+	for (int i = 0; i < 2; i++) {
+		id = running("slow");
+		NEED(slow.control->gate > ASYNCTRACE_GATE_ATTACH);
+		raw_write(&slow, 0, 1);
+		terminate(id);
+	}
+	id = running("slow");
+	EXPECT_IS(slow.control->gate, ASYNCTRACE_GATE_OFF);
+
+	NEED(!raw_provider(&other, "other", STRIDE));
+	terminate(running("other"));
+	raw_provider_end(&other);
+	EXPECT_IS(slow.control->gate, ASYNCTRACE_GATE_OFF);
+
+	NEED(!raw_put(ZAP_KNOB, "0"));
+	for (int i = 0; i < 6000 && slow.control->gate == ASYNCTRACE_GATE_OFF; i++)
+		usleep(10000);
+	EXPECT(slow.control->gate > ASYNCTRACE_GATE_ATTACH);
+	terminate(id);
+	raw_provider_end(&slow);
+	raw_nl_close(&nl);
+}
+
 static const struct ktap_test tests[] = {
+	KTAP_TEST(slow_zap_delays_no_other_provider),
 	KTAP_TEST(a_socket_that_is_not_ours_is_closed_at_once),
 };
 

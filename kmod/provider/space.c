@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * An address space for each provider's mapping, as the graphics drivers have one for each
+ * device: what is zapped in one provider's mapping takes no lock that another's faults, forks
+ * or exits need.
+ */
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/pseudo_fs.h>
+
+#include "provider/space.h"
+
+#define AT_SPACE_MAGIC	0x61737472	/* "rtsa" */
+
+static struct vfsmount *at_space_mount;
+static int at_space_users;
+
+static int at_space_init_context(struct fs_context *fc)
+{
+	return init_pseudo(fc, AT_SPACE_MAGIC) ? 0 : -ENOMEM;
+}
+
+static struct file_system_type at_space_type = {
+	.name = "asynctrace",
+	.owner = THIS_MODULE,
+	.init_fs_context = at_space_init_context,
+	.kill_sb = kill_anon_super,
+};
+
+/**
+ * at_space_new - make an address space
+ *
+ * Return: an inode that has it, for at_space_free(), or an ERR_PTR().
+ */
+struct inode *at_space_new(void)
+{
+	struct inode *inode;
+	int err;
+
+	err = simple_pin_fs(&at_space_type, &at_space_mount, &at_space_users);
+	if (err)
+		return ERR_PTR(err);
+	inode = alloc_anon_inode(at_space_mount->mnt_sb);
+	if (IS_ERR(inode))
+		simple_release_fs(&at_space_mount, &at_space_users);
+	return inode;
+}
+
+/* Nothing is mapped there any more. */
+void at_space_free(struct inode *inode)
+{
+	iput(inode);
+	simple_release_fs(&at_space_mount, &at_space_users);
+}
