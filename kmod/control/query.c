@@ -120,6 +120,7 @@ static void at_cursor_stats(struct at_session *s, const struct at_cursor *c,
 	now = *c;
 	at_cursor_clear(&now, src, clear);
 	spin_unlock(&s->clear_lock);
+	st->committed = at_cursor_committed(&now, st->committed);
 	st->delivered = now.delivered;
 	st->overwritten = now.overwritten;
 	st->cleared = now.cleared;

@@ -253,7 +253,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	INIT_LIST_HEAD(&p->vacant);
 	INIT_WORK(&p->end_work, at_provider_end_fn);
 	mutex_init(&p->space_lock);
-	mutex_init(&p->slots_lock);
+	spin_lock_init(&p->slots_lock);
 	xa_init_flags(&p->slots, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&p->slot_of, XA_FLAGS_ACCOUNT);
 	p->next_slot = 1;

@@ -71,7 +71,7 @@ struct vm_area_struct;
  * @vacant: its session has ended, and it is to be offered to others; under at_mutex
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
- * @slots_lock: serialises who gets one
+ * @slots_lock: @slots, @slot_of and @next_slot are changed under it
  * @next_slot: number of the next; changed under @slots_lock
  * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
  *	changed under at_mutex
@@ -118,7 +118,7 @@ struct at_provider {
 	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;
-	struct mutex slots_lock;	/* @slots, @slot_of, @next_slot */
+	spinlock_t slots_lock;		/* @slots, @slot_of, @next_slot */
 	u32 next_slot;
 	u32 slots_pruned;
 	bool others;

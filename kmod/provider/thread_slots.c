@@ -33,18 +33,21 @@
  * @number: the slot's
  * @pid: of the thread
  * @tgid: of its process
- * @comm: its name when it got the slot
+ * @comm: its name when it got the slot, or when it was read last; the reader's
+ * @rcu: to free it
  */
 struct at_slot {
 	u32 number;
 	struct pid *pid;
 	struct pid *tgid;
 	char comm[ASYNCTRACE_COMM_LEN];
+	struct rcu_head rcu;
 };
 
 /*
  * Threads find their slot by their id in the initial pid namespace. A thread that
- * got the id of one that is gone takes its place there.
+ * got the id of one that is gone takes its place there. Under rcu_read_lock(), or with
+ * the provider's slots_lock held.
  */
 static struct at_slot *at_slot_find(struct at_provider *p, const struct pid *pid)
 {
@@ -53,8 +56,10 @@ static struct at_slot *at_slot_find(struct at_provider *p, const struct pid *pid
 	return slot && slot->pid == pid ? slot : NULL;
 }
 
-static void at_slot_free(struct at_slot *slot)
+static void at_slot_free(struct rcu_head *rcu)
 {
+	struct at_slot *slot = container_of(rcu, struct at_slot, rcu);
+
 	put_pid(slot->pid);
 	put_pid(slot->tgid);
 	kfree(slot);
@@ -99,7 +104,7 @@ static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 		xa_erase(&p->slots, *i);
 		if (at_slot_find(p, slot->pid) == slot)
 			xa_erase(&p->slot_of, pid_nr(slot->pid));
-		at_slot_free(slot);
+		call_rcu(&slot->rcu, at_slot_free);
 	}
 	return false;
 }
@@ -114,20 +119,59 @@ static void at_slots_prune(struct at_provider *p)
 	bool more;
 
 	do {
-		bool wanted, locked;
-
 		mutex_lock(&at_mutex);
-		wanted = at_slots_wanted(p);
-		/* Who has it may wait for memory: then it is tried again by the next thread. */
-		locked = !wanted && mutex_trylock(&p->slots_lock);
-		if (wanted || locked)
-			WRITE_ONCE(p->slots_pruned, READ_ONCE(p->next_slot));
-		more = locked && at_slots_prune_some(p, &i);
-		if (locked)
-			mutex_unlock(&p->slots_lock);
+		WRITE_ONCE(p->slots_pruned, READ_ONCE(p->next_slot));
+		more = false;
+		if (!at_slots_wanted(p)) {
+			spin_lock(&p->slots_lock);
+			more = at_slots_prune_some(p, &i);
+			spin_unlock(&p->slots_lock);
+		}
 		mutex_unlock(&at_mutex);
 		cond_resched();
 	} while (more);
+}
+
+static struct at_slot *at_slot_new(void)
+{
+	struct at_slot *slot = kzalloc(sizeof(*slot), AT_GFP);
+
+	if (!slot)
+		return NULL;
+	slot->pid = get_pid(task_pid(current));
+	slot->tgid = get_pid(task_tgid(current));
+	get_task_comm(slot->comm, current);
+	return slot;
+}
+
+/*
+ * Give a slot the next number. Room for it is reserved before the lock is taken, so that
+ * nobody waits for memory with the lock held: a session's reader may want it.
+ *
+ * Return: the number; -EAGAIN if another thread got it meanwhile, -ENOSPC, -ENOMEM.
+ */
+static long at_slot_add(struct at_provider *p, struct at_slot *slot)
+{
+	u32 number = READ_ONCE(p->next_slot);
+	int nr = pid_nr(slot->pid);
+	long ret = -EAGAIN;
+
+	if (number >= AT_SLOTS_MAX)
+		return -ENOSPC;
+	/* What is reserved stays so: another thread may rely on it. */
+	if (xa_reserve(&p->slots, number, AT_GFP) || xa_reserve(&p->slot_of, nr, AT_GFP))
+		return -ENOMEM;
+	spin_lock(&p->slots_lock);
+	slot->number = number;
+	/* This fails only where a thread that is gone had the entry, and was forgotten meanwhile. */
+	if (p->next_slot == number && !xa_err(xa_store(&p->slot_of, nr, slot, 0))) {
+		xa_store(&p->slots, number, slot, 0);
+		/* Pairs with the load-acquire of who reads slots up to there. */
+		smp_store_release(&p->next_slot, number + 1);
+		ret = number;
+	}
+	spin_unlock(&p->slots_lock);
+	return ret;
 }
 
 /**
@@ -139,48 +183,49 @@ static void at_slots_prune(struct at_provider *p)
  */
 long at_slot_get(struct at_provider *p)
 {
-	struct pid *pid = task_pid(current);
 	struct at_slot *slot;
 	long ret;
 
 	if (READ_ONCE(p->next_slot) >
 	    READ_ONCE(p->slots_pruned) + at_limit(AT_LIMIT_SLOTS, AT_SLOTS_KEPT))
 		at_slots_prune(p);
-	mutex_lock(&p->slots_lock);
-	slot = at_slot_find(p, pid);
-	if (slot) {
-		ret = slot->number;
-		goto out;
-	}
-	if (p->next_slot >= AT_SLOTS_MAX) {
-		ret = -ENOSPC;
-		goto out;
-	}
-	slot = kzalloc(sizeof(*slot), AT_GFP);
-	if (!slot) {
-		ret = -ENOMEM;
-		goto out;
-	}
-	slot->number = p->next_slot;
-	slot->pid = get_pid(pid);
-	slot->tgid = get_pid(task_tgid(current));
-	get_task_comm(slot->comm, current);
-	ret = xa_err(xa_store(&p->slots, slot->number, slot, AT_GFP));
+	rcu_read_lock();
+	slot = at_slot_find(p, task_pid(current));
+	ret = slot ? slot->number : 0;
+	rcu_read_unlock();
 	if (ret)
-		goto err;
-	ret = xa_err(xa_store(&p->slot_of, pid_nr(pid), slot, AT_GFP));
-	if (ret)
-		goto err_slots;
-	ret = slot->number;
-	WRITE_ONCE(p->next_slot, ret + 1);
-	goto out;
-err_slots:
-	xa_erase(&p->slots, slot->number);
-err:
-	at_slot_free(slot);
-out:
-	mutex_unlock(&p->slots_lock);
+		return ret;
+	slot = at_slot_new();
+	if (!slot)
+		return -ENOMEM;
+	do {
+		ret = at_slot_add(p, slot);
+	} while (ret == -EAGAIN);
+	if (ret < 0)
+		at_slot_free(&slot->rcu);
 	return ret;
+}
+
+static void at_slot_tell(struct at_slot *slot, const struct at_provider *p,
+			 struct pid_namespace *ns, struct asynctrace_thread *thread)
+{
+	char comm[ASYNCTRACE_COMM_LEN];
+	struct task_struct *task;
+
+	memset(thread, 0, sizeof(*thread));
+	thread->slot = slot->number;
+	thread->tid = pid_nr_ns(slot->pid, ns);
+	thread->pid = pid_nr_ns(slot->tgid, ns);
+	/* A name it has given itself since is the better one, but not a program's. */
+	task = pid_task(slot->pid, PIDTYPE_PID);
+	if (task) {
+		get_task_comm(comm, task);
+		/* The program comes before its name. */
+		smp_rmb();
+		if (READ_ONCE(task->mm) == p->mm)
+			memcpy(slot->comm, comm, sizeof(comm));
+	}
+	memcpy(thread->comm, slot->comm, sizeof(thread->comm));
 }
 
 /**
@@ -196,36 +241,19 @@ out:
 u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max)
 {
+	/* Pairs with the store-release of who adds one: below there, all have been added. */
+	u32 end = smp_load_acquire(&p->next_slot), n = 0;
 	struct at_slot *slot;
 	unsigned long i;
-	u32 n = 0;
 
-	mutex_lock(&p->slots_lock);
-	xa_for_each_start(&p->slots, i, slot, *cursor + 1) {
-		char comm[ASYNCTRACE_COMM_LEN];
-		struct task_struct *task;
-
+	rcu_read_lock();
+	xa_for_each_range(&p->slots, i, slot, *cursor + 1, end - 1) {
 		if (n == max)
 			break;
-		memset(&threads[n], 0, sizeof(threads[n]));
-		threads[n].slot = i;
-		threads[n].tid = pid_nr_ns(slot->pid, ns);
-		threads[n].pid = pid_nr_ns(slot->tgid, ns);
-		/* A name it has given itself since is the better one, but not a program's. */
-		task = get_pid_task(slot->pid, PIDTYPE_PID);
-		if (task) {
-			get_task_comm(comm, task);
-			/* The program comes before its name. */
-			smp_rmb();
-			if (READ_ONCE(task->mm) == p->mm)
-				memcpy(slot->comm, comm, sizeof(comm));
-			put_task_struct(task);
-		}
-		memcpy(threads[n].comm, slot->comm, sizeof(threads[n].comm));
+		at_slot_tell(slot, p, ns, &threads[n++]);
 		*cursor = i;
-		n++;
 	}
-	mutex_unlock(&p->slots_lock);
+	rcu_read_unlock();
 	return n;
 }
 
@@ -234,8 +262,9 @@ void at_slots_destroy(struct at_provider *p)
 	struct at_slot *slot;
 	unsigned long i;
 
+	/* Nobody reads them any more. */
 	xa_for_each(&p->slots, i, slot)
-		at_slot_free(slot);
+		at_slot_free(&slot->rcu);
 	xa_destroy(&p->slots);
 	xa_destroy(&p->slot_of);
 }

@@ -87,6 +87,20 @@ struct at_span {
 	struct at_cursor next;
 };
 
+/* Records that were accounted for, one way or another */
+static inline u64 at_cursor_accounted(const struct at_cursor *c)
+{
+	return c->delivered + c->overwritten + c->cleared;
+}
+
+/*
+ * Records committed, for a ledger: a provider that lies may claim fewer than were accounted for.
+ */
+static inline u64 at_cursor_committed(const struct at_cursor *c, u64 claimed)
+{
+	return max(claimed, at_cursor_accounted(c));
+}
+
 bool at_cursor_next(const struct at_cursor *c, const struct at_source *src,
 		    u64 pos, struct at_span *span);
 bool at_span_overrun(const struct at_span *span, const struct at_source *src, u64 pos);

@@ -389,7 +389,7 @@ void at_member_lose(struct at_member *m)
 	lockdep_assert_held(&at_mutex);
 	for (i = 0; i < r->nr; i++) {
 		struct at_uring *ring = &r->ring[i];
-		u64 pos = at_rings_position(r, i), late;
+		u64 pos = at_rings_position(r, i), late, committed;
 		struct at_source src;
 
 		at_rings_source(r, i, &src);
@@ -397,7 +397,10 @@ void at_member_lose(struct at_member *m)
 		late = at_rings_late(r, i, pos);
 		lost->ring[n].index = i;
 		lost->ring[n].fallback = src.fallback;
-		lost->ring[n].committed = at_source_committed(&src, pos) - late;
+		committed = at_source_committed(&src, pos);
+		committed -= min(committed, late);
+		committed = at_cursor_committed(&ring->reading.cursor, committed);
+		lost->ring[n].committed = max(committed, ring->clear.records);
 		lost->ring[n].dropped = at_rings_dropped(r, i) + late;
 		lost->ring[n].cleared = ring->clear.records;
 		lost->ring[n].cursor = ring->reading.cursor;

@@ -33,18 +33,23 @@ static ssize_t take(void)
 	return n < 0 ? -errno : n;
 }
 
-static void begin(uint32_t mode, const char *provider)
+static void begin_with(uint32_t mode, const char *provider, uint64_t size)
 {
 	if (!buffer)
 		buffer = malloc(BUFFER);
 	NEED(buffer);
 	NEED(!raw_nl_open(&nl));
-	session = raw_session(&nl, "read", mode, ASYNCTRACE_SCHED_OFF, STRIDE, provider);
+	session = raw_session(&nl, "read", mode, ASYNCTRACE_SCHED_OFF, size, provider);
 	NEED(session > 0);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
 	consumer = open("/dev/" ASYNCTRACE_DEVICE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	NEED(consumer >= 0);
 	NEED(!raw_consume(consumer, session));
+}
+
+static void begin(uint32_t mode, const char *provider)
+{
+	begin_with(mode, provider, STRIDE);
 }
 
 static void start(void)
@@ -309,6 +314,67 @@ static void a_position_is_believed_as_far_as_there_are_words(void)
 	}
 }
 
+/* Read what there is; returns the records of providers. */
+static uint64_t take_all(void)
+{
+	uint64_t records = 0;
+
+	for (unsigned int reads = 0; reads < 1000 && take() > 0; reads++)
+		if (chunk()->kind == ASYNCTRACE_CHUNK_EVENTS)
+			records += chunk()->records;
+	return records;
+}
+
+/* The largest ring of which a session may have those of one provider, and not of two */
+static uint64_t half_of_the_memory(void)
+{
+	uint64_t size = ASYNCTRACE_RING_MIN, limit, rings;
+
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	NEED(!raw_nl_ask(&nl));
+	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	rings = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS) + 1;
+	while (2 * size * rings <= limit)
+		size *= 2;
+	return size;
+}
+
+/*
+ * A provider claims ten records, which are read, and then claims to have none. Neither while
+ * it lives nor when another needs its rings' memory are less counted than were read.
+ */
+static void ledger_of_a_liar_keeps_what_was_read(void)
+{
+	struct raw_provider liar, other;
+	struct raw_ledger sum;
+	uint64_t size;
+
+	NEED(!raw_nl_open(&nl));
+	size = half_of_the_memory();
+	raw_nl_close(&nl);
+	NEED(!raw_provider(&liar, "liar", size));
+	begin_with(ASYNCTRACE_MODE_CIRCULAR, "*", size);
+	start();
+	raw_write(&liar, 0, 10);
+	EXPECT_IS(take_all(), 10);
+	*raw_ring(&liar, 0) = 0;
+	EXPECT_IS(raw_ledger(&nl, session, liar.id, &sum), 0);
+	EXPECT_IS(sum.delivered, 10);
+	EXPECT_IS(sum.committed, 10);
+	EXPECT_IS(sum.overwritten, 0);
+
+	close(consumer);
+	raw_provider_end(&liar);
+	NEED(!raw_provider(&other, "other", size));
+	NEED(other.control->gate > ASYNCTRACE_GATE_ATTACH);
+	EXPECT_IS(raw_ledger(&nl, session, liar.id, &sum), 0);
+	EXPECT_IS(sum.delivered, 10);
+	EXPECT_IS(sum.committed, 10);
+	EXPECT_IS(sum.overwritten, 0);
+	raw_nl_close(&nl);
+	raw_provider_end(&other);
+}
+
 /* A consumer that goes on reading a session that is over touches no other's limits. */
 static void a_session_that_is_over_frees_no_room_in_the_next(void)
 {
@@ -350,6 +416,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_provider_that_always_has_news_does_not_hold_up_others),
 	KTAP_TEST(who_joins_is_told_of_before_what_he_has),
 	KTAP_TEST(a_position_is_believed_as_far_as_there_are_words),
+	KTAP_TEST(ledger_of_a_liar_keeps_what_was_read),
 	KTAP_TEST(a_session_that_is_over_frees_no_room_in_the_next),
 };
 
