@@ -78,21 +78,42 @@ static int at_file_mmap(struct file *f, struct vm_area_struct *vma)
 	return p ? at_mmap(p, vma) : -ENXIO;
 }
 
+/*
+ * Copy an argument that begins with its size, as uapi/linux/asynctrace.h says. @min: bytes that
+ * the first version of it had.
+ */
+static long at_get_arg(void *to, size_t size, size_t min, const void __user *from)
+{
+	u32 theirs;
+
+	if (get_user(theirs, (const u32 __user *)from))
+		return -EFAULT;
+	if (theirs < min)
+		return -EINVAL;
+	if (theirs > PAGE_SIZE)
+		return -E2BIG;
+	return copy_struct_from_user(to, size, from, theirs);
+}
+
+#define AT_GET_ARG(to, from, last)					\
+	at_get_arg(to, sizeof(*(to)), offsetofend(typeof(*(to)), last), from)
+
 static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *arg)
 {
 	struct asynctrace_hello hello;
-	long ret = 0;
-	u32 theirs;
+	u32 size, abi;
+	long ret;
 
-	if (copy_from_user(&hello, arg, sizeof(hello)))
-		return -EFAULT;
-	if (hello.size < sizeof(hello))
-		return -EINVAL;
-	theirs = hello.abi;
-	hello.abi = ASYNCTRACE_ABI_VERSION;
-	hello.size = sizeof(hello);
-	hello.cookie = 0;
-	if (theirs != ASYNCTRACE_ABI_VERSION) {
+	ret = AT_GET_ARG(&hello, arg, cookie);
+	if (ret)
+		return ret;
+	size = hello.size;
+	abi = hello.abi;
+	hello = (struct asynctrace_hello){
+		.size = sizeof(hello),
+		.abi = ASYNCTRACE_ABI_VERSION,
+	};
+	if (abi != ASYNCTRACE_ABI_VERSION) {
 		ret = -EPROTO;
 	} else {
 		mutex_lock(&at_mutex);
@@ -103,7 +124,7 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 			ret = -EPERM;
 		mutex_unlock(&at_mutex);
 	}
-	if (copy_to_user(arg, &hello, sizeof(hello)))
+	if (copy_to_user(arg, &hello, min_t(size_t, size, sizeof(hello))))
 		return -EFAULT;
 	return ret;
 }
@@ -117,9 +138,10 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 	u64 cookie;
 	long ret;
 
-	if (copy_from_user(&attrs, arg, sizeof(attrs)))
-		return -EFAULT;
-	if (attrs.size < sizeof(attrs) || attrs.reserved || attrs.len > AT_ATTRS_MAX)
+	ret = AT_GET_ARG(&attrs, arg, reserved);
+	if (ret)
+		return ret;
+	if (attrs.reserved || attrs.len > AT_ATTRS_MAX)
 		return -EINVAL;
 	buf = memdup_user(u64_to_user_ptr(attrs.attrs), attrs.len);
 	if (IS_ERR(buf))
@@ -145,9 +167,10 @@ static long at_ioc_announce(struct at_file *file, struct asynctrace_attrs __user
 	void *buf;
 	long ret;
 
-	if (copy_from_user(&attrs, arg, sizeof(attrs)))
-		return -EFAULT;
-	if (attrs.size < sizeof(attrs) || attrs.reserved || attrs.len > AT_KNOWN_ATTRS_MAX)
+	ret = AT_GET_ARG(&attrs, arg, reserved);
+	if (ret)
+		return ret;
+	if (attrs.reserved || attrs.len > AT_KNOWN_ATTRS_MAX)
 		return -EINVAL;
 	buf = vmemdup_user(u64_to_user_ptr(attrs.attrs), attrs.len);
 	if (IS_ERR(buf))
@@ -161,12 +184,14 @@ static long at_ioc_alert(struct at_file *file, struct asynctrace_alert __user *a
 {
 	struct at_provider *p = at_file_provider(file);
 	struct asynctrace_alert alert;
+	long ret;
 
 	if (!p)
 		return -ENXIO;
-	if (copy_from_user(&alert, arg, sizeof(alert)))
-		return -EFAULT;
-	return at_alert(p, &alert);
+	ret = AT_GET_ARG(&alert, arg, name);
+	if (ret)
+		return ret;
+	return alert.reserved ? -EINVAL : at_alert(p, &alert);
 }
 
 static long at_ioc_thread(struct at_file *file)
@@ -202,9 +227,10 @@ static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __use
 	struct at_session *s;
 	long ret;
 
-	if (copy_from_user(&c, arg, sizeof(c)))
-		return -EFAULT;
-	if (c.size < sizeof(c) || c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
+	ret = AT_GET_ARG(&c, arg, reserved);
+	if (ret)
+		return ret;
+	if (c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
 		return -EINVAL;
 	mutex_lock(&at_mutex);
 	if (file->provider || file->session) {
@@ -224,18 +250,20 @@ static long at_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	struct at_file *file = f->private_data;
 	void __user *p = (void __user *)arg;
 
-	switch (cmd) {
-	case ASYNCTRACE_IOC_HELLO:
+	if (_IOC_TYPE(cmd) != ASYNCTRACE_IOC_MAGIC)
+		return -ENOTTY;
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(ASYNCTRACE_IOC_HELLO):
 		return at_ioc_hello(file, p);
-	case ASYNCTRACE_IOC_REGISTER:
+	case _IOC_NR(ASYNCTRACE_IOC_REGISTER):
 		return at_ioc_register(file, p);
-	case ASYNCTRACE_IOC_THREAD:
+	case _IOC_NR(ASYNCTRACE_IOC_THREAD):
 		return at_ioc_thread(file);
-	case ASYNCTRACE_IOC_CONSUME:
+	case _IOC_NR(ASYNCTRACE_IOC_CONSUME):
 		return at_ioc_consume(file, p);
-	case ASYNCTRACE_IOC_ALERT:
+	case _IOC_NR(ASYNCTRACE_IOC_ALERT):
 		return at_ioc_alert(file, p);
-	case ASYNCTRACE_IOC_ANNOUNCE:
+	case _IOC_NR(ASYNCTRACE_IOC_ANNOUNCE):
 		return at_ioc_announce(file, p);
 	}
 	return -ENOTTY;

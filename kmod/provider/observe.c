@@ -63,7 +63,7 @@ static bool at_observe_news(const struct at_file *file, const struct at_provider
 ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
 			size_t count, bool nonblock)
 {
-	struct asynctrace_observed o;
+	struct asynctrace_observed o = { .size = sizeof(o) };
 	u64 now;
 
 	if (p->mm != current->mm)

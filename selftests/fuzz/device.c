@@ -62,7 +62,7 @@ static void consume(const struct op *op, int fd)
 
 static void alert(const struct op *op, int fd)
 {
-	struct asynctrace_alert a = { "" };
+	struct asynctrace_alert a = { .size = sizeof(a) };
 
 	for (size_t i = 0; i < sizeof(a.name) && i < op->a; i++)
 		a.name[i] = op->b >> (i & 7);

@@ -148,7 +148,7 @@ static void p5_started_is_true(void)
 		   seen.state == ASYNCTRACE_SESSION_STATE_STARTED, "observed: %u, state %u",
 		   seen.recording, seen.state);
 	/* What stands for the version of the protocol. */
-	ktap_check(!at_info(ctl, &info) && info.abi == 1, "version %u", info.abi);
+	ktap_check(!at_info(ctl, &info) && info.abi == ASYNCTRACE_ABI_VERSION, "version %u", info.abi);
 	run.rd.event = NULL;
 	session_end(&run);
 	at_events_close(events);

@@ -43,7 +43,7 @@ static int make(uint8_t cmd, int id)
 
 static int alert(int fd, const char *name)
 {
-	struct asynctrace_alert a = { "" };
+	struct asynctrace_alert a = { .size = sizeof(a) };
 
 	memcpy(a.name, name, strnlen(name, sizeof(a.name)));
 	return raw_ioctl(fd, ASYNCTRACE_IOC_ALERT, &a);

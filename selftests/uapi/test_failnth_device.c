@@ -202,7 +202,7 @@ static int map_rw(void)
 
 static int do_alert(void)
 {
-	struct asynctrace_alert a = { "fail" };
+	struct asynctrace_alert a = { .size = sizeof(a), .name = "fail" };
 
 	return raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, &a);
 }

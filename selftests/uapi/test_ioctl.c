@@ -28,10 +28,10 @@ static void unknown_ioctls_are_refused(void)
 {
 	int fd = opened();
 
-	EXPECT_IS(raw_ioctl(fd, _IO(ASYNCTRACE_IOC_MAGIC, 4), NULL), -ENOTTY);
+	EXPECT_IS(raw_ioctl(fd, _IO(ASYNCTRACE_IOC_MAGIC, 6), NULL), -ENOTTY);
 	EXPECT_IS(raw_ioctl(fd, _IO('x', 0), NULL), -ENOTTY);
-	/* The same number with another size is another ioctl. */
-	EXPECT_IS(raw_ioctl(fd, _IOWR(ASYNCTRACE_IOC_MAGIC, 0, __u32), BAD_ADDRESS), -ENOTTY);
+	/* The number counts, and not the size that a request also holds. */
+	EXPECT_IS(raw_ioctl(fd, _IOWR(ASYNCTRACE_IOC_MAGIC, 0, __u32), BAD_ADDRESS), -EFAULT);
 	close(fd);
 }
 
@@ -217,6 +217,79 @@ static void the_frame_of_a_registration_is_checked(void)
 	close(fd);
 }
 
+/* An argument as a program of other headers has it: @size bytes, of which the kernel knows @known */
+static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uint32_t size, int tail)
+{
+	static char buf[8192] __attribute__((aligned(8)));
+
+	memset(buf, 0, sizeof(buf));
+	memcpy(buf, known, bytes);
+	memcpy(buf, &size, sizeof(size));
+	if (size > bytes && size <= sizeof(buf))
+		buf[size - 1] = tail;
+	return raw_ioctl(fd, cmd, buf);
+}
+
+/* The argument is as good as without the words that the kernel does not know: it answers @as. */
+static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes, int as)
+{
+	EXPECT_IS(sized(fd, cmd, known, bytes, 0, 0), -EINVAL);
+	EXPECT_IS(sized(fd, cmd, known, bytes, bytes - 1, 0), -EINVAL);
+	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 1), -E2BIG);
+	EXPECT_IS(sized(fd, cmd, known, bytes, 4096, 1), -E2BIG);
+	EXPECT_IS(sized(fd, cmd, known, bytes, 4097, 0), -E2BIG);
+	EXPECT_IS(sized(fd, cmd, known, bytes, ~0U, 0), -E2BIG);
+	EXPECT_IS(sized(fd, cmd, known, bytes, bytes, 0), as);
+	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 0), as);
+	EXPECT_IS(sized(fd, cmd, known, bytes, 4096, 0), as);
+	/* The size in the request's number does not count. */
+	cmd = _IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), bytes + 8);
+	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 0), as);
+}
+
+static void arguments_may_be_of_other_headers(void)
+{
+	const struct asynctrace_hello hello = { .abi = ASYNCTRACE_ABI_VERSION };
+	const struct asynctrace_consume consume = { .session = 1U << 30 };
+	const struct asynctrace_alert alert = { .name = "alert" };
+	const struct asynctrace_attrs attrs = { .attrs = 8, .len = 8 };
+	const struct asynctrace_attrs none = { .attrs = (uintptr_t)&none };
+	int fd = opened();
+
+	any_size(fd, ASYNCTRACE_IOC_HELLO, &hello, sizeof(hello), 0);
+	any_size(fd, ASYNCTRACE_IOC_CONSUME, &consume, sizeof(consume), -ENOENT);
+	any_size(fd, ASYNCTRACE_IOC_REGISTER, &attrs, sizeof(attrs), -EFAULT);
+	NEED(raw_register(fd, "sizes", STRIDE) > 0);
+	any_size(fd, ASYNCTRACE_IOC_ALERT, &alert, sizeof(alert), -EAGAIN);
+	any_size(fd, ASYNCTRACE_IOC_ANNOUNCE, &none, sizeof(none), 0);
+	close(fd);
+}
+
+static void answers_have_what_the_kernel_knows(void)
+{
+	struct {
+		struct asynctrace_hello hello;
+		uint64_t more;
+	} arg = { .hello = { .size = sizeof(arg), .abi = ASYNCTRACE_ABI_VERSION } };
+	int fd = opened();
+
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &arg), 0);
+	EXPECT_IS(arg.hello.size, sizeof(arg.hello));
+	EXPECT(arg.hello.cookie);
+	EXPECT_IS(arg.more, 0);
+	close(fd);
+}
+
+static void reserved_words_and_unknown_flags_are_refused(void)
+{
+	struct asynctrace_alert alert = { .size = sizeof(alert), .reserved = 1, .name = "alert" };
+	int fd = opened();
+
+	NEED(raw_register(fd, "reserved", STRIDE) > 0);
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_ALERT, &alert), -EINVAL);
+	close(fd);
+}
+
 /* --- thread slots ------------------------------------------------------------ */
 
 static void *other_thread(void *arg)
@@ -336,6 +409,9 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_cookie_stays_and_is_one_descriptors),
 	KTAP_TEST(a_descriptor_is_that_of_the_process_that_said_hello),
 	KTAP_TEST(registrations_are_checked),
+	KTAP_TEST(arguments_may_be_of_other_headers),
+	KTAP_TEST(answers_have_what_the_kernel_knows),
+	KTAP_TEST(reserved_words_and_unknown_flags_are_refused),
 	KTAP_TEST(the_frame_of_a_registration_is_checked),
 	KTAP_TEST(a_thread_has_one_slot),
 	KTAP_TEST(one_user_has_a_limit_of_providers),

@@ -337,7 +337,7 @@ static int control_noise(void)
 	SO(!raw_nl_open(&nl));
 	rename_as("d", 0);
 	for (unsigned int n = 0; !atomic_load(&shared->over); n++) {
-		struct asynctrace_alert alert = { "" };
+		struct asynctrace_alert alert = { .size = sizeof(alert) };
 		struct raw_provider p;
 		struct {
 			struct nlattr nest, name;

@@ -60,7 +60,7 @@ static void end(void)
 
 static int alert(const char *bytes)
 {
-	struct asynctrace_alert a;
+	struct asynctrace_alert a = { .size = sizeof(a) };
 
 	memcpy(a.name, bytes, sizeof(a.name));
 	return raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, &a);
@@ -548,7 +548,7 @@ static void *wait_for_news(void *arg)
 
 static void a_read_waits_for_news(void)
 {
-	struct asynctrace_observed o[2] = { { 0 } };
+	struct asynctrace_observed o[2] = { { .size = 0 } };
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 	pthread_t t;

@@ -22,7 +22,12 @@
  * ended goes to a sink page and is lost, never to somebody else.
  *
  * All integers are in the machine's byte order, which must be little endian.
- * Structures grow at their end only; `size` fields tell how much is there.
+ *
+ * Structures grow at their end only. Each that goes to the kernel begins with its size as the
+ * caller knows it: of a smaller one, the kernel takes what is missing for 0; of a larger one,
+ * it takes what it knows if the rest is 0, and fails with -E2BIG if not. So a program that was
+ * built with newer or older headers works as long as it does not ask for what the kernel has
+ * not. Reserved words must be 0, and unknown flags fail with -EINVAL.
  */
 #ifndef _UAPI_LINUX_ASYNCTRACE_H
 #define _UAPI_LINUX_ASYNCTRACE_H
@@ -31,7 +36,7 @@
 #include <linux/types.h>
 
 /* The version of all that this header says. The two sides must agree on it. */
-#define ASYNCTRACE_ABI_VERSION		1
+#define ASYNCTRACE_ABI_VERSION		2
 
 #define ASYNCTRACE_DEVICE		"asynctrace"
 
@@ -47,7 +52,7 @@
 
 /**
  * struct asynctrace_hello - what descriptor and library agree on first
- * @size: in: sizeof(struct asynctrace_hello) as the caller knows it
+ * @size: in: sizeof(struct asynctrace_hello) as the caller knows it; out: as the module does
  * @abi: in: ASYNCTRACE_ABI_VERSION of the caller; out: of the module
  * @cookie: out: names this descriptor in netlink messages. It is valid while
  *	the descriptor is open, for the process that asked.
@@ -108,29 +113,41 @@ struct asynctrace_consume {
 
 /**
  * struct asynctrace_alert - something that who controls the session may act on
+ * @size: sizeof(struct asynctrace_alert)
+ * @reserved: must be 0
  * @name: 1 to ASYNCTRACE_ALERT_MAX bytes, and NULs
  *
  * Of a provider's descriptor. Told to the subscribers of the session that records
  * it; -EAGAIN where none does.
  */
 struct asynctrace_alert {
+	__u32 size;
+	__u32 reserved;
 	char name[16];
 };
 
 /**
  * struct asynctrace_observed - what read(2) on a provider's descriptor returns
+ * @size: bytes of this that the kernel filled
  * @gate: as on the control page
  * @state: enum asynctrace_session_state of the session that has the provider; 0:
  *	there is none
+ * @reserved: 0
  *
- * poll(2) says EPOLLIN when it is not what was last read; read(2) waits for that,
+ * A buffer that is larger gets no more than the kernel knows of. poll(2) says EPOLLIN when it is not what was last read; read(2) waits for that,
  * or fails with -EAGAIN for O_NONBLOCK.
  */
 struct asynctrace_observed {
+	__u32 size;
 	__u32 gate;
 	__u32 state;
+	__u32 reserved;
 };
 
+/*
+ * The kernel goes by the number alone, and not by the size and direction that a request also
+ * holds: a structure that has grown does not make it another request.
+ */
 #define ASYNCTRACE_IOC_MAGIC		0xB7
 #define ASYNCTRACE_IOC_HELLO		_IOWR(ASYNCTRACE_IOC_MAGIC, 0, struct asynctrace_hello)
 #define ASYNCTRACE_IOC_REGISTER		_IOWR(ASYNCTRACE_IOC_MAGIC, 1, struct asynctrace_attrs)

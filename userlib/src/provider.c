@@ -373,7 +373,7 @@ static bool module_is_ours(void)
 /* A signal handler may do this: no lock. To another process the kernel says no. */
 AT_PUBLIC AT_COLD void at_alert_(const char *name)
 {
-	struct asynctrace_alert alert = { "" };
+	struct asynctrace_alert alert = { .size = sizeof(alert) };
 	const int saved = errno;
 
 	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
