@@ -41,10 +41,12 @@ static int at_open(struct inode *inode, struct file *f)
 static int at_release(struct inode *inode, struct file *f)
 {
 	struct at_file *file = f->private_data;
-	struct at_provider *p = file->provider;
+	struct at_provider *p;
 
 	mutex_lock(&at_mutex);
+	/* From here on no request finds it by its cookie, and makes it a provider. */
 	at_file_forget(file);
+	p = file->provider;
 	if (p)
 		at_provider_end(p);
 	if (file->session)
@@ -95,16 +97,13 @@ static long at_get_arg(void *to, size_t size, size_t min, const void __user *fro
 	return copy_struct_from_user(to, size, from, theirs);
 }
 
-#define AT_GET_ARG(to, from, last)					\
-	at_get_arg(to, sizeof(*(to)), offsetofend(typeof(*(to)), last), from)
-
 static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *arg)
 {
 	struct asynctrace_hello hello;
 	u32 size, abi;
 	long ret;
 
-	ret = AT_GET_ARG(&hello, arg, cookie);
+	ret = at_get_arg(&hello, sizeof(hello), offsetofend(struct asynctrace_hello, cookie), arg);
 	if (ret)
 		return ret;
 	size = hello.size;
@@ -138,7 +137,8 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 	u64 cookie;
 	long ret;
 
-	ret = AT_GET_ARG(&attrs, arg, reserved);
+	ret = at_get_arg(&attrs, sizeof(attrs),
+			 offsetofend(struct asynctrace_attrs, reserved), arg);
 	if (ret)
 		return ret;
 	if (attrs.reserved || attrs.len > AT_ATTRS_MAX)
@@ -167,7 +167,8 @@ static long at_ioc_announce(struct at_file *file, struct asynctrace_attrs __user
 	void *buf;
 	long ret;
 
-	ret = AT_GET_ARG(&attrs, arg, reserved);
+	ret = at_get_arg(&attrs, sizeof(attrs),
+			 offsetofend(struct asynctrace_attrs, reserved), arg);
 	if (ret)
 		return ret;
 	if (attrs.reserved || attrs.len > AT_KNOWN_ATTRS_MAX)
@@ -188,7 +189,7 @@ static long at_ioc_alert(struct at_file *file, struct asynctrace_alert __user *a
 
 	if (!p)
 		return -ENXIO;
-	ret = AT_GET_ARG(&alert, arg, name);
+	ret = at_get_arg(&alert, sizeof(alert), offsetofend(struct asynctrace_alert, name), arg);
 	if (ret)
 		return ret;
 	return alert.reserved ? -EINVAL : at_alert(p, &alert);
@@ -203,8 +204,11 @@ static long at_ioc_thread(struct at_file *file)
 		return -ENXIO;
 	if (p->mm != current->mm)
 		return -EPERM;
-	if (task_tgid(current) != p->pid)
+	if (task_tgid(current) != p->pid) {
 		WRITE_ONCE(p->others, true);
+		/* Against at_provider_cpus(): it finds the mark, or the thread the gate shut. */
+		smp_mb();
+	}
 	slot = at_slot_get(p);
 	/* A thread of this mm, but of another thread group, is not found by itself. */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
@@ -227,7 +231,7 @@ static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __use
 	struct at_session *s;
 	long ret;
 
-	ret = AT_GET_ARG(&c, arg, reserved);
+	ret = at_get_arg(&c, sizeof(c), offsetofend(struct asynctrace_consume, reserved), arg);
 	if (ret)
 		return ret;
 	if (c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)

@@ -68,6 +68,12 @@ static void __exit at_exit(void)
 	 * which a queue that is being drained does not take.
 	 */
 	flush_workqueue(at_wq);
+	/* Providers that were closed last may still be unmapped, and their writers waited for. */
+	flush_workqueue(at_zap_wq);
+	at_quiesce_wait();
+	flush_workqueue(at_zap_wq);
+	at_quiesce_wait();
+	flush_workqueue(at_wq);
 	at_sched_exit();
 	at_mapping_exit();
 	at_quiesce_exit();

@@ -57,11 +57,15 @@ static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
  * constant text: @plain.
  */
 #ifdef NL_SET_ERR_MSG_FMT
-#define AT_ERR_MSG_FMT(extack, plain, fmt, ...)				\
-	NL_SET_ERR_MSG_FMT(extack, fmt, ##__VA_ARGS__)
+#define AT_ERR_MSG_FMT(extack, plain, fmt, ...) do {			\
+	(void)(plain);							\
+	NL_SET_ERR_MSG_FMT(extack, fmt, ##__VA_ARGS__);			\
+} while (0)
 #else
-#define AT_ERR_MSG_FMT(extack, plain, fmt, ...)				\
-	NL_SET_ERR_MSG(extack, plain)
+#define AT_ERR_MSG_FMT(extack, plain, fmt, ...) do {			\
+	no_printk(fmt, ##__VA_ARGS__);					\
+	NL_SET_ERR_MSG(extack, plain);					\
+} while (0)
 #endif
 
 #endif /* AT_COMPAT_H */

@@ -15,17 +15,19 @@
 #include <linux/cpu.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 
 #include "base/compat.h"
 #include "base/quiesce.h"
 #include "base/race.h"
 
 struct workqueue_struct *at_wq;
+struct workqueue_struct *at_zap_wq;
 static struct workqueue_struct *at_switch_wq;
 
 /**
  * struct at_switch - what makes one CPU run another task
- * @work: that it runs is all it is for
+ * @work: its worker is the other task
  * @requests: nodes of requests that wait for that
  * @cpu: the CPU
  */
@@ -36,6 +38,9 @@ struct at_switch {
 };
 
 static DEFINE_PER_CPU(struct at_switch, at_switches);
+
+/* Requests whose ->done has not returned; for unloading */
+static atomic_t at_quiesce_open;
 
 static void at_quiesce_put(struct at_quiesce *q)
 {
@@ -85,6 +90,8 @@ static void at_quiesce_fn(struct work_struct *work)
 
 	if (q->sent) {
 		q->done(q);
+		if (atomic_dec_and_test(&at_quiesce_open))
+			wake_up_var(&at_quiesce_open);
 		return;
 	}
 	q->sent = true;
@@ -102,7 +109,14 @@ static void at_quiesce_fn(struct work_struct *work)
 void at_quiesce(struct at_quiesce *q)
 {
 	q->sent = false;
+	atomic_inc(&at_quiesce_open);
 	queue_work(at_wq, &q->work);
+}
+
+/* Wait until no request is open. Nobody makes any but from ->done. */
+void at_quiesce_wait(void)
+{
+	wait_var_event(&at_quiesce_open, !atomic_read(&at_quiesce_open));
 }
 
 /**
@@ -146,16 +160,22 @@ int at_quiesce_init(void)
 	at_wq = alloc_workqueue("asynctrace", WQ_UNBOUND, 0);
 	if (!at_wq)
 		return -ENOMEM;
+	at_zap_wq = alloc_workqueue("asynctrace_zap", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!at_zap_wq)
+		goto err_wq;
 	/* High priority: a busy CPU is not to keep ring memory for long. */
 	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI | WQ_PERCPU, 0);
 	if (at_switch_wq)
 		return 0;
+	destroy_workqueue(at_zap_wq);
+err_wq:
 	destroy_workqueue(at_wq);
 	return -ENOMEM;
 }
 
 void at_quiesce_exit(void)
 {
+	destroy_workqueue(at_zap_wq);
 	destroy_workqueue(at_wq);
 	destroy_workqueue(at_switch_wq);
 }

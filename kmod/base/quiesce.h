@@ -21,7 +21,7 @@ struct at_quiesce_node {
  * @done: called on a workqueue when each of these CPUs has run another task since @which
  *	returned; may sleep, and may make the request anew
  * @cpus: what @which set
- * @left: CPUs that have not yet run another task, and one for who makes the request
+ * @left: CPUs that have not yet run another task; 1 more while CPUs are being asked
  * @sent: the CPUs have been asked
  * @work: asks the CPUs, and later calls @done
  * @node: for each possible CPU
@@ -41,11 +41,14 @@ int at_quiesce_prepare(struct at_quiesce *q,
 		       void (*done)(struct at_quiesce *q));
 void at_quiesce_destroy(struct at_quiesce *q);
 void at_quiesce(struct at_quiesce *q);
+void at_quiesce_wait(void);
 
 int at_quiesce_init(void);
 void at_quiesce_exit(void);
 
 /* Where everything runs that must not hold up a caller. */
 extern struct workqueue_struct *at_wq;
+/* Where addresses are zapped, which takes as long as a provider has made it */
+extern struct workqueue_struct *at_zap_wq;
 
 #endif /* AT_QUIESCE_H */

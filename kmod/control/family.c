@@ -3,8 +3,7 @@
  * The generic netlink family "asynctrace": uapi/asynctrace.yaml says what it does
  *
  * A handler parses and allocates before it takes at_mutex, and sends and frees after it has
- * released it. So nobody waits for memory that is charged to somebody else's cgroup. The
- * family does not use the lock that other families share.
+ * released it. So nobody waits for memory that is charged to somebody else's cgroup.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>

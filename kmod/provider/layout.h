@@ -10,6 +10,7 @@
 #define AT_LAYOUT_H
 
 #include <linux/asynctrace.h>
+#include <linux/bits.h>
 #include <linux/limits.h>
 #include <linux/math.h>
 #include <linux/mm.h>
@@ -23,7 +24,7 @@
 #define AT_DURABLE_WORDS	((ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / sizeof(u64))
 
 /* What a provider may map */
-#define AT_PAGES_MAX	(1ULL << 31)
+#define AT_PAGES_MAX	BIT_ULL(31)
 #define AT_ID_MIN	2	/* 1 is the kernel's in a file */
 #define AT_ID_MAX	((1 << 20) - 1)
 
@@ -33,7 +34,7 @@
 
 struct at_layout {
 	u32 nr_rings;		/* of CPUs; the fallback ring comes after them */
-	u32 limits;		/* byte offsets in the control area */
+	u32 limits;		/* byte offsets in the control area; the first of two */
 	u32 categories;		/* the first of two */
 	u32 control_pages;
 	u32 header_pages;	/* of one range */
@@ -74,6 +75,12 @@ static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
 	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
 }
 
+/* Where the limits of a range's rings are in the control area */
+static inline u32 at_layout_limits(const struct at_layout *l, u32 range)
+{
+	return l->limits + range * ALIGN((l->nr_rings + 1) * sizeof(u64), ASYNCTRACE_LINE);
+}
+
 /* Of the header lines of so many CPUs, and of the fallback ring. */
 static inline u32 at_layout_header_pages(u32 nr_rings)
 {
@@ -85,7 +92,7 @@ static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 {
 	l->nr_rings = nr_rings;
 	l->limits = ALIGN(sizeof(struct asynctrace_control), ASYNCTRACE_LINE);
-	l->categories = ALIGN(l->limits + (nr_rings + 1) * sizeof(u64), ASYNCTRACE_LINE);
+	l->categories = at_layout_limits(l, AT_RANGES);
 	l->control_pages = DIV_ROUND_UP(l->categories + 2 * AT_CATEGORIES_AREA, PAGE_SIZE);
 	l->header_pages = at_layout_header_pages(nr_rings);
 	l->durable_pages = ASYNCTRACE_DURABLE_SIZE / PAGE_SIZE;

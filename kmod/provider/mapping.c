@@ -110,9 +110,7 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
 	spin_lock(&range->lock);
 	WRITE_ONCE(rings->ring[ring].refused, true);
-	/* Else the limits are those of a later session. */
-	if (range->live)
-		WRITE_ONCE(at_provider_limits(range->provider)[ring], 0);
+	WRITE_ONCE(at_range_limits(range)[ring], 0);
 	spin_unlock(&range->lock);
 }
 

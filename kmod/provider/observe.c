@@ -68,7 +68,7 @@ ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user
 
 	if (p->mm != current->mm)
 		return -EPERM;
-	if (count < sizeof(o))
+	if (count < offsetofend(struct asynctrace_observed, reserved))
 		return -EINVAL;
 	if (!at_observe_news(file, p)) {
 		if (nonblock)
@@ -81,10 +81,11 @@ ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user
 	now = READ_ONCE(p->observed);
 	o.gate = lower_32_bits(now);
 	o.state = upper_32_bits(now);
-	if (copy_to_user(buf, &o, sizeof(o)))
+	count = min(count, sizeof(o));
+	if (copy_to_user(buf, &o, count))
 		return -EFAULT;
 	WRITE_ONCE(file->seen, now);
-	return sizeof(o);
+	return count;
 }
 
 __poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct file *f,

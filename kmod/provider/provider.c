@@ -38,7 +38,7 @@ LIST_HEAD(at_providers);
 static DEFINE_HASHTABLE(at_files, 8);
 /* Live providers, by process; under at_mutex. */
 static DEFINE_HASHTABLE(at_parts, 8);
-/* Providers that live, by id. The ids of those that ended stay reserved until they are freed. */
+/* Live providers by id. Ids of those that ended stay reserved while something of them is read. */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
 
@@ -95,10 +95,7 @@ void at_provider_get(struct at_provider *p)
 static void at_provider_free(struct kref *ref)
 {
 	struct at_provider *p = container_of(ref, struct at_provider, ref);
-	u32 i;
 
-	for (i = 0; i < AT_RANGES; i++)
-		at_range_destroy(&p->range[i]);
 	if (p->space)
 		at_space_free(p->space);
 	if (p->first && p->first != p)
@@ -106,8 +103,6 @@ static void at_provider_free(struct kref *ref)
 	put_pid(p->pid);
 	put_cred(p->cred);
 	at_user_put(p->user, AT_THING_PROVIDER);
-	if (p->id)
-		xa_erase(&at_provider_ids, p->id);
 	kfree(p);
 }
 
@@ -127,6 +122,11 @@ static void at_contents_free(struct kref *ref)
 	struct mm_struct *mm = p->mm;
 	u32 i;
 
+	/* Of what it wrote nothing is there any more: another one may have the id. */
+	if (p->id)
+		xa_erase(&at_provider_ids, p->id);
+	for (i = 0; i < AT_RANGES; i++)
+		at_range_destroy(&p->range[i]);
 	at_slots_destroy(p);
 	for (i = 0; p->durable && i < p->layout.durable_pages; i++)
 		if (p->durable[i])
@@ -141,7 +141,7 @@ static void at_contents_free(struct kref *ref)
 	mmdrop(mm);
 }
 
-/* The descriptor's is the last but those of members: nothing is mapped any more. */
+/* The descriptor, members and work on ranges hold references. */
 void at_contents_put(struct at_provider *p)
 {
 	kref_put(&p->contents, at_contents_free);
@@ -202,7 +202,6 @@ static void at_control_init(struct at_provider *p)
 	c->provider = p->id;
 	c->salt = p->id;
 	c->control_size = l->control_pages * PAGE_SIZE;
-	c->limits = l->limits;
 	c->categories = l->categories;
 	c->rw_offset = rw * PAGE_SIZE;
 	c->rw_size = (l->pages - rw) * PAGE_SIZE;
@@ -221,9 +220,8 @@ static int at_provider_alloc(struct at_provider *p)
 			return -ENOMEM;
 	p->space = at_space_new();
 	if (IS_ERR(p->space)) {
-		i = PTR_ERR(p->space);
 		p->space = NULL;
-		return i;
+		return -ENOMEM;
 	}
 	p->control = __vmalloc(p->layout.control_pages * PAGE_SIZE,
 			       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
@@ -321,6 +319,10 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 				      GFP_KERNEL);
 	if (err >= 0)
 		return p;
+	if (err == -EBUSY) {
+		NL_SET_ERR_MSG(extack, "this machine has too many providers");
+		err = -ENOSPC;
+	}
 err:
 	at_contents_put(p);
 	at_provider_put(p);
@@ -347,7 +349,7 @@ static int at_file_may_register(const struct at_file *file, struct netlink_ext_a
 	return 0;
 }
 
-/* Have everybody know a provider. The descriptor may be closed when this returns. */
+/* Make a provider known. Its descriptor may be closed when this returns. */
 static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 			       struct netlink_ext_ack *extack)
 {
@@ -363,7 +365,10 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 	/* The entry is there, so that this needs no memory. */
 	xa_store(&at_provider_ids, p->id, p, 0);
 	at_control_init(p);
-	/* Before mmap(2) finds a provider. */
+	/*
+	 * Before mmap(2) finds a provider. One that runs at this moment, and fails for want of a
+	 * provider, may count in the wrong address space: only its own process has that mapping.
+	 */
 	file->f->f_mapping = p->space->i_mapping;
 	at_provider_list(p);
 	/* Pairs with the READ_ONCE()s of those who do not hold at_mutex. */
@@ -383,7 +388,8 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
  *
  * Return: 0; -ENOENT where no descriptor has the cookie, -EPERM where another process asked
  * for it, -EBUSY where the descriptor is in use, -EDQUOT beyond what one user may have,
- * -E2BIG where the rings do not fit a mapping, -EINVAL, -ENOMEM.
+ * -E2BIG where the rings do not fit a mapping, -ENOSPC where the machine has too many
+ * providers, -EINVAL, -ENOMEM.
  */
 int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
@@ -447,7 +453,7 @@ void at_provider_end(struct at_provider *p)
 	}
 	at_observe_update(p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
-	/* Nobody finds it any more. The id is not another's while a session knows this one. */
+	/* Nobody finds it any more. The id is not another's while there is something to read. */
 	xa_store(&at_provider_ids, p->id, NULL, 0);
 }
 

@@ -39,7 +39,8 @@ struct vm_area_struct;
  * @contents: held by the descriptor, and by members until all of theirs was read: what
  *	only records need, which is most of it, goes before who the provider was
  * @node: in the list of live providers; under at_mutex
- * @id: not another's while a session knows this provider; also the salt of its operation ids
+ * @id: not another's while something of this provider is read; also the salt of its
+ *	operation ids
  * @name: as registered
  * @version: as registered
  * @layout: of its mapping
@@ -169,10 +170,12 @@ void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus);
 
-/* The control area's array of limits; what user space reads there is ours. */
-static inline u64 *at_provider_limits(const struct at_provider *p)
+/* A range's array of limits in the control area; what user space reads there is ours. */
+static inline u64 *at_range_limits(const struct at_range *range)
 {
-	return (void *)p->control + p->layout.limits;
+	const struct at_provider *p = range->provider;
+
+	return (void *)p->control + at_layout_limits(&p->layout, range - p->range);
 }
 
 /* A page of the durable ring, or NULL. */

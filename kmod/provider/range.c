@@ -40,7 +40,7 @@ struct at_rings *at_range_rings(struct at_range *range)
 	return rings;
 }
 
-/* Have neither rings nor the sink be mapped; @rings: those that may be. */
+/* Unmap everything, also what a fault is about to map. @rings: what may be mapped, or NULL */
 static void at_range_empty(struct at_range *range, struct at_rings *rings)
 {
 	struct page *sink = range->provider->sink;
@@ -103,7 +103,7 @@ static void at_range_queue(struct at_range *range)
 {
 	at_provider_get(range->provider);
 	at_contents_get(range->provider);
-	if (queue_work(at_wq, &range->work))
+	if (queue_work(at_zap_wq, &range->work))
 		return;
 	at_contents_put(range->provider);
 	at_provider_put(range->provider);
@@ -129,6 +129,9 @@ static void at_range_quiet(struct at_quiesce *q)
 	range->ended = NULL;
 	/* A session may have been waiting for this. */
 	at_member_retry(p);
+	/* Late stores have made it so: the next session is not to find it that way. */
+	if (READ_ONCE(range->dirty))
+		at_range_clean(range);
 	mutex_unlock(&at_mutex);
 	at_rings_put(ended);
 	at_contents_put(p);
@@ -166,6 +169,11 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
 	spin_lock(&range->lock);
 	clean = !range->dirty;
 	if (clean) {
+		u64 *limit = at_range_limits(range);
+		u32 i;
+
+		for (i = 0; i < rings->nr; i++)
+			WRITE_ONCE(limit[i], at_ring_limit(&rings->geometry, 0));
 		range->rings = rings;
 		range->live = true;
 	}

@@ -38,16 +38,16 @@ struct at_rings;
 /**
  * struct at_range - one of a provider's ranges
  * @sem: see above
- * @lock: @rings, @live and @dirty, for who decides by several of them
+ * @lock: protects @rings, @live and @dirty, and the range's limits
  * @rings: what appears there; NULL: the sink
- * @live: the provider's limits are those of @rings; changes under at_mutex, too
+ * @live: @rings are there for faults; changes under at_mutex, too
  * @dirty: the sink may be mapped
  * @ended: rings that writers may still hold addresses of; under at_mutex
- * @zapped: they have been taken out; the worker's
+ * @zapped: they have been taken out; only the worker looks at it
  * @cleaning: a worker cleans it; under at_mutex
  * @work: does what takes long
  * @quiesce: for c.
- * @provider: whose
+ * @provider: that has the range
  */
 struct at_range {
 	struct rw_semaphore sem;

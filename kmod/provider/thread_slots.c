@@ -21,7 +21,7 @@
 /* Slots of threads that are gone are kept for sessions; outside, up to this many. */
 #define AT_SLOTS_KEPT	4096
 /* So many are looked at in one go. */
-#define AT_SLOTS_BATCH	4096
+#define AT_SLOTS_BATCH	128
 /* A provider that makes more threads than this is not told apart any further. */
 #define AT_SLOTS_MAX	BIT(20)
 
@@ -33,7 +33,7 @@
  * @number: the slot's
  * @pid: of the thread
  * @tgid: of its process
- * @comm: its name when it got the slot, or when it was read last; the reader's
+ * @comm: its name when it got the slot, or when a session read it last; under slots_lock
  * @rcu: to free it
  */
 struct at_slot {
@@ -163,7 +163,7 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 		return -ENOMEM;
 	spin_lock(&p->slots_lock);
 	slot->number = number;
-	/* This fails only where a thread that is gone had the entry, and was forgotten meanwhile. */
+	/* This fails only if a thread that is gone had the entry and was forgotten meanwhile. */
 	if (p->next_slot == number && !xa_err(xa_store(&p->slot_of, nr, slot, 0))) {
 		xa_store(&p->slots, number, slot, 0);
 		/* Pairs with the load-acquire of who reads slots up to there. */
@@ -206,7 +206,7 @@ long at_slot_get(struct at_provider *p)
 	return ret;
 }
 
-static void at_slot_tell(struct at_slot *slot, const struct at_provider *p,
+static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 			 struct pid_namespace *ns, struct asynctrace_thread *thread)
 {
 	char comm[ASYNCTRACE_COMM_LEN];
@@ -222,10 +222,15 @@ static void at_slot_tell(struct at_slot *slot, const struct at_provider *p,
 		get_task_comm(comm, task);
 		/* The program comes before its name. */
 		smp_rmb();
-		if (READ_ONCE(task->mm) == p->mm)
+		if (READ_ONCE(task->mm) == p->mm) {
+			spin_lock(&p->slots_lock);
 			memcpy(slot->comm, comm, sizeof(comm));
+			spin_unlock(&p->slots_lock);
+		}
 	}
+	spin_lock(&p->slots_lock);
 	memcpy(thread->comm, slot->comm, sizeof(thread->comm));
+	spin_unlock(&p->slots_lock);
 }
 
 /**

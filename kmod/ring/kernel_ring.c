@@ -36,7 +36,7 @@ void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_
 
 /**
  * at_kring_fill - give a ring its memory, unless it has some
- * @r: the ring; probes may be using it
+ * @r: the ring; probes may be using it, and others may do this at the same time
  *
  * Charged to the caller's memory cgroup, or that set active.
  *
@@ -47,13 +47,16 @@ int at_kring_fill(struct at_kring *r)
 	u64 bytes = (u64)at_ring_words(&r->geometry) * sizeof(u64);
 	u64 *data;
 
-	if (r->data)
+	if (READ_ONCE(r->data))
 		return 0;
 	data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
 			 __GFP_NOWARN);
+	if (!data)
+		return -ENOMEM;
 	/* A probe that finds it finds it zeroed: pairs with at_kring_enter()'s dependency. */
-	smp_store_release(&r->data, data);
-	return data ? 0 : -ENOMEM;
+	if (cmpxchg_release(&r->data, NULL, data))
+		vfree(data);
+	return 0;
 }
 
 void at_kring_destroy(struct at_kring *r)

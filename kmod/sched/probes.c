@@ -51,6 +51,11 @@ static LIST_HEAD(at_cpus_list);
 static DEFINE_MUTEX(at_cpus_mutex);
 /* CPUs that are online, or on their way there; under at_cpus_mutex. */
 static struct cpumask at_cpus;
+/*
+ * Held while a CPU comes up and gets rings, which may take as long as memory does. The list is
+ * changed with both held, so who needs only the list waits for no memory.
+ */
+static DEFINE_MUTEX(at_online_mutex);
 
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
@@ -470,24 +475,40 @@ static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
 	return kc;
 }
 
+static void at_kcpu_free(struct at_kcpu *kc)
+{
+	if (!kc)
+		return;
+	at_kring_destroy(&kc->events);
+	at_kring_destroy(&kc->names);
+	kvfree(kc);
+}
+
 /*
  * Rings for a CPU. Without memory for them they are there all the same, and count what
- * they have no room for. at_cpus_mutex is held, or nobody else knows @ks yet.
+ * they have no room for. Several may do this at once.
  */
 static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
 {
 	struct mem_cgroup *old = set_active_memcg(ks->memcg);
-	struct at_kcpu *kc = ks->cpu[cpu] ?: at_kcpu_new(ks, cpu);
+	struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]), *other = NULL;
 	int err = -ENOMEM;
 
+	if (!kc) {
+		kc = at_kcpu_new(ks, cpu);
+		if (kc)
+			/* Pairs with the address dependency of who finds it without a lock. */
+			other = cmpxchg_release(&ks->cpu[cpu], NULL, kc);
+		if (other) {
+			at_kcpu_free(kc);
+			kc = other;
+		}
+	}
 	if (kc) {
 		err = at_kring_fill(&kc->events);
 		err = at_kring_fill(&kc->names) ?: err;
 	}
 	set_active_memcg(old);
-	if (kc && !ks->cpu[cpu])
-		/* Pairs with the address dependency of who finds it without a lock. */
-		smp_store_release(&ks->cpu[cpu], kc);
 	return err;
 }
 
@@ -518,13 +539,8 @@ static void at_ksched_destroy(struct at_ksched *ks)
 {
 	int cpu;
 
-	for (cpu = 0; ks->cpu && cpu < nr_cpu_ids; cpu++) {
-		if (!ks->cpu[cpu])
-			continue;
-		at_kring_destroy(&ks->cpu[cpu]->events);
-		at_kring_destroy(&ks->cpu[cpu]->names);
-		kvfree(ks->cpu[cpu]);
-	}
+	for (cpu = 0; ks->cpu && cpu < nr_cpu_ids; cpu++)
+		at_kcpu_free(ks->cpu[cpu]);
 	free_percpu(ks->quick);
 	kfree(ks->cpu);
 	kfree(ks);
@@ -536,9 +552,11 @@ void at_ksched_free(struct at_ksched *ks)
 		return;
 	/* It may have been ended before it was listed. */
 	at_probes_release(ks);
+	mutex_lock(&at_online_mutex);
 	mutex_lock(&at_cpus_mutex);
 	list_del(&ks->cpus_node);
 	mutex_unlock(&at_cpus_mutex);
+	mutex_unlock(&at_online_mutex);
 	at_ksched_destroy(ks);
 }
 
@@ -574,12 +592,14 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 		if (at_ksched_add_cpu(ks, cpu))
 			goto err;
 	/* A CPU that comes up is in the mask, or else will find us. */
+	mutex_lock(&at_online_mutex);
 	mutex_lock(&at_cpus_mutex);
 	list_add(&ks->cpus_node, &at_cpus_list);
-	for_each_cpu(cpu, &at_cpus)
-		if (!ks->cpu[cpu] && !err)
-			err = at_ksched_add_cpu(ks, cpu);
 	mutex_unlock(&at_cpus_mutex);
+	mutex_unlock(&at_online_mutex);
+	for_each_cpu(cpu, &at_cpus)
+		if (!READ_ONCE(ks->cpu[cpu]) && !err)
+			err = at_ksched_add_cpu(ks, cpu);
 	if (!err)
 		return ks;
 	at_ksched_free(ks);
@@ -602,10 +622,8 @@ int at_ksched_prepare(struct at_ksched *ks)
 	int cpu, err = 0;
 
 	/* For those that came when there was no memory. */
-	mutex_lock(&at_cpus_mutex);
 	for_each_cpu(cpu, &at_cpus)
 		at_ksched_add_cpu(ks, cpu);
-	mutex_unlock(&at_cpus_mutex);
 
 	mutex_lock(&at_probes_mutex);
 	if (!ks->probed)
@@ -730,13 +748,17 @@ static int at_cpu_prepare(unsigned int cpu)
 {
 	struct at_ksched *ks;
 
+	mutex_lock(&at_online_mutex);
 	mutex_lock(&at_cpus_mutex);
 	cpumask_set_cpu(cpu, &at_cpus);
+	mutex_unlock(&at_cpus_mutex);
 	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
 		at_ksched_add_cpu(ks, cpu);
+		mutex_lock(&at_cpus_mutex);
 		at_route_cpu(ks, cpu);
+		mutex_unlock(&at_cpus_mutex);
 	}
-	mutex_unlock(&at_cpus_mutex);
+	mutex_unlock(&at_online_mutex);
 	return 0;
 }
 

@@ -92,14 +92,13 @@ bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_cl
 }
 
 /*
- * How far the writers of a ring may go that does not wrap. With the provider's
- * limits being those of this session. What is read below the limit has been read,
- * or has been cleared: then who was still reading it finds out.
+ * How far the writers of a ring may go that does not wrap. What is below the limit has been
+ * read, or has been cleared: a reader that is still at it finds out.
  */
-static void at_limit_uring(struct at_member *m, const struct at_geometry *g,
+static void at_limit_uring(const struct at_range *range, const struct at_geometry *g,
 			   struct at_uring *ring)
 {
-	u64 *limit = &at_provider_limits(m->provider)[ring->index];
+	u64 *limit = &at_range_limits(range)[ring->index];
 	u64 taken = max(ring->reading.cursor.taken, ring->clear.taken);
 
 	/* Pairs with the load-acquire of the limit: the words have been read. */
@@ -110,10 +109,11 @@ static void at_limit_uring(struct at_member *m, const struct at_geometry *g,
 		WRITE_ONCE(*limit, 0);
 }
 
-void at_clear_limit_uring(struct at_member *m, struct at_rings *r, u32 i)
+void at_clear_limit_uring(struct at_member *m, const struct at_range *range,
+			  struct at_rings *r, u32 i)
 {
 	spin_lock(&m->session->clear_lock);
-	at_limit_uring(m, &r->geometry, &r->ring[i]);
+	at_limit_uring(range, &r->geometry, &r->ring[i]);
 	spin_unlock(&m->session->clear_lock);
 }
 
@@ -151,7 +151,7 @@ static void at_clear_member(struct at_member *m, struct at_rings *r, bool pendin
 		if (READ_ONCE(ring->touched)) {
 			at_clear_note(&ring->clear, &src, at_rings_position(r, i));
 			if (m->range && !r->geometry.circular)
-				at_limit_uring(m, &r->geometry, ring);
+				at_limit_uring(m->range, &r->geometry, ring);
 		}
 		spin_unlock(&s->clear_lock);
 	}

@@ -43,15 +43,6 @@ static void at_member_write_categories(const struct at_member *m)
 	WRITE_ONCE(c->categories, at);
 }
 
-static void at_member_write_limits(const struct at_member *m, const struct at_rings *rings)
-{
-	u64 *limit = at_provider_limits(m->provider);
-	u32 i;
-
-	for (i = 0; i < rings->nr; i++)
-		WRITE_ONCE(limit[i], at_ring_limit(&rings->geometry, 0));
-}
-
 /*
  * The member's rings are on the session's account: also while it waits for a range, or
  * for the next start, where there was no memory. When it gets them, nobody asks whether
@@ -94,8 +85,6 @@ static void at_member_join(struct at_member *m)
 	u32 i;
 
 	rings->geometry = at_memory_geometry(m->session, p);
-	/* Before a fault may refuse a page and lower them. */
-	at_member_write_limits(m, rings);
 	for (i = 0; i < AT_RANGES; i++)
 		if (at_range_start(&p->range[i], rings))
 			break;
@@ -234,6 +223,7 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->clock = m->session->clock;
 	/* The counter may have been trusted until now. */
 	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
+	c->limits = at_layout_limits(l, i);
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
 	c->rings = (at_layout_rings(l, i) - l->control_pages) * PAGE_SIZE;
 	/* Pairs with the load-acquire of the gate by sites and writers. */

@@ -305,7 +305,7 @@ static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 		return;
 	spin_lock(&range->lock);
 	if (range->live && range->rings == r)
-		at_clear_limit_uring(m, r, i);
+		at_clear_limit_uring(m, range, r, i);
 	spin_unlock(&range->lock);
 }
 

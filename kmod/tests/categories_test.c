@@ -118,7 +118,9 @@ static void p30_all_that_there_can_be_fits(struct kunit *test)
 
 static void p30_what_is_no_pattern(struct kunit *test)
 {
-	static const char * const wrong[] = { "", "-", "a/", "/a", "-/a", "-a/", "--a", "a/-b", "a*b", "*a/b", "a/*b" };
+	static const char * const wrong[] = {
+		"", "-", "a/", "/a", "-/a", "-a/", "--a", "a/-b", "a*b", "*a/b", "a/*b",
+	};
 	static const char * const right[] = { "a", "*", "-a", "-*", "a/b", "-a/b", "a/b/c", "a-b" };
 	u32 i;
 

@@ -134,8 +134,8 @@ struct asynctrace_alert {
  *	there is none
  * @reserved: 0
  *
- * A buffer that is larger gets no more than the kernel knows of. poll(2) says EPOLLIN when it is not what was last read; read(2) waits for that,
- * or fails with -EAGAIN for O_NONBLOCK.
+ * A smaller buffer gets less, if it has room for the words above. poll(2) says EPOLLIN when it
+ * is not what was last read; read(2) waits for that, or fails with -EAGAIN for O_NONBLOCK.
  */
 struct asynctrace_observed {
 	__u32 size;
@@ -204,7 +204,7 @@ enum asynctrace_clock {
  * @salt: number of this process for ids that must be unique on the machine:
  *	operation ids are salt << 44 | counter. Below 2^20.
  * @control_size: bytes of the control area
- * @limits: offset in the control area of one __u64 a ring: no writer enters a
+ * @limits: offset in the control area of one __u64 a ring of the run: no writer enters a
  *	sub-buffer that does not end at or below it (linear words)
  * @categories: offset in the control area of struct asynctrace_categories; another
  *	one when they change
