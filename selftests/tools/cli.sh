@@ -8,12 +8,12 @@
 set -u
 
 AT=$1 PROVIDER=$2
+
+. "${0%/*}/lib.sh"
 work=$(mktemp -d)
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work" || exit 1
 chmod 755 .
-
-. "${0%/*}/lib.sh"
 
 recording() {
 	"$AT" status | grep -q '"'"$1"'".*started'
