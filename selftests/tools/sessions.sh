@@ -462,7 +462,8 @@ begin "a provider that comes, and another session takes: it says which"
 check create status 0 "$AT" session create holder -m circular
 id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
-check record status 0 "$AT" record -o t.fxt -- "$PROVIDER" 1 100
+# It lives long enough for the recorder to ask who has it.
+check record status 0 "$AT" record -o t.fxt -- "$PROVIDER" 1 100 5000
 check "which" says "recorded by session $id already"
 check "why nothing" says "other sessions have the providers"
 check stop status 0 "$AT" session stop holder

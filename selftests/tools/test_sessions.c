@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +60,15 @@ static void says(const char *text)
 {
 	if (!strstr(at_ctl_error(ctl), text))
 		fail_msg("'%s' does not say '%s'", at_ctl_error(ctl), text);
+}
+
+static bool before_6_3(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 3));
 }
 
 static int copy_session(const struct at_session_info *s, void *arg)
@@ -201,8 +211,10 @@ static void too_much_memory_is_refused_with_the_arithmetic(void **state)
 	assert_int_equal(err, -ENOSPC);
 	snprintf(limit, sizeof(limit), "limit %llu MiB",
 		 (unsigned long long)info.memory_limit >> 20);
-	says(limit);
 	says("CPUs");
+	/* Kernels before 6.3 pass on no numbers. */
+	if (!before_6_3())
+		says(limit);
 }
 
 static void a_name_is_taken_until_its_session_ends(void **state)
