@@ -178,6 +178,11 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	if (w->slept || !lossy)
 		assert_int_equal(w->slept, model.state[t][ns - 1] == ANALYSIS_BLOCKED &&
 				 (lossy || !model_is_unsure(&model, t, ns - 1)));
+	if (w->awake)
+		assert_true(!w->slept && model.state[t][ns - 1] != ANALYSIS_BLOCKED &&
+			    (lossy || !model_is_unsure(&model, t, ns - 1)));
+	/* Only before the first switch, records may not tell. */
+	assert_true(lossy || w->slept || w->awake || ns <= model.first[t]);
 	assert_true(w->slept || !w->ran);
 	while (ns < model.ns && model.state[t][ns] == ANALYSIS_RUNNABLE)
 		ns++;

@@ -100,7 +100,6 @@ class Machine:
         for cpu in range(len(self.cpus)):
             if rnd.random() < .7:
                 self.put(cpu, self.pick(RUNNABLE))
-        self.seen = set()      # in scheduling records
         self.woken = set()     # while they ran
         self.open = {tid: [] for tid in self.threads}
         self.records = []      # (ring, bytes)
@@ -133,10 +132,9 @@ class Machine:
         self.woken -= {out, into}
         self.put(cpu, into)
         self.write(switch(self.now, cpu, out, into, state), cpu)
-        self.seen |= {out, into}
 
     def wake(self):
-        awake = [t for t in self.seen if t and self.threads[t] != BLOCKED]
+        awake = [t for t, s in self.threads.items() if s != BLOCKED]
         tid = self.pick(BLOCKED) if self.rnd.random() < .9 or not awake else self.rnd.choice(awake)
         if not tid:
             return
@@ -151,13 +149,14 @@ class Machine:
             waker = 0
         cpu = self.rnd.randrange(len(self.cpus))
         self.write(wakeup(self.now, cpu, tid, waker), cpu)
-        self.seen.add(tid)
 
     def act(self):
         running = [t for t in self.cpus if t]
         if not running:
             return
         tid = self.rnd.choice(running)
+        # The thread runs on after the wakeup, so another one ends its next sleep.
+        self.woken.discard(tid)
         what = self.rnd.randrange(8)
         if what == 0:
             self.open[tid].append(len(self.records))

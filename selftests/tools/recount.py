@@ -63,7 +63,11 @@ class Thread:
         self.seen = None       # its first event
         self.waits = []        # (from, to, cpu)
         self.followed = False  # all its switches are recorded, not only some
-        self.woken = False     # while it ran
+        self.woken = False     # while it ran, or this is not known
+        self.woken_at = None   # the last time, while its state was not known
+        self.wakeups = []      # (waker, state before)
+        self.called = None     # (waker, time) of the wakeup that ended its last sleep
+        self.latencies = defaultdict(list)
         self.ran = 0           # from a switch in that is recorded
         self.followed_at = END
         self.turns = []        # (begin, sleep, end, ns that it ran, why it sleeps)
@@ -77,6 +81,11 @@ class Thread:
             # It was woken as it left its CPU, if it came back without a wakeup.
             self.state, self.why = before, self.why if before == "blocked" else "woken"
             self.late = before == "runnable"
+        if self.state == "unknown":
+            if before == "runnable":
+                self.add(self.woken_at)
+                self.since = self.woken_at
+            self.state, self.inferred = before, True
         if before == "runnable" and state == "running" and not self.inferred:
             self.waits.append((self.since, ns))
         self.add(ns)
@@ -85,18 +94,50 @@ class Thread:
             self.state = "asleep or not"
         self.woken = self.late = False
 
+    def wake(self, ns, waker):
+        self.wakeups.append((waker, self.state or "unknown"))
+        if self.state is None:
+            # It may have slept, or may still run: only its next switch tells.
+            self.state, self.why, self.inferred = "unknown", None, False
+            self.since = BEGIN if self.seen is None else self.seen
+        if self.state in ("blocked", "asleep or not"):
+            self.called = waker, ns
+            self.change(ns, "blocked", "runnable", "woken")
+        elif self.state == "unknown":
+            self.woken, self.woken_at = True, ns
+        elif self.state == "running":
+            self.woken = True
+
+    def come(self, ns):
+        self.change(ns, "runnable", "running")
+        if self.called:
+            waker, at = self.called
+            self.latencies[waker].append(ns - at)
+            self.called = None
+
+    def event(self, ns):
+        """It runs, and did not sleep after the wakeups before."""
+        self.follow(ns)
+        # A duration that begins with the trace may have begun before.
+        if self.state is None and self.seen is None and ns > BEGIN:
+            self.seen = ns
+        if self.state == "unknown":
+            self.state, self.inferred = "running", True
+        self.woken = False
+
     def follow(self, ns):
         if not self.followed:
             self.followed, self.followed_at = True, ns
 
     def add_turn(self, ns):
-        """The state since self.since ends: a sleep ends a turn."""
+        """The state since self.since ends: a sleep, or what may be one, ends a turn."""
         begin, ran = self.turn or (self.since, 0)
         if self.state == "running":
             ran += max(0, ns - max(self.since, self.followed_at))
         self.turn = begin, ran
-        if self.state == "blocked":
-            self.turns.append((begin, self.since, ns, ran, self.why or "sleep"))
+        if self.state in ("blocked", "unknown"):
+            self.turns.append((begin, self.since, ns, ran,
+                               self.why or "sleep" if self.state == "blocked" else None))
             self.turn = ns, 0
 
     def add(self, ns):
@@ -130,7 +171,7 @@ def threads():
                 t = of[r["in"]]
                 if not r["out"]:
                     t.follow(ns)
-                t.change(ns, "runnable", "running")
+                t.come(ns)
                 t.counts["migrations"] += t.cpu not in (None, r["cpu"])
                 t.cpu = r["cpu"]
                 if t.waits and t.waits[-1][1] == ns:
@@ -140,23 +181,16 @@ def threads():
             t.counts["wakeups"] += 1
             if "waker" in r["args"]:
                 of[r["args"]["waker"]].counts["wakes"] += 1
-            if t.state in (None, "blocked", "asleep or not"):
-                t.change(ns, "blocked", "runnable", "woken")
-            elif t.state == "running":
-                t.woken = True
-        # Instants tell nothing about operations, so the analysis does not look at them. A
-        # duration that begins with the trace may have begun before.
+            t.wake(ns, r["args"].get("waker", 0))
+        # Instants tell nothing about operations, so the analysis does not look at them.
         elif "tid" in r and r["record"] not in ("instant", "counter"):
-            t = of[r["tid"]]
-            t.follow(ns)
-            if ns > BEGIN and t.state is None and t.seen is None:
-                t.seen = ns
+            of[r["tid"]].event(ns)
     for t in of.values():
         if t.state == "asleep or not":
-            t.state = "blocked"
+            t.state, t.why = "unknown", None
         if t.state:
             t.add(END)
-            if t.state != "blocked":
+            if t.state not in ("blocked", "unknown"):
                 t.turns.append((t.turn[0], END, END, t.turn[1], None))
         if not t.followed:
             t.ns = Counter(observed=t.ns["observed"], running=t.ran,
@@ -234,27 +268,16 @@ def check_sched():
 
 def check_wakeups():
     of, _ = threads()
-    pairs, awake, latencies = Counter(), Counter(), defaultdict(list)
-    asleep, pending = {}, {}
-    for r in records:
-        if r["record"] == "wakeup":
-            pair = r["args"].get("waker", 0), r["tid"]
-            pairs[pair] += 1
-            if asleep.get(r["tid"], True):
-                pending[r["tid"]] = pair, r["ts"]
-            else:
-                awake[pair] += 1
-            asleep[r["tid"]] = False
-        elif r["record"] == "switch":
-            asleep[r["out"]] = bool(r["args"]["state"])
-            asleep[r["in"]] = False
-            if r["in"] in pending:
-                pair, ns = pending.pop(r["in"])
-                latencies[pair].append(r["ts"] - ns)
+    pairs, awake = Counter(), Counter()
+    for tid, t in of.items():
+        for waker, before in t.wakeups:
+            pairs[waker, tid] += 1
+            awake[waker, tid] += before in ("running", "runnable")
     got = {(r["waker_tid"], r["woken_tid"]): r for r in report("wakeups")}
     same("pairs", sorted(got), sorted(pairs))
-    for pair, r in got.items():
-        ns = sorted(latencies[pair]) if of[pair[1]].followed else []
+    for (waker, tid), r in got.items():
+        pair, t = (waker, tid), of[tid]
+        ns = sorted(t.latencies[waker]) if t.followed else []
         same("%s: count" % (pair,), (r["count"], r["awake"]), (pairs[pair], awake[pair]))
         same("%s: latency" % (pair,), (r["p50_ns"], r["p99_ns"], r["max_ns"], r["sum_ns"]),
              (rank(ns, 500), rank(ns, 990), rank(ns, 1000), sum(ns)))

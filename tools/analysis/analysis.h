@@ -142,6 +142,7 @@ struct analysis_wakeup {
 	const struct analysis_thread *waker, *woken;
 	unsigned int cpu;	/* that the woken thread is to run on */
 	bool slept;		/* the wakeup ended a sleep */
+	bool awake;		/* it did not; neither: the records until then do not tell */
 	bool ran;		/* a record tells when the thread ran after the sleep */
 	uint64_t latency_ns;	/* until then; true only of threads that are followed */
 	const struct analysis_id *waker_id, *woken_id;	/* what they worked on; NULL: not known */

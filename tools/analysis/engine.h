@@ -199,6 +199,7 @@ struct woken {
 	uint32_t waker;
 	uint16_t cpu;
 	bool slept;		/* false: there is none */
+	bool awake;
 };
 
 struct thread {
@@ -270,8 +271,9 @@ enum analysis_other waker_kind(uint32_t waker);
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new);
 int threads_switch(struct analysis *a, const struct item *it);
-/* @slept: the wakeup ended a sleep of @t */
-int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, bool slept);
+/* @before: the state of @t that the wakeup found, as far as known */
+int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it,
+		   enum analysis_state before);
 /* @t wrote an event of @id. */
 void threads_worked(struct thread *t, const struct analysis_id *id);
 /* Rows to come need the history from then on, if that is before @ns. */

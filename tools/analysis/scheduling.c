@@ -489,8 +489,9 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	return err;
 }
 
-/* *@slept: the wakeup ended a sleep of @t */
-static int wake(struct analysis *a, struct thread *t, const struct item *it, bool *slept)
+/* *@before: the state that the wakeup found, if the records until then tell it */
+static int wake(struct analysis *a, struct thread *t, const struct item *it,
+		enum analysis_state *before)
 {
 	struct span *last;
 	int err = settle(a, t, it->ns, ANALYSIS_BLOCKED, it->cpu);
@@ -498,6 +499,8 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 	if (err || it->ns < a->lost_until)
 		return err;
 	last = last_span(t);
+	if (last)
+		*before = last->state;
 	/* A thread that runs or is runnable already may be woken once more. */
 	if (!last || last->state != ANALYSIS_BLOCKED) {
 		if (!last || last->state == ANALYSIS_RUNNABLE)
@@ -512,7 +515,6 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 		return -ENOMEM;
 	last->waker = it->other;
 	last->waker_kind = waker_kind(it->other);
-	*slept = true;
 	return push_span(a, t, &(struct span){
 		.from = it->ns, .state = ANALYSIS_RUNNABLE, .reason = ANALYSIS_WOKEN,
 		.cpu = it->cpu, .duration = NO_NAME,
@@ -521,7 +523,7 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it, boo
 
 int scheduling_wakeup(struct analysis *a, const struct item *it)
 {
-	bool slept = false;
+	enum analysis_state before = ANALYSIS_UNKNOWN;
 	struct thread *t;
 	int err;
 
@@ -531,8 +533,8 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	t = thread_of(a, it->id);
 	if (!t)
 		return -ENOMEM;
-	err = wake(a, t, it, &slept);
-	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, slept);
+	err = wake(a, t, it, &before);
+	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, before);
 }
 
 /*

@@ -40,7 +40,7 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 		return -ENOMEM;
 	return a->sink.wakeup(a->sink.arg, &(struct analysis_wakeup){
 		.ns = w->ns, .waker_kind = waker_kind(w->waker), .waker = waker ? &waker->out : NULL,
-		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .ran = ran,
+		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .awake = w->awake, .ran = ran,
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
 		.waker_id = waker ? id_of(a, work_at(waker, w->ns)) : NULL,
 		.woken_id = id_of(a, work_at(t, w->ns)),
@@ -179,10 +179,13 @@ int threads_switch(struct analysis *a, const struct item *it)
 	return 0;
 }
 
-int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, bool slept)
+int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it,
+		   enum analysis_state before)
 {
 	const struct woken w = {
-		.ns = it->ns, .waker = it->other, .cpu = it->cpu, .slept = slept,
+		.ns = it->ns, .waker = it->other, .cpu = it->cpu,
+		.slept = before == ANALYSIS_BLOCKED,
+		.awake = before == ANALYSIS_RUNNING || before == ANALYSIS_RUNNABLE,
 	};
 	struct thread *waker = is_real(it->other) ? thread_of(a, it->other) : NULL;
 
@@ -193,7 +196,7 @@ int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it, 
 		waker->counts.wakes++;
 	if (!a->sink.wakeup)
 		return 0;
-	if (!slept)
+	if (!w.slept)
 		return hand_out_wakeup(a, t, &w, NULL);
 	t->woken = w;
 	return 0;

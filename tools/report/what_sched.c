@@ -376,7 +376,7 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *w)
 	}
 	c = &all->of[e->a - 1];
 	c->count++;
-	c->awake += !w->slept;
+	c->awake += w->awake;
 	return w->ran ? samples_add(&c->latencies, w->latency_ns) : 0;
 }
 
