@@ -49,9 +49,9 @@ static int at_release(struct inode *inode, struct file *f)
 	p = file->provider;
 	if (p)
 		at_provider_end(p);
+	mutex_unlock(&at_mutex);
 	if (file->session)
 		at_session_unconsume(file->session);
-	mutex_unlock(&at_mutex);
 	if (p) {
 		/* The provider's address space goes. */
 		f->f_mapping = inode->i_mapping;
@@ -69,7 +69,7 @@ static struct at_provider *at_file_provider(struct at_file *file)
 
 static struct at_session *at_file_session(struct at_file *file)
 {
-	/* Pairs with the store-release in at_ioc_consume(). */
+	/* Pairs with the store-release in at_file_set_session(). */
 	return smp_load_acquire(&file->session);
 }
 
@@ -225,6 +225,20 @@ static long at_ioc_thread(struct at_file *file)
 	return slot;
 }
 
+static int at_file_set_session(struct at_file *file, struct at_session *s)
+{
+	int err = 0;
+
+	mutex_lock(&at_mutex);
+	if (file->provider || file->session)
+		err = -EBUSY;
+	else
+		/* Pairs with the load-acquire in at_file_session(). */
+		smp_store_release(&file->session, s);
+	mutex_unlock(&at_mutex);
+	return err;
+}
+
 static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __user *arg)
 {
 	struct asynctrace_consume c;
@@ -236,16 +250,15 @@ static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __use
 		return ret;
 	if (c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
 		return -EINVAL;
-	mutex_lock(&at_mutex);
-	if (file->provider || file->session) {
-		ret = -EBUSY;
-	} else {
-		ret = at_session_consume(c.session, c.flags & ASYNCTRACE_CONSUME_F_SNAPSHOT, &s);
-		if (!ret)
-			/* Pairs with the load-acquire in at_file_session(). */
-			smp_store_release(&file->session, s);
-	}
-	mutex_unlock(&at_mutex);
+	/* Before it takes the place of another consumer; what counts is at_file_set_session(). */
+	if (at_file_provider(file) || at_file_session(file))
+		return -EBUSY;
+	s = at_session_consume(c.session, c.flags & ASYNCTRACE_CONSUME_F_SNAPSHOT);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	ret = at_file_set_session(file, s);
+	if (ret)
+		at_session_unconsume(s);
 	return ret;
 }
 

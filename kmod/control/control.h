@@ -2,19 +2,21 @@
 /*
  * The control plane as netlink.c sees it: what a request becomes once its
  * attributes have been parsed. at_mutex serialises what is in these lists. It is not held
- * while user memory is touched, nor while memory is allocated that is charged to somebody.
+ * while user memory is touched, nor while memory is allocated that is charged to somebody;
+ * base/lock.h has all locks.
  */
 #ifndef AT_CONTROL_H
 #define AT_CONTROL_H
 
 #include <linux/capability.h>
-#include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
+
+#include "base/lock.h"
 
 struct cred;
 struct net;
@@ -25,8 +27,6 @@ struct at_file;
 struct at_filter;
 struct at_provider;
 struct at_session;
-
-extern struct mutex at_mutex;
 
 /**
  * struct at_strings - a list of names in one allocation
@@ -242,21 +242,23 @@ struct at_session_view {
 	u64 threads_missed;
 };
 
+void at_session_sum(struct at_session *s, struct at_session_view *v);
 void at_session_view(const struct at_session *s, struct at_session_view *v);
 
 /*
  * Requests on a session answer -EALREADY where there is nothing to do (init of
  * an initialized one, start of a started one, stop of one that is not started)
- * and -EINVAL where a step is missing, with a message. Formatted messages:
- * AT_ERR_MSG_FMT() of compat.h, at most 79 bytes.
+ * and -EINVAL where a step is missing, with a message. The caller has a reference of the
+ * session, and holds no lock. Formatted messages: AT_ERR_MSG_FMT() of compat.h, at most 79
+ * bytes.
  */
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_start(struct at_session *s, struct at_start_args *args,
 		     struct netlink_ext_ack *extack);
-void at_session_update(struct at_session *s, struct at_strings **categories,
-		       struct at_strings **additional);
+int at_session_update(struct at_session *s, struct at_strings **categories,
+		      struct at_strings **additional, struct netlink_ext_ack *extack);
 int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack);
-int at_session_terminate(struct at_session *s);
+int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack);
 void at_session_owner_gone(const struct net *net, u32 portid);
 
 /* Bytes of ring memory a session of this caller may stand for. */
@@ -286,12 +288,7 @@ struct at_ring_stats {
 	u64 pages;
 };
 
-/*
- * Calls @fn for the session's touched rings from number @from on until it
- * returns nonzero; returns the number of the ring to go on with.
- */
-unsigned long at_session_rings(struct at_session *s, unsigned long from,
-			       int (*fn)(const struct at_ring_stats *st, void *arg),
-			       void *arg);
+int at_session_rings(struct at_session *s, unsigned long *at,
+		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg);
 
 #endif /* AT_CONTROL_H */

@@ -2,7 +2,7 @@
 /*
  * The generic netlink family "asynctrace": uapi/asynctrace.yaml says what it does
  *
- * A handler parses and allocates before it takes at_mutex, and sends and frees after it has
+ * A handler parses and allocates before it takes a lock, and sends and frees after it has
  * released it. So nobody waits for memory that is charged to somebody else's cgroup.
  */
 #include <linux/capability.h>
@@ -20,6 +20,7 @@
 #include "control/monitor.h"
 #include "control/netlink.h"
 #include "control/policy.h"
+#include "session/session.h"
 
 static int at_nl_info_get(struct sk_buff *skb, struct genl_info *info,
 			  const struct at_caller *caller)
@@ -144,7 +145,10 @@ static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
 typedef struct at_session *at_session_fn(u32 id, const struct at_caller *caller,
 					 struct netlink_ext_ack *extack);
 
-/* The session that a request names; @get: at_session_control() or at_session_find() */
+/*
+ * The session that a request names, with a reference; @get: at_session_control() or
+ * at_session_find()
+ */
 static struct at_session *at_nl_session_by(struct genl_info *info,
 					   const struct at_caller *caller, at_session_fn *get)
 {
@@ -154,7 +158,11 @@ static struct at_session *at_nl_session_by(struct genl_info *info,
 		GENL_SET_ERR_MSG(info, "say which session: its id is missing");
 		return ERR_PTR(-EINVAL);
 	}
+	mutex_lock(&at_mutex);
 	s = get(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]), caller, info->extack);
+	if (!IS_ERR(s))
+		at_session_get(s);
+	mutex_unlock(&at_mutex);
 	if (IS_ERR(s))
 		NL_SET_BAD_ATTR(info->extack, info->attrs[ASYNCTRACE_A_SESSION_ID]);
 	return s;
@@ -169,14 +177,13 @@ static struct at_session *at_nl_session(struct genl_info *info,
 static int at_nl_session_init(struct sk_buff *skb, struct genl_info *info,
 			      const struct at_caller *caller)
 {
-	struct at_session *s;
+	struct at_session *s = at_nl_session(info, caller);
 	int err;
 
-	mutex_lock(&at_mutex);
-	at_race(AT_RACE_LOCK);
-	s = at_nl_session(info, caller);
-	err = IS_ERR(s) ? PTR_ERR(s) : at_session_init(s, info->extack);
-	mutex_unlock(&at_mutex);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = at_session_init(s, info->extack);
+	at_session_put(s);
 	return err;
 }
 
@@ -190,10 +197,13 @@ static int at_nl_session_start(struct sk_buff *skb, struct genl_info *info,
 	err = at_netlink_start_args(info, &args);
 	if (err)
 		return err;
-	mutex_lock(&at_mutex);
 	s = at_nl_session(info, caller);
-	err = IS_ERR(s) ? PTR_ERR(s) : at_session_start(s, &args, info->extack);
-	mutex_unlock(&at_mutex);
+	if (IS_ERR(s)) {
+		err = PTR_ERR(s);
+	} else {
+		err = at_session_start(s, &args, info->extack);
+		at_session_put(s);
+	}
 	kvfree(args.additional);
 	return err;
 }
@@ -203,17 +213,17 @@ static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
 {
 	struct at_strings *categories = at_netlink_update_args(info), *additional = NULL;
 	struct at_session *s;
-	int err = 0;
+	int err;
 
 	if (IS_ERR(categories))
 		return PTR_ERR(categories);
-	mutex_lock(&at_mutex);
 	s = at_nl_session(info, caller);
-	if (IS_ERR(s))
+	if (IS_ERR(s)) {
 		err = PTR_ERR(s);
-	else
-		at_session_update(s, &categories, &additional);
-	mutex_unlock(&at_mutex);
+	} else {
+		err = at_session_update(s, &categories, &additional, info->extack);
+		at_session_put(s);
+	}
 	kvfree(categories);
 	kvfree(additional);
 	return err;
@@ -222,26 +232,26 @@ static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
 static int at_nl_session_stop(struct sk_buff *skb, struct genl_info *info,
 			      const struct at_caller *caller)
 {
-	struct at_session *s;
+	struct at_session *s = at_nl_session(info, caller);
 	int err;
 
-	mutex_lock(&at_mutex);
-	s = at_nl_session(info, caller);
-	err = IS_ERR(s) ? PTR_ERR(s) : at_session_stop(s, info->extack);
-	mutex_unlock(&at_mutex);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = at_session_stop(s, info->extack);
+	at_session_put(s);
 	return err;
 }
 
 static int at_nl_session_terminate(struct sk_buff *skb, struct genl_info *info,
 				   const struct at_caller *caller)
 {
-	struct at_session *s;
+	struct at_session *s = at_nl_session(info, caller);
 	int err;
 
-	mutex_lock(&at_mutex);
-	s = at_nl_session(info, caller);
-	err = IS_ERR(s) ? PTR_ERR(s) : at_session_terminate(s);
-	mutex_unlock(&at_mutex);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = at_session_terminate(s, info->extack);
+	at_session_put(s);
 	return err;
 }
 
@@ -256,10 +266,13 @@ static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 	reply = at_netlink_reply(info, &header);
 	if (!reply)
 		return -ENOMEM;
-	mutex_lock(&at_mutex);
 	s = at_nl_session_by(info, caller, at_session_find);
-	err = IS_ERR(s) ? PTR_ERR(s) : at_netlink_fill_session(reply, s);
-	mutex_unlock(&at_mutex);
+	if (IS_ERR(s)) {
+		err = PTR_ERR(s);
+	} else {
+		err = at_netlink_fill_session(reply, s);
+		at_session_put(s);
+	}
 	if (err) {
 		nlmsg_free(reply);
 		return err;
@@ -443,8 +456,8 @@ static int at_netlink_event(struct notifier_block *nb, unsigned long event, void
 	 */
 	if (!READ_ONCE(*at_owned_by(n->net, n->portid)))
 		return NOTIFY_DONE;
-	mutex_lock(&at_mutex);
 	at_session_owner_gone(n->net, n->portid);
+	mutex_lock(&at_mutex);
 	at_notify_socket_gone(n->net, n->portid);
 	mutex_unlock(&at_mutex);
 	return NOTIFY_OK;

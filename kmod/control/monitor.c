@@ -309,23 +309,27 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
  * at_notify_full - tell of sub-buffers that have become full
  * @s: a session that is started
  *
- * Each is told once, and not where it has been read meanwhile.
+ * Each is told once, and not where it has been read meanwhile. at_mutex is let go now and then,
+ * and nothing is told any more when the session has another state then.
  */
 void at_notify_full(struct at_session *s)
 {
-	struct at_member *m;
+	const u32 state = s->state;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
 	lockdep_assert_held(&at_mutex);
 	if (s->mode != ASYNCTRACE_MODE_STREAMING ||
 	    !at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER))
 		return;
-	list_for_each_entry(m, &s->members, node) {
+	while (s->state == state && (m = at_session_next_member(s, m))) {
 		struct at_rings *r = at_member_hold(m);
 
-		if (!r)
-			continue;
-		at_notify_full_rings(s, m, r);
-		at_member_unhold(m, r);
+		if (r) {
+			at_notify_full_rings(s, m, r);
+			at_member_unhold(m, r);
+		}
+		at_turn(&n);
 	}
 }
 

@@ -53,7 +53,7 @@ int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
 		      struct netlink_ext_ack *extack);
 int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 			     const struct at_caller *caller);
-int at_netlink_fill_session(struct sk_buff *skb, const struct at_session *s);
+int at_netlink_fill_session(struct sk_buff *skb, struct at_session *s);
 int at_netlink_dump_start(struct netlink_callback *cb);
 int at_netlink_dump_done(struct netlink_callback *cb);
 int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb);

@@ -57,17 +57,42 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 }
 
 /**
+ * at_session_sum - add up over a session's rings
+ * @s: the session, with a reference; it may have many providers, so that no lock is held
+ * @v: @nr_late, @pages and @refused are filled in, which are 0
+ */
+void at_session_sum(struct at_session *s, struct at_session_view *v)
+{
+	/* Pairs with the store-release in at_session_init(). */
+	struct at_ksched *ks = smp_load_acquire(&s->ks);
+	struct at_member *m = NULL;
+
+	while ((m = at_session_next_member(s, m))) {
+		struct at_rings *r = at_member_rings(m);
+		u32 i;
+
+		v->nr_late += READ_ONCE(m->late);
+		for (i = 0; r && i < r->nr; i++)
+			v->refused += READ_ONCE(r->ring[i].refused);
+		if (r)
+			v->pages += atomic_long_read(&r->nr_pages);
+		at_rings_put(r);
+		cond_resched();
+	}
+	if (ks)
+		v->pages += at_ksched_pages(ks);
+}
+
+/**
  * at_session_view - a session as a reply shows it
  * @s: the session
- * @v: filled in; good while at_mutex is held
+ * @v: what at_session_sum() leaves out is filled in; good while at_mutex is held
  */
 void at_session_view(const struct at_session *s, struct at_session_view *v)
 {
 	struct at_sched_cost cost;
-	struct at_member *m;
 
 	lockdep_assert_held(&at_mutex);
-	memset(v, 0, sizeof(*v));
 	v->id = s->id;
 	v->name = s->name;
 	v->mode = s->mode;
@@ -85,21 +110,8 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	v->consumed = s->consumer;
 	v->nr_providers = s->nr_members;
 	v->nr_refused = s->nr_refused;
-	list_for_each_entry(m, &s->members, node) {
-		struct at_rings *r = at_member_rings(m);
-		u32 i;
-
-		v->nr_late += m->late;
-		if (!r)
-			continue;
-		v->pages += atomic_long_read(&r->nr_pages);
-		for (i = 0; i < r->nr; i++)
-			v->refused += r->ring[i].refused;
-		at_rings_put(r);
-	}
 	if (!s->ks)
 		return;
-	v->pages += at_ksched_pages(s->ks);
 	v->threads_missed = READ_ONCE(s->ks->missed);
 	/* It is all sessions': what others do is not for everybody. */
 	if (!s->owner.privileged)
@@ -186,58 +198,99 @@ static bool at_lost_stats(const struct at_member *m, u32 i, struct at_ring_stats
 	return true;
 }
 
+static struct at_kring *at_session_kring(struct at_session *s, u32 n)
+{
+	/* Pairs with the store-release in at_session_init(). */
+	struct at_ksched *ks = smp_load_acquire(&s->ks);
+	struct at_kcpu *kc = ks ? READ_ONCE(ks->cpu[n / 2]) : NULL;
+
+	if (!kc)
+		return NULL;
+	return n & 1 ? &kc->names : &kc->events;
+}
+
+/* The kernel's rings, two for each CPU. Returns whether @fn has had enough. */
+static bool at_session_krings(struct at_session *s, unsigned long *at,
+			      int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
+{
+	struct at_ring_stats st;
+
+	for (; *at < 2 * nr_cpu_ids; ++*at) {
+		struct at_kring *r = at_session_kring(s, *at);
+
+		if (!r)
+			continue;
+		at_kring_stats(s, r, *at / 2, *at & 1 ? ASYNCTRACE_RING_KIND_NAMES :
+						       ASYNCTRACE_RING_KIND_SCHED, &st);
+		if (fn(&st, arg))
+			return true;
+	}
+	return false;
+}
+
+/* The ledger of a ring that has been used, also of one that is no more: @r is NULL then. */
+static bool at_member_ring_stats(struct at_member *m, struct at_rings *r, u32 i,
+				 struct at_ring_stats *st)
+{
+	if (m->lost)
+		return at_lost_stats(m, i, st);
+	if (!r)
+		return false;
+	at_uring_stats(m->session, r, m->provider->id, i, st);
+	return st->committed || st->delivered || st->dropped;
+}
+
+/* A provider's rings, from number @i on. Returns the one that @fn has not taken, or the end. */
+static u32 at_member_urings(struct at_member *m, u32 i,
+			    int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
+{
+	struct at_rings *r = at_member_rings(m);
+	struct at_ring_stats st;
+
+	for (; i <= m->provider->layout.nr_rings; i++)
+		if (at_member_ring_stats(m, r, i, &st) && fn(&st, arg))
+			break;
+	at_rings_put(r);
+	return i;
+}
+
 /**
  * at_session_rings - go over the ledgers of a session's rings
- * @s: the session
- * @from: number of the first ring to tell
+ * @s: the session, with a reference; no lock is held
+ * @at: in: number of the first ring to tell; out: of the one to go on with
  * @fn: called for each that has been used, until it returns nonzero
  * @arg: for @fn
  *
  * Rings are numbered: the kernel's first, two for each CPU, then each provider's.
  *
- * Return: number of the ring to go on with.
+ * Return: 0, or -EINTR where the caller was killed.
  */
-unsigned long at_session_rings(struct at_session *s, unsigned long from,
-			       int (*fn)(const struct at_ring_stats *st, void *arg),
-			       void *arg)
+int at_session_rings(struct at_session *s, unsigned long *at,
+		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
-	struct at_ring_stats st;
-	unsigned long n = 0;
-	struct at_member *m;
-	u32 i;
+	unsigned long first = 2 * nr_cpu_ids;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
-	for (i = 0; i < 2 * nr_cpu_ids; i++, n++) {
-		struct at_kcpu *kc = s->ks ? READ_ONCE(s->ks->cpu[i / 2]) : NULL;
-		bool names = i & 1;
+	/* A snapshot that begins meanwhile has other ledgers. */
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	mutex_lock(&at_mutex);
+	if (at_session_krings(s, at, fn, arg))
+		goto out;
+	while ((m = at_session_next_member(s, m))) {
+		u32 nr = m->provider->layout.nr_rings + 1;
 
-		if (n < from || !kc)
-			continue;
-		at_kring_stats(s, names ? &kc->names : &kc->events, i / 2,
-			       names ? ASYNCTRACE_RING_KIND_NAMES : ASYNCTRACE_RING_KIND_SCHED,
-			       &st);
-		if (fn(&st, arg))
-			return n;
-	}
-	list_for_each_entry(m, &s->members, node) {
-		struct at_rings *r = at_member_rings(m);
-		bool full = false;
-
-		for (i = 0; i <= m->provider->layout.nr_rings && !full; i++, n++) {
-			if (n < from)
-				continue;
-			if (m->lost) {
-				full = at_lost_stats(m, i, &st) && fn(&st, arg);
-				continue;
-			}
-			if (!r)
-				continue;
-			at_uring_stats(s, r, m->provider->id, i, &st);
-			full = (st.committed || st.delivered || st.dropped) && fn(&st, arg);
+		if (*at < first + nr) {
+			*at = first + at_member_urings(m, *at - first, fn, arg);
+			if (*at < first + nr)
+				break;
 		}
-		at_rings_put(r);
-		if (full)
-			return n - 1;
+		first += nr;
+		at_turn(&n);
 	}
-	return n;
+out:
+	mutex_unlock(&at_mutex);
+	mutex_unlock(&s->lock);
+	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * Replies and dumps: views become messages
  *
- * A dump holds at_mutex for one message buffer at a time and goes on by id, so
+ * A dump holds no lock between two messages and goes on by id, so
  * what comes or goes meanwhile is seen or not, but nothing twice. Who asked was
  * settled when the dump began; ids of processes and users are those of whoever
  * reads it.
@@ -15,6 +15,7 @@
 #include "base/compat.h"
 #include "control/netlink.h"
 #include "session/filter.h"
+#include "session/session.h"
 
 /* A session's lists are what can be long. */
 #define AT_SESSION_SIZE	(NLMSG_GOODSIZE + ASYNCTRACE_CATEGORIES_MAX *		\
@@ -142,50 +143,60 @@ static int at_put_strings(struct sk_buff *skb, int type, const struct at_strings
 	return 0;
 }
 
+static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
+{
+	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v->id) ||
+	    nla_put_string(skb, ASYNCTRACE_A_SESSION_NAME, v->name) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_MODE, v->mode) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_SCHED, v->sched) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_FLAGS, v->flags) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_RING_SIZE, v->ring_size,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE, v->sub_size,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    at_put_strings(skb, ASYNCTRACE_A_SESSION_CATEGORY, v->categories) ||
+	    at_put_strings(skb, ASYNCTRACE_A_SESSION_PROVIDER, v->providers) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, v->state) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
+			from_kuid_munged(current_user_ns(), v->uid)) ||
+	    (v->consumed && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, v->nr_providers) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, v->nr_late) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, v->nr_refused) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PAGES, v->pages,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_REFUSED, v->refused,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_CALLS, v->probe_calls,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS, v->probe_records,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v->generation) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v->threads_missed,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    at_filter_put(skb, v->filter) || at_buffers_put(skb, v->buffers))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /**
  * at_netlink_fill_session() - put a session's attributes
  * @skb: message to put them in
- * @s: the session
+ * @s: the session, with a reference; no lock is held
  *
  * Return: 0, or -EMSGSIZE where they do not fit.
  */
-int at_netlink_fill_session(struct sk_buff *skb, const struct at_session *s)
+int at_netlink_fill_session(struct sk_buff *skb, struct at_session *s)
 {
 	struct at_session_view v = {};
+	int err;
 
+	at_session_sum(s, &v);
+	mutex_lock(&at_mutex);
 	at_session_view(s, &v);
-	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v.id) ||
-	    nla_put_string(skb, ASYNCTRACE_A_SESSION_NAME, v.name) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_MODE, v.mode) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_SCHED, v.sched) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_FLAGS, v.flags) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_RING_SIZE, v.ring_size,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE, v.sub_size,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    at_put_strings(skb, ASYNCTRACE_A_SESSION_CATEGORY, v.categories) ||
-	    at_put_strings(skb, ASYNCTRACE_A_SESSION_PROVIDER, v.providers) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, v.state) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
-			from_kuid_munged(current_user_ns(), v.uid)) ||
-	    (v.consumed && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, v.nr_providers) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, v.nr_late) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, v.nr_refused) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PAGES, v.pages,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_REFUSED, v.refused,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_CALLS, v.probe_calls,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS, v.probe_records,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v.generation) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v.threads_missed,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    at_filter_put(skb, v.filter) || at_buffers_put(skb, v.buffers))
-		return -EMSGSIZE;
-	return 0;
+	err = at_put_session(skb, &v);
+	mutex_unlock(&at_mutex);
+	return err;
 }
 
 /* Begin a message of a dump. */
@@ -298,6 +309,19 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len ? skb->len : err;
 }
 
+/* The session that the dump is at, with a reference, or NULL */
+static struct at_session *at_dump_session(struct at_dump *dump)
+{
+	struct at_session *s;
+
+	mutex_lock(&at_mutex);
+	s = at_session_next(&dump->id, &dump->caller);
+	if (s)
+		at_session_get(s);
+	mutex_unlock(&at_mutex);
+	return s;
+}
+
 /**
  * at_netlink_dump_sessions() - put as many sessions as fit
  * @skb: message buffer
@@ -311,19 +335,17 @@ int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_session *s;
 	int err = 0;
 
-	mutex_lock(&at_mutex);
-	while ((s = at_session_next(&dump->id, &dump->caller))) {
+	for (; !err && (s = at_dump_session(dump)); at_session_put(s)) {
 		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_SESSION_GET);
 
 		if (!header || at_netlink_fill_session(skb, s)) {
 			genlmsg_cancel(skb, header);
 			err = -EMSGSIZE;
-			break;
+		} else {
+			genlmsg_end(skb, header);
+			dump->id++;
 		}
-		genlmsg_end(skb, header);
-		dump->id++;
 	}
-	mutex_unlock(&at_mutex);
 	return skb->len ? skb->len : err;
 }
 
@@ -371,18 +393,23 @@ static int at_put_ring(const struct at_ring_stats *st, void *arg)
  *
  * A session that ended meanwhile has no more rings: the dump ends.
  *
- * Return: bytes put, 0 at the end.
+ * Return: bytes put, 0 at the end, -EINTR.
  */
 int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct at_ring_dump d = { .skb = skb, .cb = cb };
 	struct at_dump *dump = at_dump(cb);
 	struct at_session *s;
+	int err;
 
 	mutex_lock(&at_mutex);
 	s = at_session_find(dump->id, &dump->caller, NULL);
 	if (!IS_ERR(s))
-		dump->ring = at_session_rings(s, dump->ring, at_put_ring, &d);
+		at_session_get(s);
 	mutex_unlock(&at_mutex);
-	return skb->len;
+	if (IS_ERR(s))
+		return skb->len;
+	err = at_session_rings(s, &dump->ring, at_put_ring, &d);
+	at_session_put(s);
+	return err ?: skb->len;
 }

@@ -33,7 +33,6 @@
 
 /* The control plane: providers, sessions, who is in which; never user memory. */
 DEFINE_MUTEX(at_mutex);
-LIST_HEAD(at_providers);
 
 static DEFINE_HASHTABLE(at_files, 8);
 /* Live providers, by process; under at_mutex. */
@@ -246,7 +245,6 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 		return NULL;
 	kref_init(&p->ref);
 	kref_init(&p->contents);
-	INIT_LIST_HEAD(&p->node);
 	INIT_LIST_HEAD(&p->members);
 	INIT_LIST_HEAD(&p->vacant);
 	INIT_WORK(&p->end_work, at_provider_end_fn);
@@ -284,7 +282,6 @@ static void at_provider_list(struct at_provider *p)
 	}
 	p->first->parts++;
 	hash_add(at_parts, &p->part, (unsigned long)p->pid);
-	list_add_tail(&p->node, &at_providers);
 }
 
 /*
@@ -438,7 +435,6 @@ void at_provider_end(struct at_provider *p)
 	if (p->dead)
 		return;
 	WRITE_ONCE(p->dead, true);
-	list_del_init(&p->node);
 	hash_del(&p->part);
 	p->first->parts--;
 	list_del_init(&p->vacant);
@@ -554,24 +550,40 @@ bool at_provider_visible(const struct at_provider *p, const struct at_caller *ca
 }
 
 /**
- * at_provider_next - the live provider with the lowest id from @id on
+ * at_provider_from - the live provider with the lowest id from @id on
  * @id: in: where to begin; out: its id
- * @caller: who asks: others' providers are not shown to everybody
  *
  * Return: the provider, which stays while at_mutex is held, or NULL.
  */
-struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller)
+struct at_provider *at_provider_from(u32 *id)
 {
 	unsigned long next = *id;
 	struct at_provider *p;
 
 	lockdep_assert_held(&at_mutex);
-	for (p = xa_find(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT); p;
-	     p = xa_find_after(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT)) {
-		if (at_provider_visible(p, caller)) {
-			*id = next;
+	p = xa_find(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT);
+	*id = next;
+	return p;
+}
+
+/**
+ * at_provider_next - the same, among those that somebody may see
+ * @id: in: where to begin; out: its id
+ * @caller: who asks: others' providers are not shown to everybody
+ *
+ * at_mutex is let go now and then, as others' providers may be many.
+ *
+ * Return: the provider, which stays while at_mutex is held, or NULL.
+ */
+struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller)
+{
+	struct at_provider *p;
+	u32 n = 0;
+
+	for (; (p = at_provider_from(id)); ++*id) {
+		if (at_provider_visible(p, caller))
 			return p;
-		}
+		at_turn(&n);
 	}
 	return NULL;
 }

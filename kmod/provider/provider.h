@@ -38,7 +38,6 @@ struct vm_area_struct;
  * @ref: held by the descriptor, by a session's member, by queued work
  * @contents: held by the descriptor, and by members until all of theirs was read: what
  *	only records need, which is most of it, goes before who the provider was
- * @node: in the list of live providers; under at_mutex
  * @id: not another's while something of this provider is read; also the salt of its
  *	operation ids
  * @name: as registered
@@ -90,7 +89,6 @@ struct vm_area_struct;
 struct at_provider {
 	struct kref ref;
 	struct kref contents;
-	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	u32 version;
@@ -153,9 +151,7 @@ struct at_file {
 	u64 seen;
 };
 
-/* All live providers; under at_mutex. */
-extern struct list_head at_providers;
-
+struct at_provider *at_provider_from(u32 *id);
 void at_file_hello(struct at_file *file);
 void at_file_forget(struct at_file *file);
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller);

@@ -58,8 +58,8 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 /* Does it take providers that come: while it runs, or before and between runs? */
 static bool at_offer_open(const struct at_session *s, bool running)
 {
-	if (running)
-		return s->state == ASYNCTRACE_SESSION_STATE_STARTED;
+	if (running || s->stopping)
+		return running && at_session_runs(s);
 	return s->state == ASYNCTRACE_SESSION_STATE_INITIALIZED ||
 	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
 }
@@ -215,43 +215,49 @@ void at_offer_later(struct at_provider *p)
  * @s: a session that has been initialized, or is about to be started
  * @prep: with as many places as it may need, or as there was memory for
  *
- * What there was no room for before is tried again.
+ * What there was no room for before is tried again. at_mutex is let go now and then; the
+ * session's lock is held, so that it stays what it is.
  */
 void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
 {
 	struct at_provider *p;
+	u32 id = 0, n = 0;
 
 	lockdep_assert_held(&at_mutex);
 	s->nr_refused = 0;
-	list_for_each_entry(p, &at_providers, node) {
-		struct at_member *m;
+	for (; (p = at_provider_from(&id)); id++) {
+		if (!p->member && at_session_wants(s, p)) {
+			struct at_member *m = at_prepared_take(prep);
 
-		if (p->member || !at_session_wants(s, p))
-			continue;
-		m = at_prepared_take(prep);
-		if (at_offer_take(s, p, m, false) && m)
-			at_prepared_put(prep, m);
+			if (at_offer_take(s, p, m, false) && m)
+				at_prepared_put(prep, m);
+		}
+		at_turn(&n);
 	}
 }
 
 /**
  * at_offer_tell - tell that a session has started, and of whom it takes nothing
- * @s: the session; at_mutex has not been let go since at_offer_adopt()
+ * @s: the session, its lock held since at_offer_adopt()
+ *
+ * at_mutex is let go now and then. Of providers that came after at_offer_adopt(), at_offer()
+ * tells.
  */
 void at_offer_tell(struct at_session *s)
 {
 	struct at_provider *p;
+	u32 id = 0, n = 0;
 
 	lockdep_assert_held(&at_mutex);
 	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
 		return;
 	at_notify_started(s, NULL, 0);
-	list_for_each_entry(p, &at_providers, node) {
+	for (; (p = at_provider_from(&id)); id++) {
 		const struct at_member *m = p->member;
+		int err = m ? -EBUSY : p->refused;
 
-		if (m && m->session == s)
-			continue;
-		if (at_session_wants(s, p))
-			at_notify_started(s, p, m ? -EBUSY : p->refused);
+		if (err && !(m && m->session == s) && at_session_wants(s, p))
+			at_notify_started(s, p, err);
+		at_turn(&n);
 	}
 }

@@ -28,6 +28,13 @@
 #include "session/member.h"
 #include "session/session.h"
 
+/* Is its gate open? */
+static bool at_member_is_open(const struct at_member *m)
+{
+	return m->provider->member == m &&
+	       READ_ONCE(m->provider->control->gate) != ASYNCTRACE_GATE_OFF;
+}
+
 /* With the session's clear_lock held. */
 static void at_clear_note(struct at_clear *clear, const struct at_source *src, u64 pos)
 {
@@ -179,23 +186,30 @@ static void at_clear_kernel(struct at_session *s, bool pending)
 
 /**
  * at_clear_begin - clear what there is
- * @s: a session, its gates shut; @s->run is the run that begins
+ * @s: a session, its lock held; gates are shut but for those of providers that have joined
+ *	the run which begins, @s->run
  * @disposition: enum asynctrace_disposition
  *
  * Members whose gates must not be opened before at_clear_finish() have their
  * @clearing set then, and so has the session for the kernel's own rings. Nothing of
- * these is read until then.
+ * these is read until then. at_mutex is let go now and then.
  */
 void at_clear_begin(struct at_session *s, u32 disposition)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
 	lockdep_assert_held(&at_mutex);
 	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN)
 		return;
-	list_for_each_entry(m, &s->members, node) {
-		struct at_rings *r = at_member_rings(m);
+	while ((m = at_session_next_member(s, m))) {
+		struct at_rings *r;
 
+		at_turn(&n);
+		/* It joined, or got its rings, since the run began: all of it is of this run. */
+		if (at_member_is_open(m))
+			continue;
+		r = at_member_rings(m);
 		/* Nobody ever wrote into a ring that was not open. */
 		if (r && r->opened) {
 			at_clear_member(m, r, true);
@@ -214,16 +228,17 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 
 /**
  * at_clear_finish - clear what has come since, and will come no more
- * @s: a session that writers of earlier runs have left
+ * @s: a session that writers of earlier runs have left, its lock held
  *
- * What was waiting for this may be opened then.
+ * What was waiting for this may be opened then. at_mutex is let go now and then.
  */
 void at_clear_finish(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
 	lockdep_assert_held(&at_mutex);
-	list_for_each_entry(m, &s->members, node) {
+	while ((m = at_session_next_member(s, m))) {
 		struct at_rings *r = m->clearing ? at_member_rings(m) : NULL;
 
 		if (r)
@@ -233,6 +248,7 @@ void at_clear_finish(struct at_session *s)
 		if (m->clearing == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE && m->provider->member == m)
 			at_provider_clear_names(m->provider);
 		m->clearing = 0;
+		at_turn(&n);
 	}
 	if (s->clearing)
 		at_clear_kernel(s, false);

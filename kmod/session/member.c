@@ -190,7 +190,7 @@ void at_member_retry(struct at_provider *p)
 	if (!m || m->rings || p->dead)
 		return;
 	at_member_join(m);
-	if (!m->rings || m->session->state != ASYNCTRACE_SESSION_STATE_STARTED)
+	if (!m->rings || !at_session_runs(m->session))
 		return;
 	m->late = true;
 	at_member_start(m, m->session->generation);

@@ -45,18 +45,23 @@ void at_prepared_free(struct at_prepared *prep)
 	at_task_names_free(prep->names);
 }
 
-/* How many providers there are for a session to take, and what their rings stand for. */
+/*
+ * How many providers there are for a session to take, and what their rings stand for.
+ * at_mutex is let go now and then.
+ */
 static u32 at_prepare_count(const struct at_session *s, u64 *bytes)
 {
 	struct at_provider *p;
-	u32 wanted = 0;
+	u32 wanted = 0, id = 0, n = 0;
 
-	list_for_each_entry(p, &at_providers, node) {
-		if (p->member || !at_session_wants(s, p))
-			continue;
-		wanted++;
-		if (bytes)
-			*bytes += at_memory_of(s, p);
+	lockdep_assert_held(&at_mutex);
+	for (; (p = at_provider_from(&id)); id++) {
+		if (!p->member && at_session_wants(s, p)) {
+			wanted++;
+			if (bytes)
+				*bytes += at_memory_of(s, p);
+		}
+		at_turn(&n);
 	}
 	return wanted;
 }
@@ -65,9 +70,14 @@ static u32 at_prepare_count(const struct at_session *s, u64 *bytes)
 static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack)
 {
 	u64 bytes = 0;
-	u32 wanted = at_prepare_count(s, &bytes);
+	u32 wanted;
+	int err;
 
-	return at_memory_check(s, wanted, bytes, extack);
+	mutex_lock(&at_mutex);
+	wanted = at_prepare_count(s, &bytes);
+	err = at_memory_check(s, wanted, bytes, extack);
+	mutex_unlock(&at_mutex);
+	return err;
 }
 
 static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
@@ -75,11 +85,9 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
 	bool names = s->mode == ASYNCTRACE_MODE_CIRCULAR ||
 		     s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED;
 
-	mutex_unlock(&at_mutex);
 	prep->ks = at_ksched_new(s);
 	if (names && prep->ks)
 		prep->names = at_task_names_new(s);
-	mutex_lock(&at_mutex);
 	return prep->ks && (prep->names || !names) ? 0 : -ENOMEM;
 }
 
@@ -88,19 +96,18 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
  * @s: the session, with a reference: it may have another state afterwards
  * @prep: where to put them
  *
- * at_mutex is let go meanwhile. Who comes then gets a place, too, unless others come and
- * come.
+ * No lock is held. Who comes meanwhile gets a place, too, unless others come and come.
  */
 void at_prepare_members(struct at_session *s, struct at_prepared *prep)
 {
 	u32 i, wanted;
 
-	lockdep_assert_held(&at_mutex);
 	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
+		mutex_lock(&at_mutex);
 		wanted = at_prepare_count(s, NULL);
+		mutex_unlock(&at_mutex);
 		if (wanted <= prep->nr)
 			break;
-		mutex_unlock(&at_mutex);
 		while (prep->nr < wanted && !prep->failed) {
 			struct at_member *m = at_member_new(s);
 
@@ -110,8 +117,7 @@ void at_prepare_members(struct at_session *s, struct at_prepared *prep)
 				prep->failed = true;
 			cond_resched();
 		}
-		mutex_lock(&at_mutex);
-		if (prep->failed || s->state == ASYNCTRACE_SESSION_STATE_TERMINATED)
+		if (prep->failed || READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_TERMINATED)
 			break;
 	}
 }
@@ -122,16 +128,14 @@ void at_prepare_members(struct at_session *s, struct at_prepared *prep)
  * @prep: from at_prepared_init(), and for at_prepared_free()
  * @extack: for the reason of a refusal
  *
- * at_mutex is let go meanwhile.
+ * No lock is held: nobody waits for a session that waits for memory.
  *
- * Return: 0, also without places for all providers; -ENOENT where it was ended meanwhile,
- * -ENOSPC beyond the memory limit, -ENOMEM.
+ * Return: 0, also without places for all providers; -ENOSPC beyond the memory limit, -ENOMEM.
  */
 int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ext_ack *extack)
 {
 	int err;
 
-	lockdep_assert_held(&at_mutex);
 	/* First, as that is what is not to be asked for in vain. */
 	err = at_prepare_check(s, extack);
 	if (!err && s->sched != ASYNCTRACE_SCHED_OFF) {
@@ -143,10 +147,6 @@ int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ex
 	if (err)
 		return err;
 	at_prepare_members(s, prep);
-	if (s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
-		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		return -ENOENT;
-	}
 	/* Others may have come. */
 	return at_prepare_check(s, extack);
 }

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/pattern.h"
+#include "base/race.h"
 #include "base/quiesce.h"
 #include "base/quota.h"
 #include "control/monitor.h"
@@ -131,6 +132,40 @@ void at_session_put(struct at_session *s)
 	kref_put(&s->ref, at_session_release);
 }
 
+/**
+ * at_session_lock - keep other requests off a session
+ * @s: the session, with a reference
+ * @extack: for the reason of a refusal
+ *
+ * Return: 0, with the session's lock and at_mutex held; -ENOENT where the session was ended
+ * meanwhile, -EINTR where the caller was killed.
+ */
+static int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	mutex_lock(&at_mutex);
+	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
+		return 0;
+	mutex_unlock(&at_mutex);
+	mutex_unlock(&s->lock);
+	NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+	return -ENOENT;
+}
+
+/* The same for who must go on: a worker, or a descriptor or socket that is closed. */
+static void at_session_lock_anyway(struct at_session *s)
+{
+	mutex_lock(&s->lock);
+	mutex_lock(&at_mutex);
+}
+
+static void at_session_unlock(struct at_session *s)
+{
+	mutex_unlock(&at_mutex);
+	mutex_unlock(&s->lock);
+}
+
 /* The next of the members, which are only ever added to; NULL: the first. */
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m)
 {
@@ -208,7 +243,7 @@ static void at_session_poll_fn(struct work_struct *work)
 	if (s->mode == ASYNCTRACE_MODE_STREAMING &&
 	    at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)) {
 		mutex_lock(&at_mutex);
-		/* Not after it was told that there is no more. */
+		/* Not after subscribers were told that there is no more. */
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 			at_notify_full(s);
 		mutex_unlock(&at_mutex);
@@ -242,17 +277,20 @@ bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 static void at_session_open(struct at_session *s)
 {
 	u64 round = at_tasks_round();
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
+	lockdep_assert_held(&s->lock);
 	if (s->ks && !s->clearing)
 		at_ksched_open(s->ks);
-	list_for_each_entry(m, &s->members, node) {
-		if (m->gone || m->clearing)
-			continue;
-		if (s->ks)
-			at_tasks_add_once(m, round);
-		if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
-			at_member_start(m, s->generation);
+	while ((m = at_session_next_member(s, m))) {
+		if (m->provider->member == m && !m->clearing) {
+			if (s->ks)
+				at_tasks_add_once(m, round);
+			if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
+				at_member_start(m, s->generation);
+		}
+		at_turn(&n);
 	}
 }
 
@@ -274,18 +312,18 @@ static void at_session_quiet(struct at_quiesce *q)
 {
 	struct at_session *s = container_of(q, struct at_session, quiesce);
 
-	mutex_lock(&at_mutex);
+	at_session_lock_anyway(s);
 	if (s->again) {
 		s->again = false;
 		at_quiesce(q);
-		mutex_unlock(&at_mutex);
+		at_session_unlock(s);
 		return;
 	}
 	s->quiescing = false;
 	at_clear_finish(s);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_open(s);
-	mutex_unlock(&at_mutex);
+	at_session_unlock(s);
 	at_session_put(s);
 }
 
@@ -354,6 +392,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&s->ref);
+	mutex_init(&s->lock);
 	strscpy(s->name, args->name, sizeof(s->name));
 	s->state = ASYNCTRACE_SESSION_STATE_READY;
 	s->mode = args->mode;
@@ -513,29 +552,18 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 /* The session's state is another, which its providers can see. */
 static void at_session_observed(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	list_for_each_entry(m, &s->members, node)
+	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m)
 			at_observe_update(m->provider);
+		at_turn(&n);
+	}
 }
 
-/**
- * at_session_init - fix buffers and providers
- * @s: a session that is ready
- * @extack: for the reason of a refusal
- *
- * Providers that another session holds are left to it. at_mutex is let go meanwhile.
- *
- * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
- * meanwhile, -ENOSPC beyond the memory limit, -ENOMEM.
- */
-int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
+static int at_session_may_init(const struct at_session *s, struct netlink_ext_ack *extack)
 {
-	struct at_prepared prep;
-	int err;
-
-	lockdep_assert_held(&at_mutex);
 	if (s->state != ASYNCTRACE_SESSION_STATE_READY) {
 		NL_SET_ERR_MSG(extack, "the session is initialized already");
 		return -EALREADY;
@@ -544,11 +572,41 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		NL_SET_ERR_MSG(extack, "the session is being initialized");
 		return -EBUSY;
 	}
+	return 0;
+}
+
+/**
+ * at_session_init - fix buffers and providers
+ * @s: a session that is ready
+ * @extack: for the reason of a refusal
+ *
+ * Providers that another session holds are left to it.
+ *
+ * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
+ * meanwhile, -ENOSPC beyond the memory limit, -EINTR, -ENOMEM.
+ */
+int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	struct at_prepared prep;
+	int err;
+
+	err = at_session_lock(s, extack);
+	if (err)
+		return err;
+	at_race(AT_RACE_LOCK);
+	err = at_session_may_init(s, extack);
+	s->initializing |= !err;
+	at_session_unlock(s);
+	if (err)
+		return err;
 	at_prepared_init(&prep);
-	at_session_get(s);
-	s->initializing = true;
 	err = at_prepare(s, &prep, extack);
+	at_session_lock_anyway(s);
 	s->initializing = false;
+	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
+		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
+		err = -ENOENT;
+	}
 	if (!err) {
 		/* What it points to is there before it is. */
 		smp_store_release(&s->ks, prep.ks);
@@ -559,8 +617,8 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 		at_offer_adopt(s, &prep);
 	}
+	at_session_unlock(s);
 	at_prepared_free(&prep);
-	at_session_put(s);
 	return err;
 }
 
@@ -602,6 +660,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
+	/* Gates may be open from here on: of providers that join while at_mutex is let go. */
 	at_clear_begin(s, args->disposition);
 	if (!s->quiescing)
 		at_clear_finish(s);
@@ -614,19 +673,20 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 		at_session_put(s);
 }
 
-/* Get what the scheduling side needs to run. at_mutex is let go meanwhile. */
-static int at_session_prepare_sched(struct at_session *s, struct netlink_ext_ack *extack)
+/* Get what a start needs, without a lock. */
+static int at_session_prepare_start(struct at_session *s, struct at_prepared *prep,
+				    struct netlink_ext_ack *extack)
 {
-	int err;
+	/* Pairs with the store-release in at_session_init(). */
+	struct at_ksched *ks = smp_load_acquire(&s->ks);
+	int err = ks ? at_ksched_prepare(ks) : 0;
 
-	if (!s->ks)
-		return 0;
-	mutex_unlock(&at_mutex);
-	err = at_ksched_prepare(s->ks);
-	mutex_lock(&at_mutex);
-	if (err)
+	if (err) {
 		NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
-	return err;
+		return err;
+	}
+	at_prepare_members(s, prep);
+	return 0;
 }
 
 /**
@@ -635,10 +695,8 @@ static int at_session_prepare_sched(struct at_session *s, struct netlink_ext_ack
  * @args: how; where it succeeds its list is exchanged for that of the last run
  * @extack: for the reason of a refusal
  *
- * at_mutex is let go meanwhile.
- *
  * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
- * it was ended meanwhile.
+ * it was ended meanwhile, -EINTR.
  */
 int at_session_start(struct at_session *s, struct at_start_args *args,
 		     struct netlink_ext_ack *extack)
@@ -646,22 +704,25 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 	struct at_prepared prep;
 	int err;
 
-	lockdep_assert_held(&at_mutex);
+	err = at_session_lock(s, extack);
+	if (err)
+		return err;
 	err = at_session_may_start(s, extack);
+	at_session_unlock(s);
 	if (err)
 		return err;
 	at_prepared_init(&prep);
-	at_session_get(s);
-	err = at_session_prepare_sched(s, extack);
-	if (!err) {
-		at_prepare_members(s, &prep);
-		/* Others may have started or ended it meanwhile. */
-		err = at_session_may_start(s, extack);
-	}
+	err = at_session_prepare_start(s, &prep, extack);
 	if (!err)
-		at_session_run(s, args, &prep);
+		err = at_session_lock(s, extack);
+	if (!err) {
+		/* Others may have started it meanwhile. */
+		err = at_session_may_start(s, extack);
+		if (!err)
+			at_session_run(s, args, &prep);
+		at_session_unlock(s);
+	}
 	at_prepared_free(&prep);
-	at_session_put(s);
 	return err;
 }
 
@@ -670,35 +731,52 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
  * @s: a session
  * @categories: in: instead of its own; out: those that it had
  * @additional: out: the run's additional ones, which it has no more
+ * @extack: for the reason of a refusal
+ *
+ * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
  */
-void at_session_update(struct at_session *s, struct at_strings **categories,
-		       struct at_strings **additional)
+int at_session_update(struct at_session *s, struct at_strings **categories,
+		      struct at_strings **additional, struct netlink_ext_ack *extack)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
+	int err;
 
-	lockdep_assert_held(&at_mutex);
+	err = at_session_lock(s, extack);
+	if (err)
+		return err;
 	swap(s->categories, *categories);
 	*additional = s->additional;
 	s->additional = NULL;
-	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED)
-		return;
-	s->generation = at_next_generation();
-	list_for_each_entry(m, &s->members, node)
-		at_member_update(m, s->generation);
+	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED) {
+		s->generation = at_next_generation();
+		while ((m = at_session_next_member(s, m))) {
+			at_member_update(m, s->generation);
+			at_turn(&n);
+		}
+	}
+	at_session_unlock(s);
+	return 0;
 }
 
 static void at_session_shut(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	list_for_each_entry(m, &s->members, node)
+	lockdep_assert_held(&s->lock);
+	s->stopping = true;
+	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m)
 			at_member_stop(m);
+		at_turn(&n);
+	}
 	if (s->ks)
 		at_ksched_stop(s->ks);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_STOP);
 	/* Pairs with the load-acquire in at_ring_final(). */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_STOPPED);
+	s->stopping = false;
 	at_session_observed(s);
 	at_notify_full(s);
 	at_notify_session(ASYNCTRACE_EVENT_KINDS_STOPPED, s);
@@ -710,44 +788,49 @@ static void at_session_shut(struct at_session *s)
  * @s: a session
  * @extack: for the reason of a refusal
  *
- * Return: 0; -EALREADY where it does not run.
+ * Return: 0; -EALREADY where it does not run, -ENOENT where it was ended meanwhile, -EINTR.
  */
 int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 {
-	lockdep_assert_held(&at_mutex);
+	int err = at_session_lock(s, extack);
+
+	if (err)
+		return err;
 	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED) {
 		NL_SET_ERR_MSG(extack, "the session is not started");
-		return -EALREADY;
+		err = -EALREADY;
+	} else {
+		at_session_shut(s);
+		at_session_quiesce(s);
 	}
-	at_session_shut(s);
-	at_session_quiesce(s);
-	return 0;
+	at_session_unlock(s);
+	return err;
 }
 
-/**
- * at_session_terminate - end a session
- * @s: a session; the caller must not use it afterwards
- *
- * Its name is free at once. A consumer that has it open can still read what is
- * there.
- *
- * Return: 0.
- */
-int at_session_terminate(struct at_session *s)
+/* All providers leave, and none joins meanwhile. */
+static void at_session_leave(struct at_session *s)
 {
-	bool others = !list_is_singular(&at_sessions);
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	while ((m = at_session_next_member(s, m))) {
+		if (m->provider->member == m) {
+			at_member_leave(m);
+			if (!list_is_singular(&at_sessions))
+				at_offer_later(m->provider);
+		}
+		at_turn(&n);
+	}
+}
+
+/* End a session that is in the list. */
+static void at_session_end(struct at_session *s)
+{
+	lockdep_assert_held(&s->lock);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_shut(s);
-	list_for_each_entry(m, &s->members, node) {
-		if (m->provider->member != m)
-			continue;
-		at_member_leave(m);
-		if (others)
-			at_offer_later(m->provider);
-	}
+	s->stopping = true;
+	at_session_leave(s);
 	if (s->ks)
 		at_ksched_unlist(s->ks);
 	list_del_init(&s->node);
@@ -764,7 +847,55 @@ int at_session_terminate(struct at_session *s)
 	if (cancel_delayed_work(&s->poll))
 		at_session_put(s);
 	at_session_put(s);
+}
+
+/**
+ * at_session_terminate - end a session
+ * @s: a session
+ * @extack: for the reason of a refusal
+ *
+ * Its name is free at once. A consumer that has it open can still read what is
+ * there.
+ *
+ * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
+ */
+int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
+{
+	int err = at_session_lock(s, extack);
+
+	if (err)
+		return err;
+	at_session_end(s);
+	at_session_unlock(s);
 	return 0;
+}
+
+/* The same with the caller's reference, which is dropped, and also where it has ended already */
+static void at_session_terminate_anyway(struct at_session *s)
+{
+	at_session_lock_anyway(s);
+	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
+		at_session_end(s);
+	at_session_unlock(s);
+	at_session_put(s);
+}
+
+/* A session that was made on a socket which is closed, with a reference, or NULL */
+static struct at_session *at_session_of_closed(const struct net *net, u32 portid)
+{
+	struct at_session *s, *found = NULL;
+
+	mutex_lock(&at_mutex);
+	list_for_each_entry(s, &at_sessions, node) {
+		if (!s->sk || s->portid != portid || sock_net(s->sk) != net ||
+		    !sock_flag(s->sk, SOCK_DEAD))
+			continue;
+		at_session_get(s);
+		found = s;
+		break;
+	}
+	mutex_unlock(&at_mutex);
+	return found;
 }
 
 /**
@@ -774,13 +905,10 @@ int at_session_terminate(struct at_session *s)
  */
 void at_session_owner_gone(const struct net *net, u32 portid)
 {
-	struct at_session *s, *next;
+	struct at_session *s;
 
-	lockdep_assert_held(&at_mutex);
-	list_for_each_entry_safe(s, next, &at_sessions, node)
-		if (s->sk && s->portid == portid && sock_net(s->sk) == net &&
-		    sock_flag(s->sk, SOCK_DEAD))
-			at_session_terminate(s);
+	while ((s = at_session_of_closed(net, portid)))
+		at_session_terminate_anyway(s);
 }
 
 /*
@@ -789,60 +917,82 @@ void at_session_owner_gone(const struct net *net, u32 portid)
  */
 static void at_session_unread(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
 	memset(&s->reader, 0, sizeof(s->reader));
-	list_for_each_entry(m, &s->members, node)
+	while ((m = at_session_next_member(s, m))) {
 		at_member_unread(m);
+		at_turn(&n);
+	}
+}
+
+/* May the calling process become the session's consumer? */
+static int at_session_may_consume(const struct at_session *s, const struct at_caller *caller,
+				  bool snapshot)
+{
+	/* What is read is what its owner may see, not all of which this one may. */
+	if (!at_caller_covers(caller, &s->owner))
+		return -EPERM;
+	if (s->consumer)
+		return -EBUSY;
+	return snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR ? -EINVAL : 0;
 }
 
 /**
  * at_session_consume - become a session's consumer
  * @id: of the session
  * @snapshot: read what is there now, and leave it there
- * @out: the session, with a reference
  *
- * Return: 0; -EINVAL for a snapshot of a session that is not circular; -ENOENT, also
- * where the caller may not see it, -EPERM where he sees it, but may not control it, or
- * not see all that its owner may, -EBUSY where there is one.
+ * Return: the session, with a reference; -EINVAL for a snapshot of a session that is not
+ * circular; -ENOENT, also where the caller may not see it, -EPERM where he sees it, but may
+ * not control it, or not see all that its owner may, -EBUSY where there is one, -EINTR.
  */
-int at_session_consume(u32 id, bool snapshot, struct at_session **out)
+struct at_session *at_session_consume(u32 id, bool snapshot)
 {
 	struct at_caller caller = at_caller_of(current_cred());
 	struct at_session *s;
+	int err;
 
 	caller.admin = capable(CAP_SYS_ADMIN);
 	caller.privileged = perfmon_capable();
+	mutex_lock(&at_mutex);
 	s = at_session_control(id, &caller, NULL);
+	if (!IS_ERR(s))
+		at_session_get(s);
+	mutex_unlock(&at_mutex);
 	if (IS_ERR(s))
-		return PTR_ERR(s);
-	/* What is read is what its owner may see, not all of which this one may. */
-	if (!at_caller_covers(&caller, &s->owner))
-		return -EPERM;
-	if (s->consumer)
-		return -EBUSY;
-	if (snapshot && s->mode != ASYNCTRACE_MODE_CIRCULAR)
-		return -EINVAL;
-	s->consumer = true;
-	if (snapshot)
-		at_snapshot_begin(s);
-	else if (s->was_read)
-		at_session_unread(s);
-	s->was_read |= !snapshot;
-	at_session_get(s);
-	*out = s;
-	return 0;
+		return s;
+	err = at_session_lock(s, NULL);
+	if (!err) {
+		err = at_session_may_consume(s, &caller, snapshot);
+		if (!err) {
+			s->consumer = true;
+			if (snapshot)
+				at_snapshot_begin(s);
+			else if (s->was_read)
+				at_session_unread(s);
+			s->was_read |= !snapshot;
+		}
+		at_session_unlock(s);
+	}
+	if (!err)
+		return s;
+	at_session_put(s);
+	return ERR_PTR(err);
 }
 
+/* The descriptor of a session's consumer is closed; its reference goes. */
 void at_session_unconsume(struct at_session *s)
 {
-	lockdep_assert_held(&at_mutex);
+	at_session_lock_anyway(s);
 	if (s->snapshot) {
 		at_snapshot_end(s);
 		/* It took the mark that there is something to read. */
 		at_session_wake(s);
 	}
 	s->consumer = false;
+	at_session_unlock(s);
 	at_session_put(s);
 }
 
@@ -854,13 +1004,19 @@ int at_sessions_init(void)
 /* The module is going: nothing has it open, but detached sessions may be left. */
 void at_sessions_exit(void)
 {
-	struct at_session *s, *next;
+	struct at_session *s;
 
 	unregister_pm_notifier(&at_session_pm_block);
-	mutex_lock(&at_mutex);
-	list_for_each_entry_safe(s, next, &at_sessions, node)
-		at_session_terminate(s);
-	mutex_unlock(&at_mutex);
+	for (;;) {
+		mutex_lock(&at_mutex);
+		s = list_first_entry_or_null(&at_sessions, struct at_session, node);
+		if (s)
+			at_session_get(s);
+		mutex_unlock(&at_mutex);
+		if (!s)
+			break;
+		at_session_terminate_anyway(s);
+	}
 	/* One's poll work may have seen it run, and be behind a timer: no flush waits for that. */
 	wait_var_event(&at_nr_sessions, !atomic_read(&at_nr_sessions));
 }

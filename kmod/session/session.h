@@ -75,6 +75,8 @@ struct at_reader {
 /**
  * struct at_session - see above. What is not said otherwise is constant, or
  * changes under at_mutex.
+ * @lock: one request at a time changes the session. at_mutex is let go meanwhile: providers
+ *	may join, and leave, but @state, @consumer, @snapshot and the lists stay as they are
  * @ref: held by the list, the consumer, queued work
  * @node: in the list of sessions
  * @id: never used again
@@ -109,7 +111,9 @@ struct at_reader {
  * @nr_members: of them
  * @nr_holding: members that have rings, or may get some
  * @holding: bytes that these stand for
- * @initializing: somebody is getting what it needs for that, without at_mutex
+ * @initializing: somebody is getting what it needs for that, without a lock
+ * @stopping: its providers are being stopped, or taken out, one after the other: no other
+ *	joins meanwhile
  * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
  *	was initialized or started last, or since
  * @clearing: a start is still clearing the kernel's rings
@@ -132,6 +136,7 @@ struct at_reader {
  */
 struct at_session {
 	struct kref ref;
+	struct mutex lock;
 	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -165,6 +170,7 @@ struct at_session {
 	u32 nr_holding;
 	u64 holding;
 	bool initializing;
+	bool stopping;
 	u32 nr_refused;
 	bool clearing;
 	spinlock_t clear_lock;		/* the rings' cursors, as far as said there */
@@ -185,6 +191,12 @@ struct at_session {
 	unsigned long pair_due;
 };
 
+/* Does it record: are gates of providers that come to be opened? With at_mutex held. */
+static inline bool at_session_runs(const struct at_session *s)
+{
+	return s->state == ASYNCTRACE_SESSION_STATE_STARTED && !s->stopping;
+}
+
 extern struct list_head at_sessions;
 
 u32 at_next_generation(void);
@@ -192,7 +204,7 @@ void at_session_get(struct at_session *s);
 void at_session_put(struct at_session *s);
 bool at_session_wants(const struct at_session *s, const struct at_provider *p);
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller);
-int at_session_consume(u32 id, bool snapshot, struct at_session **out);
+struct at_session *at_session_consume(u32 id, bool snapshot);
 void at_session_unconsume(struct at_session *s);
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m);
 void at_session_wake(struct at_session *s);

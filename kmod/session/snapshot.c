@@ -6,8 +6,8 @@
  * in each ring with the oldest sub-buffer that is there. When the snapshot is over
  * the session's consumer, if it ever gets one, goes on where the last one was.
  *
- * There is one consumer at a time, and who comes and goes is under at_mutex: so
- * nobody reads while this is done.
+ * There is one consumer at a time, which comes and goes with the session's lock held: so
+ * nobody reads while this is done, nor looks at the ledgers. at_mutex is let go now and then.
  */
 #include "ring/user_rings.h"
 #include "sched/sched.h"
@@ -48,16 +48,18 @@ static void at_snapshot_kernel(const struct at_ksched *ks, bool begin)
 /* The session's next reader begins anew. */
 void at_snapshot_begin(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&s->lock);
 	s->snapshot = true;
 	s->kept = s->reader;
 	memset(&s->reader, 0, sizeof(s->reader));
-	list_for_each_entry(m, &s->members, node) {
+	while ((m = at_session_next_member(s, m))) {
 		m->kept = m->reading;
 		at_member_unread(m);
 		at_snapshot_rings(m->rings, true);
+		at_turn(&n);
 	}
 	if (s->ks)
 		at_snapshot_kernel(s->ks, true);
@@ -66,13 +68,15 @@ void at_snapshot_begin(struct at_session *s)
 /* The session's next reader goes on where the last one was. */
 void at_snapshot_end(struct at_session *s)
 {
-	struct at_member *m;
+	struct at_member *m = NULL;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&s->lock);
 	s->reader = s->kept;
-	list_for_each_entry(m, &s->members, node) {
+	while ((m = at_session_next_member(s, m))) {
 		m->reading = m->kept;
 		at_snapshot_rings(m->rings, false);
+		at_turn(&n);
 	}
 	if (s->ks)
 		at_snapshot_kernel(s->ks, false);
