@@ -62,12 +62,12 @@ static void tell(struct at_ctl *ctl, const struct at_event *e)
 		fprintf(stderr, "the provider %s (process %u) is recorded by ",
 			tool_text(e->name), e->pid);
 		if (h.session)
-			fprintf(stderr, "session %u already; see asynctrace session list\n",
+			fprintf(stderr, "session %u; see asynctrace session list\n",
 				h.session);
 		else if (h.held)
-			fputs("a session already that you may not see\n", stderr);
+			fputs("a session that you may not see\n", stderr);
 		else
-			fputs("another session already\n", stderr);
+			fputs("another session\n", stderr);
 		return;
 	}
 	fprintf(stderr, "the provider %s (process %u) is not recorded: ", tool_text(e->name),

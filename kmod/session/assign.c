@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which session gets a provider: one only, the oldest that runs and wants it. Who
- * else runs and wants it is told that it is taken. When its session ends it goes to
- * the next of those that run; one that is started later takes what is free.
+ * Which session gets a provider: one only, the oldest that runs and wants it, and those of
+ * privileged users before all others. Who else runs and wants it is told that it is taken.
+ * When its session ends it goes to the next of those that run; one that is started later takes
+ * what is free. A privileged one takes it away from one that is not, so that no user can hide
+ * a process from the administrator; it does not return to where it was taken away.
  */
 #include <linux/memcontrol.h>
 #include <linux/mutex.h>
@@ -22,6 +24,34 @@
 
 /* Providers whose session has ended, to be offered to the others; under at_mutex. */
 static LIST_HEAD(at_vacant);
+
+/**
+ * at_offer_free - may a session take a provider?
+ * @s: the session
+ * @p: the provider
+ * @start: the session is being started: what an unprivileged one has is free for it
+ *
+ * Return: whether, as far as it depends on who has it now.
+ */
+bool at_offer_free(const struct at_session *s, const struct at_provider *p, bool start)
+{
+	if (!p->member)
+		return true;
+	return start && s->owner.privileged && !p->member->session->owner.privileged;
+}
+
+/* The session that has it gets nothing of it any more, and keeps what it has got. */
+static void at_offer_take_away(struct at_provider *p)
+{
+	struct at_member *m = p->member;
+
+	at_member_leave(m);
+	/* As at the provider's end. Pairs with the load-acquire in at_ring_final(). */
+	smp_store_release(&m->gone, true);
+	at_session_wake(m->session);
+	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
+		at_notify_started(m->session, p, -EBUSY);
+}
 
 /*
  * With room for it, and a place from at_member_new(): NULL, where there was no memory.
@@ -44,6 +74,8 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 		s->nr_refused++;
 		return err;
 	}
+	if (p->member)
+		at_offer_take_away(p);
 	at_member_add(m, s, p, late);
 	if (late && s->ks) {
 		/* Whoever calls: what the session has is not the caller's to pay. */
@@ -64,15 +96,37 @@ static bool at_offer_open(const struct at_session *s, bool running)
 	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
 }
 
-/* The oldest that is younger than the one with the id @after. */
-static struct at_session *at_offer_next(const struct at_provider *p, bool running, u32 after)
+/* Where an offer is: sessions are asked by age, first the privileged ones, then the others. */
+struct at_asked {
+	bool unprivileged;
+	u32 id;
+};
+
+static struct at_session *at_offer_ask(const struct at_provider *p, bool running,
+				       const struct at_asked *after)
 {
 	struct at_session *s;
 
 	list_for_each_entry(s, &at_sessions, node)
-		if (s->id > after && at_offer_open(s, running) && at_session_wants(s, p))
+		if (s->id > after->id && s->owner.privileged != after->unprivileged &&
+		    at_offer_open(s, running) && at_session_wants(s, p))
 			return s;
 	return NULL;
+}
+
+/* The next one that is to be asked, or NULL */
+static struct at_session *at_offer_next(const struct at_provider *p, bool running,
+					struct at_asked *after)
+{
+	struct at_session *s = at_offer_ask(p, running, after);
+
+	if (!s && !after->unprivileged) {
+		*after = (struct at_asked){ .unprivileged = true };
+		s = at_offer_ask(p, running, after);
+	}
+	if (s)
+		after->id = s->id;
+	return s;
 }
 
 /*
@@ -121,12 +175,11 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
  */
 static void at_offer_running(struct at_provider *p)
 {
+	struct at_asked at = {};
 	struct at_session *s;
 	struct at_member *m;
-	u32 id = 0;
 
-	while (!p->dead && (s = at_offer_next(p, true, id))) {
-		id = s->id;
+	while (!p->dead && (s = at_offer_next(p, true, &at))) {
 		at_session_get(s);
 		if (!p->member && at_offer_place(s, p, true, &m))
 			at_offer_late(s, p, m);
@@ -139,12 +192,11 @@ static void at_offer_running(struct at_provider *p)
 /* To those that do not, likewise. */
 static void at_offer_waiting(struct at_provider *p)
 {
+	struct at_asked at = {};
 	struct at_session *s;
 	struct at_member *m;
-	u32 id = 0;
 
-	while (!p->dead && !p->member && (s = at_offer_next(p, false, id))) {
-		id = s->id;
+	while (!p->dead && !p->member && (s = at_offer_next(p, false, &at))) {
 		at_session_get(s);
 		if (at_offer_place(s, p, false, &m) && at_offer_take(s, p, m, false))
 			at_member_drop(m);
@@ -214,11 +266,12 @@ void at_offer_later(struct at_provider *p)
  * at_offer_adopt - take what is free
  * @s: a session that has been initialized, or is about to be started
  * @prep: with as many places as it may need, or as there was memory for
+ * @start: which of the two, see at_offer_free()
  *
  * What there was no room for before is tried again. at_mutex is let go now and then; the
  * session's lock is held, so that it stays what it is.
  */
-void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
+void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 {
 	struct at_provider *p;
 	u32 id = 0, n = 0;
@@ -226,7 +279,7 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep)
 	lockdep_assert_held(&at_mutex);
 	s->nr_refused = 0;
 	for (; (p = at_provider_from(&id)); id++) {
-		if (!p->member && at_session_wants(s, p)) {
+		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
 			struct at_member *m = at_prepared_take(prep);
 
 			if (at_offer_take(s, p, m, false) && m)

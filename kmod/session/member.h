@@ -53,7 +53,7 @@ struct at_member_reading {
  * @lost: what is left of its rings when others needed the memory, or NULL
  * @ledger: room for that, in a circular session
  * @late: it joined after the session was started
- * @gone: the provider has ended
+ * @gone: the provider has ended, or a privileged session has taken it away
  * @done: it is gone, and all of it was read or is lost: the provider's contents may go
  * @clearing: enum asynctrace_disposition of a start that is still clearing what its
  *	rings hold: the gate stays shut; 0: none

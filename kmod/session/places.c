@@ -8,6 +8,7 @@
 #include "provider/provider.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"
+#include "session/assign.h"
 #include "session/budget.h"
 #include "session/member.h"
 #include "session/places.h"
@@ -49,14 +50,14 @@ void at_prepared_free(struct at_prepared *prep)
  * How many providers there are for a session to take, and what their rings stand for.
  * at_mutex is let go now and then.
  */
-static u32 at_prepare_count(const struct at_session *s, u64 *bytes)
+static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 {
 	struct at_provider *p;
 	u32 wanted = 0, id = 0, n = 0;
 
 	lockdep_assert_held(&at_mutex);
 	for (; (p = at_provider_from(&id)); id++) {
-		if (!p->member && at_session_wants(s, p)) {
+		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
 			wanted++;
 			if (bytes)
 				*bytes += at_memory_of(s, p);
@@ -74,7 +75,7 @@ static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack
 	int err;
 
 	mutex_lock(&at_mutex);
-	wanted = at_prepare_count(s, &bytes);
+	wanted = at_prepare_count(s, false, &bytes);
 	err = at_memory_check(s, wanted, bytes, extack);
 	mutex_unlock(&at_mutex);
 	return err;
@@ -95,16 +96,17 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
  * at_prepare_members - get places for all providers that a session can take
  * @s: the session, with a reference: it may have another state afterwards
  * @prep: where to put them
+ * @start: it is about to be started, see at_offer_free()
  *
  * No lock is held. Who comes meanwhile gets a place, too, unless others come and come.
  */
-void at_prepare_members(struct at_session *s, struct at_prepared *prep)
+void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool start)
 {
 	u32 i, wanted;
 
 	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
 		mutex_lock(&at_mutex);
-		wanted = at_prepare_count(s, NULL);
+		wanted = at_prepare_count(s, start, NULL);
 		mutex_unlock(&at_mutex);
 		if (wanted <= prep->nr)
 			break;
@@ -146,7 +148,7 @@ int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ex
 	}
 	if (err)
 		return err;
-	at_prepare_members(s, prep);
+	at_prepare_members(s, prep, false);
 	/* Others may have come. */
 	return at_prepare_check(s, extack);
 }

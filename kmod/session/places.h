@@ -42,7 +42,7 @@ static inline void at_prepared_init(struct at_prepared *prep)
 }
 
 int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ext_ack *extack);
-void at_prepare_members(struct at_session *s, struct at_prepared *prep);
+void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool start);
 struct at_member *at_prepared_take(struct at_prepared *prep);
 void at_prepared_put(struct at_prepared *prep, struct at_member *m);
 void at_prepared_free(struct at_prepared *prep);

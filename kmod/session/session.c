@@ -264,9 +264,20 @@ static void at_session_poll_fn(struct work_struct *work)
 	at_session_put(s);
 }
 
+/* Has the session had the provider, and was it taken away by a privileged one? */
+static bool at_session_had(const struct at_session *s, const struct at_provider *p)
+{
+	const struct at_member *m;
+
+	list_for_each_entry(m, &p->members, of_provider)
+		if (m->session == s && m != p->member)
+			return true;
+	return false;
+}
+
 bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 {
-	return at_provider_visible(p, &s->owner) &&
+	return at_provider_visible(p, &s->owner) && !at_session_had(s, p) &&
 	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
 }
 
@@ -615,7 +626,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		prep.ks = NULL;
 		prep.names = NULL;
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
-		at_offer_adopt(s, &prep);
+		at_offer_adopt(s, &prep, false);
 	}
 	at_session_unlock(s);
 	at_prepared_free(&prep);
@@ -651,7 +662,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 
 	if (s->ks)
 		at_ksched_list(s->ks);
-	at_offer_adopt(s, prep);
+	at_offer_adopt(s, prep, true);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
 	s->poll_period = AT_POLL_MAX;
@@ -685,7 +696,7 @@ static int at_session_prepare_start(struct at_session *s, struct at_prepared *pr
 		NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
 		return err;
 	}
-	at_prepare_members(s, prep);
+	at_prepare_members(s, prep, true);
 	return 0;
 }
 

@@ -439,7 +439,7 @@ id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
 check there soon sh -c '"$0" providers | grep -q recorded' "$AT"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'prov*'
-check "which" says "recorded by session $id already"
+check "which" says "recorded by session $id;"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
 check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check "why nothing" says "was among those asked for"
@@ -448,10 +448,10 @@ check "where a star may stand" says "a '*' must be the last character of a patte
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'p?ovider'
 check "not by what is no pattern" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check follow status 0 "$AT" record -o t.fxt -d 0.5 --pid $provider --follow
-check "which, of a filter's" says "recorded by session $id already"
+check "which, of a filter's" says "recorded by session $id;"
 check create status 0 "$AT" session create second
 check start status 0 "$AT" session start second
-check "which, at a start" says "recorded by session $id already"
+check "which, at a start" says "recorded by session $id;"
 check destroy status 0 "$AT" session destroy second
 check destroy status 0 "$AT" session destroy holder
 kill $provider
@@ -464,7 +464,7 @@ id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
 # It lives long enough for the recorder to ask who has it.
 check record status 0 "$AT" record -o t.fxt -- "$PROVIDER" 1 100 5000
-check "which" says "recorded by session $id already"
+check "which" says "recorded by session $id;"
 check "why nothing" says "other sessions have the providers"
 check stop status 0 "$AT" session stop holder
 check record status 0 "$AT" record --json -o t.fxt -- "$PROVIDER" 1 100
