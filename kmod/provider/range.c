@@ -44,8 +44,10 @@ struct at_rings *at_range_rings(struct at_range *range)
 static void at_range_empty(struct at_range *range, struct at_rings *rings)
 {
 	struct page *sink = range->provider->sink;
+	/* Asked once: a test may change it meanwhile. */
+	const bool exclusive = at_fixed(AT_FIX_RWSEM);
 
-	if (at_fixed(AT_FIX_RWSEM))
+	if (exclusive)
 		down_write(&range->sem);
 	spin_lock(&range->lock);
 	range->rings = NULL;
@@ -59,7 +61,7 @@ static void at_range_empty(struct at_range *range, struct at_rings *rings)
 		unlock_page(sink);
 	}
 	at_range_zap(range);
-	if (at_fixed(AT_FIX_RWSEM))
+	if (exclusive)
 		up_write(&range->sem);
 }
 
