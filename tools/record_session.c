@@ -71,11 +71,7 @@ static int find_session(struct recorder *r)
 			   tool_text(r->opt.attach), tool_mode(a->mode));
 		return -EINVAL;
 	}
-	if (r->opt.snapshot || a->mode != ASYNCTRACE_MODE_CIRCULAR)
-		return 0;
-	tool_error("session '%s' is in %s mode: it stays in memory; use asynctrace session snapshot",
-		   tool_text(r->opt.attach), tool_mode(a->mode));
-	return -EINVAL;
+	return 0;
 }
 
 static int make_session(struct recorder *r)

@@ -21,7 +21,7 @@ static const struct {
 	{ "stop", session_stop_main, "record no more, until it is started again" },
 	{ "update", session_update_main, "record other categories from now on" },
 	{ "snapshot", session_snapshot_main, "write what a circular one holds, while it runs on" },
-	{ "attach", session_attach_main, "write what a streaming or one-shot one brings" },
+	{ "attach", session_attach_main, "write what one brings, while it runs on" },
 	{ "destroy", session_destroy_main, "end it; what nobody has read is gone" },
 	{ "list", session_list_main, "show those that you may see" },
 };

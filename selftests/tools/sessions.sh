@@ -165,10 +165,25 @@ check "3000 events" [ "$(summary events)" = 3000 ]
 check valid valid a.fxt
 end
 
-begin "what is in memory is for snapshots, not to be attached to"
-check create status 0 "$AT" session create -m circular -b 256K four
-check refused status 1 "$AT" session attach -o a.fxt four
-check remedy says "session snapshot"
+begin "attach streams a circular session, which goes on as one"
+check create status 0 "$AT" session create -m circular -s off -b 16K four
+check start status 0 "$AT" session start four
+"$PROVIDER" 1 2000
+"$AT" session attach --json -o a.fxt four >out 2>err & reader=$!
+check "read" soon sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
+"$PROVIDER" 1 1000
+"$PROVIDER" 1 20000
+kill -INT $reader
+wait $reader
+check "0" [ $? = 0 ]
+check "each one is in the file or overwritten" is 69000 '.events + .overwritten'
+check "some were overwritten before" [ "$(jq .overwritten out)" -gt 0 ]
+check "the last ones of each" [ "$(jq .events out)" -gt 0 ]
+check valid valid a.fxt --allow-open
+check "it goes on" state_is four started
+"$PROVIDER" 1 100
+check snapshot status 0 "$AT" session snapshot -o b.fxt four
+check "what came since" [ "$(summary events)" -ge 300 ]
 check destroy status 0 "$AT" session destroy four
 end
 
