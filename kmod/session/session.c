@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: ready, initialized, started, stopped, terminated.
- *
- * No transition waits for a provider, or for a grace period.
+ * Sessions: made, found, polled, read by a consumer, freed. requests.c changes their state.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -21,22 +19,17 @@
 #include "base/clock.h"
 #include "base/compat.h"
 #include "base/pattern.h"
-#include "base/race.h"
 #include "base/quiesce.h"
 #include "base/quota.h"
 #include "control/monitor.h"
 #include "control/netlink.h"
-#include "provider/observe.h"
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"
 #include "sched/tasks.h"
-#include "session/assign.h"
-#include "session/clear.h"
 #include "session/filter.h"
 #include "session/member.h"
-#include "session/places.h"
 #include "session/session.h"
 #include "session/snapshot.h"
 
@@ -130,40 +123,6 @@ static void at_session_release(struct kref *ref)
 void at_session_put(struct at_session *s)
 {
 	kref_put(&s->ref, at_session_release);
-}
-
-/**
- * at_session_lock - keep other requests off a session
- * @s: the session, with a reference
- * @extack: for the reason of a refusal
- *
- * Return: 0, with the session's lock and at_mutex held; -ENOENT where the session was ended
- * meanwhile, -EINTR where the caller was killed.
- */
-static int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack)
-{
-	if (mutex_lock_killable(&s->lock))
-		return -EINTR;
-	mutex_lock(&at_mutex);
-	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
-		return 0;
-	mutex_unlock(&at_mutex);
-	mutex_unlock(&s->lock);
-	NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-	return -ENOENT;
-}
-
-/* The same for who must go on: a worker, or a descriptor or socket that is closed. */
-static void at_session_lock_anyway(struct at_session *s)
-{
-	mutex_lock(&s->lock);
-	mutex_lock(&at_mutex);
-}
-
-static void at_session_unlock(struct at_session *s)
-{
-	mutex_unlock(&at_mutex);
-	mutex_unlock(&s->lock);
 }
 
 /* The next of the members, which are only ever added to; NULL: the first. */
@@ -264,6 +223,16 @@ static void at_session_poll_fn(struct work_struct *work)
 	at_session_put(s);
 }
 
+/* Look at the rings from now on, until the session is stopped. */
+void at_session_poll(struct at_session *s)
+{
+	s->pair_due = jiffies + AT_PAIR_PERIOD;
+	s->poll_period = AT_POLL_MAX;
+	at_session_get(s);
+	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
+		at_session_put(s);
+}
+
 /* Has the session had the provider, and was it taken away by a privileged one? */
 static bool at_session_had(const struct at_session *s, const struct at_provider *p)
 {
@@ -279,74 +248,6 @@ bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 {
 	return at_provider_visible(p, &s->owner) && !at_session_had(s, p) &&
 	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
-}
-
-/*
- * Open the gates that are not: of late providers they may be, and those that are
- * being cleared stay shut.
- */
-static void at_session_open(struct at_session *s)
-{
-	u64 round = at_tasks_round();
-	struct at_member *m = NULL;
-	u32 n = 0;
-
-	lockdep_assert_held(&s->lock);
-	if (s->ks && !s->clearing)
-		at_ksched_open(s->ks);
-	while ((m = at_session_next_member(s, m))) {
-		if (m->provider->member == m && !m->clearing) {
-			if (s->ks)
-				at_tasks_add_once(m, round);
-			if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
-				at_member_start(m, s->generation);
-		}
-		at_turn(&n);
-	}
-}
-
-/* Which CPUs writers of the last run may be on */
-static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
-{
-	struct at_session *s = container_of(q, struct at_session, quiesce);
-	struct at_member *m = NULL;
-
-	while ((m = at_session_next_member(s, m))) {
-		if (!READ_ONCE(m->done))
-			at_provider_cpus(m->provider, cpus);
-		cond_resched();
-	}
-}
-
-/* The writers of the last run have left; a start may have been waiting for that. */
-static void at_session_quiet(struct at_quiesce *q)
-{
-	struct at_session *s = container_of(q, struct at_session, quiesce);
-
-	at_session_lock_anyway(s);
-	if (s->again) {
-		s->again = false;
-		at_quiesce(q);
-		at_session_unlock(s);
-		return;
-	}
-	s->quiescing = false;
-	at_clear_finish(s);
-	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
-		at_session_open(s);
-	at_session_unlock(s);
-	at_session_put(s);
-}
-
-static void at_session_quiesce(struct at_session *s)
-{
-	if (s->quiescing) {
-		s->again = true;
-		return;
-	}
-	s->quiescing = true;
-	at_session_get(s);
-	at_quiesce(&s->quiesce);
 }
 
 static int at_session_geometry(struct at_session_args *args, struct at_geometry *g,
@@ -398,7 +299,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	s->clock = at_clock_best();
 	s->clock_log = at_clock_log_new(s->clock);
 	if (!s->clock_log ||
-	    at_quiesce_prepare(&s->quiesce, at_session_cpus, at_session_quiet)) {
+	    at_session_prepare_quiesce(s)) {
 		at_session_destroy(s);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -558,368 +459,6 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 		return s;
 	}
 	return NULL;
-}
-
-/* The session's state is another, which its providers can see. */
-static void at_session_observed(struct at_session *s)
-{
-	struct at_member *m = NULL;
-	u32 n = 0;
-
-	while ((m = at_session_next_member(s, m))) {
-		if (m->provider->member == m)
-			at_observe_update(m->provider);
-		at_turn(&n);
-	}
-}
-
-static int at_session_may_init(const struct at_session *s, struct netlink_ext_ack *extack)
-{
-	if (s->state != ASYNCTRACE_SESSION_STATE_READY) {
-		NL_SET_ERR_MSG(extack, "the session is initialized already");
-		return -EALREADY;
-	}
-	if (s->initializing) {
-		NL_SET_ERR_MSG(extack, "the session is being initialized");
-		return -EBUSY;
-	}
-	return 0;
-}
-
-/**
- * at_session_init - fix buffers and providers
- * @s: a session that is ready
- * @extack: for the reason of a refusal
- *
- * Providers that another session holds are left to it.
- *
- * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
- * meanwhile, -ENOSPC beyond the memory limit, -EINTR, -ENOMEM.
- */
-int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
-{
-	struct at_prepared prep;
-	int err;
-
-	err = at_session_lock(s, extack);
-	if (err)
-		return err;
-	at_race(AT_RACE_LOCK);
-	err = at_session_may_init(s, extack);
-	s->initializing |= !err;
-	at_session_unlock(s);
-	if (err)
-		return err;
-	at_prepared_init(&prep);
-	err = at_prepare(s, &prep, extack);
-	at_session_lock_anyway(s);
-	s->initializing = false;
-	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
-		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		err = -ENOENT;
-	}
-	if (!err) {
-		/* What it points to is there before it is. */
-		smp_store_release(&s->ks, prep.ks);
-		/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
-		smp_store_release(&s->names, prep.names);
-		prep.ks = NULL;
-		prep.names = NULL;
-		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
-		at_offer_adopt(s, &prep, false);
-	}
-	at_session_unlock(s);
-	at_prepared_free(&prep);
-	return err;
-}
-
-static int at_session_may_start(const struct at_session *s, struct netlink_ext_ack *extack)
-{
-	switch (s->state) {
-	case ASYNCTRACE_SESSION_STATE_STARTED:
-		NL_SET_ERR_MSG(extack, "the session is started already");
-		return -EALREADY;
-	case ASYNCTRACE_SESSION_STATE_READY:
-		NL_SET_ERR_MSG(extack, "the session is not initialized");
-		return -EINVAL;
-	case ASYNCTRACE_SESSION_STATE_TERMINATED:
-		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		return -ENOENT;
-	}
-	return 0;
-}
-
-/*
- * Open the gates of a session that may start, and take what is free, for which @prep is.
- *
- * Where it clears rings that writers of the last run may not have left, their gates
- * open when they have: nobody waits for that.
- */
-static void at_session_run(struct at_session *s, struct at_start_args *args,
-			   struct at_prepared *prep)
-{
-	u32 generation = at_next_generation();
-
-	if (s->ks)
-		at_ksched_list(s->ks);
-	at_offer_adopt(s, prep, true);
-	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
-	s->pair_due = jiffies + AT_PAIR_PERIOD;
-	s->poll_period = AT_POLL_MAX;
-	swap(s->additional, args->additional);
-	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_STARTED);
-	s->generation = generation;
-	/* Pairs with the load-acquire in at_snap(). */
-	smp_store_release(&s->run, generation);
-	/* Gates may be open from here on: of providers that join while at_mutex is let go. */
-	at_clear_begin(s, args->disposition);
-	if (!s->quiescing)
-		at_clear_finish(s);
-	at_session_open(s);
-	at_tasks_again();
-	at_session_observed(s);
-	at_offer_tell(s);
-	at_session_get(s);
-	if (!queue_delayed_work(at_wq, &s->poll, s->poll_period))
-		at_session_put(s);
-}
-
-/* Get what a start needs, without a lock. */
-static int at_session_prepare_start(struct at_session *s, struct at_prepared *prep,
-				    struct netlink_ext_ack *extack)
-{
-	/* Pairs with the store-release in at_session_init(). */
-	struct at_ksched *ks = smp_load_acquire(&s->ks);
-	int err = ks ? at_ksched_prepare(ks) : 0;
-
-	if (err) {
-		NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
-		return err;
-	}
-	at_prepare_members(s, prep, true);
-	return 0;
-}
-
-/**
- * at_session_start - open the gates
- * @s: a session that is initialized or stopped
- * @args: how; where it succeeds its list is exchanged for that of the last run
- * @extack: for the reason of a refusal
- *
- * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
- * it was ended meanwhile, -EINTR.
- */
-int at_session_start(struct at_session *s, struct at_start_args *args,
-		     struct netlink_ext_ack *extack)
-{
-	struct at_prepared prep;
-	int err;
-
-	err = at_session_lock(s, extack);
-	if (err)
-		return err;
-	err = at_session_may_start(s, extack);
-	at_session_unlock(s);
-	if (err)
-		return err;
-	at_prepared_init(&prep);
-	err = at_session_prepare_start(s, &prep, extack);
-	if (!err)
-		err = at_session_lock(s, extack);
-	if (!err) {
-		/* Others may have started it meanwhile. */
-		err = at_session_may_start(s, extack);
-		if (!err)
-			at_session_run(s, args, &prep);
-		at_session_unlock(s);
-	}
-	at_prepared_free(&prep);
-	return err;
-}
-
-/**
- * at_session_update - want other categories
- * @s: a session
- * @categories: in: instead of its own; out: those that it had
- * @additional: out: the run's additional ones, which it has no more
- * @extack: for the reason of a refusal
- *
- * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
- */
-int at_session_update(struct at_session *s, struct at_strings **categories,
-		      struct at_strings **additional, struct netlink_ext_ack *extack)
-{
-	struct at_member *m = NULL;
-	u32 n = 0;
-	int err;
-
-	err = at_session_lock(s, extack);
-	if (err)
-		return err;
-	swap(s->categories, *categories);
-	*additional = s->additional;
-	s->additional = NULL;
-	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED) {
-		s->generation = at_next_generation();
-		while ((m = at_session_next_member(s, m))) {
-			at_member_update(m, s->generation);
-			at_turn(&n);
-		}
-	}
-	at_session_unlock(s);
-	return 0;
-}
-
-static void at_session_shut(struct at_session *s)
-{
-	struct at_member *m = NULL;
-	u32 n = 0;
-
-	lockdep_assert_held(&s->lock);
-	s->stopping = true;
-	while ((m = at_session_next_member(s, m))) {
-		if (m->provider->member == m)
-			at_member_stop(m);
-		at_turn(&n);
-	}
-	if (s->ks)
-		at_ksched_stop(s->ks);
-	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_STOP);
-	/* Pairs with the load-acquire in at_ring_final(). */
-	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_STOPPED);
-	s->stopping = false;
-	at_session_observed(s);
-	at_notify_full(s);
-	at_notify_session(ASYNCTRACE_EVENT_KINDS_STOPPED, s);
-	at_session_wake(s);
-}
-
-/**
- * at_session_stop - shut the gates
- * @s: a session
- * @extack: for the reason of a refusal
- *
- * Return: 0; -EALREADY where it does not run, -ENOENT where it was ended meanwhile, -EINTR.
- */
-int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
-{
-	int err = at_session_lock(s, extack);
-
-	if (err)
-		return err;
-	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED) {
-		NL_SET_ERR_MSG(extack, "the session is not started");
-		err = -EALREADY;
-	} else {
-		at_session_shut(s);
-		at_session_quiesce(s);
-	}
-	at_session_unlock(s);
-	return err;
-}
-
-/* All providers leave, and none joins meanwhile. */
-static void at_session_leave(struct at_session *s)
-{
-	struct at_member *m = NULL;
-	u32 n = 0;
-
-	while ((m = at_session_next_member(s, m))) {
-		if (m->provider->member == m) {
-			at_member_leave(m);
-			if (!list_is_singular(&at_sessions))
-				at_offer_later(m->provider);
-		}
-		at_turn(&n);
-	}
-}
-
-/* End a session that is in the list. */
-static void at_session_end(struct at_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
-		at_session_shut(s);
-	s->stopping = true;
-	at_session_leave(s);
-	if (s->ks)
-		at_ksched_unlist(s->ks);
-	list_del_init(&s->node);
-	if (s->sk) {
-		at_netlink_disown(s->sk, s->portid);
-		sock_put(s->sk);
-	}
-	s->sk = NULL;
-	/* As at a stop. */
-	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
-	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
-	at_session_wake(s);
-	/* Nobody waits for the poll work: it holds a reference of its own. */
-	if (cancel_delayed_work(&s->poll))
-		at_session_put(s);
-	at_session_put(s);
-}
-
-/**
- * at_session_terminate - end a session
- * @s: a session
- * @extack: for the reason of a refusal
- *
- * Its name is free at once. A consumer that has it open can still read what is
- * there.
- *
- * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
- */
-int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
-{
-	int err = at_session_lock(s, extack);
-
-	if (err)
-		return err;
-	at_session_end(s);
-	at_session_unlock(s);
-	return 0;
-}
-
-/* The same with the caller's reference, which is dropped, and also where it has ended already */
-static void at_session_terminate_anyway(struct at_session *s)
-{
-	at_session_lock_anyway(s);
-	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
-		at_session_end(s);
-	at_session_unlock(s);
-	at_session_put(s);
-}
-
-/* A session that was made on a socket which is closed, with a reference, or NULL */
-static struct at_session *at_session_of_closed(const struct net *net, u32 portid)
-{
-	struct at_session *s, *found = NULL;
-
-	mutex_lock(&at_mutex);
-	list_for_each_entry(s, &at_sessions, node) {
-		if (!s->sk || s->portid != portid || sock_net(s->sk) != net ||
-		    !sock_flag(s->sk, SOCK_DEAD))
-			continue;
-		at_session_get(s);
-		found = s;
-		break;
-	}
-	mutex_unlock(&at_mutex);
-	return found;
-}
-
-/**
- * at_session_owner_gone - the socket is closed that sessions were made on
- * @net: its namespace
- * @portid: its port, which may already be another's
- */
-void at_session_owner_gone(const struct net *net, u32 portid)
-{
-	struct at_session *s;
-
-	while ((s = at_session_of_closed(net, portid)))
-		at_session_terminate_anyway(s);
 }
 
 /*

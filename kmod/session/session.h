@@ -136,7 +136,7 @@ struct at_reader {
  */
 struct at_session {
 	struct kref ref;
-	struct mutex lock;
+	struct mutex lock;		/* requests that change it */
 	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -208,8 +208,16 @@ struct at_session *at_session_consume(u32 id, bool snapshot);
 void at_session_unconsume(struct at_session *s);
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m);
 void at_session_wake(struct at_session *s);
+void at_session_poll(struct at_session *s);
 int at_sessions_init(void);
 void at_sessions_exit(void);
+
+/* requests.c */
+int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack);
+void at_session_lock_anyway(struct at_session *s);
+void at_session_unlock(struct at_session *s);
+int at_session_prepare_quiesce(struct at_session *s);
+void at_session_terminate_anyway(struct at_session *s);
 
 /* reader.c */
 ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,

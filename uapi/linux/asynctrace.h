@@ -433,7 +433,7 @@ struct asynctrace_provider_info {
 	__u64 names_dropped;
 };
 
-#define ASYNCTRACE_PROVIDER_F_GONE	(1 << 0)	/* it has ended, or another session took it */
+#define ASYNCTRACE_PROVIDER_F_GONE	(1 << 0)	/* it ended, or another session took it */
 #define ASYNCTRACE_PROVIDER_F_LATE	(1 << 1)	/* it joined after the start */
 #define ASYNCTRACE_PROVIDER_F_HELD	(1 << 2)	/* by a session that is not shown */
 
