@@ -23,9 +23,11 @@ US = 1000
 
 class Event:
     """kind: in, out, sleep (out, and not runnable) or wake. cpu: on which it was recorded, but of
-    our wakeups, on which the thread is to run. ours: our stamp of an event of ftrace."""
+    our wakeups, on which the thread is to run. record: of an event of ftrace, ours of the same;
+    ours: its stamp."""
     def __init__(self, ns, kind, cpu, waker=None):
-        self.ns, self.kind, self.cpu, self.waker, self.ours = ns, kind, cpu, waker, None
+        self.ns, self.kind, self.cpu, self.waker = ns, kind, cpu, waker
+        self.record = self.ours = None
 
     def __repr__(self):
         return f"{self.ns} {self.kind} cpu {self.cpu} waker {self.waker}"
@@ -83,18 +85,35 @@ def bounds(event, cpus):
     return times[low - 1] if low else 0, times[high] + US if high < len(times) else 1 << 63
 
 
+def settle(our, near, seen):
+    """Find one of the events near ours that is free, or whose own can have another."""
+    for e in sorted(near(our), key=lambda e: abs(e.ns - our.ns)):
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        if e.record is None or settle(e.record, near, seen):
+            e.record, e.ours = our, our.ns
+            return True
+    return False
+
+
 def match(tid, ours, theirs, cpus):
-    """Set .ours of those events of ftrace that we have, too."""
+    """Set .record of those events of ftrace that we have, too. Between the two stamps of one event
+    the machine may have done something else, so the nearest one need not be the same."""
     kinds = {}
     for e in theirs:
         kinds.setdefault((e.kind, e.waker if e.kind == "wake" else e.cpu), []).append(e)
-    for our in ours:
+
+    def around(our):
         same = kinds.get((our.kind, our.waker if our.kind == "wake" else our.cpu), [])
         at = bisect_right(same, our.ns, key=lambda e: e.ns)
-        near = [e for e in same[max(0, at - 2):at + 2] if e.ours is None
-                and bounds(e, cpus)[0] <= our.ns <= bounds(e, cpus)[1]]
-        assert near, f"thread {tid}: ftrace does not have {our}, but {same[max(0, at - 2):at + 2]}"
-        min(near, key=lambda e: abs(e.ns - our.ns)).ours = our.ns
+        return same[max(0, at - 2):at + 2]
+
+    def near(our):
+        return [e for e in around(our) if bounds(e, cpus)[0] <= our.ns <= bounds(e, cpus)[1]]
+
+    for our in ours:
+        assert settle(our, near, set()), f"thread {tid}: ftrace does not have {our}, but {around(our)}"
 
 
 def in_our_order(theirs):
