@@ -13,6 +13,7 @@
 #include <linux/uaccess.h>
 
 #include "base/compat.h"
+#include "base/quiesce.h"
 #include "ring/user_rings.h"
 
 #define AT_WORDS_PER_PAGE	(PAGE_SIZE / sizeof(u64))
@@ -51,6 +52,21 @@ void at_rings_put(struct at_rings *r)
 {
 	if (r)
 		kref_put(&r->ref, at_rings_free);
+}
+
+static void at_rings_put_fn(struct work_struct *work)
+{
+	at_rings_put(container_of(work, struct at_rings, put_work));
+}
+
+/**
+ * at_rings_put_later - drop a reference where there is no time to free pages
+ * @r: the rings; only one reference to them may be dropped in this way
+ */
+void at_rings_put_later(struct at_rings *r)
+{
+	INIT_WORK(&r->put_work, at_rings_put_fn);
+	queue_work(at_wq, &r->put_work);
 }
 
 /**

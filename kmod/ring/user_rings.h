@@ -9,6 +9,7 @@
 #include <linux/kref.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "provider/layout.h"
 #include "ring/cursor.h"
@@ -49,6 +50,7 @@ struct at_uring {
  * @memcg: what the pages are charged to: the session's, never the provider's
  * @nr_pages: held
  * @opened: the gate to them was open: writers may hold addresses and positions
+ * @put_work: of at_rings_put_later()
  * @nr: rings, the fallback ring included
  * @nr_headers: header pages
  * @headers: pages with a line for each ring
@@ -60,6 +62,7 @@ struct at_rings {
 	struct mem_cgroup *memcg;
 	atomic_long_t nr_pages;
 	bool opened;
+	struct work_struct put_work;
 	u32 nr;
 	u32 nr_headers;
 	struct page **headers;
@@ -69,6 +72,7 @@ struct at_rings {
 struct at_rings *at_rings_new(u32 nr_rings, struct mem_cgroup *memcg);
 void at_rings_get(struct at_rings *r);
 void at_rings_put(struct at_rings *r);
+void at_rings_put_later(struct at_rings *r);
 struct asynctrace_ring_header *at_rings_header(const struct at_rings *r, u32 ring);
 struct page *at_rings_alloc_page(struct at_rings *r, u32 ring);
 struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct page *new);

@@ -339,11 +339,8 @@ void at_member_unhold(struct at_member *m, struct at_rings *rings)
 	at_contents_put(m->provider);
 }
 
-/*
- * The provider has ended and the consumer has all of it: a session that sees
- * many processes come and go is not to keep more than who they were.
- */
-void at_member_done(struct at_member *m)
+/* The member has no rings any more. Returns those that it had, with its reference, or NULL. */
+static struct at_rings *at_member_finish(struct at_member *m)
 {
 	struct at_rings *rings;
 	bool done;
@@ -355,11 +352,20 @@ void at_member_done(struct at_member *m)
 	done = m->done;
 	WRITE_ONCE(m->done, true);
 	spin_unlock(&m->session->members_lock);
-	at_rings_put(rings);
 	kvfree(m->ledger);
 	m->ledger = NULL;
 	if (!done)
 		at_contents_put(m->provider);
+	return rings;
+}
+
+/*
+ * The provider has ended and the consumer has all of it: a session that sees
+ * many processes come and go is not to keep more than who they were.
+ */
+void at_member_done(struct at_member *m)
+{
+	at_rings_put(at_member_finish(m));
 }
 
 /**
@@ -399,7 +405,8 @@ void at_member_lose(struct at_member *m)
 	lost->nr = n;
 	m->lost = lost;
 	m->ledger = NULL;
-	at_member_done(m);
+	/* There may be many pages, and others wait for at_mutex. */
+	at_rings_put_later(at_member_finish(m));
 }
 
 /* The session is going, and nobody reads it. */
