@@ -99,7 +99,12 @@ static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 static void at_session_quiet(struct at_quiesce *q)
 {
 	struct at_session *s = container_of(q, struct at_session, quiesce);
+	/* Pairs with the store-release in at_session_init(). */
+	struct at_ksched *ks = smp_load_acquire(&s->ks);
 
+	/* Probes may still be recording on CPUs that run no writer. */
+	if (ks)
+		at_ksched_wait(ks);
 	at_session_lock_anyway(s);
 	if (s->again) {
 		s->again = false;
