@@ -38,7 +38,7 @@ $(WT)/shared/env_prog: selftests/native/env_prog.c $(B)/libasynctrace.so
 
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
-	$(addprefix $(WT)/race/,test_law test_kill) \
+	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
 	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace) \
 	$(addprefix $(WT)/tsan/,test_types test_cxx test_law)
 

@@ -59,10 +59,17 @@ static inline uint32_t at_epoch(void)
 	return __atomic_load_n(&at_hot.epoch, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * The CPU of a thread that is bound to no ring. The cpu_id of a struct rseq is a CPU's
+ * number, -1 (RSEQ_CPU_ID_UNINITIALIZED) or -2 (RSEQ_CPU_ID_REGISTRATION_FAILED): a
+ * critical section that compares the two never takes an invalid binding for a valid one.
+ */
+#define AT_NO_CPU	(-0x7fffffff - 1)
+
 /**
  * struct at_thread - what a thread learned
  * @gate: the gate value under which it was found fit for the rings of CPUs
- * @cpu: the CPU whose ring @line and @data are
+ * @cpu: the CPU whose ring @line and @data are, or AT_NO_CPU
  * @slot: its number in records
  * @sub_mask: as the control page said under @gate
  * @ring_mask: likewise

@@ -163,12 +163,12 @@ full:
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
 	[now] "r"(&at_gate_.gate)
 
-/* Nothing of a half-bound thread is used: there is no CPU of that number. */
+/* Mark the binding invalid while it is updated: no struct rseq ever holds AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 {
 	__asm__ goto volatile(
 		AT_CS_CHECK
-		"mov w9, #-1\n\t"
+		"mov w9, %w[none]\n\t"
 		"str w9, [%[t], #4]\n\t"
 		"str %w[gate], [%[t]]\n\t"
 		"ldp w9, w10, [%[r], #24]\n\t"
@@ -179,7 +179,7 @@ static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 		"str %w[cpu], [%[t], #4]\n"
 		AT_CS_END
 		:
-		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r)
+		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
 		: "x9", "x10", "x13", "memory", "cc"
 		: aborted, stale);
 	return AT_CS_DONE;

@@ -144,12 +144,12 @@ full:
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
 	[now] "m"(at_gate_.gate)
 
-/* Nothing of a half-bound thread is used: there is no CPU of that number. */
+/* Mark the binding invalid while it is updated: no struct rseq ever holds AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 {
 	__asm__ goto volatile(
 		AT_CS_CHECK
-		"movl $-1, 4(%[t])\n\t"
+		"movl %[none], 4(%[t])\n\t"
 		"movl %[gate], (%[t])\n\t"
 		"movl 24(%[r]), %%eax\n\t"
 		"movl %%eax, 12(%[t])\n\t"
@@ -163,7 +163,7 @@ static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 		"movl %[cpu], 4(%[t])\n"
 		AT_CS_END
 		:
-		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r)
+		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
 		: "rax", "memory", "cc"
 		: aborted, stale);
 	return AT_CS_DONE;
