@@ -100,7 +100,7 @@ static long at_get_arg(void *to, size_t size, size_t min, const void __user *fro
 static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *arg)
 {
 	struct asynctrace_hello hello;
-	u32 size, abi;
+	u32 size, abi, salt;
 	long ret;
 
 	ret = at_get_arg(&hello, sizeof(hello), offsetofend(struct asynctrace_hello, cookie), arg);
@@ -108,6 +108,9 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 		return ret;
 	size = hello.size;
 	abi = hello.abi;
+	salt = hello.salt;
+	if (hello.reserved)
+		return -EINVAL;
 	hello = (struct asynctrace_hello){
 		.size = sizeof(hello),
 		.abi = ASYNCTRACE_ABI_VERSION,
@@ -117,10 +120,12 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 	} else {
 		mutex_lock(&at_mutex);
 		at_file_hello(file);
-		if (file->mm == current->mm)
+		if (file->mm == current->mm) {
 			hello.cookie = file->cookie;
-		else
+			file->salt = salt;
+		} else {
 			ret = -EPERM;
+		}
 		mutex_unlock(&at_mutex);
 	}
 	if (copy_to_user(arg, &hello, min_t(size_t, size, sizeof(hello))))

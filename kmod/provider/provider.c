@@ -25,6 +25,7 @@
 #include "control/monitor.h"
 #include "provider/durable_copy.h"
 #include "provider/provider.h"
+#include "provider/salt.h"
 #include "provider/space.h"
 #include "provider/thread_slots.h"
 #include "session/assign.h"
@@ -124,6 +125,8 @@ static void at_contents_free(struct kref *ref)
 	/* Of what it wrote nothing is there any more: another one may have the id. */
 	if (p->id)
 		xa_erase(&at_provider_ids, p->id);
+	if (p->salt)
+		at_salt_put(p->salt);
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
 	at_slots_destroy(p);
@@ -199,7 +202,7 @@ static void at_control_init(struct at_provider *p)
 	c->abi = ASYNCTRACE_ABI_VERSION;
 	c->size = sizeof(*c);
 	c->provider = p->id;
-	c->salt = p->id;
+	c->salt = p->salt_nr;
 	c->control_size = l->control_pages * PAGE_SIZE;
 	c->categories = l->categories;
 	c->rw_offset = rw * PAGE_SIZE;
@@ -210,13 +213,21 @@ static void at_control_init(struct at_provider *p)
 	c->clock = at_clock_best();
 }
 
-static int at_provider_alloc(struct at_provider *p)
+static int at_provider_alloc(struct at_provider *p, u32 salt)
 {
 	u32 i;
 
 	for (i = 0; i < AT_RANGES; i++)
 		if (at_range_init(&p->range[i], p))
 			return -ENOMEM;
+	p->salt = at_salt_get(salt);
+	if (IS_ERR(p->salt)) {
+		int err = PTR_ERR(p->salt);
+
+		p->salt = NULL;
+		return err;
+	}
+	p->salt_nr = p->salt->nr;
 	p->space = at_space_new();
 	if (IS_ERR(p->space)) {
 		p->space = NULL;
@@ -288,7 +299,7 @@ static void at_provider_list(struct at_provider *p)
  * A provider that nobody knows yet. At the limit of a memory cgroup that is its user's
  * this may take as long as the user likes: at_mutex, which others wait for, is not held.
  */
-static struct at_provider *at_provider_make(const struct at_provider_args *args,
+static struct at_provider *at_provider_make(const struct at_provider_args *args, u32 salt,
 					    struct netlink_ext_ack *extack)
 {
 	struct at_provider *p = at_provider_new(args);
@@ -309,17 +320,17 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 			NL_SET_ERR_MSG(extack, "this user has too many providers");
 		goto err;
 	}
-	err = at_provider_alloc(p);
+	err = at_provider_alloc(p, salt);
 	if (!err)
 		err = xa_alloc_cyclic(&at_provider_ids, &p->id, NULL,
 				      XA_LIMIT(AT_ID_MIN, AT_ID_MAX), &at_provider_next_id,
 				      GFP_KERNEL);
 	if (err >= 0)
 		return p;
-	if (err == -EBUSY) {
-		NL_SET_ERR_MSG(extack, "this machine has too many providers");
+	if (err == -EBUSY)
 		err = -ENOSPC;
-	}
+	if (err == -ENOSPC)
+		NL_SET_ERR_MSG(extack, "this machine has too many providers");
 err:
 	at_contents_put(p);
 	at_provider_put(p);
@@ -392,6 +403,8 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
 {
 	struct at_provider *p;
+	struct at_file *file;
+	u32 salt = 0;
 	int err;
 
 	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
@@ -400,11 +413,14 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 		return -EINVAL;
 	}
 	mutex_lock(&at_mutex);
-	err = at_file_may_register(at_file_by_cookie(cookie), extack);
+	file = at_file_by_cookie(cookie);
+	err = at_file_may_register(file, extack);
+	if (!err)
+		salt = file->salt;
 	mutex_unlock(&at_mutex);
 	if (err)
 		return err;
-	p = at_provider_make(args, extack);
+	p = at_provider_make(args, salt, extack);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	/* It may end while it is published. */

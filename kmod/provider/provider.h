@@ -38,8 +38,7 @@ struct vm_area_struct;
  * @ref: held by the descriptor, by a session's member, by queued work
  * @contents: held by the descriptor, and by members until all of theirs was read: what
  *	only records need, which is most of it, goes before who the provider was
- * @id: not another's while something of this provider is read; also the salt of its
- *	operation ids
+ * @id: not another's while something of this provider is read
  * @name: as registered
  * @version: as registered
  * @layout: of its mapping
@@ -51,6 +50,8 @@ struct vm_area_struct;
  *	it could be dumped
  * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
  * @user: whose account it is on
+ * @salt: of the operation ids of its process, until @contents are freed
+ * @salt_nr: its number; stays
  * @space: has the address space of its mapping, to zap in; NULL once the descriptor is gone
  * @space_lock: protects @space
  * @control: the control area
@@ -100,6 +101,8 @@ struct at_provider {
 	bool pure;
 	s64 clock_offset;
 	struct at_user *user;
+	struct at_salt *salt;
+	u32 salt_nr;
 	struct inode *space;
 	struct mutex space_lock;	/* @space */
 	struct asynctrace_control *control;
@@ -136,6 +139,7 @@ struct at_provider {
  * @node: among those that have a cookie; under at_mutex
  * @cookie: names it in netlink messages; 0: none yet
  * @mm: of the process that asked for the cookie: identity only
+ * @salt: that the process asked for with the cookie; 0: any
  * @f: the descriptor
  * @provider: registered through it; set once, under at_mutex
  * @session: whose consumer it is; set once, under at_mutex
@@ -145,6 +149,7 @@ struct at_file {
 	struct hlist_node node;
 	u64 cookie;
 	struct mm_struct *mm;
+	u32 salt;
 	struct file *f;
 	struct at_provider *provider;
 	struct at_session *session;

@@ -121,7 +121,7 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	info->pid = pid_nr_ns(p->pid, s->pid_ns);
 	info->uid = from_kuid_munged(s->owner.user_ns, p->uid);
 	info->version = p->version;
-	info->salt = p->id;
+	info->salt = p->salt_nr;
 	info->flags = flags;
 	strscpy(info->name, p->name, sizeof(info->name));
 	info->sched_dropped = dropped[AT_KRING_EVENTS];

@@ -115,6 +115,28 @@ static void forked(void)
 	done("a forked child is not in its parent's trace, and can trace itself");
 }
 
+/* A trace of the process itself, and a forked child, before any other thread exists. */
+static void I5_salt_is_one_of_process(void)
+{
+	const uint64_t before = at_flow_id();
+	uint64_t in_trace;
+	int fd = memory();
+	pid_t pid;
+
+	check(!at_trace_start(fd, NULL));
+	in_trace = at_flow_id();
+	check(in_trace >> 44 == before >> 44 && in_trace != before);
+	check(at_control()->salt == before >> 44);
+	pid = fork();
+	if (!pid)
+		_exit(at_flow_id() >> 44 == before >> 44);
+	check(!child_status(pid));
+	check(!at_trace_stop(NULL));
+	check(at_flow_id() >> 44 == before >> 44);
+	close(fd);
+	done("I5_salt_is_one_of_process");
+}
+
 static bool go_on;
 
 static void *write_on(void *arg)
@@ -299,6 +321,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return 0;	/* what was executed */
 	starting();
+	I5_salt_is_one_of_process();
 	forked();
 	forked_amid();
 	others();

@@ -53,10 +53,70 @@ static void hello_tells_the_abi(void)
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h), -EPROTO);
 	EXPECT_IS(h.abi, ASYNCTRACE_ABI_VERSION);
 	EXPECT_IS(h.cookie, 0);
-	h = (struct asynctrace_hello){ .size = sizeof(h) - 1, .abi = ASYNCTRACE_ABI_VERSION };
+	/* The first version of it ended with the cookie. */
+	h = (struct asynctrace_hello){ .size = 15, .abi = ASYNCTRACE_ABI_VERSION };
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h), -EINVAL);
 	h.size = 0;
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h), -EINVAL);
+	close(fd);
+}
+
+/* Says hello, registers, and returns the salt that the control page tells. */
+static int salt_of(int fd, uint32_t wanted)
+{
+	struct asynctrace_hello h = {
+		.size = sizeof(h), .abi = ASYNCTRACE_ABI_VERSION, .salt = wanted,
+	};
+	const struct asynctrace_control *c;
+	int salt;
+
+	NEED(!raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h));
+	NEED(raw_register(fd, "salt", STRIDE) > 0);
+	c = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	NEED(c != MAP_FAILED);
+	salt = c->salt;
+	munmap((void *)c, 4096);
+	return salt;
+}
+
+static void salt_proposed_is_granted(void)
+{
+	int first = opened(), second = opened(), third = opened();
+	uint32_t any = salt_of(first, 0);
+
+	EXPECT(any && any < 1 << 20);
+	/* One registration of the process may follow another that is still read. */
+	EXPECT_IS(salt_of(second, any), any);
+	EXPECT_IS(salt_of(third, 0xabcde), 0xabcde);
+	close(first);
+	close(second);
+	close(third);
+}
+
+static int salt_in_child(void *arg)
+{
+	int fd = raw_open(), salt = salt_of(fd, *(uint32_t *)arg);
+
+	return !salt ? 2 : salt == (int)*(uint32_t *)arg;
+}
+
+static void salt_of_other_process_is_not_granted(void)
+{
+	int fd = opened();
+	uint32_t salt = salt_of(fd, 0xabcde);
+
+	EXPECT_IS(salt, 0xabcde);
+	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
+	close(fd);
+	/* It is free when its process is gone. */
+	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 1);
+}
+
+static void salt_beyond_20_bits_is_not_granted(void)
+{
+	int fd = opened();
+
+	EXPECT(salt_of(fd, 1 << 20) < 1 << 20);
 	close(fd);
 }
 
@@ -230,11 +290,16 @@ static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uin
 	return raw_ioctl(fd, cmd, buf);
 }
 
-/* The argument is as good as without the words that the kernel does not know: it answers @as. */
-static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes, int as)
+/*
+ * The argument is as good as without the words that the kernel does not know: it answers @as.
+ * @least: bytes that the first version of the structure had
+ */
+static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes, size_t least,
+		     int as)
 {
 	EXPECT_IS(sized(fd, cmd, known, bytes, 0, 0), -EINVAL);
-	EXPECT_IS(sized(fd, cmd, known, bytes, bytes - 1, 0), -EINVAL);
+	EXPECT_IS(sized(fd, cmd, known, bytes, least - 1, 0), -EINVAL);
+	EXPECT_IS(sized(fd, cmd, known, bytes, least, 0), as);
 	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 1), -E2BIG);
 	EXPECT_IS(sized(fd, cmd, known, bytes, 4096, 1), -E2BIG);
 	EXPECT_IS(sized(fd, cmd, known, bytes, 4097, 0), -E2BIG);
@@ -256,12 +321,12 @@ static void arguments_may_be_of_other_headers(void)
 	const struct asynctrace_attrs none = { .attrs = (uintptr_t)&none };
 	int fd = opened();
 
-	any_size(fd, ASYNCTRACE_IOC_HELLO, &hello, sizeof(hello), 0);
-	any_size(fd, ASYNCTRACE_IOC_CONSUME, &consume, sizeof(consume), -ENOENT);
-	any_size(fd, ASYNCTRACE_IOC_REGISTER, &attrs, sizeof(attrs), -EFAULT);
+	any_size(fd, ASYNCTRACE_IOC_HELLO, &hello, sizeof(hello), 16, 0);
+	any_size(fd, ASYNCTRACE_IOC_CONSUME, &consume, sizeof(consume), sizeof(consume), -ENOENT);
+	any_size(fd, ASYNCTRACE_IOC_REGISTER, &attrs, sizeof(attrs), sizeof(attrs), -EFAULT);
 	NEED(raw_register(fd, "sizes", STRIDE) > 0);
-	any_size(fd, ASYNCTRACE_IOC_ALERT, &alert, sizeof(alert), -EAGAIN);
-	any_size(fd, ASYNCTRACE_IOC_ANNOUNCE, &none, sizeof(none), 0);
+	any_size(fd, ASYNCTRACE_IOC_ALERT, &alert, sizeof(alert), sizeof(alert), -EAGAIN);
+	any_size(fd, ASYNCTRACE_IOC_ANNOUNCE, &none, sizeof(none), sizeof(none), 0);
 	close(fd);
 }
 
@@ -283,8 +348,12 @@ static void answers_have_what_the_kernel_knows(void)
 static void reserved_words_and_unknown_flags_are_refused(void)
 {
 	struct asynctrace_alert alert = { .size = sizeof(alert), .reserved = 1, .name = "alert" };
+	struct asynctrace_hello hello = {
+		.size = sizeof(hello), .abi = ASYNCTRACE_ABI_VERSION, .reserved = 1,
+	};
 	int fd = opened();
 
+	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello), -EINVAL);
 	NEED(raw_register(fd, "reserved", STRIDE) > 0);
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_ALERT, &alert), -EINVAL);
 	close(fd);
@@ -406,6 +475,9 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(unknown_ioctls_are_refused),
 	KTAP_TEST(bad_addresses_are_refused),
 	KTAP_TEST(hello_tells_the_abi),
+	KTAP_TEST(salt_proposed_is_granted),
+	KTAP_TEST(salt_of_other_process_is_not_granted),
+	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
 	KTAP_TEST(a_cookie_stays_and_is_one_descriptors),
 	KTAP_TEST(a_descriptor_is_that_of_the_process_that_said_hello),
 	KTAP_TEST(registrations_are_checked),

@@ -56,6 +56,10 @@
  * @abi: in: ASYNCTRACE_ABI_VERSION of the caller; out: of the module
  * @cookie: out: names this descriptor in netlink messages. It is valid while
  *	the descriptor is open, for the process that asked.
+ * @salt: in: the salt that operation ids of this process already carry; 0: there are none
+ *	yet. The registration grants this salt unless another process has it: see struct
+ *	asynctrace_control.
+ * @reserved: must be 0
  *
  * Fails with -EPROTO where the two versions differ (@abi then tells the
  * module's), with -EPERM where another process was told the cookie, with
@@ -65,6 +69,8 @@ struct asynctrace_hello {
 	__u32 size;
 	__u32 abi;
 	__aligned_u64 cookie;
+	__u32 salt;
+	__u32 reserved;
 };
 
 /**
@@ -201,8 +207,8 @@ enum asynctrace_clock {
  * @abi: ASYNCTRACE_ABI_VERSION of the module
  * @size: bytes of this structure that the kernel filled
  * @provider: the provider's id
- * @salt: number of this process for ids that must be unique on the machine:
- *	operation ids are salt << 44 | counter. Below 2^20.
+ * @salt: the salt granted: operation ids of this process are salt << 44 | counter. Below
+ *	2^20. No other process has it while this one is registered or its records are read.
  * @control_size: bytes of the control area
  * @limits: offset in the control area of one __u64 a ring of the run: no writer enters a
  *	sub-buffer that does not end at or below it (linear words)

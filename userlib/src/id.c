@@ -13,7 +13,6 @@
 
 static uint64_t nonces;
 static uint64_t flows;
-static uint64_t own_salt;	/* and, above, the process it was drawn for */
 
 AT_PUBLIC uint64_t at_nonce(void)
 {
@@ -21,40 +20,32 @@ AT_PUBLIC uint64_t at_nonce(void)
 }
 
 /*
- * Where the module has not given this process a number of its own: one of a
- * million, which is not unique, but never mind.
+ * The first id, or the first registration, fixes the salt. A registration proposes it to the
+ * module, which rules out that two registered processes have the same. Only a process that
+ * made ids before it registered, with the salt of another, gets a new one.
  */
-uint32_t at_random_salt(void)
+uint32_t at_salt(void)
 {
-	uint64_t own = __atomic_load_n(&own_salt, __ATOMIC_RELAXED);
-	const uint32_t pid = getpid();
-	uint32_t salt;
+	uint32_t *word = at_salt_word(), salt = __atomic_load_n(word, __ATOMIC_RELAXED), old = 0;
 
-	/* A forked child counts on from where its parent was. */
-	if (own >> 32 == pid)
-		return (uint32_t)own;
+	if (salt)
+		return salt;
 	if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) != sizeof(salt)) {
 		struct timespec ts;
 
 		clock_gettime(CLOCK_MONOTONIC, &ts);
-		salt = (uint32_t)ts.tv_nsec * 2654435761u ^ pid << 7;
+		salt = (uint32_t)ts.tv_nsec * 2654435761u ^ (uint32_t)getpid() << 7;
 	}
 	salt = (salt & AT_SALT_MASK) ?: 1;
-	if (!__atomic_compare_exchange_n(&own_salt, &own, (uint64_t)pid << 32 | salt, false,
-					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		salt = (uint32_t)own;
-	return salt;
+	return __atomic_compare_exchange_n(word, &old, salt, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ? salt : old;
 }
 
 AT_PUBLIC uint64_t at_flow_id(void)
 {
-	uint64_t salt = 0, n = __atomic_add_fetch(&flows, 1, __ATOMIC_RELAXED);
+	const uint64_t n = __atomic_add_fetch(&flows, 1, __ATOMIC_RELAXED);
 
 	if (at_gate_load_() == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
 		at_attach();
-	if (at_backend() != AT_BACKEND_NONE)
-		salt = at_control()->salt & AT_SALT_MASK;
-	if (!salt)
-		salt = at_random_salt();
-	return salt << AT_SALT_SHIFT | (n & ((1ULL << AT_SALT_SHIFT) - 1));
+	return (uint64_t)at_salt() << AT_SALT_SHIFT | (n & ((1ULL << AT_SALT_SHIFT) - 1));
 }

@@ -108,8 +108,8 @@ static inline const volatile struct asynctrace_control *at_control(void)
 	return (const volatile struct asynctrace_control *)&at_gate_;
 }
 
-/* id.c: the process' number where the module gives it none; 1..2^20 - 1 */
-uint32_t at_random_salt(void);
+/* id.c: the salt of the process, drawn at random unless it has one; 1..2^20 - 1 */
+uint32_t at_salt(void);
 
 static inline uint32_t at_gate_now(void)
 {
@@ -173,7 +173,9 @@ bool at_backend_wait(void);
 /* Blocks all signals but those that the kernel forces on a thread. */
 void at_signals_block(uint64_t *old);
 void at_signals_restore(const uint64_t *old);
-/* In a forked child, while it has one thread: frees all locks. */
+/* The salt of this process, 0: none yet. In memory that a forked child finds cleared. */
+uint32_t *at_salt_word(void);
+/* In a forked child, while it has one thread: frees all locks, and forgets the salt. */
 void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration --------------------------- */

@@ -36,11 +36,13 @@
  * @word: the lock
  * @pid: the process, if the kernel does not clear the page in a child
  * @known: this process has held the lock before
+ * @salt: of the operation ids of this process; 0: none yet
  */
 struct lock_page {
 	uint32_t word;
 	uint32_t pid;
 	uint32_t known;
+	uint32_t salt;
 };
 
 static struct lock_page *page;
@@ -96,6 +98,7 @@ static struct lock_page *the_page(void)
 	    __atomic_compare_exchange_n(&p->pid, &pid, at_sys_getpid(), false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		p->known = 0;
+		__atomic_store_n(&p->salt, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
 	}
 	return p;
@@ -212,5 +215,11 @@ void at_backend_forked(void)
 	struct lock_page *p = the_page();
 
 	p->known = 0;
+	p->salt = 0;
 	__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
+}
+
+uint32_t *at_salt_word(void)
+{
+	return &the_page()->salt;
 }

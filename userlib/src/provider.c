@@ -89,7 +89,11 @@ static int open_device(void)
  */
 static int say_hello(int fd, uint64_t stride)
 {
-	struct asynctrace_hello hello = { .size = sizeof(hello), .abi = ASYNCTRACE_ABI_VERSION };
+	struct asynctrace_hello hello = {
+		.size = sizeof(hello),
+		.abi = ASYNCTRACE_ABI_VERSION,
+		.salt = __atomic_load_n(at_salt_word(), __ATOMIC_RELAXED),
+	};
 	struct asynctrace_attrs attrs = { .size = sizeof(attrs) };
 	_Alignas(8) char buf[AT_REGISTER_ATTRS_MAX];
 	uint32_t id;
@@ -140,6 +144,7 @@ static int map_module(int fd)
 	err = map_area(fd, &module.control, &module.control_size, c.control_size, PROT_READ, 0);
 	if (err)
 		return err;
+	__atomic_store_n(at_salt_word(), c.salt, __ATOMIC_RELAXED);
 	return map_area(fd, &module.rw, &module.rw_size, c.rw_size, PROT_READ | PROT_WRITE,
 			c.rw_offset);
 }

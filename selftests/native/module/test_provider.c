@@ -459,6 +459,56 @@ static void p5_a_program_observes_start_and_stop(void)
 	end();
 }
 
+/* --- ids ----------------------------------------------------------------------------------- */
+
+#define SALT(id)	((unsigned int)((id) >> 44))
+
+static uint64_t parents;
+
+static int has_parents_salt(void)
+{
+	return SALT(at_flow_id()) == SALT(parents);
+}
+
+static int unregistered_first(void)
+{
+	uint64_t before;
+
+	at_provider_unregister();
+	before = at_flow_id();
+	return at_provider_register(NULL) || SALT(at_flow_id()) != SALT(before) ||
+	       at_flow_id() == before;
+}
+
+static void I5_salt_survives_registering_anew(void)
+{
+	const struct at_provider_opts other = { .size = sizeof(other), .name = "other" };
+	uint64_t first;
+
+	NEED(!at_provider_register(NULL));
+	first = at_flow_id();
+	NEED(!at_provider_register(&other));
+	EXPECT_IS(SALT(at_flow_id()), SALT(first));
+	at_provider_unregister();
+	EXPECT_IS(SALT(at_flow_id()), SALT(first));
+	NEED(!at_provider_register(NULL));
+	EXPECT_IS(SALT(at_flow_id()), SALT(first));
+	at_provider_unregister();
+}
+
+static void I5_salt_before_registration_stays(void)
+{
+	EXPECT_IS(child_is(unregistered_first), 0);
+}
+
+static void I5_forked_child_has_another_salt(void)
+{
+	NEED(!at_provider_register(NULL));
+	parents = at_flow_id();
+	EXPECT_IS(child_is(has_parents_salt), 0);
+	at_provider_unregister();
+}
+
 /* --- the subscription ---------------------------------------------------------------------- */
 
 static void a_subscription_is_refused_with_a_reason(void)
@@ -487,6 +537,9 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(announced_categories_are_listed),
 	KTAP_TEST(p5_a_program_observes_start_and_stop),
 	KTAP_TEST(a_subscription_is_refused_with_a_reason),
+	KTAP_TEST(I5_salt_survives_registering_anew),
+	KTAP_TEST(I5_salt_before_registration_stays),
+	KTAP_TEST(I5_forked_child_has_another_salt),
 };
 
 KTAP_MAIN(tests)

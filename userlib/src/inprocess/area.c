@@ -209,7 +209,7 @@ static void lay_out(const struct at_shape *s, struct asynctrace_control *c)
 	c->abi = ASYNCTRACE_ABI_VERSION;
 	c->size = sizeof(*c);
 	c->provider = 1;
-	c->salt = at_random_salt();
+	c->salt = at_salt();
 	/* Names of another area are to have no chance here: see append() in names.c. */
 	c->durable_generation = at_new_generation();
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef AT_SALT_H
+#define AT_SALT_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+/**
+ * struct at_salt - bits 44..63 of the operation ids that a process makes
+ * @ref: held by each provider of the process until nothing of it is read any more
+ * @nr: the salt
+ * @mm: the process; only compared
+ */
+struct at_salt {
+	struct kref ref;
+	u32 nr;
+	const struct mm_struct *mm;
+};
+
+struct at_salt *at_salt_get(u32 wanted);
+void at_salt_put(struct at_salt *salt);
+
+#endif /* AT_SALT_H */
