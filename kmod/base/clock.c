@@ -11,6 +11,8 @@
 #include <linux/time_namespace.h>
 #ifdef CONFIG_X86
 #include <asm/cpufeature.h>
+#else
+#include <asm/arch_timer.h>
 #endif
 
 #include "base/clock.h"
@@ -44,17 +46,41 @@ struct at_clock_log {
 	struct asynctrace_clock_pair pairs[AT_CLOCK_PAIRS];
 };
 
+#ifdef CONFIG_X86
 /*
- * The counter is used where the kernel itself would: a TSC that is not constant,
- * differs between CPUs, or was caught by the watchdog has been marked unstable.
+ * A TSC that is not constant, differs between CPUs, or was caught by the watchdog has been
+ * marked unstable.
  */
+static bool at_clock_counter_trusted(void)
+{
+	return boot_cpu_has(X86_FEATURE_TSC) && !check_tsc_unstable();
+}
+#else
+/*
+ * If a CPU has an erratum of CNTVCT, the kernel reads that counter by a workaround, disables
+ * the vDSO's reading, and traps that of user space. Neither the kernel's probes nor the
+ * library's critical sections can do the same.
+ */
+static bool at_clock_counter_trusted(void)
+{
+#if IS_ENABLED(CONFIG_ARM_ARCH_TIMER_OOL_WORKAROUND)
+	const struct arch_timer_erratum_workaround *wa;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		wa = READ_ONCE(per_cpu(timer_unstable_counter_workaround, cpu));
+		if (wa && wa->read_cntvct_el0)
+			return false;
+	}
+#endif
+	return true;
+}
+#endif
+
+/* The clock that kernel and user space read alike. */
 enum asynctrace_clock at_clock_best(void)
 {
-#ifdef CONFIG_X86
-	if (!boot_cpu_has(X86_FEATURE_TSC) || check_tsc_unstable())
-		return ASYNCTRACE_CLOCK_BOOTTIME;
-#endif
-	return ASYNCTRACE_CLOCK_COUNTER;
+	return at_clock_counter_trusted() ? ASYNCTRACE_CLOCK_COUNTER : ASYNCTRACE_CLOCK_BOOTTIME;
 }
 
 s64 at_clock_namespace_offset(void)
