@@ -108,7 +108,7 @@ static void at_limit_uring(const struct at_range *range, const struct at_geometr
 	u64 *limit = &at_range_limits(range)[ring->index];
 	u64 taken = max(ring->reading.cursor.taken, ring->clear.taken);
 
-	/* Pairs with the load-acquire of the limit: the words have been read. */
+	/* Pairs with the load-acquire of the limit in libasynctrace: the words have been read. */
 	smp_store_release(limit, at_ring_limit(g, taken));
 	/* A fault that refuses a page sets the mark first, and the limit then. */
 	smp_mb();

@@ -138,7 +138,8 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 		uint64_t start = (lin + sub_words - 1) & ~(sub_words - 1);
 		uint64_t records = 0, *head = &data[start & ring_mask];
 
-		if (start + sub_words > __atomic_load_n(&limits[ring], __ATOMIC_RELAXED))
+		/* Pairs with the release of the limit, as in enter_next(). */
+		if (start + sub_words > __atomic_load_n(&limits[ring], __ATOMIC_ACQUIRE))
 			return FULL;
 		if (lin)
 			records = data[((lin - 1) & ~(sub_words - 1) & ring_mask) + 2] + count;

@@ -73,7 +73,8 @@ static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
 	e.old = __atomic_load_n(&r->line[0], __ATOMIC_RELAXED);
 	lin = e.old & ASYNCTRACE_POS_MASK;
 	start = (lin + sub_words - 1) & ~(sub_words - 1);
-	if (start + sub_words > __atomic_load_n(&limits[r->cpu], __ATOMIC_RELAXED))
+	/* Pairs with the release of the limit: what the reader took is written only now. */
+	if (start + sub_words > __atomic_load_n(&limits[r->cpu], __ATOMIC_ACQUIRE))
 		return AT_CS_FULL;
 	if (lin) {
 		uint64_t base = (lin - 1) & ~(sub_words - 1);
