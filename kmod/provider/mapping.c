@@ -8,6 +8,7 @@
  * moved, so a VMA's close means that all of it is gone.
  */
 #include <linux/asynctrace.h>
+#include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -22,6 +23,17 @@
 
 /* What a process sees where its parent's control page was: "attach". */
 static struct page *at_attach_page;
+
+/* CPUs that have been online since the module was loaded. */
+static struct cpumask at_seen_cpus;
+static enum cpuhp_state at_seen_state;
+
+/* Runs on a CPU that comes online before user space runs there. */
+static int at_cpu_seen(unsigned int cpu)
+{
+	cpumask_set_cpu(cpu, &at_seen_cpus);
+	return 0;
+}
 
 static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_place *at)
 {
@@ -114,10 +126,15 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 	spin_unlock(&range->lock);
 }
 
-/* Nobody writes on a CPU that is offline, but who wants to use up memory. */
+/*
+ * A CPU that was never online has no writer: a provider that touches its ring wants to use
+ * up memory. A CPU that is offline now may have had one, which looks at the ring after it
+ * was migrated. If that thread got the sink, writers would find it there when the CPU is
+ * back.
+ */
 static bool at_ring_open(const struct at_rings *rings, u32 ring)
 {
-	return ring == rings->nr - 1 || cpu_online(ring);
+	return ring == rings->nr - 1 || cpumask_test_cpu(ring, &at_seen_cpus);
 }
 
 /*
@@ -290,10 +307,17 @@ int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
 int at_mapping_init(void)
 {
 	struct asynctrace_control *control;
+	int ret;
 
 	at_attach_page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!at_attach_page)
 		return -ENOMEM;
+	ret = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "asynctrace:seen", at_cpu_seen, NULL);
+	if (ret < 0) {
+		put_page(at_attach_page);
+		return ret;
+	}
+	at_seen_state = ret;
 	control = page_address(at_attach_page);
 	control->gate = ASYNCTRACE_GATE_ATTACH;
 	return 0;
@@ -301,5 +325,6 @@ int at_mapping_init(void)
 
 void at_mapping_exit(void)
 {
+	cpuhp_remove_state_nocalls(at_seen_state);
 	put_page(at_attach_page);
 }

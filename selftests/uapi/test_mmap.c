@@ -242,6 +242,30 @@ static void nothing_populates_what_was_not_touched(void)
 	close(p.fd);
 }
 
+/* A thread that was migrated when its CPU went offline looks at that CPU's ring once more. */
+static void ring_of_offline_cpu_keeps_its_pages(void)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+	struct raw_ledger sum;
+	uint64_t before;
+
+	if (raw_put(online, "1"))
+		ktap_skip("no second CPU that can go offline");
+	begin();
+	record();
+	before = pages();
+	NEED(!raw_put(online, "0"));
+	EXPECT_IS(*raw_ring(&p, 1), 0);
+	NEED(!raw_put(online, "1"));
+	raw_write(&p, 1, 10);
+	EXPECT_IS(pages(), before + 1);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
+	EXPECT_IS(raw_ledger(&nl, session, p.id, &sum), 0);
+	EXPECT_IS(sum.committed, 10);
+	end_recording();
+	end();
+}
+
 static void a_ring_is_not_read_from_outside(void)
 {
 	struct iovec to = { .iov_len = 64 }, from = { .iov_len = 64 };
@@ -393,6 +417,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_descriptor_opened_for_reading_maps_nothing),
 	KTAP_TEST(the_rings_are_not_executable_split_or_moved),
 	KTAP_TEST(nothing_populates_what_was_not_touched),
+	KTAP_TEST(ring_of_offline_cpu_keeps_its_pages),
 	KTAP_TEST(a_ring_is_not_read_from_outside),
 	KTAP_TEST(a_child_neither_maps_nor_writes_its_parents_rings),
 	KTAP_TEST(a_provider_ends_with_its_mapping),
