@@ -7,6 +7,7 @@
 #ifndef AT_COMPAT_H
 #define AT_COMPAT_H
 
+#include <linux/fs.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
@@ -44,6 +45,19 @@ static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 	return genl_info_dump(cb)->attrs;
 #else
 	return genl_dumpit_info(cb)->attrs;
+#endif
+}
+
+/*
+ * 6.7: the file that a pointer names, unless it is being closed. The caller keeps the memory
+ * of the file from being freed.
+ */
+static inline struct file *at_get_file_active(struct file **f)
+{
+#ifdef AT_HAVE_GET_FILE_ACTIVE
+	return *f ? get_file_active(f) : NULL;
+#else
+	return *f && get_file_rcu(*f) ? *f : NULL;
 #endif
 }
 

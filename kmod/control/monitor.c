@@ -8,12 +8,15 @@
  * next that arrives.
  */
 #include <linux/err.h>
+#include <linux/file.h>
+#include <linux/net.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <net/sock.h>
 
+#include "base/compat.h"
 #include "base/quota.h"
 #include "control/control.h"
 #include "control/monitor.h"
@@ -180,24 +183,45 @@ static int at_event_send(const struct at_subscriber *sub, const struct at_event 
 	return genlmsg_unicast(sock_net(sub->sk), skb, sub->portid);
 }
 
+/*
+ * Keep a subscriber's socket from being closed, so that its port stays its own: messages
+ * are sent to ports, and a port is free before SOCK_DEAD tells of it. Sockets have a file as
+ * long as they are not being closed.
+ *
+ * Return: the file, with a reference; NULL: the socket is being closed.
+ */
+static struct file *at_subscriber_hold(const struct at_subscriber *sub)
+{
+	struct file *file = NULL;
+
+	/* sock_orphan() takes the socket away under this lock. */
+	read_lock_bh(&sub->sk->sk_callback_lock);
+	if (sub->sk->sk_socket)
+		file = at_get_file_active(&sub->sk->sk_socket->file);
+	read_unlock_bh(&sub->sk->sk_callback_lock);
+	return file;
+}
+
 static void at_notify(const struct at_event *ev)
 {
 	struct at_subscriber *sub;
+	struct file *file;
 
 	lockdep_assert_held(&at_mutex);
 	if (!at_notify_wanted(ev->kind))
 		return;
 	list_for_each_entry(sub, &at_subscribers, node) {
-		/*
-		 * A closed socket's port may be another's at once: messages are
-		 * sent to ports.
-		 */
-		if (sock_flag(sub->sk, SOCK_DEAD) || !at_subscriber_wants(sub, ev))
+		if (!at_subscriber_wants(sub, ev))
+			continue;
+		file = at_subscriber_hold(sub);
+		if (!file)
 			continue;
 		if (at_event_send(sub, ev))
 			sub->lost += 1 + ev->refused;
 		else
 			sub->lost = 0;
+		/* Closes the socket later, if its owner has closed it meanwhile. */
+		fput(file);
 	}
 }
 
