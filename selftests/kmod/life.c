@@ -161,44 +161,6 @@ static void test_fork(const char *name, void (*fn)(void))
 	ktap_end();
 }
 
-static void vforking(void)
-{
-	pid_t pid;
-
-	register_as(PROVIDER);
-	sh->ready = 1;
-	wait_for(&sh->go, 1, "go");
-	/* With the mask it is to have, lest the two should differ in their CPU. */
-	pin(0);
-	write_some(0, 0, 500);
-	pid = vfork();
-	if (!pid) {
-		write_some(1, 0, 500);
-		_exit(0);
-	}
-	write_some(0, 500, 1000);
-	reap(pid);
-	_exit(ktap_failed());
-}
-
-static void test_vfork(void)
-{
-	struct run run;
-	pid_t pid;
-
-	ktap_begin("life: a child of vfork is its parent");
-	pid = child(vforking);
-	wait_for(&sh->ready, 1, "ready");
-	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
-	run_start(&run);
-	sh->go = 1;
-	reap(pid);
-	rd_drain(&run.rd);
-	ktap_check(run.rd.nr_providers == 1, "%u providers", run.rd.nr_providers);
-	finish(&run, 2);
-	ktap_end();
-}
-
 static void execing(void)
 {
 	register_as(PROVIDER);
@@ -581,12 +543,11 @@ int main(int argc, char **argv)
 	must(fd >= 0 && !ftruncate(fd, sizeof(*sh)) && dup2(fd, 100) == 100);
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	must(sh != MAP_FAILED);
-	ktap_plan(10);
+	ktap_plan(9);
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 	test_fork("fork", forking_libc);
 	test_fork("clone, unseen by the C library,", forking_raw);
-	test_vfork();
 	test_exec();
 	test_late();
 	test_stopped();

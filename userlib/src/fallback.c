@@ -8,6 +8,10 @@
  * can be preempted for as long as it likes, across the end of the run and into
  * the next one; so the position carries the generation, and is published by
  * compare-and-swap.
+ *
+ * A signal handler that leaves put() by siglongjmp(3) leaves the lock held, and all later
+ * records of this ring are dropped and counted. Nothing cheap tells that from a handler that
+ * still runs; libasynctrace(3) says that programs must not do this.
  */
 #include <time.h>
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,23 +162,6 @@ static void c_forked_amid(void)
 	sh->pid[3] = n;
 }
 
-static int vforked(void *arg)
-{
-	(void)arg;
-	for (int i = EVENTS; i < 2 * EVENTS; i++)
-		nu_emit(0, i, -1);
-	_exit(0);
-}
-
-/* It is its parent, to us. */
-static void c_vforked(void)
-{
-	static char stack[65536] __attribute__((aligned(16)));
-
-	emit(0, EVENTS);
-	reap(clone(vforked, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL));
-}
-
 static void *emit_more(void *arg)
 {
 	(void)arg;
@@ -330,7 +312,6 @@ static const struct test {
 	  { { NULL, 0, 2 * EVENTS }, { NULL, 1, EVENTS / 2 } } },
 	{ "so is a cloned one", c_cloned, { { NULL, 0, EVENTS }, { NULL, 1, EVENTS / 2 } } },
 	{ "forks amid writing threads", c_forked_amid, { { NULL, 0, 0 } } },
-	{ "a vforked child is its parent", c_vforked, { { NULL, 0, 2 * EVENTS } } },
 	{ "all descriptors closed, and others in their place", c_closed_all, { { NULL, 0, 0 } } },
 	{ "no sockets", c_no_sockets, { { NULL, 0, EVENTS } } },
 	{ "few addresses", c_few_addresses, { { NULL, 0, EVENTS } } },
