@@ -11,7 +11,14 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/coredump.h>
 #include <net/genetlink.h>
+
+#ifdef AT_HAVE_EXEC_STATE
+#include <linux/sched/exec_state.h>
+#endif
 
 /* 6.3: a VMA's flags are written by helpers only. */
 #ifndef AT_HAVE_VM_FLAGS_SET
@@ -65,6 +72,26 @@ static inline struct file *at_get_file_active(struct file **f)
 #ifndef AT_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
+
+/*
+ * 7.2: dumpability belongs to the task's exec_state, no longer to its memory. Modules cannot
+ * call task_exec_state_get_dumpable(); this does what it does. ptrace(2) asks the same: see
+ * task_still_dumpable().
+ */
+static inline bool at_current_is_dumpable(void)
+{
+#ifdef AT_HAVE_EXEC_STATE
+	bool dumpable;
+
+	rcu_read_lock();
+	dumpable = READ_ONCE(rcu_dereference(current->exec_state)->dumpable) ==
+		   TASK_DUMPABLE_OWNER;
+	rcu_read_unlock();
+	return dumpable;
+#else
+	return get_dumpable(current->mm) == SUID_DUMP_USER;
+#endif
+}
 
 /*
  * 6.3: an extended ack has room for a formatted message. Before, it can only point to a

@@ -34,3 +34,24 @@ private_apt() {
 	     -o APT::Sandbox::User= "${@:3}")
 	apt-get update -qq "${apt[@]}" >&2
 }
+
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+
+# mirror: print the mirror from which this machine fetches Debian 12
+mirror() {
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
+		'Codename: bookworm' 'Component: main' | head -n 1
+}
+
+# suites_apt DIR DPKG-STATUS SUITE...: private_apt for SUITEs of that mirror
+suites_apt() {
+	local from suite
+	from=$(mirror)
+	[ -n "$from" ] || { echo "this machine fetches no packages of Debian 12"; return 1; } >&2
+	mkdir -p "$1"
+	for suite in "${@:3}"; do
+		echo "deb [signed-by=$keys] $from $suite main"
+	done >"$1/sources"
+	private_apt "$1" "$2" -o "Dir::Etc::SourceList=$1/sources" \
+		-o Dir::Etc::SourceParts=/dev/null -o APT::Update::Error-Mode=any
+}
