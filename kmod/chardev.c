@@ -43,13 +43,13 @@ static int at_release(struct inode *inode, struct file *f)
 	struct at_file *file = f->private_data;
 	struct at_provider *p;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	/* From here on no request finds it by its cookie, and makes it a provider. */
 	at_file_forget(file);
 	p = file->provider;
 	if (p)
 		at_provider_end(p);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (file->session)
 		at_session_unconsume(file->session);
 	if (p) {
@@ -118,7 +118,7 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 	if (abi != ASYNCTRACE_ABI_VERSION) {
 		ret = -EPROTO;
 	} else {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		at_file_hello(file);
 		if (file->mm == current->mm) {
 			hello.cookie = file->cookie;
@@ -126,7 +126,7 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 		} else {
 			ret = -EPERM;
 		}
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 	}
 	if (copy_to_user(arg, &hello, min_t(size_t, size, sizeof(hello))))
 		return -EFAULT;
@@ -154,10 +154,10 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 	ret = at_netlink_parse_provider_attrs(buf, attrs.len, &args, NULL);
 	if (ret)
 		goto out;
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	at_file_hello(file);
 	cookie = file->cookie;
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	ret = at_provider_register(cookie, &args, &attrs.id, &started, NULL);
 	if (!ret && put_user(attrs.id, &arg->id))
 		ret = -EFAULT;
@@ -220,12 +220,12 @@ static long at_ioc_thread(struct at_file *file)
 	    !at_tasks_have_current()) {
 		struct at_ksched *ks;
 
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		ks = p->member ? p->member->session->ks : NULL;
 		/* What is not listed has nobody take its tasks out when it goes. */
 		if (ks && ks->listed)
 			at_tasks_add_current(p->member);
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 	}
 	return slot;
 }
@@ -234,13 +234,13 @@ static int at_file_set_session(struct at_file *file, struct at_session *s)
 {
 	int err = 0;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	if (file->provider || file->session)
 		err = -EBUSY;
 	else
 		/* Pairs with the load-acquire in at_file_session(). */
 		smp_store_release(&file->session, s);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return err;
 }
 

@@ -232,6 +232,7 @@ static const char *const kinds[] = {
 	[ASYNCTRACE_RING_KIND_FALLBACK] = "fallback",
 	[ASYNCTRACE_RING_KIND_SCHED] = "sched",
 	[ASYNCTRACE_RING_KIND_NAMES] = "names",
+	[ASYNCTRACE_RING_KIND_ENDED] = "ended",
 };
 
 #define NAME_OF(table, value) \

@@ -77,7 +77,11 @@ static bool is_filtered(const struct session_args *a)
 /* Sums over the records of programs only: kernel records do not explain missing events. */
 static struct at_compose_counts of_programs(const struct at_compose_stats *st)
 {
-	struct at_compose_counts sum = { 0 };
+	struct at_compose_counts sum = {
+		.overwritten = st->ended.counts.overwritten,
+		.dropped = st->ended.counts.dropped,
+		.cleared = st->ended.counts.cleared,
+	};
 
 	for (size_t i = 0; i < st->nr_providers; i++) {
 		const struct at_compose_counts *c = &st->providers[i].counts;
@@ -320,6 +324,12 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	doc_number(&j, "alerts_missed", r->missed);
 	json_counts(&j, &st->total);
 	record_slow_json(r, &j);
+	doc_object(&j, "ended_before");
+	doc_number(&j, "providers", st->ended.providers);
+	json_counts(&j, &st->ended.counts);
+	doc_number(&j, "sched_dropped", st->ended.sched_dropped);
+	doc_number(&j, "names_dropped", st->ended.names_dropped);
+	doc_close(&j);
 	doc_array(&j, "providers");
 	for (size_t i = 0; i < st->nr_providers; i++) {
 		const struct at_compose_provider *p = &st->providers[i];
@@ -355,7 +365,7 @@ bool record_summary(struct recorder *r)
 {
 	const struct at_compose_stats *st = at_compose_stats(r->out.compose);
 	uint64_t dropped[2] = { 0 };
-	uint32_t providers = 0;
+	uint32_t providers;
 	uint64_t missed;
 	bool dropped_of;
 
@@ -365,6 +375,7 @@ bool record_summary(struct recorder *r)
 	}
 	if (r->opt.json)
 		return summary_json(r, st);
+	providers = st->ended.providers;
 	for (size_t i = 0; i < st->nr_providers; i++)
 		providers += st->providers[i].id != 0;
 	summary_head(r, st);
@@ -377,6 +388,16 @@ bool record_summary(struct recorder *r)
 		if (p->id)
 			snprintf(pid, sizeof(pid), "%d", p->pid);
 		print_counts(r, p->id ? tool_text(p->name) : "(kernel)", pid, &p->counts);
+	}
+	if (st->ended.providers) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "ended before (%llu)",
+			 (unsigned long long)st->ended.providers);
+		print_counts(r, name, "", &(struct at_compose_counts){
+			.overwritten = st->ended.counts.overwritten,
+			.dropped = st->ended.counts.dropped,
+		});
 	}
 	record_slow_summary(r, st->total.filtered);
 	if (lost(&st->total))
@@ -406,7 +427,7 @@ bool record_summary(struct recorder *r)
 		fputs("  Records for a fallback ring are dropped also where two threads meet there; asynctrace status says why it is used.\n",
 		      stderr);
 	if (missed)
-		fprintf(stderr, "  There was no memory to remember %s thread%s: what the scheduler did to them is missing, or its beginning is.\n",
+		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. What the scheduler did to them is missing, or its beginning is.\n",
 			tool_count(missed), missed == 1 ? "" : "s");
 	if (r->missed)
 		fprintf(stderr, "  %s alert%s came too fast, and were not seen: a --trigger may have missed one.\n",

@@ -384,6 +384,26 @@ static int take_all(struct recorder *r)
 	return err;
 }
 
+/* How long the end of an attachment may be delayed by a session that records on */
+#define REST_SECONDS	1
+
+/*
+ * Takes what was recorded until the user ended the attachment. The session goes on, and may
+ * record faster than this reads, so this ends after a while, or at another signal.
+ */
+static int take_rest(struct recorder *r)
+{
+	double end = record_now() + REST_SECONDS;
+	unsigned int signals = r->nr_signals;
+	int err;
+
+	do {
+		err = take_chunk(r);
+		record_take_signals(r);
+	} while (err > 0 && r->nr_signals == signals && record_now() < end);
+	return err > 0 ? 0 : err;
+}
+
 /*
  * Whoever takes a snapshot of the session reads it in the meantime. 0, or a negative
  * errno, and a message.
@@ -471,6 +491,8 @@ int record_run(struct recorder *r)
 	err = begin(r);
 	if (!err)
 		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+	if (!err && r->opt.attach && !r->opt.snapshot && !r->ended)
+		err = take_rest(r);
 	record_line_clear(r);
 	if (!r->opt.attach && r->started)
 		err = stop(r, err);

@@ -99,6 +99,7 @@ void session_json(struct json_doc *j, const struct at_session_info *s)
 	doc_bool(j, "detached", s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED);
 	doc_bool(j, "consumed", s->consumed);
 	doc_number(j, "providers", s->providers);
+	doc_number(j, "ended", s->ended);
 	doc_number(j, "late", s->late);
 	doc_number(j, "refused_providers", s->refused_providers);
 	doc_number(j, "ring_size", s->ring_size);

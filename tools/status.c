@@ -139,10 +139,16 @@ static int collect(struct at_ctl *ctl, struct status *st)
 	return err;
 }
 
-static const char *provider_name(const struct status *st, uint32_t id)
+static const char *ring_name(const struct status *st, const struct session *s,
+			     const struct at_ring_info *r)
 {
+	const uint32_t id = r->provider;
 	static char text[32];
 
+	if (r->kind == ASYNCTRACE_RING_KIND_ENDED) {
+		snprintf(text, sizeof(text), "ended providers (%u)", s->info.ended);
+		return text;
+	}
 	if (!id)
 		return "(kernel)";
 	for (size_t i = 0; i < st->nr_providers; i++)
@@ -168,6 +174,8 @@ static void print_session(const struct status *st, const struct session *s)
 	       i->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED ? ", detached" : "",
 	       i->consumed ? "" : ", read by nobody");
 	printf("  %u provider%s", i->providers, i->providers == 1 ? "" : "s");
+	if (i->ended)
+		printf(", %u of them ended", i->ended);
 	if (i->late)
 		printf(", %u of them joined late", i->late);
 	if (i->refused_providers)
@@ -182,7 +190,7 @@ static void print_session(const struct status *st, const struct session *s)
 		printf("  cost: %s calls of scheduler probes, %s records of them\n",
 		       tool_count(i->probe_calls), tool_count(i->probe_records));
 	if (i->threads_missed)
-		printf("  no memory to remember %s thread%s: scheduling of theirs was not recorded\n",
+		printf("  %s thread%s not traced, or not at once: no memory, or more than the module's user_threads\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");
 	if (s->rings_hidden) {
 		puts("  what is in its rings is for its owner to see, and for CAP_SYS_ADMIN");
@@ -201,7 +209,7 @@ static void print_session(const struct status *st, const struct session *s)
 		if (r->kind == ASYNCTRACE_RING_KIND_EVENTS || r->kind == ASYNCTRACE_RING_KIND_SCHED)
 			snprintf(cpu, sizeof(cpu), "%u", r->ring);
 		printf("  %-20s %5s %-8s %14s %14s %14s %14s %14s %10s\n",
-		       provider_name(st, r->provider), cpu, tool_ring_kind(r->kind),
+		       ring_name(st, s, r), cpu, tool_ring_kind(r->kind),
 		       tool_count(r->committed), tool_count(r->delivered),
 		       tool_count(r->overwritten), tool_count(r->cleared), tool_count(r->dropped),
 		       tool_size(r->pages * sysconf(_SC_PAGESIZE)));

@@ -6,7 +6,8 @@ usage: policies.py GENERATED.c OUT.c OUT.h
 
 That is the ranges and the policies; operation tables and the family need
 struct genl_split_ops. Policies lose their "static", if they have it (those of nests have not), and are
-declared in OUT.h.
+declared in OUT.h. struct genl_ops has one policy for do and dump: the two must be equal, and one is
+kept.
 """
 import re
 import sys
@@ -27,6 +28,13 @@ def main():
     # in a kernel tree it is include/uapi.
     includes = dict.fromkeys(re.findall(r'#include <(?:uapi/)?(linux/[^>]+)>', body))
     body = re.sub(r'#include [^\n]*\n', '', body)
+
+    both = re.compile(r'^(/\* \w+ - do) \*/\n(static const struct nla_policy \w+)_do(_nl_policy'
+                      r'\[[^\]]+\] = \{\n[^}]*)(.*?\n\};\n)\n/\* \w+ - dump \*/\n\2_dump\3\4',
+                      re.M | re.S)
+    body = both.sub(r'\1, dump */\n\2\3\4', body)
+    if re.search(r'_dump_nl_policy', body):
+        sys.exit('policies.py: an operation has different policies for do and dump')
 
     decl = re.compile(r'^(?:static )?(const struct nla_policy \w+\[[^\]]+\]) = \{$', re.M)
     policies = decl.findall(body)

@@ -28,7 +28,7 @@
 
 /**
  * struct at_clock_log - a session's clock pairs
- * @lock: taken in process context only
+ * @pairs_lock: taken in process context only
  * @clock: enum asynctrace_clock
  * @segment: the current one
  * @base: index in @pairs of the segment's first pair
@@ -37,7 +37,7 @@
  * @pairs: in order of time
  */
 struct at_clock_log {
-	spinlock_t lock;	/* all but @clock */
+	spinlock_t pairs_lock;	/* all but @clock */
 	u32 clock;
 	u32 segment;
 	u32 base;
@@ -171,11 +171,11 @@ void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 {
 	struct asynctrace_clock_pair pair;
 
-	spin_lock(&log->lock);
+	spin_lock(&log->pairs_lock);
 	/* The work of a running session may come once more after the stop. */
 	if (what == ASYNCTRACE_MOMENT_RUNNING && log->nr &&
 	    log->pairs[log->nr - 1].what == ASYNCTRACE_MOMENT_STOP) {
-		spin_unlock(&log->lock);
+		spin_unlock(&log->pairs_lock);
 		return;
 	}
 	at_clock_pair(log->clock, &pair);
@@ -191,7 +191,7 @@ void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 		log->base = log->nr;
 	log->pairs[log->nr++] = pair;
 	log->made++;
-	spin_unlock(&log->lock);
+	spin_unlock(&log->pairs_lock);
 }
 
 /**
@@ -207,10 +207,10 @@ u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
 	struct asynctrace_clock_pair pair;
 	u32 segment;
 
-	spin_lock(&log->lock);
+	spin_lock(&log->pairs_lock);
 	at_clock_pair(log->clock, &pair);
 	segment = log->segment;
-	spin_unlock(&log->lock);
+	spin_unlock(&log->pairs_lock);
 	*ticks = pair.ticks;
 	*boottime = pair.boottime;
 	return segment;
@@ -233,14 +233,14 @@ u32 at_clock_log_read(struct at_clock_log *log, u64 *cursor,
 	u64 first;
 	u32 n;
 
-	spin_lock(&log->lock);
+	spin_lock(&log->pairs_lock);
 	first = log->made - log->nr;
 	if (*cursor < first)
 		*cursor = first;
 	n = min_t(u64, log->made - *cursor, max);
 	memcpy(pairs, &log->pairs[*cursor - first], n * sizeof(*pairs));
 	*cursor += n;
-	spin_unlock(&log->lock);
+	spin_unlock(&log->pairs_lock);
 	return n;
 }
 
@@ -250,7 +250,7 @@ struct at_clock_log *at_clock_log_new(u32 clock)
 
 	if (!log)
 		return NULL;
-	spin_lock_init(&log->lock);
+	spin_lock_init(&log->pairs_lock);
 	log->clock = clock;
 	return log;
 }

@@ -3,6 +3,8 @@
  * Patterns of names. There is one rule for providers and categories: a pattern is an exact
  * name, or a prefix and a final '*'. A match costs no more than a comparison of two strings.
  */
+#include <linux/mm.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "base/pattern.h"
@@ -39,6 +41,36 @@ bool at_pattern_matches(const char *pattern, size_t len, const char *name)
 	if (len && pattern[len - 1] == '*')
 		return !strncmp(pattern, name, len - 1);
 	return !strncmp(pattern, name, len) && !name[len];
+}
+
+/**
+ * at_strings_new - allocate a list of names, on the account of the caller's memory cgroup
+ * @bytes: of all names, each with its NUL
+ *
+ * Return: an empty list with one reference, or NULL.
+ */
+struct at_strings *at_strings_new(size_t bytes)
+{
+	struct at_strings *list = kvmalloc(struct_size(list, text, bytes), GFP_KERNEL_ACCOUNT);
+
+	if (!list)
+		return NULL;
+	refcount_set(&list->refs, 1);
+	list->count = 0;
+	list->bytes = 0;
+	return list;
+}
+
+/**
+ * at_strings_put - drop a reference of a list
+ * @list: the list, may be NULL
+ *
+ * Must not be called under a spinlock, because freeing a large list may sleep.
+ */
+void at_strings_put(struct at_strings *list)
+{
+	if (list && refcount_dec_and_test(&list->refs))
+		kvfree(list);
 }
 
 /**

@@ -8,6 +8,8 @@ struct at_strings;
 
 const char *at_pattern_wrong(const char *pattern, size_t len);
 bool at_pattern_matches(const char *pattern, size_t len, const char *name);
+struct at_strings *at_strings_new(size_t bytes);
+void at_strings_put(struct at_strings *list);
 bool at_strings_match(const struct at_strings *patterns, const char *name);
 
 #endif /* AT_PATTERN_H */

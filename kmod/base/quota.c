@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accounts of users. Few at a time, looked up when something is made or goes.
+ * Accounts of users. Each object is charged to its user, and to the owner of each user
+ * namespace that its user is in: an unprivileged user may have 65,536 subordinate uids, and
+ * would have that many times the limit otherwise. Root as the owner is not charged: what a
+ * container runtime starts for many users would share one account, and root has no limit.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
+#include <linux/hashtable.h>
+#include <linux/moduleparam.h>
+#include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/user_namespace.h>
 
 #include "base/quota.h"
 #include "base/race.h"
@@ -17,119 +24,316 @@ static const u32 at_user_max[AT_THINGS] = {
 	[AT_THING_SUBSCRIBER] = 64,
 };
 
+/* How many of each there may be before users without CAP_SYS_RESOURCE get no more. */
+static const u32 at_total_max[AT_THINGS] = {
+	[AT_THING_PROVIDER] = 16 * 4096,
+	[AT_THING_SESSION] = 16 * 64,
+	[AT_THING_SUBSCRIBER] = 16 * 64,
+};
+
+static unsigned int at_user_threads = 16384;
+module_param_named(user_threads, at_user_threads, uint, 0644);
+MODULE_PARM_DESC(user_threads, "Threads that are traced at a time of one user without CAP_SYS_RESOURCE");
+
+/**
+ * struct at_account - what one user has
+ * @node: in at_accounts
+ * @uid: the user
+ * @charges: of them, those that name this account
+ * @count: objects of each kind
+ * @memory: bytes that the user's sessions stand for
+ * @threads: traced threads
+ */
+struct at_account {
+	struct hlist_node node;
+	kuid_t uid;
+	u32 charges;
+	u32 count[AT_THINGS];
+	u64 memory;
+	atomic_t threads;
+};
+
+/**
+ * struct at_charge - the accounts that one object is charged to
+ * @thing: what kind of object it is
+ * @unlimited: whoever made it has CAP_SYS_RESOURCE
+ * @memory: bytes that it stands for
+ * @nr: number of accounts
+ * @account: the accounts
+ */
+struct at_charge {
+	enum at_thing thing;
+	bool unlimited;
+	u64 memory;
+	u32 nr;
+	struct at_account *account[];
+};
+
+static DEFINE_SPINLOCK(at_quota_lock);
+static DEFINE_HASHTABLE(at_accounts, 8);
+static u32 at_total[AT_THINGS];
+/* Of sessions whose memory is charged, which are those of unprivileged users. */
+static u64 at_total_memory;
+
 static u32 at_user_limit(enum at_thing thing)
 {
 	return thing == AT_THING_PROVIDER ?
 	       at_limit(AT_LIMIT_PROVIDERS, at_user_max[thing]) : at_user_max[thing];
 }
 
-/**
- * struct at_user - a user's account
- * @node: in the list of those who have something
- * @uid: the user
- * @count: of each thing
- * @bytes: of ring memory that sessions stand for
- */
-struct at_user {
-	struct list_head node;
-	kuid_t uid;
-	u32 count[AT_THINGS];
-	u64 bytes;
-};
-
-static DEFINE_SPINLOCK(at_users_lock);
-static LIST_HEAD(at_users);
-
-static struct at_user *at_user_find(kuid_t uid)
+static struct at_account *at_account_find(kuid_t uid)
 {
-	struct at_user *user;
+	struct at_account *a;
 
-	list_for_each_entry(user, &at_users, node)
-		if (uid_eq(user->uid, uid))
-			return user;
+	hash_for_each_possible(at_accounts, a, node, __kuid_val(uid))
+		if (uid_eq(a->uid, uid))
+			return a;
 	return NULL;
 }
 
-/**
- * at_user_get - put one thing more on a user's account
- * @uid: the user
- * @thing: what it is
- *
- * Return: the account; ERR_PTR(-EDQUOT) where it is full and the caller has not
- * CAP_SYS_RESOURCE, ERR_PTR(-ENOMEM).
- */
-struct at_user *at_user_get(kuid_t uid, enum at_thing thing)
+/* Add an empty account of @uid, unless the charge has one. */
+static int at_charge_add(struct at_charge *c, kuid_t uid)
 {
-	struct at_user *user, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	bool unlimited = capable(CAP_SYS_RESOURCE);
+	u32 i;
 
-	if (!new)
-		return ERR_PTR(-ENOMEM);
-	new->uid = uid;
+	for (i = 0; i < c->nr; i++)
+		if (uid_eq(c->account[i]->uid, uid))
+			return 0;
+	c->account[c->nr] = kzalloc(sizeof(*c->account[0]), GFP_KERNEL_ACCOUNT);
+	if (!c->account[c->nr])
+		return -ENOMEM;
+	c->account[c->nr++]->uid = uid;
+	return 0;
+}
 
-	spin_lock(&at_users_lock);
-	user = at_user_find(uid);
-	if (!user) {
-		user = new;
-		new = NULL;
-		list_add(&user->node, &at_users);
+static void at_accounts_free(struct hlist_head *unused)
+{
+	struct at_account *a;
+	struct hlist_node *next;
+
+	hlist_for_each_entry_safe(a, next, unused, node)
+		kfree(a);
+}
+
+/* Replace new accounts by those that the users have already. */
+static void at_charge_link(struct at_charge *c, struct hlist_head *unused)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++) {
+		struct at_account *new = c->account[i], *a = at_account_find(new->uid);
+
+		if (a) {
+			c->account[i] = a;
+			hlist_add_head(&new->node, unused);
+		} else {
+			hash_add(at_accounts, &new->node, __kuid_val(new->uid));
+		}
+		c->account[i]->charges++;
 	}
-	if (user->count[thing] >= at_user_limit(thing) && !unlimited)
-		user = ERR_PTR(-EDQUOT);
-	else
-		user->count[thing]++;
-	spin_unlock(&at_users_lock);
-
-	kfree(new);
-	return user;
 }
 
-void at_user_put(struct at_user *user, enum at_thing thing)
+static void at_charge_unlink(struct at_charge *c, struct hlist_head *unused)
 {
-	u32 left = 0, i;
+	u32 i;
 
-	if (!user)
-		return;
-	spin_lock(&at_users_lock);
-	user->count[thing]--;
-	for (i = 0; i < AT_THINGS; i++)
-		left += user->count[i];
-	if (left)
-		user = NULL;
-	else
-		list_del(&user->node);
-	spin_unlock(&at_users_lock);
-	kfree(user);
+	for (i = 0; i < c->nr; i++) {
+		struct at_account *a = c->account[i];
+
+		if (--a->charges)
+			continue;
+		hash_del(&a->node);
+		hlist_add_head(&a->node, unused);
+	}
+}
+
+static int at_charge_check(const struct at_charge *c)
+{
+	u32 i;
+
+	if (c->unlimited)
+		return 0;
+	for (i = 0; i < c->nr; i++)
+		if (c->account[i]->count[c->thing] >= at_user_limit(c->thing))
+			return -EDQUOT;
+	return at_total[c->thing] >= at_total_max[c->thing] ? -ENOSPC : 0;
+}
+
+static void at_charge_count(struct at_charge *c, int n)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++)
+		c->account[i]->count[c->thing] += n;
+	at_total[c->thing] += n;
 }
 
 /**
- * at_user_charge - have a session stand for so much memory
- * @user: whose
- * @charged: what the session stands for already; changed where there is room
- * @bytes: what it is to stand for
- * @limit: of all the user's sessions
+ * at_charge_new - charge an object that the caller is about to make
+ * @uid: its user
+ * @ns: user namespace of its user
+ * @thing: what kind of object it is
  *
- * Return: what it may stand for at most; it does so if that is not less than
- * @bytes.
+ * May sleep.
+ *
+ * Return: the charge, for at_charge_free(); ERR_PTR(-EDQUOT) if an account is full,
+ * ERR_PTR(-ENOSPC) if all users together have too many, in both cases unless the caller has
+ * CAP_SYS_RESOURCE; ERR_PTR(-ENOMEM).
  */
-u64 at_user_charge(struct at_user *user, u64 *charged, u64 bytes, u64 limit)
+struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
+				enum at_thing thing)
+{
+	struct at_charge *c;
+	HLIST_HEAD(unused);
+	int err;
+
+	c = kzalloc(struct_size(c, account, 1 + ns->level), GFP_KERNEL_ACCOUNT);
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+	c->thing = thing;
+	c->unlimited = capable(CAP_SYS_RESOURCE);
+	err = at_charge_add(c, uid);
+	for (; !err && ns->parent; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			err = at_charge_add(c, ns->owner);
+	if (err) {
+		while (c->nr)
+			kfree(c->account[--c->nr]);
+		kfree(c);
+		return ERR_PTR(err);
+	}
+
+	spin_lock(&at_quota_lock);
+	at_charge_link(c, &unused);
+	err = at_charge_check(c);
+	if (err)
+		at_charge_unlink(c, &unused);
+	else
+		at_charge_count(c, 1);
+	spin_unlock(&at_quota_lock);
+
+	at_accounts_free(&unused);
+	if (!err)
+		return c;
+	kfree(c);
+	return ERR_PTR(err);
+}
+
+/**
+ * at_charge_explain - say in a reply why an object was not charged
+ * @err: from at_charge_new()
+ * @thing: what kind of object it is
+ * @extack: of the reply, or NULL
+ */
+void at_charge_explain(int err, enum at_thing thing, struct netlink_ext_ack *extack)
+{
+	if (err == -ENOSPC)
+		NL_SET_ERR_MSG(extack, "all users have too many: CAP_SYS_RESOURCE allows more");
+	else if (err != -EDQUOT)
+		return;
+	else if (thing == AT_THING_PROVIDER)
+		NL_SET_ERR_MSG(extack, "you have too many providers: end some");
+	else if (thing == AT_THING_SESSION)
+		NL_SET_ERR_MSG(extack, "you have too many sessions: end some");
+	else
+		NL_SET_ERR_MSG(extack, "you have too many subscriptions: end some");
+}
+
+/* Has an account of the charge more than half of what an unprivileged user may have? */
+bool at_charge_crowded(const struct at_charge *c)
+{
+	bool crowded = false;
+	u32 i;
+
+	spin_lock(&at_quota_lock);
+	for (i = 0; i < c->nr; i++)
+		crowded |= c->account[i]->count[c->thing] > at_user_limit(c->thing) / 2;
+	spin_unlock(&at_quota_lock);
+	return crowded;
+}
+
+/**
+ * at_charge_free - forget a charge
+ * @c: the charge, without threads; or NULL
+ */
+void at_charge_free(struct at_charge *c)
+{
+	HLIST_HEAD(unused);
+	u32 i;
+
+	if (!c)
+		return;
+	spin_lock(&at_quota_lock);
+	at_charge_count(c, -1);
+	for (i = 0; i < c->nr; i++)
+		c->account[i]->memory -= c->memory;
+	at_total_memory -= c->memory;
+	at_charge_unlink(c, &unused);
+	spin_unlock(&at_quota_lock);
+	at_accounts_free(&unused);
+	kfree(c);
+}
+
+/**
+ * at_charge_memory - charge ring memory, instead of what was charged before
+ * @c: a session's charge
+ * @bytes: that the session is to stand for
+ * @limit: of each account
+ * @limit_of_all: of all charges together
+ *
+ * Return: how much may be charged at most. @bytes were charged if that is not less.
+ */
+u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all)
 {
 	u64 others, left;
+	u32 i;
 
-	spin_lock(&at_users_lock);
-	others = user->bytes - *charged;
-	left = limit > others ? limit - others : 0;
-	if (bytes <= left) {
-		user->bytes = others + bytes;
-		*charged = bytes;
+	spin_lock(&at_quota_lock);
+	others = at_total_memory - c->memory;
+	left = limit_of_all > others ? limit_of_all - others : 0;
+	for (i = 0; i < c->nr; i++) {
+		others = c->account[i]->memory - c->memory;
+		left = min(left, limit > others ? limit - others : 0);
 	}
-	spin_unlock(&at_users_lock);
+	if (bytes <= left) {
+		for (i = 0; i < c->nr; i++)
+			c->account[i]->memory += bytes - c->memory;
+		at_total_memory += bytes - c->memory;
+		c->memory = bytes;
+	}
+	spin_unlock(&at_quota_lock);
 	return left;
 }
 
-void at_user_uncharge(struct at_user *user, u64 charged)
+/**
+ * at_charge_thread - charge a thread that is about to be traced
+ * @c: charge of the provider that it belongs to
+ *
+ * Takes no lock: the scheduler's probes call it.
+ *
+ * Return: whether it may be traced.
+ */
+bool at_charge_thread(struct at_charge *c)
 {
-	spin_lock(&at_users_lock);
-	user->bytes -= charged;
-	spin_unlock(&at_users_lock);
+	int limit = min_t(u32, READ_ONCE(at_user_threads), INT_MAX);
+	u32 i;
+
+	for (i = 0; i < c->nr; i++) {
+		if (atomic_inc_return(&c->account[i]->threads) <= limit || c->unlimited)
+			continue;
+		do
+			atomic_dec(&c->account[i]->threads);
+		while (i--);
+		return false;
+	}
+	return true;
+}
+
+/* The thread is traced no more. From the probes, too. */
+void at_uncharge_thread(struct at_charge *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++)
+		atomic_dec(&c->account[i]->threads);
 }

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What one user has: so that nobody can fill the kernel with providers,
- * sessions, or rings.
+ * Limits on what each user has, and on what all users have together.
  */
 #ifndef AT_QUOTA_H
 #define AT_QUOTA_H
 
-#include <linux/list.h>
+#include <linux/cred.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
 
 /* What is counted. */
 enum at_thing { AT_THING_PROVIDER, AT_THING_SESSION, AT_THING_SUBSCRIBER, AT_THINGS };
 
-struct at_user;
+struct at_charge;
+struct netlink_ext_ack;
 
-struct at_user *at_user_get(kuid_t uid, enum at_thing thing);
-void at_user_put(struct at_user *user, enum at_thing thing);
-u64 at_user_charge(struct at_user *user, u64 *charged, u64 bytes, u64 limit);
-void at_user_uncharge(struct at_user *user, u64 charged);
+struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
+				enum at_thing thing);
+bool at_charge_crowded(const struct at_charge *c);
+void at_charge_free(struct at_charge *c);
+u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all);
+bool at_charge_thread(struct at_charge *c);
+void at_uncharge_thread(struct at_charge *c);
+void at_charge_explain(int err, enum at_thing thing, struct netlink_ext_ack *extack);
 
 #endif /* AT_QUOTA_H */

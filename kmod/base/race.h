@@ -8,6 +8,9 @@
 #ifndef AT_RACE_H
 #define AT_RACE_H
 
+#include <linux/bug.h>
+#include <linux/irqflags.h>
+#include <linux/lockdep.h>
 #include <linux/types.h>
 
 enum at_race {
@@ -16,7 +19,7 @@ enum at_race {
 	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
 	AT_RACE_SWITCH,		/* before CPUs are made to switch */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
-	AT_RACE_LOCK,		/* while at_mutex is held by a request to initialize a session */
+	AT_RACE_LOCK,		/* while a request holds its session's lock */
 	AT_RACE_NAMES,		/* between a look for kept names and one at the provider's */
 	AT_RACES,
 };
@@ -54,5 +57,16 @@ static inline u32 at_limit(enum at_limit limit, u32 normal) { return normal; }
 static inline void at_race_init(void) { }
 static inline void at_race_exit(void) { }
 #endif
+
+/*
+ * Complain if interrupts are on. Kernels with lockdep check it, and modules with the knobs of
+ * the race tests, so that the tests prove it on kernels without lockdep.
+ */
+static inline void at_assert_irqs_off(void)
+{
+	lockdep_assert_irqs_disabled();
+	if (IS_ENABLED(CONFIG_ASYNCTRACE_RACES))
+		WARN_ON_ONCE(!irqs_disabled());
+}
 
 #endif /* AT_RACE_H */

@@ -3,10 +3,10 @@
  * Categories that providers announce: parsed, kept, listed.
  */
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "base/compat.h"
+#include "base/pattern.h"
 #include "control/announce.h"
 #include "control/netlink.h"
 #include "control/policy.h"
@@ -60,12 +60,12 @@ static int at_known_parse_one(const struct nlattr *nest, struct at_known_one *on
 	return -EINVAL;
 }
 
-static bool at_known_has(const struct at_known *known, const struct at_known_one *one)
+static bool at_known_has(const struct at_strings *known, const struct at_known_one *one)
 {
 	const char *text = known->text;
 	u32 i;
 
-	for (i = 0; i < known->count; i++) {
+	for (i = 0; i < known->count; i += 2) {
 		size_t len = strlen(text);
 
 		if (len == one->name_len && !memcmp(text, one->name, len))
@@ -76,7 +76,7 @@ static bool at_known_has(const struct at_known *known, const struct at_known_one
 	return false;
 }
 
-static void at_known_add(struct at_known *known, const struct at_known_one *one)
+static void at_known_add(struct at_strings *known, const struct at_known_one *one)
 {
 	char *text = known->text + known->bytes;
 
@@ -87,19 +87,19 @@ static void at_known_add(struct at_known *known, const struct at_known_one *one)
 		memcpy(text, one->description, one->description_len);
 	text[one->description_len] = '\0';
 	known->bytes += one->name_len + 1 + one->description_len + 1;
-	known->count++;
+	known->count += 2;
 }
 
 /*
- * All announced categories among these attributes, which have been checked by the
- * policy; NULL where there are none.
+ * Parse all announced categories among these attributes, which the policy has checked.
+ * Returns a list with a name and a description of each, NULL if there are none, or ERR_PTR().
  */
-static struct at_known *at_known_parse(const struct nlattr *attrs, int len,
-				       struct netlink_ext_ack *extack)
+static struct at_strings *at_known_parse(const struct nlattr *attrs, int len,
+					 struct netlink_ext_ack *extack)
 {
 	struct at_known_one one;
 	const struct nlattr *attr;
-	struct at_known *known;
+	struct at_strings *known;
 	size_t bytes = 0;
 	u32 count = 0;
 	int rem, err;
@@ -120,18 +120,16 @@ static struct at_known *at_known_parse(const struct nlattr *attrs, int len,
 	}
 	if (!count)
 		return NULL;
-	known = kvmalloc(struct_size(known, text, bytes), GFP_KERNEL_ACCOUNT);
+	known = at_strings_new(bytes);
 	if (!known)
 		return ERR_PTR(-ENOMEM);
-	known->count = 0;
-	known->bytes = 0;
 	nla_for_each_attr(attr, attrs, len, rem) {
 		if (nla_type(attr) != ASYNCTRACE_A_PROVIDER_KNOWN)
 			continue;
 		at_known_parse_one(attr, &one, extack);
 		if (at_known_has(known, &one)) {
 			NL_SET_ERR_MSG_ATTR(extack, attr, "this category was announced already");
-			kvfree(known);
+			at_strings_put(known);
 			return ERR_PTR(-EINVAL);
 		}
 		at_known_add(known, &one);
@@ -140,11 +138,11 @@ static struct at_known *at_known_parse(const struct nlattr *attrs, int len,
 }
 
 /* Exchange *@known for what the provider of this process has announced before. */
-static int at_known_set(struct at_file *file, struct at_known **known)
+static int at_known_set(struct at_file *file, struct at_strings **known)
 {
 	struct at_provider *p = file ? file->provider : NULL;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!p || p->dead || p->mm != current->mm)
 		return -ENOENT;
 	swap(p->known, *known);
@@ -163,7 +161,7 @@ static int at_known_set(struct at_file *file, struct at_known **known)
 long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 {
 	struct nlattr *tb[ARRAY_SIZE(asynctrace_provider_announce_nl_policy)];
-	struct at_known *known;
+	struct at_strings *known;
 	int err;
 
 	err = nla_parse(tb, ARRAY_SIZE(tb) - 1, attrs, len,
@@ -175,10 +173,10 @@ long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 	known = at_known_parse(attrs, len, NULL);
 	if (IS_ERR(known))
 		return PTR_ERR(known);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	err = at_known_set(file, &known);
-	mutex_unlock(&at_mutex);
-	kvfree(known);
+	spin_unlock(&at_lock);
+	at_strings_put(known);
 	return err;
 }
 
@@ -194,7 +192,7 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			const struct at_caller *caller)
 {
 	struct nlattr *cookie = info->attrs[ASYNCTRACE_A_PROVIDER_COOKIE];
-	struct at_known *known;
+	struct at_strings *known;
 	int err;
 
 	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_PROVIDER_COOKIE)) {
@@ -205,54 +203,79 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			       info->extack);
 	if (IS_ERR(known))
 		return PTR_ERR(known);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	err = at_known_set(at_file_by_cookie(nla_get_u64(cookie)), &known);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (err)
 		NL_SET_ERR_MSG_ATTR(info->extack, cookie,
 				    "no provider of this process has the cookie");
-	kvfree(known);
+	at_strings_put(known);
 	return err;
 }
 
 /* --- listing ----------------------------------------------------------------- */
 
-static int at_known_fill(struct sk_buff *skb, const struct at_provider *p)
+/* Put the categories of an announcement that earlier messages do not have. */
+static int at_known_fill(struct at_part *part, const struct at_strings *known)
 {
-	const char *text = p->known->text;
+	const char *name, *description;
+	struct nlattr *nest;
+	int err;
 	u32 i;
 
-	if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, p->id) ||
-	    nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, p->name))
-		return -EMSGSIZE;
-	for (i = 0; i < p->known->count; i++) {
-		const char *description = text + strlen(text) + 1;
-		struct nlattr *nest = nla_nest_start(skb, ASYNCTRACE_A_PROVIDER_KNOWN);
-
-		if (!nest || nla_put_string(skb, ASYNCTRACE_A_KNOWN_NAME, text) ||
-		    (*description &&
-		     nla_put_string(skb, ASYNCTRACE_A_KNOWN_DESCRIPTION, description)))
-			return -EMSGSIZE;
-		nla_nest_end(skb, nest);
-		text = description + strlen(description) + 1;
+	for (i = 0, name = known->text; i < known->count; i += 2) {
+		description = name + strlen(name) + 1;
+		if (!at_part_has(part)) {
+			nest = nla_nest_start(part->skb, ASYNCTRACE_A_PROVIDER_KNOWN);
+			err = !nest ||
+			      nla_put_string(part->skb, ASYNCTRACE_A_KNOWN_NAME, name) ||
+			      (*description &&
+			       nla_put_string(part->skb, ASYNCTRACE_A_KNOWN_DESCRIPTION,
+					      description));
+			if (!err)
+				nla_nest_end(part->skb, nest);
+			if (at_part_full(part, err))
+				return -EMSGSIZE;
+		}
+		name = description + strlen(description) + 1;
 	}
 	return 0;
 }
 
-/**
- * at_netlink_known_start - begin a list of announced categories
- * @cb: the dump
+/*
+ * Find the provider that the dump is at: the one whose announcement was not listed to its end,
+ * or the next one with an announcement. Returns false at the end of the dump.
  *
- * A provider's are told in one message. Until it is its turn it may announce more than
- * anybody has by now, so that there is room for the longest that there may be; all the
- * rest of the message takes far less than NLMSG_GOODSIZE.
- *
- * Return: 0 or a negative errno.
+ * The dump keeps a reference of the announcement. So all messages of a provider are of one
+ * announcement, and a provider that announces all the time cannot make the dump endless.
  */
-int at_netlink_known_start(struct netlink_callback *cb)
+static bool at_dump_known(struct at_dump *dump, char *name)
 {
-	cb->min_dump_alloc = NLMSG_GOODSIZE + AT_KNOWN_ATTRS_MAX;
-	return at_netlink_dump_start(cb);
+	struct at_strings *old = NULL;
+	struct at_provider *p;
+	u32 id = dump->id, n = 0;
+
+	spin_lock(&at_lock);
+	for (; (p = at_provider_next(&dump->id, &dump->caller)); dump->id++) {
+		if (p->known || (dump->list && dump->id == id))
+			break;
+		at_turn(&n);
+	}
+	if (p)
+		strscpy(name, p->name, ASYNCTRACE_NAME_MAX + 1);
+	/* If the provider has ended, the rest of its list is left out. */
+	if (dump->id != id || !p) {
+		old = dump->list;
+		dump->list = NULL;
+		dump->part = 0;
+	}
+	if (p && !dump->list) {
+		dump->list = p->known;
+		refcount_inc(&dump->list->refs);
+	}
+	spin_unlock(&at_lock);
+	at_strings_put(old);
+	return p;
 }
 
 /**
@@ -260,33 +283,30 @@ int at_netlink_known_start(struct netlink_callback *cb)
  * @skb: message buffer
  * @cb: the dump
  *
- * Several only where they take no more than any message: who reads needs room for the
- * longest announcement that there is, and not for all that could be put here.
- *
- * Return: bytes put, or 0 at the end.
+ * Return: bytes put, 0 at the end, or -EMSGSIZE if nothing fits.
  */
 int at_netlink_dump_known(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct at_dump *dump = at_dump(cb);
-	struct at_provider *p;
-	int err = 0;
+	char name[ASYNCTRACE_NAME_MAX + 1];
 
-	mutex_lock(&at_mutex);
-	for (; (p = at_provider_next(&dump->id, &dump->caller)); dump->id++) {
-		bool first = !skb->len;
-		void *header;
+	while (at_dump_known(dump, name)) {
+		struct at_part part = at_part_of(skb, skb->len, dump->part);
+		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_CATEGORY_GET);
+		int err = -EMSGSIZE;
 
-		if (!p->known)
-			continue;
-		header = at_dump_put(skb, cb, ASYNCTRACE_CMD_CATEGORY_GET);
-		if (!header || at_known_fill(skb, p) ||
-		    (!first && skb->len > NLMSG_GOODSIZE)) {
+		if (header && !nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, dump->id) &&
+		    !nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, name))
+			err = at_known_fill(&part, dump->list);
+		if (err && !at_part_ends(&part)) {
 			genlmsg_cancel(skb, header);
-			err = -EMSGSIZE;
-			break;
+			return skb->len ? skb->len : -EMSGSIZE;
 		}
 		genlmsg_end(skb, header);
+		if (err)
+			dump->part = part.n;
+		else
+			at_dump_next(dump);
 	}
-	mutex_unlock(&at_mutex);
-	return skb->len ? skb->len : err;
+	return skb->len;
 }

@@ -14,18 +14,6 @@ struct netlink_callback;
 struct netlink_ext_ack;
 struct sk_buff;
 
-/**
- * struct at_known - see above
- * @count: categories
- * @bytes: of @text in use
- * @text: of each its name and its description, both ended by a NUL
- */
-struct at_known {
-	u32 count;
-	u32 bytes;
-	char text[];
-};
-
 /* Bytes of the attributes of the longest announcement, without a cookie. */
 #define AT_KNOWN_ATTRS_MAX						\
 	(ASYNCTRACE_CATEGORIES_MAX *					\
@@ -35,7 +23,6 @@ struct at_known {
 long at_known_ioctl(struct at_file *file, const void *attrs, u32 len);
 int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			const struct at_caller *caller);
-int at_netlink_known_start(struct netlink_callback *cb);
 int at_netlink_dump_known(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif /* AT_ANNOUNCE_H */

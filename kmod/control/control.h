@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The control plane as netlink.c sees it: what a request becomes once its
- * attributes have been parsed. at_mutex serialises what is in these lists. It is not held
+ * attributes have been parsed. at_lock serialises what is in these lists. It is not held
  * while user memory is touched, nor while memory is allocated that is charged to somebody;
  * base/lock.h has all locks.
  */
@@ -10,6 +10,7 @@
 
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <linux/refcount.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
@@ -30,11 +31,13 @@ struct at_session;
 
 /**
  * struct at_strings - a list of names in one allocation
+ * @refs: references: that of the owner, and one of each dump that lists the names
  * @count: names
  * @bytes: of @text in use
  * @text: the names, each ended by a NUL
  */
 struct at_strings {
+	refcount_t refs;
 	u32 count;
 	u32 bytes;
 	char text[];
@@ -64,8 +67,8 @@ struct at_provider_args {
  * @sub_size: bytes of a sub-buffer: a power of two, ASYNCTRACE_SUBBUF_MIN..
  *	ASYNCTRACE_SUBBUF_MAX, at most a quarter of the ring; 0: chosen
  * @categories: patterns, NULL: every category. Taken over by the session, which
- *	sets this NULL then and frees it with kvfree(); what is left the caller
- *	frees
+ *	sets this NULL then and drops it with at_strings_put(); the caller drops
+ *	what is left
  * @providers: patterns of the providers wanted, NULL: all; taken over likewise
  * @filter: which processes besides, NULL: all; taken over likewise
  * @buffers: ring sizes of some providers, may be NULL; taken over likewise
@@ -142,7 +145,7 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 
 /*
  * The first provider that the caller may see with an id of *id or more; *id
- * becomes its id. NULL where there is none. Pointers are good while at_mutex
+ * becomes its id. NULL where there is none. Pointers are good while at_lock
  * is held; so are those in a view.
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
@@ -150,6 +153,7 @@ struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
 /**
  * struct at_provider_view - a provider as a reply shows it
  * @id: its id
+ * @serial: its serial number
  * @name: its name
  * @version: the number it registered with
  * @ring_stride: the address space it reserves for one ring, bytes
@@ -164,6 +168,7 @@ struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
  */
 struct at_provider_view {
 	u32 id;
+	u64 serial;
 	const char *name;
 	u32 version;
 	u64 ring_stride;
@@ -206,7 +211,8 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @buffers: ring sizes of some providers, may be NULL
  * @uid: its owner
  * @consumed: a descriptor reads it
- * @nr_providers: providers in it
+ * @nr_providers: providers in it, also those that have ended
+ * @nr_ended: of them, those that only sums are left of
  * @nr_late: of them, those that joined after the start
  * @nr_refused: providers that did not fit the memory limit, or got no memory
  * @pages: pages of ring memory it holds
@@ -225,13 +231,14 @@ struct at_session_view {
 	u32 state;
 	u64 ring_size;
 	u64 sub_size;
-	const struct at_strings *categories;
+	struct at_strings *categories;
 	const struct at_strings *providers;
 	const struct at_filter *filter;
 	const struct at_buffers *buffers;
 	kuid_t uid;
 	bool consumed;
 	u32 nr_providers;
+	u32 nr_ended;
 	u32 nr_late;
 	u32 nr_refused;
 	u64 pages;
@@ -266,7 +273,7 @@ u64 at_memory_limit(bool privileged);
 
 /**
  * struct at_ring_stats - one ring's ledger
- * @provider: id, 0 for the kernel
+ * @provider: id, 0 for the kernel, and for the sums of those that have ended
  * @ring: index; nr_rings is the fallback ring
  * @kind: enum asynctrace_ring_kind
  * @committed: records published
@@ -288,7 +295,19 @@ struct at_ring_stats {
 	u64 pages;
 };
 
-int at_session_rings(struct at_session *s, unsigned long *at,
+/**
+ * struct at_ring_walk - where a walk over a session's rings is
+ * @member: number of the member; 0: at the kernel's rings; U64_MAX: at the sums of those
+ *	that have ended
+ * @ring: of these, the next to tell
+ */
+struct at_ring_walk {
+	u64 member;
+	u32 ring;
+};
+
+u32 at_session_folds(struct at_session *s);
+int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg);
 
 #endif /* AT_CONTROL_H */

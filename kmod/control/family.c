@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/pattern.h"
 #include "base/race.h"
 #include "control/announce.h"
 #include "control/monitor.h"
@@ -97,13 +98,13 @@ static int at_nl_provider_get(struct sk_buff *skb, struct genl_info *info,
 	if (!reply)
 		return -ENOMEM;
 	id = nla_get_u32(attr);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	p = at_provider_next(&id, caller);
 	if (!p || id != nla_get_u32(attr))
 		err = -ENOENT;
 	else
 		err = at_netlink_fill_provider(reply, p, caller);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (!err)
 		return at_netlink_send(reply, header, info);
 	nlmsg_free(reply);
@@ -158,11 +159,11 @@ static struct at_session *at_nl_session_by(struct genl_info *info,
 		GENL_SET_ERR_MSG(info, "say which session: its id is missing");
 		return ERR_PTR(-EINVAL);
 	}
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	s = get(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]), caller, info->extack);
 	if (!IS_ERR(s))
 		at_session_get(s);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		NL_SET_BAD_ATTR(info->extack, info->attrs[ASYNCTRACE_A_SESSION_ID]);
 	return s;
@@ -204,7 +205,7 @@ static int at_nl_session_start(struct sk_buff *skb, struct genl_info *info,
 		err = at_session_start(s, &args, info->extack);
 		at_session_put(s);
 	}
-	kvfree(args.additional);
+	at_strings_put(args.additional);
 	return err;
 }
 
@@ -224,8 +225,8 @@ static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
 		err = at_session_update(s, &categories, &additional, info->extack);
 		at_session_put(s);
 	}
-	kvfree(categories);
-	kvfree(additional);
+	at_strings_put(categories);
+	at_strings_put(additional);
 	return err;
 }
 
@@ -260,6 +261,7 @@ static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 {
 	struct at_session *s;
 	struct sk_buff *reply;
+	struct at_part part;
 	void *header;
 	int err;
 
@@ -270,10 +272,11 @@ static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 	if (IS_ERR(s)) {
 		err = PTR_ERR(s);
 	} else {
-		err = at_netlink_fill_session(reply, s);
+		part = at_part_of(reply, 0, 0);
+		err = at_netlink_fill_session(&part, s, NULL);
 		at_session_put(s);
 	}
-	if (err) {
+	if (err < 0) {
 		nlmsg_free(reply);
 		return err;
 	}
@@ -358,7 +361,7 @@ static const struct genl_ops at_genl_ops[] = {
 		.doit = at_nl_doit,
 		.start = at_netlink_dump_start,
 		.dumpit = at_netlink_dump_sessions,
-		.done = at_netlink_dump_done,
+		.done = at_netlink_lists_done,
 		AT_POLICY(session_get),
 	}, {
 		.cmd = ASYNCTRACE_CMD_RING_GET,
@@ -372,9 +375,9 @@ static const struct genl_ops at_genl_ops[] = {
 		AT_POLICY(provider_announce),
 	}, {
 		.cmd = ASYNCTRACE_CMD_CATEGORY_GET,
-		.start = at_netlink_known_start,
+		.start = at_netlink_dump_start,
 		.dumpit = at_netlink_dump_known,
-		.done = at_netlink_dump_done,
+		.done = at_netlink_lists_done,
 		AT_POLICY(none),
 	}, {
 		.cmd = ASYNCTRACE_CMD_SESSION_UPDATE,
@@ -403,7 +406,7 @@ MODULE_ALIAS_GENL_FAMILY(ASYNCTRACE_FAMILY_NAME);
 #define AT_OWNERS_BITS	8
 
 /*
- * What sockets own, by a hash of their ports. Changed under at_mutex, and looked at
+ * What sockets own, by a hash of their ports. Changed under at_lock, and looked at
  * without: whoever closes a socket of another family does not wait for us.
  */
 static u32 at_owned[1 << AT_OWNERS_BITS];
@@ -422,7 +425,7 @@ void at_netlink_own(const struct sock *sk, u32 portid)
 {
 	u32 *owned = at_owned_by(sock_net(sk), portid);
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	WRITE_ONCE(*owned, *owned + 1);
 }
 
@@ -435,7 +438,7 @@ void at_netlink_disown(const struct sock *sk, u32 portid)
 {
 	u32 *owned = at_owned_by(sock_net(sk), portid);
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	WRITE_ONCE(*owned, *owned - 1);
 }
 
@@ -457,9 +460,9 @@ static int at_netlink_event(struct notifier_block *nb, unsigned long event, void
 	if (!READ_ONCE(*at_owned_by(n->net, n->portid)))
 		return NOTIFY_DONE;
 	at_session_owner_gone(n->net, n->portid);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	at_notify_socket_gone(n->net, n->portid);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return NOTIFY_OK;
 }
 
@@ -491,7 +494,7 @@ int __init at_netlink_init(void)
 /**
  * at_netlink_exit() - close the family
  *
- * Comes first in the module's exit, without at_mutex: waits for requests.
+ * Comes first in the module's exit, without at_lock: waits for requests.
  */
 void at_netlink_exit(void)
 {

@@ -2,7 +2,7 @@
 /*
  * Events: who subscribed, and what they are told.
  *
- * Events are made and sent under at_mutex, so that they arrive in the order in
+ * Events are made and sent under at_lock, so that they arrive in the order in
  * which things happened; nothing here waits, not for memory and not for a socket.
  * What could not be sent to a socket counts, and it is told how much with the
  * next that arrives.
@@ -34,7 +34,7 @@
 
 /**
  * struct at_subscriber - a socket that is told
- * @node: in the list; under at_mutex, like the rest
+ * @node: in the list; under at_lock, like the rest
  * @sk: the socket, with a reference
  * @portid: its port in its namespace
  * @kinds: wanted, enum asynctrace_event_kinds
@@ -42,7 +42,7 @@
  * @caller: who subscribed: what that may see is told, user ids as it calls them;
  *	with a reference of its namespace
  * @pid_ns: of that, to tell process ids in
- * @user: whose account it is on
+ * @charge: the accounts that it is charged to
  * @lost: events that could not be sent since the last that could
  */
 struct at_subscriber {
@@ -53,7 +53,7 @@ struct at_subscriber {
 	u32 session;
 	struct at_caller caller;
 	struct pid_namespace *pid_ns;
-	struct at_user *user;
+	struct at_charge *charge;
 	u32 lost;
 };
 
@@ -83,7 +83,7 @@ struct at_event {
 
 static LIST_HEAD(at_subscribers);
 
-/* What any of them wants; also looked at without at_mutex. */
+/* What any of them wants; also looked at without at_lock. */
 static u32 at_wanted_kinds;
 
 static void at_wanted_update(void)
@@ -100,7 +100,7 @@ static void at_wanted_update(void)
  * at_notify_wanted - does anybody want to be told?
  * @kind: of what
  *
- * Return: whether; without at_mutex, whether that was so a moment ago.
+ * Return: whether; without at_lock, whether that was so a moment ago.
  */
 bool at_notify_wanted(u32 kind)
 {
@@ -207,7 +207,7 @@ static void at_notify(const struct at_event *ev)
 	struct at_subscriber *sub;
 	struct file *file;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!at_notify_wanted(ev->kind))
 		return;
 	list_for_each_entry(sub, &at_subscribers, node) {
@@ -333,7 +333,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
  * at_notify_full - tell of sub-buffers that have become full
  * @s: a session that is started
  *
- * Each is told once, and not where it has been read meanwhile. at_mutex is let go now and then,
+ * Each is told once, and not where it has been read meanwhile. at_lock is let go now and then,
  * and nothing is told any more when the session has another state then.
  */
 void at_notify_full(struct at_session *s)
@@ -342,7 +342,7 @@ void at_notify_full(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (s->mode != ASYNCTRACE_MODE_STREAMING ||
 	    !at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER))
 		return;
@@ -355,6 +355,7 @@ void at_notify_full(struct at_session *s)
 		}
 		at_turn(&n);
 	}
+	at_member_put(m);
 }
 
 /* --- subscribing ------------------------------------------------------------- */
@@ -375,7 +376,7 @@ static void at_subscriber_free(struct at_subscriber *sub)
 		return;
 	at_caller_drop(&sub->caller);
 	put_pid_ns(sub->pid_ns);
-	at_user_put(sub->user, AT_THING_SUBSCRIBER);
+	at_charge_free(sub->charge);
 	sock_put(sub->sk);
 	kfree(sub);
 }
@@ -383,7 +384,7 @@ static void at_subscriber_free(struct at_subscriber *sub)
 /* @sub is told nothing any more; it is the caller's to free. */
 static void at_subscriber_remove(struct at_subscriber *sub)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_del(&sub->node);
 	at_wanted_update();
 	at_netlink_disown(sub->sk, sub->portid);
@@ -394,18 +395,17 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 					       struct netlink_ext_ack *extack)
 {
 	struct at_subscriber *sub = kzalloc(sizeof(*sub), GFP_KERNEL_ACCOUNT);
-	struct at_user *user;
+	struct at_charge *charge;
 
 	if (!sub)
 		return ERR_PTR(-ENOMEM);
-	user = at_user_get(caller->uid, AT_THING_SUBSCRIBER);
-	if (IS_ERR(user)) {
-		if (PTR_ERR(user) == -EDQUOT)
-			NL_SET_ERR_MSG(extack, "you have too many subscriptions: end some");
+	charge = at_charge_new(caller->uid, caller->user_ns, AT_THING_SUBSCRIBER);
+	if (IS_ERR(charge)) {
+		at_charge_explain(PTR_ERR(charge), AT_THING_SUBSCRIBER, extack);
 		kfree(sub);
-		return ERR_CAST(user);
+		return ERR_CAST(charge);
 	}
-	sub->user = user;
+	sub->charge = charge;
 	sub->sk = sk;
 	sock_hold(sk);
 	sub->portid = portid;
@@ -421,7 +421,7 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
  * @caller: who asks
  *
  * Return: 0; -EINVAL where it does not say of what, -ENOENT for a session that is
- * not there for the caller, -EDQUOT, -ENOMEM.
+ * not there for the caller, -EDQUOT, -ENOSPC, -ENOMEM.
  */
 int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 			 const struct at_caller *caller)
@@ -437,13 +437,13 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		return -EINVAL;
 	}
 	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_EVENT_KINDS]);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	if (kinds && !at_subscriber_of(sk)) {
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 		new = at_subscriber_new(sk, info->snd_portid, caller, info->extack);
 		if (IS_ERR(new))
 			return PTR_ERR(new);
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 	}
 	if (session) {
 		id = nla_get_u32(session);
@@ -471,7 +471,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		at_caller_keep(&sub->caller, caller);
 		at_wanted_update();
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	at_subscriber_free(new);
 	return err;
 }
@@ -485,7 +485,7 @@ void at_notify_socket_gone(const struct net *net, u32 portid)
 {
 	struct at_subscriber *sub, *next;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry_safe(sub, next, &at_subscribers, node)
 		if (sub->portid == portid && sock_net(sub->sk) == net &&
 		    sock_flag(sub->sk, SOCK_DEAD)) {
@@ -499,10 +499,10 @@ void at_notify_exit(void)
 {
 	struct at_subscriber *sub, *next;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	list_for_each_entry_safe(sub, next, &at_subscribers, node) {
 		at_subscriber_remove(sub);
 		at_subscriber_free(sub);
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 }

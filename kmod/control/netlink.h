@@ -32,17 +32,100 @@ void at_netlink_session_args_free(struct at_session_args *args);
 
 /* reply.c: views become messages */
 
-/* Where a dump stands. */
+/**
+ * struct at_dump - where a dump stands
+ * @caller: the caller, with a reference of the namespace
+ * @id: id of the provider or session to continue with
+ * @part: items of its lists that earlier messages have
+ * @one: the dump is about one session; @id is 0 when it was listed
+ * @ring: of a dump of rings: where to continue, as @member; see struct at_ring_walk
+ * @member: likewise
+ * @list: of a dump of sessions or categories: the list that part of was put, with a
+ *	reference. An update may replace it in the session or provider meanwhile
+ */
 struct at_dump {
 	struct at_caller caller;
-	u32 id;			/* of the provider or session to go on with */
-	unsigned long ring;	/* of the session's rings */
+	u32 id;
+	union {
+		struct {
+			u16 part;
+			bool one;
+		};
+		u32 ring;
+	};
+	union {
+		struct at_strings *list;
+		u64 member;
+	};
 };
 
 static inline struct at_dump *at_dump(struct netlink_callback *cb)
 {
 	BUILD_BUG_ON(sizeof(struct at_dump) > sizeof(cb->ctx));
+	/* A session has six lists. */
+	BUILD_BUG_ON(6 * ASYNCTRACE_CATEGORIES_MAX > U16_MAX);
 	return (struct at_dump *)cb->ctx;
+}
+
+/*
+ * A message takes at most NLMSG_GOODSIZE bytes, so that no more than one page is needed for it.
+ * Long lists are split: each message has some of the items, and the dump counts those that were
+ * put.
+ */
+
+/**
+ * struct at_part - the part of an object's lists that one message has
+ * @skb: message buffer
+ * @end: bytes in @skb beyond which no item may reach
+ * @whole: the message has as much room as any: a longer list must be split. Otherwise the
+ *	object is put into the next buffer
+ * @first: items that earlier messages have
+ * @n: items of all messages so far
+ * @item: where the present item begins
+ */
+struct at_part {
+	struct sk_buff *skb;
+	unsigned int end;
+	bool whole;
+	u32 first;
+	u32 n;
+	void *item;
+};
+
+/* Begin a message at byte @start of @skb. A flag still fits behind the items. */
+static inline struct at_part at_part_of(struct sk_buff *skb, unsigned int start, u32 first)
+{
+	unsigned int end = start + NLMSG_GOODSIZE;
+
+	return (struct at_part){
+		.skb = skb,
+		.end = end - nla_total_size(0),
+		.whole = end <= skb->len + skb_tailroom(skb),
+		.first = first,
+	};
+}
+
+/* Begin an item. Returns whether an earlier message has it. */
+static inline bool at_part_has(struct at_part *part)
+{
+	part->item = skb_tail_pointer(part->skb);
+	return part->n++ < part->first;
+}
+
+/* End an item. If there was no room for it (@err), or is none now, take it back. */
+static inline bool at_part_full(struct at_part *part, int err)
+{
+	if (!err && part->skb->len <= part->end)
+		return false;
+	nlmsg_trim(part->skb, part->item);
+	part->n--;
+	return true;
+}
+
+/* Whether a full message is to be sent; otherwise it is cancelled. */
+static inline bool at_part_ends(const struct at_part *part)
+{
+	return part->whole && part->n > part->first;
 }
 
 void *at_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
@@ -53,9 +136,11 @@ int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
 		      struct netlink_ext_ack *extack);
 int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 			     const struct at_caller *caller);
-int at_netlink_fill_session(struct sk_buff *skb, struct at_session *s);
+int at_netlink_fill_session(struct at_part *part, struct at_session *s, struct at_dump *dump);
+void at_dump_next(struct at_dump *dump);
 int at_netlink_dump_start(struct netlink_callback *cb);
 int at_netlink_dump_done(struct netlink_callback *cb);
+int at_netlink_lists_done(struct netlink_callback *cb);
 int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb);
 int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb);
 int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb);

@@ -87,7 +87,7 @@ const struct nla_policy asynctrace_session_terminate_nl_policy[ASYNCTRACE_A_SESS
 	[ASYNCTRACE_A_SESSION_ID] = { .type = NLA_U32, },
 };
 
-/* ASYNCTRACE_CMD_SESSION_GET - do */
+/* ASYNCTRACE_CMD_SESSION_GET - do, dump */
 const struct nla_policy asynctrace_session_get_nl_policy[ASYNCTRACE_A_SESSION_ID + 1] = {
 	[ASYNCTRACE_A_SESSION_ID] = { .type = NLA_U32, },
 };

@@ -23,7 +23,7 @@ bool at_session_visible(const struct at_session *s, const struct at_caller *call
 /**
  * at_provider_view - a provider as a reply shows it
  * @p: a live provider
- * @v: filled in; good while at_mutex is held
+ * @v: filled in; good while at_lock is held
  * @caller: who asks
  */
 void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
@@ -32,9 +32,10 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 	const struct at_member *m = p->member;
 	u32 i;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	memset(v, 0, sizeof(*v));
 	v->id = p->id;
+	v->serial = p->serial;
 	v->name = p->name;
 	v->version = p->version;
 	v->ring_stride = (u64)p->layout.ring_pages * PAGE_SIZE;
@@ -59,14 +60,17 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 /**
  * at_session_sum - add up over a session's rings
  * @s: the session, with a reference; it may have many providers, so that no lock is held
- * @v: @nr_late, @pages and @refused are filled in, which are 0
+ * @v: @nr_ended, @nr_late, @pages and @refused are filled in, which are 0
  */
 void at_session_sum(struct at_session *s, struct at_session_view *v)
 {
 	/* Pairs with the store-release in at_session_init(). */
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
+	const struct at_ended ended = at_ended_read(s);
 	struct at_member *m = NULL;
 
+	v->nr_ended = ended.providers;
+	v->nr_late = ended.late;
 	while ((m = at_session_next_member(s, m))) {
 		struct at_rings *r = at_member_rings(m);
 		u32 i;
@@ -86,13 +90,13 @@ void at_session_sum(struct at_session *s, struct at_session_view *v)
 /**
  * at_session_view - a session as a reply shows it
  * @s: the session
- * @v: what at_session_sum() leaves out is filled in; good while at_mutex is held
+ * @v: what at_session_sum() leaves out is filled in; good while at_lock is held
  */
 void at_session_view(const struct at_session *s, struct at_session_view *v)
 {
 	struct at_sched_cost cost;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	v->id = s->id;
 	v->name = s->name;
 	v->mode = s->mode;
@@ -138,24 +142,6 @@ static void at_cursor_stats(struct at_session *s, const struct at_cursor *c,
 	st->cleared = now.cleared;
 }
 
-static void at_uring_stats(struct at_session *s, struct at_rings *r, u32 provider, u32 i,
-			   struct at_ring_stats *st)
-{
-	const struct at_uring *ring = &r->ring[i];
-	const struct at_cursor *c = s->snapshot ? &ring->kept.cursor : &ring->reading.cursor;
-	struct at_source src;
-	u64 pos;
-
-	at_rings_source(r, i, &src);
-	st->provider = provider;
-	st->ring = i;
-	st->kind = src.fallback ? ASYNCTRACE_RING_KIND_FALLBACK : ASYNCTRACE_RING_KIND_EVENTS;
-	st->committed = at_source_now(&src, &pos);
-	at_cursor_stats(s, c, &src, &ring->clear, st);
-	st->dropped = at_rings_dropped(r, i);
-	st->pages = atomic_read(&ring->nr_pages);
-}
-
 static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u32 kind,
 			   struct at_ring_stats *st)
 {
@@ -176,28 +162,6 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->pages = at_kring_pages(r);
 }
 
-/* As at_uring_stats(), of a ring that is no more. False: it was not used. */
-static bool at_lost_stats(const struct at_member *m, u32 i, struct at_ring_stats *st)
-{
-	u32 n;
-
-	for (n = 0; n < m->lost->nr && m->lost->ring[n].index != i; n++)
-		;
-	if (n == m->lost->nr)
-		return false;
-	memset(st, 0, sizeof(*st));
-	st->provider = m->provider->id;
-	st->ring = i;
-	st->kind = m->lost->ring[n].fallback ? ASYNCTRACE_RING_KIND_FALLBACK :
-					       ASYNCTRACE_RING_KIND_EVENTS;
-	st->committed = m->lost->ring[n].committed;
-	st->delivered = m->lost->ring[n].cursor.delivered;
-	st->cleared = m->lost->ring[n].cursor.cleared;
-	st->overwritten = st->committed - st->delivered - st->cleared;
-	st->dropped = m->lost->ring[n].dropped;
-	return true;
-}
-
 static struct at_kring *at_session_kring(struct at_session *s, u32 n)
 {
 	/* Pairs with the store-release in at_session_init(). */
@@ -210,7 +174,7 @@ static struct at_kring *at_session_kring(struct at_session *s, u32 n)
 }
 
 /* The kernel's rings, two for each CPU. Returns whether @fn has had enough. */
-static bool at_session_krings(struct at_session *s, unsigned long *at,
+static bool at_session_krings(struct at_session *s, u32 *at,
 			      int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
 	struct at_ring_stats st;
@@ -228,69 +192,111 @@ static bool at_session_krings(struct at_session *s, unsigned long *at,
 	return false;
 }
 
-/* The ledger of a ring that has been used, also of one that is no more: @r is NULL then. */
-static bool at_member_ring_stats(struct at_member *m, struct at_rings *r, u32 i,
-				 struct at_ring_stats *st)
+/* Fill in the ledger of a ring. False: the ring has not been used. */
+static bool at_uring_stats(struct at_member *m, struct at_rings *r, u32 i,
+			   struct at_ring_stats *st)
 {
-	if (m->lost)
-		return at_lost_stats(m, i, st);
-	if (!r)
-		return false;
-	at_uring_stats(m->session, r, m->provider->id, i, st);
+	const struct at_uring *ring = &r->ring[i];
+
+	at_member_ledger(m, r, i, m->session->snapshot ? &ring->kept.cursor : &ring->reading.cursor,
+			 st);
+	st->pages = atomic_read(&ring->nr_pages);
 	return st->committed || st->delivered || st->dropped;
 }
 
-/* A provider's rings, from number @i on. Returns the one that @fn has not taken, or the end. */
+/* A provider's rings from number @i on. Returns the one that @fn has not taken, or the end. */
 static u32 at_member_urings(struct at_member *m, u32 i,
 			    int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
 	struct at_rings *r = at_member_rings(m);
+	u32 nr = r ? r->nr : 0;
 	struct at_ring_stats st;
 
-	for (; i <= m->provider->layout.nr_rings; i++)
-		if (at_member_ring_stats(m, r, i, &st) && fn(&st, arg))
+	for (; i < nr; i++)
+		if (at_uring_stats(m, r, i, &st) && fn(&st, arg))
 			break;
 	at_rings_put(r);
-	return i;
+	return i < nr ? i : U32_MAX;
+}
+
+/* Members from the one that the walk is at. Returns whether @fn has had enough. */
+static bool at_session_urings(struct at_session *s, struct at_ring_walk *at,
+			      int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
+{
+	struct at_member *m = NULL;
+	bool enough = false;
+	u32 n = 0;
+
+	while (!enough && (m = at_session_next_member(s, m))) {
+		if (m->number > at->member)
+			*at = (struct at_ring_walk){ .member = m->number };
+		if (m->number == at->member) {
+			at->ring = at_member_urings(m, at->ring, fn, arg);
+			enough = at->ring != U32_MAX;
+		}
+		at_turn(&n);
+	}
+	at_member_put(m);
+	return enough;
+}
+
+/* The last line: sums over rings that are no more. */
+static void at_ended_stats(struct at_session *s, struct at_ring_walk *at,
+			   int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
+{
+	const struct at_ended ended = at_ended_read(s);
+	const struct at_ring_stats st = {
+		.kind = ASYNCTRACE_RING_KIND_ENDED,
+		.committed = ended.committed,
+		.delivered = ended.delivered,
+		.overwritten = ended.overwritten,
+		.cleared = ended.cleared,
+		.dropped = ended.dropped,
+	};
+
+	at->ring = ended.providers && fn(&st, arg) ? 0 : U32_MAX;
+}
+
+/* How many members' rings have been added to the line of those that have ended? */
+u32 at_session_folds(struct at_session *s)
+{
+	return at_ended_read(s).providers;
 }
 
 /**
  * at_session_rings - go over the ledgers of a session's rings
  * @s: the session, with a reference; no lock is held
- * @at: in: number of the first ring to tell; out: of the one to go on with
+ * @at: in: where to begin; out: where to go on
  * @fn: called for each that has been used, until it returns nonzero
  * @arg: for @fn
  *
- * Rings are numbered: the kernel's first, two for each CPU, then each provider's.
+ * The order is: the kernel's rings, two for each CPU; each provider's; the sums of providers
+ * that have ended. A provider may end in between, and come to the sums when its rings have
+ * already been told: at_session_folds() shows that.
  *
  * Return: 0, or -EINTR where the caller was killed.
  */
-int at_session_rings(struct at_session *s, unsigned long *at,
+int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
-	unsigned long first = 2 * nr_cpu_ids;
-	struct at_member *m = NULL;
-	u32 n = 0;
-
 	/* A snapshot that begins meanwhile has other ledgers. */
-	if (mutex_lock_killable(&s->lock))
+	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
-	mutex_lock(&at_mutex);
-	if (at_session_krings(s, at, fn, arg))
-		goto out;
-	while ((m = at_session_next_member(s, m))) {
-		u32 nr = m->provider->layout.nr_rings + 1;
-
-		if (*at < first + nr) {
-			*at = first + at_member_urings(m, *at - first, fn, arg);
-			if (*at < first + nr)
-				break;
-		}
-		first += nr;
-		at_turn(&n);
+	spin_lock(&at_lock);
+	if (!at->member) {
+		if (at_session_krings(s, &at->ring, fn, arg))
+			goto out;
+		*at = (struct at_ring_walk){ .member = 1 };
 	}
+	if (at->member != U64_MAX) {
+		if (at_session_urings(s, at, fn, arg))
+			goto out;
+		*at = (struct at_ring_walk){ .member = U64_MAX };
+	}
+	if (!at->ring)
+		at_ended_stats(s, at, fn, arg);
 out:
-	mutex_unlock(&at_mutex);
-	mutex_unlock(&s->lock);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	return 0;
 }

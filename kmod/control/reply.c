@@ -2,10 +2,10 @@
 /*
  * Replies and dumps: views become messages
  *
- * A dump holds no lock between two messages and goes on by id, so
- * what comes or goes meanwhile is seen or not, but nothing twice. Who asked was
- * settled when the dump began; ids of processes and users are those of whoever
- * reads it.
+ * A dump holds no lock between two messages and continues by id. So it may leave out an
+ * object that comes or goes meanwhile, but lists no object twice. The rights of a dump are
+ * those of the caller that began it; ids of processes and users are in the namespaces of the
+ * process that reads it.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -13,18 +13,10 @@
 #include <linux/pid_namespace.h>
 #include <net/sock.h>
 #include "base/compat.h"
+#include "base/pattern.h"
 #include "control/netlink.h"
 #include "session/filter.h"
 #include "session/session.h"
-
-/* A session's lists are what can be long. */
-#define AT_SESSION_SIZE	(NLMSG_GOODSIZE + ASYNCTRACE_CATEGORIES_MAX *		\
-			 (nla_total_size(ASYNCTRACE_CATEGORY_MAX + 1) +		\
-			  nla_total_size(ASYNCTRACE_NAME_MAX + 1) +		\
-			  2 * nla_total_size(sizeof(u32)) +			\
-			  nla_total_size_64bit(sizeof(u64)) +			\
-			  nla_total_size(nla_total_size(ASYNCTRACE_NAME_MAX + 1) + \
-					 nla_total_size_64bit(sizeof(u64)))))
 
 /**
  * at_netlink_caller() - who sends a request
@@ -70,8 +62,8 @@ struct sk_buff *at_netlink_reply(struct genl_info *info, void **header)
 	u8 cmd = info->genlhdr->cmd;
 	struct sk_buff *skb;
 
-	skb = genlmsg_new(cmd == ASYNCTRACE_CMD_SESSION_GET ? AT_SESSION_SIZE : NLMSG_GOODSIZE,
-			  GFP_KERNEL);
+	/* With its headers NLMSG_GOODSIZE bytes. */
+	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		return NULL;
 	*header = genlmsg_put_reply(skb, info, &at_genl_family, 0, cmd);
@@ -125,12 +117,14 @@ int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED, v.sched_dropped,
 			      ASYNCTRACE_A_PROVIDER_PAD) ||
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED, v.names_dropped,
+			      ASYNCTRACE_A_PROVIDER_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SERIAL, v.serial,
 			      ASYNCTRACE_A_PROVIDER_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int at_put_strings(struct sk_buff *skb, int type, const struct at_strings *list)
+static int at_put_strings(struct at_part *part, int type, const struct at_strings *list)
 {
 	const char *text;
 	u32 i;
@@ -138,11 +132,12 @@ static int at_put_strings(struct sk_buff *skb, int type, const struct at_strings
 	if (!list)
 		return 0;
 	for (i = 0, text = list->text; i < list->count; i++, text += strlen(text) + 1)
-		if (nla_put_string(skb, type, text))
+		if (!at_part_has(part) && at_part_full(part, nla_put_string(part->skb, type, text)))
 			return -EMSGSIZE;
 	return 0;
 }
 
+/* Put all attributes of a session but its lists. */
 static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
 {
 	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v->id) ||
@@ -154,8 +149,6 @@ static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
 			      ASYNCTRACE_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE, v->sub_size,
 			      ASYNCTRACE_A_SESSION_PAD) ||
-	    at_put_strings(skb, ASYNCTRACE_A_SESSION_CATEGORY, v->categories) ||
-	    at_put_strings(skb, ASYNCTRACE_A_SESSION_PROVIDER, v->providers) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, v->state) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
 			from_kuid_munged(current_user_ns(), v->uid)) ||
@@ -174,28 +167,64 @@ static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
 	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v->generation) ||
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v->threads_missed,
 			      ASYNCTRACE_A_SESSION_PAD) ||
-	    at_filter_put(skb, v->filter) || at_buffers_put(skb, v->buffers))
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_ENDED, v->nr_ended))
 		return -EMSGSIZE;
 	return 0;
 }
 
+static int at_put_lists(struct at_part *part, const struct at_session_view *v)
+{
+	if (at_put_strings(part, ASYNCTRACE_A_SESSION_CATEGORY, v->categories) ||
+	    at_put_strings(part, ASYNCTRACE_A_SESSION_PROVIDER, v->providers) ||
+	    at_filter_put(part, v->filter) || at_buffers_put(part, v->buffers))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* The rest of a session's lists is for another message: say so, and where it begins. */
+static int at_split_session(struct at_part *part, struct at_session_view *v,
+			    struct at_dump *dump)
+{
+	if (!at_part_ends(part) || nla_put_flag(part->skb, ASYNCTRACE_A_SESSION_MORE))
+		return -EMSGSIZE;
+	if (!dump)
+		return 1;
+	/* An update replaces the categories: the next message needs these. */
+	if (!dump->part && v->categories) {
+		refcount_inc(&v->categories->refs);
+		dump->list = v->categories;
+	}
+	dump->part = part->n;
+	return 1;
+}
+
 /**
  * at_netlink_fill_session() - put a session's attributes
- * @skb: message to put them in
+ * @part: message to put them in
  * @s: the session, with a reference; no lock is held
+ * @dump: the dump; NULL for a reply of one message
  *
- * Return: 0, or -EMSGSIZE where they do not fit.
+ * Return: 0; 1 if its lists continue in the next message of the dump; -EMSGSIZE if the
+ * session does not fit.
  */
-int at_netlink_fill_session(struct sk_buff *skb, struct at_session *s)
+int at_netlink_fill_session(struct at_part *part, struct at_session *s, struct at_dump *dump)
 {
 	struct at_session_view v = {};
 	int err;
 
-	at_session_sum(s, &v);
-	mutex_lock(&at_mutex);
+	if (!part->first)
+		at_session_sum(s, &v);
+	spin_lock(&at_lock);
 	at_session_view(s, &v);
-	err = at_put_session(skb, &v);
-	mutex_unlock(&at_mutex);
+	if (part->first) {
+		v.categories = dump->list;
+		err = nla_put_u32(part->skb, ASYNCTRACE_A_SESSION_ID, v.id);
+	} else {
+		err = at_put_session(part->skb, &v);
+	}
+	if (!err && at_put_lists(part, &v))
+		err = at_split_session(part, &v, dump);
+	spin_unlock(&at_lock);
 	return err;
 }
 
@@ -206,41 +235,49 @@ void *at_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 			   &at_genl_family, NLM_F_MULTI, cmd);
 }
 
-/* The caller is known. */
+/* Read the attributes of a dump. The caller has set dump->caller. */
 static int at_dump_begin(struct netlink_callback *cb)
 {
 	struct genlmsghdr *genl = nlmsg_data(cb->nlh);
 	struct nlattr **attrs = at_dump_attrs(cb);
 	struct at_dump *dump = at_dump(cb);
+	struct nlattr *attr = NULL;
 	int err = 0;
 
 	dump->id = 0;
+	dump->part = 0;
+	dump->one = false;
 	dump->ring = 0;
-	if (genl->cmd == ASYNCTRACE_CMD_SESSION_GET)
-		cb->min_dump_alloc = AT_SESSION_SIZE;
-	if (genl->cmd != ASYNCTRACE_CMD_RING_GET) {
-		/* Both sets begin with the id. */
-		BUILD_BUG_ON((int)ASYNCTRACE_A_PROVIDER_ID != (int)ASYNCTRACE_A_SESSION_ID);
-		if (attrs && attrs[ASYNCTRACE_A_SESSION_ID]) {
-			NL_SET_ERR_MSG_ATTR(cb->extack, attrs[ASYNCTRACE_A_SESSION_ID],
-					    "a dump takes no id; ask without NLM_F_DUMP for one");
-			return -EINVAL;
-		}
-		return 0;
-	}
-
-	if (!attrs || !attrs[ASYNCTRACE_A_RING_SESSION]) {
+	dump->member = 0;
+	dump->list = NULL;
+	switch (genl->cmd) {
+	case ASYNCTRACE_CMD_SESSION_GET:
+		attr = attrs ? attrs[ASYNCTRACE_A_SESSION_ID] : NULL;
+		dump->one = attr;
+		break;
+	case ASYNCTRACE_CMD_RING_GET:
+		attr = attrs ? attrs[ASYNCTRACE_A_RING_SESSION] : NULL;
+		if (attr)
+			break;
 		NL_SET_ERR_ATTR_MISS(cb->extack, NULL, ASYNCTRACE_A_RING_SESSION);
 		NL_SET_ERR_MSG(cb->extack, "say whose rings: the session's id is missing");
 		return -EINVAL;
+	case ASYNCTRACE_CMD_PROVIDER_GET:
+		if (!attrs || !attrs[ASYNCTRACE_A_PROVIDER_ID])
+			break;
+		NL_SET_ERR_MSG_ATTR(cb->extack, attrs[ASYNCTRACE_A_PROVIDER_ID],
+				    "a dump takes no id; ask without NLM_F_DUMP for one");
+		return -EINVAL;
 	}
-	dump->id = nla_get_u32(attrs[ASYNCTRACE_A_RING_SESSION]);
-	mutex_lock(&at_mutex);
+	if (!attr)
+		return 0;
+	dump->id = nla_get_u32(attr);
+	spin_lock(&at_lock);
 	if (IS_ERR(at_session_find(dump->id, &dump->caller, cb->extack))) {
-		NL_SET_BAD_ATTR(cb->extack, attrs[ASYNCTRACE_A_RING_SESSION]);
+		NL_SET_BAD_ATTR(cb->extack, attr);
 		err = -ENOENT;
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return err;
 }
 
@@ -248,8 +285,8 @@ static int at_dump_begin(struct netlink_callback *cb)
  * at_netlink_dump_start() - begin a dump
  * @cb: the dump
  *
- * Dumps of providers and sessions take no attributes: an id asks for one, not
- * for a dump.
+ * A dump of rings needs the id of a session, a dump of sessions may have one, and a dump of
+ * providers must not have one: a request for one provider is no dump.
  *
  * Return: 0 or a negative errno.
  */
@@ -281,6 +318,28 @@ int at_netlink_dump_done(struct netlink_callback *cb)
 }
 
 /**
+ * at_netlink_lists_done() - end a dump of objects with lists, as at_netlink_dump_done() does
+ * @cb: the dump
+ *
+ * Return: 0.
+ */
+int at_netlink_lists_done(struct netlink_callback *cb)
+{
+	at_strings_put(at_dump(cb)->list);
+	return at_netlink_dump_done(cb);
+}
+
+/* All of an object was put: go on to the next one. */
+void at_dump_next(struct at_dump *dump)
+{
+	at_strings_put(dump->list);
+	dump->list = NULL;
+	dump->part = 0;
+	/* No object has the id 0. */
+	dump->id = dump->one ? 0 : dump->id + 1;
+}
+
+/**
  * at_netlink_dump_providers() - put as many providers as fit
  * @skb: message buffer
  * @cb: the dump
@@ -293,7 +352,7 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_provider *p;
 	int err = 0;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	while ((p = at_provider_next(&dump->id, &dump->caller))) {
 		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_PROVIDER_GET);
 
@@ -305,20 +364,34 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 		genlmsg_end(skb, header);
 		dump->id++;
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return skb->len ? skb->len : err;
 }
 
 /* The session that the dump is at, with a reference, or NULL */
 static struct at_session *at_dump_session(struct at_dump *dump)
 {
+	struct at_strings *old = NULL;
 	struct at_session *s;
+	u32 id = dump->id;
 
-	mutex_lock(&at_mutex);
-	s = at_session_next(&dump->id, &dump->caller);
+	spin_lock(&at_lock);
+	if (dump->one) {
+		s = at_session_find(id, &dump->caller, NULL);
+		if (IS_ERR(s))
+			s = NULL;
+	} else {
+		s = at_session_next(&dump->id, &dump->caller);
+	}
 	if (s)
 		at_session_get(s);
-	mutex_unlock(&at_mutex);
+	/* If the session has ended, the rest of its lists is left out. */
+	if (!s || s->id != id) {
+		swap(old, dump->list);
+		dump->part = 0;
+	}
+	spin_unlock(&at_lock);
+	at_strings_put(old);
 	return s;
 }
 
@@ -327,7 +400,7 @@ static struct at_session *at_dump_session(struct at_dump *dump)
  * @skb: message buffer
  * @cb: the dump
  *
- * Return: bytes put, 0 at the end, or -EMSGSIZE where not even one fits.
+ * Return: bytes put, 0 at the end, or -EMSGSIZE if nothing fits.
  */
 int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -335,25 +408,41 @@ int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_session *s;
 	int err = 0;
 
-	for (; !err && (s = at_dump_session(dump)); at_session_put(s)) {
+	for (; err >= 0 && (s = at_dump_session(dump)); at_session_put(s)) {
+		struct at_part part = at_part_of(skb, skb->len, dump->part);
 		void *header = at_dump_put(skb, cb, ASYNCTRACE_CMD_SESSION_GET);
 
-		if (!header || at_netlink_fill_session(skb, s)) {
+		err = header ? at_netlink_fill_session(&part, s, dump) : -EMSGSIZE;
+		if (err < 0)
 			genlmsg_cancel(skb, header);
-			err = -EMSGSIZE;
-		} else {
+		else
 			genlmsg_end(skb, header);
-			dump->id++;
-		}
+		if (!err)
+			at_dump_next(dump);
 	}
 	return skb->len ? skb->len : err;
 }
 
-/* What at_put_ring() is called with. */
+/**
+ * struct at_ring_dump - what at_put_ring() is called with
+ * @skb: message buffer
+ * @cb: the dump
+ * @s: the session
+ */
 struct at_ring_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
+	struct at_session *s;
 };
+
+/*
+ * A line with the flag NLM_F_DUMP_INTR says that a provider has been added to the sums since
+ * the dump began: its records may be in two lines or in none. 0 is no valid number.
+ */
+static u32 at_ring_dump_seq(struct at_session *s)
+{
+	return at_session_folds(s) | 1U << 31;
+}
 
 static int at_put_ring(const struct at_ring_stats *st, void *arg)
 {
@@ -363,6 +452,8 @@ static int at_put_ring(const struct at_ring_stats *st, void *arg)
 
 	if (!header)
 		return -EMSGSIZE;
+	d->cb->seq = at_ring_dump_seq(d->s);
+	genl_dump_check_consistent(d->cb, header);
 	if (nla_put_u32(skb, ASYNCTRACE_A_RING_SESSION, at_dump(d->cb)->id) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_RING_PROVIDER, st->provider) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_RING_RING, st->ring) ||
@@ -399,17 +490,25 @@ int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct at_ring_dump d = { .skb = skb, .cb = cb };
 	struct at_dump *dump = at_dump(cb);
+	struct at_ring_walk at;
 	struct at_session *s;
 	int err;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	s = at_session_find(dump->id, &dump->caller, NULL);
 	if (!IS_ERR(s))
 		at_session_get(s);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		return skb->len;
-	err = at_session_rings(s, &dump->ring, at_put_ring, &d);
+	d.s = s;
+	at = (struct at_ring_walk){ .member = dump->member, .ring = dump->ring };
+	/* Before the first ring is looked at. */
+	if (!cb->prev_seq)
+		cb->prev_seq = at_ring_dump_seq(s);
+	err = at_session_rings(s, &at, at_put_ring, &d);
+	dump->member = at.member;
+	dump->ring = at.ring;
 	at_session_put(s);
 	return err ?: skb->len;
 }

@@ -153,11 +153,10 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 	if (!count)
 		return NULL;
 
-	list = kvmalloc(struct_size(list, text, bytes), GFP_KERNEL_ACCOUNT);
+	list = at_strings_new(bytes);
 	if (!list)
 		return ERR_PTR(-ENOMEM);
 	list->count = count;
-	list->bytes = 0;
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		size_t len = strnlen(nla_data(attr), nla_len(attr));
 
@@ -316,8 +315,8 @@ struct at_strings *at_netlink_update_args(struct genl_info *info)
  */
 void at_netlink_session_args_free(struct at_session_args *args)
 {
-	kvfree(args->categories);
-	kvfree(args->providers);
+	at_strings_put(args->categories);
+	at_strings_put(args->providers);
 	at_filter_free(args->filter);
 	kvfree(args->buffers);
 	args->categories = NULL;

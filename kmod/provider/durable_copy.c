@@ -17,7 +17,7 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* At once or not at all: everybody waits for at_mutex. */
+/* At once or not at all: everybody waits for at_lock. */
 #define AT_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /*
@@ -130,7 +130,7 @@ void at_names_keep(struct at_provider *p)
 	struct at_names *names = NULL;
 	struct at_member *m;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(m, &p->members, of_provider)
 		if (!names && at_names_wanted(p, m))
 			names = at_names_copy(p, m->session->memcg);

@@ -120,10 +120,10 @@ static vm_fault_t at_fault_locked(struct vm_fault *vmf, struct page *page, bool 
 /* Nothing more is to be written into a ring. */
 static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
-	spin_lock(&range->lock);
+	spin_lock(&range->rings_lock);
 	WRITE_ONCE(rings->ring[ring].refused, true);
 	WRITE_ONCE(at_range_limits(range)[ring], 0);
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 }
 
 /*
@@ -153,7 +153,7 @@ static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
 
 retry:
 	if (sem)
-		down_read(&range->sem);
+		down_read(&range->zap_sem);
 	rings = at_range_rings(range);
 	if (!rings || (at->area == AT_AREA_RING && !at_rings_wants(rings, at->ring, at->page)))
 		goto sink;
@@ -165,7 +165,7 @@ retry:
 		/* No allocation under the rwsem: the end of a session waits for it. */
 		at_rings_get(rings);
 		if (sem)
-			up_read(&range->sem);
+			up_read(&range->zap_sem);
 		if (new)
 			put_page(new);
 		new = at_rings_alloc_page(rings, at->ring);
@@ -189,7 +189,7 @@ sink:
 	race = AT_RACE_SINK;
 out:
 	if (sem)
-		up_read(&range->sem);
+		up_read(&range->zap_sem);
 	/* From here on only the page's lock says that it is being mapped. */
 	at_race(race);
 	if (new)

@@ -20,7 +20,7 @@
 void at_observe_init(struct at_provider *p)
 {
 	init_waitqueue_head(&p->observers);
-	spin_lock_init(&p->alerts.lock);
+	spin_lock_init(&p->alerts.fill_lock);
 	p->alerts.left = AT_ALERTS_MAX;
 	p->alerts.filled = jiffies;
 }
@@ -30,14 +30,14 @@ void at_observe_init(struct at_provider *p)
  * @p: the provider
  *
  * Gate and state are kept as one word, so that who reads them does not need
- * at_mutex to have them belong together.
+ * at_lock to have them belong together.
  */
 void at_observe_update(struct at_provider *p)
 {
 	const struct at_member *m = p->member;
 	u64 now = p->control->gate | (u64)(m ? m->session->state : 0) << 32;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (now == p->observed && !p->dead)
 		return;
 	WRITE_ONCE(p->observed, now);
@@ -103,7 +103,7 @@ static bool at_bucket_take(struct at_bucket *b, u32 *refused)
 	unsigned long more;
 	bool ok;
 
-	spin_lock(&b->lock);
+	spin_lock(&b->fill_lock);
 	more = (jiffies - b->filled) / AT_ALERT_PERIOD;
 	b->left = min_t(unsigned long, b->left + more, AT_ALERTS_MAX);
 	b->filled += more * AT_ALERT_PERIOD;
@@ -115,7 +115,7 @@ static bool at_bucket_take(struct at_bucket *b, u32 *refused)
 	} else {
 		b->refused++;
 	}
-	spin_unlock(&b->lock);
+	spin_unlock(&b->fill_lock);
 	return ok;
 }
 
@@ -145,12 +145,12 @@ long at_alert(struct at_provider *p, const struct asynctrace_alert *alert)
 	/* Whom nobody records, and who floods, does not get as far as the lock. */
 	if (!READ_ONCE(p->member) || !at_bucket_take(&p->alerts, &refused))
 		return -EAGAIN;
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	m = p->member;
 	if (m && m->rings && m->session->state == ASYNCTRACE_SESSION_STATE_STARTED) {
 		at_notify_alert(p, alert->name, refused);
 		ret = 0;
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return ret;
 }

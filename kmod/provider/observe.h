@@ -16,13 +16,13 @@ struct at_provider;
 
 /**
  * struct at_bucket - how many alerts a provider may still raise
- * @lock: protects the rest
+ * @fill_lock: protects the rest
  * @left: so many at once
  * @filled: when it was last filled up, jiffies
  * @refused: alerts that came too fast, and nobody was told of yet
  */
 struct at_bucket {
-	spinlock_t lock;	/* @left, @filled, @refused */
+	spinlock_t fill_lock;	/* @left, @filled, @refused */
 	u32 left;
 	unsigned long filled;
 	u32 refused;

@@ -10,7 +10,6 @@
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/random.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -20,10 +19,12 @@
 
 #include "base/clock.h"
 #include "base/compat.h"
+#include "base/pattern.h"
 #include "base/quota.h"
 #include "control/announce.h"
 #include "control/monitor.h"
 #include "provider/durable_copy.h"
+#include "provider/directory.h"
 #include "provider/provider.h"
 #include "provider/salt.h"
 #include "provider/space.h"
@@ -33,21 +34,22 @@
 #include "session/session.h"
 
 /* The control plane: providers, sessions, who is in which; never user memory. */
-DEFINE_MUTEX(at_mutex);
+DEFINE_SPINLOCK(at_lock);
 
 static DEFINE_HASHTABLE(at_files, 8);
-/* Live providers, by process; under at_mutex. */
+/* Live providers, by process; under at_lock. */
 static DEFINE_HASHTABLE(at_parts, 8);
-/* Live providers by id. Ids of those that ended stay reserved while something of them is read. */
+/* Live providers by id. The id of one that has ended stays reserved until it is freed. */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
+static atomic64_t at_provider_serials;
 
 /* A cookie tells nothing, and cannot be guessed. It names the descriptor to netlink. */
 void at_file_hello(struct at_file *file)
 {
 	u64 cookie;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (file->cookie)
 		return;
 	do {
@@ -62,7 +64,7 @@ void at_file_hello(struct at_file *file)
 /* The descriptor is going. */
 void at_file_forget(struct at_file *file)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!file->cookie)
 		return;
 	hash_del(&file->node);
@@ -74,13 +76,13 @@ void at_file_forget(struct at_file *file)
  * at_file_by_cookie - the descriptor that a message names
  * @cookie: of it
  *
- * Return: the descriptor, or NULL. It stays while at_mutex is held.
+ * Return: the descriptor, or NULL. It stays while at_lock is held.
  */
 struct at_file *at_file_by_cookie(u64 cookie)
 {
 	struct at_file *file;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	hash_for_each_possible(at_files, file, node, cookie)
 		if (file->cookie == cookie)
 			return file;
@@ -100,9 +102,12 @@ static void at_provider_free(struct kref *ref)
 		at_space_free(p->space);
 	if (p->first && p->first != p)
 		at_provider_put(p->first);
+	/* No session remembers the id any more: another provider may get it. */
+	if (p->id)
+		xa_erase(&at_provider_ids, p->id);
 	put_pid(p->pid);
 	put_cred(p->cred);
-	at_user_put(p->user, AT_THING_PROVIDER);
+	at_charge_free(p->charge);
 	kfree(p);
 }
 
@@ -116,17 +121,12 @@ void at_contents_get(struct at_provider *p)
 	kref_get(&p->contents);
 }
 
-static void at_contents_free(struct kref *ref)
+static void at_contents_free(struct work_struct *work)
 {
-	struct at_provider *p = container_of(ref, struct at_provider, contents);
+	struct at_provider *p = container_of(work, struct at_provider, free_work);
 	struct mm_struct *mm = p->mm;
 	u32 i;
 
-	/* Of what it wrote nothing is there any more: another one may have the id. */
-	if (p->id)
-		xa_erase(&at_provider_ids, p->id);
-	if (p->salt)
-		at_salt_put(p->salt);
 	for (i = 0; i < AT_RANGES; i++)
 		at_range_destroy(&p->range[i]);
 	at_slots_destroy(p);
@@ -134,28 +134,41 @@ static void at_contents_free(struct kref *ref)
 		if (p->durable[i])
 			put_page(p->durable[i]);
 	kfree(p->durable);
-	kvfree(p->known);
+	at_strings_put(p->known);
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
 	/* Nobody's, to who compares, before its address may be another's: at_task_left(). */
 	WRITE_ONCE(p->mm, NULL);
 	mmdrop(mm);
+	at_provider_put(p);
+}
+
+/* There may be many pages, and the caller may hold at_lock: a worker frees them. */
+static void at_contents_release(struct kref *ref)
+{
+	struct at_provider *p = container_of(ref, struct at_provider, contents);
+
+	if (p->salt)
+		at_salt_put(p->salt);
+	at_provider_get(p);
+	INIT_WORK(&p->free_work, at_contents_free);
+	queue_work(at_wq, &p->free_work);
 }
 
 /* The descriptor, members and work on ranges hold references. */
 void at_contents_put(struct at_provider *p)
 {
-	kref_put(&p->contents, at_contents_free);
+	kref_put(&p->contents, at_contents_release);
 }
 
 static void at_provider_end_fn(struct work_struct *work)
 {
 	struct at_provider *p = container_of(work, struct at_provider, end_work);
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	at_provider_end(p);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	at_provider_put(p);
 }
 
@@ -164,7 +177,7 @@ static u32 at_durable_generations;
 /* Never 0, which is what a page says that nobody has written. */
 static u32 at_next_durable(void)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	return ++at_durable_generations ?: ++at_durable_generations;
 }
 
@@ -245,7 +258,7 @@ static bool at_is_pure(const struct cred *cred)
 {
 	return uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid) &&
 	       gid_eq(cred->gid, cred->egid) && gid_eq(cred->gid, cred->sgid) &&
-	       get_dumpable(current->mm) == SUID_DUMP_USER;
+	       at_current_is_dumpable();
 }
 
 static struct at_provider *at_provider_new(const struct at_provider_args *args)
@@ -267,6 +280,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	at_observe_init(p);
 	strscpy(p->name, args->name, sizeof(p->name));
 	p->version = args->version;
+	p->serial = atomic64_inc_return(&at_provider_serials);
 	p->cred = get_current_cred();
 	p->uid = p->cred->uid;
 	p->pure = at_is_pure(p->cred);
@@ -293,11 +307,12 @@ static void at_provider_list(struct at_provider *p)
 	}
 	p->first->parts++;
 	hash_add(at_parts, &p->part, (unsigned long)p->pid);
+	at_directory_add(p);
 }
 
 /*
  * A provider that nobody knows yet. At the limit of a memory cgroup that is its user's
- * this may take as long as the user likes: at_mutex, which others wait for, is not held.
+ * this may take as long as the user likes: at_lock, which others wait for, is not held.
  */
 static struct at_provider *at_provider_make(const struct at_provider_args *args, u32 salt,
 					    struct netlink_ext_ack *extack)
@@ -312,12 +327,11 @@ static struct at_provider *at_provider_make(const struct at_provider_args *args,
 		err = -E2BIG;
 		goto err;
 	}
-	p->user = at_user_get(p->uid, AT_THING_PROVIDER);
-	if (IS_ERR(p->user)) {
-		err = PTR_ERR(p->user);
-		p->user = NULL;
-		if (err == -EDQUOT)
-			NL_SET_ERR_MSG(extack, "this user has too many providers");
+	p->charge = at_charge_new(p->uid, p->cred->user_ns, AT_THING_PROVIDER);
+	if (IS_ERR(p->charge)) {
+		err = PTR_ERR(p->charge);
+		p->charge = NULL;
+		at_charge_explain(err, AT_THING_PROVIDER, extack);
 		goto err;
 	}
 	err = at_provider_alloc(p, salt);
@@ -364,7 +378,7 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 	struct at_file *file;
 	int err;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	/* The descriptor may be closed now, or have become another provider's. */
 	file = at_file_by_cookie(cookie);
 	err = at_file_may_register(file, extack);
@@ -379,7 +393,7 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 	 */
 	file->f->f_mapping = p->space->i_mapping;
 	at_provider_list(p);
-	/* Pairs with the READ_ONCE()s of those who do not hold at_mutex. */
+	/* Pairs with the READ_ONCE()s of those who do not hold at_lock. */
 	smp_store_release(&file->provider, p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
 	*started = at_offer(p);
@@ -412,12 +426,12 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 		NL_SET_ERR_MSG(extack, "the ring stride is no power of two within the limits");
 		return -EINVAL;
 	}
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	file = at_file_by_cookie(cookie);
 	err = at_file_may_register(file, extack);
 	if (!err)
 		salt = file->salt;
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (err)
 		return err;
 	p = at_provider_make(args, salt, extack);
@@ -425,9 +439,9 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 		return PTR_ERR(p);
 	/* It may end while it is published. */
 	at_provider_get(p);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	err = at_provider_publish(p, cookie, started, extack);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	*id = p->id;
 	at_provider_put(p);
 	if (err) {
@@ -445,27 +459,25 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
  */
 void at_provider_end(struct at_provider *p)
 {
-	struct at_member *m = p->member;
+	struct at_member *m = p->member, *each;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (p->dead)
 		return;
 	WRITE_ONCE(p->dead, true);
 	hash_del(&p->part);
+	at_directory_remove(p);
 	p->first->parts--;
 	list_del_init(&p->vacant);
-	if (m) {
+	if (m)
 		at_member_leave(m);
-		/*
-		 * Only now are the ends of its rings known, up to which to read.
-		 * Pairs with the load-acquire in at_ring_final().
-		 */
-		smp_store_release(&m->gone, true);
-		at_session_wake(m->session);
-	}
+	/* Sessions that it was taken away from have waited for its end, too. */
+	list_for_each_entry(each, &p->members, of_provider)
+		if (each == m || each->gone)
+			at_member_gone(each);
 	at_observe_update(p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
-	/* Nobody finds it any more. The id is not another's while there is something to read. */
+	/* Nobody finds it any more. The id stays reserved, see at_provider_free(). */
 	xa_store(&at_provider_ids, p->id, NULL, 0);
 }
 
@@ -473,7 +485,7 @@ void at_provider_end(struct at_provider *p)
  * at_provider_release - its descriptor is closed
  * @p: the provider, which has ended: nothing of it is mapped, and the inode may go
  *
- * A session may keep who it was for long: that is not on the user's account.
+ * Sessions may remember it for long: its place on the user's account is free when they do not.
  */
 void at_provider_release(struct at_provider *p)
 {
@@ -484,13 +496,11 @@ void at_provider_release(struct at_provider *p)
 	p->space = NULL;
 	mutex_unlock(&p->space_lock);
 	at_space_free(space);
-	at_user_put(p->user, AT_THING_PROVIDER);
-	p->user = NULL;
 	at_contents_put(p);
 	at_provider_put(p);
 }
 
-/* at_provider_end() where at_mutex cannot be taken. */
+/* at_provider_end() where at_lock cannot be taken. */
 void at_provider_end_soon(struct at_provider *p)
 {
 	at_provider_get(p);
@@ -569,14 +579,14 @@ bool at_provider_visible(const struct at_provider *p, const struct at_caller *ca
  * at_provider_from - the live provider with the lowest id from @id on
  * @id: in: where to begin; out: its id
  *
- * Return: the provider, which stays while at_mutex is held, or NULL.
+ * Return: the provider, which stays while at_lock is held, or NULL.
  */
 struct at_provider *at_provider_from(u32 *id)
 {
 	unsigned long next = *id;
 	struct at_provider *p;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	p = xa_find(&at_provider_ids, &next, AT_ID_MAX, XA_PRESENT);
 	*id = next;
 	return p;
@@ -587,9 +597,9 @@ struct at_provider *at_provider_from(u32 *id)
  * @id: in: where to begin; out: its id
  * @caller: who asks: others' providers are not shown to everybody
  *
- * at_mutex is let go now and then, as others' providers may be many.
+ * at_lock is let go now and then, as others' providers may be many.
  *
- * Return: the provider, which stays while at_mutex is held, or NULL.
+ * Return: the provider, which stays while at_lock is held, or NULL.
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller)
 {

@@ -13,6 +13,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
@@ -27,7 +28,6 @@
 struct file;
 struct inode;
 struct cred;
-struct at_known;
 struct at_member;
 struct mm_struct;
 struct pid;
@@ -38,7 +38,8 @@ struct vm_area_struct;
  * @ref: held by the descriptor, by a session's member, by queued work
  * @contents: held by the descriptor, and by members until all of theirs was read: what
  *	only records need, which is most of it, goes before who the provider was
- * @id: not another's while something of this provider is read
+ * @id: not another's while there is a reference: some session may remember it
+ * @serial: of all providers since the module was loaded, from 1 on; never used again
  * @name: as registered
  * @version: as registered
  * @layout: of its mapping
@@ -49,7 +50,7 @@ struct vm_area_struct;
  * @pure: real, effective and saved user were one then, and so were the groups; and
  *	it could be dumped
  * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
- * @user: whose account it is on
+ * @charge: the accounts that it is charged to until it is freed, and its threads
  * @salt: of the operation ids of its process, until @contents are freed
  * @salt_nr: its number; stays
  * @space: has the address space of its mapping, to zap in; NULL once the descriptor is gone
@@ -58,39 +59,43 @@ struct vm_area_struct;
  * @sink: where its late stores go
  * @durable: pages of the durable ring, each NULL until touched
  * @range: see range.h
- * @member: its place in the session that records it; under at_mutex
- * @members: that, and those it had in sessions that are still read; under at_mutex
- * @part: among live providers, by process; under at_mutex
+ * @member: its place in the session that records it; under at_lock
+ * @members: that, and those it had in sessions that are still read; under at_lock
+ * @entry: in the directory, while it lives; under at_lock
+ * @part: among live providers, by process; under at_lock
  * @first: of the providers of its process and memory the one that came first, maybe itself;
  *	with a reference where not
- * @parts: of the first: those of them that live; under at_mutex
+ * @parts: of the first: those of them that live; under at_lock
  * @left: of the first: number of the last time that one of them left a session and took
- *	threads along; under at_mutex
+ *	threads along; under at_lock
  * @looked: of the first: round of looks in which their threads were looked for last; under
- *	at_mutex
- * @refused: why the session that was to take it last did not; under at_mutex
- * @vacant: its session has ended, and it is to be offered to others; under at_mutex
+ *	at_lock
+ * @refused: why the session that was to take it last did not; under at_lock
+ * @vacant: its session has ended, and it is to be offered to others; under at_lock
  * @slots: thread slots, by number
  * @slot_of: the same, by the id of the thread that has one
  * @slots_lock: @slots, @slot_of and @next_slot are changed under it
  * @next_slot: number of the next; changed under @slots_lock
  * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
- *	changed under at_mutex
+ *	changed under at_lock
  * @others: threads of other thread groups have a slot: at_provider_cpus() does not find them
- * @dead: it has ended; under at_mutex
+ * @dead: it has ended; under at_lock
  * @mapped: its read-write area has been mapped
  * @mappings: of that area: one, but for a moment in mremap()
  * @end_work: ends it, where that cannot be done on the spot
- * @known: categories that it announced, or NULL; under at_mutex
+ * @free_work: frees @contents
+ * @known: the categories that it announced, a name and a description of each, or NULL;
+ *	under at_lock
  * @observers: wait for @observed to change
  * @observed: what its descriptor tells: the gate, and above it the state of the
- *	session that has it; changed under at_mutex
+ *	session that has it; changed under at_lock
  * @alerts: that it may raise
  */
 struct at_provider {
 	struct kref ref;
 	struct kref contents;
 	u32 id;
+	u64 serial;
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	u32 version;
 	struct at_layout layout;
@@ -100,7 +105,7 @@ struct at_provider {
 	const struct cred *cred;
 	bool pure;
 	s64 clock_offset;
-	struct at_user *user;
+	struct at_charge *charge;
 	struct at_salt *salt;
 	u32 salt_nr;
 	struct inode *space;
@@ -111,6 +116,7 @@ struct at_provider {
 	struct at_range range[AT_RANGES];
 	struct at_member *member;
 	struct list_head members;
+	struct rb_node entry;
 	struct hlist_node part;
 	struct at_provider *first;
 	u32 parts;
@@ -128,7 +134,8 @@ struct at_provider {
 	bool mapped;
 	atomic_t mappings;
 	struct work_struct end_work;
-	struct at_known *known;
+	struct work_struct free_work;
+	struct at_strings *known;
 	wait_queue_head_t observers;
 	u64 observed;
 	struct at_bucket alerts;
@@ -136,13 +143,13 @@ struct at_provider {
 
 /**
  * struct at_file - an open descriptor of the device
- * @node: among those that have a cookie; under at_mutex
+ * @node: among those that have a cookie; under at_lock
  * @cookie: names it in netlink messages; 0: none yet
  * @mm: of the process that asked for the cookie: identity only
  * @salt: that the process asked for with the cookie; 0: any
  * @f: the descriptor
- * @provider: registered through it; set once, under at_mutex
- * @session: whose consumer it is; set once, under at_mutex
+ * @provider: registered through it; set once, under at_lock
+ * @session: whose consumer it is; set once, under at_lock
  * @seen: what of the provider's state was last read from it
  */
 struct at_file {

@@ -32,11 +32,11 @@ struct at_rings *at_range_rings(struct at_range *range)
 {
 	struct at_rings *rings;
 
-	spin_lock(&range->lock);
+	spin_lock(&range->rings_lock);
 	rings = range->live ? range->rings : NULL;
 	if (!rings)
 		range->dirty = true;
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 	return rings;
 }
 
@@ -48,11 +48,11 @@ static void at_range_empty(struct at_range *range, struct at_rings *rings)
 	const bool exclusive = at_fixed(AT_FIX_RWSEM);
 
 	if (exclusive)
-		down_write(&range->sem);
-	spin_lock(&range->lock);
+		down_write(&range->zap_sem);
+	spin_lock(&range->rings_lock);
 	range->rings = NULL;
 	range->dirty = false;
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 	if (rings && at_fixed(AT_FIX_LOCK_RING))
 		at_rings_sync_pages(rings);
 	/* Faults that have looked the sink up have mapped it after this. */
@@ -62,7 +62,7 @@ static void at_range_empty(struct at_range *range, struct at_rings *rings)
 	}
 	at_range_zap(range);
 	if (exclusive)
-		up_write(&range->sem);
+		up_write(&range->zap_sem);
 }
 
 static void at_range_work(struct work_struct *work)
@@ -72,10 +72,10 @@ static void at_range_work(struct work_struct *work)
 	struct at_rings *ended;
 	bool cleaning;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	ended = range->zapped ? NULL : range->ended;
 	cleaning = range->cleaning;
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (ended) {
 		at_range_empty(range, ended);
 		range->zapped = true;
@@ -84,18 +84,18 @@ static void at_range_work(struct work_struct *work)
 			at_contents_get(p);
 			at_quiesce(&range->quiesce);
 		} else {
-			mutex_lock(&at_mutex);
+			spin_lock(&at_lock);
 			range->ended = NULL;
-			mutex_unlock(&at_mutex);
+			spin_unlock(&at_lock);
 			at_rings_put(ended);
 		}
 	}
 	if (cleaning) {
 		at_range_empty(range, NULL);
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		range->cleaning = false;
 		at_member_retry(p);
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 	}
 	at_contents_put(p);
 	at_provider_put(p);
@@ -126,7 +126,7 @@ static void at_range_quiet(struct at_quiesce *q)
 	struct at_provider *p = range->provider;
 	struct at_rings *ended;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	ended = range->ended;
 	range->ended = NULL;
 	/* A session may have been waiting for this. */
@@ -134,7 +134,7 @@ static void at_range_quiet(struct at_quiesce *q)
 	/* Late stores have made it so: the next session is not to find it that way. */
 	if (READ_ONCE(range->dirty))
 		at_range_clean(range);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	at_rings_put(ended);
 	at_contents_put(p);
 	at_provider_put(p);
@@ -142,8 +142,8 @@ static void at_range_quiet(struct at_quiesce *q)
 
 int at_range_init(struct at_range *range, struct at_provider *p)
 {
-	init_rwsem(&range->sem);
-	spin_lock_init(&range->lock);
+	init_rwsem(&range->zap_sem);
+	spin_lock_init(&range->rings_lock);
 	INIT_WORK(&range->work, at_range_work);
 	range->provider = p;
 	return at_quiesce_prepare(&range->quiesce, at_range_cpus, at_range_quiet);
@@ -165,10 +165,10 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
 {
 	bool clean;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (range->rings || range->ended || range->cleaning)
 		return false;
-	spin_lock(&range->lock);
+	spin_lock(&range->rings_lock);
 	clean = !range->dirty;
 	if (clean) {
 		u64 *limit = at_range_limits(range);
@@ -179,7 +179,7 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
 		range->rings = rings;
 		range->live = true;
 	}
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 	if (clean)
 		at_rings_get(rings);
 	return clean;
@@ -193,7 +193,7 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
  */
 void at_range_clean(struct at_range *range)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (range->rings || range->ended || range->cleaning)
 		return;
 	range->cleaning = true;
@@ -208,12 +208,12 @@ void at_range_clean(struct at_range *range)
  */
 void at_range_end(struct at_range *range)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!range->rings || range->ended)
 		return;
-	spin_lock(&range->lock);
+	spin_lock(&range->rings_lock);
 	range->live = false;
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 	range->ended = range->rings;
 	range->zapped = false;
 	at_range_queue(range);

@@ -37,21 +37,21 @@ struct at_rings;
 
 /**
  * struct at_range - one of a provider's ranges
- * @sem: see above
- * @lock: protects @rings, @live and @dirty, and the range's limits
+ * @zap_sem: see above
+ * @rings_lock: protects @rings, @live and @dirty, and the range's limits
  * @rings: what appears there; NULL: the sink
- * @live: @rings are there for faults; changes under at_mutex, too
+ * @live: @rings are there for faults; changes under at_lock, too
  * @dirty: the sink may be mapped
- * @ended: rings that writers may still hold addresses of; under at_mutex
+ * @ended: rings that writers may still hold addresses of; under at_lock
  * @zapped: they have been taken out; only the worker looks at it
- * @cleaning: a worker cleans it; under at_mutex
+ * @cleaning: a worker cleans it; under at_lock
  * @work: does what takes long
  * @quiesce: for c.
  * @provider: that has the range
  */
 struct at_range {
-	struct rw_semaphore sem;
-	spinlock_t lock;		/* @rings, @live, @dirty */
+	struct rw_semaphore zap_sem;
+	spinlock_t rings_lock;		/* @rings, @live, @dirty */
 	struct at_rings *rings;
 	bool live;
 	bool dirty;

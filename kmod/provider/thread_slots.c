@@ -73,7 +73,7 @@ static bool at_slots_wanted(const struct at_provider *p)
 {
 	const struct at_member *m;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(m, &p->members, of_provider) {
 		if (READ_ONCE(m->done))
 			continue;
@@ -110,7 +110,7 @@ static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 }
 
 /*
- * Forget the threads that are gone, where no session may ask for them; with at_mutex held,
+ * Forget the threads that are gone, where no session may ask for them; with at_lock held,
  * so that none begins meanwhile in which they write something before they go.
  */
 static void at_slots_prune(struct at_provider *p)
@@ -119,7 +119,7 @@ static void at_slots_prune(struct at_provider *p)
 	bool more;
 
 	do {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		WRITE_ONCE(p->slots_pruned, READ_ONCE(p->next_slot));
 		more = false;
 		if (!at_slots_wanted(p)) {
@@ -127,7 +127,7 @@ static void at_slots_prune(struct at_provider *p)
 			more = at_slots_prune_some(p, &i);
 			spin_unlock(&p->slots_lock);
 		}
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 		cond_resched();
 	} while (more);
 }

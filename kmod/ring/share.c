@@ -25,7 +25,7 @@ int at_sharer_init(struct at_sharer *sharer)
 	return sharer->share ? 0 : -ENOMEM;
 }
 
-/* A member, which has accounts, joins. at_mutex is held. */
+/* A member, which has accounts, joins. at_lock is held. */
 void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
 {
 	sharer->number = sharing->joined + 1;
@@ -33,7 +33,7 @@ void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
 	WRITE_ONCE(sharing->members, sharing->members + 1);
 }
 
-/* A member has left; its last records may still come. at_mutex is held. */
+/* A member has left; its last records may still come. at_lock is held. */
 void at_sharer_leave(struct at_sharing *sharing)
 {
 	WRITE_ONCE(sharing->members, sharing->members - 1);

@@ -18,6 +18,7 @@
 #ifndef AT_SHARE_H
 #define AT_SHARE_H
 
+#include <linux/percpu.h>
 #include <linux/types.h>
 
 struct at_geometry;
@@ -31,8 +32,8 @@ enum at_kring_kind { AT_KRING_EVENTS, AT_KRING_NAMES, AT_KRINGS };
 
 /**
  * struct at_sharing - among whom a session's kernel rings are shared
- * @members: that have not left; changes under at_mutex
- * @joined: that ever were there; changes under at_mutex
+ * @members: that have not left; changes under at_lock
+ * @joined: that ever were there; changes under at_lock
  */
 struct at_sharing {
 	u32 members;

@@ -61,10 +61,12 @@ static void at_rings_put_fn(struct work_struct *work)
 
 /**
  * at_rings_put_later - drop a reference where there is no time to free pages
- * @r: the rings; only one reference to them may be dropped in this way
+ * @r: the rings, may be NULL; only one reference to them may be dropped in this way
  */
 void at_rings_put_later(struct at_rings *r)
 {
+	if (!r)
+		return;
 	INIT_WORK(&r->put_work, at_rings_put_fn);
 	queue_work(at_wq, &r->put_work);
 }
@@ -289,19 +291,25 @@ void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src)
 	src->arg = &r->ring[ring];
 }
 
-/*
- * Records up to @pos that are not delivered, as they were published after the
- * session was stopped, but for those that a pass found which was under way then.
- * They are counted as dropped.
+/**
+ * at_rings_late - count records that were published after a ring's last stop
+ * @r: the rings
+ * @ring: which
+ * @c: the reader's place in the ring
+ * @pos: the ring's position
+ *
+ * The reader does not deliver these records, and counts them as dropped. A pass that was
+ * under way at the stop may have delivered some: those do not count here.
+ *
+ * Return: how many there are up to @pos.
  */
-u64 at_rings_late(struct at_rings *r, u32 ring, u64 pos)
+u64 at_rings_late(struct at_rings *r, u32 ring, const struct at_cursor *c, u64 pos)
 {
 	struct at_source src;
 	u64 before, after;
 
 	at_rings_source(r, ring, &src);
-	before = max(at_source_committed(&src, r->ring[ring].stop),
-		     r->ring[ring].reading.cursor.records);
+	before = max(at_source_committed(&src, r->ring[ring].stop), c->records);
 	after = at_source_committed(&src, pos);
 	return after > before ? after - before : 0;
 }

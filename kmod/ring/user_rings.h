@@ -82,7 +82,7 @@ void at_rings_sync_pages(struct at_rings *r);
 u64 at_rings_position(const struct at_rings *r, u32 ring);
 u64 at_rings_dropped(const struct at_rings *r, u32 ring);
 void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src);
-u64 at_rings_late(struct at_rings *r, u32 ring, u64 pos);
+u64 at_rings_late(struct at_rings *r, u32 ring, const struct at_cursor *c, u64 pos);
 void at_rings_tag(struct at_rings *r, u32 run);
 int at_rings_copy(const struct at_rings *r, u32 ring, u64 from, u32 words,
 		  void __user *to);

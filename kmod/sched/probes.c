@@ -2,9 +2,11 @@
 /*
  * Probes on the scheduler's tracepoints.
  *
- * A probe relies on nothing of its caller: since 6.16 tracepoints no longer turn
- * preemption off; sched_waking comes from interrupts, sched_switch under the run
- * queue's lock. So each sees to it that interrupts are off, wakes nobody, allocates
+ * A probe relies on nothing of its caller: since 7.0 tracepoints hold only SRCU, which
+ * leaves preemption on; sched_waking comes from interrupts, sched_switch under the run
+ * queue's lock. Whoever frees what probes use waits for plain RCU, whose readers include
+ * code with interrupts off. So each sees to it that interrupts are off while it uses what a
+ * session owns, and at_assert_irqs_off() checks it. A probe wakes nobody, allocates
  * and frees nothing, and takes no lock that is shared between CPUs.
  *
  * They run at every switch and waking of the machine, and so every instruction
@@ -31,7 +33,7 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Sessions that the probes know. Changed under at_mutex, read under RCU. */
+/* Sessions that the probes know. Changed under at_lock, read under RCU. */
 static LIST_HEAD(at_kscheds);
 /* How many of them record every task. */
 static u32 at_nr_all;
@@ -48,8 +50,8 @@ static bool at_probing;
  * All of them, for CPUs that come up.
  */
 static LIST_HEAD(at_cpus_list);
-static DEFINE_MUTEX(at_cpus_mutex);
-/* CPUs that are online, or on their way there; under at_cpus_mutex. */
+static DEFINE_SPINLOCK(at_cpus_lock);
+/* CPUs that are online, or on their way there; under at_cpus_lock. */
 static struct cpumask at_cpus;
 /*
  * Held while a CPU comes up and gets rings, which may take as long as memory does. The list is
@@ -255,26 +257,34 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 static void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
 			    struct task_struct *next, unsigned int state)
 {
-	struct at_task *a = at_task_find(prev), *b = at_task_find(next);
+	struct at_task **slots;
+	struct at_task *a, *b;
 
+	/* The scheduler has turned them off. */
+	at_assert_irqs_off();
+	slots = at_task_slots_get();
+	a = at_task_find_in(slots, prev);
+	b = at_task_find_in(slots, next);
 	if (unlikely(__this_cpu_read(at_attention.any)))
 		at_switch_attention(a, b, prev, next, state, preempt);
-	else if (a || b)
-		at_switch_traced(a, b, prev, next, state, preempt);
-	else
+	else if (!((unsigned long)a | (unsigned long)b))
+		/* One test instead of two saves three instructions of every switch. */
 		__this_cpu_inc(at_probe_cost.calls);
+	else
+		at_switch_traced(a, b, prev, next, state, preempt);
 }
 
-static noinline void at_waking_session(struct at_ksched *ks, const struct at_task *e,
-				       struct task_struct *p)
+static noinline void at_waking_session(struct at_ksched *ks, struct at_task **slots,
+				       const struct at_task *e, struct task_struct *p)
 {
 	struct at_kcpu *kc = at_this_kcpu(ks);
 
 	if (kc && READ_ONCE(ks->on))
-		at_record_waking(ks, kc, p, e && e->ks == ks ? e : NULL, false);
+		at_record_waking(ks, kc, slots, p, e && e->ks == ks ? e : NULL, false);
 }
 
-static noinline void at_waking_slow(const struct at_task *e, struct task_struct *p)
+static noinline void at_waking_slow(struct at_task **slots, const struct at_task *e,
+				    struct task_struct *p)
 {
 	struct at_ksched *ks;
 
@@ -282,23 +292,27 @@ static noinline void at_waking_slow(const struct at_task *e, struct task_struct 
 	if (__this_cpu_read(at_attention.all))
 		list_for_each_entry_rcu(ks, &at_kscheds, node)
 			if (ks->all)
-				at_waking_session(ks, e, p);
+				at_waking_session(ks, slots, e, p);
 	if (e && !e->ks->all)
-		at_waking_session(e->ks, e, p);
+		at_waking_session(e->ks, slots, e, p);
 }
 
 static __always_inline void at_waking(struct task_struct *p)
 {
-	const struct at_task *e = at_task_find(p);
+	struct at_task **slots;
+	const struct at_task *e;
 	struct at_kcpu *kc;
 
+	at_assert_irqs_off();
+	slots = at_task_slots_get();
+	e = at_task_find_in(slots, p);
 	if (!e && likely(!__this_cpu_read(at_attention.all))) {
 		__this_cpu_inc(at_probe_cost.calls);
 		return;
 	}
 	kc = e ? __this_cpu_read(*e->ks->quick) : NULL;
-	if (unlikely(!kc || !at_record_waking(e->ks, kc, p, e, true)))
-		at_waking_slow(e, p);
+	if (unlikely(!kc || !at_record_waking(e->ks, kc, slots, p, e, true)))
+		at_waking_slow(slots, e, p);
 }
 
 /* A task that wakes itself, for one. */
@@ -512,7 +526,7 @@ static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
 	return err;
 }
 
-/* at_cpus_mutex is held. */
+/* at_cpus_lock is held. */
 static void at_route_cpu(struct at_ksched *ks, int cpu)
 {
 	bool quick = ks->on && !at_nr_all && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
@@ -520,19 +534,19 @@ static void at_route_cpu(struct at_ksched *ks, int cpu)
 	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? ks->cpu[cpu] : NULL);
 }
 
-/* Tell the probes where the short way leads, after a change. at_mutex is held. */
+/* Tell the probes where the short way leads, after a change. at_lock is held. */
 static void at_route(void)
 {
 	struct at_ksched *ks;
 	int cpu;
 
-	mutex_lock(&at_cpus_mutex);
+	spin_lock(&at_cpus_lock);
 	for_each_possible_cpu(cpu) {
 		WRITE_ONCE(per_cpu(at_attention, cpu).all, at_nr_all > 0);
 		list_for_each_entry(ks, &at_cpus_list, cpus_node)
 			at_route_cpu(ks, cpu);
 	}
-	mutex_unlock(&at_cpus_mutex);
+	spin_unlock(&at_cpus_lock);
 }
 
 static void at_ksched_destroy(struct at_ksched *ks)
@@ -553,9 +567,9 @@ void at_ksched_free(struct at_ksched *ks)
 	/* It may have been ended before it was listed. */
 	at_probes_release(ks);
 	mutex_lock(&at_online_mutex);
-	mutex_lock(&at_cpus_mutex);
+	spin_lock(&at_cpus_lock);
 	list_del(&ks->cpus_node);
-	mutex_unlock(&at_cpus_mutex);
+	spin_unlock(&at_cpus_lock);
 	mutex_unlock(&at_online_mutex);
 	at_ksched_destroy(ks);
 }
@@ -593,9 +607,9 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 			goto err;
 	/* A CPU that comes up is in the mask, or else will find us. */
 	mutex_lock(&at_online_mutex);
-	mutex_lock(&at_cpus_mutex);
+	spin_lock(&at_cpus_lock);
 	list_add(&ks->cpus_node, &at_cpus_list);
-	mutex_unlock(&at_cpus_mutex);
+	spin_unlock(&at_cpus_lock);
 	mutex_unlock(&at_online_mutex);
 	for_each_cpu(cpu, &at_cpus)
 		if (!READ_ONCE(ks->cpu[cpu]) && !err)
@@ -636,7 +650,7 @@ int at_ksched_prepare(struct at_ksched *ks)
 	return err;
 }
 
-/* Have the probes know a session. at_mutex is held. */
+/* Have the probes know a session. at_lock is held. */
 void at_ksched_list(struct at_ksched *ks)
 {
 	if (ks->listed)
@@ -647,7 +661,7 @@ void at_ksched_list(struct at_ksched *ks)
 		at_nr_all++;
 }
 
-/* Record from now on. at_mutex is held. */
+/* Record from now on. at_lock is held. */
 void at_ksched_open(struct at_ksched *ks)
 {
 	if (ks->on)
@@ -662,7 +676,7 @@ void at_ksched_open(struct at_ksched *ks)
 }
 
 /*
- * at_mutex is held. What is being recorded at this moment may still come: nobody waits
+ * at_lock is held. What is being recorded at this moment may still come: nobody waits
  * for that but the reader, in at_ksched_wait().
  */
 void at_ksched_stop(struct at_ksched *ks)
@@ -691,13 +705,16 @@ static void at_ksched_end_fn(struct work_struct *work)
 	struct at_ksched *ks = container_of(work, struct at_ksched, end_work);
 
 	at_tasks_forget(ks);
-	/* Probes that found the session or one of its tasks are done with it. */
+	/*
+	 * Probes that found the session or one of its tasks are done with it. Plain RCU waits
+	 * for them, because interrupts are off in them.
+	 */
 	synchronize_rcu();
 	at_probes_release(ks);
 	at_session_put(ks->session);
 }
 
-/* The session is over: have the probes forget it. at_mutex is held. */
+/* The session is over: have the probes forget it. at_lock is held. */
 void at_ksched_unlist(struct at_ksched *ks)
 {
 	if (!ks->listed)
@@ -749,14 +766,14 @@ static int at_cpu_prepare(unsigned int cpu)
 	struct at_ksched *ks;
 
 	mutex_lock(&at_online_mutex);
-	mutex_lock(&at_cpus_mutex);
+	spin_lock(&at_cpus_lock);
 	cpumask_set_cpu(cpu, &at_cpus);
-	mutex_unlock(&at_cpus_mutex);
+	spin_unlock(&at_cpus_lock);
 	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
 		at_ksched_add_cpu(ks, cpu);
-		mutex_lock(&at_cpus_mutex);
+		spin_lock(&at_cpus_lock);
 		at_route_cpu(ks, cpu);
-		mutex_unlock(&at_cpus_mutex);
+		spin_unlock(&at_cpus_lock);
 	}
 	mutex_unlock(&at_online_mutex);
 	return 0;
@@ -764,9 +781,9 @@ static int at_cpu_prepare(unsigned int cpu)
 
 static int at_cpu_dead(unsigned int cpu)
 {
-	mutex_lock(&at_cpus_mutex);
+	spin_lock(&at_cpus_lock);
 	cpumask_clear_cpu(cpu, &at_cpus);
-	mutex_unlock(&at_cpus_mutex);
+	spin_unlock(&at_cpus_lock);
 	return 0;
 }
 

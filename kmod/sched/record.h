@@ -235,18 +235,19 @@ static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu
 		__this_cpu_inc(at_probe_cost.wakings);
 }
 
-/* As at_record_switch(). @woken: the entry of @p, if it is this session's. */
+/*
+ * As at_record_switch(). @woken: the entry of @p, if it is this session's; @slots have the
+ * waker's.
+ */
 static __always_inline bool
-at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p,
-		 const struct at_task *woken, const bool quick)
+at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slots,
+		 struct task_struct *p, const struct at_task *woken, const bool quick)
 {
 	const struct at_task *waker;
-	u64 koid, by = 0;
+	u64 koid = 0, by = 0;
 	bool told = false;
 
-	if (woken) {
-		koid = (u32)woken->tid;
-	} else {
+	if (!woken) {
 		if (!at_foreign_koid(ks, kc, p, NULL, &koid, quick))
 			return false;
 		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)koid)))
@@ -254,7 +255,7 @@ at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	}
 	/* What an interrupt wakes is not woken by the task it interrupts. */
 	if (likely(!(in_serving_softirq() | in_hardirq()))) {
-		waker = at_task_find(current);
+		waker = at_task_find_in(slots, current);
 		if (likely(waker && waker->ks == ks)) {
 			by = (u32)waker->tid;
 			told = true;
@@ -264,6 +265,8 @@ at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 			told = by != 0;
 		}
 	}
+	if (woken)
+		koid = (u32)woken->tid;
 	/* The larger one, for it is almost always. */
 	if (!at_kring_has_room(&kc->events, AT_WAKEUP_WORDS)) {
 		if (quick)

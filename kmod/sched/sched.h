@@ -54,7 +54,7 @@ struct at_kcpu {
  * @plain: and does so by the ids that the kernel has at hand
  * @on: the session is started
  * @probed: it counts among those that need the probes; under at_probes_mutex
- * @listed: @node is in use, and tasks may be added; under at_mutex
+ * @listed: @node is in use, and tasks may be added; under at_lock
  * @missed: threads of its members that there was no entry for; see at_tasks_looked()
  * @left: the grace period after which no probe is left that found it on before the
  *	last stop

@@ -49,7 +49,7 @@ struct at_kept_name {
 
 /**
  * struct at_task_names - see above
- * @lock: all else, and the cursors of the rings that names come from
+ * @kept_lock: all else, and the cursors of the rings that names come from
  * @by_tid: the names, by thread id
  * @by_serial: the same, by their last change: readers count by it
  * @list: the same, those that were named longest ago first
@@ -62,7 +62,7 @@ struct at_kept_name {
  * @memcg: charged; the session has references on both
  */
 struct at_task_names {
-	struct mutex lock;	/* all but @ns and @memcg */
+	struct mutex kept_lock;	/* all but @ns and @memcg */
 	struct xarray by_tid;
 	struct xarray by_serial;
 	struct list_head list;
@@ -210,7 +210,7 @@ unsigned long at_task_names_drain(struct at_task_names *names, const struct at_k
 	unsigned long last;
 	u32 cpu;
 
-	mutex_lock(&names->lock);
+	mutex_lock(&names->kept_lock);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
 
@@ -218,7 +218,7 @@ unsigned long at_task_names_drain(struct at_task_names *names, const struct at_k
 			at_names_drain_ring(names, &kc->names);
 	}
 	last = names->serial;
-	mutex_unlock(&names->lock);
+	mutex_unlock(&names->kept_lock);
 	set_active_memcg(old);
 	return last;
 }
@@ -260,14 +260,14 @@ u32 at_task_names_read(struct at_task_names *names, unsigned long *cursor,
 	unsigned long i;
 	u32 n = 0;
 
-	mutex_lock(&names->lock);
+	mutex_lock(&names->kept_lock);
 	xa_for_each_range(&names->by_serial, i, kept, *cursor + 1, last) {
 		if (n == max)
 			break;
 		to[n++] = kept->name;
 		*cursor = i;
 	}
-	mutex_unlock(&names->lock);
+	mutex_unlock(&names->kept_lock);
 	return n;
 }
 
@@ -292,7 +292,7 @@ struct at_task_names *at_task_names_new(const struct at_session *s)
 
 	if (!names)
 		return NULL;
-	mutex_init(&names->lock);
+	mutex_init(&names->kept_lock);
 	xa_init_flags(&names->by_tid, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&names->by_serial, XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&names->list);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tasks come into the hash when their process joins a session or they are forked
- * in one, and stay through their last switch: the probe marks, a worker frees.
- * Probes allocate and free nothing and take no lock but a raw one.
+ * A task comes into the table when its process joins a session, or when it is forked in
+ * one, and stays through its last switch: the probe marks it, a worker frees it. Probes
+ * allocate and free nothing, and take no lock but a raw one.
  */
 #include <linux/irq_work.h>
 #include <linux/memcontrol.h>
@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "base/quiesce.h"
+#include "base/quota.h"
 #include "provider/provider.h"
 #include "sched/record.h"
 #include "sched/sched.h"
@@ -33,15 +34,12 @@
 /* Entries taken out at a time when a process leaves. */
 #define AT_BATCH	64
 
-struct hlist_head at_tasks[1 << AT_TASKS_BITS];
-
-/* Protects changes of the hash, members' lists, and the pool. Taken in probes, so raw. */
-static DEFINE_RAW_SPINLOCK(at_tasks_lock);
+/* Entries for threads that are forked; this and what follows is under at_tasks_lock. */
 static HLIST_HEAD(at_pool);
 static u32 at_pool_size;
 static u32 at_pool_round;
 
-/* Of tasks that run another program; under at_tasks_lock. */
+/* Of tasks that run another program. */
 static struct at_task *at_execed;
 
 static bool at_rescan;
@@ -51,7 +49,7 @@ static bool at_dead;
 static u64 at_left;
 static u64 at_left_done;
 
-/* Dead tasks are looked for in all of the hash: not more often than this. */
+/* Dead tasks are looked for in all of the table: not more often than this. */
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
 /* What probes leave to others to do. */
@@ -61,10 +59,9 @@ static void at_dead_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
 
 /*
- * Where a provider is the one who calls, the caller has the session's memory cgroup set
- * active. What cannot be had at once is asked for again by at_pool_fn(), which is on
- * nobody's account: so nobody is killed for it, and at_mutex not held while a cgroup is
- * short of memory, which may be for as long as its user likes.
+ * On the account of the memory cgroup that is active. Memory that cannot be had at once is
+ * asked for again by at_pool_fn(), which is on no account: so no process is killed for it,
+ * and none waits while a cgroup is short of memory, which its user may make last.
  */
 static struct at_task *at_task_alloc(void)
 {
@@ -76,20 +73,32 @@ static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
 	return ks->ns ? pid_nr_ns(pid, ks->ns) : pid_nr(pid);
 }
 
-/* With at_tasks_lock held; the entry becomes visible to the probes. */
-static void at_task_insert(struct at_task *e, struct task_struct *task,
-			   struct at_ksched *ks, struct at_member *owner)
+/*
+ * Have the probes see an entry. With at_tasks_lock held. Returns 0; -EDQUOT: the user has as
+ * many traced threads as a user may have; -ENOSPC: the table is full.
+ */
+static int at_task_insert(struct at_task *e, struct task_struct *task,
+			  struct at_ksched *ks, struct at_member *owner)
 {
-	e->task = get_task_struct(task);
+	struct at_charge *charge = owner->provider->charge;
+
+	if (!at_charge_thread(charge))
+		return -EDQUOT;
+	e->task = task;
 	e->ks = ks;
 	e->owner = owner;
 	e->tid = at_task_nr(task_pid(task), ks);
 	e->pid = at_task_nr(task_tgid(task), ks);
 	e->dead = false;
-	hlist_add_head_rcu(&e->node, at_task_bucket(task));
+	if (!at_task_table_put(e)) {
+		at_uncharge_thread(charge);
+		return -ENOSPC;
+	}
+	get_task_struct(task);
 	hlist_add_head(&e->of_owner, &owner->tasks);
 	at_record_name(ks, task, e->tid, e->pid, task->comm, ASYNCTRACE_TASK_F_PROVIDER,
 		       &owner->sharer);
+	return 0;
 }
 
 /*
@@ -105,12 +114,13 @@ static bool at_task_left(const struct task_struct *task, const struct at_member 
 }
 
 /*
- * Out of the hash and of its owner's list, with at_tasks_lock held. It is freed when no
- * probe can see it, see at_tasks_free().
+ * Take an entry out of the table and of its owner's list, with at_tasks_lock held. It is
+ * freed when no probe can see it, see at_tasks_free().
  */
 static void at_task_take_out(struct at_task *e, struct at_task **gone)
 {
-	hlist_del_rcu(&e->node);
+	at_task_table_remove(e);
+	at_uncharge_thread(e->owner->provider->charge);
 	hlist_del(&e->of_owner);
 	e->gone = *gone;
 	*gone = e;
@@ -159,36 +169,37 @@ static void at_tasks_free_execed(void)
 }
 
 /*
- * A task that the session's owner cannot see, from the pid namespace he is in, is left
- * to be nobody.
+ * Not after the member has left, nor after the session's end: at_tasks_leave() and
+ * at_tasks_forget(), which take its tasks out, do not come again. A task that the session's
+ * owner cannot see, from the pid namespace he is in, is left to be nobody.
  */
 static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 			   const struct at_member *owner)
 {
-	return !at_task_find(task) && !(task->flags & PF_EXITING) &&
-	       !at_task_left(task, owner) && at_task_nr(task_pid(task), ks);
+	return !READ_ONCE(owner->left) && READ_ONCE(ks->listed) && !at_task_find(task) &&
+	       !(task->flags & PF_EXITING) && !at_task_left(task, owner) &&
+	       at_task_nr(task_pid(task), ks);
 }
 
-/* Returns whether @e was used. */
-static bool at_task_add(struct at_task *e, struct task_struct *task,
-			struct at_ksched *ks, struct at_member *owner)
+/* Returns 0: @e was used; 1: the task is not to be added; or the error of at_task_insert(). */
+static int at_task_add(struct at_task *e, struct task_struct *task,
+		       struct at_ksched *ks, struct at_member *owner)
 {
 	unsigned long flags;
-	bool add;
+	int ret = 1;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	add = at_task_wanted(task, ks, owner);
-	if (add)
-		at_task_insert(e, task, ks, owner);
+	if (at_task_wanted(task, ks, owner))
+		ret = at_task_insert(e, task, ks, owner);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	/* Against at_tasks_execed(): it finds the entry, or we find the memory changed. */
 	smp_mb();
-	if (add && at_task_left(task, owner)) {
+	if (!ret && at_task_left(task, owner)) {
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
 		at_task_take_out_execed(task);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	}
-	return add;
+	return ret;
 }
 
 /* Threads of @m that there is no entry for. With at_tasks_lock held. */
@@ -201,24 +212,42 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
 }
 
 /*
- * A look at a process is over, without memory for all of its threads where @missing.
- * Counted are those by which they are more than at the last look and those forked
- * since: one that is missing for several looks counts once. So do two, where the one has
- * ended and the other has come from one that is missing: the fork probe does not know it.
- * One that is forked, and missed, while the others are counted is counted twice.
+ * A look at a process is over: @missing of its threads have no entry. If @again, the reason
+ * may pass, and the next look may find entries for them.
+ *
+ * Counted are those by which they are more than at the last look, and those forked since. So
+ * a thread that is missing in several looks counts once. Two threads also count once if the
+ * first has ended and the second was forked by a thread without an entry, which the fork
+ * probe does not know. A thread that is forked and missed while the others are being counted
+ * counts twice.
  */
-static void at_tasks_looked(struct at_member *m, u32 missing)
+static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool again)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	if (missing > m->missing)
-		at_tasks_miss(m, missing - m->missing);
-	m->missing = missing;
+	/* Several may look at the same time: the one that began last counts. */
+	if ((s32)(look - m->looked) > 0) {
+		if (missing > m->missing)
+			at_tasks_miss(m, missing - m->missing);
+		m->missing = missing;
+		m->looked = look;
+	}
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	/* For the next look. */
-	if (missing)
+	if (missing && again)
 		WRITE_ONCE(at_rescan, true);
+}
+
+/* A number for a look that begins. */
+static u32 at_tasks_look_begin(struct at_member *m)
+{
+	unsigned long flags;
+	u32 look;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	look = ++m->looks;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return look;
 }
 
 static u32 at_tasks_missing(const struct at_member *m)
@@ -235,10 +264,14 @@ static u32 at_tasks_missing(const struct at_member *m)
 	return missing;
 }
 
-/* Put entries in for threads of a process, as far as they go. Returns what is left. */
-static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare)
+/*
+ * Put entries in for threads of a process, as far as they go. Returns what is left, and in
+ * *@err the error at which it stopped.
+ */
+static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, int *err)
 {
 	struct task_struct *leader, *t;
+	int ret;
 
 	rcu_read_lock();
 	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
@@ -249,7 +282,12 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare)
 
 			if (!spare)
 				break;
-			if (at_task_add(spare, t, m->session->ks, m))
+			ret = at_task_add(spare, t, m->session->ks, m);
+			if (ret < 0) {
+				*err = ret;
+				break;
+			}
+			if (!ret)
 				spare = next;
 		}
 	}
@@ -259,19 +297,25 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare)
 
 /**
  * at_tasks_add_process - add the threads of a process that are not there yet
- * @m: the member whose process it is
+ * @m: the member whose process it is; the caller has a reference to its session
  *
- * Entries are allocated outside of the list's RCU section, as many as are missing, so it
- * may take several passes; it ends with one that finds nothing to add, so that a thread
- * forked meanwhile by one that was not yet traced is found, too. Without memory, or with
- * no end, it is tried again by at_pool_fn(): that is no error to who joins or starts.
+ * A process may have as many threads as its user likes, so the caller holds no lock that
+ * others wait for. Entries are allocated outside of the list's RCU section, as many as are
+ * missing, so it may take several passes; it ends with one that finds nothing to add, so
+ * that a thread forked meanwhile by one that was not yet traced is found, too. Without
+ * memory, or with no end, it is tried again by at_pool_fn(): that is no error to who joins
+ * or starts. Threads beyond what one user may have traced are not tried again.
  */
 void at_tasks_add_process(struct at_member *m)
 {
+	struct mem_cgroup *old = set_active_memcg(m->session->memcg);
+	u32 look = at_tasks_look_begin(m), missing, n, passes = 0;
 	struct at_task *spare = NULL, *e;
-	u32 missing, n, passes = 0;
+	int err = 0;
 
-	while ((missing = at_tasks_missing(m)) && passes++ < AT_PASSES) {
+	lockdep_assert_not_held(&at_lock);
+	while ((missing = at_tasks_missing(m)) && !err && passes++ < AT_PASSES) {
+		at_task_table_reserve(missing);
 		for (n = 0; n < missing; n++) {
 			e = at_task_alloc();
 			if (!e)
@@ -281,7 +325,7 @@ void at_tasks_add_process(struct at_member *m)
 		}
 		if (!spare)
 			break;
-		spare = at_tasks_use(m, spare);
+		spare = at_tasks_use(m, spare, &err);
 		while (spare) {
 			e = spare;
 			spare = e->gone;
@@ -289,7 +333,8 @@ void at_tasks_add_process(struct at_member *m)
 		}
 		cond_resched();
 	}
-	at_tasks_looked(m, missing);
+	set_active_memcg(old);
+	at_tasks_looked(m, look, missing, err != -EDQUOT);
 }
 
 /* A number for a round of looks: none of them is at what another has looked at. */
@@ -297,29 +342,30 @@ u64 at_tasks_round(void)
 {
 	static u64 round;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	return ++round;
 }
 
 /**
  * at_tasks_add_once - the same, for all the providers of a process together
- * @m: one of the session's members
- * @round: of looks for the session's members, and nobody else's
+ * @m: one of the session's members; the caller has a reference to the session
+ * @round: of looks for the session's members, and for no other's
  *
- * All have the same threads. There may be thousands of either.
- *
- * Return: whether a look was needed.
+ * All have the same threads. There may be thousands of either. at_lock is let go while they
+ * are added.
  */
-bool at_tasks_add_once(struct at_member *m, u64 round)
+void at_tasks_add_once(struct at_member *m, u64 round)
 {
 	struct at_provider *first = m->provider->first;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (first->looked == round)
-		return false;
+		return;
 	first->looked = round;
+	spin_unlock(&at_lock);
 	at_tasks_add_process(m);
-	return true;
+	cond_resched();
+	spin_lock(&at_lock);
 }
 
 /* Whether the calling thread is traced, by whichever session. */
@@ -353,7 +399,7 @@ void at_tasks_add_current(struct at_member *m)
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
 		WRITE_ONCE(ks->missed, ks->missed + 1);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	} else if (!at_task_add(e, current, ks, m)) {
+	} else if (at_task_add(e, current, ks, m)) {
 		kfree(e);
 	}
 }
@@ -369,7 +415,7 @@ static void at_pool_fill(void)
 		if (!e)
 			return;
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
-		hlist_add_head(&e->node, &at_pool);
+		hlist_add_head(&e->of_owner, &at_pool);
 		if (++at_pool_size == AT_POOL)
 			at_pool_round++;
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
@@ -387,22 +433,21 @@ static struct at_session *at_tasks_next_session(u32 after)
 	return NULL;
 }
 
-/* Look at the members again that may miss a thread: at_mutex is let go after each look. */
+/* Look at the members again that may miss a thread. at_lock is let go now and then. */
 static void at_tasks_look(struct at_session *s, bool all)
 {
 	u64 round = at_tasks_round();
 	struct at_member *m = NULL;
+	u32 n = 0;
 
 	while (s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
 	       (m = at_session_next_member(s, m))) {
-		if (m->provider->member != m ||
-		    (!all && m->provider->first->left <= at_left_done) ||
-		    !at_tasks_add_once(m, round))
-			continue;
-		mutex_unlock(&at_mutex);
-		cond_resched();
-		mutex_lock(&at_mutex);
+		if (m->provider->member == m &&
+		    (all || m->provider->first->left > at_left_done))
+			at_tasks_add_once(m, round);
+		at_turn(&n);
 	}
+	at_member_put(m);
 }
 
 static void at_pool_fn(struct work_struct *work)
@@ -414,10 +459,11 @@ static void at_pool_fn(struct work_struct *work)
 
 	at_tasks_free_execed();
 	at_pool_fill();
+	at_task_table_reserve(0);
 	all = xchg(&at_rescan, false);
 	if (!all && READ_ONCE(at_left) == READ_ONCE(at_left_done))
 		return;
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	left = at_left;
 	while ((s = at_tasks_next_session(last))) {
 		last = s->id;
@@ -427,7 +473,7 @@ static void at_pool_fn(struct work_struct *work)
 	}
 	/* Who has left since has queued this again. */
 	WRITE_ONCE(at_left_done, left);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 }
 
 static DECLARE_WORK(at_pool_work, at_pool_fn);
@@ -449,8 +495,8 @@ static struct at_task *at_pool_take(struct at_member *m)
 	if (hlist_empty(&at_pool) ||
 	    (at_pool_size <= AT_POOL_RESERVE && m->pool_taken >= AT_POOL_SHARE))
 		return NULL;
-	e = hlist_entry(at_pool.first, struct at_task, node);
-	hlist_del(&e->node);
+	e = hlist_entry(at_pool.first, struct at_task, of_owner);
+	hlist_del(&e->of_owner);
 	at_pool_size--;
 	m->pool_taken++;
 	return e;
@@ -468,7 +514,9 @@ static struct at_task *at_pool_take(struct at_member *m)
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child)
 {
 	const struct at_task *from;
+	bool tight, again = false;
 	struct at_task *e;
+	int err;
 
 	raw_spin_lock(&at_tasks_lock);
 	from = at_task_find(parent);
@@ -480,14 +528,20 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 		return;
 	}
 	e = at_pool_take(from->owner);
-	if (e)
-		at_task_insert(e, child, from->ks, from->owner);
-	else
+	err = e ? at_task_insert(e, child, from->ks, from->owner) : -ENOMEM;
+	if (err) {
 		at_tasks_miss(from->owner, 1);
+		again = err != -EDQUOT;
+	}
+	if (e && err) {
+		hlist_add_head(&e->of_owner, &at_pool);
+		at_pool_size++;
+	}
+	tight = at_pool_size < AT_POOL / 2 || at_task_table_is_tight();
 	raw_spin_unlock(&at_tasks_lock);
-	if (!e)
+	if (again)
 		WRITE_ONCE(at_rescan, true);
-	if (READ_ONCE(at_pool_size) < AT_POOL / 2)
+	if (tight)
 		irq_work_queue(&at_pool_irq_work);
 }
 
@@ -508,28 +562,37 @@ void at_tasks_mark_dead(struct at_task *e)
 	irq_work_queue(&at_dead_irq_work);
 }
 
-/* Take entries out, whosever they are. From process context: a probe must not do this. */
+/**
+ * struct at_tasks_removal - which entries to take out
+ * @which: tells whether one is meant
+ * @arg: for @which
+ * @gone: those that were taken out
+ */
+struct at_tasks_removal {
+	bool (*which)(const struct at_task *e, const void *arg);
+	const void *arg;
+	struct at_task *gone;
+};
+
+static void at_task_take_out_if(struct at_task *e, void *arg)
+{
+	struct at_tasks_removal *r = arg;
+
+	if (r->which(e, r->arg))
+		at_task_take_out(e, &r->gone);
+}
+
+/*
+ * Take entries out, whosever they are. In process context. Nobody adds such entries any
+ * more: who adds one asks, under at_tasks_lock, what the caller has changed.
+ */
 static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
 			    const void *arg)
 {
-	struct at_task *gone = NULL, *e;
-	struct hlist_node *next;
-	unsigned long flags;
-	u32 i;
+	struct at_tasks_removal r = { .which = which, .arg = arg };
 
-	/* Who has the lock after this sees what the caller has changed before. */
-	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	for (i = 0; i < ARRAY_SIZE(at_tasks); i++) {
-		if (hlist_empty(&at_tasks[i]))
-			continue;
-		raw_spin_lock_irqsave(&at_tasks_lock, flags);
-		hlist_for_each_entry_safe(e, next, &at_tasks[i], node)
-			if (which(e, arg))
-				at_task_take_out(e, &gone);
-		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	}
-	at_tasks_free(gone);
+	at_task_table_each(at_task_take_out_if, &r);
+	at_tasks_free(r.gone);
 }
 
 static bool at_task_is_dead(const struct at_task *e, const void *arg)
@@ -593,9 +656,10 @@ void at_tasks_leave(struct at_member *m)
 	bool more;
 	u32 n;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	do {
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		WRITE_ONCE(m->left, true);
 		for (n = 0; n < AT_BATCH && !hlist_empty(&m->tasks); n++) {
 			struct at_task *e = hlist_entry(m->tasks.first, struct at_task, of_owner);
 
@@ -620,15 +684,32 @@ void at_tasks_leave(struct at_member *m)
 	at_tasks_free(gone);
 }
 
+/* Has a member that has left no entry any more? It gets none, so that this stays true. */
+bool at_tasks_none(const struct at_member *m)
+{
+	unsigned long flags;
+	bool none;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	none = m->left && hlist_empty(&m->tasks);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return none;
+}
+
 void at_tasks_forget(const struct at_ksched *ks)
 {
 	at_tasks_remove(at_task_of_session, ks);
+	/* The table may be too large now. */
+	queue_work(at_wq, &at_pool_work);
 }
 
 int at_tasks_init(void)
 {
-	at_pool_fill();
-	return 0;
+	int err = at_task_table_init();
+
+	if (!err)
+		at_pool_fill();
+	return err;
 }
 
 static bool at_task_any(const struct at_task *e, const void *arg)
@@ -649,6 +730,7 @@ void at_tasks_exit(void)
 	at_tasks_free_execed();
 	at_tasks_remove(at_task_any, NULL);
 	rcu_barrier();
-	hlist_for_each_entry_safe(e, next, &at_pool, node)
+	hlist_for_each_entry_safe(e, next, &at_pool, of_owner)
 		kfree(e);
+	at_task_table_exit();
 }

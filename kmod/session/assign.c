@@ -14,6 +14,7 @@
 
 #include "base/quiesce.h"
 #include "control/monitor.h"
+#include "provider/directory.h"
 #include "provider/provider.h"
 #include "sched/tasks.h"
 #include "session/assign.h"
@@ -22,7 +23,7 @@
 #include "session/places.h"
 #include "session/session.h"
 
-/* Providers whose session has ended, to be offered to the others; under at_mutex. */
+/* Providers whose session has ended, to be offered to the others; under at_lock. */
 static LIST_HEAD(at_vacant);
 
 /**
@@ -46,9 +47,7 @@ static void at_offer_take_away(struct at_provider *p)
 	struct at_member *m = p->member;
 
 	at_member_leave(m);
-	/* As at the provider's end. Pairs with the load-acquire in at_ring_final(). */
-	smp_store_release(&m->gone, true);
-	at_session_wake(m->session);
+	at_member_gone(m);
 	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_notify_started(m->session, p, -EBUSY);
 }
@@ -60,7 +59,6 @@ static void at_offer_take_away(struct at_provider *p)
 static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
 			 bool late)
 {
-	struct mem_cgroup *old;
 	int err = -ENOMEM;
 
 	if (m) {
@@ -77,13 +75,6 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	if (p->member)
 		at_offer_take_away(p);
 	at_member_add(m, s, p, late);
-	if (late && s->ks) {
-		/* Whoever calls: what the session has is not the caller's to pay. */
-		old = set_active_memcg(s->memcg);
-		at_tasks_add_process(m);
-		set_active_memcg(old);
-		at_tasks_again();
-	}
 	return 0;
 }
 
@@ -130,7 +121,7 @@ static struct at_session *at_offer_next(const struct at_provider *p, bool runnin
 }
 
 /*
- * A place in @s for a provider that is in none; there are references of both. at_mutex is
+ * A place in @s for a provider that is in none; there are references of both. at_lock is
  * let go meanwhile: nobody waits for a session that waits for memory.
  *
  * Return: whether the two still want each other. @m: the place, or NULL, without memory.
@@ -140,21 +131,50 @@ static bool at_offer_place(struct at_session *s, struct at_provider *p, bool run
 {
 	bool wanted;
 
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	*m = at_member_new(s);
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	wanted = !p->dead && !p->member && at_offer_open(s, running);
 	if (!wanted)
 		at_member_drop(*m);
 	return wanted;
 }
 
-/* To a session that runs. */
+/*
+ * Trace the threads of a member that joins late, before its gate is opened. at_lock is let
+ * go meanwhile.
+ *
+ * Return: whether the gate is still to be opened: the session may have been stopped, the
+ * provider may have left, and at_member_retry() may have opened it.
+ */
+static bool at_offer_tasks(struct at_member *m)
+{
+	bool wanted;
+
+	/* The provider may end meanwhile, and its member be removed. */
+	at_member_get(m);
+	if (m->session->ks) {
+		m->joining = true;
+		spin_unlock(&at_lock);
+		at_tasks_add_process(m);
+		at_tasks_again();
+		spin_lock(&at_lock);
+		m->joining = false;
+	}
+	wanted = m->provider->member == m && at_session_runs(m->session) &&
+		 READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF;
+	at_member_put(m);
+	return wanted;
+}
+
+/* To a session that runs. at_lock is let go meanwhile. */
 static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m)
 {
 	int err = at_offer_take(s, p, m, true);
 
 	if (!err) {
+		if (!at_offer_tasks(m))
+			return;
 		/*
 		 * Not with the session's: a child of fork would take what
 		 * its parent has learned under that for its own.
@@ -170,7 +190,7 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 }
 
 /*
- * To those that run, until one takes it. By their ids, as at_mutex is let go in between:
+ * To those that run, until one takes it. By their ids, as at_lock is let go in between:
  * none is asked twice.
  */
 static void at_offer_running(struct at_provider *p)
@@ -178,6 +198,7 @@ static void at_offer_running(struct at_provider *p)
 	struct at_asked at = {};
 	struct at_session *s;
 	struct at_member *m;
+	u32 n = 0;
 
 	while (!p->dead && (s = at_offer_next(p, true, &at))) {
 		at_session_get(s);
@@ -186,6 +207,7 @@ static void at_offer_running(struct at_provider *p)
 		else if (p->member && p->member->session != s && at_offer_open(s, true))
 			at_notify_started(s, p, -EBUSY);
 		at_session_put(s);
+		at_turn(&n);
 	}
 }
 
@@ -208,7 +230,7 @@ static void at_offer_waiting(struct at_provider *p)
  * at_offer - a provider has come
  * @p: the provider
  *
- * Where no session runs that takes it, one that has been initialized may. at_mutex is let
+ * Where no session runs that takes it, one that has been initialized may. at_lock is let
  * go meanwhile, so that it may have ended when this returns.
  *
  * Return: whether a session that runs records it.
@@ -217,7 +239,7 @@ bool at_offer(struct at_provider *p)
 {
 	bool started;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	at_provider_get(p);
 	at_offer_running(p);
 	at_offer_waiting(p);
@@ -232,7 +254,7 @@ static void at_offer_fn(struct work_struct *work)
 	struct at_provider *p;
 
 	do {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
 		if (p) {
 			list_del_init(&p->vacant);
@@ -242,7 +264,7 @@ static void at_offer_fn(struct work_struct *work)
 				at_offer_running(p);
 			at_provider_put(p);
 		}
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 		cond_resched();
 	} while (p);
 }
@@ -257,7 +279,7 @@ static DECLARE_WORK(at_offer_work, at_offer_fn);
  */
 void at_offer_later(struct at_provider *p)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_move_tail(&p->vacant, &at_vacant);
 	queue_work(at_wq, &at_offer_work);
 }
@@ -268,17 +290,18 @@ void at_offer_later(struct at_provider *p)
  * @prep: with as many places as it may need, or as there was memory for
  * @start: which of the two, see at_offer_free()
  *
- * What there was no room for before is tried again. at_mutex is let go now and then; the
+ * What there was no room for before is tried again. at_lock is let go now and then; the
  * session's lock is held, so that it stays what it is.
  */
 void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 {
+	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 id = 0, n = 0;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	s->nr_refused = 0;
-	for (; (p = at_provider_from(&id)); id++) {
+	while ((p = at_walk_next(&walk))) {
 		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
 			struct at_member *m = at_prepared_take(prep);
 
@@ -293,19 +316,20 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
  * at_offer_tell - tell that a session has started, and of whom it takes nothing
  * @s: the session, its lock held since at_offer_adopt()
  *
- * at_mutex is let go now and then. Of providers that came after at_offer_adopt(), at_offer()
+ * at_lock is let go now and then. Of providers that came after at_offer_adopt(), at_offer()
  * tells.
  */
 void at_offer_tell(struct at_session *s)
 {
+	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 id = 0, n = 0;
+	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
 		return;
 	at_notify_started(s, NULL, 0);
-	for (; (p = at_provider_from(&id)); id++) {
+	while ((p = at_walk_next(&walk))) {
 		const struct at_member *m = p->member;
 		int err = m ? -EBUSY : p->refused;
 

@@ -56,7 +56,8 @@ u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
  * @bytes: that their rings stand for; the kernel's own come besides
  * @extack: for the reason of a refusal
  *
- * An unprivileged user has one limit for all of his sessions.
+ * An unprivileged user has one limit for all of his sessions, and all of these users have one
+ * together.
  *
  * Return: 0 or -ENOSPC.
  */
@@ -72,7 +73,7 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 		sets++;
 	}
 	if (!s->owner.privileged)
-		limit = at_user_charge(s->user, &s->charged, bytes, limit);
+		limit = at_charge_memory(s->charge, bytes, limit, at_memory_limit(true));
 	if (bytes <= limit)
 		return 0;
 	if (bytes == at_ring_set(ring) * sets)
@@ -90,23 +91,23 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
  * at_memory_make_room - let go of what can be spared
  * @s: a session
  *
- * Of a circular one that nobody reads, the rings of the provider that ended before
- * all others: what is in them counts as overwritten.
+ * In a circular session that nobody reads, this frees the rings of the provider that ended
+ * before all others. The records in them count as overwritten.
  *
- * Return: whether there was such a one.
+ * Return: whether there was such a provider.
  */
 bool at_memory_make_room(struct at_session *s)
 {
 	struct at_member *m;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (s->mode != ASYNCTRACE_MODE_CIRCULAR || s->consumer)
 		return false;
-	list_for_each_entry(m, &s->members, node) {
-		if (!m->gone || !m->rings)
-			continue;
-		at_member_lose(m);
-		return true;
-	}
-	return false;
+	spin_lock(&s->members_lock);
+	m = list_first_entry_or_null(&s->gone, struct at_member, ended_node);
+	spin_unlock(&s->members_lock);
+	if (!m)
+		return false;
+	at_member_lose(m);
+	return true;
 }

@@ -192,14 +192,14 @@ static void at_clear_kernel(struct at_session *s, bool pending)
  *
  * Members whose gates must not be opened before at_clear_finish() have their
  * @clearing set then, and so has the session for the kernel's own rings. Nothing of
- * these is read until then. at_mutex is let go now and then.
+ * these is read until then. at_lock is let go now and then.
  */
 void at_clear_begin(struct at_session *s, u32 disposition)
 {
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN)
 		return;
 	while ((m = at_session_next_member(s, m))) {
@@ -230,14 +230,14 @@ void at_clear_begin(struct at_session *s, u32 disposition)
  * at_clear_finish - clear what has come since, and will come no more
  * @s: a session that writers of earlier runs have left, its lock held
  *
- * What was waiting for this may be opened then. at_mutex is let go now and then.
+ * What was waiting for this may be opened then. at_lock is let go now and then.
  */
 void at_clear_finish(struct at_session *s)
 {
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	while ((m = at_session_next_member(s, m))) {
 		struct at_rings *r = m->clearing ? at_member_rings(m) : NULL;
 

@@ -208,27 +208,34 @@ static u32 at_filter_pid_nr(struct pid *pid)
 
 /**
  * at_filter_put - put the attributes of filters
- * @skb: message to put them in
+ * @part: message to put them in
  * @filter: may be NULL
  *
- * Return: 0 or -EMSGSIZE.
+ * Return: 0, or -EMSGSIZE if the message is full.
  */
-int at_filter_put(struct sk_buff *skb, const struct at_filter *filter)
+int at_filter_put(struct at_part *part, const struct at_filter *filter)
 {
+	struct sk_buff *skb = part->skb;
 	u32 i;
 
 	if (!filter)
 		return 0;
 	for (i = 0; i < filter->nr_pids; i++)
-		if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_PID, at_filter_pid_nr(filter->pids[i])))
+		if (!at_part_has(part) &&
+		    at_part_full(part, nla_put_u32(skb, ASYNCTRACE_A_SESSION_PID,
+						   at_filter_pid_nr(filter->pids[i]))))
 			return -EMSGSIZE;
 	for (i = 0; i < filter->nr_users; i++)
-		if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_USER,
-				from_kuid_munged(current_user_ns(), filter->users[i])))
+		if (!at_part_has(part) &&
+		    at_part_full(part, nla_put_u32(skb, ASYNCTRACE_A_SESSION_USER,
+						   from_kuid_munged(current_user_ns(),
+								    filter->users[i]))))
 			return -EMSGSIZE;
 	for (i = 0; i < filter->nr_cgroups; i++)
-		if (nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_CGROUP,
-				      at_filter_cgroup_id(filter, i), ASYNCTRACE_A_SESSION_PAD))
+		if (!at_part_has(part) &&
+		    at_part_full(part, nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_CGROUP,
+							 at_filter_cgroup_id(filter, i),
+							 ASYNCTRACE_A_SESSION_PAD)))
 			return -EMSGSIZE;
 	return 0;
 }
@@ -372,21 +379,26 @@ struct at_buffers *at_buffers_parse(struct genl_info *info)
 	return buffers;
 }
 
-/* As at_filter_put(). */
-int at_buffers_put(struct sk_buff *skb, const struct at_buffers *buffers)
+static int at_buffer_put(struct sk_buff *skb, const struct at_buffers *buffers, u32 i)
+{
+	struct nlattr *nest = nla_nest_start(skb, ASYNCTRACE_A_SESSION_BUFFER);
+
+	if (!nest ||
+	    nla_put_string(skb, ASYNCTRACE_A_BUFFER_PROVIDER, buffers->item[i].provider) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_BUFFER_RING_SIZE, buffers->item[i].ring_size, 0))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* Put the attributes of ring sizes, as at_filter_put() does. */
+int at_buffers_put(struct at_part *part, const struct at_buffers *buffers)
 {
 	u32 i;
 
-	for (i = 0; buffers && i < buffers->count; i++) {
-		struct nlattr *nest = nla_nest_start(skb, ASYNCTRACE_A_SESSION_BUFFER);
-
-		if (!nest ||
-		    nla_put_string(skb, ASYNCTRACE_A_BUFFER_PROVIDER, buffers->item[i].provider) ||
-		    nla_put_u64_64bit(skb, ASYNCTRACE_A_BUFFER_RING_SIZE,
-				      buffers->item[i].ring_size, 0))
+	for (i = 0; buffers && i < buffers->count; i++)
+		if (!at_part_has(part) && at_part_full(part, at_buffer_put(part->skb, buffers, i)))
 			return -EMSGSIZE;
-		nla_nest_end(skb, nest);
-	}
 	return 0;
 }
 

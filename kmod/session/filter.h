@@ -10,11 +10,11 @@
 #include <linux/types.h>
 #include <linux/uidgid.h>
 
+struct at_part;
 struct at_provider;
 struct cgroup;
 struct genl_info;
 struct pid;
-struct sk_buff;
 
 /**
  * struct at_filter - who is wanted; of each kind anybody, where there is none
@@ -50,12 +50,12 @@ struct at_buffers {
 };
 
 struct at_filter *at_filter_parse(struct genl_info *info, bool follow);
-int at_filter_put(struct sk_buff *skb, const struct at_filter *filter);
+int at_filter_put(struct at_part *part, const struct at_filter *filter);
 bool at_filter_wants(const struct at_filter *filter, const struct at_provider *p);
 void at_filter_free(struct at_filter *filter);
 
 struct at_buffers *at_buffers_parse(struct genl_info *info);
-int at_buffers_put(struct sk_buff *skb, const struct at_buffers *buffers);
+int at_buffers_put(struct at_part *part, const struct at_buffers *buffers);
 u64 at_buffers_size(const struct at_buffers *buffers, const char *provider, u64 otherwise);
 
 #endif /* AT_FILTER_H */

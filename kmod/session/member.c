@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "base/quiesce.h"
 #include "control/monitor.h"
 #include "provider/durable_copy.h"
 #include "provider/observe.h"
@@ -61,14 +62,12 @@ static void at_member_count(struct at_member *m)
 	spin_unlock(&s->members_lock);
 }
 
-/* They are there no more, or will never be. Does nothing the second time. */
-static void at_member_uncount(struct at_member *m)
+/* A member gets done: its rings are not on the session's account any more. */
+void at_member_uncount(struct at_member *m)
 {
 	struct at_session *s = m->session;
 
 	lockdep_assert_held(&s->members_lock);
-	if (!m->bytes)
-		return;
 	s->nr_holding--;
 	s->holding -= m->bytes;
 	m->bytes = 0;
@@ -106,7 +105,7 @@ static void at_member_join(struct at_member *m)
 
 /**
  * at_member_new - a place in a session, for some provider
- * @s: the session; with a reference, as at_mutex is not held
+ * @s: the session; with a reference, as at_lock is not held
  *
  * All that it is made of is the session's to pay, whoever calls. At the limit of a memory
  * cgroup that is its user's this may take as long as he likes.
@@ -121,16 +120,11 @@ struct at_member *at_member_new(const struct at_session *s)
 						  __GFP_NOWARN);
 	bool ok = false;
 
-	lockdep_assert_not_held(&at_mutex);
+	lockdep_assert_not_held(&at_lock);
 	if (m) {
 		m->brought = at_rings_new(nr_cpu_ids, s->memcg);
 		ok = m->brought && (s->sched == ASYNCTRACE_SCHED_OFF ||
 				    !at_sharer_init(&m->sharer));
-	}
-	if (ok && s->mode == ASYNCTRACE_MODE_CIRCULAR) {
-		m->ledger = kvzalloc(struct_size(m->ledger, ring, m->brought->nr),
-				     GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
-		ok = m->ledger;
 	}
 	set_active_memcg(old);
 	if (ok)
@@ -146,7 +140,6 @@ void at_member_drop(struct at_member *m)
 		return;
 	at_rings_put(m->brought);
 	at_sharer_destroy(&m->sharer);
-	kvfree(m->ledger);
 	kfree(m);
 }
 
@@ -159,9 +152,11 @@ void at_member_drop(struct at_member *m)
  */
 void at_member_add(struct at_member *m, struct at_session *s, struct at_provider *p, bool late)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (s->ks)
 		at_sharer_join(&m->sharer, &s->ks->sharing);
+	kref_init(&m->ref);
+	INIT_LIST_HEAD(&m->ended_node);
 	m->session = s;
 	m->provider = p;
 	m->late = late;
@@ -176,7 +171,7 @@ void at_member_add(struct at_member *m, struct at_session *s, struct at_provider
 
 	spin_lock(&s->members_lock);
 	list_add_tail(&m->node, &s->members);
-	s->nr_members++;
+	m->number = ++s->nr_members;
 	spin_unlock(&s->members_lock);
 	at_observe_update(p);
 }
@@ -186,7 +181,7 @@ void at_member_retry(struct at_provider *p)
 {
 	struct at_member *m = p->member;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!m || m->rings || p->dead)
 		return;
 	at_member_join(m);
@@ -209,7 +204,7 @@ void at_member_start(struct at_member *m, u32 generation)
 	const struct at_geometry *g;
 	u32 i;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (!m->rings || !m->range || m->gone)
 		return;
 	g = &m->rings->geometry;
@@ -243,7 +238,7 @@ void at_member_update(struct at_member *m, u32 generation)
 {
 	struct asynctrace_control *c = m->provider->control;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (m->provider->member != m || c->gate == ASYNCTRACE_GATE_OFF)
 		return;
 	at_member_write_categories(m);
@@ -264,7 +259,7 @@ void at_member_stop(struct at_member *m)
 	struct at_rings *r = m->rings;
 	u32 i;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	WRITE_ONCE(m->provider->control->gate, ASYNCTRACE_GATE_OFF);
 	/* A position read before the gate is seen shut is one that counts. */
 	smp_mb();
@@ -280,7 +275,7 @@ void at_member_leave(struct at_member *m)
 {
 	struct at_provider *p = m->provider;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (p->member != m)
 		return;
 	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
@@ -293,11 +288,7 @@ void at_member_leave(struct at_member *m)
 	if (m->range)
 		at_range_end(m->range);
 	WRITE_ONCE(m->range, NULL);
-	/* Rings that it has stay to be read; those that it waited for it will not get. */
-	spin_lock(&m->session->members_lock);
-	if (!m->rings)
-		at_member_uncount(m);
-	spin_unlock(&m->session->members_lock);
+	/* Rings that it has stay to be read; it does not get those that it waited for. */
 	at_rings_put(m->brought);
 	m->brought = NULL;
 	WRITE_ONCE(p->member, NULL);
@@ -305,7 +296,7 @@ void at_member_leave(struct at_member *m)
 	at_session_wake(m->session);
 }
 
-/* A member's rings, with a reference, for those who do not hold at_mutex; or NULL. */
+/* A member's rings, with a reference, for those who do not hold at_lock; or NULL. */
 struct at_rings *at_member_rings(struct at_member *m)
 {
 	struct at_rings *rings;
@@ -339,89 +330,50 @@ void at_member_unhold(struct at_member *m, struct at_rings *rings)
 	at_contents_put(m->provider);
 }
 
-/* The member has no rings any more. Returns those that it had, with its reference, or NULL. */
-static struct at_rings *at_member_finish(struct at_member *m)
-{
-	struct at_rings *rings;
-	bool done;
-
-	spin_lock(&m->session->members_lock);
-	rings = m->rings;
-	WRITE_ONCE(m->rings, NULL);
-	at_member_uncount(m);
-	done = m->done;
-	WRITE_ONCE(m->done, true);
-	spin_unlock(&m->session->members_lock);
-	kvfree(m->ledger);
-	m->ledger = NULL;
-	if (!done)
-		at_contents_put(m->provider);
-	return rings;
-}
-
 /*
- * The provider has ended and the consumer has all of it: a session that sees
- * many processes come and go is not to keep more than who they were.
+ * The caller is the member's last: it is in no list, or its session is being freed. In the second
+ * case at_provider_end() may find it, and its session's other members, until it is in no list.
  */
-void at_member_done(struct at_member *m)
-{
-	at_rings_put(at_member_finish(m));
-}
-
-/**
- * at_member_lose - give the rings of a provider that has ended back, unread
- * @m: a member that is gone and has some; nobody reads the session
- *
- * Their ledgers are kept: all that was not taken has been overwritten. There has been
- * room for that since the provider joined: who needs the rings' memory may be another
- * one, who is not to pay for this, nor to wait.
- */
-void at_member_lose(struct at_member *m)
-{
-	struct at_lost *lost = m->ledger;
-	struct at_rings *r = m->rings;
-	u32 i, n = 0;
-
-	lockdep_assert_held(&at_mutex);
-	for (i = 0; i < r->nr; i++) {
-		struct at_uring *ring = &r->ring[i];
-		u64 pos = at_rings_position(r, i), late, committed;
-		struct at_source src;
-
-		at_rings_source(r, i, &src);
-		at_clear_apply(m->session, &ring->reading.cursor, &src, &ring->clear);
-		late = at_rings_late(r, i, pos);
-		lost->ring[n].index = i;
-		lost->ring[n].fallback = src.fallback;
-		committed = at_source_committed(&src, pos);
-		committed -= min(committed, late);
-		committed = at_cursor_committed(&ring->reading.cursor, committed);
-		lost->ring[n].committed = max(committed, ring->clear.records);
-		lost->ring[n].dropped = at_rings_dropped(r, i) + late;
-		lost->ring[n].cleared = ring->clear.records;
-		lost->ring[n].cursor = ring->reading.cursor;
-		n += lost->ring[n].committed || lost->ring[n].dropped;
-	}
-	lost->nr = n;
-	m->lost = lost;
-	m->ledger = NULL;
-	/* There may be many pages, and others wait for at_mutex. */
-	at_rings_put_later(at_member_finish(m));
-}
-
-/* The session is going, and nobody reads it. */
 void at_member_free(struct at_member *m)
 {
-	mutex_lock(&at_mutex);
-	list_del(&m->of_provider);
-	mutex_unlock(&at_mutex);
+	spin_lock(&at_lock);
+	list_del_init(&m->of_provider);
+	list_del_init(&m->ended_node);
+	spin_unlock(&at_lock);
 	at_names_put(m->names);
 	at_rings_put(m->rings);
 	if (!m->done)
 		at_contents_put(m->provider);
 	at_provider_put(m->provider);
 	at_sharer_destroy(&m->sharer);
-	kvfree(m->lost);
-	kvfree(m->ledger);
 	kfree(m);
+}
+
+static void at_member_free_fn(struct work_struct *work)
+{
+	at_member_free(container_of(work, struct at_member, free_work));
+}
+
+void at_member_get(struct at_member *m)
+{
+	kref_get(&m->ref);
+}
+
+/* The caller may hold at_lock: a worker frees it. The session may be freed before that. */
+static void at_member_release(struct kref *ref)
+{
+	struct at_member *m = container_of(ref, struct at_member, ref);
+
+	spin_lock(&m->session->members_lock);
+	list_del(&m->node);
+	spin_unlock(&m->session->members_lock);
+	INIT_WORK(&m->free_work, at_member_free_fn);
+	queue_work(at_wq, &m->free_work);
+}
+
+/* @m may be NULL. The caller has a reference of its session. */
+void at_member_put(struct at_member *m)
+{
+	if (m)
+		kref_put(&m->ref, at_member_release);
 }

@@ -5,6 +5,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 
+#include "provider/directory.h"
 #include "provider/provider.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"
@@ -48,15 +49,16 @@ void at_prepared_free(struct at_prepared *prep)
 
 /*
  * How many providers there are for a session to take, and what their rings stand for.
- * at_mutex is let go now and then.
+ * at_lock is let go now and then.
  */
 static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 {
+	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 wanted = 0, id = 0, n = 0;
+	u32 wanted = 0, n = 0;
 
-	lockdep_assert_held(&at_mutex);
-	for (; (p = at_provider_from(&id)); id++) {
+	lockdep_assert_held(&at_lock);
+	while ((p = at_walk_next(&walk))) {
 		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
 			wanted++;
 			if (bytes)
@@ -74,10 +76,10 @@ static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack
 	u32 wanted;
 	int err;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	wanted = at_prepare_count(s, false, &bytes);
 	err = at_memory_check(s, wanted, bytes, extack);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return err;
 }
 
@@ -105,9 +107,9 @@ void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool sta
 	u32 i, wanted;
 
 	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		wanted = at_prepare_count(s, start, NULL);
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 		if (wanted <= prep->nr)
 			break;
 		while (prep->nr < wanted && !prep->failed) {

@@ -3,7 +3,7 @@
  * What a session needs, got before it is needed.
  *
  * At the limit of a memory cgroup that is its user's, memory may take as long as he
- * likes. So at_mutex, which all others wait for, is not held meanwhile; with it held,
+ * likes. So at_lock, which all others wait for, is not held meanwhile; with it held,
  * what is there is used, and who finds nothing left is refused.
  */
 #ifndef AT_PLACES_H
@@ -21,7 +21,7 @@ struct netlink_ext_ack;
 /**
  * struct at_prepared - see above
  * @ks: the scheduling side of a session, which is not there before the session is
- *	initialized: a consumer reads without at_mutex, and is to find nothing that is
+ *	initialized: a consumer reads without at_lock, and is to find nothing that is
  *	taken away again
  * @names: likewise
  * @members: places for providers, through their @node

@@ -98,6 +98,43 @@ static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
 	return ret;
 }
 
+/*
+ * Sums over providers that had ended before the consumer came: nothing else tells of their
+ * records. A consumer is told them once, before all providers. What ends later it is told of
+ * one by one, because members are not removed before that.
+ */
+static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
+{
+	struct asynctrace_ended *payload = out->scratch;
+	struct at_ended ended = at_ended_read(s);
+	ssize_t ret;
+
+	if (s->reader.ended)
+		return 0;
+	if (!ended.providers) {
+		s->reader.ended = true;
+		return 0;
+	}
+	*payload = (struct asynctrace_ended){
+		.providers = ended.providers,
+		.sched_dropped = ended.sched_dropped,
+		.names_dropped = ended.names_dropped,
+	};
+	out->chunk.flags = ASYNCTRACE_CHUNK_F_LAST;
+	out->chunk.delivered = ended.delivered;
+	out->chunk.overwritten = ended.overwritten;
+	if (s->snapshot) {
+		/* As of rings: a snapshot has got nothing of what was delivered to others. */
+		out->chunk.delivered = 0;
+		out->chunk.overwritten = ended.committed - ended.cleared;
+	}
+	out->chunk.cleared = ended.cleared;
+	out->chunk.dropped = ended.dropped;
+	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_ENDED, 0, 1, sizeof(*payload));
+	s->reader.ended = ret > 0;
+	return ret;
+}
+
 static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 				struct at_out *out)
 {
@@ -107,6 +144,9 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	u32 flags = 0, i;
 	ssize_t ret;
 
+	/* It was done before the consumer came: at_tell_ended() has told of it. */
+	if (!at_member_introduced(m) && READ_ONCE(m->done))
+		return 0;
 	if (READ_ONCE(m->gone))
 		flags |= ASYNCTRACE_PROVIDER_F_GONE;
 	if (READ_ONCE(m->late))
@@ -126,11 +166,14 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	strscpy(info->name, p->name, sizeof(info->name));
 	info->sched_dropped = dropped[AT_KRING_EVENTS];
 	info->names_dropped = dropped[AT_KRING_NAMES];
+	info->serial = p->serial;
 	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_PROVIDER, p->id, 1, sizeof(*info));
-	if (ret > 0) {
-		m->reading.info_told = flags;
-		memcpy(m->reading.dropped_told, dropped, sizeof(dropped));
-	}
+	if (ret <= 0)
+		return ret;
+	/* at_ended_fn() looks at these without the reader's lock. */
+	for (i = 0; i < AT_KRINGS; i++)
+		WRITE_ONCE(m->reading.dropped_told[i], dropped[i]);
+	WRITE_ONCE(m->reading.info_told, flags);
 	return ret;
 }
 
@@ -303,10 +346,10 @@ static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 
 	if (m->session->mode != ASYNCTRACE_MODE_STREAMING || !range)
 		return;
-	spin_lock(&range->lock);
+	spin_lock(&range->rings_lock);
 	if (range->live && range->rings == r)
 		at_clear_limit_uring(m, range, r, i);
-	spin_unlock(&range->lock);
+	spin_unlock(&range->rings_lock);
 }
 
 static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at_rings *r,
@@ -386,7 +429,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 	pos = at_rings_position(r, i);
 	dropped = at_rings_dropped(r, i);
 	if (final && !at_restarted(s))
-		dropped += at_rings_late(r, i, pos);
+		dropped += at_rings_late(r, i, &ring->reading.cursor, pos);
 	if (s->snapshot) {
 		at_give_up(s, &ring->reading.cursor, &ring->clear, &src, ring->reading.snap);
 		final = true;
@@ -435,35 +478,6 @@ static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 	rd->names_lost = lost;
 	if (!n && final)
 		rd->names_last = rd->run;
-	return ret;
-}
-
-/* The ledgers of rings that are no more; of each, once. */
-static ssize_t at_tell_lost(struct at_session *s, struct at_member *m, struct at_out *out)
-{
-	const struct at_lost *lost = m->lost;
-	u32 i = m->reading.lost_told;
-	ssize_t ret;
-
-	if (i == lost->nr)
-		return 0;
-	out->chunk.kind = ASYNCTRACE_CHUNK_EVENTS;
-	out->chunk.provider = m->provider->id;
-	out->chunk.ring = lost->ring[i].index;
-	out->chunk.flags = ASYNCTRACE_CHUNK_F_LAST;
-	if (lost->ring[i].fallback)
-		out->chunk.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
-	out->chunk.cleared = lost->ring[i].cleared;
-	if (!s->snapshot) {
-		out->chunk.delivered = lost->ring[i].cursor.delivered;
-		out->chunk.cleared = lost->ring[i].cursor.cleared;
-	}
-	out->chunk.overwritten = lost->ring[i].committed - out->chunk.delivered -
-				 out->chunk.cleared;
-	out->chunk.dropped = lost->ring[i].dropped;
-	ret = at_finish(s, out);
-	if (ret > 0)
-		m->reading.lost_told++;
 	return ret;
 }
 
@@ -630,12 +644,10 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		rd->next = ret > 0;
 		return ret;
 	default:
-		if (READ_ONCE(m->lost))
-			return at_tell_lost(s, m, out);
 		/*
-		 * Set before the member could be found, or later; only we take it
-		 * away, and who needs the memory while nobody reads. Pairs with the
-		 * store-release in at_member_join().
+		 * Rings are set before the member could be found, or later. While there is
+		 * a reader, only the reader takes them away. Pairs with the store-release
+		 * in at_member_join().
 		 */
 		rings = smp_load_acquire(&m->rings);
 		for (; rings && rd->ring < rings->nr; at_next_ring(rd)) {
@@ -699,9 +711,13 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 		switch (rd->phase) {
 		case AT_PHASE_BEGIN:
 			ret = at_tell_clock(s, out);
+			if (!ret)
+				ret = at_tell_ended(s, out);
 			if (ret)
 				return ret;
 			rd->told = 0;
+			/* A pass that a start has broken off stands on a member. */
+			at_member_put(rd->member);
 			rd->member = NULL;
 			rd->ring = 0;
 			rd->chunks = 0;
@@ -721,6 +737,9 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 		case AT_PHASE_END:
 			rd->phase = AT_PHASE_BEGIN;
 			rd->done = s->snapshot;
+			/* Members wait for what this pass has told. */
+			if (!list_empty_careful(&s->finished))
+				at_ended_soon(s);
 			return 0;
 		default:
 			m = rd->member ?: at_session_next_member(s, NULL);
@@ -738,6 +757,13 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			break;
 		}
 	}
+}
+
+/* The next reader begins anew. Nobody reads the session meanwhile. */
+void at_reader_reset(struct at_session *s)
+{
+	at_member_put(s->reader.member);
+	memset(&s->reader, 0, sizeof(s->reader));
 }
 
 /**

@@ -29,38 +29,29 @@
  * @s: the session, with a reference
  * @extack: for the reason of a refusal
  *
- * Return: 0, with the session's lock and at_mutex held; -ENOENT where the session was ended
- * meanwhile, -EINTR where the caller was killed.
+ * Return: 0, with the session's lock held; -ENOENT where the session was ended meanwhile,
+ * -EINTR where the caller was killed.
  */
 int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack)
 {
-	if (mutex_lock_killable(&s->lock))
+	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
-	mutex_lock(&at_mutex);
+	at_race(AT_RACE_LOCK);
 	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
 		return 0;
-	mutex_unlock(&at_mutex);
-	mutex_unlock(&s->lock);
+	mutex_unlock(&s->request_lock);
 	NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
 	return -ENOENT;
 }
 
-/* The same for who must go on: a worker, or a descriptor or socket that is closed. */
-void at_session_lock_anyway(struct at_session *s)
+static bool at_session_may_open(const struct at_member *m)
 {
-	mutex_lock(&s->lock);
-	mutex_lock(&at_mutex);
-}
-
-void at_session_unlock(struct at_session *s)
-{
-	mutex_unlock(&at_mutex);
-	mutex_unlock(&s->lock);
+	return m->provider->member == m && !m->clearing && !m->joining;
 }
 
 /*
- * Open the gates that are not: of late providers they may be, and those that are
- * being cleared stay shut.
+ * Open the gates that are shut. Those of members that are being cleared stay so, and those
+ * that join late are opened by who has them join. at_lock is let go now and then.
  */
 static void at_session_open(struct at_session *s)
 {
@@ -68,16 +59,16 @@ static void at_session_open(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&s->request_lock);
 	if (s->ks && !s->clearing)
 		at_ksched_open(s->ks);
 	while ((m = at_session_next_member(s, m))) {
-		if (m->provider->member == m && !m->clearing) {
-			if (s->ks)
-				at_tasks_add_once(m, round);
-			if (READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
-				at_member_start(m, s->generation);
-		}
+		if (s->ks && at_session_may_open(m))
+			at_tasks_add_once(m, round);
+		/* It may have left meanwhile. */
+		if (at_session_may_open(m) &&
+		    READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
+			at_member_start(m, s->generation);
 		at_turn(&n);
 	}
 }
@@ -105,18 +96,21 @@ static void at_session_quiet(struct at_quiesce *q)
 	/* Probes may still be recording on CPUs that run no writer. */
 	if (ks)
 		at_ksched_wait(ks);
-	at_session_lock_anyway(s);
+	mutex_lock(&s->request_lock);
+	spin_lock(&at_lock);
 	if (s->again) {
 		s->again = false;
 		at_quiesce(q);
-		at_session_unlock(s);
+		spin_unlock(&at_lock);
+		mutex_unlock(&s->request_lock);
 		return;
 	}
 	s->quiescing = false;
 	at_clear_finish(s);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_open(s);
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	at_session_put(s);
 }
 
@@ -180,15 +174,17 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 	err = at_session_lock(s, extack);
 	if (err)
 		return err;
-	at_race(AT_RACE_LOCK);
+	spin_lock(&at_lock);
 	err = at_session_may_init(s, extack);
 	s->initializing |= !err;
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	if (err)
 		return err;
 	at_prepared_init(&prep);
 	err = at_prepare(s, &prep, extack);
-	at_session_lock_anyway(s);
+	mutex_lock(&s->request_lock);
+	spin_lock(&at_lock);
 	s->initializing = false;
 	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
 		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
@@ -204,7 +200,8 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 		at_offer_adopt(s, &prep, false);
 	}
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	at_prepared_free(&prep);
 	return err;
 }
@@ -245,7 +242,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
-	/* Gates may be open from here on: of providers that join while at_mutex is let go. */
+	/* Gates may be open from here on: of providers that join while at_lock is let go. */
 	at_clear_begin(s, args->disposition);
 	if (!s->quiescing)
 		at_clear_finish(s);
@@ -290,8 +287,10 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 	err = at_session_lock(s, extack);
 	if (err)
 		return err;
+	spin_lock(&at_lock);
 	err = at_session_may_start(s, extack);
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	if (err)
 		return err;
 	at_prepared_init(&prep);
@@ -299,11 +298,13 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 	if (!err)
 		err = at_session_lock(s, extack);
 	if (!err) {
+		spin_lock(&at_lock);
 		/* Others may have started it meanwhile. */
 		err = at_session_may_start(s, extack);
 		if (!err)
 			at_session_run(s, args, &prep);
-		at_session_unlock(s);
+		spin_unlock(&at_lock);
+		mutex_unlock(&s->request_lock);
 	}
 	at_prepared_free(&prep);
 	return err;
@@ -328,6 +329,7 @@ int at_session_update(struct at_session *s, struct at_strings **categories,
 	err = at_session_lock(s, extack);
 	if (err)
 		return err;
+	spin_lock(&at_lock);
 	swap(s->categories, *categories);
 	*additional = s->additional;
 	s->additional = NULL;
@@ -338,7 +340,8 @@ int at_session_update(struct at_session *s, struct at_strings **categories,
 			at_turn(&n);
 		}
 	}
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	return 0;
 }
 
@@ -347,7 +350,7 @@ static void at_session_shut(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&s->request_lock);
 	s->stopping = true;
 	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m)
@@ -379,6 +382,7 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 
 	if (err)
 		return err;
+	spin_lock(&at_lock);
 	if (s->state != ASYNCTRACE_SESSION_STATE_STARTED) {
 		NL_SET_ERR_MSG(extack, "the session is not started");
 		err = -EALREADY;
@@ -386,7 +390,8 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 		at_session_shut(s);
 		at_session_quiesce(s);
 	}
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	return err;
 }
 
@@ -409,7 +414,7 @@ static void at_session_leave(struct at_session *s)
 /* End a session that is in the list. */
 static void at_session_end(struct at_session *s)
 {
-	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&s->request_lock);
 	if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_session_shut(s);
 	s->stopping = true;
@@ -448,18 +453,22 @@ int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
 
 	if (err)
 		return err;
+	spin_lock(&at_lock);
 	at_session_end(s);
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	return 0;
 }
 
 /* The same with the caller's reference, which is dropped, and also where it has ended already */
 void at_session_terminate_anyway(struct at_session *s)
 {
-	at_session_lock_anyway(s);
+	mutex_lock(&s->request_lock);
+	spin_lock(&at_lock);
 	if (s->state != ASYNCTRACE_SESSION_STATE_TERMINATED)
 		at_session_end(s);
-	at_session_unlock(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	at_session_put(s);
 }
 
@@ -468,7 +477,7 @@ static struct at_session *at_session_of_closed(const struct net *net, u32 portid
 {
 	struct at_session *s, *found = NULL;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	list_for_each_entry(s, &at_sessions, node) {
 		if (!s->sk || s->portid != portid || sock_net(s->sk) != net ||
 		    !sock_flag(s->sk, SOCK_DEAD))
@@ -477,7 +486,7 @@ static struct at_session *at_session_of_closed(const struct net *net, u32 portid
 		found = s;
 		break;
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return found;
 }
 

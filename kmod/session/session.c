@@ -50,11 +50,11 @@ static int at_session_pm(struct notifier_block *nb, unsigned long event, void *a
 
 	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
 		return NOTIFY_DONE;
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	list_for_each_entry(s, &at_sessions, node)
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 			at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_RESUME);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	return NOTIFY_OK;
 }
 
@@ -68,7 +68,7 @@ static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
 /* Never one that a gate gives another meaning. */
 u32 at_next_generation(void)
 {
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	if (++at_generations > ASYNCTRACE_GENERATION_MAX)
 		at_generations = ASYNCTRACE_GATE_ATTACH + 1;
 	return at_generations;
@@ -82,18 +82,16 @@ void at_session_get(struct at_session *s)
 static void at_session_destroy(struct at_session *s)
 {
 	at_clock_log_free(s->clock_log);
-	kvfree(s->categories);
-	kvfree(s->additional);
+	at_strings_put(s->categories);
+	at_strings_put(s->additional);
 	at_quiesce_destroy(&s->quiesce);
-	kvfree(s->providers);
+	at_strings_put(s->providers);
 	at_filter_free(s->filter);
 	kvfree(s->buffers);
 	at_caller_drop(&s->owner);
 	put_pid_ns(s->pid_ns);
 	mem_cgroup_put(s->memcg);
-	if (s->user)
-		at_user_uncharge(s->user, s->charged);
-	at_user_put(s->user, AT_THING_SESSION);
+	at_charge_free(s->charge);
 	kfree(s);
 }
 
@@ -125,18 +123,34 @@ void at_session_put(struct at_session *s)
 	kref_put(&s->ref, at_session_release);
 }
 
-/* The next of the members, which are only ever added to; NULL: the first. */
+/**
+ * at_session_next_member - go over a session's members
+ * @s: the session
+ * @m: the member that the walk stands on, NULL: none
+ *
+ * A walk holds no lock between two steps. Its reference keeps the member that it stands on in
+ * the list, as klist does. The walk does not come to members that have been removed: their
+ * last reference may be going at this moment.
+ *
+ * Return: the next member, or the first, with a reference that the next call drops; NULL at
+ * the end. A walk that ends before that calls at_member_put().
+ */
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m)
 {
+	struct at_member *next;
+
 	spin_lock(&s->members_lock);
-	if (!m)
-		m = list_first_entry_or_null(&s->members, struct at_member, node);
-	else if (list_is_last(&m->node, &s->members))
-		m = NULL;
+	next = list_prepare_entry(m, &s->members, node);
+	list_for_each_entry_continue(next, &s->members, node)
+		if (!next->removed)
+			break;
+	if (list_entry_is_head(next, &s->members, node))
+		next = NULL;
 	else
-		m = list_next_entry(m, node);
+		at_member_get(next);
 	spin_unlock(&s->members_lock);
-	return m;
+	at_member_put(m);
+	return next;
 }
 
 void at_session_wake(struct at_session *s)
@@ -201,11 +215,11 @@ static void at_session_poll_fn(struct work_struct *work)
 
 	if (s->mode == ASYNCTRACE_MODE_STREAMING &&
 	    at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)) {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		/* Not after subscribers were told that there is no more. */
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 			at_notify_full(s);
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 	}
 
 	/* What is overwritten anyhow, and read by nobody, need not be looked at often. */
@@ -281,21 +295,20 @@ static struct at_session *at_session_new(struct at_session_args *args,
 					 struct netlink_ext_ack *extack)
 {
 	struct at_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	struct at_user *user;
+	struct at_charge *charge;
 
 	if (!s)
 		return ERR_PTR(-ENOMEM);
 	at_caller_keep(&s->owner, args->caller);
 	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	s->memcg = get_mem_cgroup_from_mm(current->mm);
-	user = at_user_get(args->caller->uid, AT_THING_SESSION);
-	if (IS_ERR(user)) {
-		if (PTR_ERR(user) == -EDQUOT)
-			NL_SET_ERR_MSG(extack, "you have too many sessions: end some");
+	charge = at_charge_new(args->caller->uid, args->caller->user_ns, AT_THING_SESSION);
+	if (IS_ERR(charge)) {
+		at_charge_explain(PTR_ERR(charge), AT_THING_SESSION, extack);
 		at_session_destroy(s);
-		return ERR_CAST(user);
+		return ERR_CAST(charge);
 	}
-	s->user = user;
+	s->charge = charge;
 	s->clock = at_clock_best();
 	s->clock_log = at_clock_log_new(s->clock);
 	if (!s->clock_log ||
@@ -304,7 +317,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 		return ERR_PTR(-ENOMEM);
 	}
 	kref_init(&s->ref);
-	mutex_init(&s->lock);
+	mutex_init(&s->request_lock);
 	strscpy(s->name, args->name, sizeof(s->name));
 	s->state = ASYNCTRACE_SESSION_STATE_READY;
 	s->mode = args->mode;
@@ -319,6 +332,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	spin_lock_init(&s->members_lock);
 	spin_lock_init(&s->clear_lock);
 	INIT_LIST_HEAD(&s->members);
+	at_ended_init(s);
 	mutex_init(&s->read_lock);
 	init_waitqueue_head(&s->wait);
 	INIT_DELAYED_WORK(&s->poll, at_session_poll_fn);
@@ -331,7 +345,7 @@ static int at_session_check_name(const struct at_session_args *args,
 {
 	const struct at_session *s;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(s, &at_sessions, node) {
 		if (!uid_eq(s->owner.uid, args->caller->uid) || strcmp(s->name, args->name))
 			continue;
@@ -355,7 +369,7 @@ static int at_session_check_name(const struct at_session_args *args,
  * @extack: for the reason of a refusal
  *
  * Return: 0; -EEXIST for a name in use, -EDQUOT beyond what one user may have,
- * -ERANGE, -EPERM, -ENOMEM.
+ * -ENOSPC beyond what all users may have together, -ERANGE, -EPERM, -ENOMEM.
  */
 int at_session_create(struct at_session_args *args, u32 *id,
 		      struct netlink_ext_ack *extack)
@@ -376,7 +390,7 @@ int at_session_create(struct at_session_args *args, u32 *id,
 		return PTR_ERR(s);
 	s->geometry = geometry;
 
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	err = at_session_check_name(args, extack);
 	if (!err) {
 		s->id = ++at_session_ids;
@@ -389,7 +403,7 @@ int at_session_create(struct at_session_args *args, u32 *id,
 		list_add_tail(&s->node, &at_sessions);
 		atomic_inc(&at_nr_sessions);
 	}
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (err)
 		at_session_destroy(s);
 	return err;
@@ -407,7 +421,7 @@ static bool at_session_may(const struct at_session *s, const struct at_caller *c
  * @caller: who asks
  * @extack: for the reason of a refusal
  *
- * Return: the session, which stays while at_mutex is held; ERR_PTR(-ENOENT), also where
+ * Return: the session, which stays while at_lock is held; ERR_PTR(-ENOENT), also where
  * the caller may not see it.
  */
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,
@@ -415,7 +429,7 @@ struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 {
 	struct at_session *s;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(s, &at_sessions, node)
 		if (s->id == id && at_session_visible(s, caller))
 			return s;
@@ -451,7 +465,7 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 {
 	struct at_session *s;
 
-	lockdep_assert_held(&at_mutex);
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(s, &at_sessions, node) {
 		if (s->id < *id || !at_session_visible(s, caller))
 			continue;
@@ -470,7 +484,7 @@ static void at_session_unread(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	memset(&s->reader, 0, sizeof(s->reader));
+	at_reader_reset(s);
 	while ((m = at_session_next_member(s, m))) {
 		at_member_unread(m);
 		at_turn(&n);
@@ -506,15 +520,16 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 
 	caller.admin = capable(CAP_SYS_ADMIN);
 	caller.privileged = perfmon_capable();
-	mutex_lock(&at_mutex);
+	spin_lock(&at_lock);
 	s = at_session_control(id, &caller, NULL);
 	if (!IS_ERR(s))
 		at_session_get(s);
-	mutex_unlock(&at_mutex);
+	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		return s;
 	err = at_session_lock(s, NULL);
 	if (!err) {
+		spin_lock(&at_lock);
 		err = at_session_may_consume(s, &caller, snapshot);
 		if (!err) {
 			s->consumer = true;
@@ -524,7 +539,8 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 				at_session_unread(s);
 			s->was_read |= !snapshot;
 		}
-		at_session_unlock(s);
+		spin_unlock(&at_lock);
+		mutex_unlock(&s->request_lock);
 	}
 	if (!err)
 		return s;
@@ -535,14 +551,20 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 /* The descriptor of a session's consumer is closed; its reference goes. */
 void at_session_unconsume(struct at_session *s)
 {
-	at_session_lock_anyway(s);
+	mutex_lock(&s->request_lock);
+	spin_lock(&at_lock);
 	if (s->snapshot) {
 		at_snapshot_end(s);
 		/* It took the mark that there is something to read. */
 		at_session_wake(s);
 	}
+	/* Nobody reads: a pass that was under way stands on a member. */
+	at_member_put(s->reader.member);
+	s->reader.member = NULL;
 	s->consumer = false;
-	at_session_unlock(s);
+	at_ended_unconsumed(s);
+	spin_unlock(&at_lock);
+	mutex_unlock(&s->request_lock);
 	at_session_put(s);
 }
 
@@ -558,11 +580,11 @@ void at_sessions_exit(void)
 
 	unregister_pm_notifier(&at_session_pm_block);
 	for (;;) {
-		mutex_lock(&at_mutex);
+		spin_lock(&at_lock);
 		s = list_first_entry_or_null(&at_sessions, struct at_session, node);
 		if (s)
 			at_session_get(s);
-		mutex_unlock(&at_mutex);
+		spin_unlock(&at_lock);
 		if (!s)
 			break;
 		at_session_terminate_anyway(s);

@@ -15,14 +15,15 @@
 #include "base/quiesce.h"
 #include "control/control.h"
 #include "ring/geometry.h"
+#include "session/ended.h"
 
 struct at_buffers;
+struct at_charge;
 struct at_clock_log;
 struct at_filter;
 struct at_ksched;
 struct at_member;
 struct at_task_names;
-struct at_user;
 
 /* What the consumer is told next; in this order, over and over. */
 enum at_phase {
@@ -39,10 +40,11 @@ enum at_phase {
 /**
  * struct at_reader - where the consumer is; under the session's read_lock
  * @phase: of the pass
- * @member: in the phases that go over members; NULL: at the beginning
+ * @member: in the phases that go over members, with a reference; NULL: at the beginning
  * @ring: in those that go over rings
  * @chunks: taken of that ring in this pass
  * @next: that member, or ring, has had its turn in this pass
+ * @ended: the sums over providers that had ended before have been told
  * @clock: pairs told
  * @told: chunks in this pass
  * @run: the session's run when this pass began
@@ -60,6 +62,7 @@ struct at_reader {
 	u32 ring;
 	u32 chunks;
 	bool next;
+	bool ended;
 	u64 clock;
 	u32 told;
 	u32 run;
@@ -74,8 +77,8 @@ struct at_reader {
 
 /**
  * struct at_session - see above. What is not said otherwise is constant, or
- * changes under at_mutex.
- * @lock: one request at a time changes the session. at_mutex is let go meanwhile: providers
+ * changes under at_lock.
+ * @request_lock: one request at a time changes the session. at_lock is let go meanwhile: providers
  *	may join, and leave, but @state, @consumer, @snapshot and the lists stay as they are
  * @ref: held by the list, the consumer, queued work
  * @node: in the list of sessions
@@ -90,8 +93,7 @@ struct at_reader {
  * @buffers: ring sizes of some providers, may be NULL
  * @owner: who made it: what that may see is recorded, ids of users are told as it
  *	calls them; with a reference of its user namespace
- * @user: whose account it is on
- * @charged: bytes that it stands for there
+ * @charge: the accounts that it is charged to
  * @pid_ns: of the owner, to tell thread and process ids in
  * @sk: the owner's socket, with a reference; NULL where it is detached or terminated
  * @portid: its port
@@ -106,11 +108,16 @@ struct at_reader {
  * @clock_log: pairs
  * @ks: scheduling side; NULL: none
  * @names: of its tasks, where nobody may be reading; NULL: in @ks' rings only
- * @members_lock: for adding to and walking @members
- * @members: providers in it, also those that have ended
- * @nr_members: of them
- * @nr_holding: members that have rings, or may get some
+ * @members_lock: for changing and walking @members
+ * @members: providers in it, also those that have ended and have not been removed
+ * @nr_members: members that there have ever been
+ * @nr_holding: members that are not done
  * @holding: bytes that these stand for
+ * @gone: members that are gone and not done
+ * @finished: members that are done and not removed
+ * @ended: sums over members that are done
+ * @unread: a consumer has gone, and @gone is to be looked at; under at_lock
+ * @ended_work: removes members, with a reference on the session
  * @initializing: somebody is getting what it needs for that, without a lock
  * @stopping: its providers are being stopped, or taken out, one after the other: no other
  *	joins meanwhile
@@ -136,7 +143,7 @@ struct at_reader {
  */
 struct at_session {
 	struct kref ref;
-	struct mutex lock;		/* requests that change it */
+	struct mutex request_lock;	/* requests that change it */
 	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -148,8 +155,7 @@ struct at_session {
 	u64 sub_size;
 	struct at_buffers *buffers;
 	struct at_caller owner;
-	struct at_user *user;
-	u64 charged;
+	struct at_charge *charge;
 	struct pid_namespace *pid_ns;
 	struct sock *sk;
 	u32 portid;
@@ -164,11 +170,16 @@ struct at_session {
 	struct at_clock_log *clock_log;
 	struct at_ksched *ks;
 	struct at_task_names *names;
-	spinlock_t members_lock;	/* @members, @nr_members, @nr_holding, @holding */
+	spinlock_t members_lock;	/* from @members to @ended */
 	struct list_head members;
-	u32 nr_members;
+	u64 nr_members;
 	u32 nr_holding;
 	u64 holding;
+	struct list_head gone;
+	struct list_head finished;
+	struct at_ended ended;
+	bool unread;
+	struct delayed_work ended_work;
 	bool initializing;
 	bool stopping;
 	u32 nr_refused;
@@ -191,7 +202,7 @@ struct at_session {
 	unsigned long pair_due;
 };
 
-/* Does it record: are gates of providers that come to be opened? With at_mutex held. */
+/* Does it record: are gates of providers that come to be opened? With at_lock held. */
 static inline bool at_session_runs(const struct at_session *s)
 {
 	return s->state == ASYNCTRACE_SESSION_STATE_STARTED && !s->stopping;
@@ -214,12 +225,11 @@ void at_sessions_exit(void);
 
 /* requests.c */
 int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack);
-void at_session_lock_anyway(struct at_session *s);
-void at_session_unlock(struct at_session *s);
 int at_session_prepare_quiesce(struct at_session *s);
 void at_session_terminate_anyway(struct at_session *s);
 
 /* reader.c */
+void at_reader_reset(struct at_session *s);
 ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
 			bool nonblock);
 

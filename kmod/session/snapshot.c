@@ -7,7 +7,7 @@
  * the session's consumer, if it ever gets one, goes on where the last one was.
  *
  * There is one consumer at a time, which comes and goes with the session's lock held: so
- * nobody reads while this is done, nor looks at the ledgers. at_mutex is let go now and then.
+ * nobody reads while this is done, nor looks at the ledgers. at_lock is let go now and then.
  */
 #include "ring/user_rings.h"
 #include "sched/sched.h"
@@ -51,8 +51,9 @@ void at_snapshot_begin(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&s->request_lock);
 	s->snapshot = true;
+	/* The reference of the reader's member goes along. */
 	s->kept = s->reader;
 	memset(&s->reader, 0, sizeof(s->reader));
 	while ((m = at_session_next_member(s, m))) {
@@ -71,7 +72,8 @@ void at_snapshot_end(struct at_session *s)
 	struct at_member *m = NULL;
 	u32 n = 0;
 
-	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&s->request_lock);
+	at_reader_reset(s);
 	s->reader = s->kept;
 	while ((m = at_session_next_member(s, m))) {
 		m->reading = m->kept;

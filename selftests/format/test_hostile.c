@@ -403,6 +403,9 @@ static void test_chunks_that_cannot_be(void **unused)
 		{ .kind = ASYNCTRACE_CHUNK_PROVIDER, .bytes = sizeof(struct asynctrace_provider_info) },
 		{ .kind = ASYNCTRACE_CHUNK_CLOCK, .bytes = 8 },
 		{ .kind = ASYNCTRACE_CHUNK_NAMES, .bytes = 1 },
+		{ .kind = ASYNCTRACE_CHUNK_ENDED, .bytes = 8 },
+		{ .kind = ASYNCTRACE_CHUNK_ENDED, .provider = 1,
+		  .bytes = sizeof(struct asynctrace_ended) },
 	};
 	static const char zeros[256];
 	struct asynctrace_chunk h;

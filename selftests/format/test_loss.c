@@ -145,6 +145,35 @@ static void test_drops_of_the_kernel_are_told_of_providers(void **unused)
 	stream_close(&s);
 }
 
+/* Nothing of them is in the file, so that only the statistics know of them. */
+static void test_providers_that_ended_before_are_counted(void **unused)
+{
+	const struct asynctrace_ended ended = {
+		.providers = 3, .sched_dropped = 5, .names_dropped = 2,
+	};
+	struct asynctrace_chunk h = {
+		.kind = ASYNCTRACE_CHUNK_ENDED, .bytes = sizeof(ended), .delivered = 40,
+		.overwritten = 30, .dropped = 20, .cleared = 10,
+	};
+	const struct at_compose_stats *st;
+	struct stream s;
+
+	stream_simple(&s);
+	assert_int_equal(give(&s, &h, &ended), 0);
+	st = at_compose_stats(s.c);
+	assert_int_equal(st->nr_providers, 2);
+	assert_int_equal(st->ended.providers, 3);
+	assert_int_equal(st->ended.counts.delivered, 40);
+	assert_int_equal(st->ended.sched_dropped, 5);
+	assert_int_equal(st->ended.names_dropped, 2);
+	assert_int_equal(st->total.delivered, 0);
+	assert_int_equal(st->total.overwritten, 30);
+	assert_int_equal(st->total.dropped, 20);
+	assert_int_equal(st->total.cleared, 10);
+	stream_finish(&s);
+	stream_close(&s);
+}
+
 /* From the ring's last chunk to this one, on a thread of the ring's own */
 static void test_markers_say_when_and_where(void **unused)
 {
@@ -417,6 +446,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_law),
 		cmocka_unit_test(test_drops_of_the_kernel_are_told_of_providers),
+		cmocka_unit_test(test_providers_that_ended_before_are_counted),
 		cmocka_unit_test(test_markers_say_when_and_where),
 		cmocka_unit_test(test_claims_without_measure),
 		cmocka_unit_test(test_what_was_not_recorded_between_is_other),

@@ -25,17 +25,28 @@
 #define CROSS_CHECK	8
 
 enum {
-	NONE, UNTRACED, TRACED, HALF, ALL, OFF,
+	NONE, UNTRACED, UNTRACED_SESSIONS, TRACED, HALF, ALL, OFF,
 	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
 	NONE_AGAIN,
-	SETUPS
+	SETUPS,
+	/* By yields only, and not in the list of the others. */
+	UNTRACED_CROWD = SETUPS,
+	ALL_SETUPS
 };
 
-static const struct setup setups[SETUPS] = {
+static const struct setup setups[ALL_SETUPS] = {
 	[NONE] = { "none", "nobody listens", SETUP_NONE },
 	[UNTRACED] = {
 		"untraced", "asynctrace, of another process", SETUP_SESSION, EVENT_BOTH,
 		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_BYSTANDER,
+	},
+	[UNTRACED_CROWD] = {
+		"untraced_crowd", "  and 30,000 threads are traced", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_CROWD,
+	},
+	[UNTRACED_SESSIONS] = {
+		"untraced_sessions", "  and there are 64 sessions", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_BYSTANDER, .sessions = 64,
 	},
 	[TRACED] = {
 		"traced", "asynctrace, of both tasks", SETUP_SESSION, EVENT_BOTH,
@@ -76,13 +87,18 @@ static const struct setup setups[SETUPS] = {
 };
 
 /* Instructions that a setup added to a round. */
-static double added[SETUPS][PATTERNS];
+static double added[ALL_SETUPS][PATTERNS];
 
-/* At least so many, and up to a tenth more for what happens between batches. */
+/*
+ * At least so many, and up to a tenth more for what happens between batches, where each
+ * session's worker looks at its rings.
+ */
 static void expect(const char *what, const struct setup *s, enum pattern pattern,
 		   uint64_t got, uint64_t want)
 {
-	if (got < want || got > want + ROUNDS_PLAYED / 10)
+	unsigned int sessions = s->sessions ? s->sessions : 1;
+
+	if (got < want || got > want + sessions * ROUNDS_PLAYED / 10)
 		errx(1, "%s, pattern %d: %llu %s for %u rounds, not %llu: not what was to be measured",
 		     s->key, pattern, (unsigned long long)got, what, ROUNDS_PLAYED,
 		     (unsigned long long)want);
@@ -128,6 +144,25 @@ static void measure_all(bool process)
 		}
 		pair_stop(&pair);
 	}
+}
+
+/* Pairs whose mean is taken where it depends on the task whether it hits others' slots. */
+#define CROWD_PAIRS	8
+
+/* What a switch of untraced tasks costs beside many traced ones: a mean of several pairs. */
+static void measure_crowd(void)
+{
+	double sum = 0;
+
+	for (int i = 0; i < CROWD_PAIRS; i++) {
+		struct pair pair;
+
+		pair_start(&pair, PATTERN_YIELD, false);
+		sum -= measure(&setups[NONE], &pair);
+		sum += measure(&setups[UNTRACED_CROWD], &pair);
+		pair_stop(&pair);
+	}
+	added[UNTRACED_CROWD][PATTERN_YIELD] = sum / CROWD_PAIRS;
 }
 
 /* Of the two of a round, the one waking that PATTERN_FULL has and PATTERN_HALF has not. */
@@ -187,6 +222,10 @@ static void print_table(const char *kernel)
 	printf("instructions added, %-12s %9s%-10s%9s\n", kernel, "switch", "", "waking");
 	row("an empty probe", EMPTY_SWITCH, 0, EMPTY_WAKING, 0);
 	row(setups[UNTRACED].what, UNTRACED, BAR_UNTRACED, UNTRACED, 0);
+	printf("%-32s", setups[UNTRACED_CROWD].what);
+	cell(added[UNTRACED_CROWD][PATTERN_YIELD] / SWITCHES_PER_ROUND, BAR_UNTRACED);
+	printf("\n");
+	row(setups[UNTRACED_SESSIONS].what, UNTRACED_SESSIONS, BAR_UNTRACED, UNTRACED_SESSIONS, 0);
 	row(setups[TRACED].what, TRACED, BAR_SWITCH, TRACED, BAR_WAKING);
 	row(setups[HALF].what, HALF, 0, HALF, 0);
 	row(setups[ALL].what, ALL, 0, ALL, 0);
@@ -211,6 +250,8 @@ static void write_json(const char *path, const char *kernel)
 			added[i][PATTERN_YIELD], added[i][PATTERN_HALF],
 			added[i][PATTERN_FULL]);
 	}
+	fprintf(f, ",\n  \"%s\": { \"switch\": %.2f }", setups[UNTRACED_CROWD].key,
+		added[UNTRACED_CROWD][PATTERN_YIELD] / SWITCHES_PER_ROUND);
 	fprintf(f, "\n}\n");
 	if (fclose(f))
 		err(1, "%s", path);
@@ -227,6 +268,7 @@ int main(int argc, char **argv)
 	setups_prepare(argv[1]);
 	measure_all(false);
 	measure_all(true);
+	measure_crowd();
 	cross_check();
 	print_table(argv[2]);
 	write_json(argv[3], argv[2]);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <err.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,8 +18,13 @@
 
 #define TRACING	"/sys/kernel/tracing/"
 
+#define SESSIONS_MAX	64
+#define CROWD		30000
+#define CROWD_STACK	16384
+
 static struct at_ctl *ctl;
-static uint32_t session;
+static uint32_t sessions[SESSIONS_MAX];
+static unsigned int nr_sessions;
 static const char *empty_module;
 
 static void provide(const char *name)
@@ -29,8 +36,45 @@ static void provide(const char *name)
 		errx(1, "cannot register as a provider: %s", strerror(-e));
 }
 
+static void set(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		err(1, "%s", path);
+	close(fd);
+}
+
+static void *sleeper(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* All stacks are in one mapping: the kernel limits the number of mappings. */
+static int make_threads(unsigned int n)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	char *stacks;
+
+	if (!n)
+		return 0;
+	stacks = mmap(NULL, (size_t)n * CROWD_STACK, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stacks == MAP_FAILED || pthread_attr_init(&attr))
+		return -1;
+	for (unsigned int i = 0; i < n; i++)
+		if (pthread_attr_setstack(&attr, stacks + (size_t)i * CROWD_STACK, CROWD_STACK) ||
+		    pthread_create(&thread, &attr, sleeper, NULL))
+			return -1;
+	return 0;
+}
+
 /* A process that a session can be about without being about the pair. */
-static void bystander(void)
+static void bystander(const char *name, unsigned int threads)
 {
 	int ready[2];
 	pid_t pid;
@@ -43,22 +87,25 @@ static void bystander(void)
 		err(1, "fork");
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		provide(PROVIDER_BYSTANDER);
-		if (write(ready[1], "", 1) != 1)
+		provide(name);
+		if (make_threads(threads) || write(ready[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
 	}
 	close(ready[1]);
 	if (read(ready[0], &byte, 1) != 1)
-		errx(1, "the process that only stands by did not start");
+		errx(1, "the process %s did not start", name);
 	close(ready[0]);
 }
 
 void setups_prepare(const char *module)
 {
 	empty_module = module;
-	bystander();
+	/* The kernel's own limit follows from the memory. */
+	set("/proc/sys/kernel/threads-max", "60000");
+	bystander(PROVIDER_BYSTANDER, 0);
+	bystander(PROVIDER_CROWD, CROWD);
 	provide(PROVIDER_PAIR);
 	if (at_ctl_open(&ctl))
 		errx(1, "%s", at_ctl_error(ctl));
@@ -72,48 +119,43 @@ static void check(int e, const char *what)
 
 static void session_on(const struct setup *s)
 {
+	char name[24];
 	/* Nobody reads it: in a circular buffer there is room all the same. */
 	struct at_session_options o = {
 		.size = sizeof(o),
-		.name = "icount",
+		.name = name,
 		.mode = ASYNCTRACE_MODE_CIRCULAR,
 		.sched = s->sched,
 		.ring_size = 1 << 20,
 		.nr_providers = 1,
 		.providers = &s->provider,
 	};
+	unsigned int n = s->sessions ? s->sessions : 1;
 
-	check(at_session_create(ctl, &o, &session), "create");
-	check(at_session_init(ctl, session), "init");
-	check(at_session_start(ctl, session), "start");
+	for (nr_sessions = 0; nr_sessions < n; nr_sessions++) {
+		uint32_t *id = &sessions[nr_sessions];
+
+		snprintf(name, sizeof(name), "icount%u", nr_sessions);
+		check(at_session_create(ctl, &o, id), "create");
+		check(at_session_init(ctl, *id), "init");
+		check(at_session_start(ctl, *id), "start");
+	}
 }
 
 static void session_off(void)
 {
-	check(at_session_terminate(ctl, session), "terminate");
-	session = 0;
+	while (nr_sessions)
+		check(at_session_terminate(ctl, sessions[--nr_sessions]), "terminate");
 	/* Unused probes stay for a second, in case the next session comes. */
 	sleep(3);
-}
-
-static void tracing_set(const char *file, const char *value)
-{
-	char path[128];
-	int fd;
-
-	snprintf(path, sizeof(path), TRACING "%s", file);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		err(1, "%s", path);
-	close(fd);
 }
 
 static void ftrace(unsigned int events, const char *value)
 {
 	if (events & EVENT_SWITCH)
-		tracing_set("events/sched/sched_switch/enable", value);
+		set(TRACING "events/sched/sched_switch/enable", value);
 	if (events & EVENT_WAKING)
-		tracing_set("events/sched/sched_waking/enable", value);
+		set(TRACING "events/sched/sched_waking/enable", value);
 }
 
 /* What is in CPU 0's buffer, and what was. */
@@ -196,8 +238,8 @@ uint64_t setup_calls(void)
 {
 	uint64_t cost[2] = {};
 
-	if (session)
-		check(at_session_get(ctl, session, store_info, cost), "get");
+	if (nr_sessions)
+		check(at_session_get(ctl, sessions[nr_sessions - 1], store_info, cost), "get");
 	return cost[0];
 }
 
@@ -207,7 +249,7 @@ bool setup_records(const struct setup *s, uint64_t *records)
 
 	switch (s->kind) {
 	case SETUP_SESSION:
-		check(at_session_get(ctl, session, store_info, cost), "get");
+		check(at_session_get(ctl, sessions[nr_sessions - 1], store_info, cost), "get");
 		*records = cost[1];
 		return true;
 	case SETUP_FTRACE:

@@ -32,6 +32,7 @@ enum {
  * @process: the partner is a process of its own, and not traced
  * @sched: of a session: enum asynctrace_sched
  * @provider: of a session: whom it records
+ * @sessions: number of sessions, the last of which is asked for its counts; 0: one
  * @switches: records of each round's two switches; for the proof that what was
  *	measured did what it is said to do
  * @wakings: the same of its wakings, by pattern
@@ -44,12 +45,14 @@ struct setup {
 	bool process;
 	uint32_t sched;
 	const char *provider;
+	unsigned int sessions;
 	unsigned int switches;
 	unsigned int wakings[PATTERNS];
 };
 
 #define PROVIDER_PAIR		"icount-pair"
 #define PROVIDER_BYSTANDER	"icount-bystander"
+#define PROVIDER_CROWD		"icount-crowd"
 
 /* Once, before any other thread: registers both providers. */
 void setups_prepare(const char *empty_module);

@@ -16,12 +16,14 @@
 #include "common.h"
 
 #define STACK		(64 << 10)
-/* What the C library registers. */
+/* The C library registers __rseq_size bytes, but not less than the first version had. */
 #define RSEQ_BYTES	32
 
 static int rseq(char *tp, int flags)
 {
-	return syscall(SYS_rseq, tp + __rseq_offset, RSEQ_BYTES, flags, RSEQ_SIG);
+	const unsigned int size = __rseq_size < RSEQ_BYTES ? RSEQ_BYTES : __rseq_size;
+
+	return syscall(SYS_rseq, tp + __rseq_offset, size, flags, RSEQ_SIG);
 }
 
 /* Gives its registration back, and sleeps for ever. */

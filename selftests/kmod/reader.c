@@ -337,6 +337,19 @@ static void take_ring(struct rd *rd, const struct asynctrace_chunk *c, const voi
 	}
 }
 
+static void take_ended(struct rd *rd, const struct asynctrace_chunk *c, const void *payload)
+{
+	const struct asynctrace_ended *ended = payload;
+
+	if (c->bytes != sizeof(*ended) || c->provider || !ended->providers ||
+	    rd->ended.providers) {
+		bad(rd, "ended providers: %u bytes", c->bytes);
+		return;
+	}
+	rd->ended = *ended;
+	rd->ended_sum = *c;
+}
+
 unsigned int rd_read(struct rd *rd, unsigned int max)
 {
 	struct asynctrace_chunk c;
@@ -374,6 +387,9 @@ unsigned int rd_read(struct rd *rd, unsigned int max)
 			take_ring(rd, &c, payload);
 			break;
 		case ASYNCTRACE_CHUNK_CLOCK:
+			break;
+		case ASYNCTRACE_CHUNK_ENDED:
+			take_ended(rd, &c, payload);
 			break;
 		default:
 			bad(rd, "a chunk of kind %u", c.kind);

@@ -91,6 +91,8 @@ struct rd_provider {
  *	@record_arg
  * @before: called before each read(2), where it is set
  * @second: another one has read the session before
+ * @ended: providers that had ended before, and
+ * @ended_sum: the chunk that told of them
  * @malformed: things that are not as the header says
  * @lost: sum over the rings of events: overwritten and dropped
  */
@@ -107,6 +109,8 @@ struct rd {
 	struct rd_ring ring[RD_RINGS];
 	uint32_t nr_providers;
 	struct rd_provider *provider[RD_PROVIDERS];
+	struct asynctrace_ended ended;
+	struct asynctrace_chunk ended_sum;
 	uint64_t chunks;
 	uint64_t malformed;
 	char first[256];	/* the first that was malformed */

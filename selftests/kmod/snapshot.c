@@ -612,8 +612,10 @@ static void test_gone(void)
 		open_snapshot(&run, id);
 		rd_drain(&run.rd);
 		sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
-		ktap_check(run.rd.nr_providers == rounds, "%u providers, of %u",
-			   run.rd.nr_providers, rounds);
+		ktap_check(run.rd.nr_providers + run.rd.ended.providers == rounds,
+			   "%u providers and %llu that gave way, of %u", run.rd.nr_providers,
+			   (unsigned long long)run.rd.ended.providers, rounds);
+		sum.overwritten += run.rd.ended_sum.overwritten;
 		ktap_check(sum.delivered + sum.overwritten == 100ULL * rounds && sum.last &&
 			   sum.delivered && sum.overwritten,
 			   "%llu delivered, %llu overwritten, of %u",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The clock, and whether it is one. */
+#include <err.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "count.h"
@@ -28,4 +30,19 @@ bool instructions_are_counted(void)
 			least = ns;
 	}
 	return least >= 2 * turns && least < 2 * turns + turns / 8;
+}
+
+uint64_t busy(void)
+{
+	FILE *f = fopen("/proc/schedstat", "r");
+	uint64_t sum = 0, ns;
+	char line[512];
+
+	if (!f)
+		err(1, "/proc/schedstat");
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %lu", &ns) == 1)
+			sum += ns;
+	fclose(f);
+	return sum;
 }

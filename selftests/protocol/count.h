@@ -11,6 +11,8 @@
 
 /* Of the clock, which is in nanoseconds elsewhere. */
 uint64_t now(void);
+/* What ran on all CPUs since they came up, but for the idle task; of the clock, too. */
+uint64_t busy(void);
 bool instructions_are_counted(void);
 
 #endif /* PROTOCOL_COUNT_H */

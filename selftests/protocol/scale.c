@@ -56,21 +56,6 @@ static pid_t pids[MAX];
 /* For each provider. */
 static uint64_t cost[SIZES][COSTS];
 
-/* What ran on all CPUs since they came up, but for the idle task. */
-static uint64_t busy(void)
-{
-	FILE *f = fopen("/proc/schedstat", "r");
-	uint64_t sum = 0, ns;
-	char line[512];
-
-	must(f);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %lu", &ns) == 1)
-			sum += ns;
-	fclose(f);
-	return sum;
-}
-
 /* --- providers ---------------------------------------------------------------- */
 
 static void provider(unsigned int n)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests of the control library and of the command; they run in the test machine,
-# but test_control and test_status, which fake the kernel's answers, test_json and test_names.
+# but test_control, test_listings and test_status, which fake the kernel's answers, test_json and
+# test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -10,9 +11,12 @@ $(B)/selftests/tools/%: selftests/tools/%.c $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -o $@ $^ -lcmocka $(AT_LIBS)
 
-$(B)/selftests/tools/test_control: selftests/native/test_control.c $(B)/libasynctrace.a
+$(B)/selftests/tools/test_control $(B)/selftests/tools/test_listings: \
+		$(B)/selftests/tools/test_%: selftests/native/test_%.c selftests/native/fake_kernel.c \
+					     selftests/native/fake_kernel.h $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $^ -lcmocka $(AT_LIBS)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $(filter-out %.h,$^) \
+		-lcmocka $(AT_LIBS)
 
 $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/fxt/utf8.c \
 				 tools/tool.h tools/fxt/utf8.h
@@ -34,5 +38,6 @@ $(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c too
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider $(B)/selftests/tools/slow \
 		 $(B)/selftests/tools/forbid \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
+		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names

@@ -77,6 +77,20 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
+/* A session of the name @arg whose lists are as long as they may be, all of that text. */
+static int check_session(const struct at_session_info *s, void *arg)
+{
+	if (strcmp(s->name, arg))
+		return 0;
+	assert_int_equal(s->nr_categories, ASYNCTRACE_CATEGORIES_MAX);
+	assert_int_equal(s->nr_patterns, ASYNCTRACE_CATEGORIES_MAX);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		assert_string_equal(s->categories[i], arg);
+		assert_string_equal(s->patterns[i], arg);
+	}
+	return 0;
+}
+
 static int find_session(const struct at_session_info *s, void *arg)
 {
 	return !strcmp(s->name, arg) ? (int)s->id : 0;
@@ -113,6 +127,9 @@ static void every_limit_of_a_session_is_kept(void **state)
 	o.sub_size = ASYNCTRACE_SUBBUF_MIN;
 	assert_int_equal(at_session_create(ctl, &o, &id), 0);
 	assert_int_equal(at_sessions(ctl, find_session, longest), id);
+	/* More than fits one message. */
+	assert_int_equal(at_session_get(ctl, id, check_session, longest), 0);
+	assert_int_equal(at_sessions(ctl, check_session, longest), 0);
 	assert_int_equal(at_session_terminate(ctl, id), 0);
 
 	o.nr_categories++;
@@ -439,8 +456,7 @@ static void malformed_requests_are_refused(void **state)
 	assert_int_equal(ask(ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_ACK, NULL), -EINVAL);
 	assert_int_equal(ask(ASYNCTRACE_CMD_PROVIDER_REGISTER, NLM_F_ACK, NULL), -EINVAL);
 	assert_int_equal(ask(ASYNCTRACE_CMD_MAX + 1, NLM_F_ACK, NULL), -EOPNOTSUPP);
-	/* A dump of one is none; a dump of rings is one session's. */
-	assert_int_equal(ask(ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP, fill_id), -EINVAL);
+	/* A dump of providers has no id; a dump of rings needs one. */
 	assert_int_equal(ask(ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP, fill_id), -EINVAL);
 	assert_int_equal(ask(ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP, NULL), -EINVAL);
 }

@@ -59,7 +59,7 @@ int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
 
 	(void)ctl;
 	err = fn(&(struct at_session_info){ .id = 1, .name = "first" }, arg);
-	return err ? err : fn(&(struct at_session_info){ .id = 2, .name = "second" }, arg);
+	return err ? err : fn(&(struct at_session_info){ .id = 2, .name = "second", .ended = 3 }, arg);
 }
 
 int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
@@ -73,9 +73,18 @@ int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 		.cleared = 300,
 		.dropped = 400,
 	};
+	const struct at_ring_info ended = {
+		.kind = ASYNCTRACE_RING_KIND_ENDED,
+		.committed = 70,
+		.overwritten = 70,
+	};
+	int err;
 
 	(void)ctl;
-	return session == 1 ? rings_error : fn(&ring, arg);
+	if (session == 1)
+		return rings_error;
+	err = fn(&ring, arg);
+	return err ? err : fn(&ended, arg);
 }
 
 /* Its exit status; what it prints, to be freed. */
@@ -146,7 +155,9 @@ static void the_ledger_is_whole(void **state)
 	assert_true(has_line(text, "COMMITTED DELIVERED OVERWRITTEN CLEARED DROPPED MEMORY"));
 	assert_true(has_line(text, "server 0 events 1,100 100 200 300 400 0 bytes"));
 	/* To clear was asked for. */
-	assert_true(has_line(text, "600 records lost"));
+	assert_true(has_line(text, "670 records lost"));
+	assert_true(has_line(text, "3 of them ended"));
+	assert_true(has_line(text, "ended providers (3) - ended 70 0 70 0 0 0 bytes"));
 	assert_true(has_line(text, "no ring was written to yet"));
 	free(text);
 	j = run_json();
@@ -176,7 +187,7 @@ static void rings_that_are_not_told(void **state)
 	assert_true(json_is_true(json_object_get(session_of(j, 0), "rings_hidden")));
 	assert_int_equal(json_array_size(json_object_get(session_of(j, 0), "rings")), 0);
 	assert_true(json_is_false(json_object_get(session_of(j, 1), "rings_hidden")));
-	assert_int_equal(json_array_size(json_object_get(session_of(j, 1), "rings")), 1);
+	assert_int_equal(json_array_size(json_object_get(session_of(j, 1), "rings")), 2);
 	json_decref(j);
 }
 

@@ -251,8 +251,7 @@ static void take_ack(struct raw_nl *nl, const struct nlmsghdr *nlh)
 }
 
 /* All answers up to the ack, the end of the dump, or an error. */
-static int take_answer(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg),
-		       void *arg)
+int raw_nl_take_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
 {
 	char buf[65536];
 
@@ -291,14 +290,14 @@ int raw_nl_send(struct raw_nl *nl)
 
 int raw_nl_take(struct raw_nl *nl)
 {
-	return take_answer(nl, NULL, NULL);
+	return raw_nl_take_each(nl, NULL, NULL);
 }
 
 int raw_nl_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
 {
 	int err = raw_nl_send(nl);
 
-	return err ? err : take_answer(nl, fn, arg);
+	return err ? err : raw_nl_take_each(nl, fn, arg);
 }
 
 int raw_nl_ask(struct raw_nl *nl)
@@ -354,11 +353,11 @@ int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)
 	return raw_nl_ask(nl);
 }
 
-/* Of which rings: @provider's, or any provider's (0); or those with scheduling records. */
+/* Of which rings: those of @kind; if that is 0, @provider's, or any provider's (0). */
 struct sum {
 	struct raw_ledger *ledger;
 	uint32_t provider;
-	bool sched;
+	uint32_t kind;
 };
 
 static int add_ring(const struct nlmsghdr *nlh, void *arg)
@@ -369,6 +368,7 @@ static int add_ring(const struct nlmsghdr *nlh, void *arg)
 		[ASYNCTRACE_A_RING_DELIVERED] = &sum->ledger->delivered,
 		[ASYNCTRACE_A_RING_OVERWRITTEN] = &sum->ledger->overwritten,
 		[ASYNCTRACE_A_RING_DROPPED] = &sum->ledger->dropped,
+		[ASYNCTRACE_A_RING_CLEARED] = &sum->ledger->cleared,
 		[ASYNCTRACE_A_RING_PAGES] = &sum->ledger->pages,
 	};
 	const struct nlattr *attr;
@@ -381,12 +381,16 @@ static int add_ring(const struct nlmsghdr *nlh, void *arg)
 		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND)
 			kind = mnl_attr_get_u32(attr);
 	}
-	if (sum->sched)
-		wanted = kind == ASYNCTRACE_RING_KIND_SCHED;
+	if (sum->kind)
+		wanted = kind == sum->kind;
+	else if (sum->provider)
+		wanted = provider == sum->provider;
 	else
-		wanted = provider && (!sum->provider || provider == sum->provider);
+		wanted = provider || kind == ASYNCTRACE_RING_KIND_ENDED;
+	sum->ledger->changed |= nlh->nlmsg_flags & NLM_F_DUMP_INTR;
 	if (!wanted)
 		return 0;
+	sum->ledger->lines++;
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		uint16_t type = mnl_attr_get_type(attr);
 
@@ -412,9 +416,16 @@ int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	return raw_sum(nl, session, &sum);
 }
 
+int raw_ended(struct raw_nl *nl, uint32_t session, struct raw_ledger *ledger)
+{
+	struct sum sum = { .ledger = ledger, .kind = ASYNCTRACE_RING_KIND_ENDED };
+
+	return raw_sum(nl, session, &sum);
+}
+
 int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *ledger)
 {
-	struct sum sum = { .ledger = ledger, .sched = true };
+	struct sum sum = { .ledger = ledger, .kind = ASYNCTRACE_RING_KIND_SCHED };
 
 	return raw_sum(nl, session, &sum);
 }

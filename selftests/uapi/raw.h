@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <libmnl/libmnl.h>
 #include <linux/asynctrace.h>
@@ -96,8 +97,15 @@ int raw_nl_ask(struct raw_nl *nl);
 /* The same in two steps: all that is done is done in the first. */
 int raw_nl_send(struct raw_nl *nl);
 int raw_nl_take(struct raw_nl *nl);
+int raw_nl_take_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg);
 /* The same, and @fn is called for each message of the answer. */
 int raw_nl_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg);
+/* The kernel's NLMSG_GOODSIZE is less: bytes that no message of a dump may exceed. */
+static inline size_t raw_nl_most(void)
+{
+	return getpagesize() < 8192 ? getpagesize() : 8192;
+}
+
 /* An attribute of the last reply, or NULL. */
 const struct nlattr *raw_nl_attr(const struct raw_nl *nl, uint16_t type);
 uint32_t raw_nl_u32(const struct raw_nl *nl, uint16_t type);
@@ -109,12 +117,19 @@ int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sch
 /* A request that takes a session's id and nothing else. */
 int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id);
 
-/* The sums of a session's rings of one provider (0: all providers' rings). */
+/*
+ * The sums of a session's rings of one provider (0: all providers' rings, also those that are
+ * no more). @lines: of the answer that they are sums of. @changed: a provider ended meanwhile.
+ */
 struct raw_ledger {
-	uint64_t committed, delivered, overwritten, dropped, pages;
+	uint64_t committed, delivered, overwritten, dropped, cleared, pages;
+	unsigned int lines;
+	bool changed;
 };
 int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 	       struct raw_ledger *sum);
+/* The same of providers that have ended and whose rings are no more. */
+int raw_ended(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
 /* The same of the rings with the kernel's scheduling records. */
 int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nobody waits for what another does for long: a socket of another family is closed while the
- * module's lock is held, and a provider comes and goes while another's addresses are zapped.
- * For a module with the knobs of the race tests.
+ * No user waits for what another does for long: a socket of another family is closed while a
+ * request holds its session's lock, and a provider comes and goes while another's addresses
+ * are zapped. For a module with the knobs of the race tests.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 static struct raw_nl nl;
 
-/* How long the lock is held, in the middle of an answer, in microseconds */
+/* How long a request holds its session's lock before it begins, in microseconds */
 #define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_lock"
 #define HELD_US		"3000000"
 /* How long zapping takes */
@@ -31,7 +31,7 @@ static void *init_session(void *id)
 	return NULL;
 }
 
-/* Is a socket of that port closed before the lock is let go? */
+/* Is a socket of that port closed before the request is answered? */
 static bool closed_meanwhile(unsigned int port)
 {
 	struct mnl_socket *other = mnl_socket_open(NETLINK_GENERIC);

@@ -341,7 +341,8 @@ static void each_missing(const struct spec_list *list)
 	for (int i = 0; i < 3 && types[i]; i++) {
 		int ret;
 
-		if (!in(list, types[i]))
+		/* A dump without an id is about all sessions. */
+		if (!in(list, types[i]) || (dump && op->cmd == ASYNCTRACE_CMD_SESSION_GET))
 			continue;
 		request(types[i]);
 		ret = raw_nl_ask(&nl);

@@ -208,6 +208,8 @@ static void nothing_populates_what_was_not_touched(void)
 	NEED(!raw_provider(&q, "mapped", STRIDE));
 	munmap(q.rw, q.rw_size);
 	close(q.fd);
+	/* It ends in a moment, and is not to be in the session. */
+	usleep(100000);
 	q.fd = raw_open();
 	NEED(q.fd >= 0 && raw_register(q.fd, "mapped", STRIDE) > 0);
 	p = q;

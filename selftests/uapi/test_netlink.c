@@ -262,6 +262,12 @@ static void what_is_not_there_is_blamed(void)
 		U32(SESSION_ID, ~0U);
 		REFUSED(-ENOENT, ASYNCTRACE_A_SESSION_ID);
 	}
+	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	U32(SESSION_ID, ~0U);
+	if (dumps_explain())
+		REFUSED(-ENOENT, ASYNCTRACE_A_SESSION_ID);
+	else
+		EXPECT_IS(raw_nl_ask(&nl), -ENOENT);
 	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP);
 	U32(RING_SESSION, ~0U);
 	if (dumps_explain())
@@ -313,10 +319,10 @@ static void unknown_commands_and_dumps_are_refused(void)
 	EXPECT_IS(raw_nl_ask(&nl), -EOPNOTSUPP);
 	raw_nl_begin(&nl, ASYNCTRACE_CMD_RING_GET, 0);
 	EXPECT_IS(raw_nl_ask(&nl), -EOPNOTSUPP);
-	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
-	U32(SESSION_ID, 1);
+	req = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
+	U32(PROVIDER_ID, 1);
 	if (dumps_explain())
-		REFUSED(-EINVAL, ASYNCTRACE_A_SESSION_ID);
+		REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_ID);
 	else
 		EXPECT_IS(raw_nl_ask(&nl), -EINVAL);
 	end();

@@ -7,10 +7,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "child.h"
+#include "group.h"
 #include "ktap.h"
 #include "limit.h"
 #include "raw.h"
@@ -20,7 +20,6 @@
 #define PROVIDERS_MAX	4096	/* that a user has at a time */
 #define SOME		300	/* threads */
 #define MANY		1000
-#define GROUP		"/sys/fs/cgroup/at-past"
 
 static struct raw_nl nl;
 
@@ -56,19 +55,7 @@ static void run_threads(int n)
 /* Bytes of the kernel's objects that this group has: a task is one. */
 static long long objects(void)
 {
-	char text[8192];
-	const char *at;
-	ssize_t n;
-	int fd;
-
-	fd = open(GROUP "/memory.stat", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	close(fd);
-	NEED(n > 0);
-	text[n] = 0;
-	at = strstr(text, "\nslab_unreclaimable ");
-	NEED(at);
-	return atoll(at + strlen("\nslab_unreclaimable "));
+	return group_bytes("\nslab_unreclaimable ");
 }
 
 /* Waits until they are below @bytes, which they are in a moment: nobody waits for that. */
@@ -84,16 +71,14 @@ static void objects_below(long long bytes)
 
 static int begin_with_provider(struct raw_provider *p)
 {
-	raw_put("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
-	NEED(!mkdir(GROUP, 0755) || errno == EEXIST);
-	NEED(!raw_put(GROUP "/cgroup.procs", "0"));
+	group_enter();
 	NEED(!raw_provider(p, "past", STRIDE));
 	return begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
 }
 
 static void end_with_provider(struct raw_provider *p)
 {
-	NEED(!raw_put("/sys/fs/cgroup/cgroup.procs", "0"));
+	group_leave();
 	raw_provider_end(p);
 	raw_nl_close(&nl);
 }

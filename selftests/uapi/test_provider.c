@@ -185,32 +185,79 @@ static void known(const char *name, const char *description)
 	put_known(req, name, strlen(name) + 1, description);
 }
 
-/* All of the last reply to CATEGORY_GET: "name=description;..." */
-static const char *listed(void)
+/* What CATEGORY_GET said: "PROVIDER:" and "name=description;" of each of its categories. */
+static struct {
+	char text[4 * 65536];
+	size_t len, longest;
+	uint32_t provider;
+} listing;
+
+static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	listing.len += vsnprintf(listing.text + listing.len, sizeof(listing.text) - listing.len,
+				 fmt, ap);
+	va_end(ap);
+}
+
+static int add_listed(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct nlattr *attr, *in;
-	static char text[65536];
-	size_t at = 0;
+	bool named = false;
 
-	text[0] = 0;
-	if (!nl.replies)
-		return text;
-	mnl_attr_for_each(attr, (const struct nlmsghdr *)nl.reply, GENL_HDRLEN) {
-		if (mnl_attr_get_type(attr) != ASYNCTRACE_A_PROVIDER_KNOWN)
-			continue;
-		mnl_attr_for_each_nested(in, attr)
-			at += snprintf(text + at, sizeof(text) - at, "%s%s",
-				       mnl_attr_get_type(in) == ASYNCTRACE_A_KNOWN_NAME ? "" : "=",
-				       mnl_attr_get_str(in));
-		at += snprintf(text + at, sizeof(text) - at, ";");
+	(void)arg;
+	if (nlh->nlmsg_len > listing.longest)
+		listing.longest = nlh->nlmsg_len;
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		switch (mnl_attr_get_type(attr)) {
+		case ASYNCTRACE_A_PROVIDER_ID:
+			if (mnl_attr_get_u32(attr) != listing.provider)
+				say("%s%u:", listing.len ? " " : "", mnl_attr_get_u32(attr));
+			listing.provider = mnl_attr_get_u32(attr);
+			break;
+		case ASYNCTRACE_A_PROVIDER_NAME:
+			named = true;
+			break;
+		case ASYNCTRACE_A_PROVIDER_KNOWN:
+			mnl_attr_for_each_nested(in, attr)
+				say("%s%s", mnl_attr_get_type(in) == ASYNCTRACE_A_KNOWN_NAME ?
+				    "" : "=", mnl_attr_get_str(in));
+			say(";");
+			break;
+		}
 	}
-	return text;
+	EXPECT(named);
+	return 0;
+}
+
+static void list_begin(struct raw_nl *from)
+{
+	memset(&listing, 0, sizeof(listing));
+	raw_nl_begin(from, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_send(from), 0);
+}
+
+static void list_end(struct raw_nl *from)
+{
+	EXPECT_IS(raw_nl_take_each(from, add_listed, NULL), 0);
+	EXPECT(listing.longest <= raw_nl_most());
 }
 
 static void list(void)
 {
-	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
-	EXPECT_IS(raw_nl_ask(&nl), 0);
+	list_begin(&nl);
+	list_end(&nl);
+}
+
+/* Whether the last list has these categories of one provider, and no others. */
+static bool listed(const char *categories)
+{
+	char text[sizeof(listing.text)];
+
+	snprintf(text, sizeof(text), "%d:%s", p.id, categories);
+	return !strcmp(listing.text, text);
 }
 
 static int nobody_lists(void *arg)
@@ -233,9 +280,6 @@ static void begin_announcing(void)
 
 static void what_is_announced_is_listed(void)
 {
-	char name[ASYNCTRACE_CATEGORY_MAX + 2] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 2] = { 0 };
-	size_t want = 0;
-
 	begin_announcing();
 	list();
 	EXPECT_IS(nl.replies, 0);
@@ -246,29 +290,14 @@ static void what_is_announced_is_listed(void)
 	list();
 	EXPECT_IS(nl.replies, 1);
 	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID), p.id);
-	EXPECT(!strcmp(listed(), "http=requests, from accept to the last byte;db;"));
+	EXPECT(listed("http=requests, from accept to the last byte;db;"));
 	/* In place of what was said before. */
 	announce();
 	known("other", "");
 	EXPECT_IS(raw_nl_ask(&nl), 0);
 	list();
-	EXPECT(!strcmp(listed(), "other;"));
+	EXPECT(listed("other;"));
 	EXPECT_IS(raw_child(nobody_lists, NULL, NOBODY), 0);
-	/* As much as there may be. */
-	memset(more, 'd', ASYNCTRACE_DESCRIPTION_MAX);
-	announce();
-	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
-		memset(name, 'n', ASYNCTRACE_CATEGORY_MAX);
-		name[i] = 'x';
-		known(name, more);
-		want += strlen(name) + 1 + strlen(more) + 1;
-	}
-	if (req->nlmsg_len > sizeof(nl.buf))
-		NEED(!"room for the request");
-	EXPECT_IS(raw_nl_ask(&nl), 0);
-	list();
-	EXPECT_IS(nl.replies, 1);
-	EXPECT_IS(strlen(listed()), want);
 	/* Nothing, too. */
 	announce();
 	EXPECT_IS(raw_nl_ask(&nl), 0);
@@ -277,8 +306,8 @@ static void what_is_announced_is_listed(void)
 	end();
 }
 
-/* @n categories, each as long as there may be. */
-static void announce_long(int fd, int n)
+/* Announce @n categories of the greatest length; their names have a @mark. */
+static void announce_long(int fd, int n, char mark)
 {
 	char name[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 1] = { 0 };
 
@@ -287,32 +316,114 @@ static void announce_long(int fd, int n)
 	memset(more, 'd', ASYNCTRACE_DESCRIPTION_MAX);
 	for (int i = 0; i < n; i++) {
 		memset(name, 'n', ASYNCTRACE_CATEGORY_MAX);
-		name[i] = 'x';
+		name[i] = mark;
 		known(name, more);
 	}
 	NEED(!raw_nl_ask(&nl));
 }
 
-/* More than anybody had announced when the list was begun. */
-static void what_is_announced_meanwhile_is_listed(void)
+/* Adds to @text what a list has of announce_long(). */
+static void want_long(char *text, int provider, int n, char mark)
 {
-	/* Two of them are more than the kernel puts into one buffer for whoever reads. */
-	const int half = 40;
-	struct raw_provider before;
+	char *at = text + strlen(text);
 
-	NEED(!raw_provider(&before, "before", STRIDE));
+	at += sprintf(at, "%s%d:", *text ? " " : "", provider);
+	for (int i = 0; i < n; i++) {
+		memset(at, 'n', ASYNCTRACE_CATEGORY_MAX);
+		at[i] = mark;
+		at += ASYNCTRACE_CATEGORY_MAX;
+		*at++ = '=';
+		memset(at, 'd', ASYNCTRACE_DESCRIPTION_MAX);
+		at += ASYNCTRACE_DESCRIPTION_MAX;
+		*at++ = ';';
+	}
+	*at = 0;
+}
+
+#define MOST	ASYNCTRACE_CATEGORIES_MAX
+
+static void longest_announcement_takes_many_messages(void)
+{
+	char want[sizeof(listing.text)] = "";
+	struct raw_provider other;
+
 	begin("announces");
-	announce_long(before.fd, half);
-	announce_long(p.fd, half);
-	raw_nl_begin(&sub, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
-	EXPECT_IS(raw_nl_send(&sub), 0);
-	announce_long(p.fd, ASYNCTRACE_CATEGORIES_MAX);
-	EXPECT_IS(raw_nl_take(&sub), 0);
-	EXPECT_IS(sub.replies, 2);
-	EXPECT_IS(raw_nl_u32(&sub, ASYNCTRACE_A_PROVIDER_ID), p.id);
-	EXPECT(((struct nlmsghdr *)sub.reply)->nlmsg_len > ASYNCTRACE_CATEGORIES_MAX *
-	       (ASYNCTRACE_CATEGORY_MAX + ASYNCTRACE_DESCRIPTION_MAX));
-	raw_provider_end(&before);
+	NEED(!raw_provider(&other, "other", STRIDE));
+	announce_long(p.fd, MOST, 'x');
+	announce_long(other.fd, MOST, 'y');
+	want_long(want, p.id, MOST, 'x');
+	want_long(want, other.id, MOST, 'y');
+	list();
+	EXPECT(!strcmp(listing.text, want));
+	EXPECT(nl.replies >= strlen(want) / raw_nl_most());
+	raw_provider_end(&other);
+	end();
+}
+
+/* The kernel has put a part of the first provider's list when list_begin() returns. */
+static void announcement_replaced_in_a_list(void)
+{
+	char want[sizeof(listing.text)] = "";
+	struct raw_provider other;
+
+	begin("announces");
+	NEED(!raw_provider(&other, "other", STRIDE));
+	announce_long(p.fd, MOST, 'x');
+	announce_long(other.fd, 1, 'x');
+	list_begin(&sub);
+	announce_long(p.fd, MOST, 'y');
+	announce_long(other.fd, MOST, 'y');
+	list_end(&sub);
+	/* Of each one announcement: of the first one that which was begun. */
+	want_long(want, p.id, MOST, 'x');
+	want_long(want, other.id, MOST, 'y');
+	EXPECT(!strcmp(listing.text, want));
+	/* The same if the provider takes its announcement back. */
+	list_begin(&sub);
+	announce_long(p.fd, 0, 0);
+	announce_long(other.fd, 0, 0);
+	list_end(&sub);
+	*want = 0;
+	want_long(want, p.id, MOST, 'y');
+	EXPECT(!strcmp(listing.text, want));
+	list();
+	EXPECT(!listing.len);
+	raw_provider_end(&other);
+	end();
+}
+
+static void provider_ends_in_a_list(void)
+{
+	char want[sizeof(listing.text)] = "", *at;
+	struct raw_provider other;
+
+	begin("announces");
+	NEED(!raw_provider(&other, "other", STRIDE));
+	announce_long(p.fd, MOST, 'x');
+	announce_long(other.fd, MOST, 'y');
+	list_begin(&sub);
+	raw_provider_end(&p);
+	usleep(200 * 1000);
+	list_end(&sub);
+	/* A part of the first one, which is well formed, and all of the other one. */
+	want_long(want, other.id, MOST, 'y');
+	at = strchr(listing.text, ' ');
+	EXPECT(at && !strcmp(at + 1, want));
+	want[0] = 0;
+	want_long(want, p.id, MOST, 'x');
+	EXPECT(at && at[-1] == ';' && !strncmp(listing.text, want, at - listing.text));
+	raw_provider_end(&other);
+	raw_nl_close(&sub);
+	raw_nl_close(&nl);
+}
+
+/* A list that nobody reads to its end keeps nothing: kmemleak of the debug kernel looks. */
+static void list_not_read_to_its_end(void)
+{
+	begin("announces");
+	announce_long(p.fd, MOST, 'x');
+	list_begin(&sub);
+	announce_long(p.fd, 1, 'y');
 	end();
 }
 
@@ -324,13 +435,13 @@ static void a_list_of_many_fits_a_small_buffer(void)
 	struct mnl_socket *small;
 	struct nlmsghdr *nlh;
 	char buf[8192];
-	int listed = 0, left;
+	int got = 0, left;
 	bool done = false;
 
 	begin("announces");
 	for (int i = 0; i < MANY; i++) {
 		NEED(!raw_provider(&many[i], "many", STRIDE));
-		announce_long(many[i].fd, 2);
+		announce_long(many[i].fd, 2, 'x');
 	}
 	/* One that the kernel has not seen give it a larger one. */
 	small = mnl_socket_open(NETLINK_GENERIC);
@@ -342,10 +453,10 @@ static void a_list_of_many_fits_a_small_buffer(void)
 		NEED(left > 0);
 		for (nlh = (void *)buf; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
 			done |= nlh->nlmsg_type == NLMSG_DONE;
-			listed += nlh->nlmsg_type == nl.family;
+			got += nlh->nlmsg_type == nl.family;
 		}
 	}
-	EXPECT_IS(listed, MANY);
+	EXPECT_IS(got, MANY);
 	mnl_socket_close(small);
 	for (int i = 0; i < MANY; i++)
 		raw_provider_end(&many[i]);
@@ -413,7 +524,7 @@ static void wrong_announcements_are_blamed(void)
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_KNOWN);
 	/* None of them has changed anything. */
 	list();
-	EXPECT(!strcmp(listed(), "kept;"));
+	EXPECT(listed("kept;"));
 	end();
 }
 
@@ -444,7 +555,7 @@ static void an_ioctl_announces_as_well(void)
 	put_known(nlh, "x", 2, NULL);
 	EXPECT_IS(announce_by_ioctl(nlh), 0);
 	list();
-	EXPECT(!strcmp(listed(), "ioctl=without a socket;x;"));
+	EXPECT(listed("ioctl=without a socket;x;"));
 	EXPECT_IS(raw_child(announce_in_child, nlh, -1), ENOENT);
 	put_known(nlh, "x", 2, NULL);
 	EXPECT_IS(announce_by_ioctl(nlh), -EINVAL);
@@ -458,7 +569,7 @@ static void an_ioctl_announces_as_well(void)
 	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, &a), -EINVAL);
 	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ANNOUNCE, (void *)8), -EFAULT);
 	list();
-	EXPECT(!strcmp(listed(), "ioctl=without a socket;x;"));
+	EXPECT(listed("ioctl=without a socket;x;"));
 	fd = raw_open();
 	NEED(fd >= 0 && !raw_hello(fd, NULL));
 	nlh = mnl_nlmsg_put_header(buf);
@@ -635,7 +746,10 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(alerts_of_whom_nobody_records_are_refused),
 	KTAP_TEST(a_flood_of_alerts_is_bounded_and_counted),
 	KTAP_TEST(what_is_announced_is_listed),
-	KTAP_TEST(what_is_announced_meanwhile_is_listed),
+	KTAP_TEST(longest_announcement_takes_many_messages),
+	KTAP_TEST(announcement_replaced_in_a_list),
+	KTAP_TEST(provider_ends_in_a_list),
+	KTAP_TEST(list_not_read_to_its_end),
 	KTAP_TEST(a_list_of_many_fits_a_small_buffer),
 	KTAP_TEST(wrong_announcements_are_blamed),
 	KTAP_TEST(an_ioctl_announces_as_well),

@@ -367,7 +367,8 @@ static void ledger_of_a_liar_keeps_what_was_read(void)
 	raw_provider_end(&liar);
 	NEED(!raw_provider(&other, "other", size));
 	NEED(other.control->gate > ASYNCTRACE_GATE_ATTACH);
-	EXPECT_IS(raw_ledger(&nl, session, liar.id, &sum), 0);
+	/* It has ended, and all that it claims was read. */
+	EXPECT_IS(raw_ended(&nl, session, &sum), 0);
 	EXPECT_IS(sum.delivered, 10);
 	EXPECT_IS(sum.committed, 10);
 	EXPECT_IS(sum.overwritten, 0);

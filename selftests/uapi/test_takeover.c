@@ -4,6 +4,7 @@
  * administrator's, also where the user's came first. So no user can hide a process.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,21 @@ static void in_turns(int (*user)(void *arg), void (*root)(void))
 	close(to_user[1]);
 }
 
+static int read_all_of(int id)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	int fd = raw_open();
+	ssize_t n;
+
+	if (fd < 0 || raw_consume(fd, id) || fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	do
+		n = read(fd, buf, sizeof(buf));
+	while (n > 0);
+	close(fd);
+	return errno == EAGAIN ? 0 : -errno;
+}
+
 /* --- the user's session is there first -------------------------------------------------- */
 
 static int loses_a_provider(void *arg)
@@ -124,6 +140,14 @@ static int loses_a_provider(void *arg)
 	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
 	SO(committed(id, p.id) == USERS);
+
+	/* The session remembers that also when it has been read, while the provider lives. */
+	SO(!read_all_of(id));
+	SO(committed(id, p.id) == 0 && committed(id, 0) == USERS);
+	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));
+	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
+	/* Both end at the same time. */
+	raw_nl_close(&nl);
 	raw_provider_end(&p);
 	return 0;
 }

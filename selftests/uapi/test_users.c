@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -459,6 +460,98 @@ static void who_ends_while_it_waits_is_not(void)
 	fill(true);
 }
 
+/* --- subordinate users ---------------------------------------------------------------- */
+
+#define SUBORDINATES	3
+
+/* As user @uid of the namespace, make sessions until one is refused. Returns how many. */
+static int make_as_subordinate(int uid, int share)
+{
+	char name[16];
+	int made = 0;
+
+	SO(!setresgid(0, 0, 0) && !setresuid(uid, uid, uid));
+	SO(!raw_nl_open(&nl));
+	for (; made < share; made++) {
+		int err;
+
+		snprintf(name, sizeof(name), "%d", made);
+		err = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF, STRIDE,
+				  "x");
+		if (err < 0)
+			return err == -EDQUOT ? made : 255;
+	}
+	return made;
+}
+
+/* What the process with the most rights in the namespace shares with root outside of it. */
+static struct {
+	int ready[2], mapped[2];
+} space;
+
+/* Each subordinate user keeps its sessions until all have made theirs. */
+static int make_in_a_namespace(void *arg)
+{
+	int made[2], end[2], sum = 0;
+	char byte;
+
+	(void)arg;
+	SO(!unshare(CLONE_NEWUSER));
+	SO(write(space.ready[1], "x", 1) == 1 && read(space.mapped[0], &byte, 1) == 1);
+	SO(!pipe(made) && !pipe(end));
+	for (int uid = 0; uid < SUBORDINATES; uid++) {
+		unsigned char n;
+
+		if (!fork()) {
+			n = make_as_subordinate(uid, SESSIONS_MAX / SUBORDINATES + 2);
+			SO(write(made[1], &n, 1) == 1);
+			close(end[1]);
+			_exit(read(end[0], &byte, 1));
+		}
+		SO(read(made[0], &n, 1) == 1 && n != 255);
+		sum += n;
+	}
+	close(end[1]);
+	while (wait(NULL) > 0)
+		;
+	return sum;
+}
+
+static void subordinate_uids_share_the_limit_of_their_owner(void)
+{
+	int status;
+	pid_t child;
+	char path[64], byte;
+
+	/* The tests before this have used up the account: their sessions are freed in a while. */
+	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
+	NEED(!pipe(space.ready) && !pipe(space.mapped));
+	for (int i = 0; i < 2400; i++) {
+		child = fork();
+		if (!child) {
+			if (raw_become(NOBODY))
+				_exit(255);
+			_exit(make_in_a_namespace(NULL));
+		}
+		NEED(child > 0 && read(space.ready[0], &byte, 1) == 1);
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", child);
+		NEED(!raw_put(path, "0 65534 1\n1 100000 8\n"));
+		snprintf(path, sizeof(path), "/proc/%d/gid_map", child);
+		NEED(!raw_put(path, "0 65534 1\n"));
+		NEED(write(space.mapped[1], "x", 1) == 1);
+		NEED(waitpid(child, &status, 0) == child && WIFEXITED(status));
+		/* More than the limit is wrong; less: sessions of before are not freed yet. */
+		if (WEXITSTATUS(status) >= SESSIONS_MAX)
+			break;
+		usleep(100000);
+	}
+	EXPECT_IS(WEXITSTATUS(status), SESSIONS_MAX);
+	for (int i = 0; i < 2; i++) {
+		close(space.ready[i]);
+		close(space.mapped[i]);
+	}
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(users_keep_to_themselves),
 	KTAP_TEST(to_see_others_is_not_to_control_them),
@@ -470,6 +563,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
 	KTAP_TEST(who_waits_for_rings_is_on_the_account),
 	KTAP_TEST(who_ends_while_it_waits_is_not),
+	KTAP_TEST(subordinate_uids_share_the_limit_of_their_owner),
 };
 
 KTAP_MAIN(tests)

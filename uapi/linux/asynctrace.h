@@ -356,6 +356,7 @@ enum asynctrace_chunk_kind {
 	ASYNCTRACE_CHUNK_STRINGS	= 5,	/* words of a durable ring */
 	ASYNCTRACE_CHUNK_EVENTS		= 6,	/* words of a provider's ring */
 	ASYNCTRACE_CHUNK_SCHED		= 7,	/* words of a kernel ring */
+	ASYNCTRACE_CHUNK_ENDED		= 8,	/* struct asynctrace_ended */
 };
 
 /* asynctrace_chunk.flags */
@@ -423,6 +424,9 @@ struct asynctrace_chunk {
  * @names_dropped: the same of names: of its threads, and of tasks that were to be named
  *	because its threads met them
  *
+ * @serial: its serial number, from 1 on: unlike its id, no other provider gets it while the
+ *	module is loaded
+ *
  * It is told again when something has changed. The kernel's rings count these drops, too:
  * asynctrace_chunk.dropped. Of those there, the ones that no provider has were of tasks
  * that are no provider's.
@@ -437,11 +441,29 @@ struct asynctrace_provider_info {
 	char name[ASYNCTRACE_NAME_MAX + 4];
 	__u64 sched_dropped;
 	__u64 names_dropped;
+	__u64 serial;
 };
 
 #define ASYNCTRACE_PROVIDER_F_GONE	(1 << 0)	/* it ended, or another session took it */
 #define ASYNCTRACE_PROVIDER_F_LATE	(1 << 1)	/* it joined after the start */
 #define ASYNCTRACE_PROVIDER_F_HELD	(1 << 2)	/* by a session that is not shown */
+
+/**
+ * struct asynctrace_ended - providers that had ended before the consumer came
+ * @providers: how many
+ * @sched_dropped: scheduling records of their threads that were dropped
+ * @names_dropped: the same of names
+ *
+ * When a provider has ended, and its records have been read or have lost their memory to other
+ * providers, the session keeps only sums. A consumer that comes later gets them once: the
+ * chunk's counts are sums over all rings of these providers. Records that an earlier consumer
+ * got are in @delivered of the chunk; of a snapshot, in @overwritten.
+ */
+struct asynctrace_ended {
+	__u64 providers;
+	__u64 sched_dropped;
+	__u64 names_dropped;
+};
 
 /**
  * struct asynctrace_clock_pair - one moment on three clocks

@@ -171,6 +171,24 @@ static bool whole(const struct asynctrace_chunk *h, size_t size, size_t *nr)
 	return h->bytes % size == 0;
 }
 
+/* Nothing of these providers is in the file: they are told of by the statistics only. */
+static int ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
+		       const struct asynctrace_ended *ended)
+{
+	c->ended = (struct at_compose_ended){
+		.providers = ended->providers,
+		.counts = {
+			.delivered = h->delivered,
+			.overwritten = h->overwritten,
+			.dropped = h->dropped,
+			.cleared = h->cleared,
+		},
+		.sched_dropped = ended->sched_dropped,
+		.names_dropped = ended->names_dropped,
+	};
+	return 0;
+}
+
 static int take(struct at_compose *c, const struct asynctrace_chunk *h, const void *payload)
 {
 	struct atc_provider *p = atc_provider(c, h->provider);
@@ -210,6 +228,10 @@ static int take(struct at_compose *c, const struct asynctrace_chunk *h, const vo
 		if (h->provider || h->ring > UINT16_MAX || !whole(h, 8, &nr))
 			return -EPROTO;
 		return ring_chunk(c, h, c->kernel, payload);
+	case ASYNCTRACE_CHUNK_ENDED:
+		if (h->provider || !whole(h, sizeof(struct asynctrace_ended), &nr) || nr != 1)
+			return -EPROTO;
+		return ended_chunk(c, h, payload);
 	default:
 		return 0;	/* of a later version: what it is cannot matter here */
 	}

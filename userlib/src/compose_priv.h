@@ -416,6 +416,7 @@ struct at_compose {
 	struct asynctrace_clock_pair pair;	/* the last one */
 
 	uint64_t unnamed, inferred, overlaps, protocol;
+	struct at_compose_ended ended;
 
 	uint64_t *copy;			/* of the payload in hand */
 	size_t copy_bytes;

@@ -108,6 +108,9 @@ static void sum_up(struct at_compose *c)
 		};
 		add_counts(&s->total, &from->counts);
 	}
+	s->total.overwritten += c->ended.counts.overwritten;
+	s->total.dropped += c->ended.counts.dropped;
+	s->total.cleared += c->ended.counts.cleared;
 }
 
 const struct at_compose_stats *at_compose_stats(struct at_compose *c)
@@ -133,6 +136,7 @@ const struct at_compose_stats *at_compose_stats(struct at_compose *c)
 		.end = atc_clock_end(&c->clock),
 		.nr_providers = c->providers.used,
 		.nr_rings = c->rings.used,
+		.ended = c->ended,
 	};
 	sum_up(c);
 	qsort(c->stat_providers, s->nr_providers, sizeof(*c->stat_providers), by_id);

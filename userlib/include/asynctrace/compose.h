@@ -209,6 +209,20 @@ struct at_compose_provider {
 };
 
 /**
+ * struct at_compose_ended - of providers that had ended before the recording began
+ * @providers: how many; they are in no list
+ * @counts: sums over their rings. @counts.delivered went to those who read the session before
+ * @sched_dropped: as of struct at_compose_provider
+ * @names_dropped: likewise
+ */
+struct at_compose_ended {
+	uint64_t providers;
+	struct at_compose_counts counts;
+	uint64_t sched_dropped;
+	uint64_t names_dropped;
+};
+
+/**
  * struct at_compose_stats - what was composed so far
  * @written: bytes of all its files, buffered ones included
  * @unnamed: threads in scheduling records for which no name came
@@ -219,7 +233,8 @@ struct at_compose_provider {
  * @protocol: chunks refused with -EPROTO
  * @start: time of the first clock pair, ns; 0: there was none
  * @end: time of the last one
- * @total: of all rings
+ * @total: of all rings, and of @ended what is lost
+ * @ended: providers that had ended before
  */
 struct at_compose_stats {
 	uint64_t written;
@@ -234,6 +249,7 @@ struct at_compose_stats {
 	const struct at_compose_provider *providers;
 	size_t nr_rings;
 	const struct at_compose_ring *rings;
+	struct at_compose_ended ended;
 };
 
 /* g++ -Wshadow: "hides constructor", because the structure has the function's name. */

@@ -120,6 +120,8 @@ int at_info(struct at_ctl *ctl, struct at_info *info);
  * @sched_dropped: scheduling records of its threads that the session dropped: there
  *	was no room, or they were beyond its share of the kernel's rings
  * @names_dropped: the same of names
+ * @serial: its serial number: unlike its id, no other provider gets it while the module is
+ *	loaded
  */
 struct at_provider_info {
 	uint32_t id;
@@ -134,6 +136,7 @@ struct at_provider_info {
 	const char *name;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
+	uint64_t serial;
 };
 
 /*
@@ -343,8 +346,10 @@ int at_session_snapshot(struct at_ctl *ctl, uint32_t id);
  * @nr_buffers: other ring sizes
  * @buffers: these
  * @generation: of the present or the last run; 0: there was none
- * @threads_missed: threads of its providers that the kernel had no memory to remember:
- *	what the scheduler did to them is not recorded, or not from the beginning
+ * @threads_missed: threads of its providers that the kernel had no memory to trace, or that
+ *	were beyond what one user may have: what the scheduler did to them is not recorded,
+ *	or not from the beginning
+ * @ended: of its providers, those that have ended and that only sums are left of
  */
 struct at_session_info {
 	uint32_t id;
@@ -378,6 +383,7 @@ struct at_session_info {
 	const struct at_buffer_size *buffers;
 	uint32_t generation;
 	uint64_t threads_missed;
+	uint32_t ended;
 };
 
 /* As at_provider_fn. */
@@ -391,7 +397,7 @@ int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg);
 
 /**
  * struct at_ring_info - the ledger of one ring
- * @provider: whose; 0: the kernel's
+ * @provider: whose; 0: the kernel's, or of no provider by its @kind
  * @ring: its index, the CPU; nr_cpus: the fallback ring
  * @kind: enum asynctrace_ring_kind
  * @committed: records published
@@ -416,7 +422,10 @@ struct at_ring_info {
 /* As at_provider_fn. */
 typedef int (*at_ring_fn)(const struct at_ring_info *ring, void *arg);
 
-/* A session's rings that hold memory, or held some. */
+/*
+ * A session's rings that hold memory. The last line, of kind ASYNCTRACE_RING_KIND_ENDED, has
+ * the sums over the rings of providers that have ended, if there are such.
+ */
 int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg);
 
 /**
@@ -452,7 +461,8 @@ struct at_events;
  *
  * It has a socket of its own, and may be used beside any struct at_ctl. Told is
  * what the caller may see when it subscribes. -ENOENT: no such session, or the
- * module is not loaded. -EDQUOT: this user has too many of them.
+ * module is not loaded. -EDQUOT: this user has too many of them. -ENOSPC: all
+ * users together have too many.
  */
 int at_events_open(struct at_events **events, uint32_t kinds, uint32_t session);
 

@@ -26,6 +26,7 @@ static const char *const at_attr_names_provider[] = {
 	[ASYNCTRACE_A_PROVIDER_KNOWN] = "known",
 	[ASYNCTRACE_A_PROVIDER_SCHED_DROPPED] = "sched-dropped",
 	[ASYNCTRACE_A_PROVIDER_NAMES_DROPPED] = "names-dropped",
+	[ASYNCTRACE_A_PROVIDER_SERIAL] = "serial",
 };
 
 static const char *const at_attr_names_known[] = {
@@ -66,6 +67,8 @@ static const char *const at_attr_names_session[] = {
 	[ASYNCTRACE_A_SESSION_BUFFER] = "buffer",
 	[ASYNCTRACE_A_SESSION_GENERATION] = "generation",
 	[ASYNCTRACE_A_SESSION_THREADS_MISSED] = "threads-missed",
+	[ASYNCTRACE_A_SESSION_MORE] = "more",
+	[ASYNCTRACE_A_SESSION_ENDED] = "ended",
 };
 
 static const char *const at_attr_names_event[] = {

@@ -14,7 +14,7 @@
 
 #include <asynctrace/session.h>
 
-/* Room for a session with all its patterns, either way. */
+/* Room for a request with all patterns of a session, and for a page of the answer. */
 #define AT_MESSAGE_MAX	(64 * 1024)
 
 /* An attribute's value of any of our sets; all sets are smaller. */

@@ -196,6 +196,7 @@ int at_parse_session(const struct nlmsghdr *nlh, at_session_fn fn, void *arg)
 	s.probe_records = at_attr_u64(&a, ASYNCTRACE_A_SESSION_PROBE_RECORDS);
 	s.generation = at_attr_u32(&a, ASYNCTRACE_A_SESSION_GENERATION);
 	s.threads_missed = at_attr_u64(&a, ASYNCTRACE_A_SESSION_THREADS_MISSED);
+	s.ended = at_attr_u32(&a, ASYNCTRACE_A_SESSION_ENDED);
 	s.name = at_attr_str(&a, ASYNCTRACE_A_SESSION_NAME);
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		uint16_t type = mnl_attr_get_type(attr);

@@ -11,6 +11,9 @@
 
 #include "ctl.h"
 
+/* How often a list of rings is asked for that changed while the kernel made it. */
+#define AT_RINGS_TRIES	8
+
 static int at_got_info(const struct nlmsghdr *nlh, void *arg)
 {
 	struct at_info *info = arg;
@@ -60,6 +63,7 @@ static int at_got_provider(const struct nlmsghdr *nlh, void *arg)
 		.name = at_attr_str(&a, ASYNCTRACE_A_PROVIDER_NAME),
 		.sched_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED),
 		.names_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED),
+		.serial = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_SERIAL),
 	};
 	return each->fn(&p, each->arg);
 }
@@ -223,47 +227,117 @@ int at_session_snapshot(struct at_ctl *ctl, uint32_t id)
 }
 
 struct at_session_each {
+	struct at_ctl *ctl;
 	at_session_fn fn;
 	void *arg;
+	struct nlmsghdr *parts;	/* messages of one session, joined; NULL: none */
+	uint32_t id;		/* of the session in @parts */
+	bool called;
 };
 
+/* Appends the attributes of a message to those of the messages before it. */
+static int at_join_session(struct at_session_each *each, const struct nlmsghdr *nlh)
+{
+	size_t had = each->parts ? each->parts->nlmsg_len : 0;
+	size_t skip = had ? MNL_NLMSG_HDRLEN + GENL_HDRLEN : 0;
+	size_t more = MNL_ALIGN(nlh->nlmsg_len) - skip;
+	struct nlmsghdr *parts = realloc(each->parts, had + more);
+
+	if (!parts)
+		return at_ctl_fail(each->ctl, -ENOMEM, "out of memory");
+	memcpy((char *)parts + had, (const char *)nlh + skip, more);
+	parts->nlmsg_len = had + more;
+	each->parts = parts;
+	return 0;
+}
+
+static void at_drop_parts(struct at_session_each *each)
+{
+	free(each->parts);
+	each->parts = NULL;
+}
+
+/* A session with long lists comes in several messages. */
 static int at_got_session(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct at_session_each *each = arg;
+	struct at_session_each *each = arg;
+	struct at_attrs a;
+	uint32_t id;
+	int ret;
 
-	return at_parse_session(nlh, each->fn, each->arg);
+	at_parse(nlh, &a);
+	id = at_attr_u32(&a, ASYNCTRACE_A_SESSION_ID);
+	/* The session before this one ended while it was listed. */
+	if (each->parts && each->id != id)
+		at_drop_parts(each);
+	each->id = id;
+	if (each->parts || a.at[ASYNCTRACE_A_SESSION_MORE]) {
+		ret = at_join_session(each, nlh);
+		if (ret || a.at[ASYNCTRACE_A_SESSION_MORE])
+			return ret;
+		nlh = each->parts;
+	}
+	each->called = true;
+	ret = at_parse_session(nlh, each->fn, each->arg);
+	at_drop_parts(each);
+	return ret;
+}
+
+static int at_ask_sessions(struct at_session_each *each, struct nlmsghdr *nlh)
+{
+	int ret = at_ctl_talk(each->ctl, nlh, at_got_session, each);
+
+	at_drop_parts(each);
+	return ret;
 }
 
 int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg)
 {
-	struct at_session_each each = { .fn = fn, .arg = arg };
-	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, 0);
+	/* One message is enough for most sessions; a dump has the longest lists. */
+	static const uint16_t flags[] = { 0, NLM_F_DUMP };
+	struct at_session_each each = { .ctl = ctl, .fn = fn, .arg = arg };
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
-	return at_ctl_talk(ctl, nlh, at_got_session, &each);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, flags[i]);
+		int ret;
+
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
+		ret = at_ask_sessions(&each, nlh);
+		if (ret || each.called)
+			return ret;
+	}
+	return at_ctl_fail(ctl, -ENOENT, "session %u has ended", id);
 }
 
 int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
 {
-	struct at_session_each each = { .fn = fn, .arg = arg };
-	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	struct at_session_each each = { .ctl = ctl, .fn = fn, .arg = arg };
 
-	return at_ctl_talk(ctl, nlh, at_got_session, &each);
+	return at_ask_sessions(&each, at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP));
 }
 
-struct at_ring_each {
-	at_ring_fn fn;
-	void *arg;
+/* Rings of an answer, which counts only if nothing changed while it was made. */
+struct at_ring_list {
+	struct at_ring_info *ring;
+	size_t nr;
+	bool changed;
 };
 
 static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct at_ring_each *each = arg;
-	struct at_ring_info r;
+	struct at_ring_list *list = arg;
+	struct at_ring_info *r = list->ring;
 	struct at_attrs a;
 
+	/* Twice as many whenever their number is a power of two. */
+	if (!(list->nr & (list->nr - 1)))
+		r = realloc(r, (list->nr ? 2 * list->nr : 1) * sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	list->ring = r;
+	list->changed |= nlh->nlmsg_flags & NLM_F_DUMP_INTR;
 	at_parse(nlh, &a);
-	r = (struct at_ring_info){
+	r[list->nr++] = (struct at_ring_info){
 		.provider = at_attr_u32(&a, ASYNCTRACE_A_RING_PROVIDER),
 		.ring = at_attr_u32(&a, ASYNCTRACE_A_RING_RING),
 		.kind = at_attr_u32(&a, ASYNCTRACE_A_RING_KIND),
@@ -274,14 +348,31 @@ static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
 		.dropped = at_attr_u64(&a, ASYNCTRACE_A_RING_DROPPED),
 		.pages = at_attr_u64(&a, ASYNCTRACE_A_RING_PAGES),
 	};
-	return each->fn(&r, each->arg);
+	return 0;
 }
 
+/*
+ * A provider's rings may be added to the sums of ended providers while the kernel answers, so
+ * that its records are in two lines or in none. The kernel marks such an answer. If providers
+ * end all the time, the last of several answers has to do.
+ */
 int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 {
-	struct at_ring_each each = { .fn = fn, .arg = arg };
-	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP);
+	struct at_ring_list list = {};
+	int err = 0;
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_RING_SESSION, session);
-	return at_ctl_talk(ctl, nlh, at_got_ring, &each);
+	for (int i = 0; i < AT_RINGS_TRIES && !err && (!i || list.changed); i++) {
+		struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP);
+
+		list.nr = 0;
+		list.changed = false;
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_RING_SESSION, session);
+		err = at_ctl_talk(ctl, nlh, at_got_ring, &list);
+	}
+	if (err == -ENOMEM && !*at_ctl_error(ctl))
+		at_ctl_fail(ctl, err, "no memory for the list of rings");
+	for (size_t i = 0; !err && i < list.nr; i++)
+		err = fn(&list.ring[i], arg);
+	free(list.ring);
+	return err;
 }

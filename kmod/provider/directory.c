@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The directory of live providers is a tree, ordered by user, name and serial number. The
+ * names that match a pattern are neighbours in it, for each user.
+ */
+#include <linux/rbtree.h>
+#include <linux/string.h>
+#include <linux/uidgid.h>
+
+#include "base/lock.h"
+#include "base/pattern.h"
+#include "control/control.h"
+#include "provider/directory.h"
+#include "provider/provider.h"
+
+/* Under at_lock */
+static struct rb_root at_directory = RB_ROOT;
+
+/**
+ * struct at_key - a key of the directory
+ * @uid: of the user
+ * @name: the name, which need not end with a NUL
+ * @len: bytes of the name
+ * @serial: of the provider
+ */
+struct at_key {
+	uid_t uid;
+	const char *name;
+	size_t len;
+	u64 serial;
+};
+
+static struct at_provider *at_directory_entry(struct rb_node *node)
+{
+	return rb_entry_safe(node, struct at_provider, entry);
+}
+
+static struct at_key at_key_of(const struct at_provider *p)
+{
+	return (struct at_key){ __kuid_val(p->uid), p->name, strlen(p->name), p->serial };
+}
+
+/* Negative: @p is before the key; positive: behind it */
+static int at_key_compare(const struct at_provider *p, const struct at_key *key)
+{
+	uid_t uid = __kuid_val(p->uid);
+	int names;
+
+	if (uid != key->uid)
+		return uid < key->uid ? -1 : 1;
+	names = strncmp(p->name, key->name, key->len) ?: p->name[key->len] != 0;
+	if (names || p->serial == key->serial)
+		return names;
+	return p->serial < key->serial ? -1 : 1;
+}
+
+void at_directory_add(struct at_provider *p)
+{
+	struct rb_node **link = &at_directory.rb_node, *parent = NULL;
+	const struct at_key key = at_key_of(p);
+
+	lockdep_assert_held(&at_lock);
+	while (*link) {
+		parent = *link;
+		if (at_key_compare(at_directory_entry(parent), &key) > 0)
+			link = &parent->rb_left;
+		else
+			link = &parent->rb_right;
+	}
+	rb_link_node(&p->entry, parent, link);
+	rb_insert_color(&p->entry, &at_directory);
+}
+
+void at_directory_remove(struct at_provider *p)
+{
+	lockdep_assert_held(&at_lock);
+	rb_erase(&p->entry, &at_directory);
+}
+
+/* The first provider that is not before a key, or NULL */
+static struct at_provider *at_directory_from(const struct at_key *key)
+{
+	struct rb_node *node = at_directory.rb_node;
+	struct at_provider *found = NULL;
+
+	while (node) {
+		struct at_provider *p = at_directory_entry(node);
+
+		if (at_key_compare(p, key) < 0) {
+			node = node->rb_right;
+		} else {
+			found = p;
+			node = node->rb_left;
+		}
+	}
+	return found;
+}
+
+/* The key before all names that match a pattern */
+static struct at_key at_key_first(uid_t uid, const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	if (len && pattern[len - 1] == '*')
+		len--;
+	return (struct at_key){ uid, pattern, len, 0 };
+}
+
+/*
+ * The first provider that is not before a key and whose name matches. Each user has a range of
+ * them; the ranges of users that the caller cannot see are left out.
+ */
+static struct at_provider *at_walk_find(const struct at_walk *w, struct at_key key)
+{
+	struct at_provider *p;
+
+	while ((p = at_directory_from(&key))) {
+		const uid_t uid = __kuid_val(p->uid);
+		const struct at_key first = at_key_first(uid, w->pattern);
+
+		if (!w->caller->privileged && !uid_eq(p->uid, w->caller->uid))
+			return NULL;
+		if (at_pattern_matches(w->pattern, strlen(w->pattern), p->name))
+			return p;
+		if (at_key_compare(p, &first) < 0) {
+			key = first;
+		} else {
+			/* (uid_t)-1 is no user. */
+			key = at_key_first(uid + 1, w->pattern);
+		}
+	}
+	return NULL;
+}
+
+/* Has the walk been at a provider with an earlier pattern? */
+static bool at_walk_had(const struct at_walk *w, const struct at_provider *p)
+{
+	const char *text;
+
+	if (!w->patterns || !w->patterns->count)
+		return false;
+	for (text = w->patterns->text; text < w->pattern; text += strlen(text) + 1)
+		if (at_pattern_matches(text, strlen(text), p->name))
+			return true;
+	return false;
+}
+
+/* Go to the first pattern, or to the next. Returns false behind the last. */
+static bool at_walk_pattern(struct at_walk *w)
+{
+	const struct at_strings *patterns = w->patterns;
+
+	if (!patterns || !patterns->count) {
+		if (w->pattern)
+			return false;
+		w->pattern = "*";
+		return true;
+	}
+	w->pattern = w->pattern ? w->pattern + strlen(w->pattern) + 1 : patterns->text;
+	return w->pattern < patterns->text + patterns->bytes;
+}
+
+/* Stand on a provider, or on none. */
+static void at_walk_stand(struct at_walk *w, struct at_provider *p)
+{
+	if (p)
+		at_provider_get(p);
+	if (w->at)
+		at_provider_put(w->at);
+	w->at = p;
+}
+
+/* The next of the present pattern */
+static struct at_provider *at_walk_step(struct at_walk *w)
+{
+	struct at_key key;
+
+	if (w->at) {
+		key = at_key_of(w->at);
+		key.serial++;
+	} else {
+		key = at_key_first(w->caller->privileged ? 0 : __kuid_val(w->caller->uid),
+				   w->pattern);
+	}
+	return at_walk_find(w, key);
+}
+
+/**
+ * at_walk_next - go over providers
+ * @w: the walk
+ *
+ * at_lock is held. It may be let go between two calls, and is let go now and then by this.
+ * Providers that come meanwhile may be left out. A walk must be continued to its end.
+ *
+ * Return: a provider that lives, once each, with a reference until the next call; NULL at the
+ * end.
+ */
+struct at_provider *at_walk_next(struct at_walk *w)
+{
+	struct at_provider *p;
+	u32 n = 0;
+
+	lockdep_assert_held(&at_lock);
+	if (!w->pattern && !at_walk_pattern(w))
+		return NULL;
+	for (;;) {
+		p = at_walk_step(w);
+		at_walk_stand(w, p);
+		if (!p && !at_walk_pattern(w))
+			return NULL;
+		if (p && at_provider_visible(p, w->caller) && !at_walk_had(w, p))
+			return p;
+		at_turn(&n);
+	}
+}

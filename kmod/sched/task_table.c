@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of traced tasks: changed under at_tasks_lock, and exchanged for another when its
+ * size does not fit any more.
+ *
+ * While the table is being copied, changes are made to both the old and the new table. Any
+ * process that needs the new table helps to copy: a process that is kept from running, for
+ * example by its quota of CPU time, so delays nobody else.
+ */
+#include <linux/bits.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "sched/task_table.h"
+
+#define AT_SLOTS_MIN	1024
+#define AT_SLOTS_MAX	BIT(22)
+/* Slots that are copied, or looked at, while at_tasks_lock is held */
+#define AT_SLOTS_AT_ONCE	64
+
+DEFINE_RAW_SPINLOCK(at_tasks_lock);
+struct at_task * __rcu *at_task_slots;
+/* Of no task */
+struct at_task at_task_gone;
+
+/* What follows is under at_tasks_lock. */
+static u32 at_nr_tasks;
+/* How often the table was exchanged */
+static u32 at_table_turn;
+/* The table that the present one is copied to; NULL: none */
+static struct at_task_table *at_next;
+/* The first slot that is not copied */
+static u32 at_copied;
+
+static struct at_task_table *at_table(void)
+{
+	lockdep_assert_held(&at_tasks_lock);
+	return container_of(at_task_slots_get(), struct at_task_table, slot[0]);
+}
+
+/* The number of slots */
+static u32 at_slots(const struct at_task_table *t)
+{
+	return t->mask + 1;
+}
+
+/* The slot of the entry of @task, or the free slot at which a look-up of it ends. */
+static struct at_task **at_slots_find(struct at_task_table *t, const struct task_struct *task)
+{
+	unsigned long at = at_task_hash(task) & t->mask;
+	struct at_task **slot;
+
+	for (;; at = (at + 1) & t->mask) {
+		slot = &t->slot[at];
+		if (!*slot || (*slot)->task == task)
+			return slot;
+	}
+}
+
+/* Returns whether there was room. A quarter of the slots stays free, so that look-ups end. */
+static bool at_slots_put(struct at_task_table *t, struct at_task *e)
+{
+	unsigned long at = at_task_hash(e->task) & t->mask;
+	struct at_task **slot;
+
+	for (;; at = (at + 1) & t->mask) {
+		slot = &t->slot[at];
+		if (!*slot || *slot == &at_task_gone)
+			break;
+	}
+	if (!*slot) {
+		if (t->used >= at_slots(t) / 4 * 3)
+			return false;
+		t->used++;
+	}
+	/* Pairs with the address dependency in at_task_find(). */
+	smp_store_release(slot, e);
+	return true;
+}
+
+/* A slot can be as if it was never used if the one behind it is so. */
+static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
+{
+	struct at_task **slot = at_slots_find(t, e->task);
+	unsigned long at = slot - t->slot;
+
+	if (*slot != e)
+		return;
+	WRITE_ONCE(*slot, &at_task_gone);
+	if (t->slot[(at + 1) & t->mask])
+		return;
+	while (*slot == &at_task_gone) {
+		WRITE_ONCE(*slot, NULL);
+		t->used--;
+		at = (at - 1) & t->mask;
+		slot = &t->slot[at];
+	}
+}
+
+/**
+ * at_task_table_put - have the probes find a task
+ * @e: its entry; there is none of the same task yet
+ *
+ * at_tasks_lock is held.
+ *
+ * Return: whether there was room.
+ */
+bool at_task_table_put(struct at_task *e)
+{
+	lockdep_assert_held(&at_tasks_lock);
+	if (at_nr_tasks >= at_slots(at_table()) / 2 || !at_slots_put(at_table(), e))
+		return false;
+	if (at_next && !at_slots_put(at_next, e)) {
+		at_slots_remove(at_table(), e);
+		return false;
+	}
+	at_nr_tasks++;
+	return true;
+}
+
+/**
+ * at_task_table_remove - have the probes find a task no more
+ * @e: its entry, which is in the table; to be freed after a grace period
+ *
+ * at_tasks_lock is held.
+ */
+void at_task_table_remove(const struct at_task *e)
+{
+	lockdep_assert_held(&at_tasks_lock);
+	at_slots_remove(at_table(), e);
+	if (at_next)
+		at_slots_remove(at_next, e);
+	at_nr_tasks--;
+}
+
+/* The number of slots for @tasks tasks in place of @slots: as many, unless these do not fit. */
+static u32 at_slots_wanted(u32 slots, u32 tasks)
+{
+	u32 most = AT_SLOTS_MAX / 8;
+
+	if (tasks > slots / 8)
+		return roundup_pow_of_two(min(tasks, most)) * 8;
+	if (tasks < slots / 128)
+		return max_t(u32, roundup_pow_of_two(tasks + 1) * 8, AT_SLOTS_MIN);
+	return slots;
+}
+
+/* at_tasks_lock is held. */
+bool at_task_table_is_tight(void)
+{
+	u32 slots = at_slots(at_table());
+
+	return at_next || (slots < AT_SLOTS_MAX && at_slots_wanted(slots, at_nr_tasks) > slots);
+}
+
+static struct at_task_table *at_table_new(u32 slots)
+{
+	struct at_task_table *t;
+
+	t = kvzalloc(struct_size(t, slot, slots), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (t)
+		t->mask = slots - 1;
+	return t;
+}
+
+/*
+ * Copy a few slots. Returns the table that is to be freed where the copy is over: the old
+ * one, or the new one if others have filled it meanwhile.
+ */
+static struct at_task_table *at_table_copy(void)
+{
+	struct at_task_table *from = at_table(), *to = at_next;
+	u32 slots = at_slots(from), end = min(at_copied + AT_SLOTS_AT_ONCE, slots);
+
+	for (; at_copied < end; at_copied++) {
+		struct at_task *e = from->slot[at_copied];
+
+		if (!e || e == &at_task_gone || *at_slots_find(to, e->task))
+			continue;
+		if (!at_slots_put(to, e)) {
+			at_next = NULL;
+			return to;
+		}
+	}
+	if (at_copied < slots)
+		return NULL;
+	rcu_assign_pointer(at_task_slots, to->slot);
+	at_next = NULL;
+	at_table_turn++;
+	return from;
+}
+
+/* Returns when no copy is under way. */
+static void at_table_help(void)
+{
+	struct at_task_table *unused;
+	unsigned long flags;
+	bool more;
+
+	do {
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		unused = at_next ? at_table_copy() : NULL;
+		more = at_next;
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+		if (unused)
+			kvfree_rcu(unused, rcu);
+		cond_resched();
+	} while (more);
+}
+
+/* Returns the number of slots that a table must have, or 0: the present one fits. */
+static u32 at_table_misfit(u32 more, u32 *turn)
+{
+	unsigned long flags;
+	u32 slots, wanted;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	slots = at_slots(at_table());
+	wanted = at_slots_wanted(slots, at_nr_tasks + more);
+	*turn = at_table_turn;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return wanted == slots ? 0 : wanted;
+}
+
+/**
+ * at_task_table_reserve - make the table fit
+ * @more: number of tasks that are about to be added; 0: the table may also be made smaller
+ *
+ * Process context. The table stays as it is if there is no memory for another.
+ */
+void at_task_table_reserve(u32 more)
+{
+	struct at_task_table *new;
+	unsigned long flags;
+	u32 slots, turn;
+
+	at_table_help();
+	slots = at_table_misfit(more, &turn);
+	if (!slots)
+		return;
+	new = at_table_new(slots);
+	if (!new)
+		return;
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	if (!at_next && turn == at_table_turn) {
+		at_next = new;
+		at_copied = 0;
+		new = NULL;
+	}
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	kvfree(new);
+	at_table_help();
+}
+
+/* Call @fn for tasks of a few slots. Returns whether the table is not the one it was. */
+static bool at_table_some(u32 from, u32 turn, void (*fn)(struct at_task *e, void *arg), void *arg)
+{
+	struct at_task_table *t = at_table();
+	u32 i, end = min(from + AT_SLOTS_AT_ONCE, at_slots(t));
+
+	if (turn != at_table_turn)
+		return true;
+	for (i = from; i < end; i++)
+		if (t->slot[i] && t->slot[i] != &at_task_gone)
+			fn(t->slot[i], arg);
+	return false;
+}
+
+/**
+ * at_task_table_each - go over all tasks
+ * @fn: called for each, with at_tasks_lock held; may remove it, and is called twice for some
+ *	if the table is exchanged meanwhile
+ * @arg: for @fn
+ *
+ * Tasks that are added meanwhile may be left out.
+ */
+void at_task_table_each(void (*fn)(struct at_task *e, void *arg), void *arg)
+{
+	unsigned long flags;
+	u32 i, slots, turn;
+	bool again;
+
+	do {
+		raw_spin_lock_irqsave(&at_tasks_lock, flags);
+		slots = at_slots(at_table());
+		turn = at_table_turn;
+		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+		again = false;
+		for (i = 0; i < slots && !again; i += AT_SLOTS_AT_ONCE) {
+			raw_spin_lock_irqsave(&at_tasks_lock, flags);
+			again = at_table_some(i, turn, fn, arg);
+			raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+			cond_resched();
+		}
+	} while (again);
+}
+
+int at_task_table_init(void)
+{
+	struct at_task_table *t = at_table_new(AT_SLOTS_MIN);
+
+	if (!t)
+		return -ENOMEM;
+	RCU_INIT_POINTER(at_task_slots, t->slot);
+	return 0;
+}
+
+/* Nobody looks into the table any more, or copies it. */
+void at_task_table_exit(void)
+{
+	kvfree(container_of(at_task_slots_get(), struct at_task_table, slot[0]));
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Providers that have ended: their numbers are added up, and their members are removed.
+ */
+#include <linux/jiffies.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
+
+#include "base/quiesce.h"
+#include "base/quota.h"
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
+#include "sched/tasks.h"
+#include "session/budget.h"
+#include "session/ended.h"
+#include "session/member.h"
+#include "session/session.h"
+
+/* Traced tasks are freed in a moment after their last switch: look again after this time. */
+#define AT_ENDED_DELAY	msecs_to_jiffies(50)
+
+/**
+ * at_member_ledger - a ring's ledger
+ * @m: the member
+ * @r: its rings
+ * @i: which ring
+ * @c: the reader's place in the ring
+ * @st: filled in, without @st->pages
+ *
+ * What a start has cleared counts as cleared, though the reader may not have noticed it.
+ * The reader counts records that a provider published after it had left the session as
+ * dropped, and so does this.
+ */
+void at_member_ledger(struct at_member *m, struct at_rings *r, u32 i,
+		      const struct at_cursor *c, struct at_ring_stats *st)
+{
+	const struct at_uring *ring = &r->ring[i];
+	struct at_session *s = m->session;
+	struct at_source src;
+	struct at_cursor now;
+	u64 pos, late = 0;
+
+	at_rings_source(r, i, &src);
+	st->provider = m->provider->id;
+	st->ring = i;
+	st->kind = src.fallback ? ASYNCTRACE_RING_KIND_FALLBACK : ASYNCTRACE_RING_KIND_EVENTS;
+	st->committed = at_source_now(&src, &pos);
+	spin_lock(&s->clear_lock);
+	now = *c;
+	at_cursor_clear(&now, &src, &ring->clear);
+	/* Pairs with the store-release in at_member_gone(): the ring's end is known then. */
+	if (smp_load_acquire(&m->gone))
+		late = min(at_rings_late(r, i, &now, pos), st->committed);
+	spin_unlock(&s->clear_lock);
+	st->committed = at_cursor_committed(&now, st->committed - late);
+	st->delivered = now.delivered;
+	st->overwritten = now.overwritten;
+	st->cleared = now.cleared;
+	st->dropped = at_rings_dropped(r, i) + late;
+}
+
+static u64 at_stats_unread(const struct at_ring_stats *st)
+{
+	return st->committed - st->delivered - st->overwritten - st->cleared;
+}
+
+/* Is there nothing in the rings of a member that has left that a reader has not got? */
+static bool at_member_empty(struct at_member *m)
+{
+	struct at_rings *r = m->rings;
+	struct at_ring_stats st;
+	u32 i;
+
+	/* at_clear_finish() will know what was cleared. */
+	if (m->clearing)
+		return false;
+	for (i = 0; r && i < r->nr; i++) {
+		at_member_ledger(m, r, i, &r->ring[i].reading.cursor, &st);
+		if (at_stats_unread(&st) || st.dropped != r->ring[i].reading.told)
+			return false;
+	}
+	return true;
+}
+
+/* Sums over a member's rings. What has not been read never will be. */
+static void at_member_sum(struct at_member *m, struct at_ended *sum)
+{
+	struct at_rings *r = m->rings;
+	struct at_ring_stats st;
+	u32 i;
+
+	for (i = 0; r && i < r->nr; i++) {
+		at_member_ledger(m, r, i, &r->ring[i].reading.cursor, &st);
+		sum->committed += st.committed;
+		sum->delivered += st.delivered;
+		sum->overwritten += st.overwritten + at_stats_unread(&st);
+		sum->cleared += st.cleared;
+		sum->dropped += st.dropped;
+	}
+}
+
+/* The same of what was dropped of its tasks' scheduling, since this was last added up. */
+static void at_member_sum_dropped(struct at_member *m, struct at_ended *sum)
+{
+	u64 dropped[AT_KRINGS];
+	u32 i;
+
+	for (i = 0; i < AT_KRINGS; i++)
+		dropped[i] = at_sharer_dropped(&m->sharer, i);
+	sum->sched_dropped = dropped[AT_KRING_EVENTS] - m->dropped[AT_KRING_EVENTS];
+	sum->names_dropped = dropped[AT_KRING_NAMES] - m->dropped[AT_KRING_NAMES];
+	memcpy(m->dropped, dropped, sizeof(dropped));
+}
+
+/*
+ * Take a member's rings away and keep their sums. A reader calls this for its own session;
+ * others call it with at_lock held for a session without a reader. So no two callers meet.
+ *
+ * Return: the rings, with the member's reference, or NULL.
+ */
+static struct at_rings *at_member_finish(struct at_member *m)
+{
+	struct at_session *s = m->session;
+	struct at_rings *rings = m->rings;
+	struct at_ended sum = {};
+
+	if (m->done)
+		return NULL;
+	at_member_sum(m, &sum);
+	at_member_sum_dropped(m, &sum);
+	spin_lock(&s->members_lock);
+	WRITE_ONCE(m->rings, NULL);
+	WRITE_ONCE(m->done, true);
+	at_member_uncount(m);
+	list_move_tail(&m->ended_node, &s->finished);
+	s->ended.providers++;
+	s->ended.committed += sum.committed;
+	s->ended.delivered += sum.delivered;
+	s->ended.overwritten += sum.overwritten;
+	s->ended.cleared += sum.cleared;
+	s->ended.dropped += sum.dropped;
+	s->ended.sched_dropped += sum.sched_dropped;
+	s->ended.names_dropped += sum.names_dropped;
+	spin_unlock(&s->members_lock);
+	at_contents_put(m->provider);
+	at_ended_soon(s);
+	return rings;
+}
+
+/**
+ * at_member_gone - the session gets nothing of a provider any more
+ * @m: a member that has left
+ *
+ * The provider has ended, or a privileged session has taken it away, or both in turn: then
+ * this is called twice. If nobody reads the session and there is nothing to read, the
+ * member's rings are freed at once. A later reader learns of it by the sums only.
+ *
+ * A provider stays on its user's account until it is freed. So that a circular session that
+ * nobody reads does not fill the account, the first that ended give way before it is full.
+ */
+void at_member_gone(struct at_member *m)
+{
+	struct at_session *s = m->session;
+
+	lockdep_assert_held(&at_lock);
+	if (!m->gone) {
+		spin_lock(&s->members_lock);
+		list_add_tail(&m->ended_node, &s->gone);
+		spin_unlock(&s->members_lock);
+		/* Pairs with the load-acquire in at_ring_final(): the rings' ends are known. */
+		smp_store_release(&m->gone, true);
+		at_session_wake(s);
+	}
+	if (!m->provider->dead)
+		return;
+	if (m->done)
+		at_ended_soon(s);
+	else if (!s->consumer && at_member_empty(m))
+		at_rings_put_later(at_member_finish(m));
+	else if (at_charge_crowded(m->provider->charge))
+		at_memory_make_room(s);
+}
+
+/* The session's reader has got all of a provider that is gone. */
+void at_member_done(struct at_member *m)
+{
+	at_rings_put(at_member_finish(m));
+}
+
+/**
+ * at_member_lose - free the rings of a provider that is gone, unread
+ * @m: a member that is gone and not done; nobody reads the session
+ *
+ * What was not read counts as overwritten.
+ */
+void at_member_lose(struct at_member *m)
+{
+	lockdep_assert_held(&at_lock);
+	/* There may be many pages, and others wait for at_lock. */
+	at_rings_put_later(at_member_finish(m));
+}
+
+struct at_ended at_ended_read(struct at_session *s)
+{
+	struct at_ended ended;
+
+	spin_lock(&s->members_lock);
+	ended = s->ended;
+	spin_unlock(&s->members_lock);
+	return ended;
+}
+
+/*
+ * Does the consumer know all that there will ever be to know of a member that is done? One that
+ * was done before the consumer came is in the sums, and nothing else is told of it.
+ */
+static bool at_member_told(const struct at_member *m)
+{
+	u32 i;
+
+	if (!at_member_introduced(m))
+		return true;
+	if (!(READ_ONCE(m->reading.info_told) & ASYNCTRACE_PROVIDER_F_GONE))
+		return false;
+	for (i = 0; i < AT_KRINGS; i++)
+		if (READ_ONCE(m->reading.dropped_told[i]) != at_sharer_dropped(&m->sharer, i))
+			return false;
+	return true;
+}
+
+/*
+ * Can no probe find an entry of a member's tasks, nor count records that it drops on the
+ * member's behalf? This takes a grace period after the last entry was taken out.
+ */
+static bool at_member_quiet(struct at_member *m)
+{
+	if (!m->session->ks)
+		return true;
+	if (!m->quiet) {
+		if (!at_tasks_none(m))
+			return false;
+		m->quiet = true;
+		m->grace = start_poll_synchronize_rcu();
+	}
+	return poll_state_synchronize_rcu(m->grace);
+}
+
+/* Nobody finds the member any more, but for who stands on it. */
+static void at_member_remove(struct at_member *m)
+{
+	struct at_session *s = m->session;
+	struct at_ended sum;
+
+	lockdep_assert_held(&at_lock);
+	at_member_sum_dropped(m, &sum);
+	list_del_init(&m->of_provider);
+	list_del_init(&m->ended_node);
+	spin_lock(&s->members_lock);
+	m->removed = true;
+	s->ended.late += m->late;
+	s->ended.sched_dropped += sum.sched_dropped;
+	s->ended.names_dropped += sum.names_dropped;
+	spin_unlock(&s->members_lock);
+	at_member_put(m);
+}
+
+/*
+ * A consumer has gone, to whom members that ended meanwhile were to be told. Those that nothing
+ * is to be read of are done now. Each is moved to the end of the list when it has been looked
+ * at, so that the list keeps its order; at_lock is let go now and then.
+ */
+static void at_ended_unread(struct at_session *s)
+{
+	/* There are no more than these. */
+	u32 left = s->nr_holding, n = 0;
+	struct at_member *m;
+
+	for (; left && !s->consumer; left--) {
+		spin_lock(&s->members_lock);
+		m = list_first_entry_or_null(&s->gone, struct at_member, ended_node);
+		if (m)
+			list_move_tail(&m->ended_node, &s->gone);
+		spin_unlock(&s->members_lock);
+		if (!m)
+			break;
+		if (m->provider->dead && at_member_empty(m))
+			at_rings_put_later(at_member_finish(m));
+		at_turn(&n);
+	}
+}
+
+/*
+ * Remove members that are done. For tasks and their grace period this looks again after a
+ * while; the reader at the end of a pass, and a provider that ends, have it look again, too.
+ */
+static void at_ended_fn(struct work_struct *work)
+{
+	struct at_session *s = container_of(to_delayed_work(work), struct at_session, ended_work);
+	struct at_member *m, *next;
+	bool again = false;
+	LIST_HEAD(todo);
+	u32 n = 0;
+
+	spin_lock(&at_lock);
+	if (s->unread) {
+		s->unread = false;
+		at_ended_unread(s);
+	}
+	/* Only this worker takes members off the list, so @todo does not change in between. */
+	spin_lock(&s->members_lock);
+	list_splice_init(&s->finished, &todo);
+	spin_unlock(&s->members_lock);
+	list_for_each_entry_safe(m, next, &todo, ended_node) {
+		if (m->provider->dead) {
+			if (!at_member_quiet(m))
+				again = true;
+			else if (!s->consumer || at_member_told(m))
+				at_member_remove(m);
+		}
+		at_turn(&n);
+	}
+	spin_lock(&s->members_lock);
+	list_splice(&todo, &s->finished);
+	spin_unlock(&s->members_lock);
+	spin_unlock(&at_lock);
+	if (again && queue_delayed_work(at_wq, &s->ended_work, AT_ENDED_DELAY))
+		return;
+	at_session_put(s);
+}
+
+/* A consumer has gone. */
+void at_ended_unconsumed(struct at_session *s)
+{
+	lockdep_assert_held(&at_lock);
+	s->unread = true;
+	at_ended_soon(s);
+}
+
+/* Look whether members that are done can be removed. */
+void at_ended_soon(struct at_session *s)
+{
+	/* A provider may end while the last reference to a session that has had it goes. */
+	if (kref_get_unless_zero(&s->ref) && !queue_delayed_work(at_wq, &s->ended_work, 0))
+		at_session_put(s);
+}
+
+void at_ended_init(struct at_session *s)
+{
+	INIT_LIST_HEAD(&s->gone);
+	INIT_LIST_HEAD(&s->finished);
+	INIT_DELAYED_WORK(&s->ended_work, at_ended_fn);
+}

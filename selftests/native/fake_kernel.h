@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A kernel that answers the session library what a test wants
+ *
+ * libmnl's socket calls are wrapped (-Wl,--wrap): the fake looks at what the library sends, and
+ * the test queues what it receives. Messages themselves are libmnl's.
+ */
+#ifndef SELFTESTS_FAKE_KERNEL_H
+#define SELFTESTS_FAKE_KERNEL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+
+#include <asynctrace/session.h>
+
+#define FAMILY	0x1234
+#define PORTID	77
+#define SESSION	5
+
+struct fake_kernel {
+	char sent[64 * 1024] __attribute__((aligned(8)));
+	char queue[8][64 * 1024] __attribute__((aligned(8)));
+	size_t lens[8];
+	unsigned int head, tail;
+	void (*answer)(const struct nlmsghdr *request);
+	uint32_t abi;
+	bool no_family;
+	int fd;			/* what the socket's descriptor is taken for; 0: none */
+};
+
+extern struct fake_kernel kernel;
+
+struct nlmsghdr *new_message(uint16_t type, uint16_t flags);
+struct nlmsghdr *new_answer(uint8_t cmd);
+void queue_message(const struct nlmsghdr *nlh);
+/* An ack without extended attributes. */
+void ack(int error);
+/* The end of a dump. */
+void done(void);
+struct at_ctl *open_ctl(void (*answer)(const struct nlmsghdr *request));
+
+#endif /* SELFTESTS_FAKE_KERNEL_H */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What one user's requests cost beside many providers of another user, and in a session where
+ * many providers have ended: the same, however many there are. Judged is the number of
+ * instructions (selftests/vm/run --icount).
+ *
+ * usage: beside
+ *
+ * ENDED_PROVIDERS: how many end; 3,000 if it is not set
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "count.h"
+#include "raw.h"
+
+#define NAME	"beside"
+#define OTHER	65533
+#define NOBODY	65534
+/* The least of so many: what else happens in the machine only ever adds. */
+#define ROUNDS	9
+/* Percent that a request may cost more beside the most providers. */
+#define MORE	20
+
+static const unsigned int sizes[] = { 10, 4096 };
+
+#define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
+
+enum { REGISTER, CREATE, INIT, START, STOP, TERMINATE, CLOSE, COSTS };
+enum { A_USER, ROOT, ENDED, TABLES };
+
+static const char *const names[COSTS] = {
+	[REGISTER] = "register",
+	[CREATE] = "create",
+	[INIT] = "init",
+	[START] = "start",
+	[STOP] = "stop, with the work it leaves",
+	[TERMINATE] = "terminate, with the work it leaves",
+	[CLOSE] = "close, with the work it leaves",
+};
+
+static struct shared {
+	volatile uint32_t ready;
+	uint64_t cost[TABLES][SIZES][COSTS];
+} *sh;
+
+static struct raw_nl nl;
+
+/* Another user's providers number @from to @to - 1, until the test ends. */
+static void others(unsigned int from, unsigned int to)
+{
+	struct rlimit files = { 8192, 8192 };
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (!pid) {
+		char name[32];
+
+		must(!setrlimit(RLIMIT_NOFILE, &files) && !raw_become(OTHER));
+		/* To become another user resets this. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (unsigned int i = from; i < to; i++) {
+			snprintf(name, sizeof(name), NAME "%u", i);
+			must(raw_register(raw_open(), name, ASYNCTRACE_RING_MIN) > 0);
+		}
+		sh->ready = to;
+		for (;;)
+			pause();
+	}
+	wait_for(&sh->ready, to, "providers of another user");
+}
+
+static void keep_least(uint64_t *least, uint64_t value)
+{
+	if (!*least || value < *least)
+		*least = value;
+}
+
+/*
+ * Until what is done behind the back of those who end sessions has been done. Each time a
+ * little longer, so that a request does not always meet the timer's interrupt.
+ */
+static void settle(void)
+{
+	static unsigned int longer;
+
+	longer = (longer + 1300) % 10000;
+	sleep_us(300000 + longer);
+}
+
+static void session_do(uint8_t cmd, int id, uint64_t *least)
+{
+	uint64_t begin = now();
+
+	must(!raw_session_do(&nl, cmd, id));
+	keep_least(least, now() - begin);
+	settle();
+}
+
+/* With the work that is left to workers. */
+static void session_do_all(uint8_t cmd, int id, uint64_t *least)
+{
+	uint64_t begin = busy();
+
+	must(!raw_session_do(&nl, cmd, id));
+	settle();
+	keep_least(least, busy() - begin);
+}
+
+static int run_rounds(void *arg)
+{
+	uint64_t *least = arg;
+
+	must(!raw_nl_open(&nl));
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t begin = now();
+		int fd = raw_open(), id;
+
+		must(fd >= 0 && raw_register(fd, NAME, ASYNCTRACE_RING_MIN) > 0);
+		keep_least(&least[REGISTER], now() - begin);
+		begin = now();
+		id = raw_session(&nl, NAME, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
+				 ASYNCTRACE_RING_MIN, NAME);
+		must(id > 0);
+		keep_least(&least[CREATE], now() - begin);
+		settle();
+		session_do(ASYNCTRACE_CMD_SESSION_INIT, id, &least[INIT]);
+		must(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id) == 0 &&
+		     raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == 1);
+		session_do(ASYNCTRACE_CMD_SESSION_START, id, &least[START]);
+		session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
+		session_do_all(ASYNCTRACE_CMD_SESSION_TERMINATE, id, &least[TERMINATE]);
+		begin = busy();
+		close(fd);
+		settle();
+		keep_least(&least[CLOSE], busy() - begin);
+	}
+	return 0;
+}
+
+/* --- providers that have ended ------------------------------------------------------------ */
+
+static unsigned int ended_sizes[SIZES] = { 10, 3000 };
+
+static int open_provider(void)
+{
+	int fd = raw_open();
+
+	must(fd >= 0 && raw_register(fd, NAME, ASYNCTRACE_RING_MIN) > 0);
+	return fd;
+}
+
+/* A running session that nobody reads has providers that come and go. */
+static void run_ended(void)
+{
+	unsigned int ended = 0;
+	int id;
+
+	must(!raw_nl_open(&nl));
+	id = raw_session(&nl, "ended", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS,
+			 ASYNCTRACE_RING_MIN, NAME);
+	must(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	for (unsigned int s = 0; s < SIZES; s++) {
+		uint64_t *least = sh->cost[ENDED][s];
+
+		for (; ended < ended_sizes[s]; ended++)
+			close(open_provider());
+		for (int i = 0; i < ROUNDS; i++) {
+			uint64_t begin;
+			int fd;
+
+			settle();
+			begin = now();
+			fd = open_provider();
+			keep_least(&least[REGISTER], now() - begin);
+			session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
+			/* A session that runs has work of its own all the time. */
+			begin = busy();
+			close(fd);
+			settle();
+			keep_least(&least[CLOSE], busy() - begin);
+			session_do(ASYNCTRACE_CMD_SESSION_START, id, &least[START]);
+		}
+	}
+	must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id) &&
+	     raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) == ended + SIZES * ROUNDS);
+}
+
+static void judge(unsigned int table, const char *where, const unsigned int *of)
+{
+	ktap_note("instructions %s, where there are %u and %u:", where, of[0], of[1]);
+	for (int c = 0; c < COSTS; c++) {
+		uint64_t few = sh->cost[table][0][c], many = sh->cost[table][1][c];
+
+		if (!few)
+			continue;
+		ktap_note("%-36s %10llu %10llu", names[c], (unsigned long long)few,
+			  (unsigned long long)many);
+		ktap_begin("beside: %s: the same %s", names[c], where);
+		ktap_check(many * 100 <= few * (100 + MORE), "%llu beside %u, %llu beside %u",
+			   (unsigned long long)many, of[1], (unsigned long long)few, of[0]);
+		ktap_end();
+	}
+}
+
+int main(void)
+{
+	if (getenv("ENDED_PROVIDERS"))
+		ended_sizes[SIZES - 1] = atoi(getenv("ENDED_PROVIDERS"));
+	ktap_plan(2 + 2 * COSTS + 4);
+	if (!instructions_are_counted())
+		ktap_bail("the clock counts no instructions: run by selftests/vm/run --icount");
+	sh = shared_memory(sizeof(*sh));
+	ktap_begin("beside: another user has up to %u providers", sizes[SIZES - 1]);
+	for (unsigned int s = 0; s < SIZES; s++) {
+		others(s ? sizes[s - 1] : 0, sizes[s]);
+		ktap_check(!raw_child(run_rounds, sh->cost[A_USER][s], NOBODY), "a user's requests");
+		ktap_check(!raw_child(run_rounds, sh->cost[ROOT][s], -1), "root's requests");
+	}
+	ktap_end();
+	ktap_begin("beside: a session has had up to %u providers that ended", ended_sizes[SIZES - 1]);
+	run_ended();
+	ktap_end();
+	judge(A_USER, "for a user, beside another user's providers", sizes);
+	judge(ROOT, "for root, beside a user's providers", sizes);
+	judge(ENDED, "in a session, beside its ended providers", ended_sizes);
+	return ktap_exit();
+}

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Providers that have ended: a session adds their numbers up, loses none, and keeps nothing else
+ * of them when there is nothing more to be read.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "group.h"
+#include "ktap.h"
+#include "limit.h"
+#include "raw.h"
+
+#define NOBODY		65534
+#define NAME		"ended"
+#define STRIDE		(64 * 1024)
+#define SOME		200
+#define RECORDS		10
+/* So many rings that a dump of them takes several messages. */
+#define MANY		400
+
+static struct raw_nl nl;
+static char buf[ASYNCTRACE_READ_MIN];
+
+static int begin_with(uint32_t mode, uint64_t size, bool sched)
+{
+	int id;
+
+	NEED(!raw_nl_open(&nl));
+	id = raw_session(&nl, NAME, mode,
+			 sched ? ASYNCTRACE_SCHED_TARGETS : ASYNCTRACE_SCHED_OFF, size, NAME);
+	NEED(id > 0);
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	return id;
+}
+
+static int begin(uint32_t mode)
+{
+	return begin_with(mode, STRIDE, false);
+}
+
+static void come_and_go(unsigned int records)
+{
+	struct raw_provider p;
+
+	NEED(!raw_provider(&p, NAME, STRIDE));
+	if (records && p.control->gate)
+		raw_write(&p, 0, records);
+	raw_provider_end(&p);
+}
+
+static uint32_t about(int id, uint16_t attr)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, id));
+	return raw_nl_u32(&nl, attr);
+}
+
+static struct raw_ledger sum_of(int id)
+{
+	struct raw_ledger sum;
+
+	NEED(!raw_ledger(&nl, id, 0, &sum));
+	return sum;
+}
+
+static struct raw_ledger ended_of(int id)
+{
+	struct raw_ledger sum;
+
+	NEED(!raw_ended(&nl, id, &sum));
+	return sum;
+}
+
+/* A provider ends in a moment after its mapping. */
+static void wait_ended(int id, uint32_t want)
+{
+	for (int i = 0; i < 1000 && about(id, ASYNCTRACE_A_SESSION_ENDED) != want; i++)
+		usleep(10000);
+	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_ENDED), want);
+}
+
+/* --- reading -------------------------------------------------------------------------- */
+
+/* What a reader was told: records, providers, those of them that it knows to be gone. */
+struct told {
+	uint64_t records, providers, gone, serial;
+	struct asynctrace_ended ended;
+	struct asynctrace_chunk sum;
+};
+
+static int consume(int id, uint32_t flags)
+{
+	struct asynctrace_consume c = { .size = sizeof(c), .session = id, .flags = flags };
+	int fd = raw_open();
+
+	NEED(fd >= 0 && !raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c));
+	NEED(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	return fd;
+}
+
+static bool read_one(int fd, struct told *t)
+{
+	const struct asynctrace_chunk *c = (const void *)buf;
+	const struct asynctrace_provider_info *info = (const void *)(c + 1);
+	ssize_t n = read(fd, buf, sizeof(buf));
+
+	if (n <= 0)
+		return false;
+	switch (c->kind) {
+	case ASYNCTRACE_CHUNK_EVENTS:
+		t->records += c->records;
+		break;
+	case ASYNCTRACE_CHUNK_PROVIDER:
+		t->gone += !!(info->flags & ASYNCTRACE_PROVIDER_F_GONE);
+		if (info->serial > t->serial)
+			t->providers++;
+		t->serial = info->serial > t->serial ? info->serial : t->serial;
+		break;
+	case ASYNCTRACE_CHUNK_ENDED:
+		EXPECT_IS(c->bytes, sizeof(t->ended));
+		EXPECT(!t->ended.providers);
+		t->ended = *(const struct asynctrace_ended *)(c + 1);
+		t->sum = *c;
+		break;
+	}
+	return true;
+}
+
+static void read_all(int fd, struct told *t)
+{
+	while (read_one(fd, t))
+		;
+}
+
+/* --- the tests -------------------------------------------------------------------------- */
+
+static void check_read(bool sched)
+{
+	int id = begin_with(ASYNCTRACE_MODE_STREAMING, STRIDE, sched);
+	int fd = consume(id, 0);
+	struct raw_ledger sum;
+	struct told t = {};
+
+	for (int i = 0; i < SOME; i++) {
+		come_and_go(RECORDS);
+		if (i % 16 == 15)
+			read_all(fd, &t);
+	}
+	for (int i = 0; i < 1000 && t.gone < SOME; i++) {
+		usleep(10000);
+		read_all(fd, &t);
+	}
+	wait_ended(id, SOME);
+	EXPECT_IS(t.providers, SOME);
+	EXPECT_IS(t.records, SOME * RECORDS);
+	EXPECT_IS(t.ended.providers, 0);
+	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_PROVIDERS), SOME);
+	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_LATE), SOME);
+	sum = sum_of(id);
+	EXPECT_IS(sum.lines, 1);
+	EXPECT_IS(sum.committed, SOME * RECORDS);
+	EXPECT_IS(sum.delivered, SOME * RECORDS);
+	EXPECT_IS(sum.overwritten + sum.cleared + sum.dropped, 0);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static void ended_providers_that_were_read_are_added_up(void)
+{
+	check_read(false);
+}
+
+static void ended_providers_with_scheduling_are_added_up(void)
+{
+	check_read(true);
+}
+
+static void silent_providers_are_kept_by_nobody(void)
+{
+	int id = begin(ASYNCTRACE_MODE_ONESHOT), fd;
+	struct told t = {};
+
+	for (int i = 0; i < SOME; i++)
+		come_and_go(0);
+	wait_ended(id, SOME);
+	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 0);
+	EXPECT_IS(sum_of(id).lines, 1);
+	EXPECT_IS(sum_of(id).committed, 0);
+	/* A reader learns how many there were. */
+	fd = consume(id, 0);
+	read_all(fd, &t);
+	EXPECT_IS(t.ended.providers, SOME);
+	EXPECT_IS(t.providers, 0);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static void unread_records_stay_to_be_read(void)
+{
+	int id = begin(ASYNCTRACE_MODE_ONESHOT), fd;
+	struct raw_ledger sum;
+	struct told t = {};
+
+	for (int i = 0; i < SOME; i++)
+		come_and_go(i % 2 ? RECORDS : 0);
+	wait_ended(id, SOME / 2);
+	sum = sum_of(id);
+	EXPECT_IS(sum.committed, SOME / 2 * RECORDS);
+	EXPECT_IS(sum.delivered, 0);
+	EXPECT_IS(sum.lines, SOME / 2 + 1);
+	fd = consume(id, 0);
+	read_all(fd, &t);
+	EXPECT_IS(t.ended.providers, SOME / 2);
+	EXPECT_IS(t.sum.delivered + t.sum.overwritten + t.sum.dropped + t.sum.cleared, 0);
+	EXPECT_IS(t.providers, SOME / 2);
+	EXPECT_IS(t.records, SOME / 2 * RECORDS);
+	wait_ended(id, SOME);
+	sum = sum_of(id);
+	EXPECT_IS(sum.lines, 1);
+	EXPECT_IS(sum.committed, SOME / 2 * RECORDS);
+	EXPECT_IS(sum.delivered, SOME / 2 * RECORDS);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+/* In a circular session that nobody reads, the last ones take the memory of the first. */
+static int pass_in_a_circle(void *arg)
+{
+	uint64_t size = 1 << 20;
+	uint32_t fit, rounds;
+	struct raw_ledger sum, ended;
+	struct told t = {};
+	int id, fd;
+
+	(void)arg;
+	NEED(!raw_nl_open(&nl));
+	raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+	NEED(!raw_nl_ask(&nl));
+	fit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT) /
+	      (size * (raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS) + 1));
+	rounds = 2 * fit + SOME;
+	raw_nl_close(&nl);
+	id = begin_with(ASYNCTRACE_MODE_CIRCULAR, size, false);
+	for (uint32_t i = 0; i < rounds; i++) {
+		struct raw_provider p;
+
+		NEED(!raw_provider(&p, NAME, size));
+		EXPECT(p.control->gate);
+		raw_write(&p, 0, RECORDS);
+		raw_provider_end(&p);
+	}
+	wait_ended(id, rounds - fit);
+	sum = sum_of(id);
+	ended = ended_of(id);
+	EXPECT_IS(sum.lines, fit + 1);
+	EXPECT_IS(sum.committed, (uint64_t)rounds * RECORDS);
+	EXPECT_IS(sum.overwritten, (uint64_t)(rounds - fit) * RECORDS);
+	EXPECT_IS(ended.committed, ended.overwritten);
+	EXPECT_IS(ended.overwritten, sum.overwritten);
+
+	for (int i = 0; i < 2; i++) {
+		t = (struct told){};
+		fd = consume(id, i ? 0 : ASYNCTRACE_CONSUME_F_SNAPSHOT);
+		read_all(fd, &t);
+		EXPECT_IS(t.ended.providers, rounds - fit);
+		EXPECT_IS(t.sum.overwritten, ended.overwritten);
+		EXPECT_IS(t.providers, fit);
+		EXPECT_IS(t.records, (uint64_t)fit * RECORDS);
+		close(fd);
+	}
+	wait_ended(id, rounds);
+	sum = sum_of(id);
+	EXPECT_IS(sum.lines, 1);
+	EXPECT_IS(sum.committed, (uint64_t)rounds * RECORDS);
+	EXPECT_IS(sum.delivered, (uint64_t)fit * RECORDS);
+	EXPECT_IS(sum.overwritten, (uint64_t)(rounds - fit) * RECORDS);
+	raw_nl_close(&nl);
+	return ktap.errors;
+}
+
+static void overwritten_providers_are_added_up(void)
+{
+	EXPECT_IS(raw_child(pass_in_a_circle, NULL, NOBODY), 0);
+}
+
+/* More than a user may have at a time, in a session with room for more. */
+static int pass_unread(void *arg)
+{
+	const int max = *(int *)arg, rounds = max + max / 2;
+	struct raw_ledger sum;
+	int id = begin_with(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_RING_MIN, false);
+
+	for (int i = 0; i < rounds; i++) {
+		struct raw_provider p;
+
+		NEED(!raw_provider(&p, NAME, ASYNCTRACE_RING_MIN));
+		EXPECT(p.control->gate);
+		raw_write(&p, 0, RECORDS);
+		raw_provider_end(&p);
+	}
+	/* The last one ends in a moment. */
+	for (int i = 0; i < 1000 && sum_of(id).lines > (unsigned int)max; i++)
+		usleep(10000);
+	sum = sum_of(id);
+	EXPECT_IS(sum.committed, (uint64_t)rounds * RECORDS);
+	EXPECT_IS(sum.overwritten, ended_of(id).overwritten);
+	EXPECT(sum.overwritten);
+	EXPECT(sum.overwritten < sum.committed);
+	raw_nl_close(&nl);
+	return ktap.errors;
+}
+
+static void unread_providers_leave_room_on_the_account(void)
+{
+	int max = limit_lower(LIMIT_PROVIDERS, 4096, 200);
+
+	EXPECT_IS(raw_child(pass_unread, &max, NOBODY), 0);
+	limit_restore(LIMIT_PROVIDERS);
+}
+
+static void providers_that_end_in_a_snapshot_stay_for_it(void)
+{
+	int id = begin(ASYNCTRACE_MODE_CIRCULAR), fd;
+	struct raw_provider p[4];
+	struct told t = {};
+
+	for (int i = 0; i < 4; i++) {
+		NEED(!raw_provider(&p[i], NAME, STRIDE));
+		if (i % 2)
+			raw_write(&p[i], 0, RECORDS);
+	}
+	fd = consume(id, ASYNCTRACE_CONSUME_F_SNAPSHOT);
+	while (t.providers < 2)
+		NEED(read_one(fd, &t));
+	for (int i = 0; i < 4; i++)
+		raw_provider_end(&p[i]);
+	for (int i = 0; i < SOME; i++)
+		come_and_go(0);
+	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_ENDED), 0);
+	read_all(fd, &t);
+	EXPECT_IS(t.records, 2 * RECORDS);
+	close(fd);
+	/* Those that wrote are still to be read. */
+	wait_ended(id, SOME + 2);
+	EXPECT_IS(sum_of(id).committed, 2 * RECORDS);
+	EXPECT_IS(sum_of(id).lines, 2 + 1);
+	raw_nl_close(&nl);
+}
+
+static int count_changed(const struct nlmsghdr *nlh, unsigned int *changed)
+{
+	*changed += !!(nlh->nlmsg_flags & NLM_F_DUMP_INTR);
+	return nlh->nlmsg_type == NLMSG_DONE;
+}
+
+/* Messages of a dump, one buffer of them or all. Returns whether the dump is over. */
+static bool take_some(struct raw_nl *from, bool all, unsigned int *changed)
+{
+	bool done = false;
+
+	do {
+		ssize_t n = mnl_socket_recvfrom(from->socket, buf, sizeof(buf));
+		const struct nlmsghdr *nlh = (const void *)buf;
+		int left = n;
+
+		NEED(n > 0);
+		for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+			done |= count_changed(nlh, changed);
+	} while (all && !done);
+	return done;
+}
+
+static void a_dump_says_that_providers_ended_meanwhile(void)
+{
+	static struct raw_provider p[MANY];
+	unsigned int changed = 0, records = 0;
+	struct raw_ledger sum;
+	struct told t = {};
+	struct raw_nl dump;
+	int id, fd;
+
+	id = begin_with(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_RING_MIN, false);
+	fd = consume(id, 0);
+	for (int i = 0; i < MANY; i++) {
+		NEED(!raw_provider(&p[i], NAME, STRIDE));
+		NEED(p[i].control->gate);
+		for (uint32_t ring = 0; ring < 2 && ring < p[i].control->nr_rings; ring++) {
+			raw_write(&p[i], ring, RECORDS);
+			records += RECORDS;
+		}
+	}
+	NEED(!raw_nl_open(&dump));
+	mnl_attr_put_u32(raw_nl_begin(&dump, ASYNCTRACE_CMD_RING_GET, NLM_F_DUMP),
+			 ASYNCTRACE_A_RING_SESSION, id);
+	NEED(!raw_nl_send(&dump));
+	NEED(!take_some(&dump, false, &changed));
+	EXPECT_IS(changed, 0);
+	/* The walk stands on one of them. */
+	for (int i = 0; i < MANY; i++)
+		raw_provider_end(&p[i]);
+	for (int i = 0; i < 1000 && t.gone < MANY; i++) {
+		read_all(fd, &t);
+		usleep(10000);
+	}
+	wait_ended(id, MANY);
+	EXPECT(take_some(&dump, true, &changed));
+	EXPECT(changed);
+	raw_nl_close(&dump);
+
+	sum = sum_of(id);
+	EXPECT(!sum.changed);
+	EXPECT_IS(sum.lines, 1);
+	EXPECT_IS(sum.delivered, records);
+	EXPECT_IS(t.records, records);
+	close(fd);
+	raw_nl_close(&nl);
+}
+
+static void serial_numbers_go_up(void)
+{
+	uint64_t serial[2];
+	struct raw_provider p;
+
+	NEED(!raw_nl_open(&nl));
+	for (int i = 0; i < 2; i++) {
+		NEED(!raw_provider(&p, NAME, STRIDE));
+		mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
+				 ASYNCTRACE_A_PROVIDER_ID, p.id);
+		NEED(!raw_nl_ask(&nl));
+		serial[i] = raw_nl_u64(&nl, ASYNCTRACE_A_PROVIDER_SERIAL);
+		raw_provider_end(&p);
+	}
+	EXPECT(serial[0] && serial[1] > serial[0]);
+	raw_nl_close(&nl);
+}
+
+/* What the session and its providers hold: objects, their control areas, per-CPU counts. */
+static long long held(void)
+{
+	return group_bytes("\nslab_unreclaimable ") + group_bytes("\nvmalloc ") +
+	       group_bytes("\npercpu ");
+}
+
+static void come_and_be_read(int fd, unsigned int n)
+{
+	struct told t = {};
+
+	for (unsigned int i = 0; i < n; i++) {
+		come_and_go(RECORDS);
+		if (i % 64 == 63)
+			read_all(fd, &t);
+	}
+	for (int i = 0; i < 20; i++) {
+		usleep(50000);
+		read_all(fd, &t);
+	}
+}
+
+/* ENDED_PROVIDERS: how many; a soak has 100,000. */
+static void many_ended_providers_hold_no_memory(void)
+{
+	const char *many = getenv("ENDED_PROVIDERS");
+	unsigned int count = many ? atoi(many) : 2000;
+	long long before, now;
+	int id, fd;
+
+	group_enter();
+	id = begin_with(ASYNCTRACE_MODE_STREAMING, STRIDE, true);
+	fd = consume(id, 0);
+	come_and_be_read(fd, 100);
+	before = held();
+	come_and_be_read(fd, count);
+	wait_ended(id, count + 100);
+	now = held();
+	/* Batches of freed objects are waited for. */
+	for (int i = 0; i < 300 && now - before > 1 << 20; i++) {
+		usleep(100000);
+		now = held();
+	}
+	printf("# %lld KiB after 100, %lld KiB more after %u\n", before >> 10,
+	       (now - before) >> 10, count);
+	EXPECT(now - before <= 1 << 20);
+	close(fd);
+	raw_nl_close(&nl);
+	group_leave();
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(ended_providers_that_were_read_are_added_up),
+	KTAP_TEST(ended_providers_with_scheduling_are_added_up),
+	KTAP_TEST(silent_providers_are_kept_by_nobody),
+	KTAP_TEST(unread_records_stay_to_be_read),
+	KTAP_TEST(overwritten_providers_are_added_up),
+	KTAP_TEST(unread_providers_leave_room_on_the_account),
+	KTAP_TEST(providers_that_end_in_a_snapshot_stay_for_it),
+	KTAP_TEST(a_dump_says_that_providers_ended_meanwhile),
+	KTAP_TEST(serial_numbers_go_up),
+	KTAP_TEST(many_ended_providers_hold_no_memory),
+};
+
+KTAP_MAIN(tests)

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Traced threads: the module's table of them grows with their number, and one user may not
+ * have any number of them.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "ktap.h"
+#include "raw.h"
+
+#define NOBODY	65534
+#define STRIDE	(1 << 20)
+#define LIMIT	"/sys/module/asynctrace/parameters/user_threads"
+
+static struct raw_nl nl;
+static struct raw_provider p;
+static int pipes[2];
+
+/* Sleeps until the pipe is closed. */
+static void *sleeper(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	while (read(pipes[0], &byte, 1) == 1)
+		;
+	return NULL;
+}
+
+static int make_threads(pthread_t *threads, int n)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 64 * 1024);
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&threads[i], &attr, sleeper, NULL))
+			return 1;
+	return 0;
+}
+
+static void end_threads(const pthread_t *threads, int n)
+{
+	close(pipes[1]);
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	close(pipes[0]);
+}
+
+static int start(const char *name)
+{
+	int id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS, STRIDE,
+			     "threads");
+
+	if (id < 0 || raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) ||
+	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id))
+		return -1;
+	return id;
+}
+
+static uint64_t missed(int session)
+{
+	if (raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session))
+		return ~0ull;
+	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED);
+}
+
+/* --- the table ----------------------------------------------------------------------- */
+
+#define CROWD	1500
+
+static void each_thread_of_a_crowd_is_traced(void)
+{
+	static pthread_t threads[CROWD];
+	struct raw_ledger before, after;
+	int id;
+
+	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE) && !pipe(pipes));
+	NEED(!make_threads(threads, CROWD));
+	id = start("crowd");
+	NEED(id > 0);
+	EXPECT_IS(missed(id), 0);
+	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
+	end_threads(threads, CROWD);
+	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
+	/* Each was woken, and was switched to. */
+	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * CROWD);
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
+/* --- the limit ------------------------------------------------------------------------- */
+
+#define MOST	40
+#define MORE	25
+
+/* With MOST + MORE threads; returns how many sessions did not trace as many as they should. */
+static int beyond_the_limit(void *arg)
+{
+	int limited = *(int *)arg, id, wrong = 0;
+	pthread_t threads[MOST + MORE - 1];
+
+	SO(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE) && !pipe(pipes));
+	SO(!make_threads(threads, MOST + MORE - 1));
+	for (int i = 0; i < 3; i++) {
+		id = start("limited");
+		SO(id > 0);
+		wrong += missed(id) != (limited ? MORE : 0);
+		SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
+	}
+	end_threads(threads, MOST + MORE - 1);
+	return wrong;
+}
+
+static void threads_beyond_the_limit_are_counted_as_missed(void)
+{
+	int limited = 1;
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", MOST);
+	NEED(!raw_put(LIMIT, text));
+	EXPECT_IS(raw_child(beyond_the_limit, &limited, NOBODY), 0);
+	limited = 0;
+	/* Root has no limit. */
+	EXPECT_IS(raw_child(beyond_the_limit, &limited, -1), 0);
+	NEED(!raw_put(LIMIT, "16384"));
+	EXPECT_IS(raw_child(beyond_the_limit, &limited, NOBODY), 0);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(each_thread_of_a_crowd_is_traced),
+	KTAP_TEST(threads_beyond_the_limit_are_counted_as_missed),
+};
+
+KTAP_MAIN(tests)
