@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Inside the test machine: unprivileged attackers run, alone and all together. Meanwhile
+# another user's instrumented program starts, forks and exits, and root records. Their waits
+# for locks stay short, each of their operations succeeds, and the accounting is exact.
+#
+# usage: suite.sh DIR SECONDS full|share [ATTACK...]
+#
+# DIR has the programs. Each attack lasts SECONDS, or some times that, after it is prepared.
+# Each has a control: the attackers make ordinary system calls instead.
+set -u
+
+DIR=$1 seconds=$2 size=$3
+shift 3
+here=$(cd "${0%/*}" && pwd)
+tracing=/sys/kernel/tracing
+group=/sys/fs/cgroup/neighbours
+# In memory, because the host's files are slow.
+work=$(mktemp -d -p /dev/shm)
+chmod 755 "$work"
+cp "$DIR"/attack "$DIR"/victim "$work"
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+. "$here/../lib.sh"
+
+# In ms of the guest: the limit, and a wait that the emulator alone may cause.
+limit=100 floor=20
+# A wait that the module causes comes again. What the host's load causes does not.
+tries=3
+
+if [ $size = full ]; then
+	declare -A counts=([names]=4096 [high]=24 [strides]=30 [threads]=30000
+		[brief]=100000 [quota]=8 [fifo]=4)
+else
+	declare -A counts=([names]=1024 [high]=24 [strides]=6 [threads]=1000
+		[brief]=1000 [quota]=8 [fifo]=4)
+fi
+# Requests with patterns over many providers, and above memory.high, are long.
+declare -A times=([names]=2 [high]=6 [all]=6)
+attacks="names high strides threads brief quota fifo"
+[ $# -gt 0 ] || set -- $attacks all
+
+# --- the machine ----------------------------------------------------------------------------
+
+prepare() {
+	echo 200000 > /proc/sys/kernel/pid_max
+	echo 100000 > /proc/sys/kernel/threads-max
+	echo 1000000 > /proc/sys/vm/max_map_count
+	ulimit -n 65536
+	ulimit -u unlimited
+	ulimit -r 50
+	mkdir $group $group/victims $group/attackers
+	echo "+cpu +memory" > /sys/fs/cgroup/cgroup.subtree_control
+	echo "+cpu +memory" > $group/cgroup.subtree_control
+	echo "+cpu +memory" > $group/attackers/cgroup.subtree_control
+	for a in $attacks; do
+		mkdir $group/attackers/$a
+	done
+
+	echo 'p:neighbours/spin_begin native_queued_spin_lock_slowpath' >> $tracing/kprobe_events
+	echo 'r256:neighbours/spin_end native_queued_spin_lock_slowpath' >> $tracing/kprobe_events
+	mkdir $tracing/instances/neighbours
+	cd $tracing/instances/neighbours || exit 1
+	echo 0 > tracing_on
+	echo mono > trace_clock
+	echo 16384 > buffer_size_kb
+	echo 1 > options/sym-offset
+	echo 0 > options/hash-ptr
+	echo 1 > options/event-fork
+	echo stacktrace > events/lock/contention_begin/trigger
+	echo 1 > events/lock/contention_begin/enable
+	echo 1 > events/lock/contention_end/enable
+	if [ -d events/neighbours ]; then
+		echo stacktrace > events/neighbours/spin_begin/trigger
+		echo 1 > events/neighbours/enable
+	else
+		echo "# no kprobe events of spinlocks: a single CPU that waits is not seen"
+	fi
+	cd "$work" || exit 1
+}
+
+# --- one run ----------------------------------------------------------------------------------
+
+# Only the task in the file, and what it forks, is traced.
+trace_begin() { # PID
+	echo $1 > $tracing/instances/neighbours/set_event_pid
+	echo > $tracing/instances/neighbours/trace
+	echo 1 > $tracing/instances/neighbours/tracing_on
+}
+
+trace_end() {
+	echo 0 > $tracing/instances/neighbours/tracing_on
+	awk '/^(commit )?overrun|^dropped events/ { n += $NF } END { print n + 0 }' \
+		$tracing/instances/neighbours/per_cpu/cpu*/stats > lost
+	awk -f "$here/waits.awk" $tracing/instances/neighbours/trace > waits
+	echo > $tracing/instances/neighbours/set_event_pid
+}
+
+attack() { # ATTACK hostile|ordinary
+	(
+		echo $BASHPID > $group/attackers/$1/cgroup.procs
+		exec ./attack $1 $2 ${counts[$1]}
+	) > ready.$1 2> said.$1 &
+	attackers="$attackers $!"
+}
+
+victims_begin() {
+	mkfifo line
+	(
+		echo $BASHPID > $group/victims/cgroup.procs
+		exec ./victim record 'victim*' 'brief*'
+	) < line > victims 2>&1 &
+	victims=$!
+	exec 3> line
+	soon grep -q recording victims
+}
+
+victims_end() {
+	echo >&3
+	exec 3>&-
+	wait $victims
+	victims_status=$?
+	rm line ready.*
+}
+
+# prepared ATTACK...: wait until those that were begun are ready
+prepared() {
+	local a
+
+	for a; do
+		[ -e ready.$a ] || continue
+		soon grep -q ready ready.$a || echo "# $a was not ready: $(tail -n 1 said.$a)"
+	done
+}
+
+# run_attack ATTACK hostile|ordinary: the figures are in waits, lost and victims
+run_attack() {
+	local a list=$1
+
+	[ $1 != all ] || list=$attacks
+	attackers=
+	victims_begin || return
+	# selftests/vm/run --icount switches this off, because programs read the host's files.
+	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
+	trace_begin $victims
+	# The FIFO thread is the last, because the others would need long to get ready beside it.
+	for a in $list; do
+		[ $a != fifo ] || prepared $list
+		attack $a $2
+	done
+	prepared $list
+	constrain 2M 1000
+	sleep $((seconds * ${times[$1]:-1}))
+	constrain max max
+	# Their end is a part of the attack.
+	kill $attackers 2>/dev/null
+	wait $attackers 2>/dev/null
+	soon emptied
+	did=$(tail -qn 1 ready.* | tr '\n' ';')
+	victims_end
+	trace_end
+	echo 0 > /proc/sys/kernel/hung_task_timeout_secs
+}
+
+# Not before they are ready: that would take minutes.
+constrain() {
+	echo $1 > $group/attackers/high/memory.high
+	echo "$2 100000" > $group/attackers/quota/cpu.max
+}
+
+emptied() {
+	! grep -q 'populated 1' $group/attackers/cgroup.events
+}
+
+of() { # KIND FIELD
+	awk -v kind=$1 -v field=$2 '$1 == kind { print $field }' waits
+}
+
+at_most() { # A B
+	awk -v a="$1" -v b="$2" 'BEGIN { exit !(a <= b) }'
+}
+
+most() { # A B
+	awk -v a="$1" -v b="$2" 'BEGIN { if (a < b) a = b; print a }'
+}
+
+least() { # A B
+	awk -v a="$1" -v b="$2" 'BEGIN { if (a > b) a = b; print a }'
+}
+
+# --- the judgement -------------------------------------------------------------------------------
+
+why() {
+	sed 's/^# //' victims
+	cat said.*
+}
+
+figures() { # WHAT
+	echo "# $1: module $(of module 2) ms of $(of module 3) waits, any lock $(of any 2) ms of $(of any 3)"
+	echo "# attackers: $did"
+	grep '^# victims wrote\|^# operations' victims
+}
+
+# Waits in the module stay below the issue's limit, and below three times of what waits are
+# beside ordinary work. Of the kernel's other locks, ordinary work may hold one longer, for
+# instance if its CPU quota is used up.
+bearable() {
+	local ok=1
+
+	at_most "$(of module 2)" "$allowed" || ok=
+	at_most "$(of any 2)" "$allowed_any" || ok=
+	[ $ok ]
+}
+
+judge() { # ATTACK
+	local try
+
+	begin "$1"
+	rm -f said.*
+	run_attack $1 ordinary
+	figures "$1, ordinary work"
+	check "the victims beside ordinary work: status $victims_status" [ $victims_status = 0 ]
+	ordinary=$(awk -v o="$(of any 2)" 'BEGIN { print 3 * o }')
+	allowed=$(least "$(most "$ordinary" $floor)" $limit)
+	allowed_any=$(most "$ordinary" $limit)
+	for try in $(seq $tries); do
+		run_attack $1 hostile
+		figures "$1, attack"
+		check "events were lost: $(cat lost)" [ "$(cat lost)" = 0 ]
+		check "the victims: status $victims_status" [ $victims_status = 0 ]
+		check "the attackers did nothing: $did" [ "${did%% *}" != 0 -o $1 = all ]
+		bearable && break
+		echo "# $1: a wait is too long, in try $try"
+		grep '^#' waits
+	done
+	check "waits in the module stay below $allowed ms, others below $allowed_any ms" bearable
+	echo "# $1: limits: module $allowed ms, any lock $allowed_any ms"
+	end
+}
+
+echo "KTAP version 1"
+prepare
+for a; do
+	judge $a
+done
+close

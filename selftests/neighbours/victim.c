@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The users who must not notice an attack.
+ *
+ * usage: victim record PATTERN...	root: records the providers that PATTERN names, makes and
+ *					ends other sessions, and runs programs of user VICTIM, until
+ *					a line or the end comes on standard input
+ *        victim program REPORT		one of these programs: registers, writes events, forks a
+ *					child that does the same, and exits
+ *
+ * Each operation must succeed, and the session's accounting of each program must be exact:
+ * what it wrote = delivered + overwritten + cleared + dropped.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/provider.h>
+#include <asynctrace/session.h>
+
+#include "common.h"
+#include "raw.h"
+
+#define VICTIM		2000
+#define EVENTS		200
+#define GATE_MS		120000	/* a program waits so long until the session records it */
+#define RING_SIZE	(64 << 10)
+#define PAUSE_US	20000
+#define PATTERNS_MAX	8
+
+/* What a program says of one of its processes. */
+struct report {
+	uint32_t provider;
+	uint32_t written;
+	uint32_t gate_us;	/* until it was recorded */
+	uint32_t fork_us;
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ULL + t.tv_nsec / 1000;
+}
+
+/* --- a program of another user --------------------------------------------------------- */
+
+static int report_fd;
+
+/* Registers at its first event, as each program that uses the macros does. */
+static struct report be_recorded(void)
+{
+	struct at_status_info status = { .size = sizeof(status) };
+	const uint64_t begin = now_us();
+	struct report r = { 0 };
+
+	while (!nu_gate()) {
+		if (now_us() - begin > GATE_MS * 1000ULL)
+			break;
+		sleep_us(500);
+	}
+	r.gate_us = now_us() - begin;
+	if (!at_status(&status))
+		r.provider = status.provider;
+	return r;
+}
+
+static void write_events(struct report *r)
+{
+	for (int i = 0; i < EVENTS; i++)
+		r->written += !!nu_emit(getpid() % NU_WRITERS, r->written, -1);
+}
+
+static int send_report(const struct report *r)
+{
+	return write(report_fd, r, sizeof(*r)) == sizeof(*r) && r->written ? 0 : 1;
+}
+
+static int program(const char *fd)
+{
+	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "victim" };
+	struct report r, child;
+	int status = -1, err;
+	uint64_t begin;
+	pid_t pid;
+
+	report_fd = atoi(fd);
+	prctl(PR_SET_NAME, "vic-program", 0, 0, 0);
+	err = at_provider_register(&opts);
+	if (err) {
+		printf("# register: %s\n", strerror(-err));
+		return 1;
+	}
+	r = be_recorded();
+	write_events(&r);
+	begin = now_us();
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_NAME, "vic-child", 0, 0, 0);
+		child = be_recorded();
+		write_events(&child);
+		_exit(send_report(&child));
+	}
+	r.fork_us = now_us() - begin;
+	write_events(&r);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+		printf("# fork: status %d\n", status);
+		return 1;
+	}
+	return send_report(&r);
+}
+
+/* --- what is measured ------------------------------------------------------------------- */
+
+enum operation { PROGRAM, RECORDED, FORK, CREATE, INIT, START, STOP, TERMINATE, OPERATIONS };
+
+static const char *const operations[OPERATIONS] = {
+	"program", "recorded", "fork", "create", "init", "start", "stop", "terminate",
+};
+
+static _Atomic uint64_t longest[OPERATIONS], turns[OPERATIONS];
+static atomic_bool leave;
+static atomic_uint failures;
+
+static void measured(enum operation op, uint64_t us)
+{
+	uint64_t is = longest[op];
+
+	turns[op]++;
+	while (is < us && !atomic_compare_exchange_weak(&longest[op], &is, us))
+		;
+}
+
+static void __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	failures++;
+	printf("# victim: ");
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+/* --- the recorder ---------------------------------------------------------------------------- */
+
+/* What the session's chunks say of one ring. */
+struct ring {
+	uint32_t provider, ring;
+	bool fallback, last;
+	uint64_t delivered, overwritten, cleared, dropped, found;
+};
+
+static struct ring *rings;
+static size_t nr_rings, room;
+
+/* The newest first: chunks are of providers that run. */
+static struct ring *find_ring(uint32_t provider, uint32_t index, bool fallback)
+{
+	for (size_t i = nr_rings; i--; )
+		if (rings[i].provider == provider && rings[i].ring == index &&
+		    rings[i].fallback == fallback)
+			return &rings[i];
+	if (nr_rings == room) {
+		room = room ? 2 * room : 1024;
+		rings = realloc(rings, room * sizeof(*rings));
+		must(rings);
+	}
+	rings[nr_rings] = (struct ring){
+		.provider = provider, .ring = index, .fallback = fallback,
+	};
+	return &rings[nr_rings++];
+}
+
+static void take_chunk(const struct asynctrace_chunk *c)
+{
+	struct ring *r;
+
+	if (c->kind != ASYNCTRACE_CHUNK_EVENTS)
+		return;
+	r = find_ring(c->provider, c->ring, c->flags & ASYNCTRACE_CHUNK_F_FALLBACK);
+	r->found += c->records;
+	r->delivered = c->delivered;
+	r->overwritten = c->overwritten;
+	r->cleared = c->cleared;
+	r->dropped = c->dropped;
+	r->last |= !!(c->flags & ASYNCTRACE_CHUNK_F_LAST);
+}
+
+static int session_fd;
+
+/* Reads what is there. Returns false if there is no more. */
+static bool read_chunk(void)
+{
+	static char buf[ASYNCTRACE_READ_MIN] __attribute__((aligned(8)));
+	ssize_t n = read(session_fd, buf, sizeof(buf));
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		fail("read: %s", strerror(errno));
+	if (n < (ssize_t)sizeof(struct asynctrace_chunk))
+		return false;
+	take_chunk((void *)buf);
+	return true;
+}
+
+static void *reader(void *arg)
+{
+	struct pollfd p = { .fd = session_fd, .events = POLLIN };
+
+	prctl(PR_SET_NAME, "vic-reader", 0, 0, 0);
+	while (!leave) {
+		poll(&p, 1, 100);
+		while (!leave && read_chunk())
+			;
+	}
+	return arg;
+}
+
+/* --- other sessions ------------------------------------------------------------------------------ */
+
+static void session_step(struct at_ctl *ctl, enum operation op, uint32_t id,
+			 int (*request)(struct at_ctl *ctl, uint32_t id))
+{
+	const uint64_t begin = now_us();
+	int err = request(ctl, id);
+
+	measured(op, now_us() - begin);
+	if (err)
+		fail("%s: %s", operations[op], at_ctl_error(ctl));
+}
+
+static void *controller(void *arg)
+{
+	const char *const nobody = "victim of nobody";
+	const struct at_session_options opts = {
+		.size = sizeof(opts), .name = "controller", .mode = ASYNCTRACE_MODE_CIRCULAR,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .ring_size = RING_SIZE,
+		.nr_providers = 1, .providers = &nobody,
+	};
+	struct at_ctl *ctl;
+	uint64_t begin;
+	uint32_t id;
+	int err;
+
+	prctl(PR_SET_NAME, "vic-control", 0, 0, 0);
+	must(!at_ctl_open(&ctl));
+	while (!leave) {
+		begin = now_us();
+		err = at_session_create(ctl, &opts, &id);
+		measured(CREATE, now_us() - begin);
+		if (err) {
+			fail("create: %s", at_ctl_error(ctl));
+			break;
+		}
+		session_step(ctl, INIT, id, at_session_init);
+		session_step(ctl, START, id, at_session_start);
+		session_step(ctl, STOP, id, at_session_stop);
+		session_step(ctl, TERMINATE, id, at_session_terminate);
+		sleep_us(PAUSE_US);
+	}
+	at_ctl_close(ctl);
+	return arg;
+}
+
+/* --- programs, one after the other ------------------------------------------------------------------ */
+
+static struct report *reports;
+static size_t nr_reports, room_for_reports;
+static int report_pipe[2];
+
+static void take_report(void)
+{
+	struct report r;
+
+	if (read(report_pipe[0], &r, sizeof(r)) != sizeof(r)) {
+		fail("no report of a program");
+		return;
+	}
+	if (nr_reports == room_for_reports) {
+		room_for_reports = room_for_reports ? 2 * room_for_reports : 1024;
+		reports = realloc(reports, room_for_reports * sizeof(*reports));
+		must(reports);
+	}
+	reports[nr_reports++] = r;
+	measured(RECORDED, r.gate_us);
+	if (r.fork_us)
+		measured(FORK, r.fork_us);
+}
+
+static void run_program(const char *self)
+{
+	const uint64_t begin = now_us();
+	int status = -1;
+	char fd[16];
+	pid_t pid;
+
+	snprintf(fd, sizeof(fd), "%d", report_pipe[1]);
+	pid = fork();
+	if (!pid) {
+		if (raw_become(VICTIM))
+			_exit(126);
+		execl(self, self, "program", fd, NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
+		fail("a program ended with status %#x", status);
+		return;
+	}
+	measured(PROGRAM, now_us() - begin);
+	/* The child's, and the program's own. */
+	take_report();
+	take_report();
+}
+
+static bool told_to_leave(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* --- the accounting ---------------------------------------------------------------------------------- */
+
+static void check_ledger(void)
+{
+	uint64_t all = 0, delivered = 0, dropped = 0;
+
+	for (size_t i = 0; i < nr_reports; i++) {
+		uint64_t sum = 0;
+
+		for (size_t j = 0; j < nr_rings; j++) {
+			const struct ring *r = &rings[j];
+
+			if (r->provider != reports[i].provider)
+				continue;
+			sum += r->delivered + r->overwritten + r->cleared + r->dropped;
+			delivered += r->delivered;
+			dropped += r->overwritten + r->dropped;
+			if (r->found != r->delivered || !r->last)
+				fail("ring %u of provider %u: %llu delivered, %llu found, %s",
+				     r->ring, r->provider, (unsigned long long)r->delivered,
+				     (unsigned long long)r->found, r->last ? "done" : "not done");
+		}
+		if (sum != reports[i].written)
+			fail("provider %u wrote %u, accounted for are %llu",
+			     reports[i].provider, reports[i].written, (unsigned long long)sum);
+		all += reports[i].written;
+	}
+	printf("# victims wrote %llu events: %llu delivered, %llu dropped\n",
+	       (unsigned long long)all, (unsigned long long)delivered,
+	       (unsigned long long)dropped);
+}
+
+static void print_figures(void)
+{
+	printf("# operations (longest in ms):");
+	for (int i = 0; i < OPERATIONS; i++)
+		printf(" %llu %s (%.1f)", (unsigned long long)turns[i], operations[i],
+		       longest[i] / 1000.0);
+	putchar('\n');
+}
+
+static int record(const char *self, int nr, const char *const *patterns)
+{
+	const struct at_session_options opts = {
+		.size = sizeof(opts), .name = "recorder", .mode = ASYNCTRACE_MODE_STREAMING,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .ring_size = RING_SIZE,
+		.nr_providers = nr, .providers = patterns,
+	};
+	pthread_t threads[2];
+	struct at_ctl *ctl;
+	uint32_t id;
+
+	must(!pipe(report_pipe));
+	if (at_ctl_open(&ctl) || at_session_create(ctl, &opts, &id) || at_session_init(ctl, id))
+		ktap_bail("%s", at_ctl_error(ctl));
+	session_fd = at_session_consume(ctl, id);
+	if (session_fd < 0 || at_session_start(ctl, id))
+		ktap_bail("%s", at_ctl_error(ctl));
+	must(!pthread_create(&threads[0], NULL, reader, NULL));
+	must(!pthread_create(&threads[1], NULL, controller, NULL));
+	puts("recording");
+	while (!told_to_leave()) {
+		run_program(self);
+		sleep_us(PAUSE_US);
+	}
+	leave = true;
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	if (at_session_stop(ctl, id))
+		fail("stop: %s", at_ctl_error(ctl));
+	while (read_chunk())
+		;
+	check_ledger();
+	print_figures();
+	if (at_session_terminate(ctl, id))
+		fail("terminate: %s", at_ctl_error(ctl));
+	at_ctl_close(ctl);
+	if (!turns[PROGRAM] || !turns[TERMINATE])
+		fail("nothing was done");
+	return failures != 0;
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 3 && !strcmp(argv[1], "program"))
+		return program(argv[2]);
+	if (argc > 2 && argc - 2 <= PATTERNS_MAX && !strcmp(argv[1], "record"))
+		return record(argv[0], argc - 2, (const char *const *)argv + 2);
+	fprintf(stderr, "usage: victim record PATTERN... | victim program REPORT\n");
+	return 2;
+}
