@@ -206,7 +206,7 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 		struct at_rings *r;
 
 		at_turn(&n);
-		/* It joined, or got its rings, since the run began: all of it is of this run. */
+		/* It joined since the run began: all of it is of this run. */
 		if (at_member_is_open(m))
 			continue;
 		r = at_member_rings(m);

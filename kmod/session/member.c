@@ -187,6 +187,9 @@ void at_member_retry(struct at_provider *p)
 	at_member_join(m);
 	if (!m->rings || !at_session_runs(m->session))
 		return;
+	/* The start clears the provider's names first if it was asked to, and opens the gate. */
+	if (m->session->beginning)
+		return;
 	m->late = true;
 	at_member_start(m, m->session->generation);
 	at_notify_started(m->session, p, 0);

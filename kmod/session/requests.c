@@ -238,12 +238,14 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	at_offer_adopt(s, prep, true);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	swap(s->additional, args->additional);
+	s->beginning = true;
 	WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_STARTED);
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
 	/* Gates may be open from here on: of providers that join while at_lock is let go. */
 	at_clear_begin(s, args->disposition);
+	s->beginning = false;
 	if (!s->quiescing)
 		at_clear_finish(s);
 	at_session_open(s);

@@ -121,6 +121,8 @@ struct at_reader {
  * @initializing: somebody is getting what it needs for that, without a lock
  * @stopping: its providers are being stopped, or taken out, one after the other: no other
  *	joins meanwhile
+ * @beginning: a start is noting what it clears: members that get their rings meanwhile are
+ *	opened by that start
  * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
  *	was initialized or started last, or since
  * @clearing: a start is still clearing the kernel's rings
@@ -182,6 +184,7 @@ struct at_session {
 	struct delayed_work ended_work;
 	bool initializing;
 	bool stopping;
+	bool beginning;
 	u32 nr_refused;
 	bool clearing;
 	spinlock_t clear_lock;		/* the rings' cursors, as far as said there */
