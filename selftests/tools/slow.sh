@@ -56,9 +56,10 @@ check "why none" says "none was slow enough"
 end
 
 begin "a window too small leaves operations out, and says so"
-check record status 0 "$AT" record --json -b 1M -o slow.fxt --window 256K --before 1ms \
+check record status 0 "$AT" record --json -b 4M -o slow.fxt --window 256K --before 1ms \
 	--slower-than 'http/request>40ms' -- "$SLOW" 8 2000 500
-check "counted" [ "$(json '.slow.operations + .slow.left_out')" -ge 32 ]
+# 32 are slow. A machine under load may lose or delay a record: at most one operation each.
+check "counted" [ "$(json '.slow.operations + .slow.left_out + .slow.late + .dropped')" -ge 32 ]
 check validate valid slow.fxt --allow-open
 end
 
