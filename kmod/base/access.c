@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose things are one's own: the rule for providers and for sessions. It is that of
- * ptrace(2) for reading, see __ptrace_may_access() and cap_ptrace_access_check().
+ * Access to providers and sessions of other users. The rule is that of ptrace(2) for reading,
+ * see __ptrace_may_access() and cap_ptrace_access_check().
  */
 #include <linux/cred.h>
 #include <linux/uidgid.h>
@@ -9,7 +9,10 @@
 
 #include "control/control.h"
 
-/* Who made a user namespace, or one around it, has all rights in there. */
+/*
+ * Did the caller create @ns or one of its ancestors, from the caller's own namespace? The
+ * creator of a user namespace has all capabilities in it, see cap_capable().
+ */
 static bool at_caller_made(const struct at_caller *caller, const struct user_namespace *ns)
 {
 	for (; ns->level > caller->user_ns->level; ns = ns->parent)
@@ -19,10 +22,10 @@ static bool at_caller_made(const struct at_caller *caller, const struct user_nam
 }
 
 /**
- * at_caller_of - as whom somebody asks
- * @cred: his credentials, which are not given back before the result is
+ * at_caller_of - describe a task by its credentials
+ * @cred: the credentials; must stay referenced while the result is in use
  *
- * Return: that, without what he may as administrator.
+ * Return: the description. @admin and @privileged are false.
  */
 struct at_caller at_caller_of(const struct cred *cred)
 {
@@ -35,14 +38,14 @@ struct at_caller at_caller_of(const struct cred *cred)
 }
 
 /**
- * at_caller_is - is it the same user?
- * @caller: who asks
- * @whom: who it would be
+ * at_caller_is - is the caller the same user as another task?
+ * @caller: the caller
+ * @whom: the other task
  *
- * From within a user namespace what is outside is another's, also where that has the
- * same number.
+ * A caller inside a user namespace is never the same user as a task outside, even if both
+ * have the same uid.
  *
- * Return: whether.
+ * Return: true if they are the same user.
  */
 bool at_caller_is(const struct at_caller *caller, const struct at_caller *whom)
 {
@@ -51,11 +54,11 @@ bool at_caller_is(const struct at_caller *caller, const struct at_caller *whom)
 }
 
 /**
- * at_caller_covers - may one see all that another may?
- * @caller: who asks
- * @whom: the other
+ * at_caller_covers - may the caller see everything that another task may see?
+ * @caller: the caller
+ * @whom: the other task
  *
- * Return: whether.
+ * Return: true if the caller may.
  */
 bool at_caller_covers(const struct at_caller *caller, const struct at_caller *whom)
 {
@@ -63,7 +66,7 @@ bool at_caller_covers(const struct at_caller *caller, const struct at_caller *wh
 		return true;
 	if (whom->privileged || !at_caller_is(caller, whom))
 		return false;
-	/* Groups and capabilities of different namespaces do not compare. */
+	/* @caller created the namespace or an ancestor of it, and has all capabilities there. */
 	if (whom->user_ns != caller->user_ns)
 		return true;
 	return gid_eq(whom->gid, caller->gid) && cap_issubset(whom->caps, caller->caps);

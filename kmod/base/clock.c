@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which clock, and the moments at which it was compared with the others.
+ * The clock of a session's records, and a log that pairs its readings with CLOCK_BOOTTIME and
+ * CLOCK_REALTIME.
  */
 #include <linux/math64.h>
 #include <linux/nsproxy.h>
@@ -17,24 +18,24 @@
 
 #include "base/clock.h"
 
-/* Counter and CLOCK_BOOTTIME may part by this much before a segment ends. */
+/* A new segment begins when counter and CLOCK_BOOTTIME drift apart by more than this. */
 #define AT_CLOCK_TOLERANCE_NS	(100 * NSEC_PER_USEC)
 
-/* Pairs kept; when there are more, every second one goes. */
+/* Capacity of a log; a full log drops every second pair. */
 #define AT_CLOCK_PAIRS		2048
 
-/* Tries to read three clocks without an interruption between them. */
+/* Attempts to read the clocks; an NMI or a VM exit may separate two readings. */
 #define AT_CLOCK_TRIES		4
 
 /**
  * struct at_clock_log - a session's clock pairs
- * @pairs_lock: taken in process context only
+ * @pairs_lock: protects all fields but @clock; taken in process context only
  * @clock: enum asynctrace_clock
- * @segment: the current one
- * @base: index in @pairs of the segment's first pair
- * @nr: pairs
- * @made: pairs ever made: the readers count by it
- * @pairs: in order of time
+ * @segment: number of the current segment
+ * @base: index in @pairs of the current segment's first pair
+ * @nr: number of pairs in @pairs
+ * @made: number of pairs ever logged; readers' cursors are in the same unit
+ * @pairs: the pairs, in order of time
  */
 struct at_clock_log {
 	spinlock_t pairs_lock;	/* all but @clock */
@@ -48,8 +49,8 @@ struct at_clock_log {
 
 #ifdef CONFIG_X86
 /*
- * A TSC that is not constant, differs between CPUs, or was caught by the watchdog has been
- * marked unstable.
+ * The kernel marks a TSC unstable if it is not constant, differs between CPUs or fails the
+ * watchdog's check.
  */
 static bool at_clock_counter_trusted(void)
 {
@@ -57,9 +58,9 @@ static bool at_clock_counter_trusted(void)
 }
 #else
 /*
- * If a CPU has an erratum of CNTVCT, the kernel reads that counter by a workaround, disables
- * the vDSO's reading, and traps that of user space. Neither the kernel's probes nor the
- * library's critical sections can do the same.
+ * If a CPU has a CNTVCT erratum, the kernel reads the counter through a workaround, disables
+ * it in the vDSO and traps it in user space. The probes and the library's critical sections
+ * cannot use that workaround.
  */
 static bool at_clock_counter_trusted(void)
 {
@@ -77,7 +78,7 @@ static bool at_clock_counter_trusted(void)
 }
 #endif
 
-/* The clock that kernel and user space read alike. */
+/* The best clock that both kernel and user space can read. */
 enum asynctrace_clock at_clock_best(void)
 {
 	return at_clock_counter_trusted() ? ASYNCTRACE_CLOCK_COUNTER : ASYNCTRACE_CLOCK_BOOTTIME;
@@ -115,7 +116,7 @@ static void at_clock_pair(u32 clock, struct asynctrace_clock_pair *pair)
 	}
 }
 
-/* Has the counter left the line through the segment's first and last pair? */
+/* Does @now deviate from the line through the segment's first and last pair? */
 static bool at_clock_left(const struct at_clock_log *log,
 			  const struct asynctrace_clock_pair *now)
 {
@@ -128,7 +129,7 @@ static bool at_clock_left(const struct at_clock_log *log,
 	if (now->ticks < last->ticks || now->boottime < last->boottime)
 		return true;
 	ticks = last->ticks - first->ticks;
-	/* A line through two pairs that are close is no line. */
+	/* Two pairs less than half a second apart give no reliable slope. */
 	if (!ticks || last->boottime - first->boottime < NSEC_PER_SEC / 2)
 		return false;
 	expected = last->boottime + mul_u64_u64_div_u64(now->ticks - last->ticks,
@@ -152,7 +153,7 @@ static void at_clock_thin(struct at_clock_log *log)
 			continue;
 		log->pairs[n++] = log->pairs[i];
 	}
-	/* All edges: a clock that jumps at every pair. Keep the newer half. */
+	/* Every pair begins or ends a segment, so none was dropped. Keep the newer half. */
 	if (n == AT_CLOCK_PAIRS) {
 		n /= 2;
 		memmove(log->pairs, log->pairs + n, n * sizeof(log->pairs[0]));
@@ -162,17 +163,17 @@ static void at_clock_thin(struct at_clock_log *log)
 }
 
 /**
- * at_clock_mark - record a clock pair
- * @log: of the session
- * @what: why now; ASYNCTRACE_MOMENT_RUNNING is ignored in a stopped session, which must not
- *	change between two snapshots
+ * at_clock_mark - log a clock pair
+ * @log: the session's log
+ * @what: reason for the pair. ASYNCTRACE_MOMENT_RUNNING is ignored in a stopped session,
+ *	which must not change between two snapshots
  */
 void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 {
 	struct asynctrace_clock_pair pair;
 
 	spin_lock(&log->pairs_lock);
-	/* The work of a running session may come once more after the stop. */
+	/* The periodic work of a running session may run once more after the stop. */
 	if (what == ASYNCTRACE_MOMENT_RUNNING && log->nr &&
 	    log->pairs[log->nr - 1].what == ASYNCTRACE_MOMENT_STOP) {
 		spin_unlock(&log->pairs_lock);
@@ -195,12 +196,12 @@ void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 }
 
 /**
- * at_clock_now - the session's clock and CLOCK_BOOTTIME at one moment
- * @log: of the session
- * @ticks: where to put the one
- * @boottime: and the other
+ * at_clock_now - read the session's clock and CLOCK_BOOTTIME at the same moment
+ * @log: the session's log
+ * @ticks: out: the session's clock
+ * @boottime: out: CLOCK_BOOTTIME, nanoseconds
  *
- * Return: the clock segment.
+ * Return: number of the clock segment.
  */
 u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
 {
@@ -217,15 +218,15 @@ u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
 }
 
 /**
- * at_clock_log_read - the pairs made since the last call
- * @log: of the session
- * @cursor: the reader's; starts at 0
- * @pairs: where to put them
- * @max: how many at most
+ * at_clock_log_read - copy the pairs that were logged since the last call
+ * @log: the session's log
+ * @cursor: the reader's position, 0 before the first call; advanced by the number copied
+ * @pairs: out: the pairs
+ * @max: capacity of @pairs
  *
- * A reader that was away while pairs were thinned out misses those.
+ * A reader misses pairs that at_clock_thin() drops before the reader has copied them.
  *
- * Return: how many.
+ * Return: number of pairs copied.
  */
 u32 at_clock_log_read(struct at_clock_log *log, u64 *cursor,
 		      struct asynctrace_clock_pair *pairs, u32 max)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one clock that a session's records are stamped with, by the kernel and by
- * its providers alike: the CPU's counter where the kernel trusts it, else
- * CLOCK_BOOTTIME.
+ * The clock of a session's records, the same for the kernel and for providers: the CPU's
+ * counter if the kernel trusts it, otherwise CLOCK_BOOTTIME.
  */
 #ifndef AT_CLOCK_H
 #define AT_CLOCK_H
@@ -30,14 +29,14 @@ static inline u64 at_clock_counter(void)
 #endif
 }
 
-/* Callable with interrupts off and under the run queue's lock. */
+/* May be called with interrupts off and with a runqueue lock held. */
 static __always_inline u64 at_clock_ticks(u32 clock)
 {
 	return likely(clock == ASYNCTRACE_CLOCK_COUNTER) ? at_clock_counter() :
 							   ktime_get_boot_fast_ns();
 }
 
-/* Nanoseconds from the kernel's CLOCK_BOOTTIME to that of the caller's time namespace. */
+/* CLOCK_BOOTTIME in the current task's time namespace minus the kernel's, nanoseconds. */
 s64 at_clock_namespace_offset(void);
 
 struct at_clock_log *at_clock_log_new(u32 clock);

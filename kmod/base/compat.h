@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernels from 6.1 on. Each entry names the release that brought the
- * change; code elsewhere is written for the newest kernel. kmod/Kbuild defines AT_HAVE_*
- * by what it finds in the kernel's headers.
+ * Differences between kernels from 6.1 on. Each entry names the release that made the
+ * change; all other code is written for the newest kernel. kmod/Kbuild defines AT_HAVE_*
+ * according to the kernel's headers.
  */
 #ifndef AT_COMPAT_H
 #define AT_COMPAT_H
@@ -20,7 +20,7 @@
 #include <linux/sched/exec_state.h>
 #endif
 
-/* 6.3: a VMA's flags are written by helpers only. */
+/* 6.3: vm_flags_set() and vm_flags_clear() must be used to change a VMA's flags. */
 #ifndef AT_HAVE_VM_FLAGS_SET
 static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 {
@@ -33,11 +33,11 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 }
 #endif
 
-/* 6.3: a reference of a cgroup is taken without asking for CONFIG_MEMCG. */
+/* 6.3: mem_cgroup_tryget() takes a reference, with and without CONFIG_MEMCG. */
 static inline void at_memcg_get(struct mem_cgroup *memcg)
 {
 #ifdef AT_HAVE_MEM_CGROUP_TRYGET
-	/* The caller has a reference, so this does not fail. */
+	/* Cannot fail: the caller has a reference. */
 	mem_cgroup_tryget(memcg);
 #elif defined(CONFIG_MEMCG)
 	if (memcg)
@@ -45,7 +45,7 @@ static inline void at_memcg_get(struct mem_cgroup *memcg)
 #endif
 }
 
-/* 6.6: a dump's info holds the request's genl_info. */
+/* 6.6: genl_info_dump() returns the request's genl_info, which has the attributes. */
 static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 {
 #ifdef AT_HAVE_GENL_INFO_DUMP
@@ -56,8 +56,8 @@ static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 }
 
 /*
- * 6.7: the file that a pointer names, unless it is being closed. The caller keeps the memory
- * of the file from being freed.
+ * 6.7: get_file_active() takes a reference of *@f unless that file is being closed. The
+ * caller must keep the memory of the file from being freed.
  */
 static inline struct file *at_get_file_active(struct file **f)
 {
@@ -68,15 +68,15 @@ static inline struct file *at_get_file_active(struct file **f)
 #endif
 }
 
-/* 6.18: a workqueue says that its work is to run on the CPU it is queued for. */
+/* 6.18: WQ_PERCPU declares a workqueue whose work runs on the CPU it is queued on. */
 #ifndef AT_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0
 #endif
 
 /*
- * 7.2: dumpability belongs to the task's exec_state, no longer to its memory. Modules cannot
- * call task_exec_state_get_dumpable(); this does what it does. ptrace(2) asks the same: see
- * task_still_dumpable().
+ * 7.2: dumpability belongs to the task's exec_state, no longer to its mm.
+ * task_exec_state_get_dumpable() is not exported, so its code is repeated here. ptrace(2)
+ * makes the same check, see task_still_dumpable().
  */
 static inline bool at_current_is_dumpable(void)
 {
@@ -94,8 +94,8 @@ static inline bool at_current_is_dumpable(void)
 }
 
 /*
- * 6.3: an extended ack has room for a formatted message. Before, it can only point to a
- * constant text: @plain.
+ * 6.3: an extended ack can carry a formatted message. On older kernels it can only point to
+ * a constant text: @plain.
  */
 #ifdef NL_SET_ERR_MSG_FMT
 #define AT_ERR_MSG_FMT(extack, plain, fmt, ...) do {			\

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The module's locks, outermost first: who holds one may take those below it.
+ * The module's locks, outermost first: a lock may be taken while locks above it are held.
  *
- *   at_session.request_lock  Requests that change a session, one at a time, also while at_lock
- *                          is let go. Not held while memory is allocated for a user.
+ *   at_session.request_lock  Serialises requests that change a session, also while at_lock is
+ *                          released. Not held while memory is allocated for a user.
  *     at_lock              The control plane: which providers, sessions and subscribers there
- *                          are, and which provider is in which session. Held for a few steps,
- *                          and not preempted meanwhile: its holder's quota of CPU time may be
- *                          used up.
- *       at_cpus_lock         where the probes' short way leads, on each CPU
+ *                          are, and which provider is in which session. Held for a few steps.
+ *                          A spinlock, because a mutex holder without CPU quota left would
+ *                          delay all other users.
+ *       at_cpus_lock         each CPU's fast path in the probes
  *       at_range.rings_lock  rings of a range of a provider's mapping
- *       at_session.members_lock  the list of members, what their rings stand for, and the
- *                                sums of those that have ended
- *       at_session.clear_lock    what the reader has taken of rings, and what a start cleared
+ *       at_session.members_lock  the list of members, the bytes their rings may take, and the
+ *                                sums over ended members
+ *       at_session.clear_lock    how far each ring was read, and cleared by a start
  *       at_clock_log.pairs_lock  pairs of clock readings
  *       at_quota_lock        accounts of users
  *       at_tasks_lock        traced threads (raw: the scheduler's probes take it)
- *   at_session.read_lock   One reader at a time; user memory is touched under it. Only the
+ *   at_session.read_lock   Serialises reads. User memory is accessed under it. Only the
  *                          consumer's own process waits for it.
- *     at_task_names.kept_lock  names of threads, as kept for the reader
- *   at_range.zap_sem       Faults against the zap of a range: of one process only.
- *     at_provider.space_lock   the address space that a zap goes over
+ *     at_task_names.kept_lock  the table of thread names for the reader
+ *   at_range.zap_sem       Excludes faults while a range is zapped; of one process only.
+ *     at_provider.space_lock   the address space that is zapped
  *   at_provider.slots_lock Slots of a provider's threads.
- *   at_bucket.fill_lock    How fast a provider raises alerts.
- *   at_probes_mutex        The tracepoints' probes; waits for grace periods.
- *   at_online_mutex        CPUs that come up, against sessions that are made.
+ *   at_bucket.fill_lock    Rate limit of a provider's alerts.
+ *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods.
+ *   at_online_mutex        CPUs coming online, against the creation of sessions.
  *     at_cpus_lock
  *
- * No lock that another user waits for is held while work is done whose length a user chooses:
- * such work goes in turns, see at_turn().
+ * If a user controls the length of some work, locks that other users need are not held
+ * throughout: the work calls at_turn(), which releases at_lock now and then.
  */
 #ifndef AT_LOCK_H
 #define AT_LOCK_H
@@ -39,16 +39,16 @@
 
 extern spinlock_t at_lock;
 
-/* Members, or providers, that the holder of at_lock looks at before others have their turn */
+/* Members or providers that at_lock's holder handles before at_turn() releases the lock */
 #define AT_TURN	16
-/* How long at_turn() leaves the lock to others */
+/* Nanoseconds for which at_turn() leaves at_lock to others */
 #define AT_TURN_NS	500
 
 /**
- * at_turn - let those in who wait for at_lock, now and then
- * @n: calls so far; the caller's, 0 at first
+ * at_turn - release at_lock for a moment in every AT_TURN calls
+ * @n: number of calls so far; the caller sets it to 0 before the first
  *
- * What at_lock protects may be another when this returns.
+ * The state that at_lock protects may have changed on return.
  */
 static inline void at_turn(u32 *n)
 {
@@ -58,7 +58,7 @@ static inline void at_turn(u32 *n)
 	cond_resched();
 	/*
 	 * Some virtual machines have test-and-set spinlocks, which are not fair: a CPU that
-	 * takes the lock again at once nearly always wins it against those that wait.
+	 * retakes the lock at once nearly always wins against the CPUs that wait.
 	 */
 	ndelay(AT_TURN_NS);
 	spin_lock(&at_lock);

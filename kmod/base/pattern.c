@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Patterns of names. There is one rule for providers and categories: a pattern is an exact
- * name, or a prefix and a final '*'. A match costs no more than a comparison of two strings.
+ * Patterns for names of providers and categories. A pattern is an exact name, or a prefix and
+ * a final '*', so that a match costs no more than a string comparison.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -12,10 +12,10 @@
 
 /**
  * at_pattern_wrong - check that a text is a pattern
- * @pattern: text, without a NUL
- * @len: bytes of it
+ * @pattern: the text, without a NUL
+ * @len: length of @pattern, bytes
  *
- * Return: NULL, or a text that says what is wrong.
+ * Return: NULL if the text is a pattern, or else an error message.
  */
 const char *at_pattern_wrong(const char *pattern, size_t len)
 {
@@ -31,10 +31,10 @@ const char *at_pattern_wrong(const char *pattern, size_t len)
 /**
  * at_pattern_matches - does a name match a pattern?
  * @pattern: an exact name, or a prefix and a final '*'
- * @len: bytes of it
- * @name: ended by a NUL
+ * @len: length of @pattern, bytes
+ * @name: the name, NUL-terminated
  *
- * Return: whether it does.
+ * Return: true if the name matches.
  */
 bool at_pattern_matches(const char *pattern, size_t len, const char *name)
 {
@@ -44,8 +44,8 @@ bool at_pattern_matches(const char *pattern, size_t len, const char *name)
 }
 
 /**
- * at_strings_new - allocate a list of names, on the account of the caller's memory cgroup
- * @bytes: of all names, each with its NUL
+ * at_strings_new - allocate a list of names, charged to the caller's memory cgroup
+ * @bytes: total length of the names with their NULs
  *
  * Return: an empty list with one reference, or NULL.
  */
@@ -62,7 +62,7 @@ struct at_strings *at_strings_new(size_t bytes)
 }
 
 /**
- * at_strings_put - drop a reference of a list
+ * at_strings_put - drop a reference to a list
  * @list: the list, may be NULL
  *
  * Must not be called under a spinlock, because freeing a large list may sleep.
@@ -76,9 +76,9 @@ void at_strings_put(struct at_strings *list)
 /**
  * at_strings_match - does a name match one of several patterns?
  * @patterns: the patterns; NULL or an empty list matches every name
- * @name: ended by a NUL
+ * @name: the name, NUL-terminated
  *
- * Return: whether it does.
+ * Return: true if the name matches.
  */
 bool at_strings_match(const struct at_strings *patterns, const char *name)
 {

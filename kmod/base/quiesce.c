@@ -2,15 +2,14 @@
 /*
  * The grace period of restartable sequences.
  *
- * A thread may sit anywhere in its critical section when its ring is taken away. Once its
- * CPU has run another task, the thread has left the section or will restart it: the kernel
- * aborts a sequence whose thread was switched out. RCU does not give that, as user mode is a
- * quiescent state, and membarrier is not exported. So a work item runs on each CPU that a
- * writer may be running on.
+ * A thread may be anywhere in its critical section when its ring is removed. Once its CPU has
+ * run another task, the thread has left the section or will restart it: the kernel aborts a
+ * sequence whose thread was switched out. An RCU grace period is not enough, because user
+ * mode is a quiescent state, and membarrier is not exported. So a work item runs on each CPU
+ * that may be running a writer.
  *
- * Each request waits for its own CPUs: one that runs no work item for long, because a
- * real-time task occupies it, delays no request that does not depend on it. CPU hotplug is
- * not held up while a request waits.
+ * Each request waits only for its own CPUs, so that a real-time task that occupies a CPU
+ * delays no other requests. A waiting request does not block CPU hotplug.
  */
 #include <linux/cpu.h>
 #include <linux/percpu.h>
@@ -26,9 +25,9 @@ struct workqueue_struct *at_zap_wq;
 static struct workqueue_struct *at_switch_wq;
 
 /**
- * struct at_switch - what makes one CPU run another task
- * @work: its worker is the other task
- * @requests: nodes of requests that wait for that
+ * struct at_switch - makes one CPU run another task
+ * @work: runs on the CPU; its worker is the other task
+ * @requests: nodes of the requests that wait for @work
  * @cpu: the CPU
  */
 struct at_switch {
@@ -39,7 +38,7 @@ struct at_switch {
 
 static DEFINE_PER_CPU(struct at_switch, at_switches);
 
-/* Requests whose ->done has not returned; for unloading */
+/* Number of requests whose ->done has not returned; unloading waits for 0 */
 static atomic_t at_quiesce_open;
 
 static void at_quiesce_put(struct at_quiesce *q)
@@ -53,7 +52,7 @@ static void at_switch_fn(struct work_struct *work)
 	struct at_switch *sw = container_of(work, struct at_switch, work);
 	struct at_quiesce_node *node, *next;
 
-	/* Elsewhere it proves nothing, unless the CPU is offline and has handed its tasks over. */
+	/* Running on another CPU proves nothing, unless sw->cpu is offline and has no tasks. */
 	if (raw_smp_processor_id() != sw->cpu && cpu_online(sw->cpu)) {
 		queue_work_on(sw->cpu, at_switch_wq, work);
 		return;
@@ -62,7 +61,7 @@ static void at_switch_fn(struct work_struct *work)
 		at_quiesce_put(node->q);
 }
 
-/* A CPU that is offline has no writer: those that it had were migrated, which aborts, too. */
+/* Skip offline CPUs: their writers were migrated, which aborts critical sections. */
 static void at_quiesce_send(struct at_quiesce *q)
 {
 	int cpu;
@@ -102,7 +101,7 @@ static void at_quiesce_fn(struct work_struct *work)
 
 /**
  * at_quiesce - have ->done called when the writers have left
- * @q: from at_quiesce_prepare(); in use until ->done is called
+ * @q: from at_quiesce_prepare(); must not be reused before ->done is called
  *
  * Does not wait, and may be called with locks held that ->which and ->done take.
  */
@@ -113,19 +112,19 @@ void at_quiesce(struct at_quiesce *q)
 	queue_work(at_wq, &q->work);
 }
 
-/* Wait until no request is open. Nobody makes any but from ->done. */
+/* Wait until no request is open. Only ->done may still make requests during the wait. */
 void at_quiesce_wait(void)
 {
 	wait_var_event(&at_quiesce_open, !atomic_read(&at_quiesce_open));
 }
 
 /**
- * at_quiesce_prepare - get what requests need
- * @q: the request; zeroed
+ * at_quiesce_prepare - initialise a request
+ * @q: the request; zeroed by the caller
  * @which: see struct at_quiesce
- * @done: likewise
+ * @done: see struct at_quiesce
  *
- * Return: 0 or -ENOMEM; at_quiesce_destroy() is to be called in both cases.
+ * Return: 0 or -ENOMEM. The caller must call at_quiesce_destroy() in both cases.
  */
 int at_quiesce_prepare(struct at_quiesce *q,
 		       void (*which)(struct at_quiesce *q, struct cpumask *cpus),
@@ -163,7 +162,7 @@ int at_quiesce_init(void)
 	at_zap_wq = alloc_workqueue("asynctrace_zap", WQ_UNBOUND, WQ_MAX_ACTIVE);
 	if (!at_zap_wq)
 		goto err_wq;
-	/* High priority: a busy CPU is not to keep ring memory for long. */
+	/* High priority, so that a busy CPU does not delay the release of ring memory. */
 	at_switch_wq = alloc_workqueue("asynctrace_switch", WQ_HIGHPRI | WQ_PERCPU, 0);
 	if (at_switch_wq)
 		return 0;

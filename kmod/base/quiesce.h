@@ -9,7 +9,7 @@
 
 struct at_quiesce;
 
-/* The place of a request in the queue of one CPU */
+/* Links a request into the queue of one CPU */
 struct at_quiesce_node {
 	struct llist_node link;
 	struct at_quiesce *q;
@@ -19,12 +19,12 @@ struct at_quiesce_node {
  * struct at_quiesce - a request to wait until writers have left
  * @which: sets the CPUs that a writer may be running on; runs on a workqueue, may sleep
  * @done: called on a workqueue when each of these CPUs has run another task since @which
- *	returned; may sleep, and may make the request anew
- * @cpus: what @which set
- * @left: CPUs that have not yet run another task; 1 more while CPUs are being asked
- * @sent: the CPUs have been asked
- * @work: asks the CPUs, and later calls @done
- * @node: for each possible CPU
+ *	returned; may sleep, and may call at_quiesce() again
+ * @cpus: the CPUs that @which has set
+ * @left: CPUs that have not yet run another task, plus 1 while work is being queued on CPUs
+ * @sent: work has been queued on the CPUs
+ * @work: queues work on the CPUs, and later calls @done
+ * @node: one for each possible CPU
  */
 struct at_quiesce {
 	void (*which)(struct at_quiesce *q, struct cpumask *cpus);
@@ -46,9 +46,9 @@ void at_quiesce_wait(void);
 int at_quiesce_init(void);
 void at_quiesce_exit(void);
 
-/* Where everything runs that must not hold up a caller. */
+/* For work that must not delay a caller */
 extern struct workqueue_struct *at_wq;
-/* Where addresses are zapped, which takes as long as a provider has made it */
+/* For zapping addresses: a provider with many children can make this take long. */
 extern struct workqueue_struct *at_zap_wq;
 
 #endif /* AT_QUIESCE_H */

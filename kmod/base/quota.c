@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Accounts of users. Each object is charged to its user, and to the owner of each user
- * namespace that its user is in: an unprivileged user may have 65,536 subordinate uids, and
- * would have that many times the limit otherwise. Root as the owner is not charged: what a
- * container runtime starts for many users would share one account, and root has no limit.
+ * Quotas of users. Each object is charged to its user, and to the owner of each user
+ * namespace that its user is in. Otherwise an unprivileged user with 65,536 subordinate uids
+ * would have that many times the limit. Root as the owner of a namespace is not charged: all
+ * containers that a runtime starts as root would share one account.
  */
 #include <linux/capability.h>
 #include <linux/err.h>
@@ -17,14 +17,14 @@
 #include "base/quota.h"
 #include "base/race.h"
 
-/* How many of each an unprivileged user may have at a time. */
+/* Limits of one user without CAP_SYS_RESOURCE. */
 static const u32 at_user_max[AT_THINGS] = {
 	[AT_THING_PROVIDER] = 4096,
 	[AT_THING_SESSION] = 64,
 	[AT_THING_SUBSCRIBER] = 64,
 };
 
-/* How many of each there may be before users without CAP_SYS_RESOURCE get no more. */
+/* Totals of all users from which on users without CAP_SYS_RESOURCE get no more. */
 static const u32 at_total_max[AT_THINGS] = {
 	[AT_THING_PROVIDER] = 16 * 4096,
 	[AT_THING_SESSION] = 16 * 64,
@@ -36,13 +36,13 @@ module_param_named(user_threads, at_user_threads, uint, 0644);
 MODULE_PARM_DESC(user_threads, "Threads that are traced at a time of one user without CAP_SYS_RESOURCE");
 
 /**
- * struct at_account - what one user has
+ * struct at_account - what one user is charged for
  * @node: in at_accounts
  * @uid: the user
- * @charges: of them, those that name this account
- * @count: objects of each kind
- * @memory: bytes that the user's sessions stand for
- * @threads: traced threads
+ * @charges: number of charges that refer to this account
+ * @count: number of objects of each kind
+ * @memory: bytes of ring memory that the user's sessions may take
+ * @threads: number of traced threads
  */
 struct at_account {
 	struct hlist_node node;
@@ -55,9 +55,9 @@ struct at_account {
 
 /**
  * struct at_charge - the accounts that one object is charged to
- * @thing: what kind of object it is
- * @unlimited: whoever made it has CAP_SYS_RESOURCE
- * @memory: bytes that it stands for
+ * @thing: kind of the object
+ * @unlimited: the object's creator has CAP_SYS_RESOURCE
+ * @memory: bytes of ring memory that the object, a session, may take
  * @nr: number of accounts
  * @account: the accounts
  */
@@ -72,7 +72,7 @@ struct at_charge {
 static DEFINE_SPINLOCK(at_quota_lock);
 static DEFINE_HASHTABLE(at_accounts, 8);
 static u32 at_total[AT_THINGS];
-/* Of sessions whose memory is charged, which are those of unprivileged users. */
+/* Sum of at_charge.memory; only sessions of unprivileged users charge memory. */
 static u64 at_total_memory;
 
 static u32 at_user_limit(enum at_thing thing)
@@ -91,7 +91,7 @@ static struct at_account *at_account_find(kuid_t uid)
 	return NULL;
 }
 
-/* Add an empty account of @uid, unless the charge has one. */
+/* Add an empty account of @uid, unless the charge already has one. */
 static int at_charge_add(struct at_charge *c, kuid_t uid)
 {
 	u32 i;
@@ -115,7 +115,7 @@ static void at_accounts_free(struct hlist_head *unused)
 		kfree(a);
 }
 
-/* Replace new accounts by those that the users have already. */
+/* Replace each new account whose user already has one; move the new one to @unused. */
 static void at_charge_link(struct at_charge *c, struct hlist_head *unused)
 {
 	u32 i;
@@ -169,16 +169,16 @@ static void at_charge_count(struct at_charge *c, int n)
 }
 
 /**
- * at_charge_new - charge an object that the caller is about to make
- * @uid: its user
- * @ns: user namespace of its user
- * @thing: what kind of object it is
+ * at_charge_new - charge an object before it is created
+ * @uid: the object's user
+ * @ns: user namespace of that user
+ * @thing: kind of the object
  *
  * May sleep.
  *
- * Return: the charge, for at_charge_free(); ERR_PTR(-EDQUOT) if an account is full,
- * ERR_PTR(-ENOSPC) if all users together have too many, in both cases unless the caller has
- * CAP_SYS_RESOURCE; ERR_PTR(-ENOMEM).
+ * Return: the charge, for at_charge_free(); ERR_PTR(-ENOMEM); or, unless the caller has
+ * CAP_SYS_RESOURCE, ERR_PTR(-EDQUOT) if an account is full, and ERR_PTR(-ENOSPC) if all users
+ * together have too many.
  */
 struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
 				enum at_thing thing)
@@ -220,10 +220,10 @@ struct at_charge *at_charge_new(kuid_t uid, const struct user_namespace *ns,
 }
 
 /**
- * at_charge_explain - say in a reply why an object was not charged
+ * at_charge_explain - set the error message for an object that was not charged
  * @err: from at_charge_new()
- * @thing: what kind of object it is
- * @extack: of the reply, or NULL
+ * @thing: kind of the object
+ * @extack: the reply's extended ack, or NULL
  */
 void at_charge_explain(int err, enum at_thing thing, struct netlink_ext_ack *extack)
 {
@@ -239,7 +239,7 @@ void at_charge_explain(int err, enum at_thing thing, struct netlink_ext_ack *ext
 		NL_SET_ERR_MSG(extack, "you have too many subscriptions: end some");
 }
 
-/* Has an account of the charge more than half of what an unprivileged user may have? */
+/* Is an account of the charge above half of the limit for unprivileged users? */
 bool at_charge_crowded(const struct at_charge *c)
 {
 	bool crowded = false;
@@ -253,8 +253,8 @@ bool at_charge_crowded(const struct at_charge *c)
 }
 
 /**
- * at_charge_free - forget a charge
- * @c: the charge, without threads; or NULL
+ * at_charge_free - release a charge
+ * @c: the charge, or NULL; its threads have been uncharged
  */
 void at_charge_free(struct at_charge *c)
 {
@@ -275,13 +275,14 @@ void at_charge_free(struct at_charge *c)
 }
 
 /**
- * at_charge_memory - charge ring memory, instead of what was charged before
- * @c: a session's charge
- * @bytes: that the session is to stand for
- * @limit: of each account
- * @limit_of_all: of all charges together
+ * at_charge_memory - change the ring memory that a session is charged for
+ * @c: the session's charge
+ * @bytes: memory that the session may take; replaces what was charged before
+ * @limit: limit of each account
+ * @limit_of_all: limit of all accounts together
  *
- * Return: how much may be charged at most. @bytes were charged if that is not less.
+ * Return: the largest amount that the limits allow. If it is less than @bytes, the charge is
+ * unchanged.
  */
 u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all)
 {
@@ -307,11 +308,11 @@ u64 at_charge_memory(struct at_charge *c, u64 bytes, u64 limit, u64 limit_of_all
 
 /**
  * at_charge_thread - charge a thread that is about to be traced
- * @c: charge of the provider that it belongs to
+ * @c: charge of the thread's provider
  *
- * Takes no lock: the scheduler's probes call it.
+ * Takes no lock, because the scheduler's probes call it.
  *
- * Return: whether it may be traced.
+ * Return: true if the thread may be traced.
  */
 bool at_charge_thread(struct at_charge *c)
 {
@@ -329,7 +330,7 @@ bool at_charge_thread(struct at_charge *c)
 	return true;
 }
 
-/* The thread is traced no more. From the probes, too. */
+/* Uncharge a thread that is no longer traced. The scheduler's probes call it, too. */
 void at_uncharge_thread(struct at_charge *c)
 {
 	u32 i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits on what each user has, and on what all users have together.
+ * Limits on the objects of each user, and of all users together.
  */
 #ifndef AT_QUOTA_H
 #define AT_QUOTA_H
@@ -8,7 +8,7 @@
 #include <linux/cred.h>
 #include <linux/types.h>
 
-/* What is counted. */
+/* Kinds of objects with a limit. */
 enum at_thing { AT_THING_PROVIDER, AT_THING_SESSION, AT_THING_SUBSCRIBER, AT_THINGS };
 
 struct at_charge;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs: asynctrace/delay_* in microseconds, asynctrace/fix_* on or off,
- * asynctrace/limit_* or 0 for the normal limit.
+ * Files in debugfs, directory asynctrace: delay_* in microseconds, fix_* on or off, limit_*
+ * with 0 for the normal limit.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -48,7 +48,7 @@ void at_race(enum at_race race)
 		usleep_range(delay, delay + 50);
 }
 
-/* Where nobody may sleep: a millisecond at most. */
+/* For atomic context; delays by at most a millisecond. */
 void at_race_spin(enum at_race race)
 {
 	u32 delay = READ_ONCE(at_race_delays[race]);

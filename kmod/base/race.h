@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For the tests of the races between writers and the end of a session: windows
- * that can be widened, and fixes that can be switched off, one at a time. And limits
- * that can be lowered, because to reach them takes minutes on a kernel with checkers.
- * Empty unless the module is built with CONFIG_ASYNCTRACE_RACES.
+ * Knobs for tests of races between writers and the end of a session. They widen race windows
+ * and switch off fixes, one at a time. They also lower limits, because reaching the normal
+ * ones takes minutes on a debug kernel. Without CONFIG_ASYNCTRACE_RACES they do nothing.
  */
 #ifndef AT_RACE_H
 #define AT_RACE_H
@@ -14,31 +13,31 @@
 #include <linux/types.h>
 
 enum at_race {
-	AT_RACE_FAULT,		/* between a ring page's look-up and its mapping */
-	AT_RACE_SINK,		/* the same of the sink page */
+	AT_RACE_FAULT,		/* between the look-up and the mapping of a ring page */
+	AT_RACE_SINK,		/* between the look-up and the mapping of the sink page */
 	AT_RACE_ZAP,		/* between the zap of a range's headers and that of its rings */
-	AT_RACE_SWITCH,		/* before CPUs are made to switch */
+	AT_RACE_SWITCH,		/* before CPUs are made to switch tasks */
 	AT_RACE_PROBE,		/* before a probe publishes its record; interrupts are off */
-	AT_RACE_LOCK,		/* while a request holds its session's lock */
-	AT_RACE_NAMES,		/* between a look for kept names and one at the provider's */
+	AT_RACE_LOCK,		/* while a request holds its session's request_lock */
+	AT_RACE_NAMES,		/* between a check for saved names and a read of the live ones */
 	AT_RACES,
 };
 
 enum at_fix {
 	AT_FIX_RWSEM,		/* faults wait for a zap */
 	AT_FIX_LOCK_RING,	/* ring pages are mapped under their lock */
-	AT_FIX_LOCK_SINK,	/* so is the sink */
-	AT_FIX_SWITCH,		/* every CPU switches before a range is used again */
-	AT_FIX_RANGES,		/* a range that is not done is not used */
-	AT_FIX_CLEARING,	/* nothing is read of a ring that is still being cleared */
-	AT_FIX_PROBES,		/* who reads a session to its end waits for probes */
-	AT_FIX_NAMES,		/* names that were kept meanwhile are looked for again */
+	AT_FIX_LOCK_SINK,	/* the sink page is mapped under its lock */
+	AT_FIX_SWITCH,		/* CPUs switch tasks before a range is reused */
+	AT_FIX_RANGES,		/* a range is not reused before its writers have left */
+	AT_FIX_CLEARING,	/* a ring is not read while it is being cleared */
+	AT_FIX_PROBES,		/* reading a session to its end waits for probes */
+	AT_FIX_NAMES,		/* names that were saved during a read are read again */
 	AT_FIXES,
 };
 
 enum at_limit {
-	AT_LIMIT_SLOTS,		/* slots of ended threads that a provider keeps */
-	AT_LIMIT_PROVIDERS,	/* of an unprivileged user */
+	AT_LIMIT_SLOTS,		/* new slots after which slots of ended threads are pruned */
+	AT_LIMIT_PROVIDERS,	/* providers of an unprivileged user */
 	AT_LIMITS,
 };
 
@@ -59,8 +58,8 @@ static inline void at_race_exit(void) { }
 #endif
 
 /*
- * Complain if interrupts are on. Kernels with lockdep check it, and modules with the knobs of
- * the race tests, so that the tests prove it on kernels without lockdep.
+ * Warn if interrupts are on. With CONFIG_ASYNCTRACE_RACES this is checked on kernels without
+ * lockdep, too.
  */
 static inline void at_assert_irqs_off(void)
 {
