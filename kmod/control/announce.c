@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Categories that providers announce: parsed, kept, listed.
+ * Categories that providers announce: parsing, storing and listing them.
  */
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 #include "control/policy.h"
 #include "provider/provider.h"
 
-/* The two texts of an announced category; both policies have bounded the lengths. */
+/* An announced category; the netlink policy bounds the lengths. */
 struct at_known_one {
 	const char *name;
 	size_t name_len;
@@ -25,7 +25,7 @@ static int at_known_text(const struct nlattr *attr, const char **text, size_t *l
 {
 	*text = nla_data(attr);
 	*len = strnlen(*text, nla_len(attr));
-	/* A NUL ends the attribute, or is not there. */
+	/* A NUL is allowed only as the last byte of the attribute. */
 	if (*len + 1 >= nla_len(attr))
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, attr, "a text must not hold a NUL");
@@ -91,8 +91,8 @@ static void at_known_add(struct at_strings *known, const struct at_known_one *on
 }
 
 /*
- * Parse all announced categories among these attributes, which the policy has checked.
- * Returns a list with a name and a description of each, NULL if there are none, or ERR_PTR().
+ * Parse the announced categories in @attrs, which the policy has checked. Returns a list with
+ * a name and a description for each category, NULL if there are none, or ERR_PTR().
  */
 static struct at_strings *at_known_parse(const struct nlattr *attrs, int len,
 					 struct netlink_ext_ack *extack)
@@ -137,7 +137,7 @@ static struct at_strings *at_known_parse(const struct nlattr *attrs, int len,
 	return known;
 }
 
-/* Exchange *@known for what the provider of this process has announced before. */
+/* Swap *@known with the earlier announcement of @file's provider; the caller drops that. */
 static int at_known_set(struct at_file *file, struct at_strings **known)
 {
 	struct at_provider *p = file ? file->provider : NULL;
@@ -150,13 +150,13 @@ static int at_known_set(struct at_file *file, struct at_strings **known)
 }
 
 /**
- * at_known_ioctl - announce without a socket
+ * at_known_ioctl - announce categories by ioctl
  * @file: the provider's descriptor
  * @attrs: attributes, copied from user space
  * @len: bytes at @attrs
  *
- * Return: 0; -ENOENT where it is no provider of this process, -EINVAL or
- * -ERANGE for wrong attributes, -ENOMEM.
+ * Return: 0; -ENOENT if the descriptor has no provider of this process; -EINVAL or -ERANGE
+ * for wrong attributes; -ENOMEM.
  */
 long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 {
@@ -181,12 +181,12 @@ long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
 }
 
 /**
- * at_netlink_announce - a provider says what categories it can record
+ * at_netlink_announce - handle PROVIDER_ANNOUNCE
  * @skb: the request
- * @info: it, parsed
- * @caller: who asks
+ * @info: the parsed request
+ * @caller: not used, because the cookie names a descriptor of the current process
  *
- * Return: as at_known_ioctl().
+ * Return: see at_known_ioctl().
  */
 int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			const struct at_caller *caller)
@@ -215,7 +215,7 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 
 /* --- listing ----------------------------------------------------------------- */
 
-/* Put the categories of an announcement that earlier messages do not have. */
+/* Put the announced categories that earlier messages of the dump do not have. */
 static int at_known_fill(struct at_part *part, const struct at_strings *known)
 {
 	const char *name, *description;
@@ -243,10 +243,10 @@ static int at_known_fill(struct at_part *part, const struct at_strings *known)
 }
 
 /*
- * Find the provider that the dump is at: the one whose announcement was not listed to its end,
- * or the next one with an announcement. Returns false at the end of the dump.
+ * Find the provider to continue with: the one whose announcement was not listed to its end, or
+ * the next one with an announcement. Returns false at the end of the dump.
  *
- * The dump keeps a reference of the announcement. So all messages of a provider are of one
+ * The dump has a reference to the announcement. So all messages of a provider are of one
  * announcement, and a provider that announces all the time cannot make the dump endless.
  */
 static bool at_dump_known(struct at_dump *dump, char *name)
@@ -263,7 +263,7 @@ static bool at_dump_known(struct at_dump *dump, char *name)
 	}
 	if (p)
 		strscpy(name, p->name, ASYNCTRACE_NAME_MAX + 1);
-	/* If the provider has ended, the rest of its list is left out. */
+	/* The provider has ended: leave out the rest of its list. */
 	if (dump->id != id || !p) {
 		old = dump->list;
 		dump->list = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Categories that a provider says it can record
+ * Categories that providers announce
  */
 #ifndef AT_ANNOUNCE_H
 #define AT_ANNOUNCE_H
@@ -14,7 +14,7 @@ struct netlink_callback;
 struct netlink_ext_ack;
 struct sk_buff;
 
-/* Bytes of the attributes of the longest announcement, without a cookie. */
+/* Size of the attributes of the longest announcement, without a cookie. */
 #define AT_KNOWN_ATTRS_MAX						\
 	(ASYNCTRACE_CATEGORIES_MAX *					\
 	 nla_total_size(nla_total_size(ASYNCTRACE_CATEGORY_MAX + 1) +	\

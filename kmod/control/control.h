@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The control plane as netlink.c sees it: what a request becomes once its
- * attributes have been parsed. at_lock serialises what is in these lists. It is not held
- * while user memory is touched, nor while memory is allocated that is charged to somebody;
- * base/lock.h has all locks.
+ * The control plane's interface to netlink: requests after their attributes were parsed, and
+ * views for replies. at_lock protects the lists of providers and sessions. It is not held
+ * while user memory is accessed or charged memory is allocated. base/lock.h lists all locks.
  */
 #ifndef AT_CONTROL_H
 #define AT_CONTROL_H
@@ -31,10 +30,10 @@ struct at_session;
 
 /**
  * struct at_strings - a list of names in one allocation
- * @refs: references: that of the owner, and one of each dump that lists the names
- * @count: names
- * @bytes: of @text in use
- * @text: the names, each ended by a NUL
+ * @refs: references: one of the owner, and one of each dump that lists the names
+ * @count: number of names
+ * @bytes: bytes of @text in use
+ * @text: the names, each NUL-terminated
  */
 struct at_strings {
 	refcount_t refs;
@@ -44,10 +43,10 @@ struct at_strings {
 };
 
 /**
- * struct at_provider_args - what a registration says
+ * struct at_provider_args - parameters of a registration
  * @name: NUL-terminated, 1..ASYNCTRACE_NAME_MAX bytes
- * @version: any number
- * @ring_stride: address space the provider reserves for one ring, bytes: a
+ * @version: a number that the provider chooses
+ * @ring_stride: address space that the provider reserves for one ring, bytes: a
  *	power of two, ASYNCTRACE_RING_MIN..ASYNCTRACE_RING_MAX
  */
 struct at_provider_args {
@@ -57,7 +56,7 @@ struct at_provider_args {
 };
 
 /**
- * struct at_session_args - what a session is made of
+ * struct at_session_args - parameters of a new session
  * @name: NUL-terminated, 1..ASYNCTRACE_NAME_MAX bytes
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
@@ -65,16 +64,15 @@ struct at_provider_args {
  * @ring_size: bytes of one CPU's ring of one provider, and of the kernel: a
  *	power of two, ASYNCTRACE_RING_MIN..ASYNCTRACE_RING_MAX
  * @sub_size: bytes of a sub-buffer: a power of two, ASYNCTRACE_SUBBUF_MIN..
- *	ASYNCTRACE_SUBBUF_MAX, at most a quarter of the ring; 0: chosen
- * @categories: patterns, NULL: every category. Taken over by the session, which
- *	sets this NULL then and drops it with at_strings_put(); the caller drops
- *	what is left
- * @providers: patterns of the providers wanted, NULL: all; taken over likewise
- * @filter: which processes besides, NULL: all; taken over likewise
- * @buffers: ring sizes of some providers, may be NULL; taken over likewise
+ *	ASYNCTRACE_SUBBUF_MAX, at most a quarter of the ring; 0: chosen by the kernel
+ * @categories: patterns; NULL: every category. The session takes the list over and sets this
+ *	NULL; if it does not, the caller must drop the list with at_strings_put()
+ * @providers: patterns of the providers wanted; NULL: all. Taken over like @categories
+ * @filter: further restricts the processes; NULL: all. Taken over like @categories
+ * @buffers: ring sizes of some providers, may be NULL. Taken over like @categories
  * @sk: the requesting socket; the session ends with it unless detached
- * @portid: its port
- * @caller: who is to own the session
+ * @portid: port of @sk
+ * @caller: the future owner of the session
  */
 struct at_session_args {
 	const char *name;
@@ -93,10 +91,10 @@ struct at_session_args {
 };
 
 /**
- * struct at_start_args - how a session is started
+ * struct at_start_args - parameters of a session's start
  * @disposition: enum asynctrace_disposition
- * @additional: patterns besides the session's own, NULL: none. The session exchanges it for
- *	that of its last run where it starts
+ * @additional: patterns in addition to the session's own; NULL: none. If the session starts,
+ *	it swaps this list with that of its last run
  */
 struct at_start_args {
 	u32 disposition;
@@ -104,13 +102,13 @@ struct at_start_args {
 };
 
 /**
- * struct at_caller - how the caller of a request is looked at
- * @uid: real uid of sender and socket, which are the same
+ * struct at_caller - identity and rights of a request's caller
+ * @uid: real uid of the sender; the socket's opener has the same unless @admin
  * @gid: real gid of the sender
- * @user_ns: that it is in
- * @caps: permitted in there to both sender and socket
- * @admin: CAP_SYS_ADMIN, initial user namespace
- * @privileged: that, or CAP_PERFMON
+ * @user_ns: user namespace of the sender
+ * @caps: capabilities in @user_ns that both sender and opener are permitted
+ * @admin: has CAP_SYS_ADMIN in the initial user namespace
+ * @privileged: has CAP_SYS_ADMIN or CAP_PERFMON in the initial user namespace
  */
 struct at_caller {
 	kuid_t uid;
@@ -121,12 +119,12 @@ struct at_caller {
 	bool privileged;
 };
 
-/* caller.c */
+/* base/access.c */
 struct at_caller at_caller_of(const struct cred *cred);
 bool at_caller_is(const struct at_caller *caller, const struct at_caller *whom);
 bool at_caller_covers(const struct at_caller *caller, const struct at_caller *whom);
 
-/* For longer than the request, with a reference of the namespace. */
+/* Copy a caller for use after the request, with a reference to the user namespace. */
 static inline void at_caller_keep(struct at_caller *kept, const struct at_caller *caller)
 {
 	*kept = *caller;
@@ -138,15 +136,15 @@ static inline void at_caller_drop(const struct at_caller *kept)
 	put_user_ns(kept->user_ns);
 }
 
-/* provider.c */
+/* provider/provider.c */
 struct at_file *at_file_by_cookie(u64 cookie);
 int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack);
 
 /*
- * The first provider that the caller may see with an id of *id or more; *id
- * becomes its id. NULL where there is none. Pointers are good while at_lock
- * is held; so are those in a view.
+ * Returns the provider with the lowest id from *id on that the caller may see, and sets *id to
+ * its id; NULL if there is none. Releases at_lock now and then. The provider, and pointers in
+ * a view of it, are valid while at_lock is held.
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
 
@@ -155,16 +153,16 @@ struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
  * @id: its id
  * @serial: its serial number
  * @name: its name
- * @version: the number it registered with
- * @ring_stride: the address space it reserves for one ring, bytes
- * @pid: its process; netlink.c translates
- * @uid: its user; netlink.c translates
- * @session: the session it is in, 0: none, or none that the caller may see
- * @started: that session records it now
+ * @version: the number that it registered with
+ * @ring_stride: the address space that it reserves for one ring, bytes
+ * @pid: its process; reply.c translates it to the caller's namespace
+ * @uid: its user; reply.c translates it to the caller's namespace
+ * @session: id of its session; 0 if it has none that the caller may see
+ * @started: its session records it now
  * @flags: ASYNCTRACE_PROVIDER_F_*
- * @rings: its rings that hold memory
- * @sched_dropped: scheduling records dropped on its behalf; 0 where @session is
- * @names_dropped: names, likewise
+ * @rings: number of its rings that have memory
+ * @sched_dropped: scheduling records dropped on its behalf; 0 if @session is 0
+ * @names_dropped: names dropped on its behalf; 0 if @session is 0
  */
 struct at_provider_view {
 	u32 id;
@@ -185,14 +183,14 @@ struct at_provider_view {
 void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 		      const struct at_caller *caller);
 
-/* session.c */
+/* session/ */
 int at_session_create(struct at_session_args *args, u32 *id,
 		      struct netlink_ext_ack *extack);
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 				   struct netlink_ext_ack *extack);
 struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 				      struct netlink_ext_ack *extack);
-/* As at_provider_next(). */
+/* Like at_provider_next(), for sessions; does not release at_lock. */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
 
 /**
@@ -203,24 +201,25 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
  * @sched: enum asynctrace_sched
  * @flags: enum asynctrace_session_flags
  * @state: enum asynctrace_session_state
- * @ring_size: as asked for
- * @sub_size: as chosen, 0 while it is not
+ * @ring_size: bytes of a ring
+ * @sub_size: bytes of a sub-buffer
  * @categories: patterns, may be NULL
  * @providers: patterns, may be NULL
- * @filter: which processes besides, may be NULL
+ * @filter: further restricts the processes, may be NULL
  * @buffers: ring sizes of some providers, may be NULL
  * @uid: its owner
  * @consumed: a descriptor reads it
- * @nr_providers: providers in it, also those that have ended
- * @nr_ended: of them, those that only sums are left of
- * @nr_late: of them, those that joined after the start
- * @nr_refused: providers that did not fit the memory limit, or got no memory
- * @pages: pages of ring memory it holds
- * @refused: pages that could not be had
- * @probe_calls: times a scheduler probe ran, for any session; 0: not for the owner to know
- * @probe_records: of them, times a record was written
- * @generation: of the present or the last run, 0 before the first
- * @threads_missed: threads that the scheduler's probes could not be told of
+ * @nr_providers: providers in it, including those that have ended
+ * @nr_ended: of @nr_providers, those of which only sums are left
+ * @nr_late: of @nr_providers, those that joined after the start
+ * @nr_refused: providers beyond the memory limit, or without memory for their rings
+ * @pages: pages of ring memory in use
+ * @refused: pages of ring memory that could not be allocated
+ * @probe_calls: calls of the scheduler probes for all sessions; 0 if the session's owner is
+ *	not privileged
+ * @probe_records: of @probe_calls, those that wrote a record
+ * @generation: of the current or the last run, 0 before the first
+ * @threads_missed: threads that could not be traced, see at_tasks_looked()
  */
 struct at_session_view {
 	u32 id;
@@ -253,11 +252,10 @@ void at_session_sum(struct at_session *s, struct at_session_view *v);
 void at_session_view(const struct at_session *s, struct at_session_view *v);
 
 /*
- * Requests on a session answer -EALREADY where there is nothing to do (init of
- * an initialized one, start of a started one, stop of one that is not started)
- * and -EINVAL where a step is missing, with a message. The caller has a reference of the
- * session, and holds no lock. Formatted messages: AT_ERR_MSG_FMT() of compat.h, at most 79
- * bytes.
+ * Requests on a session return -EALREADY if there is nothing to do: init of an initialized
+ * session, start of a started one, stop of one that is not started. They return -EINVAL with a
+ * message if a step is missing. The caller has a reference to the session and holds no lock.
+ * Formatted messages use AT_ERR_MSG_FMT() of compat.h and have at most 79 bytes.
  */
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_start(struct at_session *s, struct at_start_args *args,
@@ -268,20 +266,20 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack);
 int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack);
 void at_session_owner_gone(const struct net *net, u32 portid);
 
-/* Bytes of ring memory a session of this caller may stand for. */
+/* Limit on ring memory, bytes: of one session if @privileged, else of all sessions of a user. */
 u64 at_memory_limit(bool privileged);
 
 /**
  * struct at_ring_stats - one ring's ledger
- * @provider: id, 0 for the kernel, and for the sums of those that have ended
+ * @provider: id; 0 for the kernel's rings and for the sums over ended providers
  * @ring: index; nr_rings is the fallback ring
  * @kind: enum asynctrace_ring_kind
  * @committed: records published
- * @delivered: of them, handed to the consumer
- * @overwritten: of them, lost to wrapping
- * @cleared: of them, cleared by a later start
+ * @delivered: of @committed, records handed to the consumer
+ * @overwritten: of @committed, records lost to wraparound
+ * @cleared: of @committed, records cleared by a later start
  * @dropped: records that found no room
- * @pages: memory held, in pages
+ * @pages: pages of memory in use
  */
 struct at_ring_stats {
 	u32 provider;
@@ -296,10 +294,10 @@ struct at_ring_stats {
 };
 
 /**
- * struct at_ring_walk - where a walk over a session's rings is
- * @member: number of the member; 0: at the kernel's rings; U64_MAX: at the sums of those
- *	that have ended
- * @ring: of these, the next to tell
+ * struct at_ring_walk - position of a walk over a session's rings
+ * @member: number of the member; 0: the kernel's rings; U64_MAX: the sums over ended
+ *	providers
+ * @ring: index of the next ring to report
  */
 struct at_ring_walk {
 	u64 member;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The generic netlink family "asynctrace": uapi/asynctrace.yaml says what it does
+ * The generic netlink family "asynctrace", specified in uapi/asynctrace.yaml
  *
  * A handler parses and allocates before it takes a lock, and sends and frees after it has
- * released it. So nobody waits for memory that is charged to somebody else's cgroup.
+ * released the lock. So no user waits for memory that is charged to another user's cgroup.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -63,7 +63,7 @@ static int at_nl_provider_register(struct sk_buff *skb, struct genl_info *info,
 	err = at_netlink_provider_args(info->attrs, &args, info->extack);
 	if (err)
 		return err;
-	/* First the reply: what was registered could not be told else. */
+	/* Allocate the reply first: without it the caller would not learn the provider's id. */
 	reply = at_netlink_reply(info, &header);
 	if (!reply)
 		return -ENOMEM;
@@ -147,8 +147,8 @@ typedef struct at_session *at_session_fn(u32 id, const struct at_caller *caller,
 					 struct netlink_ext_ack *extack);
 
 /*
- * The session that a request names, with a reference; @get: at_session_control() or
- * at_session_find()
+ * Returns the session that a request names, with a reference, or ERR_PTR(). @get is
+ * at_session_control() or at_session_find().
  */
 static struct at_session *at_nl_session_by(struct genl_info *info,
 					   const struct at_caller *caller, at_session_fn *get)
@@ -301,7 +301,7 @@ static const at_handler at_handlers[] = {
 	[ASYNCTRACE_CMD_SUBSCRIBE] = at_netlink_subscribe,
 };
 
-/* Find out who sends a request, and handle it. */
+/* Determine the caller of a request, and call the handler. */
 static int at_nl_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct at_caller caller;
@@ -317,7 +317,7 @@ static int at_nl_doit(struct sk_buff *skb, struct genl_info *info)
 	.policy = asynctrace_##name##_nl_policy,		\
 	.maxattr = ARRAY_SIZE(asynctrace_##name##_nl_policy) - 1
 
-/* Of what takes no attributes: without a policy, any would do. */
+/* For commands without attributes: without a policy, netlink would accept any attribute. */
 static const struct nla_policy asynctrace_none_nl_policy[2];
 
 static const struct genl_ops at_genl_ops[] = {
@@ -394,20 +394,20 @@ struct genl_family at_genl_family __ro_after_init = {
 	.name = ASYNCTRACE_FAMILY_NAME,
 	.version = ASYNCTRACE_FAMILY_VERSION,
 	.netnsok = true,
-	.parallel_ops = true,	/* The handlers lock for themselves. */
+	.parallel_ops = true,	/* The handlers do their own locking. */
 	.module = THIS_MODULE,
 	.ops = at_genl_ops,
 	.n_ops = ARRAY_SIZE(at_genl_ops),
 };
 
-/* Whoever asks for the family gets the module, where it is installed. */
+/* Load the module when a program looks up the family. */
 MODULE_ALIAS_GENL_FAMILY(ASYNCTRACE_FAMILY_NAME);
 
 #define AT_OWNERS_BITS	8
 
 /*
- * What sockets own, by a hash of their ports. Changed under at_lock, and looked at
- * without: whoever closes a socket of another family does not wait for us.
+ * Number of objects that sockets own, by a hash of the port. Written under at_lock, but read
+ * without: closing a socket that owns nothing must not wait for at_lock.
  */
 static u32 at_owned[1 << AT_OWNERS_BITS];
 
@@ -417,9 +417,9 @@ static u32 *at_owned_by(const struct net *net, u32 portid)
 }
 
 /**
- * at_netlink_own - something is to go when a socket is closed
- * @sk: the socket of the request that is being answered
- * @portid: its port
+ * at_netlink_own - count an object that must be released when a socket is closed
+ * @sk: the socket of the current request
+ * @portid: port of @sk
  */
 void at_netlink_own(const struct sock *sk, u32 portid)
 {
@@ -430,9 +430,9 @@ void at_netlink_own(const struct sock *sk, u32 portid)
 }
 
 /**
- * at_netlink_disown - that has gone, or is to stay
+ * at_netlink_disown - undo at_netlink_own(): the object was released, or must stay
  * @sk: the socket, closed or not
- * @portid: its port
+ * @portid: port of @sk
  */
 void at_netlink_disown(const struct sock *sk, u32 portid)
 {
@@ -442,7 +442,7 @@ void at_netlink_disown(const struct sock *sk, u32 portid)
 	WRITE_ONCE(*owned, *owned - 1);
 }
 
-/* The last reference to a socket went: what it owned goes with it. */
+/* A socket is being released: release the objects that it owns. */
 static int at_netlink_event(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	const struct netlink_notify *n = arg;
@@ -450,12 +450,11 @@ static int at_netlink_event(struct notifier_block *nb, unsigned long event, void
 	if (event != NETLINK_URELEASE || n->protocol != NETLINK_GENERIC)
 		return NOTIFY_DONE;
 	/*
-	 * No request of the socket runs any more, nor will one: each is handled within
-	 * the system call that sends it, with a reference to the socket's file. Dropping
-	 * those is fully ordered, so that what at_netlink_own() has counted for this
-	 * socket is seen here without the lock. What was counted for another of the same
-	 * port, or hash, costs no more than the lock: below, only sockets that are
-	 * SOCK_DEAD lose anything.
+	 * No request of the socket is running or can follow: a request is handled within the
+	 * system call that sends it, with a reference to the socket's file. Dropping that
+	 * reference is fully ordered, so this reads without at_lock what at_netlink_own() has
+	 * counted for the socket. A count for another socket with the same port or hash is
+	 * harmless: the calls below release only what SOCK_DEAD sockets own.
 	 */
 	if (!READ_ONCE(*at_owned_by(n->net, n->portid)))
 		return NOTIFY_DONE;
@@ -471,9 +470,9 @@ static struct notifier_block at_netlink_notifier = {
 };
 
 /**
- * at_netlink_init() - open the family
+ * at_netlink_init() - register the family
  *
- * Comes last in the module's init: requests may arrive before it returns.
+ * Requests may arrive before this returns, so everything that they need must be ready.
  *
  * Return: 0 or a negative errno.
  */
@@ -492,9 +491,9 @@ int __init at_netlink_init(void)
 }
 
 /**
- * at_netlink_exit() - close the family
+ * at_netlink_exit() - unregister the family
  *
- * Comes first in the module's exit, without at_lock: waits for requests.
+ * Waits for requests, so at_lock must not be held, and what requests need must still be there.
  */
 void at_netlink_exit(void)
 {

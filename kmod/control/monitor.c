@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: who subscribed, and what they are told.
+ * Events: subscriptions and notifications.
  *
- * Events are made and sent under at_lock, so that they arrive in the order in
- * which things happened; nothing here waits, not for memory and not for a socket.
- * What could not be sent to a socket counts, and it is told how much with the
- * next that arrives.
+ * Events are created and sent under at_lock, so that they arrive in the order in which things
+ * happened. Sending does not wait for memory or for a socket. An event that could not be sent
+ * is counted; the next event that reaches the socket carries the count.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -26,24 +25,24 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Room for an event with everything that one can have. */
+/* Size of an event with all attributes. */
 #define AT_EVENT_SIZE	(nla_total_size(ASYNCTRACE_NAME_MAX + 1) +		\
 			 nla_total_size(ASYNCTRACE_ALERT_MAX + 1) +		\
 			 nla_total_size_64bit(sizeof(u64)) +			\
 			 ASYNCTRACE_A_EVENT_MAX * nla_total_size(sizeof(u32)))
 
 /**
- * struct at_subscriber - a socket that is told
- * @node: in the list; under at_lock, like the rest
+ * struct at_subscriber - a socket that receives events
+ * @node: in at_subscribers; protected by at_lock, like all other fields
  * @sk: the socket, with a reference
- * @portid: its port in its namespace
- * @kinds: wanted, enum asynctrace_event_kinds
- * @session: id of the only session that is; 0: all
- * @caller: who subscribed: what that may see is told, user ids as it calls them;
- *	with a reference of its namespace
- * @pid_ns: of that, to tell process ids in
- * @charge: the accounts that it is charged to
- * @lost: events that could not be sent since the last that could
+ * @portid: the socket's port in its network namespace
+ * @kinds: wanted kinds, enum asynctrace_event_kinds
+ * @session: id of the only session wanted; 0: all sessions
+ * @caller: the subscriber, with a reference to its user namespace. Its rights decide which
+ *	events are sent; user ids are translated to its namespace
+ * @pid_ns: the subscriber's pid namespace; process ids are translated to it
+ * @charge: the accounts that the subscription is charged to
+ * @lost: events that could not be sent since the last one that was
  */
 struct at_subscriber {
 	struct list_head node;
@@ -58,16 +57,16 @@ struct at_subscriber {
 };
 
 /**
- * struct at_event - what has happened
+ * struct at_event - an event
  * @kind: one of enum asynctrace_event_kinds
- * @session: to which session, may be NULL
- * @provider: to which provider, may be NULL
- * @status: of started: 0 or a positive errno
- * @alert: its name, or NULL
- * @ring: of save-buffer
- * @position: likewise
- * @durable: likewise
- * @refused: events of the same provider that came too fast to be told
+ * @session: the session concerned, may be NULL
+ * @provider: the provider concerned, may be NULL
+ * @status: for STARTED: 0 or a positive errno
+ * @alert: for ALERT: its name; NULL for other kinds
+ * @ring: for SAVE_BUFFER: index of the ring
+ * @position: for SAVE_BUFFER: end of the full sub-buffers, words
+ * @durable: for SAVE_BUFFER: words of the provider's names
+ * @refused: for ALERT: earlier alerts of the provider that its rate limit refused
  */
 struct at_event {
 	u32 kind;
@@ -83,7 +82,7 @@ struct at_event {
 
 static LIST_HEAD(at_subscribers);
 
-/* What any of them wants; also looked at without at_lock. */
+/* Union of all subscribers' @kinds; also read without at_lock. */
 static u32 at_wanted_kinds;
 
 static void at_wanted_update(void)
@@ -97,24 +96,24 @@ static void at_wanted_update(void)
 }
 
 /**
- * at_notify_wanted - does anybody want to be told?
- * @kind: of what
+ * at_notify_wanted - does any subscriber want an event?
+ * @kind: kind of the event
  *
- * Return: whether; without at_lock, whether that was so a moment ago.
+ * Return: true if one does. Without at_lock the answer may be stale.
  */
 bool at_notify_wanted(u32 kind)
 {
 	return READ_ONCE(at_wanted_kinds) & kind;
 }
 
-/* --- who is told ------------------------------------------------------------- */
+/* --- selecting subscribers --------------------------------------------------- */
 
 static bool at_subscriber_sees(const struct at_subscriber *sub, const struct at_session *s)
 {
 	return s && at_session_visible(s, &sub->caller);
 }
 
-/* All that an event is about must be for the subscriber to see. */
+/* Does @sub want the event, and may it see the provider and the session concerned? */
 static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at_event *ev)
 {
 	const u32 of_provider = ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME |
@@ -125,13 +124,13 @@ static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at
 		return false;
 	if (ev->provider && !at_provider_visible(ev->provider, &sub->caller))
 		return false;
-	/* A provider comes and goes for itself; all else happens to a session. */
+	/* All kinds but these two concern a session. */
 	if (!sees && !(ev->kind & of_provider))
 		return false;
 	return !sub->session || (sees && ev->session->id == sub->session);
 }
 
-/* --- telling ----------------------------------------------------------------- */
+/* --- sending ----------------------------------------------------------------- */
 
 static int at_event_fill(struct sk_buff *skb, const struct at_subscriber *sub,
 			 const struct at_event *ev)
@@ -184,17 +183,17 @@ static int at_event_send(const struct at_subscriber *sub, const struct at_event 
 }
 
 /*
- * Keep a subscriber's socket from being closed, so that its port stays its own: messages
- * are sent to ports, and a port is free before SOCK_DEAD tells of it. Sockets have a file as
- * long as they are not being closed.
+ * Keep a subscriber's socket from being closed while an event is sent. Messages are sent to
+ * ports, and a closing socket frees its port before SOCK_DEAD is set, so that another user's
+ * socket could get the event.
  *
- * Return: the file, with a reference; NULL: the socket is being closed.
+ * Return: the socket's file, with a reference; NULL if the socket is being closed.
  */
 static struct file *at_subscriber_hold(const struct at_subscriber *sub)
 {
 	struct file *file = NULL;
 
-	/* sock_orphan() takes the socket away under this lock. */
+	/* sock_orphan() clears sk_socket under this lock. */
 	read_lock_bh(&sub->sk->sk_callback_lock);
 	if (sub->sk->sk_socket)
 		file = at_get_file_active(&sub->sk->sk_socket->file);
@@ -220,16 +219,16 @@ static void at_notify(const struct at_event *ev)
 			sub->lost += 1 + ev->refused;
 		else
 			sub->lost = 0;
-		/* Closes the socket later, if its owner has closed it meanwhile. */
+		/* Does not sleep: the last fput() of a file defers closing it. */
 		fput(file);
 	}
 }
 
 /**
- * at_notify_provider - a provider has come, or went
- * @kind: which of the two
+ * at_notify_provider - send the event that a provider has registered or ended
+ * @kind: ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME or _WENT
  * @p: the provider
- * @s: the session that it was in, or NULL
+ * @s: the session that the provider was in, or NULL
  */
 void at_notify_provider(u32 kind, const struct at_provider *p, const struct at_session *s)
 {
@@ -239,10 +238,10 @@ void at_notify_provider(u32 kind, const struct at_provider *p, const struct at_s
 }
 
 /**
- * at_notify_started - a session was started, or a provider that joined it late
+ * at_notify_started - send the event that a session records, or why it misses a provider
  * @s: the session
- * @p: the provider, or NULL
- * @err: 0, or why the records of @p are not taken
+ * @p: a provider that is started late, or is not recorded; NULL: the session itself
+ * @err: 0, or the reason why @p is not recorded
  */
 void at_notify_started(const struct at_session *s, const struct at_provider *p, int err)
 {
@@ -257,8 +256,8 @@ void at_notify_started(const struct at_session *s, const struct at_provider *p, 
 }
 
 /**
- * at_notify_session - a session was stopped, or terminated
- * @kind: which of the two
+ * at_notify_session - send the event that a session was stopped or terminated
+ * @kind: ASYNCTRACE_EVENT_KINDS_STOPPED or _TERMINATED
  * @s: the session
  */
 void at_notify_session(u32 kind, const struct at_session *s)
@@ -269,10 +268,10 @@ void at_notify_session(u32 kind, const struct at_session *s)
 }
 
 /**
- * at_notify_alert - a provider raised an alert
- * @p: a provider that is recorded
- * @name: of the alert
- * @refused: alerts before this one that came too fast
+ * at_notify_alert - send the event that a provider raised an alert
+ * @p: a provider that a session records
+ * @name: name of the alert
+ * @refused: earlier alerts of @p that its rate limit refused
  */
 void at_notify_alert(const struct at_provider *p, const char *name, u32 refused)
 {
@@ -289,13 +288,13 @@ void at_notify_alert(const struct at_provider *p, const char *name, u32 refused)
 
 /* --- full sub-buffers -------------------------------------------------------- */
 
-/* Words of names, as the provider claims; the consumer clamps them likewise. */
+/* Words of names in the durable ring: the provider's claim, clamped as the reader does. */
 static u32 at_durable_words(const struct at_provider *p)
 {
 	struct page *page = at_durable_page(p, 0);
 	u64 pos = page ? READ_ONCE(*at_durable_position(page)) : 0;
 
-	/* Those of an earlier generation are about to be interned anew. */
+	/* Names of an earlier generation are invalid; the provider will intern them again. */
 	if (pos >> ASYNCTRACE_DURABLE_GEN_SHIFT != p->control->durable_generation)
 		return 0;
 	return min_t(u32, pos, AT_DURABLE_WORDS);
@@ -319,7 +318,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 			continue;
 		taken = max(READ_ONCE(ring->reading.cursor.taken), READ_ONCE(ring->clear.taken));
 		linear = at_pos_linear(at_rings_position(r, ev.ring), ev.ring == r->nr - 1);
-		/* No writer that plays by the rules is beyond that. */
+		/* Clamp the user-writable position: a correct writer stays within the limit. */
 		linear = min(linear, at_ring_limit(&r->geometry, taken));
 		ev.position = round_down(linear, r->geometry.sub_words);
 		if (ev.position <= max(ring->saved, taken))
@@ -330,11 +329,11 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 }
 
 /**
- * at_notify_full - tell of sub-buffers that have become full
- * @s: a session that is started
+ * at_notify_full - send events for sub-buffers that have become full
+ * @s: a started session
  *
- * Each is told once, and not where it has been read meanwhile. at_lock is let go now and then,
- * and nothing is told any more when the session has another state then.
+ * A full sub-buffer is reported once, unless it has already been read. at_lock is released
+ * now and then; if the state of the session changes meanwhile, the rest is not reported.
  */
 void at_notify_full(struct at_session *s)
 {
@@ -381,7 +380,7 @@ static void at_subscriber_free(struct at_subscriber *sub)
 	kfree(sub);
 }
 
-/* @sub is told nothing any more; it is the caller's to free. */
+/* End a subscription. The caller must free @sub. */
 static void at_subscriber_remove(struct at_subscriber *sub)
 {
 	lockdep_assert_held(&at_lock);
@@ -415,13 +414,13 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 }
 
 /**
- * at_netlink_subscribe - have events sent to the socket of a request
+ * at_netlink_subscribe - handle SUBSCRIBE: send events to the request's socket
  * @skb: the request
- * @info: it, parsed
- * @caller: who asks
+ * @info: the parsed request
+ * @caller: the caller
  *
- * Return: 0; -EINVAL where it does not say of what, -ENOENT for a session that is
- * not there for the caller, -EDQUOT, -ENOSPC, -ENOMEM.
+ * Return: 0; -EINVAL if the request names no kinds; -ENOENT if there is no such session that
+ * the caller may see; -EDQUOT, -ENOSPC or -ENOMEM.
  */
 int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 			 const struct at_caller *caller)
@@ -453,7 +452,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 			err = -ENOENT;
 		}
 	}
-	/* Another thread may have subscribed with this socket meanwhile. */
+	/* While at_lock was released, another thread may have subscribed this socket. */
 	sub = at_subscriber_of(sk);
 	if (!err && kinds && !sub) {
 		sub = new;
@@ -477,9 +476,9 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 }
 
 /**
- * at_notify_socket_gone - a socket is closed
- * @net: its namespace
- * @portid: its port, which may already be another's
+ * at_notify_socket_gone - end the subscription of a socket that is closed
+ * @net: the socket's network namespace
+ * @portid: the socket's port; another socket may already have it
  */
 void at_notify_socket_gone(const struct net *net, u32 portid)
 {
@@ -494,7 +493,7 @@ void at_notify_socket_gone(const struct net *net, u32 portid)
 		}
 }
 
-/* The module is going; no more requests come. */
+/* End all subscriptions. The family is unregistered, so that no requests come any more. */
 void at_notify_exit(void)
 {
 	struct at_subscriber *sub, *next;

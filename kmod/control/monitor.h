@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events: who is told that something has happened
+ * Events: subscriptions and notifications
  */
 #ifndef AT_MONITOR_H
 #define AT_MONITOR_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The netlink family: requests become calls of control.h, views become replies
+ * The netlink family: turns requests into calls of control.h, and views into replies
  */
 #ifndef AT_NETLINK_H
 #define AT_NETLINK_H
@@ -15,7 +15,7 @@ void at_netlink_exit(void);
 void at_netlink_own(const struct sock *sk, u32 portid);
 void at_netlink_disown(const struct sock *sk, u32 portid);
 
-/* request.c: attributes become arguments */
+/* request.c: parses attributes */
 
 void at_netlink_blame(struct netlink_ext_ack *extack, const struct nlattr *attr,
 		      const char *wrong);
@@ -30,17 +30,17 @@ struct at_strings *at_netlink_update_args(struct genl_info *info);
 int at_netlink_start_args(struct genl_info *info, struct at_start_args *args);
 void at_netlink_session_args_free(struct at_session_args *args);
 
-/* reply.c: views become messages */
+/* reply.c: fills messages */
 
 /**
- * struct at_dump - where a dump stands
- * @caller: the caller, with a reference of the namespace
+ * struct at_dump - state of a dump between two messages
+ * @caller: the caller, with a reference to its user namespace
  * @id: id of the provider or session to continue with
- * @part: items of its lists that earlier messages have
- * @one: the dump is about one session; @id is 0 when it was listed
- * @ring: of a dump of rings: where to continue, as @member; see struct at_ring_walk
- * @member: likewise
- * @list: of a dump of sessions or categories: the list that part of was put, with a
+ * @part: number of items of that object's lists in earlier messages
+ * @one: the dump is about one session; @id is 0 after that session
+ * @ring: in a dump of rings: where to continue, see struct at_ring_walk
+ * @member: in a dump of rings: where to continue, see struct at_ring_walk
+ * @list: in a dump of sessions or categories: the list that was put in part, with a
  *	reference. An update may replace it in the session or provider meanwhile
  */
 struct at_dump {
@@ -68,20 +68,19 @@ static inline struct at_dump *at_dump(struct netlink_callback *cb)
 }
 
 /*
- * A message takes at most NLMSG_GOODSIZE bytes, so that no more than one page is needed for it.
- * Long lists are split: each message has some of the items, and the dump counts those that were
- * put.
+ * A message has at most NLMSG_GOODSIZE bytes, so that it needs no more than one page. Long
+ * lists are split: each message has some of the items, and the dump counts those already put.
  */
 
 /**
  * struct at_part - the part of an object's lists that one message has
  * @skb: message buffer
- * @end: bytes in @skb beyond which no item may reach
- * @whole: the message has as much room as any: a longer list must be split. Otherwise the
- *	object is put into the next buffer
- * @first: items that earlier messages have
- * @n: items of all messages so far
- * @item: where the present item begins
+ * @end: maximum length of @skb after the last item
+ * @whole: the message may have NLMSG_GOODSIZE bytes; a list that does not fit is split. If
+ *	false, an object that does not fit goes into the next buffer
+ * @first: number of items in earlier messages
+ * @n: number of items in all messages so far
+ * @item: start of the current item
  */
 struct at_part {
 	struct sk_buff *skb;
@@ -92,7 +91,7 @@ struct at_part {
 	void *item;
 };
 
-/* Begin a message at byte @start of @skb. A flag still fits behind the items. */
+/* Begin a message at offset @start of @skb. Reserve room for a flag after the items. */
 static inline struct at_part at_part_of(struct sk_buff *skb, unsigned int start, u32 first)
 {
 	unsigned int end = start + NLMSG_GOODSIZE;
@@ -105,14 +104,14 @@ static inline struct at_part at_part_of(struct sk_buff *skb, unsigned int start,
 	};
 }
 
-/* Begin an item. Returns whether an earlier message has it. */
+/* Begin an item. Returns true if an earlier message has it. */
 static inline bool at_part_has(struct at_part *part)
 {
 	part->item = skb_tail_pointer(part->skb);
 	return part->n++ < part->first;
 }
 
-/* End an item. If there was no room for it (@err), or is none now, take it back. */
+/* End an item. If it did not fit (@err) or exceeds the end, remove it and return true. */
 static inline bool at_part_full(struct at_part *part, int err)
 {
 	if (!err && part->skb->len <= part->end)
@@ -122,7 +121,7 @@ static inline bool at_part_full(struct at_part *part, int err)
 	return true;
 }
 
-/* Whether a full message is to be sent; otherwise it is cancelled. */
+/* Must a full message be sent? If not, the caller cancels it. */
 static inline bool at_part_ends(const struct at_part *part)
 {
 	return part->whole && part->n > part->first;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What requests are answered with.
+ * Views of providers, sessions and rings for replies.
  */
 #include <linux/pid.h>
 
@@ -12,8 +12,8 @@
 #include "session/session.h"
 
 /*
- * Who may not is not told that there is such a session. What one with capabilities
- * has recorded, of others as well, is not for all that its owner runs without them.
+ * May a caller know that a session exists? A session that was created with CAP_PERFMON may
+ * have recorded other users, so its owner's programs without it must not see the session.
  */
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller)
 {
@@ -21,10 +21,10 @@ bool at_session_visible(const struct at_session *s, const struct at_caller *call
 }
 
 /**
- * at_provider_view - a provider as a reply shows it
+ * at_provider_view - fill in what a reply shows of a provider
  * @p: a live provider
- * @v: filled in; good while at_lock is held
- * @caller: who asks
+ * @v: out: the view; valid while at_lock is held
+ * @caller: the caller of the request
  */
 void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 		      const struct at_caller *caller)
@@ -58,9 +58,9 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 }
 
 /**
- * at_session_sum - add up over a session's rings
- * @s: the session, with a reference; it may have many providers, so that no lock is held
- * @v: @nr_ended, @nr_late, @pages and @refused are filled in, which are 0
+ * at_session_sum - add up over a session's members and rings
+ * @s: the session, with a reference; no lock is held, as it may have many providers
+ * @v: zeroed by the caller; out: @nr_ended, @nr_late, @pages and @refused
  */
 void at_session_sum(struct at_session *s, struct at_session_view *v)
 {
@@ -88,9 +88,9 @@ void at_session_sum(struct at_session *s, struct at_session_view *v)
 }
 
 /**
- * at_session_view - a session as a reply shows it
+ * at_session_view - fill in what a reply shows of a session
  * @s: the session
- * @v: what at_session_sum() leaves out is filled in; good while at_lock is held
+ * @v: out: all that at_session_sum() does not fill in; valid while at_lock is held
  */
 void at_session_view(const struct at_session *s, struct at_session_view *v)
 {
@@ -117,7 +117,7 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	if (!s->ks)
 		return;
 	v->threads_missed = READ_ONCE(s->ks->missed);
-	/* It is all sessions': what others do is not for everybody. */
+	/* The costs are those of all sessions: they show what other users do. */
 	if (!s->owner.privileged)
 		return;
 	at_sched_cost(&cost);
@@ -125,7 +125,7 @@ void at_session_view(const struct at_session *s, struct at_session_view *v)
 	v->probe_records = cost.switches + cost.wakings;
 }
 
-/* What a start has cleared counts, though the reader may not have noticed it. */
+/* Fill in a ring's ledger. Includes what a start has cleared before the reader noticed. */
 static void at_cursor_stats(struct at_session *s, const struct at_cursor *c,
 			    const struct at_source *src, const struct at_clear *clear,
 			    struct at_ring_stats *st)
@@ -154,7 +154,7 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->ring = cpu;
 	st->kind = kind;
 	st->committed = at_source_now(&src, &pos);
-	/* Names are not put aside for a snapshot: they go to a table in any case. */
+	/* A snapshot has no cursor of its own in the rings of names: they go to a table. */
 	if (s->snapshot && kind == ASYNCTRACE_RING_KIND_SCHED)
 		c = &r->kept.cursor;
 	at_cursor_stats(s, c, &src, &r->clear, st);
@@ -173,7 +173,7 @@ static struct at_kring *at_session_kring(struct at_session *s, u32 n)
 	return n & 1 ? &kc->names : &kc->events;
 }
 
-/* The kernel's rings, two for each CPU. Returns whether @fn has had enough. */
+/* Walk the kernel's rings, two for each CPU. Returns true if @fn has stopped the walk. */
 static bool at_session_krings(struct at_session *s, u32 *at,
 			      int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
@@ -192,7 +192,7 @@ static bool at_session_krings(struct at_session *s, u32 *at,
 	return false;
 }
 
-/* Fill in the ledger of a ring. False: the ring has not been used. */
+/* Fill in the ledger of a provider's ring. Returns false if the ring has not been used. */
 static bool at_uring_stats(struct at_member *m, struct at_rings *r, u32 i,
 			   struct at_ring_stats *st)
 {
@@ -204,7 +204,7 @@ static bool at_uring_stats(struct at_member *m, struct at_rings *r, u32 i,
 	return st->committed || st->delivered || st->dropped;
 }
 
-/* A provider's rings from number @i on. Returns the one that @fn has not taken, or the end. */
+/* Walk a provider's rings from @i on. Returns the ring at which @fn stopped, or U32_MAX. */
 static u32 at_member_urings(struct at_member *m, u32 i,
 			    int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
@@ -219,7 +219,7 @@ static u32 at_member_urings(struct at_member *m, u32 i,
 	return i < nr ? i : U32_MAX;
 }
 
-/* Members from the one that the walk is at. Returns whether @fn has had enough. */
+/* Continue the walk over members' rings. Returns true if @fn has stopped it. */
 static bool at_session_urings(struct at_session *s, struct at_ring_walk *at,
 			      int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
@@ -240,7 +240,7 @@ static bool at_session_urings(struct at_session *s, struct at_ring_walk *at,
 	return enough;
 }
 
-/* The last line: sums over rings that are no more. */
+/* Call @fn for the sums over rings that have been freed. */
 static void at_ended_stats(struct at_session *s, struct at_ring_walk *at,
 			   int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
@@ -257,29 +257,29 @@ static void at_ended_stats(struct at_session *s, struct at_ring_walk *at,
 	at->ring = ended.providers && fn(&st, arg) ? 0 : U32_MAX;
 }
 
-/* How many members' rings have been added to the line of those that have ended? */
+/* Number of members whose rings have been added to the sums over ended providers. */
 u32 at_session_folds(struct at_session *s)
 {
 	return at_ended_read(s).providers;
 }
 
 /**
- * at_session_rings - go over the ledgers of a session's rings
+ * at_session_rings - walk the ledgers of a session's rings
  * @s: the session, with a reference; no lock is held
- * @at: in: where to begin; out: where to go on
- * @fn: called for each that has been used, until it returns nonzero
+ * @at: in: where to begin; out: where to continue
+ * @fn: called for each ring that has been used, until it returns nonzero
  * @arg: for @fn
  *
- * The order is: the kernel's rings, two for each CPU; each provider's; the sums of providers
- * that have ended. A provider may end in between, and come to the sums when its rings have
- * already been told: at_session_folds() shows that.
+ * The order is: the kernel's rings, two for each CPU; each provider's rings; the sums over
+ * ended providers. If a provider ends during the walk, its rings may be reported twice: on
+ * their own and in the sums. at_session_folds() changes then.
  *
- * Return: 0, or -EINTR where the caller was killed.
+ * Return: 0, or -EINTR if the caller was killed.
  */
 int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
-	/* A snapshot that begins meanwhile has other ledgers. */
+	/* No snapshot may begin or end during the walk: its ledgers differ. */
 	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
 	spin_lock(&at_lock);

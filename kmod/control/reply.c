@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replies and dumps: views become messages
+ * Replies and dumps: messages made of views
  *
- * A dump holds no lock between two messages and continues by id. So it may leave out an
- * object that comes or goes meanwhile, but lists no object twice. The rights of a dump are
- * those of the caller that began it; ids of processes and users are in the namespaces of the
- * process that reads it.
+ * A dump has no lock between two messages and continues by id. So it may leave out an object
+ * that is created or freed meanwhile, but lists no object twice. A dump has the rights of the
+ * caller that began it. Ids of processes and users are translated to the namespaces of the
+ * process that reads the dump.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -19,15 +19,14 @@
 #include "session/session.h"
 
 /**
- * at_netlink_caller() - who sends a request
+ * at_netlink_caller() - determine the caller of a request
  * @skb: the request
- * @caller: filled
- * @extack: told what is wrong
+ * @caller: out: the caller
+ * @extack: for the error message
  *
- * A program with more rights than its user can be made to write to a socket that
- * it did not open (an inherited standard output, a passed descriptor). So
- * capabilities count where opener and sender both have them, and users where
- * both are the same.
+ * A program with more rights than its user can be made to write to a socket that it did not
+ * open (an inherited standard output, a passed descriptor). So a capability counts only if
+ * the socket's opener and the sender both have it, and both must be the same user.
  *
  * Return: 0 or -EPERM.
  */
@@ -53,16 +52,16 @@ int at_netlink_caller(struct sk_buff *skb, struct at_caller *caller,
 /**
  * at_netlink_reply() - begin a reply
  * @info: the request
- * @header: the message's begin, for at_netlink_send()
+ * @header: out: the message's header, for at_netlink_send()
  *
- * Return: the reply, or NULL.
+ * Return: the reply, or NULL if there is no memory.
  */
 struct sk_buff *at_netlink_reply(struct genl_info *info, void **header)
 {
 	u8 cmd = info->genlhdr->cmd;
 	struct sk_buff *skb;
 
-	/* With its headers NLMSG_GOODSIZE bytes. */
+	/* NLMSG_GOODSIZE bytes with the headers. */
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		return NULL;
@@ -76,7 +75,7 @@ struct sk_buff *at_netlink_reply(struct genl_info *info, void **header)
 /**
  * at_netlink_send() - end a reply and send it
  * @skb: the reply
- * @header: the message's begin
+ * @header: the message's header
  * @info: the request
  *
  * Return: 0 or a negative errno.
@@ -91,9 +90,9 @@ int at_netlink_send(struct sk_buff *skb, void *header, struct genl_info *info)
  * at_netlink_fill_provider() - put a provider's attributes
  * @skb: message to put them in
  * @p: the provider
- * @caller: who will see them
+ * @caller: receiver of the message
  *
- * Return: 0, or -EMSGSIZE where they do not fit.
+ * Return: 0, or -EMSGSIZE if the attributes do not fit.
  */
 int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 			     const struct at_caller *caller)
@@ -137,7 +136,7 @@ static int at_put_strings(struct at_part *part, int type, const struct at_string
 	return 0;
 }
 
-/* Put all attributes of a session but its lists. */
+/* Put all attributes of a session except its lists. */
 static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
 {
 	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v->id) ||
@@ -181,7 +180,7 @@ static int at_put_lists(struct at_part *part, const struct at_session_view *v)
 	return 0;
 }
 
-/* The rest of a session's lists is for another message: say so, and where it begins. */
+/* Set the flag that the session's lists continue, and note where the next message begins. */
 static int at_split_session(struct at_part *part, struct at_session_view *v,
 			    struct at_dump *dump)
 {
@@ -189,7 +188,7 @@ static int at_split_session(struct at_part *part, struct at_session_view *v,
 		return -EMSGSIZE;
 	if (!dump)
 		return 1;
-	/* An update replaces the categories: the next message needs these. */
+	/* The next message needs the same categories, even if an update replaces them. */
 	if (!dump->part && v->categories) {
 		refcount_inc(&v->categories->refs);
 		dump->list = v->categories;
@@ -201,7 +200,7 @@ static int at_split_session(struct at_part *part, struct at_session_view *v,
 /**
  * at_netlink_fill_session() - put a session's attributes
  * @part: message to put them in
- * @s: the session, with a reference; no lock is held
+ * @s: the session, with a reference; at_lock is not held
  * @dump: the dump; NULL for a reply of one message
  *
  * Return: 0; 1 if its lists continue in the next message of the dump; -EMSGSIZE if the
@@ -228,14 +227,14 @@ int at_netlink_fill_session(struct at_part *part, struct at_session *s, struct a
 	return err;
 }
 
-/* Begin a message of a dump. */
+/* Begin a message of a dump. Returns its header, or NULL if there is no room. */
 void *at_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
 	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
 			   &at_genl_family, NLM_F_MULTI, cmd);
 }
 
-/* Read the attributes of a dump. The caller has set dump->caller. */
+/* Parse the attributes of a dump. The caller has set dump->caller. */
 static int at_dump_begin(struct netlink_callback *cb)
 {
 	struct genlmsghdr *genl = nlmsg_data(cb->nlh);
@@ -285,8 +284,8 @@ static int at_dump_begin(struct netlink_callback *cb)
  * at_netlink_dump_start() - begin a dump
  * @cb: the dump
  *
- * A dump of rings needs the id of a session, a dump of sessions may have one, and a dump of
- * providers must not have one: a request for one provider is no dump.
+ * A dump of rings needs the id of a session, and a dump of sessions may have one. A dump of
+ * providers must not have an id, because a request for one provider is no dump.
  *
  * Return: 0 or a negative errno.
  */
@@ -306,7 +305,7 @@ int at_netlink_dump_start(struct netlink_callback *cb)
 }
 
 /**
- * at_netlink_dump_done() - end a dump, also one that was not read to its end
+ * at_netlink_dump_done() - end a dump, even if it was not read to its end
  * @cb: the dump
  *
  * Return: 0.
@@ -318,7 +317,7 @@ int at_netlink_dump_done(struct netlink_callback *cb)
 }
 
 /**
- * at_netlink_lists_done() - end a dump of objects with lists, as at_netlink_dump_done() does
+ * at_netlink_lists_done() - end a dump of objects with lists, even if not read to its end
  * @cb: the dump
  *
  * Return: 0.
@@ -329,7 +328,7 @@ int at_netlink_lists_done(struct netlink_callback *cb)
 	return at_netlink_dump_done(cb);
 }
 
-/* All of an object was put: go on to the next one. */
+/* Go on to the next object: the current one has been put completely. */
 void at_dump_next(struct at_dump *dump)
 {
 	at_strings_put(dump->list);
@@ -344,7 +343,7 @@ void at_dump_next(struct at_dump *dump)
  * @skb: message buffer
  * @cb: the dump
  *
- * Return: bytes put, 0 at the end, or -EMSGSIZE where not even one fits.
+ * Return: bytes put, 0 at the end, or -EMSGSIZE if not even one fits.
  */
 int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -368,7 +367,7 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len ? skb->len : err;
 }
 
-/* The session that the dump is at, with a reference, or NULL */
+/* Returns the session to continue with, with a reference, or NULL at the end of the dump. */
 static struct at_session *at_dump_session(struct at_dump *dump)
 {
 	struct at_strings *old = NULL;
@@ -385,7 +384,7 @@ static struct at_session *at_dump_session(struct at_dump *dump)
 	}
 	if (s)
 		at_session_get(s);
-	/* If the session has ended, the rest of its lists is left out. */
+	/* The session has ended: leave out the rest of its lists. */
 	if (!s || s->id != id) {
 		swap(old, dump->list);
 		dump->part = 0;
@@ -424,7 +423,7 @@ int at_netlink_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /**
- * struct at_ring_dump - what at_put_ring() is called with
+ * struct at_ring_dump - argument of at_put_ring()
  * @skb: message buffer
  * @cb: the dump
  * @s: the session
@@ -436,8 +435,9 @@ struct at_ring_dump {
 };
 
 /*
- * A line with the flag NLM_F_DUMP_INTR says that a provider has been added to the sums since
- * the dump began: its records may be in two lines or in none. 0 is no valid number.
+ * Sequence number of a dump of rings. It changes when a provider is added to the sums: then
+ * messages have NLM_F_DUMP_INTR, as its records may be in two messages or in none. Must not
+ * be 0, see genl_dump_check_consistent().
  */
 static u32 at_ring_dump_seq(struct at_session *s)
 {
@@ -482,9 +482,9 @@ static int at_put_ring(const struct at_ring_stats *st, void *arg)
  * @skb: message buffer
  * @cb: the dump
  *
- * A session that ended meanwhile has no more rings: the dump ends.
+ * If the session has ended meanwhile, the dump ends.
  *
- * Return: bytes put, 0 at the end, -EINTR.
+ * Return: bytes put, 0 at the end, or -EINTR if the caller was killed.
  */
 int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -503,7 +503,7 @@ int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 		return skb->len;
 	d.s = s;
 	at = (struct at_ring_walk){ .member = dump->member, .ring = dump->ring };
-	/* Before the first ring is looked at. */
+	/* Set the sequence number before the first ring is read. */
 	if (!cb->prev_seq)
 		cb->prev_seq = at_ring_dump_seq(s);
 	err = at_session_rings(s, &at, at_put_ring, &d);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests: attributes become arguments
+ * Requests: parsing of attributes
  *
- * The policies (generated from uapi/asynctrace.yaml) have checked types, lengths
- * and ranges. What is checked here is what they cannot say: what must be there,
- * powers of two, how often an attribute may come.
+ * The policies (generated from uapi/asynctrace.yaml) check types, lengths and ranges. This
+ * file checks what they cannot express: required attributes, powers of two, and how often an
+ * attribute may occur.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -16,10 +16,10 @@
 #include "session/filter.h"
 
 /**
- * at_netlink_blame() - say what is wrong with an attribute
- * @extack: told; may be NULL
+ * at_netlink_blame() - set the error message for an attribute
+ * @extack: the extended ack; may be NULL
  * @attr: the attribute
- * @wrong: a constant text
+ * @wrong: the message, a constant text
  */
 void at_netlink_blame(struct netlink_ext_ack *extack, const struct nlattr *attr,
 		      const char *wrong)
@@ -33,7 +33,7 @@ static int at_check_name(const struct nlattr *attr, struct netlink_ext_ack *exta
 {
 	const char *name = nla_data(attr);
 
-	/* The policy has seen to it that a NUL ends it, or comes earlier. */
+	/* The policy (NLA_NUL_STRING) guarantees a NUL, maybe before the last byte. */
 	if (*name && strlen(name) + 1 == nla_len(attr))
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, attr, "a name must not be empty, nor hold a NUL");
@@ -49,10 +49,10 @@ static int at_check_power(const struct nlattr *attr, struct netlink_ext_ack *ext
 }
 
 /**
- * at_netlink_provider_args() - read the attributes of a registration
+ * at_netlink_provider_args() - check the attributes of a registration
  * @attrs: parsed attributes, indexed by type
- * @args: filled; its name points into the attributes
- * @extack: told what is wrong
+ * @args: out: the parameters; @args->name points into the attributes
+ * @extack: for the error message
  *
  * Return: 0 or -EINVAL.
  */
@@ -82,14 +82,14 @@ int at_netlink_provider_args(struct nlattr **attrs, struct at_provider_args *arg
 }
 
 /**
- * at_netlink_parse_provider_attrs() - read a registration that came by ioctl
+ * at_netlink_parse_provider_attrs() - parse a registration by ioctl
  * @attrs: attributes, copied from user space
  * @len: bytes at @attrs
- * @args: filled; its name points into @attrs
- * @extack: told what is wrong; may be NULL
+ * @args: out: the parameters; @args->name points into @attrs
+ * @extack: for the error message; may be NULL
  *
- * The same policy as for PROVIDER_REGISTER, but no cookie: the descriptor that
- * the ioctl is made on speaks for itself.
+ * Uses the policy of PROVIDER_REGISTER, but rejects a cookie: the ioctl's descriptor already
+ * identifies the process.
  *
  * Return: 0 or a negative errno.
  */
@@ -113,8 +113,8 @@ int at_netlink_parse_provider_attrs(const void *attrs, u32 len,
 }
 
 /*
- * All attributes of @type as one list; NULL where there are none. The policy
- * has bounded each one's length, but not how many there are.
+ * Returns the texts of all attributes of @type as one list, NULL if there are none, or
+ * ERR_PTR(). The policy bounds the length of each text, but not their number.
  */
 static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 {
@@ -136,7 +136,7 @@ static struct at_strings *at_strings_parse(struct genl_info *info, int type)
 					    " of these, leave some out");
 			return ERR_PTR(-ERANGE);
 		}
-		/* A NUL ends the attribute, or is not there. */
+		/* A NUL is allowed only as the last byte of the attribute. */
 		if (!len || len + 1 < nla_len(attr)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
 					    "a pattern must not be empty, nor hold a NUL");
@@ -206,14 +206,14 @@ static u32 at_get_u32(const struct nlattr *attr, u32 otherwise)
 }
 
 /**
- * at_netlink_session_args() - read the attributes of a new session
+ * at_netlink_session_args() - parse the attributes of a new session
  * @skb: the request
- * @info: it, parsed
- * @caller: who asks
- * @args: filled. Its name points into the request; its lists are its own, to
- *	be freed by at_netlink_session_args_free() where nobody took them over
+ * @info: the parsed request
+ * @caller: the caller
+ * @args: out: the parameters; @args->name points into the request. The caller must free the
+ *	lists with at_netlink_session_args_free() unless the session takes them over
  *
- * Return: 0 or a negative errno; @args holds nothing then.
+ * Return: 0 or a negative errno. On an error there is nothing to free in @args.
  */
 int at_netlink_session_args(struct sk_buff *skb, struct genl_info *info,
 			    const struct at_caller *caller, struct at_session_args *args)
@@ -280,11 +280,11 @@ err:
 }
 
 /**
- * at_netlink_start_args() - read how a session is to be started
+ * at_netlink_start_args() - parse the attributes of a session's start
  * @info: the request
- * @args: filled. Its list is its own, to be freed where nobody took it over
+ * @args: out: the parameters. The caller must drop the list with at_strings_put()
  *
- * Return: 0 or a negative errno; @args holds nothing then.
+ * Return: 0 or a negative errno. On an error there is nothing to free in @args.
  */
 int at_netlink_start_args(struct genl_info *info, struct at_start_args *args)
 {
@@ -299,10 +299,11 @@ int at_netlink_start_args(struct genl_info *info, struct at_start_args *args)
 }
 
 /**
- * at_netlink_update_args() - read which categories are wanted from now on
+ * at_netlink_update_args() - parse the new categories of a session
  * @info: the request
  *
- * Return: the list, to be freed by who takes it; NULL: every category; or ERR_PTR().
+ * Return: the list, which the caller must drop with at_strings_put(); NULL for every
+ * category; or ERR_PTR().
  */
 struct at_strings *at_netlink_update_args(struct genl_info *info)
 {
@@ -310,8 +311,8 @@ struct at_strings *at_netlink_update_args(struct genl_info *info)
 }
 
 /**
- * at_netlink_session_args_free() - free the lists that nobody took over
- * @args: the arguments
+ * at_netlink_session_args_free() - free the lists that no session took over
+ * @args: the parameters
  */
 void at_netlink_session_args_free(struct at_session_args *args)
 {
