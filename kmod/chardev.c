@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /dev/asynctrace. A descriptor is nothing at first; it becomes a provider's, or
- * a session's consumer.
+ * /dev/asynctrace. After open(2) a descriptor has no role. An ioctl or a netlink request makes
+ * it the descriptor of a provider, or a session's consumer.
  */
 #include <linux/asynctrace.h>
 #include <linux/compat.h>
@@ -23,7 +23,7 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* A registration's attributes: a name and a few numbers. */
+/* Limit on the size of a registration's attributes: a name and a few numbers. */
 #define AT_ATTRS_MAX	512
 
 static int at_open(struct inode *inode, struct file *f)
@@ -44,7 +44,7 @@ static int at_release(struct inode *inode, struct file *f)
 	struct at_provider *p;
 
 	spin_lock(&at_lock);
-	/* From here on no request finds it by its cookie, and makes it a provider. */
+	/* From here on no request finds the descriptor by its cookie to register a provider. */
 	at_file_forget(file);
 	p = file->provider;
 	if (p)
@@ -53,7 +53,7 @@ static int at_release(struct inode *inode, struct file *f)
 	if (file->session)
 		at_session_unconsume(file->session);
 	if (p) {
-		/* The provider's address space goes. */
+		/* at_provider_release() frees the inode that f_mapping belongs to. */
 		f->f_mapping = inode->i_mapping;
 		at_provider_release(p);
 	}
@@ -63,7 +63,7 @@ static int at_release(struct inode *inode, struct file *f)
 
 static struct at_provider *at_file_provider(struct at_file *file)
 {
-	/* Pairs with the store-release at registration. */
+	/* Pairs with the store-release in at_provider_publish(). */
 	return smp_load_acquire(&file->provider);
 }
 
@@ -81,8 +81,8 @@ static int at_file_mmap(struct file *f, struct vm_area_struct *vma)
 }
 
 /*
- * Copy an argument that begins with its size, as uapi/linux/asynctrace.h says. @min: bytes that
- * the first version of it had.
+ * Copy a structure that begins with its size, see uapi/linux/asynctrace.h. @min is the size of
+ * its first version.
  */
 static long at_get_arg(void *to, size_t size, size_t min, const void __user *from)
 {
@@ -211,18 +211,21 @@ static long at_ioc_thread(struct at_file *file)
 		return -EPERM;
 	if (task_tgid(current) != p->pid) {
 		WRITE_ONCE(p->others, true);
-		/* Against at_provider_cpus(): it finds the mark, or the thread the gate shut. */
+		/*
+		 * Pairs with the smp_mb() in at_provider_cpus(): either at_provider_cpus()
+		 * sees p->others, or this thread sees the gate shut.
+		 */
 		smp_mb();
 	}
 	slot = at_slot_get(p);
-	/* A thread of this mm, but of another thread group, is not found by itself. */
+	/* The module looks for threads in the provider's thread group only: add this one. */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
 	    !at_tasks_have_current()) {
 		struct at_ksched *ks;
 
 		spin_lock(&at_lock);
 		ks = p->member ? p->member->session->ks : NULL;
-		/* What is not listed has nobody take its tasks out when it goes. */
+		/* Tasks are removed by at_ksched_unlist(), which skips a ks that is not listed. */
 		if (ks && ks->listed)
 			at_tasks_add_current(p->member);
 		spin_unlock(&at_lock);
@@ -255,7 +258,10 @@ static long at_ioc_consume(struct at_file *file, struct asynctrace_consume __use
 		return ret;
 	if (c.flags & ~ASYNCTRACE_CONSUME_F_SNAPSHOT || c.reserved)
 		return -EINVAL;
-	/* Before it takes the place of another consumer; what counts is at_file_set_session(). */
+	/*
+	 * Check before at_session_consume() keeps other consumers out. at_file_set_session()
+	 * checks again under at_lock.
+	 */
 	if (at_file_provider(file) || at_file_session(file))
 		return -EBUSY;
 	s = at_session_consume(c.session, c.flags & ASYNCTRACE_CONSUME_F_SNAPSHOT);
@@ -292,7 +298,7 @@ static long at_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 }
 
 #ifdef CONFIG_COMPAT
-/* A 32-bit task stores a position in two halves. */
+/* Not supported: a 32-bit task needs two stores for a ring position. */
 static long at_compat_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 {
 	return -EOPNOTSUPP;
@@ -321,7 +327,7 @@ static __poll_t at_poll(struct file *f, poll_table *wait)
 	poll_wait(f, &s->wait, wait);
 	if (READ_ONCE(s->state) == ASYNCTRACE_SESSION_STATE_TERMINATED)
 		return EPOLLIN | EPOLLRDNORM | EPOLLHUP;
-	/* A snapshot is read to its end, and waits for nothing. */
+	/* Reading a snapshot never blocks. */
 	return READ_ONCE(s->readable) || READ_ONCE(s->snapshot) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
@@ -343,7 +349,7 @@ static struct miscdevice at_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = ASYNCTRACE_DEVICE,
 	.fops = &at_fops,
-	/* Anybody may be traced: what one may see is checked where it is asked for. */
+	/* Every process may register a provider; each request checks what its caller may see. */
 	.mode = 0666,
 };
 

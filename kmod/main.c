@@ -53,9 +53,8 @@ err_quiesce:
 }
 
 /*
- * Descriptors hold the module, so there is no provider and no consumer any more,
- * but what they left may still be queued, and a session may be there that
- * nobody reads.
+ * Open descriptors have a reference to the module, so no provider or consumer is left here.
+ * Work that they queued may still be pending, and detached sessions may be left.
  */
 static void __exit at_exit(void)
 {
@@ -64,11 +63,11 @@ static void __exit at_exit(void)
 	at_netlink_exit();
 	at_sessions_exit();
 	/*
-	 * Not drained before the probes are gone: they, and timers, queue work,
-	 * which a queue that is being drained does not take.
+	 * Flush the queue instead of draining it: probes and timers may still queue work,
+	 * which a draining workqueue rejects.
 	 */
 	flush_workqueue(at_wq);
-	/* Providers that were closed last may still be unmapped, and their writers waited for. */
+	/* The last zap of a range waits for writers, and after that may queue one more zap. */
 	flush_workqueue(at_zap_wq);
 	at_quiesce_wait();
 	flush_workqueue(at_zap_wq);

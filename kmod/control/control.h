@@ -2,7 +2,7 @@
 /*
  * The control plane's interface to netlink: requests after their attributes were parsed, and
  * views for replies. at_lock protects the lists of providers and sessions. It is not held
- * while user memory is accessed or charged memory is allocated. base/lock.h lists all locks.
+ * while user memory is accessed or while an allocation may sleep. base/lock.h lists all locks.
  */
 #ifndef AT_CONTROL_H
 #define AT_CONTROL_H
