@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * asynctrace: what crosses the boundary between /dev/asynctrace and user space
+ * asynctrace: interface between /dev/asynctrace and user space
  *
- * Three things live here: the ioctls of the device, the layout of the memory a
- * provider maps, and the chunks a consumer reads. Sessions are driven over the
- * generic netlink family "asynctrace" (linux/asynctrace_netlink.h).
+ * This header defines the ioctls of the device, the layout of the memory that a provider maps,
+ * and the chunks that a consumer reads. Sessions are controlled over the generic netlink
+ * family "asynctrace" (linux/asynctrace_netlink.h).
  *
- * A provider is a process, or a part of one, that registered a name. It maps
+ * A provider is a process, or a part of one, that has registered a name. It maps
  *
  *	offset 0		control area, read-only: written by the kernel
  *	rw_offset		read-write area: written by the provider
  *
- * and the read-write area holds, at the offsets the control page names,
+ * and the read-write area has, at offsets that the control page specifies,
  *
- *	header lines		for each of two ranges, one line of 64 bytes a ring
+ *	header lines		for each of two ranges, one line of 64 bytes per ring
  *	durable ring		names: FXT string records
- *	rings			for each of two ranges, one ring a CPU and one more,
- *				the fallback ring, each ring_stride bytes long
+ *	rings			for each of two ranges, one ring per CPU and the
+ *				fallback ring, each ring_stride bytes long
  *
- * Pages appear when they are touched. A store that comes after the session has
- * ended goes to a sink page and is lost, never to somebody else.
+ * A page is allocated when it is first touched. A store after the end of the session goes to
+ * a sink page and is lost; it never reaches another session or process.
  *
  * All integers are in the machine's byte order, which must be little endian.
  *
- * Structures grow at their end only. Each that goes to the kernel begins with its size as the
- * caller knows it: of a smaller one, the kernel takes what is missing for 0; of a larger one,
- * it takes what it knows if the rest is 0, and fails with -E2BIG if not. So a program that was
- * built with newer or older headers works as long as it does not ask for what the kernel has
- * not. Reserved words must be 0, and unknown flags fail with -EINVAL.
+ * Structures grow only at their end. A structure passed to the kernel begins with its size as
+ * the caller knows it. If that is smaller than the kernel's, the missing fields count as 0. If
+ * it is larger, the excess bytes must be 0, or the call fails with -E2BIG. So a program built
+ * with older or newer headers works unless it uses a field that the kernel does not know.
+ * Reserved words must be 0, and unknown flags fail with -EINVAL.
  */
 #ifndef _UAPI_LINUX_ASYNCTRACE_H
 #define _UAPI_LINUX_ASYNCTRACE_H
@@ -35,12 +35,12 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The version of all that this header says. The two sides must agree on it. */
+/* Version of the interface in this header; library and module must have the same. */
 #define ASYNCTRACE_ABI_VERSION		2
 
 #define ASYNCTRACE_DEVICE		"asynctrace"
 
-/* Limits. Names and categories are counted in bytes without the final NUL. */
+/* Limits. Lengths of names and categories are in bytes, without the final NUL. */
 #define ASYNCTRACE_NAME_MAX		100
 #define ASYNCTRACE_CATEGORY_MAX		100	/* bytes of a category */
 #define ASYNCTRACE_CATEGORIES_MAX	100	/* categories of a session */
@@ -51,19 +51,19 @@
 /* --- ioctls ------------------------------------------------------------- */
 
 /**
- * struct asynctrace_hello - what descriptor and library agree on first
+ * struct asynctrace_hello - argument of the first ioctl on a descriptor
  * @size: in: sizeof(struct asynctrace_hello) as the caller knows it; out: as the module does
  * @abi: in: ASYNCTRACE_ABI_VERSION of the caller; out: of the module
- * @cookie: out: names this descriptor in netlink messages. It is valid while
- *	the descriptor is open, for the process that asked.
- * @salt: in: the salt that operation ids of this process already carry; 0: there are none
+ * @cookie: out: identifies this descriptor in netlink messages. Valid while the descriptor is
+ *	open, and only for the calling process.
+ * @salt: in: the salt that operation ids of this process already have; 0: there are none
  *	yet. The registration grants this salt unless another process has it: see struct
  *	asynctrace_control.
  * @reserved: must be 0
  *
- * Fails with -EPROTO where the two versions differ (@abi then tells the
- * module's), with -EPERM where another process was told the cookie, with
- * -EOPNOTSUPP for a 32-bit process: its store of a ring position would be two.
+ * Fails with -EPROTO if the versions differ (@abi then is the module's), with -EPERM if
+ * another process already got the cookie, and with -EOPNOTSUPP for a 32-bit process, which
+ * needs two stores for a ring position.
  */
 struct asynctrace_hello {
 	__u32 size;
@@ -74,12 +74,13 @@ struct asynctrace_hello {
 };
 
 /**
- * struct asynctrace_attrs - a netlink message without the socket
+ * struct asynctrace_attrs - netlink attributes passed by ioctl
  * @size: sizeof(struct asynctrace_attrs)
  * @len: bytes at @attrs
- * @attrs: user address of the attributes of PROVIDER_REGISTER, without the
- *	cookie: the descriptor speaks for itself
- * @id: out: the provider's id
+ * @attrs: user address of the attributes of PROVIDER_REGISTER or PROVIDER_ANNOUNCE, without
+ *	the cookie, because the ioctl's descriptor identifies the process
+ * @id: out: the provider's id; unused for PROVIDER_ANNOUNCE
+ * @reserved: must be 0
  *
  * For processes that may not open an AF_NETLINK socket.
  */
@@ -92,16 +93,17 @@ struct asynctrace_attrs {
 };
 
 /**
- * struct asynctrace_consume - turns a descriptor into a session's consumer
+ * struct asynctrace_consume - makes a descriptor a session's consumer
  * @size: sizeof(struct asynctrace_consume)
  * @session: the session's id
  * @flags: ASYNCTRACE_CONSUME_F_*
  * @reserved: must be 0
  *
- * From then on read(2) returns chunks, poll(2) tells when there are some.
- * One consumer a session: -EBUSY else. -EPERM where the caller is neither
- * the session's owner nor has CAP_SYS_ADMIN, or where the owner had another group or a
- * capability more and the caller has no CAP_PERFMON; -ENOENT where he may not even see it.
+ * From then on read(2) returns chunks, and poll(2) reports when there are any. Fails with
+ * -EBUSY if the session already has a consumer, and with -ENOENT if the caller may not see the
+ * session. Fails with -EPERM if the caller is neither the session's owner nor has
+ * CAP_SYS_ADMIN. Without CAP_PERFMON, the caller also needs the group and the capabilities
+ * that the owner had when it created the session.
  */
 struct asynctrace_consume {
 	__u32 size;
@@ -111,20 +113,20 @@ struct asynctrace_consume {
 };
 
 /*
- * All that a circular session holds at this moment, from its names on, and then
- * the end of the file. Nothing is taken out, so that it can be done again; who
- * writes is not disturbed.
+ * Read what a circular session has at this moment, names included, and then the end of file.
+ * Nothing is removed, so that snapshots can be repeated. Writers are not disturbed.
  */
 #define ASYNCTRACE_CONSUME_F_SNAPSHOT	(1 << 0)
 
 /**
- * struct asynctrace_alert - something that who controls the session may act on
+ * struct asynctrace_alert - an alert that a provider raises
  * @size: sizeof(struct asynctrace_alert)
  * @reserved: must be 0
- * @name: 1 to ASYNCTRACE_ALERT_MAX bytes, and NULs
+ * @name: 1 to ASYNCTRACE_ALERT_MAX bytes, padded with NULs
  *
- * Of a provider's descriptor. Told to the subscribers of the session that records
- * it; -EAGAIN where none does.
+ * For a provider's descriptor. Subscribers to the session that records the provider get the
+ * alert as an event. Fails with -EAGAIN if no session records the provider, or if it raises
+ * too many alerts.
  */
 struct asynctrace_alert {
 	__u32 size;
@@ -134,14 +136,14 @@ struct asynctrace_alert {
 
 /**
  * struct asynctrace_observed - what read(2) on a provider's descriptor returns
- * @size: bytes of this that the kernel filled
- * @gate: as on the control page
- * @state: enum asynctrace_session_state of the session that has the provider; 0:
- *	there is none
+ * @size: bytes of this structure that the kernel has filled in
+ * @gate: see struct asynctrace_control
+ * @state: enum asynctrace_session_state of the provider's session; 0: it has no session
  * @reserved: 0
  *
- * A smaller buffer gets less, if it has room for the words above. poll(2) says EPOLLIN when it
- * is not what was last read; read(2) waits for that, or fails with -EAGAIN for O_NONBLOCK.
+ * read(2) truncates the structure to the buffer, which must have room for the words above.
+ * poll(2) reports EPOLLIN if @gate or @state has changed since the last read(2). read(2) waits
+ * for such a change, or fails with -EAGAIN if O_NONBLOCK is set.
  */
 struct asynctrace_observed {
 	__u32 size;
@@ -151,28 +153,28 @@ struct asynctrace_observed {
 };
 
 /*
- * The kernel goes by the number alone, and not by the size and direction that a request also
- * holds: a structure that has grown does not make it another request.
+ * The kernel ignores the size and the direction that are encoded in a request, so that a
+ * structure can grow without changing the request.
  */
 #define ASYNCTRACE_IOC_MAGIC		0xB7
 #define ASYNCTRACE_IOC_HELLO		_IOWR(ASYNCTRACE_IOC_MAGIC, 0, struct asynctrace_hello)
 #define ASYNCTRACE_IOC_REGISTER		_IOWR(ASYNCTRACE_IOC_MAGIC, 1, struct asynctrace_attrs)
 /*
- * The calling thread's slot, a number from 1 on that its records carry: the
- * kernel, not the provider, says which thread that is. Idempotent.
+ * Returns the calling thread's slot, a number from 1 on that its records carry. The kernel,
+ * not the provider, reports which thread has a slot. Idempotent.
  */
 #define ASYNCTRACE_IOC_THREAD		_IO(ASYNCTRACE_IOC_MAGIC, 2)
 #define ASYNCTRACE_IOC_CONSUME		_IOW(ASYNCTRACE_IOC_MAGIC, 3, struct asynctrace_consume)
 #define ASYNCTRACE_IOC_ALERT		_IOW(ASYNCTRACE_IOC_MAGIC, 4, struct asynctrace_alert)
-/* The attributes of PROVIDER_ANNOUNCE, without the cookie. */
+/* Takes the attributes of PROVIDER_ANNOUNCE, without the cookie. */
 #define ASYNCTRACE_IOC_ANNOUNCE		_IOW(ASYNCTRACE_IOC_MAGIC, 5, struct asynctrace_attrs)
 
 /* --- the control area ----------------------------------------------------- */
 
 /* Values of asynctrace_control.gate; all others are a run's generation. */
-#define ASYNCTRACE_GATE_OFF		0	/* nobody records this provider */
+#define ASYNCTRACE_GATE_OFF		0	/* no session records this provider */
 #define ASYNCTRACE_GATE_ATTACH		1	/* this process has not registered */
-/* Above are those of programs that trace themselves, without the module. */
+/* Larger generations are for programs that trace themselves without the module. */
 #define ASYNCTRACE_GENERATION_MAX	0xbfffffffU
 
 enum asynctrace_clock {
@@ -185,42 +187,43 @@ enum asynctrace_clock {
 /**
  * struct asynctrace_control - first page of the control area
  * @gate: ASYNCTRACE_GATE_OFF, _ATTACH, or the generation of the run that
- *	records. Generations are never repeated on a machine (but after 2^32
- *	of them), so what a site or a thread learned under one is valid under no
- *	other. A run gets another one when it wants other categories: see @run.
- *	Load-acquire it: it pairs with the kernel's store-release, and the rest of
- *	this line belongs to the generation read. A writer compares it once more
- *	inside its critical section.
+ *	records. Generations are not repeated before they wrap at
+ *	ASYNCTRACE_GENERATION_MAX, so what a site or a thread learned under one is
+ *	valid under no other. A run gets a new generation when its categories
+ *	change: see @run. Use a load-acquire, which pairs with the kernel's
+ *	store-release: the fields up to @reserved1 then belong to the generation
+ *	read. A writer compares the gate again inside its critical section.
  * @sub_mask: words of a sub-buffer - 1
  * @ring_mask: words of a ring - 1
  * @clock: enum asynctrace_clock
  * @headers: offset of the run's header lines in the read-write area, bytes
  * @rings: offset of the run's rings in the read-write area, bytes
  * @ring_stride: bytes from one ring to the next
- * @clock_offset: to subtract from CLOCK_BOOTTIME as the provider reads it
- *	(its time namespace), nanoseconds; 0 for the counter
- * @nr_rings: rings of CPUs; a CPU whose number is not below this drops. The
- *	fallback ring has this index.
- * @run: the generation that the run began with. What was begun under this or a
- *	later one is still of the run, and is written under the present one.
+ * @clock_offset: to subtract from CLOCK_BOOTTIME as the provider's time namespace
+ *	has it, nanoseconds; 0 for the counter
+ * @nr_rings: number of CPU rings, and index of the fallback ring. Records of CPUs
+ *	whose number is not below this are dropped.
+ * @run: the generation that the run began with. A record begun under this or a
+ *	later generation belongs to the run, and is written under the current one.
  * @magic: ASYNCTRACE_CONTROL_MAGIC
  * @abi: ASYNCTRACE_ABI_VERSION of the module
  * @size: bytes of this structure that the kernel filled
  * @provider: the provider's id
- * @salt: the salt granted: operation ids of this process are salt << 44 | counter. Below
- *	2^20. No other process has it while this one is registered or its records are read.
+ * @salt: the salt granted, below 2^20: operation ids of this process are
+ *	salt << 44 | counter. No other process gets it while this one is registered
+ *	or its records are still to be read.
  * @control_size: bytes of the control area
- * @limits: offset in the control area of one __u64 a ring of the run: no writer enters a
- *	sub-buffer that does not end at or below it (linear words)
- * @categories: offset in the control area of struct asynctrace_categories; another
- *	one when they change
- * @rw_offset: where in the file the read-write area begins
+ * @limits: offset in the control area of one __u64 per ring of the run, in linear
+ *	words: a writer must not enter a sub-buffer that ends above it
+ * @categories: offset in the control area of struct asynctrace_categories; changes
+ *	when the categories change
+ * @rw_offset: file offset of the read-write area
  * @rw_size: bytes of the read-write area
  * @durable: offset of the durable ring's header line; its data begin one line
  *	after it
  * @durable_words: words of the durable ring's data
- * @durable_generation: what bits 32..63 of the durable ring's position must
- *	hold for the names interned to be valid
+ * @durable_generation: interned names are valid only if bits 32..63 of the durable
+ *	ring's position have this value
  */
 struct asynctrace_control {
 	__u32 gate;
@@ -251,13 +254,13 @@ struct asynctrace_control {
 };
 
 /**
- * struct asynctrace_categories - what the session wants of this provider
- * @count: patterns in @text, at most 2 * ASYNCTRACE_CATEGORIES_MAX; 0 means
- *	every category
- * @bytes: of @text
- * @text: patterns, each ended by a NUL. A pattern is a category's exact name,
- *	or a prefix and a final '*'. What matches one behind a '-' is not wanted;
- *	where there are only such, everything else is.
+ * struct asynctrace_categories - the categories that the session records of this provider
+ * @count: number of patterns in @text, at most 2 * ASYNCTRACE_CATEGORIES_MAX; 0
+ *	means every category
+ * @bytes: size of @text
+ * @text: patterns, each NUL-terminated. A pattern is a category's exact name, or a
+ *	prefix and a final '*'. A leading '-' makes a pattern exclude categories. If
+ *	all patterns exclude, all other categories are recorded.
  *
  * C++ has no flexible array members; __extension__ lets -Wpedantic accept this one.
  */
@@ -271,15 +274,15 @@ __extension__ struct asynctrace_categories {
 
 /**
  * struct asynctrace_ring_header - a ring's line in the header pages
- * @position: bits 0..47 linear offset in words of the next record since the
- *	session began, bits 48..63 records in the sub-buffer that it lies in.
- *	Published by one store (release), the last of a critical section.
- *	In the fallback ring bits 36..47 hold the run modulo 4096
- *	instead, set by the kernel, and the store is a compare-and-swap.
- * @dropped: records that found no room. In the fallback ring bits 52..63 hold the
- *	run modulo 4096, set by the kernel, and a writer adds to the rest by
- *	compare-and-swap.
- * @reserved: leave alone
+ * @position: bits 0..47: linear offset of the next record, in words since the
+ *	session began; bits 48..63: number of records in its sub-buffer. Published
+ *	by one store-release, the last instruction of a critical section.
+ *	In the fallback ring, bits 36..47 are the run modulo 4096 instead, set by
+ *	the kernel, and the store is a compare-and-swap.
+ * @dropped: number of records that found no room. In the fallback ring, bits 52..63
+ *	are the run modulo 4096, set by the kernel, and writers add to the other bits
+ *	by compare-and-swap.
+ * @reserved: must not be written
  */
 struct asynctrace_ring_header {
 	__u64 position;
@@ -298,15 +301,15 @@ struct asynctrace_ring_header {
 #define ASYNCTRACE_FALLBACK_DROPS_MASK	((1ULL << ASYNCTRACE_FALLBACK_DROPS_SHIFT) - 1)
 
 /**
- * struct asynctrace_subbuf - the four words each sub-buffer begins with
+ * struct asynctrace_subbuf - the four words at the beginning of each sub-buffer
  * @magic: ASYNCTRACE_SUBBUF_MAGIC
- * @generation: of the writer that entered this sub-buffer
- * @sequence: its number since the session began
+ * @generation: generation of the writer that entered this sub-buffer
+ * @sequence: number of this sub-buffer since the session began
  * @records: records committed in this ring before this sub-buffer
- * @end: linear offset at which the records of the one before end
+ * @end: linear offset at which the records of the previous sub-buffer end
  *
- * Records never cross a sub-buffer's end. A ring's first position is 0: the
- * first writer enters sub-buffer 0.
+ * Records never cross a sub-buffer's end. A ring's first position is 0, which means that the
+ * first writer must enter sub-buffer 0.
  */
 struct asynctrace_subbuf {
 	__u32 magic;
@@ -329,10 +332,10 @@ struct asynctrace_subbuf {
 /* --- the durable ring ------------------------------------------------------ */
 
 /*
- * Its header line's first word: bits 0..31 words committed, bits 32..63 the
- * durable generation. Data: FXT string records with indices from 1 on, in
- * order, never rewritten within a generation. When it is full, records carry
- * their names inline.
+ * The first word of its header line is the position: bits 0..31 are the words committed, bits
+ * 32..63 the durable generation. Its data are FXT string records with indices from 1 on, in
+ * order, which are not rewritten within a generation. If the durable ring is full, records in
+ * other rings carry their names inline.
  */
 #define ASYNCTRACE_DURABLE_GEN_SHIFT	32
 #define ASYNCTRACE_DURABLE_SIZE		(256 * 1024)	/* bytes with the line */
@@ -340,10 +343,9 @@ struct asynctrace_subbuf {
 /* --- records in rings ------------------------------------------------------ */
 
 /*
- * What a provider writes are FXT records (linux/asynctrace_fxt.h) of type
- * event, in ticks of the control page's clock, with two differences: the
- * thread reference is 0, and in place of the two inline thread words there is
- * one, the thread's slot in bits 0..31, bits 32..63 zero.
+ * A provider writes FXT event records (linux/asynctrace_fxt.h), in ticks of the control page's
+ * clock, with two differences. The thread reference is 0, and one word replaces the two inline
+ * thread words: bits 0..31 are the thread's slot, bits 32..63 are 0.
  */
 
 /* --- chunks: what read(2) returns -------------------------------------------- */
@@ -353,39 +355,39 @@ enum asynctrace_chunk_kind {
 	ASYNCTRACE_CHUNK_CLOCK		= 2,	/* struct asynctrace_clock_pair[] */
 	ASYNCTRACE_CHUNK_THREADS	= 3,	/* struct asynctrace_thread[], of a provider */
 	ASYNCTRACE_CHUNK_NAMES		= 4,	/* struct asynctrace_task_name[], of a CPU */
-	ASYNCTRACE_CHUNK_STRINGS	= 5,	/* words of a durable ring */
+	ASYNCTRACE_CHUNK_STRINGS	= 5,	/* words of a provider's durable ring */
 	ASYNCTRACE_CHUNK_EVENTS		= 6,	/* words of a provider's ring */
 	ASYNCTRACE_CHUNK_SCHED		= 7,	/* words of a kernel ring */
 	ASYNCTRACE_CHUNK_ENDED		= 8,	/* struct asynctrace_ended */
 };
 
 /* asynctrace_chunk.flags */
-#define ASYNCTRACE_CHUNK_F_FALLBACK	(1 << 0)	/* of the fallback ring */
+#define ASYNCTRACE_CHUNK_F_FALLBACK	(1 << 0)	/* from the fallback ring */
 #define ASYNCTRACE_CHUNK_F_BROKEN	(1 << 1)	/* framing lost: no payload */
-#define ASYNCTRACE_CHUNK_F_LAST		(1 << 2)	/* the ring is done: its counts are final */
+#define ASYNCTRACE_CHUNK_F_LAST		(1 << 2)	/* the ring's counts are final */
 
 /**
  * struct asynctrace_chunk - head of what one read(2) returns
- * @size: of this structure; the payload follows it
+ * @size: size of this structure; the payload follows it
  * @kind: enum asynctrace_chunk_kind
- * @bytes: of the payload
+ * @bytes: size of the payload
  * @flags: ASYNCTRACE_CHUNK_F_*
- * @provider: id of the provider; 0 for the kernel's own
- * @ring: index of the ring: the CPU, but for the fallback ring
+ * @provider: id of the provider; 0 for chunks that belong to no provider
+ * @ring: index of the ring: the number of its CPU, except for the fallback ring
  * @sequence: linear word offset of the payload in its ring
- * @records: records the payload claims to hold; of STRINGS, their generation:
- *	with another one, no index told before is valid any more
- * @delivered: of this ring, records handed out so far, these included
- * @overwritten: of this ring, records lost to the ring's wrapping so far
+ * @records: number of records that the payload claims to have; for STRINGS, their
+ *	generation: if it changes, all indices of earlier chunks are invalid
+ * @delivered: of this ring, records handed out so far, including this payload
+ * @overwritten: of this ring, records lost to wraparound so far
  * @dropped: of this ring, records that found no room so far
- * @ticks: the clock, read just after the payload was
+ * @ticks: the session's clock just after the payload was read
  * @boottime: CLOCK_BOOTTIME at that moment, nanoseconds
  * @segment: number of the clock segment
  * @reserved: 0
  * @cleared: of this ring, records that later starts have cleared so far
  *
- * Names come before what uses them: a chunk of events comes after all strings
- * and threads that were there when its end was read; a chunk of scheduling
+ * Names come before the records that use them. A chunk of events comes after all strings and
+ * threads that existed when the end of its ring was read, and a chunk of scheduling records
  * after all task names.
  */
 struct asynctrace_chunk {
@@ -407,7 +409,7 @@ struct asynctrace_chunk {
 	__u64 cleared;
 };
 
-/* read(2) needs room for this, or it fails with -EINVAL. */
+/* Smallest buffer for read(2), which fails with -EINVAL if there is less room. */
 #define ASYNCTRACE_READ_MIN	(sizeof(struct asynctrace_chunk) + ASYNCTRACE_SUBBUF_MAX)
 
 /**
@@ -415,21 +417,20 @@ struct asynctrace_chunk {
  * @id: the provider's id, also in the chunk
  * @pid: its process, in the session owner's pid namespace; 0: not visible there
  * @uid: its user, in the session owner's user namespace
- * @version: the number it registered with
+ * @version: the number that it registered with
  * @salt: see struct asynctrace_control
  * @flags: ASYNCTRACE_PROVIDER_F_*
- * @name: its name, ended by a NUL
+ * @name: its name, NUL-terminated
  * @sched_dropped: scheduling records of its threads that found no room in the kernel's
- *	rings, or were beyond its share of them
- * @names_dropped: the same of names: of its threads, and of tasks that were to be named
- *	because its threads met them
+ *	rings, or exceeded its share of them
+ * @names_dropped: names dropped for these reasons: of its threads, and of other tasks in
+ *	its threads' scheduling records
+ * @serial: its serial number, from 1 on. Unlike @id, it is not reused while the module is
+ *	loaded
  *
- * @serial: its serial number, from 1 on: unlike its id, no other provider gets it while the
- *	module is loaded
- *
- * It is told again when something has changed. The kernel's rings count these drops, too:
- * asynctrace_chunk.dropped. Of those there, the ones that no provider has were of tasks
- * that are no provider's.
+ * The chunk is repeated when something has changed. asynctrace_chunk.dropped of the kernel's
+ * rings includes @sched_dropped and @names_dropped of all providers; the rest are records of
+ * tasks that belong to no provider.
  */
 struct asynctrace_provider_info {
 	__u32 id;
@@ -444,20 +445,20 @@ struct asynctrace_provider_info {
 	__u64 serial;
 };
 
-#define ASYNCTRACE_PROVIDER_F_GONE	(1 << 0)	/* it ended, or another session took it */
-#define ASYNCTRACE_PROVIDER_F_LATE	(1 << 1)	/* it joined after the start */
-#define ASYNCTRACE_PROVIDER_F_HELD	(1 << 2)	/* by a session that is not shown */
+#define ASYNCTRACE_PROVIDER_F_GONE	(1 << 0)	/* ended, or taken by another session */
+#define ASYNCTRACE_PROVIDER_F_LATE	(1 << 1)	/* joined after the start */
+#define ASYNCTRACE_PROVIDER_F_HELD	(1 << 2)	/* in a session hidden from the caller */
 
 /**
- * struct asynctrace_ended - providers that had ended before the consumer came
- * @providers: how many
+ * struct asynctrace_ended - providers that ended before the descriptor became the consumer
+ * @providers: number of these providers
  * @sched_dropped: scheduling records of their threads that were dropped
- * @names_dropped: the same of names
+ * @names_dropped: names that were dropped on their behalf
  *
- * When a provider has ended, and its records have been read or have lost their memory to other
- * providers, the session keeps only sums. A consumer that comes later gets them once: the
- * chunk's counts are sums over all rings of these providers. Records that an earlier consumer
- * got are in @delivered of the chunk; of a snapshot, in @overwritten.
+ * When a provider has ended, and its records have been read or freed to make room, only sums
+ * remain in the session. A later consumer gets the sums once: the chunk's counts are sums over
+ * all rings of these providers. Records that an earlier consumer has read count in @delivered
+ * of the chunk; in a snapshot, they count in @overwritten.
  */
 struct asynctrace_ended {
 	__u64 providers;
@@ -467,10 +468,10 @@ struct asynctrace_ended {
 
 /**
  * struct asynctrace_clock_pair - one moment on three clocks
- * @ticks: of the session's clock
+ * @ticks: the session's clock
  * @boottime: CLOCK_BOOTTIME, nanoseconds
  * @realtime: CLOCK_REALTIME, nanoseconds
- * @segment: number of the clock segment: never interpolate between two
+ * @segment: number of the clock segment; do not interpolate between two segments
  * @what: enum asynctrace_clock_moment
  */
 struct asynctrace_clock_pair {
@@ -489,12 +490,12 @@ enum asynctrace_clock_moment {
 };
 
 /**
- * struct asynctrace_thread - who a slot is
- * @slot: as in the provider's records
- * @tid: thread, in the session owner's pid namespace
- * @pid: its process there
+ * struct asynctrace_thread - the thread that has a slot
+ * @slot: the slot, as in the provider's records
+ * @tid: thread id, in the session owner's pid namespace
+ * @pid: id of the thread's process in that namespace
  * @reserved: 0
- * @comm: its name when it got the slot, or later
+ * @comm: the thread's name when it got the slot, or later
  */
 struct asynctrace_thread {
 	__u32 slot;
@@ -505,12 +506,12 @@ struct asynctrace_thread {
 };
 
 /**
- * struct asynctrace_task_name - a task that appears in scheduling records
- * @tid: thread, in the session owner's pid namespace
- * @pid: its process there
+ * struct asynctrace_task_name - name of a task that appears in scheduling records
+ * @tid: thread id, in the session owner's pid namespace
+ * @pid: id of the thread's process in that namespace
  * @flags: ASYNCTRACE_TASK_F_*
  * @reserved: 0
- * @ticks: when
+ * @ticks: the session's clock when the name was read
  * @comm: the thread's name
  */
 struct asynctrace_task_name {
@@ -526,8 +527,8 @@ struct asynctrace_task_name {
 #define ASYNCTRACE_TASK_F_PROVIDER	(1 << 1)	/* of a provider's process */
 
 /*
- * The thread ids of tasks that the session's owner may not see: one a CPU, as a
- * thread runs on one CPU at a time.
+ * Thread ids that stand for all tasks that the session's owner may not see. There is one for
+ * each CPU, so that none of them seems to run on two CPUs at a time.
  */
 #define ASYNCTRACE_TID_OTHER		0x7fffffff
 #define ASYNCTRACE_TID_OTHER_ON(cpu)	(ASYNCTRACE_TID_OTHER - (__s32)(cpu))

@@ -2,9 +2,9 @@
 /*
  * asynctrace: encoding of Fuchsia trace format (FXT) records
  *
- * Source: Fuchsia's "Fuchsia trace format" reference. A record is a run of
- * 64-bit words; the first one's bits 0..3 tell the type, bits 4..15 the size in
- * words, this word included. Text is padded with zeros to a word.
+ * Source: Fuchsia's "Fuchsia trace format" reference. A record is a sequence of 64-bit words.
+ * In its first word, bits 0..3 are the type, and bits 4..15 the record's size in words,
+ * including this word. Text is padded with zeros to a whole word.
  */
 #ifndef _UAPI_LINUX_ASYNCTRACE_FXT_H
 #define _UAPI_LINUX_ASYNCTRACE_FXT_H
@@ -33,7 +33,7 @@
 
 #define ASYNCTRACE_FXT_MAGIC		0x0016547846040010ULL
 
-/* Event types: bits 16..19. Extra word after the arguments, where there is one. */
+/* Event types: bits 16..19. A comment names the extra word after the arguments, if any. */
 #define ASYNCTRACE_FXT_INSTANT		0
 #define ASYNCTRACE_FXT_COUNTER		1	/* counter id */
 #define ASYNCTRACE_FXT_DURATION_BEGIN	2
@@ -89,8 +89,8 @@
 #define ASYNCTRACE_FXT_INLINE		0x8000	/* string reference: text follows */
 
 /*
- * String indices of the kernel's own records, in its section of a file and in
- * the chunks of its rings.
+ * String indices in the kernel's records: in the kernel's section of a file, and in chunks of
+ * the kernel's rings.
  */
 #define ASYNCTRACE_FXT_STR_PROCESS	1	/* "process" */
 #define ASYNCTRACE_FXT_STR_INCOMING	2	/* "incoming_weight" */
@@ -98,9 +98,9 @@
 #define ASYNCTRACE_FXT_STR_WEIGHT	4	/* "weight" */
 #define ASYNCTRACE_FXT_STR_WAKER	5	/* "waker" */
 #define ASYNCTRACE_FXT_STR_STATE	6	/* "state": Linux's, as a number */
-#define ASYNCTRACE_FXT_STR_KERNEL_END	16	/* the consumer's own begin here */
+#define ASYNCTRACE_FXT_STR_KERNEL_END	16	/* first index of the consumer's strings */
 
-/* words of @bytes bytes of text */
+/* number of words for @bytes bytes of text */
 #define ASYNCTRACE_FXT_TEXT_WORDS(bytes)	(((__u64)(bytes) + 7) / 8)
 
 /* first word of a record */
@@ -127,7 +127,7 @@
 			     1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes)) | \
 	 (__u64)(index) << 16 | (__u64)(bytes) << 32)
 
-/* first word of a context switch, of a wakeup */
+/* first word of a context switch, and of a wakeup */
 #define ASYNCTRACE_FXT_SWITCH_HEAD(words, nargs, cpu, state) \
 	(ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_SCHED, words) | \
 	 (__u64)(nargs) << 16 | (__u64)(cpu) << 20 | (__u64)(state) << 36 | \
