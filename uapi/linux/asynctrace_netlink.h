@@ -13,8 +13,8 @@
  * enum asynctrace_mode - What happens when a ring is full.
  * @ASYNCTRACE_MODE_ONESHOT: Later records are dropped and counted.
  * @ASYNCTRACE_MODE_CIRCULAR: The oldest records are overwritten and counted.
- * @ASYNCTRACE_MODE_STREAMING: A consumer drains the rings meanwhile; records
- *   that find no room are dropped and counted.
+ * @ASYNCTRACE_MODE_STREAMING: A consumer drains the rings all the time;
+ *   records that find no room are dropped and counted.
  */
 enum asynctrace_mode {
 	ASYNCTRACE_MODE_ONESHOT = 1,
@@ -23,11 +23,11 @@ enum asynctrace_mode {
 };
 
 /**
- * enum asynctrace_sched - Whose scheduling is recorded.
- * @ASYNCTRACE_SCHED_OFF: Nobody's.
- * @ASYNCTRACE_SCHED_TARGETS: That of the threads of the session's providers,
- *   and who wakes them.
- * @ASYNCTRACE_SCHED_ALL: Everybody's. Needs CAP_PERFMON or CAP_SYS_ADMIN.
+ * enum asynctrace_sched - Tasks whose scheduling is recorded.
+ * @ASYNCTRACE_SCHED_OFF: No tasks.
+ * @ASYNCTRACE_SCHED_TARGETS: Threads of the session's providers, and tasks
+ *   that wake them.
+ * @ASYNCTRACE_SCHED_ALL: All tasks. Needs CAP_PERFMON or CAP_SYS_ADMIN.
  */
 enum asynctrace_sched {
 	ASYNCTRACE_SCHED_OFF,
@@ -36,15 +36,15 @@ enum asynctrace_sched {
 };
 
 /**
- * enum asynctrace_session_state - Where a session stands.
- * @ASYNCTRACE_SESSION_STATE_READY: Created. Nothing is allocated, no provider
- *   is bound.
+ * enum asynctrace_session_state - State of a session.
+ * @ASYNCTRACE_SESSION_STATE_READY: Created. No buffers are allocated, and no
+ *   provider is bound.
  * @ASYNCTRACE_SESSION_STATE_INITIALIZED: Buffers and providers are fixed.
  * @ASYNCTRACE_SESSION_STATE_STARTED: Records are taken.
- * @ASYNCTRACE_SESSION_STATE_STOPPED: No records are taken; those that were can
- *   be read. It can be started again.
- * @ASYNCTRACE_SESSION_STATE_TERMINATED: Over; it goes as soon as nobody reads
- *   it.
+ * @ASYNCTRACE_SESSION_STATE_STOPPED: No records are taken; earlier ones can be
+ *   read. The session can be started again.
+ * @ASYNCTRACE_SESSION_STATE_TERMINATED: Ended; the session is freed when its
+ *   consumer closes the descriptor.
  */
 enum asynctrace_session_state {
 	ASYNCTRACE_SESSION_STATE_READY = 1,
@@ -55,11 +55,11 @@ enum asynctrace_session_state {
 };
 
 /**
- * enum asynctrace_session_flags - How a session is to be kept.
- * @ASYNCTRACE_SESSION_FLAGS_DETACHED: It outlives the socket it was made on,
- *   and ends only by session-terminate.
- * @ASYNCTRACE_SESSION_FLAGS_FOLLOW: Where it names processes, it means their
- *   children, too: every process with one of them among its ancestors when it
+ * enum asynctrace_session_flags - Flags of a session.
+ * @ASYNCTRACE_SESSION_FLAGS_DETACHED: The session outlives the socket that
+ *   created it, and ends only by session-terminate.
+ * @ASYNCTRACE_SESSION_FLAGS_FOLLOW: The pid attributes include descendants: a
+ *   process is recorded if a named process is among its ancestors when it
  *   registers.
  */
 enum asynctrace_session_flags {
@@ -68,13 +68,13 @@ enum asynctrace_session_flags {
 };
 
 /**
- * enum asynctrace_disposition - What a start makes of what earlier runs of the
- *   session have left in the rings.
- * @ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE: It is cleared, and so are the names
- *   that providers have interned: they intern them anew.
+ * enum asynctrace_disposition - What a start does with the records and names
+ *   of the session's earlier runs.
+ * @ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE: Records are cleared, and so are the
+ *   names that providers have interned. Providers intern them again.
  * @ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE: Records are cleared, names stay
  *   valid.
- * @ASYNCTRACE_DISPOSITION_RETAIN: All of it stays; the run is appended.
+ * @ASYNCTRACE_DISPOSITION_RETAIN: Records and names stay; the run is appended.
  */
 enum asynctrace_disposition {
 	ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE = 1,
@@ -83,16 +83,16 @@ enum asynctrace_disposition {
 };
 
 /**
- * enum asynctrace_event_kinds - What can be told to a subscriber.
+ * enum asynctrace_event_kinds - Kinds of events.
  * @ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME: A provider has registered.
- * @ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT: A provider has died or unregistered.
- * @ASYNCTRACE_EVENT_KINDS_STARTED: A session takes records, or a provider that
- *   joined it late does; with a status.
- * @ASYNCTRACE_EVENT_KINDS_STOPPED: A session takes no more records.
+ * @ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT: A provider has ended.
+ * @ASYNCTRACE_EVENT_KINDS_STARTED: A session was started, or a provider was
+ *   started late or is not recorded; with a status.
+ * @ASYNCTRACE_EVENT_KINDS_STOPPED: A session was stopped.
  * @ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER: A ring of a streaming session has full
  *   sub-buffers that have not been read.
  * @ASYNCTRACE_EVENT_KINDS_ALERT: A provider raised an alert.
- * @ASYNCTRACE_EVENT_KINDS_TERMINATED: A session is over.
+ * @ASYNCTRACE_EVENT_KINDS_TERMINATED: A session was terminated.
  */
 enum asynctrace_event_kinds {
 	ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME = 1,
@@ -105,15 +105,14 @@ enum asynctrace_event_kinds {
 };
 
 /**
- * enum asynctrace_ring_kind - What a ring holds, and who writes it.
+ * enum asynctrace_ring_kind - Kind of a ring, by contents and writer.
  * @ASYNCTRACE_RING_KIND_EVENTS: A provider's records of one CPU.
  * @ASYNCTRACE_RING_KIND_FALLBACK: A provider's records of threads that cannot
- *   use the rings of CPUs (no rseq, no trusted counter).
+ *   use CPU rings (no rseq, no trusted counter).
  * @ASYNCTRACE_RING_KIND_SCHED: The kernel's scheduling records of one CPU.
  * @ASYNCTRACE_RING_KIND_NAMES: Names of tasks, written by the kernel.
- * @ASYNCTRACE_RING_KIND_ENDED: No ring, but the sums over rings that are no
- *   more: of providers that have ended, or that another session has taken
- *   away.
+ * @ASYNCTRACE_RING_KIND_ENDED: Not a ring, but the sums over freed rings,
+ *   whose providers have ended or were taken by another session.
  */
 enum asynctrace_ring_kind {
 	ASYNCTRACE_RING_KIND_EVENTS = 1,
