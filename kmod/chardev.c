@@ -225,7 +225,7 @@ static long at_ioc_thread(struct at_file *file)
 
 		spin_lock(&at_lock);
 		ks = p->member ? p->member->session->ks : NULL;
-		/* Tasks are removed by at_ksched_unlist(), which skips a ks that is not listed. */
+		/* Only at_ksched_unlist() removes the tasks, and only if ks is listed. */
 		if (ks && ks->listed)
 			at_tasks_add_current(p->member);
 		spin_unlock(&at_lock);

@@ -67,7 +67,7 @@ static void __exit at_exit(void)
 	 * which a draining workqueue rejects.
 	 */
 	flush_workqueue(at_wq);
-	/* The last zap of a range waits for writers, and after that may queue one more zap. */
+	/* Flush twice: a zap waits for writers asynchronously and may queue one more zap. */
 	flush_workqueue(at_zap_wq);
 	at_quiesce_wait();
 	flush_workqueue(at_zap_wq);

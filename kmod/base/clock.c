@@ -224,7 +224,8 @@ u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
  * @pairs: out: the pairs
  * @max: capacity of @pairs
  *
- * A reader misses pairs that at_clock_thin() drops before the reader has copied them.
+ * If at_clock_thin() drops pairs that the reader has not copied, the reader misses those pairs
+ * and gets some older ones again.
  *
  * Return: number of pairs copied.
  */

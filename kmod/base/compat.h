@@ -56,7 +56,7 @@ static inline struct nlattr **at_dump_attrs(struct netlink_callback *cb)
 }
 
 /*
- * 6.7: get_file_active() takes a reference of *@f unless that file is being closed. The
+ * 6.7: get_file_active() takes a reference to *@f unless that file is being closed. The
  * caller must keep the memory of the file from being freed.
  */
 static inline struct file *at_get_file_active(struct file **f)

@@ -24,7 +24,7 @@ static const u32 at_user_max[AT_THINGS] = {
 	[AT_THING_SUBSCRIBER] = 64,
 };
 
-/* Totals of all users from which on users without CAP_SYS_RESOURCE get no more. */
+/* Limits of all users together; only users with CAP_SYS_RESOURCE may exceed them. */
 static const u32 at_total_max[AT_THINGS] = {
 	[AT_THING_PROVIDER] = 16 * 4096,
 	[AT_THING_SESSION] = 16 * 64,

@@ -184,7 +184,7 @@ long at_known_ioctl(struct at_file *file, const void *attrs, u32 len)
  * at_netlink_announce - handle PROVIDER_ANNOUNCE
  * @skb: the request
  * @info: the parsed request
- * @caller: not used, because the cookie names a descriptor of the current process
+ * @caller: not used: the provider must be of the current process
  *
  * Return: see at_known_ioctl().
  */

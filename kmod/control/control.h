@@ -183,7 +183,7 @@ struct at_provider_view {
 void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 		      const struct at_caller *caller);
 
-/* session/ */
+/* session/session.c */
 int at_session_create(struct at_session_args *args, u32 *id,
 		      struct netlink_ext_ack *extack);
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,

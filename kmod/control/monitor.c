@@ -42,7 +42,7 @@
  *	events are sent; user ids are translated to its namespace
  * @pid_ns: the subscriber's pid namespace; process ids are translated to it
  * @charge: the accounts that the subscription is charged to
- * @lost: events that could not be sent since the last one that was
+ * @lost: number of events that could not be sent since the last one that was sent
  */
 struct at_subscriber {
 	struct list_head node;

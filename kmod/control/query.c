@@ -154,7 +154,7 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->ring = cpu;
 	st->kind = kind;
 	st->committed = at_source_now(&src, &pos);
-	/* A snapshot has no cursor of its own in the rings of names: they go to a table. */
+	/* A snapshot has no cursor of its own in rings of names: names go to a table. */
 	if (s->snapshot && kind == ASYNCTRACE_RING_KIND_SCHED)
 		c = &r->kept.cursor;
 	at_cursor_stats(s, c, &src, &r->clear, st);
@@ -279,7 +279,7 @@ u32 at_session_folds(struct at_session *s)
 int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 		     int (*fn)(const struct at_ring_stats *st, void *arg), void *arg)
 {
-	/* No snapshot may begin or end during the walk: its ledgers differ. */
+	/* Excludes the begin and the end of a snapshot, which has ledgers of its own. */
 	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
 	spin_lock(&at_lock);

@@ -51,7 +51,7 @@
 /* --- ioctls ------------------------------------------------------------- */
 
 /**
- * struct asynctrace_hello - argument of the first ioctl on a descriptor
+ * struct asynctrace_hello - version check and cookie of a descriptor
  * @size: in: sizeof(struct asynctrace_hello) as the caller knows it; out: as the module does
  * @abi: in: ASYNCTRACE_ABI_VERSION of the caller; out: of the module
  * @cookie: out: identifies this descriptor in netlink messages. Valid while the descriptor is
@@ -199,8 +199,8 @@ enum asynctrace_clock {
  * @headers: offset of the run's header lines in the read-write area, bytes
  * @rings: offset of the run's rings in the read-write area, bytes
  * @ring_stride: bytes from one ring to the next
- * @clock_offset: to subtract from CLOCK_BOOTTIME as the provider's time namespace
- *	has it, nanoseconds; 0 for the counter
+ * @clock_offset: nanoseconds to subtract from CLOCK_BOOTTIME as read in the
+ *	provider's time namespace; 0 for the counter
  * @nr_rings: number of CPU rings, and index of the fallback ring. Records of CPUs
  *	whose number is not below this are dropped.
  * @run: the generation that the run began with. A record begun under this or a
