@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The directory of live providers is a tree, ordered by user, name and serial number. The
- * names that match a pattern are neighbours in it, for each user.
+ * Directory of live providers: a tree ordered by user, name and serial number. For each
+ * user, the names that match a pattern are neighbours in the tree.
  */
 #include <linux/rbtree.h>
 #include <linux/string.h>
@@ -40,7 +40,10 @@ static struct at_key at_key_of(const struct at_provider *p)
 	return (struct at_key){ __kuid_val(p->uid), p->name, strlen(p->name), p->serial };
 }
 
-/* Negative: @p is before the key; positive: behind it */
+/*
+ * Returns a negative number if @p comes before the key, a positive one if it comes after
+ * the key. Any longer name comes after a key whose name is its prefix.
+ */
 static int at_key_compare(const struct at_provider *p, const struct at_key *key)
 {
 	uid_t uid = __kuid_val(p->uid);
@@ -77,7 +80,7 @@ void at_directory_remove(struct at_provider *p)
 	rb_erase(&p->entry, &at_directory);
 }
 
-/* The first provider that is not before a key, or NULL */
+/* Returns the first provider that is not before a key, or NULL. */
 static struct at_provider *at_directory_from(const struct at_key *key)
 {
 	struct rb_node *node = at_directory.rb_node;
@@ -96,7 +99,7 @@ static struct at_provider *at_directory_from(const struct at_key *key)
 	return found;
 }
 
-/* The key before all names that match a pattern */
+/* Returns the key before all names that match a pattern. */
 static struct at_key at_key_first(uid_t uid, const char *pattern)
 {
 	size_t len = strlen(pattern);
@@ -107,8 +110,9 @@ static struct at_key at_key_first(uid_t uid, const char *pattern)
 }
 
 /*
- * The first provider that is not before a key and whose name matches. Each user has a range of
- * them; the ranges of users that the caller cannot see are left out.
+ * Returns the first provider that is not before a key and whose name matches, or NULL.
+ * Each user has a range of such providers; the walk skips users that the caller cannot
+ * see.
  */
 static struct at_provider *at_walk_find(const struct at_walk *w, struct at_key key)
 {
@@ -125,14 +129,14 @@ static struct at_provider *at_walk_find(const struct at_walk *w, struct at_key k
 		if (at_key_compare(p, &first) < 0) {
 			key = first;
 		} else {
-			/* (uid_t)-1 is no user. */
+			/* Cannot wrap: (uid_t)-1 is not a valid user. */
 			key = at_key_first(uid + 1, w->pattern);
 		}
 	}
 	return NULL;
 }
 
-/* Has the walk been at a provider with an earlier pattern? */
+/* Has an earlier pattern of the walk matched the provider? */
 static bool at_walk_had(const struct at_walk *w, const struct at_provider *p)
 {
 	const char *text;
@@ -145,7 +149,7 @@ static bool at_walk_had(const struct at_walk *w, const struct at_provider *p)
 	return false;
 }
 
-/* Go to the first pattern, or to the next. Returns false behind the last. */
+/* Go to the first or the next pattern. Returns false if there is none. */
 static bool at_walk_pattern(struct at_walk *w)
 {
 	const struct at_strings *patterns = w->patterns;
@@ -160,7 +164,7 @@ static bool at_walk_pattern(struct at_walk *w)
 	return w->pattern < patterns->text + patterns->bytes;
 }
 
-/* Stand on a provider, or on none. */
+/* Move the walk's reference to @p, which may be NULL. */
 static void at_walk_stand(struct at_walk *w, struct at_provider *p)
 {
 	if (p)
@@ -170,7 +174,7 @@ static void at_walk_stand(struct at_walk *w, struct at_provider *p)
 	w->at = p;
 }
 
-/* The next of the present pattern */
+/* Returns the next provider that matches the current pattern, or NULL. */
 static struct at_provider *at_walk_step(struct at_walk *w)
 {
 	struct at_key key;
@@ -186,14 +190,15 @@ static struct at_provider *at_walk_step(struct at_walk *w)
 }
 
 /**
- * at_walk_next - go over providers
+ * at_walk_next - visit the next provider
  * @w: the walk
  *
- * at_lock is held. It may be let go between two calls, and is let go now and then by this.
- * Providers that come meanwhile may be left out. A walk must be continued to its end.
+ * Called with at_lock held; may drop and retake it. The caller may drop it between two
+ * calls. Providers that are added meanwhile may be missed. The caller must continue a
+ * walk to its end, because the walk holds a reference.
  *
- * Return: a provider that lives, once each, with a reference until the next call; NULL at the
- * end.
+ * Return: a live provider that was not visited before, with a reference until the next
+ * call; NULL at the end.
  */
 struct at_provider *at_walk_next(struct at_walk *w)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The directory of live providers: by user, then by name. A session finds the providers that
- * its patterns name without a look at all others, which may be other users' and many.
+ * Directory of live providers, ordered by user, then by name. A session finds the
+ * providers that match its patterns without visiting all others, of which other users may
+ * have many.
  */
 #ifndef AT_DIRECTORY_H
 #define AT_DIRECTORY_H
@@ -13,11 +14,11 @@ struct at_provider;
 struct at_strings;
 
 /**
- * struct at_walk - a walk over the providers that one may see and whose name matches
- * @caller: whoever may see them
+ * struct at_walk - iterator over visible providers with a matching name
+ * @caller: visit only providers that are visible to this caller
  * @patterns: patterns of names, see at_strings_match()
- * @pattern: the pattern that the walk is at; NULL: the first
- * @at: the provider that the walk stands on, with a reference; NULL: none of @pattern yet
+ * @pattern: current pattern; NULL: not begun
+ * @at: current provider, with a reference; NULL: none of @pattern yet
  *
  * Set @caller and @patterns, and the rest to 0.
  */

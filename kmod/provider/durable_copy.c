@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names that a provider has cleared, for sessions that it has left.
+ * Copies of cleared names, for sessions that the provider has left.
  *
- * Those may still be read, and what is in their rings uses names that the provider
- * interns anew for the session that it is in. So what the durable ring holds is copied
- * first, once for all of them.
+ * Such a session may still be read, and its rings use the old names. The provider reuses
+ * the durable ring for the names of its present session. So the old names are copied
+ * before they are cleared, once for all of these sessions.
  */
 #include <linux/gfp.h>
 #include <linux/memcontrol.h>
@@ -17,22 +17,22 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* At once or not at all: everybody waits for at_lock. */
+/* Must not sleep: at_lock is held. */
 #define AT_GFP	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /*
- * What there is to tell where there was no name, or no memory for them: nothing, and
- * least of all names of another generation.
+ * The empty copy, used if there were no names or no memory for a copy. Names of another
+ * generation must not be reported in its place.
  */
 static struct at_names at_names_none = { .ref = KREF_INIT(1) };
 
 /**
- * at_names_end - how many words of names there are
+ * at_names_end - count the words of names in a durable ring
  * @p: the provider
  * @generation: of the names
  *
- * Return: words of its durable ring, some of which may be in pages that are not there;
- * 0 where the ring is of another generation.
+ * Return: number of words, some of which may be in pages that do not exist; 0 if the ring
+ * is of another generation.
  */
 u32 at_names_end(const struct at_provider *p, u32 generation)
 {
@@ -43,7 +43,10 @@ u32 at_names_end(const struct at_provider *p, u32 generation)
 		return 0;
 	/* Pairs with the compare-and-swap that commits a name. */
 	position = smp_load_acquire(at_durable_position(page));
-	/* Of another one: it has just been cleared, or the provider has spoilt it. */
+	/*
+	 * Another generation: the ring has just been cleared, or the provider has
+	 * corrupted it.
+	 */
 	if (position >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
 		return 0;
 	return min_t(u32, position, AT_DURABLE_WORDS);
@@ -58,7 +61,7 @@ static void at_names_free(struct kref *ref)
 	kfree(names);
 }
 
-/* @names may be NULL. */
+/* Drop a reference; @names may be NULL. */
 void at_names_put(struct at_names *names)
 {
 	if (names)
@@ -83,8 +86,9 @@ static struct at_names *at_names_new(u32 pages)
 }
 
 /*
- * No larger than what the provider has pages for, whatever it says: a name is in a
- * page that was touched, and so were all those before it. NULL: no memory.
+ * Copy the names. The size is bounded by the pages that exist, whatever the provider
+ * claims: a name lies in a page that was touched, and all pages before it were touched,
+ * too. Returns NULL without memory.
  */
 static struct at_names *at_names_copy(const struct at_provider *p, struct mem_cgroup *memcg)
 {
@@ -112,18 +116,18 @@ static struct at_names *at_names_copy(const struct at_provider *p, struct mem_cg
 	return names;
 }
 
-/* Has its session been left by the provider, with names that it may not know? */
+/* Has the provider left the session of @m, while its reader may still need names? */
 static bool at_names_wanted(const struct at_provider *p, const struct at_member *m)
 {
 	return m != p->member && !m->names && !READ_ONCE(m->done);
 }
 
 /**
- * at_names_keep - keep a provider's names for the sessions that it has left
+ * at_names_keep - copy a provider's names for the sessions that it has left
  * @p: the provider; its names are about to be cleared
  *
- * On the account of one of these: the first that has memory. Where none has, they are
- * lost to all.
+ * The copy is charged to the first of these sessions that has memory for it. If none has,
+ * the names are lost for all.
  */
 void at_names_keep(struct at_provider *p)
 {

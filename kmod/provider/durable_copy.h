@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Names that a provider has cleared, for sessions that it has left.
+ * Copies of cleared names, for sessions that the provider has left
  */
 #ifndef AT_DURABLE_COPY_H
 #define AT_DURABLE_COPY_H
@@ -12,12 +12,13 @@ struct at_provider;
 struct page;
 
 /**
- * struct at_names - a copy of a durable ring, as far as there are names in it
- * @ref: one for each member that has it
- * @generation: of it
- * @words: of it: FXT string records, or what the provider has written in their place
- * @nr: of @pages
- * @pages: as they were in the ring; all that @words need
+ * struct at_names - copy of the part of a durable ring that holds names
+ * @ref: one for each member that uses the copy
+ * @generation: of the names
+ * @words: words copied: FXT string records, or whatever the provider has written in their
+ *	place
+ * @nr: number of @pages
+ * @pages: copies of the pages of the ring that hold @words
  */
 struct at_names {
 	struct kref ref;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where things lie in a provider's mapping, in pages:
+ * Layout of a provider's mapping, in pages:
  *
  *	control area | headers 0 | headers 1 | durable | rings 0 | rings 1
  *
- * Pure arithmetic, so that the fault handler and the control page cannot differ.
+ * Shared by the fault handler and by the code that fills in the control page, so that both use
+ * the same offsets.
  */
 #ifndef AT_LAYOUT_H
 #define AT_LAYOUT_H
@@ -20,37 +21,40 @@
 
 #define AT_RANGES	2
 
-/* What the durable ring can hold. */
+/* Capacity of the durable ring */
 #define AT_DURABLE_WORDS	((ASYNCTRACE_DURABLE_SIZE - ASYNCTRACE_LINE) / sizeof(u64))
 
-/* What a provider may map */
+/* Most pages that a provider may map */
 #define AT_PAGES_MAX	BIT_ULL(31)
-#define AT_ID_MIN	2	/* 1 is the kernel's in a file */
+#define AT_ID_MIN	2	/* trace files use 1 for the kernel */
 #define AT_ID_MAX	((1 << 20) - 1)
 
-/* Bytes of what says which categories are wanted; there are two, used in turn. */
+/*
+ * Bytes of one copy of the wanted categories. There are two: sites may still read one
+ * while the other is written.
+ */
 #define AT_CATEGORIES_AREA \
 	ALIGN(sizeof(struct asynctrace_categories) + AT_CATEGORIES_BYTES, ASYNCTRACE_LINE)
 
 struct at_layout {
-	u32 nr_rings;		/* of CPUs; the fallback ring comes after them */
-	u32 limits;		/* byte offsets in the control area; the first of two */
-	u32 categories;		/* the first of two */
+	u32 nr_rings;		/* CPU rings; the fallback ring comes after them */
+	u32 limits;		/* byte offset in the control area of the first of two arrays */
+	u32 categories;		/* byte offset of the first of two copies */
 	u32 control_pages;
 	u32 header_pages;	/* of one range */
 	u32 durable_pages;
 	u32 ring_pages;		/* of one ring: the stride */
-	u64 pages;		/* all of it */
+	u64 pages;		/* total */
 };
 
 enum at_area { AT_AREA_NONE, AT_AREA_CONTROL, AT_AREA_HEADER, AT_AREA_DURABLE, AT_AREA_RING };
 
 /**
- * struct at_place - what one page of the mapping is
- * @area: which part
- * @range: of a header or ring page
- * @ring: of a ring page
- * @page: within the control area, the headers, the durable ring or the ring
+ * struct at_place - meaning of one page of the mapping
+ * @area: part of the mapping
+ * @range: for a header or ring page
+ * @ring: for a ring page
+ * @page: index within the control area, the headers, the durable ring or the ring
  */
 struct at_place {
 	enum at_area area;
@@ -75,19 +79,19 @@ static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
 	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
 }
 
-/* Where the limits of a range's rings are in the control area */
+/* Byte offset in the control area of the limits of a range's rings */
 static inline u32 at_layout_limits(const struct at_layout *l, u32 range)
 {
 	return l->limits + range * ALIGN((l->nr_rings + 1) * sizeof(u64), ASYNCTRACE_LINE);
 }
 
-/* Of the header lines of so many CPUs, and of the fallback ring. */
+/* Pages for the header lines of @nr_rings CPU rings and of the fallback ring */
 static inline u32 at_layout_header_pages(u32 nr_rings)
 {
 	return DIV_ROUND_UP((nr_rings + 1) * ASYNCTRACE_LINE, PAGE_SIZE);
 }
 
-/* Fails where the rings would take too many addresses. */
+/* Returns false if the rings need too much address space, or @stride is less than a page. */
 static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 {
 	l->nr_rings = nr_rings;

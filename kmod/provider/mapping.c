@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a provider maps, one page at a time.
+ * Mapping of a provider, one page at a time.
  *
- * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, as fork would copy their page
- * tables: a child is to fault, and to get pages of its own. They are VM_IO, so
- * that nothing populates or pins what was never touched. They cannot be split or
- * moved, so a VMA's close means that all of it is gone.
+ * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, because fork would copy their page tables:
+ * a child must fault, and get pages of its own. They are VM_IO, so that untouched pages
+ * are neither populated nor pinned. They cannot be split or moved, so the close of a VMA
+ * means that the whole mapping is gone.
  */
 #include <linux/asynctrace.h>
 #include <linux/cpuhotplug.h>
@@ -21,14 +21,17 @@
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 
-/* What a process sees where its parent's control page was: "attach". */
+/*
+ * Replaces the control page in a foreign mm, such as a forked child's: the gate says
+ * "attach".
+ */
 static struct page *at_attach_page;
 
 /* CPUs that have been online since the module was loaded. */
 static struct cpumask at_seen_cpus;
 static enum cpuhp_state at_seen_state;
 
-/* Runs on a CPU that comes online before user space runs there. */
+/* Called for a CPU that comes online, before user space runs on it. */
 static int at_cpu_seen(unsigned int cpu)
 {
 	cpumask_set_cpu(cpu, &at_seen_cpus);
@@ -44,7 +47,7 @@ static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_place *
 	}
 	if (at->area == AT_AREA_NONE)
 		return VM_FAULT_SIGBUS;
-	/* A fork's child, or a debugger: a page of its own, on its own account. */
+	/* A forked child or a debugger gets a private page, charged to itself. */
 	vmf->page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_ACCOUNT);
 	return vmf->page ? 0 : VM_FAULT_OOM;
 }
@@ -57,8 +60,8 @@ static vm_fault_t at_fault_control(struct vm_fault *vmf, struct at_provider *p, 
 }
 
 /*
- * A page that cannot be had is no error in the provider: it gets the sink, and
- * is told to intern no names from there on.
+ * A failed allocation must not be an error in the provider. The fault maps the sink, and
+ * the limit keeps the provider from interning names from there on.
  */
 static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, u32 i)
 {
@@ -88,7 +91,10 @@ static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, 
 			put_page(page);
 			page = old;
 		} else if (!i) {
-			/* Against at_provider_clear_names(): it sees the page, or we this. */
+			/*
+			 * Pairs with the barrier in at_provider_clear_names(): it sees
+			 * the page, or this function sees the new generation.
+			 */
 			smp_mb();
 			cmpxchg(at_durable_position(page), first,
 				(u64)READ_ONCE(*generation) << ASYNCTRACE_DURABLE_GEN_SHIFT);
@@ -117,7 +123,7 @@ static vm_fault_t at_fault_locked(struct vm_fault *vmf, struct page *page, bool 
 	return VM_FAULT_LOCKED;
 }
 
-/* Nothing more is to be written into a ring. */
+/* Keep writers out of a ring for which a page could not be allocated. */
 static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
 	spin_lock(&range->rings_lock);
@@ -127,10 +133,10 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 }
 
 /*
- * A CPU that was never online has no writer: a provider that touches its ring wants to use
- * up memory. A CPU that is offline now may have had one, which looks at the ring after it
- * was migrated. If that thread got the sink, writers would find it there when the CPU is
- * back.
+ * May pages be allocated for a ring? A CPU that was never online has no writer; a
+ * provider that touches its ring only wants to use up memory. A CPU that is offline now
+ * may have had a writer, which accesses the ring after it was migrated. If that thread
+ * got the sink, writers would find the sink in the ring once the CPU is online again.
  */
 static bool at_ring_open(const struct at_rings *rings, u32 ring)
 {
@@ -138,8 +144,8 @@ static bool at_ring_open(const struct at_rings *rings, u32 ring)
 }
 
 /*
- * A ring's page, or the sink. Both are returned locked, and so mapped before
- * anybody who locks them later: see range.h.
+ * Map a ring's page, or the sink. The page is returned locked, so that a later
+ * lock_page() returns only after the page has been mapped: see range.h.
  */
 static vm_fault_t at_fault_range(struct vm_fault *vmf, struct at_provider *p,
 				 const struct at_place *at)
@@ -162,7 +168,10 @@ retry:
 		if (READ_ONCE(rings->ring[at->ring].refused) || !at_ring_open(rings, at->ring))
 			goto sink;
 		WRITE_ONCE(rings->ring[at->ring].touched, true);
-		/* No allocation under the rwsem: the end of a session waits for it. */
+		/*
+		 * Do not allocate under the rwsem: the worker that ends a session waits
+		 * for it.
+		 */
 		at_rings_get(rings);
 		if (sem)
 			up_read(&range->zap_sem);
@@ -190,7 +199,7 @@ sink:
 out:
 	if (sem)
 		up_read(&range->zap_sem);
-	/* From here on only the page's lock says that it is being mapped. */
+	/* From here on only the page lock shows that the page is being mapped. */
 	at_race(race);
 	if (new)
 		put_page(new);
@@ -204,7 +213,7 @@ static vm_fault_t at_vm_fault(struct vm_fault *vmf)
 	struct at_place at;
 
 	at = at_layout_find(&p->layout, vmf->pgoff);
-	/* Not current's: a debugger faults on behalf of others. */
+	/* Use the mm of the VMA: a debugger faults in the mm of another process. */
 	if (vmf->vma->vm_mm != p->mm)
 		return at_fault_foreign(vmf, &at);
 	switch (at.area) {
@@ -229,7 +238,7 @@ static bool at_vm_own(const struct vm_area_struct *vma)
 	return vma->vm_mm == p->mm && vma->vm_flags & VM_MAYWRITE;
 }
 
-/* mremap(2) copies first, then is refused, and closes the copy. */
+/* mremap(2) copies the VMA before ->mremap fails, and then closes the copy. */
 static void at_vm_open(struct vm_area_struct *vma)
 {
 	struct at_provider *p = vma->vm_private_data;
@@ -238,7 +247,7 @@ static void at_vm_open(struct vm_area_struct *vma)
 		atomic_inc(&p->mappings);
 }
 
-/* Runs under mmap_lock, so that it can only say what is to be done. */
+/* Runs under mmap_lock, so the end is left to a worker. */
 static void at_vm_close(struct vm_area_struct *vma)
 {
 	struct at_provider *p = vma->vm_private_data;
@@ -268,11 +277,11 @@ static const struct vm_operations_struct at_vm_ops = {
 /**
  * at_mmap - map a provider's control area or its read-write area
  * @p: the provider
- * @vma: at offset 0 any number of control pages, read-only; or at rw_offset all
- *	of the read-write area, once
+ * @vma: at offset 0 any number of control pages, read-only; or at rw_offset all of the
+ *	read-write area, once
  *
- * Return: 0; -EACCES for another process' mapping or a writable control area,
- * -EINVAL for anything but the two, -EBUSY for a second read-write area.
+ * Return: 0; -EACCES for the provider of another process or a writable control area,
+ * -EINVAL for any other offset, size or protection, -EBUSY for a second read-write area.
  */
 int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
 {

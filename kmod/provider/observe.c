@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a provider can see and say through its descriptor.
+ * Descriptor of a provider: state of the recording, and alerts.
  */
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -13,7 +13,7 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Alerts at once, and jiffies until there may be one more. */
+/* Size of an alert burst, and jiffies until one more is allowed */
 #define AT_ALERTS_MAX		16
 #define AT_ALERT_PERIOD		max_t(unsigned long, HZ / 100, 1)
 
@@ -26,11 +26,10 @@ void at_observe_init(struct at_provider *p)
 }
 
 /**
- * at_observe_update - something may have changed that a provider can see
+ * at_observe_update - publish a change of what a provider can observe
  * @p: the provider
  *
- * Gate and state are kept as one word, so that who reads them does not need
- * at_lock to have them belong together.
+ * Gate and state share one word, so that a reader without at_lock sees a consistent pair.
  */
 void at_observe_update(struct at_provider *p)
 {
@@ -52,13 +51,13 @@ static bool at_observe_news(const struct at_file *file, const struct at_provider
 /**
  * at_observe_read - read(2) of a provider's descriptor
  * @file: the descriptor
- * @p: its provider
+ * @p: the provider
  * @buf: for a struct asynctrace_observed
- * @count: of it
- * @nonblock: do not wait for news
+ * @count: size of @buf
+ * @nonblock: do not wait for a change
  *
- * Return: its size; 0 where the provider has ended; -EAGAIN, -EPERM to another
- * process, -EINVAL where there is no room.
+ * Return: number of bytes; 0 if the provider has ended; -EAGAIN, -EPERM for another
+ * process, -EINVAL if @count is too small, -EFAULT, -ERESTARTSYS.
  */
 ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
 			size_t count, bool nonblock)
@@ -97,7 +96,10 @@ __poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct fil
 	return at_observe_news(file, p) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-/* Is it not too fast? @refused: how many were since the last that was not. */
+/*
+ * Take one alert from the bucket. Returns false if alerts come too fast. @refused: set on
+ * success to the number refused since the last success.
+ */
 static bool at_bucket_take(struct at_bucket *b, u32 *refused)
 {
 	unsigned long more;
@@ -120,15 +122,15 @@ static bool at_bucket_take(struct at_bucket *b, u32 *refused)
 }
 
 /**
- * at_alert - a provider raises an alert
+ * at_alert - raise an alert
  * @p: the provider
  * @alert: copied from user space
  *
- * Those that come too fast are not told, but counted: subscribers learn with the
- * next one how many they missed.
+ * Alerts that come too fast are dropped. The next alert tells subscribers how many were
+ * dropped.
  *
- * Return: 0; -EAGAIN where no session records @p, or for one too many, -EPERM to
- * another process, -EINVAL where the name is none.
+ * Return: 0; -EAGAIN if no session records @p or if alerts come too fast, -EPERM for
+ * another process, -EINVAL if the name is not valid.
  */
 long at_alert(struct at_provider *p, const struct asynctrace_alert *alert)
 {
@@ -142,7 +144,10 @@ long at_alert(struct at_provider *p, const struct asynctrace_alert *alert)
 	if (!len || len > ASYNCTRACE_ALERT_MAX ||
 	    memchr_inv(alert->name + len, 0, sizeof(alert->name) - len))
 		return -EINVAL;
-	/* Whom nobody records, and who floods, does not get as far as the lock. */
+	/*
+	 * Check without at_lock first: a provider that is not recorded, or floods, must
+	 * not contend for it.
+	 */
 	if (!READ_ONCE(p->member) || !at_bucket_take(&p->alerts, &refused))
 		return -EAGAIN;
 	spin_lock(&at_lock);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a provider can see and say through its descriptor: whether it is recorded,
- * and alerts
+ * Descriptor of a provider: reports whether the provider is being recorded, and accepts
+ * alerts.
  */
 #ifndef AT_OBSERVE_H
 #define AT_OBSERVE_H
@@ -15,11 +15,11 @@ struct at_file;
 struct at_provider;
 
 /**
- * struct at_bucket - how many alerts a provider may still raise
- * @fill_lock: protects the rest
- * @left: so many at once
- * @filled: when it was last filled up, jiffies
- * @refused: alerts that came too fast, and nobody was told of yet
+ * struct at_bucket - rate limit of a provider's alerts
+ * @fill_lock: protects the other members
+ * @left: alerts that may be raised at once
+ * @filled: when @left was last increased, jiffies
+ * @refused: alerts dropped because they came too fast, and not yet reported
  */
 struct at_bucket {
 	spinlock_t fill_lock;	/* @left, @filled, @refused */
@@ -28,7 +28,7 @@ struct at_bucket {
 	u32 refused;
 };
 
-/* Nothing was read yet: no state is that. */
+/* Initial value of at_file.seen: differs from every state. */
 #define AT_SEEN_NOTHING	(~0ULL)
 
 void at_observe_init(struct at_provider *p);

@@ -33,18 +33,27 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* The control plane: providers, sessions, who is in which; never user memory. */
+/*
+ * Protects the control plane: providers, sessions and membership. Do not touch user
+ * memory while holding this lock.
+ */
 DEFINE_SPINLOCK(at_lock);
 
 static DEFINE_HASHTABLE(at_files, 8);
-/* Live providers, by process; under at_lock. */
+/* Live providers by process; under at_lock */
 static DEFINE_HASHTABLE(at_parts, 8);
-/* Live providers by id. The id of one that has ended stays reserved until it is freed. */
+/*
+ * Live providers by id. The id of an ended provider stays reserved until the provider is
+ * freed.
+ */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
 static atomic64_t at_provider_serials;
 
-/* A cookie tells nothing, and cannot be guessed. It names the descriptor to netlink. */
+/*
+ * Give the descriptor a cookie, by which netlink messages name it. Cookies are random so
+ * that other processes cannot guess them.
+ */
 void at_file_hello(struct at_file *file)
 {
 	u64 cookie;
@@ -61,7 +70,7 @@ void at_file_hello(struct at_file *file)
 	hash_add(at_files, &file->node, file->cookie);
 }
 
-/* The descriptor is going. */
+/* Called when the descriptor is closed. */
 void at_file_forget(struct at_file *file)
 {
 	lockdep_assert_held(&at_lock);
@@ -73,10 +82,10 @@ void at_file_forget(struct at_file *file)
 }
 
 /**
- * at_file_by_cookie - the descriptor that a message names
- * @cookie: of it
+ * at_file_by_cookie - find a descriptor by its cookie
+ * @cookie: the cookie
  *
- * Return: the descriptor, or NULL. It stays while at_lock is held.
+ * Return: the descriptor, or NULL. It is valid while at_lock is held.
  */
 struct at_file *at_file_by_cookie(u64 cookie)
 {
@@ -102,7 +111,7 @@ static void at_provider_free(struct kref *ref)
 		at_space_free(p->space);
 	if (p->first && p->first != p)
 		at_provider_put(p->first);
-	/* No session remembers the id any more: another provider may get it. */
+	/* No session uses the id any more: another provider may get it. */
 	if (p->id)
 		xa_erase(&at_provider_ids, p->id);
 	put_pid(p->pid);
@@ -138,13 +147,16 @@ static void at_contents_free(struct work_struct *work)
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
-	/* Nobody's, to who compares, before its address may be another's: at_task_left(). */
+	/*
+	 * Clear p->mm before mmdrop(): another mm may get the same address, and
+	 * at_task_left() compares it.
+	 */
 	WRITE_ONCE(p->mm, NULL);
 	mmdrop(mm);
 	at_provider_put(p);
 }
 
-/* There may be many pages, and the caller may hold at_lock: a worker frees them. */
+/* Freeing many pages takes long, and the caller may hold at_lock: leave it to a worker. */
 static void at_contents_release(struct kref *ref)
 {
 	struct at_provider *p = container_of(ref, struct at_provider, contents);
@@ -156,7 +168,6 @@ static void at_contents_release(struct kref *ref)
 	queue_work(at_wq, &p->free_work);
 }
 
-/* The descriptor, members and work on ranges hold references. */
 void at_contents_put(struct at_provider *p)
 {
 	kref_put(&p->contents, at_contents_release);
@@ -174,7 +185,7 @@ static void at_provider_end_fn(struct work_struct *work)
 
 static u32 at_durable_generations;
 
-/* Never 0, which is what a page says that nobody has written. */
+/* Skip 0, the generation in a page that has not been written. */
 static u32 at_next_durable(void)
 {
 	lockdep_assert_held(&at_lock);
@@ -182,10 +193,11 @@ static u32 at_next_durable(void)
 }
 
 /**
- * at_provider_clear_names - a provider is to intern its names anew
+ * at_provider_clear_names - make a provider intern its names anew
  * @p: the provider, its gate shut
  *
- * Sessions that it has left may still be read, and need those that it has.
+ * Sessions that the provider has left may still need the present names, so these are
+ * copied.
  */
 void at_provider_clear_names(struct at_provider *p)
 {
@@ -193,9 +205,12 @@ void at_provider_clear_names(struct at_provider *p)
 	struct page *page;
 
 	at_names_keep(p);
-	/* Pairs with the read barrier in at_tell_strings(): they have been kept. */
+	/* Pairs with the read barrier in at_tell_strings(): the names were copied before. */
 	smp_store_release(&p->control->durable_generation, generation);
-	/* Against at_fault_durable(): it sees the generation, or we the page. */
+	/*
+	 * Pairs with the barrier in at_fault_durable(): it sees the new generation, or
+	 * this function sees the page.
+	 */
 	smp_mb();
 	page = at_durable_page(p, 0);
 	if (page)
@@ -253,7 +268,7 @@ static int at_provider_alloc(struct at_provider *p, u32 salt)
 	return p->control && p->sink && p->durable ? 0 : -ENOMEM;
 }
 
-/* What ptrace(2) asks of a process itself, whoever wants to look at it. */
+/* The part of ptrace(2)'s access check that does not depend on the caller. */
 static bool at_is_pure(const struct cred *cred)
 {
 	return uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid) &&
@@ -291,14 +306,17 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	return p;
 }
 
-/* A process may be several providers, which have their threads in common. */
+/*
+ * Add a provider to the lists. Several providers of one process have the same threads,
+ * and therefore share @first.
+ */
 static void at_provider_list(struct at_provider *p)
 {
 	struct at_provider *other;
 
 	p->first = p;
 	hash_for_each_possible(at_parts, other, part, (unsigned long)p->pid) {
-		/* After an exec there may be those of the program before it, of other memory. */
+		/* Providers from before an exec have the same pid but another mm. */
 		if (other->pid != p->pid || other->mm != p->mm)
 			continue;
 		p->first = other->first;
@@ -311,8 +329,8 @@ static void at_provider_list(struct at_provider *p)
 }
 
 /*
- * A provider that nobody knows yet. At the limit of a memory cgroup that is its user's
- * this may take as long as the user likes: at_lock, which others wait for, is not held.
+ * Make a provider without publishing it. At the limit of the user's memory cgroup the
+ * allocations may block for as long as the user wants, so at_lock must not be held.
  */
 static struct at_provider *at_provider_make(const struct at_provider_args *args, u32 salt,
 					    struct netlink_ext_ack *extack)
@@ -351,7 +369,7 @@ err:
 	return ERR_PTR(err);
 }
 
-/* May the process that calls become a provider through a descriptor? */
+/* Check that the calling process may register a provider through a descriptor. */
 static int at_file_may_register(const struct at_file *file, struct netlink_ext_ack *extack)
 {
 	if (!file) {
@@ -371,7 +389,7 @@ static int at_file_may_register(const struct at_file *file, struct netlink_ext_a
 	return 0;
 }
 
-/* Make a provider known. Its descriptor may be closed when this returns. */
+/* Publish a provider. Its descriptor may be closed when this returns. */
 static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 			       struct netlink_ext_ack *extack)
 {
@@ -379,21 +397,22 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 	int err;
 
 	lockdep_assert_held(&at_lock);
-	/* The descriptor may be closed now, or have become another provider's. */
+	/* at_lock was not held: the descriptor may have been closed, or another provider's. */
 	file = at_file_by_cookie(cookie);
 	err = at_file_may_register(file, extack);
 	if (err)
 		return err;
-	/* The entry is there, so that this needs no memory. */
+	/* The entry is reserved, so this does not allocate. */
 	xa_store(&at_provider_ids, p->id, p, 0);
 	at_control_init(p);
 	/*
-	 * Before mmap(2) finds a provider. One that runs at this moment, and fails for want of a
-	 * provider, may count in the wrong address space: only its own process has that mapping.
+	 * Set before mmap(2) can find the provider. A concurrent mmap(2) that fails
+	 * because there is no provider yet may be counted in the wrong address space.
+	 * This affects only the calling process.
 	 */
 	file->f->f_mapping = p->space->i_mapping;
 	at_provider_list(p);
-	/* Pairs with the READ_ONCE()s of those who do not hold at_lock. */
+	/* Pairs with the load-acquire in at_file_provider(), which runs without at_lock. */
 	smp_store_release(&file->provider, p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
 	*started = at_offer(p);
@@ -401,17 +420,17 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 }
 
 /**
- * at_provider_register - make a descriptor's process a provider
- * @cookie: of the descriptor; asked for by the process that calls
- * @args: what it says of itself
- * @id: out: its id
- * @started: out: a session records it already
- * @extack: for the reason of a refusal
+ * at_provider_register - register the calling process as a provider
+ * @cookie: of the descriptor; the calling process must have requested it
+ * @args: name, version and ring stride
+ * @id: out: id of the provider
+ * @started: out: a session records the provider already
+ * @extack: for the reason of a failure
  *
- * Return: 0; -ENOENT where no descriptor has the cookie, -EPERM where another process asked
- * for it, -EBUSY where the descriptor is in use, -EDQUOT beyond what one user may have,
- * -E2BIG where the rings do not fit a mapping, -ENOSPC where the machine has too many
- * providers, -EINVAL, -ENOMEM.
+ * Return: 0; -ENOENT if no descriptor has the cookie, -EPERM if another process requested
+ * it, -EBUSY if the descriptor is in use, -EDQUOT beyond the quota of one user, -E2BIG if
+ * the rings do not fit a mapping, -ENOSPC if the machine has too many providers, -EINVAL,
+ * -ENOMEM.
  */
 int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
@@ -437,7 +456,7 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 	p = at_provider_make(args, salt, extack);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	/* It may end while it is published. */
+	/* The provider may end while it is being published. */
 	at_provider_get(p);
 	spin_lock(&at_lock);
 	err = at_provider_publish(p, cookie, started, extack);
@@ -452,10 +471,10 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 }
 
 /**
- * at_provider_end - it writes no more
+ * at_provider_end - end a provider
  * @p: the provider
  *
- * Idempotent. What it published can still be read.
+ * Idempotent. Published records can still be read.
  */
 void at_provider_end(struct at_provider *p)
 {
@@ -471,21 +490,28 @@ void at_provider_end(struct at_provider *p)
 	list_del_init(&p->vacant);
 	if (m)
 		at_member_leave(m);
-	/* Sessions that it was taken away from have waited for its end, too. */
+	/*
+	 * Members of sessions that lost the provider to a privileged one wait for its
+	 * end, too.
+	 */
 	list_for_each_entry(each, &p->members, of_provider)
 		if (each == m || each->gone)
 			at_member_gone(each);
 	at_observe_update(p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
-	/* Nobody finds it any more. The id stays reserved, see at_provider_free(). */
+	/*
+	 * Look-ups by id no longer find the provider. The id stays reserved, see
+	 * at_provider_free().
+	 */
 	xa_store(&at_provider_ids, p->id, NULL, 0);
 }
 
 /**
- * at_provider_release - its descriptor is closed
- * @p: the provider, which has ended: nothing of it is mapped, and the inode may go
+ * at_provider_release - drop the references of a closed descriptor
+ * @p: the provider, which has ended and has no mapping, so that the inode may be freed
  *
- * Sessions may remember it for long: its place on the user's account is free when they do not.
+ * Sessions may hold references to the provider for long. It is charged to the user until
+ * they drop them.
  */
 void at_provider_release(struct at_provider *p)
 {
@@ -500,7 +526,7 @@ void at_provider_release(struct at_provider *p)
 	at_provider_put(p);
 }
 
-/* at_provider_end() where at_lock cannot be taken. */
+/* Call at_provider_end() from a worker, because the caller cannot take at_lock. */
 void at_provider_end_soon(struct at_provider *p)
 {
 	at_provider_get(p);
@@ -508,7 +534,6 @@ void at_provider_end_soon(struct at_provider *p)
 		at_provider_put(p);
 }
 
-/* Does a task run on some CPU? */
 static bool at_task_runs(const struct task_struct *t)
 {
 #ifdef CONFIG_SMP
@@ -518,7 +543,7 @@ static bool at_task_runs(const struct task_struct *t)
 #endif
 }
 
-/* Unmap pages of the mapping, wherever they are mapped. */
+/* Unmap pages of the mapping in all processes. */
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 {
 	mutex_lock(&p->space_lock);
@@ -528,18 +553,22 @@ void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
 }
 
 /**
- * at_provider_cpus - which CPUs may a thread of a provider be running on?
+ * at_provider_cpus - find the CPUs that run threads of a provider
  * @p: the provider, its gate shut
  * @cpus: out: these CPUs are set
  *
- * A thread that runs nowhere at this moment was switched out: it restarts its critical
- * section, and sees the gate shut, when it runs again.
+ * A thread that is not running was switched out. When it runs again it restarts its
+ * critical section and sees the gate shut.
  */
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 {
 	struct task_struct *leader, *t;
 
-	/* Orders the gate before what runs: a thread that comes later finds the gate shut. */
+	/*
+	 * Orders the store to the gate before the loads of @others and on_cpu: a thread
+	 * that starts to run later sees the gate shut. Pairs with the barrier in
+	 * at_ioc_thread().
+	 */
 	smp_mb();
 	if (READ_ONCE(p->others)) {
 		cpumask_copy(cpus, cpu_possible_mask);
@@ -555,18 +584,18 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 }
 
 /**
- * at_provider_visible - is a provider for somebody to see, and to record?
+ * at_provider_visible - may a caller see and record a provider?
  * @p: the provider
- * @caller: who asks, or made a session
+ * @caller: the caller, or the owner of a session
  *
- * Who may not is not told that there is such a provider. The rule is that of ptrace(2),
- * see at_caller_covers(): a program may have secrets, or rights, that the user who
- * started it has not.
+ * To other callers the provider does not exist. The rule is that of ptrace(2), see
+ * at_caller_covers(): a program may have secrets or privileges that the user who started
+ * it does not have.
  *
- * It is asked of what the process was when it registered: one that makes itself
- * undumpable, or gains capabilities, later and without an exec stays visible.
+ * The check uses the credentials at registration. A process that later becomes
+ * undumpable, or gains capabilities without an exec, stays visible.
  *
- * Return: whether.
+ * Return: true if the caller may.
  */
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller)
 {
@@ -576,10 +605,10 @@ bool at_provider_visible(const struct at_provider *p, const struct at_caller *ca
 }
 
 /**
- * at_provider_from - the live provider with the lowest id from @id on
- * @id: in: where to begin; out: its id
+ * at_provider_from - find the live provider with the lowest id not below @id
+ * @id: in: lowest id; out: id of the provider
  *
- * Return: the provider, which stays while at_lock is held, or NULL.
+ * Return: the provider, valid while at_lock is held, or NULL.
  */
 struct at_provider *at_provider_from(u32 *id)
 {
@@ -593,13 +622,13 @@ struct at_provider *at_provider_from(u32 *id)
 }
 
 /**
- * at_provider_next - the same, among those that somebody may see
- * @id: in: where to begin; out: its id
- * @caller: who asks: others' providers are not shown to everybody
+ * at_provider_next - find the visible provider with the lowest id not below @id
+ * @id: in: lowest id; out: id of the provider
+ * @caller: skip providers that this caller may not see
  *
- * at_lock is let go now and then, as others' providers may be many.
+ * May drop and retake at_lock, because other users may have many providers.
  *
- * Return: the provider, which stays while at_lock is held, or NULL.
+ * Return: the provider, valid while at_lock is held, or NULL.
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller)
 {

@@ -2,9 +2,9 @@
 /*
  * A provider: a process that registered a name and mapped its rings.
  *
- * It lives until its process' mapping goes (exit, any signal, exec, munmap) or
- * its descriptor is released, whichever is first. What it published stays until
- * the session that recorded it has been read.
+ * A provider lives until the mapping of its process goes away (exit, any signal, exec,
+ * munmap) or its descriptor is released, whichever is first. Published records remain
+ * readable until the session that recorded them has been read.
  */
 #ifndef AT_PROVIDER_H
 #define AT_PROVIDER_H
@@ -34,62 +34,72 @@ struct pid;
 struct vm_area_struct;
 
 /**
- * struct at_provider - see above
- * @ref: held by the descriptor, by a session's member, by queued work
- * @contents: held by the descriptor, and by members until all of theirs was read: what
- *	only records need, which is most of it, goes before who the provider was
- * @id: not another's while there is a reference: some session may remember it
- * @serial: of all providers since the module was loaded, from 1 on; never used again
+ * struct at_provider - a registered provider
+ * @ref: references: the descriptor, session members and queued work
+ * @contents: references to what only the records need (slots, names, sink, control area):
+ * 	the descriptor, queued work, and members until all their records are read. Freed
+ * 	before the provider itself
+ * @id: unique among all providers that have a reference, because sessions may still use
+ *	the id
+ * @serial: number of the registration since the module was loaded, from 1 on; never
+ * 	reused
  * @name: as registered
  * @version: as registered
- * @layout: of its mapping
- * @mm: that of the process that registered: identity only
+ * @layout: of the mapping
+ * @mm: that of the process that registered; only compared, never accessed
  * @pid: of that process
- * @uid: its real user at registration
- * @cred: its credentials then
- * @pure: real, effective and saved user were one then, and so were the groups; and
- *	it could be dumped
- * @clock_offset: of its CLOCK_BOOTTIME, by its time namespace, nanoseconds
- * @charge: the accounts that it is charged to until it is freed, and its threads
- * @salt: of the operation ids of its process, until @contents are freed
- * @salt_nr: its number; stays
- * @space: has the address space of its mapping, to zap in; NULL once the descriptor is gone
+ * @uid: real user of the process at registration
+ * @cred: credentials of the process at registration
+ * @pure: at registration the real, effective and saved uids were equal, the gids too, and
+ * 	the process was dumpable
+ * @clock_offset: offset of the process's time namespace to CLOCK_BOOTTIME, nanoseconds
+ * @charge: accounts that the provider and its traced threads are charged to until it is
+ * 	freed
+ * @salt: salt of the process's operation ids; released with @contents
+ * @salt_nr: number of @salt; valid as long as the provider
+ * @space: inode with the address space of the mapping, for zapping; NULL once the
+ * 	descriptor is closed
  * @space_lock: protects @space
  * @control: the control area
- * @sink: where its late stores go
+ * @sink: page that is mapped in place of ring pages, so that late stores hit no ring
  * @durable: pages of the durable ring, each NULL until touched
  * @range: see range.h
- * @member: its place in the session that records it; under at_lock
- * @members: that, and those it had in sessions that are still read; under at_lock
- * @entry: in the directory, while it lives; under at_lock
- * @part: among live providers, by process; under at_lock
- * @first: of the providers of its process and memory the one that came first, maybe itself;
- *	with a reference where not
- * @parts: of the first: those of them that live; under at_lock
- * @left: of the first: number of the last time that one of them left a session and took
- *	threads along; under at_lock
- * @looked: of the first: round of looks in which their threads were looked for last; under
- *	at_lock
- * @refused: why the session that was to take it last did not; under at_lock
- * @vacant: its session has ended, and it is to be offered to others; under at_lock
- * @slots: thread slots, by number
- * @slot_of: the same, by the id of the thread that has one
- * @slots_lock: @slots, @slot_of and @next_slot are changed under it
- * @next_slot: number of the next; changed under @slots_lock
- * @slots_pruned: @next_slot when those of threads that are gone were last looked for;
- *	changed under at_lock
- * @others: threads of other thread groups have a slot: at_provider_cpus() does not find them
- * @dead: it has ended; under at_lock
- * @mapped: its read-write area has been mapped
- * @mappings: of that area: one, but for a moment in mremap()
- * @end_work: ends it, where that cannot be done on the spot
- * @free_work: frees @contents
- * @known: the categories that it announced, a name and a description of each, or NULL;
+ * @member: membership in the session that records the provider, or NULL; written under
+ * 	at_lock
+ * @members: @member, and memberships in earlier sessions that are still being read; under
+ * 	at_lock
+ * @entry: node in the directory while the provider lives; under at_lock
+ * @part: node in the hash of live providers by process; under at_lock
+ * @first: first provider of the same process and mm, possibly this one; holds a reference
+ * 	if it is another one
+ * @parts: in @first only: number of these providers that live; under at_lock
+ * @left: in @first only: value of at_left when one of these providers last left a session
+ * 	and its threads were taken out of the table; under at_lock
+ * @looked: in @first only: last round of at_tasks_add_once() that covered their threads;
+ * 	under at_lock
+ * @refused: error of the last session that wanted the provider and could not take it;
  *	under at_lock
- * @observers: wait for @observed to change
- * @observed: what its descriptor tells: the gate, and above it the state of the
- *	session that has it; changed under at_lock
- * @alerts: that it may raise
+ * @vacant: node in at_vacant: the session has ended, and other sessions may take the
+ *	provider; under at_lock
+ * @slots: thread slots, by number
+ * @slot_of: the same slots, by thread id
+ * @slots_lock: held to change @slots, @slot_of and @next_slot
+ * @next_slot: number of the next slot; written under @slots_lock
+ * @slots_pruned: @next_slot when slots of exited threads were last pruned; written under
+ * 	at_lock
+ * @others: a thread of another thread group has a slot; at_provider_cpus() does not find
+ *	such threads
+ * @dead: the provider has ended; under at_lock
+ * @mapped: its read-write area has been mapped
+ * @mappings: number of VMAs of that area: one, except for a moment in mremap()
+ * @end_work: ends the provider if the caller cannot take at_lock
+ * @free_work: frees @contents
+ * @known: categories that the provider announced, a name and a description of each, or
+ * 	NULL; under at_lock
+ * @observers: threads that wait for @observed to change
+ * @observed: state shown through the descriptor: the gate in the low half, the session
+ * 	state in the high half; written under at_lock
+ * @alerts: rate limit of alerts
  */
 struct at_provider {
 	struct kref ref;
@@ -143,14 +153,14 @@ struct at_provider {
 
 /**
  * struct at_file - an open descriptor of the device
- * @node: among those that have a cookie; under at_lock
- * @cookie: names it in netlink messages; 0: none yet
- * @mm: of the process that asked for the cookie: identity only
- * @salt: that the process asked for with the cookie; 0: any
- * @f: the descriptor
- * @provider: registered through it; set once, under at_lock
- * @session: whose consumer it is; set once, under at_lock
- * @seen: what of the provider's state was last read from it
+ * @node: in the hash of descriptors that have a cookie; under at_lock
+ * @cookie: names the descriptor in netlink messages; 0: none yet
+ * @mm: of the process that requested the cookie; only compared
+ * @salt: salt that the process requested with the cookie; 0: any
+ * @f: the open file
+ * @provider: provider that was registered through the descriptor; set once, under at_lock
+ * @session: session that the descriptor consumes; set once, under at_lock
+ * @seen: value of @provider->observed that was last read from the descriptor
  */
 struct at_file {
 	struct hlist_node node;
@@ -178,7 +188,10 @@ void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus);
 
-/* A range's array of limits in the control area; what user space reads there is ours. */
+/*
+ * The limits of a range's rings. They lie in the control area, which user space cannot
+ * write.
+ */
 static inline u64 *at_range_limits(const struct at_range *range)
 {
 	const struct at_provider *p = range->provider;

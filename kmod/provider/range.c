@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Starting, ending and cleaning a range; range.h says in which order, and why.
+ * Starting, ending and cleaning a range; range.h explains the order of the steps.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -23,10 +23,10 @@ static void at_range_zap(struct at_range *range)
 }
 
 /**
- * at_range_rings - what a fault is to map
- * @range: where; its rwsem is held
+ * at_range_rings - find the rings that a fault maps
+ * @range: the range; its rwsem is held
  *
- * Return: the rings; NULL: the sink, for which the range is dirty from now on.
+ * Return: the rings; NULL: map the sink, and the range is dirty from now on.
  */
 struct at_rings *at_range_rings(struct at_range *range)
 {
@@ -40,11 +40,14 @@ struct at_rings *at_range_rings(struct at_range *range)
 	return rings;
 }
 
-/* Unmap everything, also what a fault is about to map. @rings: what may be mapped, or NULL */
+/*
+ * Unmap the whole range, including pages that a fault is about to map. @rings: the rings
+ * that may be mapped, or NULL.
+ */
 static void at_range_empty(struct at_range *range, struct at_rings *rings)
 {
 	struct page *sink = range->provider->sink;
-	/* Asked once: a test may change it meanwhile. */
+	/* Read once: a test may change the setting before up_write(). */
 	const bool exclusive = at_fixed(AT_FIX_RWSEM);
 
 	if (exclusive)
@@ -55,7 +58,7 @@ static void at_range_empty(struct at_range *range, struct at_rings *rings)
 	spin_unlock(&range->rings_lock);
 	if (rings && at_fixed(AT_FIX_LOCK_RING))
 		at_rings_sync_pages(rings);
-	/* Faults that have looked the sink up have mapped it after this. */
+	/* Wait for faults that have looked the sink up and not yet mapped it. */
 	if (at_fixed(AT_FIX_LOCK_SINK)) {
 		lock_page(sink);
 		unlock_page(sink);
@@ -111,7 +114,7 @@ static void at_range_queue(struct at_range *range)
 	at_provider_put(range->provider);
 }
 
-/* Which CPUs writers may be on: only of a run that was open have there been any. */
+/* Find the CPUs that may run writers. Rings whose gate was never open have no writers. */
 static void at_range_cpus(struct at_quiesce *q, struct cpumask *cpus)
 {
 	struct at_range *range = container_of(q, struct at_range, quiesce);
@@ -129,9 +132,9 @@ static void at_range_quiet(struct at_quiesce *q)
 	spin_lock(&at_lock);
 	ended = range->ended;
 	range->ended = NULL;
-	/* A session may have been waiting for this. */
+	/* A session may be waiting for a free range. */
 	at_member_retry(p);
-	/* Late stores have made it so: the next session is not to find it that way. */
+	/* Late stores made the range dirty: clean it before the next session needs it. */
 	if (READ_ONCE(range->dirty))
 		at_range_clean(range);
 	spin_unlock(&at_lock);
@@ -155,11 +158,11 @@ void at_range_destroy(struct at_range *range)
 }
 
 /**
- * at_range_start - let rings appear
- * @range: where
- * @rings: what; a reference is taken
+ * at_range_start - put rings into a range
+ * @range: the range
+ * @rings: the rings; a reference is taken on success
  *
- * Return: whether they do; false: the range is in use, or is not clean.
+ * Return: true on success; false: the range is in use, or is not clean.
  */
 bool at_range_start(struct at_range *range, struct at_rings *rings)
 {
@@ -186,10 +189,10 @@ bool at_range_start(struct at_range *range, struct at_rings *rings)
 }
 
 /**
- * at_range_clean - have a worker clean a range, unless it is in use
+ * at_range_clean - let a worker clean a range, unless it is in use
  * @range: the range
  *
- * at_member_retry() is called when it is clean.
+ * at_member_retry() is called when the range is clean.
  */
 void at_range_clean(struct at_range *range)
 {
@@ -201,10 +204,11 @@ void at_range_clean(struct at_range *range)
 }
 
 /**
- * at_range_end - let rings disappear
- * @range: where; the gate is shut already
+ * at_range_end - take the rings out of a range
+ * @range: the range; the gate is shut already
  *
- * The range's reference to the rings is dropped when writers have left; nobody waits for that.
+ * Does not wait: the range's reference to the rings is dropped when all writers have
+ * left.
  */
 void at_range_end(struct at_range *range)
 {

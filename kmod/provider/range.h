@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A range: addresses in a provider's mapping where one session's rings appear. Each provider
- * has two, so that a session can start while writers of the last one are still waited for.
+ * A range: addresses in a provider's mapping at which one session's rings appear. Each provider
+ * has two ranges, so that a session can start while writers of the last one may still be active.
  *
- * Where no rings are, faults map the sink. A range is clean if the sink is mapped nowhere in
- * it; then rings can appear at once: no address has to be zapped. Whoever faults while there
- * are no rings makes it dirty, and a worker cleans it.
+ * Faults map the sink at all addresses that have no ring. A range is clean if the sink is mapped
+ * nowhere in it. Rings can be put into a clean range at once, because no address has to be
+ * zapped. A fault without rings makes the range dirty, and a worker cleans it.
  *
  * Ending and cleaning a range, in this order:
  *
  *  a. The gate on the control page is shut; no new critical section begins.
- *  b. A worker, with the range's rwsem held for writing, which every fault holds for
- *     reading: the rings are taken out, each of their pages and the sink are locked and
- *     unlocked, so that no fault is between look-up and mapping, and the addresses are
- *     zapped. From here on late stores go to the sink.
+ *  b. A worker takes the range's rwsem for writing; every fault holds it for reading. The
+ *     worker takes the rings out, and locks and unlocks each of their pages and the sink: after
+ *     that no fault is between look-up and mapping. Then it zaps the addresses. From here on
+ *     late stores go to the sink.
  *  c. Each CPU that runs a thread of the provider switches tasks. Until then a thread may
- *     hold a base or a position of the old rings, or only know that the gate was open; the
- *     range is not used.
+ *     hold a base or a position of the old rings, or may only have seen the gate open, so the
+ *     range must not be reused.
  *
- * Zapping takes as long as the provider has made it by forking children that share its
- * mapping. So it is done by a worker that holds nothing that another provider needs.
+ * A provider can make zapping slow by forking children that share its mapping. Therefore a
+ * worker zaps, and holds no lock that another provider needs.
  *
  * Lock order: mmap_lock > rwsem > page lock, and rwsem > i_mmap_rwsem.
  */
@@ -37,17 +37,18 @@ struct at_rings;
 
 /**
  * struct at_range - one of a provider's ranges
- * @zap_sem: see above
+ * @zap_sem: held for reading by faults, for writing by the worker that zaps
  * @rings_lock: protects @rings, @live and @dirty, and the range's limits
- * @rings: what appears there; NULL: the sink
- * @live: @rings are there for faults; changes under at_lock, too
- * @dirty: the sink may be mapped
- * @ended: rings that writers may still hold addresses of; under at_lock
- * @zapped: they have been taken out; only the worker looks at it
- * @cleaning: a worker cleans it; under at_lock
- * @work: does what takes long
- * @quiesce: for c.
- * @provider: that has the range
+ * @rings: rings in the range; NULL: only the sink
+ * @live: faults may map pages of @rings; changed under at_lock, too
+ * @dirty: the sink may be mapped in the range
+ * @ended: rings of the last session, to which writers may still hold addresses; under
+ *	at_lock
+ * @zapped: @ended has been unmapped; used by the worker only
+ * @cleaning: a worker is cleaning the range; under at_lock
+ * @work: unmaps @ended, and cleans the range
+ * @quiesce: waits until the CPUs have switched tasks, step c
+ * @provider: owner of the range
  */
 struct at_range {
 	struct rw_semaphore zap_sem;

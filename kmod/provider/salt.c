@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Salts: numbers that make the operation ids of processes differ.
+ * Salts: numbers that make the operation ids of different processes distinct.
  *
- * A process may have made ids before it registers, and may register several times. So the
- * process proposes the salt that its ids carry. It gets that salt unless another process
- * has it.
+ * A process may have made ids before it registers, and may register several times.
+ * Therefore the process proposes the salt that its ids carry. It gets that salt unless
+ * another process has it.
  */
 #include <linux/err.h>
 #include <linux/sched.h>
@@ -33,9 +33,9 @@ static struct at_salt *at_salt_share(u32 nr)
  * at_salt_get - give the calling process a salt
  * @wanted: the salt that its ids already carry; 0: any
  *
- * The caller keeps its mm_struct from being freed until at_salt_put(). Sleeps.
+ * The caller must hold a reference to the mm_struct until at_salt_put(). Sleeps.
  *
- * Return: the salt; -ENOSPC if all are in use, -ENOMEM.
+ * Return: the salt; ERR_PTR(-ENOSPC) if all are in use, ERR_PTR(-ENOMEM).
  */
 struct at_salt *at_salt_get(u32 wanted)
 {

@@ -8,9 +8,9 @@
 
 /**
  * struct at_salt - bits 44..63 of the operation ids that a process makes
- * @ref: held by each provider of the process until nothing of it is read any more
+ * @ref: held by each provider of the process until the provider's contents are freed
  * @nr: the salt
- * @mm: the process; only compared
+ * @mm: mm of the process; only compared
  */
 struct at_salt {
 	struct kref ref;

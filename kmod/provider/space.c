@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An address space for each provider's mapping, as the graphics drivers have one for each
- * device: what is zapped in one provider's mapping takes no lock that another's faults, forks
- * or exits need.
+ * One address space for each provider's mapping, as the graphics drivers have one for
+ * each device. A zap in one provider's mapping thus takes no lock that faults, forks or
+ * exits of another provider need.
  */
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -31,7 +31,7 @@ static struct file_system_type at_space_type = {
 /**
  * at_space_new - make an address space
  *
- * Return: an inode that has it, for at_space_free(), or an ERR_PTR().
+ * Return: an inode that owns the address space, for at_space_free(), or an ERR_PTR().
  */
 struct inode *at_space_new(void)
 {
@@ -47,7 +47,7 @@ struct inode *at_space_new(void)
 	return inode;
 }
 
-/* Nothing is mapped there any more. */
+/* Free an address space that has no mapping left. */
 void at_space_free(struct inode *inode)
 {
 	iput(inode);

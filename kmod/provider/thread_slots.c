@@ -2,10 +2,10 @@
 /*
  * Thread slots: the numbers by which a provider's records name its threads.
  *
- * A record carries a slot, not a thread id, and only the kernel says which
- * thread that is: a provider cannot put its work on somebody else's thread. A
- * number is not used again while the provider lives, so that a thread that is
- * gone and one that got its id are not mixed up.
+ * A record carries a slot number, and only the kernel maps the number to a thread id. So
+ * a provider cannot attribute its work to a thread of another process. A number is never
+ * reused while the provider lives, so a new thread is not mistaken for an exited thread
+ * that had the same id.
  */
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -18,23 +18,27 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Slots of threads that are gone are kept for sessions; outside, up to this many. */
+/* Prune slots of exited threads when this many slots were added since the last pruning. */
 #define AT_SLOTS_KEPT	4096
-/* So many are looked at in one go. */
+/* Slots examined in one critical section */
 #define AT_SLOTS_BATCH	128
-/* A provider that makes more threads than this is not told apart any further. */
+/* Most slots of a provider; later threads get none. */
 #define AT_SLOTS_MAX	BIT(20)
 
-/* In the provider's own memory cgroup: refused at its limit, and nobody killed. */
+/*
+ * Charged to the provider's memory cgroup. At its limit the allocation fails without the
+ * OOM killer.
+ */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
- * struct at_slot - one thread
- * @number: the slot's
+ * struct at_slot - slot of one thread
+ * @number: slot number
  * @pid: of the thread
  * @tgid: of its process
- * @comm: its name when it got the slot, or when a session read it last; under slots_lock
- * @rcu: to free it
+ * @comm: name of the thread when it got the slot, or when a session read it last; under
+ *	slots_lock
+ * @rcu: for call_rcu()
  */
 struct at_slot {
 	u32 number;
@@ -45,9 +49,9 @@ struct at_slot {
 };
 
 /*
- * Threads find their slot by their id in the initial pid namespace. A thread that
- * got the id of one that is gone takes its place there. Under rcu_read_lock(), or with
- * the provider's slots_lock held.
+ * Find the slot of a thread by its id in the initial pid namespace. A thread replaces the
+ * entry of an exited thread that had the same id. Called under rcu_read_lock(), or with
+ * slots_lock held.
  */
 static struct at_slot *at_slot_find(struct at_provider *p, const struct pid *pid)
 {
@@ -66,8 +70,9 @@ static void at_slot_free(struct rcu_head *rcu)
 }
 
 /*
- * May a session ask for threads that are gone? One that goes on, for all of them; one that
- * the provider has left, for those that there were then and that it has not been told.
+ * May a session still read slots of exited threads? A session that has not been
+ * terminated may need all of them. A terminated session needs the slots up to the one at
+ * which the provider left, unless they were read already.
  */
 static bool at_slots_wanted(const struct at_provider *p)
 {
@@ -84,7 +89,7 @@ static bool at_slots_wanted(const struct at_provider *p)
 	return false;
 }
 
-/* Forget threads that are gone, from slot *@i on. Returns whether there may be more. */
+/* Prune exited threads from slot *@i on. Returns true if slots remain to be examined. */
 static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 {
 	struct at_slot *slot;
@@ -110,8 +115,8 @@ static bool at_slots_prune_some(struct at_provider *p, unsigned long *i)
 }
 
 /*
- * Forget the threads that are gone, where no session may ask for them; with at_lock held,
- * so that none begins meanwhile in which they write something before they go.
+ * Prune slots of exited threads if no session needs them. at_lock prevents that a session
+ * starts meanwhile and records a thread that exits before it is pruned.
  */
 static void at_slots_prune(struct at_provider *p)
 {
@@ -145,10 +150,10 @@ static struct at_slot *at_slot_new(void)
 }
 
 /*
- * Give a slot the next number. Room for it is reserved before the lock is taken, so that
- * nobody waits for memory with the lock held: a session's reader may want it.
+ * Give a slot the next number. Room is reserved before slots_lock is taken, because a
+ * session's reader takes this lock and must not wait for memory.
  *
- * Return: the number; -EAGAIN if another thread got it meanwhile, -ENOSPC, -ENOMEM.
+ * Return: the number; -EAGAIN if another thread took it meanwhile, -ENOSPC, -ENOMEM.
  */
 static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 {
@@ -158,15 +163,15 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 
 	if (number >= AT_SLOTS_MAX)
 		return -ENOSPC;
-	/* What is reserved stays so: another thread may rely on it. */
+	/* Do not release a reservation on failure: another thread may rely on it. */
 	if (xa_reserve(&p->slots, number, AT_GFP) || xa_reserve(&p->slot_of, nr, AT_GFP))
 		return -ENOMEM;
 	spin_lock(&p->slots_lock);
 	slot->number = number;
-	/* This fails only if a thread that is gone had the entry and was forgotten meanwhile. */
+	/* xa_store() fails only if an exited thread had the entry and was pruned meanwhile. */
 	if (p->next_slot == number && !xa_err(xa_store(&p->slot_of, nr, slot, 0))) {
 		xa_store(&p->slots, number, slot, 0);
-		/* Pairs with the load-acquire of who reads slots up to there. */
+		/* Pairs with the load-acquire in at_slots_read(). */
 		smp_store_release(&p->next_slot, number + 1);
 		ret = number;
 	}
@@ -175,11 +180,11 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 }
 
 /**
- * at_slot_get - the calling thread's slot
+ * at_slot_get - find or make the slot of the calling thread
  * @p: provider of the calling process
  *
- * Return: the slot, the same one each time; -ENOMEM, or -ENOSPC where a
- * provider has had more threads than are kept apart.
+ * Return: the slot number, the same one each time; -ENOMEM, or -ENOSPC if the provider
+ * has had AT_SLOTS_MAX threads.
  */
 long at_slot_get(struct at_provider *p)
 {
@@ -216,11 +221,14 @@ static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 	thread->slot = slot->number;
 	thread->tid = pid_nr_ns(slot->pid, ns);
 	thread->pid = pid_nr_ns(slot->tgid, ns);
-	/* A name it has given itself since is the better one, but not a program's. */
+	/* Use the thread's present name unless it has executed another program since. */
 	task = pid_task(slot->pid, PIDTYPE_PID);
 	if (task) {
 		get_task_comm(comm, task);
-		/* The program comes before its name. */
+		/*
+		 * Read the name before the mm: exec changes the mm first, so an unchanged
+		 * mm means a name of the same program.
+		 */
 		smp_rmb();
 		if (READ_ONCE(task->mm) == p->mm) {
 			spin_lock(&p->slots_lock);
@@ -234,19 +242,22 @@ static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 }
 
 /**
- * at_slots_read - the slots handed out since the last call
- * @p: the provider, living or not
- * @cursor: the reader's; starts at 0
- * @ns: pid namespace to tell the ids in
- * @threads: where to put them
- * @max: how many at most
+ * at_slots_read - read the slots that were added since the last call
+ * @p: the provider, live or ended
+ * @cursor: number of the last slot read; 0 at first
+ * @ns: pid namespace for the ids
+ * @threads: output
+ * @max: size of @threads
  *
- * Return: how many.
+ * Return: number of slots read.
  */
 u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max)
 {
-	/* Pairs with the store-release of who adds one: below there, all have been added. */
+	/*
+	 * Pairs with the store-release in at_slot_add(): all slots below @end have been
+	 * added.
+	 */
 	u32 end = smp_load_acquire(&p->next_slot), n = 0;
 	struct at_slot *slot;
 	unsigned long i;
@@ -267,7 +278,7 @@ void at_slots_destroy(struct at_provider *p)
 	struct at_slot *slot;
 	unsigned long i;
 
-	/* Nobody reads them any more. */
+	/* No reader is left. */
 	xa_for_each(&p->slots, i, slot)
 		at_slot_free(&slot->rcu);
 	xa_destroy(&p->slots);
