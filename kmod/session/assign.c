@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which session gets a provider: one only, the oldest that runs and wants it, and those of
- * privileged users before all others. Who else runs and wants it is told that it is taken.
- * When its session ends it goes to the next of those that run; one that is started later takes
- * what is free. A privileged one takes it away from one that is not, so that no user can hide
- * a process from the administrator; it does not return to where it was taken away.
+ * Assignment of providers to sessions.
+ *
+ * A provider is in at most one session: the oldest started session that wants the
+ * provider. Sessions of privileged users come first. The other started sessions that want
+ * the provider are notified that it is taken. When its session ends, the provider goes to
+ * the next started session that wants it. A session that is started later takes the
+ * providers that are free.
+ *
+ * A privileged session that is started also takes providers from unprivileged sessions,
+ * so that no user can hide a process from the administrator. A session does not get such
+ * a provider back.
  */
 #include <linux/memcontrol.h>
 #include <linux/mutex.h>
@@ -23,16 +29,17 @@
 #include "session/places.h"
 #include "session/session.h"
 
-/* Providers whose session has ended, to be offered to the others; under at_lock. */
+/* Providers whose session has ended, and that other sessions may take; under at_lock */
 static LIST_HEAD(at_vacant);
 
 /**
- * at_offer_free - may a session take a provider?
+ * at_offer_free - may a session take a provider from its present session, if any?
  * @s: the session
  * @p: the provider
- * @start: the session is being started: what an unprivileged one has is free for it
+ * @start: @s is being started, so a privileged @s may take providers of unprivileged
+ *	sessions
  *
- * Return: whether, as far as it depends on who has it now.
+ * Return: true if the provider is free for @s.
  */
 bool at_offer_free(const struct at_session *s, const struct at_provider *p, bool start)
 {
@@ -41,7 +48,7 @@ bool at_offer_free(const struct at_session *s, const struct at_provider *p, bool
 	return start && s->owner.privileged && !p->member->session->owner.privileged;
 }
 
-/* The session that has it gets nothing of it any more, and keeps what it has got. */
+/* Take a provider out of its session. The session keeps the records that it has. */
 static void at_offer_take_away(struct at_provider *p)
 {
 	struct at_member *m = p->member;
@@ -53,8 +60,8 @@ static void at_offer_take_away(struct at_provider *p)
 }
 
 /*
- * With room for it, and a place from at_member_new(): NULL, where there was no memory.
- * That stays the caller's where the provider is refused.
+ * Add a provider to a session if the memory limit allows it. @m: from at_member_new();
+ * NULL if there was no memory. On failure @m stays with the caller.
  */
 static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
 			 bool late)
@@ -78,7 +85,10 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	return 0;
 }
 
-/* Does it take providers that come: while it runs, or before and between runs? */
+/*
+ * May providers join the session? @running: while it is started; otherwise before and
+ * between runs.
+ */
 static bool at_offer_open(const struct at_session *s, bool running)
 {
 	if (running || s->stopping)
@@ -87,7 +97,7 @@ static bool at_offer_open(const struct at_session *s, bool running)
 	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
 }
 
-/* Where an offer is: sessions are asked by age, first the privileged ones, then the others. */
+/* Progress of an offer: privileged sessions get it first, then the others, each by id. */
 struct at_asked {
 	bool unprivileged;
 	u32 id;
@@ -105,7 +115,7 @@ static struct at_session *at_offer_ask(const struct at_provider *p, bool running
 	return NULL;
 }
 
-/* The next one that is to be asked, or NULL */
+/* Returns the next session to which the provider can be offered, or NULL. */
 static struct at_session *at_offer_next(const struct at_provider *p, bool running,
 					struct at_asked *after)
 {
@@ -121,10 +131,10 @@ static struct at_session *at_offer_next(const struct at_provider *p, bool runnin
 }
 
 /*
- * A place in @s for a provider that is in none; there are references of both. at_lock is
- * let go meanwhile: nobody waits for a session that waits for memory.
+ * Allocate a place in @s for a provider that is in no session. The caller holds
+ * references to both. Drops at_lock, because the allocation may block.
  *
- * Return: whether the two still want each other. @m: the place, or NULL, without memory.
+ * Return: true if the provider may still join @s. @m: the place, or NULL without memory.
  */
 static bool at_offer_place(struct at_session *s, struct at_provider *p, bool running,
 			   struct at_member **m)
@@ -141,17 +151,17 @@ static bool at_offer_place(struct at_session *s, struct at_provider *p, bool run
 }
 
 /*
- * Trace the threads of a member that joins late, before its gate is opened. at_lock is let
- * go meanwhile.
+ * Trace the threads of a member that joins late, before its gate is opened. Drops
+ * at_lock.
  *
- * Return: whether the gate is still to be opened: the session may have been stopped, the
- * provider may have left, and at_member_retry() may have opened it.
+ * Return: true if the caller must open the gate. The session may have been stopped
+ * meanwhile, the provider may have left, or at_member_retry() may have opened the gate.
  */
 static bool at_offer_tasks(struct at_member *m)
 {
 	bool wanted;
 
-	/* The provider may end meanwhile, and its member be removed. */
+	/* at_lock is dropped below: the provider may end, and its member may be removed. */
 	at_member_get(m);
 	if (m->session->ks) {
 		m->joining = true;
@@ -167,7 +177,7 @@ static bool at_offer_tasks(struct at_member *m)
 	return wanted;
 }
 
-/* To a session that runs. at_lock is let go meanwhile. */
+/* Add a provider to a started session. Drops at_lock. */
 static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m)
 {
 	int err = at_offer_take(s, p, m, true);
@@ -176,11 +186,14 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 		if (!at_offer_tasks(m))
 			return;
 		/*
-		 * Not with the session's: a child of fork would take what
-		 * its parent has learned under that for its own.
+		 * Use a new generation. Under the session's generation, a forked child
+		 * would trust what its parent cached about its sites.
 		 */
 		at_member_start(m, at_next_generation());
-		/* Else it waits for a range, and is told of when it has one. */
+		/*
+		 * Without rings the member waits for a range; at_member_retry() notifies
+		 * later.
+		 */
 		if (!m->rings)
 			return;
 	} else {
@@ -190,8 +203,8 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 }
 
 /*
- * To those that run, until one takes it. By their ids, as at_lock is let go in between:
- * none is asked twice.
+ * Offer a provider to the started sessions until one takes it. The walk goes by session
+ * id, because at_lock is dropped in between and each session gets the offer only once.
  */
 static void at_offer_running(struct at_provider *p)
 {
@@ -211,7 +224,7 @@ static void at_offer_running(struct at_provider *p)
 	}
 }
 
-/* To those that do not, likewise. */
+/* Offer a provider to the initialized and stopped sessions until one takes it. */
 static void at_offer_waiting(struct at_provider *p)
 {
 	struct at_asked at = {};
@@ -227,13 +240,13 @@ static void at_offer_waiting(struct at_provider *p)
 }
 
 /**
- * at_offer - a provider has come
+ * at_offer - offer a new provider to sessions
  * @p: the provider
  *
- * Where no session runs that takes it, one that has been initialized may. at_lock is let
- * go meanwhile, so that it may have ended when this returns.
+ * Started sessions come first, then initialized and stopped ones. Drops at_lock, so the
+ * provider may have ended when this returns.
  *
- * Return: whether a session that runs records it.
+ * Return: true if a started session records the provider.
  */
 bool at_offer(struct at_provider *p)
 {
@@ -248,7 +261,7 @@ bool at_offer(struct at_provider *p)
 	return started;
 }
 
-/* One after the other: a user may have many, of which many sessions want each. */
+/* Drop at_lock after each provider: a user may have many, each wanted by many sessions. */
 static void at_offer_fn(struct work_struct *work)
 {
 	struct at_provider *p;
@@ -258,7 +271,7 @@ static void at_offer_fn(struct work_struct *work)
 		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
 		if (p) {
 			list_del_init(&p->vacant);
-			/* It may end meanwhile. */
+			/* The provider may end while at_lock is dropped. */
 			at_provider_get(p);
 			if (!p->member)
 				at_offer_running(p);
@@ -272,10 +285,10 @@ static void at_offer_fn(struct work_struct *work)
 static DECLARE_WORK(at_offer_work, at_offer_fn);
 
 /**
- * at_offer_later - a provider's session has ended
+ * at_offer_later - offer a provider to other sessions after its session has ended
  * @p: a provider that lives
  *
- * It is offered to those that run, in a moment: nobody waits for that.
+ * A worker makes the offer, so that the caller does not wait.
  */
 void at_offer_later(struct at_provider *p)
 {
@@ -285,13 +298,13 @@ void at_offer_later(struct at_provider *p)
 }
 
 /**
- * at_offer_adopt - take what is free
+ * at_offer_adopt - take the free providers that a session wants
  * @s: a session that has been initialized, or is about to be started
- * @prep: with as many places as it may need, or as there was memory for
- * @start: which of the two, see at_offer_free()
+ * @prep: places for the providers, as many as there was memory for
+ * @start: @s is about to be started, see at_offer_free()
  *
- * What there was no room for before is tried again. at_lock is let go now and then; the
- * session's lock is held, so that it stays what it is.
+ * Providers that were refused before are tried again. May drop at_lock; the session's
+ * request_lock is held, so its state does not change.
  */
 void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 {
@@ -313,11 +326,12 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 }
 
 /**
- * at_offer_tell - tell that a session has started, and of whom it takes nothing
- * @s: the session, its lock held since at_offer_adopt()
+ * at_offer_tell - notify that a session has started, and which wanted providers it did
+ *	not get
+ * @s: the session, its request_lock held since at_offer_adopt()
  *
- * at_lock is let go now and then. Of providers that came after at_offer_adopt(), at_offer()
- * tells.
+ * May drop at_lock. at_offer() notifies of providers that register after
+ * at_offer_adopt().
  */
 void at_offer_tell(struct at_session *s)
 {

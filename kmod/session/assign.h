@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which session gets a provider.
+ * Assignment of providers to sessions
  */
 #ifndef AT_ASSIGN_H
 #define AT_ASSIGN_H

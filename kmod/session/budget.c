@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the rings of a session cost, and whether it may have them. Counted are the
- * addresses that they stand for, though pages appear only when they are touched.
+ * Memory limit of sessions. It limits the size of the rings, even though their pages are
+ * allocated only when they are touched.
  */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -14,7 +14,7 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* The reason of a refusal, on kernels whose messages have no numbers */
+/* Error message on kernels that do not support formatted messages */
 #define AT_MEMORY_REFUSED \
 	"(CPUs + 1) * ring size * providers is above the memory limit: use smaller rings"
 
@@ -25,13 +25,13 @@ u64 at_memory_limit(bool privileged)
 	return privileged ? ram / 2 : ram / 8;
 }
 
-/* Of the CPUs that are online, and the fallback ring. */
+/* Bytes of a ring for each online CPU and of the fallback ring */
 static u64 at_ring_set(u64 ring)
 {
 	return ring * (num_online_cpus() + 1);
 }
 
-/* The rings of a provider in a session: what does not fit its addresses is made smaller. */
+/* Geometry of a provider's rings in a session, reduced to the addresses that it reserved */
 struct at_geometry at_memory_geometry(const struct at_session *s, const struct at_provider *p)
 {
 	u64 ring = (u64)at_ring_words(&s->geometry) * sizeof(u64);
@@ -41,7 +41,7 @@ struct at_geometry at_memory_geometry(const struct at_session *s, const struct a
 	return at_geometry_of(ring, s->sub_size, s->geometry.circular);
 }
 
-/* Bytes that a provider's rings stand for. */
+/* Bytes that a provider's rings count for in a session */
 u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
 {
 	struct at_geometry g = at_memory_geometry(s, p);
@@ -50,14 +50,14 @@ u64 at_memory_of(const struct at_session *s, const struct at_provider *p)
 }
 
 /**
- * at_memory_check - may a session have the rings of so many providers?
+ * at_memory_check - may a session have the rings of a number of providers?
  * @s: the session
- * @providers: how many
- * @bytes: that their rings stand for; the kernel's own come besides
- * @extack: for the reason of a refusal
+ * @providers: the number
+ * @bytes: size of their rings, without the kernel's own
+ * @extack: for the reason of a failure
  *
- * An unprivileged user has one limit for all of his sessions, and all of these users have one
- * together.
+ * Each unprivileged user has one limit for all their sessions, and all unprivileged users
+ * together have another one.
  *
  * Return: 0 or -ENOSPC.
  */
@@ -88,13 +88,13 @@ int at_memory_check(struct at_session *s, u32 providers, u64 bytes,
 }
 
 /**
- * at_memory_make_room - let go of what can be spared
+ * at_memory_make_room - free the rings of one ended provider, unread
  * @s: a session
  *
- * In a circular session that nobody reads, this frees the rings of the provider that ended
- * before all others. The records in them count as overwritten.
+ * Works only in a circular session without a consumer, on the member that was gone first.
+ * Its unread records count as overwritten.
  *
- * Return: whether there was such a provider.
+ * Return: true if there was such a member.
  */
 bool at_memory_make_room(struct at_session *s)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Patterns of categories: [-][PROVIDER/]CATEGORY. Sites know nothing of providers:
- * each provider is given those that are about it, and without their first part.
+ * Patterns of categories: [-][PROVIDER/]CATEGORY. Sites do not know provider names, so
+ * each provider gets only the patterns that apply to it, without the PROVIDER/ part.
  */
 #include <linux/string.h>
 
@@ -11,10 +11,10 @@
 
 /**
  * at_category_wrong - check that a text is a pattern of categories
- * @pattern: text, without a NUL
- * @len: bytes of it
+ * @pattern: the text, without a NUL
+ * @len: its length in bytes
  *
- * Return: NULL, or a text that says what is wrong.
+ * Return: NULL if it is a pattern, otherwise an error message.
  */
 const char *at_category_wrong(const char *pattern, size_t len)
 {
@@ -36,13 +36,13 @@ const char *at_category_wrong(const char *pattern, size_t len)
 	}
 	if (!len)
 		return "a pattern without a category";
-	/* The sites would take it for an exclusion. */
+	/* Sites would read this '-' as an exclusion. */
 	if (*pattern == '-')
 		return "a category in a pattern must not begin with '-'";
 	return at_pattern_wrong(pattern, len);
 }
 
-/* What sites are to read of a pattern, or NULL where it is about other providers. */
+/* Returns the part of a pattern for sites, or NULL if the pattern is for other providers. */
 static const char *at_pattern_for(const char *pattern, const char *provider)
 {
 	const char *slash = strchr(pattern, '/');
@@ -63,7 +63,7 @@ static void at_pattern_add(struct asynctrace_categories *to, bool exclude, const
 	to->count++;
 }
 
-/* Returns whether there is any but exclusions, about whomever. */
+/* Returns true if the list has a pattern that is not an exclusion, for any provider. */
 static bool at_patterns_add(struct asynctrace_categories *to, const char *provider,
 			    const struct at_strings *list, bool exclusions_only)
 {
@@ -98,14 +98,14 @@ static bool at_has_positive(const struct asynctrace_categories *c)
 }
 
 /**
- * at_categories_fill - what is wanted of a provider
- * @to: filled in; with room for AT_CATEGORIES_BYTES of text
- * @provider: its name
- * @own: the session's patterns; may be NULL
- * @additional: those of this run; may be NULL
+ * at_categories_fill - fill in the categories that are wanted of a provider
+ * @to: output; with room for AT_CATEGORIES_BYTES of text
+ * @provider: name of the provider
+ * @own: patterns of the session; may be NULL
+ * @additional: patterns of this run; may be NULL
  *
- * A session without any but exclusions wants everything else already: nothing can
- * be added to that.
+ * A session whose own patterns are all exclusions wants every other category already. So
+ * only the exclusions of @additional apply to it.
  */
 void at_categories_fill(struct asynctrace_categories *to, const char *provider,
 			const struct at_strings *own, const struct at_strings *additional)
@@ -118,7 +118,10 @@ void at_categories_fill(struct asynctrace_categories *to, const char *provider,
 	at_patterns_add(to, provider, additional, all);
 	if (all || at_has_positive(to))
 		return;
-	/* Some are wanted, but of others: to say nothing would mean everything. */
+	/*
+	 * All wanted categories are of other providers. Exclude everything, because an
+	 * empty list means every category.
+	 */
 	to->count = 0;
 	to->bytes = 0;
 	at_pattern_add(to, true, "*");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a session wants, as one provider's sites are to read it.
+ * Wanted categories of a session, in the form that one provider's sites read
  */
 #ifndef AT_CATEGORIES_H
 #define AT_CATEGORIES_H
@@ -10,7 +10,7 @@
 
 struct at_strings;
 
-/* The text of all patterns that a session and one run of it can have. */
+/* Most bytes of text: the patterns of a session and of one run of it. */
 #define AT_CATEGORIES_BYTES \
 	(2 * ASYNCTRACE_CATEGORIES_MAX * (ASYNCTRACE_CATEGORY_MAX + 1))
 

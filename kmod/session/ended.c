@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers that have ended: their numbers are added up, and their members are removed.
+ * Ended providers: their ledgers are added to the session's sums, and their members are
+ * removed.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -20,20 +21,20 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Traced tasks are freed in a moment after their last switch: look again after this time. */
+/* Traced tasks are freed shortly after their last switch: look again after this time. */
 #define AT_ENDED_DELAY	msecs_to_jiffies(50)
 
 /**
- * at_member_ledger - a ring's ledger
+ * at_member_ledger - fill in the ledger of a ring
  * @m: the member
  * @r: its rings
- * @i: which ring
- * @c: the reader's place in the ring
- * @st: filled in, without @st->pages
+ * @i: index of the ring
+ * @c: the reader's cursor of the ring
+ * @st: output, except @st->pages
  *
- * What a start has cleared counts as cleared, though the reader may not have noticed it.
- * The reader counts records that a provider published after it had left the session as
- * dropped, and so does this.
+ * Records that a start has cleared count as cleared, even if the reader has not looked
+ * since. Records that a provider published after it left the session count as dropped, as
+ * they do for the reader.
  */
 void at_member_ledger(struct at_member *m, struct at_rings *r, u32 i,
 		      const struct at_cursor *c, struct at_ring_stats *st)
@@ -52,7 +53,10 @@ void at_member_ledger(struct at_member *m, struct at_rings *r, u32 i,
 	spin_lock(&s->clear_lock);
 	now = *c;
 	at_cursor_clear(&now, &src, &ring->clear);
-	/* Pairs with the store-release in at_member_gone(): the ring's end is known then. */
+	/*
+	 * Pairs with the store-release in at_member_gone(): the ring's stop position is
+	 * set.
+	 */
 	if (smp_load_acquire(&m->gone))
 		late = min(at_rings_late(r, i, &now, pos), st->committed);
 	spin_unlock(&s->clear_lock);
@@ -68,14 +72,14 @@ static u64 at_stats_unread(const struct at_ring_stats *st)
 	return st->committed - st->delivered - st->overwritten - st->cleared;
 }
 
-/* Is there nothing in the rings of a member that has left that a reader has not got? */
+/* Has the reader got everything from the rings of a member that has left? */
 static bool at_member_empty(struct at_member *m)
 {
 	struct at_rings *r = m->rings;
 	struct at_ring_stats st;
 	u32 i;
 
-	/* at_clear_finish() will know what was cleared. */
+	/* at_clear_finish() has not yet determined the cleared records. */
 	if (m->clearing)
 		return false;
 	for (i = 0; r && i < r->nr; i++) {
@@ -86,7 +90,10 @@ static bool at_member_empty(struct at_member *m)
 	return true;
 }
 
-/* Sums over a member's rings. What has not been read never will be. */
+/*
+ * Add up the ledgers of a member's rings. Unread records count as overwritten: they will
+ * never be read.
+ */
 static void at_member_sum(struct at_member *m, struct at_ended *sum)
 {
 	struct at_rings *r = m->rings;
@@ -103,7 +110,10 @@ static void at_member_sum(struct at_member *m, struct at_ended *sum)
 	}
 }
 
-/* The same of what was dropped of its tasks' scheduling, since this was last added up. */
+/*
+ * Get the scheduling records and names dropped on behalf of the member's tasks since the
+ * last call.
+ */
 static void at_member_sum_dropped(struct at_member *m, struct at_ended *sum)
 {
 	u64 dropped[AT_KRINGS];
@@ -117,8 +127,8 @@ static void at_member_sum_dropped(struct at_member *m, struct at_ended *sum)
 }
 
 /*
- * Take a member's rings away and keep their sums. A reader calls this for its own session;
- * others call it with at_lock held for a session without a reader. So no two callers meet.
+ * Take a member's rings away and add up their ledgers. Called by the session's reader, or
+ * with at_lock held for a session without a reader. So calls never run concurrently.
  *
  * Return: the rings, with the member's reference, or NULL.
  */
@@ -152,15 +162,16 @@ static struct at_rings *at_member_finish(struct at_member *m)
 }
 
 /**
- * at_member_gone - the session gets nothing of a provider any more
+ * at_member_gone - note that a provider will never return to a session
  * @m: a member that has left
  *
- * The provider has ended, or a privileged session has taken it away, or both in turn: then
- * this is called twice. If nobody reads the session and there is nothing to read, the
- * member's rings are freed at once. A later reader learns of it by the sums only.
+ * Called when the provider ends, and when a privileged session takes it away; twice if
+ * both happen. If the session has no consumer and nothing to read, the member's rings are
+ * freed at once. A later consumer gets only the sums.
  *
- * A provider stays on its user's account until it is freed. So that a circular session that
- * nobody reads does not fill the account, the first that ended give way before it is full.
+ * An ended provider is charged to its user until it is freed. In a circular session
+ * without a consumer, the oldest ended providers are freed before they exhaust the user's
+ * quota.
  */
 void at_member_gone(struct at_member *m)
 {
@@ -171,7 +182,10 @@ void at_member_gone(struct at_member *m)
 		spin_lock(&s->members_lock);
 		list_add_tail(&m->ended_node, &s->gone);
 		spin_unlock(&s->members_lock);
-		/* Pairs with the load-acquire in at_ring_final(): the rings' ends are known. */
+		/*
+		 * Pairs with the load-acquire in at_ring_final(): the rings' stop
+		 * positions are set.
+		 */
 		smp_store_release(&m->gone, true);
 		at_session_wake(s);
 	}
@@ -185,22 +199,22 @@ void at_member_gone(struct at_member *m)
 		at_memory_make_room(s);
 }
 
-/* The session's reader has got all of a provider that is gone. */
+/* Called when the reader has got all records of a provider that is gone. */
 void at_member_done(struct at_member *m)
 {
 	at_rings_put(at_member_finish(m));
 }
 
 /**
- * at_member_lose - free the rings of a provider that is gone, unread
- * @m: a member that is gone and not done; nobody reads the session
+ * at_member_lose - free the unread rings of a provider that is gone
+ * @m: a member that is gone and not done; the session has no reader
  *
- * What was not read counts as overwritten.
+ * Unread records count as overwritten.
  */
 void at_member_lose(struct at_member *m)
 {
 	lockdep_assert_held(&at_lock);
-	/* There may be many pages, and others wait for at_lock. */
+	/* Freeing many pages takes long, and at_lock is held. */
 	at_rings_put_later(at_member_finish(m));
 }
 
@@ -215,8 +229,8 @@ struct at_ended at_ended_read(struct at_session *s)
 }
 
 /*
- * Does the consumer know all that there will ever be to know of a member that is done? One that
- * was done before the consumer came is in the sums, and nothing else is told of it.
+ * Has the consumer got the final report of a member that is done? If the member was done
+ * before the consumer opened the session, only the sums include it.
  */
 static bool at_member_told(const struct at_member *m)
 {
@@ -233,8 +247,8 @@ static bool at_member_told(const struct at_member *m)
 }
 
 /*
- * Can no probe find an entry of a member's tasks, nor count records that it drops on the
- * member's behalf? This takes a grace period after the last entry was taken out.
+ * Returns true if no probe can find an entry of the member's tasks any more, or count
+ * drops on its behalf. This takes a grace period after the last entry was removed.
  */
 static bool at_member_quiet(struct at_member *m)
 {
@@ -249,7 +263,7 @@ static bool at_member_quiet(struct at_member *m)
 	return poll_state_synchronize_rcu(m->grace);
 }
 
-/* Nobody finds the member any more, but for who stands on it. */
+/* Remove a member. Only walkers that hold a reference can still reach it. */
 static void at_member_remove(struct at_member *m)
 {
 	struct at_session *s = m->session;
@@ -269,13 +283,13 @@ static void at_member_remove(struct at_member *m)
 }
 
 /*
- * A consumer has gone, to whom members that ended meanwhile were to be told. Those that nothing
- * is to be read of are done now. Each is moved to the end of the list when it has been looked
- * at, so that the list keeps its order; at_lock is let go now and then.
+ * Finish the gone members that have nothing to read, after a consumer has closed the
+ * session without having got their final report. Moves each member to the end of the list
+ * after the check, which preserves the order of the list. May drop at_lock.
  */
 static void at_ended_unread(struct at_session *s)
 {
-	/* There are no more than these. */
+	/* Upper bound of the number of gone members */
 	u32 left = s->nr_holding, n = 0;
 	struct at_member *m;
 
@@ -294,8 +308,9 @@ static void at_ended_unread(struct at_session *s)
 }
 
 /*
- * Remove members that are done. For tasks and their grace period this looks again after a
- * while; the reader at the end of a pass, and a provider that ends, have it look again, too.
+ * Remove members that are done. If a member still has tasks, or waits for their grace
+ * period, this work is queued again with a delay. A reader at the end of a pass and an
+ * ending provider queue it, too.
  */
 static void at_ended_fn(struct work_struct *work)
 {
@@ -332,7 +347,7 @@ static void at_ended_fn(struct work_struct *work)
 	at_session_put(s);
 }
 
-/* A consumer has gone. */
+/* Called when a consumer closes the session. */
 void at_ended_unconsumed(struct at_session *s)
 {
 	lockdep_assert_held(&at_lock);
@@ -340,10 +355,13 @@ void at_ended_unconsumed(struct at_session *s)
 	at_ended_soon(s);
 }
 
-/* Look whether members that are done can be removed. */
+/* Queue the removal of members that are done. */
 void at_ended_soon(struct at_session *s)
 {
-	/* A provider may end while the last reference to a session that has had it goes. */
+	/*
+	 * The session may be losing its last reference while one of its former providers
+	 * ends.
+	 */
 	if (kref_get_unless_zero(&s->ref) && !queue_delayed_work(at_wq, &s->ended_work, 0))
 		at_session_put(s);
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a session remembers of providers that have ended.
+ * Ended providers of a session.
  *
- * A member goes in two steps.
+ * A member is removed in two steps:
  *
- * 1. at_member_done() or at_member_lose() frees its rings, when they have been read or
- *    when nobody is going to read them, and adds their ledgers to the session's sums. The
- *    provider's contents may be freed from then on.
- * 2. A worker removes the member itself when the provider has ended, no task of it is
- *    traced any more, and the session's consumer, if there is one, has been told its
- *    final flags and counts.
+ * 1. at_member_done() or at_member_lose() frees its rings, after they have been read or if
+ *    nothing will read them, and adds their ledgers to the session's sums. From then on the
+ *    provider's contents may be freed.
+ * 2. A worker removes the member itself. It waits until the provider has ended and has no traced
+ *    task, and until the session's consumer, if any, has got the final flags and counts.
  *
- * Until step 1 a member is on the account of the session's memory, and no reader can
- * delay step 2 for more members than have passed step 1. So the number of members is
- * bounded by that account and by the number of providers that live.
+ * Until step 1 a member counts against the memory limit of the session, and a reader can delay
+ * step 2 only for members that have passed step 1. So this limit and the number of live
+ * providers bound the number of members.
  */
 #ifndef AT_ENDED_H
 #define AT_ENDED_H
@@ -28,15 +27,15 @@ struct at_session;
 
 /**
  * struct at_ended - sums over members whose rings have been freed
- * @providers: such members
- * @late: of them, those that joined late and have been removed
+ * @providers: number of such members
+ * @late: number of those that joined late and have been removed
  * @committed: records published
- * @delivered: of them, handed to a consumer
- * @overwritten: of them, lost to wrapping, or freed unread
- * @cleared: of them, cleared by a later start
+ * @delivered: records delivered to a consumer
+ * @overwritten: records lost to wrapping, or freed unread
+ * @cleared: records cleared by a later start
  * @dropped: records that found no room
- * @sched_dropped: scheduling records dropped on behalf of their tasks
- * @names_dropped: names, likewise
+ * @sched_dropped: scheduling records dropped on behalf of the members' tasks
+ * @names_dropped: names dropped on behalf of the members' tasks
  */
 struct at_ended {
 	u64 providers;

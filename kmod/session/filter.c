@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters of sessions. Numbers are those of the caller's namespaces; what they
- * mean is settled when the session is made, and whom it concerns when a provider
- * registers, or the session is initialized.
+ * Filters of sessions. Ids are translated from the caller's namespaces when the session
+ * is created. Providers are matched later, when a session may take them.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -152,12 +151,12 @@ static int at_filter_add(struct at_filter *filter, const struct nlattr *attr,
 }
 
 /**
- * at_filter_parse - read a session's filters
+ * at_filter_parse - parse a session's filters
  * @info: the request
- * @follow: descendants of processes are meant, too
+ * @follow: descendants of processes match, too
  *
- * Return: them, to be freed by at_filter_free(); NULL where there are none;
- * ERR_PTR(-ESRCH), of -EINVAL, -ENOENT, -ERANGE, -EOPNOTSUPP, -ENOMEM.
+ * Return: the filters, for at_filter_free(); NULL if there are none; ERR_PTR() of -ESRCH,
+ * -EINVAL, -ENOENT, -ERANGE, -EOPNOTSUPP or -ENOMEM.
  */
 struct at_filter *at_filter_parse(struct genl_info *info, bool follow)
 {
@@ -194,7 +193,7 @@ void at_filter_free(struct at_filter *filter)
 	kfree(filter);
 }
 
-/* 0 where it is gone, or not visible to who asks. */
+/* Returns 0 if the process is gone, or not in the caller's pid namespace. */
 static u32 at_filter_pid_nr(struct pid *pid)
 {
 	u32 nr = 0;
@@ -250,7 +249,7 @@ static bool at_filter_has_pid(const struct at_filter *filter, const struct pid *
 	return false;
 }
 
-/* Under rcu_read_lock(). A process whose parent has died is its reaper's child. */
+/* Called under rcu_read_lock(). The parent of an orphan is its reaper. */
 static bool at_filter_has_ancestor(const struct at_filter *filter, struct task_struct *task)
 {
 	while (task->pid) {
@@ -272,11 +271,11 @@ static bool at_filter_wants_user(const struct at_filter *filter, kuid_t uid)
 }
 
 /**
- * at_filter_wants - is this provider's process wanted?
+ * at_filter_wants - does a filter match the process of a provider?
  * @filter: may be NULL
  * @p: the provider
  *
- * Return: whether it is.
+ * Return: true if it does.
  */
 bool at_filter_wants(const struct at_filter *filter, const struct at_provider *p)
 {
@@ -315,7 +314,7 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
 		NL_SET_ERR_MSG(extack, "a buffer size needs a provider and a ring size");
 		return -EINVAL;
 	}
-	/* A NUL ends it, or comes earlier: the policy has seen to that. */
+	/* The policy guarantees a NUL, but not that it is the last byte. */
 	if (!*(const char *)nla_data(provider) ||
 	    strlen(nla_data(provider)) + 1 != nla_len(provider)) {
 		NL_SET_ERR_MSG_ATTR(extack, provider,
@@ -338,11 +337,11 @@ static int at_buffer_parse(const struct nlattr *attr, struct at_buffers *buffers
 }
 
 /**
- * at_buffers_parse - read the sizes of some providers' rings
+ * at_buffers_parse - parse ring sizes by provider
  * @info: the request
  *
- * Return: them, to be freed by kvfree(); NULL where there are none;
- * ERR_PTR(-EINVAL), of -ERANGE, -ENOMEM.
+ * Return: the sizes, for kvfree(); NULL if there are none; ERR_PTR() of -EINVAL, -ERANGE
+ * or -ENOMEM.
  */
 struct at_buffers *at_buffers_parse(struct genl_info *info)
 {
@@ -402,7 +401,7 @@ int at_buffers_put(struct at_part *part, const struct at_buffers *buffers)
 	return 0;
 }
 
-/* Bytes of the ring of a provider: those of the first pattern that it matches, or @otherwise. */
+/* Returns a provider's ring size: that of the first matching item, or @otherwise. */
 u64 at_buffers_size(const struct at_buffers *buffers, const char *provider, u64 otherwise)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which processes a session records, beyond the names of their providers; and
- * the sizes of some providers' rings.
+ * Filters of a session on processes, in addition to provider names, and ring sizes by
+ * provider
  */
 #ifndef AT_FILTER_H
 #define AT_FILTER_H
@@ -17,14 +17,15 @@ struct genl_info;
 struct pid;
 
 /**
- * struct at_filter - who is wanted; of each kind anybody, where there is none
- * @follow: descendants of @pids, too
- * @nr_pids: of them
- * @nr_users: of them
- * @nr_cgroups: of them
- * @pids: processes, with references: a number that is used again is another one
+ * struct at_filter - wanted processes; an empty list matches every process
+ * @follow: descendants of @pids match, too
+ * @nr_pids: number of @pids
+ * @nr_users: number of @users
+ * @nr_cgroups: number of @cgroups
+ * @pids: processes, with references, so that a reused number does not match
  * @users: real users
- * @cgroups: of the unified hierarchy, with references; descendants are meant, too
+ * @cgroups: cgroups of the unified hierarchy, with references; their descendants match,
+ *	too
  */
 struct at_filter {
 	bool follow;
@@ -37,8 +38,8 @@ struct at_filter {
 };
 
 /**
- * struct at_buffers - ring sizes by provider; the first that matches holds
- * @count: of them
+ * struct at_buffers - ring sizes by provider; the first matching item applies
+ * @count: number of items
  * @item: a pattern and a size in bytes
  */
 struct at_buffers {
