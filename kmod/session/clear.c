@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a start clears: records of the session's earlier runs.
+ * Clearing at a start: discards records of the session's earlier runs.
  *
- * A ring's position only grows, and only its writers move it. So where a ring is
- * to be cleared, it is noted how far it has come; the reader goes on from there at
- * its next look. Nobody waits for the reader, whose lock is held while user memory
- * is touched: what is noted has a lock of its own.
+ * A ring's position only grows, and only its writers change it. So a start clears a ring
+ * by noting its position, and the reader continues from there at its next look. The start
+ * must not wait for the reader, which holds read_lock while it touches user memory. The
+ * noted positions have a lock of their own, clear_lock.
  *
- * A thread may still be in a critical section that it entered before the last
- * stop, and publish its record at any time until its CPU has switched. That one is
- * to be cleared, too, and no record of the new run is. So where writers may not
- * have left yet, the gates to their rings open when they have; the start does not
- * wait for that, and what comes meanwhile finds them shut.
+ * A thread may still be in a critical section that it entered before the last stop. It
+ * may publish its record at any time until its CPU has switched tasks. This record must
+ * be cleared, but records of the new run must not. So if writers may not have left a ring
+ * yet, its gate is opened only after they have left. The start does not wait for that.
+ * Until then sites find the gate shut.
  *
- * Until then all that is in such a ring is of before the start, whenever it was
- * published. The reader gets nothing of it: at each look it notes itself how far the
- * ring has come. So it may find a session stopped again that is still being cleared,
- * and tell that ring's ledger as final.
+ * Until then all records in the ring are from before the start, whenever they were
+ * published, and the reader must skip them. So the reader notes the ring's position
+ * itself at each look. The session may be stopped again while a ring is still being
+ * cleared; the reader then reports the ring's ledger as final.
  */
 #include <linux/spinlock.h>
 
@@ -28,14 +28,14 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Is its gate open? */
+/* Is the member's gate open? */
 static bool at_member_is_open(const struct at_member *m)
 {
 	return m->provider->member == m &&
 	       READ_ONCE(m->provider->control->gate) != ASYNCTRACE_GATE_OFF;
 }
 
-/* With the session's clear_lock held. */
+/* Clear a ring up to position @pos. With the session's clear_lock held. */
 static void at_clear_note(struct at_clear *clear, const struct at_source *src, u64 pos)
 {
 	u64 linear = at_pos_linear(pos, src->fallback);
@@ -47,20 +47,20 @@ static void at_clear_note(struct at_clear *clear, const struct at_source *src, u
 	WRITE_ONCE(clear->taken, linear);
 }
 
-/* With the session's clear_lock held: is all that is in the ring to be cleared? */
+/* Must all records in the ring be cleared? With the session's clear_lock held. */
 static bool at_clear_pending(const struct at_clear *clear)
 {
 	return clear->pending && at_fixed(AT_FIX_CLEARING);
 }
 
 /**
- * at_clear_apply - go on from where a ring has been cleared up to
+ * at_clear_apply - move a cursor behind the cleared part of a ring
  * @s: the session
- * @c: a place in the ring
+ * @c: a cursor of the ring
  * @src: the ring
- * @clear: what was noted of it
+ * @clear: the ring's clear mark
  *
- * Return: whether there may be something to read; false: it is still being cleared.
+ * Return: true if there may be something to read; false: the ring is still being cleared.
  */
 bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_source *src,
 		    struct at_clear *clear)
@@ -77,13 +77,13 @@ bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_s
 }
 
 /**
- * at_clear_take - words have been copied: take them
+ * at_clear_take - move the cursor behind words that were copied
  * @s: the session
- * @c: the reader's place in the ring, at_clear_apply() done
- * @clear: what was noted of it
- * @next: the place behind the words
+ * @c: the reader's cursor, after at_clear_apply()
+ * @clear: the ring's clear mark
+ * @next: the cursor behind the words
  *
- * Return: whether they could be; false: they have been cleared meanwhile.
+ * Return: true on success; false: the words have been cleared meanwhile.
  */
 bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
 		   const struct at_cursor *next)
@@ -99,8 +99,9 @@ bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_cl
 }
 
 /*
- * How far the writers of a ring may go that does not wrap. What is below the limit has been
- * read, or has been cleared: a reader that is still at it finds out.
+ * Set the limit of writers in a ring that does not wrap. All words that the limit
+ * releases have been read or cleared. A reader that still copies cleared words learns
+ * this from at_clear_take().
  */
 static void at_limit_uring(const struct at_range *range, const struct at_geometry *g,
 			   struct at_uring *ring)
@@ -108,9 +109,15 @@ static void at_limit_uring(const struct at_range *range, const struct at_geometr
 	u64 *limit = &at_range_limits(range)[ring->index];
 	u64 taken = max(ring->reading.cursor.taken, ring->clear.taken);
 
-	/* Pairs with the load-acquire of the limit in libasynctrace: the words have been read. */
+	/*
+	 * Pairs with the load-acquire of the limit in libasynctrace: writers reuse words
+	 * only after they were read.
+	 */
 	smp_store_release(limit, at_ring_limit(g, taken));
-	/* A fault that refuses a page sets the mark first, and the limit then. */
+	/*
+	 * at_refuse() sets @refused before it sets the limit to 0: if the store above
+	 * undid the latter, @refused is set.
+	 */
 	smp_mb();
 	if (READ_ONCE(ring->refused))
 		WRITE_ONCE(*limit, 0);
@@ -128,7 +135,10 @@ static void at_limit_kring(struct at_kring *r)
 {
 	u64 taken = max(r->reading.cursor.taken, r->clear.taken);
 
-	/* Pairs with the load-acquire in at_kring_enter(): words are read. */
+	/*
+	 * Pairs with the load-acquire in at_kring_enter(): writers reuse words only after
+	 * they were read.
+	 */
 	smp_store_release(&r->limit, at_ring_limit(&r->geometry, taken));
 }
 
@@ -139,13 +149,16 @@ void at_clear_limit_kring(struct at_session *s, struct at_kring *r)
 	spin_unlock(&s->clear_lock);
 }
 
-/* Of a member whose gate is shut, and that has its rings. @pending: and stays so. */
+/*
+ * Clear the rings @r of a member whose gate is shut. @pending: the gate stays shut, and
+ * the rings are still being cleared.
+ */
 static void at_clear_member(struct at_member *m, struct at_rings *r, bool pending)
 {
 	struct at_session *s = m->session;
 	u32 i;
 
-	/* In the fallback ring this ends who was about to publish. */
+	/* In the fallback ring, a thread with the old tag can no longer publish. */
 	at_rings_tag(r, s->run);
 	for (i = 0; i < r->nr; i++) {
 		struct at_uring *ring = &r->ring[i];
@@ -153,7 +166,10 @@ static void at_clear_member(struct at_member *m, struct at_rings *r, bool pendin
 
 		at_rings_source(r, i, &src);
 		spin_lock(&s->clear_lock);
-		/* Of those that nobody has touched, a late writer may be the first to do so. */
+		/*
+		 * Set also for untouched rings, because a late writer may be the first to
+		 * touch one.
+		 */
 		ring->clear.pending = pending;
 		if (READ_ONCE(ring->touched)) {
 			at_clear_note(&ring->clear, &src, at_rings_position(r, i));
@@ -185,14 +201,14 @@ static void at_clear_kernel(struct at_session *s, bool pending)
 }
 
 /**
- * at_clear_begin - clear what there is
- * @s: a session, its lock held; gates are shut but for those of providers that have joined
- *	the run which begins, @s->run
+ * at_clear_begin - clear the records of earlier runs
+ * @s: a session, its request_lock held. All gates are shut except those of providers that
+ *	joined the run that begins, @s->run
  * @disposition: enum asynctrace_disposition
  *
- * Members whose gates must not be opened before at_clear_finish() have their
- * @clearing set then, and so has the session for the kernel's own rings. Nothing of
- * these is read until then. at_lock is let go now and then.
+ * Sets @clearing of members whose gates must stay shut until at_clear_finish(), and
+ * @clearing of the session for the kernel's rings. Until then the reader skips these
+ * rings. May drop at_lock.
  */
 void at_clear_begin(struct at_session *s, u32 disposition)
 {
@@ -206,11 +222,11 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 		struct at_rings *r;
 
 		at_turn(&n);
-		/* It joined since the run began: all of it is of this run. */
+		/* The member joined after the run began: all its records are from this run. */
 		if (at_member_is_open(m))
 			continue;
 		r = at_member_rings(m);
-		/* Nobody ever wrote into a ring that was not open. */
+		/* Rings whose gate was never open have no records. */
 		if (r && r->opened) {
 			at_clear_member(m, r, true);
 			if (!m->clearing || disposition < m->clearing)
@@ -227,10 +243,10 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 }
 
 /**
- * at_clear_finish - clear what has come since, and will come no more
- * @s: a session that writers of earlier runs have left, its lock held
+ * at_clear_finish - clear the records published since at_clear_begin()
+ * @s: a session that writers of earlier runs have left, its request_lock held
  *
- * What was waiting for this may be opened then. at_lock is let go now and then.
+ * The caller may open the gates that were waiting for this. May drop at_lock.
  */
 void at_clear_finish(struct at_session *s)
 {
@@ -244,7 +260,10 @@ void at_clear_finish(struct at_session *s)
 		if (r)
 			at_clear_member(m, r, false);
 		at_rings_put(r);
-		/* What uses them has been cleared before the reader can find that they changed. */
+		/*
+		 * Clear the names after the records that use them, so that the reader
+		 * never finds records without names.
+		 */
 		if (m->clearing == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE && m->provider->member == m)
 			at_provider_clear_names(m->provider);
 		m->clearing = 0;

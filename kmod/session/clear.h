@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a start clears.
+ * Clearing of rings at a start
  */
 #ifndef AT_CLEAR_H
 #define AT_CLEAR_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers joining, starting, stopping and leaving: all of it is writing on
- * the provider's control page. Nobody waits for the provider.
+ * Providers join, start, stop and leave by writes to the provider's control page. Nothing
+ * here waits for the provider.
  */
 #include <linux/cpumask.h>
 #include <linux/lockdep.h>
@@ -25,8 +25,8 @@
 #include "session/session.h"
 
 /*
- * What the session wants, for the provider's sites to read: at another place than
- * last time, as they may be reading there.
+ * Write the wanted categories for the provider's sites. Uses the copy that is not shown
+ * now, because sites may be reading the other one.
  */
 static void at_member_write_categories(const struct at_member *m)
 {
@@ -36,8 +36,9 @@ static void at_member_write_categories(const struct at_member *m)
 	u32 at = c->categories == first ? first + AT_CATEGORIES_AREA : first;
 
 	/*
-	 * Who sees any of this and looks at the gate again sees it changed, if this
-	 * place was shown under an earlier value: that was stored before.
+	 * A site may still be reading this copy under an old gate value. The gate has
+	 * changed since then; this barrier orders that store before the stores below. So
+	 * a site that reads new categories finds the gate changed when it checks again.
 	 */
 	smp_wmb();
 	at_categories_fill((void *)c + at, m->provider->name, s->categories, s->additional);
@@ -45,14 +46,13 @@ static void at_member_write_categories(const struct at_member *m)
 }
 
 /*
- * The member's rings are on the session's account: also while it waits for a range, or
- * for the next start, where there was no memory. When it gets them, nobody asks whether
- * there is room.
+ * Count the member's rings against the session's memory limit, even if the member still
+ * waits for a range: at_member_join() does not check the limit.
  */
 static void at_member_count(struct at_member *m)
 {
 	struct at_session *s = m->session;
-	/* That compares many names: before the lock. */
+	/* Call outside of members_lock: at_memory_of() may compare many names. */
 	u64 bytes = at_memory_of(s, m->provider);
 
 	spin_lock(&s->members_lock);
@@ -62,7 +62,7 @@ static void at_member_count(struct at_member *m)
 	spin_unlock(&s->members_lock);
 }
 
-/* A member gets done: its rings are not on the session's account any more. */
+/* Stop counting the rings of a member that becomes done. */
 void at_member_uncount(struct at_member *m)
 {
 	struct at_session *s = m->session;
@@ -74,8 +74,8 @@ void at_member_uncount(struct at_member *m)
 }
 
 /*
- * Put rings into one of the provider's ranges. If writers of earlier sessions may still hold
- * addresses of both, or the sink is mapped there, the provider joins later: at_member_retry().
+ * Put the member's rings into one of the provider's ranges. If both are in use or not
+ * clean, clean them; at_member_retry() tries again.
  */
 static void at_member_join(struct at_member *m)
 {
@@ -95,8 +95,8 @@ static void at_member_join(struct at_member *m)
 	m->brought = NULL;
 	spin_lock(&m->session->members_lock);
 	/*
-	 * Pairs with the load-acquire in at_tell_member(), whose reader may know the
-	 * member for long already: who finds the rings finds them filled in.
+	 * Pairs with the load-acquire in at_tell_member(): a reader that finds the rings
+	 * finds them initialized, even if it found the member before.
 	 */
 	smp_store_release(&m->rings, rings);
 	spin_unlock(&m->session->members_lock);
@@ -104,18 +104,18 @@ static void at_member_join(struct at_member *m)
 }
 
 /**
- * at_member_new - a place in a session, for some provider
- * @s: the session; with a reference, as at_lock is not held
+ * at_member_new - allocate a place in a session
+ * @s: the session; with a reference, because at_lock is not held
  *
- * All that it is made of is the session's to pay, whoever calls. At the limit of a memory
- * cgroup that is its user's this may take as long as he likes.
+ * The memory is charged to the session, whichever process calls. At the limit of the
+ * user's memory cgroup this may block for as long as the user wants.
  *
- * Return: it, for at_member_add() or at_member_drop(); NULL: there is no memory.
+ * Return: the place, for at_member_add() or at_member_drop(), or NULL without memory.
  */
 struct at_member *at_member_new(const struct at_session *s)
 {
 	struct mem_cgroup *old = set_active_memcg(s->memcg);
-	/* Refused at the session's limit, and nobody killed. */
+	/* At the limit of the memory cgroup this fails without the OOM killer. */
 	struct at_member *m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL |
 						  __GFP_NOWARN);
 	bool ok = false;
@@ -133,7 +133,7 @@ struct at_member *at_member_new(const struct at_session *s)
 	return NULL;
 }
 
-/* Nobody's place, from at_member_new(), or NULL. */
+/* Free an unused place from at_member_new(); @m may be NULL. */
 void at_member_drop(struct at_member *m)
 {
 	if (!m)
@@ -147,7 +147,7 @@ void at_member_drop(struct at_member *m)
  * at_member_add - let a provider join a session
  * @m: from at_member_new() for this session
  * @s: the session, initialized or started
- * @p: a provider that is in none
+ * @p: a provider that is in no session
  * @late: the session has been started
  */
 void at_member_add(struct at_member *m, struct at_session *s, struct at_provider *p, bool late)
@@ -176,7 +176,7 @@ void at_member_add(struct at_member *m, struct at_session *s, struct at_provider
 	at_observe_update(p);
 }
 
-/* A range of @p has become free: somebody may have been waiting for it. */
+/* A range of @p has become free: join if the provider was waiting for one. */
 void at_member_retry(struct at_provider *p)
 {
 	struct at_member *m = p->member;
@@ -187,7 +187,10 @@ void at_member_retry(struct at_provider *p)
 	at_member_join(m);
 	if (!m->rings || !at_session_runs(m->session))
 		return;
-	/* The start clears the provider's names first if it was asked to, and opens the gate. */
+	/*
+	 * at_session_run() opens the gate, after clearing the provider's names if
+	 * necessary.
+	 */
 	if (m->session->beginning)
 		return;
 	m->late = true;
@@ -197,8 +200,8 @@ void at_member_retry(struct at_provider *p)
 
 /**
  * at_member_start - open the gate
- * @m: a member; nothing happens while it waits for a range
- * @generation: to open it with
+ * @m: a member; does nothing while it waits for a range
+ * @generation: new value of the gate
  */
 void at_member_start(struct at_member *m, u32 generation)
 {
@@ -219,7 +222,10 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->sub_mask = g->sub_words - 1;
 	c->ring_mask = at_ring_words(g) - 1;
 	c->clock = m->session->clock;
-	/* The counter may have been trusted until now. */
+	/*
+	 * Set for each run: the kernel may have stopped trusting the counter since the
+	 * last one.
+	 */
 	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
 	c->limits = at_layout_limits(l, i);
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
@@ -230,12 +236,12 @@ void at_member_start(struct at_member *m, u32 generation)
 }
 
 /**
- * at_member_update - want other categories
- * @m: a member; nothing happens where its gate is shut
- * @generation: of the gate from now on
+ * at_member_update - change the wanted categories
+ * @m: a member; does nothing if its gate is shut
+ * @generation: new value of the gate
  *
- * Whoever is at a record finds the gate changed, sees that the run is the same, and
- * goes on under the new value.
+ * A writer that is in the middle of a record finds the gate changed and the run
+ * unchanged, and continues under the new value.
  */
 void at_member_update(struct at_member *m, u32 generation)
 {
@@ -254,8 +260,8 @@ void at_member_update(struct at_member *m, u32 generation)
  * at_member_stop - shut the gate
  * @m: a member
  *
- * What has been published by now will be delivered. What a thread that has
- * passed the gate still publishes is counted as dropped.
+ * Records published so far will be delivered. Records that threads behind the gate
+ * publish later count as dropped.
  */
 void at_member_stop(struct at_member *m)
 {
@@ -264,7 +270,10 @@ void at_member_stop(struct at_member *m)
 
 	lockdep_assert_held(&at_lock);
 	WRITE_ONCE(m->provider->control->gate, ASYNCTRACE_GATE_OFF);
-	/* A position read before the gate is seen shut is one that counts. */
+	/*
+	 * Shut the gate before reading the positions: records beyond @stop were published
+	 * after the gate was shut.
+	 */
 	smp_mb();
 	for (i = 0; r && i < r->nr; i++)
 		WRITE_ONCE(r->ring[i].stop, at_rings_position(r, i));
@@ -272,7 +281,7 @@ void at_member_stop(struct at_member *m)
 
 /**
  * at_member_leave - take a provider out of its session
- * @m: a member; it stays in the session's list, to be read
+ * @m: a member; stays in the session's list until it has been read
  */
 void at_member_leave(struct at_member *m)
 {
@@ -283,7 +292,7 @@ void at_member_leave(struct at_member *m)
 		return;
 	if (m->session->state == ASYNCTRACE_SESSION_STATE_STARTED)
 		at_member_stop(m);
-	/* After the positions that it stopped at: who wrote up to there had a slot before. */
+	/* Read after the stop positions: threads that wrote up to there have slots. */
 	m->slots_end = READ_ONCE(p->next_slot) - 1;
 	at_tasks_leave(m);
 	if (m->session->ks)
@@ -291,7 +300,10 @@ void at_member_leave(struct at_member *m)
 	if (m->range)
 		at_range_end(m->range);
 	WRITE_ONCE(m->range, NULL);
-	/* Rings that it has stay to be read; it does not get those that it waited for. */
+	/*
+	 * Rings in use remain, to be read. Free the rings that were still waiting for a
+	 * range.
+	 */
 	at_rings_put(m->brought);
 	m->brought = NULL;
 	WRITE_ONCE(p->member, NULL);
@@ -299,7 +311,7 @@ void at_member_leave(struct at_member *m)
 	at_session_wake(m->session);
 }
 
-/* A member's rings, with a reference, for those who do not hold at_lock; or NULL. */
+/* Returns a member's rings with a reference, or NULL. For callers without at_lock. */
 struct at_rings *at_member_rings(struct at_member *m)
 {
 	struct at_rings *rings;
@@ -312,7 +324,10 @@ struct at_rings *at_member_rings(struct at_member *m)
 	return rings;
 }
 
-/* The same, and the provider's contents stay, too; or NULL, and neither. */
+/*
+ * Like at_member_rings(); unless NULL is returned, also takes a reference to the
+ * provider's contents.
+ */
 struct at_rings *at_member_hold(struct at_member *m)
 {
 	struct at_rings *rings;
@@ -334,8 +349,9 @@ void at_member_unhold(struct at_member *m, struct at_rings *rings)
 }
 
 /*
- * The caller is the member's last: it is in no list, or its session is being freed. In the second
- * case at_provider_end() may find it, and its session's other members, until it is in no list.
+ * Free a member that has no reference left, or whose session is being freed. In the
+ * second case at_provider_end() may still find the member until it is out of the
+ * provider's list.
  */
 void at_member_free(struct at_member *m)
 {
@@ -362,7 +378,10 @@ void at_member_get(struct at_member *m)
 	kref_get(&m->ref);
 }
 
-/* The caller may hold at_lock: a worker frees it. The session may be freed before that. */
+/*
+ * A worker frees the member, because the caller may hold at_lock. The session may be
+ * freed earlier.
+ */
 static void at_member_release(struct kref *ref)
 {
 	struct at_member *m = container_of(ref, struct at_member, ref);
@@ -374,7 +393,7 @@ static void at_member_release(struct kref *ref)
 	queue_work(at_wq, &m->free_work);
 }
 
-/* @m may be NULL. The caller has a reference of its session. */
+/* Drop a reference; @m may be NULL. The caller holds a reference to the session. */
 void at_member_put(struct at_member *m)
 {
 	if (m)

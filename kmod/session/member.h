@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A provider's place in a session.
+ * Membership of a provider in a session
  */
 #ifndef AT_MEMBER_H
 #define AT_MEMBER_H
@@ -20,14 +20,14 @@ struct at_rings;
 struct at_session;
 
 /**
- * struct at_member_reading - what a session's reader knows of a provider
- * @snapped_gone: it had ended when the reader's pass began
- * @info_told: which of the flags the consumer knows; ~0: nothing yet, or the member was done
- *	before the consumer came
- * @dropped_told: records dropped on its behalf that the consumer knows of
- * @slots_told: thread slots that the consumer knows
- * @durable_generation: of the names that the consumer was told last
- * @durable_taken: words of the durable ring that it has of these
+ * struct at_member_reading - what the session's reader has reported of a provider
+ * @snapped_gone: the provider was gone when the reader's pass began
+ * @info_told: flags last reported; ~0: the consumer does not know the provider, and never
+ *	will if the member was done before
+ * @dropped_told: records dropped on behalf of the provider, as last reported
+ * @slots_told: last thread slot reported
+ * @durable_generation: generation of the names last reported
+ * @durable_taken: words of names of that generation that were reported
  */
 struct at_member_reading {
 	bool snapped_gone;
@@ -39,51 +39,53 @@ struct at_member_reading {
 };
 
 /**
- * struct at_member - see above; ended.h says when it goes
- * @ref: held by the session until the member is removed, and by each walker that stands
- *	on the member
- * @node: in the session's list, at least as long as anybody has a reference: so a walker
- *	finds the next member from the one that it stands on
- * @number: members are numbered from 1 on in the order of the list
- * @session: whose
- * @provider: with a reference
- * @rings: its rings; NULL while it waits for a range, and when it is done.
- *	Changed under the session's members_lock
- * @brought: the same while it waits for a range: a member gets all that it needs before
- *	it is one
- * @range: where they appear; NULL before, and when they have been taken out
- * @bytes: that its rings stand for, also those that it may still get; 0: it is done.
- *	Changed under the session's members_lock
- * @late: it joined after the session was started
- * @joining: so it does at this moment: its gate is opened when its threads are traced
+ * struct at_member - a provider in a session; ended.h explains when a member is removed
+ * @ref: references: the session, until the member is removed, and walkers that stand on
+ *	the member
+ * @node: in the session's list while there is a reference, so that a walker can go on
+ *	from its current member
+ * @number: from 1 on, in the order of the list
+ * @session: the session
+ * @provider: the provider, with a reference
+ * @rings: the member's rings; NULL while the member waits for a range, and when it is
+ *	done. Changed under the session's members_lock
+ * @brought: rings allocated before the member was added, as long as it waits for a range
+ * @range: range that contains @rings; NULL before, and after they have been taken out
+ * @bytes: bytes that the member's rings stand for, even while it waits for a range; 0: it
+ *	is done. Changed under the session's members_lock
+ * @late: the provider joined after the session was started
+ * @joining: a late join is in progress: the gate is opened when the threads are traced
  * @gone: the provider has ended, or a privileged session has taken it away
- * @done: it is gone, and its rings have been freed: the provider's contents may go.
- *	Changed under the session's members_lock
- * @removed: walkers skip it, see at_session_next_member(); under the session's members_lock
- * @clearing: enum asynctrace_disposition of a start that is still clearing what its
- *	rings hold: the gate stays shut; 0: none
- * @sharer: its share of the kernel's rings; no accounts where there are none
- * @tasks: entries of its tasks; under at_tasks_lock
- * @left: it has left the session, and gets no entry any more; under at_tasks_lock
- * @looks: how often its threads were looked for; under at_tasks_lock
- * @looked: which of these looks @missing is of; under at_tasks_lock
- * @missing: of its threads, those that had no entry when they were looked for last, or
- *	when they were made since; under the lock of @tasks
- * @pool_round: of the pool of entries for tasks, in which @pool_taken were taken; both
- *	under the lock of that
- * @pool_taken: entries for its new threads
- * @reading: what the session's reader knows of it
- * @kept: the same of the session's consumer, while a snapshot is read
- * @of_provider: in the provider's list, until it is removed; under at_lock
- * @ended_node: among the session's members that are gone, or done
- * @dropped: what the session's sums have of records dropped on its tasks' behalf
- * @quiet: it has left and has no task any more, and @grace is a grace period that began
- *	after that; under at_lock
- * @grace: see there
- * @free_work: frees it
- * @names: what the durable ring held when the provider had to intern its names anew
- *	for another session; NULL: the ring is as it was
- * @slots_end: the last thread slot that there was when the provider left the session
+ * @done: the member is gone, and its rings have been freed, so that the provider's
+ *	contents may be freed. Changed under the session's members_lock
+ * @removed: walkers skip the member, see at_session_next_member(); under the session's
+ *	members_lock
+ * @clearing: enum asynctrace_disposition of a start that is still clearing @rings, so
+ *	that the gate stays shut; 0: none
+ * @sharer: share of the kernel's rings; without accounts if the session has none
+ * @tasks: entries of traced tasks; under at_tasks_lock
+ * @left: the member has left the session and gets no more entries; under at_tasks_lock
+ * @looks: number of looks for threads; under at_tasks_lock
+ * @looked: number of the look that @missing is from; under at_tasks_lock
+ * @missing: threads without an entry: those found by the last look, and those forked
+ *	since; under at_tasks_lock
+ * @pool_round: round of the pool of task entries that @pool_taken refers to; under
+ *	at_tasks_lock
+ * @pool_taken: entries that the member took from the pool in @pool_round; under
+ *	at_tasks_lock
+ * @reading: progress of the session's reader
+ * @kept: @reading of the session's consumer, while a snapshot is read
+ * @of_provider: in the provider's list until the member is removed; under at_lock
+ * @ended_node: in the session's list @gone or @finished
+ * @dropped: records dropped on behalf of the member's tasks, as already added to the
+ *	session's sums
+ * @quiet: the member has left and has no task any more, and @grace began after that;
+ *	under at_lock
+ * @grace: cookie of an RCU grace period, see @quiet
+ * @free_work: frees the member
+ * @names: copy of the names, made when the provider cleared them for another session;
+ *	NULL: the durable ring has the names
+ * @slots_end: last thread slot that existed when the provider left the session
  */
 struct at_member {
 	struct kref ref;
@@ -121,13 +123,16 @@ struct at_member {
 	u32 slots_end;
 };
 
-/* The session's reader has been told nothing about it. */
+/* Make the session's next reader report the member from the beginning. */
 static inline void at_member_unread(struct at_member *m)
 {
 	m->reading = (struct at_member_reading){ .info_told = ~0 };
 }
 
-/* Has it been told who that is? What the provider has comes after that. */
+/*
+ * Does the consumer know the provider? Its threads, names and records are reported only
+ * after that.
+ */
 static inline bool at_member_introduced(const struct at_member *m)
 {
 	return m->reading.info_told != ~0;

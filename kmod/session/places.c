@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session needs, got before it is needed; prepare.h says why.
+ * Allocates in advance what a session needs; places.h explains why.
  */
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -15,7 +15,7 @@
 #include "session/places.h"
 #include "session/session.h"
 
-/* How often it is looked again who has come meanwhile. */
+/* Rounds of counting, because more providers may register during a round */
 #define AT_PREPARE_ROUNDS	4
 
 struct at_member *at_prepared_take(struct at_prepared *prep)
@@ -36,7 +36,7 @@ void at_prepared_put(struct at_prepared *prep, struct at_member *m)
 	prep->nr++;
 }
 
-/* What was not needed. */
+/* Free what was not used. */
 void at_prepared_free(struct at_prepared *prep)
 {
 	struct at_member *m;
@@ -48,8 +48,8 @@ void at_prepared_free(struct at_prepared *prep)
 }
 
 /*
- * How many providers there are for a session to take, and what their rings stand for.
- * at_lock is let go now and then.
+ * Count the providers that a session can take, and the bytes of their rings. May drop
+ * at_lock.
  */
 static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 {
@@ -69,7 +69,7 @@ static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 	return wanted;
 }
 
-/* May it have the rings of all that it is going to take? */
+/* May the session have the rings of all providers that it can take? */
 static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack)
 {
 	u64 bytes = 0;
@@ -95,12 +95,13 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
 }
 
 /**
- * at_prepare_members - get places for all providers that a session can take
- * @s: the session, with a reference: it may have another state afterwards
- * @prep: where to put them
- * @start: it is about to be started, see at_offer_free()
+ * at_prepare_members - allocate places for all providers that a session can take
+ * @s: the session, with a reference: its state may change meanwhile
+ * @prep: output
+ * @start: @s is about to be started, see at_offer_free()
  *
- * No lock is held. Who comes meanwhile gets a place, too, unless others come and come.
+ * Called without locks. Providers that register meanwhile get a place, too, unless more
+ * keep registering in each round.
  */
 void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool start)
 {
@@ -127,20 +128,21 @@ void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool sta
 }
 
 /**
- * at_prepare - get what it takes to initialize a session
+ * at_prepare - allocate what is needed to initialize a session
  * @s: the session, with a reference
  * @prep: from at_prepared_init(), and for at_prepared_free()
- * @extack: for the reason of a refusal
+ * @extack: for the reason of a failure
  *
- * No lock is held: nobody waits for a session that waits for memory.
+ * Called without locks, so that a session that waits for memory delays no other request.
  *
- * Return: 0, also without places for all providers; -ENOSPC beyond the memory limit, -ENOMEM.
+ * Return: 0, even without places for all providers; -ENOSPC beyond the memory limit,
+ * -ENOMEM.
  */
 int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ext_ack *extack)
 {
 	int err;
 
-	/* First, as that is what is not to be asked for in vain. */
+	/* Check the limit before allocating memory for a request that must fail. */
 	err = at_prepare_check(s, extack);
 	if (!err && s->sched != ASYNCTRACE_SCHED_OFF) {
 		err = at_prepare_sched(s, prep);
@@ -151,6 +153,6 @@ int at_prepare(struct at_session *s, struct at_prepared *prep, struct netlink_ex
 	if (err)
 		return err;
 	at_prepare_members(s, prep, false);
-	/* Others may have come. */
+	/* Check again: more providers may have registered. */
 	return at_prepare_check(s, extack);
 }

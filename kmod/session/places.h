@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a session needs, got before it is needed.
+ * Memory for requests on sessions, allocated in advance.
  *
- * At the limit of a memory cgroup that is its user's, memory may take as long as he
- * likes. So at_lock, which all others wait for, is not held meanwhile; with it held,
- * what is there is used, and who finds nothing left is refused.
+ * At the limit of a memory cgroup an allocation may block for as long as the user wants,
+ * so at_lock must not be held meanwhile. With at_lock held, requests use only what was
+ * allocated, and refuse a provider if nothing is left.
  */
 #ifndef AT_PLACES_H
 #define AT_PLACES_H
@@ -19,14 +19,14 @@ struct at_task_names;
 struct netlink_ext_ack;
 
 /**
- * struct at_prepared - see above
- * @ks: the scheduling side of a session, which is not there before the session is
- *	initialized: a consumer reads without at_lock, and is to find nothing that is
- *	taken away again
- * @names: likewise
- * @members: places for providers, through their @node
- * @nr: of these
- * @failed: there was no memory for more
+ * struct at_prepared - memory allocated for a request
+ * @ks: scheduling side of the session. Not set in the session before it is initialized,
+ *	because a consumer reads without at_lock and must not find a pointer that is
+ *	withdrawn again
+ * @names: table of task names, set together with @ks
+ * @members: places for providers, linked through their @node
+ * @nr: number of @members
+ * @failed: an allocation of a place failed
  */
 struct at_prepared {
 	struct at_ksched *ks;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading all that a circular session holds, and taking nothing out.
+ * Snapshots: read all that a circular session holds, without consuming it.
  *
- * What the reader knows is put aside, so that it begins anew: with all names, and
- * in each ring with the oldest sub-buffer that is there. When the snapshot is over
- * the session's consumer, if it ever gets one, goes on where the last one was.
+ * The reader's state is saved and reset. So a snapshot begins with all names and, in each
+ * ring, with the oldest sub-buffer. At the end of the snapshot the state is restored, so
+ * that the session's consumer continues where the last one was.
  *
- * There is one consumer at a time, which comes and goes with the session's lock held: so
- * nobody reads while this is done, nor looks at the ledgers. at_lock is let go now and then.
+ * A session has one consumer at a time, which opens and closes the session with
+ * request_lock held. So no thread reads the session or its ledgers while the state is
+ * saved or restored. at_lock may be dropped.
  */
 #include "ring/user_rings.h"
 #include "sched/sched.h"
@@ -45,7 +46,7 @@ static void at_snapshot_kernel(const struct at_ksched *ks, bool begin)
 	}
 }
 
-/* The session's next reader begins anew. */
+/* Save the reader's state, and reset it. */
 void at_snapshot_begin(struct at_session *s)
 {
 	struct at_member *m = NULL;
@@ -53,7 +54,7 @@ void at_snapshot_begin(struct at_session *s)
 
 	lockdep_assert_held(&s->request_lock);
 	s->snapshot = true;
-	/* The reference of the reader's member goes along. */
+	/* @kept takes over the reference to the reader's member. */
 	s->kept = s->reader;
 	memset(&s->reader, 0, sizeof(s->reader));
 	while ((m = at_session_next_member(s, m))) {
@@ -66,7 +67,7 @@ void at_snapshot_begin(struct at_session *s)
 		at_snapshot_kernel(s->ks, true);
 }
 
-/* The session's next reader goes on where the last one was. */
+/* Restore the reader's state. */
 void at_snapshot_end(struct at_session *s)
 {
 	struct at_member *m = NULL;
