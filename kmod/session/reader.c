@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the consumer reads: one chunk a call.
+ * Reading of a session: each read(2) returns one chunk.
  *
- * It goes in passes. A pass notes the position of every ring, then tells all
- * names, then the rings up to the positions noted. A name is published before
- * what uses it, so what the consumer gets never uses one that it does not have.
+ * The reader works in passes. A pass notes the position of every ring, then reports all
+ * names, then the rings up to the noted positions. A name is published before the records
+ * that use it. So the consumer never gets a record whose names it does not have.
  *
- * A provider may make news faster than they are told. So in a pass each of its
- * names, ledgers and sub-buffers has one turn, and a pass that began when no
- * records were taken any more is the last. Who joins in the middle of a pass has
- * his turn in the next one.
+ * Providers may publish faster than the consumer reads. So in a pass each provider's
+ * names, each ledger and each sub-buffer has one turn. A pass that began after the
+ * session was stopped is the last one. A provider that joins in the middle of a pass has
+ * its turn in the next pass.
  *
- * A snapshot is one pass that begins with nothing told. What is overwritten while
- * it is read is counted, and each ring's counts are told as final at its end.
+ * A snapshot is one pass that begins with nothing reported. Records that are overwritten
+ * while the snapshot is read are counted, and each ring's ledger is reported as final at
+ * its end.
  *
- * Everything in a provider's pages is copied as it is. What it says is checked
- * by the consumer on its copy; the framing, where we depend on it, by the cursor.
+ * The pages of a provider are copied as they are. The consumer checks its copy; the
+ * cursor checks the framing, as far as the kernel depends on it.
  *
- * What has been told is noted when all of the chunk has reached the consumer's
- * memory, so that a read(2) that fails loses nothing.
+ * The reader notes what it has reported only after the whole chunk has reached the
+ * consumer's memory. So a read(2) that fails loses nothing.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -37,16 +38,16 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Entries of a table told at a time. */
+/* Most entries of a table in one chunk */
 #define AT_BATCH	256
-/* Tries to read a sub-buffer before it is overwritten. */
+/* Attempts to read a ring whose writers keep overtaking the reader */
 #define AT_TRIES	8
 
 /**
- * struct at_out - a chunk being made
+ * struct at_out - a chunk that is being made
  * @buf: the consumer's memory
- * @chunk: its head
- * @scratch: AT_BATCH entries of any table
+ * @chunk: head of the chunk
+ * @scratch: room for AT_BATCH entries of any table
  */
 struct at_out {
 	char __user *buf;
@@ -59,7 +60,10 @@ static void __user *at_payload(const struct at_out *out)
 	return out->buf + sizeof(out->chunk);
 }
 
-/* The head goes last: it holds the time just after the payload was read. */
+/*
+ * Copy the head of the chunk. The head is copied last, because it holds the time after
+ * the payload was read.
+ */
 static ssize_t at_finish(struct at_session *s, struct at_out *out)
 {
 	struct asynctrace_chunk *c = &out->chunk;
@@ -99,9 +103,10 @@ static ssize_t at_tell_clock(struct at_session *s, struct at_out *out)
 }
 
 /*
- * Sums over providers that had ended before the consumer came: nothing else tells of their
- * records. A consumer is told them once, before all providers. What ends later it is told of
- * one by one, because members are not removed before that.
+ * Report the sums over providers that ended before the consumer opened the session:
+ * nothing else reports their records. The sums are reported once, before all providers.
+ * Providers that end later are reported one by one, because their members are not removed
+ * earlier.
  */
 static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
 {
@@ -124,7 +129,10 @@ static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
 	out->chunk.delivered = ended.delivered;
 	out->chunk.overwritten = ended.overwritten;
 	if (s->snapshot) {
-		/* As of rings: a snapshot has got nothing of what was delivered to others. */
+		/*
+		 * As in the ledgers of rings, a snapshot counts records that were
+		 * delivered to others as overwritten.
+		 */
 		out->chunk.delivered = 0;
 		out->chunk.overwritten = ended.committed - ended.cleared;
 	}
@@ -144,7 +152,10 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	u32 flags = 0, i;
 	ssize_t ret;
 
-	/* It was done before the consumer came: at_tell_ended() has told of it. */
+	/*
+	 * A member that was done before the consumer opened the session is part of
+	 * at_tell_ended().
+	 */
 	if (!at_member_introduced(m) && READ_ONCE(m->done))
 		return 0;
 	if (READ_ONCE(m->gone))
@@ -170,7 +181,7 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	ret = at_tell_table(s, out, ASYNCTRACE_CHUNK_PROVIDER, p->id, 1, sizeof(*info));
 	if (ret <= 0)
 		return ret;
-	/* at_ended_fn() looks at these without the reader's lock. */
+	/* at_ended_fn() reads these without read_lock. */
 	for (i = 0; i < AT_KRINGS; i++)
 		WRITE_ONCE(m->reading.dropped_told[i], dropped[i]);
 	WRITE_ONCE(m->reading.info_told, flags);
@@ -193,7 +204,7 @@ static ssize_t at_tell_threads(struct at_session *s, struct at_member *m,
 	return ret;
 }
 
-/* @n words of a durable ring's pages, from @from on, to user memory. */
+/* Copy @n words of a durable ring's pages, starting with word @from, to user memory. */
 static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 {
 	u32 at = ASYNCTRACE_LINE + from * sizeof(u64);
@@ -201,7 +212,7 @@ static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 
 	while (left) {
 		u32 bytes = min_t(u32, left, PAGE_SIZE - at % PAGE_SIZE);
-		/* As in at_durable_page(). */
+		/* Pairs with the cmpxchg_release() in at_fault_durable(). */
 		struct page *page = smp_load_acquire(&pages[at / PAGE_SIZE]);
 
 		if (page ? copy_to_user(to, page_address(page) + at % PAGE_SIZE, bytes) :
@@ -215,8 +226,9 @@ static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 }
 
 /*
- * Have a provider's names been cleared since they were looked at? Of a session that it
- * has left they were kept before: also where the look already found the next ones.
+ * Have a provider's names been cleared since the caller looked for a copy of them? For a
+ * session that the provider has left, a copy was made before. In this case the caller may
+ * have seen the next generation already, so the copy is checked for, too.
  */
 static bool at_names_cleared(const struct at_member *m, u32 generation)
 {
@@ -224,7 +236,7 @@ static bool at_names_cleared(const struct at_member *m, u32 generation)
 	       (READ_ONCE(m->names) && at_fixed(AT_FIX_NAMES));
 }
 
-/* Words of the durable ring that are there and that the consumer has not. */
+/* Report the words of the durable ring that the consumer does not have. */
 static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 			       struct at_out *out)
 {
@@ -247,9 +259,9 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 		if (err)
 			return err;
 		/*
-		 * What is written there after a clear comes after its generation, and that
-		 * after names were kept. Pairs with the store-release and the barrier in
-		 * at_provider_clear_names().
+		 * Words written after a clear are ordered after the new generation, and
+		 * the generation after the copy of the names. Pairs with the
+		 * store-release and the barrier in at_provider_clear_names().
 		 */
 		smp_rmb();
 	} while (!kept && at_names_cleared(m, generation));
@@ -269,7 +281,7 @@ static ssize_t at_tell_strings(struct at_session *s, struct at_member *m,
 	return ret;
 }
 
-/* Has what is known of a ring's losses changed, or is it to be told as final? */
+/* Must a ring's ledger be reported, because its drop count has changed or it is final? */
 static bool at_news(const struct at_reader *rd, struct at_out *out, u64 dropped,
 		    u64 told, bool final, u32 last)
 {
@@ -281,7 +293,7 @@ static bool at_news(const struct at_reader *rd, struct at_out *out, u64 dropped,
 	return true;
 }
 
-/* Fill in the ledger; where no @span is given, only that. */
+/* Fill in the chunk's ledger and, unless @span is NULL, the description of its words. */
 static void at_ledger(struct at_out *out, const struct at_cursor *c,
 		      const struct at_span *span)
 {
@@ -298,13 +310,13 @@ static void at_ledger(struct at_out *out, const struct at_cursor *c,
 	out->chunk.cleared = c->cleared;
 }
 
-/* Is this ring written no more: the session is not started, or its provider gone? */
+/* Is the ring final: is the session not started, or the provider gone? */
 static bool at_ring_final(const struct at_session *s, const struct at_member *m)
 {
-	/* Pairs with the store-release at a stop: where the rings' ends are is known then. */
+	/* Pairs with the store-releases in requests.c: the rings' stop positions are set. */
 	u32 state = smp_load_acquire(&s->state);
 
-	/* Pairs with the store-release at a provider's end, for the same reason. */
+	/* Pairs with the store-release in at_member_gone(), for these positions, too. */
 	return state != ASYNCTRACE_SESSION_STATE_STARTED || (m && smp_load_acquire(&m->gone));
 }
 
@@ -315,8 +327,8 @@ static bool at_restarted(const struct at_session *s)
 }
 
 /*
- * Of a snapshot, what could not be read in this pass, for its writers were faster,
- * is overwritten.
+ * In a snapshot, count records as overwritten that could not be read in this pass because
+ * the writers were faster.
  */
 static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clear *clear,
 		       const struct at_source *src, u64 snap)
@@ -337,8 +349,8 @@ static void at_give_up(struct at_session *s, struct at_cursor *c, struct at_clea
 }
 
 /*
- * The reader took more: writers of a ring that does not wrap may go on. If the
- * provider's limits are still of this session: that its range's rings tell.
+ * Let writers of a streaming ring go on after the reader has taken words. The provider's
+ * limits are those of this session only while the range still has these rings.
  */
 static void at_raise_limit(struct at_member *m, struct at_rings *r, u32 i)
 {
@@ -372,23 +384,23 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 		if (at_rings_copy(r, i, span.from, span.words, at_payload(out)))
 			return -EFAULT;
 		/*
-		 * Pairs with the writer's barrier between entering a sub-buffer
-		 * and its first store there: had we read such a store, we would
-		 * now read a position that shows it.
+		 * Pairs with the writer's barrier between entering a sub-buffer and its
+		 * first store there: if the copy has words of a new sub-buffer, the
+		 * position read below shows that sub-buffer.
 		 */
 		smp_rmb();
 		pos = at_rings_position(r, i);
 		s->reader.chunks++;
 		if (at_span_overrun(&span, &src, pos)) {
 			if (final) {
-				/* By late records, which themselves do not count. */
+				/* Overwritten by late records, which count as dropped. */
 				span.next.delivered -= span.records;
 				span.next.overwritten += span.records;
 				at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next);
 				continue;
 			}
 			tries++;
-			/* This ring will be read beyond where the names were. */
+			/* Later records may use newer names: report these first. */
 			ret = at_tell_threads(s, m, out);
 			if (!ret)
 				ret = at_tell_strings(s, m, out);
@@ -415,7 +427,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 			s->reader.chunks--;
 			return ret;
 		}
-		/* By a start that has begun meanwhile: then this was not told. */
+		/* A start has cleared these records meanwhile: reuse the chunk. */
 		if (!at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next)) {
 			memset(&out->chunk, 0, sizeof(out->chunk));
 			continue;
@@ -425,7 +437,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 		return ret;
 	}
 
-	/* Nothing to hand out, but the ledger may have changed. */
+	/* No words to deliver, but the ledger may have changed. */
 	pos = at_rings_position(r, i);
 	dropped = at_rings_dropped(r, i);
 	if (final && !at_restarted(s))
@@ -454,7 +466,7 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 	return ret;
 }
 
-/* Names of tasks, from the table of a session that has one, up to the change noted. */
+/* Report task names from the session's table, up to change @names_to of the reader. */
 static ssize_t at_tell_task_names(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
@@ -491,7 +503,7 @@ static ssize_t at_finish_kring(struct at_session *s, u32 kind, u32 cpu, struct a
 static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 			     struct at_kring *names, u32 cpu, struct at_out *out);
 
-/* All names of tasks that are there now, in time. */
+/* Report all task names that exist now, before the records that use them. */
 static ssize_t at_tell_names_of(struct at_session *s, struct at_kring *names, u32 cpu,
 				struct at_out *out)
 {
@@ -503,7 +515,10 @@ static ssize_t at_tell_names_of(struct at_session *s, struct at_kring *names, u3
 	return at_tell_kring(s, names, NULL, cpu, out);
 }
 
-/* @names: the ring that what is in @r has its names in; NULL: it has none */
+/*
+ * Report the next chunk of a kernel ring. @names: ring with the names that records in @r
+ * use; NULL: @r is such a ring.
+ */
 static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 			     struct at_kring *names, u32 cpu, struct at_out *out)
 {
@@ -518,7 +533,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 
 	at_kring_source(r, &src);
 	for (tries = 0; tries < AT_TRIES; tries++) {
-		/* As with providers: who is fast does not hold up the others. */
+		/* As in at_tell_ring(), a fast writer must not delay the other rings. */
 		if (names && rd->chunks > r->geometry.nsub)
 			break;
 		if (!at_clear_apply(s, &r->reading.cursor, &src, &r->clear))
@@ -531,7 +546,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 		smp_rmb();
 		pos = at_kring_position(r);
 		if (at_span_overrun(&span, &src, pos)) {
-			/* This ring will be read beyond where the names were. */
+			/* Later records may use newer names: report these first. */
 			if (names) {
 				ret = at_tell_names_of(s, names, cpu, out);
 				rd->chunks += ret > 0;
@@ -574,15 +589,18 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 	return ret;
 }
 
-/* How far this pass will go in each ring. */
+/* Note up to where this pass reads each ring. */
 static void at_snap(struct at_session *s)
 {
 	struct at_member *m = NULL;
 	u32 i;
 
-	/* Pairs with the store-release at a start: the state is this run's, or a later one's. */
+	/*
+	 * Pairs with the store-release in at_session_run(): the state read below is that
+	 * of this run or a later one.
+	 */
 	s->reader.run = smp_load_acquire(&s->run);
-	/* What is final is so for all of the pass, and not from its middle on. */
+	/* Read once, so that the whole pass agrees on whether the session is final. */
 	s->reader.final = at_ring_final(s, NULL);
 	while ((m = at_session_next_member(s, m))) {
 		bool final = at_ring_final(s, m);
@@ -596,7 +614,10 @@ static void at_snap(struct at_session *s)
 		}
 		at_rings_put(r);
 	}
-	/* Names, and what was dropped, are looked at later. */
+	/*
+	 * Wait for probes that are still recording, before the final positions are noted.
+	 * Names and drop counts are read later.
+	 */
 	if (s->ks && s->reader.final)
 		at_ksched_wait(s->ks);
 	for (i = 0; s->ks && i < nr_cpu_ids; i++) {
@@ -614,14 +635,17 @@ static void at_next_ring(struct at_reader *rd)
 	rd->next = false;
 }
 
-/* Something of member @m to tell in this phase? The reader's ring goes over its rings. */
+/*
+ * Report the next item of member @m in this phase. @rd->ring iterates over the member's
+ * rings.
+ */
 static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
 	struct at_rings *rings;
 	ssize_t ret = 0;
 
-	/* It has joined in the middle of this pass: the next one introduces it. */
+	/* The member joined in the middle of this pass: the next pass introduces it. */
 	if (rd->phase != AT_PHASE_PROVIDERS && !at_member_introduced(m))
 		return 0;
 	switch (rd->phase) {
@@ -630,11 +654,11 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		rd->next = ret > 0;
 		return ret;
 	case AT_PHASE_THREADS:
-		/* There is nothing that could use its names. */
+		/* No records are left that could use the names. */
 		if (READ_ONCE(m->done))
 			return 0;
 		ret = at_tell_threads(s, m, out);
-		/* These were all that there were. */
+		/* A chunk that is not full holds the last slots. */
 		rd->next = ret > 0 && out->chunk.records < AT_BATCH;
 		return ret;
 	case AT_PHASE_STRINGS:
@@ -645,8 +669,8 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		return ret;
 	default:
 		/*
-		 * Rings are set before the member could be found, or later. While there is
-		 * a reader, only the reader takes them away. Pairs with the store-release
+		 * A member may get its rings after it was added. While the session has a
+		 * reader, only the reader takes rings away. Pairs with the store-release
 		 * in at_member_join().
 		 */
 		rings = smp_load_acquire(&m->rings);
@@ -658,7 +682,10 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 				return ret;
 		}
 		rd->ring = 0;
-		/* It had ended when the pass began, and the pass told all of it. */
+		/*
+		 * The provider was gone when the pass began, so the pass has reported all
+		 * its records.
+		 */
 		if (m->reading.snapped_gone && !s->snapshot)
 			at_member_done(m);
 		return 0;
@@ -671,7 +698,7 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 	bool names = rd->phase == AT_PHASE_NAMES;
 	ssize_t ret;
 
-	/* Pairs with the store-release in at_session_init_sched(). */
+	/* Pairs with the store-release in at_session_init(). */
 	if (names && smp_load_acquire(&s->names)) {
 		if (!rd->next)
 			rd->names_to = at_task_names_drain(s->names, s->ks);
@@ -697,14 +724,20 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 	return 0;
 }
 
-/* One step of a pass: bytes of a chunk, 0 where the pass is over, or an error. */
+/*
+ * Do one step of a pass. Returns the size of a chunk, 0 at the end of the pass, or an
+ * error.
+ */
 static ssize_t at_tell(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
 	struct at_member *m;
 	ssize_t ret;
 
-	/* What was final is so no more. */
+	/*
+	 * The session was restarted, so its ledgers are not final any more: begin another
+	 * pass.
+	 */
 	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot)
 		rd->phase = AT_PHASE_BEGIN;
 	for (;; rd->phase++) {
@@ -716,15 +749,21 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			if (ret)
 				return ret;
 			rd->told = 0;
-			/* A pass that a start has broken off stands on a member. */
+			/* A pass that a restart has cut short still holds a member. */
 			at_member_put(rd->member);
 			rd->member = NULL;
 			rd->ring = 0;
 			rd->chunks = 0;
 			rd->next = false;
-			/* Before the positions: what comes later is seen by the next pass. */
+			/*
+			 * Clear @readable before reading the positions: the next pass
+			 * reads later records.
+			 */
 			WRITE_ONCE(s->readable, false);
-			/* Against at_session_wake(): positions first, then the mark. */
+			/*
+			 * Orders the store above before the loads of positions;
+			 * at_session_wake() runs after positions have changed.
+			 */
 			smp_mb();
 			at_snap(s);
 			break;
@@ -737,7 +776,7 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 		case AT_PHASE_END:
 			rd->phase = AT_PHASE_BEGIN;
 			rd->done = s->snapshot;
-			/* Members wait for what this pass has told. */
+			/* This pass may have made the final reports that members wait for. */
 			if (!list_empty_careful(&s->finished))
 				at_ended_soon(s);
 			return 0;
@@ -759,7 +798,7 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 	}
 }
 
-/* The next reader begins anew. Nobody reads the session meanwhile. */
+/* Reset the reader, so that the next one begins anew. The session must not have a reader. */
 void at_reader_reset(struct at_session *s)
 {
 	at_member_put(s->reader.member);
@@ -767,17 +806,18 @@ void at_reader_reset(struct at_session *s)
 }
 
 /**
- * at_session_read - the next chunk
+ * at_session_read - read the next chunk
  * @s: the session
  * @buf: the consumer's memory
- * @count: bytes of it, at least ASYNCTRACE_READ_MIN
+ * @count: size of @buf, at least ASYNCTRACE_READ_MIN
  * @nonblock: do not wait for records
  *
- * When a session that records scheduling has been stopped, the first call waits until
- * its probes are done: for a grace period.
+ * If a session that records scheduling has been stopped, the first call waits for an RCU
+ * grace period, until the probes have finished.
  *
- * Return: bytes; 0 where there is nothing and the session does not run, and at the
- * end of a snapshot; -EAGAIN where it runs and @nonblock; -EINVAL, -EFAULT, -ERESTARTSYS, -ENOMEM.
+ * Return: size of the chunk; 0 if there is nothing to read and the session is not
+ * started, and at the end of a snapshot; -EAGAIN if the session is started and @nonblock
+ * is set; -EINVAL, -EFAULT, -ERESTARTSYS, -ENOMEM.
  */
 ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
 			bool nonblock)
@@ -797,8 +837,8 @@ ssize_t at_session_read(struct at_session *s, char __user *buf, size_t count,
 		if (ret)
 			break;
 		/*
-		 * A pass that told something, or in which the session was stopped,
-		 * may have missed what came after it began.
+		 * Begin another pass if the last one reported something, or if the
+		 * session was stopped meanwhile: there may be news from after its begin.
 		 */
 		do {
 			memset(&out.chunk, 0, sizeof(out.chunk));

@@ -2,7 +2,7 @@
 /*
  * Requests that change a session: initialize, start, update, stop, terminate.
  *
- * None waits for a provider, or for a grace period.
+ * No request waits for a provider, or for writers to leave.
  */
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -25,12 +25,12 @@
 #include "session/session.h"
 
 /**
- * at_session_lock - keep other requests off a session
+ * at_session_lock - lock a session against other requests
  * @s: the session, with a reference
- * @extack: for the reason of a refusal
+ * @extack: for the reason of a failure
  *
- * Return: 0, with the session's lock held; -ENOENT where the session was ended meanwhile,
- * -EINTR where the caller was killed.
+ * Return: 0, with request_lock held; -ENOENT if the session has been terminated, -EINTR
+ * if the caller was killed.
  */
 int at_session_lock(struct at_session *s, struct netlink_ext_ack *extack)
 {
@@ -50,8 +50,8 @@ static bool at_session_may_open(const struct at_member *m)
 }
 
 /*
- * Open the gates that are shut. Those of members that are being cleared stay so, and those
- * that join late are opened by who has them join. at_lock is let go now and then.
+ * Open the gates that are shut. Skips members that are still being cleared, and members
+ * that join late: at_offer_late() opens their gates. May drop at_lock.
  */
 static void at_session_open(struct at_session *s)
 {
@@ -65,7 +65,7 @@ static void at_session_open(struct at_session *s)
 	while ((m = at_session_next_member(s, m))) {
 		if (s->ks && at_session_may_open(m))
 			at_tasks_add_once(m, round);
-		/* It may have left meanwhile. */
+		/* at_lock may have been dropped: check again. */
 		if (at_session_may_open(m) &&
 		    READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
 			at_member_start(m, s->generation);
@@ -73,7 +73,7 @@ static void at_session_open(struct at_session *s)
 	}
 }
 
-/* Which CPUs writers of the last run may be on */
+/* Find the CPUs that may run writers of the last run. */
 static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 {
 	struct at_session *s = container_of(q, struct at_session, quiesce);
@@ -86,14 +86,17 @@ static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 	}
 }
 
-/* The writers of the last run have left; a start may have been waiting for that. */
+/*
+ * Called when the writers of the last run have left. Opens the gates of a start that
+ * waited.
+ */
 static void at_session_quiet(struct at_quiesce *q)
 {
 	struct at_session *s = container_of(q, struct at_session, quiesce);
 	/* Pairs with the store-release in at_session_init(). */
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
 
-	/* Probes may still be recording on CPUs that run no writer. */
+	/* Probes may still be recording on CPUs that ran no writer. */
 	if (ks)
 		at_ksched_wait(ks);
 	mutex_lock(&s->request_lock);
@@ -130,7 +133,7 @@ static void at_session_quiesce(struct at_session *s)
 	at_quiesce(&s->quiesce);
 }
 
-/* The session's state is another, which its providers can see. */
+/* Show the session's new state to its providers. May drop at_lock. */
 static void at_session_observed(struct at_session *s)
 {
 	struct at_member *m = NULL;
@@ -157,14 +160,15 @@ static int at_session_may_init(const struct at_session *s, struct netlink_ext_ac
 }
 
 /**
- * at_session_init - fix buffers and providers
+ * at_session_init - initialize a session: allocate its memory and take providers
  * @s: a session that is ready
- * @extack: for the reason of a refusal
+ * @extack: for the reason of a failure
  *
- * Providers that another session holds are left to it.
+ * Does not take providers from other sessions.
  *
- * Return: 0; -EALREADY, -EBUSY where another call is at it, -ENOENT where it was ended
- * meanwhile, -ENOSPC beyond the memory limit, -EINTR, -ENOMEM.
+ * Return: 0; -EALREADY if the session is initialized, -EBUSY if another call is
+ * initializing it, -ENOENT if it was terminated meanwhile, -ENOSPC beyond the memory
+ * limit, -EINTR, -ENOMEM.
  */
 int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 {
@@ -191,9 +195,15 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		err = -ENOENT;
 	}
 	if (!err) {
-		/* What it points to is there before it is. */
+		/*
+		 * Pairs with the load-acquires in at_session_quiet() and
+		 * at_session_prepare_start().
+		 */
 		smp_store_release(&s->ks, prep.ks);
-		/* Pairs with the load-acquire in at_tell_cpus(): who finds this finds @ks. */
+		/*
+		 * Pairs with the load-acquire in at_tell_cpus(): a reader that finds
+		 * @names finds @ks.
+		 */
 		smp_store_release(&s->names, prep.names);
 		prep.ks = NULL;
 		prep.names = NULL;
@@ -223,10 +233,10 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
 }
 
 /*
- * Open the gates of a session that may start, and take what is free, for which @prep is.
+ * Take free providers, for which @prep has places, and open the gates.
  *
- * Where it clears rings that writers of the last run may not have left, their gates
- * open when they have: nobody waits for that.
+ * If the start clears rings that writers of the last run may not have left,
+ * at_session_quiet() opens their gates later. The start does not wait.
  */
 static void at_session_run(struct at_session *s, struct at_start_args *args,
 			   struct at_prepared *prep)
@@ -243,7 +253,10 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
-	/* Gates may be open from here on: of providers that join while at_lock is let go. */
+	/*
+	 * From here on providers may join, and open their gates, whenever at_lock is
+	 * dropped.
+	 */
 	at_clear_begin(s, args->disposition);
 	s->beginning = false;
 	if (!s->quiescing)
@@ -255,7 +268,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	at_session_poll(s);
 }
 
-/* Get what a start needs, without a lock. */
+/* Allocate what a start needs; called without locks. */
 static int at_session_prepare_start(struct at_session *s, struct at_prepared *prep,
 				    struct netlink_ext_ack *extack)
 {
@@ -272,13 +285,14 @@ static int at_session_prepare_start(struct at_session *s, struct at_prepared *pr
 }
 
 /**
- * at_session_start - open the gates
+ * at_session_start - start a session: open the gates
  * @s: a session that is initialized or stopped
- * @args: how; where it succeeds its list is exchanged for that of the last run
- * @extack: for the reason of a refusal
+ * @args: how to start; on success @args->additional is exchanged with that of the last
+ *	run
+ * @extack: for the reason of a failure
  *
- * Return: 0; -EALREADY where it runs, -EINVAL where it is not initialized, -ENOENT where
- * it was ended meanwhile, -EINTR.
+ * Return: 0; -EALREADY if the session is started, -EINVAL if it is not initialized,
+ * -ENOENT if it was terminated meanwhile, -EINTR, or an error of at_ksched_prepare().
  */
 int at_session_start(struct at_session *s, struct at_start_args *args,
 		     struct netlink_ext_ack *extack)
@@ -301,7 +315,7 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		err = at_session_lock(s, extack);
 	if (!err) {
 		spin_lock(&at_lock);
-		/* Others may have started it meanwhile. */
+		/* Another request may have started the session meanwhile. */
 		err = at_session_may_start(s, extack);
 		if (!err)
 			at_session_run(s, args, &prep);
@@ -313,13 +327,13 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 }
 
 /**
- * at_session_update - want other categories
+ * at_session_update - change the wanted categories
  * @s: a session
- * @categories: in: instead of its own; out: those that it had
- * @additional: out: the run's additional ones, which it has no more
- * @extack: for the reason of a refusal
+ * @categories: in: new patterns; out: the old ones
+ * @additional: out: the additional patterns of the run, which end with the update
+ * @extack: for the reason of a failure
  *
- * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
+ * Return: 0; -ENOENT if the session was terminated meanwhile, -EINTR.
  */
 int at_session_update(struct at_session *s, struct at_strings **categories,
 		      struct at_strings **additional, struct netlink_ext_ack *extack)
@@ -372,11 +386,12 @@ static void at_session_shut(struct at_session *s)
 }
 
 /**
- * at_session_stop - shut the gates
+ * at_session_stop - stop a session: shut the gates
  * @s: a session
- * @extack: for the reason of a refusal
+ * @extack: for the reason of a failure
  *
- * Return: 0; -EALREADY where it does not run, -ENOENT where it was ended meanwhile, -EINTR.
+ * Return: 0; -EALREADY if the session is not started, -ENOENT if it was terminated
+ * meanwhile, -EINTR.
  */
 int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 {
@@ -397,7 +412,7 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 	return err;
 }
 
-/* All providers leave, and none joins meanwhile. */
+/* Take all providers out of a session. @s->stopping keeps others from joining. */
 static void at_session_leave(struct at_session *s)
 {
 	struct at_member *m = NULL;
@@ -413,7 +428,7 @@ static void at_session_leave(struct at_session *s)
 	}
 }
 
-/* End a session that is in the list. */
+/* Terminate a session that is in the list. */
 static void at_session_end(struct at_session *s)
 {
 	lockdep_assert_held(&s->request_lock);
@@ -429,25 +444,24 @@ static void at_session_end(struct at_session *s)
 		sock_put(s->sk);
 	}
 	s->sk = NULL;
-	/* As at a stop. */
+	/* Pairs with the load-acquire in at_ring_final(). */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
 	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
 	at_session_wake(s);
-	/* Nobody waits for the poll work: it holds a reference of its own. */
+	/* Do not wait for the poll work: it holds a reference of its own. */
 	if (cancel_delayed_work(&s->poll))
 		at_session_put(s);
 	at_session_put(s);
 }
 
 /**
- * at_session_terminate - end a session
+ * at_session_terminate - terminate a session
  * @s: a session
- * @extack: for the reason of a refusal
+ * @extack: for the reason of a failure
  *
- * Its name is free at once. A consumer that has it open can still read what is
- * there.
+ * The name can be reused at once. A consumer that has the session open can still read it.
  *
- * Return: 0; -ENOENT where it was ended meanwhile, -EINTR.
+ * Return: 0; -ENOENT if the session was terminated meanwhile, -EINTR.
  */
 int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
 {
@@ -462,7 +476,7 @@ int at_session_terminate(struct at_session *s, struct netlink_ext_ack *extack)
 	return 0;
 }
 
-/* The same with the caller's reference, which is dropped, and also where it has ended already */
+/* Terminate a session unless it has been terminated, and drop the caller's reference. */
 void at_session_terminate_anyway(struct at_session *s)
 {
 	mutex_lock(&s->request_lock);
@@ -474,7 +488,7 @@ void at_session_terminate_anyway(struct at_session *s)
 	at_session_put(s);
 }
 
-/* A session that was made on a socket which is closed, with a reference, or NULL */
+/* Find a session whose owner's socket is closed. Returns it with a reference, or NULL. */
 static struct at_session *at_session_of_closed(const struct net *net, u32 portid)
 {
 	struct at_session *s, *found = NULL;
@@ -493,9 +507,9 @@ static struct at_session *at_session_of_closed(const struct net *net, u32 portid
 }
 
 /**
- * at_session_owner_gone - the socket is closed that sessions were made on
- * @net: its namespace
- * @portid: its port, which may already be another's
+ * at_session_owner_gone - terminate the sessions of a closed socket
+ * @net: network namespace of the socket
+ * @portid: port of the socket, which another socket may already use
  */
 void at_session_owner_gone(const struct net *net, u32 portid)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: made, found, polled, read by a consumer, freed. requests.c changes their state.
+ * Sessions: creation, look-up, polling, consumers, freeing. requests.c changes their
+ * state.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -33,17 +34,17 @@
 #include "session/session.h"
 #include "session/snapshot.h"
 
-/* How often the rings are looked at: at least, and at most. */
+/* Longest and shortest period of the poll work, jiffies */
 #define AT_POLL_MAX	msecs_to_jiffies(50)
 #define AT_POLL_MIN	1
-/* How often the clock is compared. */
+/* Period of clock pairs */
 #define AT_PAIR_PERIOD	HZ
 
 LIST_HEAD(at_sessions);
-/* Those in the list, and those that have been terminated and not yet freed. */
+/* Number of sessions in the list, and of terminated ones that have not been freed */
 static atomic_t at_nr_sessions;
 
-/* The counter may have stopped, or begun anew, while the machine slept. */
+/* Log a clock pair at resume: the counter may have stopped or restarted during the sleep. */
 static int at_session_pm(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct at_session *s;
@@ -65,7 +66,7 @@ static struct notifier_block at_session_pm_block = {
 static u32 at_session_ids;
 static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
 
-/* Never one that a gate gives another meaning. */
+/* Skip values reserved as gate states. */
 u32 at_next_generation(void)
 {
 	lockdep_assert_held(&at_lock);
@@ -109,7 +110,7 @@ static void at_session_free(struct work_struct *work)
 		wake_up_var(&at_nr_sessions);
 }
 
-/* Its rings may be large: who ends it does not wait until they are freed. */
+/* A worker frees the session: freeing large rings takes long. */
 static void at_session_release(struct kref *ref)
 {
 	struct at_session *s = container_of(ref, struct at_session, ref);
@@ -124,16 +125,16 @@ void at_session_put(struct at_session *s)
 }
 
 /**
- * at_session_next_member - go over a session's members
+ * at_session_next_member - iterate over a session's members
  * @s: the session
- * @m: the member that the walk stands on, NULL: none
+ * @m: current member of the walk; NULL: none
  *
- * A walk holds no lock between two steps. Its reference keeps the member that it stands on in
- * the list, as klist does. The walk does not come to members that have been removed: their
- * last reference may be going at this moment.
+ * A walk holds no lock between two steps. Its reference keeps the current member in the
+ * list, as in klist. A walk skips removed members, because their last reference may be
+ * going away.
  *
- * Return: the next member, or the first, with a reference that the next call drops; NULL at
- * the end. A walk that ends before that calls at_member_put().
+ * Return: the next member, or the first one, with a reference that the next call drops;
+ * NULL at the end. A walk that ends earlier calls at_member_put().
  */
 struct at_member *at_session_next_member(struct at_session *s, struct at_member *m)
 {
@@ -160,8 +161,8 @@ void at_session_wake(struct at_session *s)
 }
 
 /*
- * How full is the fullest of the rings that could be read, in percent, and is
- * there anything? Looks at positions only.
+ * Returns how full the fullest readable ring is, in percent. @any: set if there is
+ * something to read. Looks at positions only.
  */
 static u32 at_session_fill(struct at_session *s, bool *any)
 {
@@ -190,9 +191,9 @@ static u32 at_session_fill(struct at_session *s, bool *any)
 }
 
 /*
- * What nobody else does while a session runs: writers wake no one, so this looks
- * at their positions; compares the clocks; keeps names; forgets tasks that are
- * gone.
+ * Periodic work of a started session. Looks at the positions and wakes the consumer,
+ * because writers wake nobody. Logs clock pairs, saves task names, and retries threads
+ * that could not be traced.
  */
 static void at_session_poll_fn(struct work_struct *work)
 {
@@ -216,16 +217,16 @@ static void at_session_poll_fn(struct work_struct *work)
 	if (s->mode == ASYNCTRACE_MODE_STREAMING &&
 	    at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)) {
 		spin_lock(&at_lock);
-		/* Not after subscribers were told that there is no more. */
+		/* No SAVE_BUFFER notification may follow the STOPPED notification. */
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 			at_notify_full(s);
 		spin_unlock(&at_lock);
 	}
 
-	/* What is overwritten anyhow, and read by nobody, need not be looked at often. */
+	/* A circular session without a consumer wraps anyway, and needs no short period. */
 	if (s->mode == ASYNCTRACE_MODE_CIRCULAR && !READ_ONCE(s->consumer))
 		fill = 0;
-	/* Twice as often when a ring got a quarter full meanwhile, slower when not. */
+	/* Halve the period if a ring is a quarter full, otherwise lengthen it. */
 	if (max(fill, names) >= 25)
 		s->poll_period = max_t(unsigned long, s->poll_period / 2, AT_POLL_MIN);
 	else
@@ -237,7 +238,7 @@ static void at_session_poll_fn(struct work_struct *work)
 	at_session_put(s);
 }
 
-/* Look at the rings from now on, until the session is stopped. */
+/* Start the poll work. It runs until the session is stopped. */
 void at_session_poll(struct at_session *s)
 {
 	s->pair_due = jiffies + AT_PAIR_PERIOD;
@@ -247,7 +248,7 @@ void at_session_poll(struct at_session *s)
 		at_session_put(s);
 }
 
-/* Has the session had the provider, and was it taken away by a privileged one? */
+/* Has a privileged session taken the provider away from this session? */
 static bool at_session_had(const struct at_session *s, const struct at_provider *p)
 {
 	const struct at_member *m;
@@ -290,7 +291,7 @@ static int at_session_geometry(struct at_session_args *args, struct at_geometry 
 	return 0;
 }
 
-/* A session that nobody knows yet; takes the lists of @args over. */
+/* Make a session without publishing it. Takes over the lists of @args. */
 static struct at_session *at_session_new(struct at_session_args *args,
 					 struct netlink_ext_ack *extack)
 {
@@ -339,7 +340,10 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	return s;
 }
 
-/* A user's sessions have different names, so that a name is enough to say which one. */
+/*
+ * Check that no other session of the user has the name, because a name must identify a
+ * session.
+ */
 static int at_session_check_name(const struct at_session_args *args,
 				 struct netlink_ext_ack *extack)
 {
@@ -364,12 +368,12 @@ static int at_session_check_name(const struct at_session_args *args,
 
 /**
  * at_session_create - make a session
- * @args: what it is to be; its lists are taken over
- * @id: out: its id
- * @extack: for the reason of a refusal
+ * @args: properties of the session, which takes over the lists
+ * @id: out: id of the session
+ * @extack: for the reason of a failure
  *
- * Return: 0; -EEXIST for a name in use, -EDQUOT beyond what one user may have,
- * -ENOSPC beyond what all users may have together, -ERANGE, -EPERM, -ENOMEM.
+ * Return: 0; -EEXIST if the name is in use, -EDQUOT beyond the quota of one user, -ENOSPC
+ * beyond the quota of all users together, -ERANGE, -EPERM, -ENOMEM.
  */
 int at_session_create(struct at_session_args *args, u32 *id,
 		      struct netlink_ext_ack *extack)
@@ -409,20 +413,20 @@ int at_session_create(struct at_session_args *args, u32 *id,
 	return err;
 }
 
-/* Of those whom it is visible to. */
+/* May a caller that sees the session control it? */
 static bool at_session_may(const struct at_session *s, const struct at_caller *caller)
 {
 	return caller->admin || at_caller_is(caller, &s->owner);
 }
 
 /**
- * at_session_find - the session that a question is about
- * @id: of it
- * @caller: who asks
- * @extack: for the reason of a refusal
+ * at_session_find - find a session for a query
+ * @id: of the session
+ * @caller: the caller
+ * @extack: for the reason of a failure
  *
- * Return: the session, which stays while at_lock is held; ERR_PTR(-ENOENT), also where
- * the caller may not see it.
+ * Return: the session, valid while at_lock is held; ERR_PTR(-ENOENT) if it does not
+ * exist, or the caller may not see it.
  */
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 				   struct netlink_ext_ack *extack)
@@ -441,13 +445,13 @@ struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 }
 
 /**
- * at_session_control - the session that a request is about
- * @id: of it
- * @caller: who asks
- * @extack: for the reason of a refusal
+ * at_session_control - find a session for a request that changes it
+ * @id: of the session
+ * @caller: the caller
+ * @extack: for the reason of a failure
  *
- * Return: as at_session_find(); ERR_PTR(-EPERM) where the caller sees it, but may not
- * control it.
+ * Return: as at_session_find(); ERR_PTR(-EPERM) if the caller may see the session, but
+ * not control it.
  */
 struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 				      struct netlink_ext_ack *extack)
@@ -460,7 +464,7 @@ struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 	return ERR_PTR(-EPERM);
 }
 
-/* The session with the lowest id from @id on that @caller may see. */
+/* Returns the session with the lowest id not below @id that @caller may see, or NULL. */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 {
 	struct at_session *s;
@@ -476,8 +480,8 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 }
 
 /*
- * A reader that is not the first knows none of the names that the ones before it
- * were told; of records it gets those that nobody has got.
+ * Prepare a session for another reader. It has none of the names that earlier readers
+ * got, so all are reported again. Of the records it gets those that no reader got.
  */
 static void at_session_unread(struct at_session *s)
 {
@@ -495,7 +499,10 @@ static void at_session_unread(struct at_session *s)
 static int at_session_may_consume(const struct at_session *s, const struct at_caller *caller,
 				  bool snapshot)
 {
-	/* What is read is what its owner may see, not all of which this one may. */
+	/*
+	 * The rings hold what the session's owner may see; the caller must be allowed to
+	 * see all of it.
+	 */
 	if (!at_caller_covers(caller, &s->owner))
 		return -EPERM;
 	if (s->consumer)
@@ -506,11 +513,12 @@ static int at_session_may_consume(const struct at_session *s, const struct at_ca
 /**
  * at_session_consume - become a session's consumer
  * @id: of the session
- * @snapshot: read what is there now, and leave it there
+ * @snapshot: read what the session holds now, without consuming it
  *
- * Return: the session, with a reference; -EINVAL for a snapshot of a session that is not
- * circular; -ENOENT, also where the caller may not see it, -EPERM where he sees it, but may
- * not control it, or not see all that its owner may, -EBUSY where there is one, -EINTR.
+ * Return: the session, with a reference; ERR_PTR(-EINVAL) for a snapshot of a session
+ * that is not circular; -ENOENT if there is no such session or the caller may not see it,
+ * -EPERM if the caller may not control it or may not see all that its owner may, -EBUSY
+ * if it has a consumer, -EINTR.
  */
 struct at_session *at_session_consume(u32 id, bool snapshot)
 {
@@ -548,17 +556,17 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 	return ERR_PTR(err);
 }
 
-/* The descriptor of a session's consumer is closed; its reference goes. */
+/* Called when the consumer's descriptor is closed. Drops its reference. */
 void at_session_unconsume(struct at_session *s)
 {
 	mutex_lock(&s->request_lock);
 	spin_lock(&at_lock);
 	if (s->snapshot) {
 		at_snapshot_end(s);
-		/* It took the mark that there is something to read. */
+		/* The snapshot cleared @readable, but consumed nothing. */
 		at_session_wake(s);
 	}
-	/* Nobody reads: a pass that was under way stands on a member. */
+	/* An unfinished pass holds a reference to its current member. */
 	at_member_put(s->reader.member);
 	s->reader.member = NULL;
 	s->consumer = false;
@@ -573,7 +581,7 @@ int at_sessions_init(void)
 	return register_pm_notifier(&at_session_pm_block);
 }
 
-/* The module is going: nothing has it open, but detached sessions may be left. */
+/* Called at module exit. No descriptor is open, but detached sessions may remain. */
 void at_sessions_exit(void)
 {
 	struct at_session *s;
@@ -589,6 +597,9 @@ void at_sessions_exit(void)
 			break;
 		at_session_terminate_anyway(s);
 	}
-	/* One's poll work may have seen it run, and be behind a timer: no flush waits for that. */
+	/*
+	 * Poll work that is waiting for its timer holds a reference; flushing the
+	 * workqueue would not wait for it.
+	 */
 	wait_var_event(&at_nr_sessions, !atomic_read(&at_nr_sessions));
 }

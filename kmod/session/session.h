@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session: what is recorded, of whom, into how much memory.
+ * A session: which providers and events are recorded, and into how much memory.
  */
 #ifndef AT_SESSION_H
 #define AT_SESSION_H
@@ -25,7 +25,7 @@ struct at_ksched;
 struct at_member;
 struct at_task_names;
 
-/* What the consumer is told next; in this order, over and over. */
+/* Phases of the reader's pass, in this order */
 enum at_phase {
 	AT_PHASE_BEGIN,
 	AT_PHASE_PROVIDERS,
@@ -38,23 +38,25 @@ enum at_phase {
 };
 
 /**
- * struct at_reader - where the consumer is; under the session's read_lock
- * @phase: of the pass
- * @member: in the phases that go over members, with a reference; NULL: at the beginning
- * @ring: in those that go over rings
- * @chunks: taken of that ring in this pass
- * @next: that member, or ring, has had its turn in this pass
- * @ended: the sums over providers that had ended before have been told
- * @clock: pairs told
- * @told: chunks in this pass
+ * struct at_reader - progress of the consumer; under @read_lock of the session
+ * @phase: of the current pass
+ * @member: in phases that walk members: the current one, with a reference; NULL: at the
+ *	beginning
+ * @ring: in phases that walk rings: the current one
+ * @chunks: number of chunks taken from @ring in this pass
+ * @next: @member or @ring has had its turn in this pass
+ * @ended: the sums over providers that ended before the consumer opened the session were
+ *	reported
+ * @clock: clock pairs reported
+ * @told: chunks reported in this pass
  * @run: the session's run when this pass began
- * @final: the session was not started then
- * @done: of a snapshot, it has been told
- * @names_to: change of the table of names up to which the pass tells them
- * @names_told: change up to which they were told
- * @names: that were told
- * @names_lost: names lost, as told
- * @names_last: the run that the consumer knows the names to be done with
+ * @final: the session was not started when this pass began
+ * @done: the snapshot has been read to its end
+ * @names_to: last change of the table of task names that this pass reports
+ * @names_told: last change that was reported
+ * @names: number of task names reported
+ * @names_lost: number of lost task names, as last reported
+ * @names_last: last run for which the consumer got the final state of the names
  */
 struct at_reader {
 	enum at_phase phase;
@@ -76,76 +78,81 @@ struct at_reader {
 };
 
 /**
- * struct at_session - see above. What is not said otherwise is constant, or
- * changes under at_lock.
- * @request_lock: one request at a time changes the session. at_lock is let go meanwhile: providers
- *	may join, and leave, but @state, @consumer, @snapshot and the lists stay as they are
- * @ref: held by the list, the consumer, queued work
- * @node: in the list of sessions
- * @id: never used again
- * @name: unique among those of its owner
+ * struct at_session - a session. Members are constant or written under at_lock, unless
+ *	stated otherwise
+ * @request_lock: serialises requests that change the session. A request may drop at_lock:
+ *	then providers may join and leave, but @state, @consumer, @snapshot and the lists
+ *	of patterns do not change
+ * @ref: references: the list of sessions, the consumer, queued work
+ * @node: in at_sessions
+ * @id: never reused
+ * @name: unique among the sessions of the owner
  * @state: enum asynctrace_session_state
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
  * @flags: enum asynctrace_session_flags
- * @geometry: of each of the kernel's rings, and of providers' where nothing else is said
- * @sub_size: bytes of a sub-buffer that were asked for; 0: chosen by the ring's size
- * @buffers: ring sizes of some providers, may be NULL
- * @owner: who made it: what that may see is recorded, ids of users are told as it
- *	calls them; with a reference of its user namespace
- * @charge: the accounts that it is charged to
- * @pid_ns: of the owner, to tell thread and process ids in
- * @sk: the owner's socket, with a reference; NULL where it is detached or terminated
- * @portid: its port
- * @memcg: what the rings are charged to
- * @categories: wanted
- * @additional: likewise, in the present or the last run only
- * @providers: patterns of the names wanted
- * @filter: which processes besides, may be NULL
- * @run: generation that the present or the last run was started with
- * @generation: that it has now
+ * @geometry: of the kernel's rings, and of those of providers without an entry in
+ *	@buffers
+ * @sub_size: requested bytes of a sub-buffer; 0: chosen by the ring size
+ * @buffers: ring sizes of some providers; may be NULL
+ * @owner: credentials of the session's creator, with a reference to the user namespace.
+ *	The session records what the owner may see, and reports user ids in that namespace
+ * @charge: accounts that the session is charged to
+ * @pid_ns: pid namespace of the owner, for thread and process ids in reports
+ * @sk: the owner's socket, with a reference; NULL if the session is detached or
+ *	terminated
+ * @portid: port of @sk
+ * @memcg: memory cgroup that the rings are charged to
+ * @categories: patterns of the wanted categories
+ * @additional: patterns for the current or last run only
+ * @providers: patterns of the wanted provider names
+ * @filter: filter on processes; may be NULL
+ * @run: generation with which the current or last run was started
+ * @generation: current generation
  * @clock: enum asynctrace_clock
- * @clock_log: pairs
+ * @clock_log: log of clock pairs
  * @ks: scheduling side; NULL: none
- * @names: of its tasks, where nobody may be reading; NULL: in @ks' rings only
- * @members_lock: for changing and walking @members
- * @members: providers in it, also those that have ended and have not been removed
- * @nr_members: members that there have ever been
+ * @names: table of task names, for sessions that may have no consumer for long; NULL:
+ *	names are only in the rings of @ks
+ * @members_lock: protects the walk over @members and changes to @members, up to @ended
+ * @members: providers in the session, including ended ones that have not been removed
+ * @nr_members: number of members added so far
  * @nr_holding: members that are not done
- * @holding: bytes that these stand for
+ * @holding: bytes that the rings of these members stand for
  * @gone: members that are gone and not done
  * @finished: members that are done and not removed
  * @ended: sums over members that are done
- * @unread: a consumer has gone, and @gone is to be looked at; under at_lock
- * @ended_work: removes members, with a reference on the session
- * @initializing: somebody is getting what it needs for that, without a lock
- * @stopping: its providers are being stopped, or taken out, one after the other: no other
- *	joins meanwhile
- * @beginning: a start is noting what it clears: members that get their rings meanwhile are
- *	opened by that start
- * @nr_refused: providers that did not fit the memory limit, or got no memory, when it
- *	was initialized or started last, or since
+ * @unread: a consumer has closed the session, and at_ended_fn() has to look at @gone;
+ *	under at_lock
+ * @ended_work: removes members; holds a reference to the session
+ * @initializing: a request is allocating what initialization needs, without a lock
+ * @stopping: providers are being stopped or removed one by one: no other provider may
+ *	join
+ * @beginning: at_session_run() is noting what to clear: it also opens the gates of
+ *	members that get their rings meanwhile
+ * @nr_refused: providers refused since the last initialization or start, for lack of
+ *	memory or because of the memory limit
  * @clearing: a start is still clearing the kernel's rings
- * @clear_lock: for what the reader has taken of rings, and what has been cleared
- * @quiesce: for the writers of the last run to leave
- * @quiescing: that is under way
- * @again: and there was another run meanwhile
- * @consumer: somebody reads it
- * @was_read: somebody has read it, but for snapshots
- * @snapshot: and that is a snapshot
- * @read_lock: one read at a time
- * @reader: see above
- * @kept: that of the consumer, while a snapshot is read
- * @wait: for something to read
- * @readable: there may be something
- * @free_work: frees it
- * @poll: looks at the rings on behalf of sleeping consumers
- * @poll_period: of it, jiffies
- * @pair_due: when the next clock pair is to be made, jiffies
+ * @clear_lock: protects what the reader has taken of rings, and what starts have cleared
+ * @quiesce: waits until the writers of the last run have left
+ * @quiescing: @quiesce is in use
+ * @again: another run ended while @quiesce was in use: use it once more
+ * @consumer: a descriptor consumes the session
+ * @was_read: a descriptor has consumed the session, snapshots excepted
+ * @snapshot: the present consumer reads a snapshot
+ * @read_lock: serialises read(2)
+ * @reader: progress of the present consumer
+ * @kept: @reader of the session's consumer, while a snapshot is read
+ * @wait: consumers that wait for @readable
+ * @readable: there may be something to read
+ * @free_work: frees the session
+ * @poll: polls the rings on behalf of sleeping consumers
+ * @poll_period: period of @poll, jiffies
+ * @pair_due: time of the next clock pair, jiffies
  */
 struct at_session {
 	struct kref ref;
-	struct mutex request_lock;	/* requests that change it */
+	struct mutex request_lock;	/* one request at a time */
 	struct list_head node;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -187,7 +194,7 @@ struct at_session {
 	bool beginning;
 	u32 nr_refused;
 	bool clearing;
-	spinlock_t clear_lock;		/* the rings' cursors, as far as said there */
+	spinlock_t clear_lock;		/* the rings' cursors and clear marks */
 	struct at_quiesce quiesce;
 	bool quiescing;
 	bool again;
@@ -205,7 +212,10 @@ struct at_session {
 	unsigned long pair_due;
 };
 
-/* Does it record: are gates of providers that come to be opened? With at_lock held. */
+/*
+ * Does the session record, so that gates of joining providers must be opened? With
+ * at_lock held.
+ */
 static inline bool at_session_runs(const struct at_session *s)
 {
 	return s->state == ASYNCTRACE_SESSION_STATE_STARTED && !s->stopping;
