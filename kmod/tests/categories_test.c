@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of a session's patterns a provider is given: against a table, and against
- * asking each pattern one by one.
+ * Patterns that a session passes to a provider: compared with a table, and with a plain
+ * implementation of the rules on random lists.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -15,7 +15,7 @@
 #define AT_TEST_SEED	20261127
 #define AT_TEST_LIST	(sizeof(struct at_strings) + AT_CATEGORIES_BYTES)
 
-/* "a,b" as a list; "": none at all. */
+/* Converts "a,b" to a list of two patterns, and "" to NULL. */
 static struct at_strings *at_test_list(struct kunit *test, const char *text)
 {
 	struct at_strings *s;
@@ -36,7 +36,7 @@ static struct at_strings *at_test_list(struct kunit *test, const char *text)
 	return s;
 }
 
-/* The other way round. */
+/* Converts a list of patterns to text, separated by commas. */
 static void at_test_text(const struct asynctrace_categories *c, char *text)
 {
 	u32 i;
@@ -94,7 +94,7 @@ static void p32_patterns_of_a_provider(struct kunit *test)
 	}
 }
 
-/* P30: the longest that a session and a run can ask for has room. */
+/* P30: the longest lists of a session and of a run fit AT_CATEGORIES_BYTES. */
 static void p30_all_that_there_can_be_fits(struct kunit *test)
 {
 	struct at_strings *s = kunit_kzalloc(test, AT_TEST_LIST, GFP_KERNEL);
@@ -141,7 +141,7 @@ static bool at_test_matches(const char *pattern, const char *category)
 	return !strcmp(pattern, category);
 }
 
-/* What a site does with what it reads: userlib/src/site.c. */
+/* Applies the patterns as a site does: see userlib/src/site.c. */
 static bool at_test_site(const struct asynctrace_categories *c, const char *category)
 {
 	bool wanted = true, any = false, hit = false;
@@ -159,7 +159,7 @@ static bool at_test_site(const struct asynctrace_categories *c, const char *cate
 	return wanted && (hit || !any);
 }
 
-/* By the letter of uapi/asynctrace.yaml, and with no text in between. */
+/* Applies the rules of uapi/asynctrace.yaml directly to the lists of a session and a run. */
 static bool at_test_wanted(struct at_strings * const *lists, const char *provider,
 			   const char *category)
 {

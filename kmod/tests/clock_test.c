@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The clock pairs of a session, at each of its moments */
+/* Clock pairs that a session logs at start, while running, and at stop */
 #include <kunit/test.h>
 
 #include "base/clock.h"

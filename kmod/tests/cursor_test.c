@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reader's arithmetic, against a ring written by the book and against rings
- * that lie.
+ * Cursor of the reader, on a ring that a correct writer fills and on rings with arbitrary
+ * contents.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -22,8 +22,8 @@ struct at_test_ring {
 	u64 dropped;
 	u64 limit;
 	u64 words[AT_TEST_WORDS];
-	u32 laps;	/* its writers make, */
-	u32 reads;	/* each before that many more reads of a word */
+	u32 laps;	/* laps that the writer makes while the ring is read */
+	u32 reads;	/* reads of a word before the next lap */
 };
 
 static void at_test_write(struct at_test_ring *r, u32 n);
@@ -65,7 +65,7 @@ static struct at_test_ring *at_test_ring(struct kunit *test, bool circular)
 	return r;
 }
 
-/* What a writer does, as uapi/linux/asynctrace.h says it: numbered records. */
+/* Writes a numbered record of @n words in the way that uapi/linux/asynctrace.h specifies. */
 static void at_test_write(struct at_test_ring *r, u32 n)
 {
 	u64 linear = at_pos_linear(r->position, false), *to;
@@ -121,7 +121,7 @@ static bool at_test_read(struct kunit *test, struct at_test_ring *r, struct at_c
 	return true;
 }
 
-/* P49: delivered + overwritten + dropped is what was written, in every mode. */
+/* P49: in every mode, delivered + overwritten + dropped is the number of records written. */
 static void at_test_law(struct kunit *test, bool circular, bool streaming)
 {
 	struct at_test_ring *r = at_test_ring(test, circular);
@@ -163,9 +163,8 @@ static void p42_streaming_law(struct kunit *test)
 }
 
 /*
- * P45: with clears at random moments, that the reader notices at some later one:
- * nothing of before a clear is read after it, nothing of after it is not, and all is
- * counted.
+ * P45: clears the ring at random moments, which the reader notices later. After a clear
+ * the reader gets only later records, and all records are counted.
  */
 static void at_test_clears(struct kunit *test, bool circular, bool streaming)
 {
@@ -221,7 +220,10 @@ static void p45_streaming_clears(struct kunit *test)
 	at_test_clears(test, false, true);
 }
 
-/* P40: what a clear leaves to writers is a ring less what it cleared of a sub-buffer. */
+/*
+ * P40: after a clear, writers have a whole ring minus the part of the sub-buffer that was
+ * cleared.
+ */
 static void p40_clear_gives_room(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, false);
@@ -240,7 +242,7 @@ static void p40_clear_gives_room(struct kunit *test)
 	}
 }
 
-/* I2: what is noted of a ring that lies is no more than its words could hold. */
+/* I2: a ring with arbitrary counts gets no more records counted than its words can hold. */
 static void i2_random_clears_stay_in_bounds(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -268,7 +270,7 @@ static void i2_random_clears_stay_in_bounds(struct kunit *test)
 	}
 }
 
-/* I8: the oldest sub-buffer may hold the head of the next one already. */
+/* I8: in a circular ring the oldest sub-buffer may already hold the head of the next one. */
 static void i8_circular_reads_one_less(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -283,7 +285,7 @@ static void i8_circular_reads_one_less(struct kunit *test)
 			(at_pos_linear(r->position, false) - 1) / AT_TEST_SUB - 2);
 }
 
-/* Words that a writer may have gone over while they were read do not count. */
+/* Detects that a writer may have overwritten words while they were read. */
 static void i8_overrun_is_seen(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -302,8 +304,8 @@ static void i8_overrun_is_seen(struct kunit *test)
 }
 
 /*
- * I2: whatever a ring says, a span lies within one sub-buffer of it, claims no
- * more than that can hold, and the cursor moves on.
+ * I2: with arbitrary ring contents, a span lies within one sub-buffer, claims no more
+ * records than that can hold, and the cursor moves forward.
  */
 static void i2_random_rings_stay_in_bounds(struct kunit *test)
 {
@@ -347,7 +349,7 @@ static void i2_random_rings_stay_in_bounds(struct kunit *test)
 	}
 }
 
-/* What has been committed is known of a ring, too, whose writers come round meanwhile. */
+/* at_source_now() counts all committed records, even if writers wrap the ring meanwhile. */
 static void i8_committed_while_written(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -366,7 +368,7 @@ static void i8_committed_while_written(struct kunit *test)
 	}
 }
 
-/* I11: a position that moves backwards delivers nothing twice. */
+/* I11: no record is delivered twice if the position moves backwards. */
 static void i11_position_backwards(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, true);
@@ -383,7 +385,7 @@ static void i11_position_backwards(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, at_cursor_next(&c, &r->source, r->position, &span));
 }
 
-/* I13: records of a sub-buffer whose head is spoilt are counted all the same. */
+/* I13: records of a sub-buffer with a corrupt head are still counted. */
 static void i13_broken_sub_buffer_is_counted(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every page of a mapping is one thing, and the offsets told to user space are
- * those that the fault handler finds.
+ * Layout of a mapping: each page belongs to one area, and the offsets given to user space
+ * match those that the fault handler uses.
  */
 #include <kunit/test.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shares of a kernel ring: who keeps within his own loses nothing, whatever the
- * others do, and what is dropped counts for him who wrote it.
+ * Shares of a kernel ring: a member that stays within its quota loses nothing, whatever
+ * the others write. A dropped record counts for the member that wrote it.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -15,15 +15,16 @@
 #define AT_TEST_SEED	20261121
 
 /**
- * struct at_test_shares - a ring and those who write to it
- * @ring: a ring
- * @sharing: among whom
- * @sharer: these
- * @members: how many there are
- * @attempts: records that were to be written
+ * struct at_test_shares - a ring and its writers
+ * @ring: the ring
+ * @sharing: state shared by @sharer
+ * @sharer: the members
+ * @members: number of @sharer in use
+ * @attempts: records that were attempted
  * @taken: words that were read
- * @period: of the ring, when it was last written to
- * @paid: by each, in that period; the last one: those who are no members
+ * @period: period of the ring at the last write
+ * @paid: words that each member paid for in that period; last entry: tasks that are no
+ *	member's
  */
 struct at_test_shares {
 	struct at_kring ring;
@@ -55,7 +56,7 @@ static void at_test_shares(struct kunit *test, struct at_test_shares *s, u32 nsu
 	KUNIT_ASSERT_EQ(test, at_kring_fill(&s->ring), 0);
 	while (s->members < members)
 		at_test_join(test, s);
-	/* A ring is one CPU's, and so are the accounts that it looks at. */
+	/* The ring uses the accounts of the current CPU. */
 	migrate_disable();
 }
 
@@ -79,7 +80,10 @@ static void at_test_shares_end(struct kunit *test, struct at_test_shares *s)
 	at_kring_destroy(&s->ring);
 }
 
-/* @who: index of a sharer, or AT_TEST_SHARERS: no member */
+/*
+ * Writes one record. @who: index of a sharer, or AT_TEST_SHARERS for a task that is no
+ * member's.
+ */
 static bool at_test_put(struct at_test_shares *s, u32 who, u32 words)
 {
 	const struct at_bill bill = {
@@ -110,7 +114,7 @@ static u32 at_test_flood(struct at_test_shares *s, u32 who, u32 words)
 	return n;
 }
 
-/* The reader takes up to @subs sub-buffers. */
+/* Lets the reader take up to @subs sub-buffers. */
 static void at_test_read(struct at_test_shares *s, u32 subs)
 {
 	u64 linear = at_pos_linear(s->ring.position, false);
@@ -149,7 +153,7 @@ static void i6_who_keeps_within_his_share_loses_nothing(struct kunit *test)
 		periods += s->ring.tight.period;
 		at_test_shares_end(test, s);
 	}
-	/* It came to it again and again. */
+	/* The ring must have become tight many times. */
 	KUNIT_EXPECT_GT(test, periods, 120);
 }
 
@@ -164,12 +168,15 @@ static void i6_who_is_alone_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 0);
 	at_test_shares_end(test, s);
 
-	/* And where there are two: all but the reserve, and his quota. */
+	/*
+	 * With two members, the first one gets all but the reserve, and its quota of the
+	 * reserve.
+	 */
 	at_test_shares(test, s, 8, false, 2, false);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 0, 7), 6 * per_sub + s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 1);
-	/* The other one leaves, and the rest is his. */
+	/* After the second member has left, the first one gets the rest. */
 	at_sharer_leave(&s->sharing);
 	at_test_flood(s, 0, 7);
 	KUNIT_EXPECT_EQ(test, at_pos_linear(s->ring.position, false), 7 * AT_TEST_SUB +
@@ -191,13 +198,16 @@ static void i6_latecomers_have_one_share_together(struct kunit *test)
 		n += at_test_flood(s, 2, 7);
 		at_sharer_leave(&s->sharing);
 		at_sharer_destroy(&s->sharer[--s->members]);
-		/* What was dropped goes with it, but for the ring's own count. */
+		/*
+		 * The member's drop count is freed with it: correct the totals that
+		 * at_test_shares_end() checks.
+		 */
 		s->ring.dropped--;
 		s->attempts--;
 	}
 	KUNIT_EXPECT_EQ(test, n, quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), quota / 7);
-	/* In the next period they all have their own. */
+	/* In the next period each of them has a quota of its own. */
 	at_test_join(test, s);
 	at_test_read(s, 16);
 	at_test_flood(s, 0, 7);
@@ -208,7 +218,7 @@ static void i6_latecomers_have_one_share_together(struct kunit *test)
 	at_test_shares_end(test, s);
 }
 
-/* The first of two pays, or else the second; it is the first member's that is dropped. */
+/* The second member pays if the first cannot. A dropped record counts for the first. */
 static void i6_either_of_two_pays(struct kunit *test)
 {
 	struct at_test_shares *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
@@ -230,7 +240,7 @@ static void i6_either_of_two_pays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, s->ring.tight.quota / 7 * 2);
 	KUNIT_EXPECT_EQ(test, at_sharer_dropped(&s->sharer[1], AT_KRING_EVENTS), 1);
 	KUNIT_EXPECT_EQ(test, s->ring.others.dropped, 0);
-	/* What has been paid for finds room, and nobody else. */
+	/* A record that has been paid for still finds room when all quotas are used up. */
 	bill.nr = 0;
 	KUNIT_EXPECT_TRUE(test, at_share_room(&s->ring, 7, &bill));
 	at_kring_commit(&s->ring, 7);
@@ -251,7 +261,7 @@ static void i6_circular_rings_are_never_tight(struct kunit *test)
 	at_test_shares_end(test, s);
 }
 
-/* Together they cannot have more than there is, whatever records they write. */
+/* The quotas together fit the reserve for all sizes of records, sub-buffers and rings. */
 static void i6_quotas_fit_the_reserve(struct kunit *test)
 {
 	u32 sub, nsub, sharers;
@@ -265,7 +275,10 @@ static void i6_quotas_fit_the_reserve(struct kunit *test)
 				u64 lost = (u64)nsub * (ASYNCTRACE_SUBBUF_WORDS +
 							AT_SHARE_RECORD - 1);
 
-				/* Where that is next to nothing, each gets something. */
+				/*
+				 * Skip the minimum quota, which applies if the reserve is
+				 * too small for all.
+				 */
 				if (at_share_quota(&g, room, sharers) == 2 * AT_SHARE_RECORD)
 					continue;
 				KUNIT_ASSERT_LE(test, all + lost + AT_SHARE_RECORD, room);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of traced tasks against a plain list, while it grows and shrinks. The tasks are
- * addresses that nobody looks behind.
+ * Table of traced tasks, compared with a plain list while the table grows and shrinks.
+ * The task pointers are never dereferenced.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -14,11 +14,11 @@
 #define TASKS	3000
 #define STEPS	20000
 
-/* As far apart as a slab's objects may be: their addresses differ in few bits. */
+/* Distance of the task addresses: like objects of a slab, they differ in few bits. */
 #define APART	8192
 
 /**
- * struct at_table_model - what is to be in the table
+ * struct at_table_model - expected content of the table
  * @e: all entries
  * @in: whether the entry is in the table
  * @nr: number of entries in the table
@@ -67,12 +67,12 @@ static void at_model_count(struct at_task *e, void *arg)
 {
 	struct at_table_model *m = arg;
 
-	/* The machine's own traced tasks may be there, too. */
+	/* Tasks of a session on this machine may be in the table, too. */
 	if (e >= m->e && e < m->e + TASKS)
 		m->nr--;
 }
 
-/* Returns how many entries are in the table that should not be, or the other way round. */
+/* Returns the number of entries that are wrongly in the table or missing from it. */
 static u32 at_model_differences(struct at_table_model *m)
 {
 	u32 i, wrong = 0, nr = m->nr;
@@ -145,13 +145,13 @@ static void random_changes_agree_with_a_list(struct kunit *test)
 		if (!(prandom_u32_state(&random) % 64))
 			at_task_table_reserve(prandom_u32_state(&random) % TASKS);
 	}
-	/* There is room for half of the slots, and far fewer are in use. */
+	/* No put fails: half of the slots may be used, and far fewer are. */
 	KUNIT_EXPECT_EQ(test, refused, 0);
 	KUNIT_EXPECT_EQ(test, at_model_differences(m), 0);
 	at_model_free(m);
 }
 
-/* Without a larger table, tasks are refused, and none is lost. */
+/* A full table refuses tasks without losing any. */
 static void full_table_refuses_tasks(struct kunit *test)
 {
 	struct at_table_model *m = at_model_new(test);
