@@ -217,7 +217,7 @@ void at_provider_clear_names(struct at_provider *p)
 		xchg(at_durable_position(page), (u64)generation << ASYNCTRACE_DURABLE_GEN_SHIFT);
 }
 
-/* Fill in what does not change while the provider lives. */
+/* Fill in the fields that do not change while the provider lives. */
 static void at_control_init(struct at_provider *p)
 {
 	const struct at_layout *l = &p->layout;

@@ -90,7 +90,7 @@ struct vm_area_struct;
  * @others: a thread of another thread group has a slot; at_provider_cpus() does not find
  *	such threads
  * @dead: the provider has ended; under at_lock
- * @mapped: its read-write area has been mapped
+ * @mapped: the read-write area has been mapped
  * @mappings: number of VMAs of that area: one, except for a moment in mremap()
  * @end_work: ends the provider if the caller cannot take at_lock
  * @free_work: frees @contents
