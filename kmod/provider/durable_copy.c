@@ -43,10 +43,7 @@ u32 at_names_end(const struct at_provider *p, u32 generation)
 		return 0;
 	/* Pairs with the compare-and-swap that commits a name. */
 	position = smp_load_acquire(at_durable_position(page));
-	/*
-	 * Another generation: the ring has just been cleared, or the provider has
-	 * corrupted it.
-	 */
+	/* Another generation: the ring has just been cleared, or the provider has corrupted it. */
 	if (position >> ASYNCTRACE_DURABLE_GEN_SHIFT != generation)
 		return 0;
 	return min_t(u32, position, AT_DURABLE_WORDS);

@@ -21,10 +21,7 @@
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 
-/*
- * Replaces the control page in a foreign mm, such as a forked child's: the gate says
- * "attach".
- */
+/* Replaces the control page in a foreign mm, such as a forked child's: the gate says "attach". */
 static struct page *at_attach_page;
 
 /* CPUs that have been online since the module was loaded. */
@@ -168,10 +165,7 @@ retry:
 		if (READ_ONCE(rings->ring[at->ring].refused) || !at_ring_open(rings, at->ring))
 			goto sink;
 		WRITE_ONCE(rings->ring[at->ring].touched, true);
-		/*
-		 * Do not allocate under the rwsem: the worker that ends a session waits
-		 * for it.
-		 */
+		/* Do not allocate under the rwsem: the worker that ends a session waits for it. */
 		at_rings_get(rings);
 		if (sem)
 			up_read(&range->zap_sem);

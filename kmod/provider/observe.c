@@ -144,10 +144,7 @@ long at_alert(struct at_provider *p, const struct asynctrace_alert *alert)
 	if (!len || len > ASYNCTRACE_ALERT_MAX ||
 	    memchr_inv(alert->name + len, 0, sizeof(alert->name) - len))
 		return -EINVAL;
-	/*
-	 * Check without at_lock first: a provider that is not recorded, or floods, must
-	 * not contend for it.
-	 */
+	/* A provider that is not recorded, or floods, must not contend for at_lock. */
 	if (!READ_ONCE(p->member) || !at_bucket_take(&p->alerts, &refused))
 		return -EAGAIN;
 	spin_lock(&at_lock);

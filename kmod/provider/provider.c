@@ -42,10 +42,7 @@ DEFINE_SPINLOCK(at_lock);
 static DEFINE_HASHTABLE(at_files, 8);
 /* Live providers by process; under at_lock */
 static DEFINE_HASHTABLE(at_parts, 8);
-/*
- * Live providers by id. The id of an ended provider stays reserved until the provider is
- * freed.
- */
+/* Live providers by id. The id of an ended provider stays reserved until the provider is freed. */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
 static atomic64_t at_provider_serials;
@@ -147,10 +144,7 @@ static void at_contents_free(struct work_struct *work)
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
-	/*
-	 * Clear p->mm before mmdrop(): another mm may get the same address, and
-	 * at_task_left() compares it.
-	 */
+	/* at_task_left() compares p->mm: clear it before mmdrop() frees the address for reuse. */
 	WRITE_ONCE(p->mm, NULL);
 	mmdrop(mm);
 	at_provider_put(p);
@@ -306,10 +300,7 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	return p;
 }
 
-/*
- * Add a provider to the lists. Several providers of one process have the same threads,
- * and therefore share @first.
- */
+/* Add a provider to the lists. Providers of one process share their threads and @first. */
 static void at_provider_list(struct at_provider *p)
 {
 	struct at_provider *other;
@@ -490,19 +481,13 @@ void at_provider_end(struct at_provider *p)
 	list_del_init(&p->vacant);
 	if (m)
 		at_member_leave(m);
-	/*
-	 * Members of sessions that lost the provider to a privileged one wait for its
-	 * end, too.
-	 */
+	/* Members of sessions that lost the provider to a privileged one wait for its end, too. */
 	list_for_each_entry(each, &p->members, of_provider)
 		if (each == m || each->gone)
 			at_member_gone(each);
 	at_observe_update(p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
-	/*
-	 * Look-ups by id no longer find the provider. The id stays reserved, see
-	 * at_provider_free().
-	 */
+	/* Hide the provider from look-ups by id. at_provider_free() releases the id. */
 	xa_store(&at_provider_ids, p->id, NULL, 0);
 }
 

@@ -188,10 +188,7 @@ void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus);
 
-/*
- * The limits of a range's rings. They lie in the control area, which user space cannot
- * write.
- */
+/* The limits of a range's rings. They lie in the control area, which user space cannot write. */
 static inline u64 *at_range_limits(const struct at_range *range)
 {
 	const struct at_provider *p = range->provider;

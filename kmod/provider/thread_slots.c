@@ -25,10 +25,7 @@
 /* Most slots of a provider; later threads get none. */
 #define AT_SLOTS_MAX	BIT(20)
 
-/*
- * Charged to the provider's memory cgroup. At its limit the allocation fails without the
- * OOM killer.
- */
+/* Charged to the provider's memory cgroup; must not invoke the OOM killer at its limit. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
@@ -254,10 +251,7 @@ static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max)
 {
-	/*
-	 * Pairs with the store-release in at_slot_add(): all slots below @end have been
-	 * added.
-	 */
+	/* Pairs with the store-release in at_slot_add(): all slots below @end have been added. */
 	u32 end = smp_load_acquire(&p->next_slot), n = 0;
 	struct at_slot *slot;
 	unsigned long i;

@@ -85,10 +85,7 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	return 0;
 }
 
-/*
- * May providers join the session? @running: while it is started; otherwise before and
- * between runs.
- */
+/* May providers join? @running: to a started session; otherwise before or between runs. */
 static bool at_offer_open(const struct at_session *s, bool running)
 {
 	if (running || s->stopping)
@@ -190,10 +187,7 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 		 * would trust what its parent cached about its sites.
 		 */
 		at_member_start(m, at_next_generation());
-		/*
-		 * Without rings the member waits for a range; at_member_retry() notifies
-		 * later.
-		 */
+		/* Without rings the member waits for a range; at_member_retry() notifies later. */
 		if (!m->rings)
 			return;
 	} else {

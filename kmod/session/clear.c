@@ -135,10 +135,7 @@ static void at_limit_kring(struct at_kring *r)
 {
 	u64 taken = max(r->reading.cursor.taken, r->clear.taken);
 
-	/*
-	 * Pairs with the load-acquire in at_kring_enter(): writers reuse words only after
-	 * they were read.
-	 */
+	/* Pairs with the load-acquire in at_kring_enter(): writers reuse words that were read. */
 	smp_store_release(&r->limit, at_ring_limit(&r->geometry, taken));
 }
 
@@ -166,10 +163,7 @@ static void at_clear_member(struct at_member *m, struct at_rings *r, bool pendin
 
 		at_rings_source(r, i, &src);
 		spin_lock(&s->clear_lock);
-		/*
-		 * Set also for untouched rings, because a late writer may be the first to
-		 * touch one.
-		 */
+		/* Include untouched rings: a late writer may be the first to touch one. */
 		ring->clear.pending = pending;
 		if (READ_ONCE(ring->touched)) {
 			at_clear_note(&ring->clear, &src, at_rings_position(r, i));

@@ -53,10 +53,7 @@ void at_member_ledger(struct at_member *m, struct at_rings *r, u32 i,
 	spin_lock(&s->clear_lock);
 	now = *c;
 	at_cursor_clear(&now, &src, &ring->clear);
-	/*
-	 * Pairs with the store-release in at_member_gone(): the ring's stop position is
-	 * set.
-	 */
+	/* Pairs with the store-release in at_member_gone(): the ring's stop position is set. */
 	if (smp_load_acquire(&m->gone))
 		late = min(at_rings_late(r, i, &now, pos), st->committed);
 	spin_unlock(&s->clear_lock);
@@ -90,10 +87,7 @@ static bool at_member_empty(struct at_member *m)
 	return true;
 }
 
-/*
- * Add up the ledgers of a member's rings. Unread records count as overwritten: they will
- * never be read.
- */
+/* Add up the ledgers of a member's rings. Count unread records as overwritten. */
 static void at_member_sum(struct at_member *m, struct at_ended *sum)
 {
 	struct at_rings *r = m->rings;
@@ -110,10 +104,7 @@ static void at_member_sum(struct at_member *m, struct at_ended *sum)
 	}
 }
 
-/*
- * Get the scheduling records and names dropped on behalf of the member's tasks since the
- * last call.
- */
+/* Get the scheduling records and names dropped for the member's tasks since the last call. */
 static void at_member_sum_dropped(struct at_member *m, struct at_ended *sum)
 {
 	u64 dropped[AT_KRINGS];
@@ -182,10 +173,7 @@ void at_member_gone(struct at_member *m)
 		spin_lock(&s->members_lock);
 		list_add_tail(&m->ended_node, &s->gone);
 		spin_unlock(&s->members_lock);
-		/*
-		 * Pairs with the load-acquire in at_ring_final(): the rings' stop
-		 * positions are set.
-		 */
+		/* Pairs with the load-acquire in at_ring_final(): stop positions are set. */
 		smp_store_release(&m->gone, true);
 		at_session_wake(s);
 	}
@@ -358,10 +346,7 @@ void at_ended_unconsumed(struct at_session *s)
 /* Queue the removal of members that are done. */
 void at_ended_soon(struct at_session *s)
 {
-	/*
-	 * The session may be losing its last reference while one of its former providers
-	 * ends.
-	 */
+	/* The session may be losing its last reference while one of its former providers ends. */
 	if (kref_get_unless_zero(&s->ref) && !queue_delayed_work(at_wq, &s->ended_work, 0))
 		at_session_put(s);
 }

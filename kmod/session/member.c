@@ -187,10 +187,7 @@ void at_member_retry(struct at_provider *p)
 	at_member_join(m);
 	if (!m->rings || !at_session_runs(m->session))
 		return;
-	/*
-	 * at_session_run() opens the gate, after clearing the provider's names if
-	 * necessary.
-	 */
+	/* at_session_run() opens the gate, after clearing the provider's names if necessary. */
 	if (m->session->beginning)
 		return;
 	m->late = true;
@@ -222,10 +219,7 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->sub_mask = g->sub_words - 1;
 	c->ring_mask = at_ring_words(g) - 1;
 	c->clock = m->session->clock;
-	/*
-	 * Set for each run: the kernel may have stopped trusting the counter since the
-	 * last one.
-	 */
+	/* Set for each run: the counter may have become untrusted since the last one. */
 	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
 	c->limits = at_layout_limits(l, i);
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
@@ -300,10 +294,7 @@ void at_member_leave(struct at_member *m)
 	if (m->range)
 		at_range_end(m->range);
 	WRITE_ONCE(m->range, NULL);
-	/*
-	 * Rings in use remain, to be read. Free the rings that were still waiting for a
-	 * range.
-	 */
+	/* Rings in use remain, to be read. Free the rings that were still waiting for a range. */
 	at_rings_put(m->brought);
 	m->brought = NULL;
 	WRITE_ONCE(p->member, NULL);
@@ -324,10 +315,7 @@ struct at_rings *at_member_rings(struct at_member *m)
 	return rings;
 }
 
-/*
- * Like at_member_rings(); unless NULL is returned, also takes a reference to the
- * provider's contents.
- */
+/* Like at_member_rings(), but also takes a reference to the contents, unless it returns NULL. */
 struct at_rings *at_member_hold(struct at_member *m)
 {
 	struct at_rings *rings;
@@ -378,10 +366,7 @@ void at_member_get(struct at_member *m)
 	kref_get(&m->ref);
 }
 
-/*
- * A worker frees the member, because the caller may hold at_lock. The session may be
- * freed earlier.
- */
+/* A worker frees the member, possibly after its session: the caller may hold at_lock. */
 static void at_member_release(struct kref *ref)
 {
 	struct at_member *m = container_of(ref, struct at_member, ref);

@@ -129,10 +129,7 @@ static inline void at_member_unread(struct at_member *m)
 	m->reading = (struct at_member_reading){ .info_told = ~0 };
 }
 
-/*
- * Does the consumer know the provider? Its threads, names and records are reported only
- * after that.
- */
+/* Does the consumer know the provider? Threads, names and records are reported after that. */
 static inline bool at_member_introduced(const struct at_member *m)
 {
 	return m->reading.info_told != ~0;

@@ -47,10 +47,7 @@ void at_prepared_free(struct at_prepared *prep)
 	at_task_names_free(prep->names);
 }
 
-/*
- * Count the providers that a session can take, and the bytes of their rings. May drop
- * at_lock.
- */
+/* Count the providers that a session can take, and the bytes of their rings. May drop at_lock. */
 static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };

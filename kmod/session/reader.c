@@ -60,10 +60,7 @@ static void __user *at_payload(const struct at_out *out)
 	return out->buf + sizeof(out->chunk);
 }
 
-/*
- * Copy the head of the chunk. The head is copied last, because it holds the time after
- * the payload was read.
- */
+/* Copy the head last, because it holds the time after the payload was read. */
 static ssize_t at_finish(struct at_session *s, struct at_out *out)
 {
 	struct asynctrace_chunk *c = &out->chunk;
@@ -152,10 +149,7 @@ static ssize_t at_tell_provider(struct at_session *s, struct at_member *m,
 	u32 flags = 0, i;
 	ssize_t ret;
 
-	/*
-	 * A member that was done before the consumer opened the session is part of
-	 * at_tell_ended().
-	 */
+	/* at_tell_ended() covers members that were done before the consumer came. */
 	if (!at_member_introduced(m) && READ_ONCE(m->done))
 		return 0;
 	if (READ_ONCE(m->gone))
@@ -635,10 +629,7 @@ static void at_next_ring(struct at_reader *rd)
 	rd->next = false;
 }
 
-/*
- * Report the next item of member @m in this phase. @rd->ring iterates over the member's
- * rings.
- */
+/* Report the next item of member @m in this phase. @rd->ring iterates over the member's rings. */
 static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
@@ -682,10 +673,7 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 				return ret;
 		}
 		rd->ring = 0;
-		/*
-		 * The provider was gone when the pass began, so the pass has reported all
-		 * its records.
-		 */
+		/* The provider was gone when the pass began, so all has been reported. */
 		if (m->reading.snapped_gone && !s->snapshot)
 			at_member_done(m);
 		return 0;
@@ -724,20 +712,14 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 	return 0;
 }
 
-/*
- * Do one step of a pass. Returns the size of a chunk, 0 at the end of the pass, or an
- * error.
- */
+/* Do one step of a pass. Returns the size of a chunk, 0 at the end of the pass, or an error. */
 static ssize_t at_tell(struct at_session *s, struct at_out *out)
 {
 	struct at_reader *rd = &s->reader;
 	struct at_member *m;
 	ssize_t ret;
 
-	/*
-	 * The session was restarted, so its ledgers are not final any more: begin another
-	 * pass.
-	 */
+	/* The session was restarted, so its ledgers are not final any more: begin another pass. */
 	if (rd->phase != AT_PHASE_BEGIN && at_restarted(s) && !s->snapshot)
 		rd->phase = AT_PHASE_BEGIN;
 	for (;; rd->phase++) {
@@ -755,10 +737,7 @@ static ssize_t at_tell(struct at_session *s, struct at_out *out)
 			rd->ring = 0;
 			rd->chunks = 0;
 			rd->next = false;
-			/*
-			 * Clear @readable before reading the positions: the next pass
-			 * reads later records.
-			 */
+			/* Clear the mark before reading the positions, to miss no record. */
 			WRITE_ONCE(s->readable, false);
 			/*
 			 * Orders the store above before the loads of positions;

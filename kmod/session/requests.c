@@ -86,10 +86,7 @@ static void at_session_cpus(struct at_quiesce *q, struct cpumask *cpus)
 	}
 }
 
-/*
- * Called when the writers of the last run have left. Opens the gates of a start that
- * waited.
- */
+/* Called when the writers of the last run have left. Opens the gates of a start that waited. */
 static void at_session_quiet(struct at_quiesce *q)
 {
 	struct at_session *s = container_of(q, struct at_session, quiesce);
@@ -200,10 +197,7 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		 * at_session_prepare_start().
 		 */
 		smp_store_release(&s->ks, prep.ks);
-		/*
-		 * Pairs with the load-acquire in at_tell_cpus(): a reader that finds
-		 * @names finds @ks.
-		 */
+		/* Pairs with the load-acquire in at_tell_cpus(): @ks is set, too. */
 		smp_store_release(&s->names, prep.names);
 		prep.ks = NULL;
 		prep.names = NULL;
@@ -253,10 +247,7 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	s->generation = generation;
 	/* Pairs with the load-acquire in at_snap(). */
 	smp_store_release(&s->run, generation);
-	/*
-	 * From here on providers may join, and open their gates, whenever at_lock is
-	 * dropped.
-	 */
+	/* From here on providers may join, and open their gates, whenever at_lock is dropped. */
 	at_clear_begin(s, args->disposition);
 	s->beginning = false;
 	if (!s->quiescing)

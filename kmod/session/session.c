@@ -340,10 +340,7 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	return s;
 }
 
-/*
- * Check that no other session of the user has the name, because a name must identify a
- * session.
- */
+/* Check that no other session of the user has the name, because a name must identify a session. */
 static int at_session_check_name(const struct at_session_args *args,
 				 struct netlink_ext_ack *extack)
 {
@@ -499,10 +496,7 @@ static void at_session_unread(struct at_session *s)
 static int at_session_may_consume(const struct at_session *s, const struct at_caller *caller,
 				  bool snapshot)
 {
-	/*
-	 * The rings hold what the session's owner may see; the caller must be allowed to
-	 * see all of it.
-	 */
+	/* The caller must be allowed to see everything that the session's owner may see. */
 	if (!at_caller_covers(caller, &s->owner))
 		return -EPERM;
 	if (s->consumer)

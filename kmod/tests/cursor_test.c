@@ -220,10 +220,7 @@ static void p45_streaming_clears(struct kunit *test)
 	at_test_clears(test, false, true);
 }
 
-/*
- * P40: after a clear, writers have a whole ring minus the part of the sub-buffer that was
- * cleared.
- */
+/* P40: after a clear, writers have a whole ring minus the cleared part of a sub-buffer. */
 static void p40_clear_gives_room(struct kunit *test)
 {
 	struct at_test_ring *r = at_test_ring(test, false);

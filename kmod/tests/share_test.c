@@ -80,10 +80,7 @@ static void at_test_shares_end(struct kunit *test, struct at_test_shares *s)
 	at_kring_destroy(&s->ring);
 }
 
-/*
- * Writes one record. @who: index of a sharer, or AT_TEST_SHARERS for a task that is no
- * member's.
- */
+/* Writes one record. @who: index of a sharer, or AT_TEST_SHARERS for other tasks. */
 static bool at_test_put(struct at_test_shares *s, u32 who, u32 words)
 {
 	const struct at_bill bill = {
@@ -168,10 +165,7 @@ static void i6_who_is_alone_has_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->ring.tight.period, 0);
 	at_test_shares_end(test, s);
 
-	/*
-	 * With two members, the first one gets all but the reserve, and its quota of the
-	 * reserve.
-	 */
+	/* With two members, the first gets all but the reserve, and its quota of that. */
 	at_test_shares(test, s, 8, false, 2, false);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 0, 7), 6 * per_sub + s->ring.tight.quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), s->ring.tight.quota / 7);
@@ -198,10 +192,7 @@ static void i6_latecomers_have_one_share_together(struct kunit *test)
 		n += at_test_flood(s, 2, 7);
 		at_sharer_leave(&s->sharing);
 		at_sharer_destroy(&s->sharer[--s->members]);
-		/*
-		 * The member's drop count is freed with it: correct the totals that
-		 * at_test_shares_end() checks.
-		 */
+		/* The drop count is freed, too: correct the totals for at_test_shares_end(). */
 		s->ring.dropped--;
 		s->attempts--;
 	}
@@ -275,10 +266,7 @@ static void i6_quotas_fit_the_reserve(struct kunit *test)
 				u64 lost = (u64)nsub * (ASYNCTRACE_SUBBUF_WORDS +
 							AT_SHARE_RECORD - 1);
 
-				/*
-				 * Skip the minimum quota, which applies if the reserve is
-				 * too small for all.
-				 */
+				/* Skip the minimum quota of a reserve that is too small. */
 				if (at_share_quota(&g, room, sharers) == 2 * AT_SHARE_RECORD)
 					continue;
 				KUNIT_ASSERT_LE(test, all + lost + AT_SHARE_RECORD, room);
