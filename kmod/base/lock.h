@@ -8,7 +8,6 @@
  *                          are, and which provider is in which session. Held for a few steps.
  *                          A spinlock, because a mutex holder without CPU quota left would
  *                          delay all other users.
- *       at_cpus_lock         each CPU's fast path in the probes
  *       at_range.rings_lock  rings of a range of a provider's mapping
  *       at_session.members_lock  the list of members, the bytes their rings may take, and the
  *                                sums over ended members
@@ -24,8 +23,6 @@
  *   at_provider.slots_lock Slots of a provider's threads.
  *   at_bucket.fill_lock    Rate limit of a provider's alerts.
  *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods.
- *   at_online_mutex        CPUs coming online, against the creation of sessions.
- *     at_cpus_lock
  *
  * If a user controls the length of some work, locks that other users need are not held
  * throughout: the work calls at_turn(), which releases at_lock now and then.

@@ -162,15 +162,19 @@ static void at_kring_stats(struct at_session *s, struct at_kring *r, u32 cpu, u3
 	st->pages = at_kring_pages(r);
 }
 
+/* A kernel ring that has been used, or NULL. */
 static struct at_kring *at_session_kring(struct at_session *s, u32 n)
 {
 	/* Pairs with the store-release in at_session_init(). */
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
-	struct at_kcpu *kc = ks ? READ_ONCE(ks->cpu[n / 2]) : NULL;
+	struct at_kcpu *kc;
+	struct at_kring *r;
 
-	if (!kc)
+	if (!ks || !cpu_possible(n / 2))
 		return NULL;
-	return n & 1 ? &kc->names : &kc->events;
+	kc = per_cpu_ptr(ks->cpu, n / 2);
+	r = n & 1 ? &kc->names : &kc->events;
+	return READ_ONCE(r->data) || READ_ONCE(r->dropped) ? r : NULL;
 }
 
 /* Walk the kernel's rings, two for each CPU. Returns true if @fn has stopped the walk. */

@@ -5,7 +5,6 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
-#include "base/compat.h"
 #include "ring/kernel_ring.h"
 
 /**
@@ -14,12 +13,11 @@
  * @kind: what goes in
  * @g: its size
  * @sharing: among whom it is shared
+ * @spares: where its memory comes from when its CPU writes the first record
  * @foreign: tasks that are no member's have their records here, too
- *
- * It has no memory yet, and drops what comes: at_kring_fill().
  */
 void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
-		   const struct at_sharing *sharing, bool foreign)
+		   const struct at_sharing *sharing, struct at_spares *spares, bool foreign)
 {
 	/* Of names, which come in bursts, and without which the rest is worth less, more. */
 	u32 part = kind == AT_KRING_NAMES ? 2 : 4;
@@ -27,6 +25,7 @@ void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_
 	BUILD_BUG_ON(ASYNCTRACE_SUBBUFS_MIN < 4);
 	r->kind = kind;
 	r->sharing = sharing;
+	r->spares = spares;
 	r->foreign = foreign;
 	r->reserve = g->nsub / part * g->sub_words;
 	r->geometry = *g;
@@ -34,35 +33,19 @@ void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_
 	r->limit = at_ring_limit(g, 0);
 }
 
-/**
- * at_kring_fill - give a ring its memory, unless it has some
- * @r: the ring; probes may be using it, and others may do this at the same time
- *
- * Charged to the caller's memory cgroup, or that set active.
- *
- * Return: 0 or -ENOMEM.
- */
-int at_kring_fill(struct at_kring *r)
-{
-	u64 bytes = (u64)at_ring_words(&r->geometry) * sizeof(u64);
-	u64 *data;
-
-	if (READ_ONCE(r->data))
-		return 0;
-	data = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL |
-			 __GFP_NOWARN);
-	if (!data)
-		return -ENOMEM;
-	/* A probe that finds it finds it zeroed: pairs with at_kring_enter()'s dependency. */
-	if (cmpxchg_release(&r->data, NULL, data))
-		vfree(data);
-	return 0;
-}
-
 void at_kring_destroy(struct at_kring *r)
 {
 	vfree(r->data);
 	r->data = NULL;
+}
+
+/* The ring's memory, which its CPU takes when it is needed first; NULL: there is none. */
+static u64 *at_kring_data(struct at_kring *r)
+{
+	if (!r->data)
+		/* Others only read it, and look at the memory after the position has moved. */
+		WRITE_ONCE(r->data, at_spares_take(r->spares));
+	return r->data;
 }
 
 /**
@@ -77,7 +60,7 @@ bool at_kring_enter(struct at_kring *r)
 	u64 sub = linear ? (linear - 1) / r->geometry.sub_words + 1 : 0;
 	u64 start = sub * r->geometry.sub_words, records = 0;
 	u64 limit = at_kring_limit(r);
-	u64 *data = READ_ONCE(r->data), *head;
+	u64 *data = at_kring_data(r), *head;
 
 	if (!data || start + r->geometry.sub_words > limit)
 		return false;

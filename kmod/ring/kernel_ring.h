@@ -14,13 +14,14 @@
 #include "base/race.h"
 #include "ring/cursor.h"
 #include "ring/share.h"
+#include "ring/spare_rings.h"
 
 /**
  * struct at_kring - see above
  * @next: where the next record goes, which is what @position says
  * @end: of the sub-buffer it goes to, for who goes the short way: NULL where nobody may
  * @position: as in struct asynctrace_ring_header
- * @data: at_ring_words() of them; NULL: no memory, everything is dropped
+ * @data: at_ring_words() of them; NULL until the CPU has taken a spare
  * @ring_mask: words of the ring - 1
  * @brim: of that sub-buffer; before the first one, it and @next are NULL
  * @kind: whose accounts it has
@@ -28,6 +29,7 @@
  * @reserve: words that are shared out when no more is left
  * @tight: how
  * @sharing: among whom
+ * @spares: where its memory comes from
  * @others: account of tasks that are no member's
  * @dropped: records that found no room
  * @limit: up to where sub-buffers may be entered
@@ -48,6 +50,7 @@ struct at_kring {
 	u32 reserve;
 	struct at_tight tight;
 	const struct at_sharing *sharing;
+	struct at_spares *spares;
 	struct at_account others;
 	u64 dropped;
 	u64 limit;
@@ -58,8 +61,7 @@ struct at_kring {
 };
 
 void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
-		   const struct at_sharing *sharing, bool foreign);
-int at_kring_fill(struct at_kring *r);
+		   const struct at_sharing *sharing, struct at_spares *spares, bool foreign);
 void at_kring_destroy(struct at_kring *r);
 bool at_kring_enter(struct at_kring *r);
 void at_kring_source(struct at_kring *r, struct at_source *src);

@@ -13,13 +13,11 @@
  * counts: make bench-icount. The short way is a chain of leaf functions: find the
  * tasks, find the ring, write.
  */
-#include <linux/cpuhotplug.h>
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
-#include <linux/vmalloc.h>
 #include <trace/events/sched.h>
 #include <trace/events/task.h>
 
@@ -46,18 +44,8 @@ static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
 
-/*
- * All of them, for CPUs that come up.
- */
-static LIST_HEAD(at_cpus_list);
-static DEFINE_SPINLOCK(at_cpus_lock);
-/* CPUs that are online, or on their way there; under at_cpus_lock. */
-static struct cpumask at_cpus;
-/*
- * Held while a CPU comes up and gets rings, which may take as long as memory does. The list is
- * changed with both held, so who needs only the list waits for no memory.
- */
-static DEFINE_MUTEX(at_online_mutex);
+/* Names are few, and a trace without them is hard to read. */
+static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
@@ -85,8 +73,6 @@ void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 ti
 	};
 
 	BUILD_BUG_ON(AT_NAME_WORDS > AT_SHARE_RECORD);
-	if (!kc)
-		return;
 	if (task->flags & PF_KTHREAD)
 		name.flags |= ASYNCTRACE_TASK_F_KTHREAD;
 	/* It may be renamed at this moment: take what is there, and end it. */
@@ -159,7 +145,7 @@ at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at
 {
 	struct at_kcpu *kc = at_this_kcpu(ks);
 
-	if (!kc || !READ_ONCE(ks->on))
+	if (!READ_ONCE(ks->on))
 		return;
 	if (a && a->ks != ks)
 		a = NULL;
@@ -191,7 +177,7 @@ static void at_switch_open(const struct at_task *a, const struct at_task *b,
 	list_for_each_entry_rcu(ks, &at_kscheds, node) {
 		struct at_kcpu *kc = at_this_kcpu(ks);
 
-		if (!kc || !kc->open || (a && a->ks == ks) || (b && b->ks == ks))
+		if (!kc->open || (a && a->ks == ks) || (b && b->ks == ks))
 			continue;
 		at_switch_session(ks, a, b, prev, next, state);
 	}
@@ -279,7 +265,7 @@ static noinline void at_waking_session(struct at_ksched *ks, struct at_task **sl
 {
 	struct at_kcpu *kc = at_this_kcpu(ks);
 
-	if (kc && READ_ONCE(ks->on))
+	if (READ_ONCE(ks->on))
 		at_record_waking(ks, kc, slots, p, e && e->ks == ks ? e : NULL, false);
 }
 
@@ -356,10 +342,10 @@ static bool at_name_known(const struct at_ksched *ks, const struct task_struct *
 {
 	int cpu;
 
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		const struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
+	for_each_possible_cpu(cpu) {
+		const struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
 
-		if (kc && READ_ONCE(kc->named[(u32)tid % AT_NAMED]) == at_name_key(task, tid))
+		if (READ_ONCE(kc->named[(u32)tid % AT_NAMED]) == at_name_key(task, tid))
 			return true;
 	}
 	return false;
@@ -472,66 +458,25 @@ static void at_probes_release(struct at_ksched *ks)
 	mutex_unlock(&at_probes_mutex);
 }
 
-static struct at_kcpu *at_kcpu_new(const struct at_ksched *ks, int cpu)
+static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events, int cpu)
 {
-	/* Names are few and must not be lost. */
-	static const struct at_geometry names = { .sub_words = 4096, .nsub = 4 };
-	struct at_kcpu *kc = kvzalloc(sizeof(*kc), GFP_KERNEL_ACCOUNT);
+	struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
 	u32 state;
 
-	if (!kc)
-		return NULL;
-	at_kring_init(&kc->events, AT_KRING_EVENTS, &ks->geometry, &ks->sharing, ks->all);
-	at_kring_init(&kc->names, AT_KRING_NAMES, &names, &ks->sharing, ks->foreign);
+	at_kring_init(&kc->events, AT_KRING_EVENTS, events, &ks->sharing,
+		      &ks->spares[AT_KRING_EVENTS], ks->all);
+	at_kring_init(&kc->names, AT_KRING_NAMES, &at_names_geometry, &ks->sharing,
+		      &ks->spares[AT_KRING_NAMES], ks->foreign);
 	for (state = 0; state < ARRAY_SIZE(kc->switch_head); state++)
 		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
 								    state);
-	return kc;
 }
 
-static void at_kcpu_free(struct at_kcpu *kc)
-{
-	if (!kc)
-		return;
-	at_kring_destroy(&kc->events);
-	at_kring_destroy(&kc->names);
-	kvfree(kc);
-}
-
-/*
- * Rings for a CPU. Without memory for them they are there all the same, and count what
- * they have no room for. Several may do this at once.
- */
-static int at_ksched_add_cpu(struct at_ksched *ks, int cpu)
-{
-	struct mem_cgroup *old = set_active_memcg(ks->memcg);
-	struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]), *other = NULL;
-	int err = -ENOMEM;
-
-	if (!kc) {
-		kc = at_kcpu_new(ks, cpu);
-		if (kc)
-			/* Pairs with the address dependency of who finds it without a lock. */
-			other = cmpxchg_release(&ks->cpu[cpu], NULL, kc);
-		if (other) {
-			at_kcpu_free(kc);
-			kc = other;
-		}
-	}
-	if (kc) {
-		err = at_kring_fill(&kc->events);
-		err = at_kring_fill(&kc->names) ?: err;
-	}
-	set_active_memcg(old);
-	return err;
-}
-
-/* at_cpus_lock is held. */
 static void at_route_cpu(struct at_ksched *ks, int cpu)
 {
 	bool quick = ks->on && !at_nr_all && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
 
-	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? ks->cpu[cpu] : NULL);
+	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? per_cpu_ptr(ks->cpu, cpu) : NULL);
 }
 
 /* Tell the probes where the short way leads, after a change. at_lock is held. */
@@ -540,51 +485,65 @@ static void at_route(void)
 	struct at_ksched *ks;
 	int cpu;
 
-	spin_lock(&at_cpus_lock);
 	for_each_possible_cpu(cpu) {
 		WRITE_ONCE(per_cpu(at_attention, cpu).all, at_nr_all > 0);
-		list_for_each_entry(ks, &at_cpus_list, cpus_node)
+		list_for_each_entry(ks, &at_kscheds, node)
 			at_route_cpu(ks, cpu);
 	}
-	spin_unlock(&at_cpus_lock);
-}
-
-static void at_ksched_destroy(struct at_ksched *ks)
-{
-	int cpu;
-
-	for (cpu = 0; ks->cpu && cpu < nr_cpu_ids; cpu++)
-		at_kcpu_free(ks->cpu[cpu]);
-	free_percpu(ks->quick);
-	kfree(ks->cpu);
-	kfree(ks);
 }
 
 void at_ksched_free(struct at_ksched *ks)
 {
+	int cpu, i;
+
 	if (!ks)
 		return;
-	/* It may have been ended before it was listed. */
+	/* A session that ended before its first start still holds the probes. */
 	at_probes_release(ks);
-	mutex_lock(&at_online_mutex);
-	spin_lock(&at_cpus_lock);
-	list_del(&ks->cpus_node);
-	spin_unlock(&at_cpus_lock);
-	mutex_unlock(&at_online_mutex);
-	at_ksched_destroy(ks);
+	for (i = 0; i < AT_KRINGS; i++)
+		at_spares_destroy(&ks->spares[i]);
+	for_each_possible_cpu(cpu) {
+		struct at_kcpu *kc;
+
+		if (!ks->cpu)
+			break;
+		kc = per_cpu_ptr(ks->cpu, cpu);
+		at_kring_destroy(&kc->events);
+		at_kring_destroy(&kc->names);
+	}
+	free_percpu(ks->cpu);
+	free_percpu(ks->quick);
+	kfree(ks);
+}
+
+static int at_ksched_prepare_spares(struct at_ksched *ks)
+{
+	int i, err = 0;
+
+	for (i = 0; i < AT_KRINGS && !err; i++)
+		err = at_spares_prepare(&ks->spares[i]);
+	return err;
+}
+
+/* Free spare rings that no CPU has needed for a while. Sleeps. */
+void at_ksched_look(struct at_ksched *ks)
+{
+	int i;
+
+	for (i = 0; i < AT_KRINGS; i++)
+		at_spares_look(&ks->spares[i]);
 }
 
 /**
- * at_ksched_new - the scheduling side of a session, with rings for the CPUs that
- * are online
+ * at_ksched_new - the scheduling side of a session
  * @s: the session
  *
- * Return: it; NULL: there is no memory.
+ * Return: it, with spare rings; NULL: there is no memory.
  */
 struct at_ksched *at_ksched_new(struct at_session *s)
 {
 	struct at_ksched *ks = kzalloc(sizeof(*ks), GFP_KERNEL_ACCOUNT);
-	int cpu, err = 0;
+	int cpu;
 
 	if (!ks)
 		return NULL;
@@ -595,31 +554,18 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->foreign = s->owner.privileged;
 	ks->plain = ks->foreign && !ks->ns;
 	ks->left = get_completed_synchronize_rcu();
-	ks->geometry = s->geometry;
-	ks->memcg = s->memcg;
-	ks->cpu = kcalloc(nr_cpu_ids, sizeof(*ks->cpu), GFP_KERNEL_ACCOUNT);
-	ks->quick = alloc_percpu_gfp(struct at_kcpu *, GFP_KERNEL_ACCOUNT);
+	at_spares_init(&ks->spares[AT_KRING_EVENTS], at_ring_words(&s->geometry), s->memcg);
+	at_spares_init(&ks->spares[AT_KRING_NAMES], at_ring_words(&at_names_geometry), s->memcg);
+	ks->cpu = alloc_percpu_gfp(struct at_kcpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	ks->quick = alloc_percpu_gfp(struct at_kcpu *, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!ks->cpu || !ks->quick)
 		goto err;
-	/* All but always, these are all: then no other CPU's coming waits for us. */
-	for_each_online_cpu(cpu)
-		if (at_ksched_add_cpu(ks, cpu))
-			goto err;
-	/* A CPU that comes up is in the mask, or else will find us. */
-	mutex_lock(&at_online_mutex);
-	spin_lock(&at_cpus_lock);
-	list_add(&ks->cpus_node, &at_cpus_list);
-	spin_unlock(&at_cpus_lock);
-	mutex_unlock(&at_online_mutex);
-	for_each_cpu(cpu, &at_cpus)
-		if (!READ_ONCE(ks->cpu[cpu]) && !err)
-			err = at_ksched_add_cpu(ks, cpu);
-	if (!err)
+	for_each_possible_cpu(cpu)
+		at_kcpu_init(ks, &s->geometry, cpu);
+	if (!at_ksched_prepare_spares(ks))
 		return ks;
-	at_ksched_free(ks);
-	return NULL;
 err:
-	at_ksched_destroy(ks);
+	at_ksched_free(ks);
 	return NULL;
 }
 
@@ -633,12 +579,10 @@ err:
  */
 int at_ksched_prepare(struct at_ksched *ks)
 {
-	int cpu, err = 0;
+	int err = 0;
 
-	/* For those that came when there was no memory. */
-	for_each_cpu(cpu, &at_cpus)
-		at_ksched_add_cpu(ks, cpu);
-
+	/* Without memory the session starts all the same, and counts what it drops. */
+	at_ksched_prepare_spares(ks);
 	mutex_lock(&at_probes_mutex);
 	if (!ks->probed)
 		err = at_probes_register();
@@ -732,14 +676,15 @@ void at_ksched_unlist(struct at_ksched *ks)
 u64 at_ksched_pages(const struct at_ksched *ks)
 {
 	u64 pages = 0;
-	int cpu;
+	int cpu, i;
 
 	for_each_possible_cpu(cpu) {
-		const struct at_kcpu *kc = ks->cpu[cpu];
+		const struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
 
-		if (kc)
-			pages += at_kring_pages(&kc->events) + at_kring_pages(&kc->names);
+		pages += at_kring_pages(&kc->events) + at_kring_pages(&kc->names);
 	}
+	for (i = 0; i < AT_KRINGS; i++)
+		pages += at_spares_pages(&ks->spares[i]);
 	return pages;
 }
 
@@ -760,35 +705,6 @@ void at_sched_cost(struct at_sched_cost *cost)
 	}
 }
 
-/* A CPU comes: sessions want rings for it, and if not now, then with their next start. */
-static int at_cpu_prepare(unsigned int cpu)
-{
-	struct at_ksched *ks;
-
-	mutex_lock(&at_online_mutex);
-	spin_lock(&at_cpus_lock);
-	cpumask_set_cpu(cpu, &at_cpus);
-	spin_unlock(&at_cpus_lock);
-	list_for_each_entry(ks, &at_cpus_list, cpus_node) {
-		at_ksched_add_cpu(ks, cpu);
-		spin_lock(&at_cpus_lock);
-		at_route_cpu(ks, cpu);
-		spin_unlock(&at_cpus_lock);
-	}
-	mutex_unlock(&at_online_mutex);
-	return 0;
-}
-
-static int at_cpu_dead(unsigned int cpu)
-{
-	spin_lock(&at_cpus_lock);
-	cpumask_clear_cpu(cpu, &at_cpus);
-	spin_unlock(&at_cpus_lock);
-	return 0;
-}
-
-static enum cpuhp_state at_cpu_state;
-
 static void at_find_tracepoint(struct tracepoint *tp, void *arg)
 {
 	int i;
@@ -800,7 +716,7 @@ static void at_find_tracepoint(struct tracepoint *tp, void *arg)
 
 int at_sched_init(void)
 {
-	int i, ret;
+	int i;
 
 	for_each_kernel_tracepoint(at_find_tracepoint, NULL);
 	for (i = 0; i < ARRAY_SIZE(at_probes); i++) {
@@ -809,23 +725,12 @@ int at_sched_init(void)
 		pr_err("this kernel has no tracepoint %s\n", at_probes[i].name);
 		return -ENOENT;
 	}
-	ret = at_tasks_init();
-	if (ret)
-		return ret;
-	ret = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "asynctrace:prepare", at_cpu_prepare,
-				at_cpu_dead);
-	if (ret < 0) {
-		at_tasks_exit();
-		return ret;
-	}
-	at_cpu_state = ret;
-	return 0;
+	return at_tasks_init();
 }
 
 /* All sessions have been terminated, and the probes have forgotten them. */
 void at_sched_exit(void)
 {
-	cpuhp_remove_state_nocalls(at_cpu_state);
 	flush_delayed_work(&at_settle_work);
 	tracepoint_synchronize_unregister();
 	at_tasks_exit();

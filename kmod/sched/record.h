@@ -68,7 +68,7 @@ DECLARE_PER_CPU(struct at_attention, at_attention);
 
 static __always_inline struct at_kcpu *at_this_kcpu(const struct at_ksched *ks)
 {
-	return READ_ONCE(ks->cpu[smp_processor_id()]);
+	return this_cpu_ptr(ks->cpu);
 }
 
 /* A task as the name cache knows it: an id, and which of those that had the id. */

@@ -15,7 +15,6 @@
 struct at_member;
 struct at_provider;
 struct at_session;
-struct mem_cgroup;
 struct pid_namespace;
 
 /* Tasks whose names a CPU remembers to have told. */
@@ -41,9 +40,8 @@ struct at_kcpu {
 /**
  * struct at_ksched - the scheduling side of a session
  * @node: among those that the probes know; RCU
- * @cpus_node: among all, for CPUs that come up
- * @cpu: rings; an entry is NULL until its CPU was seen online, and there was memory
- *	for the entry. Rings that there was none for have no data
+ * @cpu: rings of each possible CPU; they get their memory when the CPU first writes
+ * @spares: that memory, for each kind of ring
  * @quick: the CPU's rings, where a probe may record into them without asking any
  *	further: the session is started, the clock is the counter, and no session
  *	records every task. Else NULL.
@@ -59,15 +57,13 @@ struct at_kcpu {
  * @left: the grace period after which no probe is left that found it on before the
  *	last stop
  * @sharing: among whom the rings are shared
- * @geometry: of the event rings
- * @memcg: charged
  * @session: whose; it holds this
  * @end_work: has the probes forget it, with a reference on the session
  */
 struct at_ksched {
 	struct list_head node;
-	struct list_head cpus_node;
-	struct at_kcpu **cpu;
+	struct at_kcpu __percpu *cpu;
+	struct at_spares spares[AT_KRINGS];
 	struct at_kcpu * __percpu *quick;
 	struct pid_namespace *ns;
 	u32 clock;
@@ -80,8 +76,6 @@ struct at_ksched {
 	u64 missed;
 	unsigned long left;
 	struct at_sharing sharing;
-	struct at_geometry geometry;
-	struct mem_cgroup *memcg;
 	struct at_session *session;
 	struct work_struct end_work;
 };
@@ -94,6 +88,7 @@ void at_ksched_open(struct at_ksched *ks);
 void at_ksched_stop(struct at_ksched *ks);
 void at_ksched_wait(const struct at_ksched *ks);
 void at_ksched_unlist(struct at_ksched *ks);
+void at_ksched_look(struct at_ksched *ks);
 u64 at_ksched_pages(const struct at_ksched *ks);
 
 int at_sched_init(void);

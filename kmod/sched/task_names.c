@@ -211,12 +211,8 @@ unsigned long at_task_names_drain(struct at_task_names *names, const struct at_k
 	u32 cpu;
 
 	mutex_lock(&names->kept_lock);
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
-
-		if (kc)
-			at_names_drain_ring(names, &kc->names);
-	}
+	for_each_possible_cpu(cpu)
+		at_names_drain_ring(names, &per_cpu_ptr(ks->cpu, cpu)->names);
 	last = names->serial;
 	mutex_unlock(&names->kept_lock);
 	set_active_memcg(old);
@@ -228,12 +224,10 @@ u32 at_task_names_fill(const struct at_ksched *ks)
 {
 	u32 cpu, most = 0;
 
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
+	for_each_possible_cpu(cpu) {
+		struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
 		u64 linear, taken;
 
-		if (!kc)
-			continue;
 		linear = at_pos_linear(at_kring_position(&kc->names), false);
 		taken = READ_ONCE(kc->names.reading.cursor.taken);
 		if (linear > taken)
@@ -277,12 +271,8 @@ u64 at_task_names_lost(const struct at_task_names *names, const struct at_ksched
 	u64 lost = READ_ONCE(names->lost);
 	u32 cpu;
 
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		const struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
-
-		if (kc)
-			lost += READ_ONCE(kc->names.dropped);
-	}
+	for_each_possible_cpu(cpu)
+		lost += READ_ONCE(per_cpu_ptr(ks->cpu, cpu)->names.dropped);
 	return lost;
 }
 

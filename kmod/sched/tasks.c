@@ -390,7 +390,7 @@ bool at_tasks_have_current(void)
 void at_tasks_add_current(struct at_member *m)
 {
 	struct at_ksched *ks = m->session->ks;
-	struct mem_cgroup *old = set_active_memcg(ks->memcg);
+	struct mem_cgroup *old = set_active_memcg(ks->session->memcg);
 	struct at_task *e = at_task_alloc();
 	unsigned long flags;
 

@@ -179,11 +179,9 @@ static void at_clear_kernel(struct at_session *s, bool pending)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[cpu]);
+		struct at_kcpu *kc = per_cpu_ptr(s->ks->cpu, cpu);
 		struct at_source src;
 
-		if (!kc)
-			continue;
 		at_kring_source(&kc->events, &src);
 		spin_lock(&s->clear_lock);
 		kc->events.clear.pending = pending;

@@ -608,17 +608,18 @@ static void at_snap(struct at_session *s)
 		}
 		at_rings_put(r);
 	}
+	if (!s->ks)
+		return;
 	/*
 	 * Wait for probes that are still recording, before the final positions are noted.
 	 * Names and drop counts are read later.
 	 */
-	if (s->ks && s->reader.final)
+	if (s->reader.final)
 		at_ksched_wait(s->ks);
-	for (i = 0; s->ks && i < nr_cpu_ids; i++) {
-		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[i]);
+	for_each_possible_cpu(i) {
+		struct at_kring *r = &per_cpu_ptr(s->ks->cpu, i)->events;
 
-		if (kc)
-			kc->events.reading.snap = at_kring_position(&kc->events);
+		r->reading.snap = at_kring_position(r);
 	}
 }
 
@@ -696,11 +697,12 @@ static ssize_t at_tell_cpus(struct at_session *s, struct at_out *out)
 		return ret;
 	}
 	for (; s->ks && rd->ring < nr_cpu_ids; at_next_ring(rd)) {
-		struct at_kcpu *kc = READ_ONCE(s->ks->cpu[rd->ring]);
+		struct at_kcpu *kc;
 		struct at_kring *r;
 
-		if (!kc)
+		if (!cpu_possible(rd->ring))
 			continue;
+		kc = per_cpu_ptr(s->ks->cpu, rd->ring);
 		r = names ? &kc->names : &kc->events;
 		ret = names ? at_tell_names_of(s, r, rd->ring, out) :
 			      at_tell_kring(s, r, &kc->names, rd->ring, out);

@@ -206,6 +206,8 @@ static void at_session_poll_fn(struct work_struct *work)
 		s->pair_due = jiffies + AT_PAIR_PERIOD;
 	}
 	at_tasks_again();
+	if (s->ks)
+		at_ksched_look(s->ks);
 	fill = at_session_fill(s, &any);
 	if (any || s->ks)
 		at_session_wake(s);

@@ -33,13 +33,9 @@ static void at_snapshot_kernel(const struct at_ksched *ks, bool begin)
 {
 	u32 cpu;
 
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		struct at_kcpu *kc = READ_ONCE(ks->cpu[cpu]);
-		struct at_kring *r;
+	for_each_possible_cpu(cpu) {
+		struct at_kring *r = &per_cpu_ptr(ks->cpu, cpu)->events;
 
-		if (!kc)
-			continue;
-		r = &kc->events;
 		if (begin)
 			r->kept = r->reading;
 		r->reading = begin ? (struct at_reading){} : r->kept;

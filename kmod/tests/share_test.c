@@ -29,6 +29,7 @@
 struct at_test_shares {
 	struct at_kring ring;
 	struct at_sharing sharing;
+	struct at_spares spares;
 	struct at_sharer sharer[AT_TEST_SHARERS];
 	u32 members;
 	u64 attempts;
@@ -52,8 +53,9 @@ static void at_test_shares(struct kunit *test, struct at_test_shares *s, u32 nsu
 	};
 
 	memset(s, 0, sizeof(*s));
-	at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing, foreign);
-	KUNIT_ASSERT_EQ(test, at_kring_fill(&s->ring), 0);
+	at_spares_init(&s->spares, at_ring_words(&g), NULL);
+	at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing, &s->spares, foreign);
+	KUNIT_ASSERT_EQ(test, at_spares_prepare(&s->spares), 0);
 	while (s->members < members)
 		at_test_join(test, s);
 	/* The ring uses the accounts of the current CPU. */
@@ -78,6 +80,7 @@ static void at_test_shares_end(struct kunit *test, struct at_test_shares *s)
 	}
 	KUNIT_EXPECT_EQ(test, s->ring.dropped, dropped);
 	at_kring_destroy(&s->ring);
+	at_spares_destroy(&s->spares);
 }
 
 /* Writes one record. @who: index of a sharer, or AT_TEST_SHARERS for other tasks. */

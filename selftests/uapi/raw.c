@@ -430,6 +430,13 @@ int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *led
 	return raw_sum(nl, session, &sum);
 }
 
+int raw_names_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *ledger)
+{
+	struct sum sum = { .ledger = ledger, .kind = ASYNCTRACE_RING_KIND_NAMES };
+
+	return raw_sum(nl, session, &sum);
+}
+
 int64_t raw_boottime(void)
 {
 	struct timespec t;

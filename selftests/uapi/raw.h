@@ -132,6 +132,8 @@ int raw_ledger(struct raw_nl *nl, uint32_t session, uint32_t provider,
 int raw_ended(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
 /* The same of the rings with the kernel's scheduling records. */
 int raw_sched_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
+/* The same of the rings with names of threads. */
+int raw_names_ledger(struct raw_nl *nl, uint32_t session, struct raw_ledger *sum);
 
 /* --- other ------------------------------------------------------------------ */
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Allocating, taking and freeing spare memory for kernel rings; spare_rings.h says why.
+ */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+
+#include "base/compat.h"
+#include "base/quiesce.h"
+#include "ring/spare_rings.h"
+
+/* How many spares there should be: at most one for each CPU that has taken none. */
+static u32 at_spares_wanted(const struct at_spares *sp, u32 most, u32 cpus)
+{
+	u32 taken = atomic_read(&sp->taken);
+
+	return min(most, cpus > taken ? cpus - taken : 0);
+}
+
+static bool at_spares_calm(const struct at_spares *sp)
+{
+	return time_after(jiffies, READ_ONCE(sp->busy) + HZ);
+}
+
+/* A CPU that is offline may come up while the session runs, and takes a spare then. */
+static u32 at_spares_target(const struct at_spares *sp)
+{
+	u32 calm = at_spares_wanted(sp, AT_SPARES_CALM, num_possible_cpus());
+
+	if (at_spares_calm(sp))
+		return calm;
+	return max(calm, at_spares_wanted(sp, AT_SPARES, num_online_cpus()));
+}
+
+static int at_spares_add(struct at_spares *sp, u64 **slot)
+{
+	u64 *data = __vmalloc(sp->words * sizeof(u64), GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+						       __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+
+	if (!data)
+		return -ENOMEM;
+	/* Several callers may fill at once. */
+	if (cmpxchg(slot, NULL, data))
+		vfree(data);
+	return 0;
+}
+
+static int at_spares_fill(struct at_spares *sp)
+{
+	struct mem_cgroup *old = set_active_memcg(sp->memcg);
+	u32 i, target = at_spares_target(sp);
+	int err = 0;
+
+	/* A spare that is taken from now on is asked for again. */
+	WRITE_ONCE(sp->asked, false);
+	for (i = 0; i < target && !err; i++)
+		if (!READ_ONCE(sp->slot[i]))
+			err = at_spares_add(sp, &sp->slot[i]);
+	set_active_memcg(old);
+	WRITE_ONCE(sp->failed, err);
+	return err;
+}
+
+static void at_spares_fill_fn(struct work_struct *work)
+{
+	at_spares_fill(container_of(work, struct at_spares, fill));
+}
+
+static void at_spares_low(struct irq_work *work)
+{
+	queue_work(at_wq, &container_of(work, struct at_spares, low)->fill);
+}
+
+/**
+ * at_spares_init - say what is to be spared
+ * @sp: the spares; there are none until at_spares_prepare()
+ * @words: size of each
+ * @memcg: memory cgroup to charge; must outlive the spares
+ */
+void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg)
+{
+	memset(sp, 0, sizeof(*sp));
+	sp->words = words;
+	sp->memcg = memcg;
+	init_irq_work(&sp->low, at_spares_low);
+	INIT_WORK(&sp->fill, at_spares_fill_fn);
+}
+
+/* Frees the spares. No CPU may call at_spares_take() any more. */
+void at_spares_destroy(struct at_spares *sp)
+{
+	u32 i;
+
+	irq_work_sync(&sp->low);
+	cancel_work_sync(&sp->fill);
+	for (i = 0; i < AT_SPARES; i++)
+		vfree(sp->slot[i]);
+}
+
+/**
+ * at_spares_prepare - allocate spares for a start
+ * @sp: the spares
+ *
+ * Sleeps. Several callers may do this at once.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int at_spares_prepare(struct at_spares *sp)
+{
+	WRITE_ONCE(sp->busy, jiffies);
+	return at_spares_fill(sp);
+}
+
+/**
+ * at_spares_look - free spares that no CPU has needed for a while
+ * @sp: the spares
+ *
+ * If memory was short, tries again to allocate. Sleeps. To be called now and then while the
+ * session runs.
+ */
+void at_spares_look(struct at_spares *sp)
+{
+	u32 i;
+
+	if (!at_spares_calm(sp))
+		return;
+	for (i = at_spares_target(sp); i < AT_SPARES; i++)
+		if (READ_ONCE(sp->slot[i]))
+			vfree(xchg(&sp->slot[i], NULL));
+	if (READ_ONCE(sp->failed))
+		at_spares_prepare(sp);
+}
+
+/**
+ * at_spares_take - take memory for a ring
+ * @sp: the spares
+ *
+ * To be called by probes, with interrupts off.
+ *
+ * Return: zeroed memory, which the caller owns; NULL: there is no spare at the moment.
+ */
+u64 *at_spares_take(struct at_spares *sp)
+{
+	u64 *data = NULL;
+	u32 i;
+
+	for (i = 0; i < AT_SPARES && !data; i++)
+		if (READ_ONCE(sp->slot[i]))
+			data = xchg(&sp->slot[i], NULL);
+	if (data) {
+		atomic_inc(&sp->taken);
+		WRITE_ONCE(sp->busy, jiffies);
+	}
+	if (!READ_ONCE(sp->asked) && !READ_ONCE(sp->failed)) {
+		WRITE_ONCE(sp->asked, true);
+		irq_work_queue(&sp->low);
+	}
+	return data;
+}
+
+u64 at_spares_pages(const struct at_spares *sp)
+{
+	u64 nr = 0;
+	u32 i;
+
+	for (i = 0; i < AT_SPARES; i++)
+		nr += READ_ONCE(sp->slot[i]) != NULL;
+	return nr * PAGE_ALIGN(sp->words * sizeof(u64)) / PAGE_SIZE;
+}

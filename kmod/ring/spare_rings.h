@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory for kernel rings, allocated before a CPU first writes to its ring.
+ *
+ * A session may run on a machine with hundreds of CPUs of which its threads use a few. So a
+ * ring has no memory until its CPU writes the first record. A probe cannot allocate: it takes
+ * a spare, and a worker allocates the next one.
+ *
+ * All CPUs may begin at once when a session starts. So there are up to AT_SPARES of them
+ * until no CPU has taken one for a second, and AT_SPARES_CALM afterwards. A CPU that finds no
+ * spare drops its records, which are counted, until the worker has run.
+ */
+#ifndef AT_SPARE_RINGS_H
+#define AT_SPARE_RINGS_H
+
+#include <linux/atomic.h>
+#include <linux/irq_work.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+struct mem_cgroup;
+
+#define AT_SPARES	16
+#define AT_SPARES_CALM	2
+
+/**
+ * struct at_spares - spare memory of rings of one size
+ * @slot: spares; NULL: none. Taken and filled with atomic operations, without a lock
+ * @words: size of each
+ * @taken: spares that CPUs have taken; a CPU takes one at most
+ * @busy: when the session was started last, or a CPU last took one, in jiffies
+ * @asked: the worker is going to look how many there are
+ * @failed: there was no memory the last time; at_spares_look() tries again
+ * @low: asks the worker, because a probe must not wake a task
+ * @fill: the worker
+ * @memcg: memory cgroup that is charged, or NULL
+ */
+struct at_spares {
+	u64 *slot[AT_SPARES];
+	u64 words;
+	atomic_t taken;
+	unsigned long busy;
+	bool asked;
+	bool failed;
+	struct irq_work low;
+	struct work_struct fill;
+	struct mem_cgroup *memcg;
+};
+
+void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg);
+void at_spares_destroy(struct at_spares *sp);
+int at_spares_prepare(struct at_spares *sp);
+void at_spares_look(struct at_spares *sp);
+u64 *at_spares_take(struct at_spares *sp);
+u64 at_spares_pages(const struct at_spares *sp);
+
+#endif /* AT_SPARE_RINGS_H */
