@@ -125,6 +125,8 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 {
 	spin_lock(&range->rings_lock);
 	WRITE_ONCE(rings->ring[ring].refused, true);
+	/* Pairs with the full barrier in at_limit_uring(), which stores first, and then loads. */
+	smp_mb();
 	WRITE_ONCE(at_range_limits(range)[ring], 0);
 	spin_unlock(&range->rings_lock);
 }

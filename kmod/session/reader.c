@@ -568,7 +568,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 	}
 	if (s->snapshot)
 		at_give_up(s, &r->reading.cursor, &r->clear, &src, r->reading.snap);
-	if (!r->position && !r->dropped)
+	if (!at_kring_position(r) && !READ_ONCE(r->dropped))
 		return 0;
 	if (!at_news(&s->reader, out, READ_ONCE(r->dropped), r->reading.told, final,
 		     r->reading.last))
