@@ -62,7 +62,7 @@ static bool at_observe_news(const struct at_file *file, const struct at_provider
 ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
 			size_t count, bool nonblock)
 {
-	struct asynctrace_observed o = { .size = sizeof(o) };
+	struct asynctrace_observed o = {};
 	u64 now;
 
 	if (p->mm != current->mm)
@@ -81,6 +81,7 @@ ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user
 	o.gate = lower_32_bits(now);
 	o.state = upper_32_bits(now);
 	count = min(count, sizeof(o));
+	o.size = count;
 	if (copy_to_user(buf, &o, count))
 		return -EFAULT;
 	WRITE_ONCE(file->seen, now);
