@@ -37,12 +37,12 @@ struct vm_area_struct;
  * struct at_provider - a registered provider
  * @ref: references: the descriptor, session members and queued work
  * @contents: references to what only the records need (slots, names, sink, control area):
- * 	the descriptor, queued work, and members until all their records are read. Freed
- * 	before the provider itself
+ *	the descriptor, queued work, and members until all their records are read. Freed
+ *	before the provider itself
  * @id: unique among all providers that have a reference, because sessions may still use
  *	the id
  * @serial: number of the registration since the module was loaded, from 1 on; never
- * 	reused
+ *	reused
  * @name: as registered
  * @version: as registered
  * @layout: of the mapping
@@ -51,32 +51,32 @@ struct vm_area_struct;
  * @uid: real user of the process at registration
  * @cred: credentials of the process at registration
  * @pure: at registration the real, effective and saved uids were equal, the gids too, and
- * 	the process was dumpable
+ *	the process was dumpable
  * @clock_offset: offset of the process's time namespace to CLOCK_BOOTTIME, nanoseconds
  * @charge: accounts that the provider and its traced threads are charged to until it is
- * 	freed
+ *	freed
  * @salt: salt of the process's operation ids; released with @contents
  * @salt_nr: number of @salt; valid as long as the provider
  * @space: inode with the address space of the mapping, for zapping; NULL once the
- * 	descriptor is closed
+ *	descriptor is closed
  * @space_lock: protects @space
  * @control: the control area
  * @sink: page that is mapped in place of ring pages, so that late stores hit no ring
  * @durable: pages of the durable ring, each NULL until touched
  * @range: see range.h
  * @member: membership in the session that records the provider, or NULL; written under
- * 	at_lock
+ *	at_lock
  * @members: @member, and memberships in earlier sessions that are still being read; under
- * 	at_lock
+ *	at_lock
  * @entry: node in the directory while the provider lives; under at_lock
  * @part: node in the hash of live providers by process; under at_lock
  * @first: first provider of the same process and mm, possibly this one; holds a reference
- * 	if it is another one
+ *	if it is another one
  * @parts: in @first only: number of these providers that live; under at_lock
  * @left: in @first only: value of at_left when one of these providers last left a session
- * 	and its threads were taken out of the table; under at_lock
+ *	and its threads were taken out of the table; under at_lock
  * @looked: in @first only: last round of at_tasks_add_once() that covered their threads;
- * 	under at_lock
+ *	under at_lock
  * @refused: error of the last session that wanted the provider and could not take it;
  *	under at_lock
  * @vacant: node in at_vacant: the session has ended, and other sessions may take the
@@ -86,7 +86,7 @@ struct vm_area_struct;
  * @slots_lock: held to change @slots, @slot_of and @next_slot
  * @next_slot: number of the next slot; written under @slots_lock
  * @slots_pruned: @next_slot when slots of exited threads were last pruned; written under
- * 	at_lock
+ *	at_lock
  * @others: a thread of another thread group has a slot; at_provider_cpus() does not find
  *	such threads
  * @dead: the provider has ended; under at_lock
@@ -95,10 +95,10 @@ struct vm_area_struct;
  * @end_work: ends the provider if the caller cannot take at_lock
  * @free_work: frees @contents
  * @known: categories that the provider announced, a name and a description of each, or
- * 	NULL; under at_lock
+ *	NULL; under at_lock
  * @observers: threads that wait for @observed to change
  * @observed: state shown through the descriptor: the gate in the low half, the session
- * 	state in the high half; written under at_lock
+ *	state in the high half; written under at_lock
  * @alerts: rate limit of alerts
  */
 struct at_provider {

@@ -167,6 +167,6 @@ u64 at_spares_pages(const struct at_spares *sp)
 	u32 i;
 
 	for (i = 0; i < AT_SPARES; i++)
-		nr += READ_ONCE(sp->slot[i]) != NULL;
+		nr += !!READ_ONCE(sp->slot[i]);
 	return nr * PAGE_ALIGN(sp->words * sizeof(u64)) / PAGE_SIZE;
 }

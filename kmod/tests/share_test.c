@@ -18,6 +18,7 @@
  * struct at_test_shares - a ring and its writers
  * @ring: the ring
  * @sharing: state shared by @sharer
+ * @spares: memory of @ring
  * @sharer: the members
  * @members: number of @sharer in use
  * @attempts: records that were attempted
