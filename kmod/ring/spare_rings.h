@@ -20,8 +20,8 @@
 
 struct mem_cgroup;
 
-#define AT_SPARES	16
-#define AT_SPARES_CALM	2
+#define AT_SPARES	16U
+#define AT_SPARES_CALM	2U
 
 /**
  * struct at_spares - spare memory of rings of one size

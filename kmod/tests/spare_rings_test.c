@@ -103,4 +103,5 @@ static struct kunit_suite at_spares_suite = {
 	.name = "asynctrace_spare_rings",
 	.test_cases = at_spares_cases,
 };
+
 kunit_test_suite(at_spares_suite);
