@@ -218,6 +218,7 @@ static void at_control_init(struct at_provider *p)
 	struct asynctrace_control *c = p->control;
 	u64 rw = l->control_pages;
 
+	BUILD_BUG_ON(sizeof(struct asynctrace_cell) != ASYNCTRACE_LINE);
 	c->nr_rings = l->nr_rings;
 	c->ring_stride = (u64)l->ring_pages * PAGE_SIZE;
 	c->magic = ASYNCTRACE_CONTROL_MAGIC;

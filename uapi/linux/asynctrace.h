@@ -224,6 +224,10 @@ enum asynctrace_clock {
  * @durable_words: words of the durable ring's data
  * @durable_generation: interned names are valid only if bits 32..63 of the durable
  *	ring's position have this value
+ * @cells: offset in the read-write area of the first struct asynctrace_cell; 0: this module
+ *	gives no cells
+ * @nr_cells: number of cells there
+ * @reserved2: 0
  */
 struct asynctrace_control {
 	__u32 gate;
@@ -251,6 +255,9 @@ struct asynctrace_control {
 	__u64 durable;
 	__u32 durable_words;
 	__u32 durable_generation;
+	__u64 cells;
+	__u32 nr_cells;
+	__u32 reserved2;
 };
 
 /**
@@ -339,6 +346,37 @@ struct asynctrace_subbuf {
  */
 #define ASYNCTRACE_DURABLE_GEN_SHIFT	32
 #define ASYNCTRACE_DURABLE_SIZE		(256 * 1024)	/* bytes with the line */
+
+/* --- cells ------------------------------------------------------------------ */
+
+/**
+ * struct asynctrace_cell - what a thread and the kernel's scheduling records say to each other
+ * @operation: written by the thread with one plain store: id of the operation that it works
+ *	on; 0: none. The kernel reads it once at each switch and wakeup of the thread, does not
+ *	interpret it, and puts it into the record: ASYNCTRACE_FXT_STR_*_OPERATION.
+ * @reserved1: 0
+ * @sequence: odd while the kernel changes the words from here on. A reader reads them again
+ *	if @sequence was odd, or changed meanwhile.
+ * @reserved2: 0
+ * @cpu_ns: time on a CPU in the present run up to @since, nanoseconds
+ * @since: when the thread last began to run, in ticks of the control page's clock
+ * @switches: number of times that the thread left a CPU in the present run
+ * @reserved3: 0
+ *
+ * A thread has at most one cell. Its cell is given to another thread after it has ended.
+ *
+ * Modules of this version give no cells yet: @cells of struct asynctrace_control is 0.
+ */
+struct asynctrace_cell {
+	__u64 operation;
+	__u64 reserved1;
+	__u32 sequence;
+	__u32 reserved2;
+	__u64 cpu_ns;
+	__u64 since;
+	__u64 switches;
+	__u64 reserved3[2];
+};
 
 /* --- records in rings ------------------------------------------------------ */
 

@@ -98,6 +98,11 @@
 #define ASYNCTRACE_FXT_STR_WEIGHT	4	/* "weight" */
 #define ASYNCTRACE_FXT_STR_WAKER	5	/* "waker" */
 #define ASYNCTRACE_FXT_STR_STATE	6	/* "state": Linux's, as a number */
+/* Arguments of type UINT64: ids from struct asynctrace_cell. Absent if the id is 0. */
+#define ASYNCTRACE_FXT_STR_IN_OPERATION	7	/* "incoming_operation" */
+#define ASYNCTRACE_FXT_STR_OUT_OPERATION 8	/* "outgoing_operation" */
+#define ASYNCTRACE_FXT_STR_OPERATION	9	/* "operation": of the woken thread */
+#define ASYNCTRACE_FXT_STR_WAKER_OPERATION 10	/* "waker_operation" */
 #define ASYNCTRACE_FXT_STR_KERNEL_END	16	/* first index of the consumer's strings */
 
 /* number of words for @bytes bytes of text */
