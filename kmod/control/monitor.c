@@ -428,6 +428,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 	struct nlattr *session = info->attrs[ASYNCTRACE_A_EVENT_SESSION];
 	struct sock *sk = NETLINK_CB(skb).sk;
 	struct at_subscriber *new = NULL, *sub;
+	struct pid_namespace *pid_ns;
 	u32 kinds, id = 0;
 	int err = 0;
 
@@ -436,12 +437,15 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		return -EINVAL;
 	}
 	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_EVENT_KINDS]);
+	pid_ns = get_pid_ns(task_active_pid_ns(current));
 	spin_lock(&at_lock);
 	if (kinds && !at_subscriber_of(sk)) {
 		spin_unlock(&at_lock);
 		new = at_subscriber_new(sk, info->snd_portid, caller, info->extack);
-		if (IS_ERR(new))
+		if (IS_ERR(new)) {
+			put_pid_ns(pid_ns);
 			return PTR_ERR(new);
+		}
 		spin_lock(&at_lock);
 	}
 	if (session) {
@@ -468,9 +472,11 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		sub->session = id;
 		at_caller_drop(&sub->caller);
 		at_caller_keep(&sub->caller, caller);
+		swap(sub->pid_ns, pid_ns);
 		at_wanted_update();
 	}
 	spin_unlock(&at_lock);
+	put_pid_ns(pid_ns);
 	at_subscriber_free(new);
 	return err;
 }
