@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which words of a ring to hand out next, and what they count for.
+ * Finds the words of a ring to hand out next, and counts their records.
  *
- * Everything read through the source may be a lie, and may change between two
- * reads: each value is read once and bounded before it is used, and a ring that
- * lies gets no more records counted than its words could hold.
+ * A provider may write false values into its rings, and change them between two reads. So
+ * each value is read once and bounded before use. The ledger counts no more records than
+ * the ring's words could hold.
  */
 #include <asm/barrier.h>
 #include <linux/math64.h>
@@ -12,16 +12,16 @@
 
 #include "ring/cursor.h"
 
-/* Tries to look at a ring that is written faster than it can be looked at. */
+/* Tries of at_source_now() if writers wrap around meanwhile */
 #define AT_NOW_TRIES		16
 
-/* The smallest record is a header and a time. */
+/* The smallest record consists of a header and a timestamp. */
 #define AT_RECORD_WORDS_MIN	2
 
 /*
- * How many sub-buffers, the current one included, may be read. In circular mode
- * a writer may already have written the head of the next one when it died, and
- * that one is the oldest; elsewhere the limit keeps writers out of it.
+ * The number of sub-buffers that may be read, including the current one. In circular mode
+ * a writer may have died after it wrote the head of the next sub-buffer, over the oldest
+ * one. In other modes the limit keeps writers out of unread sub-buffers.
  */
 static u64 at_readable(const struct at_source *src)
 {
@@ -52,8 +52,8 @@ static u64 at_records_max(const struct at_source *src, u64 subs)
 }
 
 /*
- * Records from @from on to @to, both running counts that the ring claims, and
- * not more than @subs sub-buffers could hold.
+ * The number of records between two running counts that the ring claims, at most what
+ * @subs sub-buffers could hold.
  */
 static u64 at_records_between(const struct at_source *src, u64 from, u64 to, u64 subs)
 {
@@ -61,15 +61,13 @@ static u64 at_records_between(const struct at_source *src, u64 from, u64 to, u64
 }
 
 /**
- * at_cursor_next - find what to hand out next
- * @c: what was taken before
+ * at_cursor_next - find the next words to hand out
+ * @c: the reader's cursor
  * @src: the ring
- * @pos: its position, read once by the caller, or an earlier one
- * @span: filled in where there is something
+ * @pos: the ring's position, read once by the caller, or an earlier one
+ * @span: filled in on success; all words are from one sub-buffer
  *
- * Words from one sub-buffer at a time.
- *
- * Return: whether there is something.
+ * Return: true on success; false: nothing was committed behind the cursor.
  */
 bool at_cursor_next(const struct at_cursor *c, const struct at_source *src,
 		    u64 pos, struct at_span *span)
@@ -130,12 +128,12 @@ bool at_cursor_next(const struct at_cursor *c, const struct at_source *src,
 }
 
 /**
- * at_span_overrun - could the words have been overwritten while they were read?
- * @span: of at_cursor_next()
+ * at_span_overrun - check whether writers may have overwritten words during a read
+ * @span: from at_cursor_next()
  * @src: the ring
- * @pos: its position, read after the words were (with a read barrier between)
+ * @pos: the ring's position, read after the words, with a read barrier in between
  *
- * Return: whether they could.
+ * Return: true if the words may have been overwritten.
  */
 bool at_span_overrun(const struct at_span *span, const struct at_source *src, u64 pos)
 {
@@ -148,13 +146,13 @@ bool at_span_overrun(const struct at_span *span, const struct at_source *src, u6
 }
 
 /**
- * at_cursor_clear - go on from where the ring has been cleared up to
- * @c: a place in the ring
+ * at_cursor_clear - move a cursor behind the cleared part of a ring
+ * @c: a cursor; unchanged if it is behind that part already
  * @src: the ring
- * @clear: what was noted of it; the place may be beyond that already
+ * @clear: the ring's clear mark
  *
- * What nobody was told of until then counts as cleared, even where it had been
- * overwritten before.
+ * Records that were not yet accounted for count as cleared, even if they had been
+ * overwritten.
  */
 void at_cursor_clear(struct at_cursor *c, const struct at_source *src,
 		     const struct at_clear *clear)
@@ -170,8 +168,8 @@ void at_cursor_clear(struct at_cursor *c, const struct at_source *src,
 }
 
 /*
- * Records committed up to @pos, as far as the ring can be believed. Of a ring whose
- * writers cannot come round to there.
+ * The number of records that the ring claims up to @pos, at most what its words could
+ * hold. Only valid if writers have not overwritten the sub-buffer of @pos.
  */
 u64 at_source_committed(const struct at_source *src, u64 pos)
 {
@@ -189,15 +187,15 @@ u64 at_source_committed(const struct at_source *src, u64 pos)
 }
 
 /**
- * at_source_now - records committed, of a ring that may be written meanwhile
+ * at_source_now - count the committed records of a ring that may be written meanwhile
  * @src: the ring
- * @pos: out: its position, which that is up to
+ * @pos: out: the position up to which records are counted
  *
- * Between a look at the position and one at the sub-buffer that it is in, writers may
- * have come round: then that is looked at once more. Of a ring that never holds
- * still, which can only be a liar's, it may be wrong.
+ * Writers may overwrite the sub-buffer of @pos before its head is read: then both are read
+ * again. The count may be wrong if this happens AT_NOW_TRIES times, which only a provider
+ * that writes false positions can cause.
  *
- * Return: how many.
+ * Return: the number of records.
  */
 u64 at_source_now(const struct at_source *src, u64 *pos)
 {
@@ -208,7 +206,7 @@ u64 at_source_now(const struct at_source *src, u64 *pos)
 	for (i = 0; i < AT_NOW_TRIES; i++) {
 		*pos = src->position(src->arg);
 		committed = at_source_committed(src, *pos);
-		/* As in the reader: pairs with the writer's barrier when it enters a sub-buffer. */
+		/* Pairs with the writer's barrier before its first store into a sub-buffer. */
 		smp_rmb();
 		linear = at_pos_linear(*pos, src->fallback);
 		sub = linear ? (linear - 1) / g->sub_words : 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The reader's place in a ring, and the ledger that goes with it.
+ * The reader's cursor in a ring, and the ring's ledger.
  *
- * For each ring, at any time: records committed = delivered + overwritten +
- * cleared + what is still there to be read. Delivered counts what the ring claims; what
- * of it is malformed only the consumer can tell.
+ * For each ring, at any time: committed = delivered + overwritten + cleared + unread records.
+ * Delivered counts the records that the ring claims. Only the consumer, which parses them,
+ * knows how many of these are malformed.
  */
 #ifndef AT_CURSOR_H
 #define AT_CURSOR_H
@@ -12,12 +12,13 @@
 #include "ring/geometry.h"
 
 /**
- * struct at_source - a ring to read, with every word of it untrusted
- * @geometry: its size; the kernel's own copy
- * @fallback: its position is of the fallback ring's kind
- * @word: reads one word at a linear offset, once
- * @position: reads the position: what it says has been committed can be read then
- * @arg: for these
+ * struct at_source - a ring to read; all its words are untrusted
+ * @geometry: the ring's size, from kernel memory
+ * @fallback: the position has the fallback ring's format
+ * @word: reads the word at a linear offset, once
+ * @position: reads the position with load-acquire, so that words committed up to there can
+ *	be read
+ * @arg: argument of @word and @position
  */
 struct at_source {
 	const struct at_geometry *geometry;
@@ -28,11 +29,11 @@ struct at_source {
 };
 
 /**
- * struct at_cursor - what has been taken of a ring
+ * struct at_cursor - a place in a ring, and the ledger up to there
  * @taken: linear offset up to which words were handed out or given up
- * @records: of the records committed, those accounted for
+ * @records: the ring's running count of committed records at @taken
  * @delivered: records handed out
- * @overwritten: records lost to wrapping
+ * @overwritten: records lost to wraparound
  * @cleared: records that later starts have cleared
  */
 struct at_cursor {
@@ -44,12 +45,12 @@ struct at_cursor {
 };
 
 /**
- * struct at_reading - what a session's reader knows of a ring
- * @snap: position up to which the names have been read
- * @told: ledger as last told to the consumer: dropped
- * @last: the run that the consumer knows this ring to be done with
- * @final: it was done when @snap was taken; of a provider's ring
- * @cursor: its place; taken over under the session's clear_lock
+ * struct at_reading - progress of a session's reader in a ring
+ * @snap: position up to which the reader may read: names used there have been reported
+ * @told: dropped records, as last reported
+ * @last: last run for which the consumer got the ring's final counts
+ * @final: the ring was final when @snap was read; only for rings of providers
+ * @cursor: the reader's cursor; changed under the session's clear_lock
  */
 struct at_reading {
 	u64 snap;
@@ -60,10 +61,10 @@ struct at_reading {
 };
 
 /**
- * struct at_clear - up to where a ring has been cleared
+ * struct at_clear - clear mark: a start has cleared the ring up to here
  * @taken: linear offset; only grows
- * @records: committed up to there
- * @pending: a start is still at it: all that is in the ring is to be cleared
+ * @records: number of records committed up to @taken
+ * @pending: a start is still clearing the ring: the reader must skip all its records
  */
 struct at_clear {
 	u64 taken;
@@ -74,10 +75,11 @@ struct at_clear {
 /**
  * struct at_span - the next words to hand out
  * @from: linear offset
- * @words: 0 where only @records is to be told
- * @records: that the ring claims for them
- * @broken: the framing cannot be trusted: hand out nothing, count all malformed
- * @next: cursor to take over once the words are safe
+ * @words: number of words; 0: only the counts are reported
+ * @records: number of records that the ring claims for these words
+ * @broken: the framing is invalid: the words are not handed out, and all records count as
+ *	malformed
+ * @next: the cursor behind the words, for use once they have been copied intact
  */
 struct at_span {
 	u64 from;
@@ -87,14 +89,15 @@ struct at_span {
 	struct at_cursor next;
 };
 
-/* Records that were accounted for, one way or another */
+/* Records that were delivered or lost */
 static inline u64 at_cursor_accounted(const struct at_cursor *c)
 {
 	return c->delivered + c->overwritten + c->cleared;
 }
 
 /*
- * Records committed, for a ledger: a provider that lies may claim fewer than were accounted for.
+ * Records committed, for a ledger. A provider may claim fewer records than were already
+ * accounted for.
  */
 static inline u64 at_cursor_committed(const struct at_cursor *c, u64 claimed)
 {

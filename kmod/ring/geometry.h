@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The size of a ring and of its sub-buffers, and what a position says.
+ * The size of a ring and of its sub-buffers, and the format of a position
  */
 #ifndef AT_GEOMETRY_H
 #define AT_GEOMETRY_H
@@ -28,8 +28,9 @@ static inline u32 at_ring_words(const struct at_geometry *g)
 }
 
 /*
- * That of a ring of @bytes with sub-buffers of @sub, as far as it has room for
- * them; 0: chosen. All are powers of two within the limits of linux/asynctrace.h.
+ * The geometry of a ring of @bytes with sub-buffers of @sub bytes; 0: a default. @sub is
+ * reduced if the ring is too small for ASYNCTRACE_SUBBUFS_MIN sub-buffers. Both sizes are
+ * powers of two within the limits of linux/asynctrace.h.
  */
 static inline struct at_geometry at_geometry_of(u64 bytes, u64 sub, bool circular)
 {
@@ -53,7 +54,7 @@ static inline u32 at_pos_count(u64 pos)
 	return pos >> ASYNCTRACE_POS_BITS;
 }
 
-/* Up to where writers may enter sub-buffers when @taken words were consumed. */
+/* The linear offset up to which writers may enter sub-buffers after @taken words were read. */
 static inline u64 at_ring_limit(const struct at_geometry *g, u64 taken)
 {
 	if (g->circular)

@@ -8,18 +8,18 @@
 #include "ring/kernel_ring.h"
 
 /**
- * at_kring_init - say what a ring is to be
+ * at_kring_init - initialize a ring, without memory
  * @r: zeroed
- * @kind: what goes in
- * @g: its size
- * @sharing: among whom it is shared
- * @spares: where its memory comes from when its CPU writes the first record
- * @foreign: tasks that are no member's have their records here, too
+ * @kind: kind of records in the ring
+ * @g: size of the ring
+ * @sharing: counts of the members that share the ring
+ * @spares: spares to take the ring's memory from, when its CPU writes the first record
+ * @foreign: tasks of no member are recorded in the ring, too
  */
 void at_kring_init(struct at_kring *r, enum at_kring_kind kind, const struct at_geometry *g,
 		   const struct at_sharing *sharing, struct at_spares *spares, bool foreign)
 {
-	/* Of names, which come in bursts, and without which the rest is worth less, more. */
+	/* Reserve more of a ring of names: names come in bursts, and switches need them. */
 	u32 part = kind == AT_KRING_NAMES ? 2 : 4;
 
 	BUILD_BUG_ON(ASYNCTRACE_SUBBUFS_MIN < 4);
@@ -39,20 +39,20 @@ void at_kring_destroy(struct at_kring *r)
 	r->data = NULL;
 }
 
-/* The ring's memory, which its CPU takes when it is needed first; NULL: there is none. */
+/* The ring's memory; takes a spare for the first record. Returns NULL if there is none. */
 static u64 *at_kring_data(struct at_kring *r)
 {
 	if (!r->data)
-		/* Others only read it, and look at the memory after the position has moved. */
+		/* Readers access the memory only after the position has moved. */
 		WRITE_ONCE(r->data, at_spares_take(r->spares));
 	return r->data;
 }
 
 /**
- * at_kring_enter - go on in the next sub-buffer, where that is allowed
+ * at_kring_enter - enter the next sub-buffer
  * @r: the ring
  *
- * Return: whether that was so.
+ * Return: true on success; false: the ring has no memory, or has reached its limit.
  */
 bool at_kring_enter(struct at_kring *r)
 {
@@ -68,8 +68,8 @@ bool at_kring_enter(struct at_kring *r)
 		records = data[((start - r->geometry.sub_words) & r->ring_mask) + 2] +
 			  at_pos_count(r->position);
 	/*
-	 * A reader that sees any of what follows is to see that the ring had
-	 * come this far: pairs with its read barrier before it looks again.
+	 * Pairs with the reader's smp_rmb(): a reader that has seen any store below reads
+	 * at least the present position afterwards, and detects the overrun.
 	 */
 	smp_wmb();
 	head = data + (start & r->ring_mask);
@@ -106,7 +106,7 @@ void at_kring_source(struct at_kring *r, struct at_source *src)
 	src->arg = r;
 }
 
-/* Words of a ring, from one sub-buffer, to user memory. */
+/* Copy words of one sub-buffer to user memory. */
 int at_kring_copy(const struct at_kring *r, u64 from, u32 words, void __user *to)
 {
 	if (copy_to_user(to, r->data + (from & r->ring_mask), words * sizeof(u64)))

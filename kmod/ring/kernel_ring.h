@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A ring that the kernel writes: one CPU, interrupts off, mapped by nobody.
+ * A ring that the kernel writes: from one CPU, with interrupts off. User space cannot map it.
  *
- * Same sub-buffers and positions as a provider's ring, so that one reader reads
- * both. Here the position is the kernel's own and can be believed.
+ * Sub-buffers and positions have the format of a provider's ring, so that one reader reads
+ * both. The position is in kernel memory and can be trusted.
  */
 #ifndef AT_KERNEL_RING_H
 #define AT_KERNEL_RING_H
@@ -17,26 +17,27 @@
 #include "ring/spare_rings.h"
 
 /**
- * struct at_kring - see above
- * @next: where the next record goes, which is what @position says
- * @end: of the sub-buffer it goes to, for who goes the short way: NULL where nobody may
+ * struct at_kring - a ring that the kernel writes
+ * @next: address of the next record, at @position; NULL before the first sub-buffer
+ * @end: end of the current sub-buffer for the fast path; NULL while the ring is tight, so
+ *	that the fast path finds no room
  * @position: as in struct asynctrace_ring_header
- * @data: at_ring_words() of them; NULL until the CPU has taken a spare
+ * @data: at_ring_words() words; NULL until the CPU has taken a spare
  * @ring_mask: words of the ring - 1
- * @brim: of that sub-buffer; before the first one, it and @next are NULL
- * @kind: whose accounts it has
- * @foreign: tasks that are no member's have their records here, too
- * @reserve: words that are shared out when no more is left
- * @tight: how
- * @sharing: among whom
- * @spares: where its memory comes from
- * @others: account of tasks that are no member's
+ * @brim: end of the current sub-buffer; NULL before the first one
+ * @kind: selects the account of a struct at_share
+ * @foreign: tasks of no member are recorded in the ring, too
+ * @reserve: the last words of the ring's room, which are shared by quota
+ * @tight: state of sharing the reserve
+ * @sharing: counts of the members that share the ring
+ * @spares: spares to take the ring's memory from
+ * @others: account of tasks of no member, and of members that joined late
  * @dropped: records that found no room
- * @limit: up to where sub-buffers may be entered
- * @geometry: the same for the reader
- * @reading: the reader's
- * @kept: the same of the session's consumer, while a snapshot is read
- * @clear: the reader goes on from there; under the same lock
+ * @limit: linear offset up to which sub-buffers may be entered
+ * @geometry: size of the ring
+ * @reading: progress of the session's reader
+ * @kept: @reading of the session's consumer, while a snapshot is read
+ * @clear: clear mark; under the session's clear_lock
  */
 struct at_kring {
 	u64 *next;
@@ -67,7 +68,7 @@ bool at_kring_enter(struct at_kring *r);
 void at_kring_source(struct at_kring *r, struct at_source *src);
 int at_kring_copy(const struct at_kring *r, u64 from, u32 words, void __user *to);
 
-/* Pages that it holds. */
+/* The number of pages that the ring has */
 static inline u64 at_kring_pages(const struct at_kring *r)
 {
 	return READ_ONCE(r->data) ? (u64)at_ring_words(&r->geometry) * sizeof(u64) / PAGE_SIZE : 0;
@@ -81,17 +82,17 @@ static inline u64 at_kring_position(const struct at_kring *r)
 
 static inline u64 at_kring_limit(const struct at_kring *r)
 {
-	/* Pairs with the reader's store-release: what lies below has been read. */
+	/* Pairs with the reader's store-release: words are reused only after they were read. */
 	return smp_load_acquire(&r->limit);
 }
 
-/* Whether there is room for a record the short way; else at_share_room() may find some. */
+/* Is there room for a record on the fast path? If not, at_share_room() may find room. */
 static __always_inline bool at_kring_has_room(const struct at_kring *r, u32 words)
 {
 	return likely(r->next + words <= r->end);
 }
 
-/* Publishes what was written to the room at r->next. */
+/* Publish the record that was written at r->next. */
 static __always_inline void at_kring_commit(struct at_kring *r, u32 words)
 {
 	at_race_spin(AT_RACE_PROBE);
