@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shares of the kernel's rings: who may put how much of a tight ring, and on whose
- * behalf records were dropped. What is not said otherwise runs on the ring's CPU with
- * interrupts off, for each record that does not go the short way.
+ * Members' shares of the kernel's rings: quotas in tight rings, and counts of dropped
+ * records. Unless stated otherwise, functions run on the ring's CPU with interrupts off,
+ * for each record that does not take the fast path.
  */
 #include <linux/percpu.h>
 
 #include "ring/kernel_ring.h"
 #include "ring/share.h"
 
-/* A quota is no less, lest a reserve that is too small for all is of use to nobody. */
+/* The least quota. If the reserve is too small for all sharers, some can still use it. */
 #define AT_SHARE_LEAST		(2 * AT_SHARE_RECORD)
 
 /**
- * at_sharer_init - give a member its accounts
+ * at_sharer_init - allocate a member's accounts
  * @sharer: zeroed
  *
  * Return: 0 or -ENOMEM.
@@ -25,7 +25,7 @@ int at_sharer_init(struct at_sharer *sharer)
 	return sharer->share ? 0 : -ENOMEM;
 }
 
-/* A member, which has accounts, joins. at_lock is held. */
+/* A member with accounts joins the session. With at_lock held. */
 void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
 {
 	sharer->number = sharing->joined + 1;
@@ -33,7 +33,7 @@ void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
 	WRITE_ONCE(sharing->members, sharing->members + 1);
 }
 
-/* A member has left; its last records may still come. at_lock is held. */
+/* A member has left; probes may still record for it. With at_lock held. */
 void at_sharer_leave(struct at_sharing *sharing)
 {
 	WRITE_ONCE(sharing->members, sharing->members - 1);
@@ -45,13 +45,13 @@ void at_sharer_destroy(struct at_sharer *sharer)
 }
 
 /**
- * at_sharer_dropped - how many records were dropped on a member's behalf
- * @sharer: the member; it may have no accounts
- * @kind: in which rings
+ * at_sharer_dropped - count the records dropped on a member's behalf
+ * @sharer: the member; may have no accounts
+ * @kind: kind of rings
  *
- * From everywhere.
+ * May be called in any context.
  *
- * Return: that number, on all CPUs together.
+ * Return: the sum over all CPUs.
  */
 u64 at_sharer_dropped(const struct at_sharer *sharer, enum at_kring_kind kind)
 {
@@ -66,15 +66,16 @@ u64 at_sharer_dropped(const struct at_sharer *sharer, enum at_kring_kind kind)
 }
 
 /**
- * at_share_quota - what each may have of a ring's room
+ * at_share_quota - compute each sharer's quota of a ring's room
  * @g: the ring's size
  * @room: words, whole sub-buffers
- * @sharers: among how many
+ * @sharers: number of sharers
  *
- * Less the heads of sub-buffers and what may stay unused at their ends, so that who
- * has paid finds room; and less one record, see at_share_room().
+ * Excludes the heads of sub-buffers and the words that may stay unused at their ends. So
+ * the quotas together fit, unless they are raised to AT_SHARE_LEAST. Also excludes one
+ * record, see at_share_room().
  *
- * Return: words.
+ * Return: the quota in words.
  */
 u32 at_share_quota(const struct at_geometry *g, u64 room, u32 sharers)
 {
@@ -84,7 +85,10 @@ u32 at_share_quota(const struct at_geometry *g, u64 room, u32 sharers)
 	return max_t(u32, words / sharers, AT_SHARE_LEAST);
 }
 
-/* Among how many a ring is shared out, with one more for who is no member; or 1. */
+/*
+ * The number of sharers: the members, and one for foreign tasks and late members. 1: the
+ * ring is not shared.
+ */
 static u32 at_share_sharers(const struct at_kring *r)
 {
 	u32 members = READ_ONCE(r->sharing->members);
@@ -93,9 +97,9 @@ static u32 at_share_sharers(const struct at_kring *r)
 }
 
 /**
- * at_share_entered - a ring has come to its next sub-buffer
- * @r: the ring
- * @room: words that may be written from the beginning of that sub-buffer on
+ * at_share_entered - make a ring tight if it has reached its reserve
+ * @r: the ring, which has entered a sub-buffer
+ * @room: words up to the limit, from the beginning of that sub-buffer on
  */
 void at_share_entered(struct at_kring *r, u64 room)
 {
@@ -112,7 +116,7 @@ void at_share_entered(struct at_kring *r, u64 room)
 	r->end = on ? NULL : r->brim;
 }
 
-/* Has the reader freed enough, or nobody left to share with? */
+/* End a tight period if the reader has freed enough, or if the ring is no longer shared. */
 static void at_share_look(struct at_kring *r)
 {
 	u64 linear = at_pos_linear(r->position, false);
@@ -129,7 +133,7 @@ static struct at_account *at_share_account(struct at_kring *r, const struct at_s
 	return sharer ? &this_cpu_ptr(sharer->share)->of[r->kind] : &r->others;
 }
 
-/* Who came when the ring was tight already has a quota together with others. */
+/* Did the member join in the ring's tight period? Such members share one quota. */
 static bool at_share_late(const struct at_kring *r, const struct at_sharer *sharer)
 {
 	return sharer && (s32)(sharer->number - r->tight.joined) > 0;
@@ -175,14 +179,17 @@ static void at_share_drop(struct at_kring *r, const struct at_bill *bill)
 }
 
 /**
- * at_share_room - room for a record, the long way
+ * at_share_room - find room for a record, on the slow path
  * @r: ring of this CPU; interrupts are off until at_kring_commit()
- * @words: of the record
- * @bill: who pays for it where the ring is tight. What was paid for before it was
- *	tight is one record at most: the end of what is open on this CPU
+ * @words: size of the record
+ * @bill: who pays for the record if the ring is tight
  *
- * Return: whether there is: the record goes to r->next. Else it has been counted as
- * dropped, of the ring and of the first member that was to pay.
+ * A record with an empty bill was paid for with an earlier record. If that was before the
+ * ring became tight, no quota was charged. This applies to at most one record: the switch
+ * out of the task that is open on this CPU. at_share_quota() leaves room for it.
+ *
+ * Return: true: the record goes to r->next; false: it was counted as dropped, by the ring
+ * and by the first member in @bill.
  */
 bool at_share_room(struct at_kring *r, u32 words, const struct at_bill *bill)
 {

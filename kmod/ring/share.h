@@ -2,18 +2,17 @@
 /*
  * A provider's share of the kernel's rings.
  *
- * All providers of a session have their threads' scheduling in the same rings, and
- * one whose threads switch, fork or rename themselves fast enough could leave no
- * room to the others. So the last of a ring's room, its reserve, is shared out when
- * the ring comes to it: the ring is tight then. Each member may put as much of it as
- * is its quota, and one quota is left for tasks that are no member's and for members
- * that come later; so many that come and go get no more than one. A ring stays tight,
- * and what was used of a quota used, until the reader has freed more than the reserve.
+ * The threads of all providers of a session are recorded in the same rings. Threads that
+ * switch, fork or rename themselves fast could take all the room. So the last part of a
+ * ring's room, its reserve, is shared by quota. A ring that has reached its reserve is
+ * tight. Each member has a quota in words. One more quota is for tasks of no member and
+ * for members that join late, so that many such members get no more than one quota. A ring
+ * stays tight, and used quota stays used, until the reader has freed more than the reserve.
  *
- * A circular ring is never tight: there the newest win, whosever they are.
+ * A circular ring is never tight: new records overwrite the oldest, of any member.
  *
- * The short way of the probes knows nothing of this. While a ring is tight its end is
- * NULL for them, so that they find no room, and the long way is taken, which asks here.
+ * The fast path of the probes does not check quotas. While a ring is tight, its end is
+ * NULL for the fast path. The fast path then finds no room, and the slow path checks.
  */
 #ifndef AT_SHARE_H
 #define AT_SHARE_H
@@ -24,16 +23,16 @@
 struct at_geometry;
 struct at_kring;
 
-/* Words of the largest record; what a sub-buffer may lose at its end is one less. */
+/* Words of the largest record. Up to one word less may stay unused at a sub-buffer's end. */
 #define AT_SHARE_RECORD	7
 
-/* A session's rings on a CPU, each with accounts of its own. */
+/* A session's rings on a CPU; each has its own accounts */
 enum at_kring_kind { AT_KRING_EVENTS, AT_KRING_NAMES, AT_KRINGS };
 
 /**
- * struct at_sharing - among whom a session's kernel rings are shared
- * @members: that have not left; changes under at_lock
- * @joined: that ever were there; changes under at_lock
+ * struct at_sharing - counts of the members that share a session's kernel rings
+ * @members: members that have not left; changed under at_lock
+ * @joined: members that have ever joined; changed under at_lock
  */
 struct at_sharing {
 	u32 members;
@@ -41,9 +40,9 @@ struct at_sharing {
 };
 
 /**
- * struct at_account - what was recorded on somebody's behalf in a ring
- * @period: in which @words were used
- * @words: of the reserve
+ * struct at_account - a sharer's use of a ring
+ * @period: the ring's tight period to which @words belongs
+ * @words: words of quota used in that period
  * @dropped: records that were dropped
  */
 struct at_account {
@@ -57,9 +56,9 @@ struct at_share {
 };
 
 /**
- * struct at_sharer - a member, as the rings know it
- * @share: its accounts
- * @number: how many members had joined when it had
+ * struct at_sharer - a member's accounts in the kernel's rings
+ * @share: the accounts, for each CPU
+ * @number: the member's number in the order of joining, from 1 on
  */
 struct at_sharer {
 	struct at_share __percpu *share;
@@ -67,10 +66,10 @@ struct at_sharer {
 };
 
 /**
- * struct at_tight - how a ring's reserve is shared out
- * @on: it is
- * @period: counts how often it became so
- * @quota: words for each
+ * struct at_tight - state of sharing a ring's reserve
+ * @on: the ring is tight
+ * @period: number of times that the ring became tight
+ * @quota: each sharer's quota in words
  * @joined: number of the last member that has a quota of its own
  */
 struct at_tight {
@@ -82,9 +81,10 @@ struct at_tight {
 
 /**
  * struct at_bill - who pays for a record
- * @of: the first that can; NULL: tasks that are no member's
- * @nr: of them; 0: it has been paid for
- * @words: to pay
+ * @of: candidates: the first with enough quota left pays; NULL: the account of tasks of no
+ *	member
+ * @nr: number of candidates; 0: an earlier bill paid for the record
+ * @words: words to pay
  */
 struct at_bill {
 	const struct at_sharer *of[2];

@@ -12,7 +12,7 @@
 #include "base/quiesce.h"
 #include "ring/spare_rings.h"
 
-/* How many spares there should be: at most one for each CPU that has taken none. */
+/* The number of spares to have: at most one for each CPU that has taken none. */
 static u32 at_spares_wanted(const struct at_spares *sp, u32 most, u32 cpus)
 {
 	u32 taken = atomic_read(&sp->taken);
@@ -25,7 +25,7 @@ static bool at_spares_calm(const struct at_spares *sp)
 	return time_after(jiffies, READ_ONCE(sp->busy) + HZ);
 }
 
-/* A CPU that is offline may come up while the session runs, and takes a spare then. */
+/* Offline CPUs count: one may come online while the session runs, and take a spare then. */
 static u32 at_spares_target(const struct at_spares *sp)
 {
 	u32 calm = at_spares_wanted(sp, AT_SPARES_CALM, num_possible_cpus());
@@ -42,7 +42,7 @@ static int at_spares_add(struct at_spares *sp, u64 **slot)
 
 	if (!data)
 		return -ENOMEM;
-	/* Several callers may fill at once. */
+	/* Another caller may have filled the slot meanwhile. */
 	if (cmpxchg(slot, NULL, data))
 		vfree(data);
 	return 0;
@@ -54,7 +54,7 @@ static int at_spares_fill(struct at_spares *sp)
 	u32 i, target = at_spares_target(sp);
 	int err = 0;
 
-	/* A spare that is taken from now on is asked for again. */
+	/* A CPU that takes a spare from now on queues the worker again. */
 	WRITE_ONCE(sp->asked, false);
 	for (i = 0; i < target && !err; i++)
 		if (!READ_ONCE(sp->slot[i]))
@@ -75,9 +75,9 @@ static void at_spares_low(struct irq_work *work)
 }
 
 /**
- * at_spares_init - say what is to be spared
- * @sp: the spares; there are none until at_spares_prepare()
- * @words: size of each
+ * at_spares_init - initialize spares, without allocating them
+ * @sp: the spares; allocated by at_spares_prepare()
+ * @words: size of each spare
  * @memcg: memory cgroup to charge; must outlive the spares
  */
 void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg)
@@ -89,7 +89,7 @@ void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg)
 	INIT_WORK(&sp->fill, at_spares_fill_fn);
 }
 
-/* Frees the spares. No CPU may call at_spares_take() any more. */
+/* Free the spares. No CPU may call at_spares_take() any more. */
 void at_spares_destroy(struct at_spares *sp)
 {
 	u32 i;
@@ -118,8 +118,7 @@ int at_spares_prepare(struct at_spares *sp)
  * at_spares_look - free spares that no CPU has needed for a while
  * @sp: the spares
  *
- * If memory was short, tries again to allocate. Sleeps. To be called now and then while the
- * session runs.
+ * Retries if the last allocation failed. Sleeps. Called periodically while the session runs.
  */
 void at_spares_look(struct at_spares *sp)
 {
@@ -138,7 +137,7 @@ void at_spares_look(struct at_spares *sp)
  * at_spares_take - take memory for a ring
  * @sp: the spares
  *
- * To be called by probes, with interrupts off.
+ * Called by probes, with interrupts off.
  *
  * Return: zeroed memory, which the caller owns; NULL: there is no spare at the moment.
  */

@@ -2,13 +2,13 @@
 /*
  * Memory for kernel rings, allocated before a CPU first writes to its ring.
  *
- * A session may run on a machine with hundreds of CPUs of which its threads use a few. So a
- * ring has no memory until its CPU writes the first record. A probe cannot allocate: it takes
- * a spare, and a worker allocates the next one.
+ * A session's threads may use only a few of a machine's hundreds of CPUs. So a ring has no
+ * memory until its CPU writes the first record. A probe cannot allocate memory: it takes a
+ * spare, and a worker allocates the next one.
  *
- * All CPUs may begin at once when a session starts. So there are up to AT_SPARES of them
- * until no CPU has taken one for a second, and AT_SPARES_CALM afterwards. A CPU that finds no
- * spare drops its records, which are counted, until the worker has run.
+ * When a session starts, all CPUs may begin to write at once. So there are up to AT_SPARES
+ * spares until no CPU has taken one for a second, and up to AT_SPARES_CALM afterwards. A CPU
+ * that finds no spare drops and counts its records until the worker has run.
  */
 #ifndef AT_SPARE_RINGS_H
 #define AT_SPARE_RINGS_H
@@ -26,13 +26,13 @@ struct mem_cgroup;
 /**
  * struct at_spares - spare memory of rings of one size
  * @slot: spares; NULL: none. Taken and filled with atomic operations, without a lock
- * @words: size of each
- * @taken: spares that CPUs have taken; a CPU takes one at most
- * @busy: when the session was started last, or a CPU last took one, in jiffies
- * @asked: the worker is going to look how many there are
- * @failed: there was no memory the last time; at_spares_look() tries again
- * @low: asks the worker, because a probe must not wake a task
- * @fill: the worker
+ * @words: size of each spare
+ * @taken: number of spares that CPUs have taken; a CPU takes at most one
+ * @busy: time of the last start, or at which a CPU last took a spare, in jiffies
+ * @asked: the worker is queued, and has not looked at @slot yet
+ * @failed: the last allocation failed; at_spares_look() retries
+ * @low: queues the worker, because a probe must not wake a task
+ * @fill: the worker, which allocates spares
  * @memcg: memory cgroup that is charged, or NULL
  */
 struct at_spares {

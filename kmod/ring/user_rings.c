@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ring memory: pages that appear one at a time and are all freed at once, when
- * nobody can hold an address into them any more.
+ * Memory of the rings that providers write. Pages are allocated one at a time, on first
+ * touch. They are freed together, when no writer can have an address in them any more.
  *
- * All that is read from these pages may be a lie.
+ * All contents of these pages are untrusted.
  */
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
@@ -18,7 +18,7 @@
 
 #define AT_WORDS_PER_PAGE	(PAGE_SIZE / sizeof(u64))
 
-/* What a ring in a session's memory may cost before it is refused: no reclaim storm, no OOM. */
+/* A page is refused rather than allocated by way of the OOM killer. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static void at_rings_free(struct kref *ref)
@@ -60,8 +60,8 @@ static void at_rings_put_fn(struct work_struct *work)
 }
 
 /**
- * at_rings_put_later - drop a reference where there is no time to free pages
- * @r: the rings, may be NULL; only one reference to them may be dropped in this way
+ * at_rings_put_later - drop a reference from a context that cannot free pages
+ * @r: the rings, or NULL; only one reference to them may be dropped in this way
  */
 void at_rings_put_later(struct at_rings *r)
 {
@@ -72,12 +72,11 @@ void at_rings_put_later(struct at_rings *r)
 }
 
 /**
- * at_rings_new - rings without pages, and without a size yet
- * @nr_rings: of CPUs
- * @memcg: to charge; may be NULL
+ * at_rings_new - allocate rings without pages and without a size
+ * @nr_rings: number of CPU rings
+ * @memcg: memory cgroup to charge; may be NULL
  *
- * The header pages are there from the start: without them not even the drops
- * could be counted.
+ * Allocates the header pages at once, because writers count drops there.
  *
  * Return: the rings, with a reference, or NULL.
  */
@@ -134,7 +133,7 @@ u64 at_rings_position(const struct at_rings *r, u32 ring)
 	return smp_load_acquire(&h->position);
 }
 
-/* Records that found no room, as the provider says. */
+/* The number of records that found no room, as the provider claims */
 u64 at_rings_dropped(const struct at_rings *r, u32 ring)
 {
 	u64 dropped = READ_ONCE(at_rings_header(r, ring)->dropped);
@@ -142,7 +141,7 @@ u64 at_rings_dropped(const struct at_rings *r, u32 ring)
 	return ring == r->nr - 1 ? dropped & ASYNCTRACE_FALLBACK_DROPS_MASK : dropped;
 }
 
-/* Is there to be a page at this place, or do its addresses lie beyond the ring? */
+/* Does the ring have a page at this place? Its address range may be larger than the ring. */
 bool at_rings_wants(const struct at_rings *r, u32 ring, u32 page)
 {
 	return ring < r->nr &&
@@ -164,7 +163,7 @@ struct page *at_rings_ring_page(const struct at_rings *r, u32 ring, u32 page)
 	return pages ? smp_load_acquire(&pages[page]) : NULL;
 }
 
-/* Where to note a ring's pages. */
+/* Allocate a ring's array of page pointers. */
 static bool at_rings_make_room(struct at_rings *r, u32 ring)
 {
 	u32 n = DIV_ROUND_UP(at_ring_words(&r->geometry), AT_WORDS_PER_PAGE);
@@ -182,12 +181,12 @@ static bool at_rings_make_room(struct at_rings *r, u32 ring)
 }
 
 /**
- * at_rings_alloc_page - a zeroed page for a ring, charged to the session
+ * at_rings_alloc_page - allocate a zeroed page for a ring
  * @r: the rings
- * @ring: which
+ * @ring: index of the ring
  *
- * The provider's own memory cgroup is left alone: charged there, its next
- * ordinary page fault could get it killed.
+ * Charges the session's memory cgroup. If the provider's were charged, the provider's next
+ * page fault could invoke the OOM killer.
  *
  * Return: the page, for at_rings_install(), or NULL.
  */
@@ -201,14 +200,14 @@ struct page *at_rings_alloc_page(struct at_rings *r, u32 ring)
 }
 
 /**
- * at_rings_install - give a ring a page
+ * at_rings_install - install a page in a ring
  * @r: the rings
- * @ring: which
- * @page: at which place; at_rings_wants() it
+ * @ring: index of the ring
+ * @page: index of the page, accepted by at_rings_wants()
  * @new: from at_rings_alloc_page() for this ring
  *
- * Return: the page that is there now, @new or another task's. @new belongs to the ring
- * if it is returned.
+ * Return: the page installed there now: @new, which then belongs to the ring, or one that
+ * another task installed first.
  */
 struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct page *new)
 {
@@ -231,8 +230,8 @@ static void at_sync_page(struct page *page)
 }
 
 /*
- * Wait for faults that have looked a page up and not yet mapped it: they hold
- * its lock. The range's rwsem, held for writing, keeps new ones away.
+ * Wait for faults that have looked up a page and not yet mapped it: they hold the page's
+ * lock. The caller holds the range's zap_sem for writing, which excludes new faults.
  */
 void at_rings_sync_pages(struct at_rings *r)
 {
@@ -242,7 +241,7 @@ void at_rings_sync_pages(struct at_rings *r)
 	for (i = 0; i < r->nr_headers; i++)
 		at_sync_page(r->headers[i]);
 	for (i = 0; i < r->nr; i++) {
-		/* Those that are noted: others may still get room for that. */
+		/* Without zap_sem, a task may still add an array here, but no page. */
 		struct page **of = at_rings_pages(r, i);
 
 		for (j = 0; of && j < pages; j++)
@@ -294,14 +293,14 @@ void at_rings_source(struct at_rings *r, u32 ring, struct at_source *src)
 /**
  * at_rings_late - count records that were published after a ring's last stop
  * @r: the rings
- * @ring: which
- * @c: the reader's place in the ring
+ * @ring: index of the ring
+ * @c: the reader's cursor in the ring
  * @pos: the ring's position
  *
  * The reader does not deliver these records, and counts them as dropped. A pass that was
- * under way at the stop may have delivered some: those do not count here.
+ * under way at the stop may have delivered some records: those do not count here.
  *
- * Return: how many there are up to @pos.
+ * Return: the number of late records up to @pos.
  */
 u64 at_rings_late(struct at_rings *r, u32 ring, const struct at_cursor *c, u64 pos)
 {
@@ -314,7 +313,7 @@ u64 at_rings_late(struct at_rings *r, u32 ring, const struct at_cursor *c, u64 p
 	return after > before ? after - before : 0;
 }
 
-/* Tries before a provider that fights over its own word is left to itself. */
+/* Bounds at_tag() if the provider keeps changing the word; this spoils only its own ring. */
 #define AT_TAG_TRIES	16
 
 static void at_tag(u64 *word, u64 tag, u64 mask)
@@ -331,8 +330,8 @@ static void at_tag(u64 *word, u64 tag, u64 mask)
 }
 
 /*
- * Mark the fallback ring's words with the run, so that a thread
- * that was preempted under another one fails to commit, or to count a drop.
+ * Tag the fallback ring's position and drop count with the run. A thread that was
+ * preempted in an earlier run then fails to commit its record, or to count its drop.
  */
 void at_rings_tag(struct at_rings *r, u32 run)
 {
@@ -345,14 +344,14 @@ void at_rings_tag(struct at_rings *r, u32 run)
 }
 
 /**
- * at_rings_copy - words of a ring to user memory
+ * at_rings_copy - copy words of a ring to user memory
  * @r: the rings
- * @ring: which
+ * @ring: index of the ring
  * @from: linear offset
- * @words: how many, within one sub-buffer
- * @to: where
+ * @words: number of words, within one sub-buffer
+ * @to: destination
  *
- * A page that was refused reads as zeros, which are no records.
+ * A page that was never allocated reads as zeros, which are not valid records.
  *
  * Return: 0 or -EFAULT.
  */

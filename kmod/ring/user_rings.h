@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The memory of one provider in one session: header lines, and for each CPU
- * that writes, a ring of single pages.
+ * The rings of one provider in one session: header pages, the rings of CPUs, and the fallback
+ * ring. Ring pages are allocated on first touch.
  */
 #ifndef AT_USER_RINGS_H
 #define AT_USER_RINGS_H
@@ -17,18 +17,18 @@
 struct mem_cgroup;
 
 /**
- * struct at_uring - one ring that user space writes
- * @index: of it
- * @pages: at_ring_words() of them in bytes; NULL until the first is touched,
- *	each NULL until touched; only ever set
- * @nr_pages: there are so many
- * @touched: a page of it was asked for
- * @refused: a page could not be had: nothing more is written
+ * struct at_uring - a ring that user space writes
+ * @index: index in at_rings.ring
+ * @pages: pages for at_ring_words() words. The array is allocated for the first page, and
+ *	each page on first touch; both stay until the rings are freed
+ * @nr_pages: number of pages installed
+ * @touched: a writer has touched the ring
+ * @refused: a page could not be allocated: the limit stays 0, so that writers drop
  * @stop: position when the session was last stopped
- * @saved: position up to which subscribers know of full sub-buffers
- * @reading: the reader's
- * @kept: the same of the session's consumer, while a snapshot is read
- * @clear: the reader goes on from there; under the same lock
+ * @saved: position up to which subscribers were notified of full sub-buffers
+ * @reading: progress of the session's reader
+ * @kept: @reading of the session's consumer, while a snapshot is read
+ * @clear: clear mark; under the session's clear_lock
  */
 struct at_uring {
 	u32 index;
@@ -45,16 +45,17 @@ struct at_uring {
 
 /**
  * struct at_rings - all rings of one provider in one session
- * @ref: held by the session's member, and until writers have left
- * @geometry: of each ring; set when a member puts them into a range
- * @memcg: what the pages are charged to: the session's, never the provider's
- * @nr_pages: held
- * @opened: the gate to them was open: writers may hold addresses and positions
- * @put_work: of at_rings_put_later()
- * @nr: rings, the fallback ring included
- * @nr_headers: header pages
- * @headers: pages with a line for each ring
- * @ring: the rings
+ * @ref: references: the session's member, the provider's range until writers have left,
+ *	and functions that use the rings
+ * @geometry: size of each ring; set when a member puts the rings into a range
+ * @memcg: memory cgroup of the session, which the pages are charged to; may be NULL
+ * @nr_pages: number of pages of all rings, including header pages
+ * @opened: the gate was opened: writers may have addresses and positions of the rings
+ * @put_work: used by at_rings_put_later()
+ * @nr: number of rings, including the fallback ring
+ * @nr_headers: number of header pages
+ * @headers: header pages, with a line for each ring
+ * @ring: CPU rings by CPU number, then the fallback ring
  */
 struct at_rings {
 	struct kref ref;
