@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the scheduler did to the threads of a session.
+ * Scheduling side of a session: records switches and wakeups of its threads.
  */
 #ifndef AT_SCHED_H
 #define AT_SCHED_H
@@ -17,17 +17,17 @@ struct at_provider;
 struct at_session;
 struct pid_namespace;
 
-/* Tasks whose names a CPU remembers to have told. */
+/* Entries of a CPU's cache of recorded task names */
 #define AT_NAMED	256
 
 /**
  * struct at_kcpu - a session's kernel rings on one CPU
  * @events: switches and wakeups
  * @switch_head: first word of a switch on this CPU, by ASYNCTRACE_FXT_STATE_*
- * @open: the task that runs was shown coming, and is not traced: its leaving is
- *	to be shown, too
- * @names: of the tasks in them; struct asynctrace_task_name, one a record
- * @named: tasks whose names were told lately, by at_name_key()
+ * @open: the running task is not traced, but its switch in was recorded: its switch out
+ *	must be recorded, too
+ * @names: names of the tasks in @events; each record is a struct asynctrace_task_name
+ * @named: cache of the tasks whose names were recorded lately: values of at_name_key()
  */
 struct at_kcpu {
 	struct at_kring events;
@@ -39,26 +39,25 @@ struct at_kcpu {
 
 /**
  * struct at_ksched - the scheduling side of a session
- * @node: among those that the probes know; RCU
- * @cpu: rings of each possible CPU; they get their memory when the CPU first writes
- * @spares: that memory, for each kind of ring
- * @quick: the CPU's rings, where a probe may record into them without asking any
- *	further: the session is started, the clock is the counter, and no session
- *	records every task. Else NULL.
- * @ns: pid namespace of the session's owner, NULL: the initial one
+ * @node: in the probes' list of sessions; RCU
+ * @cpu: rings of each possible CPU; a ring gets its memory when its CPU first writes
+ * @spares: spare memory for each kind of ring
+ * @quick: for each CPU, its entry of @cpu if the fast path may be used there: the session is
+ *	started, the clock is the counter, and no session records every task; otherwise NULL
+ * @ns: pid namespace of the session's owner; NULL: the initial one
  * @clock: enum asynctrace_clock
  * @all: records every task, not only those of providers
- * @foreign: may name tasks that are not of the session's providers
- * @plain: and does so by the ids that the kernel has at hand
+ * @foreign: may name tasks that belong to no provider of the session
+ * @plain: @foreign is set, and thread ids are those of the initial pid namespace
  * @on: the session is started
- * @probed: it counts among those that need the probes; under at_probes_mutex
- * @listed: @node is in use, and tasks may be added; under at_lock
- * @missed: threads of its members that there was no entry for; see at_tasks_looked()
- * @left: the grace period after which no probe is left that found it on before the
- *	last stop
- * @sharing: among whom the rings are shared
- * @session: whose; it holds this
- * @end_work: has the probes forget it, with a reference on the session
+ * @probed: counted in at_nr_probed; under at_probes_mutex
+ * @listed: @node is in use, and tasks may be added; changed under at_lock
+ * @missed: number of members' threads without an entry; see at_tasks_looked()
+ * @left: cookie of the grace period of the last stop: when it is over, probes that found @on
+ *	set before that stop have returned
+ * @sharing: counts of the members that share the rings
+ * @session: the session, which owns this structure
+ * @end_work: makes the probes forget the session; holds a reference to the session
  */
 struct at_ksched {
 	struct list_head node;
@@ -95,10 +94,10 @@ int at_sched_init(void);
 void at_sched_exit(void);
 
 /**
- * struct at_sched_cost - what the probes did since the module was loaded
- * @calls: probes that ran
- * @switches: of them, those that recorded a switch
- * @wakings: a wakeup
+ * struct at_sched_cost - work of the probes since the module was loaded
+ * @calls: number of calls of probes
+ * @switches: number of switches recorded
+ * @wakings: number of wakeups recorded
  */
 struct at_sched_cost {
 	u64 calls;

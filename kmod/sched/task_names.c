@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of tasks, kept for a session whose rings are overwritten, or that has one
- * reader after the other.
+ * Table of task names, for a session that may have no consumer for long, or several
+ * consumers in turn.
  *
- * The probes put names into rings of their own, which nobody reads while such a
- * session runs on its own. So they are taken from there into a table,
- * the latest of each thread id, that a reader is told from at any time. It is
- * bounded: where it is full, tasks that are gone make room, those that were
- * named longest ago first.
+ * The probes write names into separate rings. Without a consumer these would fill up. So the
+ * session's periodic work moves names to this table, which has the latest name of each
+ * thread id. Each consumer reads the table from its beginning. The table is bounded: if it
+ * is full, names of ended tasks are dropped, the names recorded longest ago first.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>
@@ -26,20 +25,20 @@
 #include "sched/task_names.h"
 #include "session/session.h"
 
-/* Names kept: some 10 MiB. */
+/* Names in a table: about 10 MiB. */
 #define AT_NAMES_MAX	BIT(16)
-/* Room that is made at a time. */
+/* Names of ended tasks that are dropped at a time. */
 #define AT_NAMES_PRUNED	(AT_NAMES_MAX / 8)
-/* When all of them live, how long until they are looked at again. */
+/* Pause before the table is searched again if no task had ended. */
 #define AT_NAMES_PAUSE	HZ
 
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /**
- * struct at_kept_name - the name of a task
- * @node: in the list
- * @serial: number of its last change
- * @name: as the probe said it
+ * struct at_kept_name - the latest name of a task
+ * @node: in at_task_names.list
+ * @serial: serial number of the last change
+ * @name: as the probe recorded it
  */
 struct at_kept_name {
 	struct list_head node;
@@ -48,18 +47,18 @@ struct at_kept_name {
 };
 
 /**
- * struct at_task_names - see above
- * @kept_lock: all else, and the cursors of the rings that names come from
+ * struct at_task_names - the table of task names
+ * @kept_lock: protects the table, and the cursors of the rings of names
  * @by_tid: the names, by thread id
- * @by_serial: the same, by their last change: readers count by it
- * @list: the same, those that were named longest ago first
- * @count: of them
- * @serial: of the last change
- * @lost: names for which there was no room
- * @full: there was none
- * @again: when to look for some again, jiffies
- * @ns: pid namespace that the ids are of
- * @memcg: charged; the session has references on both
+ * @by_serial: the names, by @serial of their last change, so that readers find changes
+ * @list: the names; the one recorded longest ago is first
+ * @count: number of names
+ * @serial: serial number of the last change
+ * @lost: number of names that could not be stored
+ * @full: the last search found no ended task
+ * @again: time of the next search if @full is set, jiffies
+ * @ns: pid namespace of the thread ids; the session has a reference
+ * @memcg: memory cgroup to charge; the session has a reference
  */
 struct at_task_names {
 	struct mutex kept_lock;	/* all but @ns and @memcg */
@@ -94,7 +93,7 @@ static void at_name_drop(struct at_task_names *names, struct at_kept_name *kept)
 	kfree(kept);
 }
 
-/* Those that live go to the end, so that the next time begins behind them. */
+/* Names of live tasks go to the end of the list, so that the next call begins behind them. */
 static void at_names_prune(struct at_task_names *names)
 {
 	struct at_kept_name *kept, *next;
@@ -137,7 +136,7 @@ static struct at_kept_name *at_name_new(struct at_task_names *names, s32 tid)
 	return kept;
 }
 
-/* Is it what is known, but for the time? */
+/* Compares all but the time. Thread ids are equal. */
 static bool at_name_same(const struct asynctrace_task_name *a,
 			 const struct asynctrace_task_name *b)
 {
@@ -156,7 +155,7 @@ static void at_name_keep(struct at_task_names *names, const struct asynctrace_ta
 		names->lost++;
 		return;
 	}
-	/* The rings of CPUs are not looked at in order of time. */
+	/* Rings are drained one after the other: an older name may come after a newer one. */
 	if (!new && name->ticks < kept->name.ticks)
 		return;
 	list_move_tail(&kept->node, &names->list);
@@ -191,18 +190,18 @@ static void at_names_drain_ring(struct at_task_names *names, struct at_kring *r)
 			at_name_keep(names, &name);
 		}
 		r->reading.cursor = span.next;
-		/* Pairs with the load-acquire in at_kring_enter(): words are read. */
+		/* Pairs with the load-acquire in at_kring_limit(): the words have been read. */
 		smp_store_release(&r->limit, at_ring_limit(&r->geometry, r->reading.cursor.taken));
 		cond_resched();
 	}
 }
 
 /**
- * at_task_names_drain - take what the probes have named meanwhile
+ * at_task_names_drain - move names from the rings to the table
  * @names: the table
- * @ks: of the same session
+ * @ks: scheduling side of the same session
  *
- * Return: the last change, up to which at_task_names_read() may be asked.
+ * Return: serial number of the last change, for at_task_names_read().
  */
 unsigned long at_task_names_drain(struct at_task_names *names, const struct at_ksched *ks)
 {
@@ -219,7 +218,7 @@ unsigned long at_task_names_drain(struct at_task_names *names, const struct at_k
 	return last;
 }
 
-/* How full is the fullest of the rings that names come from: percent. */
+/* Returns how full the fullest ring of names is, in percent. */
 u32 at_task_names_fill(const struct at_ksched *ks)
 {
 	u32 cpu, most = 0;
@@ -238,14 +237,14 @@ u32 at_task_names_fill(const struct at_ksched *ks)
 }
 
 /**
- * at_task_names_read - names that have changed since the last call
+ * at_task_names_read - read names that have changed since the last call
  * @names: the table
- * @cursor: the reader's; starts at 0
- * @last: change to stop at
- * @to: where to put them
- * @max: how many at most
+ * @cursor: serial number of the last change that was read; 0 for the first call
+ * @last: serial number of the last change to read
+ * @to: destination
+ * @max: size of @to
  *
- * Return: how many.
+ * Return: the number of names read.
  */
 u32 at_task_names_read(struct at_task_names *names, unsigned long *cursor,
 		       unsigned long last, struct asynctrace_task_name *to, u32 max)
@@ -265,7 +264,7 @@ u32 at_task_names_read(struct at_task_names *names, unsigned long *cursor,
 	return n;
 }
 
-/* Names that nobody will be told. */
+/* The number of names that will not be reported, for lack of room in a ring or in the table */
 u64 at_task_names_lost(const struct at_task_names *names, const struct at_ksched *ks)
 {
 	u64 lost = READ_ONCE(names->lost);

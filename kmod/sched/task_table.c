@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of traced tasks: changed under at_tasks_lock, and exchanged for another when its
- * size does not fit any more.
+ * The table of traced tasks: changed under at_tasks_lock, and replaced by another when its
+ * size no longer fits.
  *
- * While the table is being copied, changes are made to both the old and the new table. Any
- * process that needs the new table helps to copy: a process that is kept from running, for
- * example by its quota of CPU time, so delays nobody else.
+ * While the table is being copied, changes are made to both the old and the new table. Each
+ * task that needs the new table helps to copy. So a task that does not run, for example for
+ * lack of CPU quota, does not delay the others.
  */
 #include <linux/bits.h>
 #include <linux/log2.h>
@@ -16,21 +16,21 @@
 
 #define AT_SLOTS_MIN	1024
 #define AT_SLOTS_MAX	BIT(22)
-/* Slots that are copied, or looked at, while at_tasks_lock is held */
+/* Slots handled in one at_tasks_lock section */
 #define AT_SLOTS_AT_ONCE	64
 
 DEFINE_RAW_SPINLOCK(at_tasks_lock);
 struct at_task * __rcu *at_task_slots;
-/* Of no task */
+/* Marks a slot whose task was removed */
 struct at_task at_task_gone;
 
-/* What follows is under at_tasks_lock. */
+/* The following variables are under at_tasks_lock. */
 static u32 at_nr_tasks;
-/* How often the table was exchanged */
+/* The number of times that the table was replaced */
 static u32 at_table_turn;
-/* The table that the present one is copied to; NULL: none */
+/* The table that the present one is being copied to; NULL: none */
 static struct at_task_table *at_next;
-/* The first slot that is not copied */
+/* The first slot that is not copied yet */
 static u32 at_copied;
 
 static struct at_task_table *at_table(void)
@@ -45,7 +45,7 @@ static u32 at_slots(const struct at_task_table *t)
 	return t->mask + 1;
 }
 
-/* The slot of the entry of @task, or the free slot at which a look-up of it ends. */
+/* Returns the slot of @task's entry, or the free slot at which a look-up of @task ends. */
 static struct at_task **at_slots_find(struct at_task_table *t, const struct task_struct *task)
 {
 	unsigned long at = at_task_hash(task) & t->mask;
@@ -58,7 +58,10 @@ static struct at_task **at_slots_find(struct at_task_table *t, const struct task
 	}
 }
 
-/* Returns whether there was room. A quarter of the slots stays free, so that look-ups end. */
+/*
+ * Returns false if there is no room. A quarter of the slots stays NULL, so that probe chains
+ * end.
+ */
 static bool at_slots_put(struct at_task_table *t, struct at_task *e)
 {
 	unsigned long at = at_task_hash(e->task) & t->mask;
@@ -79,7 +82,7 @@ static bool at_slots_put(struct at_task_table *t, struct at_task *e)
 	return true;
 }
 
-/* A slot can be as if it was never used if the one behind it is so. */
+/* Slots at the end of a probe chain become NULL, so that look-ups end earlier. */
 static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
 {
 	struct at_task **slot = at_slots_find(t, e->task);
@@ -99,12 +102,12 @@ static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
 }
 
 /**
- * at_task_table_put - have the probes find a task
- * @e: its entry; there is none of the same task yet
+ * at_task_table_put - add a task, so that the probes find it
+ * @e: entry of the task, which has no other entry in the table
  *
- * at_tasks_lock is held.
+ * With at_tasks_lock held.
  *
- * Return: whether there was room.
+ * Return: true on success; false if there is no room.
  */
 bool at_task_table_put(struct at_task *e)
 {
@@ -120,10 +123,10 @@ bool at_task_table_put(struct at_task *e)
 }
 
 /**
- * at_task_table_remove - have the probes find a task no more
- * @e: its entry, which is in the table; to be freed after a grace period
+ * at_task_table_remove - remove a task, so that the probes no longer find it
+ * @e: entry in the table; may be freed after a grace period
  *
- * at_tasks_lock is held.
+ * With at_tasks_lock held.
  */
 void at_task_table_remove(const struct at_task *e)
 {
@@ -134,7 +137,7 @@ void at_task_table_remove(const struct at_task *e)
 	at_nr_tasks--;
 }
 
-/* The number of slots for @tasks tasks in place of @slots: as many, unless these do not fit. */
+/* Returns the number of slots to have for @tasks tasks: @slots if that number fits. */
 static u32 at_slots_wanted(u32 slots, u32 tasks)
 {
 	u32 most = AT_SLOTS_MAX / 8;
@@ -146,7 +149,7 @@ static u32 at_slots_wanted(u32 slots, u32 tasks)
 	return slots;
 }
 
-/* at_tasks_lock is held. */
+/* Should a worker call at_task_table_reserve()? With at_tasks_lock held. */
 bool at_task_table_is_tight(void)
 {
 	u32 slots = at_slots(at_table());
@@ -165,8 +168,8 @@ static struct at_task_table *at_table_new(u32 slots)
 }
 
 /*
- * Copy a few slots. Returns the table that is to be freed where the copy is over: the old
- * one, or the new one if others have filled it meanwhile.
+ * Copy a few slots. When the copy ends, returns the table to be freed: the old one, or the
+ * new one if added tasks have filled it meanwhile.
  */
 static struct at_task_table *at_table_copy(void)
 {
@@ -191,7 +194,7 @@ static struct at_task_table *at_table_copy(void)
 	return from;
 }
 
-/* Returns when no copy is under way. */
+/* Help to copy, and return when no copy is in progress. */
 static void at_table_help(void)
 {
 	struct at_task_table *unused;
@@ -209,7 +212,7 @@ static void at_table_help(void)
 	} while (more);
 }
 
-/* Returns the number of slots that a table must have, or 0: the present one fits. */
+/* Returns the number of slots to have for @more new tasks; 0: the present table fits. */
 static u32 at_table_misfit(u32 more, u32 *turn)
 {
 	unsigned long flags;
@@ -224,10 +227,11 @@ static u32 at_table_misfit(u32 more, u32 *turn)
 }
 
 /**
- * at_task_table_reserve - make the table fit
- * @more: number of tasks that are about to be added; 0: the table may also be made smaller
+ * at_task_table_reserve - adapt the size of the table
+ * @more: number of tasks that are about to be added
  *
- * Process context. The table stays as it is if there is no memory for another.
+ * Makes the table larger or smaller. May sleep. If there is no memory for another table, the
+ * table stays unchanged.
  */
 void at_task_table_reserve(u32 more)
 {
@@ -253,7 +257,10 @@ void at_task_table_reserve(u32 more)
 	at_table_help();
 }
 
-/* Call @fn for tasks of a few slots. Returns whether the table is not the one it was. */
+/*
+ * Call @fn for tasks of a few slots. Returns true, without any call, if the table was
+ * replaced.
+ */
 static bool at_table_some(u32 from, u32 turn, void (*fn)(struct at_task *e, void *arg), void *arg)
 {
 	struct at_task_table *t = at_table();
@@ -268,12 +275,12 @@ static bool at_table_some(u32 from, u32 turn, void (*fn)(struct at_task *e, void
 }
 
 /**
- * at_task_table_each - go over all tasks
- * @fn: called for each, with at_tasks_lock held; may remove it, and is called twice for some
- *	if the table is exchanged meanwhile
- * @arg: for @fn
+ * at_task_table_each - call a function for all tasks
+ * @fn: called with at_tasks_lock held; may remove the task. If the table is replaced
+ *	meanwhile, @fn is called twice for some tasks
+ * @arg: argument of @fn
  *
- * Tasks that are added meanwhile may be left out.
+ * May skip tasks that are added meanwhile.
  */
 void at_task_table_each(void (*fn)(struct at_task *e, void *arg), void *arg)
 {
@@ -306,7 +313,7 @@ int at_task_table_init(void)
 	return 0;
 }
 
-/* Nobody looks into the table any more, or copies it. */
+/* The probes are unregistered, and no copy is in progress. */
 void at_task_table_exit(void)
 {
 	kvfree(container_of(at_task_slots_get(), struct at_task_table, slot[0]));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The table of traced tasks, which the probes look into at every switch.
+ * The table of traced tasks, in which the probes look up both tasks of every switch.
  *
- * The table is open-addressed: its slots are an array, and a task is in the first free slot
- * at or behind the one that its address hashes to. Most switches are of tasks that nobody
- * traces, and at most an eighth of the slots is in use, so most look-ups end at the first
- * slot. Readers take no lock. A table that has become too small is copied to a larger one,
- * a few slots at a time.
+ * The table uses open addressing: a task is in the first free slot at or behind the one
+ * that its address hashes to. Most switches are of tasks that no session traces. Normally at
+ * most an eighth of the slots is in use, so most look-ups end at the first slot. Readers take
+ * no lock. A table that is too small is copied to a larger one, a few slots at a time.
  */
 #ifndef AT_TASK_TABLE_H
 #define AT_TASK_TABLE_H
@@ -21,15 +20,16 @@ struct at_member;
 
 /**
  * struct at_task - a traced task
- * @task: with a reference
- * @ks: who records it; valid as long as the entry can be found
- * @owner: the session's member whose process it belongs to; valid as @ks is
- * @tid: in the session owner's pid namespace
- * @pid: of its process, there
- * @dead: it has switched out for the last time
- * @gone: next of those that were taken out together
- * @rcu: to free it
- * @of_owner: in the owner's list, or in the pool; under at_tasks_lock
+ * @task: the task, with a reference
+ * @ks: scheduling side of the session that traces the task; valid while the entry can be
+ *	found
+ * @owner: member whose process the task belongs to; valid while the entry can be found
+ * @tid: thread id in the session owner's pid namespace
+ * @pid: id of the task's process in that namespace
+ * @dead: the task has switched out for the last time
+ * @gone: next in a list of entries that were taken out together, or not used yet
+ * @rcu: frees the entry
+ * @of_owner: in @owner's list, or in the pool; under at_tasks_lock
  */
 struct at_task {
 	struct task_struct *task;
@@ -45,11 +45,11 @@ struct at_task {
 
 /**
  * struct at_task_table - the slots
- * @rcu: to free it
- * @used: slots that are not NULL; under at_tasks_lock
+ * @rcu: frees the table
+ * @used: number of slots that are not NULL; under at_tasks_lock
  * @mask: number of slots, a power of two, less one
- * @slot: the entry of a task; NULL: the slot is free and was never used, so that a look-up
- *	ends here; &at_task_gone: it is free, and a look-up goes on
+ * @slot: the entry of a task; NULL: the slot is free, and look-ups end here; &at_task_gone:
+ *	the slot is free, and look-ups continue behind it
  */
 struct at_task_table {
 	struct rcu_head rcu;
@@ -62,10 +62,10 @@ extern struct at_task at_task_gone;
 
 /* Protects changes of the table, members' lists of tasks, and the pool of entries. */
 extern raw_spinlock_t at_tasks_lock;
-/* The slots of the table in use. That look-ups begin here, saves them an addition. */
+/* The slots of the table in use. A pointer to the slots saves look-ups an addition. */
 extern struct at_task * __rcu *at_task_slots;
 
-/* With interrupts or preemption off, or under rcu_read_lock(). */
+/* The caller has interrupts or preemption off, or holds rcu_read_lock(). */
 static __always_inline struct at_task **at_task_slots_get(void)
 {
 	return rcu_dereference_raw(at_task_slots);
@@ -77,9 +77,8 @@ static __always_inline unsigned long at_task_mask(struct at_task **slots)
 }
 
 /*
- * Where a look-up begins, if this is taken modulo the number of slots. The bits from 32 on of
- * a product with a large odd number depend on the lower half of the address, which tells
- * tasks apart.
+ * A look-up begins at this value modulo the number of slots. Bits 32 and up of the product
+ * with a large odd number depend on the lower half of the address, in which tasks differ.
  */
 static __always_inline unsigned long at_task_hash(const struct task_struct *task)
 {
@@ -106,7 +105,7 @@ static __always_inline struct at_task *at_task_find_in(struct at_task **slots,
 	return e;
 }
 
-/* The same, for whoever looks up one task only. */
+/* Look up a single task. The context is that of at_task_slots_get(). */
 static __always_inline struct at_task *at_task_find(const struct task_struct *task)
 {
 	return at_task_find_in(at_task_slots_get(), task);

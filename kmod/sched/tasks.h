@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Which tasks are traced.
+ * Adding and removing traced tasks
  */
 #ifndef AT_TASKS_H
 #define AT_TASKS_H
