@@ -182,7 +182,7 @@ static void at_share_drop(struct at_kring *r, const struct at_bill *bill)
  * at_share_room - find room for a record, on the slow path
  * @r: ring of this CPU; interrupts are off until at_kring_commit()
  * @words: size of the record
- * @bill: who pays for the record if the ring is tight
+ * @bill: accounts that may pay for the record if the ring is tight
  *
  * A record with an empty bill was paid for with an earlier record. If that was before the
  * ring became tight, no quota was charged. This applies to at most one record: the switch

@@ -80,7 +80,7 @@ struct at_tight {
 };
 
 /**
- * struct at_bill - who pays for a record
+ * struct at_bill - accounts that may pay for a record in a tight ring
  * @of: candidates: the first with enough quota left pays; NULL: the account of tasks of no
  *	member
  * @nr: number of candidates; 0: an earlier bill paid for the record

@@ -313,7 +313,7 @@ u64 at_rings_late(struct at_rings *r, u32 ring, const struct at_cursor *c, u64 p
 	return after > before ? after - before : 0;
 }
 
-/* Bounds at_tag() if the provider keeps changing the word; this spoils only its own ring. */
+/* Bounds at_tag(): a provider that keeps changing the word spoils only its own ring. */
 #define AT_TAG_TRIES	16
 
 static void at_tag(u64 *word, u64 tag, u64 mask)

@@ -2,16 +2,16 @@
 /*
  * Probes on the scheduler's tracepoints.
  *
- * A probe relies on nothing of its caller: since 7.0 tracepoints hold only SRCU, which
- * leaves preemption on; sched_waking comes from interrupts, sched_switch under the run
- * queue's lock. Whoever frees what probes use waits for plain RCU, whose readers include
- * code with interrupts off. So each sees to it that interrupts are off while it uses what a
- * session owns, and at_assert_irqs_off() checks it. A probe wakes nobody, allocates
- * and frees nothing, and takes no lock that is shared between CPUs.
+ * Probes must not rely on their caller's context. Since 7.0 tracepoints hold only SRCU, which
+ * leaves preemption on. sched_waking is called from interrupts, sched_switch with the run
+ * queue's lock held. Objects of a session are freed after a grace period of plain RCU, whose
+ * readers include code with interrupts off. So probes use these objects with interrupts off
+ * only, and at_assert_irqs_off() checks this. Probes wake no task, allocate and free nothing.
+ * The probes of switches and wakeups take no lock that CPUs share.
  *
- * They run at every switch and waking of the machine, and so every instruction
- * counts: make bench-icount. The short way is a chain of leaf functions: find the
- * tasks, find the ring, write.
+ * Probes run at every switch and wakeup of the machine, so every instruction counts: see
+ * make bench-icount. The fast path is a chain of leaf functions: find the tasks, find the
+ * ring, write the record.
  */
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
@@ -31,34 +31,34 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Sessions that the probes know. Changed under at_lock, read under RCU. */
+/* The sessions for which probes record. Changed under at_lock, read under RCU. */
 static LIST_HEAD(at_kscheds);
-/* How many of them record every task. */
+/* The number of sessions in at_kscheds that record every task */
 static u32 at_nr_all;
 
 /*
- * Sessions that need the probes, and whether these are registered. That has a lock of its own,
- * because registering patches the kernel's text and waits for grace periods.
+ * The number of sessions that need the probes, and whether the probes are registered. Under a
+ * separate mutex, because registering patches the kernel's text and waits for grace periods.
  */
 static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
 
-/* Names are few, and a trace without them is hard to read. */
+/* Small, because names are few; not circular, because switches are hard to read without names. */
 static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
 
 /**
- * at_record_name - tell the name of a task
- * @ks: whom
+ * at_record_name - record the name of a task
+ * @ks: scheduling side of the session
  * @task: the task
- * @tid: its id there
- * @pid: its process' id there
- * @comm: its name, at least up to a NUL or ASYNCTRACE_COMM_LEN bytes
+ * @tid: thread id in the pid namespace of the session's owner
+ * @pid: id of the task's process in that namespace
+ * @comm: the name, in an array of at least ASYNCTRACE_COMM_LEN bytes
  * @flags: ASYNCTRACE_TASK_F_*
- * @payer: the member it is told because of, NULL: none
+ * @payer: sharer that pays for the record; NULL: the account of tasks of no member
  */
 void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
 		    s32 pid, const char *comm, u32 flags, const struct at_sharer *payer)
@@ -75,14 +75,14 @@ void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 ti
 	BUILD_BUG_ON(AT_NAME_WORDS > AT_SHARE_RECORD);
 	if (task->flags & PF_KTHREAD)
 		name.flags |= ASYNCTRACE_TASK_F_KTHREAD;
-	/* It may be renamed at this moment: take what is there, and end it. */
+	/* The task may be renamed meanwhile: @comm may lack a NUL, so the last byte stays 0. */
 	memcpy(name.comm, comm, ASYNCTRACE_COMM_LEN - 1);
 	if (!at_kring_has_room(&kc->names, AT_NAME_WORDS) &&
 	    !at_share_room(&kc->names, AT_NAME_WORDS, &bill))
 		return;
 	memcpy(kc->names.next, &name, sizeof(name));
 	at_kring_commit(&kc->names, AT_NAME_WORDS);
-	/* Other CPUs look, in at_name_known(). */
+	/* Pairs with the READ_ONCE() in at_name_known(), on other CPUs. */
 	WRITE_ONCE(kc->named[(u32)tid % AT_NAMED], at_name_key(task, tid));
 }
 
@@ -110,9 +110,9 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 }
 
 /*
- * Room for a switch, the long way. Of those two whom it concerns either may pay, the
- * one that leaves first. Who has somebody shown coming that is not traced pays for
- * his leaving, too: when that comes, it concerns nobody.
+ * Find room for a switch on the slow path. The members of both tasks may pay, that of @prev
+ * first. If @open, the switch out of @next is paid for now, because that record may concern
+ * no member.
  */
 bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct task_struct *prev, const struct task_struct *next,
@@ -128,7 +128,7 @@ bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 	return at_share_room(&kc->events, AT_SWITCH_WORDS, &bill);
 }
 
-/* Room for a wakeup, the long way: who is woken pays. */
+/* Find room for a wakeup on the slow path. The member of the woken task pays. */
 bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
 {
 	const struct at_bill bill = {
@@ -138,7 +138,7 @@ bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
 	return at_share_room(&kc->events, AT_WAKEUP_WORDS, &bill);
 }
 
-/* @a, @b: entries of @prev and @next, whose ever they are. */
+/* @a, @b: entries of @prev and @next, which other sessions may own */
 static noinline void
 at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at_task *b,
 		  struct task_struct *prev, struct task_struct *next, u32 state)
@@ -165,8 +165,8 @@ static void at_switch_all(const struct at_task *a, const struct at_task *b,
 }
 
 /*
- * Sessions that showed a task coming that they do not trace have to show it
- * leaving: else it would seem to run on, here and where it runs next.
+ * Sessions that recorded the switch in of a task that they do not trace must also record its
+ * switch out. Otherwise the task would seem to run on this CPU and on its next CPU.
  */
 static void at_switch_open(const struct at_task *a, const struct at_task *b,
 			   struct task_struct *prev, struct task_struct *next, u32 state)
@@ -200,7 +200,7 @@ static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
 		at_tasks_mark_dead(a);
 }
 
-/* At least one of them is traced. */
+/* At least one of @a and @b is not NULL. */
 static noinline void at_switch_traced(struct at_task *a, struct at_task *b,
 				      struct task_struct *prev, struct task_struct *next,
 				      u32 state, bool preempt)
@@ -230,7 +230,7 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 					 struct task_struct *next, u32 state,
 					 bool preempt)
 {
-	/* What the only one has open is closed when a task comes that it traces. */
+	/* If the only opener traces @next, the record of this switch also closes the open task. */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
 	    !__this_cpu_read(at_attention.all)) {
 		__this_cpu_write(at_attention.open, false);
@@ -246,7 +246,7 @@ static void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
 	struct at_task **slots;
 	struct at_task *a, *b;
 
-	/* The scheduler has turned them off. */
+	/* The scheduler has turned interrupts off. */
 	at_assert_irqs_off();
 	slots = at_task_slots_get();
 	a = at_task_find_in(slots, prev);
@@ -301,7 +301,7 @@ static __always_inline void at_waking(struct task_struct *p)
 		at_waking_slow(slots, e, p);
 }
 
-/* A task that wakes itself, for one. */
+/* Interrupts are on, for example, when a task wakes itself. */
 static noinline void at_waking_irqs_on(void *data, struct task_struct *p)
 {
 	unsigned long flags;
@@ -313,14 +313,14 @@ static noinline void at_waking_irqs_on(void *data, struct task_struct *p)
 
 static void at_probe_waking(void *data, struct task_struct *p)
 {
-	/* To ask is cheaper than to turn them off once more. */
+	/* This check is cheaper than turning interrupts off again. */
 	if (likely(irqs_disabled()))
 		at_waking(p);
 	else
 		at_waking_irqs_on(data, p);
 }
 
-/* A new thread of a traced process; its children that are processes are none. */
+/* Adds new threads of a traced process; child processes are not traced. */
 static void at_probe_fork(void *data, struct task_struct *parent,
 			  struct task_struct *child)
 {
@@ -335,8 +335,8 @@ static void at_probe_fork(void *data, struct task_struct *parent,
 }
 
 /*
- * Whether the name of a task was told lately, by whichever CPU. Any task may rename
- * itself as often as it likes, but only those that have been seen are told again.
+ * Was the name of a task recorded lately, on any CPU? A new name of a foreign task is recorded
+ * only in this case, because tasks may rename themselves at any rate.
  */
 static bool at_name_known(const struct at_ksched *ks, const struct task_struct *task, s32 tid)
 {
@@ -360,10 +360,13 @@ static void at_probe_rename(void *data, struct task_struct *task, const char *co
 
 	strscpy(name, comm, sizeof(name));
 	local_irq_save(flags);
-	/* Against at_task_add(): it finds the memory changed, or we the entry. */
+	/*
+	 * Pairs with the smp_mb() in at_task_add(): either at_task_add() sees the new mm, or
+	 * this probe finds the entry.
+	 */
 	smp_mb();
 	e = at_task_find(task);
-	/* What other program it is, and what that does, is not for its owner to know. */
+	/* With another mm, the task runs another program, and no longer belongs to the provider. */
 	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm)) {
 		at_tasks_execed(task);
 		e = NULL;
@@ -397,7 +400,7 @@ static struct {
 	{ "task_rename", at_probe_rename },
 };
 
-/* Never called: has the compiler check the probes' signatures. */
+/* Makes the compiler check the probes' signatures; not called. */
 static void __maybe_unused at_check_signatures(void)
 {
 	check_trace_callback_type_sched_switch(at_probe_switch);
@@ -426,8 +429,8 @@ err:
 }
 
 /*
- * Off the path of those who end sessions, and a while later, so that ending one
- * and starting the next does not patch the kernel's text twice.
+ * Unregister the probes. A worker does this, so that ending a session does not wait. The delay
+ * saves patching the kernel's text if another session starts soon.
  */
 #define AT_SETTLE_DELAY	HZ
 
@@ -446,7 +449,7 @@ static void at_sched_settle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
-/* A session needs the probes no more. Does nothing the second time. */
+/* The session no longer needs the probes. Further calls do nothing. */
 static void at_probes_release(struct at_ksched *ks)
 {
 	mutex_lock(&at_probes_mutex);
@@ -479,7 +482,7 @@ static void at_route_cpu(struct at_ksched *ks, int cpu)
 	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? per_cpu_ptr(ks->cpu, cpu) : NULL);
 }
 
-/* Tell the probes where the short way leads, after a change. at_lock is held. */
+/* Update the per-CPU variables that select the fast path. With at_lock held. */
 static void at_route(void)
 {
 	struct at_ksched *ks;
@@ -498,7 +501,7 @@ void at_ksched_free(struct at_ksched *ks)
 
 	if (!ks)
 		return;
-	/* A session that ended before its first start still holds the probes. */
+	/* A session that was never listed has not run at_ksched_end_fn(). */
 	at_probes_release(ks);
 	for (i = 0; i < AT_KRINGS; i++)
 		at_spares_destroy(&ks->spares[i]);
@@ -535,10 +538,10 @@ void at_ksched_look(struct at_ksched *ks)
 }
 
 /**
- * at_ksched_new - the scheduling side of a session
+ * at_ksched_new - allocate the scheduling side of a session
  * @s: the session
  *
- * Return: it, with spare rings; NULL: there is no memory.
+ * Return: the scheduling side, with spare rings; NULL if there is no memory.
  */
 struct at_ksched *at_ksched_new(struct at_session *s)
 {
@@ -570,10 +573,10 @@ err:
 }
 
 /**
- * at_ksched_prepare - get what a session needs to record
- * @ks: its scheduling side
+ * at_ksched_prepare - prepare a session for recording
+ * @ks: scheduling side of the session
  *
- * May take as long as memory does, and grace periods of tracepoints.
+ * Sleeps: allocates spare rings, and may register the probes, which waits for grace periods.
  *
  * Return: 0 or a negative errno.
  */
@@ -581,7 +584,7 @@ int at_ksched_prepare(struct at_ksched *ks)
 {
 	int err = 0;
 
-	/* Without memory the session starts all the same, and counts what it drops. */
+	/* A session without spare rings starts anyway, and counts the records it drops. */
 	at_ksched_prepare_spares(ks);
 	mutex_lock(&at_probes_mutex);
 	if (!ks->probed)
@@ -594,7 +597,7 @@ int at_ksched_prepare(struct at_ksched *ks)
 	return err;
 }
 
-/* Have the probes know a session. at_lock is held. */
+/* Make a session known to the probes. With at_lock held. */
 void at_ksched_list(struct at_ksched *ks)
 {
 	if (ks->listed)
@@ -605,38 +608,40 @@ void at_ksched_list(struct at_ksched *ks)
 		at_nr_all++;
 }
 
-/* Record from now on. at_lock is held. */
+/* Begin to record. With at_lock held. */
 void at_ksched_open(struct at_ksched *ks)
 {
 	if (ks->on)
 		return;
 	WRITE_ONCE(ks->on, true);
 	/*
-	 * Pairs with at_tasks_add_child(), which adds no threads before: the look that
-	 * comes now finds them.
+	 * Pairs with the smp_mb() in at_tasks_add_child(): either that function sees @on, or
+	 * the caller's look at the process, after this, finds the thread.
 	 */
 	smp_mb();
 	at_route();
 }
 
 /*
- * at_lock is held. What is being recorded at this moment may still come: nobody waits
- * for that but the reader, in at_ksched_wait().
+ * Stop recording. With at_lock held. Does not wait for probes that are recording at this
+ * moment: see at_ksched_wait().
  */
 void at_ksched_stop(struct at_ksched *ks)
 {
 	WRITE_ONCE(ks->on, false);
 	at_route();
-	/* Orders what is above before it; told with the session's state. */
+	/*
+	 * Orders the stores above before the grace period. The store-release of the
+	 * session's state publishes the cookie.
+	 */
 	WRITE_ONCE(ks->left, start_poll_synchronize_rcu());
 }
 
 /*
- * Wait for probes that were recording when the session was stopped: from then on its
- * event rings, and what was dropped there, stay as they are. Names rings do not: a
- * thread that is made while the session is stopped is named, for its next run. The
- * caller has found it stopped. Was it started again since, and stopped, then this waits
- * for those as well.
+ * Wait for probes that were recording at the session's last stop. The caller has found the
+ * session stopped, so it sees the cookie of that stop or of a later one. After this, the event
+ * rings and their drop counts do not change until the next start. Rings of names may change: a
+ * thread that is added while the session is stopped is named for the next run.
  */
 void at_ksched_wait(const struct at_ksched *ks)
 {
@@ -650,15 +655,15 @@ static void at_ksched_end_fn(struct work_struct *work)
 
 	at_tasks_forget(ks);
 	/*
-	 * Probes that found the session or one of its tasks are done with it. Plain RCU waits
-	 * for them, because interrupts are off in them.
+	 * Wait for probes that found the session or one of its tasks. Plain RCU waits for
+	 * them, because they run with interrupts off.
 	 */
 	synchronize_rcu();
 	at_probes_release(ks);
 	at_session_put(ks->session);
 }
 
-/* The session is over: have the probes forget it. at_lock is held. */
+/* Make the probes forget a session that has ended. With at_lock held. */
 void at_ksched_unlist(struct at_ksched *ks)
 {
 	if (!ks->listed)
@@ -728,7 +733,7 @@ int at_sched_init(void)
 	return at_tasks_init();
 }
 
-/* All sessions have been terminated, and the probes have forgotten them. */
+/* All sessions have been freed. */
 void at_sched_exit(void)
 {
 	flush_delayed_work(&at_settle_work);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records of the kernel's rings. Interrupts are off in all of this.
+ * Writing records into the kernel's rings. Interrupts are off in all these functions.
  *
- * Switches and wakeups are written by functions that are compiled twice. The quick
- * one calls nobody, so that it saves no registers, and asks nothing that
- * at_ksched.quick has answered. Where there is more to do than to write the record,
- * a name to be told or a sub-buffer to be entered, it returns false, having recorded
- * nothing, and the other one does it all over.
+ * Functions with a parameter @quick are compiled twice. The quick version is the fast path:
+ * it calls no function, so that it saves no registers, and omits checks that at_ksched.quick
+ * makes unnecessary. If a name must be recorded or a sub-buffer entered first, the quick
+ * version returns false and has recorded nothing. The caller then runs the other version.
  */
 #ifndef AT_RECORD_H
 #define AT_RECORD_H
@@ -28,12 +27,12 @@
 #define AT_WAKEUP_WORDS	6
 
 /**
- * struct at_probe_cost - what the probes did on a CPU
- * @quick_switches: calls that recorded a switch, and did so the short way
- * @quick_wakings: the same of wakeups
+ * struct at_probe_cost - work of the probes on a CPU
+ * @quick_switches: calls that recorded a switch on the fast path
+ * @quick_wakings: calls that recorded a wakeup on the fast path
  * @calls: all other calls
- * @switches: records that these made, of switches
- * @wakings: of wakeups
+ * @switches: switches that these other calls recorded
+ * @wakings: wakeups that these other calls recorded
  */
 struct at_probe_cost {
 	u64 quick_switches;
@@ -46,12 +45,12 @@ struct at_probe_cost {
 DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
 
 /**
- * struct at_attention - what keeps a CPU's probes from the short way
- * @open: the next switch closes what a session has open; changed by the CPU
- * @all: there is a session that records every task; changed by at_route()
- * @any: one of these
- * @opener: the session that has something open, NULL where there are several;
- *	to compare with, for it may be gone
+ * struct at_attention - reasons why a CPU's probes must not take the fast path
+ * @open: the running task is open in a session, see at_kcpu.open; changed by this CPU only
+ * @all: a session records every task; changed by at_route()
+ * @any: nonzero if @open or @all is set
+ * @opener: the session in which the task is open; NULL: several sessions. Only compared,
+ *	because it may have been freed
  */
 struct at_attention {
 	union {
@@ -71,7 +70,7 @@ static __always_inline struct at_kcpu *at_this_kcpu(const struct at_ksched *ks)
 	return this_cpu_ptr(ks->cpu);
 }
 
-/* A task as the name cache knows it: an id, and which of those that had the id. */
+/* Key of a task in the name cache. Contains the start time, because ids are reused. */
 static __always_inline u64 at_name_key(const struct task_struct *task, s32 tid)
 {
 	return (u64)tid << 32 | (u32)task->start_boottime;
@@ -86,7 +85,7 @@ bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct at_task *out, const struct at_task *in, bool open);
 bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken);
 
-/* Whether @tid is the id of a task that is of no provider, and its name was told. */
+/* May @tid be used without a name record: is the task idle, or was its name recorded lately? */
 static __always_inline bool at_foreign_known(const struct at_ksched *ks,
 					     const struct at_kcpu *kc,
 					     const struct task_struct *task, s32 tid)
@@ -95,10 +94,10 @@ static __always_inline bool at_foreign_known(const struct at_ksched *ks,
 					       at_name_key(task, tid));
 }
 
-/* Threads that end or are stopped go the long way, whatever their state is besides. */
+/* States of threads that end or are stopped: their switches take the slow path. */
 #define AT_STATE_RARE	(TASK_DEAD | __TASK_STOPPED | __TASK_TRACED)
 
-/* How the thread that leaves the CPU is left: FXT's states for Linux's. */
+/* The FXT state for a task state at switch out */
 static __always_inline u32 at_fxt_state(u32 state, const bool quick)
 {
 	if (!state)
@@ -108,7 +107,7 @@ static __always_inline u32 at_fxt_state(u32 state, const bool quick)
 	return state & TASK_DEAD ? ASYNCTRACE_FXT_STATE_DEAD : ASYNCTRACE_FXT_STATE_SUSPENDED;
 }
 
-/* @e: its entry, where it is traced. Of those who may not be shown, not even that. */
+/* @e: entry of the task, if traced. Hides the priority of tasks that may not be shown. */
 static __always_inline s32 at_weight(const struct task_struct *task,
 				     const struct at_task *e, s32 tid)
 {
@@ -117,7 +116,7 @@ static __always_inline s32 at_weight(const struct task_struct *task,
 	return !e && unlikely(ASYNCTRACE_TID_IS_OTHER(tid)) ? 0 : task->prio;
 }
 
-/* The task that comes is not traced: have somebody look when it leaves. */
+/* The incoming task is not traced: have the CPU's next switch record its switch out. */
 static __always_inline void at_open(const struct at_ksched *ks)
 {
 	const struct at_ksched *opener = ks;
@@ -130,8 +129,9 @@ static __always_inline void at_open(const struct at_ksched *ks)
 }
 
 /*
- * @by: the traced task that it is shown because of, if any. @koid: out: its id, where
- * it is not traced by this session. False: not told yet.
+ * Get the id of a task that this session does not trace. @by: the traced task because of
+ * which it is recorded, or NULL. @koid: out: the id. The quick version returns false if the
+ * name may have to be recorded first.
  */
 static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu *kc,
 					    struct task_struct *task,
@@ -150,8 +150,8 @@ static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu
 }
 
 /*
- * @out, @in: entries of @prev and @next, if they are this session's. @state: of
- * @prev, 0 where it was preempted.
+ * Record a switch. @out, @in: entries of @prev and @next, if this session traces them.
+ * @state: state of @prev; 0 if @prev was preempted. Only the quick version returns false.
  */
 static __always_inline bool
 at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *prev,
@@ -176,7 +176,7 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 			return false;
 		open = next_koid && !ks->all;
 	} else {
-		/* Neither is traced: this only shows that the first one leaves. */
+		/* Neither task is traced: the record only shows that @prev switches out. */
 		next_koid = next->pid ? ASYNCTRACE_TID_OTHER_ON(smp_processor_id()) : 0;
 	}
 	if (!at_kring_has_room(&kc->events, AT_SWITCH_WORDS)) {
@@ -209,7 +209,7 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	return true;
 }
 
-/* @by: who wakes, if @told */
+/* @by: id of the waker, recorded if @told */
 static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu *kc,
 					    const struct task_struct *p,
 					    const struct at_task *woken, u64 koid, u64 by,
@@ -236,8 +236,8 @@ static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu
 }
 
 /*
- * As at_record_switch(). @woken: the entry of @p, if it is this session's; @slots have the
- * waker's.
+ * Record a wakeup of @p. @woken: entry of @p, if this session traces it. @slots: to look up
+ * the waker. Only the quick version returns false.
  */
 static __always_inline bool
 at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slots,
@@ -253,7 +253,7 @@ at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slot
 		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)koid)))
 			return true;
 	}
-	/* What an interrupt wakes is not woken by the task it interrupts. */
+	/* In an interrupt, the current task is not the waker. */
 	if (likely(!(in_serving_softirq() | in_hardirq()))) {
 		waker = at_task_find_in(slots, current);
 		if (likely(waker && waker->ks == ks)) {
@@ -267,7 +267,7 @@ at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slot
 	}
 	if (woken)
 		koid = (u32)woken->tid;
-	/* The larger one, for it is almost always. */
+	/* Check for the larger record, because nearly all wakeups have a waker. */
 	if (!at_kring_has_room(&kc->events, AT_WAKEUP_WORDS)) {
 		if (quick)
 			return false;

@@ -3,10 +3,10 @@
  * Table of task names, for a session that may have no consumer for long, or several
  * consumers in turn.
  *
- * The probes write names into separate rings. Without a consumer these would fill up. So the
- * session's periodic work moves names to this table, which has the latest name of each
- * thread id. Each consumer reads the table from its beginning. The table is bounded: if it
- * is full, names of ended tasks are dropped, the names recorded longest ago first.
+ * The probes write names into separate rings, which would fill up without a consumer. So the
+ * session's periodic work moves names to this table, which has the latest name of each thread
+ * id. Each consumer reads all of the table. The table is bounded: when the table is full,
+ * names of ended tasks are dropped, the names recorded longest ago first.
  */
 #include <linux/jiffies.h>
 #include <linux/list.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A task comes into the table when its process joins a session, or when it is forked in
- * one, and stays through its last switch: the probe marks it, a worker frees it. Probes
- * allocate and free nothing, and take no lock but a raw one.
+ * Adding and removing traced tasks.
+ *
+ * A task is added to the table when its process joins a session, or when a traced task
+ * forks it. Its entry stays through the last switch: the probe marks it, and a worker frees
+ * it. Probes allocate and free nothing, and take only raw spinlocks.
  */
 #include <linux/irq_work.h>
 #include <linux/memcontrol.h>
@@ -24,44 +26,49 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Entries at hand for threads that are forked; refilled when half are gone. */
+/* Preallocated entries for forked threads; refilled when more than half are in use. */
 #define AT_POOL	128
-/* The last of them are for members that have not taken so many since it was full. */
+/* The last entries are for members that took fewer than AT_POOL_SHARE since the pool was full. */
 #define AT_POOL_RESERVE	(AT_POOL / 4)
 #define AT_POOL_SHARE	8
-/* A process that makes threads all the time is not waited for longer than so many passes. */
+/* Passes over a process that keeps making threads; a worker continues later. */
 #define AT_PASSES	8
-/* Entries taken out at a time when a process leaves. */
+/* Entries handled in one at_tasks_lock section when a member leaves. */
 #define AT_BATCH	64
 
-/* Entries for threads that are forked; this and what follows is under at_tasks_lock. */
+/* Entries for forked threads; the variables up to at_execed are under at_tasks_lock. */
 static HLIST_HEAD(at_pool);
 static u32 at_pool_size;
 static u32 at_pool_round;
 
-/* Of tasks that run another program. */
+/* Entries taken out because their tasks run another program; a worker frees them. */
 static struct at_task *at_execed;
 
+/* Some threads have no entry: at_pool_fn() must look at all members again. */
 static bool at_rescan;
+/* Some tasks are dead: at_reap_fn() must take out their entries. */
 static bool at_dead;
 
-/* How often members have left and taken out others' tasks; up to which these have them. */
+/*
+ * at_left counts departures of members that took out tasks of other members, too.
+ * at_left_done is the value of at_left up to which at_pool_fn() has added such tasks again.
+ */
 static u64 at_left;
 static u64 at_left_done;
 
-/* Dead tasks are looked for in all of the table: not more often than this. */
+/* Limits how often the whole table is searched for dead tasks. */
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
-/* What probes leave to others to do. */
+/* Queue work on behalf of probes, which must not wake a task. */
 static void at_pool_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
 static void at_dead_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
 
 /*
- * On the account of the memory cgroup that is active. Memory that cannot be had at once is
- * asked for again by at_pool_fn(), which is on no account: so no process is killed for it,
- * and none waits while a cgroup is short of memory, which its user may make last.
+ * Charges the active memory cgroup. If the memory is not available at once, this fails, and
+ * at_pool_fn() retries later. So no process is killed or waits because the cgroup is short
+ * of memory, which a user could prolong.
  */
 static struct at_task *at_task_alloc(void)
 {
@@ -74,8 +81,8 @@ static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
 }
 
 /*
- * Have the probes see an entry. With at_tasks_lock held. Returns 0; -EDQUOT: the user has as
- * many traced threads as a user may have; -ENOSPC: the table is full.
+ * Add an entry to the table. With at_tasks_lock held. Returns 0; -EDQUOT: the user has as
+ * many traced threads as the quota allows; -ENOSPC: the table is full.
  */
 static int at_task_insert(struct at_task *e, struct task_struct *task,
 			  struct at_ksched *ks, struct at_member *owner)
@@ -102,20 +109,20 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 }
 
 /*
- * A process may run another program, and be another user's then, while somebody else
- * keeps the memory that the provider is: to vfork(2) and clone(2) that is no error.
+ * Does the task run another program? After exec a task may belong to another user. The
+ * provider may live on, because another process can share its mm by vfork(2) or clone(2).
  */
 static bool at_task_left(const struct task_struct *task, const struct at_member *owner)
 {
 	const struct mm_struct *mm = READ_ONCE(task->mm);
 
-	/* One that exits has none, and still a switch to make. */
+	/* An exiting task has no mm, but it still has to switch out. */
 	return mm && mm != READ_ONCE(owner->provider->mm);
 }
 
 /*
- * Take an entry out of the table and of its owner's list, with at_tasks_lock held. It is
- * freed when no probe can see it, see at_tasks_free().
+ * Take an entry out of the table and of its owner's list, with at_tasks_lock held. Probes may
+ * still use the entry: at_tasks_free() frees it.
  */
 static void at_task_take_out(struct at_task *e, struct at_task **gone)
 {
@@ -126,7 +133,7 @@ static void at_task_take_out(struct at_task *e, struct at_task **gone)
 	*gone = e;
 }
 
-/* With at_tasks_lock held. It may have been taken out meanwhile. */
+/* With at_tasks_lock held. The entry may have been taken out before. */
 static void at_task_take_out_execed(const struct task_struct *task)
 {
 	struct at_task *e = at_task_find(task);
@@ -145,7 +152,7 @@ static void at_task_free(struct rcu_head *rcu)
 	kfree(e);
 }
 
-/* Outside of the lock: call_rcu() may wake somebody. */
+/* Without at_tasks_lock: call_rcu() may wake a task. */
 static void at_tasks_free(struct at_task *gone)
 {
 	while (gone) {
@@ -169,9 +176,9 @@ static void at_tasks_free_execed(void)
 }
 
 /*
- * Not after the member has left, nor after the session's end: at_tasks_leave() and
- * at_tasks_forget(), which take its tasks out, do not come again. A task that the session's
- * owner cannot see, from the pid namespace he is in, is left to be nobody.
+ * Should the task be added? Not after the member has left or the session has ended, because
+ * at_tasks_leave() and at_tasks_forget() run only once. Nor if the task has no id in the pid
+ * namespace of the session's owner.
  */
 static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 			   const struct at_member *owner)
@@ -181,7 +188,7 @@ static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 	       at_task_nr(task_pid(task), ks);
 }
 
-/* Returns 0: @e was used; 1: the task is not to be added; or the error of at_task_insert(). */
+/* Returns 0: @e is in use; 1: the task must not be added; or an error of at_task_insert(). */
 static int at_task_add(struct at_task *e, struct task_struct *task,
 		       struct at_ksched *ks, struct at_member *owner)
 {
@@ -192,7 +199,10 @@ static int at_task_add(struct at_task *e, struct task_struct *task,
 	if (at_task_wanted(task, ks, owner))
 		ret = at_task_insert(e, task, ks, owner);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	/* Against at_tasks_execed(): it finds the entry, or we find the memory changed. */
+	/*
+	 * Pairs with the smp_mb() in at_probe_rename(): either that probe finds the entry, or
+	 * this function sees the new mm.
+	 */
 	smp_mb();
 	if (!ret && at_task_left(task, owner)) {
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
@@ -202,7 +212,7 @@ static int at_task_add(struct at_task *e, struct task_struct *task,
 	return ret;
 }
 
-/* Threads of @m that there is no entry for. With at_tasks_lock held. */
+/* Count threads of @m that have no entry. With at_tasks_lock held. */
 static void at_tasks_miss(struct at_member *m, u32 threads)
 {
 	struct at_ksched *ks = m->session->ks;
@@ -212,21 +222,20 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
 }
 
 /*
- * A look at a process is over: @missing of its threads have no entry. If @again, the reason
- * may pass, and the next look may find entries for them.
+ * End a look at a process: @missing of its threads have no entry. @again: a later look may
+ * be able to add them.
  *
- * Counted are those by which they are more than at the last look, and those forked since. So
- * a thread that is missing in several looks counts once. Two threads also count once if the
- * first has ended and the second was forked by a thread without an entry, which the fork
- * probe does not know. A thread that is forked and missed while the others are being counted
- * counts twice.
+ * Only threads in excess of the last look, and those forked since, are counted. So a thread
+ * that is missing in several looks counts once. Two threads count as one if the first has
+ * ended, and a thread without an entry, which the fork probe does not know, forked the
+ * second. A thread that is forked and missed during the look counts twice.
  */
 static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool again)
 {
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	/* Several may look at the same time: the one that began last counts. */
+	/* Several tasks may look at the same time: use the look that began last. */
 	if ((s32)(look - m->looked) > 0) {
 		if (missing > m->missing)
 			at_tasks_miss(m, missing - m->missing);
@@ -238,7 +247,7 @@ static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool aga
 		WRITE_ONCE(at_rescan, true);
 }
 
-/* A number for a look that begins. */
+/* Begin a look at a process. Returns the number of the look, for at_tasks_looked(). */
 static u32 at_tasks_look_begin(struct at_member *m)
 {
 	unsigned long flags;
@@ -265,8 +274,8 @@ static u32 at_tasks_missing(const struct at_member *m)
 }
 
 /*
- * Put entries in for threads of a process, as far as they go. Returns what is left, and in
- * *@err the error at which it stopped.
+ * Add threads of a process, using entries from @spare. Returns the unused entries, and in
+ * *@err the error that ended the walk.
  */
 static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, int *err)
 {
@@ -277,7 +286,7 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
 	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
 	if (leader) {
 		for_each_thread(leader, t) {
-			/* Before it is another's to link. */
+			/* Read first: an entry in the table may be taken out and relinked. */
 			struct at_task *next = spare ? spare->gone : NULL;
 
 			if (!spare)
@@ -296,15 +305,16 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
 }
 
 /**
- * at_tasks_add_process - add the threads of a process that are not there yet
- * @m: the member whose process it is; the caller has a reference to its session
+ * at_tasks_add_process - add the threads of a process that have no entry yet
+ * @m: a member of that process; the caller has a reference to its session
  *
- * A process may have as many threads as its user likes, so the caller holds no lock that
- * others wait for. Entries are allocated outside of the list's RCU section, as many as are
- * missing, so it may take several passes; it ends with one that finds nothing to add, so
- * that a thread forked meanwhile by one that was not yet traced is found, too. Without
- * memory, or with no end, it is tried again by at_pool_fn(): that is no error to who joins
- * or starts. Threads beyond what one user may have traced are not tried again.
+ * A process may have any number of threads, so the caller holds no lock that others need.
+ * Entries are allocated outside of the RCU section, so several passes may be necessary. The
+ * last pass finds no thread to add. So a thread is found even if an untraced thread forked
+ * it during an earlier pass.
+ *
+ * If memory is short, or after AT_PASSES, at_pool_fn() tries again later. Joining or starting
+ * does not fail because of this. Threads beyond the user's quota are not tried again.
  */
 void at_tasks_add_process(struct at_member *m)
 {
@@ -337,7 +347,7 @@ void at_tasks_add_process(struct at_member *m)
 	at_tasks_looked(m, look, missing, err != -EDQUOT);
 }
 
-/* A number for a round of looks: none of them is at what another has looked at. */
+/* Begin a round of looks, in which at_tasks_add_once() looks at each process once. */
 u64 at_tasks_round(void)
 {
 	static u64 round;
@@ -347,12 +357,12 @@ u64 at_tasks_round(void)
 }
 
 /**
- * at_tasks_add_once - the same, for all the providers of a process together
- * @m: one of the session's members; the caller has a reference to the session
- * @round: of looks for the session's members, and for no other's
+ * at_tasks_add_once - add the threads of a process once in a round
+ * @m: a member; the caller has a reference to its session
+ * @round: from at_tasks_round(); used for members of this session only
  *
- * All have the same threads. There may be thousands of either. at_lock is let go while they
- * are added.
+ * All providers of a process have the same threads. There may be thousands of providers and
+ * of threads. Drops at_lock while threads are added.
  */
 void at_tasks_add_once(struct at_member *m, u64 round)
 {
@@ -368,7 +378,7 @@ void at_tasks_add_once(struct at_member *m, u64 round)
 	spin_lock(&at_lock);
 }
 
-/* Whether the calling thread is traced, by whichever session. */
+/* Is the calling thread traced, by any session? */
 bool at_tasks_have_current(void)
 {
 	bool have;
@@ -380,12 +390,12 @@ bool at_tasks_have_current(void)
 }
 
 /**
- * at_tasks_add_current - for a thread of the provider's mm that is not in its thread group
- * @m: the provider's member
+ * at_tasks_add_current - add the calling thread
+ * @m: the member of its provider
  *
- * Without memory it is not traced, which is counted, each time that it asks; it is in no
- * list that another look goes over. That is no error to the thread: its own records are
- * worth more than what the scheduler does to it.
+ * For a thread with the provider's mm in another thread group, which at_tasks_add_process()
+ * does not find. If memory is short, each call counts the thread as missed. The caller gets no
+ * error, because the thread can still write its own records.
  */
 void at_tasks_add_current(struct at_member *m)
 {
@@ -404,7 +414,7 @@ void at_tasks_add_current(struct at_member *m)
 	}
 }
 
-/* Enough that threads forked until the next look find an entry each. */
+/* Refill the pool, so that threads forked until the next refill find entries. */
 static void at_pool_fill(void)
 {
 	unsigned long flags;
@@ -422,7 +432,7 @@ static void at_pool_fill(void)
 	}
 }
 
-/* Those that run, one after the other, in the order in which they were made. */
+/* Returns the first started session with an id above @after: ids grow along the list. */
 static struct at_session *at_tasks_next_session(u32 after)
 {
 	struct at_session *s;
@@ -433,7 +443,7 @@ static struct at_session *at_tasks_next_session(u32 after)
 	return NULL;
 }
 
-/* Look at the members again that may miss a thread. at_lock is let go now and then. */
+/* Look again at members that may have threads without an entry. May drop at_lock. */
 static void at_tasks_look(struct at_session *s, bool all)
 {
 	u64 round = at_tasks_round();
@@ -471,7 +481,7 @@ static void at_pool_fn(struct work_struct *work)
 		at_tasks_look(s, all);
 		at_session_put(s);
 	}
-	/* Who has left since has queued this again. */
+	/* A member that left since @left was read has queued this work again. */
 	WRITE_ONCE(at_left_done, left);
 	spin_unlock(&at_lock);
 }
@@ -483,7 +493,10 @@ static void at_pool_irq(struct irq_work *work)
 	queue_work(at_wq, &at_pool_work);
 }
 
-/* An entry for a thread of @m, with at_tasks_lock held; NULL: none that it may have. */
+/*
+ * Take an entry from the pool for a thread of @m, with at_tasks_lock held. Returns NULL if the
+ * pool is empty, or if only the reserve is left and @m has taken its share.
+ */
 static struct at_task *at_pool_take(struct at_member *m)
 {
 	struct at_task *e;
@@ -503,13 +516,13 @@ static struct at_task *at_pool_take(struct at_member *m)
 }
 
 /**
- * at_tasks_add_child - a task has made a thread, which is traced if it is
- * @parent: the task
+ * at_tasks_add_child - add a new thread if its parent is traced
+ * @parent: the task that forks
  * @child: the new thread, not yet running
  *
- * From the fork probe, with interrupts off. Where the session's tasks are being
- * taken out, a child must not come in behind that; while it is stopped, a start finds
- * it in its process. It may be there already, found there.
+ * Called by the fork probe, with interrupts off. Adds nothing if the session has ended,
+ * because its tasks are being taken out. Adds nothing while the session is stopped, because
+ * the next start looks at the process. A look may have added the child already.
  */
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child)
 {
@@ -520,7 +533,10 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 
 	raw_spin_lock(&at_tasks_lock);
 	from = at_task_find(parent);
-	/* Pairs with at_ksched_open(): that look finds the child, or we that it is on. */
+	/*
+	 * Pairs with the smp_mb() in at_ksched_open(): either the look after it finds the
+	 * child, or this function sees @on.
+	 */
 	smp_mb();
 	if (!from || !READ_ONCE(from->ks->listed) || !READ_ONCE(from->ks->on) ||
 	    at_task_find(child)) {
@@ -546,15 +562,18 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 }
 
 /**
- * at_tasks_mark_dead - a task has made its last switch
- * @e: its entry
+ * at_tasks_mark_dead - mark the entry of a task that has made its last switch
+ * @e: entry of the task
  *
- * From the switch probe. It is taken out in a moment, whether or not a session runs.
+ * Called by the switch probe. at_reap_fn() takes the entry out soon.
  */
 void at_tasks_mark_dead(struct at_task *e)
 {
 	WRITE_ONCE(e->dead, true);
-	/* Pairs with the xchg() of who takes them out: he finds it, or we that he has begun. */
+	/*
+	 * Pairs with the xchg() in at_reap_fn(): either at_reap_fn() sees @dead, or this
+	 * function sees at_dead clear and queues at_reap_fn() again.
+	 */
 	smp_mb();
 	if (READ_ONCE(at_dead))
 		return;
@@ -564,9 +583,9 @@ void at_tasks_mark_dead(struct at_task *e)
 
 /**
  * struct at_tasks_removal - which entries to take out
- * @which: tells whether one is meant
- * @arg: for @which
- * @gone: those that were taken out
+ * @which: returns true for an entry to take out
+ * @arg: argument of @which
+ * @gone: list of the entries that were taken out
  */
 struct at_tasks_removal {
 	bool (*which)(const struct at_task *e, const void *arg);
@@ -583,8 +602,9 @@ static void at_task_take_out_if(struct at_task *e, void *arg)
 }
 
 /*
- * Take entries out, whosever they are. In process context. Nobody adds such entries any
- * more: who adds one asks, under at_tasks_lock, what the caller has changed.
+ * Take out all entries for which @which returns true. May sleep. No such entry can be added
+ * meanwhile: callers first change the state that is checked, under at_tasks_lock, before an
+ * entry is added.
  */
 static void at_tasks_remove(bool (*which)(const struct at_task *e, const void *arg),
 			    const void *arg)
@@ -606,11 +626,10 @@ static bool at_task_of_session(const struct at_task *e, const void *arg)
 }
 
 /**
- * at_tasks_execed - a task runs another program: its provider's it is no more
- * @task: the task that calls
+ * at_tasks_execed - take out the entry of a task that runs another program
+ * @task: the calling task
  *
- * From the rename probe, with interrupts off; asked at each renaming, of which one
- * is where a program is begun.
+ * Called by the rename probe, with interrupts off: exec renames the task.
  */
 void at_tasks_execed(const struct task_struct *task)
 {
@@ -632,7 +651,7 @@ static void at_dead_irq(struct irq_work *work)
 	queue_delayed_work(at_wq, &at_reap_work, AT_REAP_DELAY);
 }
 
-/* After a look, and from time to time: what could not be had, may be had by the worker. */
+/* Retry threads that could not be added. Called after looks, and periodically. */
 void at_tasks_again(void)
 {
 	if (READ_ONCE(at_rescan))
@@ -640,12 +659,13 @@ void at_tasks_again(void)
 }
 
 /**
- * at_tasks_leave - a member's tasks are traced no more
+ * at_tasks_leave - take out the entries of a member's tasks
  * @m: a member that leaves its session
  *
- * Those that exit still have a switch to make, and stay in the member's list; they
- * fork nobody. Those that live may be other providers', too, which get them in a moment:
- * a task has one entry. This costs what the member has, for all members may leave at once.
+ * Exiting tasks still have to switch out, so they stay in the member's list; they fork no
+ * threads. A live task may also belong to other providers of the process. A task has only
+ * one entry, so a worker adds the task again for one of these. The cost depends on this
+ * member's tasks only, because all members may leave at once.
  */
 void at_tasks_leave(struct at_member *m)
 {
@@ -675,7 +695,7 @@ void at_tasks_leave(struct at_member *m)
 			hlist_move_list(&exiting, &m->tasks);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	} while (more);
-	/* One that is dead is no part any more. */
+	/* @parts does not count dead providers. */
 	if (gone && p->first->parts > !p->dead) {
 		WRITE_ONCE(at_left, at_left + 1);
 		p->first->left = at_left;
@@ -684,7 +704,7 @@ void at_tasks_leave(struct at_member *m)
 	at_tasks_free(gone);
 }
 
-/* Has a member that has left no entry any more? It gets none, so that this stays true. */
+/* Has the member left, and no entry? A member that has left gets none, so this stays true. */
 bool at_tasks_none(const struct at_member *m)
 {
 	unsigned long flags;
@@ -717,7 +737,7 @@ static bool at_task_any(const struct at_task *e, const void *arg)
 	return true;
 }
 
-/* The probes are gone. */
+/* The probes are unregistered. */
 void at_tasks_exit(void)
 {
 	struct hlist_node *next;
