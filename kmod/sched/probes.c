@@ -110,9 +110,8 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 }
 
 /*
- * Find room for a switch on the slow path. The members of both tasks may pay, that of @prev
- * first. If @open, the switch out of @next is paid for now, because that record may concern
- * no member.
+ * Find room for a switch on the slow path. The member of @prev pays, or else that of @next. If
+ * @open, this payment covers the switch out of @next, too, which may concern no member.
  */
 bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct task_struct *prev, const struct task_struct *next,

@@ -176,9 +176,9 @@ static void at_tasks_free_execed(void)
 }
 
 /*
- * Should the task be added? Not after the member has left or the session has ended, because
- * at_tasks_leave() and at_tasks_forget() run only once. Nor if the task has no id in the pid
- * namespace of the session's owner.
+ * Should the task be added? No task may be added after the member has left or the session has
+ * ended, because at_tasks_leave() and at_tasks_forget() run only once. A task without an id in
+ * the pid namespace of the session's owner is not added either.
  */
 static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 			   const struct at_member *owner)
@@ -695,7 +695,7 @@ void at_tasks_leave(struct at_member *m)
 			hlist_move_list(&exiting, &m->tasks);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	} while (more);
-	/* @parts does not count dead providers. */
+	/* at_provider.parts does not count dead providers. */
 	if (gone && p->first->parts > !p->dead) {
 		WRITE_ONCE(at_left, at_left + 1);
 		p->first->left = at_left;
