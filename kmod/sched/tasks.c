@@ -394,23 +394,25 @@ bool at_tasks_have_current(void)
  * @m: the member of its provider
  *
  * For a thread with the provider's mm in another thread group, which at_tasks_add_process()
- * does not find. If memory is short, each call counts the thread as missed. The caller gets no
- * error, because the thread can still write its own records.
+ * does not find. If memory is short, or the user's quota of traced threads is used up, each call
+ * counts the thread as missed. The caller gets no error, because the thread can still write its
+ * own records.
  */
 void at_tasks_add_current(struct at_member *m)
 {
 	struct at_ksched *ks = m->session->ks;
 	struct mem_cgroup *old = set_active_memcg(ks->session->memcg);
 	struct at_task *e = at_task_alloc();
+	int ret = e ? at_task_add(e, current, ks, m) : -ENOMEM;
 	unsigned long flags;
 
 	set_active_memcg(old);
-	if (!e) {
+	if (ret)
+		kfree(e);
+	if (ret < 0) {
 		raw_spin_lock_irqsave(&at_tasks_lock, flags);
 		WRITE_ONCE(ks->missed, ks->missed + 1);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	} else if (at_task_add(e, current, ks, m)) {
-		kfree(e);
 	}
 }
 
