@@ -28,11 +28,20 @@ static bool at_spares_calm(const struct at_spares *sp)
 /* Offline CPUs count: one may come online while the session runs, and take a spare then. */
 static u32 at_spares_target(const struct at_spares *sp)
 {
-	u32 calm = at_spares_wanted(sp, AT_SPARES_CALM, num_possible_cpus());
+	u32 calm = at_spares_wanted(sp, sp->calm, num_possible_cpus());
 
 	if (at_spares_calm(sp))
 		return calm;
 	return max(calm, at_spares_wanted(sp, AT_SPARES, num_online_cpus()));
+}
+
+static u32 at_spares_nr(const struct at_spares *sp)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < AT_SPARES; i++)
+		nr += !!READ_ONCE(sp->slot[i]);
+	return nr;
 }
 
 static int at_spares_add(struct at_spares *sp, u64 **slot)
@@ -48,18 +57,36 @@ static int at_spares_add(struct at_spares *sp, u64 **slot)
 	return 0;
 }
 
+/* Free spares above the target, if no CPU has needed them for a while. */
+static void at_spares_trim(struct at_spares *sp, u32 target)
+{
+	u32 i;
+
+	if (!at_spares_calm(sp))
+		return;
+	for (i = target; i < AT_SPARES; i++)
+		if (READ_ONCE(sp->slot[i]))
+			vfree(xchg(&sp->slot[i], NULL));
+}
+
 static int at_spares_fill(struct at_spares *sp)
 {
 	struct mem_cgroup *old = set_active_memcg(sp->memcg);
-	u32 i, target = at_spares_target(sp);
+	u32 i, target;
 	int err = 0;
 
-	/* A CPU that takes a spare from now on queues the worker again. */
-	WRITE_ONCE(sp->asked, false);
+	/*
+	 * A CPU that takes a spare from now on queues the worker again. Pairs with the xchg() in
+	 * at_spares_take(): a CPU that still finds @asked set has emptied the slot before.
+	 */
+	smp_store_mb(sp->asked, false);
+	target = at_spares_target(sp);
+	at_spares_trim(sp, target);
 	for (i = 0; i < target && !err; i++)
 		if (!READ_ONCE(sp->slot[i]))
 			err = at_spares_add(sp, &sp->slot[i]);
 	set_active_memcg(old);
+	WRITE_ONCE(sp->filled, jiffies);
 	WRITE_ONCE(sp->failed, err);
 	return err;
 }
@@ -78,14 +105,17 @@ static void at_spares_low(struct irq_work *work)
  * at_spares_init - initialize spares, without allocating them
  * @sp: the spares; allocated by at_spares_prepare()
  * @words: size of each spare
+ * @calm: number of spares to keep if no CPU has taken one for a second, at most AT_SPARES
  * @memcg: memory cgroup to charge; must outlive the spares
  */
-void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg)
+void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct mem_cgroup *memcg)
 {
 	memset(sp, 0, sizeof(*sp));
 	sp->words = words;
+	sp->calm = calm;
 	sp->memcg = memcg;
-	init_irq_work(&sp->low, at_spares_low);
+	/* Otherwise, on PREEMPT_RT, a real-time task on the CPU could keep it from running. */
+	sp->low = IRQ_WORK_INIT_HARD(at_spares_low);
 	INIT_WORK(&sp->fill, at_spares_fill_fn);
 }
 
@@ -115,22 +145,16 @@ int at_spares_prepare(struct at_spares *sp)
 }
 
 /**
- * at_spares_look - free spares that no CPU has needed for a while
+ * at_spares_look - queue the worker if there are too many or too few spares for a while
  * @sp: the spares
  *
- * Retries if the last allocation failed. Sleeps. Called periodically while the session runs.
+ * Called periodically while the session runs. If memory is short, this retries once a second.
  */
 void at_spares_look(struct at_spares *sp)
 {
-	u32 i;
-
-	if (!at_spares_calm(sp))
-		return;
-	for (i = at_spares_target(sp); i < AT_SPARES; i++)
-		if (READ_ONCE(sp->slot[i]))
-			vfree(xchg(&sp->slot[i], NULL));
-	if (READ_ONCE(sp->failed))
-		at_spares_prepare(sp);
+	if (at_spares_calm(sp) && time_after(jiffies, READ_ONCE(sp->filled) + HZ) &&
+	    at_spares_nr(sp) != at_spares_target(sp))
+		queue_work(at_wq, &sp->fill);
 }
 
 /**
@@ -153,7 +177,8 @@ u64 *at_spares_take(struct at_spares *sp)
 		atomic_inc(&sp->taken);
 		WRITE_ONCE(sp->busy, jiffies);
 	}
-	if (!READ_ONCE(sp->asked) && !READ_ONCE(sp->failed)) {
+	/* A CPU that is going offline may not run the work any more; at_spares_look() does it. */
+	if (!READ_ONCE(sp->asked) && !READ_ONCE(sp->failed) && cpu_online(smp_processor_id())) {
 		WRITE_ONCE(sp->asked, true);
 		irq_work_queue(&sp->low);
 	}
@@ -162,10 +187,5 @@ u64 *at_spares_take(struct at_spares *sp)
 
 u64 at_spares_pages(const struct at_spares *sp)
 {
-	u64 nr = 0;
-	u32 i;
-
-	for (i = 0; i < AT_SPARES; i++)
-		nr += !!READ_ONCE(sp->slot[i]);
-	return nr * PAGE_ALIGN(sp->words * sizeof(u64)) / PAGE_SIZE;
+	return (u64)at_spares_nr(sp) * PAGE_ALIGN(sp->words * sizeof(u64)) / PAGE_SIZE;
 }

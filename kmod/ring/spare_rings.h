@@ -7,8 +7,8 @@
  * spare, and a worker allocates the next one.
  *
  * When a session starts, all CPUs may begin to write at once. So there are up to AT_SPARES
- * spares until no CPU has taken one for a second, and up to AT_SPARES_CALM afterwards. A CPU
- * that finds no spare drops and counts its records until the worker has run.
+ * spares until no CPU has taken one for a second, and fewer afterwards. A CPU that finds no
+ * spare drops and counts its records until the worker has run.
  */
 #ifndef AT_SPARE_RINGS_H
 #define AT_SPARE_RINGS_H
@@ -21,15 +21,16 @@
 struct mem_cgroup;
 
 #define AT_SPARES	16U
-#define AT_SPARES_CALM	2U
 
 /**
  * struct at_spares - spare memory of rings of one size
  * @slot: spares; NULL: none. Taken and filled with atomic operations, without a lock
  * @words: size of each spare
+ * @calm: number of spares to keep if no CPU has taken one for a second
  * @taken: number of spares that CPUs have taken; a CPU takes at most one
  * @busy: time of the last start, or at which a CPU last took a spare, in jiffies
  * @asked: the worker is queued, and has not looked at @slot yet
+ * @filled: when the worker last tried to allocate, in jiffies
  * @failed: the last allocation failed; at_spares_look() retries
  * @low: queues the worker, because a probe must not wake a task
  * @fill: the worker, which allocates spares
@@ -38,8 +39,10 @@ struct mem_cgroup;
 struct at_spares {
 	u64 *slot[AT_SPARES];
 	u64 words;
+	u32 calm;
 	atomic_t taken;
 	unsigned long busy;
+	unsigned long filled;
 	bool asked;
 	bool failed;
 	struct irq_work low;
@@ -47,7 +50,7 @@ struct at_spares {
 	struct mem_cgroup *memcg;
 };
 
-void at_spares_init(struct at_spares *sp, u64 words, struct mem_cgroup *memcg);
+void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct mem_cgroup *memcg);
 void at_spares_destroy(struct at_spares *sp);
 int at_spares_prepare(struct at_spares *sp);
 void at_spares_look(struct at_spares *sp);

@@ -47,6 +47,12 @@ static bool at_probing;
 /* Small, because names are few; not circular, because switches are hard to read without names. */
 static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
+/*
+ * Spare event rings that a session keeps while few CPUs begin to write. Names rings are small,
+ * and a thread's name is recorded once: so a session keeps as many of these as there can be.
+ */
+#define AT_EVENTS_CALM	2
+
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
 
@@ -544,7 +550,9 @@ void at_ksched_look(struct at_ksched *ks)
  */
 struct at_ksched *at_ksched_new(struct at_session *s)
 {
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
 	struct at_ksched *ks = kzalloc(sizeof(*ks), GFP_KERNEL_ACCOUNT);
+	struct mem_cgroup *old;
 	int cpu;
 
 	if (!ks)
@@ -556,10 +564,14 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->foreign = s->owner.privileged;
 	ks->plain = ks->foreign && !ks->ns;
 	ks->left = get_completed_synchronize_rcu();
-	at_spares_init(&ks->spares[AT_KRING_EVENTS], at_ring_words(&s->geometry), s->memcg);
-	at_spares_init(&ks->spares[AT_KRING_NAMES], at_ring_words(&at_names_geometry), s->memcg);
-	ks->cpu = alloc_percpu_gfp(struct at_kcpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	ks->quick = alloc_percpu_gfp(struct at_kcpu *, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	at_spares_init(&ks->spares[AT_KRING_EVENTS], at_ring_words(&s->geometry), AT_EVENTS_CALM,
+		       s->memcg);
+	at_spares_init(&ks->spares[AT_KRING_NAMES], at_ring_words(&at_names_geometry), AT_SPARES,
+		       s->memcg);
+	old = set_active_memcg(s->memcg);
+	ks->cpu = alloc_percpu_gfp(struct at_kcpu, gfp);
+	ks->quick = alloc_percpu_gfp(struct at_kcpu *, gfp);
+	set_active_memcg(old);
 	if (!ks->cpu || !ks->quick)
 		goto err;
 	for_each_possible_cpu(cpu)

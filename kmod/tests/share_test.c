@@ -54,7 +54,7 @@ static void at_test_shares(struct kunit *test, struct at_test_shares *s, u32 nsu
 	};
 
 	memset(s, 0, sizeof(*s));
-	at_spares_init(&s->spares, at_ring_words(&g), NULL);
+	at_spares_init(&s->spares, at_ring_words(&g), 0, NULL);
 	at_kring_init(&s->ring, AT_KRING_EVENTS, &g, &s->sharing, &s->spares, foreign);
 	KUNIT_ASSERT_EQ(test, at_spares_prepare(&s->spares), 0);
 	while (s->members < members)

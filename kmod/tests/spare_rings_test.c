@@ -9,10 +9,12 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include "ring/spare_rings.h"
 
 #define AT_TEST_WORDS	(3 * PAGE_SIZE / sizeof(u64))
+#define AT_TEST_CALM	1U
 
 /* Spares, of which there are none yet. Not on the stack, because they hold a work item. */
 static struct at_spares *at_test_spares(struct kunit *test)
@@ -20,7 +22,7 @@ static struct at_spares *at_test_spares(struct kunit *test)
 	struct at_spares *sp = kunit_kzalloc(test, sizeof(*sp), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, sp);
-	at_spares_init(sp, AT_TEST_WORDS, NULL);
+	at_spares_init(sp, AT_TEST_WORDS, AT_TEST_CALM, NULL);
 	return sp;
 }
 
@@ -37,7 +39,7 @@ static u64 *at_test_take(struct at_spares *sp)
 
 static void each_spare_is_taken_once(struct kunit *test)
 {
-	u32 all = max(min(AT_SPARES, num_online_cpus()), min(AT_SPARES_CALM, num_possible_cpus()));
+	u32 all = max(min(AT_SPARES, num_online_cpus()), min(AT_TEST_CALM, num_possible_cpus()));
 	u64 *taken[AT_SPARES] = {}, *data;
 	struct at_spares *sp = at_test_spares(test);
 	u32 i, n = 0;
@@ -62,18 +64,25 @@ static void each_spare_is_taken_once(struct kunit *test)
 		vfree(taken[--n]);
 }
 
+/* Time passes in which no CPU takes a spare. */
+static void at_test_wait(struct at_spares *sp)
+{
+	sp->busy = jiffies - 2 * HZ;
+	sp->filled = sp->busy;
+	at_spares_look(sp);
+	flush_work(&sp->fill);
+}
+
 static void few_spares_are_kept_when_calm(struct kunit *test)
 {
 	struct at_spares *sp = at_test_spares(test);
 
 	KUNIT_ASSERT_EQ(test, at_spares_prepare(sp), 0);
-	/* No CPU has had a spare taken: one for each could still be needed. */
-	sp->busy = jiffies - 2 * HZ;
-	at_spares_look(sp);
-	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 3 * min(AT_SPARES_CALM, num_possible_cpus()));
+	at_test_wait(sp);
+	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 3 * AT_TEST_CALM);
 	/* Each CPU has its ring. */
 	atomic_set(&sp->taken, num_possible_cpus());
-	at_spares_look(sp);
+	at_test_wait(sp);
 	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 0);
 	at_spares_destroy(sp);
 }
@@ -84,11 +93,11 @@ static void missing_memory_is_asked_for_again(struct kunit *test)
 
 	sp->failed = true;
 	KUNIT_EXPECT_PTR_EQ(test, at_test_take(sp), NULL);
+	/* Probes do not ask again and again. */
 	KUNIT_EXPECT_FALSE(test, sp->asked);
-	sp->busy = jiffies - 2 * HZ;
-	at_spares_look(sp);
+	at_test_wait(sp);
 	KUNIT_EXPECT_FALSE(test, sp->failed);
-	KUNIT_EXPECT_GT(test, at_spares_pages(sp), 0);
+	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 3 * AT_TEST_CALM);
 	at_spares_destroy(sp);
 }
 

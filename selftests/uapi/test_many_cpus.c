@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "ktap.h"
@@ -17,8 +18,8 @@
 #define HERE	3
 #define THERE	17
 /* Spare rings that a session keeps when no CPU has needed one for a second */
-#define SPARES	2
-
+#define SPARE_EVENTS	2
+#define SPARE_NAMES	16
 /* Pages of the session that are not rings' */
 #define OTHER_PAGES	4
 
@@ -56,8 +57,15 @@ static void ping(int n)
 		NEED(write(to[1], &c, 1) == 1 && read(from[0], &c, 1) == 1);
 }
 
+static uint64_t session_pages(void)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session));
+	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_PAGES);
+}
+
 static void begin(void)
 {
+	struct raw_ledger unused;
 	pthread_t thread;
 
 	NEED(sysconf(_SC_NPROCESSORS_ONLN) >= 24);
@@ -65,19 +73,17 @@ static void begin(void)
 	NEED(!pipe(to) && !pipe(from));
 	NEED(!pthread_create(&thread, NULL, echo, NULL));
 	ping(1);
+	NEED(!mlockall(MCL_CURRENT));
 	NEED(!raw_nl_open(&nl));
 	NEED(!raw_provider(&provider, "sparse", RING));
 	session = raw_session(&nl, "sparse", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS,
 			      RING, "sparse");
 	NEED(session > 0);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
+	/* A page fault during the session could be completed, and so wake us, on any CPU. */
+	NEED(!raw_sched_ledger(&nl, session, &unused));
+	session_pages();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
-}
-
-static uint64_t session_pages(void)
-{
-	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session));
-	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_PAGES);
 }
 
 static void kernel_rings_of_idle_cpus_have_no_memory(void)
@@ -97,8 +103,10 @@ static void kernel_rings_of_idle_cpus_have_no_memory(void)
 	for (int i = 0; i < 1000; i++) {
 		NEED(!raw_names_ledger(&nl, session, &names));
 		NEED(!raw_ledger(&nl, session, 0, &user));
+		NEED(names.lines);
 		spare = session_pages() - sched.pages - names.pages - user.pages;
-		wanted = SPARES * (PAGES + names.pages / names.lines) + OTHER_PAGES;
+		wanted = SPARE_EVENTS * PAGES + SPARE_NAMES * names.pages / names.lines +
+			 OTHER_PAGES;
 		if (spare <= wanted)
 			break;
 		usleep(10000);
