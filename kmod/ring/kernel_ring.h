@@ -72,7 +72,9 @@ int at_kring_copy(const struct at_kring *r, u64 from, u32 words, void __user *to
 /* The number of pages that the ring has */
 static inline u64 at_kring_pages(const struct at_kring *r)
 {
-	return READ_ONCE(r->data) ? PAGE_ALIGN((u64)at_ring_words(&r->geometry) * sizeof(u64)) / PAGE_SIZE : 0;
+	u64 bytes = (u64)at_ring_words(&r->geometry) * sizeof(u64);
+
+	return READ_ONCE(r->data) ? PAGE_ALIGN(bytes) / PAGE_SIZE : 0;
 }
 
 static inline u64 at_kring_position(const struct at_kring *r)
