@@ -64,12 +64,11 @@ static void at_spares_trim(struct at_spares *sp, u32 target)
 
 	if (!at_spares_calm(sp))
 		return;
-	for (i = target; i < AT_SPARES; i++)
-		if (READ_ONCE(sp->slot[i]))
-			vfree(xchg(&sp->slot[i], NULL));
+	for (i = 0; i < AT_SPARES && at_spares_nr(sp) > target; i++)
+		vfree(xchg(&sp->slot[i], NULL));
 }
 
-static int at_spares_fill(struct at_spares *sp)
+static void at_spares_fill(struct at_spares *sp)
 {
 	struct mem_cgroup *old = set_active_memcg(sp->memcg);
 	u32 i, target;
@@ -82,13 +81,12 @@ static int at_spares_fill(struct at_spares *sp)
 	smp_store_mb(sp->asked, false);
 	target = at_spares_target(sp);
 	at_spares_trim(sp, target);
-	for (i = 0; i < target && !err; i++)
+	for (i = 0; i < AT_SPARES && at_spares_nr(sp) < target && !err; i++)
 		if (!READ_ONCE(sp->slot[i]))
 			err = at_spares_add(sp, &sp->slot[i]);
 	set_active_memcg(old);
 	WRITE_ONCE(sp->filled, jiffies);
 	WRITE_ONCE(sp->failed, err);
-	return err;
 }
 
 static void at_spares_fill_fn(struct work_struct *work)
@@ -134,14 +132,15 @@ void at_spares_destroy(struct at_spares *sp)
  * at_spares_prepare - allocate spares for a start
  * @sp: the spares
  *
- * Sleeps. Several callers may do this at once.
+ * Sleeps. Several callers may do this at once. Spares for CPUs that are offline may be missing.
  *
  * Return: 0 or -ENOMEM.
  */
 int at_spares_prepare(struct at_spares *sp)
 {
 	WRITE_ONCE(sp->busy, jiffies);
-	return at_spares_fill(sp);
+	at_spares_fill(sp);
+	return at_spares_nr(sp) < at_spares_wanted(sp, AT_SPARES, num_online_cpus()) ? -ENOMEM : 0;
 }
 
 /**

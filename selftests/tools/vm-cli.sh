@@ -179,10 +179,10 @@ begin "a CPU that comes when there is no memory for its rings has what it loses 
 cg=/sys/fs/cgroup/late-cpu
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir $cg
+echo 24M >$cg/memory.max
 echo 0 > /sys/devices/system/cpu/cpu1/online
 check session status 0 sh -c 'echo $$ >'$cg'/cgroup.procs && exec "$0" session create -m circular -b 16M -s all late-cpu' "$AT"
 check start status 0 "$AT" session start late-cpu
-echo 24M >$cg/memory.max
 echo 1 > /sys/devices/system/cpu/cpu1/online
 taskset -c 1 sh -c 'for i in 1 2 3 4 5; do sleep 0.05; done'
 check "no ring" [ "$(of_cpu1 memory)" = 0 ]
