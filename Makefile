@@ -9,7 +9,7 @@ CC      ?= gcc
 CXX     ?= g++
 PREFIX  ?= /usr/local
 DESTDIR ?=
-VERSION := 0.1.0
+VERSION := 0.2.0
 CFLAGS  ?= -O2 -g
 
 .DELETE_ON_ERROR:

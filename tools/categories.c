@@ -74,7 +74,7 @@ static int list(struct listing *l)
 		doc_array(j, "providers");
 	}
 	if (!err)
-		err = at_categories(ctl, print_category, l);
+		err = at_for_each_category(ctl, print_category, l);
 	if (err) {
 		tool_error("%s", at_ctl_error(ctl));
 	} else if (l->as_json) {

@@ -197,12 +197,12 @@ static void trial(struct doctor *d)
 	if (!err)
 		err = at_session_init(d->ctl, id);
 	if (!err) {
-		fd = at_session_consume(d->ctl, id);
+		fd = at_session_open_stream(d->ctl, id);
 		unread = fd < 0;
 		err = unread ? fd : 0;
 	}
 	if (!err)
-		err = at_session_start(d->ctl, id);
+		err = at_session_start(d->ctl, id, NULL);
 	if (!err)
 		err = at_session_stop(d->ctl, id);
 	if (!err)
@@ -212,7 +212,7 @@ static void trial(struct doctor *d)
 	if (fd >= 0)
 		close(fd);
 	if (id)
-		at_session_terminate(d->ctl, id);
+		at_session_destroy(d->ctl, id);
 }
 
 static int count_provider(const struct at_provider_info *p, void *arg)
@@ -228,7 +228,7 @@ static void providers(struct doctor *d)
 {
 	unsigned int count = 0;
 
-	if (d->err || at_providers(d->ctl, count_provider, &count))
+	if (d->err || at_for_each_provider(d->ctl, count_provider, &count))
 		return;
 	doctor_say(d, "providers", DOCTOR_OK, "%u program%s can be recorded at the moment", count,
 		   count == 1 ? "" : "s");

@@ -93,7 +93,7 @@ int providers_main(int argc, char **argv)
 		doc_array(&l.json, "providers");
 	}
 	if (!err)
-		err = at_providers(ctl, l.as_json ? print_json : print_row, &l);
+		err = at_for_each_provider(ctl, l.as_json ? print_json : print_row, &l);
 	if (err)
 		tool_error("%s", at_ctl_error(ctl));
 	else if (l.as_json) {

@@ -122,7 +122,7 @@ struct recorder {
 	uint32_t session;
 	int in;
 	struct trace_out out;
-	struct at_events *events;
+	struct at_notifications *events;
 	struct taken taken;
 	unsigned int nr_snapshots;
 	int signals;

@@ -41,7 +41,7 @@ void record_line(struct recorder *r)
 	if (!r->next_line || now < r->next_line)
 		return;
 	r->next_line = now + LINE_SECONDS;
-	if (at_rings(r->ctl, r->session, add_ring, &sum))
+	if (at_for_each_ring(r->ctl, r->session, add_ring, &sum))
 		return;
 	fprintf(stderr, "\r%.1f s: %s events, %s scheduling records, %s lost, %s\033[K",
 		now - r->started, tool_count(sum.events), tool_count(sum.switches),
@@ -152,7 +152,7 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 	struct at_session_info session = { 0 };
 	unsigned int visible = 0;
 
-	at_providers(r->ctl, count_provider, &visible);
+	at_for_each_provider(r->ctl, count_provider, &visible);
 	at_session_get(r->ctl, r->session, copy_session, &session);
 	fputs("No events are in the file: ", stderr);
 	if (gone.unwritten)

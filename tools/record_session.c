@@ -155,8 +155,8 @@ static int open_session(struct recorder *r)
 	/* Without that, who is there is recorded all the same. */
 	if (!r->opt.attach)
 		taken_open(&r->taken, r->session);
-	r->in = r->opt.snapshot ? at_session_snapshot(r->ctl, r->session) :
-				  at_session_consume(r->ctl, r->session);
+	r->in = r->opt.snapshot ? at_session_open_snapshot(r->ctl, r->session) :
+				  at_session_open_stream(r->ctl, r->session);
 	if (r->in < 0) {
 		tool_error("%s", at_ctl_error(r->ctl));
 		return r->in;
@@ -320,7 +320,7 @@ static int record_loop(struct recorder *r)
 	struct pollfd fds[] = {
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = drain ? r->in : -1, .events = POLLIN },
-		{ .fd = r->events ? at_events_fd(r->events) : -1, .events = POLLIN },
+		{ .fd = r->events ? at_notifications_fd(r->events) : -1, .events = POLLIN },
 		{ .fd = taken_fd(&r->taken), .events = POLLIN },
 	};
 
@@ -416,7 +416,7 @@ static int consume(struct recorder *r)
 	double told_at = record_now() + 1;
 
 	for (;;) {
-		r->in = at_session_consume(r->ctl, r->session);
+		r->in = at_session_open_stream(r->ctl, r->session);
 		if (r->in >= 0)
 			return 0;
 		record_take_signals(r);
@@ -469,7 +469,7 @@ static int stop(struct recorder *r, int err)
 
 static int begin(struct recorder *r)
 {
-	int err = r->opt.attach ? 0 : at_session_start(r->ctl, r->session);
+	int err = r->opt.attach ? 0 : at_session_start(r->ctl, r->session, NULL);
 
 	if (err) {
 		tool_error("%s", at_ctl_error(r->ctl));
@@ -509,7 +509,7 @@ int record_run(struct recorder *r)
 
 void record_free(struct recorder *r)
 {
-	at_events_close(r->events);
+	at_notifications_close(r->events);
 	taken_close(&r->taken);
 	trace_out_free(&r->out);
 	free(r->buffer);

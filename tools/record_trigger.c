@@ -46,9 +46,9 @@ int record_open_triggers(struct recorder *r)
 
 	if (!r->opt.nr_triggers)
 		return 0;
-	err = at_events_open(&r->events, ASYNCTRACE_EVENT_KINDS_ALERT, r->session);
+	err = at_notifications_open(&r->events, ASYNCTRACE_EVENT_KINDS_ALERT, r->session);
 	if (err)
-		tool_error("no alerts can be had: %s", at_events_error(r->events));
+		tool_error("no alerts can be had: %s", at_notifications_error(r->events));
 	return err;
 }
 
@@ -82,7 +82,7 @@ static int open_snapshot(struct recorder *r)
 	int fd;
 
 	for (;;) {
-		fd = at_session_snapshot(r->ctl, r->session);
+		fd = at_session_open_snapshot(r->ctl, r->session);
 		if (fd != -EBUSY || record_now() >= end)
 			return fd;
 		nanosleep(&moment, NULL);
@@ -128,7 +128,7 @@ static bool snapshot(struct recorder *r, const char *why)
  * Alerts before this one were not told, be it that its provider raised them too fast, or
  * that we were slow to take them. Once of each provider; how many, the summary tells.
  */
-static void tell_missed(struct recorder *r, const struct at_event *e)
+static void tell_missed(struct recorder *r, const struct at_notification *e)
 {
 	unsigned int i;
 
@@ -151,14 +151,14 @@ static void tell_missed(struct recorder *r, const struct at_event *e)
  */
 int record_take_alerts(struct recorder *r)
 {
-	struct at_event event = { .size = sizeof(event) };
+	struct at_notification event = { .size = sizeof(event) };
 	bool stop = false, shoot = false;
 	char why[384] = "";
 	int err;
 
 	if (!r->events)
 		return 1;
-	while (!(err = at_events_next(r->events, &event))) {
+	while (!(err = at_notifications_next(r->events, &event))) {
 		tell_missed(r, &event);
 		for (size_t i = 0; i < r->opt.nr_triggers; i++) {
 			const struct record_trigger *t = &r->opt.triggers[i];
@@ -172,7 +172,7 @@ int record_take_alerts(struct recorder *r)
 		}
 	}
 	if (err != -EAGAIN) {
-		tool_error("alerts cannot be had any more: %s", at_events_error(r->events));
+		tool_error("alerts cannot be had any more: %s", at_notifications_error(r->events));
 		return err;
 	}
 	if (stop || shoot)

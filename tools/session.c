@@ -180,7 +180,7 @@ int session_list_main(int argc, char **argv)
 		doc_array(&l.json, "sessions");
 	}
 	if (!err)
-		err = at_sessions(ctl, print_row, &l);
+		err = at_for_each_session(ctl, print_row, &l);
 	if (err) {
 		tool_error("%s", at_ctl_error(ctl));
 	} else if (l.as_json) {

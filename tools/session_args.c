@@ -269,7 +269,7 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 
 	/* The next request takes the connection's message away. */
 	snprintf(because, sizeof(because), "%s", reason ? reason : "");
-	at_providers(ctl, count_free, &f);
+	at_for_each_provider(ctl, count_free, &f);
 	rings = (f.free ? f.free : 1) + (a->sched != ASYNCTRACE_SCHED_OFF);
 	while (size > ASYNCTRACE_RING_MIN &&
 	       (size > ASYNCTRACE_RING_MAX ||

@@ -197,7 +197,7 @@ static int start(const struct control *c, struct at_ctl *ctl, uint32_t id)
 
 	/* It is started all the same. */
 	taken_open(&taken, id);
-	err = told(ctl, at_session_start_with(ctl, id, &opts));
+	err = told(ctl, at_session_start(ctl, id, &opts));
 	if (!err)
 		taken_tell(&taken, ctl);
 	taken_close(&taken);
@@ -268,7 +268,7 @@ static int destroy(const struct control *c, struct at_ctl *ctl, uint32_t id)
 	bool written = true;
 	int err = c->json ? at_session_get(ctl, id, print_last, &written) : 0;
 
-	err = told(ctl, err ? err : at_session_terminate(ctl, id));
+	err = told(ctl, err ? err : at_session_destroy(ctl, id));
 	return err || written ? err : -EIO;
 }
 

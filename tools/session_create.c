@@ -61,7 +61,7 @@ static int make_new(const struct create *c, struct at_ctl *ctl, const struct at_
 	err = session_args_init_session(&c->args, ctl, info, *id);
 	/* As if it had not been asked for. */
 	if (err)
-		at_session_terminate(ctl, *id);
+		at_session_destroy(ctl, *id);
 	return err;
 }
 

@@ -52,7 +52,7 @@ int session_find(struct at_ctl *ctl, const char *text, uint32_t *id)
 		if (!*end && number <= UINT32_MAX)
 			f.number = number;
 	}
-	err = at_sessions(ctl, look, &f);
+	err = at_for_each_session(ctl, look, &f);
 	if (err) {
 		tool_error("%s", at_ctl_error(ctl));
 		return err;

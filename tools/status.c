@@ -124,13 +124,13 @@ static int collect(struct at_ctl *ctl, struct status *st)
 	st->info.size = sizeof(st->info);
 	err = at_info(ctl, &st->info);
 	if (!err)
-		err = at_providers(ctl, add_provider, st);
+		err = at_for_each_provider(ctl, add_provider, st);
 	if (!err)
-		err = at_sessions(ctl, add_session, st);
+		err = at_for_each_session(ctl, add_session, st);
 	for (size_t i = 0; !err && i < st->nr_sessions; i++) {
 		struct session *s = &st->sessions[i];
 
-		err = at_rings(ctl, s->info.id, add_ring, s);
+		err = at_for_each_ring(ctl, s->info.id, add_ring, s);
 		/* It ended between the two questions: no rings; or these are not for us. */
 		s->rings_hidden = err == -EPERM;
 		if (err == -ENOENT || err == -EPERM)

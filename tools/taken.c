@@ -14,11 +14,11 @@
 
 int taken_open(struct taken *t, uint32_t session)
 {
-	int err = at_events_open(&t->events, ASYNCTRACE_EVENT_KINDS_STARTED, session);
+	int err = at_notifications_open(&t->events, ASYNCTRACE_EVENT_KINDS_STARTED, session);
 
 	if (err) {
 		tool_error("cannot be told whom the session does not get: %s",
-			   at_events_error(t->events));
+			   at_notifications_error(t->events));
 		taken_close(t);
 	}
 	return err;
@@ -26,13 +26,13 @@ int taken_open(struct taken *t, uint32_t session)
 
 void taken_close(struct taken *t)
 {
-	at_events_close(t->events);
+	at_notifications_close(t->events);
 	t->events = NULL;
 }
 
 int taken_fd(const struct taken *t)
 {
-	return t->events ? at_events_fd(t->events) : -1;
+	return t->events ? at_notifications_fd(t->events) : -1;
 }
 
 struct holder {
@@ -52,13 +52,13 @@ static int find_holder(const struct at_provider_info *p, void *arg)
 	return 0;
 }
 
-static void tell(struct at_ctl *ctl, const struct at_event *e)
+static void tell(struct at_ctl *ctl, const struct at_notification *e)
 {
 	struct holder h = { .provider = e->provider };
 
 	if (e->status == EBUSY) {
 		/* Both may be gone meanwhile. */
-		at_providers(ctl, find_holder, &h);
+		at_for_each_provider(ctl, find_holder, &h);
 		fprintf(stderr, "the provider %s (process %u) is recorded by ",
 			tool_text(e->name), e->pid);
 		if (h.session)
@@ -83,12 +83,12 @@ static void tell(struct at_ctl *ctl, const struct at_event *e)
 
 void taken_tell(struct taken *t, struct at_ctl *ctl)
 {
-	struct at_event event = { .size = sizeof(event) };
+	struct at_notification event = { .size = sizeof(event) };
 	unsigned int more = 0;
 	int err = t->events ? 0 : -EAGAIN;
 
 	while (!err) {
-		err = at_events_next(t->events, &event);
+		err = at_notifications_next(t->events, &event);
 		if (err || !event.provider || !event.status)
 			continue;
 		if (t->told < TAKEN_MAX) {
@@ -100,7 +100,7 @@ void taken_tell(struct taken *t, struct at_ctl *ctl)
 	}
 	if (err != -EAGAIN) {
 		tool_error("one is not told any more whom the session does not get: %s",
-			   at_events_error(t->events));
+			   at_notifications_error(t->events));
 		taken_close(t);
 	}
 	if (more && !t->enough) {

@@ -17,7 +17,7 @@
  * @enough: there were more, and nothing is told any longer
  */
 struct taken {
-	struct at_events *events;
+	struct at_notifications *events;
 	unsigned int told;
 	bool enough;
 };

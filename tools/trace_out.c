@@ -222,7 +222,7 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 		opts->arg = o;
 	}
 	if (o->continued)
-		opts->flags |= AT_COMPOSE_CONTINUED;
+		opts->flags |= ASYNCTRACE_COMPOSE_CONTINUED;
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #	userlib-install		library, headers and manual pages
 #	userlib-uninstall	removes what userlib-install has installed
 
-AT_VERSION	:= 0.1.0
+AT_VERSION	:= 0.2.0
 AT_SONAME	:= libasynctrace.so.0
 
 PREFIX		?= /usr/local
@@ -19,7 +19,8 @@ MANDIR		?= $(PREFIX)/share/man
 AT_ARCH		:= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 AT_SRC		:= $(wildcard userlib/src/*.c userlib/src/*/*.c userlib/src/*_$(AT_ARCH).S)
 AT_OBJ		:= $(addsuffix .o,$(basename $(AT_SRC:userlib/src/%=%)))
-AT_HEADERS	:= $(wildcard userlib/include/asynctrace/*.h userlib/include/asynctrace/*.hpp)
+AT_HEADERS	:= $(wildcard userlib/include/asynctrace/*.h)
+AT_DETAIL	:= $(wildcard userlib/include/asynctrace/detail/*)
 AT_UAPI_HEADERS	:= $(wildcard uapi/linux/*.h)
 AT_INCLUDES	:= -Iuapi -Iuserlib/include
 AT_MAN		:= $(wildcard userlib/man/*.3)
@@ -89,7 +90,7 @@ $(AT_PC): %: %.new
 userlib: $(B)/libasynctrace.a $(B)/libasynctrace.so $(AT_PC)
 
 userlib-install: userlib
-	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/asynctrace \
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/asynctrace/detail \
 		$(DESTDIR)$(PREFIX)/include/linux
 	install -m 644 $(B)/libasynctrace.a $(DESTDIR)$(LIBDIR)
 	install -m 755 $(B)/libasynctrace.so.$(AT_VERSION) $(DESTDIR)$(LIBDIR)
@@ -97,6 +98,7 @@ userlib-install: userlib
 	ln -sf $(AT_SONAME) $(DESTDIR)$(LIBDIR)/libasynctrace.so
 	install -m 644 $(AT_PC) $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 $(AT_HEADERS) $(DESTDIR)$(PREFIX)/include/asynctrace
+	install -m 644 $(AT_DETAIL) $(DESTDIR)$(PREFIX)/include/asynctrace/detail
 	install -m 644 $(AT_UAPI_HEADERS) $(DESTDIR)$(PREFIX)/include/linux
 	install -d $(DESTDIR)$(MANDIR)/man3
 	install -m 644 $(AT_MAN) $(DESTDIR)$(MANDIR)/man3
@@ -107,10 +109,10 @@ userlib-uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libasynctrace.a libasynctrace.so \
 		$(AT_SONAME) libasynctrace.so.$(AT_VERSION)) \
 		$(AT_PC:$(B)/%=$(DESTDIR)$(LIBDIR)/pkgconfig/%) \
-		$(AT_HEADERS:userlib/include/%=$(DESTDIR)$(PREFIX)/include/%) \
+		$(patsubst userlib/include/%,$(DESTDIR)$(PREFIX)/include/%,$(AT_HEADERS) $(AT_DETAIL)) \
 		$(AT_UAPI_HEADERS:uapi/%=$(DESTDIR)$(PREFIX)/include/%)
 	userlib/man/link --remove $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
-	for d in asynctrace linux; do \
+	for d in asynctrace/detail asynctrace linux; do \
 		d=$(DESTDIR)$(PREFIX)/include/$$d; \
 		! test -d $$d || rmdir --ignore-fail-on-non-empty $$d; \
 	done

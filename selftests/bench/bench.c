@@ -195,7 +195,7 @@ static void begin(uint32_t mode, uint64_t ring)
 	struct at_status_info st = { .size = sizeof(st) };
 	int err;
 
-	trace_fd = mode == AT_MODE_STREAMING ? memfd_create("trace", MFD_CLOEXEC) :
+	trace_fd = mode == ASYNCTRACE_MODE_STREAMING ? memfd_create("trace", MFD_CLOEXEC) :
 					       open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (trace_fd < 0)
 		die("the trace's file", -errno);
@@ -203,7 +203,7 @@ static void begin(uint32_t mode, uint64_t ring)
 	if (err)
 		die("at_trace_start", err);
 	at_status(&st);
-	if (st.path != AT_PATH_RSEQ)
+	if (st.path != ASYNCTRACE_PATH_RSEQ)
 		fprintf(stderr, "bench: %s\n", at_reason_text(st.reason));
 }
 
@@ -253,11 +253,11 @@ int main(void)
 	}
 	for (int n = 1; n <= THREADS_MAX; n++)
 		measure(off, ROWS(off), n, 500);
-	begin(AT_MODE_CIRCULAR, 1 << 20);
+	begin(ASYNCTRACE_MODE_CIRCULAR, 1 << 20);
 	for (int n = 1; n <= THREADS_MAX; n++)
 		measure(on, ROWS(on), n, 1500);
 	end("flight recorder");
-	begin(AT_MODE_STREAMING, 2 << 20);
+	begin(ASYNCTRACE_MODE_STREAMING, 2 << 20);
 	for (int n = 1; n <= THREADS_MAX; n++)
 		measure(streaming, ROWS(streaming), n, 60);
 	end("streaming");

@@ -404,7 +404,7 @@ static void test_a_late_reader(void **unused)
 	struct file f;
 	char path[32];
 
-	o.flags = AT_COMPOSE_CONTINUED;
+	o.flags = ASYNCTRACE_COMPOSE_CONTINUED;
 	s.c = at_compose_new(&o);
 	s.ticks = 9500;
 	assert_int_equal(give(&s, &(struct asynctrace_chunk){ .kind = ASYNCTRACE_CHUNK_CLOCK,

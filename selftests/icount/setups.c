@@ -29,7 +29,7 @@ static const char *empty_module;
 
 static void provide(const char *name)
 {
-	struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 	int e = at_provider_register(&opts);
 
 	if (e)
@@ -138,14 +138,14 @@ static void session_on(const struct setup *s)
 		snprintf(name, sizeof(name), "icount%u", nr_sessions);
 		check(at_session_create(ctl, &o, id), "create");
 		check(at_session_init(ctl, *id), "init");
-		check(at_session_start(ctl, *id), "start");
+		check(at_session_start(ctl, *id, NULL), "start");
 	}
 }
 
 static void session_off(void)
 {
 	while (nr_sessions)
-		check(at_session_terminate(ctl, sessions[--nr_sessions]), "terminate");
+		check(at_session_destroy(ctl, sessions[--nr_sessions]), "terminate");
 	/* Unused probes stay for a second, in case the next session comes. */
 	sleep(3);
 }

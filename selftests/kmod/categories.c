@@ -61,7 +61,7 @@ static uint32_t write_each(void)
 
 static pid_t provider(struct shared *s, const char *name)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 	pid_t pid = fork();
 
 	must(pid >= 0);
@@ -153,7 +153,7 @@ static void start(uint32_t id, const char *const *additional, uint32_t dispositi
 		.nr_additional = count_of(additional), .additional = additional,
 	};
 
-	if (at_session_start_with(ctl, id, &opts))
+	if (at_session_start(ctl, id, &opts))
 		ktap_bail("%s", at_ctl_error(ctl));
 	sh[0].running = sh[1].running = 1;
 }
@@ -205,7 +205,7 @@ static void wishes(void)
 		}
 		if (ktap_failed())
 			ktap_note("row %u", i);
-		if (at_session_terminate(ctl, id))
+		if (at_session_destroy(ctl, id))
 			ktap_bail("%s", at_ctl_error(ctl));
 	}
 }
@@ -229,7 +229,7 @@ static void updates(void)
 	int fd;
 
 	memset(seen, 0, sizeof(seen));
-	fd = at_session_consume(ctl, id);
+	fd = at_session_open_stream(ctl, id);
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	rd_open(&rd, fd, event, &rd);
@@ -261,7 +261,7 @@ static void updates(void)
 			   seen[0][c], want[0][c], seen[1][c], want[1][c]);
 	ktap_check(!rd.malformed, "%s", rd.first);
 	rd_close(&rd);
-	if (at_session_terminate(ctl, id))
+	if (at_session_destroy(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
@@ -296,27 +296,27 @@ static void limits(void)
 		ktap_bail("%s", at_ctl_error(ctl));
 	refused(at_session_update(ctl, id, 101, list), -ERANGE, "category");
 	how.nr_additional = 101;
-	refused(at_session_start_with(ctl, id, &how), -ERANGE, "additional");
+	refused(at_session_start(ctl, id, &how), -ERANGE, "additional");
 	how.disposition = 4;
 	how.nr_additional = 0;
-	refused(at_session_start_with(ctl, id, &how), -ERANGE, "disposition");
+	refused(at_session_start(ctl, id, &how), -ERANGE, "disposition");
 	how.disposition = 0;
 	/* 100 of its own and 100 more. */
 	how.nr_additional = 100;
-	ktap_check(!at_session_start_with(ctl, id, &how), "%s", at_ctl_error(ctl));
+	ktap_check(!at_session_start(ctl, id, &how), "%s", at_ctl_error(ctl));
 	ktap_check(!at_session_update(ctl, id, 100, list), "%s", at_ctl_error(ctl));
 	text[3][ASYNCTRACE_CATEGORY_MAX] = 'x';
 	refused(at_session_update(ctl, id, 4, list), -ERANGE, "category");
 	ktap_check(!at_session_stop(ctl, id), "%s", at_ctl_error(ctl));
 	how.nr_additional = 4;
-	refused(at_session_start_with(ctl, id, &how), -ERANGE, "additional");
+	refused(at_session_start(ctl, id, &how), -ERANGE, "additional");
 	for (unsigned int i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		list[0] = wrong[i];
 		how.nr_additional = 1;
 		refused(at_session_update(ctl, id, 1, list), -EINVAL, "category");
-		refused(at_session_start_with(ctl, id, &how), -EINVAL, "additional");
+		refused(at_session_start(ctl, id, &how), -EINVAL, "additional");
 	}
-	ktap_check(!at_session_terminate(ctl, id), "%s", at_ctl_error(ctl));
+	ktap_check(!at_session_destroy(ctl, id), "%s", at_ctl_error(ctl));
 	ktap_check(at_session_update(ctl, id, 1, one) == -ENOENT, "updated what is not there");
 }
 
@@ -335,14 +335,14 @@ static void ignored(void)
 
 	if (at_session_create(ctl, &opts, &id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	refused(at_session_start_with(ctl, id, &how), -EINVAL, "initialized");
+	refused(at_session_start(ctl, id, &how), -EINVAL, "initialized");
 	ktap_check(!at_session_init(ctl, id) && !at_session_init(ctl, id), "%s", at_ctl_error(ctl));
 	start(id, (const char *const[4]){ NULL }, 0);
 	expect("P12: a start before the init", turn(&sh[0]), NET);
 	start(id, (const char *const[4]){ "db" }, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 	expect("P3: a second start", turn(&sh[0]), NET);
 	stop(id);
-	if (at_session_terminate(ctl, id))
+	if (at_session_destroy(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
@@ -404,7 +404,7 @@ static void *storm_writer(void *arg)
 
 static pid_t storm_provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "storm" };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = "storm" };
 	const struct itimerval every = { { 0, 1500 }, { 0, 1500 } }, never = {};
 	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	pthread_t thread[THREADS];

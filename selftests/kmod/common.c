@@ -27,7 +27,7 @@ void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *o)
 	run->ctl = ctl;
 	if (at_session_create(ctl, &opts, &run->id) || at_session_init(ctl, run->id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	fd = at_session_consume(ctl, run->id);
+	fd = at_session_open_stream(ctl, run->id);
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	nu_seen_init(&run->seen);
@@ -36,7 +36,7 @@ void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *o)
 
 void run_start(struct run *run)
 {
-	if (at_session_start(run->ctl, run->id))
+	if (at_session_start(run->ctl, run->id, NULL))
 		ktap_bail("%s", at_ctl_error(run->ctl));
 }
 
@@ -44,7 +44,7 @@ void run_start_with(struct run *run, uint32_t disposition)
 {
 	const struct at_start_options opts = { .size = sizeof(opts), .disposition = disposition };
 
-	if (at_session_start_with(run->ctl, run->id, &opts))
+	if (at_session_start(run->ctl, run->id, &opts))
 		ktap_bail("%s", at_ctl_error(run->ctl));
 }
 
@@ -56,7 +56,7 @@ void run_stop(struct run *run)
 
 void run_terminate(struct run *run)
 {
-	if (at_session_terminate(run->ctl, run->id))
+	if (at_session_destroy(run->ctl, run->id))
 		ktap_bail("%s", at_ctl_error(run->ctl));
 }
 
@@ -88,7 +88,7 @@ uint64_t run_total(const struct run *run)
 	return sum.delivered + sum.overwritten + sum.cleared + sum.dropped;
 }
 
-pid_t fork_provider(const struct at_provider_opts *opts, unsigned int threads,
+pid_t fork_provider(const struct at_provider_options *opts, unsigned int threads,
 		    void *(*fn)(void *number))
 {
 	pthread_t thread[threads];

@@ -47,7 +47,7 @@ void run_check(const struct run *run);
 uint64_t run_total(const struct run *run);
 
 /* A child that is a provider, until its @threads threads return from @fn, given 0, 1, ... */
-pid_t fork_provider(const struct at_provider_opts *opts, unsigned int threads,
+pid_t fork_provider(const struct at_provider_options *opts, unsigned int threads,
 		    void *(*fn)(void *number));
 
 /* Memory that children share, zeroed. */

@@ -47,7 +47,7 @@ static void move_to(const char *cgroup)
 
 static void be_provider(const struct kind *k)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = k->name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = k->name };
 
 	if (k->cgroup)
 		move_to(k->cgroup);
@@ -114,7 +114,7 @@ static void init(uint32_t id)
 
 static void end(uint32_t id)
 {
-	if (at_session_terminate(ctl, id))
+	if (at_session_destroy(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
@@ -137,7 +137,7 @@ static bool has(uint32_t session, pid_t pid)
 {
 	struct found f = { .session = session, .pid = pid };
 
-	if (at_providers(ctl, find, &f))
+	if (at_for_each_provider(ctl, find, &f))
 		ktap_bail("%s", at_ctl_error(ctl));
 	return f.is;
 }
@@ -477,7 +477,7 @@ static int id_of(const struct at_provider_info *p, void *arg)
 
 static void fill_ring(const char *name)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 
 	pin(0);
 	must(!at_provider_register(&opts));
@@ -527,15 +527,15 @@ static void test_sizes(void)
 			fill_ring(all[i].name);
 		wait_for(&sh->ready, i + 1, "ready");
 	}
-	if (at_session_start(ctl, id))
+	if (at_session_start(ctl, id, NULL))
 		ktap_bail("%s", at_ctl_error(ctl));
 	for (unsigned int i = 0; i < n; i++) {
-		if (at_providers(ctl, id_of, &all[i]))
+		if (at_for_each_provider(ctl, id_of, &all[i]))
 			ktap_bail("%s", at_ctl_error(ctl));
 	}
 	wait_for(&sh->ready, 2 * n, "full rings");
 	for (unsigned int i = 0; i < n; i++)
-		if (at_rings(ctl, id, sum_of, &all[i]))
+		if (at_for_each_ring(ctl, id, sum_of, &all[i]))
 			ktap_bail("%s", at_ctl_error(ctl));
 	for (unsigned int i = 1; i < n; i++) {
 		const double ratio = (double)all[i].committed / all[0].committed;

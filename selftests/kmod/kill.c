@@ -54,7 +54,7 @@ static void writer(void *arg)
 
 static pid_t provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	static struct borrow borrow[WRITERS];
 	pid_t pid = fork();
 

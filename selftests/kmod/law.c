@@ -76,7 +76,7 @@ static void *writer(void *arg)
 
 static pid_t provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	const struct itimerval every = { { 0, 1500 }, { 0, 1500 } };
 	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	pthread_t thread[THREADS];
@@ -156,7 +156,7 @@ static int has_lost(const struct at_ring_info *r, void *arg)
 
 static bool rings_lost(struct loss *l)
 {
-	int lost = at_rings(ctl, l->id, has_lost, l);
+	int lost = at_for_each_ring(ctl, l->id, has_lost, l);
 
 	if (lost < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -181,7 +181,7 @@ static void check_sched(struct run *run, uint64_t before)
 	struct rd_ring told = rd_sum(&run->rd, ASYNCTRACE_CHUNK_SCHED, 0), is = {};
 	uint64_t after = 0;
 
-	if (at_rings(ctl, run->id, check_ring, &is) ||
+	if (at_for_each_ring(ctl, run->id, check_ring, &is) ||
 	    at_session_get(ctl, run->id, probe_records, &after))
 		ktap_bail("%s", at_ctl_error(ctl));
 	ktap_check(told.delivered == is.delivered && told.overwritten == is.overwritten &&
@@ -288,7 +288,7 @@ static void law(const struct law *l)
 	run_check(&run);
 	if (l->sched)
 		check_sched(&run, before);
-	else if (at_rings(ctl, run.id, check_ring, &sum))
+	else if (at_for_each_ring(ctl, run.id, check_ring, &sum))
 		ktap_bail("%s", at_ctl_error(ctl));
 	run_terminate(&run);
 	rd_drain(&run.rd);

@@ -30,7 +30,7 @@ static const char *self;
 
 static void register_as(const char *name)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 
 	must(!at_provider_register(&opts));
 }
@@ -335,7 +335,7 @@ static int find_session(const struct at_session_info *s, void *name)
 
 static bool no_session(void *name)
 {
-	int found = at_sessions(ctl, find_session, name);
+	int found = at_for_each_session(ctl, find_session, name);
 
 	if (found < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -499,7 +499,7 @@ static int is_full(const struct at_ring_info *r, void *arg)
 static bool some_ring_full(void *arg)
 {
 	struct run *run = arg;
-	int full = at_rings(ctl, run->id, is_full, NULL);
+	int full = at_for_each_ring(ctl, run->id, is_full, NULL);
 
 	must(full >= 0);
 	return full;

@@ -41,13 +41,13 @@ static uint32_t text_of(char *to, uint64_t number)
  */
 #define NU_EVENT(now, kind, nm, ...) \
 	__extension__({ \
-		const struct at_here_ nu_here = AT_SITE_("law", nm, __VA_ARGS__); \
+		const struct at_here_ nu_here = TRACE_SITE_("law", nm, __VA_ARGS__); \
 		const uint64_t nu_found = at_site_test_(nu_here.site, now); \
 		const bool nu_on = nu_found >> 32 && (uint32_t)nu_found == (now); \
 		if (nu_on) \
 			at_event_(nu_here.site, nu_here.refs, nu_found, kind, \
-				  AT_LEAD_(__VA_ARGS__), AT_ARGS_(__VA_ARGS__), \
-				  AT_COUNT_(__VA_ARGS__)); \
+				  TRACE_LEAD_(__VA_ARGS__), TRACE_ARGS_(__VA_ARGS__), \
+				  TRACE_COUNT_(__VA_ARGS__)); \
 		nu_on; \
 	})
 
@@ -74,21 +74,21 @@ uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 		return 0;
 	switch (shape < 0 ? shape_of(n) : shape) {
 	case 0:	/* 4 words */
-		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_INSTANT | AT_EXTRA_, "w4", n);
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_INSTANT | TRACE_EXTRA_, "w4", n);
 		break;
 	case 1:	/* 5 words */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "w5", 0, "n", TA_UINT64(n));
 		break;
 	case 2:	/* 5 words, otherwise made */
-		tried = NU_EVENT(gate, ASYNCTRACE_FXT_COUNTER | AT_EXTRA_, "w5c", n, "h",
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, "w5c", n, "h",
 				 TA_UINT32((uint32_t)mix(n)));
 		break;
 	case 3:	/* 6 words */
-		tried = NU_EVENT(gate, ASYNCTRACE_FXT_FLOW_STEP | AT_EXTRA_, "w6", n, "h",
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_FLOW_STEP | TRACE_EXTRA_, "w6", n, "h",
 				 TA_UINT64(mix(n)));
 		break;
 	case 4:	/* 8 words */
-		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_END | AT_EXTRA_, "w8", n, "h",
+		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_, "w8", n, "h",
 				 TA_UINT64(mix(n)), "i", TA_UINT64(~n));
 		break;
 	case 5:	/* of several pieces */

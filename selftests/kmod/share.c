@@ -45,7 +45,7 @@ static uint32_t clock_used;
 
 static void register_as(const char *name)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 
 	must(!at_provider_register(&opts));
 	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
@@ -366,7 +366,7 @@ static struct rings rings(const struct run *run)
 {
 	struct rings sum = {};
 
-	if (at_rings(ctl, run->id, look_at_ring, &sum))
+	if (at_for_each_ring(ctl, run->id, look_at_ring, &sum))
 		ktap_bail("%s", at_ctl_error(ctl));
 	return sum;
 }
@@ -404,8 +404,8 @@ static void check_law(struct run *run, const struct rd_provider *p, bool targets
 	const struct rd_ring names = rd_sum(&run->rd, ASYNCTRACE_CHUNK_NAMES, 0);
 	const struct rings is = rings(run);
 
-	if (at_rings(ctl, run->id, check_committed, NULL) ||
-	    at_providers(ctl, check_view, run))
+	if (at_for_each_ring(ctl, run->id, check_committed, NULL) ||
+	    at_for_each_provider(ctl, check_view, run))
 		ktap_bail("%s", at_ctl_error(ctl));
 	ktap_check(!run->rd.malformed, "%llu things malformed: %s",
 		   (unsigned long long)run->rd.malformed, run->rd.first);

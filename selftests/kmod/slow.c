@@ -62,7 +62,7 @@ static void write_slowly(void)
 
 static pid_t provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	pid_t pid;
 
 	sh->ready = sh->leave = sh->pause = sh->in = sh->tried = 0;
@@ -174,7 +174,7 @@ static void check_end(struct run *run)
 	const uint64_t tried = sh->tried, total = run_total(run);
 	struct rd_ring sum = {};
 
-	if (at_rings(ctl, run->id, add_ring, &sum))
+	if (at_for_each_ring(ctl, run->id, add_ring, &sum))
 		ktap_bail("%s", at_ctl_error(ctl));
 	ktap_check(total == sum.delivered + sum.dropped, "%llu are known of, of %llu",
 		   (unsigned long long)total,
@@ -279,7 +279,7 @@ static void snapshots(void)
 				wait_for_writer();
 				rd_close(&run.rd);
 			}
-			fd = at_session_snapshot(ctl, run.id);
+			fd = at_session_open_snapshot(ctl, run.id);
 			if (fd < 0)
 				ktap_bail("%s", at_ctl_error(ctl));
 			nu_seen_free(&run.seen);

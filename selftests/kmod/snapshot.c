@@ -35,7 +35,7 @@ static struct at_ctl *ctl;
 
 static void register_as(const char *name)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 
 	must(!at_provider_register(&opts));
 }
@@ -126,6 +126,11 @@ static uint32_t session(uint32_t mode, uint32_t sched, uint64_t ring_size)
 	return id;
 }
 
+static int start(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_start(ctl, id, NULL);
+}
+
 static void do_it(int (*what)(struct at_ctl *ctl, uint32_t id), uint32_t id)
 {
 	if (what(ctl, id))
@@ -134,7 +139,7 @@ static void do_it(int (*what)(struct at_ctl *ctl, uint32_t id), uint32_t id)
 
 static void open_snapshot(struct run *run, uint32_t id)
 {
-	int fd = at_session_snapshot(ctl, id);
+	int fd = at_session_open_snapshot(ctl, id);
 
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -161,7 +166,7 @@ static int note_ring(const struct at_ring_info *r, void *arg)
 static void rings_of(uint32_t id, struct committed *c)
 {
 	c->nr = 0;
-	if (at_rings(ctl, id, note_ring, c))
+	if (at_for_each_ring(ctl, id, note_ring, c))
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
@@ -226,7 +231,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 	pid = provider(write_all_the_while);
 	wait_for(&sh->ready, WRITERS, "ready");
 	id = session(ASYNCTRACE_MODE_CIRCULAR, sched, ring_size);
-	do_it(at_session_start, id);
+	do_it(start, id);
 	sh->go = 1;
 	while (sh->written[WRITERS - 1] < 10000)
 		sleep_us(500);
@@ -253,7 +258,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 	sh->stop = 1;
 	wait_for(&sh->done, WRITERS, "done");
 	do_it(at_session_stop, id);
-	do_it(at_session_terminate, id);
+	do_it(at_session_destroy, id);
 	sh->leave = 1;
 	reap(pid);
 	free(before);
@@ -265,7 +270,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 static size_t snapshot_bytes(uint32_t id, char **bytes)
 {
 	char *buf = malloc(ASYNCTRACE_READ_MIN);
-	int fd = at_session_snapshot(ctl, id);
+	int fd = at_session_open_snapshot(ctl, id);
 	size_t n = 0;
 	ssize_t ret;
 
@@ -314,20 +319,20 @@ static void test_stopped(void)
 	pid = provider(write_all_the_while);
 	wait_for(&sh->ready, WRITERS, "ready");
 	id = session(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS, 64 << 10);
-	do_it(at_session_start, id);
+	do_it(start, id);
 	sh->go = 1;
 	while (sh->written[0] < 20000)
 		sleep_us(500);
 
 	/* The consumer has some already, and gets the rest: snapshots do not disturb it. */
-	fd = at_session_consume(ctl, id);
+	fd = at_session_open_stream(ctl, id);
 	must(fd >= 0);
 	run.ctl = ctl;
 	run.id = id;
 	nu_seen_init(&run.seen);
 	rd_open(&run.rd, fd, nu_event, &run.seen);
 	rd_read(&run.rd, 30);
-	ktap_check(at_session_snapshot(ctl, id) == -EBUSY, "a snapshot beside a consumer");
+	ktap_check(at_session_open_snapshot(ctl, id) == -EBUSY, "a snapshot beside a consumer");
 	close(fd);
 
 	sh->stop = 1;
@@ -341,20 +346,20 @@ static void test_stopped(void)
 	free(one);
 	free(two);
 
-	fd = at_session_snapshot(ctl, id);
+	fd = at_session_open_snapshot(ctl, id);
 	must(fd >= 0);
-	ktap_check(at_session_consume(ctl, id) == -EBUSY && at_session_snapshot(ctl, id) == -EBUSY,
+	ktap_check(at_session_open_stream(ctl, id) == -EBUSY && at_session_open_snapshot(ctl, id) == -EBUSY,
 		   "two readers at a time");
 	must(read(fd, run.rd.buf, ASYNCTRACE_READ_MIN) > 0);
 	close(fd);
-	run.rd.fd = at_session_consume(ctl, id);
+	run.rd.fd = at_session_open_stream(ctl, id);
 	must(run.rd.fd >= 0);
 	forget_names(&run.rd);
 	rd_drain(&run.rd);
 	run_check(&run);
 	ktap_check(run_total(&run) == written, "the difference is %lld",
 		   (long long)(written - run_total(&run)));
-	do_it(at_session_terminate, id);
+	do_it(at_session_destroy, id);
 	run_close(&run);
 	sh->leave = 1;
 	reap(pid);
@@ -368,13 +373,13 @@ static void test_refused(void)
 	ktap_begin("P41: only what is circular has snapshots");
 	for (int i = 0; i < 2; i++) {
 		uint32_t id = session(modes[i], 0, 64 << 10);
-		int ret = at_session_snapshot(ctl, id);
+		int ret = at_session_open_snapshot(ctl, id);
 
 		ktap_check(ret == -EINVAL && strstr(at_ctl_error(ctl), "not circular"),
 			   "mode %u: %d, %s", modes[i], ret, at_ctl_error(ctl));
-		do_it(at_session_terminate, id);
+		do_it(at_session_destroy, id);
 	}
-	ktap_check(at_session_snapshot(ctl, 12345678) == -ENOENT, "of a session that is none");
+	ktap_check(at_session_open_snapshot(ctl, 12345678) == -ENOENT, "of a session that is none");
 	ktap_end();
 }
 
@@ -428,7 +433,7 @@ static void test_names(void)
 	pid = provider(make_threads);
 	wait_for(&sh->ready, 1, "ready");
 	id = session(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_ALL, 64 << 10);
-	do_it(at_session_start, id);
+	do_it(start, id);
 	sh->go = 1;
 	wait_for(&sh->done, 1, "done");
 	open_snapshot(&run, id);
@@ -449,7 +454,7 @@ static void test_names(void)
 		   (unsigned long long)n.unknown, (unsigned long long)n.used, n.first);
 	ktap_check(!rd_sum(&run.rd, ASYNCTRACE_CHUNK_NAMES, 0).dropped, "names were lost");
 	run_close(&run);
-	do_it(at_session_terminate, id);
+	do_it(at_session_destroy, id);
 	sh->leave = 1;
 	reap(pid);
 	free(n.comm);
@@ -471,7 +476,7 @@ static void test_file(void)
 	pid = provider(write_all_the_while);
 	wait_for(&sh->ready, WRITERS, "ready");
 	id = session(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_ALL, 256 << 10);
-	do_it(at_session_start, id);
+	do_it(start, id);
 	sh->go = 1;
 	while (sh->written[0] < 20000)
 		sleep_us(500);
@@ -479,7 +484,7 @@ static void test_file(void)
 		struct at_compose_options o = { .size = sizeof(o) };
 		struct at_compose *c;
 		ssize_t n;
-		int fd = at_session_snapshot(ctl, id);
+		int fd = at_session_open_snapshot(ctl, id);
 
 		o.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		must(fd >= 0 && o.fd >= 0);
@@ -504,7 +509,7 @@ static void test_file(void)
 	ktap_check(events, "no events: no test");
 	sh->stop = 1;
 	wait_for(&sh->done, WRITERS, "done");
-	do_it(at_session_terminate, id);
+	do_it(at_session_destroy, id);
 	sh->leave = 1;
 	reap(pid);
 	unlink(path);
@@ -602,7 +607,7 @@ static void test_gone(void)
 	rounds = 2 * fit + 3;
 	must(fit && rounds < RD_PROVIDERS);
 	id = session(ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_OFF, ring);
-	do_it(at_session_start, id);
+	do_it(start, id);
 	for (uint32_t i = 0; i < rounds; i++)
 		reap(provider(write_a_little));
 	if (at_session_get(ctl, id, refused, &no))
@@ -624,7 +629,7 @@ static void test_gone(void)
 		ktap_check(!run.rd.malformed, "%s", run.rd.first);
 		run_close(&run);
 	}
-	do_it(at_session_terminate, id);
+	do_it(at_session_destroy, id);
 	ktap_end();
 }
 

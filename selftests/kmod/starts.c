@@ -94,7 +94,7 @@ static void *writer(void *arg)
 
 static pid_t provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	pid_t pid;
 
 	memset(sh, 0, sizeof(*sh));
@@ -169,7 +169,7 @@ static struct rd_ring check_rings(struct run *run)
 {
 	struct rd_ring sched = {};
 
-	if (at_rings(ctl, run->id, check_ring, &sched))
+	if (at_for_each_ring(ctl, run->id, check_ring, &sched))
 		ktap_bail("%s", at_ctl_error(ctl));
 	return sched;
 }

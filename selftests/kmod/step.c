@@ -540,7 +540,7 @@ static void test_covered(void)
 
 int main(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	/* Where a step takes a millisecond: what a step leaves is the same there. */
 	const bool few = amount("KT_FEW", 0);
 

@@ -362,7 +362,7 @@ void tape_end(struct tape *t, bool attached)
 	if (attached) {
 		at_backend_lock();
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
-		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
+		at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
 		at_area_detach();
 		at_backend_unlock();
 	}

@@ -63,7 +63,7 @@ static void event(int i)
 int main(void)
 {
 	const struct itimerval every_ms = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
-	const struct tape_options o = { .mode = AT_MODE_ONESHOT, .ring_size = 65536 };
+	const struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 65536 };
 	uint32_t rings[2] = { UINT32_MAX, UINT32_MAX }, fallback;
 	struct tape t;
 

@@ -165,7 +165,7 @@ static void what_is_so_already_is_no_error(void **state)
 
 	(void)state;
 	assert_int_equal(at_session_init(ctl, SESSION), 0);
-	assert_int_equal(at_session_start(ctl, SESSION), 0);
+	assert_int_equal(at_session_start(ctl, SESSION, NULL), 0);
 	assert_int_equal(at_session_stop(ctl, SESSION), 0);
 	at_ctl_close(ctl);
 }
@@ -302,7 +302,7 @@ static void a_missing_attribute_is_named(void **state)
 	struct at_ctl *ctl = open_ctl(answer_missing);
 
 	(void)state;
-	assert_int_equal(at_session_terminate(ctl, SESSION), -EINVAL);
+	assert_int_equal(at_session_destroy(ctl, SESSION), -EINVAL);
 	assert_string_equal(at_ctl_error(ctl), "id: Invalid argument");
 	at_ctl_close(ctl);
 }
@@ -325,7 +325,7 @@ static void an_ack_that_makes_no_sense_is_still_an_error(void **state)
 	struct at_ctl *ctl = open_ctl(answer_nonsense);
 
 	(void)state;
-	assert_int_equal(at_session_terminate(ctl, SESSION), -EPERM);
+	assert_int_equal(at_session_destroy(ctl, SESSION), -EPERM);
 	assert_string_equal(at_ctl_error(ctl), strerror(EPERM));
 	at_ctl_close(ctl);
 }
@@ -366,50 +366,50 @@ static void answer_subscribe(const struct nlmsghdr *request)
 
 static void events_are_told_in_order_also_early_ones(void **state)
 {
-	struct at_event e = { .size = sizeof(e) };
-	struct at_events *events;
+	struct at_notification e = { .size = sizeof(e) };
+	struct at_notifications *events;
 
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.abi = ASYNCTRACE_ABI_VERSION;
 	kernel.answer = answer_subscribe;
 	kernel.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(at_events_open(&events, 9, SESSION), 0);
-	assert_int_equal(at_events_fd(events), kernel.fd);
+	assert_int_equal(at_notifications_open(&events, 9, SESSION), 0);
+	assert_int_equal(at_notifications_fd(events), kernel.fd);
 	new_event(8, "late", 5);
-	assert_int_equal(at_events_next(events, &e), 0);
+	assert_int_equal(at_notifications_next(events, &e), 0);
 	assert_string_equal(e.name, "early");
 	assert_int_equal(e.kind, 1);
 	assert_int_equal(e.lost, 0);
-	assert_int_equal(at_events_next(events, &e), 0);
+	assert_int_equal(at_notifications_next(events, &e), 0);
 	assert_string_equal(e.name, "less early");
 	/* A message that is no event is none. */
 	ack(0);
-	assert_int_equal(at_events_next(events, &e), 0);
+	assert_int_equal(at_notifications_next(events, &e), 0);
 	assert_string_equal(e.name, "late");
 	assert_int_equal(e.kind, 8);
 	assert_int_equal(e.lost, 5);
 	assert_int_equal(e.position, 1ULL << 40);
 	assert_string_equal(e.alert, "");
-	assert_int_equal(at_events_next(events, &e), -EAGAIN);
+	assert_int_equal(at_notifications_next(events, &e), -EAGAIN);
 	e.size = 4;
-	assert_int_equal(at_events_next(events, &e), -EINVAL);
-	at_events_close(events);
+	assert_int_equal(at_notifications_next(events, &e), -EINVAL);
+	at_notifications_close(events);
 	close(kernel.fd);
 }
 
 /* Early ones that nobody has taken are freed (the address sanitizer would tell). */
 static void a_subscription_can_be_closed_at_once(void **state)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	kernel.abi = ASYNCTRACE_ABI_VERSION;
 	kernel.answer = answer_subscribe;
 	kernel.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(at_events_open(&events, 9, SESSION), 0);
-	at_events_close(events);
+	assert_int_equal(at_notifications_open(&events, 9, SESSION), 0);
+	at_notifications_close(events);
 	close(kernel.fd);
 }
 

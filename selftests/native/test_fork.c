@@ -98,7 +98,7 @@ static void forked(void)
 		event(1);
 		bad = TRACE_ENABLED();
 		at_status(&st);
-		bad |= (st.reason != AT_REASON_FORKED) << 1;
+		bad |= (st.reason != ASYNCTRACE_REASON_FORKED) << 1;
 		bad |= (at_trace_stop(NULL) != -ESRCH) << 2;
 		bad |= (at_trace_start(own, NULL) != 0) << 3;
 		event(2);
@@ -246,14 +246,14 @@ static void status_after_stop(void)
 
 		event(1);
 		at_status(&st);
-		bad |= (!st.recording || st.path == AT_PATH_NONE ||
-			st.reason == AT_REASON_NOT_RECORDED) << 1;
+		bad |= (!st.recording || st.path == ASYNCTRACE_PATH_NONE ||
+			st.reason == ASYNCTRACE_REASON_NOT_RECORDED) << 1;
 		bad |= (at_trace_stop(NULL) != 0) << 2;
 		at_status(&st);
-		bad |= (st.recording || st.path != AT_PATH_NONE ||
-			st.reason != AT_REASON_NOT_RECORDED) << 3;
+		bad |= (st.recording || st.path != ASYNCTRACE_PATH_NONE ||
+			st.reason != ASYNCTRACE_REASON_NOT_RECORDED) << 3;
 		bad |= !strstr(at_reason_text(st.reason), "no session records this process") << 4;
-		bad |= !strstr(at_reason_text(AT_REASON_NO_MODULE), "ASYNCTRACE_OUT=") << 5;
+		bad |= !strstr(at_reason_text(ASYNCTRACE_REASON_NO_MODULE), "ASYNCTRACE_OUT=") << 5;
 		_exit(bad);
 	}
 	check(!child_status(pid));
@@ -280,7 +280,7 @@ static void forbidden(void)
 		bad = at_trace_start(fd, NULL) != 0;
 		event(1);
 		at_status(&st);
-		bad |= (st.path != AT_PATH_FALLBACK || st.reason != AT_REASON_CLOCK) << 1;
+		bad |= (st.path != ASYNCTRACE_PATH_FALLBACK || st.reason != ASYNCTRACE_REASON_CLOCK) << 1;
 		r = (struct at_trace_result){ .size = sizeof(r) };
 		bad |= (at_trace_stop(&r) || r.delivered != 1) << 2;
 		_exit(bad);
@@ -300,7 +300,7 @@ static void forbidden(void)
 		at_thread.gate = 0;
 		event(1);
 		at_status(&st);
-		bad |= (st.path != AT_PATH_NONE || st.reason != AT_REASON_TSC_FORBIDDEN) << 1;
+		bad |= (st.path != ASYNCTRACE_PATH_NONE || st.reason != ASYNCTRACE_REASON_TSC_FORBIDDEN) << 1;
 		prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 		r = (struct at_trace_result){ .size = sizeof(r) };
 		bad |= (at_trace_stop(&r) || r.delivered || r.dropped != 1) << 2;

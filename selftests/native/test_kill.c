@@ -80,7 +80,7 @@ static void kills(uint32_t mode, long rounds, uint64_t *rng)
 			while (!__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE))
 				usleep(100);
 			usleep(rnd(rng) % 3000);
-			if (mode == AT_MODE_STREAMING)
+			if (mode == ASYNCTRACE_MODE_STREAMING)
 				at_drain_round(&t.drain, false);
 			kill(pid, SIGKILL);
 			waitpid(pid, &status, 0);
@@ -126,7 +126,7 @@ int main(void)
 #ifdef AT_TEST_HOOKS
 	at_race_delay = scale("DELAY", 300);
 #endif
-	for (uint32_t mode = AT_MODE_ONESHOT; mode <= AT_MODE_STREAMING; mode++)
+	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++)
 		kills(mode, rounds, &rng);
 	return finish();
 }

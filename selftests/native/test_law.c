@@ -116,11 +116,11 @@ static void law(const char *name, const struct tape_options *o, int nthreads, bo
 	      (unsigned long long)written, (unsigned long long)t.result.delivered,
 	      (unsigned long long)t.result.overwritten, (unsigned long long)t.result.dropped);
 	check(t.result.delivered > 0);
-	if (o->mode == AT_MODE_CIRCULAR)
+	if (o->mode == ASYNCTRACE_MODE_CIRCULAR)
 		check(t.result.overwritten > 0);
 	else
 		check(!t.result.overwritten);
-	if (o->mode == AT_MODE_ONESHOT)
+	if (o->mode == ASYNCTRACE_MODE_ONESHOT)
 		check(t.result.dropped > 0);
 	done("%s: %llu written = %llu delivered + %llu overwritten + %llu dropped", name,
 	     (unsigned long long)written, (unsigned long long)t.result.delivered,
@@ -226,7 +226,7 @@ int main(void)
 	events_each = scale("EVENTS", 200000);
 	sigaction(SIGUSR1, &sa, NULL);
 	set_delay();
-	for (uint32_t mode = AT_MODE_ONESHOT; mode <= AT_MODE_STREAMING; mode++) {
+	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++) {
 		struct tape_options o = { .mode = mode, .ring_size = 16384 };
 
 		for (int threads = 1; threads <= 8; threads *= 2) {

@@ -73,7 +73,7 @@ static void a_list_is_told_whole_and_nothing_else(void **state)
 	struct seen seen = { 0 };
 
 	(void)state;
-	assert_int_equal(at_sessions(ctl, see_session, &seen), 0);
+	assert_int_equal(at_for_each_session(ctl, see_session, &seen), 0);
 	assert_int_equal(seen.calls, 3);
 	assert_int_equal(seen.last, 3);
 	at_ctl_close(ctl);
@@ -85,11 +85,11 @@ static void a_list_that_was_stopped_leaves_nothing_behind(void **state)
 	struct seen seen = { .stop_at = 2 };
 
 	(void)state;
-	assert_int_equal(at_sessions(ctl, see_session, &seen), 4711);
+	assert_int_equal(at_for_each_session(ctl, see_session, &seen), 4711);
 	assert_int_equal(seen.calls, 2);
 	/* The fake checks that the socket is empty then. */
 	seen = (struct seen){ 0 };
-	assert_int_equal(at_sessions(ctl, see_session, &seen), 0);
+	assert_int_equal(at_for_each_session(ctl, see_session, &seen), 0);
 	assert_int_equal(seen.calls, 3);
 	at_ctl_close(ctl);
 }
@@ -151,11 +151,11 @@ static void parts_of_a_session_are_joined(void **state)
 	struct seen seen = { 0 };
 
 	(void)state;
-	assert_int_equal(at_sessions(ctl, see_part, &seen), 0);
+	assert_int_equal(at_for_each_session(ctl, see_part, &seen), 0);
 	assert_int_equal(seen.calls, 2);
 	assert_int_equal(seen.last, 3);
 	seen = (struct seen){ .stop_at = 1 };
-	assert_int_equal(at_sessions(ctl, see_part, &seen), 4711);
+	assert_int_equal(at_for_each_session(ctl, see_part, &seen), 4711);
 	assert_int_equal(seen.calls, 1);
 	at_ctl_close(ctl);
 }
@@ -258,7 +258,7 @@ static void a_dump_that_fails_says_why(void **state)
 	struct at_ctl *ctl = open_ctl(answer_failed_dump);
 
 	(void)state;
-	assert_int_equal(at_rings(ctl, SESSION, see_ring, NULL), -ENOENT);
+	assert_int_equal(at_for_each_ring(ctl, SESSION, see_ring, NULL), -ENOENT);
 	assert_string_equal(at_ctl_error(ctl), "no such session");
 	at_ctl_close(ctl);
 }
@@ -289,7 +289,7 @@ static void rings_are_asked_for_again_if_they_changed(void **state)
 	int sum = 0;
 
 	(void)state;
-	assert_int_equal(at_rings(ctl, SESSION, add_ring, &sum), 0);
+	assert_int_equal(at_for_each_ring(ctl, SESSION, add_ring, &sum), 0);
 	assert_int_equal(sum, 2);
 	at_ctl_close(ctl);
 }
@@ -348,7 +348,7 @@ static void announced_categories_are_told_one_by_one(void **state)
 
 	(void)state;
 	/* It stops when asked to, and the rest of the answer is not left behind. */
-	assert_int_equal(at_categories(ctl, write_category, text), 42);
+	assert_int_equal(at_for_each_category(ctl, write_category, text), 42);
 	assert_string_equal(text, "3 web http (requests);3 web db ();");
 	assert_int_equal(kernel.head, kernel.tail);
 	at_ctl_close(ctl);

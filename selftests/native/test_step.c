@@ -195,7 +195,7 @@ static enum outcome one(const struct section *s, int k, int visit, uint32_t mode
 	tape_gate(&t, true);
 	for (int i = 0; i < OWN; i++)
 		nb_write(2, i);
-	pc = kill_at(s, k, visit, mode == AT_MODE_CIRCULAR);
+	pc = kill_at(s, k, visit, mode == ASYNCTRACE_MODE_CIRCULAR);
 	what = !pc ? NEVER : pc == s->start + s->length ? AT_END :
 	       pc >= s->start && pc < s->start + s->length ? INSIDE : LEFT;
 	/* If nobody comes after, what it left is what is read. */
@@ -235,7 +235,7 @@ int main(void)
 		skip("critical sections", "no rseq in this process");
 		return finish();
 	}
-	for (uint32_t mode = AT_MODE_ONESHOT; mode <= AT_MODE_CIRCULAR; mode++) {
+	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_CIRCULAR; mode++) {
 		for (s = __start___rseq_cs; s < __stop___rseq_cs; s++) {
 			struct tally tally = { 0 }, alone = { 0 };
 			enum outcome what = INSIDE;
@@ -261,15 +261,15 @@ int main(void)
 				}
 			}
 			/* Nothing is dropped in circular mode. */
-			if (mode == AT_MODE_CIRCULAR && what == NEVER)
+			if (mode == ASYNCTRACE_MODE_CIRCULAR && what == NEVER)
 				continue;
 			check(what == AT_END, "section was not reached, or not run through");
-			if (mode == AT_MODE_ONESHOT)
+			if (mode == ASYNCTRACE_MODE_ONESHOT)
 				publishing += tally.published;
 			kills += tally.kills + alone.kills;
 			sections++;
 			done("%s, section %d of %llu bytes: killed at each of %d instructions and after them, %s",
-			     mode == AT_MODE_ONESHOT ? "one-shot" : "circular",
+			     mode == ASYNCTRACE_MODE_ONESHOT ? "one-shot" : "circular",
 			     (int)(s - __start___rseq_cs), (unsigned long long)s->length, k,
 			     tally.published ? "published by the last" : "nothing published");
 		}

@@ -73,7 +73,7 @@ static void end(void)
 	tape_free(&tape);
 }
 
-static const struct tape_options large = { .mode = AT_MODE_ONESHOT, .ring_size = 8 << 20 };
+static const struct tape_options large = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20 };
 
 static bool arg_is(int i, int k, const char *name, uint32_t type, uint64_t value)
 {
@@ -227,7 +227,7 @@ static bool whole(const char *s, size_t n)
 
 static void too_long(void)
 {
-	const struct tape_options small = { .mode = AT_MODE_ONESHOT, .ring_size = 1 << 20,
+	const struct tape_options small = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20,
 					    .sub_size = 4096 };
 	char *euros = malloc(40000 * 3 + 1);
 
@@ -353,7 +353,7 @@ static void names(void)
 			sites[i].refs = refs[i];
 			sites[i].nkeys = 1;
 			found = at_site_test_(&sites[i], at_gate_load_());
-			interned += !round && found >> 32 == AT_SITE_ON_;
+			interned += !round && found >> 32 == TRACE_SITE_ON_;
 			at_event_(&sites[i], refs[i], found, ASYNCTRACE_FXT_INSTANT, 0, &arg, 1);
 		}
 	}
@@ -375,7 +375,7 @@ static void names(void)
 
 static void dropped(void)
 {
-	const struct tape_options small = { .mode = AT_MODE_ONESHOT, .ring_size = 1 << 14,
+	const struct tape_options small = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 14,
 					    .sub_size = 4096 };
 	char text[100];
 

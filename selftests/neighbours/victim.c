@@ -89,7 +89,7 @@ static int send_report(const struct report *r)
 
 static int program(const char *fd)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "victim" };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = "victim" };
 	struct report r, child;
 	int status = -1, err;
 	uint64_t begin;
@@ -230,6 +230,11 @@ static void *reader(void *arg)
 
 /* --- other sessions ------------------------------------------------------------------------------ */
 
+static int start(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_start(ctl, id, NULL);
+}
+
 static void session_step(struct at_ctl *ctl, enum operation op, uint32_t id,
 			 int (*request)(struct at_ctl *ctl, uint32_t id))
 {
@@ -265,9 +270,9 @@ static void *controller(void *arg)
 			break;
 		}
 		session_step(ctl, INIT, id, at_session_init);
-		session_step(ctl, START, id, at_session_start);
+		session_step(ctl, START, id, start);
 		session_step(ctl, STOP, id, at_session_stop);
-		session_step(ctl, TERMINATE, id, at_session_terminate);
+		session_step(ctl, TERMINATE, id, at_session_destroy);
 		sleep_us(PAUSE_US);
 	}
 	at_ctl_close(ctl);
@@ -386,8 +391,8 @@ static int record(const char *self, int nr, const char *const *patterns)
 	must(!pipe(report_pipe));
 	if (at_ctl_open(&ctl) || at_session_create(ctl, &opts, &id) || at_session_init(ctl, id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	session_fd = at_session_consume(ctl, id);
-	if (session_fd < 0 || at_session_start(ctl, id))
+	session_fd = at_session_open_stream(ctl, id);
+	if (session_fd < 0 || at_session_start(ctl, id, NULL))
 		ktap_bail("%s", at_ctl_error(ctl));
 	must(!pthread_create(&threads[0], NULL, reader, NULL));
 	must(!pthread_create(&threads[1], NULL, controller, NULL));
@@ -405,7 +410,7 @@ static int record(const char *self, int nr, const char *const *patterns)
 		;
 	check_ledger();
 	print_figures();
-	if (at_session_terminate(ctl, id))
+	if (at_session_destroy(ctl, id))
 		fail("terminate: %s", at_ctl_error(ctl));
 	at_ctl_close(ctl);
 	if (!turns[PROGRAM] || !turns[TERMINATE])

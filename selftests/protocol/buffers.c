@@ -99,7 +99,7 @@ static void take_snapshot(struct run *run, uint32_t events)
 	struct rd rd;
 	int fd;
 
-	fd = at_session_snapshot(ctl, run->id);
+	fd = at_session_open_snapshot(ctl, run->id);
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	nu_seen_init(&seen);
@@ -137,8 +137,8 @@ static void p41_snapshot(void)
 
 static bool is_told_full(void *arg)
 {
-	struct at_events *events = arg;
-	struct at_event ev;
+	struct at_notifications *events = arg;
+	struct at_notification ev;
 
 	if (!events_told(events, ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER, &ev))
 		return false;
@@ -151,17 +151,17 @@ static bool is_told_full(void *arg)
 
 static void p42_save_buffer(void)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 	struct run run;
 
 	open_mode(&run, ASYNCTRACE_MODE_STREAMING);
-	if (at_events_open(&events, ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER, run.id))
-		ktap_bail("%s", at_events_error(events));
+	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER, run.id))
+		ktap_bail("%s", at_notifications_error(events));
 	emit(RING / 2 / EVENT);
 	ktap_check(soon(is_told_full, events), "it is not told");
 	session_finish(&run);
 	session_end(&run);
-	at_events_close(events);
+	at_notifications_close(events);
 }
 
 static void p42_streaming(void)

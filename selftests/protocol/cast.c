@@ -29,7 +29,7 @@ void cast_init(void)
 static void writer(uint32_t id)
 {
 	char name[] = CAST "-0";
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = name };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = name };
 	struct at_status_info status = { .size = sizeof(status) };
 	uint32_t n;
 
@@ -72,11 +72,11 @@ int cast_step(struct at_ctl *ctl, uint32_t session, uint32_t state)
 	case ASYNCTRACE_SESSION_STATE_READY:
 		return at_session_init(ctl, session);
 	case ASYNCTRACE_SESSION_STATE_INITIALIZED:
-		return at_session_start(ctl, session);
+		return at_session_start(ctl, session, NULL);
 	case ASYNCTRACE_SESSION_STATE_STARTED:
 		return at_session_stop(ctl, session);
 	default:
-		return at_session_terminate(ctl, session);
+		return at_session_destroy(ctl, session);
 	}
 }
 
@@ -169,7 +169,7 @@ static void recorder(const struct cast_plan *plan)
 	int fd;
 
 	must(!at_ctl_open(&ctl));
-	fd = at_session_consume(ctl, cast->session);
+	fd = at_session_open_stream(ctl, cast->session);
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	must(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK));

@@ -42,9 +42,9 @@ static void p30_limits(void)
 		ktap_check(seen.nr_categories == ASYNCTRACE_CATEGORIES_MAX &&
 			   !strcmp(seen.category, text[0]), "%u are there", seen.nr_categories);
 		/* They fit where providers look for them, too. */
-		must(!at_session_init(ctl, ret) && !at_session_start(ctl, ret));
+		must(!at_session_init(ctl, ret) && !at_session_start(ctl, ret, NULL));
 		ktap_check(nu_gate() && !emit(1), "an event is wanted");
-		must(!at_session_terminate(ctl, ret));
+		must(!at_session_destroy(ctl, ret));
 	}
 	ret = create(ASYNCTRACE_CATEGORIES_MAX + 1, 4);
 	ktap_check(ret == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,

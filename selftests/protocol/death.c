@@ -76,7 +76,7 @@ static pid_t beside_pid;
 
 static void beside_begin(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = BYSTANDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = BYSTANDER };
 	const struct run_options run = {
 		.name = BYSTANDER, .mode = ASYNCTRACE_MODE_STREAMING, .ring_size = 256 << 10,
 		.provider = BYSTANDER,
@@ -230,7 +230,7 @@ static bool is_count(int writer, uint64_t n)
 static void judge_ledger(struct ledger *l)
 {
 	memset(l, 0, sizeof(*l));
-	if (at_rings(ctl, cast->session, add_ring, l))
+	if (at_for_each_ring(ctl, cast->session, add_ring, l))
 		ktap_bail("%s", at_ctl_error(ctl));
 	for (int i = 0; i < CAST_WRITERS; i++) {
 		if (!lives(i))
@@ -293,7 +293,7 @@ static void take_over(const struct rd_event *ev, void *seen)
 
 static void open_second(struct run *run)
 {
-	const int fd = at_session_consume(ctl, cast->session);
+	const int fd = at_session_open_stream(ctl, cast->session);
 
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -557,8 +557,8 @@ static void test_leftovers(void)
 	beside_end();
 	for (int role = 0; role < CAST_ROLES; role++)
 		end(role);
-	must(at_providers(ctl, count_provider, &providers) >= 0);
-	must(at_sessions(ctl, count_session, &sessions) >= 0);
+	must(at_for_each_provider(ctl, count_provider, &providers) >= 0);
+	must(at_for_each_session(ctl, count_session, &sessions) >= 0);
 	ktap_check(!providers && !sessions, "%u providers, %u sessions", providers, sessions);
 	ktap_check(soon(nothing_held, NULL), "%ld pages are held", pages_held());
 	ktap_check(most_held > 0, "pages are not counted");

@@ -14,7 +14,7 @@ uint32_t next_number;
 
 void proto_init(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROTO };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROTO };
 
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -52,7 +52,7 @@ void session_make(struct run *run, const struct at_session_options *opts)
 	run->id = session_ready(opts);
 	if (at_session_init(ctl, run->id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	fd = at_session_consume(ctl, run->id);
+	fd = at_session_open_stream(ctl, run->id);
 	if (fd < 0)
 		ktap_bail("%s", at_ctl_error(ctl));
 	nu_seen_init(&run->seen);
@@ -85,7 +85,7 @@ void session_start_with(struct run *run, const struct at_start_options *o)
 	if (o)
 		opts = *o;
 	opts.size = sizeof(opts);
-	if (o ? at_session_start_with(ctl, run->id, &opts) : at_session_start(ctl, run->id))
+	if (o ? at_session_start(ctl, run->id, &opts) : at_session_start(ctl, run->id, NULL))
 		ktap_bail("%s", at_ctl_error(ctl));
 	if (my_provider() && provider_session(my_provider()) == (int)run->id && !soon(gate_is_open, NULL))
 		ktap_bail("session %u does not open the gate", run->id);
@@ -159,7 +159,7 @@ struct law law_of(uint32_t session)
 {
 	struct law law = { 0 };
 
-	if (at_rings(ctl, session, add_ring, &law))
+	if (at_for_each_ring(ctl, session, add_ring, &law))
 		ktap_bail("%s", at_ctl_error(ctl));
 	return law;
 }
@@ -200,13 +200,13 @@ void wire_says(uint8_t cmd, uint32_t session, int error)
 	ktap_check(!error == !wire.text[0], "request %u: the ack says '%s'", cmd, wire.text);
 }
 
-unsigned int events_told(struct at_events *events, uint32_t kind, struct at_event *last)
+unsigned int events_told(struct at_notifications *events, uint32_t kind, struct at_notification *last)
 {
-	struct at_event ev = { .size = sizeof(ev) };
+	struct at_notification ev = { .size = sizeof(ev) };
 	unsigned int n = 0;
 	int err;
 
-	while (!(err = at_events_next(events, &ev))) {
+	while (!(err = at_notifications_next(events, &ev))) {
 		ktap_check(!ev.lost, "%u events were missed", ev.lost);
 		if (ev.kind != kind)
 			continue;
@@ -215,7 +215,7 @@ unsigned int events_told(struct at_events *events, uint32_t kind, struct at_even
 			*last = ev;
 	}
 	if (err != -EAGAIN)
-		ktap_bail("%s", at_events_error(events));
+		ktap_bail("%s", at_notifications_error(events));
 	return n;
 }
 

@@ -50,7 +50,7 @@ static bool is_known(uint32_t provider)
 static bool other_is_there(void *arg)
 {
 	(void)arg;
-	return at_providers(ctl, is_other, NULL) == 1;
+	return at_for_each_provider(ctl, is_other, NULL) == 1;
 }
 
 static void p20_asynchronous(void)
@@ -241,7 +241,7 @@ static void p24_pid_and_name(void)
 
 static void late_provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = OTHER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = OTHER };
 
 	must(!at_provider_register(&opts));
 	/* From the first record on, and with the session's categories. */

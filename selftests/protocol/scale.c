@@ -139,18 +139,18 @@ static void run_once(unsigned int n, uint64_t *least)
 	from = busy();
 	at[0] = now();
 	want(at_session_init(ctl, id));
-	want(at_session_start(ctl, id));
+	want(at_session_start(ctl, id, NULL));
 	at[1] = now();
 	have_all_write(n);
 	at[2] = now();
 	want(at_session_stop(ctl, id));
 	at[3] = now();
-	want(at_rings(ctl, id, add_ring, &events));
+	want(at_for_each_ring(ctl, id, add_ring, &events));
 	ktap_check(events == n, "%llu events of %u", (unsigned long long)events, n);
 	keep_least(&least[START], at[1] - at[0]);
 	keep_least(&least[STOP], at[3] - at[2]);
 	terminated = busy();
-	want(at_session_terminate(ctl, id));
+	want(at_session_destroy(ctl, id));
 	settle();
 	/* Workers zap and wait for writers, and on one CPU they run in between. */
 	keep_least(&least[TERMINATE], busy() - terminated);
@@ -171,7 +171,7 @@ static uint64_t join(unsigned int from, unsigned int to)
 	uint64_t ns[MAX];
 
 	want(at_session_init(ctl, id));
-	want(at_session_start(ctl, id));
+	want(at_session_start(ctl, id, NULL));
 	for (unsigned int i = from; i < to; i++) {
 		pids[i] = fork();
 		must(pids[i] >= 0);
@@ -181,7 +181,7 @@ static uint64_t join(unsigned int from, unsigned int to)
 		wait_for(&sh->ready, i + 1, "providers");
 		ns[i - from] = sh->registering[i];
 	}
-	want(at_session_terminate(ctl, id));
+	want(at_session_destroy(ctl, id));
 	settle();
 	/* Now and then there is an interrupt. */
 	qsort(ns, to - from, sizeof(ns[0]), by_value);

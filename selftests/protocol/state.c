@@ -73,29 +73,34 @@ static void p2_second_init(void)
 	session_end(&run);
 }
 
+static int start(struct at_ctl *ctl, uint32_t id)
+{
+	return at_session_start(ctl, id, NULL);
+}
+
 #define KINDS	(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED)
 
-static struct at_events *listen_to(uint32_t session)
+static struct at_notifications *listen_to(uint32_t session)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 
-	if (at_events_open(&events, KINDS, session))
-		ktap_bail("%s", at_events_error(events));
+	if (at_notifications_open(&events, KINDS, session))
+		ktap_bail("%s", at_notifications_error(events));
 	return events;
 }
 
 static void p3_second_start(void)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 	struct run run;
 
 	session_make(&run, NULL);
 	session_start(&run);
 	emit(10);
 	events = listen_to(run.id);
-	ignored(ASYNCTRACE_CMD_SESSION_START, at_session_start, run.id);
+	ignored(ASYNCTRACE_CMD_SESSION_START, start, run.id);
 	ktap_check(!events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, NULL), "it is told");
-	at_events_close(events);
+	at_notifications_close(events);
 	emit(10);
 	session_finish(&run);
 	ktap_check(run.seen.events == 20 && run.seen.nr_generations == 1, "%llu events, %u runs",
@@ -105,8 +110,8 @@ static void p3_second_start(void)
 
 static void p4_start_has_no_reply(void)
 {
-	struct at_events *events;
-	struct at_event ev = { 0 };
+	struct at_notifications *events;
+	struct at_notification ev = { 0 };
 	struct run run;
 	unsigned int n;
 
@@ -119,7 +124,7 @@ static void p4_start_has_no_reply(void)
 		   "%u events, the last of session %u with status %u", n, ev.session, ev.status);
 	session_finish(&run);
 	session_end(&run);
-	at_events_close(events);
+	at_notifications_close(events);
 }
 
 /* There: after every observer's acknowledgement. Here: at once, and it is true. */
@@ -130,8 +135,8 @@ static void p5_started_is_true(void)
 	const struct at_session_options opts = { .nr_providers = 1, .providers = all };
 	struct at_observed seen = { .size = sizeof(seen) };
 	struct at_info info = { .size = sizeof(info) };
-	struct at_event ev = { 0 };
-	struct at_events *events;
+	struct at_notification ev = { 0 };
+	struct at_notifications *events;
 	struct raw_provider p;
 	struct run run;
 
@@ -152,13 +157,13 @@ static void p5_started_is_true(void)
 	ktap_check(!at_info(ctl, &info) && info.abi == ASYNCTRACE_ABI_VERSION, "version %u", info.abi);
 	run.rd.event = NULL;
 	session_end(&run);
-	at_events_close(events);
+	at_notifications_close(events);
 	raw_provider_end(&p);
 }
 
 static void p6_second_stop(void)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 	struct run run;
 	unsigned int n;
 
@@ -171,7 +176,7 @@ static void p6_second_stop(void)
 	ignored(ASYNCTRACE_CMD_SESSION_STOP, at_session_stop, run.id);
 	n = events_told(events, ASYNCTRACE_EVENT_KINDS_STOPPED, NULL);
 	ktap_check(n == 1, "it is told %u times", n);
-	at_events_close(events);
+	at_notifications_close(events);
 	session_finish(&run);
 	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
 	session_end(&run);
@@ -267,10 +272,10 @@ static void p9_terminate_stops(void)
 	/* Once more, with another session there that is not to be hurt. */
 	session_make(&next, NULL);
 	session_start(&next);
-	ktap_check(!at_session_terminate(ctl, run.id), "terminate again: %s", at_ctl_error(ctl));
+	ktap_check(!at_session_destroy(ctl, run.id), "terminate again: %s", at_ctl_error(ctl));
 	ktap_check(emit(10) == 10, "another session was ended");
 	run_close(&run);
-	ktap_check(!at_session_terminate(ctl, run.id), "and again: %s", at_ctl_error(ctl));
+	ktap_check(!at_session_destroy(ctl, run.id), "and again: %s", at_ctl_error(ctl));
 	session_finish(&next);
 	ktap_check(next.seen.events == 10, "%llu events", (unsigned long long)next.seen.events);
 	session_end(&next);
@@ -326,12 +331,12 @@ static void p12_start_before_init(void)
 	const uint32_t id = session_ready(NULL);
 
 	wire_says(ASYNCTRACE_CMD_SESSION_START, id, -EINVAL);
-	ktap_check(at_session_start(ctl, id) == -EINVAL, "the library does not say so");
+	ktap_check(at_session_start(ctl, id, NULL) == -EINVAL, "the library does not say so");
 	ktap_check(session_state(id) == ASYNCTRACE_SESSION_STATE_READY && !nu_gate(), "state %u",
 		   session_state(id));
-	must(!at_session_init(ctl, id) && !at_session_start(ctl, id));
+	must(!at_session_init(ctl, id) && !at_session_start(ctl, id, NULL));
 	wire_says(ASYNCTRACE_CMD_SESSION_START, id, -EALREADY);
-	must(!at_session_terminate(ctl, id));
+	must(!at_session_destroy(ctl, id));
 }
 
 static void p13_buffer_size(void)
@@ -357,7 +362,7 @@ static void p13_buffer_size(void)
 		must(session_see(id, &seen));
 		ktap_check(seen.ring_size == good[i], "%llu bytes of %llu",
 			   (unsigned long long)seen.ring_size, (unsigned long long)good[i]);
-		must(!at_session_terminate(ctl, id));
+		must(!at_session_destroy(ctl, id));
 	}
 }
 

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 				continue;
 			ktap_begin("%s %s", s->id, s->text);
 			s->test();
-			if (at_sessions(ctl, left, NULL))
+			if (at_for_each_session(ctl, left, NULL))
 				ktap_bail("%s", at_ctl_error(ctl));
 			ktap_end();
 		}

@@ -34,7 +34,7 @@ static const char *const names[PROVIDERS] = { NAME "-0", NAME "-1", NAME "-2" };
 
 static void writer(uint32_t id)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = names[id] };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = names[id] };
 	struct at_status_info status = { .size = sizeof(status) };
 	uint32_t n = 0;
 
@@ -202,17 +202,17 @@ static bool is_held_by(void *id)
 {
 	uint32_t holder = ~0;
 
-	must(at_providers(ctl, find_holder, &holder) >= 0);
+	must(at_for_each_provider(ctl, find_holder, &holder) >= 0);
 	return holder == *(uint32_t *)id;
 }
 
 /* Is it told of provider 0 that @session does not get it, and of nobody else? */
-static void check_refused(struct at_events *events, uint32_t session)
+static void check_refused(struct at_notifications *events, uint32_t session)
 {
-	struct at_event ev = { .size = sizeof(ev) };
+	struct at_notification ev = { .size = sizeof(ev) };
 	unsigned int refused = 0;
 
-	while (!at_events_next(events, &ev)) {
+	while (!at_notifications_next(events, &ev)) {
 		ktap_check(ev.session == session, "of session %u", ev.session);
 		if (!ev.status)
 			continue;
@@ -225,7 +225,7 @@ static void check_refused(struct at_events *events, uint32_t session)
 
 static void test_wanted_by_two(void)
 {
-	struct at_events *events;
+	struct at_notifications *events;
 	struct run one, two, next;
 	uint32_t from;
 
@@ -234,11 +234,11 @@ static void test_wanted_by_two(void)
 	hush();
 	open_over(&one, "one", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
 	open_over(&two, "two", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
-	if (at_events_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, two.id))
-		ktap_bail("%s", at_events_error(events));
+	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, two.id))
+		ktap_bail("%s", at_notifications_error(events));
 	run_start(&two);
 	check_refused(events, two.id);
-	at_events_close(events);
+	at_notifications_close(events);
 	ktap_check(is_held_by(&one.id), "it is not said to be in the first");
 	/* It is the other's, started or not. */
 	run_start(&one);
@@ -275,12 +275,12 @@ struct told {
 	unsigned int taken, busy;
 };
 
-static void tally(struct at_events *events, struct told told[PROVIDERS])
+static void tally(struct at_notifications *events, struct told told[PROVIDERS])
 {
-	struct at_event ev = { .size = sizeof(ev) };
+	struct at_notification ev = { .size = sizeof(ev) };
 
 	memset(told, 0, PROVIDERS * sizeof(*told));
-	while (!at_events_next(events, &ev)) {
+	while (!at_notifications_next(events, &ev)) {
 		ktap_check(!ev.status || ev.status == EBUSY, "status %u", ev.status);
 		for (int i = 0; i < PROVIDERS; i++) {
 			if (ev.provider != sh->of[i].provider)
@@ -306,7 +306,7 @@ static void test_from_one_to_the_next(void)
 {
 	struct run idle, runs, also;
 	uint32_t from[PROVIDERS], nobody = 0;
-	struct at_events *events;
+	struct at_notifications *events;
 	struct told told[PROVIDERS];
 
 	ktap_begin("P25 together: who comes goes to one that runs, and when that ends to the next");
@@ -315,8 +315,8 @@ static void test_from_one_to_the_next(void)
 	open_over(&also, "also", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
 	run_start(&runs);
 	run_start(&also);
-	if (at_events_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, also.id))
-		ktap_bail("%s", at_events_error(events));
+	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, also.id))
+		ktap_bail("%s", at_notifications_error(events));
 	come();
 	hush();
 	have_all_written(from);
@@ -336,7 +336,7 @@ static void test_from_one_to_the_next(void)
 	have_written(0, EVENTS / 20);
 	hush();
 	tally(events, told);
-	at_events_close(events);
+	at_notifications_close(events);
 	ktap_check(told[0].taken == 1 && !told[0].busy, "then: taken %u, another's %u",
 		   told[0].taken, told[0].busy);
 	run_stop(&also);

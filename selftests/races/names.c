@@ -93,7 +93,7 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events
 
 void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	struct trial trial;
 	char delay[16];
 	pid_t pid;

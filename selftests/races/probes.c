@@ -40,7 +40,7 @@ static void *switcher(void *arg)
 
 static pid_t provider(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = PROVIDER };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = PROVIDER };
 	pid_t pid;
 
 	sh->ready = sh->stop = 0;
@@ -105,7 +105,7 @@ static const char *verdict(struct at_ctl *ctl, const struct run *run)
 	}
 	if (!events.last || !names.last)
 		return "not every ring was told to be done";
-	if (at_rings(ctl, run->id, add_ring, &sums))
+	if (at_for_each_ring(ctl, run->id, add_ring, &sums))
 		ktap_bail("%s", at_ctl_error(ctl));
 	if (sums.committed == sums.told)
 		return NULL;

@@ -133,7 +133,7 @@ static void *thread(void *number)
 
 static pid_t provider(uint32_t writers)
 {
-	const struct at_provider_opts opts = {
+	const struct at_provider_options opts = {
 		.size = sizeof(opts), .name = PROVIDER, .ring_reserve = 64 << 10,
 	};
 	pid_t pid;

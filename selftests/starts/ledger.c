@@ -18,8 +18,8 @@ void ledger_open(struct ledger *l, struct at_ctl *ctl, const struct at_session_o
 	l->ctl = ctl;
 	if (at_session_create(ctl, opts, &l->id) || at_session_init(ctl, l->id))
 		ktap_bail("%s", at_ctl_error(ctl));
-	rd_open(&l->rd, at_session_consume(ctl, l->id), ignore, NULL);
-	if (at_session_start(ctl, l->id))
+	rd_open(&l->rd, at_session_open_stream(ctl, l->id), ignore, NULL);
+	if (at_session_start(ctl, l->id, NULL))
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
@@ -28,7 +28,7 @@ void ledger_end(struct ledger *l)
 	if (at_session_stop(l->ctl, l->id))
 		ktap_bail("%s", at_ctl_error(l->ctl));
 	rd_drain(&l->rd);
-	if (at_session_terminate(l->ctl, l->id))
+	if (at_session_destroy(l->ctl, l->id))
 		ktap_bail("%s", at_ctl_error(l->ctl));
 	rd_drain(&l->rd);
 	ktap_check(!l->rd.malformed, "malformed: %s", l->rd.first);

@@ -126,11 +126,11 @@ static void every_limit_of_a_session_is_kept(void **state)
 	o.ring_size = ASYNCTRACE_RING_MIN;
 	o.sub_size = ASYNCTRACE_SUBBUF_MIN;
 	assert_int_equal(at_session_create(ctl, &o, &id), 0);
-	assert_int_equal(at_sessions(ctl, find_session, longest), id);
+	assert_int_equal(at_for_each_session(ctl, find_session, longest), id);
 	/* More than fits one message. */
 	assert_int_equal(at_session_get(ctl, id, check_session, longest), 0);
-	assert_int_equal(at_sessions(ctl, check_session, longest), 0);
-	assert_int_equal(at_session_terminate(ctl, id), 0);
+	assert_int_equal(at_for_each_session(ctl, check_session, longest), 0);
+	assert_int_equal(at_session_destroy(ctl, id), 0);
 
 	o.nr_categories++;
 	assert_int_equal(at_session_create(ctl, &o, &id), -ERANGE);
@@ -242,10 +242,10 @@ static void a_name_is_taken_until_its_session_ends(void **state)
 	(void)state;
 	assert_int_equal(at_session_create(ctl, &o, &id), 0);
 	assert_int_equal(at_session_create(ctl, &o, &other), -EEXIST);
-	assert_int_equal(at_session_terminate(ctl, id), 0);
+	assert_int_equal(at_session_destroy(ctl, id), 0);
 	assert_int_equal(at_session_create(ctl, &o, &other), 0);
 	assert_int_not_equal(id, other);
-	assert_int_equal(at_session_terminate(ctl, other), 0);
+	assert_int_equal(at_session_destroy(ctl, other), 0);
 }
 
 /* --- a session's life ---------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void states_follow_each_other(void **state)
 	assert_int_equal(s.mode, ASYNCTRACE_MODE_STREAMING);
 	assert_int_equal(s.ring_size, ASYNCTRACE_RING_MIN);
 	assert_int_equal(s.uid, getuid());
-	assert_int_equal(at_session_start(ctl, id), -EINVAL);
+	assert_int_equal(at_session_start(ctl, id, NULL), -EINVAL);
 	assert_string_not_equal(at_ctl_error(ctl), "");
 
 	for (int i = 0; i < 2; i++) {
@@ -274,7 +274,7 @@ static void states_follow_each_other(void **state)
 	}
 	for (int i = 0; i < 4; i++) {
 		for (int twice = 0; twice < 2; twice++)
-			assert_int_equal(at_session_start(ctl, id), 0);
+			assert_int_equal(at_session_start(ctl, id, NULL), 0);
 		assert_int_equal(at_session_get(ctl, id, copy_session, &s), 0);
 		assert_int_equal(s.state, ASYNCTRACE_SESSION_STATE_STARTED);
 		for (int twice = 0; twice < 2; twice++)
@@ -282,9 +282,9 @@ static void states_follow_each_other(void **state)
 		assert_int_equal(at_session_get(ctl, id, copy_session, &s), 0);
 		assert_int_equal(s.state, ASYNCTRACE_SESSION_STATE_STOPPED);
 	}
-	assert_int_equal(at_session_terminate(ctl, id), 0);
+	assert_int_equal(at_session_destroy(ctl, id), 0);
 	assert_int_equal(at_session_get(ctl, id, copy_session, &s), -ENOENT);
-	assert_int_equal(at_session_start(ctl, id), -ENOENT);
+	assert_int_equal(at_session_start(ctl, id, NULL), -ENOENT);
 	says("id: ");
 }
 
@@ -298,21 +298,21 @@ static void one_consumer_at_a_time(void **state)
 	(void)state;
 	assert_int_equal(at_session_create(ctl, &o, &id), 0);
 	assert_int_equal(at_session_init(ctl, id), 0);
-	fd = at_session_consume(ctl, id);
+	fd = at_session_open_stream(ctl, id);
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	assert_int_equal(at_session_consume(ctl, id), -EBUSY);
+	assert_int_equal(at_session_open_stream(ctl, id), -EBUSY);
 	says("somebody else");
 	assert_int_equal(at_session_get(ctl, id, copy_session, &s), 0);
 	assert_true(s.consumed);
 	close(fd);
 	assert_int_equal(at_session_get(ctl, id, copy_session, &s), 0);
 	assert_false(s.consumed);
-	fd = at_session_consume(ctl, id);
+	fd = at_session_open_stream(ctl, id);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(at_session_consume(ctl, id + 1000), -ENOENT);
-	assert_int_equal(at_session_terminate(ctl, id), 0);
+	assert_int_equal(at_session_open_stream(ctl, id + 1000), -ENOENT);
+	assert_int_equal(at_session_destroy(ctl, id), 0);
 }
 
 static void a_session_ends_with_its_socket_unless_detached(void **state)
@@ -329,9 +329,9 @@ static void a_session_ends_with_its_socket_unless_detached(void **state)
 	/* Others of the same user may drive it meanwhile. */
 	assert_int_equal(at_session_init(ctl, bound_id), 0);
 	at_ctl_close(other);
-	assert_int_equal(at_sessions(ctl, find_session, "bound"), 0);
-	assert_int_equal(at_sessions(ctl, find_session, "kept"), kept_id);
-	assert_int_equal(at_session_terminate(ctl, kept_id), 0);
+	assert_int_equal(at_for_each_session(ctl, find_session, "bound"), 0);
+	assert_int_equal(at_for_each_session(ctl, find_session, "kept"), kept_id);
+	assert_int_equal(at_session_destroy(ctl, kept_id), 0);
 }
 
 static void a_killed_owner_takes_its_session_along(void **state)
@@ -349,16 +349,16 @@ static void a_killed_owner_takes_its_session_along(void **state)
 		uint32_t id;
 
 		if (at_ctl_open(&own) || at_session_create(own, &o, &id) ||
-		    at_session_init(own, id) || at_session_start(own, id) ||
+		    at_session_init(own, id) || at_session_start(own, id, NULL) ||
 		    write(pipe_fds[1], "x", 1) != 1)
 			_exit(1);
 		pause();
 	}
 	assert_int_equal(read(pipe_fds[0], &byte, 1), 1);
-	assert_true(at_sessions(ctl, find_session, "orphan") > 0);
+	assert_true(at_for_each_session(ctl, find_session, "orphan") > 0);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(at_sessions(ctl, find_session, "orphan"), 0);
+	assert_int_equal(at_for_each_session(ctl, find_session, "orphan"), 0);
 	close(pipe_fds[0]);
 	close(pipe_fds[1]);
 }
@@ -517,12 +517,12 @@ static void netlink_and_ioctl_register_the_same(void **state)
 			assert_int_equal(at_genl_register(cookie, "prov", 3, 1 << 20, &id,
 							  &started), 0);
 		assert_false(!by_ioctl && started);
-		assert_int_equal(at_providers(ctl, check_provider, &id), 1);
+		assert_int_equal(at_for_each_provider(ctl, check_provider, &id), 1);
 		/* A descriptor speaks for one provider, however it is asked. */
 		assert_int_equal(at_genl_register(cookie, "prov", 3, 1 << 20, &id, NULL), -EBUSY);
 		assert_int_equal(register_by_ioctl(fd, "prov", 1 << 20, &id), -EBUSY);
 		close(fd);
-		assert_int_equal(at_providers(ctl, find_provider, &id), 0);
+		assert_int_equal(at_for_each_provider(ctl, find_provider, &id), 0);
 	}
 }
 
@@ -586,12 +586,12 @@ static void a_long_list_is_told_once_and_in_order(void **state)
 		assert_int_equal(at_genl_register(cookie, "many", 0, ASYNCTRACE_RING_MIN, &id,
 						  NULL), 0);
 	}
-	assert_int_equal(at_providers(ctl, count_provider, seen), 0);
+	assert_int_equal(at_for_each_provider(ctl, count_provider, seen), 0);
 	assert_int_equal(seen[0], MANY);
 	for (int i = 0; i < MANY; i++)
 		close(fds[i]);
 	memset(seen, 0, sizeof(seen));
-	assert_int_equal(at_providers(ctl, count_provider, seen), 0);
+	assert_int_equal(at_for_each_provider(ctl, count_provider, seen), 0);
 	assert_int_equal(seen[0], 0);
 }
 
@@ -615,17 +615,17 @@ static int as_nobody(uint32_t session, uint32_t provider)
 		return __LINE__;
 	/* A socket of root is not nobody's to use, though he has it. */
 	EXPECT(at_session_stop(ctl, session) == -EPERM);
-	EXPECT(at_sessions(ctl, copy_session, &s) == -EPERM);
+	EXPECT(at_for_each_session(ctl, copy_session, &s) == -EPERM);
 
 	EXPECT(!at_ctl_open(&own));
 	EXPECT(!at_info(own, &info) && !info.privileged);
-	EXPECT(!at_sessions(own, find_session, "root's"));
-	EXPECT(!at_providers(own, find_provider, &provider));
+	EXPECT(!at_for_each_session(own, find_session, "root's"));
+	EXPECT(!at_for_each_provider(own, find_provider, &provider));
 	EXPECT(at_session_get(own, session, copy_session, &s) == -ENOENT);
 	EXPECT(at_session_stop(own, session) == -ENOENT);
-	EXPECT(at_session_terminate(own, session) == -ENOENT);
-	EXPECT(at_rings(own, session, NULL, NULL) == -ENOENT);
-	fd = at_session_consume(own, session);
+	EXPECT(at_session_destroy(own, session) == -ENOENT);
+	EXPECT(at_for_each_ring(own, session, NULL, NULL) == -ENOENT);
+	fd = at_session_open_stream(own, session);
 	EXPECT(fd == -EPERM || fd == -ENOENT);
 
 	o.sched = ASYNCTRACE_SCHED_ALL;
@@ -633,16 +633,16 @@ static int as_nobody(uint32_t session, uint32_t provider)
 	EXPECT(strstr(at_ctl_error(own), "CAP_PERFMON"));
 	o.sched = ASYNCTRACE_SCHED_TARGETS;
 	EXPECT(!at_session_create(own, &o, &id));
-	EXPECT(at_sessions(own, find_session, "nobody's") == (int)id);
+	EXPECT(at_for_each_session(own, find_session, "nobody's") == (int)id);
 	EXPECT(!at_session_init(own, id));
 	EXPECT(!at_session_get(own, id, copy_session, &s));
 	EXPECT(!s.providers && s.uid == 65534);
-	EXPECT(!at_session_start(own, id));
+	EXPECT(!at_session_start(own, id, NULL));
 
 	/* His own provider he may see and record. */
 	fd = hello(&cookie);
 	EXPECT(!at_genl_register(cookie, "own", 0, 1 << 20, &own_id, NULL));
-	EXPECT(at_providers(own, find_provider, &own_id) == 1);
+	EXPECT(at_for_each_provider(own, find_provider, &own_id) == 1);
 	EXPECT(!at_session_get(own, id, copy_session, &s) && s.providers == 1);
 	close(fd);
 	at_ctl_close(own);
@@ -667,8 +667,8 @@ static void users_do_not_see_each_other(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	if (status)
 		fail_msg("line %d (modulo 256) of the child", WEXITSTATUS(status));
-	assert_int_equal(at_sessions(ctl, find_session, "root's"), session);
-	assert_int_equal(at_session_terminate(ctl, session), 0);
+	assert_int_equal(at_for_each_session(ctl, find_session, "root's"), session);
+	assert_int_equal(at_session_destroy(ctl, session), 0);
 	close(fd);
 }
 

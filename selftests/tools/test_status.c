@@ -47,13 +47,13 @@ int at_info(struct at_ctl *ctl, struct at_info *info)
 	return 0;
 }
 
-int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg)
+int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg)
 {
 	(void)ctl;
 	return fn(&(struct at_provider_info){ .id = 7, .name = "server" }, arg);
 }
 
-int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
+int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg)
 {
 	int err;
 
@@ -62,7 +62,7 @@ int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
 	return err ? err : fn(&(struct at_session_info){ .id = 2, .name = "second", .ended = 3 }, arg);
 }
 
-int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
+int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 {
 	const struct at_ring_info ring = {
 		.provider = 7,

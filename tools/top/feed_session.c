@@ -140,7 +140,7 @@ static int make_composer(struct feed *f, struct live *l)
 {
 	f->compose_options = (struct at_compose_options){
 		.size = sizeof(f->compose_options), .write = take_words, .arg = l,
-		.flags = f->attach ? AT_COMPOSE_CONTINUED : 0,
+		.flags = f->attach ? ASYNCTRACE_COMPOSE_CONTINUED : 0,
 	};
 	f->compose = at_compose_new(&f->compose_options);
 	f->buffer = malloc(ASYNCTRACE_READ_MIN);
@@ -171,8 +171,8 @@ int feed_open_session(struct feed *f, struct live *l)
 	/* A session without it records, too. */
 	if (!f->attach)
 		taken_open(&f->taken, id);
-	f->fd = at_session_consume(f->ctl, id);
-	err = f->fd < 0 ? f->fd : f->attach ? 0 : at_session_start(f->ctl, id);
+	f->fd = at_session_open_stream(f->ctl, id);
+	err = f->fd < 0 ? f->fd : f->attach ? 0 : at_session_start(f->ctl, id, NULL);
 	if (err)
 		tool_error("%s", at_ctl_error(f->ctl));
 	return err;

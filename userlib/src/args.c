@@ -65,7 +65,7 @@ static uint64_t inline_ref(unsigned int bytes)
 }
 
 /*
- * kind: the event's type and AT_EXTRA_; word: the id, if it has one, or the
+ * kind: the event's type and TRACE_EXTRA_; word: the id, if it has one, or the
  * begin of a duration.
  */
 AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
@@ -73,7 +73,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 			      unsigned int nargs)
 {
 	const unsigned int etype = kind & 0xf;
-	const bool names = mode != AT_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
+	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
 	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
 	const unsigned int max = limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
 	/* Per argument a head and a value, or the tails of two texts. */
@@ -85,7 +85,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 
 	for (i = 0; i < nargs; i++)
 		fixed += at_arg_two_words_(args[i].type) ? 2 : 1;
-	if (kind & AT_EXTRA_ || duration)
+	if (kind & TRACE_EXTRA_ || duration)
 		fixed++;
 	/* A run just ended may show any size here; the record will be stale. */
 	b.room = fixed < max ? 8 * (max - fixed) : 0;
@@ -128,7 +128,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 			put_word(&b, a->value);
 		put_text(&b, text, bytes);
 	}
-	if (kind & AT_EXTRA_)
+	if (kind & TRACE_EXTRA_)
 		put_word(&b, word);
 	else if (duration)
 		put_word(&b, 0);

@@ -8,19 +8,19 @@
 #include "internal.h"
 
 static enum at_backend present;
-static enum at_reason why = AT_REASON_UNREGISTERED;
+static enum at_reason why = ASYNCTRACE_REASON_UNREGISTERED;
 static int why_error;
 
 void at_backend_set(enum at_backend backend, char *rw, const char *control)
 {
 	__atomic_store_n(&present, backend, __ATOMIC_RELAXED);
-	if (backend == AT_BACKEND_NONE)
+	if (backend == ASYNCTRACE_BACKEND_NONE)
 		return;
 	at_rseq_init();
 	__atomic_store_n(&at_hot.rw, rw, __ATOMIC_RELAXED);
 	__atomic_store_n(&at_hot.control, control, __ATOMIC_RELAXED);
 	__atomic_store_n(&at_hot.epoch, at_hot.epoch + 1, __ATOMIC_RELEASE);
-	at_backend_why(AT_REASON_OK, 0);
+	at_backend_why(ASYNCTRACE_REASON_OK, 0);
 }
 
 enum at_backend at_backend(void)
@@ -51,7 +51,7 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 		return -EINVAL;
 	st.backend = at_backend();
 	st.recording = gate != ASYNCTRACE_GATE_OFF && gate != ASYNCTRACE_GATE_ATTACH;
-	if (st.backend != AT_BACKEND_NONE) {
+	if (st.backend != ASYNCTRACE_BACKEND_NONE) {
 		st.provider = c->provider;
 		st.clock = c->clock;
 		at_names_count(&st.names, &st.names_refused);
@@ -59,12 +59,12 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 	/* What the thread finds out at its first record, it may as well now. */
 	if (st.recording && at_thread_learn(gate)) {
 		st.path = at_thread.path;
-		if (at_thread.reason != AT_REASON_OK)
+		if (at_thread.reason != ASYNCTRACE_REASON_OK)
 			st.reason = at_thread.reason;
 	}
-	/* Fast is only what is written; at_trace_stop() leaves AT_REASON_OK behind. */
-	if (st.path == AT_PATH_NONE && st.reason == AT_REASON_OK)
-		st.reason = AT_REASON_NOT_RECORDED;
+	/* Fast is only what is written; at_trace_stop() leaves ASYNCTRACE_REASON_OK behind. */
+	if (st.path == ASYNCTRACE_PATH_NONE && st.reason == ASYNCTRACE_REASON_OK)
+		st.reason = ASYNCTRACE_REASON_NOT_RECORDED;
 	for (uint32_t i = sizeof(st.size); i < sizeof(st) && i < status->size; i++)
 		((char *)status)[i] = ((char *)&st)[i];
 	return 0;
@@ -73,31 +73,31 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 {
 	switch (reason) {
-	case AT_REASON_OK:
+	case ASYNCTRACE_REASON_OK:
 		return "records take the fast path";
-	case AT_REASON_UNREGISTERED:
+	case ASYNCTRACE_REASON_UNREGISTERED:
 		return "not registered: nothing was traced yet, or at_provider_unregister()";
-	case AT_REASON_NO_MODULE:
+	case ASYNCTRACE_REASON_NO_MODULE:
 		return "/dev/asynctrace cannot be opened: load the module, or see to its permissions; without the module, a program started with ASYNCTRACE_OUT=FILE writes its own trace";
-	case AT_REASON_ABI:
+	case ASYNCTRACE_REASON_ABI:
 		return "library and module are of different versions: install both from one release";
-	case AT_REASON_REFUSED:
+	case ASYNCTRACE_REASON_REFUSED:
 		return "the module refused to register this process";
-	case AT_REASON_NO_RSEQ:
+	case ASYNCTRACE_REASON_NO_RSEQ:
 		return "this thread has no rseq (glibc.pthread.rseq=0, a C library before 2.35, valgrind): records go through the fallback ring";
-	case AT_REASON_CLOCK:
+	case ASYNCTRACE_REASON_CLOCK:
 		return "the machine's counter is not trusted: records carry CLOCK_BOOTTIME and go through the fallback ring";
-	case AT_REASON_TSC_FORBIDDEN:
+	case ASYNCTRACE_REASON_TSC_FORBIDDEN:
 		return "PR_SET_TSC forbids this thread to read the counter: its records are dropped";
-	case AT_REASON_NO_MEMBARRIER:
+	case ASYNCTRACE_REASON_NO_MEMBARRIER:
 		return "membarrier(2) cannot restart sequences here: records go through the fallback ring";
-	case AT_REASON_FORKED:
+	case ASYNCTRACE_REASON_FORKED:
 		return "a forked child is not part of its parent's trace";
-	case AT_REASON_MIXED:
+	case ASYNCTRACE_REASON_MIXED:
 		return "this plug-in has its own copy of the library, and the program's gate (-Bsymbolic-functions): link both with the shared library";
-	case AT_REASON_NO_SLOT:
+	case ASYNCTRACE_REASON_NO_SLOT:
 		return "this thread could not be given a slot: its records are dropped";
-	case AT_REASON_NOT_RECORDED:
+	case ASYNCTRACE_REASON_NOT_RECORDED:
 		return "no session records this process now: start one with asynctrace record";
 	}
 	return "unknown";

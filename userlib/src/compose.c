@@ -12,7 +12,7 @@
 static bool valid(const struct at_compose_options *opts)
 {
 	return opts->size >= sizeof(*opts) && (opts->write || opts->fd >= 0) &&
-	       !(opts->flags & ~AT_COMPOSE_CONTINUED);
+	       !(opts->flags & ~ASYNCTRACE_COMPOSE_CONTINUED);
 }
 
 struct at_compose *at_compose_new(const struct at_compose_options *opts)
@@ -27,7 +27,7 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts)
 	if (!c)
 		return NULL;
 	c->file = 1;
-	c->continued = opts->flags & AT_COMPOSE_CONTINUED;
+	c->continued = opts->flags & ASYNCTRACE_COMPOSE_CONTINUED;
 	c->next_losses = ATC_KOID_LOSSES;
 	c->kernel = atc_map_make(&c->providers, 0, sizeof(*c->kernel));
 	if (!c->kernel || atc_out_init(&c->out, opts)) {

@@ -171,7 +171,7 @@ AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 
 	if (!enter(gate, &nested))
 		return false;
-	if (at_thread.path != AT_PATH_NONE) {
+	if (at_thread.path != ASYNCTRACE_PATH_NONE) {
 		met = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
 		if (!met) {
 			res = put(gate, rec);

@@ -12,7 +12,7 @@
 #include "sys.h"
 
 /* In .data: in .bss a linker might let others share its last page. */
-AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(AT_GATE_SIZE_))) = {
+AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
 	.gate = ASYNCTRACE_GATE_ATTACH,
 };
 
@@ -21,7 +21,7 @@ static bool shown;
 
 extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));
 
-_Static_assert(sizeof(at_gate_) == AT_GATE_SIZE_, "the gate's page is its own");
+_Static_assert(sizeof(at_gate_) == TRACE_GATE_SIZE_, "the gate's page is its own");
 
 size_t at_page_size(void)
 {
@@ -35,7 +35,7 @@ void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offse
 
 int at_gate_prepare(void)
 {
-	if (at_page_size() > AT_GATE_SIZE_)
+	if (at_page_size() > TRACE_GATE_SIZE_)
 		return -ENOTSUP;
 	if (at_library_mixed())
 		return -EBUSY;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <asynctrace/event.h>
+#include <asynctrace/detail/event.h>
 #include <asynctrace/provider.h>
 
 #pragma GCC visibility push(hidden)

@@ -82,7 +82,7 @@ void at_library_loaded(void)
 		return;
 	mixed = find_mixed();
 	if (mixed) {
-		at_backend_why(AT_REASON_MIXED, 0);
+		at_backend_why(ASYNCTRACE_REASON_MIXED, 0);
 		return;
 	}
 	if (!stay_loaded()) {

@@ -160,7 +160,7 @@ static void leave_run(void)
 	uint32_t run, gate;
 
 	cut = (struct cut){ 0 };
-	if (!module.registered || at_backend() != AT_BACKEND_MODULE)
+	if (!module.registered || at_backend() != ASYNCTRACE_BACKEND_MODULE)
 		return;
 	do {
 		gate = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
@@ -195,8 +195,8 @@ static void forget(void)
 	module.fd = -1;
 	unmap_module();
 	module.registered = false;
-	if (at_backend() == AT_BACKEND_MODULE)
-		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
+	if (at_backend() == ASYNCTRACE_BACKEND_MODULE)
+		at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
 }
 
 static int hand_over(int fd, const struct at_announced *a)
@@ -245,11 +245,11 @@ static enum at_reason reason_of(int err)
 	case -ENXIO:
 	case -EACCES:
 	case -EPERM:
-		return AT_REASON_NO_MODULE;
+		return ASYNCTRACE_REASON_NO_MODULE;
 	case -EPROTO:
-		return AT_REASON_ABI;
+		return ASYNCTRACE_REASON_ABI;
 	default:
-		return AT_REASON_REFUSED;
+		return ASYNCTRACE_REASON_REFUSED;
 	}
 }
 
@@ -286,7 +286,7 @@ static int do_register(void)
 	} while (err == -ENOMEM && stride >= ASYNCTRACE_RING_MIN);
 	module.tried = true;
 	if (err) {
-		if (at_backend() == AT_BACKEND_NONE) {
+		if (at_backend() == ASYNCTRACE_BACKEND_NONE) {
 			at_gate_reset(ASYNCTRACE_GATE_OFF);
 			at_backend_why(reason_of(err), err);
 		}
@@ -294,7 +294,7 @@ static int do_register(void)
 	}
 	module.registered = true;
 	enter_run();
-	if (at_backend() == AT_BACKEND_NONE)
+	if (at_backend() == ASYNCTRACE_BACKEND_NONE)
 		err = at_module_resume();
 	return err;
 }
@@ -333,10 +333,10 @@ int at_module_resume(void)
 
 	if (!module.registered) {
 		at_gate_reset(module.tried ? ASYNCTRACE_GATE_OFF : ASYNCTRACE_GATE_ATTACH);
-		at_backend_set(AT_BACKEND_NONE, NULL, NULL);
+		at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
 		return 0;
 	}
-	at_backend_set(AT_BACKEND_MODULE, module.rw, module.control);
+	at_backend_set(ASYNCTRACE_BACKEND_MODULE, module.rw, module.control);
 	if (!fd_is_ours()) {
 		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 		return 0;
@@ -345,7 +345,7 @@ int at_module_resume(void)
 	if (err) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
 		forget();
-		at_backend_why(AT_REASON_REFUSED, err);
+		at_backend_why(ASYNCTRACE_REASON_REFUSED, err);
 	}
 	return err;
 }
@@ -363,7 +363,7 @@ int at_module_slot(void)
 		if (at_thread.in_fallback || !at_backend_wait())
 			return -EBADF;
 	}
-	if (at_backend() == AT_BACKEND_MODULE && !fd_is_ours())
+	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && !fd_is_ours())
 		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 	at_backend_unlock();
 	return -EBADF;
@@ -382,7 +382,7 @@ AT_PUBLIC AT_COLD void at_alert_(const char *name)
 	const int saved = errno;
 
 	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
-	if (at_backend() == AT_BACKEND_MODULE && fd_is_ours())
+	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && fd_is_ours())
 		at_sys_ioctl(module.fd, ASYNCTRACE_IOC_ALERT, &alert);
 	errno = saved;
 }
@@ -484,20 +484,20 @@ static bool recorded_within(uint32_t ms)
 	return o.recording;
 }
 
-AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
+AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 {
-	struct at_provider_opts o = { .size = sizeof(o) };
+	struct at_provider_options o = { .size = sizeof(o) };
 	const char *name;
 	int err;
 
 	if (opts) {
-		if (opts->size < offsetof(struct at_provider_opts, ring_reserve))
+		if (opts->size < offsetof(struct at_provider_options, ring_reserve))
 			return -EINVAL;
 		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
 	}
 	if (o.started)
 		*o.started = 0;
-	if (o.flags & ~AT_PROV_WAIT_START)
+	if (o.flags & ~ASYNCTRACE_PROVIDER_WAIT_START)
 		return -EINVAL;
 	name = o.name ?: at_default_name();
 	if (!*name || strlen(name) > ASYNCTRACE_NAME_MAX)
@@ -508,7 +508,7 @@ AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
 		return -EINVAL;
 
 	at_backend_lock();
-	err = at_backend() == AT_BACKEND_INPROCESS ? 0 : at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	err = at_backend() == ASYNCTRACE_BACKEND_INPROCESS ? 0 : at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 	if (err) {
 		at_backend_unlock();
 		return err;
@@ -519,8 +519,8 @@ AT_PUBLIC int at_provider_register(const struct at_provider_opts *opts)
 	module.stride = o.ring_reserve;
 	err = do_register();
 	at_backend_unlock();
-	if (!err && (o.started || o.flags & AT_PROV_WAIT_START)) {
-		const bool started = recorded_within(o.flags & AT_PROV_WAIT_START ? o.wait_ms : 0);
+	if (!err && (o.started || o.flags & ASYNCTRACE_PROVIDER_WAIT_START)) {
+		const bool started = recorded_within(o.flags & ASYNCTRACE_PROVIDER_WAIT_START ? o.wait_ms : 0);
 
 		if (o.started)
 			*o.started = started;
@@ -534,11 +534,11 @@ AT_PUBLIC int at_provider_unregister(void)
 
 	at_backend_lock();
 	if (module.registered) {
-		err = at_backend() == AT_BACKEND_MODULE ? at_gate_reset(ASYNCTRACE_GATE_OFF) : 0;
+		err = at_backend() == ASYNCTRACE_BACKEND_MODULE ? at_gate_reset(ASYNCTRACE_GATE_OFF) : 0;
 		if (!err) {
 			forget();
 			cut = (struct cut){ 0 };
-			at_backend_why(AT_REASON_UNREGISTERED, 0);
+			at_backend_why(ASYNCTRACE_REASON_UNREGISTERED, 0);
 		}
 	}
 	module.tried = true;

@@ -61,19 +61,19 @@ static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 {
 	const bool on = at_category_wanted(site->category);
 
-	*mode = AT_SITE_OFF_;
+	*mode = TRACE_SITE_OFF_;
 	if (!at_gate_still(gate))
 		return false;
 	if (!on) {
 		__atomic_store_n(&site->off, gate, __ATOMIC_RELAXED);
 		return true;
 	}
-	*mode = AT_SITE_INLINE_;
+	*mode = TRACE_SITE_INLINE_;
 	if (site->name && at_site_names(site))
 		return true;
 	if (!at_gate_still(gate))
 		return false;
-	*mode = AT_SITE_ON_;
+	*mode = TRACE_SITE_ON_;
 	__atomic_store_n(&site->on, gate, __ATOMIC_RELEASE);
 	return true;
 }
@@ -84,7 +84,7 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 	int mode;
 
 	if (at_library_mixed())
-		return AT_SITE_OFF_;
+		return TRACE_SITE_OFF_;
 	do {
 		if (!at_gate_still(gate))
 			gate = at_gate_now();
@@ -93,9 +93,9 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 		if (gate == ASYNCTRACE_GATE_ATTACH && site->name)
 			at_missed_add(site->category);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
-			return AT_SITE_OFF_;
+			return TRACE_SITE_OFF_;
 	} while (!learn(site, gate, &mode));
-	return AT_FOUND_(mode, gate);
+	return TRACE_FOUND_(mode, gate);
 }
 
 uint32_t at_gate_same_run(uint32_t gate, bool *cut)

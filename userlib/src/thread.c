@@ -42,23 +42,23 @@ static void learn_slot(uint32_t epoch)
 {
 	struct at_thread *t = &at_thread;
 	const bool forbidden = counter_forbidden();
-	int slot = at_backend() == AT_BACKEND_INPROCESS ? at_inproc_slot() : at_module_slot();
-	enum at_path path = AT_PATH_FALLBACK;
-	enum at_reason reason = AT_REASON_OK;
+	int slot = at_backend() == ASYNCTRACE_BACKEND_INPROCESS ? at_inproc_slot() : at_module_slot();
+	enum at_path path = ASYNCTRACE_PATH_FALLBACK;
+	enum at_reason reason = ASYNCTRACE_REASON_OK;
 	uint64_t signals;
 
 	if (slot <= 0) {
-		path = AT_PATH_NONE;
-		reason = AT_REASON_NO_SLOT;
+		path = ASYNCTRACE_PATH_NONE;
+		reason = ASYNCTRACE_REASON_NO_SLOT;
 	} else if (forbidden && at_control()->clock == ASYNCTRACE_CLOCK_COUNTER) {
-		path = AT_PATH_NONE;
-		reason = AT_REASON_TSC_FORBIDDEN;
+		path = ASYNCTRACE_PATH_NONE;
+		reason = ASYNCTRACE_REASON_TSC_FORBIDDEN;
 	} else if (at_control()->clock != ASYNCTRACE_CLOCK_COUNTER) {
-		reason = AT_REASON_CLOCK;
+		reason = ASYNCTRACE_REASON_CLOCK;
 	} else if (!at_hot.rseq || at_rseq_cpu() < 0) {
-		reason = AT_REASON_NO_RSEQ;
+		reason = ASYNCTRACE_REASON_NO_RSEQ;
 	} else {
-		path = AT_PATH_RSEQ;
+		path = ASYNCTRACE_PATH_RSEQ;
 	}
 	/*
 	 * A signal handler may have learned a later epoch since @epoch was read. So a
@@ -83,10 +83,10 @@ AT_COLD bool at_thread_learn(uint32_t gate)
 
 	if (t->epoch != epoch)
 		learn_slot(epoch);
-	else if (t->path != AT_PATH_NONE)
+	else if (t->path != ASYNCTRACE_PATH_NONE)
 		/* The next run may have another clock. */
 		t->path = at_control()->clock == ASYNCTRACE_CLOCK_COUNTER && at_hot.rseq &&
-			  at_rseq_cpu() >= 0 ? AT_PATH_RSEQ : AT_PATH_FALLBACK;
+			  at_rseq_cpu() >= 0 ? ASYNCTRACE_PATH_RSEQ : ASYNCTRACE_PATH_FALLBACK;
 	errno = saved;
 	if (!at_gate_still(gate))
 		return false;
@@ -119,7 +119,7 @@ AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
 			return 0;
 	}
-	if (at_thread.path == AT_PATH_NONE)
+	if (at_thread.path == ASYNCTRACE_PATH_NONE)
 		return 0;
 	return at_clock(c->clock_offset, c->clock);
 }

@@ -28,7 +28,7 @@ static enum found find_ring(struct at_ring *r, uint32_t gate)
 	const volatile struct asynctrace_control *c = at_control();
 	uint32_t cpu;
 
-	if (at_thread.path != AT_PATH_RSEQ || at_rseq_cpu() < 0)
+	if (at_thread.path != ASYNCTRACE_PATH_RSEQ || at_rseq_cpu() < 0)
 		return NO_RING;
 	cpu = at_rseq_cpu_start();
 	if (cpu >= c->nr_rings)

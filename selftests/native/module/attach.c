@@ -59,7 +59,7 @@ static void c_first_event(void)
 
 static void c_registered(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "by name", .version = 7 };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = "by name", .version = 7 };
 
 	must(!at_provider_register(&opts));
 	emit(0, EVENTS);
@@ -71,7 +71,7 @@ static void c_registered(void)
 /* A duration begun before two registrations counts as dropped in the second one. */
 static void c_again_in_scope(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts) };
+	const struct at_provider_options opts = { .size = sizeof(opts) };
 
 	emit(0, EVENTS);
 	TRACE_DURATION("law", "begun before");
@@ -82,7 +82,7 @@ static void c_again_in_scope(void)
 /* One after the other, under two names. */
 static void c_again(void)
 {
-	struct at_provider_opts opts = { .size = sizeof(opts), .name = "first name" };
+	struct at_provider_options opts = { .size = sizeof(opts), .name = "first name" };
 
 	must(!at_provider_register(&opts));
 	emit(0, EVENTS);
@@ -286,7 +286,7 @@ static int without_rseq(void)
 	for (int i = 0; i < EVENTS; i++)
 		if (!nu_emit(0, i, -1))
 			return 3;
-	return path() == AT_PATH_FALLBACK ? 0 : 5;
+	return path() == ASYNCTRACE_PATH_FALLBACK ? 0 : 5;
 }
 
 /* --- what there must be ---------------------------------------------------------------- */

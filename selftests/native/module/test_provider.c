@@ -19,8 +19,8 @@
 #include "ktap.h"
 
 static struct at_ctl *ctl;
-static struct at_events *events;
-static struct at_event ev;
+static struct at_notifications *events;
+static struct at_notification ev;
 static uint32_t id;
 
 static void session(const char *provider, const char *category)
@@ -38,13 +38,13 @@ static void session(const char *provider, const char *category)
 static void begin(void)
 {
 	NEED(!at_ctl_open(&ctl));
-	NEED(!at_events_open(&events, 0x7f, 0));
+	NEED(!at_notifications_open(&events, 0x7f, 0));
 }
 
 static void end(void)
 {
 	at_provider_unregister();
-	at_events_close(events);
+	at_notifications_close(events);
 	at_ctl_close(ctl);
 }
 
@@ -53,11 +53,11 @@ static void end(void)
 
 static int next(int ms)
 {
-	struct pollfd p = { at_events_fd(events), POLLIN, 0 };
+	struct pollfd p = { at_notifications_fd(events), POLLIN, 0 };
 
-	ev = (struct at_event){ .size = sizeof(ev) };
+	ev = (struct at_notification){ .size = sizeof(ev) };
 	poll(&p, 1, ms);
-	return at_events_next(events, &ev);
+	return at_notifications_next(events, &ev);
 }
 
 #define NEXT(what) do {							\
@@ -89,7 +89,7 @@ static int providers_of_mine(void)
 {
 	int n = 0;
 
-	return at_providers(ctl, count_provider, &n) ?: n;
+	return at_for_each_provider(ctl, count_provider, &n) ?: n;
 }
 
 static int sockets(void)
@@ -125,7 +125,7 @@ static void p20_the_first_macro_registers(void)
 static void p21_registering_tells_whether_a_session_records(void)
 {
 	uint32_t started = 7;
-	struct at_provider_opts o = { .size = sizeof(o), .name = "p21", .started = &started };
+	struct at_provider_options o = { .size = sizeof(o), .name = "p21", .started = &started };
 
 	begin();
 	EXPECT_IS(at_provider_register(&o), 0);
@@ -137,7 +137,7 @@ static void p21_registering_tells_whether_a_session_records(void)
 	/* Initialized is not started. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 1);
 	EXPECT(TRACE_ENABLED());
@@ -146,7 +146,7 @@ static void p21_registering_tells_whether_a_session_records(void)
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
 	/* Who knows nothing of it, and who asks for what there is not. */
-	o.size = offsetof(struct at_provider_opts, flags);
+	o.size = offsetof(struct at_provider_options, flags);
 	started = 7;
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 7);
@@ -159,14 +159,14 @@ static void p21_registering_tells_whether_a_session_records(void)
 static void *start_soon(void *arg)
 {
 	usleep(200000);
-	return (void *)(intptr_t)at_session_start(arg, id);
+	return (void *)(intptr_t)at_session_start(arg, id, NULL);
 }
 
 static void p21_registering_may_wait_for_a_start(void)
 {
 	uint32_t started = 7;
-	struct at_provider_opts o = { .size = sizeof(o), .name = "waits", .started = &started,
-				      .flags = AT_PROV_WAIT_START, .wait_ms = 50 };
+	struct at_provider_options o = { .size = sizeof(o), .name = "waits", .started = &started,
+				      .flags = ASYNCTRACE_PROVIDER_WAIT_START, .wait_ms = 50 };
 	pthread_t t;
 	void *err;
 
@@ -192,7 +192,7 @@ static void p21_registering_may_wait_for_a_start(void)
 
 static int register_and_exit(void)
 {
-	const struct at_provider_opts o = { .size = sizeof(o), .name = "p22" };
+	const struct at_provider_options o = { .size = sizeof(o), .name = "p22" };
 
 	if (at_provider_register(&o))
 		return 1;
@@ -202,7 +202,7 @@ static int register_and_exit(void)
 
 static void p22_dying_unregisters(void)
 {
-	const struct at_provider_opts o = { .size = sizeof(o), .name = "p22" };
+	const struct at_provider_options o = { .size = sizeof(o), .name = "p22" };
 	uint32_t provider;
 
 	begin();
@@ -222,7 +222,7 @@ static void p22_dying_unregisters(void)
 
 static void p23_no_socket_is_needed_after_registering(void)
 {
-	const struct at_provider_opts o = { .size = sizeof(o), .name = "p23" };
+	const struct at_provider_options o = { .size = sizeof(o), .name = "p23" };
 	int before;
 
 	begin();
@@ -232,7 +232,7 @@ static void p23_no_socket_is_needed_after_registering(void)
 	NEXT(PROVIDER_CAME);
 	/* It is still there, and can be recorded. */
 	session("p23", NULL);
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	NEXT(STARTED);
 	EXPECT(TRACE_ENABLED());
 	EXPECT_IS(providers_of_mine(), 1);
@@ -242,7 +242,7 @@ static void p23_no_socket_is_needed_after_registering(void)
 static void p24_a_name_of_101_bytes_is_refused(void)
 {
 	char name[102] = "";
-	const struct at_provider_opts o = { .size = sizeof(o), .name = name };
+	const struct at_provider_options o = { .size = sizeof(o), .name = name };
 
 	begin();
 	memset(name, 'n', 101);
@@ -256,11 +256,11 @@ static void p24_a_name_of_101_bytes_is_refused(void)
 
 static void p25_who_comes_late_is_recorded_at_once(void)
 {
-	const struct at_provider_opts o = { .size = sizeof(o), .name = "p25" };
+	const struct at_provider_options o = { .size = sizeof(o), .name = "p25" };
 
 	begin();
 	session("p25", "only");
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	NEXT(STARTED);
 	EXPECT_IS(ev.provider, 0);
 	EXPECT_IS(at_provider_register(&o), 0);
@@ -286,7 +286,7 @@ static void on_signal(int sig)
 
 static void alerts_reach_the_controller(void)
 {
-	const struct at_provider_opts o = { .size = sizeof(o), .name = "alerts" };
+	const struct at_provider_options o = { .size = sizeof(o), .name = "alerts" };
 	struct at_trace_result r = { .size = sizeof(r) };
 	char path[] = "/tmp/alertXXXXXX";
 	int fd;
@@ -297,7 +297,7 @@ static void alerts_reach_the_controller(void)
 	TRACE_ALERT("alerts", "too early");
 	NEXT(PROVIDER_CAME);
 	session("alerts", "alerts");
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	NEXT(STARTED);
 	for (int i = 0; i < 2; i++)
 		if (i)
@@ -341,7 +341,7 @@ static const char *announced(void)
 	static char text[65536];
 
 	text[0] = 0;
-	return at_categories(ctl, add_category, text) ? "failed" : text;
+	return at_for_each_category(ctl, add_category, text) ? "failed" : text;
 }
 
 static int announces_in_child(void)
@@ -354,7 +354,7 @@ static void announced_categories_are_listed(void)
 {
 	static const struct at_category list[] = { { "net", "packets" }, { "disk", NULL } };
 	struct at_category many[ASYNCTRACE_CATEGORIES_MAX + 1], bad = { "", NULL };
-	struct at_provider_opts o = { .size = sizeof(o), .name = "first" };
+	struct at_provider_options o = { .size = sizeof(o), .name = "first" };
 	char text[102] = "", description[402] = "";
 
 	begin();
@@ -417,7 +417,7 @@ static int observed_in_child(void)
 
 static void p5_a_program_observes_start_and_stop(void)
 {
-	const struct at_provider_opts opts = { .size = sizeof(opts), .name = "observes" };
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = "observes" };
 	struct at_observed o = { .size = sizeof(o) };
 	uint32_t run;
 
@@ -432,7 +432,7 @@ static void p5_a_program_observes_start_and_stop(void)
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && o.state == ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	EXPECT(!readable(0));
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	EXPECT(readable(PATIENCE_MS));
 	/* As often as one likes. */
 	for (int i = 0; i < 3; i++) {
@@ -442,11 +442,11 @@ static void p5_a_program_observes_start_and_stop(void)
 	run = o.generation;
 	EXPECT_IS(child_is(observed_in_child), 0);
 	EXPECT_IS(at_session_stop(ctl, id), 0);
-	EXPECT_IS(at_session_start(ctl, id), 0);
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(o.recording && o.generation != run);
-	EXPECT_IS(at_session_terminate(ctl, id), 0);
+	EXPECT_IS(at_session_destroy(ctl, id), 0);
 	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && !o.state && !o.generation);
@@ -482,7 +482,7 @@ static int unregistered_first(void)
 
 static void I5_salt_survives_registering_anew(void)
 {
-	const struct at_provider_opts other = { .size = sizeof(other), .name = "other" };
+	const struct at_provider_options other = { .size = sizeof(other), .name = "other" };
 	uint64_t first;
 
 	NEED(!at_provider_register(NULL));
@@ -513,16 +513,16 @@ static void I5_forked_child_has_another_salt(void)
 
 static void a_subscription_is_refused_with_a_reason(void)
 {
-	EXPECT_IS(at_events_open(&events, 0x7f, ~0u), -ENOENT);
-	EXPECT(strstr(at_events_error(events), "session: "));
-	at_events_close(events);
-	EXPECT_IS(at_events_open(&events, 0, 0), -EINVAL);
-	EXPECT(at_events_error(events)[0]);
-	at_events_close(events);
-	EXPECT_IS(at_events_open(&events, 0x80, 0), -EINVAL);
-	EXPECT(strstr(at_events_error(events), "kinds: "));
-	at_events_close(events);
-	at_events_close(NULL);
+	EXPECT_IS(at_notifications_open(&events, 0x7f, ~0u), -ENOENT);
+	EXPECT(strstr(at_notifications_error(events), "session: "));
+	at_notifications_close(events);
+	EXPECT_IS(at_notifications_open(&events, 0, 0), -EINVAL);
+	EXPECT(at_notifications_error(events)[0]);
+	at_notifications_close(events);
+	EXPECT_IS(at_notifications_open(&events, 0x80, 0), -EINVAL);
+	EXPECT(strstr(at_notifications_error(events), "kinds: "));
+	at_notifications_close(events);
+	at_notifications_close(NULL);
 }
 
 static const struct ktap_test tests[] = {

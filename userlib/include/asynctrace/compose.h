@@ -56,7 +56,7 @@ struct at_compose;
  *	took (at least 1) or a negative errno. It need not keep records whole.
  * @arg: first argument of @write
  * @buffer: bytes collected before they are written; 0: 256 KiB
- * @flags: AT_COMPOSE_*
+ * @flags: ASYNCTRACE_COMPOSE_*
  */
 struct at_compose_options {
 	uint32_t size;
@@ -71,7 +71,7 @@ struct at_compose_options {
  * Others may have read the session before, and what happened then is in another
  * file, if in any: this one begins where the reading does.
  */
-#define AT_COMPOSE_CONTINUED	(1u << 0)
+#define ASYNCTRACE_COMPOSE_CONTINUED	(1u << 0)
 
 /**
  * at_compose_new - a composer; the file's head is written at once, or buffered

@@ -26,21 +26,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/asynctrace_netlink.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The numbers are those of the module's sessions. */
-enum at_trace_mode {
-	AT_MODE_ONESHOT		= 1,	/* keeps the first: what comes later is dropped */
-	AT_MODE_CIRCULAR	= 2,	/* keeps the last */
-	AT_MODE_STREAMING	= 3,	/* keeps all, if the descriptor is fast enough */
-};
-
 /**
  * struct at_trace_options - what to trace, and into how much memory
  * @size: sizeof(struct at_trace_options)
- * @mode: enum at_trace_mode; 0: streaming
+ * @mode: enum asynctrace_mode; 0: ASYNCTRACE_MODE_STREAMING
  * @ring_size: of one CPU's ring, bytes; rounded up to a power of two, from
  *	16 KiB to 1 GiB; 0: 1 MiB
  * @sub_size: of a sub-buffer, bytes, a power of two from 4 KiB to 512 KiB and

@@ -20,19 +20,19 @@ extern "C" {
 #endif
 
 /**
- * struct at_provider_opts - how to register
- * @size: sizeof(struct at_provider_opts)
+ * struct at_provider_options - how to register
+ * @size: sizeof(struct at_provider_options)
  * @version: any number, shown by `asynctrace providers`
  * @name: 1 to 100 bytes; NULL: ASYNCTRACE_NAME, or else the program's name
  * @ring_reserve: address space kept for each CPU's ring, bytes, a power of two
  *	from 16 KiB to 1 GiB; no session can give this process larger rings.
  *	0: 16 MiB. Memory is used for what is written only.
- * @flags: AT_PROV_*
- * @wait_ms: with AT_PROV_WAIT_START, milliseconds
+ * @flags: ASYNCTRACE_PROVIDER_*
+ * @wait_ms: with ASYNCTRACE_PROVIDER_WAIT_START, milliseconds
  * @started: out, may be NULL: 1 where a session records the process when this
  *	returns, else 0
  */
-struct at_provider_opts {
+struct at_provider_options {
 	uint32_t size;
 	uint32_t version;
 	const char *name;
@@ -44,7 +44,7 @@ struct at_provider_opts {
 
 enum at_provider_flags {
 	/* Return only when a session records, or after wait_ms. */
-	AT_PROV_WAIT_START	= 1,
+	ASYNCTRACE_PROVIDER_WAIT_START	= 1,
 };
 
 /*
@@ -54,9 +54,9 @@ enum at_provider_flags {
  * wait, one second at most; a record that did not wait counts as dropped.
  * -ENOENT: no module (/dev/asynctrace is absent); -EACCES: no permission; -EPROTO: a
  * module of another version. Thread-safe; a cancellation point with
- * AT_PROV_WAIT_START only; not for signal handlers.
+ * ASYNCTRACE_PROVIDER_WAIT_START only; not for signal handlers.
  */
-int at_provider_register(const struct at_provider_opts *opts);
+int at_provider_register(const struct at_provider_options *opts);
 
 /* Withdraws. From then on the macros do nothing until the next register. */
 int at_provider_unregister(void);
@@ -106,31 +106,31 @@ int at_provider_observe(struct at_observed *observed);
 
 /* How this thread's records take their way, and what is in it. */
 enum at_path {
-	AT_PATH_NONE		= 0,	/* nowhere: see reason */
-	AT_PATH_RSEQ		= 1,	/* the CPU's ring, by restartable sequence */
-	AT_PATH_FALLBACK	= 2,	/* the fallback ring, under a lock */
+	ASYNCTRACE_PATH_NONE		= 0,	/* nowhere: see reason */
+	ASYNCTRACE_PATH_RSEQ		= 1,	/* the CPU's ring, by restartable sequence */
+	ASYNCTRACE_PATH_FALLBACK	= 2,	/* the fallback ring, under a lock */
 };
 
 enum at_reason {
-	AT_REASON_OK		= 0,
-	AT_REASON_UNREGISTERED	= 1,	/* nothing was traced yet, or unregistered */
-	AT_REASON_NO_MODULE	= 2,	/* /dev/asynctrace cannot be opened */
-	AT_REASON_ABI		= 3,	/* library and module differ in version */
-	AT_REASON_REFUSED	= 4,	/* the module refused: see error */
-	AT_REASON_NO_RSEQ	= 5,	/* the C library registered no rseq */
-	AT_REASON_CLOCK		= 6,	/* the machine's counter is not trusted */
-	AT_REASON_TSC_FORBIDDEN	= 7,	/* PR_SET_TSC: this thread may not read it */
-	AT_REASON_NO_MEMBARRIER	= 8,	/* in-process: membarrier(2) lacks rseq */
-	AT_REASON_FORKED	= 9,	/* in-process: the parent is traced, not this child */
-	AT_REASON_NO_SLOT	= 10,	/* the thread could not be given a slot: see error */
-	AT_REASON_MIXED		= 11,	/* two copies of the library, half of each in use */
-	AT_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
+	ASYNCTRACE_REASON_OK		= 0,
+	ASYNCTRACE_REASON_UNREGISTERED	= 1,	/* nothing was traced yet, or unregistered */
+	ASYNCTRACE_REASON_NO_MODULE	= 2,	/* /dev/asynctrace cannot be opened */
+	ASYNCTRACE_REASON_ABI		= 3,	/* library and module differ in version */
+	ASYNCTRACE_REASON_REFUSED	= 4,	/* the module refused: see error */
+	ASYNCTRACE_REASON_NO_RSEQ	= 5,	/* the C library registered no rseq */
+	ASYNCTRACE_REASON_CLOCK		= 6,	/* the machine's counter is not trusted */
+	ASYNCTRACE_REASON_TSC_FORBIDDEN	= 7,	/* PR_SET_TSC: this thread may not read it */
+	ASYNCTRACE_REASON_NO_MEMBARRIER	= 8,	/* in-process: membarrier(2) lacks rseq */
+	ASYNCTRACE_REASON_FORKED	= 9,	/* in-process: the parent is traced, not this child */
+	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread could not be given a slot: see error */
+	ASYNCTRACE_REASON_MIXED		= 11,	/* two copies of the library, half of each in use */
+	ASYNCTRACE_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
 };
 
 enum at_backend {
-	AT_BACKEND_NONE		= 0,
-	AT_BACKEND_MODULE	= 1,
-	AT_BACKEND_INPROCESS	= 2,
+	ASYNCTRACE_BACKEND_NONE		= 0,
+	ASYNCTRACE_BACKEND_MODULE	= 1,
+	ASYNCTRACE_BACKEND_INPROCESS	= 2,
 };
 
 /**

@@ -17,9 +17,9 @@
  *	if (!err)
  *		err = at_session_init(ctl, id);
  *	if (!err)
- *		err = fd = at_session_consume(ctl, id);
+ *		err = fd = at_session_open_stream(ctl, id);
  *	if (err >= 0)
- *		err = at_session_start(ctl, id);
+ *		err = at_session_start(ctl, id, NULL);
  *	...
  *	if (err < 0)
  *		fprintf(stderr, "%s\n", at_ctl_error(ctl));
@@ -147,7 +147,7 @@ struct at_provider_info {
 typedef int (*at_provider_fn)(const struct at_provider_info *provider, void *arg);
 
 /* All providers that the caller may see, by id. */
-int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg);
+int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg);
 
 /**
  * struct at_buffer_size - the ring size of some providers
@@ -234,9 +234,6 @@ int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
 /* Fix buffers and providers. 0 also where that was done. -ENOSPC: as above. */
 int at_session_init(struct at_ctl *ctl, uint32_t id);
 
-/* Record from now on. 0 also where it was started; -EINVAL before the init. */
-int at_session_start(struct at_ctl *ctl, uint32_t id);
-
 /**
  * struct at_start_options - how a session is started
  * @size: sizeof(struct at_start_options)
@@ -253,12 +250,18 @@ struct at_start_options {
 	const char *const *additional;
 };
 
-/*
- * Likewise. Where the session was started already, nothing is cleared and nothing
- * added. Where it clears, and a thread may still be writing its last record of the
- * run before, the provider of that thread is recorded a moment later.
+/**
+ * at_session_start - record from now on
+ * @ctl: the connection
+ * @id: the session
+ * @opts: how to start; NULL: retain what earlier runs have left, add no categories
+ *
+ * Returns 0 also if the session was started already. Then it clears and adds nothing.
+ * If the start clears, and a thread may still be writing its last record of the run
+ * before, the provider of that thread is recorded a moment later.
+ * -EINVAL: the session is not initialized. -ERANGE: too many patterns.
  */
-int at_session_start_with(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts);
+int at_session_start(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts);
 
 /**
  * at_session_update - want other categories, also while it records
@@ -279,10 +282,10 @@ int at_session_stop(struct at_ctl *ctl, uint32_t id);
  * End it. What nobody has read is gone. 0 also where it was ended over this
  * connection before.
  */
-int at_session_terminate(struct at_ctl *ctl, uint32_t id);
+int at_session_destroy(struct at_ctl *ctl, uint32_t id);
 
 /**
- * at_session_consume - a descriptor to read the session from
+ * at_session_open_stream - a descriptor to read the session from
  * @ctl: the connection
  * @id: the session
  *
@@ -295,22 +298,22 @@ int at_session_terminate(struct at_ctl *ctl, uint32_t id);
  * owner had another group or a capability more; where the caller may not even see it,
  * -ENOENT.
  */
-int at_session_consume(struct at_ctl *ctl, uint32_t id);
+int at_session_open_stream(struct at_ctl *ctl, uint32_t id);
 
 /**
- * at_session_snapshot - a descriptor to read what a circular session holds now
+ * at_session_open_snapshot - a descriptor to read what a circular session holds now
  * @ctl: the connection
  * @id: the session, initialized or later
  *
- * As of at_session_consume(), but nothing is taken out: read(2) gives all that the
+ * As of at_session_open_stream(), but nothing is taken out: read(2) gives all that the
  * rings hold when it is first called, from the names on, and then returns 0. The
  * session goes on meanwhile, and what is overwritten before it could be read
  * is counted as that. It can be done again, when the descriptor is closed.
  *
- * The descriptor, or a negative errno: as at_session_consume(); -EINVAL: the
+ * The descriptor, or a negative errno: as at_session_open_stream(); -EINVAL: the
  * session is not circular.
  */
-int at_session_snapshot(struct at_ctl *ctl, uint32_t id);
+int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id);
 
 /**
  * struct at_session_info - a session
@@ -393,7 +396,7 @@ typedef int (*at_session_fn)(const struct at_session_info *session, void *arg);
 int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg);
 
 /* All sessions that the caller may see, by id. */
-int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg);
+int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg);
 
 /**
  * struct at_ring_info - the ledger of one ring
@@ -426,7 +429,7 @@ typedef int (*at_ring_fn)(const struct at_ring_info *ring, void *arg);
  * A session's rings that hold memory. The last line, of kind ASYNCTRACE_RING_KIND_ENDED, has
  * the sums over the rings of providers that have ended, if there are such.
  */
-int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg);
+int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg);
 
 /**
  * struct at_category_info - a category that a provider can record
@@ -446,16 +449,16 @@ struct at_category_info {
 typedef int (*at_category_fn)(const struct at_category_info *category, void *arg);
 
 /* All that providers have announced, if the caller may see them, by provider. */
-int at_categories(struct at_ctl *ctl, at_category_fn fn, void *arg);
+int at_for_each_category(struct at_ctl *ctl, at_category_fn fn, void *arg);
 
 /* --- events --------------------------------------------------------------------- */
 
-struct at_events;
+struct at_notifications;
 
 /**
- * at_events_open - be told what happens from now on
+ * at_notifications_open - be told what happens from now on
  * @events: out: the subscription. Set also where this fails, but with -ENOMEM, so
- *	that at_events_error() can say why; at_events_close() it in any case
+ *	that at_notifications_error() can say why; at_notifications_close() it in any case
  * @kinds: of what: ASYNCTRACE_EVENT_KINDS_*
  * @session: id of the only session that is wanted; 0: all
  *
@@ -464,20 +467,20 @@ struct at_events;
  * module is not loaded. -EDQUOT: this user has too many of them. -ENOSPC: all
  * users together have too many.
  */
-int at_events_open(struct at_events **events, uint32_t kinds, uint32_t session);
+int at_notifications_open(struct at_notifications **events, uint32_t kinds, uint32_t session);
 
 /* NULL is fine. */
-void at_events_close(struct at_events *events);
+void at_notifications_close(struct at_notifications *events);
 
 /* As at_ctl_error(). */
-const char *at_events_error(const struct at_events *events);
+const char *at_notifications_error(const struct at_notifications *events);
 
 /* A descriptor that poll(2) finds readable when there is an event. */
-int at_events_fd(const struct at_events *events);
+int at_notifications_fd(const struct at_notifications *events);
 
 /**
- * struct at_event - something has happened
- * @size: in: sizeof(struct at_event)
+ * struct at_notification - something has happened
+ * @size: in: sizeof(struct at_notification)
  * @kind: one of ASYNCTRACE_EVENT_KINDS_*
  * @session: id of the session, 0: none, or none that the caller may see
  * @provider: id of the provider, 0: none
@@ -496,7 +499,7 @@ int at_events_fd(const struct at_events *events);
  *
  * Texts belong to the subscription and change with the next event.
  */
-struct at_event {
+struct at_notification {
 	uint32_t size;
 	uint32_t kind;
 	uint32_t session;
@@ -514,7 +517,7 @@ struct at_event {
 };
 
 /* The next event; does not wait: -EAGAIN where there is none. */
-int at_events_next(struct at_events *events, struct at_event *event);
+int at_notifications_next(struct at_notifications *events, struct at_notification *event);
 
 #ifdef __cplusplus
 }

@@ -17,10 +17,10 @@
 
 #include <stdbool.h>
 
-#include <asynctrace/event.h>
-#include <asynctrace/pairs.h>
+#include <asynctrace/detail/event.h>
+#include <asynctrace/detail/pairs.h>
 #include <asynctrace/provider.h>
-#include <asynctrace/unsupported.h>
+#include <asynctrace/detail/unsupported.h>
 
 /* --- values of arguments -------------------------------------------------------- */
 
@@ -42,24 +42,24 @@
  * also enumerations, std::string and std::string_view.
  */
 #ifdef __cplusplus
-#include <asynctrace/values.hpp>
+#include <asynctrace/detail/values.hpp>
 #define TA_STRING(v)		asynctrace::at_value_(v)
-#define AT_VALUE_(v)		asynctrace::at_value_(v)
+#define TRACE_VALUE_(v)		asynctrace::at_value_(v)
 /* Temporaries in the values live until the call that takes them is over. */
-#define AT_ARGS_(...) \
-	asynctrace::at_args_<AT_COUNT_(__VA_ARGS__) + 1>{{ \
-		AT_VALUES_(__VA_ARGS__) at_arg_null_() }}.a
+#define TRACE_ARGS_(...) \
+	asynctrace::at_args_<TRACE_COUNT_(__VA_ARGS__) + 1>{{ \
+		TRACE_VALUES_(__VA_ARGS__) at_arg_null_() }}.a
 #else
-#define AT_ARGS_(...) \
-	(const struct at_arg_[]){ AT_VALUES_(__VA_ARGS__) at_arg_null_() }
+#define TRACE_ARGS_(...) \
+	(const struct at_arg_[]){ TRACE_VALUES_(__VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
 /*
  * A type without a branch of its own must be a pointer, which is class 5. A float is
  * kept from __builtin_classify_type(), which would promote it: -Wdouble-promotion.
  */
-#define AT_IS_POINTER_(v) \
+#define TRACE_IS_POINTER_(v) \
 	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
-#define AT_VALUE_(v) \
+#define TRACE_VALUE_(v) \
 	_Generic((v), \
 		 struct at_arg_: at_arg_same_, \
 		 bool: at_arg_bool_, \
@@ -78,7 +78,7 @@
 		 double: at_arg_double_, \
 		 char *: at_arg_string_, \
 		 const char *: at_arg_string_, \
-		 default: __builtin_choose_expr(AT_IS_POINTER_(v), at_arg_pointer_, \
+		 default: __builtin_choose_expr(TRACE_IS_POINTER_(v), at_arg_pointer_, \
 						at_value_of_unsupported_type_))(v)
 #endif
 
@@ -107,112 +107,112 @@
  * at_here_make_() must not be constexpr: clang 14 would evaluate the expression while it
  * parses C++, and would then leave at_site_ zero.
  */
-#define AT_SITE_(cat, nm, ...) \
+#define TRACE_SITE_(cat, nm, ...) \
 	__extension__({ \
-		static const char *const at_keys_[] = { AT_KEYS_(__VA_ARGS__) "" }; \
-		static uint64_t at_refs_[AT_COUNT_(__VA_ARGS__) + 1]; \
+		static const char *const at_keys_[] = { TRACE_KEYS_(__VA_ARGS__) "" }; \
+		static uint64_t at_refs_[TRACE_COUNT_(__VA_ARGS__) + 1]; \
 		static struct at_site_ at_site_ = { \
 			0, 0, 0, at_refs_, at_keys_, "" cat, "" nm, 0, \
-			AT_COUNT_(__VA_ARGS__) }; \
+			TRACE_COUNT_(__VA_ARGS__) }; \
 		at_here_make_(&at_site_, at_refs_); \
 	})
 
-#define AT_EVENT_(kind, cat, nm, id, ...) \
-	AT_EVENT2_(__COUNTER__, kind, cat, nm, id, __VA_ARGS__)
-#define AT_EVENT2_(nr, kind, cat, nm, id, ...) \
-	AT_EVENT3_(AT_CAT_(at_now_, nr), AT_CAT_(at_here_, nr), AT_CAT_(at_found_, nr), \
+#define TRACE_EVENT_(kind, cat, nm, id, ...) \
+	TRACE_EVENT2_(__COUNTER__, kind, cat, nm, id, __VA_ARGS__)
+#define TRACE_EVENT2_(nr, kind, cat, nm, id, ...) \
+	TRACE_EVENT3_(TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), \
 		   kind, cat, nm, id, __VA_ARGS__)
-#define AT_EVENT3_(now, here, found, kind, cat, nm, id, ...) \
+#define TRACE_EVENT3_(now, here, found, kind, cat, nm, id, ...) \
 	do { \
-		AT_PAIRS_CHECK_(__VA_ARGS__); \
+		TRACE_PAIRS_CHECK_(__VA_ARGS__); \
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
-			const struct at_here_ here = AT_SITE_(cat, nm, __VA_ARGS__); \
+			const struct at_here_ here = TRACE_SITE_(cat, nm, __VA_ARGS__); \
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) \
 				at_event_(here.site, here.refs, found, kind, id, \
-					  AT_ARGS_(__VA_ARGS__), AT_COUNT_(__VA_ARGS__)); \
+					  TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
 		} \
 	} while (0)
 
-#define AT_SCOPE_(cat, nm, ...) \
-	AT_SCOPE2_(__COUNTER__, cat, nm, __VA_ARGS__)
-#define AT_SCOPE2_(nr, cat, nm, ...) \
-	AT_PAIRS_CHECK_(__VA_ARGS__); \
-	struct at_arg_ AT_CAT_(at_scope_args_, nr)[AT_COUNT_(__VA_ARGS__) + 1]; \
-	char AT_CAT_(at_scope_text_, nr)[AT_COUNT_(__VA_ARGS__) ? AT_SCOPE_TEXT_ : 1]; \
+#define TRACE_SCOPE_(cat, nm, ...) \
+	TRACE_SCOPE2_(__COUNTER__, cat, nm, __VA_ARGS__)
+#define TRACE_SCOPE2_(nr, cat, nm, ...) \
+	TRACE_PAIRS_CHECK_(__VA_ARGS__); \
+	struct at_arg_ TRACE_CAT_(at_scope_args_, nr)[TRACE_COUNT_(__VA_ARGS__) + 1]; \
+	char TRACE_CAT_(at_scope_text_, nr)[TRACE_COUNT_(__VA_ARGS__) ? TRACE_SCOPE_TEXT_ : 1]; \
 	__attribute__((unused, cleanup(at_scope_end_))) \
-	struct at_scope_ AT_CAT_(at_scope_, nr) = \
-		AT_SCOPE3_(AT_CAT_(at_new_, nr), AT_CAT_(at_now_, nr), AT_CAT_(at_here_, nr), \
-			   AT_CAT_(at_found_, nr), AT_CAT_(at_scope_args_, nr), \
-			   AT_CAT_(at_scope_text_, nr), cat, nm, __VA_ARGS__)
-#define AT_SCOPE3_(scope, now, here, found, vals, room, cat, nm, ...) \
+	struct at_scope_ TRACE_CAT_(at_scope_, nr) = \
+		TRACE_SCOPE3_(TRACE_CAT_(at_new_, nr), TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), \
+			   TRACE_CAT_(at_found_, nr), TRACE_CAT_(at_scope_args_, nr), \
+			   TRACE_CAT_(at_scope_text_, nr), cat, nm, __VA_ARGS__)
+#define TRACE_SCOPE3_(scope, now, here, found, vals, room, cat, nm, ...) \
 	__extension__({ \
-		struct at_scope_ scope = AT_ZERO_; \
+		struct at_scope_ scope = TRACE_ZERO_; \
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
-			const struct at_here_ here = AT_SITE_(cat, nm, __VA_ARGS__); \
+			const struct at_here_ here = TRACE_SITE_(cat, nm, __VA_ARGS__); \
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) { \
 				scope.site = here.site; \
 				scope.refs = here.refs; \
 				scope.args = vals; \
 				scope.text = room; \
-				at_scope_begin_(&scope, found, AT_ARGS_(__VA_ARGS__), \
-						AT_COUNT_(__VA_ARGS__)); \
+				at_scope_begin_(&scope, found, TRACE_ARGS_(__VA_ARGS__), \
+						TRACE_COUNT_(__VA_ARGS__)); \
 			} \
 		} \
 		scope; \
 	})
 
 /* A site that writes nothing: it has no name. */
-#define AT_QUESTION_(cat) \
+#define TRACE_QUESTION_(cat) \
 	__extension__({ \
 		static struct at_site_ at_site_ = { \
 			0, 0, 0, NULL, NULL, "" cat, NULL, 0, 0 }; \
 		at_here_make_(&at_site_, NULL).site; \
 	})
 
-#define AT_CATEGORY_TEST_(cat) AT_CATEGORY_TEST2_(__COUNTER__, cat)
-#define AT_CATEGORY_TEST2_(nr, cat) \
-	AT_CATEGORY_TEST3_(AT_CAT_(at_now_, nr), AT_CAT_(at_on_, nr), cat)
-#define AT_CATEGORY_TEST3_(now, on, cat) \
+#define TRACE_CATEGORY_TEST_(cat) TRACE_CATEGORY_TEST2_(__COUNTER__, cat)
+#define TRACE_CATEGORY_TEST2_(nr, cat) \
+	TRACE_CATEGORY_TEST3_(TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_on_, nr), cat)
+#define TRACE_CATEGORY_TEST3_(now, on, cat) \
 	__extension__({ \
 		const uint32_t now = at_gate_load_(); \
 		bool on = false; \
 		if (__builtin_expect(now != 0, 0)) \
-			on = at_site_test_(AT_QUESTION_(cat), now) >> 32; \
+			on = at_site_test_(TRACE_QUESTION_(cat), now) >> 32; \
 		on; \
 	})
 
-#define AT_ALERT_SEND_(nm)	at_alert_(nm)
-#define AT_ENABLED_() (__builtin_expect(at_gate_load_() != 0, 0) && at_enabled_())
+#define TRACE_ALERT_SEND_(nm)	at_alert_(nm)
+#define TRACE_ENABLED_() (__builtin_expect(at_gate_load_() != 0, 0) && at_enabled_())
 
 #else /* NTRACE */
 
 /* Compiled but never run, so that no variable counts as unused. */
-#define AT_EVENT_(kind, cat, nm, id, ...) \
+#define TRACE_EVENT_(kind, cat, nm, id, ...) \
 	do { \
-		AT_PAIRS_CHECK_(__VA_ARGS__); \
+		TRACE_PAIRS_CHECK_(__VA_ARGS__); \
 		if (0) \
-			AT_UNUSED_("" cat nm, id, __VA_ARGS__); \
+			TRACE_UNUSED_("" cat nm, id, __VA_ARGS__); \
 	} while (0)
-#define AT_SCOPE_(cat, nm, ...)	AT_EVENT_(0, cat, nm, 0, __VA_ARGS__)
-#define AT_CATEGORY_TEST_(cat)	((void)("" cat), false)
-#define AT_ALERT_SEND_(nm)	((void)(nm))
-#define AT_ENABLED_()		false
+#define TRACE_SCOPE_(cat, nm, ...)	TRACE_EVENT_(0, cat, nm, 0, __VA_ARGS__)
+#define TRACE_CATEGORY_TEST_(cat)	((void)("" cat), false)
+#define TRACE_ALERT_SEND_(nm)	((void)(nm))
+#define TRACE_ENABLED_()		false
 
 #ifdef __cplusplus
 template <typename... T> static inline void at_unused_(const T &...) { }
-#define AT_UNUSED_(text, id, ...) at_unused_(text, id, __VA_ARGS__)
+#define TRACE_UNUSED_(text, id, ...) at_unused_(text, id, __VA_ARGS__)
 #else
 __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 {
 	(void)text;
 }
-#define AT_UNUSED_(text, id, ...) \
-	at_unused_(text, id, AT_LEAD_(__VA_ARGS__), \
-		   (const char *const []){ AT_KEYS_(__VA_ARGS__) "" }, AT_ARGS_(__VA_ARGS__))
+#define TRACE_UNUSED_(text, id, ...) \
+	at_unused_(text, id, TRACE_LEAD_(__VA_ARGS__), \
+		   (const char *const []){ TRACE_KEYS_(__VA_ARGS__) "" }, TRACE_ARGS_(__VA_ARGS__))
 #endif
 
 #endif /* NTRACE */
@@ -220,9 +220,9 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 /* --- questions ---------------------------------------------------------------------- */
 
 /* Is anything of this process recorded? */
-#define TRACE_ENABLED() AT_ENABLED_()
+#define TRACE_ENABLED() TRACE_ENABLED_()
 /* Is this category? For work that only serves a trace. */
-#define TRACE_CATEGORY_ENABLED(category) AT_CATEGORY_TEST_(category)
+#define TRACE_CATEGORY_ENABLED(category) TRACE_CATEGORY_TEST_(category)
 /* A number unique in this process, never 0: 1, 2, ... */
 #define TRACE_NONCE() at_nonce()
 
@@ -235,7 +235,7 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /* TRACE_INSTANT(category, name, scope, ARGS): a moment. scope: TRACE_SCOPE_*. */
 #define TRACE_INSTANT(category, name, ...) \
-	AT_EVENT_(((void)(AT_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), category, name, 0, \
+	TRACE_EVENT_(((void)(TRACE_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), category, name, 0, \
 		  __VA_ARGS__)
 
 /*
@@ -243,7 +243,7 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * 1 to 15 of them. counter_id distinguishes counters of the same name.
  */
 #define TRACE_COUNTER(category, name, counter_id, key, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_COUNTER | AT_EXTRA_, category, name, counter_id, \
+	TRACE_EVENT_(ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, category, name, counter_id, \
 		  0, key, __VA_ARGS__)
 
 /*
@@ -254,11 +254,11 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * thread, use TRACE_DURATION_BEGIN and TRACE_DURATION_END with the same arguments.
  */
 #define TRACE_DURATION(category, ...) \
-	AT_SCOPE_(category, AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_SCOPE_(category, TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_DURATION_BEGIN(category, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, AT_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
 #define TRACE_DURATION_END(category, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, AT_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
 
 /*
  * TRACE_ASYNC_BEGIN(category, name, async_id, ARGS), and the same for INSTANT and
@@ -266,14 +266,14 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * the same category, name and async_id. TRACE_NONCE() makes an id.
  */
 #define TRACE_ASYNC_BEGIN(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_ASYNC_INSTANT(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_INSTANT | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_INSTANT | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_ASYNC_END(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_ASYNC_END | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /*
  * TRACE_FLOW_BEGIN(category, name, flow_id, ARGS), and the same for STEP and END: an
@@ -282,14 +282,14 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  * makes one.
  */
 #define TRACE_FLOW_BEGIN(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_BEGIN | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_FLOW_BEGIN | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_FLOW_STEP(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_STEP | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_FLOW_STEP | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_FLOW_END(category, name, ...) \
-	AT_EVENT_(ASYNCTRACE_FXT_FLOW_END | AT_EXTRA_, category, name, \
-		  AT_LEAD_(__VA_ARGS__), __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_FLOW_END | TRACE_EXTRA_, category, name, \
+		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /* --- alerts ------------------------------------------------------------------------- */
 
@@ -301,11 +301,11 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
  */
 #define TRACE_ALERT(category, name) \
 	do { \
-		AT_STATIC_ASSERT_(sizeof("" name) > 1 && \
+		TRACE_STATIC_ASSERT_(sizeof("" name) > 1 && \
 				  sizeof("" name) <= ASYNCTRACE_ALERT_MAX + 1, \
 				  "the name of an alert has 1 to 14 bytes"); \
-		if (AT_CATEGORY_TEST_(category)) \
-			AT_ALERT_SEND_("" name); \
+		if (TRACE_CATEGORY_TEST_(category)) \
+			TRACE_ALERT_SEND_("" name); \
 	} while (0)
 
 #endif /* ASYNCTRACE_TRACE_H */

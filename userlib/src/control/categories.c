@@ -40,7 +40,7 @@ static int at_got_categories(const struct nlmsghdr *nlh, void *arg)
 	return ret;
 }
 
-int at_categories(struct at_ctl *ctl, at_category_fn fn, void *arg)
+int at_for_each_category(struct at_ctl *ctl, at_category_fn fn, void *arg)
 {
 	struct at_category_each each = { .fn = fn, .arg = arg };
 	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);

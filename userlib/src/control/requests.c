@@ -68,7 +68,7 @@ static int at_got_provider(const struct nlmsghdr *nlh, void *arg)
 	return each->fn(&p, each->arg);
 }
 
-int at_providers(struct at_ctl *ctl, at_provider_fn fn, void *arg)
+int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg)
 {
 	struct at_provider_each each = { .fn = fn, .arg = arg };
 	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_PROVIDER_GET, NLM_F_DUMP);
@@ -116,23 +116,18 @@ int at_session_init(struct at_ctl *ctl, uint32_t id)
 	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_INIT, id);
 }
 
-int at_session_start(struct at_ctl *ctl, uint32_t id)
-{
-	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_START, id);
-}
-
-int at_session_start_with(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts)
+int at_session_start(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts)
 {
 	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_START, 0);
 	int err;
 
-	if (opts->size < sizeof(*opts))
+	if (opts && opts->size < sizeof(*opts))
 		return at_ctl_fail(ctl, -EINVAL, "struct at_start_options is older than the library");
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
-	if (opts->disposition)
+	if (opts && opts->disposition)
 		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION, opts->disposition);
-	if (!at_put_strings(nlh, sizeof(ctl->request), ASYNCTRACE_A_SESSION_ADDITIONAL,
-			    opts->additional, opts->nr_additional))
+	if (opts && !at_put_strings(nlh, sizeof(ctl->request), ASYNCTRACE_A_SESSION_ADDITIONAL,
+				    opts->additional, opts->nr_additional))
 		return at_ctl_fail(ctl, -E2BIG, "the patterns are too long for one message");
 	err = at_ctl_talk(ctl, nlh, NULL, NULL);
 	return err == -EALREADY ? 0 : err;
@@ -173,7 +168,7 @@ static bool at_has_ended(const struct at_ctl *ctl, uint32_t id)
 	return false;
 }
 
-int at_session_terminate(struct at_ctl *ctl, uint32_t id)
+int at_session_destroy(struct at_ctl *ctl, uint32_t id)
 {
 	int err = at_session_do(ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, id);
 
@@ -216,12 +211,12 @@ static int at_consume(struct at_ctl *ctl, uint32_t id, uint32_t flags)
 			   strerror(-err));
 }
 
-int at_session_consume(struct at_ctl *ctl, uint32_t id)
+int at_session_open_stream(struct at_ctl *ctl, uint32_t id)
 {
 	return at_consume(ctl, id, 0);
 }
 
-int at_session_snapshot(struct at_ctl *ctl, uint32_t id)
+int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id)
 {
 	return at_consume(ctl, id, ASYNCTRACE_CONSUME_F_SNAPSHOT);
 }
@@ -309,7 +304,7 @@ int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg)
 	return at_ctl_fail(ctl, -ENOENT, "session %u has ended", id);
 }
 
-int at_sessions(struct at_ctl *ctl, at_session_fn fn, void *arg)
+int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg)
 {
 	struct at_session_each each = { .ctl = ctl, .fn = fn, .arg = arg };
 
@@ -356,7 +351,7 @@ static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
  * that its records are in two lines or in none. The kernel marks such an answer. If providers
  * end all the time, the last of several answers has to do.
  */
-int at_rings(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
+int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 {
 	struct at_ring_list list = {};
 	int err = 0;

@@ -138,8 +138,8 @@ int at_shape_init(struct at_shape *shape, const struct at_trace_options *options
 	if (sub & (sub - 1) || sub < ASYNCTRACE_SUBBUF_MIN || sub > ASYNCTRACE_SUBBUF_MAX ||
 	    ring / sub < ASYNCTRACE_SUBBUFS_MIN)
 		return -EINVAL;
-	shape->mode = options->mode ?: AT_MODE_STREAMING;
-	if (shape->mode < AT_MODE_ONESHOT || shape->mode > AT_MODE_STREAMING)
+	shape->mode = options->mode ?: ASYNCTRACE_MODE_STREAMING;
+	if (shape->mode < ASYNCTRACE_MODE_ONESHOT || shape->mode > ASYNCTRACE_MODE_STREAMING)
 		return -EINVAL;
 	shape->sub_words = sub / 8;
 	shape->nsub = ring / sub;
@@ -294,7 +294,7 @@ int at_area_create(struct at_area *a, const struct at_shape *shape, const char *
 	*a->control = c;
 	limits = (uint64_t *)((char *)a->control + c.limits);
 	for (uint32_t i = 0; i <= shape->nr_rings; i++)
-		limits[i] = shape->mode == AT_MODE_CIRCULAR ? UINT64_MAX : limit;
+		limits[i] = shape->mode == ASYNCTRACE_MODE_CIRCULAR ? UINT64_MAX : limit;
 	((struct asynctrace_ring_header *)(a->rw + c.durable))->position =
 		(uint64_t)c.durable_generation << ASYNCTRACE_DURABLE_GEN_SHIFT;
 	put_categories(a, categories);
@@ -383,7 +383,7 @@ int at_area_attach(struct at_area *a)
 		err = see(a, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
 			  a->control_size);
 	if (!err) {
-		at_backend_set(AT_BACKEND_INPROCESS, seen.rw, seen.control);
+		at_backend_set(ASYNCTRACE_BACKEND_INPROCESS, seen.rw, seen.control);
 		err = show_gate(a);
 	}
 	if (err) {

@@ -205,7 +205,7 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 
 void at_drain_round(struct at_drain *d, bool last)
 {
-	const bool quiet = last || d->area->shape.mode != AT_MODE_CIRCULAR;
+	const bool quiet = last || d->area->shape.mode != ASYNCTRACE_MODE_CIRCULAR;
 	const uint32_t nr = d->area->shape.nr_rings + 1;
 	struct at_extent x;
 

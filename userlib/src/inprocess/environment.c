@@ -21,15 +21,15 @@ struct settings {
 static bool get_mode(struct settings *set)
 {
 	static const char *const names[] = {
-		[AT_MODE_ONESHOT] = "oneshot",
-		[AT_MODE_CIRCULAR] = "circular",
-		[AT_MODE_STREAMING] = "streaming",
+		[ASYNCTRACE_MODE_ONESHOT] = "oneshot",
+		[ASYNCTRACE_MODE_CIRCULAR] = "circular",
+		[ASYNCTRACE_MODE_STREAMING] = "streaming",
 	};
 	const char *s = secure_getenv("ASYNCTRACE_MODE");
 
 	if (!s || !*s)
 		return true;
-	for (uint32_t i = AT_MODE_ONESHOT; i <= AT_MODE_STREAMING; i++) {
+	for (uint32_t i = ASYNCTRACE_MODE_ONESHOT; i <= ASYNCTRACE_MODE_STREAMING; i++) {
 		if (!strcmp(s, names[i])) {
 			set->options.mode = i;
 			return true;

@@ -125,7 +125,7 @@ void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 
 /**
  * struct at_shape - what a run's rings look like
- * @mode: enum at_trace_mode
+ * @mode: enum asynctrace_mode
  * @nr_rings: rings of CPUs; 0: only the fallback ring
  * @clock: enum asynctrace_clock
  * @sub_words: words of a sub-buffer

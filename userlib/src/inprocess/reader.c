@@ -61,7 +61,7 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 	current = (end - 1) / sub_words;
 	/* The next-to-come may be the oldest one, and half a head may be in it. */
 	sub = rd->next / sub_words;
-	if (rd->area->shape.mode == AT_MODE_CIRCULAR && current >= nsub - 1 &&
+	if (rd->area->shape.mode == ASYNCTRACE_MODE_CIRCULAR && current >= nsub - 1 &&
 	    sub < current - (nsub - 2)) {
 		sub = current - (nsub - 2);
 		rd->overwritten = head_of(rd, sub)->records - rd->delivered;
@@ -97,7 +97,7 @@ void at_reader_done(struct at_reader *rd, const struct at_extent *x)
 
 	rd->delivered += x->records;
 	rd->next = x->next;
-	if (x->whole && a->shape.mode == AT_MODE_STREAMING)
+	if (x->whole && a->shape.mode == ASYNCTRACE_MODE_STREAMING)
 		/* Reads of what is given away are done before. */
 		__atomic_store_n(&limits[rd->ring], rd->next + ring_words, __ATOMIC_RELEASE);
 }

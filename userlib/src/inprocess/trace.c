@@ -94,8 +94,8 @@ static void in_child(void)
 	at_gate_reset(ASYNCTRACE_GATE_OFF);
 	at_area_detach();
 	at_slots_forked();
-	at_backend_set(AT_BACKEND_NONE, NULL, NULL);
-	at_backend_why(AT_REASON_FORKED, 0);
+	at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
+	at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
 }
 
 /* Where a trace goes: to @fd, or if @name is not NULL to a file. */
@@ -115,7 +115,7 @@ static int start(const struct target *to, const struct at_trace_options *o,
 		 enum at_start_step *step)
 {
 	struct at_compose_options co = { .size = sizeof(co) };
-	enum at_reason why = AT_REASON_OK;
+	enum at_reason why = ASYNCTRACE_REASON_OK;
 	struct at_shape shape;
 	const char *wrong;
 	size_t n;
@@ -135,7 +135,7 @@ static int start(const struct target *to, const struct at_trace_options *o,
 	if (!at_membarrier_init()) {
 		/* Without it no stop could be sure that the last writer is out. */
 		shape.nr_rings = 0;
-		why = AT_REASON_NO_MEMBARRIER;
+		why = ASYNCTRACE_REASON_NO_MEMBARRIER;
 	}
 	err = at_area_create(&trace.area, &shape, o->categories);
 	if (err)
@@ -174,7 +174,7 @@ static int start(const struct target *to, const struct at_trace_options *o,
 	err = at_area_attach(&trace.area);
 	if (err)
 		at_module_resume();
-	else if (why != AT_REASON_OK)
+	else if (why != ASYNCTRACE_REASON_OK)
 		at_backend_why(why, 0);
 	at_backend_unlock();
 	if (err) {

@@ -21,34 +21,34 @@
 extern "C" {
 #endif
 
-#define AT_INLINE_ static inline __attribute__((always_inline, unused))
+#define TRACE_INLINE_ static inline __attribute__((always_inline, unused))
 
 /* The headers are silent under -Wold-style-cast, too, where they are C++. */
 #ifdef __cplusplus
-#define AT_TO_(type, value)	static_cast<type>(value)
-#define AT_ADDRESS_(pointer)	reinterpret_cast<uintptr_t>(pointer)
-#define AT_TEXT_AT_(address)	reinterpret_cast<const char *>(address)
-#define AT_ZERO_		{}
+#define TRACE_TO_(type, value)	static_cast<type>(value)
+#define TRACE_ADDRESS_(pointer)	reinterpret_cast<uintptr_t>(pointer)
+#define TRACE_TEXT_AT_(address)	reinterpret_cast<const char *>(address)
+#define TRACE_ZERO_		{}
 #else
-#define AT_TO_(type, value)	((type)(value))
-#define AT_ADDRESS_(pointer)	((uintptr_t)(pointer))
-#define AT_TEXT_AT_(address)	((const char *)(address))
-#define AT_ZERO_		{ 0 }
+#define TRACE_TO_(type, value)	((type)(value))
+#define TRACE_ADDRESS_(pointer)	((uintptr_t)(pointer))
+#define TRACE_TEXT_AT_(address)	((const char *)(address))
+#define TRACE_ZERO_		{ 0 }
 #endif
 
 /* GCC and Clang say in different ways that they compile for ThreadSanitizer. */
 #if defined(__SANITIZE_THREAD__)
-#define AT_TSAN_
+#define TRACE_TSAN_
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define AT_TSAN_
+#define TRACE_TSAN_
 #endif
 #endif
 
 #if defined(__aarch64__)
-#define AT_GATE_SIZE_	65536	/* the largest page there is */
+#define TRACE_GATE_SIZE_	65536	/* the largest page there is */
 #else
-#define AT_GATE_SIZE_	4096
+#define TRACE_GATE_SIZE_	4096
 #endif
 
 /*
@@ -57,7 +57,7 @@ extern "C" {
  */
 union at_gate_ {
 	uint32_t gate;
-	char page[AT_GATE_SIZE_];
+	char page[TRACE_GATE_SIZE_];
 };
 
 extern union at_gate_ at_gate_;
@@ -100,15 +100,15 @@ struct at_arg_ {
 
 /* What at_site_learn_ may answer; on the fast path the first is known. */
 enum {
-	AT_SITE_OFF_	= 0,
-	AT_SITE_ON_	= 1,
-	AT_SITE_INLINE_	= 2	/* on, but the names must go with the record */
+	TRACE_SITE_OFF_	= 0,
+	TRACE_SITE_ON_	= 1,
+	TRACE_SITE_INLINE_	= 2	/* on, but the names must go with the record */
 };
 
 /* Kinds of events, for at_event_: FXT's event type and what else there is. */
-#define AT_EXTRA_	(1u << 8)	/* an id follows the arguments */
+#define TRACE_EXTRA_	(1u << 8)	/* an id follows the arguments */
 
-/* Both as one: the gate, which may be another than before, and AT_SITE_*. */
+/* Both as one: the gate, which may be another than before, and TRACE_SITE_*. */
 uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate);
 int at_enabled_(void);
 /* What was begun under a gate is written under another, if the run is the same; 0: it is not */
@@ -129,76 +129,76 @@ void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
 void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
 uint64_t at_ticks_(uint32_t gate);
 
-AT_INLINE_ struct at_here_ at_here_make_(struct at_site_ *site, const uint64_t *refs)
+TRACE_INLINE_ struct at_here_ at_here_make_(struct at_site_ *site, const uint64_t *refs)
 {
 	struct at_here_ here = { site, refs };
 
 	return here;
 }
 
-AT_INLINE_ uint32_t at_gate_load_(void)
+TRACE_INLINE_ uint32_t at_gate_load_(void)
 {
 	return __atomic_load_n(&at_gate_.gate, __ATOMIC_RELAXED);
 }
 
-#define AT_FOUND_(mode, gate) (AT_TO_(uint64_t, mode) << 32 | (gate))
+#define TRACE_FOUND_(mode, gate) (TRACE_TO_(uint64_t, mode) << 32 | (gate))
 
-AT_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
+TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 {
 	/* Orders the load of the gate before all that depends on it. */
-#ifdef AT_TSAN_
+#ifdef TRACE_TSAN_
 	/* TSan does not know fences. */
 	(void)__atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
 #else
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
 	if (__builtin_expect(__atomic_load_n(&site->on, __ATOMIC_ACQUIRE) == gate, 1))
-		return AT_FOUND_(AT_SITE_ON_, gate);
+		return TRACE_FOUND_(TRACE_SITE_ON_, gate);
 	if (__atomic_load_n(&site->off, __ATOMIC_RELAXED) == gate)
-		return AT_FOUND_(AT_SITE_OFF_, gate);
+		return TRACE_FOUND_(TRACE_SITE_OFF_, gate);
 	return at_site_learn_(site, gate);
 }
 
 /* --- arguments --------------------------------------------------------------- */
 
-AT_INLINE_ struct at_arg_ at_arg_make_(uint32_t type, uint64_t value)
+TRACE_INLINE_ struct at_arg_ at_arg_make_(uint32_t type, uint64_t value)
 {
 	struct at_arg_ a = { type, 0, value };
 
 	return a;
 }
 
-AT_INLINE_ struct at_arg_ at_arg_null_(void)
+TRACE_INLINE_ struct at_arg_ at_arg_null_(void)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_NULL, 0);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_bool_(int v)
+TRACE_INLINE_ struct at_arg_ at_arg_bool_(int v)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_BOOL, v ? 1 : 0);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_i32_(int32_t v)
+TRACE_INLINE_ struct at_arg_ at_arg_i32_(int32_t v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT32, AT_TO_(uint32_t, v));
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT32, TRACE_TO_(uint32_t, v));
 }
 
-AT_INLINE_ struct at_arg_ at_arg_u32_(uint32_t v)
+TRACE_INLINE_ struct at_arg_ at_arg_u32_(uint32_t v)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_UINT32, v);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_i64_(int64_t v)
+TRACE_INLINE_ struct at_arg_ at_arg_i64_(int64_t v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT64, AT_TO_(uint64_t, v));
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_INT64, TRACE_TO_(uint64_t, v));
 }
 
-AT_INLINE_ struct at_arg_ at_arg_u64_(uint64_t v)
+TRACE_INLINE_ struct at_arg_ at_arg_u64_(uint64_t v)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_UINT64, v);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_double_(double v)
+TRACE_INLINE_ struct at_arg_ at_arg_double_(double v)
 {
 	uint64_t bits;
 
@@ -206,46 +206,46 @@ AT_INLINE_ struct at_arg_ at_arg_double_(double v)
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_DOUBLE, bits);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_float_(float v)
+TRACE_INLINE_ struct at_arg_ at_arg_float_(float v)
 {
-	return at_arg_double_(AT_TO_(double, v));
+	return at_arg_double_(TRACE_TO_(double, v));
 }
 
-AT_INLINE_ struct at_arg_ at_arg_pointer_(const volatile void *v)
+TRACE_INLINE_ struct at_arg_ at_arg_pointer_(const volatile void *v)
 {
-	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, AT_ADDRESS_(v));
+	return at_arg_make_(ASYNCTRACE_FXT_ARG_POINTER, TRACE_ADDRESS_(v));
 }
 
-AT_INLINE_ struct at_arg_ at_arg_koid_(uint64_t v)
+TRACE_INLINE_ struct at_arg_ at_arg_koid_(uint64_t v)
 {
 	return at_arg_make_(ASYNCTRACE_FXT_ARG_KOID, v);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_text_(const char *s, size_t bytes)
+TRACE_INLINE_ struct at_arg_ at_arg_text_(const char *s, size_t bytes)
 {
-	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, AT_ADDRESS_(s) };
+	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, TRACE_ADDRESS_(s) };
 
 	if (!s)
 		return at_arg_null_();
 	a.bytes = bytes > ASYNCTRACE_FXT_STRING_MAX + 1 ? ASYNCTRACE_FXT_STRING_MAX + 1 :
-							  AT_TO_(uint32_t, bytes);
+							  TRACE_TO_(uint32_t, bytes);
 	return a;
 }
 
-AT_INLINE_ struct at_arg_ at_arg_string_(const char *s)
+TRACE_INLINE_ struct at_arg_ at_arg_string_(const char *s)
 {
 	return at_arg_text_(s, s ? strlen(s) : 0);
 }
 
-AT_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
+TRACE_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
 {
 	return a;
 }
 
-/* Not a function: what AT_VALUE_ calls for a value that an event cannot have. */
+/* Not a function: what TRACE_VALUE_ calls for a value that an event cannot have. */
 extern const struct at_no_value_ *const at_value_of_unsupported_type_;
 
-AT_INLINE_ int at_arg_two_words_(uint32_t type)
+TRACE_INLINE_ int at_arg_two_words_(uint32_t type)
 {
 	return type == ASYNCTRACE_FXT_ARG_INT64 || type == ASYNCTRACE_FXT_ARG_UINT64 ||
 	       type == ASYNCTRACE_FXT_ARG_DOUBLE || type == ASYNCTRACE_FXT_ARG_POINTER ||
@@ -253,16 +253,16 @@ AT_INLINE_ int at_arg_two_words_(uint32_t type)
 }
 
 /* Applies m to the numbers 0..14: straight code folds where a loop may not. */
-#define AT_EACH_(m) \
+#define TRACE_EACH_(m) \
 	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14)
 
-AT_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
+TRACE_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
 {
-#define AT_IS_FIXED_(i) \
+#define TRACE_IS_FIXED_(i) \
 	if (nargs > (i) && args[i].type == ASYNCTRACE_FXT_ARG_STRING) \
 		return 0;
-	AT_EACH_(AT_IS_FIXED_)
-#undef AT_IS_FIXED_
+	TRACE_EACH_(TRACE_IS_FIXED_)
+#undef TRACE_IS_FIXED_
 	return 1;
 }
 
@@ -276,10 +276,10 @@ AT_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
 #endif
 
 /* Encodes arguments of fixed size at w[n]; returns the index after them. */
-AT_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint64_t *refs,
+TRACE_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint64_t *refs,
 					const struct at_arg_ *args, unsigned int nargs)
 {
-#define AT_ENCODE_(i) \
+#define TRACE_ENCODE_(i) \
 	if (nargs > (i)) { \
 		const int two = at_arg_two_words_(args[i].type); \
 		w[n++] = __atomic_load_n(&refs[i], __ATOMIC_RELAXED) | \
@@ -288,8 +288,8 @@ AT_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint6
 		if (two) \
 			w[n++] = args[i].value; \
 	}
-	AT_EACH_(AT_ENCODE_)
-#undef AT_ENCODE_
+	TRACE_EACH_(TRACE_ENCODE_)
+#undef TRACE_ENCODE_
 	return n;
 }
 
@@ -301,19 +301,19 @@ AT_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint6
  * The way for records of any size. It takes a copy, because values whose address
  * is known outside would have to lie in memory on the fast path too.
  */
-AT_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsigned int kind,
+TRACE_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsigned int kind,
 			      uint64_t word, const struct at_arg_ *args, unsigned int nargs)
 {
 	struct at_arg_ copy[ASYNCTRACE_FXT_ARGS_MAX];
 
 	/* Without arguments, gcc -flto would report that all of the copy is uninitialised. */
 	__asm__("" : "=m"(copy));
-#define AT_COPY_(i) \
+#define TRACE_COPY_(i) \
 	if (nargs > (i)) \
 		copy[i] = args[i];
-	AT_EACH_(AT_COPY_)
-#undef AT_COPY_
-	at_write_args_(AT_TO_(uint32_t, found), site, AT_TO_(int, found >> 32), kind, word, copy,
+	TRACE_EACH_(TRACE_COPY_)
+#undef TRACE_COPY_
+	at_write_args_(TRACE_TO_(uint32_t, found), site, TRACE_TO_(int, found >> 32), kind, word, copy,
 		       nargs);
 }
 
@@ -324,7 +324,7 @@ AT_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsig
 #endif
 
 /* The head of an event of n words at a site whose names are known. */
-AT_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
+TRACE_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
 			     unsigned int nargs)
 {
 	return __atomic_load_n(&site->head, __ATOMIC_RELAXED) |
@@ -339,21 +339,21 @@ AT_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, uns
  * Writes an event that is stamped with the present. All but the values of
  * arguments is known at compile time, so little of this becomes code.
  */
-AT_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
+TRACE_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
 			  unsigned int kind, uint64_t id, const struct at_arg_ *args,
 			  unsigned int nargs)
 {
-	const uint32_t gate = AT_TO_(uint32_t, found);
+	const uint32_t gate = TRACE_TO_(uint32_t, found);
 	/* words 1 and 2, stamp and slot, are filled in by the library */
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
 	unsigned int n;
 
-	if (__builtin_expect(found >> 32 != AT_SITE_ON_, 0) || !at_args_fixed_(args, nargs)) {
+	if (__builtin_expect(found >> 32 != TRACE_SITE_ON_, 0) || !at_args_fixed_(args, nargs)) {
 		at_event_any_(found, site, kind, id, args, nargs);
 		return;
 	}
 	n = at_args_encode_(w, 3, refs, args, nargs);
-	if (kind & AT_EXTRA_)
+	if (kind & TRACE_EXTRA_)
 		w[n++] = id;
 	w[0] = at_head_(site, kind, n, nargs);
 	switch (n) {
@@ -377,7 +377,7 @@ AT_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t 
 /* --- scoped durations ---------------------------------------------------------- */
 
 /* Bytes of string arguments that a scope keeps from its begin to its end. */
-#define AT_SCOPE_TEXT_	128
+#define TRACE_SCOPE_TEXT_	128
 
 struct at_scope_ {
 	struct at_site_ *site;
@@ -387,7 +387,7 @@ struct at_scope_ {
 	unsigned int nargs;
 	const uint64_t *refs;
 	struct at_arg_ *args;
-	char *text;		/* of AT_SCOPE_TEXT_ bytes, or NULL */
+	char *text;		/* of TRACE_SCOPE_TEXT_ bytes, or NULL */
 };
 
 size_t at_scope_cut_(const char *s, size_t bytes, size_t room);
@@ -396,37 +396,37 @@ size_t at_scope_cut_(const char *s, size_t bytes, size_t room);
  * A string may be gone, or be another, when the scope ends: what the record
  * says is what it was at the begin.
  */
-AT_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struct at_arg_ *args,
+TRACE_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struct at_arg_ *args,
 				unsigned int nargs)
 {
 	size_t used = 0;
 
-	s->gate = AT_TO_(uint32_t, found);
-	s->mode = AT_TO_(int, found >> 32);
+	s->gate = TRACE_TO_(uint32_t, found);
+	s->mode = TRACE_TO_(int, found >> 32);
 	s->nargs = nargs;
-#define AT_KEEP_(i) \
+#define TRACE_KEEP_(i) \
 	if (nargs > (i)) \
 		s->args[i] = args[i];
-	AT_EACH_(AT_KEEP_)
-#undef AT_KEEP_
+	TRACE_EACH_(TRACE_KEEP_)
+#undef TRACE_KEEP_
 	s->begin = at_ticks_(s->gate);
 	if (at_args_fixed_(s->args, s->nargs))
 		return;
 	for (unsigned int i = 0; i < s->nargs; i++) {
 		struct at_arg_ *a = &s->args[i];
-		const char *from = AT_TEXT_AT_(a->value);
+		const char *from = TRACE_TEXT_AT_(a->value);
 
 		if (a->type != ASYNCTRACE_FXT_ARG_STRING)
 			continue;
-		a->bytes = AT_TO_(uint32_t,
-				  at_scope_cut_(from, a->bytes, AT_SCOPE_TEXT_ - used));
+		a->bytes = TRACE_TO_(uint32_t,
+				  at_scope_cut_(from, a->bytes, TRACE_SCOPE_TEXT_ - used));
 		memcpy(s->text + used, from, a->bytes);
-		a->value = AT_ADDRESS_(s->text + used);
+		a->value = TRACE_ADDRESS_(s->text + used);
 		used += a->bytes;
 	}
 }
 
-AT_INLINE_ void at_scope_end_(struct at_scope_ *s)
+TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 {
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
 	unsigned int n;
@@ -439,8 +439,8 @@ AT_INLINE_ void at_scope_end_(struct at_scope_ *s)
 		if (!s->gate)
 			return;
 	}
-	if (__builtin_expect(s->mode != AT_SITE_ON_, 0) || !at_args_fixed_(s->args, s->nargs)) {
-		at_event_any_(AT_FOUND_(s->mode, s->gate), s->site, ASYNCTRACE_FXT_DURATION,
+	if (__builtin_expect(s->mode != TRACE_SITE_ON_, 0) || !at_args_fixed_(s->args, s->nargs)) {
+		at_event_any_(TRACE_FOUND_(s->mode, s->gate), s->site, ASYNCTRACE_FXT_DURATION,
 			      s->begin, s->args, s->nargs);
 		return;
 	}

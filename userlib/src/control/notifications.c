@@ -16,7 +16,7 @@ struct at_early {
 	char message[] __attribute__((aligned(8)));
 };
 
-struct at_events {
+struct at_notifications {
 	struct at_ctl *ctl;
 	struct at_early *early, **end;
 	bool no_memory;		/* for one of these */
@@ -32,7 +32,7 @@ static int at_is_event(const struct nlmsghdr *nlh)
 
 static int at_got_early(const struct nlmsghdr *nlh, void *arg)
 {
-	struct at_events *ev = arg;
+	struct at_notifications *ev = arg;
 	struct at_early *one;
 
 	if (!at_is_event(nlh))
@@ -50,7 +50,7 @@ static int at_got_early(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-static int at_subscribe(struct at_events *ev, uint32_t kinds, uint32_t session)
+static int at_subscribe(struct at_notifications *ev, uint32_t kinds, uint32_t session)
 {
 	struct at_ctl *ctl = ev->ctl;
 	struct nlmsghdr *nlh;
@@ -73,9 +73,9 @@ static int at_subscribe(struct at_events *ev, uint32_t kinds, uint32_t session)
 	return 0;
 }
 
-int at_events_open(struct at_events **out, uint32_t kinds, uint32_t session)
+int at_notifications_open(struct at_notifications **out, uint32_t kinds, uint32_t session)
 {
-	struct at_events *ev = calloc(1, sizeof(*ev));
+	struct at_notifications *ev = calloc(1, sizeof(*ev));
 	int err;
 
 	*out = ev;
@@ -88,7 +88,7 @@ int at_events_open(struct at_events **out, uint32_t kinds, uint32_t session)
 	return err ? err : at_subscribe(ev, kinds, session);
 }
 
-void at_events_close(struct at_events *ev)
+void at_notifications_close(struct at_notifications *ev)
 {
 	if (!ev)
 		return;
@@ -102,18 +102,18 @@ void at_events_close(struct at_events *ev)
 	free(ev);
 }
 
-const char *at_events_error(const struct at_events *ev)
+const char *at_notifications_error(const struct at_notifications *ev)
 {
 	return at_ctl_error(ev ? ev->ctl : NULL);
 }
 
-int at_events_fd(const struct at_events *ev)
+int at_notifications_fd(const struct at_notifications *ev)
 {
 	return mnl_socket_get_fd(ev->ctl->socket);
 }
 
 /* The bytes of the next message, in the connection's buffer. */
-static ssize_t at_next_message(struct at_events *ev)
+static ssize_t at_next_message(struct at_notifications *ev)
 {
 	struct at_early *one = ev->early;
 	ssize_t got;
@@ -134,13 +134,13 @@ static ssize_t at_next_message(struct at_events *ev)
 	return got < 0 ? -errno : got;
 }
 
-static void at_parse_event(const struct nlmsghdr *nlh, struct at_event *to)
+static void at_parse_event(const struct nlmsghdr *nlh, struct at_notification *to)
 {
 	struct at_attrs a;
-	struct at_event e;
+	struct at_notification e;
 
 	at_parse(nlh, &a);
-	e = (struct at_event){
+	e = (struct at_notification){
 		.size = to->size,
 		.kind = at_attr_u32(&a, ASYNCTRACE_A_EVENT_KINDS),
 		.session = at_attr_u32(&a, ASYNCTRACE_A_EVENT_SESSION),
@@ -159,13 +159,13 @@ static void at_parse_event(const struct nlmsghdr *nlh, struct at_event *to)
 	*to = e;
 }
 
-int at_events_next(struct at_events *ev, struct at_event *event)
+int at_notifications_next(struct at_notifications *ev, struct at_notification *event)
 {
 	const struct nlmsghdr *nlh = (const void *)ev->ctl->answer;
 
 	ev->ctl->error[0] = '\0';
 	if (event->size < sizeof(*event))
-		return at_ctl_fail(ev->ctl, -EINVAL, "struct at_event is older than the library");
+		return at_ctl_fail(ev->ctl, -EINVAL, "struct at_notification is older than the library");
 	for (;;) {
 		ssize_t got = at_next_message(ev);
 

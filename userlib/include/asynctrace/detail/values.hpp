@@ -9,34 +9,34 @@
 #include <string_view>
 #include <type_traits>
 
-#include <asynctrace/event.h>
+#include <asynctrace/detail/event.h>
 
 namespace asynctrace {
 
-#define AT_CXX_INLINE_ [[gnu::always_inline]] inline
+#define TRACE_CXX_INLINE_ [[gnu::always_inline]] inline
 
-AT_CXX_INLINE_ at_arg_ at_value_(const at_arg_ &a)
+TRACE_CXX_INLINE_ at_arg_ at_value_(const at_arg_ &a)
 {
 	return a;
 }
 
-AT_CXX_INLINE_ at_arg_ at_value_(std::nullptr_t)
+TRACE_CXX_INLINE_ at_arg_ at_value_(std::nullptr_t)
 {
 	return at_arg_null_();
 }
 
-AT_CXX_INLINE_ at_arg_ at_value_(const char *s)
+TRACE_CXX_INLINE_ at_arg_ at_value_(const char *s)
 {
 	return at_arg_string_(s);
 }
 
-AT_CXX_INLINE_ at_arg_ at_value_(char *s)
+TRACE_CXX_INLINE_ at_arg_ at_value_(char *s)
 {
 	return at_arg_string_(s);
 }
 
 /* Also std::string, which lives as long as the statement it stands in. */
-AT_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
+TRACE_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
 {
 	return at_arg_text_(s.data() ? s.data() : "", s.size());
 }
@@ -45,7 +45,7 @@ AT_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
 template <typename T,
 	  std::enable_if_t<std::is_floating_point_v<T> || std::is_enum_v<T> ||
 			   (std::is_integral_v<T> && sizeof(T) <= 8), int> = 0>
-AT_CXX_INLINE_ at_arg_ at_value_(T v)
+TRACE_CXX_INLINE_ at_arg_ at_value_(T v)
 {
 	if constexpr (std::is_enum_v<T>)
 		return at_value_(static_cast<std::underlying_type_t<T>>(v));
@@ -65,7 +65,7 @@ AT_CXX_INLINE_ at_arg_ at_value_(T v)
 
 template <typename T,
 	  std::enable_if_t<!std::is_same_v<std::remove_const_t<T>, char>, int> = 0>
-AT_CXX_INLINE_ at_arg_ at_value_(T *p)
+TRACE_CXX_INLINE_ at_arg_ at_value_(T *p)
 {
 	return at_arg_pointer_(p);
 }
@@ -75,7 +75,7 @@ template <unsigned int N> struct at_args_ {
 	at_arg_ a[N];
 };
 
-#undef AT_CXX_INLINE_
+#undef TRACE_CXX_INLINE_
 
 } /* namespace asynctrace */
 
