@@ -3,7 +3,8 @@
 # What is built to test with, and how the tests are called.
 
 # Suites that build something bring a fragment.
-include $(wildcard selftests/*/build.mk)
+include selftests/support/build.mk
+include $(filter-out selftests/support/%,$(wildcard selftests/*/build.mk))
 
 EX_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 HTTPD_SRC := $(wildcard userlib/examples/httpd/*.c)

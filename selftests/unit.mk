@@ -19,10 +19,11 @@ plain_cc = $(CC)
 asan_cc = $(CC)
 libfuzzer_cc = clang
 
-tested = $(notdir $(wildcard $(dirs:%=$(top)/tools/%/*.c) $(top)/userlib/src/compose*.c)) $(sources)
+composer := $(notdir $(wildcard $(top)/userlib/src/compose/*.c))
+tested = $(notdir $(wildcard $(dirs:%=$(top)/tools/%/*.c))) $(sources) $(composer:%=compose/%)
 tests := $(patsubst %.c,%,$(wildcard test_*.c))
 
-vpath %.c $(dirs:%=$(top)/tools/%) $(top)/userlib/src $(top)/tools ../format ../analysis
+vpath %.c $(dirs:%=$(top)/tools/%) $(top)/tools $(top)/tools/record ../fxt ../analysis
 
 .PHONY: all check clean
 .SECONDARY:
@@ -32,14 +33,16 @@ all:
 define objects
 $(out)/$(1)/%.o: %.c Makefile ../unit.mk | $(out)/$(1)
 	$$($(1)_cc) $$(cflags) $$($(1)) -c -o $$@ $$<
+$(out)/$(1)/compose/%.o: $(top)/userlib/src/compose/%.c Makefile ../unit.mk | $(out)/$(1)
+	$$($(1)_cc) $$(cflags) $$($(1)) -c -o $$@ $$<
 $(out)/$(1)/lib.a: $(tested:%.c=$(out)/$(1)/%.o)
 	rm -f $$@
 	$$(AR) rcs $$@ $$^
 $(out)/$(1):
-	mkdir -p $$@
+	mkdir -p $$@/compose
 endef
 
 clean:
 	rm -rf $(out)
 
--include $(wildcard $(out)/*/*.d)
+-include $(wildcard $(out)/*/*.d $(out)/*/*/*.d)

@@ -4,7 +4,7 @@
 # wherever it is copied to. tools-install also brings its manual pages, and what
 # bash completes.
 
-TOOLS_SRC	:= $(wildcard tools/*.c $(foreach d,fxt analysis report tail,tools/$(d)/*.c))
+TOOLS_SRC	:= $(wildcard tools/*.c $(foreach d,analysis doctor fxt record report session tail,tools/$(d)/*.c))
 
 # asynctrace top needs ncurses with wide characters. Without it, the rest is built.
 NCURSES_CFLAGS	:= $(shell pkg-config --cflags ncursesw 2>/dev/null)

@@ -17,7 +17,7 @@ LIBDIR		?= $(PREFIX)/lib
 MANDIR		?= $(PREFIX)/share/man
 
 AT_ARCH		:= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-AT_SRC		:= $(wildcard userlib/src/*.c userlib/src/*/*.c userlib/src/*_$(AT_ARCH).S)
+AT_SRC		:= $(wildcard userlib/src/*/*.c userlib/src/*/*_$(AT_ARCH).S)
 AT_OBJ		:= $(addsuffix .o,$(basename $(AT_SRC:userlib/src/%=%)))
 AT_HEADERS	:= $(wildcard userlib/include/asynctrace/*.h)
 AT_DETAIL	:= $(wildcard userlib/include/asynctrace/detail/*)
@@ -27,7 +27,7 @@ AT_MAN		:= $(wildcard userlib/man/*.3)
 
 # The memory of a provider is what its control page says it is: no aliasing rules.
 AT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fno-strict-aliasing \
-		   -pthread $(AT_INCLUDES)
+		   -pthread $(AT_INCLUDES) -Iuserlib/src
 AT_LIBS		:= -lmnl -lpthread
 
 # at_variant NAME, OBJECT-DIR, EXTRA-FLAGS: the static library once more, otherwise

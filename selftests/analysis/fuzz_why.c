@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../format/fuzz.h"
+#include "../fxt/fuzz.h"
 #include "fuzz_rows.h"
 
 static struct words random_file(void)

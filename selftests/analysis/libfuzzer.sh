@@ -15,12 +15,12 @@ while [ $# -gt 1 ]; do
 done
 dir=$PWD/build/selftests/analysis/libfuzzer
 make -s -C selftests/analysis out="$PWD/build/selftests/analysis" libfuzzer &&
-	make -s -C selftests/format out="$PWD/build/selftests/format" \
-		"$PWD/build/selftests/format/plain/traces" || exit 1
+	make -s -C selftests/fxt out="$PWD/build/selftests/fxt" \
+		"$PWD/build/selftests/fxt/plain/traces" || exit 1
 rm -rf "$dir/corpus"
 mkdir -p "$dir/corpus"
 for kind in server lossy nested evil load; do
-	build/selftests/format/plain/traces $kind "$dir/trace.fxt" 2 > "$dir/log" 2>&1 || exit 1
+	build/selftests/fxt/plain/traces $kind "$dir/trace.fxt" 2 > "$dir/log" 2>&1 || exit 1
 	for options in '\0' '\377'; do
 		{ printf "$options\12\20\0\0\0\0\0" && tail -c +9 "$dir/trace.fxt"; } \
 			> "$dir/corpus/$kind-${options#?}"

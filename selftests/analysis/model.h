@@ -7,7 +7,7 @@
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
 
-#include "../format/random.h"
+#include "../fxt/random.h"
 #include "build.h"
 
 #define T0		1000u	/* the machine begins */

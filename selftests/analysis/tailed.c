@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <linux/asynctrace_fxt.h>
 
-#include "../format/random.h"
+#include "../fxt/random.h"
 #include "report/explain.h"
 #include "tailed.h"
 #include "words.h"

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "build.h"
-#include "../format/random.h"
+#include "../fxt/random.h"
 #include "tail/encode.h"
 
 /* An async begin that fills a record but for less than 8 words, if its names leave room */

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "analysis/engine.h"
-#include "../format/random.h"
+#include "../fxt/random.h"
 #include "build.h"
 
 #define OPERATIONS	6

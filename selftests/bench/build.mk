@@ -29,6 +29,6 @@ bench: $(BE)/bench $(BE)/bench_lttng
 
 .PHONY: bench-analysis
 bench-analysis: tools $(BE)/cost
-	@$(MAKE) -s -C selftests/format out=$(abspath $(B))/selftests/format \
-		$(abspath $(B))/selftests/format/plain/traces
+	@$(MAKE) -s -C selftests/fxt out=$(abspath $(B))/selftests/fxt \
+		$(abspath $(B))/selftests/fxt/plain/traces
 	@selftests/bench/run-analysis $(B) $(EVENTS)

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "../kmod/common.h"
+#include "../support/common.h"
 #include "knobs.h"
 
 #define KNOBS	"/sys/kernel/debug/asynctrace/"

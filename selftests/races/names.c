@@ -12,7 +12,7 @@
 
 #include <asynctrace/provider.h>
 
-#include "../kmod/common.h"
+#include "../support/common.h"
 #include "knobs.h"
 #include "names.h"
 #include "trial.h"

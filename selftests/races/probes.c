@@ -14,8 +14,8 @@
 
 #include <asynctrace/provider.h>
 
-#include "../../userlib/src/internal.h"
-#include "../kmod/common.h"
+#include "../../userlib/src/writer/internal.h"
+#include "../support/common.h"
 #include "knobs.h"
 #include "probes.h"
 #include "trial.h"

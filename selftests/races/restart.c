@@ -20,7 +20,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "../kmod/common.h"
+#include "../support/common.h"
 #include "knobs.h"
 #include "names.h"
 #include "probes.h"

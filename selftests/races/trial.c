@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-#include "../kmod/common.h"
+#include "../support/common.h"
 #include "trial.h"
 
 /* Spoiled in the same way, mostly: the first ones are enough. */

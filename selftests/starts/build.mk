@@ -6,7 +6,7 @@ STARTS_DIR    := $(B)/selftests/starts
 STARTS_MODULE := module patience
 STARTS_COMMON := common ktap reader numbered borrow floor
 STARTS_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
-	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/kmod
+	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/support
 
 .PHONY: selftests-starts
 selftests-starts: $(STARTS_DIR)/native $(STARTS_MODULE:%=$(STARTS_DIR)/%)
@@ -18,7 +18,7 @@ $(STARTS_DIR)/%.o: selftests/starts/%.c
 $(STARTS_DIR)/native: $(STARTS_DIR)/native.o $(STARTS_DIR)/scene.o $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
-$(STARTS_MODULE:%=$(STARTS_DIR)/%): %: %.o $(STARTS_DIR)/ledger.o $(STARTS_DIR)/scene.o $(STARTS_COMMON:%=$(B)/selftests/kmod/%.o) $(B)/libasynctrace.a
+$(STARTS_MODULE:%=$(STARTS_DIR)/%): %: %.o $(STARTS_DIR)/ledger.o $(STARTS_DIR)/scene.o $(STARTS_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(wildcard $(STARTS_DIR)/*.d)

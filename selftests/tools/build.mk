@@ -12,8 +12,8 @@ $(B)/selftests/tools/%: selftests/tools/%.c $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -o $@ $^ -lcmocka $(AT_LIBS)
 
 $(B)/selftests/tools/test_control $(B)/selftests/tools/test_listings: \
-		$(B)/selftests/tools/test_%: selftests/native/test_%.c selftests/native/fake_kernel.c \
-					     selftests/native/fake_kernel.h $(B)/libasynctrace.a
+		$(B)/selftests/tools/test_%: selftests/inprocess/test_%.c selftests/inprocess/fake_kernel.c \
+					     selftests/inprocess/fake_kernel.h $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $(filter-out %.h,$^) \
 		-lcmocka $(AT_LIBS)
@@ -23,9 +23,9 @@ $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/f
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
-$(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/status.c tools/session_find.c \
+$(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/session/status.c tools/session/find.c \
 				  tools/common.c tools/json.c tools/fxt/utf8.c tools/tool.h \
-				  tools/fxt/utf8.h tools/session_args.h
+				  tools/fxt/utf8.h tools/session/args.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../format/stream.h"
+#include "../fxt/stream.h"
 #include "top/live.h"
 
 #define S	1000000000ull

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../format/stream.h"
+#include "../fxt/stream.h"
 
 #define MS	1000000ULL
 

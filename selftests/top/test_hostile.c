@@ -2,7 +2,7 @@
 /* Traces with wrong bytes in them, while they are written: ASan and UBSan watch. */
 #include <stdio.h>
 
-#include "../format/stream.h"
+#include "../fxt/stream.h"
 #include "top/live.h"
 
 #define S	1000000000ull

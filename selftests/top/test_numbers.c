@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../format/random.h"
+#include "../fxt/random.h"
 #include "report/samples.h"
 #include "top/hold.h"
 #include "top/tally.h"

@@ -6,8 +6,8 @@
 #include <asynctrace/compose.h>
 
 #include "live.h"
-#include "session_args.h"
-#include "taken.h"
+#include "session/args.h"
+#include "record/taken.h"
 
 /* A call of feed_take() lasts that long if there is more to read. */
 #define FEED_NS		50000000ull

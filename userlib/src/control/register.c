@@ -15,7 +15,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 
-#include "../sys.h"
+#include "writer/sys.h"
 #include "register.h"
 
 /* A request of ours, or an answer to one. */

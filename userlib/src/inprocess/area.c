@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "writer/internal.h"
 #include "inproc.h"
 
 #define AT_DEFAULT_RING	(1u << 20)

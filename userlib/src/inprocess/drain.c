@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "writer/internal.h"
 #include "inproc.h"
 
 #define AT_PERIOD_MIN_MS	1

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "writer/internal.h"
 #include "inproc.h"
 
 struct settings {

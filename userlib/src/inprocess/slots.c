@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../internal.h"
+#include "writer/internal.h"
 #include "inproc.h"
 
 /* Threads that ever trace in the life of a process. Addresses, until used. */

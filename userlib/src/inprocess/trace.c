@@ -11,7 +11,7 @@
 
 #include <asynctrace/compose.h>
 
-#include "../internal.h"
+#include "writer/internal.h"
 #include "inproc.h"
 
 static struct {

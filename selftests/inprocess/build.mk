@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Native tests of the library's writer and in-process back end.
+#
+#	writer-tests	builds all that selftests/inprocess/run calls
+
+WT		:= $(B)/selftests/inprocess
+WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_cxx \
+		   test_ntrace
+WT_HELPERS	:= tape numbers
+WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
+		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess
+WT_CXXFLAGS	:= -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
+
+# wt_flavour DIR, LIBRARY, FLAGS
+define wt_flavour
+$(1)/%.o: selftests/inprocess/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(WT_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%.o: selftests/inprocess/%.cc
+	@mkdir -p $$(@D)
+	$$(CXX) $$(CFLAGS) $$(WT_CXXFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%: $(1)/%.o $(WT_HELPERS:%=$(1)/%.o) $(2)
+	$$(CXX) $$(CFLAGS) $(3) $$(LDFLAGS) -o $$@ $$^ $$(AT_LIBS)
+.SECONDARY: $(WT_HELPERS:%=$(1)/%.o) $(WT_TESTS:%=$(1)/%.o)
+-include $(WT_HELPERS:%=$(1)/%.d) $(WT_TESTS:%=$(1)/%.d)
+endef
+
+$(eval $(call wt_flavour,$(WT)/plain,$(B)/libasynctrace.a,))
+$(eval $(call wt_flavour,$(WT)/race,$(B)/race/libasynctrace.a,-DAT_TEST_HOOKS))
+$(eval $(call wt_flavour,$(WT)/asan,$(B)/asan/libasynctrace.a,-fsanitize=address -fsanitize=undefined))
+$(eval $(call wt_flavour,$(WT)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
+
+# The macros in a program that links with the shared library.
+$(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WT_CFLAGS) -o $@ $< -L$(B) -lasynctrace
+
+.PHONY: writer-tests
+writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
+	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
+	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace) \
+	$(addprefix $(WT)/tsan/,test_types test_cxx test_law)
+
+# The library against the module, in the test machine; it reads sessions by what the
+# module's own tests have.
+WT_KMOD		:= common ktap numbered reader
+$(WT)/module/%.o: selftests/inprocess/module/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WT_CFLAGS) -Iselftests/support -MMD -MP -c -o $@ $<
+$(WT)/module/%.o: selftests/support/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WT_CFLAGS) -Iselftests/support -MMD -MP -c -o $@ $<
+$(WT)/module/attach: $(WT)/module/attach.o $(WT_KMOD:%=$(WT)/module/%.o) $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+$(WT)/module/test_provider.o: WT_CFLAGS += -Iselftests/uapi
+$(WT)/module/test_provider: $(WT)/module/test_provider.o $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+writer-tests: $(WT)/module/attach $(WT)/module/test_provider
+-include $(wildcard $(WT)/module/*.d)

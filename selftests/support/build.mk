@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Code that several suites share: $(B)/selftests/support/NAME.o of NAME.c. See README.md
+# in this folder's parent. selftests/build.mk includes this file before those of the suites.
+
+KT_COMMON := borrow common floor ktap numbered reader
+# Some look at the library's inside, and write events by what its macros expand to.
+KT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
+	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/support
+
+$(B)/selftests/support/%.o: selftests/support/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(KT_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(wildcard $(B)/selftests/support/*.d)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: the command
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+/* 0 where the file can be executed, or a negative errno. */
+static int check_executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return access(path, X_OK) ? -errno : 0;
+}
+
+/*
+ * Looks for a command as execvp(3) would, so that a typing error is told before
+ * a session is made and the output file is overwritten. 0, or an exit status.
+ */
+int record_find_command(struct record_options *o)
+{
+	const char *path = getenv("PATH"), *at, *end, *file = o->cmd[0];
+	char *full = o->cmd_path;
+	int err = -ENOENT, one;
+
+	if (strchr(file, '/')) {
+		err = check_executable(file);
+		snprintf(full, sizeof(o->cmd_path), "%s", file);
+	} else {
+		for (at = path ? path : "/bin:/usr/bin"; *file && err; at = end + 1) {
+			end = strchrnul(at, ':');
+			snprintf(full, sizeof(o->cmd_path), "%.*s%s%s", (int)(end - at), at,
+				 end > at ? "/" : "./", file);
+			one = check_executable(full);
+			/* As execvp(3): one that may not be executed is remembered. */
+			if (!one || one == -EACCES)
+				err = one;
+			if (!err || !*end)
+				break;
+		}
+	}
+	if (!err)
+		return 0;
+	tool_error("cannot run '%s': %s", tool_text(file), strerror(-err));
+	return err == -ENOENT || err == -ENOTDIR ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
+}
+
+/*
+ * A process whose credentials change at execve(2), or whose file its user may not read,
+ * cannot be looked at with ptrace(2), and so is no provider that this user can see.
+ */
+const char *record_hidden(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) || access(path, R_OK))
+		return errno == EACCES ? "you may not read its file" : NULL;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return "it is setuid";
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
+		return "it is setgid";
+	if (getxattr(path, "security.capability", NULL, 0) > 0)
+		return "its file has capabilities";
+	return NULL;
+}
+
+/*
+ * Starts the command. Returns 0 once it has been executed, an exit status where
+ * it could not be, or a negative errno.
+ */
+int record_start_child(struct recorder *r)
+{
+	int pipe[2], err = 0;
+	ssize_t got;
+
+	if (pipe2(pipe, O_CLOEXEC))
+		return -errno;
+	r->child = fork();
+	if (r->child < 0) {
+		err = -errno;
+		r->child = 0;
+		close(pipe[0]);
+		close(pipe[1]);
+		tool_error("cannot start '%s': %s", tool_text(r->opt.cmd[0]), strerror(-err));
+		return err;
+	}
+	if (!r->child) {
+		record_restore_signals(r);
+		execvp(r->opt.cmd[0], r->opt.cmd);
+		err = errno;
+		got = write(pipe[1], &err, sizeof(err));
+		_exit(got == sizeof(err) ? RECORD_NOT_FOUND : RECORD_FAILED);
+	}
+	close(pipe[1]);
+	do {
+		got = read(pipe[0], &err, sizeof(err));
+	} while (got < 0 && errno == EINTR);
+	close(pipe[0]);
+	if (got != sizeof(err))
+		return 0;
+	waitpid(r->child, NULL, 0);
+	r->child = 0;
+	tool_error("cannot run '%s': %s", tool_text(r->opt.cmd[0]), strerror(err));
+	return err == ENOENT ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
+}
+
+/* What a shell would say of a status of waitpid(2). */
+int record_exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

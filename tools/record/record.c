@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: the command line
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+static const char usage[] =
+	"usage: asynctrace record [OPTION...] [-- CMD ARG...]\n"
+	"\n"
+	"Records a trace while CMD runs, or else until Ctrl-C.\n"
+	"\n"
+	"  -o, --output FILE       write the trace there; - is standard output\n"
+	"                          (default: trace.fxt)\n"
+	"  -m, --mode MODE         streaming: written to FILE meanwhile (default);\n"
+	"                          circular: the last records are kept;\n"
+	"                          oneshot: the first are kept\n"
+	SESSION_OPTIONS_HELP
+	"      --follow            with CMD: only it and its descendants; with --pid: the\n"
+	"                          descendants of these, too\n"
+	"      --max-size SIZE     stop when FILE has that size\n"
+	"      --rotate SIZE[,N]   begin a new file at that size, or at SIGHUP: FILE.0.fxt,\n"
+	"                          FILE.1.fxt, ...; keep the last N\n"
+	"  -d, --duration SECONDS  stop after that time; CMD goes on\n"
+	"  -n, --name NAME         of the session (default: record-PID)\n"
+	"      --slower-than TYPE>TIME\n"
+	"                          keep only what operations need that take longer, as\n"
+	"                          'http/request>50ms'; may be given several times\n"
+	"      --before TIME       and what their threads did so long before (default: 0ms)\n"
+	"      --window SIZE       hold so many records until that is known (default: 64M)\n"
+	"      --trigger ALERT:DO  when a program raises this alert: stop, or, in circular\n"
+	"                          mode, write a snapshot to FILE.0.fxt, FILE.1.fxt, ...\n"
+	"      --json              the summary as JSON, on standard output\n"
+	"  -h, --help              this\n"
+	"\n"
+	"Exit status: with CMD, its own (128 + N where signal N ended it), or 125 where\n"
+	"the recorder failed, 126 where CMD cannot be executed, 127 where it is not\n"
+	"found. Without: 0, 1 where recording failed, 2 for wrong usage.\n"
+	"\n"
+	"While CMD runs, Ctrl-C and SIGTERM are for CMD; given twice, they end the\n"
+	"recording. FILE is a valid trace whatever ends it; on a full disk, and if the\n"
+	"recorder is killed, its end is missing, which dump and validate report.\n"
+	"\n"
+	"Examples:\n"
+	"  asynctrace record -d 10\n"
+	"  asynctrace record -o t.fxt -c http,disk -- ./server --port 8080\n"
+	"  asynctrace record --mode circular --buffer-size 8M    what led to it: the last\n"
+	"                                                        records before Ctrl-C\n"
+	"  asynctrace record --rotate 100M,10 -o server.fxt      the last gigabyte, for days\n"
+	"  asynctrace record --slower-than 'http/request>50ms' --before 10ms -o slow.fxt\n"
+	"  asynctrace record -o - -d 5 | zstd > t.fxt.zst\n";
+
+enum {
+	OPT_MAX_SIZE = SESSION_OPT_END,
+	OPT_ROTATE,
+	OPT_TRIGGER,
+	OPT_SLOWER,
+	OPT_BEFORE,
+	OPT_WINDOW,
+	OPT_JSON,
+};
+
+static const struct option options[] = {
+	SESSION_LONG_OPTIONS,
+	{ "output", required_argument, NULL, 'o' },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "name", required_argument, NULL, 'n' },
+	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
+	{ "rotate", required_argument, NULL, OPT_ROTATE },
+	{ "trigger", required_argument, NULL, OPT_TRIGGER },
+	{ "slower-than", required_argument, NULL, OPT_SLOWER },
+	{ "before", required_argument, NULL, OPT_BEFORE },
+	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+bool record_take_seconds(struct record_options *o, const char *text)
+{
+	char *end;
+
+	o->seconds = strtod(text, &end);
+	if (end == text || *end || !(o->seconds > 0 && o->seconds < 1e9)) {
+		tool_error("'%s' is no time; write seconds, 10 or 0.5", tool_text(text));
+		return false;
+	}
+	return true;
+}
+
+bool record_take_output(struct recorder *r, const char *path)
+{
+	r->out.path = path;
+	if (*path)
+		return true;
+	tool_error("the output file's name is empty");
+	return false;
+}
+
+static bool parse_option(struct recorder *r, int opt)
+{
+	struct record_options *o = &r->opt;
+
+	switch (opt) {
+	case 'o':
+		return record_take_output(r, optarg);
+	case 'd':
+		return record_take_seconds(o, optarg);
+	case 'n':
+		return session_args_name(&o->args, optarg);
+	case OPT_MAX_SIZE:
+		return trace_out_parse_max(&r->out, optarg);
+	case OPT_ROTATE:
+		return trace_out_parse_rotate(&r->out, optarg);
+	case OPT_TRIGGER:
+		return record_take_trigger(o, optarg);
+	case OPT_SLOWER:
+		return record_take_slower(r, optarg);
+	case OPT_BEFORE:
+		return record_take_before(r, optarg);
+	case OPT_WINDOW:
+		return record_take_window(r, optarg);
+	case OPT_JSON:
+		o->json = true;
+		return true;
+	case '?':
+		fputs("Try 'asynctrace record --help'.\n", stderr);
+		return false;
+	default:
+		return session_args_take(&o->args, opt, optarg);
+	}
+}
+
+/* What does not go together. */
+static bool check_options(struct recorder *r)
+{
+	const struct session_args *a = &r->opt.args;
+
+	if ((r->out.max_size || r->out.numbered) && a->mode != ASYNCTRACE_MODE_STREAMING) {
+		tool_error("%s is for --mode streaming; in %s mode the rings' size is the limit",
+			   r->out.numbered ? "--rotate" : "--max-size", tool_mode(a->mode));
+		return false;
+	}
+	if (r->opt.snapshots && a->mode != ASYNCTRACE_MODE_CIRCULAR) {
+		tool_error("--trigger %s is for --mode circular", "ALERT:snapshot");
+		return false;
+	}
+	if (r->opt.snapshots && !strcmp(r->out.path, "-")) {
+		tool_error("snapshots want names: use -o FILE");
+		return false;
+	}
+	if (a->follow && !r->opt.cmd && !a->nr_pids) {
+		tool_error("--follow wants a command, or --pid: whose descendants are meant?");
+		return false;
+	}
+	return record_check_slower(r) && record_check_output(r);
+}
+
+/* Also by another name, as /dev/stdout. What swallows everything may be shared. */
+static bool is_stdout(const char *path)
+{
+	struct stat file, out;
+
+	if (!strcmp(path, "-"))
+		return true;
+	if (stat(path, &file) || fstat(STDOUT_FILENO, &out) || file.st_dev != out.st_dev ||
+	    file.st_ino != out.st_ino)
+		return false;
+	return !S_ISCHR(out.st_mode) || isatty(STDOUT_FILENO);
+}
+
+bool record_check_output(const struct recorder *r)
+{
+	if (!is_stdout(r->out.path))
+		return true;
+	if (isatty(STDOUT_FILENO)) {
+		tool_error("a trace is nothing to read on a terminal; use -o FILE, or a pipe");
+		return false;
+	}
+	if (r->opt.json)
+		tool_error("--json and the trace cannot both be on standard output; use -o FILE");
+	return !r->opt.json;
+}
+
+int record_main(int argc, char **argv)
+{
+	static char name[32];
+	struct recorder r = {
+		.in = -1, .signals = -1, .out = { .path = "trace.fxt", .fd = -1 },
+	};
+	struct record_options *o = &r.opt;
+	int err, opt, status, last = 1;
+	bool right = true;
+
+	session_args_init(&o->args);
+	o->args.name = name;
+	snprintf(name, sizeof(name), "record-%d", (int)getpid());
+	while ((opt = getopt_long(argc, argv, "+o:d:n:h" SESSION_SHORT_OPTIONS, options,
+				  NULL)) != -1) {
+		if (opt == 'h') {
+			fputs(usage, stdout);
+			return TOOL_OK;
+		}
+		/* The rest is read, too: what is returned depends on whether there is a command. */
+		right = parse_option(&r, opt) && right;
+		last = optind;
+	}
+	if (optind < argc)
+		o->cmd = argv + optind;
+	/* Not an option's argument: as in -- $EMPTY, which does not mean everybody. */
+	if (right && optind == argc && optind > last) {
+		tool_error("there is no command behind --");
+		right = false;
+	}
+	if (!right || !check_options(&r))
+		return o->cmd ? RECORD_FAILED : TOOL_USAGE;
+	if (o->cmd) {
+		status = record_find_command(o);
+		if (status)
+			return status;
+	}
+
+	err = record_all(&r);
+	if (err)
+		return !o->cmd ? TOOL_FAILED : err > 0 ? err : RECORD_FAILED;
+	return o->cmd ? record_exit_status(r.status) : TOOL_OK;
+}
+
+int record_all(struct recorder *r)
+{
+	int err;
+
+	err = record_setup(r);
+	if (!err)
+		err = record_run(r);
+	/* Recording is over, whatever the command still does. */
+	at_ctl_close(r->ctl);
+	r->ctl = NULL;
+	if (r->in >= 0)
+		close(r->in);
+	record_wait_child(r);
+	record_free(r);
+	return err;
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: what it tells, meanwhile and at the end
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+#define LINE_SECONDS	0.5
+
+static uint64_t lost(const struct at_compose_counts *c)
+{
+	return c->overwritten + c->dropped + c->malformed;
+}
+
+static int add_ring(const struct at_ring_info *ring, void *arg)
+{
+	struct at_compose_counts *sum = arg;
+
+	if (ring->kind == ASYNCTRACE_RING_KIND_NAMES)
+		return 0;
+	if (ring->kind == ASYNCTRACE_RING_KIND_SCHED)
+		sum->switches += ring->committed;
+	else
+		sum->events += ring->committed;
+	sum->overwritten += ring->overwritten;
+	sum->dropped += ring->dropped;
+	return 0;
+}
+
+/* The status line, where there is one and it is due. */
+void record_line(struct recorder *r)
+{
+	struct at_compose_counts sum = { 0 };
+	double now = record_now();
+
+	if (!r->next_line || now < r->next_line)
+		return;
+	r->next_line = now + LINE_SECONDS;
+	if (at_for_each_ring(r->ctl, r->session, add_ring, &sum))
+		return;
+	fprintf(stderr, "\r%.1f s: %s events, %s scheduling records, %s lost, %s\033[K",
+		now - r->started, tool_count(sum.events), tool_count(sum.switches),
+		tool_count(sum.overwritten + sum.dropped),
+		r->opt.args.mode == ASYNCTRACE_MODE_STREAMING ? "streaming" : "in memory");
+}
+
+void record_line_clear(const struct recorder *r)
+{
+	if (r->next_line)
+		fputs("\r\033[K", stderr);
+}
+
+/* What the session's providers are to the recorder. */
+static int count_provider(const struct at_provider_info *p, void *arg)
+{
+	(void)p;
+	++*(unsigned int *)arg;
+	return 0;
+}
+
+static int copy_session(const struct at_session_info *s, void *arg)
+{
+	*(struct at_session_info *)arg = *s;
+	return 0;
+}
+
+static bool is_filtered(const struct session_args *a)
+{
+	return a->patterns.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
+}
+
+/* Sums over the records of programs only: kernel records do not explain missing events. */
+static struct at_compose_counts of_programs(const struct at_compose_stats *st)
+{
+	struct at_compose_counts sum = {
+		.overwritten = st->ended.counts.overwritten,
+		.dropped = st->ended.counts.dropped,
+		.cleared = st->ended.counts.cleared,
+	};
+
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_counts *c = &st->providers[i].counts;
+
+		if (!st->providers[i].id)
+			continue;
+		sum.malformed += c->malformed;
+		sum.overwritten += c->overwritten;
+		sum.dropped += c->dropped;
+		sum.cleared += c->cleared;
+		sum.unwritten += c->unwritten;
+	}
+	return sum;
+}
+
+/* Why the command is in the session as no provider. */
+static void explain_command(const struct recorder *r)
+{
+	const char *cmd = tool_text(r->opt.cmd[0]);
+	const char *hidden = r->info.privileged ? NULL : record_hidden(r->opt.cmd_path);
+
+	if (hidden) {
+		fprintf(stderr, "%s cannot be recorded by you: %s; this takes CAP_PERFMON, as root has\n",
+			cmd, hidden);
+		return;
+	}
+	fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something%s\n",
+		cmd, r->info.privileged ? "" :
+		"; a program of another user, or with more privileges than yours, takes CAP_PERFMON");
+	if (r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
+		fprintf(stderr, "  --sched all records the scheduling of every program%s.\n",
+			r->info.privileged ? "" : "; it takes CAP_PERFMON");
+}
+
+/* Why no program is in the session as a provider. */
+static void explain_nobody(const struct recorder *r, const struct at_session_info *session,
+			   unsigned int visible)
+{
+	const char *others = r->info.privileged ? "" : "; those of other users need CAP_PERFMON";
+
+	if (session->refused_providers)
+		fprintf(stderr, "%u providers did not fit the memory limit of %s; use a smaller --buffer-size\n",
+			session->refused_providers, tool_size(r->info.memory_limit));
+	else if (r->taken.told)
+		fputs("other sessions have the providers, see above; a provider is in one at a time\n",
+		      stderr);
+	else if (session->state == ASYNCTRACE_SESSION_STATE_READY ||
+		 session->state == ASYNCTRACE_SESSION_STATE_INITIALIZED)
+		fputs("the session was not started; see asynctrace session start\n", stderr);
+	else if (r->opt.cmd)
+		explain_command(r);
+	else if (visible)
+		fprintf(stderr, "no provider was %s; see asynctrace providers%s\n",
+			is_filtered(&r->opt.args) ? "among those asked for" : "in the session",
+			others);
+	else
+		fprintf(stderr, "no program is a provider; see asynctrace providers%s\n", others);
+	if (!session->refused_providers && !r->taken.told && !r->opt.cmd)
+		fputs("  A program that traced before the module was loaded is no provider: start it again.\n",
+		      stderr);
+}
+
+/* Why there are no events. */
+static void explain_nothing(struct recorder *r, const struct at_compose_stats *st,
+			    uint32_t providers)
+{
+	const struct at_compose_counts gone = of_programs(st);
+	struct at_session_info session = { 0 };
+	unsigned int visible = 0;
+
+	at_for_each_provider(r->ctl, count_provider, &visible);
+	at_session_get(r->ctl, r->session, copy_session, &session);
+	fputs("No events are in the file: ", stderr);
+	if (gone.unwritten)
+		fprintf(stderr, "%s records of programs came when nothing more was written, see above\n",
+			tool_count(gone.unwritten));
+	else if (r->unreadable)
+		fputs("the session could not be read to its end, see above\n", stderr);
+	else if (r->out.failed && !providers)
+		fputs("it could not be written, see above\n", stderr);
+	else if (!providers)
+		explain_nobody(r, &session, visible);
+	else if (session.refused)
+		fprintf(stderr, "%s pages of memory could not be had: your memory cgroup is at its limit\n",
+			tool_count(session.refused));
+	else if (gone.dropped)
+		fprintf(stderr, "%s records of programs found no room; use a larger --buffer-size\n",
+			tool_count(gone.dropped));
+	else if (gone.overwritten)
+		fprintf(stderr, "%s records of programs were overwritten; use a larger --buffer-size\n",
+			tool_count(gone.overwritten));
+	else if (gone.cleared)
+		fprintf(stderr, "a later start cleared %s records of programs\n",
+			tool_count(gone.cleared));
+	else if (gone.malformed)
+		fputs("what the providers wrote was malformed\n", stderr);
+	else if (r->opt.args.categories.nr)
+		fputs("the providers traced nothing in the categories asked for\n", stderr);
+	else
+		fputs("the providers traced nothing in this time\n", stderr);
+}
+
+static void print_heading(const struct recorder *r, const char *what, const char *pid)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s", what, pid, "RECORDED", "OVERWRITTEN", "DROPPED",
+		"MALFORMED");
+	if (r->out.tail)
+		fprintf(stderr, " %14s", "FILTERED");
+	fputc('\n', stderr);
+}
+
+static void print_counts(const struct recorder *r, const char *name, const char *pid,
+			 const struct at_compose_counts *c)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s %14s %14s", name, pid, tool_count(c->delivered),
+		tool_count(c->overwritten), tool_count(c->dropped), tool_count(c->malformed));
+	if (r->out.tail)
+		fprintf(stderr, " %14s", tool_count(c->filtered));
+	fputc('\n', stderr);
+}
+
+/* Losses of each CPU: of all its rings together. Fallback rings have none. */
+static void print_cpus(const struct recorder *r, const struct at_compose_stats *st)
+{
+	bool head = false;
+
+	for (size_t i = 0; i < st->nr_rings; i++) {
+		const struct at_compose_ring *first = &st->rings[i];
+		struct at_compose_counts sum = { 0 };
+		uint32_t fallback = first->flags & ASYNCTRACE_CHUNK_F_FALLBACK;
+		char cpu[32];
+		size_t n;
+
+		for (n = 0; n < st->nr_rings; n++) {
+			const struct at_compose_ring *ring = &st->rings[n];
+
+			if (ring->ring != first->ring ||
+			    (ring->flags & ASYNCTRACE_CHUNK_F_FALLBACK) != fallback)
+				continue;
+			if (n < i)
+				break;	/* was told with that one */
+			sum.delivered += ring->counts.delivered;
+			sum.overwritten += ring->counts.overwritten;
+			sum.dropped += ring->counts.dropped;
+			sum.malformed += ring->counts.malformed;
+			sum.filtered += ring->counts.filtered;
+		}
+		if (n < st->nr_rings || !lost(&sum))
+			continue;
+		if (!head)
+			print_heading(r, "LOST ON", "");
+		head = true;
+		snprintf(cpu, sizeof(cpu), fallback ? "fallback rings" : "CPU %u", first->ring);
+		print_counts(r, cpu, "", &sum);
+	}
+}
+
+static void print_drops(const char *name, const char *pid, uint64_t sched, const char *names)
+{
+	fprintf(stderr, "  %-24s %8s %14s %14s\n", name, pid, tool_count(sched), names);
+}
+
+/* On whose behalf the kernel's records were dropped. Returns whether any was. */
+static bool print_kernel_drops(const struct at_compose_stats *st)
+{
+	uint64_t nobody = 0, told = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+
+		nobody += p->id ? 0 : p->counts.dropped;
+		told += p->sched_dropped;
+		any |= p->sched_dropped || p->names_dropped;
+	}
+	/* What was told of whom may be older than the whole. */
+	nobody = nobody > told ? nobody - told : 0;
+	if (!any && !nobody)
+		return false;
+	fprintf(stderr, "  %-24s %8s %14s %14s\n", "(kernel) DROPPED OF", "PID", "SCHEDULING",
+		"NAMES");
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+		char pid[16];
+
+		if (!p->sched_dropped && !p->names_dropped)
+			continue;
+		snprintf(pid, sizeof(pid), "%d", p->pid);
+		print_drops(tool_text(p->name), pid, p->sched_dropped,
+			    tool_count(p->names_dropped));
+	}
+	if (nobody)
+		print_drops("(no provider)", "", nobody, "");
+	return true;
+}
+
+static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
+{
+	doc_number(j, "events", c->events);
+	doc_number(j, "switches", c->switches);
+	doc_number(j, "wakeups", c->wakeups);
+	doc_number(j, "delivered", c->delivered);
+	doc_number(j, "malformed", c->malformed);
+	doc_number(j, "overwritten", c->overwritten);
+	doc_number(j, "dropped", c->dropped);
+	doc_number(j, "cleared", c->cleared);
+	doc_number(j, "unwritten", c->unwritten);
+	doc_number(j, "filtered", c->filtered);
+}
+
+/* Threads whose scheduling the module could not record, as far as it still tells. */
+static uint64_t threads_missed(const struct recorder *r)
+{
+	struct at_session_info session = { 0 };
+
+	at_session_get(r->ctl, r->session, copy_session, &session);
+	return session.threads_missed;
+}
+
+static uint64_t written(const struct recorder *r, const struct at_compose_stats *st)
+{
+	return r->out.tail ? tail_written(r->out.tail) : st->written;
+}
+
+static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
+{
+	struct json_doc j = {};
+
+	doc_object(&j, NULL);
+	doc_string(&j, "file", trace_out_name(&r->out));
+	if (r->out.numbered) {
+		doc_number(&j, "first_file", r->out.first);
+		doc_number(&j, "last_file", r->out.number);
+	}
+	doc_number(&j, "session", r->session);
+	doc_number(&j, "start", st->start);
+	doc_number(&j, "end", st->end);
+	doc_number(&j, "bytes", written(r, st));
+	doc_number(&j, "threads_missed", threads_missed(r));
+	doc_number(&j, "alerts_missed", r->missed);
+	json_counts(&j, &st->total);
+	record_slow_json(r, &j);
+	doc_object(&j, "ended_before");
+	doc_number(&j, "providers", st->ended.providers);
+	json_counts(&j, &st->ended.counts);
+	doc_number(&j, "sched_dropped", st->ended.sched_dropped);
+	doc_number(&j, "names_dropped", st->ended.names_dropped);
+	doc_close(&j);
+	doc_array(&j, "providers");
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+
+		doc_object(&j, NULL);
+		doc_number(&j, "id", p->id);
+		doc_string(&j, "name", p->id ? p->name : "(kernel)");
+		doc_number(&j, "pid", p->pid);
+		json_counts(&j, &p->counts);
+		doc_number(&j, "sched_dropped", p->sched_dropped);
+		doc_number(&j, "names_dropped", p->names_dropped);
+		doc_close(&j);
+	}
+	doc_close(&j);
+	doc_close(&j);
+	return doc_write(&j);
+}
+
+static void summary_head(const struct recorder *r, const struct at_compose_stats *st)
+{
+	fprintf(stderr, "%s: %s events, %s switches, %s wakeups in %.1f s; %s",
+		tool_text(trace_out_name(&r->out)), tool_count(st->total.events),
+		tool_count(st->total.switches), tool_count(st->total.wakeups),
+		(st->end - st->start) / 1e9, tool_size(written(r, st)));
+	if (r->out.numbered && r->out.number > r->out.first)
+		fprintf(stderr, " in %u files, from number %u on",
+			r->out.number - r->out.first + 1, r->out.first);
+	fputc('\n', stderr);
+}
+
+/* What is in the file, what is not, and why. */
+bool record_summary(struct recorder *r)
+{
+	const struct at_compose_stats *st = at_compose_stats(r->out.compose);
+	uint64_t dropped[2] = { 0 };
+	uint32_t providers;
+	uint64_t missed;
+	bool dropped_of;
+
+	if (!st) {
+		tool_error("no memory for a summary");
+		return true;
+	}
+	if (r->opt.json)
+		return summary_json(r, st);
+	providers = st->ended.providers;
+	for (size_t i = 0; i < st->nr_providers; i++)
+		providers += st->providers[i].id != 0;
+	summary_head(r, st);
+	if (st->nr_providers)
+		print_heading(r, "PROVIDER", "PID");
+	for (size_t i = 0; i < st->nr_providers; i++) {
+		const struct at_compose_provider *p = &st->providers[i];
+		char pid[16] = "";
+
+		if (p->id)
+			snprintf(pid, sizeof(pid), "%d", p->pid);
+		print_counts(r, p->id ? tool_text(p->name) : "(kernel)", pid, &p->counts);
+	}
+	if (st->ended.providers) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "ended before (%llu)",
+			 (unsigned long long)st->ended.providers);
+		print_counts(r, name, "", &(struct at_compose_counts){
+			.overwritten = st->ended.counts.overwritten,
+			.dropped = st->ended.counts.dropped,
+		});
+	}
+	record_slow_summary(r, st->total.filtered);
+	if (lost(&st->total))
+		print_cpus(r, st);
+	dropped_of = print_kernel_drops(st);
+	missed = threads_missed(r);
+	if (!lost(&st->total) && !dropped_of && !missed && !st->total.cleared &&
+	    !st->total.unwritten && !r->unreadable && !r->out.failed &&
+	    st->total.delivered + st->total.filtered)
+		fputs("  Nothing was lost.\n", stderr);
+	if (st->total.cleared)
+		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",
+			tool_count(st->total.cleared));
+	if (st->total.unwritten)
+		fprintf(stderr, "  %s records more were there when %s ended; they are not in it.\n",
+			tool_count(st->total.unwritten), tool_text(trace_out_name(&r->out)));
+	if (st->total.overwritten)
+		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
+		      stderr);
+	for (size_t i = 0; i < st->nr_rings; i++)
+		dropped[!!(st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK)] +=
+			st->rings[i].counts.dropped;
+	if (dropped[0])
+		fputs("  Records are dropped that find a ring full: use a larger --buffer-size, or fewer categories.\n",
+		      stderr);
+	if (dropped[1])
+		fputs("  Records for a fallback ring are dropped also where two threads meet there; asynctrace status says why it is used.\n",
+		      stderr);
+	if (missed)
+		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. What the scheduler did to them is missing, or its beginning is.\n",
+			tool_count(missed), missed == 1 ? "" : "s");
+	if (r->missed)
+		fprintf(stderr, "  %s alert%s came too fast, and were not seen: a --trigger may have missed one.\n",
+			tool_count(r->missed), r->missed == 1 ? "" : "s");
+	if (st->protocol)
+		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",
+			tool_count(st->protocol));
+	if (!st->total.events && !st->total.filtered)
+		explain_nothing(r, st, providers);
+	return true;
+}

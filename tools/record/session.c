@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: from session to file
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+/* Chunks read before signals and time are looked at again. */
+#define BURST	64
+
+/* A recorder that is killed, or a machine that dies, loses no more than that. */
+#define FLUSH_SECONDS	0.5
+
+double record_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+/* Whether whoever writes should give up. */
+static bool interrupted(void *arg)
+{
+	struct recorder *r = arg;
+
+	record_take_signals(r);
+	return r->nr_signals > 1;
+}
+
+static int copy_session(const struct at_session_info *s, void *arg)
+{
+	struct session_args *a = arg;
+
+	a->mode = s->mode;
+	a->sched = s->sched;
+	a->ring_size = s->ring_size;
+	/* How many there are is all that is asked of them. */
+	a->categories.nr = s->nr_categories;
+	a->patterns.nr = s->nr_patterns;
+	a->nr_pids = s->nr_pids;
+	a->nr_uids = s->nr_users;
+	a->nr_cgroups = s->nr_cgroups;
+	return 0;
+}
+
+/* A session that somebody made, and that stays. */
+static int find_session(struct recorder *r)
+{
+	struct session_args *a = &r->opt.args;
+	int err;
+
+	err = session_find(r->ctl, r->opt.attach, &r->session);
+	if (err)
+		return err;
+	err = at_session_get(r->ctl, r->session, copy_session, a);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	if (r->opt.snapshot && a->mode != ASYNCTRACE_MODE_CIRCULAR) {
+		tool_error("session '%s' is in %s mode: snapshots are of circular ones; use asynctrace session attach",
+			   tool_text(r->opt.attach), tool_mode(a->mode));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int make_session(struct recorder *r)
+{
+	struct session_args *a = &r->opt.args;
+	int err;
+
+	if (a->follow && r->opt.cmd) {
+		if (a->nr_pids == SESSION_LIST_MAX) {
+			tool_error("at most %d processes are allowed with --follow and a command",
+				   SESSION_LIST_MAX - 1);
+			return -E2BIG;
+		}
+		/*
+		 * The command is not there yet; it, and who it leaves behind, will be
+		 * a descendant of ours.
+		 */
+		a->pids[a->nr_pids++] = getpid();
+		if (prctl(PR_SET_CHILD_SUBREAPER, 1)) {
+			err = -errno;
+			tool_error("cannot follow the command: %s", strerror(-err));
+			return err;
+		}
+	}
+	err = session_args_create(a, r->ctl, &r->info, 0, &r->session);
+	return err ? err : session_args_init_session(a, r->ctl, &r->info, r->session);
+}
+
+/* What one read(2) may bring: a sub-buffer of the largest ring. */
+static int copy_chunk(const struct at_session_info *s, void *arg)
+{
+	uint64_t *bytes = arg;
+
+	*bytes = s->sub_size;
+	for (size_t i = 0; i < s->nr_buffers; i++) {
+		uint64_t sub = s->buffers[i].ring_size / 16;
+
+		if (sub > ASYNCTRACE_SUBBUF_MAX)
+			sub = ASYNCTRACE_SUBBUF_MAX;
+		if (sub > *bytes)
+			*bytes = sub;
+	}
+	return 0;
+}
+
+/* Without the module, a program can still record itself. */
+static void hint_out(const struct recorder *r)
+{
+	fprintf(stderr, "Without the module, a program that uses libasynctrace records itself, without its scheduling:\n"
+		"  ASYNCTRACE_OUT=%s %s%s\n",
+		strcmp(r->out.path, "-") ? tool_text(r->out.path) : "trace.fxt",
+		r->opt.cmd ? tool_text(r->opt.cmd[0]) : "PROGRAM",
+		r->opt.cmd && r->opt.cmd[1] ? " ..." : "");
+}
+
+static int open_session(struct recorder *r)
+{
+	int err;
+
+	r->info.size = sizeof(r->info);
+	err = at_ctl_open(&r->ctl);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		if (err == -ENOENT && !r->opt.attach)
+			hint_out(r);
+		return err;
+	}
+	err = at_info(r->ctl, &r->info);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	err = r->opt.attach ? find_session(r) : make_session(r);
+	if (err)
+		return err;
+	err = at_session_get(r->ctl, r->session, copy_chunk, &r->out.chunk);
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	/* Without that, who is there is recorded all the same. */
+	if (!r->opt.attach)
+		taken_open(&r->taken, r->session);
+	r->in = r->opt.snapshot ? at_session_open_snapshot(r->ctl, r->session) :
+				  at_session_open_stream(r->ctl, r->session);
+	if (r->in < 0) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return r->in;
+	}
+	/* There is one reader at a time, and that will be the snapshots', up to the end. */
+	if (r->opt.snapshots) {
+		close(r->in);
+		r->in = -1;
+	}
+	return record_open_triggers(r);
+}
+
+/* Everything that can fail before there is something to record. 0 or an errno. */
+int record_setup(struct recorder *r)
+{
+	int err;
+
+	err = record_open_signals(r);
+	if (err) {
+		tool_error("cannot take signals: %s", strerror(-err));
+		return err;
+	}
+	r->buffer = malloc(ASYNCTRACE_READ_MIN);
+	if (!r->buffer) {
+		tool_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	err = open_session(r);
+	if (err)
+		return err;
+	r->out.mask = &r->mask;
+	r->out.wait_fd = r->signals;
+	r->out.interrupted = interrupted;
+	r->out.arg = r;
+	r->out.continued = r->opt.attach;
+	r->out.ends = r->opt.snapshot ? "the snapshot ends here, the session goes on" :
+		      r->opt.attach ? "reading ends here, the session goes on" :
+				      "recording ends here";
+	return trace_out_open(&r->out);
+}
+
+/* That is an end as any other: 0, or a negative errno, and a message. */
+static int end_full(struct recorder *r)
+{
+	int err = trace_out_end(&r->out);
+
+	if (err)
+		return err;
+	record_line_clear(r);
+	tool_error("%s: --max-size %s is reached; %s", tool_text(trace_out_name(&r->out)),
+		   tool_short_size(r->out.max_size), r->out.ends);
+	return 0;
+}
+
+/*
+ * Reads one chunk and writes what it holds. 1: there may be more; 0: nothing at
+ * the moment, or, after the stop, no more; a negative errno, and a message.
+ * -ECANCELED: there is no room for more, and that is as it was asked for.
+ */
+static int take_chunk(struct recorder *r)
+{
+	ssize_t got;
+	int err;
+
+	if (trace_out_full(&r->out)) {
+		err = end_full(r);
+		return err ? err : -ECANCELED;
+	}
+	got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
+	r->drained = !got;
+	if (got > 0) {
+		err = trace_out_chunk(&r->out, r->buffer, got);
+		return err ? err : 1;
+	}
+	if (!got || errno == EAGAIN)
+		return 0;
+	if (errno == EINTR)
+		return 1;
+	err = -errno;
+	tool_error("cannot read the session: %s", strerror(-err));
+	r->unreadable = true;
+	return err;
+}
+
+/* Writes what is buffered, where it has been for long enough. 0, or an errno. */
+static int flush(struct recorder *r, bool took)
+{
+	double now = record_now();
+
+	if (took && !r->next_flush)
+		r->next_flush = now + FLUSH_SECONDS;
+	if (!r->next_flush || now < r->next_flush)
+		return 0;
+	r->next_flush = 0;
+	return trace_out_flush(&r->out);
+}
+
+/* Until when poll may sleep, in milliseconds; -1: for ever. */
+static int next_timeout(const struct recorder *r, double end)
+{
+	double next = end;
+
+	if (r->next_line && (!next || r->next_line < next))
+		next = r->next_line;
+	if (r->next_flush && (!next || r->next_flush < next))
+		next = r->next_flush;
+	if (!next)
+		return -1;
+	next = (next - record_now()) * 1000 + 1;
+	return next < 0 ? 0 : next > 60000 ? 60000 : next;
+}
+
+static void tell_taken(struct recorder *r)
+{
+	record_line_clear(r);
+	taken_tell(&r->taken, r->ctl);
+}
+
+static int copy_state(const struct at_session_info *s, void *arg)
+{
+	*(uint32_t *)arg = s->state;
+	return 0;
+}
+
+/*
+ * Is there an end to what is read? A one-shot session is over when it was stopped. One
+ * that was not started yet waits for that, as others do.
+ * 1: yes; 0: no; a negative errno, and a message.
+ */
+static int is_over(struct recorder *r)
+{
+	uint32_t state = ASYNCTRACE_SESSION_STATE_TERMINATED;
+	int err;
+
+	if (!r->drained || r->opt.args.mode != ASYNCTRACE_MODE_ONESHOT)
+		return 0;
+	err = at_session_get(r->ctl, r->session, copy_state, &state);
+	/* What reads it is told of its end. */
+	if (err == -ENOENT)
+		return 0;
+	if (err)
+		tool_error("%s", at_ctl_error(r->ctl));
+	if (err || state != ASYNCTRACE_SESSION_STATE_STOPPED)
+		return err;
+	/* It may have run since it was found drained; more than its rings hold there is not. */
+	do {
+		err = take_chunk(r);
+	} while (err > 0);
+	return err < 0 ? err : r->drained;
+}
+
+/* Records until something ends it. 0, or what take_chunk() said. */
+static int record_loop(struct recorder *r)
+{
+	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
+	/*
+	 * In the other modes what is read early frees no room, or is not the last. Of a
+	 * session that stays, the end is not ours to wait for.
+	 */
+	bool drain = r->opt.attach || r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
+	struct pollfd fds[] = {
+		{ .fd = r->signals, .events = POLLIN },
+		{ .fd = drain ? r->in : -1, .events = POLLIN },
+		{ .fd = r->events ? at_notifications_fd(r->events) : -1, .events = POLLIN },
+		{ .fd = taken_fd(&r->taken), .events = POLLIN },
+	};
+
+	for (;;) {
+		bool busy = false, took = false;
+		int err;
+
+		record_take_signals(r);
+		/* Before the end is looked for: the command may have died of what it told. */
+		err = record_take_alerts(r);
+		if (err <= 0)
+			return err;
+		if (r->opt.cmd ? !r->child || r->nr_signals > 1 : r->nr_signals > 0)
+			return 0;
+		if (end && record_now() >= end)
+			return 0;
+		for (int i = 0; drain && i < BURST; i++) {
+			err = take_chunk(r);
+			if (err < 0)
+				return err;
+			busy = err;
+			if (!busy)
+				break;
+			took = true;
+		}
+		err = flush(r, took);
+		if (err)
+			return err;
+		if (r->rotate) {
+			r->rotate = false;
+			err = trace_out_rotate(&r->out);
+			if (err)
+				return err;
+		}
+		record_line(r);
+		err = is_over(r);
+		if (err)
+			return err < 0 ? err : 0;
+		/* Somebody ended the session: there is no more to come. */
+		if (!busy && fds[1].revents & POLLHUP) {
+			r->ended = true;
+			return 0;
+		}
+		if (fds[3].revents)
+			tell_taken(r);
+		fds[3].fd = taken_fd(&r->taken);
+		if (poll(fds, 4, busy ? 0 : next_timeout(r, end)) < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Takes what there is, until there is no more. */
+static int take_all(struct recorder *r)
+{
+	int err;
+
+	do {
+		err = take_chunk(r);
+		record_take_signals(r);
+	} while (err > 0);
+	return err;
+}
+
+/* How long the end of an attachment may be delayed by a session that records on */
+#define REST_SECONDS	1
+
+/*
+ * Takes what was recorded until the user ended the attachment. The session goes on, and may
+ * record faster than this reads, so this ends after a while, or at another signal.
+ */
+static int take_rest(struct recorder *r)
+{
+	double end = record_now() + REST_SECONDS;
+	unsigned int signals = r->nr_signals;
+	int err;
+
+	do {
+		err = take_chunk(r);
+		record_take_signals(r);
+	} while (err > 0 && r->nr_signals == signals && record_now() < end);
+	return err > 0 ? 0 : err;
+}
+
+/*
+ * Whoever takes a snapshot of the session reads it in the meantime. 0, or a negative
+ * errno, and a message.
+ */
+static int consume(struct recorder *r)
+{
+	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+	unsigned int before = r->nr_signals;
+	bool told = false;
+	double told_at = record_now() + 1;
+
+	for (;;) {
+		r->in = at_session_open_stream(r->ctl, r->session);
+		if (r->in >= 0)
+			return 0;
+		record_take_signals(r);
+		if (r->in != -EBUSY || r->nr_signals > before)
+			break;
+		if (!told && record_now() > told_at) {
+			fputs("somebody reads the session, asynctrace session snapshot perhaps: waiting; Ctrl-C gives up\n",
+			      stderr);
+			told = true;
+		}
+		nanosleep(&moment, NULL);
+	}
+	tool_error("%s", at_ctl_error(r->ctl));
+	return r->in;
+}
+
+/*
+ * Stops it, and takes what there still is, be it only to know how much that was.
+ * @err: what there was already
+ */
+static int stop(struct recorder *r, int err)
+{
+	int more;
+
+	more = at_session_stop(r->ctl, r->session);
+	tell_taken(r);
+	if (more == -ENOENT) {
+		r->ended = true;
+		tool_error("somebody else ended the session%s", r->in < 0 ?
+			   "; what was in its rings is gone" :
+			   "; what was read until then is in the file");
+		if (r->in < 0) {
+			r->unreadable = true;
+			return err ? err : more;
+		}
+	} else if (more) {
+		tool_error("cannot stop the session: %s", at_ctl_error(r->ctl));
+	}
+	if (r->in < 0) {
+		more = consume(r);
+		if (more)
+			return err ? err : more;
+	}
+	/* Nobody writes any more, so this ends. Where it gets full now, there may be more. */
+	do {
+		more = r->unreadable ? 0 : take_all(r);
+	} while (more == -ECANCELED);
+	return err ? err : more;
+}
+
+static int begin(struct recorder *r)
+{
+	int err = r->opt.attach ? 0 : at_session_start(r->ctl, r->session, NULL);
+
+	if (err) {
+		tool_error("%s", at_ctl_error(r->ctl));
+		return err;
+	}
+	r->started = record_now();
+	if (isatty(STDERR_FILENO) && !r->opt.snapshot)
+		r->next_line = r->started;
+	tell_taken(r);
+	return r->opt.cmd ? record_start_child(r) : 0;
+}
+
+/* Records. 0, a negative errno, or the exit status of a command that could not be. */
+int record_run(struct recorder *r)
+{
+	bool goes_on;
+	int err;
+
+	err = begin(r);
+	if (!err)
+		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+	if (!err && r->opt.attach && !r->opt.snapshot && !r->ended)
+		err = take_rest(r);
+	record_line_clear(r);
+	if (!r->opt.attach && r->started)
+		err = stop(r, err);
+	goes_on = r->opt.attach && !r->ended;
+	if (err == -ECANCELED)
+		err = 0;
+	err = trace_out_finish(&r->out, goes_on, err);
+	if (err <= 0 && r->started && !record_summary(r) && !err)
+		err = -EIO;
+	if (err <= 0)
+		record_tell_child(r);
+	return err;
+}
+
+void record_free(struct recorder *r)
+{
+	at_notifications_close(r->events);
+	taken_close(&r->taken);
+	trace_out_free(&r->out);
+	free(r->buffer);
+}

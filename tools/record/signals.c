@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: signals
+ *
+ * They are blocked and read from a descriptor, so that nothing is interrupted
+ * half-way: whatever ends a recording, the file ends with a whole record.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+/* The command is to find them as we did. */
+static const int changed[RECORD_SIGNALS] = {
+	SIGINT, SIGTERM, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
+};
+
+void record_restore_signals(const struct recorder *r)
+{
+	for (size_t i = 0; i < RECORD_SIGNALS; i++)
+		sigaction(changed[i], &r->before[i], NULL);
+	sigprocmask(SIG_SETMASK, &r->mask, NULL);
+}
+
+/* 0, or a negative errno. */
+int record_open_signals(struct recorder *r)
+{
+	struct sigaction fallback = { .sa_handler = SIG_DFL };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+	bool nohup = false;
+
+	for (size_t i = 0; i < RECORD_SIGNALS; i++) {
+		sigaction(changed[i], NULL, &r->before[i]);
+		if (changed[i] == SIGHUP)
+			nohup = r->before[i].sa_handler == SIG_IGN;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	/* nohup(1) wants to be obeyed, but where it is no hangup that is meant. */
+	if (r->out.numbered || !nohup)
+		sigaddset(&set, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &set, &r->mask))
+		return -errno;
+	/* Shells start background jobs with SIGINT ignored; ignored ones never come. */
+	sigaction(SIGINT, &fallback, NULL);
+	sigaction(SIGTERM, &fallback, NULL);
+	sigaction(SIGCHLD, &fallback, NULL);
+	if (r->out.numbered)
+		sigaction(SIGHUP, &fallback, NULL);
+	/* Told by write(2). */
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? -errno : 0;
+}
+
+/* The command, and, with --follow, what its descendants have left to us. */
+static void reap(struct recorder *r)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != r->child)
+			continue;
+		r->child = 0;
+		r->status = status;
+	}
+}
+
+/* Takes the signals that have come; passes what the command should know on to it. */
+void record_take_signals(struct recorder *r)
+{
+	struct signalfd_siginfo si;
+
+	while (read(r->signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD) {
+			reap(r);
+			continue;
+		}
+		if (si.ssi_signo == SIGHUP && r->out.numbered) {
+			r->rotate = true;
+			continue;
+		}
+		r->nr_signals++;
+		if (!r->child)
+			continue;
+		/* What comes from the terminal, the command has got as well. */
+		if (si.ssi_code != SI_KERNEL)
+			kill(r->child, si.ssi_signo);
+		if (r->nr_signals == 1) {
+			record_line_clear(r);
+			fprintf(stderr, "waiting for %s (process %d) to end; once more ends the recording\n",
+				tool_text(r->opt.cmd[0]), (int)r->child);
+		}
+	}
+}
+
+void record_tell_child(const struct recorder *r)
+{
+	const char *cmd = r->child ? tool_text(r->opt.cmd[0]) : NULL;
+	siginfo_t si = { 0 };
+
+	if (!cmd || waitid(P_PID, r->child, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid)
+		return;
+	fprintf(stderr, "The recording has ended%s%s%s. %s (process %d) still runs; waiting for it. 'kill -KILL %d' ends it.\n",
+		r->out.failed ? "" : ", and ", r->out.failed ? "" : tool_text(trace_out_name(&r->out)),
+		r->out.failed ? "" : " is complete", cmd, (int)r->child, (int)r->child);
+}
+
+/* Recording is over; the command need not be. Its signals are its own from now on. */
+void record_wait_child(struct recorder *r)
+{
+	while (r->child) {
+		sigset_t set;
+		siginfo_t si;
+		int sig;
+
+		reap(r);
+		if (!r->child)
+			break;
+		sigemptyset(&set);
+		sigaddset(&set, SIGCHLD);
+		sigaddset(&set, SIGINT);
+		sigaddset(&set, SIGTERM);
+		sigaddset(&set, SIGHUP);
+		sig = sigwaitinfo(&set, &si);
+		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		if (si.si_code != SI_KERNEL)
+			kill(r->child, sig);
+		reap(r);
+		record_tell_child(r);
+	}
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Providers that a session wants and does not get
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/taken.h"
+#include "tool.h"
+
+/* So many are told of by name. */
+#define TAKEN_MAX	8
+
+int taken_open(struct taken *t, uint32_t session)
+{
+	int err = at_notifications_open(&t->events, ASYNCTRACE_EVENT_KINDS_STARTED, session);
+
+	if (err) {
+		tool_error("cannot be told whom the session does not get: %s",
+			   at_notifications_error(t->events));
+		taken_close(t);
+	}
+	return err;
+}
+
+void taken_close(struct taken *t)
+{
+	at_notifications_close(t->events);
+	t->events = NULL;
+}
+
+int taken_fd(const struct taken *t)
+{
+	return t->events ? at_notifications_fd(t->events) : -1;
+}
+
+struct holder {
+	uint32_t provider;
+	uint32_t session;	/* 0: one that we may not see */
+	bool held;
+};
+
+static int find_holder(const struct at_provider_info *p, void *arg)
+{
+	struct holder *h = arg;
+
+	if (p->id != h->provider)
+		return 0;
+	h->session = p->session;
+	h->held = p->session || p->flags & ASYNCTRACE_PROVIDER_F_HELD;
+	return 0;
+}
+
+static void tell(struct at_ctl *ctl, const struct at_notification *e)
+{
+	struct holder h = { .provider = e->provider };
+
+	if (e->status == EBUSY) {
+		/* Both may be gone meanwhile. */
+		at_for_each_provider(ctl, find_holder, &h);
+		fprintf(stderr, "the provider %s (process %u) is recorded by ",
+			tool_text(e->name), e->pid);
+		if (h.session)
+			fprintf(stderr, "session %u; see asynctrace session list\n",
+				h.session);
+		else if (h.held)
+			fputs("a session that you may not see\n", stderr);
+		else
+			fputs("another session\n", stderr);
+		return;
+	}
+	fprintf(stderr, "the provider %s (process %u) is not recorded: ", tool_text(e->name),
+		e->pid);
+	if (e->status == ENOSPC)
+		fputs("its rings would be beyond the memory limit; use a smaller --buffer-size\n",
+		      stderr);
+	else if (e->status == ENOMEM)
+		fputs("there is no memory for its rings; use a smaller --buffer-size\n", stderr);
+	else
+		fprintf(stderr, "%s\n", strerror(e->status));
+}
+
+void taken_tell(struct taken *t, struct at_ctl *ctl)
+{
+	struct at_notification event = { .size = sizeof(event) };
+	unsigned int more = 0;
+	int err = t->events ? 0 : -EAGAIN;
+
+	while (!err) {
+		err = at_notifications_next(t->events, &event);
+		if (err || !event.provider || !event.status)
+			continue;
+		if (t->told < TAKEN_MAX) {
+			t->told++;
+			tell(ctl, &event);
+		} else {
+			more++;
+		}
+	}
+	if (err != -EAGAIN) {
+		tool_error("one is not told any more whom the session does not get: %s",
+			   at_notifications_error(t->events));
+		taken_close(t);
+	}
+	if (more && !t->enough) {
+		fprintf(stderr, "and so are %u others\n", more);
+		t->enough = true;
+	}
+}

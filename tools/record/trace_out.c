@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where a trace goes: a file, several one after the other, or a pipe
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/asynctrace.h>
+#include <linux/asynctrace_fxt.h>
+
+#include "tool.h"
+#include "record/trace_out.h"
+
+bool trace_out_parse_max(struct trace_out *o, const char *text)
+{
+	if (!tool_parse_size(text, &o->max_size)) {
+		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
+		return false;
+	}
+	if (o->max_size >= TRACE_OUT_MIN)
+		return true;
+	tool_error("--max-size is at least %s", tool_short_size(TRACE_OUT_MIN));
+	return false;
+}
+
+bool trace_out_parse_rotate(struct trace_out *o, char *text)
+{
+	char *comma = strchr(text, ','), *end;
+	unsigned long keep = 0;
+
+	if (comma) {
+		*comma = '\0';
+		keep = strtoul(comma + 1, &end, 10);
+		if (!isdigit((unsigned char)comma[1]) || *end || !keep || keep > 1000000) {
+			tool_error("--rotate SIZE,N wants the number of files to keep, not '%s'",
+				   tool_text(comma + 1));
+			return false;
+		}
+	}
+	if (!tool_parse_size(text, &o->rotate)) {
+		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
+		return false;
+	}
+	if (o->rotate < TRACE_OUT_MIN) {
+		tool_error("--rotate takes at least %s", tool_short_size(TRACE_OUT_MIN));
+		return false;
+	}
+	o->numbered = true;
+	o->keep = keep;
+	return true;
+}
+
+const char *trace_out_name(const struct trace_out *o)
+{
+	if (!strcmp(o->path, "-"))
+		return "standard output";
+	return o->name[0] ? o->name : o->path;
+}
+
+/* FILE.fxt and 3 make FILE.3.fxt. False: too long. */
+static bool name_of(const struct trace_out *o, unsigned int number, char *name, size_t size)
+{
+	size_t len = strlen(o->path);
+
+	if (!o->numbered)
+		return (size_t)snprintf(name, size, "%s", o->path) < size;
+	if (len > 4 && !strcmp(o->path + len - 4, ".fxt"))
+		len -= 4;
+	return (size_t)snprintf(name, size, "%.*s.%u.fxt", (int)len, o->path, number) < size;
+}
+
+/*
+ * How much of @buf a pipe takes as a whole or not at all, even if the writer is killed:
+ * the whole records in its first PIPE_BUF bytes, or a piece of a larger record.
+ */
+static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
+{
+	const uint64_t *words = buf;
+	size_t bytes = 0, next;
+
+	if (o->rest) {
+		bytes = o->rest < PIPE_BUF ? o->rest : PIPE_BUF;
+		return bytes < len ? bytes : len;
+	}
+	while (bytes < len) {
+		next = 8 * ASYNCTRACE_FXT_WORDS(words[bytes / 8]);
+		if (!next || bytes + next > PIPE_BUF || bytes + next > len)
+			break;
+		bytes += next;
+	}
+	if (bytes)
+		return bytes;
+	return len < PIPE_BUF ? len : PIPE_BUF;
+}
+
+/* @n bytes of @buf are written: notes how much of the last record is not. */
+static void note_rest(struct trace_out *o, const void *buf, size_t n)
+{
+	size_t at = o->rest;
+
+	while (at < n) {
+		uint64_t head;
+
+		memcpy(&head, (const char *)buf + at, sizeof(head));
+		at += 8 * ASYNCTRACE_FXT_WORDS(head);
+	}
+	o->rest = at - n;
+}
+
+/*
+ * Writes to what is no file. A pipe or a socket may stand still, and the recorder
+ * must not stand still with it for good: little enough is written to never
+ * block, and who interrupts gives up.
+ */
+static ssize_t write_out(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+	struct pollfd fds[] = {
+		{ .fd = o->fd, .events = POLLOUT },
+		{ .fd = o->wait_fd, .events = POLLIN },
+	};
+	ssize_t n;
+
+	while (!fds[0].revents) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (o->interrupted && o->interrupted(o->arg) && !fds[0].revents)
+			return -EINTR;
+	}
+	do {
+		n = write(o->fd, buf, whole_records(o, buf, len));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	note_rest(o, buf, n);
+	return n;
+}
+
+static ssize_t write_file(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+	ssize_t n;
+
+	do {
+		n = write(o->fd, buf, len);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* A write function for the composer: records wait until slow operations need them. */
+static ssize_t choose(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+
+	size_t words = tail_push(o->tail, buf, len / 8);
+
+	return words ? (ssize_t)words * 8 : tail_error(o->tail);
+}
+
+/* Put the choice between the composer and the file. */
+static int open_tail(struct trace_out *o, struct at_compose_options *opts)
+{
+	o->slow.write = opts->write ? opts->write : write_file;
+	o->slow.arg = o;
+	o->tail = tail_new(&o->slow);
+	if (!o->tail)
+		return -ENOMEM;
+	opts->fd = -1;
+	opts->write = choose;
+	opts->arg = o;
+	return 0;
+}
+
+static int cannot(const struct trace_out *o, int err)
+{
+	tool_error("cannot write %s: %s", tool_text(trace_out_name(o)), strerror(-err));
+	return err;
+}
+
+/* Opens the file of @o->number, and says how it is written. */
+static int open_file(struct trace_out *o, struct at_compose_options *opts)
+{
+	sigset_t blocked;
+	struct stat st;
+	int err;
+
+	if (!strcmp(o->path, "-")) {
+		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	} else if (!name_of(o, o->number, o->name, sizeof(o->name))) {
+		o->name[0] = '\0';
+		return cannot(o, -ENAMETOOLONG);
+	} else {
+		/* A named pipe waits for its reader; a signal may end that, and us. */
+		sigprocmask(SIG_SETMASK, o->mask, &blocked);
+		/* A named pipe in the place of one of several is refused below: not waited for. */
+		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
+				      (o->numbered ? O_NONBLOCK : 0), 0666);
+		err = errno;
+		sigprocmask(SIG_SETMASK, &blocked, NULL);
+		errno = err;
+	}
+	if (o->fd < 0 || fstat(o->fd, &st))
+		return cannot(o, -errno);
+	if (!S_ISREG(st.st_mode) && o->numbered) {
+		tool_error("%s is no file: there is nothing to begin anew",
+			   tool_text(trace_out_name(o)));
+		close(o->fd);
+		o->fd = -1;
+		return -EINVAL;
+	}
+	*opts = (struct at_compose_options){ .size = sizeof(*opts), .fd = o->fd };
+	if (!S_ISREG(st.st_mode)) {
+		opts->fd = -1;
+		opts->write = write_out;
+		opts->arg = o;
+	}
+	if (o->continued)
+		opts->flags |= ASYNCTRACE_COMPOSE_CONTINUED;
+	return 0;
+}
+
+/*
+ * How much of the file a chunk may take. Events grow by a word where their thread does
+ * not fit into the table, which is rare; to a context switch two may be added that say
+ * who ran between those that were recorded.
+ */
+static uint64_t room_for(uint64_t bytes, bool sched)
+{
+	return sched ? 4 * bytes : bytes + bytes / 3;
+}
+
+int trace_out_open(struct trace_out *o)
+{
+	struct at_compose_options opts;
+	int err;
+
+	o->fd = -1;
+	if (o->numbered && !strcmp(o->path, "-")) {
+		tool_error("standard output cannot be rotated; use -o FILE");
+		return -EINVAL;
+	}
+	if (o->numbered && o->path[strlen(o->path) - 1] == '/') {
+		tool_error("'%s' is a directory: numbers go behind a file's name", tool_text(o->path));
+		return -EISDIR;
+	}
+	err = open_file(o, &opts);
+	if (!err && o->slow.nr_bounds && open_tail(o, &opts))
+		err = cannot(o, -ENOMEM);
+	if (err)
+		return err;
+	o->largest = room_for(o->chunk, false);
+	/* From now on a signal that is let through would be lost. */
+	o->mask = NULL;
+	o->compose = at_compose_new(&opts);
+	return o->compose ? 0 : cannot(o, -errno);
+}
+
+/* Says that writing failed, how much is in the file, and what that means. */
+static void fail(struct trace_out *o, int err)
+{
+	const char *name = tool_text(trace_out_name(o));
+	uint64_t bytes = o->tail ? tail_written(o->tail) : at_compose_written(o->compose);
+	const char *why = err == -EINTR ? "nobody reads it, and a second signal gave up waiting" :
+					  strerror(-err);
+
+	o->failed = true;
+	if (bytes)
+		tool_error("cannot write %s: %s; %s. The first %s are whole records; the end is missing",
+			   name, why, o->ends, tool_size(bytes));
+	else
+		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
+}
+
+/* What became of writing, with a message where it failed. */
+static int check(struct trace_out *o, int err)
+{
+	if (!err || err == -EPROTO)	/* a chunk left out: counted, and told in the summary */
+		return 0;
+	if (o->over)
+		return 0;
+	/* Writes what is in the buffer, unless writing is what failed. */
+	o->over = true;
+	if (at_compose_next(o->compose, NULL) || (o->tail && tail_error(o->tail)))
+		fail(o, err);
+	else
+		tool_error("cannot go on with %s: %s; %s. The records before are in it",
+			   tool_text(trace_out_name(o)), strerror(-err), o->ends);
+	return err;
+}
+
+int trace_out_flush(struct trace_out *o)
+{
+	int err = at_compose_flush(o->compose);
+
+	if (!err && o->tail) {
+		tail_flush(o->tail);
+		err = tail_error(o->tail);
+	}
+	return check(o, err);
+}
+
+int trace_out_end(struct trace_out *o)
+{
+	int err = o->over ? 0 : check(o, at_compose_next(o->compose, NULL));
+
+	o->over = true;
+	return err;
+}
+
+static int close_file(struct trace_out *o)
+{
+	int err = close(o->fd) ? -errno : 0;
+
+	o->fd = -1;
+	return err;
+}
+
+int trace_out_rotate(struct trace_out *o)
+{
+	struct at_compose_options opts;
+	struct trace_out old = *o;
+	char name[sizeof(o->name)];
+	struct stat st;
+	int err, late;
+
+	if (o->over)
+		return 0;
+	o->number++;
+	err = open_file(o, &opts);
+	if (err) {
+		*o = old;
+		/* The message was about the next file; this one is whole. */
+		trace_out_end(o);
+		tool_error("%s is complete; %s", tool_text(trace_out_name(o)), o->ends);
+		return err;
+	}
+	err = at_compose_next(o->compose, &opts);
+	/* -ENOMEM: that is the file now, and it lacks names. */
+	if (err && err != -ENOMEM) {
+		close_file(o);
+		unlink(o->name);
+		*o = old;
+		return check(o, err);
+	}
+	if (!fstat(old.fd, &st))
+		o->before += st.st_size;
+	late = close_file(&old);
+	if (late) {
+		cannot(&old, late);
+		trace_out_end(o);
+		return late;
+	}
+	if (err)
+		return check(o, err);
+	while (o->keep && o->number - o->first >= o->keep) {
+		if (name_of(o, o->first, name, sizeof(name)) && unlink(name) && errno != ENOENT)
+			tool_error("cannot remove %s: %s", tool_text(name), strerror(errno));
+		o->first++;
+	}
+	return 0;
+}
+
+bool trace_out_full(const struct trace_out *o)
+{
+	return o->max_size && !o->over &&
+	       o->before + at_compose_written(o->compose) + o->largest + TRACE_OUT_RESERVE >
+		       o->max_size;
+}
+
+/* Of which ring the records are is known as long as the composer keeps none of them. */
+static int choose_chunk(struct trace_out *o, const struct asynctrace_chunk *chunk,
+			const void *payload)
+{
+	int err = tail_source(o->tail, chunk->provider, chunk->ring), more;
+
+	/* At its end, the composer counts the records as unwritten. */
+	if (err)
+		at_compose_next(o->compose, NULL);
+	more = at_compose_chunk(o->compose, chunk, payload);
+	err = err ? err : more;
+	more = at_compose_flush(o->compose);
+	if (!more)
+		more = tail_error(o->tail);
+	return more ? more : err;
+}
+
+int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+	uint64_t written = at_compose_written(o->compose), room;
+	int err;
+
+	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
+		tool_error("the module handed out a chunk that is none; please report this");
+		return -EPROTO;
+	}
+	room = room_for(chunk->bytes, chunk->kind == ASYNCTRACE_CHUNK_SCHED);
+	if (room > o->largest)
+		o->largest = room;
+	room += TRACE_OUT_RESERVE;
+	if (o->rotate && written + room > o->rotate && written > TRACE_OUT_RESERVE) {
+		err = trace_out_rotate(o);
+		/* What was read is counted, at least: the composer writes no more. */
+		if (err) {
+			at_compose_chunk(o->compose, chunk,
+					 (const char *)buffer + chunk->size);
+			return err;
+		}
+	}
+	if (o->tail)
+		return check(o, choose_chunk(o, chunk, (const char *)buffer + chunk->size));
+	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
+}
+
+/* Tell the composer which of the records are not in the file. */
+static int finish_tail(struct trace_out *o)
+{
+	int err = tail_finish(o->tail);
+	size_t nr;
+	const struct tail_source *s = tail_sources(o->tail, &nr);
+	struct stat st;
+
+	for (size_t i = 0; i < nr; i++, s++)
+		at_compose_left_out(o->compose, s->provider, s->ring, &(struct at_compose_counts){
+			.events = s->filtered.events, .switches = s->filtered.switches,
+			.wakeups = s->filtered.wakeups,
+		}, &(struct at_compose_counts){
+			.events = s->unwritten.events, .switches = s->unwritten.switches,
+			.wakeups = s->unwritten.wakeups,
+		});
+	/* A record that was written in part is none. */
+	if (err && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size > tail_written(o->tail) && ftruncate(o->fd, tail_written(o->tail)))
+		tool_error("cannot cut %s behind its last whole record: %s",
+			   tool_text(trace_out_name(o)), strerror(errno));
+	return err;
+}
+
+int trace_out_finish(struct trace_out *o, bool goes_on, int err)
+{
+	int late = 0, closed = 0;
+
+	if (!o->compose)
+		return err;
+	if (!o->over)
+		late = goes_on ? at_compose_next(o->compose, NULL) :
+				 at_compose_finish(o->compose);
+	o->over = true;
+	if (o->tail) {
+		int more = finish_tail(o);
+
+		/* A failure that was told already is not told again. */
+		late = late ? late : err || o->failed ? 0 : more;
+	}
+	if (o->fd >= 0)
+		closed = close_file(o);
+	if (err || (!late && !closed))
+		return err;
+	if (late) {
+		fail(o, late);
+		return late;
+	}
+	o->failed = true;
+	tool_error("closing %s failed: %s; some of it may be missing",
+		   tool_text(trace_out_name(o)), strerror(-closed));
+	return closed;
+}
+
+void trace_out_free(struct trace_out *o)
+{
+	at_compose_free(o->compose);
+	o->compose = NULL;
+	tail_free(o->tail);
+	o->tail = NULL;
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+}

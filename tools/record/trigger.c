@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: what is done when a program raises an alert
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+/* For who reads the session when we want to; that is over in a moment, mostly. */
+#define WAIT_SECONDS	2
+
+bool record_take_trigger(struct record_options *o, char *text)
+{
+	struct record_trigger *t = &o->triggers[o->nr_triggers];
+	char *colon = strrchr(text, ':');
+
+	if (o->nr_triggers == RECORD_TRIGGERS_MAX) {
+		tool_error("at most %d triggers are allowed", RECORD_TRIGGERS_MAX);
+		return false;
+	}
+	if (!colon || (strcmp(colon, ":stop") && strcmp(colon, ":snapshot"))) {
+		tool_error("--trigger wants ALERT:stop or ALERT:snapshot, not '%s'", tool_text(text));
+		return false;
+	}
+	*colon = '\0';
+	if (!*text || strlen(text) > ASYNCTRACE_ALERT_MAX) {
+		tool_error("an alert's name has 1 to %d bytes", ASYNCTRACE_ALERT_MAX);
+		return false;
+	}
+	t->alert = text;
+	t->snapshot = !strcmp(colon + 1, "snapshot");
+	o->snapshots |= t->snapshot;
+	o->nr_triggers++;
+	return true;
+}
+
+int record_open_triggers(struct recorder *r)
+{
+	int err;
+
+	if (!r->opt.nr_triggers)
+		return 0;
+	err = at_notifications_open(&r->events, ASYNCTRACE_EVENT_KINDS_ALERT, r->session);
+	if (err)
+		tool_error("no alerts can be had: %s", at_notifications_error(r->events));
+	return err;
+}
+
+/* Reads a snapshot to the next file. 0 or a negative errno, and a message. */
+static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
+{
+	ssize_t got;
+	int err;
+
+	err = trace_out_open(out);
+	while (!err) {
+		got = read(fd, r->buffer, ASYNCTRACE_READ_MIN);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			err = -errno;
+			tool_error("cannot read the snapshot: %s", strerror(-err));
+		}
+		if (got <= 0)
+			break;
+		err = trace_out_chunk(out, r->buffer, got);
+	}
+	return trace_out_finish(out, true, err);
+}
+
+/* The descriptor, or a negative errno. */
+static int open_snapshot(struct recorder *r)
+{
+	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
+	double end = record_now() + WAIT_SECONDS;
+	int fd;
+
+	for (;;) {
+		fd = at_session_open_snapshot(r->ctl, r->session);
+		if (fd != -EBUSY || record_now() >= end)
+			return fd;
+		nanosleep(&moment, NULL);
+	}
+}
+
+/*
+ * One that fails is told, and no more: the recording is worth more than its snapshots.
+ * False: the session is gone.
+ */
+static bool snapshot(struct recorder *r, const char *why)
+{
+	struct trace_out *out = calloc(1, sizeof(*out));
+	int err, fd;
+
+	if (!out) {
+		tool_error("no snapshot at %s: %s", why, strerror(ENOMEM));
+		return true;
+	}
+	*out = (struct trace_out){
+		.path = r->out.path, .numbered = true, .number = r->nr_snapshots, .fd = -1,
+		.continued = true, .ends = "the snapshot ends here, the recording goes on",
+		.wait_fd = -1,
+	};
+	fd = open_snapshot(r);
+	err = fd < 0 ? fd : 0;
+	if (err)
+		tool_error("no snapshot at %s: %s", why, at_ctl_error(r->ctl));
+	else
+		err = copy_snapshot(r, out, fd);
+	if (!err) {
+		r->nr_snapshots++;
+		fprintf(stderr, "%s: wrote %s\n", why, tool_text(trace_out_name(out)));
+	}
+	if (fd >= 0)
+		close(fd);
+	trace_out_free(out);
+	free(out);
+	return fd != -ENOENT;
+}
+
+/*
+ * Alerts before this one were not told, be it that its provider raised them too fast, or
+ * that we were slow to take them. Once of each provider; how many, the summary tells.
+ */
+static void tell_missed(struct recorder *r, const struct at_notification *e)
+{
+	unsigned int i;
+
+	if (!e->lost)
+		return;
+	r->missed += e->lost;
+	for (i = 0; i < r->nr_missed_of && r->missed_of[i] != e->provider; i++)
+		;
+	if (i < r->nr_missed_of || i == RECORD_MISSED_MAX)
+		return;
+	r->missed_of[r->nr_missed_of++] = e->provider;
+	record_line_clear(r);
+	fprintf(stderr, "%u alert%s before '%s' of %s (process %u) came too fast, and were not seen: a --trigger may have missed one\n",
+		e->lost, e->lost == 1 ? "" : "s", tool_text(e->alert), tool_text(e->name), e->pid);
+}
+
+/*
+ * Acts on the alerts that have come; those that are there together, and want a
+ * snapshot, get one. 1: go on; 0: stop; a negative errno, and a message.
+ */
+int record_take_alerts(struct recorder *r)
+{
+	struct at_notification event = { .size = sizeof(event) };
+	bool stop = false, shoot = false;
+	char why[384] = "";
+	int err;
+
+	if (!r->events)
+		return 1;
+	while (!(err = at_notifications_next(r->events, &event))) {
+		tell_missed(r, &event);
+		for (size_t i = 0; i < r->opt.nr_triggers; i++) {
+			const struct record_trigger *t = &r->opt.triggers[i];
+
+			if (strcmp(t->alert, event.alert))
+				continue;
+			stop |= !t->snapshot;
+			shoot |= t->snapshot;
+			snprintf(why, sizeof(why), "alert '%s' of %s (process %u)",
+				 tool_text(event.alert), tool_text(event.name), event.pid);
+		}
+	}
+	if (err != -EAGAIN) {
+		tool_error("alerts cannot be had any more: %s", at_notifications_error(r->events));
+		return err;
+	}
+	if (stop || shoot)
+		record_line_clear(r);
+	if (shoot && !snapshot(r, why))
+		return 0;
+	if (stop)
+		fprintf(stderr, "%s: recording stops\n", why);
+	return !stop;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace session: sessions that outlive who made them
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "session/session.h"
+#include "session/args.h"
+#include "tool.h"
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *help;
+} verbs[] = {
+	{ "create", session_create_main, "make one, and fix its buffers and providers" },
+	{ "init", session_init_main, "fix these, where create did not" },
+	{ "start", session_start_main, "record from now on" },
+	{ "stop", session_stop_main, "record no more, until it is started again" },
+	{ "update", session_update_main, "record other categories from now on" },
+	{ "snapshot", session_snapshot_main, "write what a circular one holds, while it runs on" },
+	{ "attach", session_attach_main, "write what one brings, while it runs on" },
+	{ "destroy", session_destroy_main, "end it; what nobody has read is gone" },
+	{ "list", session_list_main, "show those that you may see" },
+};
+
+#define NR_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static void help(FILE *out)
+{
+	fputs("usage: asynctrace session VERB [OPTION...] [SESSION]\n"
+	      "\n"
+	      "Makes and drives sessions that outlive the command. SESSION is the name of one\n"
+	      "of yours, or the id of any that you may control.\n"
+	      "\n"
+	      "Verbs:\n", out);
+	for (size_t i = 0; i < NR_VERBS; i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	fputs("\n"
+	      "  -h, --help  this; asynctrace session VERB --help tells more\n"
+	      "\n"
+	      "Exit status: 0; 1 where it failed; 2 for wrong usage.\n"
+	      "\n"
+	      "Examples:\n"
+	      "  asynctrace session create -m circular -b 8M flight\n"
+	      "  asynctrace session start flight\n"
+	      "  asynctrace session snapshot flight -o before-the-crash.fxt\n"
+	      "  asynctrace session destroy flight\n", out);
+}
+
+int session_main(int argc, char **argv)
+{
+	static char name[32];
+
+	if (argc < 2) {
+		help(stderr);
+		return TOOL_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		help(stdout);
+		return TOOL_OK;
+	}
+	for (size_t i = 0; i < NR_VERBS; i++) {
+		if (strcmp(argv[1], verbs[i].name))
+			continue;
+		snprintf(name, sizeof(name), "session %s", verbs[i].name);
+		tool_begin(name, argv + 1);
+		return verbs[i].main(argc - 1, argv + 1);
+	}
+	tool_error("there is no verb '%s'; see asynctrace session --help", tool_text(argv[1]));
+	return TOOL_USAGE;
+}
+
+int session_wrong_usage(void)
+{
+	fprintf(stderr, "Try 'asynctrace %s --help'.\n", tool_name);
+	return TOOL_USAGE;
+}
+
+const char *session_argument(int argc, char **argv)
+{
+	if (optind + 1 == argc)
+		return argv[optind];
+	if (optind == argc)
+		tool_error("name the session; see asynctrace session list");
+	else
+		tool_error("one session at a time; '%s' is too much", tool_text(argv[optind + 1]));
+	return NULL;
+}
+
+int session_open(const char *text, struct at_ctl **ctl, uint32_t *id)
+{
+	int err = at_ctl_open(ctl);
+
+	if (!err)
+		return session_find(*ctl, text, id);
+	tool_error("%s", at_ctl_error(*ctl));
+	return err;
+}
+
+static int print_session(const struct at_session_info *s, void *arg)
+{
+	struct json_doc *j = arg;
+
+	doc_object(j, NULL);
+	session_json(j, s);
+	doc_close(j);
+	return 0;
+}
+
+int session_close(struct at_ctl *ctl, uint32_t id, bool as_json, int err)
+{
+	struct json_doc json = {};
+
+	if (!err && as_json) {
+		err = at_session_get(ctl, id, print_session, &json);
+		if (err)
+			tool_error("%s", at_ctl_error(ctl));
+		else
+			err = !doc_write(&json);
+	}
+	at_ctl_close(ctl);
+	return err ? TOOL_FAILED : TOOL_OK;
+}
+
+/* --- list ------------------------------------------------------------------------- */
+
+static const char list_usage[] =
+	"usage: asynctrace session list [--json]\n"
+	"\n"
+	"Lists the sessions that you may see: your own, or, with CAP_PERFMON, all.\n"
+	"\n"
+	"      --json  as JSON\n"
+	"  -h, --help  this\n"
+	"\n"
+	"Columns: ID and NAME as in other commands; USER whose it is; STATE ready,\n"
+	"initialized, started or stopped; PROVIDERS in it; SIZE of one ring; NOTES:\n"
+	"detached (outlives who made it), read (somebody reads it).\n"
+	"\n"
+	"Examples:\n"
+	"  asynctrace session list --json | jq '.sessions[] | select(.state == \"started\").name'\n";
+
+struct listing {
+	struct json_doc json;
+	bool as_json;
+	unsigned int count;
+};
+
+static int print_row(const struct at_session_info *s, void *arg)
+{
+	struct listing *l = arg;
+
+	if (l->as_json)
+		return print_session(s, &l->json);
+	if (!l->count++)
+		printf("%6s %-12s %-12s %-10s %-8s %9s %8s  %-20s %s\n", "ID", "USER", "STATE",
+		       "MODE", "SCHED", "PROVIDERS", "SIZE", "NAME", "NOTES");
+	printf("%6u %-12s %-12s %-10s %-8s %9u %8s  %-20s%s%s\n", s->id, tool_user(s->uid),
+	       tool_state(s->state), tool_mode(s->mode), tool_sched(s->sched), s->providers,
+	       tool_short_size(s->ring_size), tool_text(s->name),
+	       s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED ? " detached" : "",
+	       s->consumed ? " read" : "");
+	return 0;
+}
+
+int session_list_main(int argc, char **argv)
+{
+	struct listing l = {};
+	struct at_ctl *ctl;
+	int err, status;
+
+	status = tool_listing_options(argc, argv, list_usage, &l.as_json);
+	if (status >= 0)
+		return status;
+	err = at_ctl_open(&ctl);
+	if (!err && l.as_json) {
+		doc_object(&l.json, NULL);
+		doc_array(&l.json, "sessions");
+	}
+	if (!err)
+		err = at_for_each_session(ctl, print_row, &l);
+	if (err) {
+		tool_error("%s", at_ctl_error(ctl));
+	} else if (l.as_json) {
+		doc_close(&l.json);
+		doc_close(&l.json);
+		err = !doc_write(&l.json);
+	} else if (!l.count) {
+		puts("No sessions.");
+	}
+	at_ctl_close(ctl);
+	return err ? TOOL_FAILED : TOOL_OK;
+}

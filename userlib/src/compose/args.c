@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Text and arguments of records: checked first, then copied. */
+#include <string.h>
+
+#include "priv.h"
+
+bool atc_ref_check(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
+		   size_t nr, struct atc_check *k)
+{
+	size_t len = ref & ~ASYNCTRACE_FXT_INLINE;
+	size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
+	size_t repaired;
+
+	if (!(ref & ASYNCTRACE_FXT_INLINE))
+		return atc_string_known(p, ref);
+	if (len > ASYNCTRACE_FXT_STRING_MAX || words > nr || !atc_zero_padded(w, len))
+		return false;
+	k->words += words;
+	if (atc_text_valid(w, len))
+		return true;
+	repaired = atc_text_repaired(w, len);
+	k->repair = true;
+	k->growth += ASYNCTRACE_FXT_TEXT_WORDS(repaired) - words;
+	return repaired <= ASYNCTRACE_FXT_STRING_MAX;
+}
+
+/* How many words the value takes, or -1: the header is wrong. */
+static int value_words(uint64_t head)
+{
+	uint32_t high = head >> 32;
+
+	switch (head & 0xf) {
+	case ASYNCTRACE_FXT_ARG_INT32:
+	case ASYNCTRACE_FXT_ARG_UINT32:
+		return 0;
+	case ASYNCTRACE_FXT_ARG_NULL:
+		return high ? -1 : 0;
+	case ASYNCTRACE_FXT_ARG_BOOL:
+		return high > 1 ? -1 : 0;
+	case ASYNCTRACE_FXT_ARG_STRING:
+		return high >> 16 ? -1 : 0;
+	case ASYNCTRACE_FXT_ARG_INT64:
+	case ASYNCTRACE_FXT_ARG_UINT64:
+	case ASYNCTRACE_FXT_ARG_DOUBLE:
+	case ASYNCTRACE_FXT_ARG_POINTER:
+	case ASYNCTRACE_FXT_ARG_KOID:
+		return high ? -1 : 1;
+	default:
+		return -1;
+	}
+}
+
+static bool is_number(unsigned int type)
+{
+	return type >= ASYNCTRACE_FXT_ARG_INT32 && type <= ASYNCTRACE_FXT_ARG_DOUBLE;
+}
+
+bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
+		    size_t nr, struct atc_check *k)
+{
+	k->numeric = true;
+	while (nargs--) {
+		struct atc_check arg = { .words = 1 };
+		uint64_t head;
+		size_t size;
+		int value;
+
+		if (!nr)
+			return false;
+		head = w[0];
+		size = head >> 4 & 0xfff;
+		value = value_words(head);
+		if (!size || size > nr || value < 0)
+			return false;
+		if (!atc_ref_check(p, head >> 16 & 0xffff, w + 1, size - 1, &arg))
+			return false;
+		if ((head & 0xf) == ASYNCTRACE_FXT_ARG_STRING &&
+		    !atc_ref_check(p, head >> 32 & 0xffff, w + arg.words,
+				   size - arg.words, &arg))
+			return false;
+		if (size != arg.words + value)
+			return false;
+		if (!is_number(head & 0xf))
+			k->numeric = false;
+		k->words += size;
+		k->growth += arg.growth;
+		k->repair |= arg.repair;
+		w += size;
+		nr -= size;
+	}
+	return true;
+}
+
+size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from)
+{
+	size_t len = *ref & ~ASYNCTRACE_FXT_INLINE;
+	const uint64_t *text = *from;
+	size_t repaired, words;
+
+	if (!(*ref & ASYNCTRACE_FXT_INLINE))
+		return 0;
+	*from += ASYNCTRACE_FXT_TEXT_WORDS(len);
+	repaired = atc_text_repaired(text, len);
+	words = ASYNCTRACE_FXT_TEXT_WORDS(repaired);
+	if (words)
+		to[words - 1] = 0;
+	atc_text_repair((char *)to, repaired, text, len);
+	/* An empty text has a reference of its own. */
+	*ref = repaired ? ASYNCTRACE_FXT_INLINE | repaired : 0;
+	return words;
+}
+
+size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from)
+{
+	size_t n = 0;
+
+	while (nargs--) {
+		uint64_t head = *(*from)++;
+		unsigned int name = head >> 16 & 0xffff;
+		size_t at = n++;
+
+		n += atc_ref_copy(to + n, &name, from);
+		if ((head & 0xf) == ASYNCTRACE_FXT_ARG_STRING) {
+			unsigned int text = head >> 32 & 0xffff;
+
+			n += atc_ref_copy(to + n, &text, from);
+			head = text ? (head & 0xffffffff) | (uint64_t)text << 32
+				    : head & 0xffffffff;
+		} else if (value_words(head)) {
+			to[n++] = *(*from)++;
+		}
+		to[at] = (head & ~0xfffffff0ULL) | (uint64_t)(n - at) << 4 |
+			 (uint64_t)name << 16;
+	}
+	return n;
+}

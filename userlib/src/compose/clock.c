@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Ticks to nanoseconds of CLOCK_BOOTTIME.
+ *
+ * Between two pairs of a segment time is a straight line, in exact integer
+ * arithmetic, rounded down: so it never goes backwards, and with a clock that
+ * is CLOCK_BOOTTIME already it is the identity. Every chunk brings a pair read
+ * after its payload, so nothing but the gap between two segments needs a guess;
+ * there the nearest line goes on, but never past the other segment.
+ *
+ * Once a time was given out, the line that it came from stays: pairs that would
+ * bend it come too late and are left out. So one tick has one time in a file,
+ * in whatever order rings are read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define PAIRS_MAX	(1u << 20)	/* of a segment; then the older half goes */
+
+static ssize_t find_segment(struct atc_clock *k, uint32_t number)
+{
+	size_t s = k->nr;
+	struct atc_segment *g;
+
+	while (s && k->segments[s - 1].number > number)
+		s--;
+	if (s && k->segments[s - 1].number == number)
+		return s - 1;
+	/* One that went before what is there already would renumber it. */
+	if (s < k->nr)
+		return -EPROTO;
+	if (k->nr == k->room) {
+		size_t room = k->room ? 2 * k->room : 4;
+
+		g = realloc(k->segments, room * sizeof(*g));
+		if (!g)
+			return -ENOMEM;
+		k->segments = g;
+		k->room = room;
+	}
+	k->segments[s] = (struct atc_segment){ .number = number };
+	k->nr++;
+	return s;
+}
+
+static int more_room(struct atc_segment *g)
+{
+	size_t room = g->room ? 2 * g->room : 16;
+	struct atc_pair *p;
+
+	if (g->nr >= PAIRS_MAX) {
+		/* The first one stays: it tells when the session began. */
+		g->nr -= PAIRS_MAX / 2;
+		memmove(g->pairs + 1, g->pairs + 1 + PAIRS_MAX / 2, (g->nr - 1) * sizeof(*p));
+		return 0;
+	}
+	p = realloc(g->pairs, room * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	g->pairs = p;
+	g->room = room;
+	return 0;
+}
+
+/* How many pairs of @g are not after @ticks */
+static size_t upto(const struct atc_segment *g, uint64_t ticks)
+{
+	size_t low = 0, high = g->nr;
+
+	/* Most questions are about the newest pairs. */
+	if (high > 8 && g->pairs[high - 8].ticks <= ticks)
+		low = high - 8;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (g->pairs[middle].ticks <= ticks)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, uint64_t ns)
+{
+	ssize_t s = find_segment(k, segment);
+	struct atc_segment *g, *before;
+	size_t i;
+	int err;
+
+	if (s < 0)
+		return s;
+	g = &k->segments[s];
+	before = s ? g - 1 : NULL;
+	if (before && before->nr && ns < before->pairs[before->nr - 1].ns)
+		ns = before->pairs[before->nr - 1].ns;
+	i = upto(g, ticks);
+	if (g->nr && (ticks <= g->fixed || (i && g->pairs[i - 1].ticks == ticks)))
+		return s;
+	if (g->nr == g->room || g->nr >= PAIRS_MAX) {
+		err = more_room(g);
+		if (err) {
+			if (!g->nr)
+				k->nr--;
+			return err;
+		}
+		i = upto(g, ticks);
+	}
+	if (i && ns < g->pairs[i - 1].ns)
+		ns = g->pairs[i - 1].ns;
+	if (i < g->nr && ns > g->pairs[i].ns)
+		ns = g->pairs[i].ns;
+	memmove(g->pairs + i + 1, g->pairs + i, (g->nr - i) * sizeof(*g->pairs));
+	g->pairs[i] = (struct atc_pair){ ticks, ns };
+	g->nr++;
+	return s;
+}
+
+static uint64_t scale(uint64_t ticks, const struct atc_pair *a, const struct atc_pair *b)
+{
+	unsigned __int128 ns = (unsigned __int128)ticks * (b->ns - a->ns) / (b->ticks - a->ticks);
+
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+/* @ticks ticks, where @g has no pairs on both sides: @last, or first, line of it */
+static uint64_t guess(const struct atc_clock *k, const struct atc_segment *g,
+		      uint64_t ticks, bool last)
+{
+	if (g->nr < 2) {
+		const struct atc_segment *other = NULL;
+
+		for (size_t i = 0; i < k->nr && (!other || &k->segments[i] <= g); i++)
+			if (k->segments[i].nr >= 2)
+				other = &k->segments[i];
+		if (!other)
+			return ticks;
+		return scale(ticks, &other->pairs[0], &other->pairs[other->nr - 1]);
+	}
+	return last ? scale(ticks, &g->pairs[g->nr - 2], &g->pairs[g->nr - 1])
+		    : scale(ticks, &g->pairs[0], &g->pairs[1]);
+}
+
+static void fix(struct atc_segment *g, uint64_t ticks)
+{
+	if (g->fixed < ticks)
+		g->fixed = ticks;
+}
+
+static int ns_before(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	struct atc_segment *g = &k->segments[s];
+	const struct atc_segment *before = s ? g - 1 : NULL;
+	uint64_t delta;
+
+	if (!before)
+		return -1;
+	delta = guess(k, g, g->pairs[0].ticks - ticks, false);
+	if (delta > g->pairs[0].ns - before->pairs[before->nr - 1].ns)
+		return -1;
+	fix(g, g->pairs[0].ticks);
+	*ns = g->pairs[0].ns - delta;
+	return 0;
+}
+
+static int ns_after(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	struct atc_segment *g = &k->segments[s];
+	const struct atc_pair *last = &g->pairs[g->nr - 1];
+	const struct atc_segment *after = s + 1 < k->nr ? g + 1 : NULL;
+	uint64_t delta;
+
+	if (!after)
+		return 1;
+	/* A counter that went on over the break: what is past it, is in it. */
+	if (after->pairs[0].ticks >= last->ticks && ticks >= after->pairs[0].ticks)
+		return 1;
+	delta = guess(k, g, ticks - last->ticks, true);
+	if (delta > after->pairs[0].ns - last->ns)
+		return 1;
+	fix(g, ticks);
+	*ns = last->ns + delta;
+	return 0;
+}
+
+int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	struct atc_segment *g = &k->segments[s];
+	const struct atc_pair *a, *b;
+	size_t i;
+
+	if (ticks < g->pairs[0].ticks)
+		return ns_before(k, s, ticks, ns);
+	i = upto(g, ticks);
+	a = &g->pairs[i - 1];
+	if (a->ticks == ticks) {
+		fix(g, ticks);
+		*ns = a->ns;
+		return 0;
+	}
+	if (i == g->nr)
+		return ns_after(k, s, ticks, ns);
+	b = a + 1;
+	fix(g, b->ticks);
+	*ns = a->ns + scale(ticks - a->ticks, a, b);
+	return 0;
+}
+
+uint64_t atc_clock_start(const struct atc_clock *k)
+{
+	return k->nr ? k->segments[0].pairs[0].ns : 0;
+}
+
+uint64_t atc_clock_end(const struct atc_clock *k)
+{
+	const struct atc_segment *g = k->nr ? &k->segments[k->nr - 1] : NULL;
+
+	return g ? g->pairs[g->nr - 1].ns : 0;
+}
+
+void atc_clock_free(struct atc_clock *k)
+{
+	for (size_t s = 0; s < k->nr; s++)
+		free(k->segments[s].pairs);
+	free(k->segments);
+}

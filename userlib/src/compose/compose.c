@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The composer: takes chunks, hands their payload to whom it concerns. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+/* No chunk is larger than a sub-buffer or the durable ring; this is generous. */
+#define PAYLOAD_MAX	(16 * 1024 * 1024)
+
+static bool valid(const struct at_compose_options *opts)
+{
+	return opts->size >= sizeof(*opts) && (opts->write || opts->fd >= 0) &&
+	       !(opts->flags & ~ASYNCTRACE_COMPOSE_CONTINUED);
+}
+
+struct at_compose *at_compose_new(const struct at_compose_options *opts)
+{
+	struct at_compose *c;
+
+	if (!opts || !valid(opts)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->file = 1;
+	c->continued = opts->flags & ASYNCTRACE_COMPOSE_CONTINUED;
+	c->next_losses = ATC_KOID_LOSSES;
+	c->kernel = atc_map_make(&c->providers, 0, sizeof(*c->kernel));
+	if (!c->kernel || atc_out_init(&c->out, opts)) {
+		at_compose_free(c);
+		errno = ENOMEM;
+		return NULL;
+	}
+	strcpy(c->kernel->name, "asynctrace-kernel");
+	atc_head(c);
+	return c;
+}
+
+static void free_task(void *v)
+{
+	struct atc_task *t = v;
+
+	free(t->nodes);
+	free(t);
+}
+
+void at_compose_free(struct at_compose *c)
+{
+	if (!c)
+		return;
+	atc_map_free(&c->providers, atc_provider_destroy);
+	atc_map_free(&c->rings, free);
+	atc_map_free(&c->tasks, free_task);
+	atc_map_free(&c->processes, free);
+	atc_clock_free(&c->clock);
+	free(c->items.of);
+	free(c->items.tasks);
+	free(c->stat_providers);
+	free(c->stat_rings);
+	free(c->copy);
+	atc_out_free(&c->out);
+	free(c);
+}
+
+static int clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair *p, size_t nr)
+{
+	static const unsigned int names[] = {
+		[ASYNCTRACE_MOMENT_START] = ATC_STR_START,
+		[ASYNCTRACE_MOMENT_STOP] = ATC_STR_STOP,
+		[ASYNCTRACE_MOMENT_RESUME] = ATC_STR_RESUME,
+	};
+
+	for (; nr; nr--, p++) {
+		ssize_t s = atc_clock_pair(&c->clock, p->segment, p->ticks, p->boottime);
+		unsigned int name = 0;
+
+		if (s < 0)
+			return s;
+		if (p->what < sizeof(names) / sizeof(names[0]))
+			name = names[p->what];
+		if (!c->started)
+			name = ATC_STR_START;
+		c->started = true;
+		c->pair = *p;
+		/* Where the file continues, that is told when the last of them is known. */
+		if (c->continued && !c->begun)
+			continue;
+		c->begun = true;
+		if (name)
+			atc_clock_record(c, name, p->boottime, p);
+	}
+	return 0;
+}
+
+/* A file that continues a session begins here. */
+static int begin(struct at_compose *c)
+{
+	if (c->begun || !c->started)
+		return 0;
+	c->begun = true;
+	atc_continued_record(c, &c->pair);
+	return atc_sched_begin(c);
+}
+
+static int name_chunk(struct at_compose *c, const struct asynctrace_task_name *t, size_t nr)
+{
+	int err = 0;
+
+	for (; nr && !err; nr--, t++)
+		err = atc_task_name(c, t->tid, t->pid, t->comm);
+	return err;
+}
+
+static int records(struct at_compose *c, const struct asynctrace_chunk *h,
+		   struct atc_ring *r, const uint64_t *words, uint64_t *good)
+{
+	struct atc_context x = { .ring = r, .ticks = h->ticks, .limit = h->records };
+	size_t nr = h->flags & ASYNCTRACE_CHUNK_F_BROKEN ? 0 : h->bytes / 8;
+	ssize_t segment;
+
+	if (begin(c))
+		return -ENOMEM;
+	segment = atc_clock_pair(&c->clock, h->segment, h->ticks, h->boottime);
+	if (segment < 0)
+		return segment;
+	x.segment = segment;
+	return r->provider == c->kernel ? atc_sched(c, &x, words, nr, good) :
+					  atc_events(c, &x, words, nr, good);
+}
+
+static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
+		      struct atc_provider *p, const uint64_t *words)
+{
+	struct atc_ring *r = atc_ring(c, p, h->ring);
+	uint64_t good = 0;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	/* Without a first pair it cannot be told when anything was. */
+	if (!c->started)
+		return -EPROTO;
+	r->flags |= h->flags & (ASYNCTRACE_CHUNK_F_FALLBACK | ASYNCTRACE_CHUNK_F_LAST);
+	if (p == c->kernel &&
+	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared))
+		atc_sched_lost(c, r);
+	/* That was asked for: nothing marks it in the file. */
+	r->counts.cleared = h->cleared;
+	if (p == c->kernel && h->dropped > r->counts.dropped)
+		r->lossy = true;
+	r->first_ns = 0;
+	err = records(c, h, r, words, &good);
+	r->counts.bytes += h->bytes;
+	/* Without memory, it was not looked at. */
+	if (err) {
+		r->counts.unwritten += h->records - good;
+		r->lossy = true;
+	}
+	atc_loss(c, r, h, err ? 0 : h->records - good);
+	return err;
+}
+
+/* The payload is @nr elements of @size bytes, is it not? */
+static bool whole(const struct asynctrace_chunk *h, size_t size, size_t *nr)
+{
+	*nr = h->bytes / size;
+	return h->bytes % size == 0;
+}
+
+/* Nothing of these providers is in the file: they are told of by the statistics only. */
+static int ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
+		       const struct asynctrace_ended *ended)
+{
+	c->ended = (struct at_compose_ended){
+		.providers = ended->providers,
+		.counts = {
+			.delivered = h->delivered,
+			.overwritten = h->overwritten,
+			.dropped = h->dropped,
+			.cleared = h->cleared,
+		},
+		.sched_dropped = ended->sched_dropped,
+		.names_dropped = ended->names_dropped,
+	};
+	return 0;
+}
+
+static int take(struct at_compose *c, const struct asynctrace_chunk *h, const void *payload)
+{
+	struct atc_provider *p = atc_provider(c, h->provider);
+	ssize_t good;
+	size_t nr;
+
+	switch (h->kind) {
+	case ASYNCTRACE_CHUNK_CLOCK:
+		if (!whole(h, sizeof(struct asynctrace_clock_pair), &nr))
+			return -EPROTO;
+		return clock_chunk(c, payload, nr);
+	case ASYNCTRACE_CHUNK_PROVIDER:
+		if (!whole(h, sizeof(struct asynctrace_provider_info), &nr) || nr != 1)
+			return -EPROTO;
+		return atc_provider_info(c, payload);
+	case ASYNCTRACE_CHUNK_NAMES:
+		if (!whole(h, sizeof(struct asynctrace_task_name), &nr))
+			return -EPROTO;
+		return name_chunk(c, payload, nr);
+	case ASYNCTRACE_CHUNK_THREADS:
+		if (!p || p == c->kernel || !whole(h, sizeof(struct asynctrace_thread), &nr))
+			return -EPROTO;
+		return atc_provider_threads(c, p, payload, nr);
+	case ASYNCTRACE_CHUNK_STRINGS:
+		if (!p || p == c->kernel || !whole(h, 8, &nr))
+			return -EPROTO;
+		if (p->names != h->records)
+			memset(p->strings, 0, sizeof(p->strings));
+		p->names = h->records;
+		good = atc_provider_strings(c, p, payload, nr);
+		return good < 0 ? good : 0;
+	case ASYNCTRACE_CHUNK_EVENTS:
+		if (!p || p == c->kernel || !whole(h, 8, &nr))
+			return -EPROTO;
+		return ring_chunk(c, h, p, payload);
+	case ASYNCTRACE_CHUNK_SCHED:
+		if (h->provider || h->ring > UINT16_MAX || !whole(h, 8, &nr))
+			return -EPROTO;
+		return ring_chunk(c, h, c->kernel, payload);
+	case ASYNCTRACE_CHUNK_ENDED:
+		if (h->provider || !whole(h, sizeof(struct asynctrace_ended), &nr) || nr != 1)
+			return -EPROTO;
+		return ended_chunk(c, h, payload);
+	default:
+		return 0;	/* of a later version: what it is cannot matter here */
+	}
+}
+
+/* A copy, aligned, that nobody else writes to. */
+static int copy_payload(struct at_compose *c, const void *payload, size_t bytes)
+{
+	if (bytes > c->copy_bytes) {
+		void *p = realloc(c->copy, bytes);
+
+		if (!p)
+			return -ENOMEM;
+		c->copy = p;
+		c->copy_bytes = bytes;
+	}
+	if (bytes)
+		memcpy(c->copy, payload, bytes);
+	return 0;
+}
+
+int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
+		     const void *payload)
+{
+	struct asynctrace_chunk h;
+	int err;
+
+	memcpy(&h, chunk, sizeof(h));
+	if (h.size < sizeof(h) || h.bytes > PAYLOAD_MAX) {
+		c->protocol++;
+		return -EPROTO;
+	}
+	err = copy_payload(c, payload, h.bytes);
+	if (!err)
+		err = take(c, &h, c->copy);
+	if (err == -EPROTO)
+		c->protocol++;
+	return c->out.error ? c->out.error : err;
+}
+
+int at_compose_flush(struct at_compose *c)
+{
+	return atc_out_flush(&c->out);
+}
+
+/* The file's end */
+static int end(struct at_compose *c, bool goes_on)
+{
+	int err = begin(c), more;
+
+	atc_sched_finish(c);
+	more = atc_names_finish(c, goes_on);
+	if (c->started && goes_on)
+		atc_continues_record(c);
+	else if (c->started)
+		atc_clock_record(c, ATC_STR_END, atc_clock_end(&c->clock), NULL);
+	return err ? err : more;
+}
+
+int at_compose_finish(struct at_compose *c)
+{
+	int err = 0;
+
+	if (!c->finished && !c->out.error) {
+		c->finished = true;
+		err = end(c, false);
+	}
+	return atc_out_shut(&c->out) ? c->out.error : err;
+}
+
+int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
+{
+	int err;
+
+	if (c->finished || (opts && !valid(opts)))
+		return -EINVAL;
+	if (c->out.error)
+		return c->out.error;
+	err = end(c, true);
+	if (atc_out_next(&c->out, opts))
+		return c->out.error;
+	if (!opts) {
+		c->finished = true;
+		atc_out_shut(&c->out);
+		return err;
+	}
+	c->file++;
+	c->continued |= c->started;
+	c->begun = false;
+	c->section = NULL;
+	c->pseudo = false;
+	c->other = false;
+	c->next_losses = ATC_KOID_LOSSES;
+	atc_map_each(&c->rings, e)
+		((struct atc_ring *)e->value)->losses = 0;
+	atc_head(c);
+	return err ? err : begin(c);
+}
+
+uint64_t at_compose_written(const struct at_compose *c)
+{
+	return c->out.flushed + c->out.used * 8;
+}

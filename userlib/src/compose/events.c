@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Records of a provider's ring. The provider may have written anything there:
+ * a record is checked to its last bit, and what of it reaches the file is
+ * written anew. Two things are never the provider's to say: who it is (the
+ * slot's thread comes from the kernel), and when (not outside the session, not
+ * backwards).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define HEAD_WORDS	3	/* head, time, slot */
+
+/*
+ * In which segment, and when. Within a segment stamps do not go backwards in a
+ * ring; what does, may be of a later segment, up to the one in which the chunk
+ * was read.
+ */
+bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks, uint64_t *ns)
+{
+	struct atc_ring *r = x->ring;
+
+	for (size_t s = r->segment; s <= x->segment; s++) {
+		if (s == r->segment && ticks < r->last_ticks)
+			continue;
+		if (s == x->segment && ticks > x->ticks)
+			continue;
+		if (atc_clock_ns(&c->clock, s, ticks, ns))
+			continue;
+		r->segment = s;
+		r->last_ticks = ticks;
+		if (*ns < r->last_ns)
+			*ns = r->last_ns;
+		r->last_ns = *ns;
+		if (!r->first_ns)
+			r->first_ns = *ns;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * When a duration began that was published at @end, @end_ns: that is data, and
+ * may be in an older segment, or before the session.
+ */
+static bool begin_time(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+		       uint64_t end, uint64_t end_ns, uint64_t *ns)
+{
+	size_t s = x->ring->segment + (ticks <= end);
+
+	while (s-- > 0) {
+		int where = atc_clock_ns(&c->clock, s, ticks, ns);
+
+		if (where > 0 && ticks > end)
+			return false;
+		if (where > 0)
+			*ns = c->clock.segments[s + 1].pairs[0].ns;
+		if (where >= 0) {
+			if (*ns > end_ns)
+				*ns = end_ns;
+			return true;
+		}
+	}
+	*ns = atc_clock_start(&c->clock);
+	return ticks <= end;
+}
+
+static bool has_extra(unsigned int type)
+{
+	return type == ASYNCTRACE_FXT_COUNTER || type >= ASYNCTRACE_FXT_DURATION;
+}
+
+/* Is the record of @words words at @w well formed? Then @it says what it is. */
+static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		  size_t words, struct atc_item *it)
+{
+	struct atc_provider *p = x->ring->provider;
+	unsigned int type = w[0] >> 16 & 0xf, nargs = w[0] >> 20 & 0xf;
+	struct atc_check k = { .words = HEAD_WORDS };
+	size_t extra = has_extra(type);
+	struct atc_slot *slot;
+	uint64_t stamp;
+
+	if (ASYNCTRACE_FXT_TYPE(w[0]) != ASYNCTRACE_FXT_EVENT ||
+	    type >= ASYNCTRACE_FXT_EVENT_TYPES || w[0] >> 24 & 0xff ||
+	    words < HEAD_WORDS + extra || w[2] >> 32)
+		return false;
+	slot = atc_map_get(&p->slots, w[2]);
+	if (!slot)
+		return false;
+	if (!atc_ref_check(p, w[0] >> 32 & 0xffff, w + k.words, words - k.words, &k) ||
+	    !atc_ref_check(p, w[0] >> 48, w + k.words, words - k.words, &k) ||
+	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
+	    words != k.words + extra)
+		return false;
+	if (type == ASYNCTRACE_FXT_COUNTER && (!nargs || !k.numeric))
+		return false;
+	/* In the file: one word less with a table entry, one more without. */
+	if (words + k.growth - 1 > ASYNCTRACE_FXT_WORDS_MAX)
+		return false;
+
+	stamp = type == ASYNCTRACE_FXT_DURATION ? w[words - 1] : w[1];
+	it->end = 0;
+	if (type == ASYNCTRACE_FXT_DURATION) {
+		if (w[1] > stamp && !x->segment)
+			return false;
+		if (!atc_stamp(c, x, stamp, &it->end) ||
+		    !begin_time(c, x, w[1], stamp, it->end, &it->ns))
+			return false;
+	} else if (!atc_stamp(c, x, stamp, &it->ns)) {
+		return false;
+	}
+	it->at = w;
+	it->slot = slot;
+	it->type = type;
+	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
+	it->repair = k.repair;
+	return true;
+}
+
+/*
+ * Viewers take async ids as global. One that a program chose gets the process's
+ * number, as the library's own ids have; one too large to take it is hashed
+ * first, into the half of the numbers that no counter reaches.
+ */
+static uint64_t global_id(const struct atc_provider *p, uint64_t id)
+{
+	uint64_t salt = (uint64_t)p->salt << 44;
+
+	if (id >> 44 == p->salt)
+		return id;
+	if (id >> 44)
+		id = (atc_mix(id ^ atc_mix(p->salt)) & ((1ULL << 43) - 1)) | 1ULL << 43;
+	return salt | id;
+}
+
+static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
+{
+	struct atc_provider *p = r->provider;
+	const uint64_t *from = it->at + HEAD_WORDS;
+	uint64_t head = it->at[0];
+	unsigned int category = head >> 32 & 0xffff, name = head >> 48;
+	unsigned int nargs = head >> 20 & 0xf;
+	unsigned int thread = atc_thread_ref(c, p, it->slot, it->table);
+	uint64_t *w = atc_out_record(&c->out);
+	size_t n = 1;
+
+	w[n++] = it->ns;
+	if (!thread) {
+		w[n++] = it->slot->pid;
+		w[n++] = it->slot->task->tid;
+	}
+	if (it->repair) {
+		n += atc_ref_copy(w + n, &category, &from);
+		n += atc_ref_copy(w + n, &name, &from);
+		n += atc_args_copy(w + n, nargs, &from);
+	} else {
+		size_t rest = ASYNCTRACE_FXT_WORDS(head) - HEAD_WORDS - has_extra(it->type);
+
+		memcpy(w + n, from, rest * 8);
+		from += rest;
+		n += rest;
+	}
+	if (it->type == ASYNCTRACE_FXT_DURATION)
+		w[n++] = it->end;
+	else if (it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END)
+		w[n++] = global_id(p, *from);
+	else if (has_extra(it->type))
+		w[n++] = *from;
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(it->type, n, nargs, category, name) |
+	       (uint64_t)thread << 24;
+	atc_out_deliver(&c->out, r, n);
+}
+
+int atc_events(struct at_compose *c, const struct atc_context *x,
+	       const uint64_t *w, size_t nr, uint64_t *good)
+{
+	struct atc_items *items = &c->items;
+	size_t words;
+	int err;
+
+	/* The smallest record has three words. */
+	if (items->room < nr / HEAD_WORDS + 1) {
+		size_t room = nr / HEAD_WORDS + 1;
+		struct atc_item *of = realloc(items->of, room * sizeof(*of));
+
+		if (!of)
+			return -ENOMEM;
+		items->of = of;
+		items->room = room;
+	}
+	items->nr = 0;
+	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
+		words = ASYNCTRACE_FXT_WORDS(w[0]);
+		/* Framing is lost: nothing behind this can be trusted. */
+		if (!words || words > nr)
+			break;
+		if (check(c, x, w, words, &items->of[items->nr]))
+			items->nr++;
+	}
+	if (!items->nr)
+		return 0;
+	err = atc_order(c, items);
+	if (err)
+		return err;
+	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
+		atc_names_used(c, items->of[i].slot->task);
+	atc_section(c, x->ring->provider);
+	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
+		emit(c, x->ring, &items->of[i]);
+	*good = items->nr;
+	return 0;
+}

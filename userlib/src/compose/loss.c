@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Losses are never hidden. What a ring lost since its last chunk shows twice:
+ * as the format's own record, for readers that know it, and as a duration on a
+ * pseudo thread of that ring, from that chunk to this one, for eyes. A ring has
+ * a thread of its own, so that two providers' losses on one CPU do not overlap.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "priv.h"
+
+static void losses_thread(struct at_compose *c, struct atc_ring *r)
+{
+	const struct atc_provider *p = r->provider;
+	char name[sizeof(p->name) + 48];
+	char where[32];
+
+	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK)
+		snprintf(where, sizeof(where), "fallback");
+	else
+		snprintf(where, sizeof(where), "cpu-%u", r->index);
+	if (p == c->kernel)
+		snprintf(name, sizeof(name), "%s losses", where);
+	else
+		snprintf(name, sizeof(name), "%s losses of %s", where, p->name);
+	r->losses = c->next_losses++;
+	atc_names_pseudo(c);
+	atc_thread_record(c, ATC_KOID_PROCESS, r->losses, name);
+}
+
+static size_t count_arg(uint64_t *w, unsigned int name, uint64_t n)
+{
+	w[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, name, 0);
+	w[1] = n;
+	return 2;
+}
+
+static void marker(struct at_compose *c, struct atc_ring *r, uint64_t end,
+		   uint64_t dropped, uint64_t overwritten, uint64_t malformed)
+{
+	struct atc_provider *p = r->provider;
+	size_t len = strlen(p->name), words = 4;
+	uint64_t *w;
+
+	if (!r->losses)
+		losses_thread(c, r);
+	if (p->told != c->file)
+		atc_provider_tell(c, p);
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	*w = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
+	     ASYNCTRACE_FXT_META_EVENT << 16 | (uint64_t)atc_file_id(p) << 20;
+	atc_out_done(&c->out, 1);
+
+	w = atc_out_record(&c->out);
+	w[1] = r->chunk_ns;
+	w[2] = ATC_KOID_PROCESS;
+	w[3] = r->losses;
+	words += count_arg(w + words, ATC_STR_DROPPED, dropped);
+	words += count_arg(w + words, ATC_STR_OVERWRITTEN, overwritten);
+	words += count_arg(w + words, ATC_STR_MALFORMED, malformed);
+	w[words] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_STRING,
+				      1 + ASYNCTRACE_FXT_TEXT_WORDS(len), ATC_STR_PROVIDER,
+				      len ? ASYNCTRACE_FXT_INLINE | len : 0);
+	if (len) {
+		w[words + ASYNCTRACE_FXT_TEXT_WORDS(len)] = 0;
+		memcpy(w + words + 1, p->name, len);
+	}
+	words += 1 + ASYNCTRACE_FXT_TEXT_WORDS(len);
+	w[words++] = end;
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION, words, 4,
+					 ATC_STR_ASYNCTRACE, ATC_STR_LOST);
+	atc_out_done(&c->out, words);
+}
+
+void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_chunk *chunk,
+	      uint64_t malformed)
+{
+	uint64_t dropped = 0, overwritten = 0;
+	uint64_t now = chunk->boottime;
+
+	if (!r->chunk_ns)
+		r->chunk_ns = atc_clock_start(&c->clock);
+	if (now < r->chunk_ns)
+		now = r->chunk_ns;
+	/* A provider may move its own count backwards. */
+	if (chunk->dropped > r->counts.dropped)
+		dropped = chunk->dropped - r->counts.dropped;
+	if (chunk->overwritten > r->counts.overwritten)
+		overwritten = chunk->overwritten - r->counts.overwritten;
+	r->counts.dropped = chunk->dropped;
+	r->counts.overwritten = chunk->overwritten;
+	r->counts.malformed += malformed;
+	/* Overwritten records were older than all that are left in the ring. */
+	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns && r->first_ns < now)
+		marker(c, r, r->first_ns, dropped, overwritten, malformed);
+	else if (dropped || overwritten || malformed)
+		marker(c, r, now, dropped, overwritten, malformed);
+	r->chunk_ns = now;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Who is who. Viewers need a kernel object for every process and thread: one
+ * without becomes a second thread of an unknown process. Identity comes from
+ * the kernel alone; of a provider's word only the slot is used.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+/* Events that a thread table entry must have been idle for, to be replaced */
+#define TABLE_PATIENCE	4096
+
+struct atc_task *atc_task(struct at_compose *c, int32_t tid)
+{
+	struct atc_task *t = atc_map_make(&c->tasks, (uint32_t)tid, sizeof(*t));
+
+	if (t)
+		t->tid = tid;
+	return t;
+}
+
+/* The process of tasks that are not shown. */
+static void tell_other(struct at_compose *c)
+{
+	if (c->other)
+		return;
+	c->other = true;
+	atc_process_record(c, ATC_KOID_OTHER, "other");
+	atc_thread_record(c, ATC_KOID_OTHER, ATC_KOID_OTHER, "other");
+}
+
+/* Thread objects are under their process, so that has to be there, too. */
+static void tell_process(struct at_compose *c, int32_t pid)
+{
+	struct atc_process *p = atc_map_get(&c->processes, (uint32_t)pid);
+	struct atc_task *main = atc_map_get(&c->tasks, (uint32_t)pid);
+
+	if (!p || p->told == c->file)
+		return;
+	p->told = c->file;
+	atc_process_record(c, pid, p->name);
+	if (main && main->named && main->pid == pid) {
+		main->told = c->file;
+		atc_thread_record(c, pid, pid, main->name);
+	} else {
+		atc_thread_record(c, pid, pid, p->name);
+	}
+}
+
+void atc_names_used(struct at_compose *c, struct atc_task *t)
+{
+	if (t->told == c->file || !t->named)
+		return;
+	if (ASYNCTRACE_TID_IS_OTHER(t->tid)) {
+		tell_other(c);
+	} else {
+		tell_process(c, t->pid);
+		/* It may have been that process's main thread. */
+		if (t->told == c->file)
+			return;
+	}
+	t->told = c->file;
+	atc_thread_record(c, t->pid, t->tid, t->name);
+}
+
+/* The task's name is @name, of process @pid: tell the file if that is news. */
+static void set_thread(struct at_compose *c, struct atc_task *t, int32_t pid, const char *name)
+{
+	if (t->named && t->pid == pid && !strcmp(t->name, name)) {
+		atc_names_used(c, t);
+		return;
+	}
+	tell_process(c, pid);
+	t->named = true;
+	t->told = c->file;
+	t->pid = pid;
+	t->name[atc_text_repair(t->name, sizeof(t->name) - 1, name, strlen(name))] = 0;
+	atc_thread_record(c, pid, t->tid, t->name);
+}
+
+static int set_process(struct at_compose *c, int32_t pid, unsigned int rank, const char *name)
+{
+	struct atc_process *p = atc_map_make(&c->processes, (uint32_t)pid, sizeof(*p));
+	struct atc_task *main;
+
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	/* Of threads that are not the main one, the first gives the name. */
+	if (rank < p->rank || (rank == p->rank && rank == ATC_RANK_THREAD))
+		return 0;
+	if (p->rank && !strcmp(p->name, name)) {
+		p->rank = rank;
+		return 0;
+	}
+	main = atc_task(c, pid);
+	if (!main)
+		return -ENOMEM;
+	p->rank = rank;
+	p->told = c->file;
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	atc_process_record(c, pid, p->name);
+	/* A process object makes a thread of the same id, which wants a name. */
+	if (!main->named || main->pid != pid)
+		atc_thread_record(c, pid, pid, p->name);
+	else
+		atc_names_used(c, main);
+	return 0;
+}
+
+int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
+		     const void *name, size_t len)
+{
+	char clean[ATC_COMM_MAX + 1];
+
+	clean[atc_text_repair(clean, ATC_COMM_MAX, name, len)] = 0;
+	return set_process(c, pid, rank, clean);
+}
+
+int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *comm)
+{
+	char clean[3 * ASYNCTRACE_COMM_LEN + 1];
+	struct atc_task *t;
+	int err;
+
+	if (tid < 0 || pid < 0)
+		return -EPROTO;
+	if (!tid)
+		return 0;	/* idle: viewers know it by its weight */
+	if (ASYNCTRACE_TID_IS_OTHER(tid))
+		return atc_names_seen(c, tid);
+	if (!pid)
+		pid = tid;
+	clean[atc_text_repair(clean, sizeof(clean) - 1, comm,
+			      strnlen(comm, ASYNCTRACE_COMM_LEN))] = 0;
+	t = atc_task(c, tid);
+	if (!t)
+		return -ENOMEM;
+	err = set_process(c, pid, tid == pid ? ATC_RANK_MAIN : ATC_RANK_THREAD, clean);
+	if (!err)
+		set_thread(c, t, pid, clean);
+	return err;
+}
+
+/* The process that the composer's own pseudo threads are in. */
+void atc_names_pseudo(struct at_compose *c)
+{
+	if (c->pseudo)
+		return;
+	c->pseudo = true;
+	atc_process_record(c, ATC_KOID_PROCESS, "asynctrace");
+	atc_thread_record(c, ATC_KOID_PROCESS, ATC_KOID_PROCESS, "asynctrace");
+	atc_thread_record(c, ATC_KOID_PROCESS, ATC_KOID_CLOCK, "clock");
+}
+
+/* A scheduling record names @tid. */
+int atc_names_seen(struct at_compose *c, uint64_t tid)
+{
+	struct atc_task *t;
+
+	if (!tid)
+		return 0;
+	t = atc_task(c, tid);
+	if (!t)
+		return -ENOMEM;
+	t->seen = c->file;
+	if (ASYNCTRACE_TID_IS_OTHER((int32_t)tid) && !t->named) {
+		tell_other(c);
+		set_thread(c, t, ATC_KOID_OTHER, "other");
+	}
+	atc_names_used(c, t);
+	return 0;
+}
+
+/* Its name may come yet, too late for this file. */
+static void tell_unnamed(struct at_compose *c, int32_t tid)
+{
+	/* A process that another thread has named has told its main thread, too. */
+	if (atc_map_get(&c->processes, (uint32_t)tid)) {
+		tell_process(c, tid);
+		return;
+	}
+	atc_process_record(c, tid, "?");
+	atc_thread_record(c, tid, tid, "?");
+}
+
+int atc_names_finish(struct at_compose *c, bool goes_on)
+{
+	int err;
+
+	/* Not by atc_map_each(): what a process needs may be put into the table. */
+	for (size_t i = 0; c->tasks.entries && i <= c->tasks.mask; i++) {
+		struct atc_task *t = c->tasks.entries[i].value;
+		struct atc_process *p;
+
+		if (!t || t->seen != c->file || t->named)
+			continue;
+		if (goes_on) {
+			tell_unnamed(c, t->tid);
+			continue;
+		}
+		p = atc_map_get(&c->processes, (uint32_t)t->tid);
+		if (p) {
+			/* The main thread of a process that another one named */
+			set_thread(c, t, t->tid, p->name);
+			continue;
+		}
+		err = set_process(c, t->tid, ATC_RANK_THREAD, "?");
+		if (err)
+			return err;
+		set_thread(c, t, t->tid, "?");
+		c->unnamed++;
+	}
+	return 0;
+}
+
+/* --- the thread table of a provider ----------------------------------------- */
+
+/* Entry 0 is the list's head: .newer[0] the oldest, .older[0] the newest. */
+static void take_out(struct atc_threads *h, unsigned int i)
+{
+	h->newer[h->older[i]] = h->newer[i];
+	h->older[h->newer[i]] = h->older[i];
+}
+
+static void make_newest(struct atc_threads *h, unsigned int i)
+{
+	h->older[i] = h->older[0];
+	h->newer[i] = 0;
+	h->newer[h->older[0]] = i;
+	h->older[0] = i;
+}
+
+static void table_record(struct at_compose *c, const struct atc_slot *s)
+{
+	uint64_t *w = atc_out_record(&c->out);
+
+	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_THREAD, 3) | (uint64_t)s->index << 16;
+	w[1] = s->pid;
+	w[2] = s->task->tid;
+	atc_out_done(&c->out, 3);
+}
+
+/*
+ * The longest idle entry is replaced. Where that one was in use a moment ago,
+ * the table is too small for what goes on, and rewriting it all the time would
+ * cost more than saying inline who it is.
+ */
+unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
+			    struct atc_slot *s, bool table)
+{
+	struct atc_threads *h = &p->threads;
+	unsigned int i = s->index;
+
+	h->uses++;
+	if (i) {
+		if (h->older[0] != i) {
+			take_out(h, i);
+			make_newest(h, i);
+		}
+		s->used = h->uses;
+		if (s->moved)
+			table_record(c, s);
+		s->moved = false;
+		return i;
+	}
+	if (h->nr < ASYNCTRACE_FXT_THREADS_MAX) {
+		i = ++h->nr;
+	} else {
+		i = h->newer[0];
+		if (!table && h->of[i]->used + TABLE_PATIENCE > h->uses)
+			return 0;
+		h->of[i]->index = 0;
+		take_out(h, i);
+	}
+	make_newest(h, i);
+	h->of[i] = s;
+	s->index = i;
+	s->used = h->uses;
+	s->moved = false;
+	table_record(c, s);
+	return i;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Durations before what they enclose.
+ *
+ * A complete duration is written when it ends, so what it encloses stands
+ * before it in the ring. Viewers sort by time of beginning, and with equal
+ * times the one that stands first in the file is taken to enclose the other: a
+ * parent that began in the same nanosecond as its child would be dropped, and a
+ * flow in its first nanosecond would find no duration around it. With a counter
+ * of 24 MHz that happens all the time.
+ *
+ * For each thread there is a list of what it did, one after the other. A
+ * duration takes the place of all in that list that began no earlier than
+ * itself: those it encloses. In the file it goes before the first of them that
+ * is of the chunk in hand. Those of earlier chunks are written already: where
+ * one of them began in the same nanosecond, the duration is told to have begun
+ * one earlier, if what lies before had ended by then. Where it had not, the
+ * time stays, and the duration is counted as one that viewers may drop. An async event in its
+ * first nanosecond moves the duration, too, because the analysis looks for the duration that
+ * encloses the event; viewers do not.
+ *
+ * A list keeps the last NODES_MAX over chunks: no more than that is promised.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define NODES_MAX	1024
+
+static void link_before(struct atc_items *l, uint32_t i, uint32_t before)
+{
+	struct atc_item *it = &l->of[i];
+
+	it->next = before;
+	it->prev = before == ATC_NONE ? l->tail : l->of[before].prev;
+	if (it->prev == ATC_NONE)
+		l->head = i;
+	else
+		l->of[it->prev].next = i;
+	if (before == ATC_NONE)
+		l->tail = i;
+	else
+		l->of[before].prev = i;
+}
+
+static struct atc_task *touch(struct at_compose *c, struct atc_items *l, struct atc_item *it)
+{
+	struct atc_task *t = it->slot->task;
+
+	if (t->epoch != c->epoch) {
+		t->epoch = c->epoch;
+		l->tasks[l->nr_tasks++] = t;
+	}
+	return t;
+}
+
+static int push(struct atc_task *t, const struct atc_item *it, uint32_t i)
+{
+	if (t->nr_nodes == t->room_nodes) {
+		size_t room = t->room_nodes ? 2 * t->room_nodes : 16;
+		struct atc_node *p = realloc(t->nodes, room * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		t->nodes = p;
+		t->room_nodes = room;
+	}
+	t->nodes[t->nr_nodes++] = (struct atc_node){
+		.from = it->ns, .begin = it->ns, .end = it->ns, .item = i,
+		.open = it->type == ASYNCTRACE_FXT_DURATION_BEGIN,
+		.weighs = it->type == ASYNCTRACE_FXT_DURATION_BEGIN ||
+			  it->type >= ASYNCTRACE_FXT_FLOW_BEGIN,
+		.async = it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN &&
+			 it->type <= ASYNCTRACE_FXT_ASYNC_END,
+	};
+	return 0;
+}
+
+/*
+ * The list's nodes from @low to before @high are within @it, a duration. When
+ * can it be said to have begun?
+ */
+static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
+			 const struct atc_item *it, size_t low, size_t high)
+{
+	uint64_t begin = it->ns, bound = atc_clock_start(&c->clock);
+	bool drops = false;
+
+	for (size_t i = low; i < high; i++) {
+		const struct atc_node *n = &t->nodes[i];
+		uint64_t latest = n->begin - (n->item == ATC_NONE);
+
+		if ((n->weighs || n->async) && begin > latest)
+			begin = latest;
+		drops |= n->weighs && it->ns > latest;
+	}
+	if (begin == it->ns)
+		return begin;
+	/* An open one stands before this in the file: the same time will do. */
+	if (low) {
+		const struct atc_node *n = &t->nodes[low - 1];
+
+		bound = n->open || n->end < n->begin ? n->begin : n->end;
+	}
+	if (begin >= bound && begin < it->ns)
+		return begin;
+	c->overlaps += drops;
+	return it->ns;
+}
+
+static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_task *t,
+			  uint32_t i)
+{
+	struct atc_item *it = &l->of[i];
+	struct atc_node *n = t->nodes;
+	size_t high = t->nr_nodes, low;
+	uint32_t before = ATC_NONE;
+	uint64_t from = it->ns;
+
+	/* What another CPU's chunk brought already, and was later than this */
+	while (high && !n[high - 1].open && n[high - 1].from > it->end)
+		high--;
+	for (low = high; low && !n[low - 1].open && n[low - 1].from >= from; low--)
+		if (n[low - 1].item != ATC_NONE)
+			before = n[low - 1].item;
+	it->ns = begin_of(c, t, it, low, high);
+	link_before(l, i, before);
+
+	/* This one in place of those. */
+	if (low == high) {
+		int err = push(t, it, i);
+
+		if (err)
+			return err;
+		n = t->nodes;
+		memmove(n + low + 1, n + low, (t->nr_nodes - 1 - low) * sizeof(*n));
+	} else {
+		memmove(n + low + 1, n + high, (t->nr_nodes - high) * sizeof(*n));
+		t->nr_nodes -= high - low - 1;
+	}
+	n[low] = (struct atc_node){
+		.from = from, .begin = it->ns, .end = it->end, .item = i, .weighs = true,
+	};
+	return 0;
+}
+
+/* From the begin that it ends on, all becomes one. */
+static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
+{
+	struct atc_item *it = &l->of[i];
+
+	link_before(l, i, ATC_NONE);
+	while (t->nr_nodes && !t->nodes[t->nr_nodes - 1].open)
+		t->nr_nodes--;
+	/* Without a begin, nothing is known of what was. */
+	if (!t->nr_nodes)
+		return;
+	t->nodes[t->nr_nodes - 1].open = false;
+	t->nodes[t->nr_nodes - 1].end = it->ns;
+}
+
+static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
+{
+	struct atc_item *it = &l->of[i];
+	struct atc_task *t = touch(c, l, it);
+
+	if (it->type == ASYNCTRACE_FXT_DURATION)
+		return place_complete(c, l, t, i);
+	if (it->type == ASYNCTRACE_FXT_DURATION_END) {
+		place_end(l, t, i);
+		return 0;
+	}
+	link_before(l, i, ATC_NONE);
+	return push(t, it, i);
+}
+
+/* The chunk is written: keep what later ones may enclose. */
+static void settle(struct atc_task *t)
+{
+	size_t skip = 0, n = 0;
+
+	for (size_t i = 0; i < t->nr_nodes; i++) {
+		if (!t->nodes[i].weighs && !t->nodes[i].async)
+			continue;
+		t->nodes[n] = t->nodes[i];
+		t->nodes[n++].item = ATC_NONE;
+	}
+	if (n > NODES_MAX)
+		skip = n - NODES_MAX / 2;
+	if (skip)
+		memmove(t->nodes, t->nodes + skip, (n - skip) * sizeof(*t->nodes));
+	t->nr_nodes = n - skip;
+}
+
+int atc_order(struct at_compose *c, struct atc_items *l)
+{
+	int err = 0;
+
+	/* A chunk has no more threads than records. */
+	if (l->room_tasks < l->room) {
+		void *p = realloc(l->tasks, l->room * sizeof(struct atc_task *));
+
+		if (!p)
+			return -ENOMEM;
+		l->tasks = p;
+		l->room_tasks = l->room;
+	}
+	c->epoch++;
+	l->nr_tasks = 0;
+	l->head = ATC_NONE;
+	l->tail = ATC_NONE;
+	for (uint32_t i = 0; i < l->nr && !err; i++)
+		err = place(c, l, i);
+	for (size_t i = 0; i < l->nr_tasks; i++)
+		settle(l->tasks[i]);
+	return err;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Whole records to where the file goes. The buffer holds whole records only, so
+ * after an error it is known which of its bytes end one: what was written
+ * beyond is cut off, where that can be done.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "priv.h"
+#include "inprocess/inproc.h"
+
+#define BUFFER_DEFAULT	(256 * 1024)
+#define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
+
+/* The smallest record of a ring has a head and a time. */
+#define RECORD_MIN	2
+
+static ssize_t write_some(const struct atc_out *o, const void *buf, size_t len)
+{
+	struct pollfd p = { .fd = o->fd, .events = POLLOUT };
+	ssize_t n;
+
+	for (;;) {
+		n = write(o->fd, buf, len);
+		if (n >= 0)
+			return n;
+		if (errno == EAGAIN) {
+			if (poll(&p, 1, -1) < 0 && errno != EINTR)
+				return -errno;
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+}
+
+static ssize_t fd_write(void *arg, const void *buf, size_t len)
+{
+	struct atc_out *o = arg;
+	ssize_t n = o->begin_write ? o->begin_write(o->around) : 0;
+
+	if (n < 0)
+		return n;
+	n = write_some(o, buf, len);
+	if (o->end_write)
+		o->end_write(o->around);
+	return n;
+}
+
+void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
+			      void (*after)(void *arg), void *arg)
+{
+	c->out.begin_write = before;
+	c->out.end_write = after;
+	c->out.around = arg;
+}
+
+static void set_target(struct atc_out *o, const struct at_compose_options *opts)
+{
+	o->fd = opts->fd;
+	o->write = opts->write ? opts->write : fd_write;
+	o->arg = opts->write ? opts->arg : o;
+}
+
+int atc_out_init(struct atc_out *o, const struct at_compose_options *opts)
+{
+	size_t bytes = opts->buffer ? opts->buffer : BUFFER_DEFAULT;
+
+	if (bytes < BUFFER_MIN)
+		bytes = BUFFER_MIN;
+	set_target(o, opts);
+	o->words = bytes / 8;
+	o->buf = malloc(o->words * 8);
+	o->marks = malloc((o->words / RECORD_MIN + 1) * sizeof(*o->marks));
+	return o->buf && o->marks ? 0 : -ENOMEM;
+}
+
+void atc_out_free(struct atc_out *o)
+{
+	free(o->buf);
+	free(o->marks);
+}
+
+static uint64_t *count_of(struct atc_ring *r, uint64_t head)
+{
+	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED)
+		return &r->counts.events;
+	return head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP ? &r->counts.wakeups :
+							   &r->counts.switches;
+}
+
+/* The first @keep bytes of the buffer are in the file: the records behind will not be. */
+static void take_back(struct atc_out *o, size_t keep)
+{
+	while (o->nr_marks && o->marks[o->nr_marks - 1].at * 8 >= keep) {
+		const struct atc_mark *m = &o->marks[--o->nr_marks];
+
+		--*count_of(m->ring, o->buf[m->at]);
+		m->ring->counts.delivered--;
+		m->ring->counts.unwritten++;
+	}
+}
+
+/* Bytes of the records that lie wholly in the first @bytes of the buffer. */
+static size_t whole(const struct atc_out *o, size_t bytes)
+{
+	size_t end = 0;
+
+	while (end < o->used) {
+		size_t next = end + ASYNCTRACE_FXT_WORDS(o->buf[end]);
+
+		if (next * 8 > bytes)
+			break;
+		end = next;
+	}
+	return end * 8;
+}
+
+/* Of the buffer, @written bytes are in the file: cut it behind a whole record. */
+static void cut(struct atc_out *o, size_t written)
+{
+	size_t keep = whole(o, written);
+	struct stat st;
+	off_t here;
+
+	o->flushed += keep;
+	take_back(o, keep);
+	/* After EBADF the descriptor may be another file's. */
+	if (keep == written || o->write != fd_write || o->error == -EBADF)
+		return;
+	if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	here = lseek(o->fd, 0, SEEK_CUR);
+	if (here < (off_t)(written - keep))
+		return;
+	here -= written - keep;
+	if (ftruncate(o->fd, here) == 0)
+		lseek(o->fd, here, SEEK_SET);
+}
+
+int atc_out_flush(struct atc_out *o)
+{
+	size_t bytes = o->used * 8;
+	size_t written = 0;
+
+	while (!o->error && written < bytes) {
+		ssize_t n = o->write(o->arg, (char *)o->buf + written, bytes - written);
+
+		if (n > 0 && (size_t)n <= bytes - written)
+			written += n;
+		else
+			o->error = n < 0 ? n : -EIO;
+	}
+	if (written < bytes)
+		cut(o, written);
+	else
+		o->flushed += bytes;
+	o->used = 0;
+	o->nr_marks = 0;
+	o->shut |= o->error;
+	return o->error;
+}
+
+int atc_out_shut(struct atc_out *o)
+{
+	atc_out_flush(o);
+	o->shut = true;
+	return o->error;
+}
+
+int atc_out_next(struct atc_out *o, const struct at_compose_options *opts)
+{
+	if (atc_out_flush(o))
+		return o->error;
+	o->before += o->flushed;
+	o->flushed = 0;
+	if (opts)
+		set_target(o, opts);
+	return 0;
+}
+
+uint64_t *atc_out_record(struct atc_out *o)
+{
+	if (o->used + ASYNCTRACE_FXT_WORDS_MAX > o->words)
+		atc_out_flush(o);
+	return o->buf + o->used;
+}
+
+void atc_out_done(struct atc_out *o, size_t words)
+{
+	if (!o->shut)
+		o->used += words;
+}
+
+void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words)
+{
+	if (o->shut) {
+		r->counts.unwritten++;
+		return;
+	}
+	++*count_of(r, o->buf[o->used]);
+	r->counts.delivered++;
+	o->marks[o->nr_marks++] = (struct atc_mark){ r, o->used };
+	o->used += words;
+}

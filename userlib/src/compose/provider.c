@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Providers: what they are called, their strings, their slots, their rings. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+struct atc_provider *atc_provider(struct at_compose *c, uint32_t id)
+{
+	return atc_map_get(&c->providers, id);
+}
+
+struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t index)
+{
+	uint64_t key = (uint64_t)p->id << 32 | index;
+	struct atc_ring *r = atc_map_make(&c->rings, key, sizeof(*r));
+
+	if (r) {
+		r->provider = p;
+		r->index = index;
+	}
+	return r;
+}
+
+int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_info *info)
+{
+	struct atc_provider *p = atc_provider(c, info->id);
+	bool known = p;
+
+	/* The kernel's own has id 0, and the file's ids are one higher. */
+	if (!info->id || info->id == UINT32_MAX || info->pid < 0)
+		return -EPROTO;
+	p = atc_map_make(&c->providers, info->id, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->flags = info->flags;
+	p->pid = info->pid;
+	p->salt = info->salt;
+	p->sched_dropped = info->sched_dropped;
+	p->names_dropped = info->names_dropped;
+	if (!known) {
+		p->id = info->id;
+		p->name[atc_text_repair(p->name, 255, info->name,
+					strnlen(info->name, ASYNCTRACE_NAME_MAX))] = 0;
+		atc_provider_tell(c, p);
+	}
+	if (!p->pid)
+		return 0;
+	return atc_process_name(c, p->pid, ATC_RANK_PROVIDER, p->name, strlen(p->name));
+}
+
+int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
+			 const struct asynctrace_thread *t, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++, t++) {
+		/* Not visible to the session's owner: shown, but as nobody. */
+		int32_t tid = t->tid ? t->tid : ASYNCTRACE_TID_OTHER;
+		struct atc_task *task;
+		struct atc_slot *s;
+		int err;
+
+		if (!t->slot || t->tid < 0 || t->pid < 0)
+			return -EPROTO;
+		err = atc_task_name(c, tid, t->pid, t->comm);
+		if (err)
+			return err;
+		task = atc_task(c, tid);
+		s = atc_map_make(&p->slots, t->slot, sizeof(*s));
+		if (!task || !s)
+			return -ENOMEM;
+		if (!s->slot)
+			p->nr_slots++;
+		/* A slot may go to another thread, and its table entry with it. */
+		s->moved = s->task != task || s->pid != task->pid;
+		s->slot = t->slot;
+		s->task = task;
+		s->pid = task->pid;
+	}
+	return 0;
+}
+
+bool atc_string_known(const struct atc_provider *p, unsigned int index)
+{
+	return !index || p->strings[index / 64] >> index % 64 & 1;
+}
+
+/*
+ * Once in a file: readers would empty the provider's tables at a second one. In
+ * a later file than its first, what those tables hold comes with it.
+ */
+void atc_provider_tell(struct at_compose *c, struct atc_provider *p)
+{
+	p->told = c->file;
+	atc_provider_record(c, p);
+	atc_map_each(&p->texts, e) {
+		const struct atc_text *t = e->value;
+
+		atc_string_record(c, e->key, t->text, t->len);
+	}
+	for (unsigned int i = 1; i <= p->threads.nr; i++)
+		p->threads.of[i]->moved = true;
+}
+
+static int keep_text(struct atc_provider *p, unsigned int index, const char *text, size_t len)
+{
+	struct atc_text *old = atc_map_get(&p->texts, index);
+	struct atc_text *t = malloc(sizeof(*t) + len);
+
+	if (!t || atc_map_set(&p->texts, index, t)) {
+		free(t);
+		return -ENOMEM;
+	}
+	free(old);
+	t->len = len;
+	memcpy(t->text, text, len);
+	return 0;
+}
+
+/*
+ * The words of a durable ring. Only names that this provider's records use come
+ * from there, so the worst it can do with false ones is to call itself names.
+ */
+ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
+			     const uint64_t *w, size_t nr)
+{
+	char clean[ASYNCTRACE_FXT_STRING_MAX];
+	ssize_t good = 0;
+	size_t words;
+
+	for (size_t i = 0; i < nr; i += words) {
+		uint64_t head = w[i];
+		unsigned int index = head >> 16 & 0xffff;
+		size_t len = head >> 32 & 0xffff;
+
+		words = ASYNCTRACE_FXT_WORDS(head);
+		if (!words || words > nr - i) {
+			p->bad_strings++;
+			break;
+		}
+		if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_STRING || head >> 48 ||
+		    !index || index > ASYNCTRACE_FXT_INDEX_MAX ||
+		    len > ASYNCTRACE_FXT_STRING_MAX ||
+		    words != 1 + ASYNCTRACE_FXT_TEXT_WORDS(len) ||
+		    !atc_zero_padded(w + i + 1, len)) {
+			p->bad_strings++;
+			continue;
+		}
+		len = atc_text_repair(clean, sizeof(clean), w + i + 1, len);
+		if (keep_text(p, index, clean, len))
+			return -ENOMEM;
+		atc_section(c, p);
+		atc_string_record(c, index, clean, len);
+		if (!(p->strings[index / 64] >> index % 64 & 1))
+			p->nr_strings++;
+		p->strings[index / 64] |= 1ULL << index % 64;
+		good++;
+	}
+	return good;
+}
+
+void atc_provider_destroy(void *v)
+{
+	struct atc_provider *p = v;
+
+	atc_map_free(&p->slots, free);
+	atc_map_free(&p->texts, free);
+	free(p);
+}

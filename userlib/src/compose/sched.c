@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Records of a kernel ring: context switches and wakeups of one CPU. They come
+ * from the kernel, and are checked all the same.
+ *
+ * Viewers keep a thread running until they see it leave its CPU. So where the
+ * records do not join, because some are lost, or because the threads between
+ * were none of the session's, switches are added that say what is known:
+ *
+ *	after a loss, that what ran is not known to run on: idle, from the last
+ *	record before the loss
+ *
+ *	from A to B, with others between: A ran at first and B at last, for at
+ *	least a nanosecond and at least none; what ran between is "other"
+ *
+ * They carry an argument, inferred = true.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define WEIGHT_IDLE	ASYNCTRACE_FXT_WEIGHT_IDLE
+
+struct sched {
+	bool wakeup;
+	unsigned int cpu;
+	unsigned int nargs;
+	size_t head_words;
+	uint64_t tid[2];		/* who leaves, who comes; or who is woken */
+	uint64_t waker;
+	int32_t weight[2];
+};
+
+/* A switch has two weights; a wakeup has one of another name. NULL: it has no such weight. */
+static int32_t *weight_of(struct sched *s, unsigned int name)
+{
+	switch (name) {
+	case ASYNCTRACE_FXT_STR_OUTGOING:
+		return s->wakeup ? NULL : &s->weight[0];
+	case ASYNCTRACE_FXT_STR_INCOMING:
+		return s->wakeup ? NULL : &s->weight[1];
+	case ASYNCTRACE_FXT_STR_WEIGHT:
+		return s->wakeup ? &s->weight[0] : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Find the arguments that check() needs, and check their types. */
+static bool read_args(struct sched *s, const uint64_t *w)
+{
+	unsigned int seen = 0;
+
+	for (unsigned int i = 0; i < s->nargs; i++, w += w[0] >> 4 & 0xfff) {
+		unsigned int type = w[0] & 0xf;
+		unsigned int name = w[0] >> 16 & 0xffff;
+		int32_t *weight = weight_of(s, name);
+
+		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
+			continue;
+		if (seen & 1u << name)
+			return false;	/* Readers differ in which of the two counts. */
+		seen |= 1u << name;
+		if (weight) {
+			if (type != ASYNCTRACE_FXT_ARG_INT32)
+				return false;
+			*weight = (int32_t)(w[0] >> 32);
+		} else if (name == ASYNCTRACE_FXT_STR_WAKER) {
+			if (type != ASYNCTRACE_FXT_ARG_KOID || w[1] > INT32_MAX)
+				return false;
+			s->waker = w[1];
+		}
+	}
+	return true;
+}
+
+static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		  size_t words, struct sched *s)
+{
+	struct atc_check k = { 0 };
+	uint64_t head = w[0];
+
+	*s = (struct sched){
+		.wakeup = head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP,
+		.cpu = head >> 20 & 0xffff,
+		.nargs = head >> 16 & 0xf,
+	};
+	s->head_words = s->wakeup ? 3 : 4;
+	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED || words < s->head_words)
+		return false;
+	if (s->wakeup) {
+		if (head >> 36 & 0xffffff)
+			return false;
+	} else if (head >> 60 != ASYNCTRACE_FXT_SCHED_SWITCH || head >> 40 & 0xfffff ||
+		   (head >> 36 & 0xf) > ASYNCTRACE_FXT_STATE_DEAD || s->cpu != x->ring->index) {
+		return false;
+	}
+	k.words = s->head_words;
+	if (!atc_args_check(c->kernel, s->nargs, w + k.words, words - k.words, &k) ||
+	    k.words != words || k.repair || !read_args(s, w + s->head_words))
+		return false;
+	for (size_t i = 2; i < s->head_words; i++) {
+		s->tid[i - 2] = w[i];
+		if (w[i] > INT32_MAX)
+			return false;
+		/* Viewers know idle by its weight alone. */
+		if (!w[i] && s->weight[i - 2] != WEIGHT_IDLE)
+			return false;
+	}
+	return true;
+}
+
+/* The CPU's running thread leaves, as far as is known, after the last record. */
+void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
+{
+	r->lossy = false;
+	if (r->running && r->tid)
+		atc_inferred_switch(c, r, r->last_ns, 0, WEIGHT_IDLE);
+}
+
+/* Make @tid the one that runs, at @ns; the CPU's last record was at @before. */
+static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns,
+		int32_t tid, int32_t weight)
+{
+	int err;
+
+	if (!r->running || r->tid == tid)
+		return 0;
+	if (r->lossy) {
+		uint64_t now = r->last_ns;
+
+		r->last_ns = before;
+		atc_sched_lost(c, r);
+		r->last_ns = now;
+	}
+	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
+		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
+
+		err = atc_names_seen(c, between);
+		if (err)
+			return err;
+		atc_inferred_switch(c, r, before < ns ? before + 1 : ns, between,
+				    between ? 0 : WEIGHT_IDLE);
+	}
+	if (r->tid != tid)
+		atc_inferred_switch(c, r, ns, tid, weight);
+	return 0;
+}
+
+static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
+		const uint64_t *w, size_t words, uint64_t before, uint64_t ns)
+{
+	uint64_t *to;
+	int err = 0;
+
+	for (unsigned int i = 0; i < s->head_words - 2 && !err; i++)
+		err = atc_names_seen(c, s->tid[i]);
+	if (!err)
+		err = atc_names_seen(c, s->waker);
+	if (!err && !s->wakeup)
+		err = join(c, r, before, ns, s->tid[0], s->weight[0]);
+	if (err)
+		return err;
+
+	atc_section(c, c->kernel);
+	to = atc_out_record(&c->out);
+	memcpy(to, w, words * 8);
+	to[1] = ns;
+	atc_out_deliver(&c->out, r, words);
+	if (s->wakeup)
+		return 0;
+	r->running = true;
+	r->lossy = false;
+	r->tid = s->tid[1];
+	r->weight = s->weight[1];
+	return 0;
+}
+
+int atc_sched(struct at_compose *c, const struct atc_context *x,
+	      const uint64_t *w, size_t nr, uint64_t *good)
+{
+	struct atc_ring *r = x->ring;
+	size_t words;
+
+	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
+		uint64_t before = r->last_ns, ns;
+		struct sched s;
+		int err;
+
+		words = ASYNCTRACE_FXT_WORDS(w[0]);
+		if (!words || words > nr)
+			break;
+		if (!check(c, x, w, words, &s) || !atc_stamp(c, x, w[1], &ns)) {
+			r->lossy = true;
+			continue;
+		}
+		err = emit(c, r, &s, w, words, before, ns);
+		if (err)
+			return err;
+		++*good;
+	}
+	if (*good < x->limit)
+		r->lossy = true;
+	return 0;
+}
+
+/*
+ * What runs on a CPU was told in the file before. It has run since the CPU's last
+ * record, which is the latest that can be said: the next may follow at once.
+ */
+int atc_sched_begin(struct at_compose *c)
+{
+	atc_map_each(&c->rings, e) {
+		struct atc_ring *r = e->value;
+		int32_t tid = r->tid, weight = r->weight;
+		int err;
+
+		if (!r->running)
+			continue;
+		r->running = tid && !r->lossy;
+		r->lossy = false;
+		if (!r->running)
+			continue;
+		err = atc_names_seen(c, tid);
+		if (err)
+			return err;
+		r->tid = 0;
+		r->weight = WEIGHT_IDLE;
+		atc_inferred_switch(c, r, r->last_ns, tid, weight);
+	}
+	return 0;
+}
+
+/* What is still lost at the end, was lost behind the last record. */
+void atc_sched_finish(struct at_compose *c)
+{
+	atc_map_each(&c->rings, e) {
+		struct atc_ring *r = e->value;
+
+		if (r->lossy)
+			atc_sched_lost(c, r);
+	}
+}

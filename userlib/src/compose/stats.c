@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What was composed, for who asks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+static int by_id(const void *a, const void *b)
+{
+	const struct at_compose_provider *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int by_provider_and_index(const void *a, const void *b)
+{
+	const struct at_compose_ring *x = a, *y = b;
+
+	if (x->provider != y->provider)
+		return x->provider < y->provider ? -1 : 1;
+	return (x->ring > y->ring) - (x->ring < y->ring);
+}
+
+/* A provider may claim any number of drops: stop at the largest there is. */
+static void add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+static void add_counts(struct at_compose_counts *sum, const struct at_compose_counts *n)
+{
+	add(&sum->events, n->events);
+	add(&sum->switches, n->switches);
+	add(&sum->wakeups, n->wakeups);
+	add(&sum->bytes, n->bytes);
+	add(&sum->delivered, n->delivered);
+	add(&sum->malformed, n->malformed);
+	add(&sum->overwritten, n->overwritten);
+	add(&sum->dropped, n->dropped);
+	add(&sum->cleared, n->cleared);
+	add(&sum->unwritten, n->unwritten);
+	add(&sum->filtered, n->filtered);
+}
+
+static uint64_t records_of(const struct at_compose_counts *n)
+{
+	return n->events + n->switches + n->wakeups;
+}
+
+int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
+			const struct at_compose_counts *filtered,
+			const struct at_compose_counts *unwritten)
+{
+	struct atc_ring *r = atc_map_get(&c->rings, (uint64_t)provider << 32 | ring);
+	const struct at_compose_counts gone = {
+		.events = filtered->events + unwritten->events,
+		.switches = filtered->switches + unwritten->switches,
+		.wakeups = filtered->wakeups + unwritten->wakeups,
+	};
+
+	if (!records_of(&gone))
+		return 0;
+	if (!r || gone.events > r->counts.events || gone.switches > r->counts.switches ||
+	    gone.wakeups > r->counts.wakeups)
+		return -EINVAL;
+	r->counts.events -= gone.events;
+	r->counts.switches -= gone.switches;
+	r->counts.wakeups -= gone.wakeups;
+	r->counts.delivered -= records_of(&gone);
+	r->counts.filtered += records_of(filtered);
+	r->counts.unwritten += records_of(unwritten);
+	return 0;
+}
+
+static void sum_up(struct at_compose *c)
+{
+	struct at_compose_stats *s = &c->stats;
+	struct at_compose_provider *p = c->stat_providers;
+	struct at_compose_ring *r = c->stat_rings;
+
+	atc_map_each(&c->providers, e) {
+		const struct atc_provider *from = e->value;
+
+		*p = (struct at_compose_provider){
+			.id = from->id, .pid = from->pid, .flags = from->flags,
+			.strings = from->nr_strings, .bad_strings = from->bad_strings,
+			.threads = from->nr_slots,
+			.sched_dropped = from->sched_dropped,
+			.names_dropped = from->names_dropped,
+		};
+		memcpy(p->name, from->name, sizeof(p->name));
+		atc_map_each(&c->rings, f) {
+			const struct atc_ring *ring = f->value;
+
+			if (ring->provider == from)
+				add_counts(&p->counts, &ring->counts);
+		}
+		p++;
+	}
+	atc_map_each(&c->rings, e) {
+		const struct atc_ring *from = e->value;
+
+		*r++ = (struct at_compose_ring){
+			.provider = from->provider->id, .ring = from->index,
+			.flags = from->flags, .counts = from->counts,
+		};
+		add_counts(&s->total, &from->counts);
+	}
+	s->total.overwritten += c->ended.counts.overwritten;
+	s->total.dropped += c->ended.counts.dropped;
+	s->total.cleared += c->ended.counts.cleared;
+}
+
+const struct at_compose_stats *at_compose_stats(struct at_compose *c)
+{
+	struct at_compose_stats *s = &c->stats;
+	void *p;
+
+	p = realloc(c->stat_providers, c->providers.used * sizeof(*c->stat_providers));
+	if (!p)
+		return NULL;
+	c->stat_providers = p;
+	p = realloc(c->stat_rings, (c->rings.used + 1) * sizeof(*c->stat_rings));
+	if (!p)
+		return NULL;
+	c->stat_rings = p;
+	*s = (struct at_compose_stats){
+		.written = c->out.before + at_compose_written(c),
+		.unnamed = c->unnamed,
+		.inferred = c->inferred,
+		.overlaps = c->overlaps,
+		.protocol = c->protocol,
+		.start = atc_clock_start(&c->clock),
+		.end = atc_clock_end(&c->clock),
+		.nr_providers = c->providers.used,
+		.nr_rings = c->rings.used,
+		.ended = c->ended,
+	};
+	sum_up(c);
+	qsort(c->stat_providers, s->nr_providers, sizeof(*c->stat_providers), by_id);
+	qsort(c->stat_rings, s->nr_rings, sizeof(*c->stat_rings), by_provider_and_index);
+	s->providers = c->stat_providers;
+	s->rings = c->stat_rings;
+	return s;
+}

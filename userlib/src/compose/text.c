@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * UTF-8, as the Unicode standard defines it: no overlong forms, no surrogates,
+ * nothing above U+10FFFF. What is not, becomes U+FFFD, one for each maximal
+ * part of a character that was begun (the standard's recommended practice).
+ */
+#include <string.h>
+
+#include "priv.h"
+
+static const char replacement[3] = "\xef\xbf\xbd";
+
+/*
+ * Length of the character that @s, of @len bytes, begins with; if it is none,
+ * minus the length of what has to be replaced.
+ */
+static int character(const unsigned char *s, size_t len)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	int want;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return -1;
+	want = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	/* The second byte's range depends on the first. */
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+
+	for (int i = 1; i < want; i++) {
+		if ((size_t)i >= len || s[i] < low || s[i] > high)
+			return -i;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return want;
+}
+
+static size_t ascii(const unsigned char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && s[i] < 0x80)
+		i++;
+	return i;
+}
+
+bool atc_text_valid(const void *text, size_t len)
+{
+	const unsigned char *s = text;
+
+	for (size_t i = ascii(s, len); i < len;) {
+		int c = character(s + i, len - i);
+
+		if (c < 0)
+			return false;
+		i += c;
+	}
+	return true;
+}
+
+size_t atc_text_repaired(const void *text, size_t len)
+{
+	const unsigned char *s = text;
+	size_t n = ascii(s, len);
+
+	for (size_t i = n; i < len;) {
+		int c = character(s + i, len - i);
+
+		n += c > 0 ? (size_t)c : sizeof(replacement);
+		i += c > 0 ? c : -c;
+	}
+	return n;
+}
+
+size_t atc_text_repair(char *to, size_t max, const void *text, size_t len)
+{
+	const unsigned char *s = text;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len;) {
+		int c = character(s + i, len - i);
+		size_t add = c > 0 ? (size_t)c : sizeof(replacement);
+
+		if (n + add > max)
+			break;
+		memcpy(to + n, c > 0 ? (const char *)s + i : replacement, add);
+		n += add;
+		i += c > 0 ? c : -c;
+	}
+	return n;
+}
