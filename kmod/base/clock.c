@@ -35,6 +35,7 @@
  * @base: index in @pairs of the current segment's first pair
  * @nr: number of pairs in @pairs
  * @made: number of pairs ever logged; readers' cursors are in the same unit
+ * @number: for each of @pairs, the number of pairs logged before it
  * @pairs: the pairs, in order of time
  */
 struct at_clock_log {
@@ -44,6 +45,7 @@ struct at_clock_log {
 	u32 base;
 	u32 nr;
 	u64 made;
+	u64 number[AT_CLOCK_PAIRS];
 	struct asynctrace_clock_pair pairs[AT_CLOCK_PAIRS];
 };
 
@@ -151,11 +153,13 @@ static void at_clock_thin(struct at_clock_log *log)
 			log->base = n;
 		if (i & 1 && !edge)
 			continue;
+		log->number[n] = log->number[i];
 		log->pairs[n++] = log->pairs[i];
 	}
 	/* Every pair begins or ends a segment, so none was dropped. Keep the newer half. */
 	if (n == AT_CLOCK_PAIRS) {
 		n /= 2;
+		memmove(log->number, log->number + n, n * sizeof(log->number[0]));
 		memmove(log->pairs, log->pairs + n, n * sizeof(log->pairs[0]));
 		log->base = log->base > n ? log->base - n : 0;
 	}
@@ -190,8 +194,8 @@ void at_clock_mark(struct at_clock_log *log, enum asynctrace_clock_moment what)
 		at_clock_thin(log);
 	if (log->base > log->nr)
 		log->base = log->nr;
+	log->number[log->nr] = log->made++;
 	log->pairs[log->nr++] = pair;
-	log->made++;
 	spin_unlock(&log->pairs_lock);
 }
 
@@ -220,28 +224,27 @@ u32 at_clock_now(struct at_clock_log *log, u64 *ticks, u64 *boottime)
 /**
  * at_clock_log_read - copy the pairs that were logged since the last call
  * @log: the session's log
- * @cursor: the reader's position, 0 before the first call; advanced by the number copied
+ * @cursor: the reader's position, 0 before the first call; moved behind the last pair copied
  * @pairs: out: the pairs
  * @max: capacity of @pairs
  *
- * If at_clock_thin() drops pairs that the reader has not copied, the reader misses those pairs
- * and gets some older ones again.
+ * If at_clock_thin() drops pairs that the reader has not copied, the reader misses those pairs.
  *
  * Return: number of pairs copied.
  */
 u32 at_clock_log_read(struct at_clock_log *log, u64 *cursor,
 		      struct asynctrace_clock_pair *pairs, u32 max)
 {
-	u64 first;
-	u32 n;
+	u32 first, n;
 
 	spin_lock(&log->pairs_lock);
-	first = log->made - log->nr;
-	if (*cursor < first)
-		*cursor = first;
-	n = min_t(u64, log->made - *cursor, max);
-	memcpy(pairs, &log->pairs[*cursor - first], n * sizeof(*pairs));
-	*cursor += n;
+	/* Readers are seldom far behind. */
+	for (first = log->nr; first && log->number[first - 1] >= *cursor; first--)
+		;
+	n = min(log->nr - first, max);
+	memcpy(pairs, &log->pairs[first], n * sizeof(*pairs));
+	if (n)
+		*cursor = log->number[first + n - 1] + 1;
 	spin_unlock(&log->pairs_lock);
 	return n;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Clock pairs that a session logs at start, while running, and at stop */
 #include <kunit/test.h>
+#include <linux/delay.h>
 
 #include "base/clock.h"
 
@@ -28,8 +29,40 @@ static void p41_stopped_session_gets_no_clock_pair(struct kunit *test)
 	at_clock_log_free(log);
 }
 
+/* A reader that falls behind a full log misses pairs, but gets none twice. */
+static void p41_slow_reader_gets_no_clock_pair_twice(struct kunit *test)
+{
+	struct at_clock_log *log = at_clock_log_new(ASYNCTRACE_CLOCK_BOOTTIME);
+	struct asynctrace_clock_pair pairs[8];
+	u32 round, logged, n, i, got = 0;
+	u64 cursor = 0, last = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, log);
+	for (round = 0; round < 4; round++) {
+		/* More than half of a full log is left unread. */
+		for (logged = 0; logged < 3000; logged++) {
+			at_clock_mark(log, ASYNCTRACE_MOMENT_START);
+			/* Pairs that are thinned out must differ in time. */
+			ndelay(10);
+		}
+		do {
+			n = at_clock_log_read(log, &cursor, pairs, ARRAY_SIZE(pairs));
+			for (i = 0; i < n; i++) {
+				KUNIT_EXPECT_GT(test, pairs[i].boottime, last);
+				last = pairs[i].boottime;
+			}
+			got += n;
+		} while (n && round & 1);
+	}
+	/* The reader got the pairs since the last thinning, and the one that was logged last. */
+	KUNIT_EXPECT_GT(test, got, 1024U);
+	KUNIT_EXPECT_EQ(test, 0U, at_clock_log_read(log, &cursor, pairs, ARRAY_SIZE(pairs)));
+	at_clock_log_free(log);
+}
+
 static struct kunit_case at_clock_cases[] = {
 	KUNIT_CASE(p41_stopped_session_gets_no_clock_pair),
+	KUNIT_CASE(p41_slow_reader_gets_no_clock_pair_twice),
 	{}
 };
 
