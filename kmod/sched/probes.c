@@ -31,10 +31,8 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* The sessions for which probes record. Changed under at_lock, read under RCU. */
-static LIST_HEAD(at_kscheds);
-/* The number of sessions in at_kscheds that record every task */
-static u32 at_nr_all;
+/* The sessions that record every task. Changed under at_lock, read under RCU. */
+static LIST_HEAD(at_all_kscheds);
 
 /*
  * The number of sessions that need the probes, and whether the probes are registered. Under a
@@ -71,6 +69,8 @@ void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 ti
 {
 	const struct at_bill bill = { .of = { payer }, .nr = 1, .words = AT_NAME_WORDS };
 	struct at_kcpu *kc = at_this_kcpu(ks);
+	/* Read before the name: if the task is renamed meanwhile, the cache has an old key. */
+	const u64 key = at_name_key(task);
 	struct asynctrace_task_name name = {
 		.tid = tid,
 		.pid = pid,
@@ -88,8 +88,7 @@ void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 ti
 		return;
 	memcpy(kc->names.next, &name, sizeof(name));
 	at_kring_commit(&kc->names, AT_NAME_WORDS);
-	/* Pairs with the READ_ONCE() in at_name_known(), on other CPUs. */
-	WRITE_ONCE(kc->named[(u32)tid % AT_NAMED], at_name_key(task, tid));
+	kc->named[(u32)tid % AT_NAMED] = (struct at_named){ at_task_key(task, tid), key };
 }
 
 static const struct at_sharer *at_payer(const struct at_task *e)
@@ -101,6 +100,7 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 			struct task_struct *task, const struct at_task *by)
 {
 	s32 tid = task->pid, pid = task->tgid;
+	const struct at_named *named;
 
 	if (!ks->foreign)
 		return ASYNCTRACE_TID_OTHER_ON(smp_processor_id());
@@ -110,8 +110,12 @@ s32 at_foreign_tid_slow(struct at_ksched *ks, struct at_kcpu *kc,
 		if (!tid)
 			return ASYNCTRACE_TID_OTHER_ON(smp_processor_id());
 	}
-	if (kc->named[(u32)tid % AT_NAMED] != at_name_key(task, tid))
+	named = &kc->named[(u32)tid % AT_NAMED];
+	if (named->task != at_task_key(task, tid))
 		at_record_name(ks, task, tid, pid, task->comm, 0, at_payer(by));
+	else if (named->name != at_name_key(task))
+		/* Members do not pay for tasks that rename themselves at any rate. */
+		at_record_name(ks, task, tid, pid, task->comm, 0, NULL);
 	return tid;
 }
 
@@ -164,28 +168,22 @@ static void at_switch_all(const struct at_task *a, const struct at_task *b,
 {
 	struct at_ksched *ks;
 
-	list_for_each_entry_rcu(ks, &at_kscheds, node)
-		if (ks->all)
-			at_switch_session(ks, a, b, prev, next, state);
+	list_for_each_entry_rcu(ks, &at_all_kscheds, node)
+		at_switch_session(ks, a, b, prev, next, state);
 }
 
 /*
- * Sessions that recorded the switch in of a task that they do not trace must also record its
+ * A session that recorded the switch in of a task that it does not trace must also record its
  * switch out. Otherwise the task would seem to run on this CPU and on its next CPU.
  */
 static void at_switch_open(const struct at_task *a, const struct at_task *b,
 			   struct task_struct *prev, struct task_struct *next, u32 state)
 {
-	struct at_ksched *ks;
+	struct at_ksched *ks = __this_cpu_read(at_attention.opener);
 
 	__this_cpu_write(at_attention.open, false);
-	list_for_each_entry_rcu(ks, &at_kscheds, node) {
-		struct at_kcpu *kc = at_this_kcpu(ks);
-
-		if (!kc->open || (a && a->ks == ks) || (b && b->ks == ks))
-			continue;
+	if (ks && !(a && a->ks == ks) && !(b && b->ks == ks))
 		at_switch_session(ks, a, b, prev, next, state);
-	}
 }
 
 static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
@@ -235,7 +233,7 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 					 struct task_struct *next, u32 state,
 					 bool preempt)
 {
-	/* If the only opener traces @next, the record of this switch also closes the open task. */
+	/* If the opener traces @next, the record of this switch also closes the open task. */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
 	    !__this_cpu_read(at_attention.all)) {
 		__this_cpu_write(at_attention.open, false);
@@ -281,9 +279,8 @@ static noinline void at_waking_slow(struct at_task **slots, const struct at_task
 
 	__this_cpu_inc(at_probe_cost.calls);
 	if (__this_cpu_read(at_attention.all))
-		list_for_each_entry_rcu(ks, &at_kscheds, node)
-			if (ks->all)
-				at_waking_session(ks, slots, e, p);
+		list_for_each_entry_rcu(ks, &at_all_kscheds, node)
+			at_waking_session(ks, slots, e, p);
 	if (e && !e->ks->all)
 		at_waking_session(e->ks, slots, e, p);
 }
@@ -297,11 +294,15 @@ static __always_inline void at_waking(struct task_struct *p)
 	at_assert_irqs_off();
 	slots = at_task_slots_get();
 	e = at_task_find_in(slots, p);
-	if (!e && likely(!__this_cpu_read(at_attention.all))) {
+	if (unlikely(__this_cpu_read(at_attention.all))) {
+		at_waking_slow(slots, e, p);
+		return;
+	}
+	if (!e) {
 		__this_cpu_inc(at_probe_cost.calls);
 		return;
 	}
-	kc = e ? __this_cpu_read(*e->ks->quick) : NULL;
+	kc = __this_cpu_read(*e->ks->quick);
 	if (unlikely(!kc || !at_record_waking(e->ks, kc, slots, p, e, true)))
 		at_waking_slow(slots, e, p);
 }
@@ -340,26 +341,12 @@ static void at_probe_fork(void *data, struct task_struct *parent,
 }
 
 /*
- * Was the name of a task recorded lately, on any CPU? A new name of a foreign task is recorded
- * only in this case, because tasks may rename themselves at any rate.
+ * Records new names of traced tasks. A new name of a foreign task is recorded when the task is
+ * next seen, because tasks may rename themselves at any rate.
  */
-static bool at_name_known(const struct at_ksched *ks, const struct task_struct *task, s32 tid)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		const struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
-
-		if (READ_ONCE(kc->named[(u32)tid % AT_NAMED]) == at_name_key(task, tid))
-			return true;
-	}
-	return false;
-}
-
 static void at_probe_rename(void *data, struct task_struct *task, const char *comm)
 {
 	char name[ASYNCTRACE_COMM_LEN] = {};
-	struct at_ksched *ks;
 	unsigned long flags;
 	struct at_task *e;
 
@@ -372,25 +359,11 @@ static void at_probe_rename(void *data, struct task_struct *task, const char *co
 	smp_mb();
 	e = at_task_find(task);
 	/* With another mm, the task runs another program, and no longer belongs to the provider. */
-	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm)) {
+	if (e && task->mm && task->mm != READ_ONCE(e->owner->provider->mm))
 		at_tasks_execed(task);
-		e = NULL;
-	}
-	list_for_each_entry_rcu(ks, &at_kscheds, node) {
-		bool own = e && e->ks == ks;
-		s32 tid = own ? e->tid : task->pid, pid = own ? e->pid : task->tgid;
-
-		if (!own && !ks->foreign)
-			continue;
-		if (!own && ks->ns) {
-			tid = task_pid_nr_ns(task, ks->ns);
-			pid = task_tgid_nr_ns(task, ks->ns);
-		}
-		if (tid && READ_ONCE(ks->on) && (own || at_name_known(ks, task, tid)))
-			at_record_name(ks, task, tid, pid, name,
-				       own ? ASYNCTRACE_TASK_F_PROVIDER : 0,
-				       own ? at_payer(e) : NULL);
-	}
+	else if (e && READ_ONCE(e->ks->on))
+		at_record_name(e->ks, task, e->tid, e->pid, name, ASYNCTRACE_TASK_F_PROVIDER,
+			       at_payer(e));
 	local_irq_restore(flags);
 }
 
@@ -480,24 +453,24 @@ static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events,
 								    state);
 }
 
-static void at_route_cpu(struct at_ksched *ks, int cpu)
+/* Allow the fast path, or not. */
+static void at_route(struct at_ksched *ks)
 {
-	bool quick = ks->on && !at_nr_all && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
-
-	WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? per_cpu_ptr(ks->cpu, cpu) : NULL);
-}
-
-/* Update the per-CPU variables that select the fast path. With at_lock held. */
-static void at_route(void)
-{
-	struct at_ksched *ks;
+	bool quick = ks->on && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		WRITE_ONCE(per_cpu(at_attention, cpu).all, at_nr_all > 0);
-		list_for_each_entry(ks, &at_kscheds, node)
-			at_route_cpu(ks, cpu);
-	}
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? per_cpu_ptr(ks->cpu, cpu) : NULL);
+}
+
+/* A session that records every task was listed or unlisted. With at_lock held. */
+static void at_route_all(void)
+{
+	const bool all = !list_empty(&at_all_kscheds);
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(at_attention, cpu).all, all);
 }
 
 void at_ksched_free(struct at_ksched *ks)
@@ -613,10 +586,11 @@ void at_ksched_list(struct at_ksched *ks)
 {
 	if (ks->listed)
 		return;
-	list_add_tail_rcu(&ks->node, &at_kscheds);
 	ks->listed = true;
-	if (ks->all)
-		at_nr_all++;
+	if (!ks->all)
+		return;
+	list_add_tail_rcu(&ks->node, &at_all_kscheds);
+	at_route_all();
 }
 
 /* Begin to record. With at_lock held. */
@@ -630,7 +604,7 @@ void at_ksched_open(struct at_ksched *ks)
 	 * the caller's look at the process, after this, finds the thread.
 	 */
 	smp_mb();
-	at_route();
+	at_route(ks);
 }
 
 /*
@@ -640,7 +614,7 @@ void at_ksched_open(struct at_ksched *ks)
 void at_ksched_stop(struct at_ksched *ks)
 {
 	WRITE_ONCE(ks->on, false);
-	at_route();
+	at_route(ks);
 	/*
 	 * Orders the stores above before the grace period. The store-release of the
 	 * session's state publishes the cookie.
@@ -663,8 +637,13 @@ void at_ksched_wait(const struct at_ksched *ks)
 static void at_ksched_end_fn(struct work_struct *work)
 {
 	struct at_ksched *ks = container_of(work, struct at_ksched, end_work);
+	int cpu;
 
 	at_tasks_forget(ks);
+	/* No probe makes the session an opener after the grace period of its last stop. */
+	cond_synchronize_rcu(READ_ONCE(ks->left));
+	for_each_possible_cpu(cpu)
+		cmpxchg(per_cpu_ptr(&at_attention.opener, cpu), ks, NULL);
 	/*
 	 * Wait for probes that found the session or one of its tasks. Plain RCU waits for
 	 * them, because they run with interrupts off.
@@ -680,10 +659,10 @@ void at_ksched_unlist(struct at_ksched *ks)
 	if (!ks->listed)
 		return;
 	WRITE_ONCE(ks->listed, false);
-	list_del_rcu(&ks->node);
-	if (ks->all)
-		at_nr_all--;
-	at_route();
+	if (ks->all) {
+		list_del_rcu(&ks->node);
+		at_route_all();
+	}
 	at_session_get(ks->session);
 	INIT_WORK(&ks->end_work, at_ksched_end_fn);
 	queue_work(at_wq, &ks->end_work);

@@ -12,6 +12,7 @@
 
 #include <linux/asynctrace_fxt.h>
 #include <linux/hardirq.h>
+#include <linux/hash.h>
 #include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -46,11 +47,12 @@ DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
 
 /**
  * struct at_attention - reasons why a CPU's probes must not take the fast path
- * @open: the running task is open in a session, see at_kcpu.open; changed by this CPU only
- * @all: a session records every task; changed by at_route()
+ * @open: @opener has recorded the switch in of the running task, but does not trace the task:
+ *	its switch out must be recorded, too; changed by this CPU only
+ * @all: a session records every task
  * @any: nonzero if @open or @all is set
- * @opener: the session in which the task is open; NULL: several sessions. Only compared,
- *	because it may have been freed
+ * @opener: a session, or NULL. There is only one: that which traced the previous task. Valid
+ *	if @open is set: at_ksched_end_fn() clears it on all CPUs
  */
 struct at_attention {
 	union {
@@ -60,7 +62,7 @@ struct at_attention {
 		};
 		u16 any;
 	};
-	const struct at_ksched *opener;
+	struct at_ksched *opener;
 };
 
 DECLARE_PER_CPU(struct at_attention, at_attention);
@@ -71,9 +73,22 @@ static __always_inline struct at_kcpu *at_this_kcpu(const struct at_ksched *ks)
 }
 
 /* Key of a task in the name cache. Contains the start time, because ids are reused. */
-static __always_inline u64 at_name_key(const struct task_struct *task, s32 tid)
+static __always_inline u64 at_task_key(const struct task_struct *task, s32 tid)
 {
 	return (u64)tid << 32 | (u32)task->start_boottime;
+}
+
+/*
+ * Key of a task's present name in the name cache. A task can choose a name with the key of its
+ * last name. Then that task alone is shown under the last name.
+ */
+static __always_inline u64 at_name_key(const struct task_struct *task)
+{
+	u64 comm[2];
+
+	BUILD_BUG_ON(sizeof(comm) != sizeof(task->comm));
+	memcpy(comm, task->comm, sizeof(comm));
+	return comm[0] * GOLDEN_RATIO_64 + comm[1];
 }
 
 void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
@@ -90,8 +105,10 @@ static __always_inline bool at_foreign_known(const struct at_ksched *ks,
 					     const struct at_kcpu *kc,
 					     const struct task_struct *task, s32 tid)
 {
-	return !tid || likely(ks->plain && kc->named[(u32)tid % AT_NAMED] ==
-					       at_name_key(task, tid));
+	const struct at_named *named = &kc->named[(u32)tid % AT_NAMED];
+
+	return !tid || likely(ks->plain && named->task == at_task_key(task, tid) &&
+			      named->name == at_name_key(task));
 }
 
 /* States of threads that end or are stopped: their switches take the slow path. */
@@ -117,14 +134,9 @@ static __always_inline s32 at_weight(const struct task_struct *task,
 }
 
 /* The incoming task is not traced: have the CPU's next switch record its switch out. */
-static __always_inline void at_open(const struct at_ksched *ks)
+static __always_inline void at_open(struct at_ksched *ks)
 {
-	const struct at_ksched *opener = ks;
-
-	if (__this_cpu_read(at_attention.open) &&
-	    __this_cpu_read(at_attention.opener) != ks)
-		opener = NULL;
-	__this_cpu_write(at_attention.opener, opener);
+	__this_cpu_write(at_attention.opener, ks);
 	__this_cpu_write(at_attention.open, true);
 }
 
@@ -182,12 +194,9 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	if (!at_kring_has_room(&kc->events, AT_SWITCH_WORDS)) {
 		if (quick)
 			return false;
-		if (!at_switch_room(ks, kc, prev, next, out, in, open)) {
-			kc->open = false;
+		if (!at_switch_room(ks, kc, prev, next, out, in, open))
 			return true;
-		}
 	}
-	kc->open = open;
 	if (open)
 		at_open(ks);
 	w = kc->events.next;

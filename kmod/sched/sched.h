@@ -21,29 +21,36 @@ struct pid_namespace;
 #define AT_NAMED	256
 
 /**
+ * struct at_named - a task and its name
+ * @task: value of at_task_key()
+ * @name: value of at_name_key()
+ */
+struct at_named {
+	u64 task;
+	u64 name;
+};
+
+/**
  * struct at_kcpu - a session's kernel rings on one CPU
  * @events: switches and wakeups
  * @switch_head: first word of a switch on this CPU, by ASYNCTRACE_FXT_STATE_*
- * @open: the running task is not traced, but its switch in was recorded: its switch out
- *	must be recorded, too
  * @names: names of the tasks in @events; each record is a struct asynctrace_task_name
- * @named: cache of the tasks whose names were recorded lately: values of at_name_key()
+ * @named: cache of the tasks whose names were recorded lately
  */
 struct at_kcpu {
 	struct at_kring events;
 	u64 switch_head[ASYNCTRACE_FXT_STATE_DEAD + 1];
-	bool open;
 	struct at_kring names;
-	u64 named[AT_NAMED];
+	struct at_named named[AT_NAMED];
 };
 
 /**
  * struct at_ksched - the scheduling side of a session
- * @node: in the probes' list of sessions; RCU
+ * @node: in the probes' list of sessions, if @all is set; RCU
  * @cpu: rings of each possible CPU; a ring gets its memory when its CPU first writes
  * @spares: spare memory for each kind of ring
  * @quick: for each CPU, its entry of @cpu if the fast path may be used there: the session is
- *	started, the clock is the counter, and no session records every task; otherwise NULL
+ *	started, and the clock is the counter; otherwise NULL
  * @ns: pid namespace of the session's owner; NULL: the initial one
  * @clock: enum asynctrace_clock
  * @all: records every task, not only those of providers
@@ -51,7 +58,7 @@ struct at_kcpu {
  * @plain: @foreign is set, and thread ids are those of the initial pid namespace
  * @on: the session is started
  * @probed: counted in at_nr_probed; under at_probes_mutex
- * @listed: @node is in use, and tasks may be added; changed under at_lock
+ * @listed: tasks may be added; changed under at_lock
  * @missed: number of members' threads without an entry; see at_tasks_looked()
  * @left: cookie of the grace period of the last stop: when it is over, probes that found @on
  *	set before that stop have returned

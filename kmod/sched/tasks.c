@@ -56,6 +56,9 @@ static bool at_dead;
 static u64 at_left;
 static u64 at_left_done;
 
+/* Members whose at_leave_fn() is not done: they may still be charged for threads. */
+static atomic_t at_leaves;
+
 /* Limits how often the whole table is searched for dead tasks. */
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
@@ -175,6 +178,14 @@ static void at_tasks_free_execed(void)
 	at_tasks_free(gone);
 }
 
+/* Returns a task's entry unless its owner has left, or NULL. Under RCU or at_tasks_lock. */
+static struct at_task *at_task_kept(const struct task_struct *task)
+{
+	struct at_task *e = at_task_find(task);
+
+	return e && !READ_ONCE(e->owner->left) ? e : NULL;
+}
+
 /*
  * Should the task be added? No task may be added after the member has left or the session has
  * ended, because at_tasks_leave() and at_tasks_forget() run only once. A task without an id in
@@ -183,7 +194,7 @@ static void at_tasks_free_execed(void)
 static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 			   const struct at_member *owner)
 {
-	return !READ_ONCE(owner->left) && READ_ONCE(ks->listed) && !at_task_find(task) &&
+	return !READ_ONCE(owner->left) && READ_ONCE(ks->listed) && !at_task_kept(task) &&
 	       !(task->flags & PF_EXITING) && !at_task_left(task, owner) &&
 	       at_task_nr(task_pid(task), ks);
 }
@@ -192,13 +203,20 @@ static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 static int at_task_add(struct at_task *e, struct task_struct *task,
 		       struct at_ksched *ks, struct at_member *owner)
 {
+	struct at_task *old, *gone = NULL;
 	unsigned long flags;
 	int ret = 1;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	if (at_task_wanted(task, ks, owner))
+	if (at_task_wanted(task, ks, owner)) {
+		/* The entry of a member that at_leave_fn() has not finished with. */
+		old = at_task_find(task);
+		if (old)
+			at_task_take_out(old, &gone);
 		ret = at_task_insert(e, task, ks, owner);
+	}
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	at_tasks_free(gone);
 	/*
 	 * Pairs with the smp_mb() in at_probe_rename(): either that probe finds the entry, or
 	 * this function sees the new mm.
@@ -314,7 +332,8 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
  * it during an earlier pass.
  *
  * If memory is short, or after AT_PASSES, at_pool_fn() tries again later. Joining or starting
- * does not fail because of this. Threads beyond the user's quota are not tried again.
+ * does not fail because of this. Threads beyond the user's quota are tried again only if
+ * at_leave_fn() may still lower what the user is charged for.
  */
 void at_tasks_add_process(struct at_member *m)
 {
@@ -344,7 +363,7 @@ void at_tasks_add_process(struct at_member *m)
 		cond_resched();
 	}
 	set_active_memcg(old);
-	at_tasks_looked(m, look, missing, err != -EDQUOT);
+	at_tasks_looked(m, look, missing, err != -EDQUOT || atomic_read(&at_leaves));
 }
 
 /* Begin a round of looks, in which at_tasks_add_once() looks at each process once. */
@@ -384,7 +403,7 @@ bool at_tasks_have_current(void)
 	bool have;
 
 	rcu_read_lock();
-	have = at_task_find(current);
+	have = at_task_kept(current);
 	rcu_read_unlock();
 	return have;
 }
@@ -534,7 +553,7 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 	int err;
 
 	raw_spin_lock(&at_tasks_lock);
-	from = at_task_find(parent);
+	from = at_task_kept(parent);
 	/*
 	 * Pairs with the smp_mb() in at_ksched_open(): either the look after it finds the
 	 * child, or this function sees @on.
@@ -660,50 +679,95 @@ void at_tasks_again(void)
 		queue_work(at_wq, &at_pool_work);
 }
 
-/**
- * at_tasks_leave - take out the entries of a member's tasks
- * @m: a member that leaves its session
- *
- * Exiting tasks still have to switch out, so they stay in the member's list; they fork no
- * threads. A live task may also belong to other providers of the process. A task has only
- * one entry, so a worker adds the task again for one of these. The cost depends on this
- * member's tasks only, because all members may leave at once.
+/*
+ * Take out the entries of some of a member's tasks. Moves those of exiting tasks to @exiting,
+ * because these tasks still have to switch out. Returns true if there may be more.
  */
-void at_tasks_leave(struct at_member *m)
+static bool at_tasks_leave_some(struct at_member *m, struct hlist_head *exiting,
+				struct at_task **gone)
 {
-	struct at_provider *p = m->provider;
-	struct at_task *gone = NULL;
-	HLIST_HEAD(exiting);
 	unsigned long flags;
 	bool more;
 	u32 n;
 
-	lockdep_assert_held(&at_lock);
-	do {
-		raw_spin_lock_irqsave(&at_tasks_lock, flags);
-		WRITE_ONCE(m->left, true);
-		for (n = 0; n < AT_BATCH && !hlist_empty(&m->tasks); n++) {
-			struct at_task *e = hlist_entry(m->tasks.first, struct at_task, of_owner);
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	for (n = 0; n < AT_BATCH && !hlist_empty(&m->tasks); n++) {
+		struct at_task *e = hlist_entry(m->tasks.first, struct at_task, of_owner);
 
-			if (e->task->flags & PF_EXITING) {
-				hlist_del(&e->of_owner);
-				hlist_add_head(&e->of_owner, &exiting);
-			} else {
-				at_task_take_out(e, &gone);
-			}
+		if (e->task->flags & PF_EXITING) {
+			hlist_del(&e->of_owner);
+			hlist_add_head(&e->of_owner, exiting);
+		} else {
+			at_task_take_out(e, gone);
 		}
-		more = !hlist_empty(&m->tasks);
-		if (!more)
-			hlist_move_list(&exiting, &m->tasks);
-		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	}
+	more = !hlist_empty(&m->tasks);
+	if (!more)
+		hlist_move_list(exiting, &m->tasks);
+	m->leaving = more;
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	return more;
+}
+
+/*
+ * Take out the entries of a member that has left. A live task may also belong to other
+ * providers of the process. A task has only one entry, so at_pool_fn() adds the task again for
+ * one of these. The cost depends on this member's tasks only, because all members may leave at
+ * once.
+ */
+static void at_leave_fn(struct work_struct *work)
+{
+	struct at_member *m = container_of(work, struct at_member, leave_work);
+	struct at_provider *first = m->provider->first;
+	struct at_session *s = m->session;
+	struct at_task *gone = NULL;
+	HLIST_HEAD(exiting);
+	bool any = false, more;
+
+	do {
+		more = at_tasks_leave_some(m, &exiting, &gone);
+		any |= gone != NULL;
+		at_tasks_free(gone);
+		gone = NULL;
+		cond_resched();
 	} while (more);
+	atomic_dec(&at_leaves);
+	spin_lock(&at_lock);
 	/* at_provider.parts does not count dead providers. */
-	if (gone && p->first->parts > !p->dead) {
+	if (any && first->parts > !m->provider->dead) {
 		WRITE_ONCE(at_left, at_left + 1);
-		p->first->left = at_left;
+		first->left = at_left;
 		queue_work(at_wq, &at_pool_work);
 	}
-	at_tasks_free(gone);
+	spin_unlock(&at_lock);
+	at_ended_soon(s);
+	at_member_put(m);
+	at_session_put(s);
+}
+
+/**
+ * at_tasks_leave - have the entries of a member's tasks taken out
+ * @m: a member that leaves its session
+ *
+ * A worker takes them out, because a user chooses their number. Meanwhile the tasks may be
+ * added for members of other sessions, see at_task_add(); they fork no traced threads.
+ */
+void at_tasks_leave(struct at_member *m)
+{
+	unsigned long flags;
+
+	lockdep_assert_held(&at_lock);
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	WRITE_ONCE(m->left, true);
+	m->leaving = !hlist_empty(&m->tasks);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	if (!m->leaving)
+		return;
+	atomic_inc(&at_leaves);
+	at_session_get(m->session);
+	at_member_get(m);
+	INIT_WORK(&m->leave_work, at_leave_fn);
+	queue_work(at_wq, &m->leave_work);
 }
 
 /* Has the member left, and no entry? A member that has left gets none, so this stays true. */
@@ -713,7 +777,7 @@ bool at_tasks_none(const struct at_member *m)
 	bool none;
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
-	none = m->left && hlist_empty(&m->tasks);
+	none = m->left && !m->leaving && hlist_empty(&m->tasks);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	return none;
 }

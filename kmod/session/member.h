@@ -65,6 +65,10 @@ struct at_member_reading {
  * @sharer: share of the kernel's rings; without accounts if the session has none
  * @tasks: entries of traced tasks; under at_tasks_lock
  * @left: the member has left the session and gets no more entries; under at_tasks_lock
+ * @leaving: @leave_work is taking out @tasks, and has some in a list of its own; under
+ *	at_tasks_lock
+ * @leave_work: takes out @tasks after the member has left; holds references to the member
+ *	and the session
  * @looks: number of looks for threads; under at_tasks_lock
  * @looked: number of the look that @missing is from; under at_tasks_lock
  * @missing: threads without an entry: those found by the last look, and those forked
@@ -106,6 +110,8 @@ struct at_member {
 	struct at_sharer sharer;
 	struct hlist_head tasks;
 	bool left;
+	bool leaving;
+	struct work_struct leave_work;
 	u32 looks;
 	u32 looked;
 	u32 missing;
