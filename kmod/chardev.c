@@ -200,6 +200,27 @@ static long at_ioc_alert(struct at_file *file, struct asynctrace_alert __user *a
 	return alert.reserved ? -EINVAL : at_alert(p, &alert);
 }
 
+/* Add the calling thread to those that the provider's session traces. */
+static void at_ioc_add_current(struct at_provider *p)
+{
+	struct at_session *s = NULL;
+	struct at_member *m;
+
+	spin_lock(&at_lock);
+	m = p->member;
+	if (m && m->session->ks) {
+		s = m->session;
+		at_session_get(s);
+		at_member_get(m);
+	}
+	spin_unlock(&at_lock);
+	if (!s)
+		return;
+	at_tasks_add_current(m);
+	at_member_put(m);
+	at_session_put(s);
+}
+
 static long at_ioc_thread(struct at_file *file)
 {
 	struct at_provider *p = at_file_provider(file);
@@ -220,16 +241,8 @@ static long at_ioc_thread(struct at_file *file)
 	slot = at_slot_get(p);
 	/* The module looks for threads in the provider's thread group only: add this one. */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
-	    !at_tasks_have_current()) {
-		struct at_ksched *ks;
-
-		spin_lock(&at_lock);
-		ks = p->member ? p->member->session->ks : NULL;
-		/* Only at_ksched_unlist() removes the tasks, and only if ks is listed. */
-		if (ks && ks->listed)
-			at_tasks_add_current(p->member);
-		spin_unlock(&at_lock);
-	}
+	    !at_tasks_have_current())
+		at_ioc_add_current(p);
 	return slot;
 }
 

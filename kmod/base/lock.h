@@ -38,19 +38,16 @@ extern spinlock_t at_lock;
 
 /* Members or providers that at_lock's holder handles before at_turn() releases the lock */
 #define AT_TURN	16
-/* Nanoseconds for which at_turn() leaves at_lock to others */
+/* Nanoseconds for which at_pause() leaves at_lock to others */
 #define AT_TURN_NS	500
 
 /**
- * at_turn - release at_lock for a moment in every AT_TURN calls
- * @n: number of calls so far; the caller sets it to 0 before the first
+ * at_pause - release at_lock for a moment
  *
  * The state that at_lock protects may have changed on return.
  */
-static inline void at_turn(u32 *n)
+static inline void at_pause(void)
 {
-	if (++*n % AT_TURN)
-		return;
 	spin_unlock(&at_lock);
 	cond_resched();
 	/*
@@ -59,6 +56,18 @@ static inline void at_turn(u32 *n)
 	 */
 	ndelay(AT_TURN_NS);
 	spin_lock(&at_lock);
+}
+
+/**
+ * at_turn - call at_pause() in every AT_TURN calls
+ * @n: number of calls so far; the caller sets it to 0 before the first
+ *
+ * For steps that are short. After a long step, at_pause() is called at once.
+ */
+static inline void at_turn(u32 *n)
+{
+	if (!(++*n % AT_TURN))
+		at_pause();
 }
 
 #endif /* AT_LOCK_H */

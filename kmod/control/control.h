@@ -184,13 +184,12 @@ void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
 		      const struct at_caller *caller);
 
 /* session/session.c */
-int at_session_create(struct at_session_args *args, u32 *id,
-		      struct netlink_ext_ack *extack);
+struct at_session *at_session_create(struct at_session_args *args,
+				     struct netlink_ext_ack *extack);
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 				   struct netlink_ext_ack *extack);
 struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 				      struct netlink_ext_ack *extack);
-/* Like at_provider_next(), for sessions; does not release at_lock. */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
 
 /**

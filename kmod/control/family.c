@@ -124,23 +124,31 @@ static int at_nl_session_create(struct sk_buff *skb, struct genl_info *info,
 {
 	struct at_session_args args;
 	struct sk_buff *reply;
+	struct at_session *s;
 	void *header;
-	u32 id = 0;
 	int err;
 
 	err = at_netlink_session_args(skb, info, caller, &args);
 	if (err)
 		return err;
 	reply = at_netlink_reply(info, &header);
-	err = reply ? at_session_create(&args, &id, info->extack) : -ENOMEM;
+	s = reply ? at_session_create(&args, info->extack) : ERR_PTR(-ENOMEM);
 	at_netlink_session_args_free(&args);
-	if (!err)
-		err = nla_put_u32(reply, ASYNCTRACE_A_SESSION_ID, id);
-	if (err) {
+	if (IS_ERR(s)) {
 		nlmsg_free(reply);
-		return err;
+		return PTR_ERR(s);
 	}
-	return at_netlink_send(reply, header, info);
+	err = nla_put_u32(reply, ASYNCTRACE_A_SESSION_ID, s->id);
+	if (err)
+		nlmsg_free(reply);
+	else
+		err = at_netlink_send(reply, header, info);
+	/* Without the reply, the caller does not know that there is a session, nor its id. */
+	if (err)
+		at_session_terminate_anyway(s);
+	else
+		at_session_put(s);
+	return err;
 }
 
 typedef struct at_session *at_session_fn(u32 id, const struct at_caller *caller,
@@ -159,11 +167,7 @@ static struct at_session *at_nl_session_by(struct genl_info *info,
 		GENL_SET_ERR_MSG(info, "say which session: its id is missing");
 		return ERR_PTR(-EINVAL);
 	}
-	spin_lock(&at_lock);
 	s = get(nla_get_u32(info->attrs[ASYNCTRACE_A_SESSION_ID]), caller, info->extack);
-	if (!IS_ERR(s))
-		at_session_get(s);
-	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		NL_SET_BAD_ATTR(info->extack, info->attrs[ASYNCTRACE_A_SESSION_ID]);
 	return s;

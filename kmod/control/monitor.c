@@ -300,9 +300,11 @@ static u32 at_durable_words(const struct at_provider *p)
 	return min_t(u32, pos, AT_DURABLE_WORDS);
 }
 
+/* An event goes to many subscribers: releases at_lock after each. */
 static void at_notify_full_rings(const struct at_session *s, const struct at_member *m,
 				 struct at_rings *r)
 {
+	const u32 state = s->state;
 	struct at_event ev = {
 		.kind = ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER,
 		.session = s,
@@ -310,7 +312,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 		.durable = at_durable_words(m->provider),
 	};
 
-	for (ev.ring = 0; ev.ring < r->nr; ev.ring++) {
+	for (ev.ring = 0; ev.ring < r->nr && s->state == state; ev.ring++) {
 		struct at_uring *ring = &r->ring[ev.ring];
 		u64 taken, linear;
 
@@ -325,6 +327,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 			continue;
 		ring->saved = ev.position;
 		at_notify(&ev);
+		at_pause();
 	}
 }
 
@@ -429,14 +432,24 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 	struct sock *sk = NETLINK_CB(skb).sk;
 	struct at_subscriber *new = NULL, *sub;
 	struct pid_namespace *pid_ns;
+	struct at_session *s;
 	u32 kinds, id = 0;
-	int err = 0;
 
 	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_EVENT_KINDS)) {
 		GENL_SET_ERR_MSG(info, "say of what kinds; of none ends the subscription");
 		return -EINVAL;
 	}
 	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_EVENT_KINDS]);
+	if (session) {
+		id = nla_get_u32(session);
+		s = at_session_find(id, caller, NULL);
+		if (IS_ERR(s)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, session,
+					    "no session of this id that you may see");
+			return PTR_ERR(s);
+		}
+		at_session_put(s);
+	}
 	pid_ns = get_pid_ns(task_active_pid_ns(current));
 	spin_lock(&at_lock);
 	if (kinds && !at_subscriber_of(sk)) {
@@ -448,26 +461,18 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 		}
 		spin_lock(&at_lock);
 	}
-	if (session) {
-		id = nla_get_u32(session);
-		if (!id || !at_session_next(&id, caller) || id != nla_get_u32(session)) {
-			NL_SET_ERR_MSG_ATTR(info->extack, session,
-					    "no session of this id that you may see");
-			err = -ENOENT;
-		}
-	}
 	/* While at_lock was released, another thread may have subscribed this socket. */
 	sub = at_subscriber_of(sk);
-	if (!err && kinds && !sub) {
+	if (kinds && !sub) {
 		sub = new;
 		new = NULL;
 		at_netlink_own(sk, sub->portid);
 		list_add_tail(&sub->node, &at_subscribers);
-	} else if (!err && !kinds && sub) {
+	} else if (!kinds && sub) {
 		at_subscriber_remove(sub);
 		new = sub;
 	}
-	if (!err && kinds) {
+	if (kinds) {
 		sub->kinds = kinds;
 		sub->session = id;
 		at_caller_drop(&sub->caller);
@@ -478,7 +483,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 	spin_unlock(&at_lock);
 	put_pid_ns(pid_ns);
 	at_subscriber_free(new);
-	return err;
+	return 0;
 }
 
 /**

@@ -229,7 +229,6 @@ static bool at_session_urings(struct at_session *s, struct at_ring_walk *at,
 {
 	struct at_member *m = NULL;
 	bool enough = false;
-	u32 n = 0;
 
 	while (!enough && (m = at_session_next_member(s, m))) {
 		if (m->number > at->member)
@@ -238,7 +237,7 @@ static bool at_session_urings(struct at_session *s, struct at_ring_walk *at,
 			at->ring = at_member_urings(m, at->ring, fn, arg);
 			enough = at->ring != U32_MAX;
 		}
-		at_turn(&n);
+		cond_resched();
 	}
 	at_member_put(m);
 	return enough;
@@ -286,7 +285,6 @@ int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 	/* Excludes the begin and the end of a snapshot, which has ledgers of its own. */
 	if (mutex_lock_killable(&s->request_lock))
 		return -EINTR;
-	spin_lock(&at_lock);
 	if (!at->member) {
 		if (at_session_krings(s, &at->ring, fn, arg))
 			goto out;
@@ -300,7 +298,6 @@ int at_session_rings(struct at_session *s, struct at_ring_walk *at,
 	if (!at->ring)
 		at_ended_stats(s, at, fn, arg);
 out:
-	spin_unlock(&at_lock);
 	mutex_unlock(&s->request_lock);
 	return 0;
 }

@@ -241,7 +241,7 @@ static int at_dump_begin(struct netlink_callback *cb)
 	struct nlattr **attrs = at_dump_attrs(cb);
 	struct at_dump *dump = at_dump(cb);
 	struct nlattr *attr = NULL;
-	int err = 0;
+	struct at_session *s;
 
 	dump->id = 0;
 	dump->part = 0;
@@ -271,13 +271,13 @@ static int at_dump_begin(struct netlink_callback *cb)
 	if (!attr)
 		return 0;
 	dump->id = nla_get_u32(attr);
-	spin_lock(&at_lock);
-	if (IS_ERR(at_session_find(dump->id, &dump->caller, cb->extack))) {
+	s = at_session_find(dump->id, &dump->caller, cb->extack);
+	if (IS_ERR(s)) {
 		NL_SET_BAD_ATTR(cb->extack, attr);
-		err = -ENOENT;
+		return PTR_ERR(s);
 	}
-	spin_unlock(&at_lock);
-	return err;
+	at_session_put(s);
+	return 0;
 }
 
 /**
@@ -350,6 +350,7 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_dump *dump = at_dump(cb);
 	struct at_provider *p;
 	int err = 0;
+	u32 n = 0;
 
 	spin_lock(&at_lock);
 	while ((p = at_provider_next(&dump->id, &dump->caller))) {
@@ -362,6 +363,7 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 		}
 		genlmsg_end(skb, header);
 		dump->id++;
+		at_turn(&n);
 	}
 	spin_unlock(&at_lock);
 	return skb->len ? skb->len : err;
@@ -370,11 +372,9 @@ int at_netlink_dump_providers(struct sk_buff *skb, struct netlink_callback *cb)
 /* Returns the session to continue with, with a reference, or NULL at the end of the dump. */
 static struct at_session *at_dump_session(struct at_dump *dump)
 {
-	struct at_strings *old = NULL;
 	struct at_session *s;
 	u32 id = dump->id;
 
-	spin_lock(&at_lock);
 	if (dump->one) {
 		s = at_session_find(id, &dump->caller, NULL);
 		if (IS_ERR(s))
@@ -382,15 +382,12 @@ static struct at_session *at_dump_session(struct at_dump *dump)
 	} else {
 		s = at_session_next(&dump->id, &dump->caller);
 	}
-	if (s)
-		at_session_get(s);
 	/* The session has ended: leave out the rest of its lists. */
 	if (!s || s->id != id) {
-		swap(old, dump->list);
+		at_strings_put(dump->list);
+		dump->list = NULL;
 		dump->part = 0;
 	}
-	spin_unlock(&at_lock);
-	at_strings_put(old);
 	return s;
 }
 
@@ -494,11 +491,7 @@ int at_netlink_dump_rings(struct sk_buff *skb, struct netlink_callback *cb)
 	struct at_session *s;
 	int err;
 
-	spin_lock(&at_lock);
 	s = at_session_find(dump->id, &dump->caller, NULL);
-	if (!IS_ERR(s))
-		at_session_get(s);
-	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		return skb->len;
 	d.s = s;

@@ -80,12 +80,14 @@ void at_directory_remove(struct at_provider *p)
 	rb_erase(&p->entry, &at_directory);
 }
 
-/* Returns the first provider that is not before a key, or NULL. */
-static struct at_provider *at_directory_from(const struct at_key *key)
+/* Returns the first provider that is not before a key, with a reference, or NULL. */
+static struct at_provider *at_directory_get(const struct at_key *key)
 {
-	struct rb_node *node = at_directory.rb_node;
 	struct at_provider *found = NULL;
+	struct rb_node *node;
 
+	spin_lock(&at_lock);
+	node = at_directory.rb_node;
 	while (node) {
 		struct at_provider *p = at_directory_entry(node);
 
@@ -96,6 +98,9 @@ static struct at_provider *at_directory_from(const struct at_key *key)
 			node = node->rb_left;
 		}
 	}
+	if (found)
+		at_provider_get(found);
+	spin_unlock(&at_lock);
 	return found;
 }
 
@@ -110,29 +115,33 @@ static struct at_key at_key_first(uid_t uid, const char *pattern)
 }
 
 /*
- * Returns the first provider that is not before a key and whose name matches, or NULL.
- * Each user has a range of such providers; the walk skips users that the caller cannot
- * see.
+ * Returns the first provider that is not before a key and whose name matches, with a reference,
+ * or NULL. Each user has a range of such providers; the walk skips users that the caller
+ * cannot see.
  */
 static struct at_provider *at_walk_find(const struct at_walk *w, struct at_key key)
 {
 	struct at_provider *p;
 
-	while ((p = at_directory_from(&key))) {
-		const uid_t uid = __kuid_val(p->uid);
-		const struct at_key first = at_key_first(uid, w->pattern);
+	/* There may be many users: at_lock is held for one step only. */
+	while ((p = at_directory_get(&key))) {
+		const struct at_key first = at_key_first(__kuid_val(p->uid), w->pattern);
 
 		if (!w->caller->privileged && !uid_eq(p->uid, w->caller->uid))
-			return NULL;
+			break;
 		if (at_pattern_matches(w->pattern, strlen(w->pattern), p->name))
 			return p;
 		if (at_key_compare(p, &first) < 0) {
 			key = first;
 		} else {
 			/* Cannot wrap: (uid_t)-1 is not a valid user. */
-			key = at_key_first(uid + 1, w->pattern);
+			key = at_key_first(first.uid + 1, w->pattern);
 		}
+		at_provider_put(p);
+		cond_resched();
 	}
+	if (p)
+		at_provider_put(p);
 	return NULL;
 }
 
@@ -164,17 +173,7 @@ static bool at_walk_pattern(struct at_walk *w)
 	return w->pattern < patterns->text + patterns->bytes;
 }
 
-/* Move the walk's reference to @p, which may be NULL. */
-static void at_walk_stand(struct at_walk *w, struct at_provider *p)
-{
-	if (p)
-		at_provider_get(p);
-	if (w->at)
-		at_provider_put(w->at);
-	w->at = p;
-}
-
-/* Returns the next provider that matches the current pattern, or NULL. */
+/* Returns the next provider that matches the current pattern, with a reference, or NULL. */
 static struct at_provider *at_walk_step(struct at_walk *w)
 {
 	struct at_key key;
@@ -193,28 +192,30 @@ static struct at_provider *at_walk_step(struct at_walk *w)
  * at_walk_next - visit the next provider
  * @w: the walk
  *
- * Called with at_lock held; may drop and retake it. The caller may drop it between two
- * calls. Providers that are added meanwhile may be missed. The caller must continue a
- * walk to its end, because the walk holds a reference.
+ * Takes at_lock, but not while it compares names with patterns: the caller holds no lock.
+ * Providers that are added meanwhile may be missed. The caller must continue a walk to its
+ * end, because the walk holds a reference.
  *
- * Return: a live provider that was not visited before, with a reference until the next
- * call; NULL at the end.
+ * Return: a provider that was not visited before, with a reference until the next call; NULL
+ * at the end. The provider may have ended.
  */
 struct at_provider *at_walk_next(struct at_walk *w)
 {
 	struct at_provider *p;
-	u32 n = 0;
 
-	lockdep_assert_held(&at_lock);
+	lockdep_assert_not_held(&at_lock);
 	if (!w->pattern && !at_walk_pattern(w))
 		return NULL;
 	for (;;) {
 		p = at_walk_step(w);
-		at_walk_stand(w, p);
+		/* The key of the step may point to the name of the last provider. */
+		if (w->at)
+			at_provider_put(w->at);
+		w->at = p;
 		if (!p && !at_walk_pattern(w))
 			return NULL;
 		if (p && at_provider_visible(p, w->caller) && !at_walk_had(w, p))
 			return p;
-		at_turn(&n);
+		cond_resched();
 	}
 }

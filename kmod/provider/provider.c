@@ -381,8 +381,8 @@ static int at_file_may_register(const struct at_file *file, struct netlink_ext_a
 	return 0;
 }
 
-/* Publish a provider. Its descriptor may be closed when this returns. */
-static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
+/* Publish a provider. Its descriptor may be closed as soon as at_lock is released. */
+static int at_provider_publish(struct at_provider *p, u64 cookie,
 			       struct netlink_ext_ack *extack)
 {
 	struct at_file *file;
@@ -407,7 +407,6 @@ static int at_provider_publish(struct at_provider *p, u64 cookie, bool *started,
 	/* Pairs with the load-acquire in at_file_provider(), which runs without at_lock. */
 	smp_store_release(&file->provider, p);
 	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
-	*started = at_offer(p);
 	return 0;
 }
 
@@ -429,7 +428,7 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 {
 	struct at_provider *p;
 	struct at_file *file;
-	u32 salt = 0;
+	u32 salt = 0, since;
 	int err;
 
 	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
@@ -451,8 +450,11 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 	/* The provider may end while it is being published. */
 	at_provider_get(p);
 	spin_lock(&at_lock);
-	err = at_provider_publish(p, cookie, started, extack);
+	since = at_last_generation();
+	err = at_provider_publish(p, cookie, extack);
 	spin_unlock(&at_lock);
+	if (!err)
+		*started = at_offer(p, since);
 	*id = p->id;
 	at_provider_put(p);
 	if (err) {

@@ -453,58 +453,45 @@ static void at_pool_fill(void)
 	}
 }
 
-/* Returns the first started session with an id above @after: ids grow along the list. */
-static struct at_session *at_tasks_next_session(u32 after)
-{
-	struct at_session *s;
-
-	list_for_each_entry(s, &at_sessions, node)
-		if (s->id > after && s->ks && s->state == ASYNCTRACE_SESSION_STATE_STARTED)
-			return s;
-	return NULL;
-}
-
-/* Look again at members that may have threads without an entry. May drop at_lock. */
+/* Look again at members that may have threads without an entry. */
 static void at_tasks_look(struct at_session *s, bool all)
 {
-	u64 round = at_tasks_round();
 	struct at_member *m = NULL;
 	u32 n = 0;
+	u64 round;
 
-	while (s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
+	spin_lock(&at_lock);
+	round = at_tasks_round();
+	while (s->ks && s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
 	       (m = at_session_next_member(s, m))) {
 		if (m->provider->member == m &&
 		    (all || m->provider->first->left > at_left_done))
 			at_tasks_add_once(m, round);
 		at_turn(&n);
 	}
+	spin_unlock(&at_lock);
 	at_member_put(m);
 }
 
 static void at_pool_fn(struct work_struct *work)
 {
+	u64 left = READ_ONCE(at_left);
 	struct at_session *s;
-	u32 last = 0;
-	u64 left;
+	u32 id = 0;
 	bool all;
 
 	at_tasks_free_execed();
 	at_pool_fill();
 	at_task_table_reserve(0);
 	all = xchg(&at_rescan, false);
-	if (!all && READ_ONCE(at_left) == READ_ONCE(at_left_done))
+	if (!all && left == READ_ONCE(at_left_done))
 		return;
-	spin_lock(&at_lock);
-	left = at_left;
-	while ((s = at_tasks_next_session(last))) {
-		last = s->id;
-		at_session_get(s);
+	for (; (s = at_session_from(&id)); id++) {
 		at_tasks_look(s, all);
 		at_session_put(s);
 	}
 	/* A member that left since @left was read has queued this work again. */
 	WRITE_ONCE(at_left_done, left);
-	spin_unlock(&at_lock);
 }
 
 static DECLARE_WORK(at_pool_work, at_pool_fn);

@@ -25,6 +25,7 @@
 #include "sched/tasks.h"
 #include "session/assign.h"
 #include "session/budget.h"
+#include "session/filter.h"
 #include "session/member.h"
 #include "session/places.h"
 #include "session/session.h"
@@ -33,7 +34,7 @@
 static LIST_HEAD(at_vacant);
 
 /**
- * at_offer_free - may a session take a provider from its present session, if any?
+ * at_offer_free - may a session take a provider, from its present session, if any?
  * @s: the session
  * @p: the provider
  * @start: @s is being started, so a privileged @s may take providers of unprivileged
@@ -43,6 +44,9 @@ static LIST_HEAD(at_vacant);
  */
 bool at_offer_free(const struct at_session *s, const struct at_provider *p, bool start)
 {
+	lockdep_assert_held(&at_lock);
+	if (p->dead || at_session_had(s, p))
+		return false;
 	if (!p->member)
 		return true;
 	return start && s->owner.privileged && !p->member->session->owner.privileged;
@@ -61,7 +65,9 @@ static void at_offer_take_away(struct at_provider *p)
 
 /*
  * Add a provider to a session if the memory limit allows it. @m: from at_member_new();
- * NULL if there was no memory. On failure @m stays with the caller.
+ * NULL if there was no memory. On failure @m stays with the caller. If room must be made, each
+ * call frees the rings of one ended provider and returns -EAGAIN: the caller releases at_lock
+ * and tries again.
  */
 static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_member *m,
 			 bool late)
@@ -69,10 +75,9 @@ static int at_offer_take(struct at_session *s, struct at_provider *p, struct at_
 	int err = -ENOMEM;
 
 	if (m) {
-		do {
-			err = at_memory_check(s, s->nr_holding + 1,
-					      s->holding + at_memory_of(s, p), NULL);
-		} while (err && at_memory_make_room(s));
+		err = at_memory_check(s, s->nr_holding + 1, s->holding + at_memory_of(s, p), NULL);
+		if (err && at_memory_make_room(s))
+			return -EAGAIN;
 	}
 	p->refused = err;
 	if (err) {
@@ -94,57 +99,39 @@ static bool at_offer_open(const struct at_session *s, bool running)
 	       s->state == ASYNCTRACE_SESSION_STATE_STOPPED;
 }
 
-/* Progress of an offer: privileged sessions get it first, then the others, each by id. */
+/**
+ * struct at_asked - progress of an offer: privileged sessions get it first, then the others,
+ *	each by id
+ * @unprivileged: the privileged sessions have been asked
+ * @id: of the next session to ask
+ */
 struct at_asked {
 	bool unprivileged;
 	u32 id;
 };
 
-static struct at_session *at_offer_ask(const struct at_provider *p, bool running,
-				       const struct at_asked *after)
+/*
+ * Returns the next session that wants the provider, with a reference, or NULL. Called without
+ * locks, because a user may have many sessions with many patterns.
+ */
+static struct at_session *at_offer_next(const struct at_provider *p, struct at_asked *asked)
 {
 	struct at_session *s;
 
-	list_for_each_entry(s, &at_sessions, node)
-		if (s->id > after->id && s->owner.privileged != after->unprivileged &&
-		    at_offer_open(s, running) && at_session_wants(s, p))
+	for (;;) {
+		s = at_session_from(&asked->id);
+		if (!s) {
+			if (asked->unprivileged)
+				return NULL;
+			*asked = (struct at_asked){ .unprivileged = true };
+			continue;
+		}
+		asked->id++;
+		if (s->owner.privileged != asked->unprivileged && at_session_wants(s, p))
 			return s;
-	return NULL;
-}
-
-/* Returns the next session to which the provider can be offered, or NULL. */
-static struct at_session *at_offer_next(const struct at_provider *p, bool running,
-					struct at_asked *after)
-{
-	struct at_session *s = at_offer_ask(p, running, after);
-
-	if (!s && !after->unprivileged) {
-		*after = (struct at_asked){ .unprivileged = true };
-		s = at_offer_ask(p, running, after);
+		at_session_put(s);
+		cond_resched();
 	}
-	if (s)
-		after->id = s->id;
-	return s;
-}
-
-/*
- * Allocate a place in @s for a provider that is in no session. The caller holds
- * references to both. Drops at_lock, because the allocation may block.
- *
- * Return: true if the provider may still join @s. @m: the place, or NULL without memory.
- */
-static bool at_offer_place(struct at_session *s, struct at_provider *p, bool running,
-			   struct at_member **m)
-{
-	bool wanted;
-
-	spin_unlock(&at_lock);
-	*m = at_member_new(s);
-	spin_lock(&at_lock);
-	wanted = !p->dead && !p->member && at_offer_open(s, running);
-	if (!wanted)
-		at_member_drop(*m);
-	return wanted;
 }
 
 /*
@@ -174,11 +161,13 @@ static bool at_offer_tasks(struct at_member *m)
 	return wanted;
 }
 
-/* Add a provider to a started session. Drops at_lock. */
-static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m)
+/*
+ * Go on after at_offer_take() for a started session, which has returned @err: trace the
+ * threads of the new member @m, open its gate, and notify. Drops at_lock.
+ */
+static void at_offer_late(struct at_session *s, struct at_provider *p, struct at_member *m,
+			  int err)
 {
-	int err = at_offer_take(s, p, m, true);
-
 	if (!err) {
 		if (!at_offer_tasks(m))
 			return;
@@ -190,72 +179,107 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 		/* Without rings the member waits for a range; at_member_retry() notifies later. */
 		if (!m->rings)
 			return;
-	} else {
-		at_member_drop(m);
 	}
 	at_notify_started(s, p, err);
 }
 
 /*
- * Offer a provider to the started sessions until one takes it. The walk goes by session
- * id, because at_lock is dropped in between and each session gets the offer only once.
+ * May a provider join the session? @since: 0: if the session is started. Otherwise the
+ * generation when the offer began: if the session is initialized or stopped, or was started
+ * since. Without at_lock the answer may be stale.
  */
+static bool at_offer_may(const struct at_session *s, u32 since)
+{
+	switch (READ_ONCE(s->state)) {
+	case ASYNCTRACE_SESSION_STATE_STARTED:
+		return !since || READ_ONCE(s->run) > since;
+	case ASYNCTRACE_SESSION_STATE_INITIALIZED:
+	case ASYNCTRACE_SESSION_STATE_STOPPED:
+		return since;
+	}
+	return false;
+}
+
+/*
+ * Offer a provider to a session that wants it; @since as for at_offer_may(). Called without
+ * locks. If the session may take the provider only from now on, its next start or
+ * initialization, which may be in progress, finds the provider. If the provider is only free
+ * from now on, at_offer_later() was called.
+ */
+static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
+{
+	const bool free = !READ_ONCE(p->member) && at_offer_may(s, since);
+	struct at_member *m = free ? at_member_new(s) : NULL;
+	bool runs, take;
+	int err = 0;
+
+	do {
+		spin_lock(&at_lock);
+		runs = at_offer_open(s, true);
+		take = !p->dead && at_offer_may(s, since) && at_offer_open(s, runs) &&
+		       !at_session_had(s, p);
+		if (take && runs && p->member && p->member->session != s)
+			at_notify_started(s, p, -EBUSY);
+		take &= free && !p->member;
+		err = take ? at_offer_take(s, p, m, runs) : 0;
+		if (take && runs && err != -EAGAIN)
+			at_offer_late(s, p, m, err);
+		spin_unlock(&at_lock);
+		cond_resched();
+	} while (err == -EAGAIN);
+	if (!take || err)
+		at_member_drop(m);
+}
+
+/* Offer a provider to the started sessions until one takes it. */
 static void at_offer_running(struct at_provider *p)
 {
-	struct at_asked at = {};
+	struct at_asked asked = {};
 	struct at_session *s;
-	struct at_member *m;
-	u32 n = 0;
 
-	while (!p->dead && (s = at_offer_next(p, true, &at))) {
-		at_session_get(s);
-		if (!p->member && at_offer_place(s, p, true, &m))
-			at_offer_late(s, p, m);
-		else if (p->member && p->member->session != s && at_offer_open(s, true))
-			at_notify_started(s, p, -EBUSY);
+	while (!READ_ONCE(p->dead) && (s = at_offer_next(p, &asked))) {
+		at_offer_to(s, p, 0);
 		at_session_put(s);
-		at_turn(&n);
 	}
 }
 
-/* Offer a provider to the initialized and stopped sessions until one takes it. */
-static void at_offer_waiting(struct at_provider *p)
+/*
+ * Offer a provider to the initialized and stopped sessions until one takes it, and to those
+ * that have been started since at_offer_running() asked them.
+ */
+static void at_offer_waiting(struct at_provider *p, u32 since)
 {
-	struct at_asked at = {};
+	struct at_asked asked = {};
 	struct at_session *s;
-	struct at_member *m;
 
-	while (!p->dead && !p->member && (s = at_offer_next(p, false, &at))) {
-		at_session_get(s);
-		if (at_offer_place(s, p, false, &m) && at_offer_take(s, p, m, false))
-			at_member_drop(m);
+	while (!READ_ONCE(p->dead) && !READ_ONCE(p->member) && (s = at_offer_next(p, &asked))) {
+		at_offer_to(s, p, since);
 		at_session_put(s);
 	}
 }
 
 /**
  * at_offer - offer a new provider to sessions
- * @p: the provider
+ * @p: the provider, with a reference
+ * @since: generation when the provider was published
  *
- * Started sessions come first, then initialized and stopped ones. Drops at_lock, so the
- * provider may have ended when this returns.
+ * Started sessions come first, then initialized and stopped ones. Called without locks.
  *
  * Return: true if a started session records the provider.
  */
-bool at_offer(struct at_provider *p)
+bool at_offer(struct at_provider *p, u32 since)
 {
 	bool started;
 
-	lockdep_assert_held(&at_lock);
-	at_provider_get(p);
 	at_offer_running(p);
-	at_offer_waiting(p);
+	at_offer_waiting(p, since);
+	spin_lock(&at_lock);
 	started = p->member && p->member->rings && at_offer_open(p->member->session, true);
-	at_provider_put(p);
+	spin_unlock(&at_lock);
 	return started;
 }
 
-/* Drop at_lock after each provider: a user may have many, each wanted by many sessions. */
+/* A user may have many providers, each wanted by many sessions. */
 static void at_offer_fn(struct work_struct *work)
 {
 	struct at_provider *p;
@@ -265,15 +289,17 @@ static void at_offer_fn(struct work_struct *work)
 		p = list_first_entry_or_null(&at_vacant, struct at_provider, vacant);
 		if (p) {
 			list_del_init(&p->vacant);
-			/* The provider may end while at_lock is dropped. */
+			/* The provider may end while at_lock is not held. */
 			at_provider_get(p);
-			if (!p->member)
-				at_offer_running(p);
-			at_provider_put(p);
 		}
 		spin_unlock(&at_lock);
+		if (!p)
+			break;
+		if (!READ_ONCE(p->member))
+			at_offer_running(p);
+		at_provider_put(p);
 		cond_resched();
-	} while (p);
+	} while (true);
 }
 
 static DECLARE_WORK(at_offer_work, at_offer_fn);
@@ -297,25 +323,33 @@ void at_offer_later(struct at_provider *p)
  * @prep: places for the providers, as many as there was memory for
  * @start: @s is about to be started, see at_offer_free()
  *
- * Providers that were refused before are tried again. May drop at_lock; the session's
- * request_lock is held, so its state does not change.
+ * Providers that were refused before are tried again. The session's request_lock is held, so
+ * its state does not change.
  */
 void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 n = 0;
 
-	lockdep_assert_held(&at_lock);
+	lockdep_assert_held(&s->request_lock);
+	spin_lock(&at_lock);
 	s->nr_refused = 0;
+	spin_unlock(&at_lock);
 	while ((p = at_walk_next(&walk))) {
-		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
-			struct at_member *m = at_prepared_take(prep);
+		struct at_member *m;
+		int err;
 
-			if (at_offer_take(s, p, m, false) && m)
-				at_prepared_put(prep, m);
-		}
-		at_turn(&n);
+		if (!at_filter_wants(s->filter, p))
+			continue;
+		m = at_prepared_take(prep);
+		do {
+			spin_lock(&at_lock);
+			err = at_offer_free(s, p, start) ? at_offer_take(s, p, m, false) : -EBUSY;
+			spin_unlock(&at_lock);
+			cond_resched();
+		} while (err == -EAGAIN);
+		if (err && m)
+			at_prepared_put(prep, m);
 	}
 }
 
@@ -324,25 +358,30 @@ void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start)
  *	not get
  * @s: the session, its request_lock held since at_offer_adopt()
  *
- * May drop at_lock. at_offer() notifies of providers that register after
- * at_offer_adopt().
+ * at_offer() notifies of providers that register after at_offer_adopt().
  */
 void at_offer_tell(struct at_session *s)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 n = 0;
 
-	lockdep_assert_held(&at_lock);
+	lockdep_assert_held(&s->request_lock);
 	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
 		return;
+	spin_lock(&at_lock);
 	at_notify_started(s, NULL, 0);
+	spin_unlock(&at_lock);
 	while ((p = at_walk_next(&walk))) {
-		const struct at_member *m = p->member;
-		int err = m ? -EBUSY : p->refused;
+		const struct at_member *m;
+		int err;
 
-		if (err && !(m && m->session == s) && at_session_wants(s, p))
+		if (!at_filter_wants(s->filter, p))
+			continue;
+		spin_lock(&at_lock);
+		m = p->member;
+		err = m ? -EBUSY : p->refused;
+		if (err && !(m && m->session == s) && !p->dead && !at_session_had(s, p))
 			at_notify_started(s, p, err);
-		at_turn(&n);
+		spin_unlock(&at_lock);
 	}
 }

@@ -11,7 +11,7 @@ struct at_prepared;
 struct at_provider;
 struct at_session;
 
-bool at_offer(struct at_provider *p);
+bool at_offer(struct at_provider *p, u32 since);
 void at_offer_later(struct at_provider *p);
 bool at_offer_free(const struct at_session *s, const struct at_provider *p, bool start);
 void at_offer_adopt(struct at_session *s, struct at_prepared *prep, bool start);

@@ -11,6 +11,7 @@
 #include "sched/task_names.h"
 #include "session/assign.h"
 #include "session/budget.h"
+#include "session/filter.h"
 #include "session/member.h"
 #include "session/places.h"
 #include "session/session.h"
@@ -47,21 +48,23 @@ void at_prepared_free(struct at_prepared *prep)
 	at_task_names_free(prep->names);
 }
 
-/* Count the providers that a session can take, and the bytes of their rings. May drop at_lock. */
+/* Count the providers that a session can take, and the bytes of their rings. */
 static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 {
 	struct at_walk walk = { .caller = &s->owner, .patterns = s->providers };
 	struct at_provider *p;
-	u32 wanted = 0, n = 0;
+	u32 wanted = 0;
+	bool free;
 
-	lockdep_assert_held(&at_lock);
+	*bytes = 0;
 	while ((p = at_walk_next(&walk))) {
-		if (at_offer_free(s, p, start) && at_session_wants(s, p)) {
-			wanted++;
-			if (bytes)
-				*bytes += at_memory_of(s, p);
-		}
-		at_turn(&n);
+		if (!at_filter_wants(s->filter, p))
+			continue;
+		spin_lock(&at_lock);
+		free = at_offer_free(s, p, start);
+		spin_unlock(&at_lock);
+		wanted += free;
+		*bytes += free ? at_memory_of(s, p) : 0;
 	}
 	return wanted;
 }
@@ -69,12 +72,11 @@ static u32 at_prepare_count(const struct at_session *s, bool start, u64 *bytes)
 /* May the session have the rings of all providers that it can take? */
 static int at_prepare_check(struct at_session *s, struct netlink_ext_ack *extack)
 {
-	u64 bytes = 0;
-	u32 wanted;
+	u64 bytes;
+	u32 wanted = at_prepare_count(s, false, &bytes);
 	int err;
 
 	spin_lock(&at_lock);
-	wanted = at_prepare_count(s, false, &bytes);
 	err = at_memory_check(s, wanted, bytes, extack);
 	spin_unlock(&at_lock);
 	return err;
@@ -103,11 +105,10 @@ static int at_prepare_sched(struct at_session *s, struct at_prepared *prep)
 void at_prepare_members(struct at_session *s, struct at_prepared *prep, bool start)
 {
 	u32 i, wanted;
+	u64 bytes;
 
 	for (i = 0; i < AT_PREPARE_ROUNDS; i++) {
-		spin_lock(&at_lock);
-		wanted = at_prepare_count(s, start, NULL);
-		spin_unlock(&at_lock);
+		wanted = at_prepare_count(s, start, &bytes);
 		if (wanted <= prep->nr)
 			break;
 		while (prep->nr < wanted && !prep->failed) {

@@ -57,7 +57,6 @@ static void at_session_open(struct at_session *s)
 {
 	u64 round = at_tasks_round();
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&s->request_lock);
 	if (s->ks && !s->clearing)
@@ -69,7 +68,7 @@ static void at_session_open(struct at_session *s)
 		if (at_session_may_open(m) &&
 		    READ_ONCE(m->provider->control->gate) == ASYNCTRACE_GATE_OFF)
 			at_member_start(m, s->generation);
-		at_turn(&n);
+		at_pause();
 	}
 }
 
@@ -202,9 +201,10 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		prep.ks = NULL;
 		prep.names = NULL;
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
-		at_offer_adopt(s, &prep, false);
 	}
 	spin_unlock(&at_lock);
+	if (!err)
+		at_offer_adopt(s, &prep, false);
 	mutex_unlock(&s->request_lock);
 	at_prepared_free(&prep);
 	return err;
@@ -227,19 +227,15 @@ static int at_session_may_start(const struct at_session *s, struct netlink_ext_a
 }
 
 /*
- * Take free providers, for which @prep has places, and open the gates.
+ * Open the gates.
  *
  * If the start clears rings that writers of the last run may not have left,
  * at_session_quiet() opens their gates later. The start does not wait.
  */
-static void at_session_run(struct at_session *s, struct at_start_args *args,
-			   struct at_prepared *prep)
+static void at_session_run(struct at_session *s, struct at_start_args *args)
 {
 	u32 generation = at_next_generation();
 
-	if (s->ks)
-		at_ksched_list(s->ks);
-	at_offer_adopt(s, prep, true);
 	at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_START);
 	swap(s->additional, args->additional);
 	s->beginning = true;
@@ -255,8 +251,6 @@ static void at_session_run(struct at_session *s, struct at_start_args *args,
 	at_session_open(s);
 	at_tasks_again();
 	at_session_observed(s);
-	at_offer_tell(s);
-	at_session_poll(s);
 }
 
 /* Allocate what a start needs; called without locks. */
@@ -308,9 +302,17 @@ int at_session_start(struct at_session *s, struct at_start_args *args,
 		spin_lock(&at_lock);
 		/* Another request may have started the session meanwhile. */
 		err = at_session_may_start(s, extack);
-		if (!err)
-			at_session_run(s, args, &prep);
+		if (!err && s->ks)
+			at_ksched_list(s->ks);
 		spin_unlock(&at_lock);
+		if (!err) {
+			at_offer_adopt(s, &prep, true);
+			spin_lock(&at_lock);
+			at_session_run(s, args);
+			spin_unlock(&at_lock);
+			at_offer_tell(s);
+			at_session_poll(s);
+		}
 		mutex_unlock(&s->request_lock);
 	}
 	at_prepared_free(&prep);
@@ -330,7 +332,6 @@ int at_session_update(struct at_session *s, struct at_strings **categories,
 		      struct at_strings **additional, struct netlink_ext_ack *extack)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 	int err;
 
 	err = at_session_lock(s, extack);
@@ -344,7 +345,7 @@ int at_session_update(struct at_session *s, struct at_strings **categories,
 		s->generation = at_next_generation();
 		while ((m = at_session_next_member(s, m))) {
 			at_member_update(m, s->generation);
-			at_turn(&n);
+			at_pause();
 		}
 	}
 	spin_unlock(&at_lock);
@@ -412,7 +413,7 @@ static void at_session_leave(struct at_session *s)
 	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m) {
 			at_member_leave(m);
-			if (!list_is_singular(&at_sessions))
+			if (at_session_has_others())
 				at_offer_later(m->provider);
 		}
 		at_turn(&n);
@@ -429,7 +430,7 @@ static void at_session_end(struct at_session *s)
 	at_session_leave(s);
 	if (s->ks)
 		at_ksched_unlist(s->ks);
-	list_del_init(&s->node);
+	at_session_unlist(s);
 	if (s->sk) {
 		at_netlink_disown(s->sk, s->portid);
 		sock_put(s->sk);
@@ -479,22 +480,15 @@ void at_session_terminate_anyway(struct at_session *s)
 	at_session_put(s);
 }
 
-/* Find a session whose owner's socket is closed. Returns it with a reference, or NULL. */
-static struct at_session *at_session_of_closed(const struct net *net, u32 portid)
+static bool at_session_is_orphan(const struct at_session *s, const struct net *net, u32 portid)
 {
-	struct at_session *s, *found = NULL;
+	bool orphan;
 
 	spin_lock(&at_lock);
-	list_for_each_entry(s, &at_sessions, node) {
-		if (!s->sk || s->portid != portid || sock_net(s->sk) != net ||
-		    !sock_flag(s->sk, SOCK_DEAD))
-			continue;
-		at_session_get(s);
-		found = s;
-		break;
-	}
+	orphan = s->sk && s->portid == portid && sock_net(s->sk) == net &&
+		 sock_flag(s->sk, SOCK_DEAD);
 	spin_unlock(&at_lock);
-	return found;
+	return orphan;
 }
 
 /**
@@ -505,7 +499,12 @@ static struct at_session *at_session_of_closed(const struct net *net, u32 portid
 void at_session_owner_gone(const struct net *net, u32 portid)
 {
 	struct at_session *s;
+	u32 id = 0;
 
-	while ((s = at_session_of_closed(net, portid)))
-		at_session_terminate_anyway(s);
+	for (; (s = at_session_from(&id)); id++) {
+		if (at_session_is_orphan(s, net, portid))
+			at_session_terminate_anyway(s);
+		else
+			at_session_put(s);
+	}
 }

@@ -6,15 +6,19 @@
 #include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/suspend.h>
 #include <linux/user_namespace.h>
 #include <linux/wait_bit.h>
+#include <linux/xarray.h>
 #include <net/sock.h>
 
 #include "base/clock.h"
@@ -39,23 +43,35 @@
 #define AT_POLL_MIN	1
 /* Period of clock pairs */
 #define AT_PAIR_PERIOD	HZ
+/* Clients take ids for signed numbers. */
+#define AT_SESSION_ID_MAX	INT_MAX
 
-LIST_HEAD(at_sessions);
-/* Number of sessions in the list, and of terminated ones that have not been freed */
+/*
+ * Sessions by id, without terminated ones, whose ids stay reserved until they are freed. Changed
+ * under at_lock; look-ups are under RCU.
+ */
+static DEFINE_XARRAY_ALLOC1(at_sessions);
+static u32 at_session_next_id;
+/* The same sessions, by owner and name; under at_lock */
+static DEFINE_HASHTABLE(at_session_names, 8);
+/* Number of sessions, and of terminated ones that have not been freed */
 static atomic_t at_nr_sessions;
 
 /* Log a clock pair at resume: the counter may have stopped or restarted during the sleep. */
 static int at_session_pm(struct notifier_block *nb, unsigned long event, void *arg)
 {
 	struct at_session *s;
+	u32 id = 0;
 
 	if (event != PM_POST_SUSPEND && event != PM_POST_HIBERNATION)
 		return NOTIFY_DONE;
-	spin_lock(&at_lock);
-	list_for_each_entry(s, &at_sessions, node)
+	for (; (s = at_session_from(&id)); id++) {
+		spin_lock(&at_lock);
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)
 			at_clock_mark(s->clock_log, ASYNCTRACE_MOMENT_RESUME);
-	spin_unlock(&at_lock);
+		spin_unlock(&at_lock);
+		at_session_put(s);
+	}
 	return NOTIFY_OK;
 }
 
@@ -63,7 +79,6 @@ static struct notifier_block at_session_pm_block = {
 	.notifier_call = at_session_pm,
 };
 
-static u32 at_session_ids;
 static u32 at_generations = ASYNCTRACE_GATE_ATTACH;
 
 /* Skip values reserved as gate states. */
@@ -72,6 +87,12 @@ u32 at_next_generation(void)
 	lockdep_assert_held(&at_lock);
 	if (++at_generations > ASYNCTRACE_GENERATION_MAX)
 		at_generations = ASYNCTRACE_GATE_ATTACH + 1;
+	return at_generations;
+}
+
+u32 at_last_generation(void)
+{
+	lockdep_assert_held(&at_lock);
 	return at_generations;
 }
 
@@ -93,7 +114,9 @@ static void at_session_destroy(struct at_session *s)
 	put_pid_ns(s->pid_ns);
 	mem_cgroup_put(s->memcg);
 	at_charge_free(s->charge);
-	kfree(s);
+	if (s->id)
+		xa_erase(&at_sessions, s->id);
+	kfree_rcu(s, rcu);
 }
 
 static void at_session_free(struct work_struct *work)
@@ -122,6 +145,34 @@ static void at_session_release(struct kref *ref)
 void at_session_put(struct at_session *s)
 {
 	kref_put(&s->ref, at_session_release);
+}
+
+/**
+ * at_session_from - find the session with the lowest id not below @id
+ * @id: in: lowest id; out: id of the session
+ *
+ * Takes no lock.
+ *
+ * Return: a session that is not terminated, with a reference, or NULL.
+ */
+struct at_session *at_session_from(u32 *id)
+{
+	unsigned long next = *id;
+	struct at_session *s;
+
+	rcu_read_lock();
+	do {
+		s = xa_find(&at_sessions, &next, AT_SESSION_ID_MAX, XA_PRESENT);
+		*id = next++;
+	} while (s && !kref_get_unless_zero(&s->ref));
+	rcu_read_unlock();
+	return s;
+}
+
+/* Are there other sessions beside one? */
+bool at_session_has_others(void)
+{
+	return atomic_read(&at_nr_sessions) > 1;
 }
 
 /**
@@ -251,19 +302,25 @@ void at_session_poll(struct at_session *s)
 }
 
 /* Has a privileged session taken the provider away from this session? */
-static bool at_session_had(const struct at_session *s, const struct at_provider *p)
+bool at_session_had(const struct at_session *s, const struct at_provider *p)
 {
 	const struct at_member *m;
 
+	lockdep_assert_held(&at_lock);
 	list_for_each_entry(m, &p->members, of_provider)
 		if (m->session == s && m != p->member)
 			return true;
 	return false;
 }
 
+/*
+ * May and should the session record the provider? Compares many patterns and processes, so the
+ * caller holds no lock.
+ */
 bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 {
-	return at_provider_visible(p, &s->owner) && !at_session_had(s, p) &&
+	lockdep_assert_not_held(&at_lock);
+	return at_provider_visible(p, &s->owner) &&
 	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
 }
 
@@ -314,8 +371,9 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	s->charge = charge;
 	s->clock = at_clock_best();
 	s->clock_log = at_clock_log_new(s->clock);
-	if (!s->clock_log ||
-	    at_session_prepare_quiesce(s)) {
+	if (!s->clock_log || at_session_prepare_quiesce(s) ||
+	    xa_alloc_cyclic(&at_sessions, &s->id, NULL, XA_LIMIT(1, AT_SESSION_ID_MAX),
+			    &at_session_next_id, GFP_KERNEL) < 0) {
 		at_session_destroy(s);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -342,6 +400,11 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	return s;
 }
 
+static u32 at_session_hash(kuid_t uid, const char *name)
+{
+	return jhash(name, strlen(name), __kuid_val(uid));
+}
+
 /* Check that no other session of the user has the name, because a name must identify a session. */
 static int at_session_check_name(const struct at_session_args *args,
 				 struct netlink_ext_ack *extack)
@@ -349,7 +412,8 @@ static int at_session_check_name(const struct at_session_args *args,
 	const struct at_session *s;
 
 	lockdep_assert_held(&at_lock);
-	list_for_each_entry(s, &at_sessions, node) {
+	hash_for_each_possible(at_session_names, s, named,
+			       at_session_hash(args->caller->uid, args->name)) {
 		if (!uid_eq(s->owner.uid, args->caller->uid) || strcmp(s->name, args->name))
 			continue;
 		if (s->owner.privileged && !args->caller->privileged)
@@ -368,14 +432,14 @@ static int at_session_check_name(const struct at_session_args *args,
 /**
  * at_session_create - make a session
  * @args: properties of the session, which takes over the lists
- * @id: out: id of the session
  * @extack: for the reason of a failure
  *
- * Return: 0; -EEXIST if the name is in use, -EDQUOT beyond the quota of one user, -ENOSPC
- * beyond the quota of all users together, -ERANGE, -EPERM, -ENOMEM.
+ * Return: the session, with a reference; ERR_PTR() of -EEXIST if the name is in use, -EDQUOT
+ * beyond the quota of one user, -ENOSPC beyond the quota of all users together, -ERANGE,
+ * -EPERM, -ENOMEM.
  */
-int at_session_create(struct at_session_args *args, u32 *id,
-		      struct netlink_ext_ack *extack)
+struct at_session *at_session_create(struct at_session_args *args,
+				     struct netlink_ext_ack *extack)
 {
 	struct at_geometry geometry;
 	struct at_session *s;
@@ -383,33 +447,43 @@ int at_session_create(struct at_session_args *args, u32 *id,
 
 	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->caller->privileged) {
 		NL_SET_ERR_MSG(extack, "scheduling of all tasks needs CAP_PERFMON");
-		return -EPERM;
+		return ERR_PTR(-EPERM);
 	}
 	err = at_session_geometry(args, &geometry, extack);
 	if (err)
-		return err;
+		return ERR_PTR(err);
 	s = at_session_new(args, extack);
 	if (IS_ERR(s))
-		return PTR_ERR(s);
+		return s;
 	s->geometry = geometry;
 
 	spin_lock(&at_lock);
 	err = at_session_check_name(args, extack);
 	if (!err) {
-		s->id = ++at_session_ids;
-		*id = s->id;
 		if (!(s->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED)) {
 			s->sk = args->sk;
 			sock_hold(s->sk);
 			at_netlink_own(s->sk, s->portid);
 		}
-		list_add_tail(&s->node, &at_sessions);
+		hash_add(at_session_names, &s->named, at_session_hash(s->owner.uid, s->name));
 		atomic_inc(&at_nr_sessions);
+		at_session_get(s);
+		/* The entry is reserved, so this does not allocate. */
+		xa_store(&at_sessions, s->id, s, 0);
 	}
 	spin_unlock(&at_lock);
-	if (err)
-		at_session_destroy(s);
-	return err;
+	if (!err)
+		return s;
+	at_session_destroy(s);
+	return ERR_PTR(err);
+}
+
+/* Hide a terminated session from look-ups. at_session_destroy() releases the id. */
+void at_session_unlist(struct at_session *s)
+{
+	lockdep_assert_held(&at_lock);
+	hash_del(&s->named);
+	xa_store(&at_sessions, s->id, NULL, 0);
 }
 
 /* May a caller that sees the session control it? */
@@ -424,18 +498,19 @@ static bool at_session_may(const struct at_session *s, const struct at_caller *c
  * @caller: the caller
  * @extack: for the reason of a failure
  *
- * Return: the session, valid while at_lock is held; ERR_PTR(-ENOENT) if it does not
- * exist, or the caller may not see it.
+ * Return: the session, with a reference; ERR_PTR(-ENOENT) if it does not exist, or the caller
+ * may not see it.
  */
 struct at_session *at_session_find(u32 id, const struct at_caller *caller,
 				   struct netlink_ext_ack *extack)
 {
-	struct at_session *s;
+	u32 found = id;
+	struct at_session *s = at_session_next(&found, caller);
 
-	lockdep_assert_held(&at_lock);
-	list_for_each_entry(s, &at_sessions, node)
-		if (s->id == id && at_session_visible(s, caller))
-			return s;
+	if (s && found == id)
+		return s;
+	if (s)
+		at_session_put(s);
 	if (caller->privileged)
 		NL_SET_ERR_MSG(extack, "no session of this id");
 	else
@@ -459,21 +534,20 @@ struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 
 	if (IS_ERR(s) || at_session_may(s, caller))
 		return s;
+	at_session_put(s);
 	NL_SET_ERR_MSG(extack, "the session is another user's: that takes CAP_SYS_ADMIN");
 	return ERR_PTR(-EPERM);
 }
 
-/* Returns the session with the lowest id not below @id that @caller may see, or NULL. */
+/* As at_session_from(), of the sessions that @caller may see. */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 {
 	struct at_session *s;
 
-	lockdep_assert_held(&at_lock);
-	list_for_each_entry(s, &at_sessions, node) {
-		if (s->id < *id || !at_session_visible(s, caller))
-			continue;
-		*id = s->id;
-		return s;
+	for (; (s = at_session_from(id)); ++*id) {
+		if (at_session_visible(s, caller))
+			return s;
+		at_session_put(s);
 	}
 	return NULL;
 }
@@ -524,11 +598,7 @@ struct at_session *at_session_consume(u32 id, bool snapshot)
 
 	caller.admin = capable(CAP_SYS_ADMIN);
 	caller.privileged = perfmon_capable();
-	spin_lock(&at_lock);
 	s = at_session_control(id, &caller, NULL);
-	if (!IS_ERR(s))
-		at_session_get(s);
-	spin_unlock(&at_lock);
 	if (IS_ERR(s))
 		return s;
 	err = at_session_lock(s, NULL);
@@ -581,18 +651,11 @@ int at_sessions_init(void)
 void at_sessions_exit(void)
 {
 	struct at_session *s;
+	u32 id = 0;
 
 	unregister_pm_notifier(&at_session_pm_block);
-	for (;;) {
-		spin_lock(&at_lock);
-		s = list_first_entry_or_null(&at_sessions, struct at_session, node);
-		if (s)
-			at_session_get(s);
-		spin_unlock(&at_lock);
-		if (!s)
-			break;
+	while ((s = at_session_from(&id)))
 		at_session_terminate_anyway(s);
-	}
 	/*
 	 * Poll work that is waiting for its timer holds a reference; flushing the
 	 * workqueue would not wait for it.

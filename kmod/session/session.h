@@ -83,9 +83,10 @@ struct at_reader {
  * @request_lock: serialises requests that change the session. A request may drop at_lock:
  *	then providers may join and leave, but @state, @consumer, @snapshot and the lists
  *	of patterns do not change
- * @ref: references: the list of sessions, the consumer, queued work
- * @node: in at_sessions
- * @id: never reused
+ * @ref: references: the registry, the consumer, requests, queued work
+ * @rcu: frees the structure: look-ups by id take no lock
+ * @named: in the hash of sessions by name
+ * @id: not reused soon
  * @name: unique among the sessions of the owner
  * @state: enum asynctrace_session_state
  * @mode: enum asynctrace_mode
@@ -153,7 +154,8 @@ struct at_reader {
 struct at_session {
 	struct kref ref;
 	struct mutex request_lock;	/* one request at a time */
-	struct list_head node;
+	struct rcu_head rcu;
+	struct hlist_node named;
 	u32 id;
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	u32 state;
@@ -221,11 +223,14 @@ static inline bool at_session_runs(const struct at_session *s)
 	return s->state == ASYNCTRACE_SESSION_STATE_STARTED && !s->stopping;
 }
 
-extern struct list_head at_sessions;
-
 u32 at_next_generation(void);
+u32 at_last_generation(void);
 void at_session_get(struct at_session *s);
 void at_session_put(struct at_session *s);
+struct at_session *at_session_from(u32 *id);
+bool at_session_has_others(void);
+void at_session_unlist(struct at_session *s);
+bool at_session_had(const struct at_session *s, const struct at_provider *p);
 bool at_session_wants(const struct at_session *s, const struct at_provider *p);
 bool at_session_visible(const struct at_session *s, const struct at_caller *caller);
 struct at_session *at_session_consume(u32 id, bool snapshot);
