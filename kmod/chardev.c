@@ -118,8 +118,10 @@ static long at_ioc_hello(struct at_file *file, struct asynctrace_hello __user *a
 	if (abi != ASYNCTRACE_ABI_VERSION) {
 		ret = -EPROTO;
 	} else {
+		ret = at_file_hello(file);
+		if (ret)
+			return ret;
 		spin_lock(&at_lock);
-		at_file_hello(file);
 		if (file->mm == current->mm) {
 			hello.cookie = file->cookie;
 			file->salt = salt;
@@ -154,10 +156,10 @@ static long at_ioc_register(struct at_file *file, struct asynctrace_attrs __user
 	ret = at_netlink_parse_provider_attrs(buf, attrs.len, &args, NULL);
 	if (ret)
 		goto out;
-	spin_lock(&at_lock);
-	at_file_hello(file);
-	cookie = file->cookie;
-	spin_unlock(&at_lock);
+	ret = at_file_hello(file);
+	if (ret)
+		goto out;
+	cookie = READ_ONCE(file->cookie);
 	ret = at_provider_register(cookie, &args, &attrs.id, &started, NULL);
 	if (!ret && put_user(attrs.id, &arg->id))
 		ret = -EFAULT;

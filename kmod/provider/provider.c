@@ -21,6 +21,7 @@
 #include "base/compat.h"
 #include "base/pattern.h"
 #include "base/quota.h"
+#include "base/threads.h"
 #include "control/announce.h"
 #include "control/monitor.h"
 #include "provider/durable_copy.h"
@@ -39,32 +40,46 @@
  */
 DEFINE_SPINLOCK(at_lock);
 
-static DEFINE_HASHTABLE(at_files, 8);
+/* Descriptors by the low half of their cookie; under at_lock */
+static DEFINE_XARRAY_ALLOC1(at_files);
 /* Live providers by process; under at_lock */
-static DEFINE_HASHTABLE(at_parts, 8);
+static DEFINE_HASHTABLE(at_parts, 10);
 /* Live providers by id. The id of an ended provider stays reserved until the provider is freed. */
 static DEFINE_XARRAY_ALLOC(at_provider_ids);
 static u32 at_provider_next_id = AT_ID_MIN;
 static atomic64_t at_provider_serials;
 
-/*
- * Give the descriptor a cookie, by which netlink messages name it. Cookies are random so
- * that other processes cannot guess them.
+/**
+ * at_file_hello - give a descriptor a cookie, by which netlink messages name it
+ * @file: the descriptor
+ *
+ * Half of a cookie is random so that other processes cannot guess it.
+ *
+ * Return: 0, also if the descriptor has a cookie already; -ENOMEM, -EBUSY.
  */
-void at_file_hello(struct at_file *file)
+int at_file_hello(struct at_file *file)
 {
-	u64 cookie;
+	u32 nr;
+	int err;
 
-	lockdep_assert_held(&at_lock);
-	if (file->cookie)
-		return;
-	do {
-		cookie = get_random_u64();
-	} while (!cookie || at_file_by_cookie(cookie));
-	file->cookie = cookie;
-	mmgrab(current->mm);
-	file->mm = current->mm;
-	hash_add(at_files, &file->node, file->cookie);
+	if (READ_ONCE(file->cookie))
+		return 0;
+	err = xa_alloc(&at_files, &nr, NULL, xa_limit_32b, GFP_KERNEL);
+	if (err)
+		return err;
+	spin_lock(&at_lock);
+	if (!file->cookie) {
+		WRITE_ONCE(file->cookie, (u64)get_random_u32() << 32 | nr);
+		mmgrab(current->mm);
+		file->mm = current->mm;
+		/* The entry is reserved, so this does not allocate. */
+		xa_store(&at_files, nr, file, 0);
+		nr = 0;
+	}
+	spin_unlock(&at_lock);
+	if (nr)
+		xa_erase(&at_files, nr);
+	return 0;
 }
 
 /* Called when the descriptor is closed. */
@@ -73,7 +88,7 @@ void at_file_forget(struct at_file *file)
 	lockdep_assert_held(&at_lock);
 	if (!file->cookie)
 		return;
-	hash_del(&file->node);
+	xa_erase(&at_files, lower_32_bits(file->cookie));
 	mmdrop(file->mm);
 	file->cookie = 0;
 }
@@ -86,13 +101,10 @@ void at_file_forget(struct at_file *file)
  */
 struct at_file *at_file_by_cookie(u64 cookie)
 {
-	struct at_file *file;
+	struct at_file *file = xa_load(&at_files, lower_32_bits(cookie));
 
 	lockdep_assert_held(&at_lock);
-	hash_for_each_possible(at_files, file, node, cookie)
-		if (file->cookie == cookie)
-			return file;
-	return NULL;
+	return file && file->cookie == cookie ? file : NULL;
 }
 
 void at_provider_get(struct at_provider *p)
@@ -550,7 +562,8 @@ void at_provider_zap(struct at_provider *p, u64 page, u64 pages)
  */
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 {
-	struct task_struct *leader, *t;
+	struct at_threads walk = { .pid = p->pid };
+	struct task_struct *t;
 
 	/*
 	 * Orders the store to the gate before the loads of @others and on_cpu: a thread
@@ -558,17 +571,13 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
 	 * at_ioc_thread().
 	 */
 	smp_mb();
-	if (READ_ONCE(p->others)) {
-		cpumask_copy(cpus, cpu_possible_mask);
-		return;
-	}
 	rcu_read_lock();
-	leader = pid_task(p->pid, PIDTYPE_TGID);
-	if (leader)
-		for_each_thread(leader, t)
-			if (at_task_runs(t))
-				cpumask_set_cpu(task_cpu(t), cpus);
+	while (!READ_ONCE(p->others) && (t = at_threads_next(&walk)))
+		if (at_task_runs(t))
+			cpumask_set_cpu(task_cpu(t), cpus);
 	rcu_read_unlock();
+	if (READ_ONCE(p->others) || walk.cut)
+		cpumask_copy(cpus, cpu_possible_mask);
 }
 
 /**

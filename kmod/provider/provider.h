@@ -153,7 +153,6 @@ struct at_provider {
 
 /**
  * struct at_file - an open descriptor of the device
- * @node: in the hash of descriptors that have a cookie; under at_lock
  * @cookie: names the descriptor in netlink messages; 0: none yet
  * @mm: of the process that requested the cookie; only compared
  * @salt: salt that the process requested with the cookie; 0: any
@@ -163,7 +162,6 @@ struct at_provider {
  * @seen: value of @provider->observed that was last read from the descriptor
  */
 struct at_file {
-	struct hlist_node node;
 	u64 cookie;
 	struct mm_struct *mm;
 	u32 salt;
@@ -174,7 +172,7 @@ struct at_file {
 };
 
 struct at_provider *at_provider_from(u32 *id);
-void at_file_hello(struct at_file *file);
+int at_file_hello(struct at_file *file);
 void at_file_forget(struct at_file *file);
 bool at_provider_visible(const struct at_provider *p, const struct at_caller *caller);
 void at_provider_get(struct at_provider *p);

@@ -19,6 +19,7 @@
 
 #include "base/quiesce.h"
 #include "base/quota.h"
+#include "base/threads.h"
 #include "provider/provider.h"
 #include "sched/record.h"
 #include "sched/sched.h"
@@ -279,15 +280,20 @@ static u32 at_tasks_look_begin(struct at_member *m)
 
 static u32 at_tasks_missing(const struct at_member *m)
 {
-	struct task_struct *leader, *t;
-	u32 missing = 0;
+	struct at_threads walk = { .pid = m->provider->pid };
+	u32 missing = 0, begins = 0;
+	struct task_struct *t;
 
 	rcu_read_lock();
-	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
-	if (leader)
-		for_each_thread(leader, t)
-			missing += at_task_wanted(t, m->session->ks, m);
+	while ((t = at_threads_next(&walk))) {
+		if (walk.begins != begins)
+			missing = 0;
+		begins = walk.begins;
+		missing += at_task_wanted(t, m->session->ks, m);
+	}
 	rcu_read_unlock();
+	if (walk.cut)
+		WRITE_ONCE(at_rescan, true);
 	return missing;
 }
 
@@ -297,26 +303,22 @@ static u32 at_tasks_missing(const struct at_member *m)
  */
 static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, int *err)
 {
-	struct task_struct *leader, *t;
+	struct at_threads walk = { .pid = m->provider->pid };
+	struct task_struct *t;
 	int ret;
 
 	rcu_read_lock();
-	leader = pid_task(m->provider->pid, PIDTYPE_TGID);
-	if (leader) {
-		for_each_thread(leader, t) {
-			/* Read first: an entry in the table may be taken out and relinked. */
-			struct at_task *next = spare ? spare->gone : NULL;
+	while (spare && (t = at_threads_next(&walk))) {
+		/* Read first: an entry in the table may be taken out and relinked. */
+		struct at_task *next = spare->gone;
 
-			if (!spare)
-				break;
-			ret = at_task_add(spare, t, m->session->ks, m);
-			if (ret < 0) {
-				*err = ret;
-				break;
-			}
-			if (!ret)
-				spare = next;
+		ret = at_task_add(spare, t, m->session->ks, m);
+		if (ret < 0) {
+			*err = ret;
+			break;
 		}
+		if (!ret)
+			spare = next;
 	}
 	rcu_read_unlock();
 	return spare;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Walk over the threads of a process, of which there may be any number.
+ */
+#ifndef AT_THREADS_H
+#define AT_THREADS_H
+
+#include <linux/pid.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+/* Threads visited in one RCU section */
+#define AT_THREADS_BATCH	64
+/* A walk is cut short if threads keep ending under it. */
+#define AT_THREADS_BEGINS	64
+
+/**
+ * struct at_threads - a walk; set @pid, and the rest to 0
+ * @pid: the process
+ * @t: the present thread
+ * @n: number of threads visited
+ * @begins: number of times that the walk began: it begins anew if @t ends between two RCU
+ *	sections
+ * @cut: the walk has not visited all threads
+ */
+struct at_threads {
+	struct pid *pid;
+	struct task_struct *t;
+	u32 n;
+	u32 begins;
+	bool cut;
+};
+
+/**
+ * at_threads_next - visit the next thread
+ * @w: the walk
+ *
+ * Called under rcu_read_lock(), which this function may release for a moment.
+ *
+ * Return: a thread, valid until the next call; NULL at the end.
+ */
+static inline struct task_struct *at_threads_next(struct at_threads *w)
+{
+	struct task_struct *t = w->t;
+
+	if (t && !(++w->n % AT_THREADS_BATCH)) {
+		bool alive;
+
+		get_task_struct(t);
+		rcu_read_unlock();
+		cond_resched();
+		rcu_read_lock();
+		/* If the thread is still in the list, it is freed after this RCU section. */
+		alive = pid_alive(t);
+		put_task_struct(t);
+		t = alive ? t : NULL;
+	}
+	if (t) {
+		t = list_next_or_null_rcu(&t->signal->thread_head, &t->thread_node,
+					  struct task_struct, thread_node);
+	} else {
+		w->cut = w->begins++ == AT_THREADS_BEGINS;
+		t = w->cut ? NULL : pid_task(w->pid, PIDTYPE_TGID);
+	}
+	w->t = t;
+	return t;
+}
+
+#endif /* AT_THREADS_H */
