@@ -143,45 +143,10 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 
 /*
  * Returns the provider with the lowest id from *id on that the caller may see, and sets *id to
- * its id; NULL if there is none. Releases at_lock now and then. The provider, and pointers in
- * a view of it, are valid while at_lock is held.
+ * its id; NULL if there is none. Releases at_lock now and then. The provider is valid while
+ * at_lock is held.
  */
 struct at_provider *at_provider_next(u32 *id, const struct at_caller *caller);
-
-/**
- * struct at_provider_view - a provider as a reply shows it
- * @id: its id
- * @serial: its serial number
- * @name: its name
- * @version: the number that it registered with
- * @ring_stride: the address space that it reserves for one ring, bytes
- * @pid: its process; reply.c translates it to the caller's namespace
- * @uid: its user; reply.c translates it to the caller's namespace
- * @session: id of its session; 0 if it has none that the caller may see
- * @started: its session records it now
- * @flags: ASYNCTRACE_PROVIDER_F_*
- * @rings: number of its rings that have memory
- * @sched_dropped: scheduling records dropped on its behalf; 0 if @session is 0
- * @names_dropped: names dropped on its behalf; 0 if @session is 0
- */
-struct at_provider_view {
-	u32 id;
-	u64 serial;
-	const char *name;
-	u32 version;
-	u64 ring_stride;
-	struct pid *pid;
-	kuid_t uid;
-	u32 session;
-	bool started;
-	u32 flags;
-	u32 rings;
-	u64 sched_dropped;
-	u64 names_dropped;
-};
-
-void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
-		      const struct at_caller *caller);
 
 /* session/session.c */
 struct at_session *at_session_create(struct at_session_args *args,
@@ -193,62 +158,20 @@ struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller);
 
 /**
- * struct at_session_view - a session as a reply shows it
- * @id: its id
- * @name: its name
- * @mode: enum asynctrace_mode
- * @sched: enum asynctrace_sched
- * @flags: enum asynctrace_session_flags
- * @state: enum asynctrace_session_state
- * @ring_size: bytes of a ring
- * @sub_size: bytes of a sub-buffer
- * @categories: patterns, may be NULL
- * @providers: patterns, may be NULL
- * @filter: further restricts the processes, may be NULL
- * @buffers: ring sizes of some providers, may be NULL
- * @uid: its owner
- * @consumed: a descriptor reads it
- * @nr_providers: providers in it, including those that have ended
- * @nr_ended: of @nr_providers, those of which only sums are left
- * @nr_late: of @nr_providers, those that joined after the start
- * @nr_refused: providers beyond the memory limit, or without memory for their rings
+ * struct at_session_sums - sums over a session's members and rings
+ * @nr_ended: providers of which only sums are left
+ * @nr_late: providers that joined after the start
  * @pages: pages of ring memory in use
  * @refused: pages of ring memory that could not be allocated
- * @probe_calls: calls of the scheduler probes for all sessions; 0 if the session's owner is
- *	not privileged
- * @probe_records: of @probe_calls, those that wrote a record
- * @generation: of the current or the last run, 0 before the first
- * @threads_missed: threads that could not be traced, see at_tasks_looked()
  */
-struct at_session_view {
-	u32 id;
-	const char *name;
-	u32 mode;
-	u32 sched;
-	u32 flags;
-	u32 state;
-	u64 ring_size;
-	u64 sub_size;
-	struct at_strings *categories;
-	const struct at_strings *providers;
-	const struct at_filter *filter;
-	const struct at_buffers *buffers;
-	kuid_t uid;
-	bool consumed;
-	u32 nr_providers;
+struct at_session_sums {
 	u32 nr_ended;
 	u32 nr_late;
-	u32 nr_refused;
 	u64 pages;
 	u64 refused;
-	u64 probe_calls;
-	u64 probe_records;
-	u32 generation;
-	u64 threads_missed;
 };
 
-void at_session_sum(struct at_session *s, struct at_session_view *v);
-void at_session_view(const struct at_session *s, struct at_session_view *v);
+struct at_session_sums at_session_sum(struct at_session *s);
 
 /*
  * Requests on a session return -EALREADY if there is nothing to do: init of an initialized

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Views of providers, sessions and rings for replies.
+ * What replies show of sessions and their rings.
  */
-#include <linux/pid.h>
-
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 #include "sched/sched.h"
-#include "session/filter.h"
 #include "session/member.h"
 #include "session/session.h"
 
@@ -20,109 +17,30 @@ bool at_session_visible(const struct at_session *s, const struct at_caller *call
 	return caller->privileged || (!s->owner.privileged && at_caller_is(caller, &s->owner));
 }
 
-/**
- * at_provider_view - fill in what a reply shows of a provider
- * @p: a live provider
- * @v: out: the view; valid while at_lock is held
- * @caller: the caller of the request
- */
-void at_provider_view(const struct at_provider *p, struct at_provider_view *v,
-		      const struct at_caller *caller)
-{
-	const struct at_member *m = p->member;
-	u32 i;
-
-	lockdep_assert_held(&at_lock);
-	memset(v, 0, sizeof(*v));
-	v->id = p->id;
-	v->serial = p->serial;
-	v->name = p->name;
-	v->version = p->version;
-	v->ring_stride = (u64)p->layout.ring_pages * PAGE_SIZE;
-	v->pid = p->pid;
-	v->uid = p->uid;
-	if (!m)
-		return;
-	if (at_session_visible(m->session, caller)) {
-		v->session = m->session->id;
-		v->sched_dropped = at_sharer_dropped(&m->sharer, AT_KRING_EVENTS);
-		v->names_dropped = at_sharer_dropped(&m->sharer, AT_KRING_NAMES);
-	} else {
-		v->flags |= ASYNCTRACE_PROVIDER_F_HELD;
-	}
-	v->started = m->session->state == ASYNCTRACE_SESSION_STATE_STARTED && m->rings;
-	if (m->late)
-		v->flags |= ASYNCTRACE_PROVIDER_F_LATE;
-	for (i = 0; m->rings && i < m->rings->nr; i++)
-		v->rings += m->rings->ring[i].touched;
-}
-
-/**
- * at_session_sum - add up over a session's members and rings
- * @s: the session, with a reference; no lock is held, as it may have many providers
- * @v: zeroed by the caller; out: @nr_ended, @nr_late, @pages and @refused
- */
-void at_session_sum(struct at_session *s, struct at_session_view *v)
+/* Add up over a session's members and rings. No lock is held: there may be many providers. */
+struct at_session_sums at_session_sum(struct at_session *s)
 {
 	/* Pairs with the store-release in at_session_init(). */
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
 	const struct at_ended ended = at_ended_read(s);
+	struct at_session_sums sums = { .nr_ended = ended.providers, .nr_late = ended.late };
 	struct at_member *m = NULL;
 
-	v->nr_ended = ended.providers;
-	v->nr_late = ended.late;
 	while ((m = at_session_next_member(s, m))) {
 		struct at_rings *r = at_member_rings(m);
 		u32 i;
 
-		v->nr_late += READ_ONCE(m->late);
+		sums.nr_late += READ_ONCE(m->late);
 		for (i = 0; r && i < r->nr; i++)
-			v->refused += READ_ONCE(r->ring[i].refused);
+			sums.refused += READ_ONCE(r->ring[i].refused);
 		if (r)
-			v->pages += atomic_long_read(&r->nr_pages);
+			sums.pages += atomic_long_read(&r->nr_pages);
 		at_rings_put(r);
 		cond_resched();
 	}
 	if (ks)
-		v->pages += at_ksched_pages(ks);
-}
-
-/**
- * at_session_view - fill in what a reply shows of a session
- * @s: the session
- * @v: out: all that at_session_sum() does not fill in; valid while at_lock is held
- */
-void at_session_view(const struct at_session *s, struct at_session_view *v)
-{
-	struct at_sched_cost cost;
-
-	lockdep_assert_held(&at_lock);
-	v->id = s->id;
-	v->name = s->name;
-	v->mode = s->mode;
-	v->sched = s->sched;
-	v->flags = s->flags;
-	v->state = s->state;
-	v->ring_size = (u64)at_ring_words(&s->geometry) * sizeof(u64);
-	v->sub_size = (u64)s->geometry.sub_words * sizeof(u64);
-	v->categories = s->categories;
-	v->providers = s->providers;
-	v->filter = s->filter;
-	v->buffers = s->buffers;
-	v->generation = s->generation;
-	v->uid = s->owner.uid;
-	v->consumed = s->consumer;
-	v->nr_providers = s->nr_members;
-	v->nr_refused = s->nr_refused;
-	if (!s->ks)
-		return;
-	v->threads_missed = READ_ONCE(s->ks->missed);
-	/* The costs are those of all sessions: they show what other users do. */
-	if (!s->owner.privileged)
-		return;
-	at_sched_cost(&cost);
-	v->probe_calls = cost.calls;
-	v->probe_records = cost.switches + cost.wakings;
+		sums.pages += at_ksched_pages(ks);
+	return sums;
 }
 
 /* Fill in a ring's ledger. Includes what a start has cleared before the reader noticed. */

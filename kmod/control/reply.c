@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replies and dumps: messages made of views
+ * Replies and dumps
  *
  * A dump has no lock between two messages and continues by id. So it may leave out an object
  * that is created or freed meanwhile, but lists no object twice. A dump has the rights of the
@@ -15,7 +15,11 @@
 #include "base/compat.h"
 #include "base/pattern.h"
 #include "control/netlink.h"
+#include "provider/provider.h"
+#include "ring/user_rings.h"
+#include "sched/sched.h"
 #include "session/filter.h"
+#include "session/member.h"
 #include "session/session.h"
 
 /**
@@ -86,38 +90,62 @@ int at_netlink_send(struct sk_buff *skb, void *header, struct genl_info *info)
 	return genlmsg_reply(skb, info);
 }
 
+/* Put what depends on the provider's session, if any. */
+static int at_put_membership(struct sk_buff *skb, const struct at_member *m,
+			     const struct at_caller *caller)
+{
+	u64 sched_dropped = 0, names_dropped = 0;
+	u32 flags = 0, rings = 0, i;
+
+	if (m && m->late)
+		flags |= ASYNCTRACE_PROVIDER_F_LATE;
+	for (i = 0; m && m->rings && i < m->rings->nr; i++)
+		rings += m->rings->ring[i].touched;
+	if (m && at_session_visible(m->session, caller)) {
+		if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_SESSION, m->session->id))
+			return -EMSGSIZE;
+		sched_dropped = at_sharer_dropped(&m->sharer, AT_KRING_EVENTS);
+		names_dropped = at_sharer_dropped(&m->sharer, AT_KRING_NAMES);
+	} else if (m) {
+		flags |= ASYNCTRACE_PROVIDER_F_HELD;
+	}
+	if ((m && m->rings && m->session->state == ASYNCTRACE_SESSION_STATE_STARTED &&
+	     nla_put_flag(skb, ASYNCTRACE_A_PROVIDER_STARTED)) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_FLAGS, flags) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_RINGS, rings) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED, sched_dropped,
+			      ASYNCTRACE_A_PROVIDER_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED, names_dropped,
+			      ASYNCTRACE_A_PROVIDER_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
 /**
  * at_netlink_fill_provider() - put a provider's attributes
  * @skb: message to put them in
  * @p: the provider
  * @caller: receiver of the message
  *
+ * With at_lock held.
+ *
  * Return: 0, or -EMSGSIZE if the attributes do not fit.
  */
 int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 			     const struct at_caller *caller)
 {
-	struct at_provider_view v = {};
-
-	at_provider_view(p, &v, caller);
-	if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, v.id) ||
-	    nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, v.name) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_VERSION, v.version) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_RING_STRIDE, v.ring_stride,
-			      ASYNCTRACE_A_PROVIDER_PAD) ||
+	lockdep_assert_held(&at_lock);
+	if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, p->id) ||
+	    nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, p->name) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_VERSION, p->version) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_RING_STRIDE,
+			      (u64)p->layout.ring_pages * PAGE_SIZE, ASYNCTRACE_A_PROVIDER_PAD) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_PID,
-			pid_nr_ns(v.pid, task_active_pid_ns(current))) ||
+			pid_nr_ns(p->pid, task_active_pid_ns(current))) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_UID,
-			from_kuid_munged(current_user_ns(), v.uid)) ||
-	    (v.session && nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_SESSION, v.session)) ||
-	    (v.started && nla_put_flag(skb, ASYNCTRACE_A_PROVIDER_STARTED)) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_FLAGS, v.flags) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_RINGS, v.rings) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED, v.sched_dropped,
-			      ASYNCTRACE_A_PROVIDER_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED, v.names_dropped,
-			      ASYNCTRACE_A_PROVIDER_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SERIAL, v.serial,
+			from_kuid_munged(current_user_ns(), p->uid)) ||
+	    at_put_membership(skb, p->member, caller) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_SERIAL, p->serial,
 			      ASYNCTRACE_A_PROVIDER_PAD))
 		return -EMSGSIZE;
 	return 0;
@@ -136,52 +164,68 @@ static int at_put_strings(struct at_part *part, int type, const struct at_string
 	return 0;
 }
 
-/* Put all attributes of a session except its lists. */
-static int at_put_session(struct sk_buff *skb, const struct at_session_view *v)
+/* The costs of the probes are those of all sessions: they show what other users do. */
+static int at_put_costs(struct sk_buff *skb, const struct at_session *s)
 {
-	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, v->id) ||
-	    nla_put_string(skb, ASYNCTRACE_A_SESSION_NAME, v->name) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_MODE, v->mode) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_SCHED, v->sched) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_FLAGS, v->flags) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_RING_SIZE, v->ring_size,
+	struct at_sched_cost cost = {};
+
+	if (s->ks && s->owner.privileged)
+		at_sched_cost(&cost);
+	if (nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_CALLS, cost.calls,
 			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE, v->sub_size,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, v->state) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
-			from_kuid_munged(current_user_ns(), v->uid)) ||
-	    (v->consumed && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, v->nr_providers) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, v->nr_late) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, v->nr_refused) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PAGES, v->pages,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_REFUSED, v->refused,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_CALLS, v->probe_calls,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS, v->probe_records,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, v->generation) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED, v->threads_missed,
-			      ASYNCTRACE_A_SESSION_PAD) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_ENDED, v->nr_ended))
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PROBE_RECORDS,
+			      cost.switches + cost.wakings, ASYNCTRACE_A_SESSION_PAD))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int at_put_lists(struct at_part *part, const struct at_session_view *v)
+/* Put all attributes of a session except its lists. */
+static int at_put_session(struct sk_buff *skb, const struct at_session *s,
+			  const struct at_session_sums *sums)
 {
-	if (at_put_strings(part, ASYNCTRACE_A_SESSION_CATEGORY, v->categories) ||
-	    at_put_strings(part, ASYNCTRACE_A_SESSION_PROVIDER, v->providers) ||
-	    at_filter_put(part, v->filter) || at_buffers_put(part, v->buffers))
+	if (nla_put_u32(skb, ASYNCTRACE_A_SESSION_ID, s->id) ||
+	    nla_put_string(skb, ASYNCTRACE_A_SESSION_NAME, s->name) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_MODE, s->mode) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_SCHED, s->sched) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_FLAGS, s->flags) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_RING_SIZE,
+			      (u64)at_ring_words(&s->geometry) * sizeof(u64),
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_SUB_SIZE,
+			      (u64)s->geometry.sub_words * sizeof(u64),
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_STATE, s->state) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_UID,
+			from_kuid_munged(current_user_ns(), s->owner.uid)) ||
+	    (s->consumer && nla_put_flag(skb, ASYNCTRACE_A_SESSION_CONSUMED)) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_PROVIDERS, s->nr_members) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_LATE, sums->nr_late) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS, s->nr_refused) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_PAGES, sums->pages,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_REFUSED, sums->refused,
+			      ASYNCTRACE_A_SESSION_PAD) ||
+	    at_put_costs(skb, s) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_GENERATION, s->generation) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_SESSION_THREADS_MISSED,
+			      s->ks ? READ_ONCE(s->ks->missed) : 0, ASYNCTRACE_A_SESSION_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_SESSION_ENDED, sums->nr_ended))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int at_put_lists(struct at_part *part, const struct at_session *s,
+			const struct at_strings *categories)
+{
+	if (at_put_strings(part, ASYNCTRACE_A_SESSION_CATEGORY, categories) ||
+	    at_put_strings(part, ASYNCTRACE_A_SESSION_PROVIDER, s->providers) ||
+	    at_filter_put(part, s->filter) || at_buffers_put(part, s->buffers))
 		return -EMSGSIZE;
 	return 0;
 }
 
 /* Set the flag that the session's lists continue, and note where the next message begins. */
-static int at_split_session(struct at_part *part, struct at_session_view *v,
+static int at_split_session(struct at_part *part, struct at_strings *categories,
 			    struct at_dump *dump)
 {
 	if (!at_part_ends(part) || nla_put_flag(part->skb, ASYNCTRACE_A_SESSION_MORE))
@@ -189,9 +233,9 @@ static int at_split_session(struct at_part *part, struct at_session_view *v,
 	if (!dump)
 		return 1;
 	/* The next message needs the same categories, even if an update replaces them. */
-	if (!dump->part && v->categories) {
-		refcount_inc(&v->categories->refs);
-		dump->list = v->categories;
+	if (!dump->part && categories) {
+		refcount_inc(&categories->refs);
+		dump->list = categories;
 	}
 	dump->part = part->n;
 	return 1;
@@ -208,21 +252,20 @@ static int at_split_session(struct at_part *part, struct at_session_view *v,
  */
 int at_netlink_fill_session(struct at_part *part, struct at_session *s, struct at_dump *dump)
 {
-	struct at_session_view v = {};
+	struct at_session_sums sums = {};
+	struct at_strings *categories;
 	int err;
 
 	if (!part->first)
-		at_session_sum(s, &v);
+		sums = at_session_sum(s);
 	spin_lock(&at_lock);
-	at_session_view(s, &v);
-	if (part->first) {
-		v.categories = dump->list;
-		err = nla_put_u32(part->skb, ASYNCTRACE_A_SESSION_ID, v.id);
-	} else {
-		err = at_put_session(part->skb, &v);
-	}
-	if (!err && at_put_lists(part, &v))
-		err = at_split_session(part, &v, dump);
+	categories = part->first ? dump->list : s->categories;
+	if (part->first)
+		err = nla_put_u32(part->skb, ASYNCTRACE_A_SESSION_ID, s->id);
+	else
+		err = at_put_session(part->skb, s, &sums);
+	if (!err && at_put_lists(part, s, categories))
+		err = at_split_session(part, categories, dump);
 	spin_unlock(&at_lock);
 	return err;
 }

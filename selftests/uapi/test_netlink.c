@@ -6,6 +6,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <linux/genetlink.h>
+
 #include "ktap.h"
 #include "raw.h"
 
@@ -343,6 +345,49 @@ static void too_much_memory_is_refused_with_the_arithmetic(void)
 	end();
 }
 
+/* --- lost replies ------------------------------------------------------------------- */
+
+/* More replies than a socket with the smallest buffer has room for */
+#define UNREAD	16
+
+static int is_named_lost(const struct nlmsghdr *nlh, void *count)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == ASYNCTRACE_A_SESSION_NAME)
+			*(int *)count += !strcmp(mnl_attr_get_str(attr), "lost");
+	return 0;
+}
+
+static void session_whose_reply_is_lost_is_ended(void)
+{
+	static struct raw_nl other;
+	int smallest = 1, sessions = 0;
+
+	begin();
+	NEED(!raw_nl_open(&other));
+	NEED(!setsockopt(mnl_socket_get_fd(nl.socket), SOL_SOCKET, SO_RCVBUF, &smallest,
+			 sizeof(smallest)));
+	for (int i = 0; i < UNREAD; i++) {
+		raw_nl_begin(&nl, ASYNCTRACE_CMD_INFO_GET, 0);
+		NEED(!raw_nl_send(&nl));
+	}
+	REQUEST(SESSION_CREATE);
+	STR(SESSION_NAME, "lost");
+	U32(SESSION_MODE, ASYNCTRACE_MODE_ONESHOT);
+	U64(SESSION_RING_SIZE, ASYNCTRACE_RING_MIN);
+	U32(SESSION_FLAGS, ASYNCTRACE_SESSION_FLAGS_DETACHED);
+	NEED(!raw_nl_send(&nl));
+	EXPECT_IS(raw_nl_take(&nl), -ENOBUFS);
+
+	raw_nl_begin(&other, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP);
+	EXPECT_IS(raw_nl_each(&other, is_named_lost, &sessions), 0);
+	EXPECT_IS(sessions, 0);
+	raw_nl_close(&other);
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(what_is_missing_is_named),
 	KTAP_TEST(wrong_sizes_and_types_are_blamed),
@@ -354,6 +399,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(steps_out_of_order_are_refused),
 	KTAP_TEST(unknown_commands_and_dumps_are_refused),
 	KTAP_TEST(too_much_memory_is_refused_with_the_arithmetic),
+	KTAP_TEST(session_whose_reply_is_lost_is_ended),
 };
 
 KTAP_MAIN(tests)

@@ -3,8 +3,10 @@
  * Traced threads: the module's table of them grows with their number, and one user may not
  * have any number of them.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +95,132 @@ static void each_thread_of_a_crowd_is_traced(void)
 	raw_nl_close(&nl);
 }
 
+/* --- a crowd that another session takes over --------------------------------------------- */
+
+#define TAKEN	300
+
+static int to_child[2], to_parent[2];
+
+static bool pass(int fd)
+{
+	return write(fd, "", 1) == 1;
+}
+
+static bool wait_turn(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+/* A user's process of many threads, in a session of the user. */
+static int crowd_of_a_user(void *arg)
+{
+	static pthread_t threads[TAKEN];
+
+	(void)arg;
+	SO(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE) && !pipe(pipes));
+	SO(!make_threads(threads, TAKEN));
+	SO(start("of a user") > 0);
+	SO(pass(to_parent[1]) && wait_turn(to_child[0]));
+	end_threads(threads, TAKEN);
+	SO(pass(to_parent[1]) && wait_turn(to_child[0]));
+	return 0;
+}
+
+static void crowd_is_traced_by_the_session_that_takes_it(void)
+{
+	struct raw_ledger before, after;
+	pid_t child;
+	int id, status;
+
+	NEED(!raw_nl_open(&nl) && !pipe(to_child) && !pipe(to_parent));
+	child = fork();
+	NEED(child >= 0);
+	if (!child)
+		_exit(raw_child(crowd_of_a_user, NULL, NOBODY));
+	NEED(wait_turn(to_parent[0]));
+	id = start("of root");
+	NEED(id > 0);
+	EXPECT_IS(missed(id), 0);
+	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
+	NEED(pass(to_child[1]) && wait_turn(to_parent[0]));
+	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
+	/* Each was woken, and was switched to. */
+	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * TAKEN);
+	NEED(pass(to_child[1]) && waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	raw_nl_close(&nl);
+}
+
+/* --- names of others ----------------------------------------------------------------------- */
+
+#define RENAMES	3
+
+static int renames_itself(void *arg)
+{
+	char name[16];
+
+	(void)arg;
+	for (int i = 0; i < RENAMES; i++) {
+		SO(wait_turn(to_child[0]));
+		snprintf(name, sizeof(name), "renamed-%d", i);
+		SO(!prctl(PR_SET_NAME, name) && pass(to_parent[1]));
+	}
+	return 0;
+}
+
+/* Count the names of thread @tid that it gave itself, in their order. */
+static int names_seen(int fd, int32_t tid)
+{
+	static char buf[ASYNCTRACE_READ_MIN];
+	const struct asynctrace_chunk *chunk = (void *)buf;
+	const struct asynctrace_task_name *name = (void *)(buf + sizeof(*chunk));
+	char next[32] = "renamed-0";
+	int seen = 0;
+
+	while (read(fd, buf, sizeof(buf)) > 0) {
+		if (chunk->kind != ASYNCTRACE_CHUNK_NAMES)
+			continue;
+		for (size_t i = 0; i < chunk->bytes / sizeof(*name); i++) {
+			if (name[i].tid != tid || strcmp(name[i].comm, next))
+				continue;
+			snprintf(next, sizeof(next), "renamed-%d", ++seen);
+		}
+	}
+	return errno == EAGAIN ? seen : -1;
+}
+
+static void foreign_task_is_named_after_each_rename(void)
+{
+	int id, fd, status;
+	pid_t child;
+
+	NEED(!raw_nl_open(&nl) && !pipe(to_child) && !pipe(to_parent));
+	child = fork();
+	NEED(child >= 0);
+	if (!child)
+		_exit(renames_itself(NULL));
+	NEED(!raw_provider(&p, "threads", STRIDE));
+	id = raw_session(&nl, "renames", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS,
+			 STRIDE, "threads");
+	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
+	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
+	/* Each time, the child wakes this process. */
+	for (int i = 0; i < RENAMES; i++) {
+		NEED(pass(to_child[1]));
+		NEED(wait_turn(to_parent[0]));
+	}
+	NEED(waitpid(child, &status, 0) == child);
+	EXPECT_IS(status, 0);
+	fd = raw_open();
+	NEED(fd >= 0 && !raw_consume(fd, id) && !fcntl(fd, F_SETFL, O_NONBLOCK));
+	EXPECT_IS(names_seen(fd, child), RENAMES);
+	close(fd);
+	raw_provider_end(&p);
+	raw_nl_close(&nl);
+}
+
 /* --- the limit ------------------------------------------------------------------------- */
 
 #define MOST	40
@@ -133,6 +261,8 @@ static void threads_beyond_the_limit_are_counted_as_missed(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(each_thread_of_a_crowd_is_traced),
+	KTAP_TEST(crowd_is_traced_by_the_session_that_takes_it),
+	KTAP_TEST(foreign_task_is_named_after_each_rename),
 	KTAP_TEST(threads_beyond_the_limit_are_counted_as_missed),
 };
 
