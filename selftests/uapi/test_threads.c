@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,55 @@ static int crowd_of_a_user(void *arg)
 	return 0;
 }
 
+/*
+ * Keeps all CPUs busy with real-time threads until @spinning is cleared: the module's workers
+ * do not run.
+ */
+static volatile bool spinning;
+static volatile int spinners;
+
+static void *spin(void *cpu)
+{
+	cpu_set_t only;
+
+	CPU_ZERO(&only);
+	CPU_SET((intptr_t)cpu, &only);
+	sched_setaffinity(0, sizeof(only), &only);
+	__atomic_add_fetch(&spinners, 1, __ATOMIC_SEQ_CST);
+	while (spinning)
+		;
+	return NULL;
+}
+
+static int start_without_workers(void)
+{
+	const int cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct sched_param urgent = { .sched_priority = 1 }, normal = { 0 };
+	pthread_t others[cpus];
+	cpu_set_t before, only;
+	int id;
+
+	NEED(!sched_getaffinity(0, sizeof(before), &before));
+	CPU_ZERO(&only);
+	CPU_SET(0, &only);
+	NEED(!sched_setaffinity(0, sizeof(only), &only));
+	NEED(!sched_setscheduler(0, SCHED_FIFO, &urgent));
+	spinning = true;
+	spinners = 0;
+	for (intptr_t cpu = 1; cpu < cpus; cpu++)
+		NEED(!pthread_create(&others[cpu], NULL, spin, (void *)cpu));
+	while (spinners < cpus - 1)
+		usleep(1000);
+	id = start("of root");
+	spinning = false;
+	for (int cpu = 1; cpu < cpus; cpu++)
+		NEED(!pthread_join(others[cpu], NULL));
+	NEED(!sched_setscheduler(0, SCHED_OTHER, &normal));
+	NEED(!sched_setaffinity(0, sizeof(before), &before));
+	return id;
+}
+
+/* The worker that takes the threads out of the first session has not run yet. */
 static void crowd_is_traced_by_the_session_that_takes_it(void)
 {
 	struct raw_ledger before, after;
@@ -140,7 +190,7 @@ static void crowd_is_traced_by_the_session_that_takes_it(void)
 	if (!child)
 		_exit(raw_child(crowd_of_a_user, NULL, NOBODY));
 	NEED(wait_turn(to_parent[0]));
-	id = start("of root");
+	id = start_without_workers();
 	NEED(id > 0);
 	EXPECT_IS(missed(id), 0);
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
