@@ -4,10 +4,10 @@
  *
  *   at_session.request_lock  Serialises requests that change a session, also while at_lock is
  *                          released. Not held while memory is allocated for a user.
- *     at_lock              The control plane: which providers, sessions and subscribers there
- *                          are, and which provider is in which session. Held for a few steps.
- *                          A spinlock, because a mutex holder without CPU quota left would
- *                          delay all other users.
+ *     at_lock              Registers of providers and subscribers, changes of the register of
+ *                          sessions, and which provider is in which session. A spinlock,
+ *                          because a mutex holder without CPU quota left would delay all
+ *                          other users.
  *       at_range.rings_lock  rings of a range of a provider's mapping
  *       at_session.members_lock  the list of members, the bytes their rings may take, and the
  *                                sums over ended members
@@ -24,8 +24,12 @@
  *   at_bucket.fill_lock    Rate limit of a provider's alerts.
  *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods.
  *
- * If a user controls the length of some work, locks that other users need are not held
- * throughout: the work calls at_turn(), which releases at_lock now and then.
+ * A user must not choose for how long at_lock is held. So no memory is charged, no names are
+ * compared with the patterns of several sessions or providers, and no threads or processes are
+ * visited under it. A loop over members or providers releases it by at_pause() or at_turn(). A
+ * look-up of a session by id does not take it, and a walk over the providers of a session takes
+ * it for one step only. The longest sections send an event to all subscribers that may see it,
+ * at most 64 of a user, or give one provider its patterns, at most 200.
  */
 #ifndef AT_LOCK_H
 #define AT_LOCK_H

@@ -562,7 +562,7 @@ err:
  *
  * Sleeps: allocates spare rings, and may register the probes, which waits for grace periods.
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EINTR if the caller was killed; or an error of the tracepoints.
  */
 int at_ksched_prepare(struct at_ksched *ks)
 {
@@ -570,7 +570,8 @@ int at_ksched_prepare(struct at_ksched *ks)
 
 	/* A session without spare rings starts anyway, and counts the records it drops. */
 	at_ksched_prepare_spares(ks);
-	mutex_lock(&at_probes_mutex);
+	if (mutex_lock_killable(&at_probes_mutex))
+		return -EINTR;
 	if (!ks->probed)
 		err = at_probes_register();
 	if (!err && !ks->probed) {

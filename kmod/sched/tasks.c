@@ -76,6 +76,7 @@ static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
  */
 static struct at_task *at_task_alloc(void)
 {
+	lockdep_assert_not_held(&at_lock);
 	return kzalloc(sizeof(struct at_task), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 

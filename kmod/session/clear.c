@@ -205,7 +205,6 @@ static void at_clear_kernel(struct at_session *s, bool pending)
 void at_clear_begin(struct at_session *s, u32 disposition)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&at_lock);
 	if (disposition == ASYNCTRACE_DISPOSITION_RETAIN)
@@ -213,7 +212,7 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 	while ((m = at_session_next_member(s, m))) {
 		struct at_rings *r;
 
-		at_turn(&n);
+		at_pause();
 		/* The member joined after the run began: all its records are from this run. */
 		if (at_member_is_open(m))
 			continue;
@@ -243,7 +242,6 @@ void at_clear_begin(struct at_session *s, u32 disposition)
 void at_clear_finish(struct at_session *s)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&at_lock);
 	while ((m = at_session_next_member(s, m))) {
@@ -259,7 +257,7 @@ void at_clear_finish(struct at_session *s)
 		if (m->clearing == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE && m->provider->member == m)
 			at_provider_clear_names(m->provider);
 		m->clearing = 0;
-		at_turn(&n);
+		at_pause();
 	}
 	if (s->clearing)
 		at_clear_kernel(s, false);

@@ -278,7 +278,7 @@ static void at_member_remove(struct at_member *m)
 static void at_ended_unread(struct at_session *s)
 {
 	/* Upper bound of the number of gone members */
-	u32 left = s->nr_holding, n = 0;
+	u32 left = s->nr_holding;
 	struct at_member *m;
 
 	for (; left && !s->consumer; left--) {
@@ -291,7 +291,7 @@ static void at_ended_unread(struct at_session *s)
 			break;
 		if (m->provider->dead && at_member_empty(m))
 			at_rings_put_later(at_member_finish(m));
-		at_turn(&n);
+		at_pause();
 	}
 }
 

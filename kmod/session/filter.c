@@ -275,6 +275,8 @@ static bool at_filter_wants_user(const struct at_filter *filter, kuid_t uid)
  * @filter: may be NULL
  * @p: the provider
  *
+ * The process may have any number of ancestors, so the caller holds no lock.
+ *
  * Return: true if it does.
  */
 bool at_filter_wants(const struct at_filter *filter, const struct at_provider *p)
@@ -282,6 +284,7 @@ bool at_filter_wants(const struct at_filter *filter, const struct at_provider *p
 	struct task_struct *task;
 	bool wants;
 
+	lockdep_assert_not_held(&at_lock);
 	if (!filter)
 		return true;
 	if (!at_filter_wants_user(filter, p->uid))

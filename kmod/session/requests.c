@@ -183,13 +183,10 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		return err;
 	at_prepared_init(&prep);
 	err = at_prepare(s, &prep, extack);
-	mutex_lock(&s->request_lock);
+	if (!err)
+		err = at_session_lock(s, extack);
 	spin_lock(&at_lock);
 	s->initializing = false;
-	if (!err && s->state == ASYNCTRACE_SESSION_STATE_TERMINATED) {
-		NL_SET_ERR_MSG(extack, "the session was ended meanwhile");
-		err = -ENOENT;
-	}
 	if (!err) {
 		/*
 		 * Pairs with the load-acquires in at_session_quiet() and
@@ -203,9 +200,10 @@ int at_session_init(struct at_session *s, struct netlink_ext_ack *extack)
 		WRITE_ONCE(s->state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	}
 	spin_unlock(&at_lock);
-	if (!err)
+	if (!err) {
 		at_offer_adopt(s, &prep, false);
-	mutex_unlock(&s->request_lock);
+		mutex_unlock(&s->request_lock);
+	}
 	at_prepared_free(&prep);
 	return err;
 }
@@ -261,10 +259,10 @@ static int at_session_prepare_start(struct at_session *s, struct at_prepared *pr
 	struct at_ksched *ks = smp_load_acquire(&s->ks);
 	int err = ks ? at_ksched_prepare(ks) : 0;
 
-	if (err) {
+	if (err && err != -EINTR)
 		NL_SET_ERR_MSG(extack, "the kernel's tracepoints cannot be used");
+	if (err)
 		return err;
-	}
 	at_prepare_members(s, prep, true);
 	return 0;
 }
@@ -356,14 +354,13 @@ int at_session_update(struct at_session *s, struct at_strings **categories,
 static void at_session_shut(struct at_session *s)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&s->request_lock);
 	s->stopping = true;
 	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m)
 			at_member_stop(m);
-		at_turn(&n);
+		at_pause();
 	}
 	if (s->ks)
 		at_ksched_stop(s->ks);
@@ -408,7 +405,6 @@ int at_session_stop(struct at_session *s, struct netlink_ext_ack *extack)
 static void at_session_leave(struct at_session *s)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	while ((m = at_session_next_member(s, m))) {
 		if (m->provider->member == m) {
@@ -416,7 +412,7 @@ static void at_session_leave(struct at_session *s)
 			if (at_session_has_others())
 				at_offer_later(m->provider);
 		}
-		at_turn(&n);
+		at_pause();
 	}
 }
 

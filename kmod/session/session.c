@@ -319,7 +319,6 @@ bool at_session_had(const struct at_session *s, const struct at_provider *p)
  */
 bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 {
-	lockdep_assert_not_held(&at_lock);
 	return at_provider_visible(p, &s->owner) &&
 	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
 }

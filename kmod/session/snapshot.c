@@ -46,7 +46,6 @@ static void at_snapshot_kernel(const struct at_ksched *ks, bool begin)
 void at_snapshot_begin(struct at_session *s)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&s->request_lock);
 	s->snapshot = true;
@@ -57,7 +56,7 @@ void at_snapshot_begin(struct at_session *s)
 		m->kept = m->reading;
 		at_member_unread(m);
 		at_snapshot_rings(m->rings, true);
-		at_turn(&n);
+		at_pause();
 	}
 	if (s->ks)
 		at_snapshot_kernel(s->ks, true);
@@ -67,7 +66,6 @@ void at_snapshot_begin(struct at_session *s)
 void at_snapshot_end(struct at_session *s)
 {
 	struct at_member *m = NULL;
-	u32 n = 0;
 
 	lockdep_assert_held(&s->request_lock);
 	at_reader_reset(s);
@@ -75,7 +73,7 @@ void at_snapshot_end(struct at_session *s)
 	while ((m = at_session_next_member(s, m))) {
 		m->reading = m->kept;
 		at_snapshot_rings(m->rings, false);
-		at_turn(&n);
+		at_pause();
 	}
 	if (s->ks)
 		at_snapshot_kernel(s->ks, false);
