@@ -179,15 +179,25 @@ static struct at_session *at_nl_session(struct genl_info *info,
 	return at_nl_session_by(info, caller, at_session_control);
 }
 
-static int at_nl_session_init(struct sk_buff *skb, struct genl_info *info,
-			      const struct at_caller *caller)
+/* Handle a request that has no attribute but the session's id. */
+static int at_nl_session_plain(struct sk_buff *skb, struct genl_info *info,
+			       const struct at_caller *caller)
 {
 	struct at_session *s = at_nl_session(info, caller);
 	int err;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
-	err = at_session_init(s, info->extack);
+	switch (info->genlhdr->cmd) {
+	case ASYNCTRACE_CMD_SESSION_INIT:
+		err = at_session_init(s, info->extack);
+		break;
+	case ASYNCTRACE_CMD_SESSION_STOP:
+		err = at_session_stop(s, info->extack);
+		break;
+	default:
+		err = at_session_terminate(s, info->extack);
+	}
 	at_session_put(s);
 	return err;
 }
@@ -234,32 +244,6 @@ static int at_nl_session_update(struct sk_buff *skb, struct genl_info *info,
 	return err;
 }
 
-static int at_nl_session_stop(struct sk_buff *skb, struct genl_info *info,
-			      const struct at_caller *caller)
-{
-	struct at_session *s = at_nl_session(info, caller);
-	int err;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	err = at_session_stop(s, info->extack);
-	at_session_put(s);
-	return err;
-}
-
-static int at_nl_session_terminate(struct sk_buff *skb, struct genl_info *info,
-				   const struct at_caller *caller)
-{
-	struct at_session *s = at_nl_session(info, caller);
-	int err;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	err = at_session_terminate(s, info->extack);
-	at_session_put(s);
-	return err;
-}
-
 static int at_nl_session_get(struct sk_buff *skb, struct genl_info *info,
 			     const struct at_caller *caller)
 {
@@ -295,10 +279,10 @@ static const at_handler at_handlers[] = {
 	[ASYNCTRACE_CMD_PROVIDER_REGISTER] = at_nl_provider_register,
 	[ASYNCTRACE_CMD_PROVIDER_GET] = at_nl_provider_get,
 	[ASYNCTRACE_CMD_SESSION_CREATE] = at_nl_session_create,
-	[ASYNCTRACE_CMD_SESSION_INIT] = at_nl_session_init,
+	[ASYNCTRACE_CMD_SESSION_INIT] = at_nl_session_plain,
 	[ASYNCTRACE_CMD_SESSION_START] = at_nl_session_start,
-	[ASYNCTRACE_CMD_SESSION_STOP] = at_nl_session_stop,
-	[ASYNCTRACE_CMD_SESSION_TERMINATE] = at_nl_session_terminate,
+	[ASYNCTRACE_CMD_SESSION_STOP] = at_nl_session_plain,
+	[ASYNCTRACE_CMD_SESSION_TERMINATE] = at_nl_session_plain,
 	[ASYNCTRACE_CMD_SESSION_GET] = at_nl_session_get,
 	[ASYNCTRACE_CMD_PROVIDER_ANNOUNCE] = at_netlink_announce,
 	[ASYNCTRACE_CMD_SESSION_UPDATE] = at_nl_session_update,

@@ -6,7 +6,6 @@
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/random.h>
@@ -425,15 +424,14 @@ static int at_provider_publish(struct at_provider *p, u64 cookie,
 /**
  * at_provider_register - register the calling process as a provider
  * @cookie: of the descriptor; the calling process must have requested it
- * @args: name, version and ring stride
+ * @args: name, version and ring stride, as at_netlink_provider_args() has checked them
  * @id: out: id of the provider
  * @started: out: a session records the provider already
  * @extack: for the reason of a failure
  *
  * Return: 0; -ENOENT if no descriptor has the cookie, -EPERM if another process requested
  * it, -EBUSY if the descriptor is in use, -EDQUOT beyond the quota of one user, -E2BIG if
- * the rings do not fit a mapping, -ENOSPC if the machine has too many providers, -EINVAL,
- * -ENOMEM.
+ * the rings do not fit a mapping, -ENOSPC if the machine has too many providers, -ENOMEM.
  */
 int at_provider_register(u64 cookie, const struct at_provider_args *args,
 			 u32 *id, bool *started, struct netlink_ext_ack *extack)
@@ -443,11 +441,6 @@ int at_provider_register(u64 cookie, const struct at_provider_args *args,
 	u32 salt = 0, since;
 	int err;
 
-	if (!is_power_of_2(args->ring_stride) || args->ring_stride < ASYNCTRACE_RING_MIN ||
-	    args->ring_stride > ASYNCTRACE_RING_MAX) {
-		NL_SET_ERR_MSG(extack, "the ring stride is no power of two within the limits");
-		return -EINVAL;
-	}
 	spin_lock(&at_lock);
 	file = at_file_by_cookie(cookie);
 	err = at_file_may_register(file, extack);

@@ -716,7 +716,7 @@ static void at_leave_fn(struct work_struct *work)
 
 	do {
 		more = at_tasks_leave_some(m, &exiting, &gone);
-		any |= gone != NULL;
+		any |= !!gone;
 		at_tasks_free(gone);
 		gone = NULL;
 		cond_resched();

@@ -8,7 +8,6 @@
 #include <linux/cred.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
-#include <linux/log2.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/pid_namespace.h>
@@ -323,32 +322,6 @@ bool at_session_wants(const struct at_session *s, const struct at_provider *p)
 	       at_strings_match(s->providers, p->name) && at_filter_wants(s->filter, p);
 }
 
-static int at_session_geometry(struct at_session_args *args, struct at_geometry *g,
-			       struct netlink_ext_ack *extack)
-{
-	u64 sub;
-
-	if (!is_power_of_2(args->ring_size) || args->ring_size < ASYNCTRACE_RING_MIN ||
-	    args->ring_size > ASYNCTRACE_RING_MAX) {
-		NL_SET_ERR_MSG(extack,
-			       "the ring size is no power of two from 16 KiB to 1 GiB");
-		return -ERANGE;
-	}
-	*g = at_geometry_of(args->ring_size, 0, args->mode == ASYNCTRACE_MODE_CIRCULAR);
-	if (!args->sub_size)
-		return 0;
-	sub = args->sub_size;
-	if (!is_power_of_2(sub) || sub < ASYNCTRACE_SUBBUF_MIN ||
-	    sub > ASYNCTRACE_SUBBUF_MAX ||
-	    sub * ASYNCTRACE_SUBBUFS_MIN > args->ring_size) {
-		NL_SET_ERR_MSG(extack,
-			       "the sub-buffer size is no power of two from 4 KiB to 512 KiB and a quarter of the ring");
-		return -ERANGE;
-	}
-	*g = at_geometry_of(args->ring_size, sub, g->circular);
-	return 0;
-}
-
 /* Make a session without publishing it. Takes over the lists of @args. */
 static struct at_session *at_session_new(struct at_session_args *args,
 					 struct netlink_ext_ack *extack)
@@ -385,6 +358,8 @@ static struct at_session *at_session_new(struct at_session_args *args,
 	s->flags = args->flags;
 	s->portid = args->portid;
 	s->sub_size = args->sub_size;
+	s->geometry = at_geometry_of(args->ring_size, args->sub_size,
+				     args->mode == ASYNCTRACE_MODE_CIRCULAR);
 	swap(s->categories, args->categories);
 	swap(s->providers, args->providers);
 	swap(s->filter, args->filter);
@@ -430,31 +405,21 @@ static int at_session_check_name(const struct at_session_args *args,
 
 /**
  * at_session_create - make a session
- * @args: properties of the session, which takes over the lists
+ * @args: properties of the session, as at_netlink_session_args() has checked them. The session
+ *	takes over the lists
  * @extack: for the reason of a failure
  *
  * Return: the session, with a reference; ERR_PTR() of -EEXIST if the name is in use, -EDQUOT
- * beyond the quota of one user, -ENOSPC beyond the quota of all users together, -ERANGE,
- * -EPERM, -ENOMEM.
+ * beyond the quota of one user, -ENOSPC beyond the quota of all users together, -ENOMEM.
  */
 struct at_session *at_session_create(struct at_session_args *args,
 				     struct netlink_ext_ack *extack)
 {
-	struct at_geometry geometry;
-	struct at_session *s;
+	struct at_session *s = at_session_new(args, extack);
 	int err;
 
-	if (args->sched == ASYNCTRACE_SCHED_ALL && !args->caller->privileged) {
-		NL_SET_ERR_MSG(extack, "scheduling of all tasks needs CAP_PERFMON");
-		return ERR_PTR(-EPERM);
-	}
-	err = at_session_geometry(args, &geometry, extack);
-	if (err)
-		return ERR_PTR(err);
-	s = at_session_new(args, extack);
 	if (IS_ERR(s))
 		return s;
-	s->geometry = geometry;
 
 	spin_lock(&at_lock);
 	err = at_session_check_name(args, extack);
