@@ -12,7 +12,10 @@ void fxt_found(struct fxt_check *c, enum fxt_rule rule, uint64_t offset, const c
 	struct fxt_finding *f = &c->findings[rule];
 	va_list ap;
 
-	/* Some are found out of order: the one that stands first is told. */
+	/*
+	 * Checks by time report breaches out of order: keep the one that stands first in the
+	 * file.
+	 */
 	if (!f->count++ || offset < f->offset) {
 		f->offset = offset;
 		va_start(ap, fmt);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a trace keep every rule? Records go in in the order of the file, breaches
- * come out as counts. Memory: names, threads, what is open, and a window in
- * which events are put in order of time.
+ * Checks a trace against the rules of rules.h: records go in in the order of the file, counts
+ * of breaches come out. Memory grows with names, threads and what is open, and with a window of
+ * events that are sorted by time.
  */
 #ifndef FXT_CHECK_H
 #define FXT_CHECK_H
@@ -11,38 +11,51 @@
 
 struct fxt_finding {
 	uint64_t count;
-	uint64_t offset;	/* of the first */
-	char detail[160];	/* of the first */
+	uint64_t offset;	/* of the first breach */
+	char detail[160];	/* text about the first breach */
 };
 
 struct fxt_tally {
 	uint64_t records, bytes, events, switches, wakeups, losses, flows;
-	uint64_t asyncs;	/* operations with begin and end */
-	uint64_t threads;	/* with events */
-	uint64_t late;		/* events out of order by more than the window */
+	uint64_t asyncs;	/* operations with a begin and an end */
+	uint64_t threads;	/* threads with events */
+	uint64_t late;		/* events that are out of order by more than the window */
 };
 
 struct fxt_check;
 
-/* @window: events that are put in order at a time; 0: 4 million */
+/*
+ * Returns NULL if there is no memory. @window: number of events that are sorted at a time; 0
+ * means 4 million.
+ */
 struct fxt_check *fxt_check_new(size_t window);
 void fxt_check_free(struct fxt_check *c);
-/* NULL or -ENOMEM */
+/*
+ * Requires @count whole async operations called @name. Returns 0 or -ENOMEM.
+ * fxt_cross_thread() requires that operations called @name end on another thread than they
+ * began on.
+ */
 int fxt_expect_async(struct fxt_check *c, const char *name, uint64_t count);
 int fxt_cross_thread(struct fxt_check *c, const char *name);
-/* All of @r. 0, or a negative errno: it cannot be read, or no memory. */
+/*
+ * Checks all records of @r. Returns 0, or a negative errno if reading fails or memory is
+ * missing.
+ */
 int fxt_check_all(struct fxt_check *c, struct fxt_reader *r);
 const struct fxt_finding *fxt_findings(const struct fxt_check *c);
 const struct fxt_tally *fxt_tally(const struct fxt_check *c);
-/* The file is a part of a recording: what it begins may end in another one. */
+/*
+ * True if the file is a part of a recording: operations that begin in it may end in another
+ * file.
+ */
 bool fxt_is_part(const struct fxt_check *c);
-/* It is a part because it has only what slow operations need. */
+/* True if the file is a part because it has only the records that slow operations need. */
 bool fxt_is_selection(const struct fxt_check *c);
-/* The end of the file is missing: what the file begins may have ended there. */
+/* True if the end of the file is missing: operations that begin in it may have ended there. */
 bool fxt_is_incomplete(const struct fxt_check *c);
 /*
- * Whether the file is clean although it breaks @rule. @loss: excuse also what a loss
- * explains.
+ * True if a file that breaks @rule is clean all the same. @loss: also excuse breaches that a
+ * loss of records explains.
  */
 bool fxt_excused(const struct fxt_check *c, enum fxt_rule rule, bool loss);
 

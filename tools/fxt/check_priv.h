@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between the parts of the check. */
+/* State and functions that the parts of the check share. */
 #ifndef FXT_CHECK_PRIV_H
 #define FXT_CHECK_PRIV_H
 
@@ -13,12 +13,12 @@ struct fxt_item {
 	uint64_t ns, end_ns, id;
 	uint64_t offset;
 	uint32_t tid, pid;
-	uint32_t category, name;	/* numbers of names.h */
-	uint32_t type;			/* of event */
+	uint32_t category, name;	/* numbers from names.h */
+	uint32_t type;			/* of the event */
 	uint32_t reserved;
 };
 
-/* What is open on one thread; see check_time.c */
+/* A duration that is open on a thread, or has not been left; see check_time.c */
 struct fxt_slice {
 	uint64_t begin, end, limit;
 	uint64_t offset;
@@ -45,28 +45,30 @@ struct fxt_check {
 	int error;
 
 	/* check_stream.c */
-	struct fxt_table threads;	/* tid + 1: .a objects' first offset */
-	struct fxt_table owners;	/* tid, pid of thread objects */
-	struct fxt_table processes;	/* pid + 1 of process objects: .a offset */
-	struct fxt_table active;	/* tid, pid of events: .a tid << 32 | pid, .b offset */
-	struct fxt_table scheduled;	/* tid + 1 in scheduling: .a offset */
-	struct fxt_table cpus;		/* cpu + 1: .a last time, .b who runs + 1 */
-	uint64_t start, end;		/* of the session, ns; end 0: not known */
+	struct fxt_table threads;	/* tid + 1: .a offset of its first object */
+	struct fxt_table owners;	/* tid and pid of thread objects */
+	struct fxt_table processes;	/* pid + 1: .a offset of its first object */
+	struct fxt_table active;	/* tid and pid of events: .a tid << 32 | pid, .b
+					   offset of the first */
+	struct fxt_table scheduled;	/* tid + 1 in scheduling records: .a offset of the first */
+	struct fxt_table cpus;		/* cpu + 1: .a time of the last switch, .b running
+					   thread + 1 */
+	uint64_t start, end;		/* of the session, in ns; end 0: not known */
 	bool started;
-	bool part;			/* of a recording: the session is in other files, too */
-	bool selection;			/* a part: what slow operations need */
-	uint64_t latest, latest_offset;	/* of all times */
+	bool part;			/* the session continues in other files */
+	bool selection;			/* the file has only what slow operations need */
+	uint64_t latest, latest_offset;	/* the latest time in the file, and its record */
 
 	/* check_window.c */
 	struct fxt_item *items;
 	size_t nr_items, room_items, window;
-	uint64_t settled;		/* all before this is checked */
+	uint64_t settled;		/* events before this time are checked */
 
 	/* check_time.c */
 	struct fxt_names names;
 	struct fxt_table stacks;	/* tid, pid: .a struct fxt_stack */
 	struct fxt_table asyncs;	/* id, category, name: .a tid, .b offset */
-	struct fxt_table async_ids;	/* id, category: .a how many are open */
+	struct fxt_table async_ids;	/* id, category: .a number of open operations */
 	struct fxt_table flows;		/* id: .b offset */
 	struct fxt_expected *expected;
 	size_t nr_expected;

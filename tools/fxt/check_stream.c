@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What can be told record by record: who is named, who ran where and when. */
+/*
+ * Checks of single records in the order of the file: names of threads and processes, and the
+ * scheduling of each CPU.
+ */
 #include <errno.h>
 
 #include "check_priv.h"
 
-#define RUNNING_UNKNOWN	0	/* else: thread id + 1 */
+#define RUNNING_UNKNOWN	0	/* other values: thread id + 1 */
 
 static int note(struct fxt_table *t, uint64_t key, uint64_t offset)
 {
@@ -45,7 +48,7 @@ static void time_of(struct fxt_check *c, const struct fxt_record *rec, uint64_t 
 	}
 }
 
-/* The session's clocks, as the composer writes them */
+/* Notes the recorder's clock events. Returns true if @rec is one. */
 static bool clock_event(struct fxt_check *c, const struct fxt_record *rec)
 {
 	if (!fxt_is_clock(rec))
@@ -101,7 +104,10 @@ static int sched(struct fxt_check *c, const struct fxt_record *rec)
 	int err = 0;
 
 	time_of(c, rec, rec->ns);
-	/* A wakeup is written where it happens, and names where the woken goes. */
+	/*
+	 * A wakeup record names the CPU where the woken thread will run, not the one that wrote
+	 * it. So it says nothing about what a CPU runs.
+	 */
 	if (rec->kind == FXT_WAKEUP) {
 		c->tally.wakeups++;
 		if (waker && waker->type == ASYNCTRACE_FXT_ARG_KOID)
@@ -141,7 +147,7 @@ int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec)
 		return sched(c, rec);
 	case FXT_PROVIDER_EVENT:
 		c->tally.losses++;
-		/* Nobody knows what was lost: all CPUs begin anew. */
+		/* The loss may be of any CPU's switches, so nothing is known of any CPU. */
 		fxt_each(&c->cpus, e)
 			e->b = RUNNING_UNKNOWN;
 		return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What only the order of time shows: durations nest, async operations and flows
- * begin once and end once, flows have a duration around them. Of events with
- * one time, the file's order counts, as it does for viewers.
+ * Checks that need events in order of time: durations nest, async operations and flows begin
+ * once and end once, and a duration encloses each flow event. Events of one time are taken in
+ * the order of the file, because viewers do so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct fxt_slice *top_of(struct fxt_stack *s)
 	return s->nr ? &s->of[s->nr - 1] : NULL;
 }
 
-/* Durations that ended before @ns */
+/* Leave durations that ended before @ns. Open ones stay, and so do those below them. */
 static void leave(struct fxt_stack *s, uint64_t ns)
 {
 	while (s->nr && !top_of(s)->open && top_of(s)->end < ns)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events in order of time. A file has them in the order in which rings were
- * read, so a window of events is sorted at a time: the older half of it is
- * checked, the younger waits for what may still come between.
+ * Sorts events by time. A file has events in the order in which rings were read. So a window of
+ * events is sorted at a time: the older half is checked, and the younger half waits for records
+ * that may still come between.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
 	struct fxt_item *it;
 	int err;
 
-	/* Instants and counters stand alone. */
+	/* Instants and counters need no counterpart and nest in nothing. */
 	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN)
 		return 0;
 	err = room(c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Read a trace (FXT), record by record, in constant memory but for the tables
- * that the format has. It takes nothing for granted and shares no code with
- * what writes traces.
+ * Reads a trace in the Fuchsia trace format (FXT), record by record. Memory is constant except
+ * for the string and thread tables. The reader trusts no byte of the file and shares no code
+ * with the writers of traces, so that it finds their mistakes.
  */
 #ifndef FXT_H
 #define FXT_H
@@ -20,20 +20,24 @@
 
 struct fxt_input;
 
-/* NULL: *error is a negative errno */
+/* Returns NULL and sets *@error to a negative errno if the file cannot be opened. */
 struct fxt_input *fxt_input_open(const char *path, int *error);
-/* Up to @len bytes; fewer only at the end, and before an error. */
+/*
+ * Returns the number of bytes read, which is less than @len only at the end of the file or
+ * before an error.
+ */
 size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len);
 /*
- * After a read that brought fewer bytes. 0: the file has ended. 1: it has ended within
- * compressed data. Negative errno: reading failed; -EBADMSG: compressed data is damaged.
+ * Call this after fxt_input_read() returned fewer bytes than @len. Returns 0 at the end of the
+ * file, 1 if the file ends within compressed data, or a negative errno if reading failed.
+ * -EBADMSG means that compressed data is damaged.
  */
 int fxt_input_end(const struct fxt_input *in);
 void fxt_input_close(struct fxt_input *in);
 
 /* --- records ------------------------------------------------------------------- */
 
-/* Not ended by a NUL. Valid until the next record. */
+/* A text in the reader's buffer, not ended by a NUL. It is valid until the next record. */
 struct fxt_text {
 	const char *s;
 	uint32_t len;
@@ -73,19 +77,19 @@ enum fxt_kind {
 	FXT_SWITCH,		/* .ns, .cpu, .number: state, .out, .in, arguments */
 	FXT_WAKEUP,		/* .ns, .cpu, .in, arguments */
 	FXT_LOG,		/* .ns, .thread, .text */
-	FXT_OTHER,		/* not understood: .number: type */
+	FXT_OTHER,		/* a record that the reader does not decode: .number: type */
 };
 
 struct fxt_record {
 	enum fxt_kind kind;
 	uint64_t offset;	/* in the unpacked file */
 	uint64_t words;
-	uint32_t provider;	/* whose it is; 0 where none was introduced */
-	bool damaged;		/* its content cannot be relied on */
+	uint32_t provider;	/* 0: the record follows no provider's introduction */
+	bool damaged;		/* a breach makes the content unreliable */
 
 	unsigned int number;
 	uint64_t id;
-	uint64_t ns, end_ns;	/* CLOCK_BOOTTIME, as this project writes it */
+	uint64_t ns, end_ns;	/* CLOCK_BOOTTIME in ns */
 	struct fxt_thread thread;
 	struct fxt_text category, name, text;
 
@@ -102,52 +106,53 @@ typedef void (*fxt_complain_fn)(void *arg, enum fxt_rule rule, uint64_t offset,
 				const char *detail);
 
 /*
- * Open @path. NULL: *error is a negative errno. -EILSEQ: the file is no trace, because
- * it does not begin with the magic. -ENODATA: it is empty.
+ * Returns NULL and sets *@error to a negative errno if @path cannot be read. -EILSEQ: the file
+ * does not begin with the magic of a trace. -ENODATA: the file is empty.
  */
 struct fxt_reader *fxt_open(const char *path, int *error);
 /*
- * A reader of the bytes that fxt_push() gives it, for traces that are still being written.
- * NULL: no memory. fxt_next() returns 0 if the next record is not there as a whole yet, and
- * -ENODATA in the middle of a large record, which this project does not write.
+ * Returns a reader of the words that fxt_push() appends, for traces that are still being
+ * written, or NULL if there is no memory. fxt_next() returns 0 while the next record is
+ * incomplete. It returns -ENODATA within a large record, which asynctrace does not write.
  */
 struct fxt_reader *fxt_open_pushed(void);
-/* Append @words words to what the reader has. 0 or -ENOMEM */
+/* Appends @words words. Returns 0 or -ENOMEM. */
 int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words);
-/* No more is pushed: fxt_next() complains of a missing end, as at the end of a file. */
+/*
+ * No more words follow: fxt_next() then reports a missing end, as it does at the end of a file.
+ */
 void fxt_push_end(struct fxt_reader *r);
-/* Tell of every breach of the format. @detail is valid during the call. */
+/* Calls @complain for every breach of the format. @detail is valid during the call only. */
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
- * Check arguments of events of real threads, but do not decode them: .nargs is 0. Arguments of
- * counters are decoded to be checked. For the analysis, which asks for none of these.
+ * Stops decoding arguments, for speed: .nargs is 0 in events of real threads. The reader still
+ * checks them. It decodes arguments of counters in order to check them.
  */
 void fxt_without_args(struct fxt_reader *r);
-/* From the next record on, decode all arguments. */
+/* Decodes all arguments from the next record on. */
 void fxt_with_args(struct fxt_reader *r);
 /*
- * The next record: 1. At the end: 0. Negative errno: reading failed; all whole records
- * before the failure have been returned. A record of size 0 ends the reading after a
- * complaint. So does a missing end: a file that ends within a record
- * (FXT_RULE_TRUNCATED), or without the mark that the recorder writes last
- * (FXT_RULE_NO_END).
+ * Returns 1 and fills @rec, 0 at the end, or a negative errno if reading failed. All whole
+ * records before a failure have been returned then. A record of size 0 ends the reading, after
+ * a breach is reported. A missing end is also a breach: the file ends within a record
+ * (FXT_RULE_TRUNCATED), or lacks the mark that the recorder writes last (FXT_RULE_NO_END).
  */
 int fxt_next(struct fxt_reader *r, struct fxt_record *rec);
-/* Text for an error of fxt_open() or fxt_next(), to follow "cannot read FILE: " */
+/* Returns text for an error of fxt_open() or fxt_next(), to follow "cannot read FILE: ". */
 const char *fxt_error_text(int error);
 void fxt_close(struct fxt_reader *r);
 
 /*
- * Thread ids above those that Linux gives out are pseudo threads of the recorder. The
- * scheduler does not know them.
+ * The largest thread id that Linux gives out. Larger ids are pseudo threads of the recorder,
+ * which the scheduler does not know.
  */
 #define FXT_TID_REAL_MAX	(4u << 20)
 
-/* Whether the recorder wrote this event about its own clock or session. */
+/* True if the recorder wrote this event about its own clock or session. */
 bool fxt_is_clock(const struct fxt_record *rec);
 const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name);
 bool fxt_text_is(const struct fxt_text *t, const char *s);
-/* What an event type, an argument type is called; never NULL */
+/* Names of event types and argument types; never NULL */
 const char *fxt_event_name(unsigned int type);
 const char *fxt_arg_name(unsigned int type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bytes of a trace, unpacked on the way if it is compressed. */
+/* Reads the bytes of a trace and unpacks gzip and zstd. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,16 +17,16 @@ enum packing { PLAIN, GZIP, ZSTD };
 struct fxt_input {
 	int fd;
 	enum packing packing;
-	bool end;		/* of the file */
-	bool within;		/* a compressed frame */
-	int error;		/* a negative errno: nothing more can be read */
+	bool end;		/* the file has ended */
+	bool within;		/* the reader is within a compressed frame */
+	int error;		/* a negative errno: reading has failed for good */
 	z_stream gzip;
 	ZSTD_DStream *zstd;
-	size_t at, have;	/* of packed */
+	size_t at, have;	/* bytes of .packed */
 	unsigned char packed[PACKED_SIZE];
 };
 
-/* Up to @len bytes of the file, or a negative errno. 0: its end */
+/* Returns up to @len bytes of the file, 0 at its end, or a negative errno. */
 static ssize_t read_file(struct fxt_input *in, void *buf, size_t len)
 {
 	ssize_t n;
@@ -40,7 +40,7 @@ static ssize_t read_file(struct fxt_input *in, void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* Fill the buffer from the file, if it is used up. 0, or negative errno. */
+/* Refills .packed from the file if it is used up. Returns 0 or a negative errno. */
 static int refill(struct fxt_input *in)
 {
 	ssize_t n;
@@ -55,7 +55,10 @@ static int refill(struct fxt_input *in)
 	return 0;
 }
 
-/* Look at the first bytes: pipes may bring fewer at a time. */
+/*
+ * Detects the packing by the first bytes. Reads until it has 4 of them, because a pipe may
+ * return fewer.
+ */
 static int detect(struct fxt_input *in)
 {
 	while (in->have < 4) {
@@ -110,7 +113,7 @@ void fxt_input_close(struct fxt_input *in)
 	free(in);
 }
 
-/* The buffer has the first bytes, by which the packing was detected. */
+/* Returns the bytes that detect() has read, and then those of the file. */
 static long read_plain(struct fxt_input *in, void *buf, size_t len)
 {
 	size_t n = in->have - in->at;
@@ -135,7 +138,7 @@ static long read_gzip(struct fxt_input *in, void *buf, size_t len)
 	z->avail_in = in->have - in->at;
 	z->next_out = buf;
 	z->avail_out = len;
-	/* Several members may stand behind each other. */
+	/* A gzip file may consist of several members. */
 	if (!in->within && z->avail_in)
 		inflateReset(z);
 	err = inflate(z, Z_NO_FLUSH);
@@ -152,7 +155,7 @@ static long read_zstd(struct fxt_input *in, void *buf, size_t len)
 	ZSTD_outBuffer to = { buf, len, 0 };
 	size_t err;
 
-	/* Behind a whole frame, zstd asks for the next one, which need not exist. */
+	/* After a whole frame, zstd asks for another one, which need not exist. */
 	if (!in->within && in->at == in->have)
 		return 0;
 	err = ZSTD_decompressStream(in->zstd, &to, &from);
@@ -184,7 +187,7 @@ size_t fxt_input_read(struct fxt_input *in, void *buf, size_t len)
 			break;
 		}
 		done += n;
-		/* The file has ended, and the decompressor has nothing left. */
+		/* The file has ended, and the decompressor holds nothing back. */
 		if (!n && in->end && in->at == in->have)
 			break;
 	}

@@ -19,7 +19,7 @@ uint64_t fxt_name_key(const char *s, size_t len)
 	return h ? h : 1;
 }
 
-/* Bytes of memory that a text takes besides its own */
+/* Estimated memory for each text besides its bytes: table entry, pointer, malloc header */
 #define OVERHEAD	64
 
 static uint32_t add(struct fxt_names *n, const char *s, size_t len)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts as numbers, from 0 on: equal texts have equal numbers. */
+/* Numbers texts from 0 on: equal texts get equal numbers. */
 #ifndef FXT_NAMES_H
 #define FXT_NAMES_H
 
 #include "table.h"
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty table. */
 struct fxt_names {
 	struct fxt_table table;
 	char **of;
 	uint32_t nr, room;
-	size_t bytes, max_bytes;	/* of texts; .max_bytes 0: no limit */
-	uint64_t refused;	/* texts for which there was no room: they are all "..." */
+	size_t bytes, max_bytes;	/* of texts; max_bytes 0: no limit */
+	uint64_t refused;	/* texts that exceeded the limit; all of them are "..." */
 };
 
-/* The number of the text @s of @len bytes. UINT32_MAX: no memory. */
+/* Returns the number of the text @s of @len bytes, or UINT32_MAX if there is no memory. */
 uint32_t fxt_name(struct fxt_names *n, const char *s, size_t len);
-/* A key of the text @s of @len bytes; never 0 */
+/* Returns a hash of the text @s of @len bytes, which is never 0. */
 uint64_t fxt_name_key(const char *s, size_t len);
 void fxt_names_free(struct fxt_names *n);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records as lines of text: stable, so that two traces can be compared. */
+/*
+ * Prints records as lines of text or JSON. The output is stable, so that two traces can be
+ * compared.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -257,7 +260,7 @@ static void json_value(FILE *f, const struct fxt_arg *a)
 	}
 }
 
-/* As keys: what is no text is the same in all of them. */
+/* True if the two keys are equal in JSON, where each malformed byte becomes U+FFFD. */
 static bool same_key(const struct fxt_text *a, const struct fxt_text *b)
 {
 	size_t i = 0, k = 0;
@@ -275,7 +278,10 @@ static bool same_key(const struct fxt_text *a, const struct fxt_text *b)
 	return i == a->len && k == b->len;
 }
 
-/* The next argument from @i on that has the key of argument @like; nargs: there is none. */
+/*
+ * Returns the first argument from @i on with the key of argument @like, or .nargs if there is
+ * none.
+ */
 static unsigned int next_of_key(const struct fxt_record *rec, unsigned int i, unsigned int like)
 {
 	while (i < rec->nargs && !same_key(&rec->args[i].name, &rec->args[like].name))
@@ -284,8 +290,8 @@ static unsigned int next_of_key(const struct fxt_record *rec, unsigned int i, un
 }
 
 /*
- * Nothing forbids two arguments of one name, but readers keep one of two equal keys: one
- * key has all of them as an array, which no value is otherwise.
+ * The format allows two arguments of one name, but JSON readers keep only one of two equal
+ * keys. So such arguments become one key with an array. No other value is an array.
  */
 static void json_args(FILE *f, const struct fxt_record *rec)
 {
@@ -332,7 +338,7 @@ static void json_event(FILE *f, const struct fxt_record *rec)
 	json_thread(f, rec);
 	json_text(f, "category", &rec->category);
 	json_text(f, "name", &rec->name);
-	/* As text: most readers of JSON keep only 53 bits of a number. */
+	/* The id is a string, because most readers of JSON keep only 53 bits of a number. */
 	if (rec->number == ASYNCTRACE_FXT_COUNTER || rec->number > ASYNCTRACE_FXT_DURATION)
 		fprintf(f, ",\"id\":\"0x%" PRIx64 "\"", rec->id);
 	json_args(f, rec);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Framing, and the tables of a trace: providers, strings, threads, tick rates. */
+/* Framing of records: buffer, references, and the loop that decodes a record. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule
 	r->complain(r->arg, rule, rec->offset, detail);
 }
 
-/* Fill the buffer, as far as the file goes. */
+/* Refills the buffer. At the end of the file, notes how it ended. */
 static void refill(struct fxt_reader *r)
 {
 	size_t room, n;
@@ -41,14 +41,14 @@ static void refill(struct fxt_reader *r)
 	r->have += n / 8;
 }
 
-/* Have @words words in the buffer, if the file has them. */
+/* Makes @words words available, unless the file ends earlier. */
 static void fill(struct fxt_reader *r, size_t words)
 {
 	if (r->have - r->at < words && r->in && !r->end)
 		refill(r);
 }
 
-/* Whether the file begins with the magic, or is cut within it. 0 or a negative errno. */
+/* Returns 0 if the file begins with the magic or ends within it, or a negative errno. */
 static int check_magic(const struct fxt_reader *r)
 {
 	const uint64_t magic = ASYNCTRACE_FXT_MAGIC;
@@ -108,7 +108,7 @@ int fxt_push(struct fxt_reader *r, const uint64_t *buf, size_t words)
 	uint64_t *more;
 	size_t room;
 
-	/* Without words there may be no buffer. */
+	/* The buffer may be NULL here, and memcpy() must not get a NULL pointer. */
 	if (!words)
 		return 0;
 	if (r->at) {
@@ -150,33 +150,12 @@ void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg)
 	r->arg = arg;
 }
 
-static void clear_strings(struct fxt_provider *p)
-{
-	for (size_t i = 0; i < p->strings_end; i++)
-		free(p->strings[i].s);
-	free(p->strings);
-	p->strings = NULL;
-	p->strings_end = 0;
-}
-
-static void clear_tables(struct fxt_provider *p)
-{
-	clear_strings(p);
-	free(p->threads);
-	p->threads = NULL;
-}
-
 void fxt_close(struct fxt_reader *r)
 {
 	if (!r)
 		return;
-	fxt_each(&r->providers, e) {
-		struct fxt_provider *p = (struct fxt_provider *)(uintptr_t)e->a;
-
-		if (p)
-			clear_tables(p);
-		free(p);
-	}
+	fxt_each(&r->providers, e)
+		fxt_free_provider((struct fxt_provider *)(uintptr_t)e->a);
 	fxt_table_free(&r->providers);
 	if (r->in)
 		fxt_input_close(r->in);
@@ -250,7 +229,7 @@ void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t)
 	}
 }
 
-static void text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t)
+void fxt_text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t)
 {
 	fxt_bytes(c, len, t);
 	if (len > ASYNCTRACE_FXT_STRING_MAX)
@@ -263,7 +242,7 @@ void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t)
 {
 	*t = (struct fxt_text){ .s = "" };
 	if (ref & ASYNCTRACE_FXT_INLINE) {
-		text_stream(c, ref & ~ASYNCTRACE_FXT_INLINE, t);
+		fxt_text_stream(c, ref & ~ASYNCTRACE_FXT_INLINE, t);
 	} else if (ref) {
 		t->index = ref;
 		c->rec->damaged = true;
@@ -285,156 +264,6 @@ void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t
 	}
 }
 
-/* --- tables ---------------------------------------------------------------------- */
-
-static struct fxt_provider *find_provider(struct fxt_reader *r, uint32_t id)
-{
-	const struct fxt_entry *e = fxt_find(&r->providers, (uint64_t)id + 1);
-
-	return e ? (struct fxt_provider *)(uintptr_t)e->a : NULL;
-}
-
-static int new_provider(struct fxt_reader *r, struct fxt_record *rec, uint32_t id)
-{
-	struct fxt_provider *p = find_provider(r, id);
-	struct fxt_entry *e;
-
-	if (p) {
-		fxt_breach(r, rec, FXT_RULE_PROVIDER_TWICE, "%u", id);
-		clear_tables(p);
-		p->init = false;
-	} else {
-		e = fxt_make(&r->providers, (uint64_t)id + 1);
-		p = e ? calloc(1, sizeof(*p)) : NULL;
-		if (!p)
-			return -ENOMEM;
-		e->a = (uintptr_t)p;
-	}
-	p->id = id;
-	p->introduced = true;
-	p->rate = FXT_NS_PER_S;
-	r->current = p;
-	return 0;
-}
-
-static int read_metadata(struct fxt_cursor *c, uint64_t head)
-{
-	struct fxt_record *rec = c->rec;
-	struct fxt_reader *r = c->r;
-	uint32_t id = head >> 20;
-	int err;
-
-	switch (head >> 16 & 0xf) {
-	case ASYNCTRACE_FXT_META_PROVIDER:
-		rec->kind = FXT_PROVIDER_INFO;
-		fxt_zero(c, head >> 60);
-		text_stream(c, head >> 52 & 0xff, &rec->name);
-		err = new_provider(r, rec, id);
-		if (err)
-			return err;
-		break;
-	case ASYNCTRACE_FXT_META_SECTION:
-		rec->kind = FXT_PROVIDER_SECTION;
-		fxt_zero(c, head >> 52);
-		r->current = find_provider(r, id);
-		if (!r->current)
-			fxt_breach(r, rec, FXT_RULE_PROVIDER_UNKNOWN, "section of %u", id);
-		break;
-	case ASYNCTRACE_FXT_META_EVENT:
-		rec->kind = FXT_PROVIDER_EVENT;
-		fxt_zero(c, head >> 56);
-		rec->id = id;
-		rec->number = head >> 52 & 0xf;
-		if (!find_provider(r, id))
-			fxt_breach(r, rec, FXT_RULE_PROVIDER_UNKNOWN, "event of %u", id);
-		return 0;
-	case ASYNCTRACE_FXT_META_TRACE:
-		rec->kind = FXT_TRACE_INFO;
-		if (head != ASYNCTRACE_FXT_MAGIC)
-			fxt_breach(r, rec, FXT_RULE_MAGIC, "0x%016llx",
-				   (unsigned long long)head);
-		return 0;
-	default:
-		fxt_breach(r, rec, FXT_RULE_TYPE, "metadata of type %u",
-			   (unsigned int)(head >> 16 & 0xf));
-		c->left = 0;
-		return 0;
-	}
-	rec->provider = id;
-	return 0;
-}
-
-static void read_init(struct fxt_cursor *c, uint64_t head)
-{
-	struct fxt_provider *p = c->r->current;
-
-	c->rec->kind = FXT_INIT;
-	fxt_zero(c, head >> 16);
-	c->rec->id = fxt_word(c);
-	if (c->rec->id != FXT_NS_PER_S)
-		fxt_breach(c->r, c->rec, FXT_RULE_RATE, "%llu ticks a second",
-			   (unsigned long long)c->rec->id);
-	if (p) {
-		p->init = true;
-		p->rate = c->rec->id;
-	}
-}
-
-static int read_string(struct fxt_cursor *c, uint64_t head)
-{
-	struct fxt_provider *p = c->r->current;
-	unsigned int index = head >> 16 & 0x7fff;
-	struct fxt_text *t = &c->rec->name;
-	char *s;
-
-	c->rec->kind = FXT_STRING;
-	c->rec->number = index;
-	fxt_zero(c, (head >> 31 & 1) | head >> 47);
-	text_stream(c, head >> 32 & 0x7fff, t);
-	if (!index)
-		fxt_breach(c->r, c->rec, FXT_RULE_STRING_INDEX, "0 cannot be defined");
-	if (!p || !index || c->rec->damaged)
-		return 0;
-	if (!p->strings)
-		p->strings = calloc(ASYNCTRACE_FXT_INDEX_MAX + 1, sizeof(*p->strings));
-	s = malloc(t->len + 1);
-	if (!p->strings || !s) {
-		free(s);
-		return -ENOMEM;
-	}
-	memcpy(s, t->s, t->len);
-	s[t->len] = 0;
-	if (p->strings_end <= index)
-		p->strings_end = index + 1;
-	free(p->strings[index].s);
-	p->strings[index].s = s;
-	p->strings[index].len = t->len;
-	return 0;
-}
-
-static int read_thread(struct fxt_cursor *c, uint64_t head)
-{
-	struct fxt_provider *p = c->r->current;
-	unsigned int index = head >> 16 & 0xff;
-
-	c->rec->kind = FXT_THREAD;
-	c->rec->number = index;
-	fxt_zero(c, head >> 24);
-	fxt_thread_ref(c, 0, &c->rec->thread);
-	if (!index)
-		fxt_breach(c->r, c->rec, FXT_RULE_THREAD_INDEX, "0 cannot be defined");
-	if (!p || !index || c->rec->damaged)
-		return 0;
-	if (!p->threads)
-		p->threads = calloc(ASYNCTRACE_FXT_THREADS_MAX + 1, sizeof(*p->threads));
-	if (!p->threads)
-		return -ENOMEM;
-	p->threads[index] = (struct fxt_thread_slot){
-		.defined = true, .pid = c->rec->thread.pid, .tid = c->rec->thread.tid,
-	};
-	return 0;
-}
-
 /* --- records --------------------------------------------------------------------- */
 
 static int decode(struct fxt_cursor *c)
@@ -450,16 +279,16 @@ static int decode(struct fxt_cursor *c)
 	rec->number = ASYNCTRACE_FXT_TYPE(head);
 	switch (ASYNCTRACE_FXT_TYPE(head)) {
 	case ASYNCTRACE_FXT_METADATA:
-		err = read_metadata(c, head);
+		err = fxt_read_metadata(c, head);
 		break;
 	case ASYNCTRACE_FXT_INIT:
-		read_init(c, head);
+		fxt_read_init(c, head);
 		break;
 	case ASYNCTRACE_FXT_STRING:
-		err = read_string(c, head);
+		err = fxt_read_string(c, head);
 		break;
 	case ASYNCTRACE_FXT_THREAD:
-		err = read_thread(c, head);
+		err = fxt_read_thread(c, head);
 		break;
 	case ASYNCTRACE_FXT_EVENT:
 		fxt_read_event(c, head);
@@ -478,7 +307,7 @@ static int decode(struct fxt_cursor *c)
 		break;
 	case ASYNCTRACE_FXT_USEROBJ:
 	case ASYNCTRACE_FXT_PROFILER:
-		return 0;	/* legal; nothing here uses them */
+		return 0;	/* legal, but not decoded */
 	default:
 		fxt_breach(c->r, rec, FXT_RULE_TYPE, "type %u", rec->number);
 		return 0;
@@ -490,7 +319,7 @@ static int decode(struct fxt_cursor *c)
 	return err;
 }
 
-/* Viewers read 12 bits of a large record's size; here it is skipped as a whole. */
+/* Skips a large record as a whole. Viewers read only 12 bits of its size, so it is a breach. */
 static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t head)
 {
 	uint64_t left = head >> 4 & 0xffffffff;
@@ -523,7 +352,7 @@ static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t hea
 	return 1;
 }
 
-/* The marks with which asynctrace begins and ends what it records */
+/* Notes the events that asynctrace writes first and last. */
 static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
 {
 	if (!fxt_is_clock(rec))
@@ -534,8 +363,8 @@ static void note_mark(struct fxt_reader *r, const struct fxt_record *rec)
 }
 
 /*
- * No whole record is left. @words: of the record that begins here, if its head is there.
- * Complains once if the end of the file is missing.
+ * Ends the reading: no whole record is left. @words is the size of the record that begins here,
+ * or 0 if its head is missing. Reports a missing end once.
  */
 static int at_end(struct fxt_reader *r, struct fxt_record *rec, size_t words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between the parts of the reader. */
+/* State and functions that the parts of the reader share. */
 #ifndef FXT_READER_H
 #define FXT_READER_H
 
@@ -22,25 +22,25 @@ struct fxt_provider {
 	uint32_t id;
 	bool introduced;
 	bool init;
-	bool complained;	/* that there is no initialization */
+	bool complained;	/* FXT_RULE_INIT was reported */
 	uint64_t rate;		/* ticks per second */
 	struct fxt_string *strings;	/* ASYNCTRACE_FXT_INDEX_MAX + 1, or NULL */
-	size_t strings_end;		/* from here on, none is defined */
+	size_t strings_end;		/* all indexes from here on are undefined */
 	struct fxt_thread_slot *threads;	/* ASYNCTRACE_FXT_THREADS_MAX + 1, or NULL */
 };
 
 struct fxt_reader {
-	struct fxt_input *in;	/* NULL: fxt_push() brings the words */
+	struct fxt_input *in;	/* NULL: fxt_push() supplies the words */
 	uint64_t *buf;
 	size_t at, have;	/* words of buf */
 	size_t room;		/* words that buf can hold */
 	size_t odd;		/* bytes behind the last whole word of the file */
 	uint64_t offset;	/* of buf[at] in the file, bytes */
-	bool over;		/* of pushed words: there are no more */
+	bool over;		/* fxt_push_end() was called */
 	bool end;		/* nothing follows the buffer */
-	int ended;		/* then: how, as fxt_input_end() returned */
+	int ended;		/* valid with .end: the value of fxt_input_end() */
 	bool started;		/* the file has the mark of a session's start */
-	bool finished;		/* and that of its end */
+	bool finished;		/* the file has the mark that ends a trace */
 	bool no_args;		/* see fxt_without_args() */
 	fxt_complain_fn complain;
 	void *arg;
@@ -48,7 +48,7 @@ struct fxt_reader {
 	struct fxt_provider *current;
 };
 
-/* The record in hand: what is left of it to be read. */
+/* The record being decoded, and its words that are still to be read. */
 struct fxt_cursor {
 	struct fxt_reader *r;
 	struct fxt_record *rec;
@@ -59,10 +59,10 @@ struct fxt_cursor {
 void fxt_breach(struct fxt_reader *r, struct fxt_record *rec, enum fxt_rule rule,
 		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
-/* For fxt_word(): a breach */
+/* Slow path of fxt_word(): reports a breach and returns 0. */
 uint64_t fxt_no_word(struct fxt_cursor *c);
 
-/* One word; 0 and a breach where there is none. */
+/* Returns the next word of the record. If none is left, reports a breach and returns 0. */
 static inline uint64_t fxt_word(struct fxt_cursor *c)
 {
 	if (!c->left)
@@ -71,16 +71,16 @@ static inline uint64_t fxt_word(struct fxt_cursor *c)
 	return *c->w++;
 }
 
-/* The string of @p with index @ref, or NULL */
+/* Returns the string of @p with index @ref, or NULL if it is not defined. */
 static inline const struct fxt_string *fxt_string(const struct fxt_provider *p, unsigned int ref)
 {
 	return p && p->strings && p->strings[ref].s ? &p->strings[ref] : NULL;
 }
 
-/* For fxt_time(): @ticks of another rate, or breaches */
+/* Slow path of fxt_time(): converts @ticks of another rate, or reports a breach. */
 uint64_t fxt_odd_time(struct fxt_cursor *c, uint64_t ticks);
 
-/* A time in ns. This project writes nanoseconds, which need no division. */
+/* Returns a time in ns. Fast path: asynctrace writes nanoseconds, which need no division. */
 static inline uint64_t fxt_time(struct fxt_cursor *c)
 {
 	const struct fxt_provider *p = c->r->current;
@@ -91,8 +91,10 @@ static inline uint64_t fxt_time(struct fxt_cursor *c)
 }
 
 void fxt_bytes(struct fxt_cursor *c, size_t len, struct fxt_text *t);
+/* fxt_bytes() for text that must be UTF-8 of a permitted length */
+void fxt_text_stream(struct fxt_cursor *c, size_t len, struct fxt_text *t);
 
-/* For fxt_string_ref() and fxt_thread_ref(): a reference that is in no table */
+/* Slow paths of fxt_string_ref() and fxt_thread_ref(): the reference is inline or undefined. */
 void fxt_odd_string(struct fxt_cursor *c, unsigned int ref, struct fxt_text *t);
 void fxt_odd_thread(struct fxt_cursor *c, unsigned int ref, struct fxt_thread *t);
 
@@ -123,6 +125,14 @@ void fxt_koid(struct fxt_cursor *c, uint64_t koid);
 void fxt_args(struct fxt_cursor *c, unsigned int nargs);
 void fxt_zero(struct fxt_cursor *c, uint64_t bits);
 
+/* tables.c: return 0 or -ENOMEM */
+int fxt_read_metadata(struct fxt_cursor *c, uint64_t head);
+int fxt_read_string(struct fxt_cursor *c, uint64_t head);
+int fxt_read_thread(struct fxt_cursor *c, uint64_t head);
+void fxt_read_init(struct fxt_cursor *c, uint64_t head);
+void fxt_free_provider(struct fxt_provider *p);
+
+/* records.c */
 void fxt_read_event(struct fxt_cursor *c, uint64_t head);
 void fxt_read_object(struct fxt_cursor *c, uint64_t head);
 void fxt_read_sched(struct fxt_cursor *c, uint64_t head);

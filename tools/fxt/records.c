@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What single records say: events, arguments, objects, scheduling, logs, blobs. */
+/* Decodes records of one type each: events with arguments, objects, scheduling, logs, blobs. */
 #include <string.h>
 
 #include "reader.h"
@@ -117,8 +117,8 @@ void fxt_args(struct fxt_cursor *c, unsigned int nargs)
 }
 
 /*
- * True if the argument at @w, of at most @left words, keeps all rules and refers to the string
- * table only. False: it may keep them.
+ * True if the argument at @w, of at most @left words, certainly keeps all rules and refers to
+ * the string table only. False: it has to be decoded to find out.
  */
 static bool is_plain(const struct fxt_provider *p, const uint64_t *w, size_t left)
 {
@@ -146,7 +146,10 @@ static bool is_plain(const struct fxt_provider *p, const uint64_t *w, size_t lef
 	}
 }
 
-/* Pass over arguments that are plain. Decode all, to find breaches, if one is not. */
+/*
+ * Skips the arguments if all of them are plain. Otherwise decodes all of them to report
+ * breaches.
+ */
 static void check_args(struct fxt_cursor *c, unsigned int nargs)
 {
 	const struct fxt_provider *p = c->r->current;
@@ -313,7 +316,7 @@ void fxt_read_sched(struct fxt_cursor *c, uint64_t head)
 		read_wakeup(c, head);
 		break;
 	case ASYNCTRACE_FXT_SCHED_LEGACY:
-		break;		/* legal; names no thread of its own */
+		break;		/* legal, but names no thread */
 	default:
 		fxt_breach(c->r, c->rec, FXT_RULE_TYPE, "scheduling of type %u",
 			   (unsigned int)(head >> 60));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be wrong with a trace: one line a rule, in the order of reports.
- * RULE(identifier, name, what it says, excuse)
+ * The rules that a trace must keep, in the order of reports.
+ * RULE(identifier, name, description of the breach, excuse)
  */
 #ifndef FXT_RULES_H
 #define FXT_RULES_H
@@ -10,8 +10,8 @@
 	/* the format, record by record */ \
 	RULE(SIZE, "record-size", "a record's size is 0 or not that of its content", STRICT) \
 	RULE(TRUNCATED, "truncated", "the file is cut: it ends within a record", END) \
-	RULE(TYPE, "record-type", "a record of a type that means nothing", STRICT) \
-	RULE(LARGE, "large-record", "a large record: viewers lose their place in those", STRICT) \
+	RULE(TYPE, "record-type", "a record of an undefined type", STRICT) \
+	RULE(LARGE, "large-record", "a large record: viewers misread its size and all that follows", STRICT) \
 	RULE(RESERVED, "reserved-bits", "reserved bits are not zero", STRICT) \
 	RULE(PADDING, "padding", "text is not padded with zeros", STRICT) \
 	RULE(MAGIC, "magic", "a trace info record that is not the magic", STRICT) \
@@ -19,7 +19,7 @@
 	RULE(STRING_LENGTH, "string-length", "a text is longer than 32000 bytes", STRICT) \
 	RULE(UTF8, "utf-8", "a text is not UTF-8", STRICT) \
 	RULE(THREAD_INDEX, "thread-index", "a thread index that is not defined", STRICT) \
-	RULE(PROVIDER_TWICE, "provider-twice", "a provider is introduced twice: its tables are lost", STRICT) \
+	RULE(PROVIDER_TWICE, "provider-twice", "a provider is introduced twice: readers drop its tables", STRICT) \
 	RULE(PROVIDER_UNKNOWN, "provider-unknown", "a provider that was not introduced", STRICT) \
 	RULE(PROVIDER_NONE, "provider-none", "a record belongs to no provider", STRICT) \
 	RULE(INIT, "init", "a provider has times but no initialization record", STRICT) \
@@ -28,38 +28,38 @@
 	RULE(ARG_TYPE, "argument-type", "an argument of an unknown type", STRICT) \
 	RULE(TIME_RANGE, "time-range", "a time that is not below 2^63 ns", STRICT) \
 	RULE(KOID, "koid-range", "a process or thread id above 32 bits", STRICT) \
-	RULE(COUNTER, "counter", "a counter without a number, or with what is none", STRICT) \
-	RULE(OBJECT, "thread-process", "a thread object without its process, as a koid", STRICT) \
-	RULE(WEIGHT, "weight-type", "a weight that is no int32, or a waker that is no koid", STRICT) \
-	RULE(IDLE, "idle-weight", "idle (thread 0) without the weight that marks it", STRICT) \
+	RULE(COUNTER, "counter", "a counter has no argument, or one that is not a number", STRICT) \
+	RULE(OBJECT, "thread-process", "a thread object lacks the koid argument of its process", STRICT) \
+	RULE(WEIGHT, "weight-type", "a weight is not an int32, or a waker is not a koid", STRICT) \
+	RULE(IDLE, "idle-weight", "a switch of idle (thread 0) lacks the weight that marks it", STRICT) \
 	RULE(STATE, "thread-state", "a scheduling state that does not exist", STRICT) \
 	/* the trace as a whole */ \
 	RULE(END_TIME, "end-time", "a duration ends before it begins", STRICT) \
 	RULE(NO_END, "no-end", "the end is missing: the recorder was killed, or could not write it", END) \
 	RULE(OUTSIDE, "clock-range", "a time before the session's first clock or after its last", STRICT) \
 	RULE(CPU_TIME, "cpu-time", "time goes backwards in the scheduling of a CPU", STRICT) \
-	RULE(SWITCH, "switch-join", "what leaves a CPU is not what came to it, and no loss lies between", STRICT) \
+	RULE(SWITCH, "switch-join", "a thread leaves a CPU that another thread ran on, and no loss explains it", STRICT) \
 	RULE(NO_THREAD, "thread-name", "a thread that no object names", CUT) \
 	RULE(NO_PROCESS, "process-name", "a process that no object names", STRICT) \
 	RULE(MAIN, "main-thread", "a process object whose thread of the same id has no object", CUT) \
-	RULE(PHANTOM, "thread-owner", "events of a thread under a process that is not its own", STRICT) \
-	RULE(UNSCHEDULED, "thread-unscheduled", "a thread with events, never in scheduling records", PART) \
+	RULE(PHANTOM, "thread-owner", "events name a thread under a process that is not its own", STRICT) \
+	RULE(UNSCHEDULED, "thread-unscheduled", "a thread has events but no scheduling records", PART) \
 	RULE(DURATION_OPEN, "duration-open", "a duration begins and does not end", LOSS) \
-	RULE(DURATION_ORPHAN, "duration-orphan", "a duration ends that did not begin", LOSS) \
+	RULE(DURATION_ORPHAN, "duration-orphan", "a duration ends but did not begin", LOSS) \
 	RULE(DURATION_NAME, "duration-name", "a duration's end has another name than its begin", LOSS) \
 	RULE(OVERLAP, "duration-overlap", "durations of a thread overlap without one enclosing the other", LOSS) \
-	RULE(ORDER, "duration-order", "of two that begin together, the enclosed stands first: viewers drop the other", STRICT) \
+	RULE(ORDER, "duration-order", "of two that begin together, the enclosed one stands first: viewers drop the other", STRICT) \
 	RULE(DEPTH, "duration-depth", "durations nest deeper than 512", STRICT) \
 	RULE(ASYNC_OPEN, "async-open", "an async operation begins and does not end", LOSS) \
-	RULE(ASYNC_ORPHAN, "async-orphan", "an async operation ends, or has an instant, that did not begin", LOSS) \
+	RULE(ASYNC_ORPHAN, "async-orphan", "an async operation ends, or has an instant, but did not begin", LOSS) \
 	RULE(ASYNC_TWICE, "async-twice", "an async operation begins again before it ended", LOSS) \
 	RULE(FLOW_OPEN, "flow-open", "a flow begins and does not end", LOSS) \
-	RULE(FLOW_ORPHAN, "flow-orphan", "a flow goes on or ends that did not begin", LOSS) \
+	RULE(FLOW_ORPHAN, "flow-orphan", "a flow continues or ends but did not begin", LOSS) \
 	RULE(FLOW_TWICE, "flow-twice", "a flow begins again before it ended", LOSS) \
 	RULE(FLOW_OUTSIDE, "flow-outside", "a flow event with no duration around it", LOSS) \
-	/* what was asked for */ \
-	RULE(EXPECT, "expect-async", "not the number of whole async operations asked for", STRICT) \
-	RULE(SAME_THREAD, "cross-thread", "an async operation begins and ends on one thread", STRICT)
+	/* demands of the user */ \
+	RULE(EXPECT, "expect-async", "the number of whole async operations is not the one that --expect-async names", STRICT) \
+	RULE(SAME_THREAD, "cross-thread", "an operation that --cross-thread names begins and ends on one thread, or is missing", STRICT)
 
 enum fxt_rule {
 #define FXT_RULE_ID(id, name, text, excuse) FXT_RULE_##id,
@@ -71,11 +71,10 @@ enum fxt_rule {
 /**
  * enum fxt_excuse - when a file that breaks a rule is clean all the same
  * @FXT_EXCUSE_STRICT: never
- * @FXT_EXCUSE_LOSS: records were lost (--allow-open), or as FXT_EXCUSE_PART
- * @FXT_EXCUSE_PART: the file is a part of a recording, or its end is missing
- * @FXT_EXCUSE_CUT: the end of the file is missing
- * @FXT_EXCUSE_END: always: the rule says that the end is missing, which has an exit
- *	status of its own
+ * @FXT_EXCUSE_LOSS: if records were lost (--allow-open), or in the cases of FXT_EXCUSE_PART
+ * @FXT_EXCUSE_PART: if the file is a part of a recording, or its end is missing
+ * @FXT_EXCUSE_CUT: if the end of the file is missing
+ * @FXT_EXCUSE_END: always, because a missing end has an exit status of its own
  */
 enum fxt_excuse {
 	FXT_EXCUSE_STRICT,

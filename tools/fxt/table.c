@@ -68,7 +68,10 @@ struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key)
 	return e;
 }
 
-/* What stood behind it because it was there moves up. */
+/*
+ * Backward-shift deletion: entries of the probe chain behind @e move up, so that no tombstones
+ * are needed.
+ */
 void fxt_remove(struct fxt_table *t, struct fxt_entry *e)
 {
 	size_t hole = e - t->entries, i = hole;

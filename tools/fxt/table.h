@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A hash table from 64-bit keys to values of 16 bytes, whose key may be a hash; arrays. */
+/*
+ * A hash table with 64-bit keys and 16-byte values, and arrays that grow. Keys that are hashes
+ * of the real key are not compared further: a collision of 64 bits is accepted.
+ */
 #ifndef FXT_TABLE_H
 #define FXT_TABLE_H
 
@@ -8,31 +11,34 @@
 #include <stdint.h>
 
 struct fxt_entry {
-	uint64_t key;		/* 0: free */
+	uint64_t key;		/* 0: the entry is free */
 	uint64_t a, b;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty table. */
 struct fxt_table {
 	struct fxt_entry *entries;
 	size_t mask, used;
 };
 
-/* The entry of @key, or NULL. Valid until the next fxt_make() or fxt_remove(). */
+/* Returns the entry of @key, or NULL. It is valid until the next fxt_make() or fxt_remove(). */
 struct fxt_entry *fxt_find(const struct fxt_table *t, uint64_t key);
-/* The entry of @key; if there is none, a new one with zero values. NULL: no memory. */
+/*
+ * Returns the entry of @key. If there is none, makes one with zero values. Returns NULL if
+ * there is no memory.
+ */
 struct fxt_entry *fxt_make(struct fxt_table *t, uint64_t key);
 void fxt_remove(struct fxt_table *t, struct fxt_entry *e);
 void fxt_table_free(struct fxt_table *t);
-/* A key of two numbers; never 0 */
+/* Returns a hash of two numbers, which is never 0 and so can be a key. */
 uint64_t fxt_hash(uint64_t a, uint64_t b);
 
-/* For more_room() */
+/* Slow path of more_room() */
 bool double_room(void *array, size_t *room, size_t size);
 
 /*
- * Room for one more of @size bytes behind the @nr of an array. @array points to the pointer
- * to it. False: no memory
+ * Makes room for element @nr of an array. @array points to the array's pointer, @size is the
+ * size of an element in bytes. Returns false if there is no memory.
  */
 static inline bool more_room(void *array, size_t nr, size_t *room, size_t size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "utf8.h"
 
-/* By code points: what is decoded must be in range and in its shortest form. */
+/* Overlong forms, surrogates and codes above U+10FFFF are malformed. */
 size_t fxt_char(const char *text, size_t len, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Text that may be anything: what of it are characters, and what a terminal would obey. */
+/* Decodes UTF-8 of untrusted text and finds the characters that a terminal would obey. */
 #ifndef FXT_UTF8_H
 #define FXT_UTF8_H
 
@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands for a byte that is no part of a character */
+/* The code of a byte that is not part of a character */
 #define FXT_REPLACEMENT	0xfffd
 
 /*
- * The bytes of the character at @s, which has @len of them left, and its code. 0: there
- * is no well-formed one; FXT_REPLACEMENT is the code of its first byte.
+ * Decodes the character at @s, of which @len bytes are left. Returns its length in bytes and
+ * sets *@code. Returns 0 and FXT_REPLACEMENT if no well-formed character begins at @s.
  */
 size_t fxt_char(const char *s, size_t len, uint32_t *code);
 bool fxt_utf8(const char *s, size_t len);
-/* C1, too: to a terminal U+009B is the same as ESC [. */
+/* Includes C1, because terminals treat U+009B like ESC [. */
 bool fxt_is_control(uint32_t code);
 
 #endif /* FXT_UTF8_H */
