@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The account of an operation: in which state was it, at each instant from its begin to
- * its end? It has the best state of the threads that work on it at that instant.
+ * The account of an operation: its state at each instant from its begin to its end. At each
+ * instant the operation has the best state of the threads that work on it.
  *
- * Each thread's works on the operation are united. The thread's history cuts them into
- * pieces of one state. Between two neighbouring edges of pieces nothing changes, so there
- * the best piece is the answer. Runnable intervals are then divided by who had the CPU,
- * queued ones by what the next thread worked on meanwhile.
+ * The works of each thread on the operation are united. The thread's history cuts them into
+ * pieces of one state. Between two neighbouring edges of pieces nothing changes, so the best
+ * piece gives the state there. Runnable intervals are then divided by the thread that had the
+ * CPU, queued ones by what the next thread worked on meanwhile.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #include "engine.h"
 
-/* A thread that works on the operation does one thing. */
+/* A time in which one thread works on the operation, in one state */
 struct piece {
 	uint64_t from, to;
 	struct thread *thread;
@@ -115,7 +115,7 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 	row->other_id = NULL;
 }
 
-/* @t works on the operation from @from to @to. */
+/* Cuts the time @from..@to, in which @t works on the operation, into pieces of one state. */
 static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 {
 	const bool lossy = losses_within(a, from, to);
@@ -128,7 +128,7 @@ static int cut(struct analysis *a, struct thread *t, uint64_t from, uint64_t to)
 
 		p.to = end < to ? end : to;
 		span_row(a, t, s, p.from, p.to, &p.row);
-		/* The duration that really enclosed the event may be among what was lost. */
+		/* Lost records may include the duration that really enclosed the event. */
 		if (lossy)
 			forget_state(&p.row, ANALYSIS_LOST);
 		err = add_piece(&a->scratch, &p);
@@ -150,7 +150,7 @@ static int count_thread(struct analysis *a, struct thread *t)
 	return 0;
 }
 
-/* Unite the works of each thread, and cut them into pieces. */
+/* Unites the works of each thread and cuts them into pieces. */
 static int collect(struct analysis *a, const struct operation *op)
 {
 	struct scratch *s = &a->scratch;
@@ -226,7 +226,10 @@ static int find_edges(struct analysis *a, const struct operation *op)
 	return err;
 }
 
-/* Pieces of one state, in order of their begins, linked by .next; those that ended stay inside. */
+/*
+ * Pieces of one state in order of their begins, linked by .next. Pieces that have ended leave
+ * lazily, when best() reaches them.
+ */
 struct queue {
 	struct piece *first, *last;
 };
@@ -243,8 +246,9 @@ static void push(struct queue *q, struct piece *p)
 }
 
 /*
- * Of the pieces that last beyond @from, the best one, or NULL. Of several, that of @last's
- * thread, else the one that began first. @from never decreases from one call to the next.
+ * Returns the best piece that lasts beyond @from, or NULL. Among equal ones prefers the piece
+ * of @last's thread, then the one that began first. @from never decreases from one call to the
+ * next.
  */
 static const struct piece *best(struct queue queues[ANALYSIS_STATES], uint64_t from,
 				const struct piece *last)
@@ -262,7 +266,7 @@ static const struct piece *best(struct queue queues[ANALYSIS_STATES], uint64_t f
 	return NULL;
 }
 
-/* Add to @l, or make its last interval longer where this one goes on. */
+/* Adds @row to @l, or extends the last interval if only the time differs. */
 static int go_on(struct intervals *l, const struct analysis_interval *row)
 {
 	struct analysis_interval *last = l->nr ? &l->of[l->nr - 1] : NULL;
@@ -307,7 +311,7 @@ static int sweep(struct scratch *s, struct intervals *l)
 		}
 		if (from < s->floor)
 			forget_state(&row, ANALYSIS_DROPPED);
-		/* A thread of which nothing is known might have had a better state. */
+		/* A thread whose records were lost might have had a better state. */
 		else if (row.state > ANALYSIS_UNKNOWN && from < s->lost_until)
 			forget_state(&row, ANALYSIS_LOST);
 		err = go_on(l, &row);
@@ -317,7 +321,7 @@ static int sweep(struct scratch *s, struct intervals *l)
 
 /* --- who is to blame ------------------------------------------------------------------ */
 
-/* The first span of @t from @s on that is not runnable, or the last span */
+/* Returns the first span of @t from @s on that is not runnable, or the last span. */
 static const struct span *last_of_wait(const struct thread *t, const struct span *s)
 {
 	size_t low = s - t->spans.of, high = t->spans.nr;
@@ -334,8 +338,9 @@ static const struct span *last_of_wait(const struct thread *t, const struct span
 }
 
 /*
- * The CPU that @t, runnable at @ns, gets in the end. If no record tells yet: the one that it
- * was put on. NO_CPU if records were lost before that.
+ * Returns the CPU that @t, runnable at @ns, gets in the end. If no record shows that yet,
+ * returns the CPU whose queue @t was put on. Returns NO_CPU if records were lost before @t got
+ * a CPU.
  */
 unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 {
@@ -347,7 +352,7 @@ unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 	return s && (s->state == ANALYSIS_RUNNABLE || s->state == ANALYSIS_RUNNING) ? s->cpu : NO_CPU;
 }
 
-/* Divide @row, which is runnable, by who had the CPU. */
+/* Divides @row, which is runnable, by the threads that had the CPU. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l)
 {
 	const struct thread *t = thread_of(a, row->thread->tid);
@@ -371,7 +376,10 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 	return err;
 }
 
-/* Divide @row, which is queued, by what @next worked on, who works on the operation next. */
+/*
+ * Divides @row, which is queued, by the operations that @next worked on. @next is the thread
+ * that works on the operation next.
+ */
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		  struct thread *next, struct intervals *l)
 {
@@ -386,7 +394,7 @@ int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		part.to = row->to;
 		if (w && work_end(w) < part.to)
 			part.to = work_end(w);
-		/* The next one that begins, if it does so earlier */
+		/* If another work begins earlier, the part ends there. */
 		i = works_after(&next->works, part.from);
 		if (i < next->works.nr && next->works.of[i]->from < part.to)
 			part.to = next->works.of[i]->from;

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The engine tells where the time of each operation went. It reads a trace once, record
- * by record, and hands out rows of tables. It prints nothing. asynctrace-why(1) describes
+ * The engine computes where the time of each operation went. It reads a trace once, record by
+ * record, and passes rows of tables to callbacks. It prints nothing. asynctrace-why(1) defines
  * the terms.
  *
- * All times are nanoseconds of CLOCK_BOOTTIME. Pointers in a row are valid until the
- * function that got the row returns, unless a comment says otherwise.
+ * All times are nanoseconds of CLOCK_BOOTTIME. Pointers in a row are valid until the callback
+ * returns, unless a comment says otherwise.
  */
 #ifndef ANALYSIS_H
 #define ANALYSIS_H
 
 #include "fxt/fxt.h"
 
-/* In the order of preference: an operation has the first state that one of its threads has. */
+/*
+ * In order of preference: an operation has the first of these states that one of its threads
+ * has.
+ */
 enum analysis_state {
 	ANALYSIS_RUNNING,	/* a thread that works on the operation has a CPU */
-	ANALYSIS_UNKNOWN,	/* records that would tell are not there */
+	ANALYSIS_UNKNOWN,	/* records that would determine the state are missing */
 	ANALYSIS_RUNNABLE,	/* a thread that works on it waits for a CPU */
 	ANALYSIS_BLOCKED,	/* all threads that work on it sleep */
 	ANALYSIS_QUEUED,	/* no thread works on it */
@@ -36,28 +39,28 @@ enum analysis_reason {
 	ANALYSIS_REASONS
 };
 
-/* The word for it, as in "blocked"; never NULL */
+/* Returns the name of a state, such as "blocked"; never NULL. */
 const char *analysis_state_name(enum analysis_state state);
-/* The word for it, as in "preempted"; "" for ANALYSIS_NO_REASON */
+/* Returns the name of a reason, such as "preempted"; "" for ANALYSIS_NO_REASON. */
 const char *analysis_reason_name(enum analysis_reason reason);
 
 /* A thread of the trace. Valid until analysis_free(). */
 struct analysis_thread {
-	uint32_t tid, pid;	/* pid 0: no record tells */
-	const char *name;	/* the last that the trace tells; "" if none */
+	uint32_t tid, pid;	/* pid 0: not known */
+	const char *name;	/* the last name in the trace; "" if there is none */
 	/*
-	 * All its switches and wakeups are recorded. Of other threads there are only some: it is
-	 * known that they ran from a switch in to a switch out, and nothing else.
+	 * All switches and wakeups of the thread are recorded. Of a thread that is not
+	 * followed, only the times from a switch in to a switch out are known.
 	 */
 	bool followed;
 };
 
-/* The names of an operation. In rows of other operations: which one is meant. */
+/* Identifies an operation. In rows of other operations, it refers to one. */
 struct analysis_id {
 	const char *provider;	/* of the begin; "" if the trace names none */
 	const char *category, *name;
 	uint64_t id;
-	const char *key;	/* the text that is the id, instead of .id; or NULL */
+	const char *key;	/* the id if it is a text, instead of .id; or NULL */
 	uint32_t pid;		/* of the begin */
 };
 
@@ -65,121 +68,138 @@ enum analysis_other {
 	ANALYSIS_OTHER_NONE,	/* nothing is known */
 	ANALYSIS_OTHER_THREAD,	/* .other */
 	ANALYSIS_OTHER_IDLE,	/* the CPU was idle */
-	ANALYSIS_OTHER_INTERRUPT,	/* an interrupt: a timer, a device, the network */
+	ANALYSIS_OTHER_INTERRUPT,	/* an interrupt, such as a timer, a device or the network */
 	ANALYSIS_OTHER_HIDDEN,	/* tasks that the trace does not show */
 };
 
 /*
- * A part of an operation's life. The intervals of an operation follow each other without
- * a gap, from its begin to its end. So do those of its critical path.
+ * A part of an operation's life. The intervals of an operation follow each other without a gap,
+ * from its begin to its end. The intervals of its critical path do so, too.
  */
 struct analysis_interval {
 	uint64_t from, to;
 	enum analysis_state state;
 	enum analysis_reason reason;
-	bool inferred;		/* the state follows from a later record, not from one at @from */
-	/* The thread in that state; queued: the one that works on the operation next. Or NULL */
-	const struct analysis_thread *thread;
-	const char *duration;	/* innermost of @thread at @from; "" if none */
+	bool inferred;		/* concluded from a later record, not from one at @from */
 	/*
-	 * runnable: who had the CPU; blocked: who woke @thread;
-	 * queued: none, @other_id is what @thread worked on meanwhile
+	 * The thread in that state. Queued: the thread that works on the operation next. Or
+	 * NULL
+	 */
+	const struct analysis_thread *thread;
+	const char *duration;	/* innermost of .thread at .from; "" if none */
+	/*
+	 * runnable: the thread that had the CPU; blocked: the waker of .thread; queued: none,
+	 * .other_id is the operation that .thread worked on meanwhile
 	 */
 	enum analysis_other other_kind;
 	const struct analysis_thread *other;
-	const struct analysis_id *other_id;	/* what @other worked on; NULL: nothing known */
+	const struct analysis_id *other_id;	/* operation that .other worked on; NULL: not
+						   known */
 };
 
 struct analysis_operation {
 	struct analysis_id id;
 	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
-	/* More records were needed to tell what some of its threads did, and were not waited for. */
+	/*
+	 * The row was handed out before records arrived that determine the state of some
+	 * threads.
+	 */
 	bool hasty;
-	uint64_t begin_record;	/* .offset of the record; so is end_record, if it is complete */
+	uint64_t begin_record;	/* .offset of the begin record; .end_record likewise, if complete */
 	uint64_t end_record;
 	uint64_t ns[ANALYSIS_STATES];	/* their sum is end - begin */
-	const struct analysis_thread **threads;	/* that worked on it, each once */
+	const struct analysis_thread **threads;	/* each thread that worked on the operation, once */
 	size_t nr_threads;
 	const struct analysis_interval *intervals;
 	size_t nr_intervals;
-	/* In order of time; of no incomplete operation */
+	/* In order of time; empty if the operation is incomplete */
 	const struct analysis_interval *path;
 	size_t nr_path;
 };
 
-/* Records of a ring that the trace does not have */
+/* A loss of records of one ring */
 struct analysis_loss {
-	uint64_t from, to;	/* they were lost between these */
+	uint64_t from, to;	/* the lost records lie between these times */
 	const char *provider;
 	const char *ring;
 	uint64_t dropped, overwritten, malformed;
 };
 
 /*
- * A thread that scheduling records tell of. .ns adds up to .to - .from - .exited_ns. Counts are
- * of records; they leave out what the recorder concluded from others. Of a thread that is not
+ * A thread with scheduling records. The sum of .ns is .to - .from - .exited_ns. Counts are of
+ * real records: switches that the recorder inferred are left out. Of a thread that is not
  * followed, only running time is known.
  */
 struct analysis_thread_row {
 	const struct analysis_thread *thread;
-	uint64_t from;		/* its state is known, or known to be lost, from then on */
+	uint64_t from;		/* from then on, the state is known or known to be lost */
 	uint64_t to;		/* the end of the trace */
-	uint64_t exited_ns;	/* it did not exist: it had ended */
+	uint64_t exited_ns;	/* time after the thread ended */
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
-	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same by reason; and exited */
-	uint64_t inferred_ns;	/* of .ns: the state follows from a later record */
-	uint64_t voluntary;	/* times that it left a CPU because it had to wait */
-	uint64_t preempted;	/* times that it left a CPU and could have gone on */
-	uint64_t migrations;	/* times that it came to another CPU than the one before */
-	uint64_t wakeups, wakes;	/* of it, by it */
+	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same time by reason, including exited */
+	uint64_t inferred_ns;	/* part of .ns with an inferred state */
+	uint64_t voluntary;	/* times that the thread left a CPU in order to wait */
+	uint64_t preempted;	/* times that the thread left a CPU although it was runnable */
+	uint64_t migrations;	/* times that the thread came to another CPU than before */
+	uint64_t wakeups, wakes;	/* wakeups of the thread; wakeups by the thread */
 };
 
-/* A wakeup record. Rows come when the woken thread ran, so not in order of time. */
+/*
+ * A wakeup record. Its row is handed out when the woken thread runs, so rows are not in order
+ * of time.
+ */
 struct analysis_wakeup {
 	uint64_t ns;
 	enum analysis_other waker_kind;	/* thread, interrupt or hidden */
 	const struct analysis_thread *waker, *woken;
-	unsigned int cpu;	/* that the woken thread is to run on */
+	unsigned int cpu;	/* the woken thread is to run there */
 	bool slept;		/* the wakeup ended a sleep */
-	bool awake;		/* it did not; neither: the records until then do not tell */
-	bool ran;		/* a record tells when the thread ran after the sleep */
-	uint64_t latency_ns;	/* until then; true only of threads that are followed */
-	const struct analysis_id *waker_id, *woken_id;	/* what they worked on; NULL: not known */
+	bool awake;		/* the thread was awake. If neither is set, the records until
+				   then do not show it. */
+	bool ran;		/* the trace has the record of when the thread ran */
+	uint64_t latency_ns;	/* from .ns to running; exact only for threads that are followed */
+	const struct analysis_id *waker_id, *woken_id;	/* operations that they worked on;
+							   NULL: not known */
 };
 
-/* A thread was runnable until it got a CPU. True only of threads that are followed. */
+/*
+ * The time from becoming runnable to getting a CPU. It is exact only for threads that are
+ * followed.
+ */
 struct analysis_wait {
 	const struct analysis_thread *thread;
 	uint64_t from, to;
-	unsigned int cpu;	/* that it got */
-	enum analysis_reason reason;	/* preempted, woken; none: from before the first record */
-	bool cut;		/* it began before the thread's first record, or in a loss */
-	/* Divided by who had the CPU, from begin to end without a gap */
+	unsigned int cpu;	/* the CPU that the thread got */
+	enum analysis_reason reason;	/* preempted or woken; none: the wait began before
+					   the first record */
+	bool cut;		/* the wait began before the thread's first record, or in a loss */
+	/* The wait divided by the thread that had the CPU, without a gap */
 	const struct analysis_interval *parts;
 	size_t nr_parts;
 };
 
 /*
- * What a thread did from the end of one sleep to the end of the next one. A sleep is a time in
- * which it was blocked, or in which records do not tell its state. Rows with .woken come in
- * order of .to. In the end comes a row of each thread's last turn.
+ * The actions of a thread from the end of one sleep to the end of the next one. A sleep is a
+ * time in which the thread was blocked, or in which its state is unknown. Rows with .woken come
+ * in order of .to. Rows of the threads' last turns come at the end.
  */
 struct analysis_turn {
 	const struct analysis_thread *thread;
-	uint64_t from;		/* the sleep before ended, or the thread's first record came */
-	uint64_t sleep;		/* it slept, or the trace ended */
+	uint64_t from;		/* the previous sleep ended, or the thread's first record */
+	uint64_t sleep;		/* the thread fell asleep, or the trace ended */
 	uint64_t to;		/* the sleep, or the trace, ended */
-	enum analysis_reason reason;	/* of the sleep; none: the trace ended before it slept */
+	enum analysis_reason reason;	/* of the sleep; none: the trace ended first */
 	bool woken;		/* a wakeup ended the sleep */
 	enum analysis_other waker_kind;	/* thread, interrupt or hidden, if .woken */
 	const struct analysis_thread *waker;
-	uint64_t running_ns;	/* it ran from .from to .sleep, and was followed */
-	/* An operation that it worked on, or of which it wrote an event; NULL: none is known */
+	uint64_t running_ns;	/* running time from .from to .sleep while the thread was
+				   followed */
+	/* An operation that the thread worked on, or wrote an event of; NULL: not known */
 	const struct analysis_id *id;
 };
 
-/* An operation began. Rows come in order of time. */
+/* The begin of an operation. Rows come in order of time. */
 struct analysis_begin {
 	struct analysis_id id;
 	uint64_t ns;
@@ -187,69 +207,77 @@ struct analysis_begin {
 };
 
 enum analysis_orphan_kind {
-	/* Of an operation: */
-	ANALYSIS_END_ALONE,	/* it ends, but did not begin */
-	ANALYSIS_BEGIN_ALONE,	/* it begins, but does not end */
-	ANALYSIS_BEGUN_AGAIN,	/* it begins, but is open already */
-	ANALYSIS_STEP_ALONE,	/* an async instant; no operation with the id is open */
+	/* Kinds about operations: */
+	ANALYSIS_END_ALONE,	/* an end without a begin */
+	ANALYSIS_BEGIN_ALONE,	/* a begin without an end */
+	ANALYSIS_BEGUN_AGAIN,	/* a begin while the operation is already open */
+	ANALYSIS_STEP_ALONE,	/* an async instant without an open operation of that id */
 	ANALYSIS_FLOW_ALONE,	/* a flow event on a thread without an open duration */
-	/* Of a duration: */
+	/* Kinds about durations: */
 	ANALYSIS_DURATION_END_ALONE,
 	ANALYSIS_DURATION_BEGIN_ALONE,
-	ANALYSIS_DURATION_MISMATCH,	/* it ends by another name than it began with */
+	ANALYSIS_DURATION_MISMATCH,	/* an end with another name than the begin */
 	ANALYSIS_ORPHANS
 };
 
-/* The words for it; never NULL */
+/* Returns the words for a kind; never NULL. */
 const char *analysis_orphan_name(enum analysis_orphan_kind kind);
 
-/* An event that lacks its counterpart. A loss of records may be the reason. */
+/* An event without its counterpart. A loss of records may be the reason. */
 struct analysis_orphan {
 	enum analysis_orphan_kind kind;
 	uint64_t ns;
 	const struct analysis_thread *thread;
 	bool has_id;		/* .id.id and .id.key are valid */
-	struct analysis_id id;	/* names; "" if they are not known */
+	struct analysis_id id;	/* "" for names that are not known */
 };
 
 struct analysis_totals {
 	uint64_t begin, end;	/* of the trace */
 	uint64_t records;
 	uint64_t complete, incomplete;	/* operations */
-	uint64_t orphans;	/* ends without begin */
+	uint64_t orphans;	/* ends without a begin */
 	uint64_t switches, wakeups;
-	uint64_t unkeyed;	/* events of the pair whose argument is no integer and no text */
-	uint64_t losses;	/* rows */
-	uint64_t late;		/* records that came too late to be put in order */
-	uint64_t unnamed;	/* names for which there was no room */
-	uint64_t context;	/* operations that a file of slow ones has only for others' sake */
-	bool selection;		/* the trace has only what slow operations need */
-	uint64_t cut;		/* operations whose beginning was not kept in memory */
+	uint64_t unkeyed;	/* events of the pair whose key is neither an integer nor a text */
+	uint64_t losses;	/* number of rows of losses */
+	uint64_t late;		/* records that came too late to be sorted by time */
+	uint64_t unnamed;	/* names that exceeded the limit .names */
+	uint64_t context;	/* operations that a file of slow ones has only as context */
+	bool selection;		/* the trace has only the records that slow operations need */
+	uint64_t cut;		/* operations whose early history was dropped from memory */
 	bool scheduled;		/* the trace has scheduling records */
 };
 
 /*
- * Tables, and what a caller needs to know who keeps a part of the trace. NULL: not wanted.
- * Records are named by their .offset. A result that is not 0 ends the analysis, which returns it.
+ * Callbacks for rows of tables, and for callers that keep a part of the trace. NULL: the caller
+ * does not want those rows. Records are identified by their .offset. A callback's result that
+ * is not 0 ends the analysis, which returns it.
  */
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
-	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all others */
+	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all other rows */
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
 	int (*turn)(void *arg, const struct analysis_turn *turn);
 	int (*begin)(void *arg, const struct analysis_begin *begin);
 	int (*orphan)(void *arg, const struct analysis_orphan *orphan);
-	/* An operation of which analysis_horizon() made an end: no times and intervals are known. */
+	/*
+	 * An operation that analysis_horizon() excluded. Its times and intervals are not known.
+	 */
 	int (*left_out)(void *arg, const struct analysis_operation *op);
-	/* The event @record says what its thread works on until @ns, or ANALYSIS_ONGOING */
+	/*
+	 * The event @record determines what its thread works on until @ns, or ANALYSIS_ONGOING.
+	 */
 	void (*lasts)(void *arg, uint64_t record, uint64_t ns);
-	/* @end, at @ns, ends the duration or operation that @begin began. Both may be the same. */
+	/*
+	 * The record @end, at @ns, ends the duration or operation that @begin began. A complete
+	 * duration is both records in one.
+	 */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
 	/*
-	 * A duration of the thread @tid ended, and with it one within that by its own record lasts
-	 * longer. So what the thread works on depends on durations that have ended.
+	 * A duration of the thread @tid ended, and with it an inner one whose own record has a
+	 * later end. So what the thread works on depends on durations that have ended.
 	 */
 	void (*crossed)(void *arg, uint32_t tid);
 	void *arg;
@@ -258,79 +286,90 @@ struct analysis_sink {
 #define ANALYSIS_ONGOING	UINT64_MAX
 
 /*
- * Operations from an event .start to an event .done whose argument .key has the same value,
- * an integer or a text. Events are named as "take" or "app/take". A duration counts as .start
- * when it begins, and as .done when it ends. A second .start before .done begins anew: the
- * operation of the first one is incomplete. The operation has the category of .start. The
- * texts are valid until analysis_finish(), .name until analysis_free().
+ * Makes operations of pairs: from an event .start to an event .done whose argument .key has the
+ * same value, an integer or a text. Events are named as "take" or "app/take". A duration counts
+ * as .start when it begins, and as .done when it ends. If a second .start comes before .done,
+ * the first operation stays incomplete. The operation has the category of .start. The texts
+ * must be valid until analysis_finish(), .name until analysis_free().
  */
 struct analysis_pair {
 	const char *name;	/* of the operations */
 	const char *start, *done, *key;
 };
 
-/* Zeros are the defaults. */
+/* Zero bytes are the defaults. */
 struct analysis_options {
 	const struct analysis_pair *pair;	/* NULL: async events are operations */
 	/*
-	 * Records that are put in order of time at a time, at 48 bytes each; default
-	 * 1 million. A trace has records in the order in which rings were read.
+	 * Number of records sorted by time at once, at 48 bytes each; default 1 million. A
+	 * trace has records in the order in which rings were read.
 	 */
 	size_t window;
-	/* Scheduling that is kept for open operations, at 56 bytes each; default 1 million */
+	/*
+	 * Limit of scheduling states kept for open operations, at 56 bytes each; default 1
+	 * million
+	 */
 	size_t history;
-	/* Keep what was so many nanoseconds before an operation, for analysis_needs(). */
+	/* Keep this many nanoseconds of history before each operation, for analysis_needs(). */
 	uint64_t lead;
 	/*
-	 * For traces without an end: bytes of different names, beyond which they are "..."; open
-	 * operations, beyond which the oldest are left out; 0: no limit. With a limit of names,
-	 * threads that have ended are forgotten, and are valid only until then.
+	 * Limits for traces without an end; 0: no limit. .names: bytes of different names;
+	 * names beyond it become "...". .open: open operations; beyond it the oldest are left
+	 * out. With a limit of names, threads that have ended are freed, so pointers to them
+	 * are valid only until then.
 	 */
 	size_t names, open;
 	/*
-	 * No paths in rows, and intervals only of incomplete operations, which are not divided by
-	 * who had the CPU and by what a thread worked on meanwhile: they take half of the time.
+	 * Leave out paths, and intervals of complete operations. Do not divide the other
+	 * intervals by the thread that had the CPU or by what a thread worked on meanwhile.
+	 * Both take half of the time.
 	 */
 	bool totals_only;
 	/*
-	 * An operation that has ended waits for a record that tells what its threads did at its
-	 * end. analysis_settle() hands it out without, after that many ns. 0: never. Such a trace
-	 * is read once: late records are not kept for analysis_again().
+	 * An operation that has ended waits for the record that determines what its threads did
+	 * at its end. After this many ns, analysis_settle() hands it out without that record.
+	 * 0: wait without limit. Such a trace is read once: late records are not kept for
+	 * analysis_again().
 	 */
 	uint64_t patience;
 };
 
 struct analysis;
 
-/* NULL: no memory */
+/* Returns NULL if there is no memory. */
 struct analysis *analysis_new(const struct analysis_options *opts,
 			      const struct analysis_sink *sink);
-/* The next record of the trace. 0 or a negative errno. */
+/* Takes the next record of the trace. Returns 0 or a negative errno. */
 int analysis_record(struct analysis *a, const struct fxt_record *rec);
-/* No record before @ns is missing: hand out what ended before. */
+/*
+ * Declares that no record before @ns is missing: operations that ended before are handed out.
+ */
 int analysis_settle(struct analysis *a, uint64_t ns);
 /*
- * Call @row for open operations as if they ended at @ns, which is not before the last
- * settled time: what is known of them so far. They stay open. Rows have intervals, also with
- * totals_only, and no path. Only operations with the id and the begin of @which; NULL: all, the
- * oldest first. A result of @row that is not 0 ends the call, which returns it.
+ * Calls @row for open operations as if they ended at @ns, which must not be before the last
+ * settled time. The operations stay open. Rows have intervals, also with .totals_only, but no
+ * path. @which: only the operation with its id and begin; NULL: all, the oldest first. A result
+ * of @row that is not 0 ends the call, which returns it.
  */
 int analysis_peek(struct analysis *a, const struct analysis_operation *which, uint64_t ns,
 		  int (*row)(void *arg, const struct analysis_operation *op), void *arg);
-/* No more records come: hand out what has ended. Open operations stay for analysis_peek(). */
+/*
+ * Declares that no more records come: operations that have ended are handed out. Open ones stay
+ * for analysis_peek().
+ */
 int analysis_end(struct analysis *a);
 /*
- * The caller does not want operations that began at @ns or before. Those that only wait for the
- * state of a thread are handed out now; others are left out when they end.
+ * Excludes operations that began at @ns or before. Those that only wait for the state of a
+ * thread are handed out now, others are left out when they end.
  */
 int analysis_horizon(struct analysis *a, uint64_t ns);
-/* The trace is over: hand out the rest, incomplete operations included. */
+/* Ends the analysis: all other operations are handed out, incomplete ones included. */
 int analysis_finish(struct analysis *a);
 /*
- * Begin anew with the same options and the same trace. Records that came too late to be put in
- * order are in order then, 2 million of them at most. Frees @a, so threads and names in rows of
- * @a are gone. NULL if no record came late, if this is the second reading, or without memory;
- * then @a stays.
+ * Prepares a second reading of the same trace with the same options, in which records that came
+ * too late (2 million at most) are in order of time. Frees @a, and with it threads and names of
+ * its rows. Returns NULL and keeps @a if no record came late, if this is the second reading, or
+ * if there is no memory.
  */
 struct analysis *analysis_again(struct analysis *a);
 const struct analysis_totals *analysis_totals(const struct analysis *a);
@@ -338,23 +377,26 @@ void analysis_free(struct analysis *a);
 
 /* --- what an answer depends on ----------------------------------------------------------- */
 
-/* The state of a thread right before a moment, as far as it was known then */
+/* The state of a thread right before a moment, as the records until then showed it */
 struct analysis_thread_state {
 	uint32_t tid;
-	bool known;		/* there is a state; else only .first_seen */
+	bool known;		/* the state is known; otherwise only .first_seen is valid */
 	enum analysis_state state;
 	enum analysis_reason reason;
 	uint32_t cpu;		/* ANALYSIS_NO_CPU: not known */
 	const char *duration;	/* innermost when the state began; NULL: none */
 	bool inferred;
-	bool pending, seen;	/* the next record tells what this is; an event saw it running */
+	bool pending, seen;	/* pending: the next record determines the state; seen: an
+				   event proves that the thread was running */
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
-	uint64_t lost_until;	/* records that would tell may be missing until then; or 0 */
-	uint64_t first_seen;	/* its first event, if it had no scheduling record; or 0 */
+	uint64_t lost_until;	/* records that determine the state may be missing until
+				   then; or 0 */
+	uint64_t first_seen;	/* time of the first event, if the thread had no scheduling
+				   record; or 0 */
 };
 
-/* A CPU that a thread waited for, and who had it at .from */
+/* A CPU that a thread waited for, and the thread that had it at .from */
 struct analysis_cpu_state {
 	unsigned int cpu;
 	uint64_t from, to;
@@ -362,15 +404,15 @@ struct analysis_cpu_state {
 };
 
 struct analysis_other_operation {
-	uint64_t begin_record, end_record;	/* end: 0 if it has not ended */
+	uint64_t begin_record, end_record;	/* end_record: 0 if the operation has not ended */
 };
 
 #define ANALYSIS_NO_CPU		UINT16_MAX
 #define ANALYSIS_NO_THREAD	UINT32_MAX
 
 struct analysis_needs {
-	uint64_t until;		/* no later record was looked at */
-	uint64_t losses_from;	/* losses from then on matter */
+	uint64_t until;		/* later records were not used */
+	uint64_t losses_from;	/* losses after this time matter */
 	const struct analysis_thread_state *threads;
 	const struct analysis_cpu_state *cpus;
 	const struct analysis_other_operation *operations;
@@ -378,9 +420,9 @@ struct analysis_needs {
 };
 
 /*
- * Fill @needs with the threads, CPUs and other operations that the row @op depends on. All
- * records of these threads from @from on are needed; @from is not after the operation's begin.
- * Only the sink's operation() may call this. @needs is valid until operation() returns.
+ * Fills @needs with the threads, CPUs and other operations that the row @op depends on. All
+ * records of these threads from @from on are needed. @from must not be after the operation's
+ * begin. Only the sink's operation() may call this. @needs is valid until operation() returns.
  */
 int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint64_t from,
 		   struct analysis_needs *needs);

@@ -10,11 +10,14 @@
 #include "engine.h"
 
 #define DEPTH_MAX	512
-/* Open operations with one id, as phases of a request have. More are not looked at. */
+/*
+ * Limit of open operations with one id that are considered. Phases of one request share an id;
+ * a hostile trace could open any number.
+ */
 #define SAME_ID_MAX	64
-/* Works of a thread that are looked at to find the one at some time */
+/* Limit of works of a thread that a search for the work at some time looks at */
 #define LOOK_BACK	1024
-/* Works that are searched for one on an operation. Longer lists have an index. */
+/* Lists of works longer than this get an index. */
 #define SEARCH_MAX	64
 
 void work_put(struct work *w)
@@ -69,7 +72,7 @@ struct work *work_at(struct thread *t, uint64_t ns)
 	const size_t least = ns > t->ended_by && t->ended > t->works.first ? t->ended : t->works.first;
 	size_t i = after;
 
-	/* The first one found began last. */
+	/* Works are in order of their begin, so the first hit is the latest begin. */
 	while (i > least) {
 		if (after - i == LOOK_BACK)
 			return NULL;
@@ -92,7 +95,7 @@ uint32_t durations_innermost(const struct thread *t, uint64_t ns)
 	return NO_NAME;
 }
 
-/* Operations of @d are found by a search of its works. */
+/* Without an index, has_work() searches the list. */
 static void drop_index(struct duration *d)
 {
 	fxt_table_free(&d->by_op);
@@ -133,7 +136,7 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 {
 	size_t at;
 
-	/* One that ends where this one begins does not enclose it. */
+	/* A duration that ends where this one begins does not enclose it. */
 	durations_leave(t, it->ns + 1);
 	if (t->depth == DEPTH_MAX) {
 		tell_pair(a, it->record, it->record, it->ns);
@@ -141,7 +144,7 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 	}
 	if (!more_room(&t->stack, t->depth, &t->room, sizeof(*t->stack)))
 		return -ENOMEM;
-	/* A record that came late may enclose what came before it. */
+	/* A record that came late may enclose durations that are already on the stack. */
 	for (at = t->depth; at && t->stack[at - 1].begin > it->ns; at--)
 		;
 	memmove(t->stack + at + 1, t->stack + at, (t->depth++ - at) * sizeof(*t->stack));
@@ -152,7 +155,7 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 	return 0;
 }
 
-/* True if a duration within the one at @i has an end, which is after @ns */
+/* True if a duration inside of the one at @i has a known end after @ns. */
 static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 {
 	for (; i < t->depth; i++)
@@ -161,7 +164,7 @@ static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 	return false;
 }
 
-/* The innermost duration that has no end yet ends, and with it those within. */
+/* Ends the innermost duration without a known end, and the durations inside of it. */
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
 	size_t i = t->depth;
@@ -183,7 +186,10 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 		w->to = it->ns;
 		work_lasts(a, w, it->ns);
 	}
-	/* An event of the same time may still be within. */
+	/*
+	 * The duration stays on the stack, because an event of the same time may still be
+	 * inside.
+	 */
 	t->stack[i - 1].end = it->ns;
 	return t->stack[i - 1].name == it->name ? 0 : orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
 }
@@ -204,7 +210,10 @@ static int make_index(struct duration *d)
 	return 0;
 }
 
-/* 1 if @op has work in @d, else 0. A search takes the shorter list, an index if both are long. */
+/*
+ * Returns 1 if @op has a work in @d, else 0, or a negative errno. A search takes the shorter
+ * list; if both are long, an index is made.
+ */
 static int has_work(const struct thread *t, struct duration *d, const struct operation *op)
 {
 	const struct works *w = op->works.nr < d->works.nr ? &op->works : &d->works;
@@ -223,7 +232,7 @@ static int has_work(const struct thread *t, struct duration *d, const struct ope
 	return 0;
 }
 
-/* Works on operations that have ended need not hear of the end of @d. */
+/* Drops works whose operation has ended: the end of @d does not change them. */
 static void drop_ended(struct duration *d)
 {
 	size_t kept = 0;
@@ -238,7 +247,7 @@ static void drop_ended(struct duration *d)
 	d->works.nr = kept;
 }
 
-/* Add @work to those of @t, in order of .from. */
+/* Adds @work to the works of @t, in order of .from. */
 static int insert(struct analysis *a, struct thread *t, struct work *work)
 {
 	struct works *w = &t->works;
@@ -302,7 +311,10 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	return err;
 }
 
-/* The innermost duration around @ns, which is the last one unless the event came late; or NULL */
+/*
+ * Returns the innermost duration around @ns, or NULL. It is the last one on the stack, unless
+ * the event came late.
+ */
 static struct duration *around(struct thread *t, uint64_t ns)
 {
 	size_t i;
@@ -314,7 +326,7 @@ static struct duration *around(struct thread *t, uint64_t ns)
 	return NULL;
 }
 
-/* An async or flow event: the thread works on what has the event's id. */
+/* Handles an async or flow event: the thread works on the operation with the event's id. */
 static int mark(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct operation *op = operations_by_id(a, it->id);

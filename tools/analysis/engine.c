@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The engine's outside: records in, and what is kept for how long */
+/* The engine's interface: turns records into items, and decides how long history is kept. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,10 @@ const struct analysis_totals *analysis_totals(const struct analysis *a)
 
 /* --- what is kept for how long ------------------------------------------------------ */
 
-/* Works on open operations count as history, too: one may be open for the whole trace. */
+/*
+ * Drops works before the floor. A single operation may be open for the whole trace, so works of
+ * open operations must be limited, too.
+ */
 static void give_up_works(struct analysis *a)
 {
 	for (struct operation *op = a->oldest; op && op->begin < a->floor; op = op->newer)
@@ -121,8 +124,8 @@ static void give_up_works(struct analysis *a)
 }
 
 /*
- * History matters from the begin of the oldest open operation on. If that becomes too
- * much, the older half of that time is given up.
+ * Drops history that no open operation needs. History matters from the begin of the oldest open
+ * operation on. If that exceeds the limit, drops the older half of that time.
  */
 static void forget(struct analysis *a)
 {
@@ -148,7 +151,10 @@ static void forget(struct analysis *a)
 	if (a->opts.names)
 		scheduling_release(a, ns);
 	a->forget_at = 2 * a->history < a->opts.history ? 2 * a->history : a->opts.history;
-	/* The last span of each thread stays, so many threads keep the history long. */
+	/*
+	 * Each thread keeps its last span, so the history of many threads may stay above the
+	 * limit. Raise the threshold to avoid a scan for each item.
+	 */
 	if (a->forget_at < a->history + a->history / 4 + 4096)
 		a->forget_at = a->history + a->history / 4 + 4096;
 }
@@ -182,7 +188,7 @@ static enum analysis_reason reason_of(const struct fxt_record *rec)
 	const struct fxt_arg *arg = fxt_arg(rec, "state");
 	uint64_t state;
 
-	/* Other writers of the format give only the format's own states. */
+	/* Other writers of the format have no "state" argument. */
 	if (!arg || arg->type != ASYNCTRACE_FXT_ARG_UINT32)
 		return rec->number == ASYNCTRACE_FXT_STATE_BLOCKED ||
 		       rec->number == ASYNCTRACE_FXT_STATE_SUSPENDED ? ANALYSIS_SLEEP :
@@ -207,7 +213,7 @@ static bool is_inferred(const struct fxt_record *rec)
 
 static int add_switch(struct analysis *a, const struct fxt_record *rec)
 {
-	/* It only shows viewers that others ran. */
+	/* The switch is the recorder's, for viewers: it has no meaning for threads. */
 	if (selection_apart(rec))
 		return 0;
 	a->totals.switches++;
@@ -228,7 +234,7 @@ static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
 	});
 }
 
-/* Many records of a provider follow each other. */
+/* Caches the last provider, because records of one provider mostly follow each other. */
 static const struct strings *strings_of(struct analysis *a, uint32_t provider)
 {
 	struct fxt_entry *e;
@@ -241,7 +247,10 @@ static const struct strings *strings_of(struct analysis *a, uint32_t provider)
 	return a->strings;
 }
 
-/* The number of the name @t in @rec. To look up a string's index costs less than to hash it. */
+/*
+ * Returns the number of the name @t in @rec. A look-up by string index is cheaper than hashing
+ * the text.
+ */
 static uint32_t name_of(struct analysis *a, const struct fxt_record *rec, const struct fxt_text *t)
 {
 	const struct strings *s = t->index ? strings_of(a, rec->provider) : NULL;
@@ -295,10 +304,10 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 
 	if (a->opts.pair && !is_duration(rec))
 		return pair_event(a, rec);
-	/* Instants and counters tell nothing about operations. */
+	/* Instants and counters belong to no operation. */
 	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_FLOW_END)
 		return 0;
-	/* Of flow events only the id counts, but for rows of orphans. */
+	/* Names of flow events matter only in rows of orphans. */
 	if (rec->number < ASYNCTRACE_FXT_FLOW_BEGIN || a->sink.orphan) {
 		it.category = name_of(a, rec, &rec->category);
 		it.name = name_of(a, rec, &rec->name);
@@ -307,12 +316,14 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	}
 	if (a->totals.selection && rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN)
 		it.wanted = selection_wants(a, rec);
-	/* An instant stands for an event that was left out. */
+	/*
+	 * An async instant in a selection stands for an event that was left out, so it counts.
+	 */
 	it.apart = a->totals.selection && rec->number != ASYNCTRACE_FXT_ASYNC_INSTANT &&
 		   selection_apart(rec);
 	if (!a->opts.pair)
 		return order_add(a, &it);
-	/* An event at the begin or the end of a duration is within it. */
+	/* An event at the begin or the end of a duration counts as inside of it. */
 	first = rec->number == ASYNCTRACE_FXT_DURATION_END ? pair_event(a, rec) : order_add(a, &it);
 	if (first)
 		return first;
@@ -344,7 +355,7 @@ static int name_provider(struct analysis *a, const struct fxt_record *rec)
 	if (!e || name == NO_NAME)
 		return -ENOMEM;
 	e->a = name + 1;
-	/* Its string table begins anew. */
+	/* A provider that is introduced again starts an empty string table. */
 	if (e->b)
 		((struct strings *)(uintptr_t)e->b)->nr = 0;
 	return 0;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between the parts of the engine. A record takes this way:
+ * State and functions that the parts of the engine share. The path of a record:
  *
- *	engine.c	from a record of the reader to an item
- *	pair.c		operations that are pairs of events
- *	order.c		items in order of time
- *	late.c		items that came too late for that, in a second reading
- *	scheduling.c	what threads and CPUs did: histories
- *	history.c	look-ups in them
- *	forget.c	how long these are kept
- *	losses.c	when records are missing
- *	durations.c	what is open on a thread: when does it work on an operation
- *	operations.c	what an operation is: begins, ends, ids
- *	account.c	the intervals of an operation that has ended
- *	path.c		its critical path
- *	orphans.c	rows of events that lack their counterpart
- *	threads.c	rows of threads, wakeups and waits
- *	needs.c		what an account depends on
- *	selection.c	marks in a file that has only what slow operations need
+ *	engine.c	turns a record of the reader into an item
+ *	pair.c		makes operations of pairs of events
+ *	order.c		sorts items by time
+ *	late.c		hands on items that came too late, in a second reading
+ *	scheduling.c	determines the states of threads and CPUs
+ *	history.c	keeps these states by time
+ *	forget.c	frees history
+ *	losses.c	knows the times of lost records
+ *	durations.c	determines when a thread works on an operation
+ *	operations.c	finds begins and ends of operations
+ *	account.c	makes the intervals of an operation that has ended
+ *	path.c		makes its critical path
+ *	orphans.c	makes rows of events without their counterpart
+ *	threads.c	makes rows of threads, wakeups, waits and turns
+ *	needs.c		collects the records that a row depends on
+ *	selection.c	reads marks of a file with slow operations only
  */
 #ifndef ANALYSIS_ENGINE_H
 #define ANALYSIS_ENGINE_H
@@ -29,16 +29,16 @@
 #define NO_NAME		UINT32_MAX
 #define NO_THREAD	UINT32_MAX
 #define NO_CPU		UINT16_MAX
-#define STILL_OPEN	UINT64_MAX	/* the end of what has not ended */
+#define STILL_OPEN	UINT64_MAX	/* the end of something that has not ended */
 
 /* --- order.c ------------------------------------------------------------------ */
 
 enum item_kind {
-	ITEM_SWITCH,		/* .id: who leaves, .other: who comes */
-	ITEM_WAKEUP,		/* .id: who is woken, .other: who wakes; 0: an interrupt */
+	ITEM_SWITCH,		/* .id: leaving thread, .other: coming thread */
+	ITEM_WAKEUP,		/* .id: woken thread, .other: waker; 0: an interrupt */
 	ITEM_LOSS,		/* .id: number of the loss */
 	ITEM_MARK,		/* .id: number of the mark */
-	ITEM_EVENT,		/* and the types of events from here on */
+	ITEM_EVENT,		/* ITEM_EVENT + n: an event of type n */
 };
 
 struct item {
@@ -46,37 +46,38 @@ struct item {
 	uint64_t id;		/* of an operation or a flow; the end of a duration */
 	uint64_t record;	/* of an event */
 	uint8_t kind;
-	bool wanted;		/* begins an operation that a selection is made for */
-	bool apart;		/* records around it were left out: tells nothing about its thread */
+	bool wanted;		/* begins an operation that a selection was made for */
+	bool apart;		/* records around it were left out: it shows nothing about
+				   its thread */
 	/*
-	 * An event of a pair: .name is START's category; .category is the name of the key if that
-	 * is a text, or NO_NAME.
+	 * An event of a pair. .name is the category of the start event. .category is the name
+	 * of the key if that is a text, or NO_NAME.
 	 */
 	bool paired;
 	union {
-		struct {	/* events */
+		struct {	/* valid for events */
 			uint32_t tid, pid;
 			uint32_t category, name;
 			uint32_t provider;
 		};
-		struct {	/* scheduling */
+		struct {	/* valid for scheduling */
 			uint32_t other;
 			uint16_t cpu;
-			uint8_t reason;		/* of who leaves: why; 0: preempted */
-			bool inferred;		/* the recorder concluded it */
+			uint8_t reason;		/* why the leaving thread left; 0: preempted */
+			bool inferred;		/* the recorder inferred the record */
 		};
 	};
 };
 
 struct block;
 
-/* Items that ascend */
+/* Items with ascending times */
 struct run {
 	struct block *first, *last;
 	uint64_t newest;	/* time of its last item */
 };
 
-/* The first item of a run */
+/* The first item of a run, in the heap */
 struct head {
 	uint64_t ns;
 	size_t run;
@@ -84,11 +85,11 @@ struct head {
 
 struct order {
 	struct run *runs;
-	struct head *heads;	/* a heap of those runs that are not empty */
+	struct head *heads;	/* a heap of the runs that are not empty */
 	size_t nr_runs, room_runs, nr_heads, room_heads;
 	size_t recent;		/* run of the last item that was added */
-	size_t nr;		/* items */
-	uint64_t settled;	/* time of the item that was handed on last */
+	size_t nr;		/* number of items */
+	uint64_t settled;	/* time of the last item that was handed on */
 };
 
 /* --- scheduling.c ---------------------------------------------------------------- */
@@ -96,17 +97,18 @@ struct order {
 /* The state of a thread from .from until the next span begins */
 struct span {
 	uint64_t from;
-	uint64_t lost_until;	/* the thread's, as it was when this span began */
-	uint32_t waker;		/* blocked: who ended it; 0: an interrupt or nothing known */
+	uint64_t lost_until;	/* .lost_until of the thread when this span began */
+	uint32_t waker;		/* blocked: the waker; 0: an interrupt or not known */
 	uint32_t duration;	/* name of the innermost open one at .from */
-	uint16_t cpu;		/* that it runs on, or waits for; NO_CPU: not known */
+	uint16_t cpu;		/* the CPU of the thread, or of the queue it waits in;
+				   NO_CPU: not known */
 	uint8_t state;		/* enum analysis_state */
 	uint8_t reason;
 	uint8_t waker_kind;	/* enum analysis_other */
 	bool inferred;
-	bool pending;		/* the next record tells what this is */
-	bool seen;		/* pending: an event tells that it ran at .from */
-	bool woken;		/* a wakeup came, or may be lost, while it ran or this was not known */
+	bool pending;		/* the next record of the thread determines the state */
+	bool seen;		/* pending: an event proves that the thread ran at .from */
+	bool woken;		/* a wakeup came while the thread ran, or may have been lost */
 	/*
 	 * Number of the thread's spans before this one that are not runnable: equal for runnable
 	 * spans that follow each other and for the span that ends them
@@ -114,11 +116,11 @@ struct span {
 	uint32_t wait;
 };
 
-/* A span as it was known before the record at .told told its state */
+/* A span as it was before the record at .told changed it */
 struct change {
 	uint64_t told;
 	struct span was;
-	bool none;		/* nothing: there was no record of the thread */
+	bool none;		/* the thread had no record before */
 };
 
 struct changes {
@@ -140,21 +142,24 @@ struct occupant {
 struct cpu {
 	struct occupant *of;
 	size_t first, nr, room;
-	uint64_t lost_until;	/* before that, records of this CPU are missing */
+	uint64_t lost_until;	/* records of this CPU before that time are missing */
 };
 
 struct operation;
 struct piece;
 struct thread;
 
-/* A thread works on an operation. The thread's history and the operation share it. */
+/*
+ * A time in which a thread works on an operation. The thread's history and the operation share
+ * it.
+ */
 struct work {
 	struct operation *op;
 	struct thread *thread;
 	uint64_t from, to;	/* to: STILL_OPEN while the duration is open */
-	uint64_t in;		/* number of the duration */
-	uint64_t record;	/* the event that tells */
-	bool told;		/* the sink knows how long that event matters */
+	uint64_t in;		/* .number of the duration */
+	uint64_t record;	/* the event that shows the work */
+	bool told;		/* the sink was called for .record */
 	uint32_t duration;
 	unsigned int refs;
 };
@@ -170,22 +175,22 @@ struct duration {
 	uint64_t number;	/* of the thread's durations */
 	uint64_t record;
 	uint32_t name;
-	struct works works;	/* that last until it ends */
-	struct fxt_table by_op;	/* the operations of .works, if there are many; or empty */
-	size_t drop_at;		/* number of works at which ended ones are dropped */
+	struct works works;	/* works that last until the duration ends */
+	struct fxt_table by_op;	/* index of .works by operation, if there are many; or empty */
+	size_t drop_at;		/* number of works at which works on ended operations are dropped */
 };
 
-/* See struct analysis_thread_row. Counted only if a table of threads.c is wanted */
+/* See struct analysis_thread_row. Counted only if a table of threads.c is wanted. */
 struct thread_counts {
 	uint64_t from;		/* of the first span */
 	uint64_t ns[ANALYSIS_STATES], reason_ns[ANALYSIS_REASONS];
 	uint64_t exited_ns, inferred_ns;
-	uint64_t ran_ns;	/* running, from a switch in that was recorded */
+	uint64_t ran_ns;	/* running time after a recorded switch in */
 	uint64_t voluntary, preempted, migrations, wakeups, wakes;
-	uint32_t last_cpu;	/* and 1; 0: no switch yet */
+	uint32_t last_cpu;	/* CPU + 1; 0: no switch yet */
 };
 
-/* See struct analysis_turn; the one in hand */
+/* The current turn; see struct analysis_turn */
 struct turn {
 	uint64_t from;
 	uint64_t running_ns;
@@ -193,12 +198,12 @@ struct turn {
 	bool worked;		/* .id is valid */
 };
 
-/* A wakeup that ended a sleep, until the thread runs */
+/* The wakeup that the thread has not reacted to by running */
 struct woken {
 	uint64_t ns;
 	uint32_t waker;
 	uint16_t cpu;
-	bool slept;		/* false: there is none */
+	bool slept;		/* false: there is no such wakeup */
 	bool awake;
 };
 
@@ -206,18 +211,19 @@ struct thread {
 	struct analysis_thread out;
 	struct spans spans;
 	struct works works;	/* in order of .from */
-	size_t ended;		/* works before this one ended at .ended_by at the latest */
+	size_t ended;		/* all works before this index ended at .ended_by or earlier */
 	uint64_t ended_by;
 	struct duration *stack;
 	size_t depth, room;
-	uint64_t durations;	/* that began so far */
-	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts until then at least; or 0 */
-	uint64_t first_seen;	/* its first event, if that was before its first span; or 0 */
+	uint64_t durations;	/* number of durations that began so far */
+	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
+	uint64_t first_seen;	/* time of the first event, if it came before the first span;
+				   or 0 */
 	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */
-	uint64_t followed_at;	/* .out.followed: from the record of this time on */
+	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
-	struct operation *waiting;	/* they ended while the last span was pending */
-	unsigned int refs;	/* by works, and by operations that ended here */
+	struct operation *waiting;	/* operations that ended while the last span was pending */
+	unsigned int refs;	/* held by works, and by operations that ended on this thread */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 	const struct piece *piece;	/* the last one in the queues of account.c */
 	struct thread_counts counts;
@@ -225,7 +231,7 @@ struct thread {
 	struct turn turn;
 };
 
-/* True for threads that Linux numbers: not for idle and for what the trace hides */
+/* True for thread ids of Linux: neither idle nor a pseudo thread */
 static inline bool is_real(uint32_t tid)
 {
 	return tid && tid <= FXT_TID_REAL_MAX;
@@ -237,70 +243,86 @@ static inline struct span *last_span(struct thread *t)
 	return t->spans.nr > t->spans.first ? &t->spans.of[t->spans.nr - 1] : NULL;
 }
 
-/* The thread @tid, made if need be. NULL: no memory */
+/* Returns the thread @tid, which is made if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
+struct cpu *cpu_of(struct analysis *a, unsigned int cpu);
+/* Begins a new span, and makes rows of the old one. */
+int push_span(struct analysis *a, struct thread *t, const struct span *s);
+int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid);
+/*
+ * Saves the last span of @t for analysis_needs(), before the current record changes it.
+ */
+int note_change(struct analysis *a, struct thread *t);
 int scheduling_switch(struct analysis *a, const struct item *it);
 int scheduling_wakeup(struct analysis *a, const struct item *it);
-/* An event of @t at @ns: so it was running then. */
+/* @t wrote an event at @ns, so it was running. */
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
-/* Records of @cpu are missing from @from to @to. */
+/* Handles a loss of records of @cpu from @from to @to. */
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
-/* No more records come: what is still pending becomes what can be said. */
+/* Ends pending spans: no more records come. */
 int scheduling_finish(struct analysis *a);
-/* history.c: the span of @t at @ns, or NULL. *@to: when it ends, STILL_OPEN for the last */
+/*
+ * history.c: Returns the span of @t at @ns, or NULL. *@to: its end, STILL_OPEN for the last
+ * span
+ */
 const struct span *span_at(const struct thread *t, uint64_t ns, uint64_t *to);
-/* The thread that had @cpu at @ns, if it is a known one. *@to: when it left */
+/*
+ * Returns the thread that had @cpu at @ns, or NULL; *@kind says which kind of task. *@to: when
+ * it left
+ */
 struct thread *occupant_at(struct analysis *a, unsigned int cpu, uint64_t ns,
 			   enum analysis_other *kind, uint64_t *to);
-/* Release threads that ended before @ns and that nothing refers to. */
+/* Frees threads that ended before @ns and that nothing refers to. */
 void scheduling_release(struct analysis *a, uint64_t ns);
-/* Release what lies before @ns. */
+/* Frees history before @ns. */
 void scheduling_forget(struct analysis *a, uint64_t ns);
 void thread_free(struct thread *t);
 
 /* --- threads.c ------------------------------------------------------------------------ */
 
-/* True if rows are wanted that the functions below make */
+/* True if the sink wants rows that threads.c makes. */
 static inline bool threads_wanted(const struct analysis_sink *s)
 {
 	return s->thread || s->wakeup || s->wait || s->turn;
 }
 
 enum analysis_other waker_kind(uint32_t waker);
-/* Span @old of @t has ended, and @new, which is in the history, begins. */
+/* Span @old of @t has ended, and @new, which is already in the history, begins. */
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new);
 int threads_switch(struct analysis *a, const struct item *it);
-/* @before: the state of @t that the wakeup found, as far as known */
+/* @before: the state in which the wakeup found @t, if it is known */
 int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it,
 		   enum analysis_state before);
-/* @t wrote an event of @id. */
+/* @t wrote an event of the operation @id. */
 void threads_worked(struct thread *t, const struct analysis_id *id);
-/* Rows to come need the history from then on, if that is before @ns. */
+/* Returns the time from which on future rows need history, or @ns if that is earlier. */
 uint64_t threads_needed(const struct analysis *a, uint64_t ns);
 int threads_finish(struct analysis *a);
 
 /* --- durations.c -------------------------------------------------------------------- */
 
 int durations_item(struct analysis *a, const struct item *it);
-/* Name of the innermost duration that is open on @t at @ns, or NO_NAME */
+/* Returns the name of the innermost duration that is open on @t at @ns, or NO_NAME. */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
-/* Of the works of @t at @ns, the one that began last, or NULL */
+/* Returns the work of @t at @ns that began last, or NULL. */
 struct work *work_at(struct thread *t, uint64_t ns);
-/* Leave the innermost duration of @t. */
+/* Removes the innermost duration of @t. */
 void durations_pop(struct thread *t);
-/* Leave durations of @t that ended before @ns. */
+/* Removes durations of @t that ended before @ns. */
 void durations_leave(struct thread *t, uint64_t ns);
-/* @t has exited: leave durations that nobody will end and in which no operation is open. */
+/*
+ * @t has exited: removes durations that cannot end any more and in which no operation is open.
+ */
 void durations_exit(struct analysis *a, struct thread *t);
-/* The end of @w, or of its operation if that ended first */
+/* Returns the end of @w, or of its operation if that ended first. */
 uint64_t work_end(const struct work *w);
-/* The first of @w, which are in order of .from, that begins after @ns */
+/* Returns the index of the first work after @ns. @w is in order of .from. */
 size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
-/* Tell the sink, once, that the event that made @w matters until @ns. */
+/* Reports to the sink, once, that the event of @w matters until @ns. */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 
 /* --- operations.c -------------------------------------------------------------------- */
@@ -311,47 +333,50 @@ struct operation {
 	uint64_t key;
 	struct thread *begin_thread, *end_thread;
 	struct works works;
-	struct operation *same_key, *same_key_newer;	/* open, begun before and after this one */
-	struct operation *same_id, *same_id_newer;	/* open, begun before and after this one */
-	struct operation *older, *newer;	/* of all that are not handed out */
-	struct thread *waits_for;	/* whose state at .end is not known yet */
+	struct operation *same_key, *same_key_newer;	/* open operations with the same key,
+							   begun before and after */
+	struct operation *same_id, *same_id_newer;	/* open operations with the same id,
+							   begun before and after */
+	struct operation *older, *newer;	/* operations that have not been handed out */
+	struct thread *waits_for;	/* the thread whose state at .end is not known yet */
 	struct operation *next_waiting, *previous_waiting;
 	uint64_t begin_record, end_record;
-	size_t nr_settled;		/* works whose thread's state is known until .end */
-	unsigned int refs;		/* by works, and 1 until it is handed out */
+	size_t nr_settled;		/* number of works whose thread's state is known
+					   until .end */
+	unsigned int refs;		/* by works, plus 1 until the operation is handed out */
 	bool ended;
-	bool wanted;			/* a selection is made for it */
+	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);
 int operations_end(struct analysis *a, const struct item *it);
-/* Names of the operation that @it, an event, belongs to */
+/* Returns the names of the operation that the event @it belongs to. */
 struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
-/* The first open operation with the id @id; the rest by .same_id */
+/* Returns the first open operation with the id @id; .same_id links the others. */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
-/* @op can be handed out, now or when its threads' states are known. */
+/* Hands out @op, now or as soon as the states of its threads are known. */
 int operations_hand_out(struct analysis *a, struct operation *op);
-/* Hand out those that have waited for the state of a thread since before @ns. */
+/* Hands out operations that ended before @ns and still wait for the state of a thread. */
 int operations_overdue(struct analysis *a, uint64_t ns);
 int operations_finish(struct analysis *a);
-/* Hand out what waits for @t. */
+/* Hands out operations that waited for @t. */
 int operations_settled(struct analysis *a, struct thread *t);
-/* Release the works on @op, which is open, that ended before @ns. */
+/* Drops works before @ns on @op, which is open. */
 void operation_forget(struct operation *op, uint64_t ns);
 void operation_put(struct operation *op);
 
 /* --- pair.c ------------------------------------------------------------------------------ */
 
-/* If @rec is an event of the pair, add items of an operation's begin and end. */
+/* If @rec is an event of the pair, adds items that begin or end an operation. */
 int pair_event(struct analysis *a, const struct fxt_record *rec);
 
 /* --- orphans.c --------------------------------------------------------------------------- */
 
-/* Hand out a row for @it, or for @op, which did not end. */
+/* Hands out a row for @it, or for @op, which did not end. */
 int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struct item *it);
 int orphan_operation(struct analysis *a, const struct operation *op);
-/* Rows of durations that did not end */
+/* Hands out rows of durations that did not end. */
 int orphans_finish(struct analysis *a);
 
 /* --- losses.c ---------------------------------------------------------------------------- */
@@ -359,18 +384,18 @@ int orphans_finish(struct analysis *a);
 struct loss {
 	uint64_t from, to;
 	uint32_t provider;	/* name */
-	uint32_t ring;		/* name of the thread that shows it */
+	uint32_t ring;		/* name of the pseudo thread that shows the loss */
 	uint64_t dropped, overwritten, malformed;
-	int cpu;		/* of the kernel's ring; -1: of a provider's */
+	int cpu;		/* of the kernel's ring; -1: the ring is a provider's */
 };
 
-/* A time in which events of a provider may be missing */
+/* A time in which events may be missing */
 struct window {
 	uint64_t from, to;
 };
 
 struct losses {
-	struct loss *rows;	/* until they are reached in order of time */
+	struct loss *rows;	/* rows that wait for their time */
 	size_t nr_rows, room_rows, nr_waiting;
 	struct window *of;	/* in order, disjoint */
 	size_t first, nr, room;
@@ -378,15 +403,15 @@ struct losses {
 
 int losses_record(struct analysis *a, const struct fxt_record *rec);
 int losses_item(struct analysis *a, const struct item *it);
-/* Keep @loss until @it, which is made to refer to it, is reached in order of time. */
+/* Keeps @loss until its time is reached. Makes @it refer to it. */
 int losses_add(struct analysis *a, const struct loss *loss, struct item *it);
 /*
- * The end of the last time within @from..@to in which events may be missing, at most @to. 0 if
- * all events are there. Losses of all providers count, because threads of any process may work
- * on an operation.
+ * Returns the end of the last time within @from..@to in which events may be missing, at most
+ * @to. Returns 0 if all events are there. Losses of all providers count, because threads of any
+ * process may work on an operation.
  *
- * A complete duration is written when it ends. So a loss may have taken durations that began
- * any time before it, and that a thread worked on the operation then.
+ * A complete duration is written when it ends. So a loss may hide durations that began any time
+ * before it, in which a thread worked on the operation.
  */
 uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to);
 bool losses_within(const struct analysis *a, uint64_t from, uint64_t to);
@@ -395,28 +420,30 @@ void losses_forget(struct analysis *a, uint64_t ns);
 /* --- late.c --------------------------------------------------------------------------------- */
 
 struct late_item {
-	uint64_t number;	/* of the trace's items */
+	uint64_t number;	/* position among the trace's items */
 	struct item item;	/* ITEM_LOSS: .id is an index of late.losses */
 };
 
 struct late {
-	struct late_item *of;	/* as they stand in the file */
+	struct late_item *of;	/* in the order of the file */
 	const struct late_item **by_time;	/* in the second reading; else NULL */
 	struct loss *losses;
 	size_t nr, room, nr_losses, room_losses;
-	uint64_t items;		/* of the trace, read so far */
+	uint64_t items;		/* number of items read so far */
 	size_t left_out, handed_on;
 };
 
-/* Note @it, which is read now. True: it was handed on already. */
+/*
+ * Handles @it at its place in the file. Returns true if it was already handed on at its time.
+ */
 bool late_item(struct analysis *a, const struct item *it);
-/* Hand on the late items before @ns. */
+/* Hands on the late items before @ns. */
 int late_before(struct analysis *a, uint64_t ns);
 void late_free(struct late *l);
 
 /* --- account.c, path.c --------------------------------------------------------------------- */
 
-/* Room that is kept from one operation to the next */
+/* Buffers that are reused for each operation */
 struct scratch {
 	struct work **works;
 	struct piece *pieces;
@@ -424,8 +451,9 @@ struct scratch {
 	const struct analysis_thread **threads;
 	size_t room_works, room_pieces, room_edges, room_threads;
 	size_t nr_pieces, nr_edges, nr_threads;
-	uint64_t lost_until;	/* before this, only a running thread's state is known */
-	uint64_t floor;		/* before this, nothing is known */
+	uint64_t lost_until;	/* before this time, only the state of a running thread is
+				   certain */
+	uint64_t floor;		/* before this time, history was dropped */
 };
 
 struct intervals {
@@ -434,24 +462,24 @@ struct intervals {
 };
 
 int intervals_add(struct intervals *l, const struct analysis_interval *i);
-/* Fill rows of @op, from begin to end. */
+/* Fills the rows of @op, from its begin to its end. */
 int account(struct analysis *a, const struct operation *op, struct analysis_operation *row,
 	    struct intervals *l);
 int critical_path(struct analysis *a, const struct operation *op, struct intervals *l);
-/* Row of @t from @from to @to, in span @s of it; NULL: no span */
+/* Fills @row from span @s of @t, for @from..@to. @s NULL: the state is unknown */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row);
-/* Add @row, which is runnable or queued, to @l, divided by who else had a part in it. */
+/* Add @row, which is runnable or queued, to @l, divided by the cause of the wait. */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l);
 int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		  struct thread *next, struct intervals *l);
 /*
- * Names of @w's operation. NULL if @w is NULL, or if the duration that really enclosed the
- * operation's event may be among what was lost.
+ * Returns the names of @w's operation. Returns NULL if @w is NULL, or if lost records may
+ * include the duration that really enclosed the operation's event.
  */
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w);
 const char *text_of(const struct analysis *a, uint32_t name);
-/* The CPU that @t, runnable at @ns, gets in the end or waits for; NO_CPU: not known */
+/* Returns the CPU that @t, runnable at @ns, gets or waits for; NO_CPU: not known */
 unsigned int awaited_cpu(const struct thread *t, uint64_t ns);
 
 /* --- selection.c -------------------------------------------------------------------------- */
@@ -470,19 +498,19 @@ struct marks {
 	size_t nr, room, nr_waiting;
 };
 
-/* An instant of the recorder's */
+/* Handles an instant that the recorder wrote. */
 int selection_record(struct analysis *a, const struct fxt_record *rec);
 int selection_item(struct analysis *a, const struct item *it);
-/* True if @rec, an async begin, begins an operation that the selection is made for */
+/* True if @rec, an async begin, begins an operation that the selection was made for. */
 bool selection_wants(struct analysis *a, const struct fxt_record *rec);
-/* True if records around @rec were left out, so that it tells nothing about its thread */
+/* True if records around @rec were left out, so it shows nothing about its thread. */
 bool selection_apart(const struct fxt_record *rec);
-/* Right before @ns, the thread or the CPU of @m did what @m says. */
+/* Sets the state of the thread or CPU of @m right before @ns. */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
 
 /* --- needs.c ------------------------------------------------------------------------------- */
 
-/* Room that is kept from one answer to the next */
+/* Buffers that are reused for each answer */
 struct needs_room {
 	struct analysis_thread_state *threads;
 	struct analysis_cpu_state *cpus;
@@ -509,29 +537,34 @@ struct analysis {
 	struct fxt_table threads;	/* tid + 1: .a struct thread */
 	struct cpu *cpus;
 	size_t nr_cpus;
-	size_t history;			/* spans, occupants and works that are kept */
-	uint64_t horizon;		/* operations that began then or before are not wanted */
-	uint64_t floor;			/* before this, history was given up for want of room */
-	uint64_t now;			/* of the item in hand */
-	size_t forget_at;		/* history at which to look what is not needed */
+	size_t history;			/* number of spans, occupants and works in memory */
+	uint64_t horizon;		/* operations that began at this time or before are
+					   excluded */
+	uint64_t floor;			/* history before this time was dropped because of
+					   the limit */
+	uint64_t now;			/* time of the current item */
+	size_t forget_at;		/* size of the history at which the next scan for
+					   unneeded parts runs */
 	bool over;			/* no more records come */
 	struct fxt_table by_key, by_id;	/* .a struct operation */
 	struct operation *oldest, *newest;
 	size_t nr_operations;		/* from .oldest to .newest */
 	size_t nr_waiting;		/* operations that wait for the state of a thread */
 	struct losses losses;
-	uint64_t lost_until;		/* before that, scheduling is missing on some CPU */
+	uint64_t lost_until;		/* before this time, scheduling records of some CPU
+					   are missing */
 	struct fxt_table providers;	/* id + 1: .a name's number + 1, .b struct strings */
-	const struct strings *strings;	/* of provider .strings_of; NULL: not looked up */
+	const struct strings *strings;	/* cache of .strings_of; NULL: empty */
 	uint32_t strings_of;
-	uint64_t counted;		/* number of the operation in hand */
-	struct intervals whole, intervals, path;	/* of the operation in hand */
-	struct intervals parts;		/* of the wait in hand */
+	uint64_t counted;		/* number of the current operation */
+	struct intervals whole, intervals, path;	/* of the current operation */
+	struct intervals parts;		/* of the current wait */
 	struct scratch scratch;		/* of account.c */
 	struct needs_room needs;
 	struct marks marks;
-	uint64_t wanted_id;		/* of the next operation that the selection is made for */
-	bool wants;			/* a mark said so */
+	uint64_t wanted_id;		/* id of the next operation that the selection was
+					   made for */
+	bool wants;			/* .wanted_id is valid */
 };
 
 int engine_item(struct analysis *a, const struct item *it);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Histories are released when no open operation needs them. */
+/* Frees history that no open operation needs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ void thread_free(struct thread *t)
 	free(t);
 }
 
-/* Changes that were told before @ns */
+/* Drops changes before @ns. */
 static void forget_changes(struct changes *c, uint64_t ns)
 {
 	size_t n = 0;
@@ -28,7 +28,7 @@ static void forget_changes(struct changes *c, uint64_t ns)
 		memmove(c->of, c->of + n, c->nr * sizeof(*c->of));
 }
 
-/* Spans and works that end before @ns go. */
+/* Drops spans and works that end before @ns. */
 static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct spans *s = &t->spans;
@@ -87,7 +87,7 @@ void scheduling_release(struct analysis *a, uint64_t ns)
 		struct fxt_entry *e = &a->threads.entries[i];
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 
-		/* Removal moves another entry here. */
+		/* fxt_remove() may move another entry to this index. */
 		if (e->key && t && is_over(a, t, ns)) {
 			a->history -= t->spans.nr - t->spans.first;
 			thread_free(t);

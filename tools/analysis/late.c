@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A second reading for traces that the window of order.c is too small for, such as snapshots
- * of large rings, which have one ring behind the other, or traces with durations that last as
+ * A second reading, for traces whose disorder exceeds the window of order.c. Examples are
+ * snapshots of large rings, which have one ring after the other, and traces with durations as
  * long as the program. The first reading keeps the items that came too late. The second one
- * hands them on in their place and leaves them out where they stand in the file.
+ * hands them on at their time and skips them at their place in the file.
  *
- * All items of one time that stand in the file before a late one were in the window. So they
- * go first, and the order of the file is kept.
+ * All items of equal time that precede a late one in the file were in the window. They are
+ * handed on first, so the order of the file is kept.
  */
 #include <stdlib.h>
 
@@ -24,13 +24,16 @@ static int by_time(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Without room, the item stays late, which the totals tell. */
+/*
+ * Keeps @it for the second reading. If memory or the limit does not allow that, the item stays
+ * late, which .totals.late counts.
+ */
 static void keep(struct analysis *a, const struct item *it)
 {
 	struct late *l = &a->late;
 	struct late_item *kept;
 
-	/* A trace without an end is not read again. */
+	/* A trace without an end cannot be read again. */
 	if (a->opts.names || l->nr == LATE_MAX || !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
 	    !more_room(&l->losses, l->nr_losses, &l->room_losses, sizeof(*l->losses)))
 		return;
@@ -45,7 +48,7 @@ static void keep(struct analysis *a, const struct item *it)
 bool late_item(struct analysis *a, const struct item *it)
 {
 	struct late *l = &a->late;
-	/* A mark stands beside what it is about. */
+	/* A mark stands next to the record that it belongs to, so it is never late. */
 	bool late = it->ns < a->order.settled && it->kind != ITEM_MARK;
 
 	l->items++;
@@ -106,7 +109,7 @@ struct analysis *analysis_again(struct analysis *a)
 		analysis_free(again);
 		return NULL;
 	}
-	/* Items refer to names by their numbers, and to providers that come later in the file. */
+	/* Kept items refer to names by number, and to providers that come later in the file. */
 	again->names = a->names;
 	a->names = (struct fxt_names){ 0 };
 	again->providers = a->providers;

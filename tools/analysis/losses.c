@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Losses of records. The recorder shows each loss as a duration "lost records" on a
- * thread of its own, "cpu-N losses" for the kernel's ring of CPU N.
+ * Losses of records. The recorder writes each loss as a duration "lost records" on a pseudo
+ * thread; "cpu-N losses" is that of the kernel's ring of CPU N.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static uint64_t number(const struct fxt_record *rec, const char *name)
 	return arg && arg->type == ASYNCTRACE_FXT_ARG_UINT64 ? arg->u : 0;
 }
 
-/* The CPU of the ring called @name, or -1 */
+/* Returns the CPU of the ring called @name, or -1. */
 static int cpu_of_ring(const char *name)
 {
 	unsigned int cpu;
@@ -68,7 +68,7 @@ int losses_record(struct analysis *a, const struct fxt_record *rec)
 	return err ? err : order_add(a, &it);
 }
 
-/* Windows come in order of their beginnings: those that overlap become one. */
+/* Adds a window. Windows come in order of their begins; overlapping ones are merged. */
 static int add_window(struct losses *l, uint64_t from, uint64_t to)
 {
 	struct window *last = l->nr > l->first ? &l->of[l->nr - 1] : NULL;
@@ -105,7 +105,7 @@ int losses_item(struct analysis *a, const struct item *it)
 	});
 }
 
-/* The first window that ends after @ns, or NULL */
+/* Returns the first window that ends after @ns, or NULL. */
 static const struct window *window_after(const struct losses *l, uint64_t ns)
 {
 	size_t low = l->first, high = l->nr;
@@ -127,7 +127,7 @@ uint64_t losses_until(const struct analysis *a, uint64_t from, uint64_t to)
 	size_t low = l->first, high = l->nr;
 	const struct window *last;
 
-	/* The last window that begins before @to */
+	/* Find the last window that begins before @to. */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -146,7 +146,10 @@ bool losses_within(const struct analysis *a, uint64_t from, uint64_t to)
 {
 	const struct window *w = window_after(&a->losses, from);
 
-	/* A duration of @from..@to may enclose one that ended with it and was lost. */
+	/*
+	 * A lost duration may end at @to and lie within a recorded one, so @to counts as
+	 * inside.
+	 */
 	return w && w->from <= to;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The needs of an operation's row: the threads and CPUs that its intervals and its critical path
- * name, their states at the begin of the records that are kept, and the operations that these
+ * The needs of an operation's row: the threads and CPUs that its intervals and its critical
+ * path name, their states at the begin of the kept records, and the operations that these
  * threads worked on meanwhile.
  *
  * The engine computes a row from the records that it has when it hands the row out. A later
- * record may still tell the state of a thread before it. So a state is given as it was known at
- * its moment, and the reader of the kept records learns the rest from the later record.
+ * record may still change the state of a thread before it. So a state is given as it was known
+ * at its moment, and the reader of the kept records learns the rest from the later record.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,9 @@
 
 #include "engine.h"
 
-/* The first record at or after @from that told what the span right before @from was, or NULL */
+/*
+ * Returns the first record at or after @from that changed the span right before @from, or NULL.
+ */
 static const struct change *told_after(const struct thread *t, uint64_t from)
 {
 	const struct changes *c = &t->changes;
@@ -27,7 +29,7 @@ static const struct change *told_after(const struct thread *t, uint64_t from)
 	return NULL;
 }
 
-/* The state of @t right before @from, in the words of a mark */
+/* Fills in the state of @t right before @from. */
 static void thread_state(const struct analysis *a, const struct thread *t, uint64_t from,
 			 struct analysis_thread_state *state)
 {
@@ -51,7 +53,10 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->pending = s->pending;
 	state->seen = s->seen;
 	state->woken = s->woken;
-	/* A span that is lost may also come later, when the recorder concludes that @t left a CPU. */
+	/*
+	 * If the recorder infers later that @t left a CPU, this span may become lost after the
+	 * fact.
+	 */
 	state->lost_until = s->reason == ANALYSIS_LOST || s->lost_until >= from ? s->lost_until : 0;
 }
 
@@ -69,7 +74,7 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 	return 0;
 }
 
-/* A loss since the first event of a thread may have taken its first scheduling record. */
+/* A loss since the first event of a thread may hide its first scheduling record. */
 static void add_first_seen(const struct needs_room *n, struct analysis_needs *needs)
 {
 	for (size_t i = 0; i < n->nr_threads; i++)
@@ -77,7 +82,7 @@ static void add_first_seen(const struct needs_room *n, struct analysis_needs *ne
 			needs->losses_from = n->threads[i].first_seen;
 }
 
-/* The CPU that @row, which is runnable, waits for */
+/* Adds the CPU that @row, which is runnable, waits for. */
 static int add_cpu(struct analysis *a, const struct analysis_interval *row)
 {
 	struct needs_room *n = &a->needs;
@@ -114,7 +119,7 @@ static int add_rows(struct analysis *a, const struct analysis_interval *rows, si
 	return err;
 }
 
-/* Operations that the thread @tid works on, from @from on */
+/* Adds operations that the thread @tid works on from @from on. */
 static int add_operations(struct analysis *a, uint32_t tid, uint64_t from,
 			  struct analysis_needs *needs)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An operation is an async begin and an async end with the same category, name and id. (The
- * recorder makes async ids unique to a process.) Or it is a pair of other events, of which
- * pair.c makes such items.
+ * An operation is an async begin and an async end with the same category, name and id. The
+ * recorder makes async ids unique to a process. An operation may also be a pair of other
+ * events, which pair.c turns into such items.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "engine.h"
 
-/* Operations that wait for the state of a thread that has no scheduling record yet */
+/* Limit of operations that wait for the state of a thread without any scheduling record */
 #define WAITING_MAX	65536
 
 void operation_put(struct operation *op)
@@ -42,7 +42,7 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 	};
 }
 
-/* @op is no longer open. */
+/* Removes @op from the tables of open operations. */
 static void close_operation(struct analysis *a, struct operation *op)
 {
 	struct fxt_entry *key, *id;
@@ -69,7 +69,7 @@ static void close_operation(struct analysis *a, struct operation *op)
 		fxt_remove(&a->by_id, id);
 }
 
-/* Works in durations that are still open end here, too. */
+/* Reports the end of @op to the sink. Works in durations that are still open end here, too. */
 static void tell_end(const struct analysis *a, const struct operation *op)
 {
 	if (a->sink.ends)
@@ -80,8 +80,9 @@ static void tell_end(const struct analysis *a, const struct operation *op)
 }
 
 /*
- * A pair's begin takes the place of one with the same key, whose end is missing: else a key that
- * is used again and again would keep all of them open. True: there was one
+ * Closes an open operation with the key of @it, whose done event is missing. Without this, a
+ * key that is used repeatedly would keep all its operations open. Returns true if there was
+ * one.
  */
 static bool replace_pair(struct analysis *a, const struct item *it)
 {
@@ -140,7 +141,7 @@ int operations_end(struct analysis *a, const struct item *it)
 	struct fxt_entry *key = fxt_find(&a->by_key, key_of(it));
 	struct operation *op = key ? (struct operation *)(uintptr_t)key->a : NULL;
 
-	/* An end that came too late to be put in order may lie before the begin. */
+	/* An end that came too late to be sorted may lie before the begin. */
 	if (!op || it->ns < op->begin) {
 		a->totals.orphans++;
 		return orphan_event(a, ANALYSIS_END_ALONE, it);
@@ -156,7 +157,10 @@ int operations_end(struct analysis *a, const struct item *it)
 	return operations_hand_out(a, op);
 }
 
-/* A thread that worked on @op and whose state at its end only a later record tells, or NULL */
+/*
+ * Returns a thread that worked on @op and whose state at the end of @op depends on a later
+ * record, or NULL.
+ */
 static struct thread *unsettled(struct operation *op)
 {
 	for (; op->nr_settled < op->works.nr; op->nr_settled++) {
@@ -212,7 +216,7 @@ static void stop_waiting(struct analysis *a, struct operation *op)
 	a->nr_waiting--;
 }
 
-/* The row of @op goes out, and @op is forgotten. */
+/* Hands out the row of @op and frees @op. */
 static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
@@ -278,7 +282,7 @@ int operations_hand_out(struct analysis *a, struct operation *op)
 	return row(a, op);
 }
 
-/* Of those that wait for @t, the ones that ended before @ns */
+/* Hands out operations that wait for @t and ended before @ns. */
 static int overdue(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	int err = 0;
@@ -305,7 +309,7 @@ int operations_overdue(struct analysis *a, uint64_t ns)
 	return err;
 }
 
-/* The row of @op, which is open, as if it ended at @ns */
+/* Hands out the row of @op, which is open, as if it ended at @ns. */
 static int peek(struct analysis *a, struct operation *op, uint64_t ns,
 		int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
@@ -340,7 +344,10 @@ int operations_settled(struct analysis *a, struct thread *t)
 {
 	int err = 0;
 
-	/* Each one that still waits for @t afterwards would wait for its next record. */
+	/*
+	 * Operations that have to wait for @t again join the list anew, so unlink each one
+	 * first.
+	 */
 	for (struct operation *op = t->waiting, *next; op && !err; op = next) {
 		next = op->next_waiting;
 		stop_waiting(a, op);
@@ -349,7 +356,7 @@ int operations_settled(struct analysis *a, struct thread *t)
 	return err;
 }
 
-/* @op has been open for so long that it will not end. */
+/* Leaves @op out: too many operations are open, and it is the oldest. */
 static int give_up(struct analysis *a, struct operation *op)
 {
 	close_operation(a, op);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Items in order of time. A file has records in the order in which rings were read, and a
- * ring's records are mostly in order. So the items are dealt out to a few runs that ascend,
- * about one for each ring. A heap of the runs' first items tells which one is next.
+ * Sorts items by time. A file has records in the order in which rings were read, and records of
+ * one ring are mostly sorted. So the items are distributed over a few ascending runs, about one
+ * for each ring. A heap of the runs' first items gives the next item.
  *
- * An item goes to the run with the youngest last item that is not younger than the item.
- * This keeps the last items of the runs strictly descending. Of two items of one time, the
- * earlier one in the file is in the same run or in one before, so both keep their order.
+ * An item goes to the run with the youngest last item that is not younger than the item. This
+ * keeps the last items of the runs strictly descending. Of two items of equal time, the earlier
+ * one in the file is in the same run or in an earlier one, so their order is kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define WINDOW_DEFAULT	(1u << 20)
 #define WINDOW_MIN	16
-/* Items of a block. A hostile trace may have as many runs as items, so runs begin small. */
+/* Items of a block. Runs begin small because a hostile trace may have as many runs as items. */
 #define BLOCK_MIN	1
 #define BLOCK_MAX	512
 #define PREFETCH	4
@@ -23,7 +23,7 @@
 /* A part of a run */
 struct block {
 	struct block *next;
-	uint32_t at, nr, room;	/* items before .at were handed on */
+	uint32_t at, nr, room;	/* items before .at have been handed on */
 	struct item of[];
 };
 
@@ -34,7 +34,7 @@ static bool before(const struct head *x, const struct head *y)
 	return x->ns != y->ns ? x->ns < y->ns : x->run < y->run;
 }
 
-/* Put @head in the place of the first one. */
+/* Replaces the first head by @head. */
 static void replace_first(struct order *o, const struct head *head)
 {
 	size_t i = 0;
@@ -54,7 +54,7 @@ static void replace_first(struct order *o, const struct head *head)
 	o->heads[i] = *head;
 }
 
-/* There is room, since there are no more heads than runs. */
+/* Adds a head. There is room, because there are no more heads than runs. */
 static void push_head(struct order *o, uint64_t ns, size_t run)
 {
 	const struct head head = { .ns = ns, .run = run };
@@ -81,7 +81,7 @@ static struct block *new_block(uint32_t room)
 	return b;
 }
 
-/* The runs that are left keep their order. */
+/* Frees empty runs. The others keep their order. */
 static void drop_empty(struct order *o)
 {
 	size_t kept = 0;
@@ -101,7 +101,7 @@ static void drop_empty(struct order *o)
 	o->recent = 0;
 }
 
-/* Behind all others, because its items are older than the last ones of those */
+/* Adds a run after all others: its items are older than their last ones. */
 static struct run *new_run(struct order *o)
 {
 	struct run *r;
@@ -119,12 +119,12 @@ static struct run *new_run(struct order *o)
 	return r;
 }
 
-/* The run to which an item of @ns goes */
+/* Returns the run that takes an item of @ns, or NULL if there is no memory. */
 static struct run *run_for(struct order *o, uint64_t ns)
 {
 	size_t low = 0, high = o->nr_runs;
 
-	/* Mostly that of the item before it */
+	/* Fast path: the run of the previous item. */
 	if (o->recent < o->nr_runs && o->runs[o->recent].newest <= ns &&
 	    (!o->recent || o->runs[o->recent - 1].newest > ns))
 		return &o->runs[o->recent];
@@ -136,7 +136,7 @@ static struct run *run_for(struct order *o, uint64_t ns)
 		else
 			low = middle + 1;
 	}
-	/* Any item can begin the last run anew if that is empty. */
+	/* An empty last run accepts any item. */
 	if (low == o->nr_runs && low && is_empty(&o->runs[low - 1]))
 		low--;
 	if (low == o->nr_runs)
@@ -169,7 +169,7 @@ static int append(struct order *o, const struct item *it)
 	return 0;
 }
 
-/* Hand on the oldest item. */
+/* Hands on the oldest item. */
 static int hand_on(struct analysis *a)
 {
 	struct order *o = &a->order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rows of events that lack their counterpart, or that contradict each other */
+/* Rows of events without their counterpart, or that contradict each other */
 #include "engine.h"
 
 const char *analysis_orphan_name(enum analysis_orphan_kind kind)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Operations of programs without async events: from an event START to an event DONE whose
- * argument has the same value. They become items as async begins and ends have them, and the
- * rest is in operations.c.
+ * argument has the same value. The events become items like those of async begins and ends.
+ * operations.c handles the rest.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "engine.h"
 
-/* "take", or "app/take" */
+/* @what is a name, or category/name. */
 static bool matches(const struct fxt_record *rec, const char *what)
 {
 	const struct fxt_text *c = &rec->category;
 
 	if (fxt_text_is(&rec->name, what))
 		return true;
-	/* strncmp() would stop at a NUL in the category, before its length. */
+	/* strncmp() would stop at a NUL within the category. */
 	return c->len < strlen(what) && !memcmp(what, c->s, c->len) && what[c->len] == '/' &&
 	       fxt_text_is(&rec->name, what + c->len + 1);
 }
 
-/* A duration begins as START and ends as DONE. */
+/* A duration counts as START when it begins and as DONE when it ends. */
 static bool is_start(const struct fxt_record *rec, const struct analysis_pair *pair)
 {
 	return rec->number != ASYNCTRACE_FXT_DURATION_END && matches(rec, pair->start);
@@ -33,8 +33,8 @@ static bool is_done(const struct fxt_record *rec, const struct analysis_pair *pa
 }
 
 /*
- * Fill in the id of @it: .id is the number that the key is; or the key is a text, which has
- * the name .category. False: the key is neither.
+ * Fills in the id of @it from a number, or .category from a text. Returns false if the key is
+ * neither.
  */
 static bool take_key(struct analysis *a, const struct fxt_arg *key, struct item *it)
 {
@@ -82,7 +82,7 @@ int pair_event(struct analysis *a, const struct fxt_record *rec)
 	if (it.name == NO_NAME ||
 	    (key->type == ASYNCTRACE_FXT_ARG_STRING && it.category == NO_NAME))
 		return -ENOMEM;
-	/* An event that is both ends one operation and begins the next. */
+	/* An event that is START and DONE ends one operation and begins the next. */
 	it.kind = ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END;
 	if (done && !complete)
 		err = order_add(a, &it);

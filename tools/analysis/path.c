@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The critical path of an operation: what had to happen, one after the other, before it
- * ended. It is followed backwards, from the end on the thread that ended it.
+ * The critical path of an operation: the chain of things that had to happen before it ended.
+ * The walk goes backwards, from the end on the thread that ended the operation.
  *
- *	A thread that ran, or waited for a CPU, is the path.
- *	A thread that was blocked waited for who woke it. The path goes on there, at the
- *	moment of the waking, back to when the thread blocked and no further: before that,
- *	the waker served others. If an interrupt woke it, the path ends in the blocked time.
- *	Before a thread began to work on the operation, the path goes on at the thread that
- *	worked on it last. Between the two, the operation was queued.
+ * A thread that ran, or waited for a CPU, is on the path.
+ * A blocked thread waited for its waker. The path continues at the waker, from the
+ * moment of the wakeup back to when the thread blocked. It goes no further, because
+ * the waker served others before. If an interrupt woke the thread, the path stays there.
+ * Before a thread began to work on the operation, the path continues at the thread
+ * that worked on it last. Between the two, the operation was queued.
  *
- * Each step goes back in time or from a thread to its waker, whose part is bounded; so
- * the walk ends, and its parts cover the life of the operation without a gap.
+ * Each step goes back in time, or from a thread to its waker, whose part is bounded. So the
+ * walk ends, and its parts cover the life of the operation without a gap.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,20 +24,24 @@
 struct walk {
 	struct analysis *a;
 	const struct operation *op;
-	struct intervals *path;		/* from the end to the begin */
-	uint64_t now;			/* all after this is in the path */
-	uint64_t lost_until;		/* before this, a thread may have worked unseen */
+	struct intervals *path;		/* in reverse: from the end to the begin */
+	uint64_t now;			/* the path covers all times after this */
+	uint64_t lost_until;		/* before this time, a thread may have worked without
+					   a record */
 	struct {
 		const struct thread *thread;
-		uint64_t bound;		/* as far as the path follows this thread */
+		uint64_t bound;		/* the path follows this thread back to here */
 	} stack[DEPTH_MAX];
 	unsigned int depth;
-	/* Active works, then a gap, then works that are not reached, the last to end first */
+	/*
+	 * Works by end: active ones, a gap, then those the walk has not reached, latest end
+	 * first
+	 */
 	struct work **works;
 	size_t active, next;
 };
 
-/* Add @rows in reverse, for the path is turned round in the end. */
+/* Adds @rows in reverse, because the path is reversed at the end. */
 static int add_reversed(struct walk *w, const struct intervals *rows)
 {
 	int err = 0;
@@ -72,15 +76,15 @@ static int by_end(const void *a, const void *b)
 }
 
 /*
- * Of the threads that work on the operation right before @ns, the one that began last. @ns
- * never grows from one call to the next.
+ * Returns the work on the operation right before @ns that began last; works of @prefer go
+ * first. @ns never grows from one call to the next.
  */
 static const struct work *working(struct walk *w, uint64_t ns, const struct thread *prefer)
 {
 	const struct work *found = NULL;
 	size_t kept = 0;
 
-	/* Works move from those not reached, in order of their ends, to the active ones. */
+	/* Works in reach move to the active ones. */
 	for (; w->next < w->op->works.nr && w->works[w->next]->to >= ns; w->next++)
 		w->works[w->active++] = w->works[w->next];
 	for (size_t i = 0; i < w->active; i++) {
@@ -97,7 +101,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 	return found;
 }
 
-/* The end of the last work on the operation before w->now; its begin if there was none */
+/* Returns the end of the last work on the operation before w->now, or the operation's begin. */
 static uint64_t last_worked(const struct walk *w)
 {
 	const uint64_t last = w->next < w->op->works.nr ? w->works[w->next]->to : 0;
@@ -105,7 +109,7 @@ static uint64_t last_worked(const struct walk *w)
 	return last > w->op->begin ? last : w->op->begin;
 }
 
-/* Add the time right before w->now in which no thread works on the operation. */
+/* Adds the time right before w->now in which no thread works on the operation. */
 static int gap(struct walk *w, struct thread *next)
 {
 	struct intervals *parts = &w->a->whole;
@@ -116,7 +120,7 @@ static int gap(struct walk *w, struct thread *next)
 	const uint64_t known = w->a->floor > w->lost_until ? w->a->floor : w->lost_until;
 	int err;
 
-	/* The part of which more is known is a step of its own. */
+	/* A gap that begins before and ends after @known takes two steps. */
 	if (row.from < known && known < row.to)
 		row.from = known;
 	w->now = row.from;
@@ -138,7 +142,9 @@ static bool is_on_stack(const struct walk *w, const struct thread *t)
 	return false;
 }
 
-/* The row of @t right before w->now, not beyond @bound. *@end: when its state ended */
+/*
+ * Makes the row of @t right before w->now, back to @bound at most. *@end: when its state ended
+ */
 static void row_before(struct walk *w, const struct thread *t, uint64_t bound, uint64_t *end,
 		       struct analysis_interval *row)
 {
@@ -149,7 +155,7 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 		row->state = ANALYSIS_UNKNOWN;
 }
 
-/* One step back on the thread on top of the stack */
+/* Takes one step back on the thread on top of the stack. */
 static int step(struct walk *w)
 {
 	const unsigned int top = w->depth - 1;
@@ -158,7 +164,7 @@ static int step(struct walk *w)
 	uint64_t end;
 
 	row_before(w, w->stack[top].thread, w->stack[top].bound, &end, &row);
-	/* Only if the sleep ended by being woken did the operation wait for the waker. */
+	/* The operation waited for the waker only if the wakeup ended this sleep. */
 	if (row.state == ANALYSIS_BLOCKED && row.other && end == w->now && w->depth < DEPTH_MAX) {
 		waker = thread_of(w->a, row.other->tid);
 		if (waker && !is_on_stack(w, waker)) {
@@ -167,7 +173,10 @@ static int step(struct walk *w)
 			return 0;
 		}
 	}
-	/* Of a waker that slept itself, who knows why: who waited for it tells more. */
+	/*
+	 * If the waker's own sleep has no known cause, the state of the thread that waited for
+	 * it is more useful.
+	 */
 	if (top && (row.state == ANALYSIS_UNKNOWN ||
 		    (row.state == ANALYSIS_BLOCKED && row.other_kind == ANALYSIS_OTHER_NONE))) {
 		w->depth--;
@@ -214,7 +223,7 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 	struct analysis_interval swap;
 	int err;
 
-	/* account() made the room. */
+	/* account() made room for all works. */
 	w.works = a->scratch.works;
 	if (op->works.nr) {
 		memcpy(w.works, op->works.of, op->works.nr * sizeof(*w.works));
@@ -222,7 +231,7 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 	}
 	err = walk(&w);
 
-	/* So many steps only a hostile file needs. */
+	/* Only a hostile file needs STEPS_MAX steps. */
 	if (!err && w.now > op->begin)
 		err = intervals_add(l, &(struct analysis_interval){
 			.from = op->begin, .to = w.now, .state = ANALYSIS_UNKNOWN,

@@ -2,15 +2,14 @@
 /*
  * The history of threads and CPUs, from scheduling records.
  *
- * A switch also tells what the thread did right before it: who leaves a CPU was running, who
- * comes to one was runnable. So what a thread did before its first record, and after a loss,
- * is pending until its next switch tells. A wakeup does not: Linux wakes each thread that is
+ * A switch also shows the state right before it: the leaving thread was running, the coming
+ * thread was runnable. So the state of a thread before its first record, and after a loss, is
+ * pending until its next switch. A wakeup does not show it: Linux wakes each thread that is
  * marked as sleeping, also if it still runs, or was preempted before it slept.
  *
- * A session follows the threads of its providers, or all threads. Of others there are only
- * switches from and to those that it follows, and what came after. So a thread that traced is
- * followed, and one that an idle CPU took. Others ran from a switch in to a switch out; what
- * they did otherwise is not known.
+ * A session follows the threads of its providers, or all threads. Of other threads it has only
+ * switches from and to followed ones. So a thread is followed if it wrote events, or if it took
+ * an idle CPU. Of others only the time from a switch in to a switch out is known.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,103 +17,12 @@
 
 #include "engine.h"
 
-struct thread *thread_of(struct analysis *a, uint32_t tid)
-{
-	struct fxt_entry *e = fxt_find(&a->threads, (uint64_t)tid + 1);
-	struct thread *t;
-
-	/* fxt_make() may move the table, also if it finds the key: callers walk the table. */
-	if (e)
-		return (struct thread *)(uintptr_t)e->a;
-	/* The table has no entry without a thread, for callers that walk it. */
-	t = calloc(1, sizeof(*t));
-	e = t ? fxt_make(&a->threads, (uint64_t)tid + 1) : NULL;
-	if (!e) {
-		free(t);
-		return NULL;
-	}
-	t->out.tid = tid;
-	t->out.name = "";
-	e->a = (uintptr_t)t;
-	return t;
-}
-
-/* --- histories ---------------------------------------------------------------- */
-
-static int add_span(struct analysis *a, struct thread *t, const struct span *s)
-{
-	struct span *last = last_span(t), new = *s;
-
-	new.lost_until = t->lost_until;
-	/* Of no length: nothing was in between. */
-	if (last && last->from >= s->from) {
-		new.from = last->from;
-		new.wait = last->wait;
-		*last = new;
-		return 0;
-	}
-	if (!more_room(&t->spans.of, t->spans.nr, &t->spans.room, sizeof(*t->spans.of)))
-		return -ENOMEM;
-	last = last_span(t);
-	new.wait = last ? last->wait + (last->state != ANALYSIS_RUNNABLE) : 0;
-	t->spans.of[t->spans.nr++] = new;
-	a->history++;
-	return 0;
-}
-
-static int push_span(struct analysis *a, struct thread *t, const struct span *s)
-{
-	const struct span *last = last_span(t);
-	struct span old;
-	int err;
-
-	if (!threads_wanted(&a->sink))
-		return add_span(a, t, s);
-	if (!last) {
-		t->counts.from = s->from;
-		t->turn.from = s->from;
-		return add_span(a, t, s);
-	}
-	old = *last;
-	err = add_span(a, t, s);
-	return err ? err : threads_span(a, t, &old, s);
-}
-
-/* The record in hand tells what the last span of @t is: remember what was known of it. */
-static int note_change(struct analysis *a, struct thread *t)
-{
-	const struct span *last = last_span(t);
-	struct changes *c = &t->changes;
-
-	/* Only analysis_needs() asks, which needs a lead. */
-	if (!a->opts.lead)
-		return 0;
-	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
-		return -ENOMEM;
-	c->of[c->nr] = (struct change){ .told = a->now, .none = !last };
-	if (last)
-		c->of[c->nr].was = *last;
-	c->nr++;
-	return 0;
-}
-
-static struct cpu *cpu_of(struct analysis *a, unsigned int cpu)
-{
-	if (cpu >= a->nr_cpus) {
-		struct cpu *cpus = realloc(a->cpus, (cpu + 1) * sizeof(*cpus));
-
-		if (!cpus)
-			return NULL;
-		memset(cpus + a->nr_cpus, 0, (cpu + 1 - a->nr_cpus) * sizeof(*cpus));
-		a->cpus = cpus;
-		a->nr_cpus = cpu + 1;
-	}
-	return &a->cpus[cpu];
-}
-
 /* --- what was pending ------------------------------------------------------------- */
 
-/* The record that would tell whether the thread slept is missing, for @reason. @last may be NULL. */
+/*
+ * Makes a pending sleep unknown, for @reason: the record that would confirm it is missing.
+ * @last may be NULL.
+ */
 static void give_up_sleep(struct span *last, enum analysis_reason reason)
 {
 	if (!last || last->state != ANALYSIS_BLOCKED || !last->pending)
@@ -125,7 +33,7 @@ static void give_up_sleep(struct span *last, enum analysis_reason reason)
 	last->pending = false;
 }
 
-/* From @ns to @until, records would tell what @t does. */
+/* Records of @t from @ns to @until may be missing. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
 	struct span *last = last_span(t);
@@ -139,9 +47,9 @@ static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t unti
 }
 
 /*
- * The first record of @t, which traced before, tells that it did @state. A thread is recorded
- * from its first event on, or a little later. So if it ran before this record, it never left
- * its CPU. A wakeup may come to a thread that runs: then the next record tells.
+ * The first record of @t shows that @t, which wrote events before, was in @state. A thread is
+ * recorded from its first event on, or a little later. So if it ran before this record, it
+ * never left its CPU. A wakeup may come to a running thread: then the next record decides.
  */
 static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state state,
 		       unsigned int cpu)
@@ -162,7 +70,7 @@ static int settle_seen(struct analysis *a, struct thread *t, enum analysis_state
 	return err || s.pending ? err : operations_settled(a, t);
 }
 
-/* The next record of @t does not tell what its last span was. */
+/* Ends the pending span: the next record of @t did not show what it was. */
 static int settle_as_is(struct analysis *a, struct thread *t)
 {
 	int err = note_change(a, t);
@@ -172,9 +80,9 @@ static int settle_as_is(struct analysis *a, struct thread *t)
 }
 
 /*
- * A wakeup came when @t was about to sleep, before the record that it left its CPU. Either it
- * did not sleep then but later, and another wakeup ends that sleep. Or it left its CPU and could
- * have gone on, because no wakeup comes before it is back.
+ * A wakeup came when @t was about to sleep, before the record that it left its CPU. Either @t
+ * did not sleep then but later, and another wakeup ended that sleep. Or @t left its CPU while
+ * runnable, because no further wakeup came before it was back.
  */
 static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 			enum analysis_state state, unsigned int cpu)
@@ -192,8 +100,9 @@ static int settle_woken(struct analysis *a, struct thread *t, struct span *last,
 }
 
 /*
- * @t comes to a CPU after a wakeup before which its state was not known. So it did not run when
- * it was woken, and could have since. It slept before, or had been preempted: the reason is open.
+ * @t comes to a CPU after a wakeup that found it in an unknown state. So it did not run when it
+ * was woken, and was runnable since. It may have slept or been preempted before: the reason
+ * stays open.
  */
 static int settle_came(struct analysis *a, struct thread *t, unsigned int cpu)
 {
@@ -208,12 +117,12 @@ static int settle_came(struct analysis *a, struct thread *t, unsigned int cpu)
 	return err ? err : operations_settled(a, t);
 }
 
-/* The first record of @t, at @ns, tells what it did since the begin of the trace. */
+/* Adds a pending span from the begin of the trace to the first record of @t, at @ns. */
 static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
 
-	/* A loss in between may have taken the thread's first record. */
+	/* A loss in between may hide the thread's first record. */
 	if (a->lost_until > begin)
 		return lose(a, t, begin, a->lost_until);
 	return push_span(a, t, &(struct span){
@@ -223,8 +132,8 @@ static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 }
 
 /*
- * A record or an event at @ns tells that @t was in @state right before. ANALYSIS_BLOCKED: a
- * wakeup, before which it need not have slept.
+ * A record or an event at @ns shows that @t was in @state right before. ANALYSIS_BLOCKED stands
+ * for a wakeup, which does not prove a sleep.
  */
 static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analysis_state state,
 		  unsigned int cpu)
@@ -251,7 +160,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 		return 0;
 	if (last->state == ANALYSIS_BLOCKED)
 		return settle_woken(a, t, last, state, cpu);
-	/* The next switch tells whether the thread ran when it was woken. */
+	/* The next switch shows whether the thread ran when it was woken. */
 	if (state == ANALYSIS_BLOCKED)
 		return 0;
 	if (state == ANALYSIS_RUNNABLE && last->woken)
@@ -261,7 +170,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	err = note_change(a, t);
 	if (err)
 		return err;
-	/* A wakeup may be lost that came when it was about to sleep. */
+	/* A lost wakeup may have come when the thread was about to sleep. */
 	known.woken = state == ANALYSIS_RUNNING && (lost || last->woken);
 	if (lost) {
 		known.from = t->lost_until;
@@ -276,8 +185,9 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 }
 
 /*
- * The first event of @t, which was not followed so far. If it did not run by the records, some
- * are missing: it came to a CPU unseen, and the next record tells whether it runs since.
+ * Handles the first event of @t, which was not followed so far. If the records say that it did
+ * not run, some are missing: it came to a CPU unseen, and the next record decides whether it
+ * still runs.
  */
 static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
@@ -301,7 +211,9 @@ static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
 	});
 }
 
-/* An event at @ns tells that @t did not sleep after the wakeups before, which came while it ran. */
+/*
+ * An event at @ns proves that @t did not sleep after earlier wakeups, which came while it ran.
+ */
 static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct span *last = last_span(t);
@@ -319,29 +231,23 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	int err = t->out.followed ? 0 : begin_to_follow(a, t, ns);
 	const struct span *last = last_span(t);
 
-	/* The thread may have left its CPU unseen until a record shows that it is followed. */
+	/* The thread may leave its CPU without a record until one shows that it is followed. */
 	if (err || (last && last->seen && !last->woken))
 		return err;
-	/* An event that came too late to be put in order tells nothing about a later span. */
+	/* An event that came too late to be sorted shows nothing about a later span. */
 	if (last && ns < last->from)
 		return 0;
-	/* Nothing says that the scheduling of a thread without records was recorded. */
+	/* Without any record of a thread, its scheduling may not have been recorded at all. */
 	if (last) {
 		err = settle(a, t, ns, ANALYSIS_RUNNING, NO_CPU);
 		return err ? err : stays_awake(a, t, ns);
 	}
-	/* The recorder writes a duration that began before the trace as if it began with it. */
+	/*
+	 * The recorder writes a duration that began before the trace as if it began with the
+	 * trace.
+	 */
 	if (!t->first_seen && ns > a->totals.begin)
 		t->first_seen = ns;
-	return 0;
-}
-
-static int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid)
-{
-	if (!more_room(&c->of, c->nr, &c->room, sizeof(*c->of)))
-		return -ENOMEM;
-	c->of[c->nr++] = (struct occupant){ .from = ns, .tid = tid };
-	a->history++;
 	return 0;
 }
 
@@ -366,13 +272,16 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 		/* settle() handles a thread without records. */
 		if (!last)
 			continue;
-		/* A thread that runs on another CPU leaves it with a record. */
+		/* A thread that runs on another CPU leaves it with a record there. */
 		if (last->state == ANALYSIS_RUNNING && last->cpu != cpu && last->cpu != NO_CPU) {
-			/* This CPU may have woken it when it was about to sleep. */
+			/*
+			 * A wakeup on this CPU may have come when the thread was about to
+			 * sleep.
+			 */
 			last->woken = true;
 			continue;
 		}
-		/* Another CPU's loss may last longer. */
+		/* The loss of another CPU may last longer. */
 		err = lose(a, t, from, a->lost_until);
 		if (err)
 			break;
@@ -382,7 +291,7 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 
 /* --- records -------------------------------------------------------------------------- */
 
-/* The recorder concluded that @t did not run on. It may have left earlier. */
+/* The recorder inferred that @t did not run on. @t may have left earlier. */
 static int leaves_inferred(struct analysis *a, struct thread *t, const struct item *it)
 {
 	const struct span *last = last_span(t);
@@ -420,21 +329,21 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 	return it->ns < a->lost_until ? lose(a, t, it->ns, a->lost_until) : push_span(a, t, &s);
 }
 
-/* The recorder concluded from a later record that @t came, but not when. */
+/* The recorder inferred from a later record that @t came, but not when. */
 static int comes_inferred(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span *last = last_span(t);
 
 	/*
-	 * A thread that traced is recorded from then on. Without a record since, it has not
-	 * left its CPU: it came there before it was recorded.
+	 * A thread that wrote an event is recorded from then on. Without a record since, it has
+	 * not left its CPU: it came there before it was recorded.
 	 */
 	if (!last && t->first_seen && a->lost_until <= t->first_seen)
 		return settle_seen(a, t, ANALYSIS_RUNNING, it->cpu);
-	/* After a wakeup that came to a thread that ran, its first switch is concluded, too. */
+	/* After a wakeup of a running thread, its first switch is inferred, too. */
 	if (last && last->pending && (last->seen || last->woken) && last->reason != ANALYSIS_LOST)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
-	/* No record is missing since the loss, so @t came before the loss was over. */
+	/* No record is missing since the loss, so @t came before the loss ended. */
 	if (last && last->reason == ANALYSIS_LOST && !last->pending)
 		return settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	return last && last->pending ? settle_as_is(a, t) : 0;
@@ -444,7 +353,7 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 {
 	int err = it->inferred ? comes_inferred(a, t, it) :
 		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
-	/* A wakeup may be lost, or came before what the recorder concluded. */
+	/* A wakeup may be lost, or came before the inferred switch. */
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
 	if (err)
@@ -469,10 +378,13 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 		if (err)
 			return err;
 	}
-	/* Between records that are missing, the others say nothing for sure. */
+	/* Records between missing ones do not prove anything. */
 	if (it->ns < c->lost_until)
 		return 0;
-	/* After a loss the recorder concludes "idle", which means that it does not know. */
+	/*
+	 * After a loss the recorder infers a switch to "idle", which means that the thread is
+	 * not known.
+	 */
 	err = push_occupant(a, c, it->ns, it->inferred && !it->other ? NO_THREAD : it->other);
 	if (!err && is_real(it->id)) {
 		t = thread_of(a, it->id);
@@ -489,7 +401,7 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	return err;
 }
 
-/* *@before: the state that the wakeup found, if the records until then tell it */
+/* *@before: the state that the wakeup found, if the records until then show it */
 static int wake(struct analysis *a, struct thread *t, const struct item *it,
 		enum analysis_state *before)
 {
@@ -501,7 +413,7 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 	last = last_span(t);
 	if (last)
 		*before = last->state;
-	/* A thread that runs or is runnable already may be woken once more. */
+	/* Linux may wake a thread that is already running or runnable. */
 	if (!last || last->state != ANALYSIS_BLOCKED) {
 		if (!last || last->state == ANALYSIS_RUNNABLE)
 			return 0;
@@ -510,7 +422,10 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 		last->woken = true;
 		return err;
 	}
-	/* account.c names the waker: a new thread would move the table that callers walk. */
+	/*
+	 * Make the waker now: account.c names it, and a new thread would move the table that
+	 * callers walk.
+	 */
 	if (is_real(it->other) && !thread_of(a, it->other))
 		return -ENOMEM;
 	last->waker = it->other;
@@ -538,8 +453,9 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 }
 
 /*
- * Records of @t before @ns may be missing on purpose, so what is known of it ends here. @t has no
- * operations that wait for them: those that need its records have all of them.
+ * Records of @t before @ns may be missing on purpose, so its known history ends here. No
+ * operation waits for them: the selection has all records of threads that such an operation
+ * needs.
  */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
@@ -559,7 +475,7 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
-	/* The state lasted until right before @ns: a record of @ns changes it. */
+	/* The state lasted until right before @ns, because a record at @ns changes it. */
 	span.from = ns ? ns - 1 : 0;
 	err = push_span(a, t, &span);
 	return err || span.pending ? err : operations_settled(a, t);
@@ -576,7 +492,7 @@ int scheduling_finish(struct analysis *a)
 		if (last)
 			last->pending = false;
 	}
-	/* An operation that waits for one thread depends on others, too. */
+	/* An operation that waits for one thread may depend on others, too. */
 	fxt_each(&a->threads, e) {
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 

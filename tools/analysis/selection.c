@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A selection has only the records that slow operations need (asynctrace record --slower-than).
- * Marks say which operations it was made for, and what a thread or a CPU did where its records
- * begin. tools/fxt/FORMAT.md describes them.
+ * Marks name these operations, and the states of threads and CPUs where their records begin.
+ * tools/fxt/FORMAT.md describes the marks.
  */
 #include <errno.h>
 

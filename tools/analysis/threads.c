@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows of threads, wakeups, waits and turns. They are counted when a span ends, because older
- * history is not kept. Only the last span of a thread can still change.
+ * Rows of threads, wakeups, waits and turns. Counting happens when a span ends, because older
+ * history is dropped. Only the last span of a thread can still change.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void count_span(struct thread_counts *c, const struct span *s, uint64_t t
 		c->ran_ns += ns;
 }
 
-/* @ran: when the woken thread ran; NULL: no record tells */
+/* @ran: when the woken thread ran; NULL: no record shows it */
 static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct woken *w,
 			   const uint64_t *ran)
 {
@@ -100,7 +100,10 @@ static int hand_out_turn(struct analysis *a, struct thread *t, const struct span
 	});
 }
 
-/* Count the time of @s, which ended at @to. A thread may have run unseen before it was followed. */
+/*
+ * Counts the time of @s, which ended at @to. Before a thread is followed, parts of it may be
+ * unrecorded.
+ */
 static void count_turn(struct thread *t, const struct span *s, uint64_t to)
 {
 	const uint64_t from = s->from > t->followed_at ? s->from : t->followed_at;
@@ -162,7 +165,7 @@ int threads_switch(struct analysis *a, const struct item *it)
 
 	if ((is_real(it->id) && !out) || (is_real(it->other) && !in))
 		return -ENOMEM;
-	/* The recorder concluded it from other records. */
+	/* The recorder inferred the switch; counts are of real records. */
 	if (it->inferred)
 		return 0;
 	if (out) {
@@ -209,7 +212,7 @@ uint64_t threads_needed(const struct analysis *a, uint64_t ns)
 		const struct spans *s = &t->spans;
 		const struct span *last = s->nr > s->first ? &s->of[s->nr - 1] : NULL;
 
-		/* A pending span may turn out to be runnable. */
+		/* A pending span may turn out to be runnable, and a wait. */
 		if (last && (last->state == ANALYSIS_RUNNABLE || last->pending) && last->from < ns)
 			ns = last->from;
 	}
