@@ -283,7 +283,7 @@ begin "a trace without its end is analysed, with exit status 3"
 size=$(stat -c %s hello.fxt)
 head -c $((size - 8)) hello.fxt >cut.fxt
 check report status 3 "$AT" report cut.fxt
-check "the message says so" says "what is there is analysed"
+check "the message says so" says "the analysis covers the records up to there"
 end
 
 begin "result_that_cannot_be_written_is_a_failure"
@@ -380,7 +380,7 @@ begin "why answers from a file without its end (3) and says what damage it met (
 size=$(stat -c %s server.fxt)
 head -c $((size / 2)) server.fxt >half.fxt
 check half status 3 "$AT" why half.fxt
-check "it says so" says "what is there is analysed"
+check "it says so" says "the analysis covers the records up to there"
 cp server.fxt damaged.fxt
 record=$((16#$("$AT" dump --offsets server.fxt | sed -n 5000p | cut -d' ' -f1)))
 # A record of no words

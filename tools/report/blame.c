@@ -6,7 +6,10 @@
 
 #include "blame.h"
 
-/* Intern @text: equal texts get the same pointer, valid as long as @b. NULL: no memory */
+/*
+ * Interns @text: equal texts get the same pointer, which is valid until blame_free(). Returns
+ * NULL if there is no memory.
+ */
 static const char *keep(struct blame *b, const char *text)
 {
 	uint32_t n = fxt_name(&b->names, text, strlen(text));
@@ -14,7 +17,7 @@ static const char *keep(struct blame *b, const char *text)
 	return n == UINT32_MAX ? NULL : b->names.of[n];
 }
 
-/* Intern the texts one behind the other. Names have any length, so no buffer is large enough. */
+/* Interns the concatenation of the texts. Allocates, because names have any length. */
 static const char *keep_joined(struct blame *b, const char *first, const char *middle,
 			       const char *last)
 {
@@ -28,7 +31,7 @@ static const char *keep_joined(struct blame *b, const char *first, const char *m
 	return kept;
 }
 
-/* The other party in words, interned */
+/* Describes the other party of @row in words, interned. */
 static const char *keep_other(struct blame *b, const struct analysis_interval *row)
 {
 	const struct analysis_id *id = row->other_id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Time of many operations, added up by what it was spent on */
+/* Adds up the time of many operations by its cause. */
 #ifndef REPORT_BLAME_H
 #define REPORT_BLAME_H
 
@@ -7,19 +7,19 @@
 #include "fxt/names.h"
 
 /*
- * One cause of latency, from the general to the particular. Threads of one name share a
- * row, because the threads of a pool do the same work.
+ * One cause of latency, from the general to the particular. Threads of one name share a row,
+ * because the threads of a pool do the same work.
  */
 struct blame_row {
 	const char *type;	/* category/name of the operation */
 	enum analysis_state state;
-	const char *thread;	/* its name, "" if none */
+	const char *thread;	/* name of the thread, "" if none */
 	const char *duration;
 	const char *other;	/* the other party in words, "" if none */
 	uint64_t ns, count;	/* of intervals */
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct blame {
 	struct blame_row *of;
 	size_t nr, room;
@@ -28,13 +28,13 @@ struct blame {
 	uint64_t ns;		/* of all rows */
 };
 
-/* Add the intervals whose state is in @states, a set of bits. 0 or -ENOMEM */
+/* Adds the intervals of @op whose state is in the bit set @states. Returns 0 or -ENOMEM. */
 int blame_add(struct blame *b, const struct analysis_operation *op,
 	      const struct analysis_interval *rows, size_t nr, unsigned int states);
-/* The frames of @row as a stack, from the root on; returns how many. */
+/* Writes the frames of @row as a stack, beginning with the root. Returns their number. */
 #define BLAME_FRAMES	5
 size_t blame_frames(const struct blame_row *row, const char *frames[BLAME_FRAMES]);
-/* The row with the most time first */
+/* Sorts the rows by time, the largest first. */
 void blame_sort(struct blame *b);
 void blame_free(struct blame *b);
 

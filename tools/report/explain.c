@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sentence, the account and the critical path as text */
+/* Explains an operation: the sentence, the account and the critical path as text and as JSON */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- times ---------------------------------------------------------------------- */
 
-/* All times of an operation have the unit that fits its latency. */
+/* The unit that fits an operation's latency. All its times use this unit. */
 struct unit {
 	const char *name;
 	double ns;
@@ -29,7 +29,7 @@ static struct unit unit_of(uint64_t ns)
 	return (struct unit){ "ns", 1 };
 }
 
-/* With one digit behind the point, with more where that would say nothing */
+/* Prints one digit after the point, or more if that digit and all before it would be 0. */
 static void print_ns(FILE *f, uint64_t ns, struct unit u)
 {
 	double x = ns / u.ns;
@@ -49,7 +49,7 @@ static void print_thread(FILE *f, const struct analysis_thread *t)
 	fprintf(f, "%s/%" PRIu32, t->name[0] ? tool_text(t->name) : "thread", t->tid);
 }
 
-/* Without the name of the operation */
+/* Prints the id without the name of the operation. */
 static void print_number(FILE *f, const struct analysis_id *id)
 {
 	char number[ID_TEXT];
@@ -63,7 +63,7 @@ static void print_id(FILE *f, const struct analysis_id *id)
 	print_number(f, id);
 }
 
-/* "request 0x1, 0x2 and 3 more" */
+/* Prints ids as in "request 0x1, 0x2 and 3 more". */
 static void print_ids(FILE *f, const struct party *p)
 {
 	size_t nr = p->nr_ids < PARTY_IDS_MAX ? p->nr_ids : PARTY_IDS_MAX;
@@ -100,7 +100,10 @@ static void print_other(FILE *f, const struct party *p)
 	}
 }
 
-/* Print the cause of a part of the time: "while disk/147 worked on ...", "behind ab/160" */
+/*
+ * Prints the cause of a part of the time, such as "while disk/147 worked on ..." or "behind
+ * ab/160".
+ */
 static void print_party(FILE *f, const struct party *p)
 {
 	const struct analysis_interval *row = &p->row;
@@ -164,7 +167,7 @@ static void print_state(FILE *f, const struct analysis_operation *op, enum analy
 
 	print_ns(f, op->ns[state], u);
 	fprintf(f, " %s", analysis_state_name(state));
-	/* Running on its threads is what everybody expects. */
+	/* An operation is expected to run on its own threads, so they are not named. */
 	if (state == ANALYSIS_RUNNING || parties_of(op, state, &parties) || !parties.nr ||
 	    !says_something(&parties.of[0]))
 		goto out;
@@ -308,7 +311,7 @@ static void json_thread(FILE *f, const struct analysis_thread *t)
 	fputc('}', f);
 }
 
-/* The members that tell about a row but when it was */
+/* Prints all members about a row except its time. */
 static void json_row(FILE *f, const struct analysis_interval *row)
 {
 	static const char *const kinds[] = {

@@ -6,7 +6,7 @@
 #include "fxt/table.h"
 #include "kept.h"
 
-/* Slower, or as slow and begun earlier */
+/* True if @x is slower than @y, or as slow and begun earlier. */
 static bool before(const struct analysis_operation *x, const struct analysis_operation *y)
 {
 	uint64_t a = x->end - x->begin, b = y->end - y->begin;
@@ -31,7 +31,10 @@ static size_t copy_size(const struct analysis_operation *op)
 	       (sizeof(struct analysis_interval) + sizeof(struct analysis_id));
 }
 
-/* Copy @nr rows to *@to and what they point to, for as long as the copy lives, to *@ids. */
+/*
+ * Copies @nr rows to *@to and their other ids to *@ids, because the originals are freed after
+ * the callback. Advances both pointers.
+ */
 static const struct analysis_interval *copy_rows(struct analysis_interval **to,
 						 struct analysis_id **ids,
 						 const struct analysis_interval *from, size_t nr)
@@ -49,7 +52,7 @@ static const struct analysis_interval *copy_rows(struct analysis_interval **to,
 	return rows;
 }
 
-/* One block of memory */
+/* Copies @op into one block of memory. */
 static struct analysis_operation *copy(const struct analysis_operation *op)
 {
 	struct analysis_operation *k = malloc(copy_size(op));

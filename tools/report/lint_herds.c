@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Thundering herds: the wakeups by one waker shortly after each other are a herd. Each thread
- * of it is judged when its turn is over. So there are at most as many herds at a time as
+ * Lint of thundering herds. Wakeups by one waker shortly after each other form a herd. Each
+ * woken thread is judged when its turn is over. So there are at most as many herds at a time as
  * threads and wakers.
  */
 #include <errno.h>
@@ -10,18 +10,18 @@
 #include "lints.h"
 
 struct herd {
-	size_t waker;		/* index */
+	size_t waker;		/* index of the waker */
 	uint64_t number;
 	uint64_t first;		/* time of the first wakeup */
 	uint64_t woken, judged, futile;
-	uint64_t futile_ns;	/* that the futile turns ran */
-	unsigned int refs;	/* by threads whose turn is not over, and by the waker */
+	uint64_t futile_ns;	/* running time of the futile turns */
+	unsigned int refs;	/* held by threads whose turn is not over, and by the waker */
 	struct lint_example winner;
 };
 
 struct lint_waker {
 	const struct analysis_thread *thread;	/* NULL: interrupts */
-	struct herd *herd;	/* to which the next wakeup may belong */
+	struct herd *herd;	/* the herd that the next wakeup may join */
 	uint64_t count, woken, futile, futile_ns;	/* of thundering herds */
 	struct lint_example example;
 };
@@ -41,7 +41,7 @@ static struct lint_waker *waker_of(struct lints *l, const struct analysis_thread
 	return &l->wakers[e->a - 1];
 }
 
-/* Count @h if all of its threads but one went back to sleep. */
+/* Counts @h if all of its threads but one went back to sleep. */
 static void count_herd(struct lint_waker *w, const struct herd *h)
 {
 	if (h->woken < LINT_HERD || h->judged != h->woken || h->futile != h->woken - 1)
@@ -89,7 +89,7 @@ int lints_turn_over(struct lints *l, const struct analysis_turn *turn)
 	return 0;
 }
 
-/* Begin the next herd of waker @w at @ns. False: no memory */
+/* Begins the next herd of waker @w at @ns. Returns false if there is no memory. */
 static bool new_herd(struct lints *l, struct lint_waker *w, uint64_t ns)
 {
 	struct herd *h = calloc(1, sizeof(*h));
@@ -112,14 +112,14 @@ int lints_woken(struct lints *l, const struct analysis_turn *turn)
 	struct fxt_entry *last;
 	struct lint_waker *w;
 
-	/* Of hidden tasks it is not known which one woke. */
+	/* Hidden tasks share one id, so the waker is not known. */
 	if (turn->waker_kind == ANALYSIS_OTHER_HIDDEN)
 		return 0;
 	w = waker_of(l, turn->waker);
 	last = w ? fxt_make(&l->last_herds, fxt_hash(w - l->wakers, turn->thread->tid)) : NULL;
 	if (!t || !last)
 		return -ENOMEM;
-	/* A thread that is woken again is not another thread. */
+	/* A second wakeup of the same thread does not make the herd larger. */
 	if ((!w->herd || turn->to - w->herd->first > LINT_HERD_NS ||
 	     w->herd->number == last->a) && !new_herd(l, w, turn->to))
 		return -ENOMEM;

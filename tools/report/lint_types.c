@@ -5,26 +5,27 @@
 
 #include "lints.h"
 
-/* The last begins of operations of a type, LINT_BURST at most */
+/* The last begins of operations of one type, at most LINT_BURST */
 struct begins {
-	uint64_t *of;		/* a ring once it is full */
+	uint64_t *of;		/* a ring when it is full */
 	size_t nr, room, oldest;
 };
 
 struct bursts {
-	uint64_t operations;	/* in bursts */
-	uint64_t counted;	/* number of the type's last operation that is in them */
+	uint64_t operations;	/* number of operations in bursts */
+	uint64_t counted;	/* number of the type's last operation that was counted in a
+				   burst */
 	uint64_t count;
 	struct lint_example example;
 };
 
-/* Open operations whose threads slept to the end of the trace */
+/* Open operations whose threads slept until the end of the trace */
 struct lost_wakes {
 	uint64_t count, longest_ns;
 	struct lint_example example;
 };
 
-/* Most types have neither bursts nor lost wakeups, so these are allocated. */
+/* Bursts and lost wakeups are allocated on demand: most types have neither. */
 struct lint_type {
 	const char *provider, *category, *name;
 	uint64_t operations, open;
@@ -36,7 +37,7 @@ struct lint_type {
 struct lint_provider {
 	const char *name;
 	uint64_t types, operations;
-	struct lint_example example;	/* of the first type that is too many */
+	struct lint_example example;	/* of the first type above the limit */
 };
 
 static struct lint_provider *provider_of(struct lints *l, const char *name)
@@ -54,7 +55,10 @@ static struct lint_provider *provider_of(struct lints *l, const char *name)
 	return &l->providers[e->a - 1];
 }
 
-/* The type of @id, made if need be. The analysis stores each name once. NULL: no memory */
+/*
+ * Returns the type of @id, which is made if it is new. Pointers are the key, because the
+ * analysis stores each name once. NULL: no memory
+ */
 static struct lint_type *type_of(struct lints *l, const struct analysis_id *id)
 {
 	struct fxt_entry *e = fxt_make(&l->by_type, fxt_hash(fxt_hash((uintptr_t)id->provider,
@@ -76,14 +80,17 @@ static struct lint_type *type_of(struct lints *l, const struct analysis_id *id)
 
 /* --- bursts ------------------------------------------------------------------------- */
 
-/* Add @ns. 1 if LINT_BURST operations began within LINT_BURST_NS up to now; or -ENOMEM */
+/*
+ * Adds a begin at @ns. Returns 1 if LINT_BURST operations began within LINT_BURST_NS up to @ns,
+ * else 0, or -ENOMEM.
+ */
 static int add_begin(struct begins *b, uint64_t ns)
 {
 	if (b->nr == LINT_BURST) {
 		b->of[b->oldest] = ns;
 		b->oldest = (b->oldest + 1) % LINT_BURST;
 	} else {
-		/* The ones so far are too old to be of a burst with this one. */
+		/* The previous begins are too old to share a burst with this one. */
 		if (b->nr && ns - b->of[b->nr - 1] >= LINT_BURST_NS)
 			b->nr = 0;
 		if (!more_room(&b->of, b->nr, &b->room, sizeof(*b->of)))
@@ -93,7 +100,9 @@ static int add_begin(struct begins *b, uint64_t ns)
 	return b->nr == LINT_BURST && ns - b->of[b->oldest] < LINT_BURST_NS;
 }
 
-/* The last LINT_BURST operations of @t, up to @begin, are a burst. 0 or -ENOMEM */
+/*
+ * Counts the last LINT_BURST operations of @t, up to @begin, as a burst. Returns 0 or -ENOMEM.
+ */
 static int count_burst(struct lint_type *t, const struct analysis_begin *begin)
 {
 	struct bursts *b = t->bursts;
@@ -106,7 +115,7 @@ static int count_burst(struct lint_type *t, const struct analysis_begin *begin)
 	fresh = t->operations - b->counted;
 	if (!b->count)
 		b->example = example_of(&begin->id, begin->thread, begin->ns);
-	/* A burst goes on while bursts that overlap follow. */
+	/* Overlapping bursts are one: count only operations that are not counted yet. */
 	b->count += fresh >= LINT_BURST;
 	b->operations += fresh < LINT_BURST ? fresh : LINT_BURST;
 	b->counted = t->operations;
@@ -130,7 +139,10 @@ int lints_begin(struct lints *l, const struct analysis_begin *begin)
 
 /* --- lost wakeups -------------------------------------------------------------------- */
 
-/* Since when all threads of @op were asleep or had ended; its end if they were not */
+/*
+ * Returns the time since which all threads of @op slept or had ended, or the end of @op if one
+ * of them did not.
+ */
 static uint64_t asleep_since(const struct analysis_operation *op)
 {
 	size_t i = op->nr_intervals;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lints of threads alone, and the list of all findings */
+/* Lints of single threads, and the list of all findings */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

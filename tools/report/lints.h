@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What in a trace tells of a mistake in the traced program. asynctrace-report(1) defines the
- * lints. Memory grows with the numbers of threads and of types, not with the trace's length.
+ * Finds signs of mistakes in the traced program. asynctrace-report(1) defines the lints. Memory
+ * grows with the numbers of threads and of types, not with the trace's length.
  */
 #ifndef REPORT_LINTS_H
 #define REPORT_LINTS_H
@@ -9,15 +9,17 @@
 #include "analysis/analysis.h"
 #include "fxt/table.h"
 
-#define LINT_SELF_WAKES		10			/* wakeups of a thread, at least */
-#define LINT_LONG_TURN_NS	1000000000u		/* running without a sleep */
-#define LINT_LOST_WAKE_NS	1000000000u		/* blocked until the trace's end */
-#define LINT_HERD		3			/* threads, at least */
-#define LINT_HERD_NS		100000u			/* from the first wakeup to the last */
-#define LINT_FUTILE_NS		100000u			/* running until the next sleep, at most */
-#define LINT_TYPES		1000			/* of one provider, at most */
-#define LINT_BURST		1000			/* begins of one type, at least */
-#define LINT_BURST_NS		1000000u		/* from the first to the last: less than that */
+#define LINT_SELF_WAKES		10			/* least number of wakeups of a thread */
+#define LINT_LONG_TURN_NS	1000000000u		/* running time without a sleep */
+#define LINT_LOST_WAKE_NS	1000000000u		/* blocked time until the trace's end */
+#define LINT_HERD		3			/* least number of threads */
+#define LINT_HERD_NS		100000u			/* most time from the first wakeup to
+							   the last */
+#define LINT_FUTILE_NS		100000u			/* most running time until the next sleep */
+#define LINT_TYPES		1000			/* most types of one provider */
+#define LINT_BURST		1000			/* least number of begins of one type */
+#define LINT_BURST_NS		1000000u		/* time from the first to the last is
+							   less than this */
 
 enum lint {
 	LINT_SELF_WAKE,
@@ -29,9 +31,9 @@ enum lint {
 	LINTS
 };
 
-/* The word for it; never NULL */
+/* Returns the name of a lint; never NULL. */
 const char *lint_name(enum lint lint);
-/* A sentence: what it means */
+/* Returns a sentence that explains the lint. */
 const char *lint_meaning(enum lint lint);
 
 struct lint_example {
@@ -41,15 +43,18 @@ struct lint_example {
 	uint64_t ns;
 };
 
-/* Names and threads are the analysis's. */
+/* Names and threads belong to the analysis. */
 struct finding {
 	enum lint lint;
-	/* The subject: a thread; the type of .type; its provider; or neither: interrupts */
+	/*
+	 * The subject is a thread, a type, a provider (.type.provider), or interrupts if none
+	 * is set.
+	 */
 	const struct analysis_thread *thread;
 	struct analysis_id type;
 	uint64_t count;
-	uint64_t part, all;	/* the share */
-	uint64_t ns;		/* 0: no time belongs to it */
+	uint64_t part, all;	/* the share .part of .all */
+	uint64_t ns;		/* 0: the finding has no time */
 	struct lint_example example;
 };
 
@@ -60,30 +65,30 @@ struct lints {
 	struct lint_provider *providers;
 	size_t nr_threads, room_threads, nr_wakers, room_wakers, nr_types, room_types;
 	size_t nr_providers, room_providers;
-	/* .a index of the above and 1 */
+	/* .a index in the arrays above + 1 */
 	struct fxt_table by_thread, by_waker, by_type, by_provider;
 	uint64_t herds;		/* number of the last one */
-	struct fxt_table last_herds;	/* waker and thread: .a number of the last that has both */
+	struct fxt_table last_herds;	/* waker and thread: .a number of the last herd with both */
 
 	struct finding *of;
 	size_t nr, room;
-	bool failed;		/* no memory for a finding */
+	bool failed;		/* a finding was dropped because memory was missing */
 };
 
-/* Rows of the analysis. 0 or -ENOMEM */
+/* Take rows of the analysis. Return 0 or -ENOMEM. */
 int lints_wakeup(struct lints *l, const struct analysis_wakeup *wakeup);
 int lints_turn(struct lints *l, const struct analysis_turn *turn);
 int lints_begin(struct lints *l, const struct analysis_begin *begin);
 int lints_operation(struct lints *l, const struct analysis_operation *op);
-/* @turn is over: what became of the herd that its thread was woken with? */
+/* Judges the herd of the thread of @turn, which is over. */
 int lints_turn_over(struct lints *l, const struct analysis_turn *turn);
-/* A wakeup, which is wanted, ended @turn. */
+/* Adds the thread of @turn, which a wakeup ended, to a herd. */
 int lints_woken(struct lints *l, const struct analysis_turn *turn);
-/* After the last row: fill .of, in order of lints. @ns: how long the trace is */
+/* Fills .of after the last row, in order of lints. @ns: length of the trace */
 void lints_find(struct lints *l, uint64_t ns);
 void lints_free(struct lints *l);
 
-/* --- between the files of lints ----------------------------------------------------------- */
+/* --- shared by the files of lints --------------------------------------------------------- */
 
 struct lint_thread {
 	const struct analysis_thread *thread;
@@ -91,11 +96,11 @@ struct lint_thread {
 	struct lint_example self_wake;
 	uint64_t long_turns, long_ns, longest_ns;
 	struct lint_example longest;
-	struct herd *herd;	/* it was woken with, and the turn is not over */
+	struct herd *herd;	/* the thread was woken with it, and its turn is not over */
 };
 
 struct lint_thread *lint_thread_of(struct lints *l, const struct analysis_thread *t);
-/* A new finding of @lint */
+/* Appends a finding. .failed is set if there is no memory. */
 void lints_add(struct lints *l, const struct finding *finding);
 void lints_find_threads(struct lints *l, uint64_t ns);
 void lints_find_herds(struct lints *l);

@@ -5,16 +5,19 @@
 
 #include "parties.h"
 
-/* Intervals of one state with the same key are one party. */
+/* Returns the key of the party: intervals of one state with the same key are one party. */
 static uint64_t key_of(const struct analysis_interval *row)
 {
 	const uint64_t other = fxt_hash((uintptr_t)row->other, row->other_kind);
 	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)row->thread, row->reason), other);
 
-	/* A queue behind work on others is one party, a thread that does not come another. */
+	/*
+	 * Waiting behind other work and waiting for a thread that does not come are different
+	 * causes.
+	 */
 	if (row->state == ANALYSIS_QUEUED)
 		return fxt_hash(key, !row->other_id);
-	/* The analysis stores each name once. */
+	/* The analysis stores each name once, so pointers can be compared. */
 	return fxt_hash(key, row->state == ANALYSIS_BLOCKED && row->duration[0] ?
 			(uintptr_t)row->duration : 0);
 }
@@ -41,7 +44,7 @@ static int by_names(const struct analysis_id *x, const struct analysis_id *y)
 	return order ? order : strcmp(x->category, y->category);
 }
 
-/* The ids with the most time to the front; of equal ones the smaller first */
+/* Moves the ids with the most time to the front; among equal ones the smaller first. */
 static void choose_ids(struct party *p)
 {
 	p->nr_ids = p->all.used;
@@ -58,7 +61,7 @@ static void choose_ids(struct party *p)
 			p->ids[i].ns = e->b;
 			if (!other)
 				break;
-			/* The id that stood here moves to a place behind. */
+			/* The displaced id is inserted further behind. */
 			id = other;
 			e->b = ns;
 		}

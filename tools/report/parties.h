@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parties: the threads that had a part in the time of an operation, and how much */
+/* Groups the time of an operation by the threads that had a part in it. */
 #ifndef REPORT_PARTIES_H
 #define REPORT_PARTIES_H
 
@@ -17,17 +17,17 @@ struct party {
 		const struct analysis_id *id;
 		uint64_t ns;
 	} ids[PARTY_IDS_MAX];
-	size_t nr_ids;		/* different ones, also those that are not in ids */
-	struct fxt_table all;	/* of them: .a the id, .b ns */
+	size_t nr_ids;		/* number of all different ids, also of those not in .ids */
+	struct fxt_table all;	/* all ids: .a the id, .b ns */
 };
 
 struct parties {
 	struct party *of;	/* the longest first */
 	size_t nr, room;
-	struct fxt_table index;	/* while it is filled: .a index of the party and 1 */
+	struct fxt_table index;	/* while .of is being filled: .a index of the party + 1 */
 };
 
-/* The parties of @op's time in @state. 0 or -ENOMEM */
+/* Groups the time of @op in @state. Returns 0 or -ENOMEM. */
 int parties_of(const struct analysis_operation *op, enum analysis_state state,
 	       struct parties *p);
 void parties_free(struct parties *p);

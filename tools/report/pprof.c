@@ -7,9 +7,9 @@
 #include "pprof.h"
 #include "tool.h"
 
-#define GZIP_WINDOW	(15 + 16)	/* for zlib: the largest window, and gzip's frame */
+#define GZIP_WINDOW	(15 + 16)	/* for zlib: the largest window, with a gzip header */
 
-/* Fields of the messages */
+/* Field numbers of profile.proto */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
        PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_DEFAULT_TYPE = 14 };
 enum { TYPE_NAME = 1, TYPE_UNIT = 2 };
@@ -18,7 +18,7 @@ enum { LOCATION_ID = 1, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2 };
 
-/* Kinds of fields on the wire */
+/* Wire types of protobuf */
 enum { WIRE_NUMBER = 0, WIRE_BYTES = 2 };
 
 struct bytes {
@@ -30,7 +30,7 @@ struct bytes {
 struct profile {
 	struct bytes out;
 	struct fxt_names strings;	/* their numbers are indexes of the string table */
-	struct fxt_names frames;	/* their numbers and 1 are ids of locations and functions */
+	struct fxt_names frames;	/* their numbers + 1 are ids of locations and functions */
 	bool failed;
 };
 
@@ -44,7 +44,7 @@ static void put_byte(struct bytes *b, unsigned char byte)
 		b->of[b->nr++] = byte;
 }
 
-/* Seven bits a byte, the lowest first */
+/* Seven bits in each byte, the lowest first */
 static void put_varint(struct bytes *b, uint64_t n)
 {
 	for (; n >= 0x80; n >>= 7)
@@ -66,7 +66,7 @@ static void put_bytes(struct bytes *b, unsigned int field, const void *data, siz
 		put_byte(b, ((const unsigned char *)data)[i]);
 }
 
-/* The message or list @in becomes a field of @b, and is empty again. */
+/* Appends the message or list @in as a field of @b, and empties @in. */
 static void put_message(struct bytes *b, unsigned int field, struct bytes *in)
 {
 	b->failed |= in->failed;
@@ -99,7 +99,7 @@ static void put_sample(struct profile *p, const struct blame_row *row)
 	struct bytes locations = { 0 }, values = { 0 }, sample = { 0 };
 	const char *frames[BLAME_FRAMES];
 
-	/* The innermost frame comes first. */
+	/* The format lists the innermost frame first. */
 	for (size_t i = blame_frames(row, frames); i; i--)
 		put_varint(&locations, intern(p, &p->frames, tool_text(frames[i - 1])) + 1);
 	put_varint(&values, row->count);
@@ -111,7 +111,7 @@ static void put_sample(struct profile *p, const struct blame_row *row)
 	put_message(&p->out, PROFILE_SAMPLE, &sample);
 }
 
-/* A frame is a location with one line, of a function with the frame's name. */
+/* Writes a frame as a location with one line, in a function with the frame's name. */
 static void put_frame(struct profile *p, uint32_t frame)
 {
 	struct bytes line = { 0 }, location = { 0 }, function = { 0 };
@@ -128,7 +128,7 @@ static void put_frame(struct profile *p, uint32_t frame)
 
 static void put_profile(struct profile *p, const struct blame *b, uint64_t duration_ns)
 {
-	/* The format wants the empty string first. */
+	/* The format requires the empty string at index 0. */
 	intern(p, &p->strings, "");
 	put_type(p, "count", "count");
 	put_type(p, "time", "nanoseconds");
@@ -158,7 +158,7 @@ static bool write_compressed(FILE *f, const struct bytes *b)
 	if (out) {
 		z.next_out = out;
 		z.avail_out = room;
-		/* The bound makes one call enough. */
+		/* deflateBound() made room for all output, so one call is enough. */
 		deflate(&z, Z_FINISH);
 		fwrite(out, 1, room - z.avail_out, f);
 	}

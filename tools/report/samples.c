@@ -6,7 +6,7 @@
 #include "fxt/table.h"
 #include "samples.h"
 
-/* The last one ends at 10^19 ns, which no 64-bit time of a trace reaches. */
+/* The last bucket ends at 10^19 ns, which exceeds every time of a trace (2^63 ns). */
 #define BUCKETS		86
 
 int samples_add(struct samples *s, uint64_t ns)
@@ -33,7 +33,7 @@ void samples_sort(struct samples *s)
 
 size_t percentile_index(size_t nr, double percent)
 {
-	/* 99.9 % of 1000 are 999, though 99.9 / 100 * 1000 is a little more as a double. */
+	/* Tolerate rounding: 99.9 / 100 * 1000 is a little more than 999 as a double. */
 	double share = percent * nr / 100;
 	size_t rank = ceil(share - share * 1e-12);
 
@@ -51,7 +51,7 @@ void samples_free(struct samples *s)
 	*s = (struct samples){ 0 };
 }
 
-/* The least time of a bucket */
+/* Returns the least time of a bucket. */
 static uint64_t bucket_from(size_t bucket)
 {
 	/* 100 times powers of the fifth root of 10 */

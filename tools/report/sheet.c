@@ -15,7 +15,7 @@
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
 #define BAR_WIDTH	40
-#define SEPARATOR	2	/* blanks between columns */
+#define SEPARATOR	2	/* spaces between columns */
 
 void sheet_row(struct sheet *s)
 {
@@ -27,7 +27,7 @@ void sheet_row(struct sheet *s)
 	memset(&s->cells[s->nr++ * s->nr_columns], 0, s->nr_columns * sizeof(*s->cells));
 }
 
-/* The next cell of the row. If there was no memory for a row: one that is not shown */
+/* Returns the next cell of the row. If memory for the row was missing, returns a dummy cell. */
 static union sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
 {
 	static union sheet_cell none;
@@ -102,7 +102,7 @@ void sheet_free(struct sheet *s)
 
 /* --- for people ----------------------------------------------------------------- */
 
-/* Return the place behind the first @nr characters of @text, or its end. */
+/* Returns the end of the first @nr characters of @text, or of @text if it has fewer. */
 static const char *advance(const char *text, size_t nr)
 {
 	for (; nr && *text; nr--) {
@@ -123,7 +123,7 @@ static size_t characters(const char *text)
 	return nr;
 }
 
-/* The text of a cell, valid until the next few calls */
+/* Returns the text of a cell, which is valid until the next call. */
 static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 {
 	static const char bar[BAR_WIDTH + 1] = "########################################";
@@ -172,7 +172,7 @@ static size_t widest_text(const struct sheet *s, const size_t *width)
 	return found;
 }
 
-/* Make the columns narrow enough. A column of width 0 is left out. */
+/* Narrows the columns to WIDTH_MAX. Optional columns are removed first, and get width 0. */
 static void fit(const struct sheet *s, size_t *width)
 {
 	size_t optional = s->nr_columns, sum = 0, i;
@@ -189,7 +189,7 @@ static void fit(const struct sheet *s, size_t *width)
 		width[i]--;
 }
 
-/* Text that is too long for its column loses its middle. */
+/* Prints @text. If it is too long for its column, "..." replaces its middle. */
 static void print_fitted(FILE *f, const char *text, size_t width, bool left, bool last)
 {
 	size_t nr = characters(text), head = (width - 3) / 2;
@@ -208,7 +208,7 @@ void sheet_print_text(FILE *f, const char *text, size_t width, bool pad)
 	print_fitted(f, text, width, true, !pad);
 }
 
-/* @row NULL: the heading */
+/* @row NULL: print the heading */
 static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 		      const union sheet_cell *row)
 {
@@ -282,7 +282,10 @@ static void print_json(FILE *f, const struct sheet *s)
 	}
 }
 
-/* A quote is doubled. CSV has no escapes, so what a terminal obeys becomes U+FFFD. */
+/*
+ * Doubles quotes. CSV has no escapes, so control characters that a terminal obeys become
+ * U+FFFD.
+ */
 static void print_character(FILE *f, const char *text, size_t bytes, uint32_t code)
 {
 	if (code == '"')

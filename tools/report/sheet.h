@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A table of text, numbers and times, printed for people or for programs. */
+/* A table of text, numbers and times, printed for people or for programs */
 #ifndef REPORT_SHEET_H
 #define REPORT_SHEET_H
 
@@ -11,17 +11,17 @@
 enum sheet_kind {
 	SHEET_TEXT,
 	SHEET_COUNT,
-	SHEET_ID,	/* a number that is a name, as of a process */
-	SHEET_NS,	/* text: milliseconds */
-	SHEET_NS_DIFF,	/* the same with a sign */
-	SHEET_SHARE,	/* of 1; text: percent */
+	SHEET_ID,	/* a number that identifies, such as a pid */
+	SHEET_NS,	/* printed as milliseconds */
+	SHEET_NS_DIFF,	/* a difference in ns, printed with a sign */
+	SHEET_SHARE,	/* a fraction of 1, printed as percent */
 	SHEET_RATIO,	/* a number with a fraction */
-	SHEET_BAR,	/* the same with a bar; only as last column */
+	SHEET_BAR,	/* a share with a bar; only as last column */
 };
 
 /*
- * @key: member name in JSON, heading in CSV. @title: heading for people.
- * @optional: people do not get the column if the table is too wide
+ * @key: member name in JSON, heading in CSV. @title: heading for people. @optional: left out
+ * for people if the table is too wide
  */
 struct sheet_column {
 	const char *key, *title;
@@ -33,7 +33,7 @@ struct sheet_column {
 #define COLUMN_OPTIONAL(key, title, kind)	{ key, title, kind, true }
 
 union sheet_cell {
-	char *text;	/* the sheet frees it */
+	char *text;	/* freed by the sheet */
 	uint64_t number;
 	int64_t diff;
 	double share;
@@ -41,38 +41,42 @@ union sheet_cell {
 
 enum sheet_format {
 	SHEET_PEOPLE,
-	SHEET_JSON,	/* an object a line */
+	SHEET_JSON,	/* one object on each line */
 	SHEET_CSV,	/* RFC 4180 */
 };
 
 struct sheet {
 	const struct sheet_column *columns;
 	size_t nr_columns;
-	size_t limit;		/* rows of text; 0: all */
+	size_t limit;		/* rows shown to people; 0: all */
 	union sheet_cell *cells;
-	size_t nr, room;	/* rows */
-	size_t column;		/* of the cell that comes next */
-	bool failed;		/* there was no memory */
+	size_t nr, room;	/* number of rows */
+	size_t column;		/* column of the next cell */
+	bool failed;		/* memory was missing */
 };
 
 /*
- * Begin a row. One call for each cell follows, in the order of the columns and of their
- * kinds. .failed tells in the end whether there was memory for all of it.
+ * Begins a row. Exactly one call for each cell must follow, in the order of the columns and
+ * with their kinds. .failed is set if memory was missing.
  */
 void sheet_row(struct sheet *s);
 void sheet_text(struct sheet *s, const char *text);
 void sheet_textf(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A type of operations or events: category/name, or the name alone if it has no category */
+/*
+ * Adds a type of operations or events: category/name, or the name alone if it has no category.
+ */
 void sheet_type(struct sheet *s, const char *category, const char *name);
-void sheet_number(struct sheet *s, uint64_t number);	/* also SHEET_ID, SHEET_NS */
+void sheet_number(struct sheet *s, uint64_t number);	/* also for SHEET_ID, SHEET_NS */
 void sheet_diff(struct sheet *s, int64_t diff);
-/* also SHEET_RATIO, SHEET_BAR */
+/* also for SHEET_RATIO, SHEET_BAR */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
-/* For people the table is 100 characters wide at most, unless its numbers need more. */
+/*
+ * Prints the table. For people it is 100 characters wide at most, unless its numbers need more.
+ */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);
 /*
- * Print @text, without its middle if it has more than @width characters, with blanks behind
- * it if it has fewer and @pad.
+ * Prints @text. If it has more than @width characters, "..." replaces its middle. If it has
+ * fewer and @pad is set, spaces follow.
  */
 void sheet_print_text(FILE *f, const char *text, size_t width, bool pad);
 void sheet_free(struct sheet *s);

@@ -14,7 +14,7 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 	struct source *s = arg;
 	bool end = fxt_rules[rule].excuse == FXT_EXCUSE_END;
 
-	/* The first damage is enough: asynctrace validate lists all. */
+	/* Report only the first damage: asynctrace validate lists all. */
 	if (!end && s->damaged)
 		return;
 	s->incomplete |= end;
@@ -24,8 +24,8 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 	fprintf(stderr, "asynctrace %s: %s: at byte %" PRIu64 ": %s (", tool_name,
 		tool_text(s->path), offset, fxt_rules[rule].text);
 	fxt_print_detail(stderr, detail);
-	fputs(end ? "); what is there is analysed\n" :
-		    "); the rest is analysed; asynctrace validate tells more\n", stderr);
+	fputs(end ? "); the analysis covers the records up to there\n" :
+		    "); the analysis covers the other records; asynctrace validate lists all errors\n", stderr);
 }
 
 static uint64_t time_of(const struct source *s, const struct source_time *t)
@@ -158,14 +158,14 @@ int source_option(struct source *s, int opt, char *arg)
 		s->filter.has_max |= opt == 'X';
 		if (choose_time(arg, opt == 'M' ? &s->filter.min_ns : &s->filter.max_ns))
 			return 0;
-		tool_error("'%s' is no time; write a number and a unit, as 50ms or 1.5s",
+		tool_error("'%s' is not a time: write a number and a unit, such as 50ms or 1.5s",
 			   tool_text(arg));
 		return -1;
 	case 'F':
 	case 'O':
 		if (parse_moment(arg, opt == 'F' ? &s->filter.from : &s->filter.to))
 			return 0;
-		tool_error("'%s' is no time of the trace; write a number and a unit, as 1.5s, for the "
+		tool_error("'%s' is not a time of the trace: write a number and a unit, such as 1.5s, for the "
 			   "time since its begin, or a number of ns alone", tool_text(arg));
 		return -1;
 	case 'Q':
@@ -193,7 +193,9 @@ int source_option(struct source *s, int opt, char *arg)
 	}
 }
 
-/* The single colon that divides @text; "::" is part of a name. NULL: there is none, or two */
+/*
+ * Returns the only single colon in @text, or NULL. "::" is part of a name and does not count.
+ */
 static const char *single_colon(const char *text)
 {
 	const char *found = NULL;
@@ -208,7 +210,10 @@ static const char *single_colon(const char *text)
 	return found;
 }
 
-/* Fill in @pair, whose .start the caller frees. 0, or an exit status after a message */
+/*
+ * Fills in @pair, whose .start the caller must free. Returns 0, or an exit status after a
+ * message.
+ */
 static int parse_pair(struct source *s, struct analysis_pair *pair)
 {
 	const char *colon;
@@ -223,13 +228,13 @@ static int parse_pair(struct source *s, struct analysis_pair *pair)
 		return TOOL_OK;
 	colon = single_colon(s->pair);
 	if (!colon || colon == s->pair || !colon[1]) {
-		tool_error("'%s' is no pair: name two events, as take:give or app/take:app/give",
+		tool_error("'%s' is not a pair: name two events, such as take:give or app/take:app/give",
 			   tool_text(s->pair));
 		return TOOL_USAGE;
 	}
 	start = strndup(s->pair, colon - s->pair);
 	if (!start) {
-		tool_error("there is no memory for the analysis");
+		tool_error("not enough memory for the analysis");
 		return TOOL_USAGE;
 	}
 	*pair = (struct analysis_pair){
@@ -239,7 +244,9 @@ static int parse_pair(struct source *s, struct analysis_pair *pair)
 	return TOOL_OK;
 }
 
-/* Feed all records of the trace to s->analysis. 0, or an exit status after a message */
+/*
+ * Feeds all records of the trace to s->analysis. Returns 0, or an exit status after a message.
+ */
 static int read_all(struct source *s)
 {
 	struct fxt_record rec;
@@ -254,7 +261,10 @@ static int read_all(struct source *s)
 	s->damaged = false;
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
-	/* Only pairs need arguments of events, and files of slow operations, which say so early. */
+	/*
+	 * Arguments of events are needed only for pairs, and in files of slow operations, which
+	 * begin with a mark.
+	 */
 	if (!s->pair)
 		fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed) {
@@ -272,7 +282,7 @@ static int read_all(struct source *s)
 	}
 	if (err >= 0)
 		return TOOL_OK;
-	tool_error("reading %s failed: %s; what was read is analysed", tool_text(s->path),
+	tool_error("reading %s failed: %s; the analysis covers the records before", tool_text(s->path),
 		   fxt_error_text(err));
 	s->damaged = true;
 	return TOOL_OK;
@@ -286,7 +296,7 @@ bool source_is_stream(const char *path)
 	       (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* Read the trace, a second time if records come too late. 0, or an exit status */
+/* Reads the trace, and reads it again if records come too late. Returns 0 or an exit status. */
 static int read_trace(struct source *s)
 {
 	struct analysis_sink sink = {
@@ -305,17 +315,17 @@ static int read_trace(struct source *s)
 	analysis_free(s->analysis);
 	s->analysis = analysis_new(&s->opts, &sink);
 	if (!s->analysis) {
-		tool_error("there is no memory for the analysis");
+		tool_error("not enough memory for the analysis");
 		return TOOL_USAGE;
 	}
 	status = read_all(s);
 	if (status || !analysis_totals(s->analysis)->late || source_is_stream(s->path))
 		return status;
-	/* The rows so far are wrong where late records belong. */
+	/* Rows around late records are wrong, so drop all rows. */
 	s->restart(s->rows.arg);
 	again = analysis_again(s->analysis);
 	if (!again) {
-		tool_error("there is no memory to put the records of %s in order", tool_text(s->path));
+		tool_error("not enough memory to sort the records of %s by time", tool_text(s->path));
 		return TOOL_USAGE;
 	}
 	s->analysis = again;
@@ -339,16 +349,16 @@ void source_limits(const struct source *s)
 	const struct analysis_totals *t = analysis_totals(s->analysis);
 
 	if (t->selection)
-		tool_error("%s has only what slow operations need, which asynctrace record --slower-than chose: %" PRIu64 "; %" PRIu64 " others are in it as context, and are not counted",
+		tool_error("%s has only the records of %" PRIu64 " slow operations, which asynctrace record --slower-than chose; %" PRIu64 " other operations are context and not counted",
 			   tool_text(s->path), t->complete + t->incomplete, t->context);
 	if (!t->scheduled && t->complete)
-		tool_error("%s has no scheduling: running, runnable and blocked time is unknown; "
+		tool_error("%s has no scheduling records, so running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched targets records it, ASYNCTRACE_OUT does not", tool_text(s->path));
 	if (t->unkeyed)
 		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
 			   t->unkeyed, tool_text(s->key));
 	if (t->losses)
-		tool_error("records were lost %" PRIu64 " times; time that they would explain is unknown",
+		tool_error("records were lost %" PRIu64 " times, so some time is unknown; use larger buffers when recording",
 			   t->losses);
 	if (t->cut)
 		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
@@ -357,7 +367,7 @@ void source_limits(const struct source *s)
 		tool_error("%" PRIu64 " records came too late to be put in order of time, so the answer "
 			   "is partial; %s", t->late,
 			   source_is_stream(s->path) ?
-			   "analyse a file, which can be read twice, or use a larger --window" :
+			   "write the trace to a file, which can be read twice, or use a larger --window" :
 			   "use a larger --window");
 }
 

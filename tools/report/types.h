@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Latencies of operations by type: counts, exact percentiles, shares of states */
+/* Collects latencies of operations by type: counts, exact percentiles, shares of states. */
 #ifndef REPORT_TYPES_H
 #define REPORT_TYPES_H
 
@@ -11,10 +11,10 @@ struct type {
 	const char *provider, *category, *name;
 	struct samples latencies;	/* of complete operations */
 	uint64_t incomplete;
-	uint64_t ns[ANALYSIS_STATES];	/* of complete operations together */
+	uint64_t ns[ANALYSIS_STATES];	/* sum over complete operations */
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct types {
 	struct type *of;
 	size_t nr, room;
@@ -22,11 +22,14 @@ struct types {
 	struct fxt_names names;
 };
 
-/* The type of the operation @id, made if need be. NULL: no memory */
+/* Returns the type of the operation @id, which is made if it is new. NULL: no memory */
 struct type *types_find(struct types *t, const struct analysis_id *id);
-/* 0 or -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 int types_add(struct types *t, const struct analysis_operation *op);
-/* The type with the most operations first; each type's latencies from the least on */
+/*
+ * Sorts the types by number of operations, the largest first, and each type's latencies in
+ * ascending order.
+ */
 void types_sort(struct types *t);
 void types_free(struct types *t);
 

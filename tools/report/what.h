@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reports of asynctrace report. A report takes rows of the analysis and makes a table
- * of them. Each group of reports has a file, what_*.c.
+ * The reports of asynctrace report. A report makes a table of rows of the analysis. Each group
+ * of reports has a file what_*.c.
  */
 #ifndef REPORT_WHAT_H
 #define REPORT_WHAT_H
@@ -15,43 +15,50 @@ struct report {
 	struct source source;
 	const struct what *what;
 	const char *other;	/* diff: the second file */
-	const char *id;		/* of the operation that the report is about */
+	const char *id;		/* of the operation to report on */
 	enum sheet_format format;
 	bool folded, pprof, all;
 
-	void *data;		/* the report's own, zeros at first */
+	void *data;		/* private to the report; zeros at first */
 	struct sheet sheet;
 };
 
 struct what {
 	const char *name;
-	/* Rows of the analysis that the report takes; .arg will be the struct report. */
+	/* Rows of the analysis that the report takes. .arg is set to the struct report. */
 	struct analysis_sink rows;
-	bool totals_only;	/* operations without intervals and paths are enough */
+	bool totals_only;	/* the report needs no intervals and paths */
 	size_t data_size;
-	/* After the rows of the first of two files */
+	/* Called after the rows of the first of two files. */
 	void (*next_file)(struct report *r);
-	/* After the last row: fill the sheet. NULL: the rows did. */
+	/* Called after the last row to fill the sheet. NULL: the rows filled it. */
 	void (*fill)(struct report *r);
-	/* Print its stacks, folded or for pprof; false: no memory. NULL: it has no stacks. */
+	/*
+	 * Prints stacks, folded or for pprof. Returns false if there is no memory. NULL: the
+	 * report has no stacks.
+	 */
 	bool (*stacks)(const struct report *r);
-	/* Print for people, instead of the sheet; false: no memory */
+	/* Prints for people instead of the sheet. Returns false if there is no memory. */
 	bool (*print)(const struct report *r);
 	void (*free)(void *data);
-	/* Forget the rows so far, but not those of the first of two files. NULL: forget all */
+	/*
+	 * Drops the rows so far, except those of the first of two files. NULL: data_size bytes
+	 * are zeroed
+	 */
 	void (*restart)(void *data);
-	bool takes_id;		/* it is about the operations with an id */
-	bool whole;		/* it is about the whole trace, although it takes operations */
-	bool timed;		/* its rows have a time that --from and --to can choose */
-	bool many;		/* rows: text has only the first ones without --all */
-	unsigned int states;	/* a set of bits: the operations' time that the report is about */
+	bool takes_id;		/* the report is about the operations with one id */
+	bool whole;		/* the report is about the whole trace, although it takes
+				   operations */
+	bool timed;		/* the report's rows have a time, so --from and --to apply */
+	bool many;		/* many rows: text shows only the first ones without --all */
+	unsigned int states;	/* a bit set: the states of operations that the report is about */
 	const struct sheet_column *columns;
 	size_t nr_columns;
 };
 
 #define COLUMNS(c)	.columns = (c), .nr_columns = sizeof(c) / sizeof((c)[0])
 
-/* The last columns of a histogram, and their cells for the bucket in hand */
+/* The last columns of a histogram, and their cells for the current bucket */
 #define HISTOGRAM_COLUMNS \
 	COLUMN("from_ns", "FROM ms", SHEET_NS), \
 	COLUMN("to_ns", "TO ms", SHEET_NS), \
@@ -59,14 +66,14 @@ struct what {
 	COLUMN("share", "    %", SHEET_BAR),
 void sheet_histogram(struct sheet *s, const struct histogram *h);
 
-/* Ended by one without a name */
+/* A report without a name ends each list. */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
 	whats_timeline[], whats_trace[], whats_lints[];
 extern const struct what what_diff;
 
-/* NULL: there is no such report */
+/* Returns NULL if there is no such report. */
 const struct what *what_find(const char *name);
-/* Why there is no report @name yet; NULL: none is planned */
+/* Returns why the report @name does not exist yet, or NULL if none is planned. */
 const char *what_is_missing(const char *name);
 
 #endif /* REPORT_WHAT_H */

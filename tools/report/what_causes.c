@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports of what the time of operations was spent on: blame, its states, critical */
+/*
+ * Reports of what the time of operations was spent on: blame and its variants for single
+ * states, critical
+ */
 #include <inttypes.h>
 
 #include "blame.h"
@@ -55,7 +58,7 @@ static void fill(struct report *r)
 	}
 }
 
-/* A frame of a folded stack: without what separates frames, and the number */
+/* Prints a frame of a folded stack. ";" separates frames, so it is replaced. */
 static void print_frame(const char *text)
 {
 	const char *clean = tool_text(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reports of how many operations of a type were open at a time: concurrency, levels. An
- * operation that did not end is open until the end of the trace.
+ * Reports of the number of open operations of a type: concurrency, levels. An operation that
+ * did not end is open until the end of the trace.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct data {
 	size_t nr, room;
 };
 
-/* A time in which the level was the same */
+/* A time with a constant level */
 struct level {
 	int64_t level;
 	uint64_t from, to;
@@ -60,8 +60,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * The next time of one level of a type: from the end of *@l to the next edge at another time.
- * *@edge: the first edge behind. False: the trace is over.
+ * Finds the next level of a type: the time from the end of *@l to the next edge at another
+ * time. *@edge becomes the first edge after it. Returns false at the end of the trace.
  */
 static bool next_level(const struct data *d, size_t type, uint64_t end, size_t *edge,
 		       struct level *l)
@@ -117,7 +117,7 @@ static void concurrency_row(struct report *r, size_t type, size_t *edge)
 		ns[l.level < 2 ? l.level : 2] += l.to - l.from;
 		sum += l.level * (l.to - l.from);
 	}
-	/* The ends at the end of the trace */
+	/* Skip edges at the end of the trace. */
 	while (*edge < d->nr && d->edges[*edge].type == type)
 		++*edge;
 	begin_row(&r->sheet, &d->types.of[type]);
@@ -155,7 +155,7 @@ static const struct sheet_column levels_columns[] = {
 	COLUMN("share", "    %", SHEET_BAR),
 };
 
-/* The time at each level, from 0 on: *@nr of them. NULL: no memory */
+/* Returns the time at each level from 0 on, and their number in *@nr. NULL: no memory */
 static uint64_t *time_at_levels(struct report *r, size_t type, size_t *edge, size_t *nr)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);

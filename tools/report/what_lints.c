@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The reports lints and summary, which counts them */
+/* The reports lints and summary, which counts findings */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static const struct sheet_column columns[] = {
 
 /* --- rows of the analysis ----------------------------------------------------------- */
 
-/* Options that choose operations leave lints of threads out. */
+/* Lints of threads do not belong to the operations that options choose. */
 static int add_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 {
 	struct report *r = arg;
@@ -38,7 +38,7 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *wakeup)
 	return source_filters_operations(&r->source) ? 0 : lints_wakeup(r->data, wakeup);
 }
 
-/* A herd needs all turns of its threads, so the source does not choose among turns. */
+/* A herd needs all turns of its threads, so the source does not filter turns. */
 static int add_turn(void *arg, const struct analysis_turn *turn)
 {
 	struct report *r = arg;
@@ -74,7 +74,7 @@ static void free_lints(void *data)
 	lints_free(data);
 }
 
-/* False: no memory, which the sheet knows */
+/* Returns false if there is no memory, and notes that in the sheet. */
 static bool find(struct report *r)
 {
 	const struct analysis_totals *t = analysis_totals(r->source.analysis);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reports of what the scheduler did: threads, sched, its histogram and its occupants, wakeups.
- * A wait is the time in which a thread was runnable. A wait that began before the thread's
- * first record is left out: its length is not known. So are threads that are not followed.
+ * Reports on the scheduler: threads, sched, its histogram and its occupants, wakeups. A wait is
+ * the time in which a thread was runnable. A wait that began before the thread's first record
+ * has an unknown length and is left out. Threads that are not followed are left out, too.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,9 +62,9 @@ static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 
 /* The time that one thread waited while another one had the CPU */
 struct behind {
-	const struct analysis_thread *other;	/* NULL: .kind tells */
+	const struct analysis_thread *other;	/* NULL: see .kind */
 	enum analysis_other kind;
-	size_t waiter;		/* index */
+	size_t waiter;		/* index of the waiter */
 	uint64_t ns, times;
 };
 
@@ -72,15 +72,15 @@ struct waiter {
 	const struct analysis_thread *thread;
 	struct samples waits;
 	uint64_t voluntary, preempted, migrations;
-	const struct behind *top;	/* who had the CPU most of the time */
+	const struct behind *top;	/* the one that had the CPU most of the time */
 };
 
 struct waits {
 	struct waiter *waiters;
 	struct behind *behind;
 	size_t nr_waiters, room_waiters, nr_behind, room_behind;
-	struct fxt_table index;		/* tid + 1: .a index of the waiter and 1 */
-	struct fxt_table pairs;		/* .a index of the pair and 1 */
+	struct fxt_table index;		/* tid + 1: .a index of the waiter + 1 */
+	struct fxt_table pairs;		/* .a index of the pair + 1 */
 };
 
 static struct waiter *waiter_of(struct waits *w, const struct analysis_thread *t)
@@ -172,7 +172,9 @@ static int by_ns(const void *a, const void *b)
 	return s != t ? (s > t ? 1 : -1) : (int)x->kind - (int)y->kind;
 }
 
-/* A thread may become a followed one at any time, so this is counted in the end. */
+/*
+ * Whether a thread is followed is final only at the end of the trace, so drop the others here.
+ */
 static void drop_unfollowed(struct waits *w)
 {
 	size_t kept = 0;
@@ -346,14 +348,14 @@ static const struct sheet_column wakeups_columns[] = {
 struct couple {
 	const struct analysis_thread *waker, *woken;
 	enum analysis_other kind;
-	uint64_t count, awake;	/* awake: the thread did not sleep */
+	uint64_t count, awake;	/* awake: wakeups that found the thread awake */
 	struct samples latencies;
 };
 
 struct couples {
 	struct couple *of;
 	size_t nr, room;
-	struct fxt_table index;		/* .a index and 1 */
+	struct fxt_table index;		/* .a index + 1 */
 };
 
 static int add_wakeup(void *arg, const struct analysis_wakeup *w)

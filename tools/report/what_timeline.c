@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The report timeline: what an operation did, as a picture for terminals. Each thread has a
- * line. A column of the picture is a part of the operation's time; its character tells the
- * state that lasted longest in that part.
+ * The report timeline: an operation as a picture for terminals. Each thread has a line. A
+ * column of the picture is a part of the operation's time. Its character shows the state that
+ * lasted longest in that part.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "what.h"
 
 #define LABEL	22
-#define CELLS	76	/* with label and separator: 100 columns */
+#define CELLS	76	/* makes 100 columns, with label and separator */
 
 static const struct sheet_column columns[] = {
 	COLUMN("id", "ID", SHEET_TEXT),
@@ -82,7 +82,7 @@ static void fill(struct report *r)
 
 /* --- the picture ------------------------------------------------------------------ */
 
-/* The time of each state in each cell. A line that is not a thread's has a title. */
+/* The time of each state in each cell. A line that does not belong to a thread has a title. */
 struct line {
 	const struct analysis_thread *thread;
 	const char *title;
@@ -92,10 +92,13 @@ struct line {
 struct lines {
 	struct line *of;	/* in order of the first interval */
 	size_t nr, room;
-	struct fxt_table index;	/* tid + 1, or 1 without thread: .a index and 1 */
+	struct fxt_table index;	/* tid + 1, or 1 without thread: .a index of the line + 1 */
 };
 
-/* The begin of cell @i. The operation's time times CELLS may be too large for 64 bits. */
+/*
+ * Returns the begin of cell @i. Divides first, because the operation's time times CELLS may
+ * exceed 64 bits.
+ */
 static uint64_t cell_begin(const struct analysis_operation *op, unsigned int i)
 {
 	const uint64_t ns = op->end - op->begin;
@@ -116,7 +119,7 @@ static void add_interval(struct line *line, const struct analysis_operation *op,
 	}
 }
 
-/* The line of the thread that decides the state in @row. NULL: no memory */
+/* Returns the line of the thread that determines the state in @row. NULL: no memory */
 static struct line *line_of(struct lines *l, const struct analysis_interval *row)
 {
 	const struct analysis_thread *t = row->state == ANALYSIS_QUEUED ? NULL : row->thread;
@@ -171,7 +174,7 @@ static bool print_line(const struct line *line)
 	return true;
 }
 
-/* False: no memory */
+/* Returns false if there is no memory. */
 static bool print_operation(const struct analysis_operation *op)
 {
 	struct line path = { .title = "critical path" };

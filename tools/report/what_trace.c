@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports of what is missing: unfinished, orphans, losses */
+/* Reports of incomplete data: unfinished, orphans, losses */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

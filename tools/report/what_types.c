@@ -10,7 +10,7 @@ static const enum analysis_state states[ANALYSIS_STATES] = {
 	ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED, ANALYSIS_UNKNOWN,
 };
 
-/* The types of both files of diff; of other reports only .types counts. */
+/* The types of both files of diff. Other reports use only .types. */
 struct data {
 	struct types types, first;
 };
@@ -149,7 +149,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : strcmp(x->provider, y->provider);
 }
 
-/* The types in order of their names, for the caller to free. NULL: no memory */
+/* Returns the types sorted by name; the caller frees the array. NULL: no memory */
 static const struct type **sort_by_name(const struct types *t)
 {
 	const struct type **sorted = malloc((t->nr + 1) * sizeof(*sorted));
@@ -162,7 +162,7 @@ static const struct type **sort_by_name(const struct types *t)
 	return sorted;
 }
 
-/* The type with the names of @type, or NULL */
+/* Returns the type with the names of @type, or NULL. */
 static const struct type *same_type(const struct type **sorted, size_t nr, const struct type *type)
 {
 	const struct type **found = bsearch(&type, sorted, nr, sizeof(*sorted), by_name);
@@ -170,7 +170,7 @@ static const struct type *same_type(const struct type **sorted, size_t nr, const
 	return found ? *found : NULL;
 }
 
-/* The mean time of an operation in @state */
+/* Returns the mean time of an operation in @state. */
 static int64_t mean(const struct type *t, enum analysis_state state)
 {
 	return t->latencies.nr ? (int64_t)(t->ns[state] / t->latencies.nr) : 0;
@@ -185,7 +185,7 @@ static void diff_percentile(struct sheet *s, const struct type *a, const struct 
 	sheet_diff(s, samples_percentile(&b->latencies, percent) - ns);
 }
 
-/* @a or @b may be NULL: the file has none. */
+/* @a or @b is NULL if that file has no such type. */
 static void diff_row(struct sheet *s, const struct type *a, const struct type *b)
 {
 	static const struct type none;
