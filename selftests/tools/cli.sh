@@ -75,7 +75,7 @@ begin "only the categories asked for are recorded"
 check status status 0 "$AT" record -o t.fxt -c ht\*,net -- "$PROVIDER" 1 100
 check "200 events" [ "$(summary events)" = 200 ]
 check status status 0 "$AT" record -o t.fxt -c net -- "$PROVIDER" 1 100
-check "why nothing" says "nothing in the categories asked for"
+check "why nothing" says "nothing in the chosen categories"
 end
 
 begin "only the providers asked for are recorded"
@@ -184,7 +184,7 @@ check "contradiction" silent_about "is complete"
 check "contradiction" silent_about "valid trace"
 cp err said
 check "whole" whole_without_end small/t.fxt
-check "its size is told" grep -q "The first .* are whole records; the end is missing" said
+check "its size is told" grep -q "The first .* are valid; the end is missing" said
 check 1 status 125 "$AT" record --json -o small/t.fxt -s off -b 1M -- "$PROVIDER" 2 20000
 events=$(events_in small/t.fxt)
 check "what the summary tells of is there" is "$events" .events
@@ -195,8 +195,8 @@ end
 begin "record_to_full_device_says_one_thing"
 check 125 status 125 "$AT" record -o /dev/full -s off -- "$PROVIDER" 1 167
 check reason says "cannot write /dev/full: No space left on device; recording ends here. Nothing was written"
-check "what is missing" says "501 records more were there when /dev/full ended"
-check "why no events" says "501 records of programs came when nothing more was written"
+check "what is missing" says "501 more records existed when /dev/full ended"
+check "why no events" says "501 records of programs came after writing had stopped"
 for not in "valid trace" "traced nothing" "Nothing was lost" "is complete"; do
 	check "$not" silent_about "$not"
 done
@@ -227,7 +227,7 @@ mkdir -m 777 -p suid
 cp "$PROVIDER" suid/provider
 chmod 4755 suid/provider
 check record status 0 $NOBODY "$AT" record -o suid/t.fxt -- suid/provider 1 100
-check reason says "suid/provider cannot be recorded by you: it is setuid; this takes CAP_PERFMON"
+check reason says "you may not record suid/provider: it is setuid; use sudo"
 check "no wrong remedy" silent_about "linked with"
 chmod 755 suid/provider
 check record status 0 $NOBODY "$AT" record -o suid/t2.fxt -- suid/provider 1 100
@@ -244,7 +244,7 @@ check remedy says "--sched all records the scheduling of every program."
 check record status 0 "$AT" record -o t.fxt -s all -- sleep 0.1
 check "not what was given" silent_about "--sched all records"
 check record status 0 "$AT" record -o t.fxt -d 0.1
-check "earlier programs" says "A program that traced before the module was loaded is no provider: start it again."
+check "earlier programs" says "A program that traced before the module was loaded is not a provider: start it again."
 end
 
 # What the signals of a process do: those it ignores
@@ -264,7 +264,7 @@ end
 
 begin "no command behind --, which does not mean everybody"
 check 2 status 2 "$AT" record -d 1 --
-check reason says "no command behind --"
+check reason says "there is no command after --"
 check 125 status 125 "$AT" record -d 1 --mode none sh
 end
 

@@ -412,7 +412,7 @@ cp err summary
 check valid valid m.fxt
 cp summary err
 check "what the summary tells of is there" [ "$(events_in m.fxt)" = "$(summary events)" ]
-check "and not the rest" says "records more were there when m.fxt ended"
+check "and not the rest" says "more records existed when m.fxt ended"
 check "which is no loss of nothing" [ "$(grep -c "Nothing was lost" err)" = 0 ]
 check "nor a failure" silent_about "the end is missing"
 check "wrong" status 2 "$AT" record --max-size 10K
@@ -577,7 +577,7 @@ check held soon sh -c '"$0" session list --json | jq -e ".sessions[0].consumed"'
 check run "$PROVIDER" 1 30 0 0 20
 check told soon says "no snapshot at alert 'late' of provider"
 kill -INT $recorder
-check waits soon says "somebody reads the session"
+check waits soon says "another process reads the session"
 timeout 300 cat hold >held.fxt
 wait $holder
 wait $recorder
@@ -590,7 +590,7 @@ end
 
 begin "--trigger tells that alerts came too fast for it, once of each program"
 check record status 0 "$AT" record -o t.fxt --trigger bad:stop -- "$PROVIDER" 1 6 1000 0 1 1000
-check "of whom" grep -qE "^[0-9]+ alerts? before 'noise' of provider \(process [0-9]+\) came too fast, and were not seen" err
+check "of whom" grep -qE "^[0-9]+ alerts? before 'noise' of provider \(process [0-9]+\) came too fast and were lost" err
 check "once" [ "$(grep -cE "alerts? before" err)" = 1 ]
 check "how many" [ "$(sed -n 's/^  \([0-9,]*\) alerts came too fast.*/\1/p' err | tr -d ,)" -gt 500 ]
 check valid valid t.fxt

@@ -57,17 +57,17 @@ end
 begin "record_wrong_slower_than_says_what_is_right"
 for bound in request 'request>' '>5ms' 'request>5' 'request>5 ms' 'request>1e30s'; do
 	check "$bound" status 2 "$AT" record -o t.fxt --slower-than "$bound"
-	check "what" says "'$bound' does not say which operations are slow"
+	check "what" says "'$bound' does not define slow operations"
 	check "remedy" says "'http/request>50ms'"
 done
 check "before alone" status 2 "$AT" record --before 5ms
-check "told" says "--before is about the records that --slower-than keeps"
+check "told" says "--before applies to the records that --slower-than keeps"
 check "window alone" status 2 "$AT" record --window 1M
 check "small window" status 2 "$AT" record --slower-than 'a>5ms' --window 100K
 check "limits" says "from 256K to 8G"
 for o in "--rotate 5M" "--max-size 5M" "-m circular --trigger late:snapshot"; do
 	check "$o" status 2 "$AT" record --slower-than 'a>5ms' $o
-	check "together" says "do not go together"
+	check "together" says "exclude each other"
 done
 check "nothing written" [ ! -e t.fxt ]
 end

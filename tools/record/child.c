@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace record: the command
- */
+/* asynctrace record: finds, starts and watches the command */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* 0 where the file can be executed, or a negative errno. */
+/* Returns 0 if the file can be executed, or a negative errno. */
 static int check_executable(const char *path)
 {
 	struct stat st;
@@ -29,8 +27,8 @@ static int check_executable(const char *path)
 }
 
 /*
- * Looks for a command as execvp(3) would, so that a typing error is told before
- * a session is made and the output file is overwritten. 0, or an exit status.
+ * Finds the command as execvp(3) does, so that a typing error is reported before a session is
+ * made and the output file is overwritten. Returns 0 or an exit status.
  */
 int record_find_command(struct record_options *o)
 {
@@ -47,7 +45,10 @@ int record_find_command(struct record_options *o)
 			snprintf(full, sizeof(o->cmd_path), "%.*s%s%s", (int)(end - at), at,
 				 end > at ? "/" : "./", file);
 			one = check_executable(full);
-			/* As execvp(3): one that may not be executed is remembered. */
+			/*
+			 * execvp(3) continues after EACCES, and reports it if no later
+			 * directory has the command.
+			 */
 			if (!one || one == -EACCES)
 				err = one;
 			if (!err || !*end)
@@ -61,8 +62,8 @@ int record_find_command(struct record_options *o)
 }
 
 /*
- * A process whose credentials change at execve(2), or whose file its user may not read,
- * cannot be looked at with ptrace(2), and so is no provider that this user can see.
+ * Returns why the module hides a process of this file, or NULL. A process whose credentials
+ * change at execve(2), or whose file the user may not read, refuses ptrace(2) by that user.
  */
 const char *record_hidden(const char *path)
 {
@@ -84,8 +85,8 @@ const char *record_hidden(const char *path)
 }
 
 /*
- * Starts the command. Returns 0 once it has been executed, an exit status where
- * it could not be, or a negative errno.
+ * Starts the command. Returns 0 when it has been executed, an exit status if it could not be,
+ * or a negative errno.
  */
 int record_start_child(struct recorder *r)
 {
@@ -123,7 +124,7 @@ int record_start_child(struct recorder *r)
 	return err == ENOENT ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
 }
 
-/* What a shell would say of a status of waitpid(2). */
+/* Returns the exit status that a shell would give for a status of waitpid(2). */
 int record_exit_status(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace record: the command line
- */
+/* asynctrace record: the command line */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -17,42 +15,42 @@ static const char usage[] =
 	"\n"
 	"Records a trace while CMD runs, or else until Ctrl-C.\n"
 	"\n"
-	"  -o, --output FILE       write the trace there; - is standard output\n"
+	"  -o, --output FILE       write the trace to FILE; - is standard output\n"
 	"                          (default: trace.fxt)\n"
-	"  -m, --mode MODE         streaming: written to FILE meanwhile (default);\n"
-	"                          circular: the last records are kept;\n"
-	"                          oneshot: the first are kept\n"
+	"  -m, --mode MODE         streaming: write FILE continuously (default);\n"
+	"                          circular: keep the last records;\n"
+	"                          oneshot: keep the first records\n"
 	SESSION_OPTIONS_HELP
-	"      --follow            with CMD: only it and its descendants; with --pid: the\n"
-	"                          descendants of these, too\n"
-	"      --max-size SIZE     stop when FILE has that size\n"
-	"      --rotate SIZE[,N]   begin a new file at that size, or at SIGHUP: FILE.0.fxt,\n"
-	"                          FILE.1.fxt, ...; keep the last N\n"
-	"  -d, --duration SECONDS  stop after that time; CMD goes on\n"
-	"  -n, --name NAME         of the session (default: record-PID)\n"
+	"      --follow            record only CMD and its descendants; with --pid: also\n"
+	"                          the descendants of these processes\n"
+	"      --max-size SIZE     stop when FILE reaches this size\n"
+	"      --rotate SIZE[,N]   begin a new file at this size, or at SIGHUP: FILE.0.fxt,\n"
+	"                          FILE.1.fxt, ...; keep the last N files\n"
+	"  -d, --duration SECONDS  stop after this time; CMD continues\n"
+	"  -n, --name NAME         name of the session (default: record-PID)\n"
 	"      --slower-than TYPE>TIME\n"
-	"                          keep only what operations need that take longer, as\n"
-	"                          'http/request>50ms'; may be given several times\n"
-	"      --before TIME       and what their threads did so long before (default: 0ms)\n"
-	"      --window SIZE       hold so many records until that is known (default: 64M)\n"
-	"      --trigger ALERT:DO  when a program raises this alert: stop, or, in circular\n"
-	"                          mode, write a snapshot to FILE.0.fxt, FILE.1.fxt, ...\n"
-	"      --json              the summary as JSON, on standard output\n"
-	"  -h, --help              this\n"
+	"                          keep only the records that slower operations need, as in\n"
+	"                          'http/request>50ms'; may be repeated\n"
+	"      --before TIME       also keep what their threads did TIME before (default: 0ms)\n"
+	"      --window SIZE       memory for records of undecided operations (default: 64M)\n"
+	"      --trigger ALERT:DO  when a program raises ALERT: stop, or, in circular mode,\n"
+	"                          write a snapshot to FILE.0.fxt, FILE.1.fxt, ...\n"
+	"      --json              print the summary as JSON on standard output\n"
+	"  -h, --help              print this text\n"
 	"\n"
-	"Exit status: with CMD, its own (128 + N where signal N ended it), or 125 where\n"
-	"the recorder failed, 126 where CMD cannot be executed, 127 where it is not\n"
-	"found. Without: 0, 1 where recording failed, 2 for wrong usage.\n"
+	"Exit status: with CMD, that of CMD (128 + N if signal N ended it), or 125 if\n"
+	"the recorder failed, 126 if CMD cannot be executed, 127 if it is not\n"
+	"found. Without CMD: 0, 1 if recording failed, 2 for wrong usage.\n"
 	"\n"
-	"While CMD runs, Ctrl-C and SIGTERM are for CMD; given twice, they end the\n"
-	"recording. FILE is a valid trace whatever ends it; on a full disk, and if the\n"
-	"recorder is killed, its end is missing, which dump and validate report.\n"
+	"While CMD runs, Ctrl-C and SIGTERM go to CMD; given twice, they end the\n"
+	"recording. FILE is always a valid trace. If the disk is full or the\n"
+	"recorder is killed, the end is missing, which dump and validate report.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace record -d 10\n"
 	"  asynctrace record -o t.fxt -c http,disk -- ./server --port 8080\n"
-	"  asynctrace record --mode circular --buffer-size 8M    what led to it: the last\n"
-	"                                                        records before Ctrl-C\n"
+	"  asynctrace record --mode circular --buffer-size 8M    the last records\n"
+	"                                                        before Ctrl-C\n"
 	"  asynctrace record --rotate 100M,10 -o server.fxt      the last gigabyte, for days\n"
 	"  asynctrace record --slower-than 'http/request>50ms' --before 10ms -o slow.fxt\n"
 	"  asynctrace record -o - -d 5 | zstd > t.fxt.zst\n";
@@ -89,7 +87,7 @@ bool record_take_seconds(struct record_options *o, const char *text)
 
 	o->seconds = strtod(text, &end);
 	if (end == text || *end || !(o->seconds > 0 && o->seconds < 1e9)) {
-		tool_error("'%s' is no time; write seconds, 10 or 0.5", tool_text(text));
+		tool_error("'%s' is not a time: write seconds, such as 10 or 0.5", tool_text(text));
 		return false;
 	}
 	return true;
@@ -100,7 +98,7 @@ bool record_take_output(struct recorder *r, const char *path)
 	r->out.path = path;
 	if (*path)
 		return true;
-	tool_error("the output file's name is empty");
+	tool_error("the output file's name is empty: use -o FILE");
 	return false;
 }
 
@@ -138,32 +136,35 @@ static bool parse_option(struct recorder *r, int opt)
 	}
 }
 
-/* What does not go together. */
+/* Checks combinations of options. */
 static bool check_options(struct recorder *r)
 {
 	const struct session_args *a = &r->opt.args;
 
 	if ((r->out.max_size || r->out.numbered) && a->mode != ASYNCTRACE_MODE_STREAMING) {
-		tool_error("%s is for --mode streaming; in %s mode the rings' size is the limit",
+		tool_error("%s needs --mode streaming; in %s mode the rings' size is the limit",
 			   r->out.numbered ? "--rotate" : "--max-size", tool_mode(a->mode));
 		return false;
 	}
 	if (r->opt.snapshots && a->mode != ASYNCTRACE_MODE_CIRCULAR) {
-		tool_error("--trigger %s is for --mode circular", "ALERT:snapshot");
+		tool_error("--trigger %s needs --mode circular", "ALERT:snapshot");
 		return false;
 	}
 	if (r->opt.snapshots && !strcmp(r->out.path, "-")) {
-		tool_error("snapshots want names: use -o FILE");
+		tool_error("snapshots are files: use -o FILE");
 		return false;
 	}
 	if (a->follow && !r->opt.cmd && !a->nr_pids) {
-		tool_error("--follow wants a command, or --pid: whose descendants are meant?");
+		tool_error("--follow needs a command or --pid, whose descendants to record");
 		return false;
 	}
 	return record_check_slower(r) && record_check_output(r);
 }
 
-/* Also by another name, as /dev/stdout. What swallows everything may be shared. */
+/*
+ * True if @path is standard output under any name, such as /dev/stdout. /dev/null may be
+ * shared.
+ */
 static bool is_stdout(const char *path)
 {
 	struct stat file, out;
@@ -181,7 +182,7 @@ bool record_check_output(const struct recorder *r)
 	if (!is_stdout(r->out.path))
 		return true;
 	if (isatty(STDOUT_FILENO)) {
-		tool_error("a trace is nothing to read on a terminal; use -o FILE, or a pipe");
+		tool_error("standard output is a terminal, and a trace is binary; use -o FILE or a pipe");
 		return false;
 	}
 	if (r->opt.json)
@@ -208,15 +209,18 @@ int record_main(int argc, char **argv)
 			fputs(usage, stdout);
 			return TOOL_OK;
 		}
-		/* The rest is read, too: what is returned depends on whether there is a command. */
+		/*
+		 * Parse on after an error: the exit status depends on whether there is a
+		 * command.
+		 */
 		right = parse_option(&r, opt) && right;
 		last = optind;
 	}
 	if (optind < argc)
 		o->cmd = argv + optind;
-	/* Not an option's argument: as in -- $EMPTY, which does not mean everybody. */
+	/* An empty command after --, as in -- $EMPTY, must not mean all programs. */
 	if (right && optind == argc && optind > last) {
-		tool_error("there is no command behind --");
+		tool_error("there is no command after --: name one, or leave -- out");
 		right = false;
 	}
 	if (!right || !check_options(&r))
@@ -240,7 +244,7 @@ int record_all(struct recorder *r)
 	err = record_setup(r);
 	if (!err)
 		err = record_run(r);
-	/* Recording is over, whatever the command still does. */
+	/* Recording has ended, even if the command still runs: destroy the session now. */
 	at_ctl_close(r->ctl);
 	r->ctl = NULL;
 	if (r->in >= 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * asynctrace record: what its parts share
- */
+/* asynctrace record: state and functions that its parts share */
 #ifndef AT_RECORD_H
 #define AT_RECORD_H
 
@@ -18,7 +16,7 @@
 #include "tool.h"
 #include "record/trace_out.h"
 
-/* With a command, failures of the recorder itself, as timeout(1) and env(1). */
+/* Failures of the recorder itself if there is a command; the values of timeout(1) and env(1) */
 enum {
 	RECORD_FAILED		= 125,
 	RECORD_NOT_EXECUTABLE	= 126,
@@ -28,10 +26,10 @@ enum {
 #define RECORD_TRIGGERS_MAX	16
 #define RECORD_BOUNDS_MAX	16
 
-/* Of which the recorder changes what they do. */
+/* Number of signals whose action the recorder changes */
 #define RECORD_SIGNALS	6
 
-/* Providers of which it is told that their alerts come too fast. */
+/* Limit of providers for which lost alerts are reported one by one */
 #define RECORD_MISSED_MAX	32
 
 /**
@@ -45,11 +43,11 @@ struct record_trigger {
 };
 
 /**
- * struct record_slow - which operations are slow
+ * struct record_slow - the definition of slow operations
  * @bounds: their types and times
- * @types: the types' texts
- * @nr: of bounds
- * @has_before: so much before them was asked for
+ * @types: memory of the types' texts
+ * @nr: number of bounds
+ * @has_before: --before was given
  */
 struct record_slow {
 	struct tail_bound bounds[RECORD_BOUNDS_MAX];
@@ -59,18 +57,18 @@ struct record_slow {
 };
 
 /**
- * struct record_options - what the command line says
- * @args: the session; of one that was there already, what the module says of it
- * @attach: its name or id; NULL: it is made here
- * @snapshot: of that one, what it holds now
- * @seconds: to record, 0: until told to stop
- * @json: the summary is JSON, on standard output
- * @triggers: on alerts
- * @nr_triggers: of them
- * @snapshots: some of them want snapshots
- * @slow: operations whose records are kept; .nr 0: all records are
+ * struct record_options - the options of the command line
+ * @args: the session; for an existing one, its values from the module
+ * @attach: name or id of an existing session; NULL: make one
+ * @snapshot: write only what @attach holds now
+ * @seconds: time to record, 0: no limit
+ * @json: print the summary as JSON on standard output
+ * @triggers: actions at alerts
+ * @nr_triggers: number of triggers
+ * @snapshots: a trigger makes snapshots
+ * @slow: operations whose records are kept; .nr 0: all records are kept
  * @cmd: command and arguments, NULL: none
- * @cmd_path: the file that is executed
+ * @cmd_path: path of the command's file
  */
 struct record_options {
 	struct session_args args;
@@ -88,32 +86,32 @@ struct record_options {
 
 /**
  * struct recorder - a recording
- * @opt: what was asked for
+ * @opt: options
  * @ctl: connection to the module
- * @info: of the module
- * @session: its id
- * @in: descriptor that chunks are read from
- * @out: where the trace goes
- * @events: alerts of the session; NULL: they are of no interest
- * @taken: providers that other sessions have
- * @nr_snapshots: written at alerts
- * @signals: descriptor that tells signals
- * @nr_signals: asked to stop so often
- * @mask: signals blocked when the program was started
- * @before: what RECORD_SIGNALS did then
- * @rotate: somebody asked for the next file
- * @ended: the session was, by somebody else
- * @drained: the session does not run, and all that it had has been read
+ * @info: limits and version of the module
+ * @session: id of the session
+ * @in: descriptor that chunks are read from; -1: none
+ * @out: destination of the trace
+ * @events: alerts of the session; NULL: no triggers
+ * @taken: reports of providers that other sessions hold
+ * @nr_snapshots: number of snapshots written at alerts
+ * @signals: signalfd(2)
+ * @nr_signals: number of signals that ask to stop
+ * @mask: blocked signals when the program was started
+ * @before: actions of the RECORD_SIGNALS signals at that time
+ * @rotate: SIGHUP asked for the next file
+ * @ended: another process destroyed the session
+ * @drained: the session is stopped, and all of its records have been read
  * @unreadable: the session cannot be read any more
- * @missed: alerts that came too fast
- * @missed_of: ids of the providers of which that was told
- * @nr_missed_of: of them
- * @buffer: for one chunk
- * @child: the command, 0: none, or it has ended
- * @status: of the command, as waitpid(2) tells
- * @started: when the session was started, seconds
- * @next_line: when the status line is due; 0: there is none
- * @next_flush: when what is buffered is due to be written; 0: nothing is
+ * @missed: number of lost alerts
+ * @missed_of: ids of providers for which lost alerts were reported
+ * @nr_missed_of: number of these ids
+ * @buffer: memory for one chunk
+ * @child: process id of the command; 0: none, or it has ended
+ * @status: status of the command from waitpid(2)
+ * @started: record_now() at the session's start
+ * @next_line: time of the next status line; 0: there is none
+ * @next_flush: time to write buffered data; 0: nothing is buffered
  */
 struct recorder {
 	struct record_options opt;
@@ -144,43 +142,49 @@ struct recorder {
 	double next_flush;
 };
 
-/* Seconds on CLOCK_MONOTONIC. */
+/* Returns seconds of CLOCK_MONOTONIC. */
 double record_now(void);
 
 /* record.c */
 bool record_take_output(struct recorder *r, const char *path);
 bool record_take_seconds(struct record_options *o, const char *text);
 bool record_check_output(const struct recorder *r);
-/* From beginning to end. 0, a negative errno, or the status of a command that could not be. */
+/*
+ * Runs a recording. Returns 0, a negative errno, or the exit status of a command that could not
+ * be executed.
+ */
 int record_all(struct recorder *r);
 
-/* record_child.c */
+/* child.c */
 int record_find_command(struct record_options *o);
-/* Why the provider that the command becomes is hidden from this user; NULL: no reason is known. */
+/*
+ * Returns why the provider that the command becomes is hidden from this user; NULL: no reason
+ * is known.
+ */
 const char *record_hidden(const char *path);
 int record_start_child(struct recorder *r);
 int record_exit_status(int status);
 
-/* record_signals.c */
+/* signals.c */
 int record_open_signals(struct recorder *r);
-/* In the command's process: they do what they did before. */
+/* Restores the original signal actions, in the command's process. */
 void record_restore_signals(const struct recorder *r);
 void record_take_signals(struct recorder *r);
-/* Says that the recording has ended, and the command, if it still runs, has not. */
+/* Prints that the recording has ended and the command still runs, if so. */
 void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);
 
-/* record_trigger.c */
+/* trigger.c */
 bool record_take_trigger(struct record_options *o, char *text);
 int record_open_triggers(struct recorder *r);
 int record_take_alerts(struct recorder *r);
 
-/* record_session.c */
+/* session.c */
 int record_setup(struct recorder *r);
 int record_run(struct recorder *r);
 void record_free(struct recorder *r);
 
-/* record_tail.c */
+/* tail.c */
 bool record_take_slower(struct recorder *r, const char *text);
 bool record_take_before(struct recorder *r, const char *text);
 bool record_take_window(struct recorder *r, const char *text);
@@ -188,10 +192,10 @@ bool record_check_slower(struct recorder *r);
 void record_slow_json(const struct recorder *r, struct json_doc *j);
 void record_slow_summary(const struct recorder *r, uint64_t filtered);
 
-/* record_report.c */
+/* report.c */
 void record_line(struct recorder *r);
 void record_line_clear(const struct recorder *r);
-/* False where it could not be written. */
+/* Returns false if standard output failed. */
 bool record_summary(struct recorder *r);
 
 #endif /* AT_RECORD_H */

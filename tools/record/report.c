@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace record: what it tells, meanwhile and at the end
- */
+/* asynctrace record: the status line, the summary, and explanations of missing events */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +30,7 @@ static int add_ring(const struct at_ring_info *ring, void *arg)
 	return 0;
 }
 
-/* The status line, where there is one and it is due. */
+/* Prints the status line if there is one and it is due. */
 void record_line(struct recorder *r)
 {
 	struct at_compose_counts sum = { 0 };
@@ -74,7 +72,7 @@ static bool is_filtered(const struct session_args *a)
 	return a->patterns.nr || a->nr_pids || a->nr_uids || a->nr_cgroups;
 }
 
-/* Sums over the records of programs only: kernel records do not explain missing events. */
+/* Kernel records do not count: they do not explain missing events of programs. */
 static struct at_compose_counts of_programs(const struct at_compose_stats *st)
 {
 	struct at_compose_counts sum = {
@@ -97,26 +95,26 @@ static struct at_compose_counts of_programs(const struct at_compose_stats *st)
 	return sum;
 }
 
-/* Why the command is in the session as no provider. */
+/* Explains why the command is not a provider in the session. */
 static void explain_command(const struct recorder *r)
 {
 	const char *cmd = tool_text(r->opt.cmd[0]);
 	const char *hidden = r->info.privileged ? NULL : record_hidden(r->opt.cmd_path);
 
 	if (hidden) {
-		fprintf(stderr, "%s cannot be recorded by you: %s; this takes CAP_PERFMON, as root has\n",
+		fprintf(stderr, "you may not record %s: %s; use sudo, or give asynctrace CAP_PERFMON\n",
 			cmd, hidden);
 		return;
 	}
 	fprintf(stderr, "%s did not become a provider; it must be linked with libasynctrace and trace something%s\n",
 		cmd, r->info.privileged ? "" :
-		"; a program of another user, or with more privileges than yours, takes CAP_PERFMON");
+		"; to record a program of another user, or with more privileges than yours, use sudo");
 	if (r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
 		fprintf(stderr, "  --sched all records the scheduling of every program%s.\n",
-			r->info.privileged ? "" : "; it takes CAP_PERFMON");
+			r->info.privileged ? "" : "; it needs CAP_PERFMON");
 }
 
-/* Why no program is in the session as a provider. */
+/* Explains why no program is a provider in the session. */
 static void explain_nobody(const struct recorder *r, const struct at_session_info *session,
 			   unsigned int visible)
 {
@@ -138,13 +136,13 @@ static void explain_nobody(const struct recorder *r, const struct at_session_inf
 			is_filtered(&r->opt.args) ? "among those asked for" : "in the session",
 			others);
 	else
-		fprintf(stderr, "no program is a provider; see asynctrace providers%s\n", others);
+		fprintf(stderr, "no program has registered as a provider; see asynctrace providers%s\n", others);
 	if (!session->refused_providers && !r->taken.told && !r->opt.cmd)
-		fputs("  A program that traced before the module was loaded is no provider: start it again.\n",
+		fputs("  A program that traced before the module was loaded is not a provider: start it again.\n",
 		      stderr);
 }
 
-/* Why there are no events. */
+/* Explains why there are no events. */
 static void explain_nothing(struct recorder *r, const struct at_compose_stats *st,
 			    uint32_t providers)
 {
@@ -156,7 +154,7 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 	at_session_get(r->ctl, r->session, copy_session, &session);
 	fputs("No events are in the file: ", stderr);
 	if (gone.unwritten)
-		fprintf(stderr, "%s records of programs came when nothing more was written, see above\n",
+		fprintf(stderr, "%s records of programs came after writing had stopped, see above\n",
 			tool_count(gone.unwritten));
 	else if (r->unreadable)
 		fputs("the session could not be read to its end, see above\n", stderr);
@@ -165,7 +163,7 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 	else if (!providers)
 		explain_nobody(r, &session, visible);
 	else if (session.refused)
-		fprintf(stderr, "%s pages of memory could not be had: your memory cgroup is at its limit\n",
+		fprintf(stderr, "%s pages could not be allocated: your memory cgroup is at its limit\n",
 			tool_count(session.refused));
 	else if (gone.dropped)
 		fprintf(stderr, "%s records of programs found no room; use a larger --buffer-size\n",
@@ -177,9 +175,9 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 		fprintf(stderr, "a later start cleared %s records of programs\n",
 			tool_count(gone.cleared));
 	else if (gone.malformed)
-		fputs("what the providers wrote was malformed\n", stderr);
+		fputs("the providers wrote malformed records\n", stderr);
 	else if (r->opt.args.categories.nr)
-		fputs("the providers traced nothing in the categories asked for\n", stderr);
+		fputs("the providers traced nothing in the chosen categories\n", stderr);
 	else
 		fputs("the providers traced nothing in this time\n", stderr);
 }
@@ -203,7 +201,7 @@ static void print_counts(const struct recorder *r, const char *name, const char 
 	fputc('\n', stderr);
 }
 
-/* Losses of each CPU: of all its rings together. Fallback rings have none. */
+/* Prints losses of each CPU, summed over its rings. Fallback rings belong to no CPU. */
 static void print_cpus(const struct recorder *r, const struct at_compose_stats *st)
 {
 	bool head = false;
@@ -222,7 +220,7 @@ static void print_cpus(const struct recorder *r, const struct at_compose_stats *
 			    (ring->flags & ASYNCTRACE_CHUNK_F_FALLBACK) != fallback)
 				continue;
 			if (n < i)
-				break;	/* was told with that one */
+				break;	/* an earlier row has this CPU */
 			sum.delivered += ring->counts.delivered;
 			sum.overwritten += ring->counts.overwritten;
 			sum.dropped += ring->counts.dropped;
@@ -244,7 +242,10 @@ static void print_drops(const char *name, const char *pid, uint64_t sched, const
 	fprintf(stderr, "  %-24s %8s %14s %14s\n", name, pid, tool_count(sched), names);
 }
 
-/* On whose behalf the kernel's records were dropped. Returns whether any was. */
+/*
+ * Prints the providers for which the kernel's records were dropped. Returns true if there are
+ * any.
+ */
 static bool print_kernel_drops(const struct at_compose_stats *st)
 {
 	uint64_t nobody = 0, told = 0;
@@ -257,7 +258,7 @@ static bool print_kernel_drops(const struct at_compose_stats *st)
 		told += p->sched_dropped;
 		any |= p->sched_dropped || p->names_dropped;
 	}
-	/* What was told of whom may be older than the whole. */
+	/* The counts of providers may be older than the total. */
 	nobody = nobody > told ? nobody - told : 0;
 	if (!any && !nobody)
 		return false;
@@ -292,7 +293,10 @@ static void json_counts(struct json_doc *j, const struct at_compose_counts *c)
 	doc_number(j, "filtered", c->filtered);
 }
 
-/* Threads whose scheduling the module could not record, as far as it still tells. */
+/*
+ * Returns the number of threads whose scheduling the module could not record; 0 if the session
+ * is gone.
+ */
 static uint64_t threads_missed(const struct recorder *r)
 {
 	struct at_session_info session = { 0 };
@@ -360,7 +364,7 @@ static void summary_head(const struct recorder *r, const struct at_compose_stats
 	fputc('\n', stderr);
 }
 
-/* What is in the file, what is not, and why. */
+/* Prints what is in the file, what is missing, and why. */
 bool record_summary(struct recorder *r)
 {
 	const struct at_compose_stats *st = at_compose_stats(r->out.compose);
@@ -409,10 +413,10 @@ bool record_summary(struct recorder *r)
 	    st->total.delivered + st->total.filtered)
 		fputs("  Nothing was lost.\n", stderr);
 	if (st->total.cleared)
-		fprintf(stderr, "  %s records are not in the file, as a later start cleared them (asynctrace session start --clear).\n",
+		fprintf(stderr, "  %s records are not in the file, because a later start cleared them (asynctrace session start --clear).\n",
 			tool_count(st->total.cleared));
 	if (st->total.unwritten)
-		fprintf(stderr, "  %s records more were there when %s ended; they are not in it.\n",
+		fprintf(stderr, "  %s more records existed when %s ended; they are not in it.\n",
 			tool_count(st->total.unwritten), tool_text(trace_out_name(&r->out)));
 	if (st->total.overwritten)
 		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
@@ -421,16 +425,16 @@ bool record_summary(struct recorder *r)
 		dropped[!!(st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK)] +=
 			st->rings[i].counts.dropped;
 	if (dropped[0])
-		fputs("  Records are dropped that find a ring full: use a larger --buffer-size, or fewer categories.\n",
+		fputs("  Records were dropped because their ring was full: use a larger --buffer-size, or fewer categories.\n",
 		      stderr);
 	if (dropped[1])
-		fputs("  Records for a fallback ring are dropped also where two threads meet there; asynctrace status says why it is used.\n",
+		fputs("  Records for a fallback ring are also dropped if two threads write at once; asynctrace doctor says why it is used.\n",
 		      stderr);
 	if (missed)
-		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. What the scheduler did to them is missing, or its beginning is.\n",
+		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. Their scheduling is missing, at least at the beginning.\n",
 			tool_count(missed), missed == 1 ? "" : "s");
 	if (r->missed)
-		fprintf(stderr, "  %s alert%s came too fast, and were not seen: a --trigger may have missed one.\n",
+		fprintf(stderr, "  %s alert%s came too fast and were lost: a --trigger may have missed one.\n",
 			tool_count(r->missed), r->missed == 1 ? "" : "s");
 	if (st->protocol)
 		fprintf(stderr, "  %s chunks contradict the module's interface and were left out; please report this.\n",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace record: from session to file
- */
+/* asynctrace record: makes the session, reads it and writes the file */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -13,10 +11,10 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* Chunks read before signals and time are looked at again. */
+/* Chunks to read before signals and time are checked again */
 #define BURST	64
 
-/* A recorder that is killed, or a machine that dies, loses no more than that. */
+/* Bounds the loss if the recorder is killed or the machine dies. */
 #define FLUSH_SECONDS	0.5
 
 double record_now(void)
@@ -27,7 +25,7 @@ double record_now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Whether whoever writes should give up. */
+/* Returns true if the writer should give up, at the second signal. */
 static bool interrupted(void *arg)
 {
 	struct recorder *r = arg;
@@ -43,7 +41,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	a->mode = s->mode;
 	a->sched = s->sched;
 	a->ring_size = s->ring_size;
-	/* How many there are is all that is asked of them. */
+	/* The summary needs only their numbers; the texts are freed after this callback. */
 	a->categories.nr = s->nr_categories;
 	a->patterns.nr = s->nr_patterns;
 	a->nr_pids = s->nr_pids;
@@ -52,7 +50,7 @@ static int copy_session(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
-/* A session that somebody made, and that stays. */
+/* Finds the session that --attach names. */
 static int find_session(struct recorder *r)
 {
 	struct session_args *a = &r->opt.args;
@@ -67,7 +65,7 @@ static int find_session(struct recorder *r)
 		return err;
 	}
 	if (r->opt.snapshot && a->mode != ASYNCTRACE_MODE_CIRCULAR) {
-		tool_error("session '%s' is in %s mode: snapshots are of circular ones; use asynctrace session attach",
+		tool_error("session '%s' is in %s mode, but snapshots need circular mode; use asynctrace session attach",
 			   tool_text(r->opt.attach), tool_mode(a->mode));
 		return -EINVAL;
 	}
@@ -86,8 +84,8 @@ static int make_session(struct recorder *r)
 			return -E2BIG;
 		}
 		/*
-		 * The command is not there yet; it, and who it leaves behind, will be
-		 * a descendant of ours.
+		 * The command does not exist yet. It will be a descendant of this process, and
+		 * so will the processes that it orphans.
 		 */
 		a->pids[a->nr_pids++] = getpid();
 		if (prctl(PR_SET_CHILD_SUBREAPER, 1)) {
@@ -100,7 +98,10 @@ static int make_session(struct recorder *r)
 	return err ? err : session_args_init_session(a, r->ctl, &r->info, r->session);
 }
 
-/* What one read(2) may bring: a sub-buffer of the largest ring. */
+/*
+ * Computes the size of the largest chunk that read(2) returns: a sub-buffer of the largest
+ * ring.
+ */
 static int copy_chunk(const struct at_session_info *s, void *arg)
 {
 	uint64_t *bytes = arg;
@@ -117,7 +118,7 @@ static int copy_chunk(const struct at_session_info *s, void *arg)
 	return 0;
 }
 
-/* Without the module, a program can still record itself. */
+/* Prints how a program can record itself without the module. */
 static void hint_out(const struct recorder *r)
 {
 	fprintf(stderr, "Without the module, a program that uses libasynctrace records itself, without its scheduling:\n"
@@ -152,7 +153,7 @@ static int open_session(struct recorder *r)
 		tool_error("%s", at_ctl_error(r->ctl));
 		return err;
 	}
-	/* Without that, who is there is recorded all the same. */
+	/* An error only disables messages about providers that other sessions hold. */
 	if (!r->opt.attach)
 		taken_open(&r->taken, r->session);
 	r->in = r->opt.snapshot ? at_session_open_snapshot(r->ctl, r->session) :
@@ -161,7 +162,7 @@ static int open_session(struct recorder *r)
 		tool_error("%s", at_ctl_error(r->ctl));
 		return r->in;
 	}
-	/* There is one reader at a time, and that will be the snapshots', up to the end. */
+	/* A session has one reader at a time, and snapshots need that place until the end. */
 	if (r->opt.snapshots) {
 		close(r->in);
 		r->in = -1;
@@ -169,7 +170,10 @@ static int open_session(struct recorder *r)
 	return record_open_triggers(r);
 }
 
-/* Everything that can fail before there is something to record. 0 or an errno. */
+/*
+ * Does everything that can fail before there is something to record. Returns 0 or a negative
+ * errno after a message.
+ */
 int record_setup(struct recorder *r)
 {
 	int err;
@@ -198,7 +202,10 @@ int record_setup(struct recorder *r)
 	return trace_out_open(&r->out);
 }
 
-/* That is an end as any other: 0, or a negative errno, and a message. */
+/*
+ * Ends the file at --max-size, which is not an error. Returns 0, or a negative errno after a
+ * message.
+ */
 static int end_full(struct recorder *r)
 {
 	int err = trace_out_end(&r->out);
@@ -212,9 +219,9 @@ static int end_full(struct recorder *r)
 }
 
 /*
- * Reads one chunk and writes what it holds. 1: there may be more; 0: nothing at
- * the moment, or, after the stop, no more; a negative errno, and a message.
- * -ECANCELED: there is no room for more, and that is as it was asked for.
+ * Reads one chunk and writes its records. Returns 1 if there may be more, 0 if nothing is there
+ * at the moment, or a negative errno after a message. -ECANCELED: the file has reached
+ * --max-size.
  */
 static int take_chunk(struct recorder *r)
 {
@@ -241,7 +248,7 @@ static int take_chunk(struct recorder *r)
 	return err;
 }
 
-/* Writes what is buffered, where it has been for long enough. 0, or an errno. */
+/* Writes buffered data that is older than FLUSH_SECONDS. Returns 0 or a negative errno. */
 static int flush(struct recorder *r, bool took)
 {
 	double now = record_now();
@@ -254,7 +261,7 @@ static int flush(struct recorder *r, bool took)
 	return trace_out_flush(&r->out);
 }
 
-/* Until when poll may sleep, in milliseconds; -1: for ever. */
+/* Returns how long poll() may sleep, in milliseconds; -1: without limit. */
 static int next_timeout(const struct recorder *r, double end)
 {
 	double next = end;
@@ -282,9 +289,9 @@ static int copy_state(const struct at_session_info *s, void *arg)
 }
 
 /*
- * Is there an end to what is read? A one-shot session is over when it was stopped. One
- * that was not started yet waits for that, as others do.
- * 1: yes; 0: no; a negative errno, and a message.
+ * Returns 1 if no more records can come, 0 if they can, or a negative errno after a message. A
+ * one-shot session is over when it has been stopped. A session that has not been started is not
+ * over.
  */
 static int is_over(struct recorder *r)
 {
@@ -294,27 +301,27 @@ static int is_over(struct recorder *r)
 	if (!r->drained || r->opt.args.mode != ASYNCTRACE_MODE_ONESHOT)
 		return 0;
 	err = at_session_get(r->ctl, r->session, copy_state, &state);
-	/* What reads it is told of its end. */
+	/* The stream reports that the session is gone. */
 	if (err == -ENOENT)
 		return 0;
 	if (err)
 		tool_error("%s", at_ctl_error(r->ctl));
 	if (err || state != ASYNCTRACE_SESSION_STATE_STOPPED)
 		return err;
-	/* It may have run since it was found drained; more than its rings hold there is not. */
+	/* The session may have run after the last read. Its rings hold all that is left. */
 	do {
 		err = take_chunk(r);
 	} while (err > 0);
 	return err < 0 ? err : r->drained;
 }
 
-/* Records until something ends it. 0, or what take_chunk() said. */
+/* Records until something ends it. Returns 0 or the error of take_chunk(). */
 static int record_loop(struct recorder *r)
 {
 	double end = r->opt.seconds ? r->started + r->opt.seconds : 0;
 	/*
-	 * In the other modes what is read early frees no room, or is not the last. Of a
-	 * session that stays, the end is not ours to wait for.
+	 * Reading early is useful only if it frees room. In circular mode, early records are
+	 * not the last ones. A session that stays has no end to wait for.
 	 */
 	bool drain = r->opt.attach || r->opt.args.mode == ASYNCTRACE_MODE_STREAMING;
 	struct pollfd fds[] = {
@@ -329,7 +336,7 @@ static int record_loop(struct recorder *r)
 		int err;
 
 		record_take_signals(r);
-		/* Before the end is looked for: the command may have died of what it told. */
+		/* Alerts first: the command may have exited right after it raised one. */
 		err = record_take_alerts(r);
 		if (err <= 0)
 			return err;
@@ -359,7 +366,7 @@ static int record_loop(struct recorder *r)
 		err = is_over(r);
 		if (err)
 			return err < 0 ? err : 0;
-		/* Somebody ended the session: there is no more to come. */
+		/* The session was destroyed, so there are no more records. */
 		if (!busy && fds[1].revents & POLLHUP) {
 			r->ended = true;
 			return 0;
@@ -372,7 +379,7 @@ static int record_loop(struct recorder *r)
 	}
 }
 
-/* Takes what there is, until there is no more. */
+/* Reads until nothing is left. */
 static int take_all(struct recorder *r)
 {
 	int err;
@@ -384,12 +391,12 @@ static int take_all(struct recorder *r)
 	return err;
 }
 
-/* How long the end of an attachment may be delayed by a session that records on */
+/* Limit of the delay at the end of an attachment */
 #define REST_SECONDS	1
 
 /*
- * Takes what was recorded until the user ended the attachment. The session goes on, and may
- * record faster than this reads, so this ends after a while, or at another signal.
+ * Reads what was recorded before the user ended the attachment. The session continues and may
+ * write faster than this reads, so stops after REST_SECONDS, or at another signal.
  */
 static int take_rest(struct recorder *r)
 {
@@ -405,8 +412,8 @@ static int take_rest(struct recorder *r)
 }
 
 /*
- * Whoever takes a snapshot of the session reads it in the meantime. 0, or a negative
- * errno, and a message.
+ * Opens the stream. Waits while another process reads the session, such as asynctrace session
+ * snapshot. Returns 0, or a negative errno after a message.
  */
 static int consume(struct recorder *r)
 {
@@ -423,7 +430,7 @@ static int consume(struct recorder *r)
 		if (r->in != -EBUSY || r->nr_signals > before)
 			break;
 		if (!told && record_now() > told_at) {
-			fputs("somebody reads the session, asynctrace session snapshot perhaps: waiting; Ctrl-C gives up\n",
+			fputs("another process reads the session, perhaps asynctrace session snapshot: waiting; Ctrl-C gives up\n",
 			      stderr);
 			told = true;
 		}
@@ -434,8 +441,8 @@ static int consume(struct recorder *r)
 }
 
 /*
- * Stops it, and takes what there still is, be it only to know how much that was.
- * @err: what there was already
+ * Stops the session and reads the rest, if only to count it. @err: an earlier error, which is
+ * returned
  */
 static int stop(struct recorder *r, int err)
 {
@@ -445,9 +452,9 @@ static int stop(struct recorder *r, int err)
 	tell_taken(r);
 	if (more == -ENOENT) {
 		r->ended = true;
-		tool_error("somebody else ended the session%s", r->in < 0 ?
-			   "; what was in its rings is gone" :
-			   "; what was read until then is in the file");
+		tool_error("another process ended the session%s", r->in < 0 ?
+			   "; the records in its rings are lost" :
+			   "; the file has the records until then");
 		if (r->in < 0) {
 			r->unreadable = true;
 			return err ? err : more;
@@ -460,7 +467,7 @@ static int stop(struct recorder *r, int err)
 		if (more)
 			return err ? err : more;
 	}
-	/* Nobody writes any more, so this ends. Where it gets full now, there may be more. */
+	/* No writer is left, so this ends. If the file becomes full, the rest is counted. */
 	do {
 		more = r->unreadable ? 0 : take_all(r);
 	} while (more == -ECANCELED);
@@ -482,7 +489,10 @@ static int begin(struct recorder *r)
 	return r->opt.cmd ? record_start_child(r) : 0;
 }
 
-/* Records. 0, a negative errno, or the exit status of a command that could not be. */
+/*
+ * Records. Returns 0, a negative errno, or the exit status of a command that could not be
+ * executed.
+ */
 int record_run(struct recorder *r)
 {
 	bool goes_on;

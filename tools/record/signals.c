@@ -2,8 +2,8 @@
 /*
  * asynctrace record: signals
  *
- * They are blocked and read from a descriptor, so that nothing is interrupted
- * half-way: whatever ends a recording, the file ends with a whole record.
+ * Signals are blocked and read from a descriptor, so that they interrupt nothing half-way: the
+ * file always ends with a whole record.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* The command is to find them as we did. */
+/* The command must start with the original actions of these. */
 static const int changed[RECORD_SIGNALS] = {
 	SIGINT, SIGTERM, SIGCHLD, SIGHUP, SIGPIPE, SIGXFSZ,
 };
@@ -27,7 +27,7 @@ void record_restore_signals(const struct recorder *r)
 	sigprocmask(SIG_SETMASK, &r->mask, NULL);
 }
 
-/* 0, or a negative errno. */
+/* Returns 0 or a negative errno. */
 int record_open_signals(struct recorder *r)
 {
 	struct sigaction fallback = { .sa_handler = SIG_DFL };
@@ -44,25 +44,28 @@ int record_open_signals(struct recorder *r)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
-	/* nohup(1) wants to be obeyed, but where it is no hangup that is meant. */
+	/* nohup(1) ignores SIGHUP; obey that, unless SIGHUP means --rotate. */
 	if (r->out.numbered || !nohup)
 		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, &r->mask))
 		return -errno;
-	/* Shells start background jobs with SIGINT ignored; ignored ones never come. */
+	/*
+	 * Shells start background jobs with SIGINT ignored, and signalfd() gets no ignored
+	 * signals.
+	 */
 	sigaction(SIGINT, &fallback, NULL);
 	sigaction(SIGTERM, &fallback, NULL);
 	sigaction(SIGCHLD, &fallback, NULL);
 	if (r->out.numbered)
 		sigaction(SIGHUP, &fallback, NULL);
-	/* Told by write(2). */
+	/* write(2) reports these conditions. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);
 	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return r->signals < 0 ? -errno : 0;
 }
 
-/* The command, and, with --follow, what its descendants have left to us. */
+/* Reaps the command, and orphans that --follow made children of this process. */
 static void reap(struct recorder *r)
 {
 	int status;
@@ -76,7 +79,7 @@ static void reap(struct recorder *r)
 	}
 }
 
-/* Takes the signals that have come; passes what the command should know on to it. */
+/* Takes pending signals, and passes on those that are for the command. */
 void record_take_signals(struct recorder *r)
 {
 	struct signalfd_siginfo si;
@@ -93,7 +96,7 @@ void record_take_signals(struct recorder *r)
 		r->nr_signals++;
 		if (!r->child)
 			continue;
-		/* What comes from the terminal, the command has got as well. */
+		/* The terminal sends its signals to the command, too. */
 		if (si.ssi_code != SI_KERNEL)
 			kill(r->child, si.ssi_signo);
 		if (r->nr_signals == 1) {
@@ -116,7 +119,7 @@ void record_tell_child(const struct recorder *r)
 		r->out.failed ? "" : " is complete", cmd, (int)r->child, (int)r->child);
 }
 
-/* Recording is over; the command need not be. Its signals are its own from now on. */
+/* Waits for the command after the recording. All signals go to the command now. */
 void record_wait_child(struct recorder *r)
 {
 	while (r->child) {

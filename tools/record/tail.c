@@ -9,10 +9,10 @@
 #include "tool.h"
 
 #define WINDOW_DEFAULT	(64ULL << 20)
-#define WINDOW_MAX	(8ULL << 30)	/* its words have 32-bit numbers */
+#define WINDOW_MAX	(8ULL << 30)	/* words have 32-bit numbers */
 #define BEFORE_MAX	3600000000000ULL
 
-/* "http/request>50ms" */
+/* Parses a bound such as "http/request>50ms". */
 bool record_take_slower(struct recorder *r, const char *text)
 {
 	struct record_slow *s = &r->opt.slow;
@@ -25,7 +25,7 @@ bool record_take_slower(struct recorder *r, const char *text)
 		return false;
 	}
 	if (!len || len >= sizeof(s->types[0]) || !choose_time(time + 1, &b->ns)) {
-		tool_error("'%s' does not say which operations are slow; write TYPE>TIME in quotes, as 'http/request>50ms' or '*>1s'",
+		tool_error("'%s' does not define slow operations: write TYPE>TIME in quotes, such as 'http/request>50ms' or '*>1s'",
 			   tool_text(text));
 		return false;
 	}
@@ -41,7 +41,7 @@ bool record_take_before(struct recorder *r, const char *text)
 	r->opt.slow.has_before = true;
 	if (choose_time(text, &r->out.slow.before) && r->out.slow.before <= BEFORE_MAX)
 		return true;
-	tool_error("--before takes a time of at most one hour, as 10ms or 1.5s, not '%s'",
+	tool_error("--before takes a time of at most one hour, such as 10ms or 1.5s, not '%s'",
 		   tool_text(text));
 	return false;
 }
@@ -61,19 +61,19 @@ bool record_check_slower(struct recorder *r)
 	struct tail_options *o = &r->out.slow;
 
 	if (!r->opt.slow.nr && (r->opt.slow.has_before || o->window)) {
-		tool_error("%s is about the records that --slower-than keeps: give that, too",
+		tool_error("%s applies to the records that --slower-than keeps: add --slower-than TYPE>TIME",
 			   o->window ? "--window" : "--before");
 		return false;
 	}
 	if (!r->opt.slow.nr)
 		return true;
 	if (r->out.numbered || r->out.max_size) {
-		tool_error("--slower-than and %s do not go together: what is written is known too late; --slower-than with a longer time makes a smaller file",
+		tool_error("--slower-than and %s exclude each other: the size of the file is known too late; --slower-than with a longer time makes a smaller file",
 			   r->out.numbered ? "--rotate" : "--max-size");
 		return false;
 	}
 	if (r->opt.snapshots) {
-		tool_error("--slower-than and --trigger ALERT:snapshot do not go together: a snapshot has all records");
+		tool_error("--slower-than and --trigger ALERT:snapshot exclude each other: a snapshot has all records; drop one of them");
 		return false;
 	}
 	o->bounds = r->opt.slow.bounds;
@@ -127,7 +127,7 @@ void record_slow_summary(const struct recorder *r, uint64_t filtered)
 	if (c->incomplete)
 		fprintf(stderr, "  %s of them had not ended.\n", tool_count(c->incomplete));
 	if (old)
-		fprintf(stderr, "  %s slow operation%s began before the oldest records held, and %s left out; a larger --window holds more.\n",
+		fprintf(stderr, "  %s slow operation%s began before the oldest records in memory, and %s left out; use a larger --window.\n",
 			tool_count(old), plural(old), old == 1 ? "was" : "were");
 	if (c->long_names)
 		fprintf(stderr, "  %s slow operation%s %s left out, because category and name do not fit into a record; use shorter names.\n",
@@ -137,7 +137,7 @@ void record_slow_summary(const struct recorder *r, uint64_t filtered)
 		fprintf(stderr, "  Of %s slow operation%s a record that the window did not hold, or whose names are too long, might have told more; use a larger --window or shorter names.\n",
 			tool_count(c->hasty), plural(c->hasty));
 	if (c->late)
-		fprintf(stderr, "  %s record%s came too late to be put in order: what was kept may lack something; use a larger --window.\n",
+		fprintf(stderr, "  %s record%s came too late to be sorted: the file may lack records; use a larger --window.\n",
 			tool_count(c->late), plural(c->late));
 	if (c->unnamed)
 		fprintf(stderr, "  There was no room for %s more different names: operations may have been mixed up; use a larger --window.\n",

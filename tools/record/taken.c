@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Providers that a session wants and does not get
- */
+/* Reports providers that a session matches but does not get. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "record/taken.h"
 #include "tool.h"
 
-/* So many are told of by name. */
+/* Limit of providers that are named */
 #define TAKEN_MAX	8
 
 int taken_open(struct taken *t, uint32_t session)
@@ -17,7 +15,7 @@ int taken_open(struct taken *t, uint32_t session)
 	int err = at_notifications_open(&t->events, ASYNCTRACE_EVENT_KINDS_STARTED, session);
 
 	if (err) {
-		tool_error("cannot be told whom the session does not get: %s",
+		tool_error("cannot monitor providers held by other sessions: %s",
 			   at_notifications_error(t->events));
 		taken_close(t);
 	}
@@ -37,7 +35,7 @@ int taken_fd(const struct taken *t)
 
 struct holder {
 	uint32_t provider;
-	uint32_t session;	/* 0: one that we may not see */
+	uint32_t session;	/* 0: a session that the user may not see */
 	bool held;
 };
 
@@ -57,7 +55,7 @@ static void tell(struct at_ctl *ctl, const struct at_notification *e)
 	struct holder h = { .provider = e->provider };
 
 	if (e->status == EBUSY) {
-		/* Both may be gone meanwhile. */
+		/* Provider and session may have ended meanwhile. */
 		at_for_each_provider(ctl, find_holder, &h);
 		fprintf(stderr, "the provider %s (process %u) is recorded by ",
 			tool_text(e->name), e->pid);
@@ -73,7 +71,7 @@ static void tell(struct at_ctl *ctl, const struct at_notification *e)
 	fprintf(stderr, "the provider %s (process %u) is not recorded: ", tool_text(e->name),
 		e->pid);
 	if (e->status == ENOSPC)
-		fputs("its rings would be beyond the memory limit; use a smaller --buffer-size\n",
+		fputs("its rings would exceed the memory limit; use a smaller --buffer-size\n",
 		      stderr);
 	else if (e->status == ENOMEM)
 		fputs("there is no memory for its rings; use a smaller --buffer-size\n", stderr);
@@ -99,7 +97,7 @@ void taken_tell(struct taken *t, struct at_ctl *ctl)
 		}
 	}
 	if (err != -EAGAIN) {
-		tool_error("one is not told any more whom the session does not get: %s",
+		tool_error("cannot monitor providers held by other sessions any more: %s",
 			   at_notifications_error(t->events));
 		taken_close(t);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Providers that a session wants and does not get: a provider is in one session at a
- * time. The module tells; it is the one that knows whom a session wants.
+ * Reports providers that a session matches but does not get, because a provider is in one
+ * session at a time. The module sends a notification for each, as only the module knows which
+ * providers match.
  */
 #ifndef AT_TAKEN_H
 #define AT_TAKEN_H
@@ -11,10 +12,10 @@
 #include <asynctrace/session.h>
 
 /**
- * struct taken - of one session
- * @events: what the module tells; NULL: none could be had
- * @told: providers that were told of
- * @enough: there were more, and nothing is told any longer
+ * struct taken - reports about one session
+ * @events: the module's notifications; NULL: not available
+ * @told: number of providers that were reported
+ * @enough: the limit was reached, no more are reported
  */
 struct taken {
 	struct at_notifications *events;
@@ -22,11 +23,14 @@ struct taken {
 	bool enough;
 };
 
-/* Before the session is started. A message, and a negative errno, where that fails. */
+/* Call this before the session is started. Returns 0, or a negative errno after a message. */
 int taken_open(struct taken *t, uint32_t session);
-/* For poll(2); -1: none. */
+/* Returns the descriptor for poll(2), or -1 if there is none. */
 int taken_fd(const struct taken *t);
-/* Tells, on standard error, of those since the last call. @ctl finds who has them. */
+/*
+ * Prints providers that were reported since the last call on standard error. @ctl is used to
+ * find their sessions.
+ */
 void taken_tell(struct taken *t, struct at_ctl *ctl);
 void taken_close(struct taken *t);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Where a trace goes: a file, several one after the other, or a pipe
- */
+/* The destination of a trace: a file, a series of files, or a pipe */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,12 +19,12 @@
 bool trace_out_parse_max(struct trace_out *o, const char *text)
 {
 	if (!tool_parse_size(text, &o->max_size)) {
-		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
+		tool_error("'%s' is not a size: write a number and a unit, such as 500M or 2G", tool_text(text));
 		return false;
 	}
 	if (o->max_size >= TRACE_OUT_MIN)
 		return true;
-	tool_error("--max-size is at least %s", tool_short_size(TRACE_OUT_MIN));
+	tool_error("--max-size must be at least %s", tool_short_size(TRACE_OUT_MIN));
 	return false;
 }
 
@@ -39,17 +37,17 @@ bool trace_out_parse_rotate(struct trace_out *o, char *text)
 		*comma = '\0';
 		keep = strtoul(comma + 1, &end, 10);
 		if (!isdigit((unsigned char)comma[1]) || *end || !keep || keep > 1000000) {
-			tool_error("--rotate SIZE,N wants the number of files to keep, not '%s'",
+			tool_error("--rotate SIZE,N: N is the number of files to keep, not '%s'",
 				   tool_text(comma + 1));
 			return false;
 		}
 	}
 	if (!tool_parse_size(text, &o->rotate)) {
-		tool_error("'%s' is no size; write 500M or 2G", tool_text(text));
+		tool_error("'%s' is not a size: write a number and a unit, such as 500M or 2G", tool_text(text));
 		return false;
 	}
 	if (o->rotate < TRACE_OUT_MIN) {
-		tool_error("--rotate takes at least %s", tool_short_size(TRACE_OUT_MIN));
+		tool_error("--rotate SIZE must be at least %s", tool_short_size(TRACE_OUT_MIN));
 		return false;
 	}
 	o->numbered = true;
@@ -64,7 +62,7 @@ const char *trace_out_name(const struct trace_out *o)
 	return o->name[0] ? o->name : o->path;
 }
 
-/* FILE.fxt and 3 make FILE.3.fxt. False: too long. */
+/* Makes FILE.3.fxt of FILE.fxt and 3. Returns false if the name is too long. */
 static bool name_of(const struct trace_out *o, unsigned int number, char *name, size_t size)
 {
 	size_t len = strlen(o->path);
@@ -77,8 +75,9 @@ static bool name_of(const struct trace_out *o, unsigned int number, char *name, 
 }
 
 /*
- * How much of @buf a pipe takes as a whole or not at all, even if the writer is killed:
- * the whole records in its first PIPE_BUF bytes, or a piece of a larger record.
+ * Returns the number of bytes of @buf to write at once. A pipe takes up to PIPE_BUF bytes as a
+ * whole or not at all, even if the writer is killed. So these are the whole records in the
+ * first PIPE_BUF bytes, or a piece of a larger record.
  */
 static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
 {
@@ -100,7 +99,7 @@ static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
 	return len < PIPE_BUF ? len : PIPE_BUF;
 }
 
-/* @n bytes of @buf are written: notes how much of the last record is not. */
+/* Notes how many bytes of the last record are missing after @n bytes of @buf. */
 static void note_rest(struct trace_out *o, const void *buf, size_t n)
 {
 	size_t at = o->rest;
@@ -115,9 +114,8 @@ static void note_rest(struct trace_out *o, const void *buf, size_t n)
 }
 
 /*
- * Writes to what is no file. A pipe or a socket may stand still, and the recorder
- * must not stand still with it for good: little enough is written to never
- * block, and who interrupts gives up.
+ * Writes to a pipe, socket or device. Its reader may stall, but the recorder must react to
+ * signals. So each write is small enough not to block, and a signal can end the wait.
  */
 static ssize_t write_out(void *arg, const void *buf, size_t len)
 {
@@ -154,7 +152,10 @@ static ssize_t write_file(void *arg, const void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* A write function for the composer: records wait until slow operations need them. */
+/*
+ * A write function for the composer: keeps records until it is known that a slow operation
+ * needs them.
+ */
 static ssize_t choose(void *arg, const void *buf, size_t len)
 {
 	struct trace_out *o = arg;
@@ -164,7 +165,7 @@ static ssize_t choose(void *arg, const void *buf, size_t len)
 	return words ? (ssize_t)words * 8 : tail_error(o->tail);
 }
 
-/* Put the choice between the composer and the file. */
+/* Puts the choice of records between the composer and the file. */
 static int open_tail(struct trace_out *o, struct at_compose_options *opts)
 {
 	o->slow.write = opts->write ? opts->write : write_file;
@@ -184,7 +185,7 @@ static int cannot(const struct trace_out *o, int err)
 	return err;
 }
 
-/* Opens the file of @o->number, and says how it is written. */
+/* Opens the file of @o->number, and fills @opts for it. */
 static int open_file(struct trace_out *o, struct at_compose_options *opts)
 {
 	sigset_t blocked;
@@ -197,9 +198,15 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 		o->name[0] = '\0';
 		return cannot(o, -ENAMETOOLONG);
 	} else {
-		/* A named pipe waits for its reader; a signal may end that, and us. */
+		/*
+		 * open() of a named pipe waits for its reader. The default action of a signal
+		 * must end that.
+		 */
 		sigprocmask(SIG_SETMASK, o->mask, &blocked);
-		/* A named pipe in the place of one of several is refused below: not waited for. */
+		/*
+		 * With --rotate, a named pipe is refused below, so open() must not wait for its
+		 * reader.
+		 */
 		o->fd = open(o->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
 				      (o->numbered ? O_NONBLOCK : 0), 0666);
 		err = errno;
@@ -209,7 +216,7 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	if (o->fd < 0 || fstat(o->fd, &st))
 		return cannot(o, -errno);
 	if (!S_ISREG(st.st_mode) && o->numbered) {
-		tool_error("%s is no file: there is nothing to begin anew",
+		tool_error("%s is not a regular file, so --rotate and snapshots cannot replace it",
 			   tool_text(trace_out_name(o)));
 		close(o->fd);
 		o->fd = -1;
@@ -227,9 +234,8 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 }
 
 /*
- * How much of the file a chunk may take. Events grow by a word where their thread does
- * not fit into the table, which is rare; to a context switch two may be added that say
- * who ran between those that were recorded.
+ * Returns a bound of the bytes in the file for a chunk. An event grows by a word if its thread
+ * does not fit into the table, which is rare. A context switch may need two inferred ones.
  */
 static uint64_t room_for(uint64_t bytes, bool sched)
 {
@@ -247,7 +253,7 @@ int trace_out_open(struct trace_out *o)
 		return -EINVAL;
 	}
 	if (o->numbered && o->path[strlen(o->path) - 1] == '/') {
-		tool_error("'%s' is a directory: numbers go behind a file's name", tool_text(o->path));
+		tool_error("'%s' is a directory: name a file, to whose name numbers are appended", tool_text(o->path));
 		return -EISDIR;
 	}
 	err = open_file(o, &opts);
@@ -256,41 +262,41 @@ int trace_out_open(struct trace_out *o)
 	if (err)
 		return err;
 	o->largest = room_for(o->chunk, false);
-	/* From now on a signal that is let through would be lost. */
+	/* From now on, signals must not end the process with a partial record. */
 	o->mask = NULL;
 	o->compose = at_compose_new(&opts);
 	return o->compose ? 0 : cannot(o, -errno);
 }
 
-/* Says that writing failed, how much is in the file, and what that means. */
+/* Reports that writing failed, the length of the valid part, and the consequence. */
 static void fail(struct trace_out *o, int err)
 {
 	const char *name = tool_text(trace_out_name(o));
 	uint64_t bytes = o->tail ? tail_written(o->tail) : at_compose_written(o->compose);
-	const char *why = err == -EINTR ? "nobody reads it, and a second signal gave up waiting" :
+	const char *why = err == -EINTR ? "it has no reader, and a second signal ended the wait" :
 					  strerror(-err);
 
 	o->failed = true;
 	if (bytes)
-		tool_error("cannot write %s: %s; %s. The first %s are whole records; the end is missing",
+		tool_error("cannot write %s: %s; %s. The first %s are valid; the end is missing",
 			   name, why, o->ends, tool_size(bytes));
 	else
 		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
 }
 
-/* What became of writing, with a message where it failed. */
+/* Handles the result of a write: prints a message if it failed. */
 static int check(struct trace_out *o, int err)
 {
-	if (!err || err == -EPROTO)	/* a chunk left out: counted, and told in the summary */
+	if (!err || err == -EPROTO)	/* the chunk was skipped; the summary counts it */
 		return 0;
 	if (o->over)
 		return 0;
-	/* Writes what is in the buffer, unless writing is what failed. */
+	/* Write the buffered records, unless writing failed. */
 	o->over = true;
 	if (at_compose_next(o->compose, NULL) || (o->tail && tail_error(o->tail)))
 		fail(o, err);
 	else
-		tool_error("cannot go on with %s: %s; %s. The records before are in it",
+		tool_error("cannot continue %s: %s; %s. It has the records before",
 			   tool_text(trace_out_name(o)), strerror(-err), o->ends);
 	return err;
 }
@@ -336,13 +342,13 @@ int trace_out_rotate(struct trace_out *o)
 	err = open_file(o, &opts);
 	if (err) {
 		*o = old;
-		/* The message was about the next file; this one is whole. */
+		/* Only the next file failed: this one is complete. */
 		trace_out_end(o);
 		tool_error("%s is complete; %s", tool_text(trace_out_name(o)), o->ends);
 		return err;
 	}
 	err = at_compose_next(o->compose, &opts);
-	/* -ENOMEM: that is the file now, and it lacks names. */
+	/* After -ENOMEM the new file is in use, but names are missing. */
 	if (err && err != -ENOMEM) {
 		close_file(o);
 		unlink(o->name);
@@ -374,13 +380,13 @@ bool trace_out_full(const struct trace_out *o)
 		       o->max_size;
 }
 
-/* Of which ring the records are is known as long as the composer keeps none of them. */
+/* The records' ring is known only because the composer buffers nothing between chunks. */
 static int choose_chunk(struct trace_out *o, const struct asynctrace_chunk *chunk,
 			const void *payload)
 {
 	int err = tail_source(o->tail, chunk->provider, chunk->ring), more;
 
-	/* At its end, the composer counts the records as unwritten. */
+	/* In its final state, the composer counts the records as unwritten. */
 	if (err)
 		at_compose_next(o->compose, NULL);
 	more = at_compose_chunk(o->compose, chunk, payload);
@@ -398,7 +404,7 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	int err;
 
 	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
-		tool_error("the module handed out a chunk that is none; please report this");
+		tool_error("the module returned an invalid chunk; please report this");
 		return -EPROTO;
 	}
 	room = room_for(chunk->bytes, chunk->kind == ASYNCTRACE_CHUNK_SCHED);
@@ -407,7 +413,7 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	room += TRACE_OUT_RESERVE;
 	if (o->rotate && written + room > o->rotate && written > TRACE_OUT_RESERVE) {
 		err = trace_out_rotate(o);
-		/* What was read is counted, at least: the composer writes no more. */
+		/* Feed the composer, which counts the records but does not write any more. */
 		if (err) {
 			at_compose_chunk(o->compose, chunk,
 					 (const char *)buffer + chunk->size);
@@ -419,7 +425,7 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
 }
 
-/* Tell the composer which of the records are not in the file. */
+/* Reports to the composer which of the records are not in the file. */
 static int finish_tail(struct trace_out *o)
 {
 	int err = tail_finish(o->tail);
@@ -435,10 +441,10 @@ static int finish_tail(struct trace_out *o)
 			.events = s->unwritten.events, .switches = s->unwritten.switches,
 			.wakeups = s->unwritten.wakeups,
 		});
-	/* A record that was written in part is none. */
+	/* Cut off a partial record: it would make the file invalid. */
 	if (err && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
 	    (uint64_t)st.st_size > tail_written(o->tail) && ftruncate(o->fd, tail_written(o->tail)))
-		tool_error("cannot cut %s behind its last whole record: %s",
+		tool_error("cannot cut %s after its last whole record: %s; asynctrace validate will report it",
 			   tool_text(trace_out_name(o)), strerror(errno));
 	return err;
 }
@@ -456,7 +462,7 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 	if (o->tail) {
 		int more = finish_tail(o);
 
-		/* A failure that was told already is not told again. */
+		/* Do not report a failure twice. */
 		late = late ? late : err || o->failed ? 0 : more;
 	}
 	if (o->fd >= 0)
@@ -468,7 +474,7 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 		return late;
 	}
 	o->failed = true;
-	tool_error("closing %s failed: %s; some of it may be missing",
+	tool_error("closing %s failed: %s; data may be missing",
 		   tool_text(trace_out_name(o)), strerror(-closed));
 	return closed;
 }

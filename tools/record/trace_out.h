@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Where a trace goes: a file, several one after the other, or a pipe
- */
+/* The destination of a trace: a file, a series of files, or a pipe */
 #ifndef AT_TRACE_OUT_H
 #define AT_TRACE_OUT_H
 
@@ -13,37 +11,37 @@
 
 #include "tail/tail.h"
 
-/* What at_compose_finish() may still write. */
+/* Limit of what at_compose_finish() may write */
 #define TRACE_OUT_RESERVE	(64 * 1024)
 #define TRACE_OUT_MIN		(1024 * 1024)
 
 /**
- * struct trace_out - see above. The caller fills the first block.
+ * struct trace_out - the destination of a trace. The caller fills the first block.
  * @path: the file, or "-"
- * @max_size: bytes, of all files, with which trace_out_full() is; 0: no limit
- * @chunk: bytes of the largest chunk that is expected
- * @rotate: bytes, after which a new file is begun; 0: never by size
+ * @max_size: limit of the bytes of all files, for trace_out_full(); 0: no limit
+ * @chunk: expected bytes of the largest chunk
+ * @rotate: bytes after which a new file begins; 0: no limit
  * @numbered: the files are FILE.0.fxt and so on
- * @keep: how many of these there may be; 0: any number
- * @continued: the session was begun before this file
- * @slow: only what slow operations need is written; .nr_bounds 0: everything is
- * @ends: what ends if writing fails, for messages: "recording ends here"
- * @mask: signals to wait with for a named pipe's reader, at the first file
- * @wait_fd: descriptor that tells that something wants attention; -1: none
- * @interrupted: called then; true: give up writing
- * @arg: its argument
+ * @keep: limit of the number of these files; 0: no limit
+ * @continued: the session began before this file
+ * @slow: write only the records that slow operations need; .nr_bounds 0: write all
+ * @ends: consequence of a failure, for messages: "recording ends here"
+ * @mask: signal mask while open() of the first file waits for a named pipe's reader
+ * @wait_fd: descriptor that interrupts waiting; -1: none
+ * @interrupted: called when @wait_fd is ready; true: give up writing
+ * @arg: argument of @interrupted
  *
- * @fd: of the present file; -1: none
- * @name: of the present file
- * @first: number of the oldest file that is still there
- * @number: of the present file
- * @before: bytes of the files before it
- * @largest: room that the largest chunk may take, of those expected and those seen
- * @over: it is at its end, or cannot be written: what comes is only counted
- * @failed: it could not be written to its end
+ * @fd: of the current file; -1: none
+ * @name: of the current file
+ * @first: number of the oldest file that exists
+ * @number: of the current file
+ * @before: bytes of the files before the current one
+ * @largest: room for the largest chunk, expected or seen
+ * @over: the file has ended or cannot be written: records are only counted
+ * @failed: the end of the file could not be written
  * @rest: bytes of the last record that a pipe has not taken yet
- * @tail: what chooses of it, for @slow
- * @compose: what makes it
+ * @tail: chooses records, for @slow
+ * @compose: turns chunks into records of the trace
  */
 struct trace_out {
 	const char *path;
@@ -74,39 +72,39 @@ struct trace_out {
 };
 
 /*
- * These return 0, or a negative errno after a message. What they are given when that
- * has happened, or after trace_out_end(), is counted as unwritten, and is no error.
+ * These functions return 0, or a negative errno after a message. After a failure or
+ * trace_out_end(), further records are counted as unwritten, which is not an error.
  */
 
-/* Begins the first file. */
+/* Opens the first file. */
 int trace_out_open(struct trace_out *o);
-/* Adds what one read(2) of a session has returned: @got bytes at @buffer. */
+/* Writes the result of one read(2) of a session: @got bytes at @buffer. */
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
 /* Begins the next file. */
 int trace_out_rotate(struct trace_out *o);
-/* Writes what is buffered. */
+/* Writes buffered data. */
 int trace_out_flush(struct trace_out *o);
 /* Ends the file, but not the session. */
 int trace_out_end(struct trace_out *o);
 
 /*
- * Whether the next chunk may make it larger than @max_size. To be asked before a chunk
- * is read, which is taken out of the session by that: what was read is written. So
- * where a chunk takes more than was expected, the files are larger than @max_size by that.
+ * True if the next chunk may make the file larger than @max_size. Call this before read(2),
+ * because read(2) removes the chunk from the session, so it must be written. If a chunk takes
+ * more room than expected, the file exceeds @max_size by the difference.
  */
 bool trace_out_full(const struct trace_out *o);
 
 /*
- * Ends the file, where that was not done. @goes_on: the session does not end with it.
- * 0, or a negative errno, and a message, but where @err, which is then returned, was
- * told already.
+ * Ends the file, unless trace_out_end() did. @goes_on: the session continues. @err: an earlier
+ * error with a message, which is returned. Otherwise returns 0, or a negative errno after a
+ * message.
  */
 int trace_out_finish(struct trace_out *o, bool goes_on, int err);
 void trace_out_free(struct trace_out *o);
-/* For people: its name, those of several, or "standard output". */
+/* Returns the file's name, a description of several, or "standard output", for messages. */
 const char *trace_out_name(const struct trace_out *o);
 
-/* Takes "SIZE", or "SIZE,N". False, and a message, where it is wrong. */
+/* Parse "SIZE", or "SIZE,N". Return false after a message if the text is wrong. */
 bool trace_out_parse_rotate(struct trace_out *o, char *text);
 bool trace_out_parse_max(struct trace_out *o, const char *text);
 

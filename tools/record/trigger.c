@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace record: what is done when a program raises an alert
- */
+/* asynctrace record: actions at alerts of programs */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +10,7 @@
 #include "record/record.h"
 #include "tool.h"
 
-/* For who reads the session when we want to; that is over in a moment, mostly. */
+/* Time to wait for another reader of the session, such as a snapshot, which is short */
 #define WAIT_SECONDS	2
 
 bool record_take_trigger(struct record_options *o, char *text)
@@ -25,12 +23,12 @@ bool record_take_trigger(struct record_options *o, char *text)
 		return false;
 	}
 	if (!colon || (strcmp(colon, ":stop") && strcmp(colon, ":snapshot"))) {
-		tool_error("--trigger wants ALERT:stop or ALERT:snapshot, not '%s'", tool_text(text));
+		tool_error("--trigger takes ALERT:stop or ALERT:snapshot, not '%s'", tool_text(text));
 		return false;
 	}
 	*colon = '\0';
 	if (!*text || strlen(text) > ASYNCTRACE_ALERT_MAX) {
-		tool_error("an alert's name has 1 to %d bytes", ASYNCTRACE_ALERT_MAX);
+		tool_error("--trigger: an alert's name has 1 to %d bytes", ASYNCTRACE_ALERT_MAX);
 		return false;
 	}
 	t->alert = text;
@@ -48,11 +46,11 @@ int record_open_triggers(struct recorder *r)
 		return 0;
 	err = at_notifications_open(&r->events, ASYNCTRACE_EVENT_KINDS_ALERT, r->session);
 	if (err)
-		tool_error("no alerts can be had: %s", at_notifications_error(r->events));
+		tool_error("cannot monitor alerts: %s", at_notifications_error(r->events));
 	return err;
 }
 
-/* Reads a snapshot to the next file. 0 or a negative errno, and a message. */
+/* Reads a snapshot into the next file. Returns 0, or a negative errno after a message. */
 static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 {
 	ssize_t got;
@@ -74,7 +72,7 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 	return trace_out_finish(out, true, err);
 }
 
-/* The descriptor, or a negative errno. */
+/* Returns the descriptor of a snapshot, or a negative errno. */
 static int open_snapshot(struct recorder *r)
 {
 	const struct timespec moment = { .tv_nsec = 20 * 1000 * 1000 };
@@ -90,8 +88,8 @@ static int open_snapshot(struct recorder *r)
 }
 
 /*
- * One that fails is told, and no more: the recording is worth more than its snapshots.
- * False: the session is gone.
+ * Writes a snapshot. A failure is only reported, because the recording matters more. Returns
+ * false if the session is gone.
  */
 static bool snapshot(struct recorder *r, const char *why)
 {
@@ -125,8 +123,8 @@ static bool snapshot(struct recorder *r, const char *why)
 }
 
 /*
- * Alerts before this one were not told, be it that its provider raised them too fast, or
- * that we were slow to take them. Once of each provider; how many, the summary tells.
+ * Reports lost alerts, once for each provider. The provider raised them too fast, or the
+ * recorder was too slow. The summary has their number.
  */
 static void tell_missed(struct recorder *r, const struct at_notification *e)
 {
@@ -141,13 +139,13 @@ static void tell_missed(struct recorder *r, const struct at_notification *e)
 		return;
 	r->missed_of[r->nr_missed_of++] = e->provider;
 	record_line_clear(r);
-	fprintf(stderr, "%u alert%s before '%s' of %s (process %u) came too fast, and were not seen: a --trigger may have missed one\n",
+	fprintf(stderr, "%u alert%s before '%s' of %s (process %u) came too fast and were lost: a --trigger may have missed one\n",
 		e->lost, e->lost == 1 ? "" : "s", tool_text(e->alert), tool_text(e->name), e->pid);
 }
 
 /*
- * Acts on the alerts that have come; those that are there together, and want a
- * snapshot, get one. 1: go on; 0: stop; a negative errno, and a message.
+ * Acts on pending alerts. Several that ask for a snapshot share one. Returns 1 to continue, 0
+ * to stop, or a negative errno after a message.
  */
 int record_take_alerts(struct recorder *r)
 {
@@ -172,7 +170,7 @@ int record_take_alerts(struct recorder *r)
 		}
 	}
 	if (err != -EAGAIN) {
-		tool_error("alerts cannot be had any more: %s", at_notifications_error(r->events));
+		tool_error("cannot monitor alerts any more, so triggers do not work: %s", at_notifications_error(r->events));
 		return err;
 	}
 	if (stop || shoot)
