@@ -158,7 +158,7 @@ static void the_ledger_is_whole(void **state)
 	assert_true(has_line(text, "670 records lost"));
 	assert_true(has_line(text, "3 of them ended"));
 	assert_true(has_line(text, "ended providers (3) - ended 70 0 70 0 0 0 bytes"));
-	assert_true(has_line(text, "no ring was written to yet"));
+	assert_true(has_line(text, "no ring has records yet"));
 	free(text);
 	j = run_json();
 	ring = json_array_get(json_object_get(session_of(j, 1), "rings"), 0);
@@ -179,8 +179,8 @@ static void rings_that_are_not_told(void **state)
 	rings_error = -EPERM;
 	assert_int_equal(run(&text, NULL), TOOL_OK);
 	assert_true(has_line(text, "session 1 \"first\""));
-	assert_true(has_line(text, "for its owner to see"));
-	assert_false(has_line(text, "no ring was written to yet"));
+	assert_true(has_line(text, "may see its rings"));
+	assert_false(has_line(text, "no ring has records yet"));
 	assert_true(has_line(text, "server 0 events 1,100"));
 	free(text);
 	j = run_json();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * What a session is made of, as a command line says it
- */
+/* Parses the options that describe a session, and makes the session */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -33,12 +31,12 @@ static bool full(size_t nr, const char *what)
 	return true;
 }
 
-/* As a script writes it where what it looked for is not there: that is not "all". */
+/* A list without members, perhaps from a script that found nothing, must not mean "all". */
 static bool empty(const char *text, const char *what, const char *option)
 {
 	if (text[strspn(text, ",")])
 		return false;
-	tool_error("%s wants %s, separated by commas; '%s' has none", option, what,
+	tool_error("%s takes %s, separated by commas; '%s' has none", option, what,
 		   tool_text(text));
 	return true;
 }
@@ -80,7 +78,7 @@ static bool parse_ring_size(const char *text, uint64_t *size)
 	uint64_t below = ASYNCTRACE_RING_MIN;
 
 	if (!tool_parse_size(text, size)) {
-		tool_error("'%s' is no size; write 65536, 64K or 1M", tool_text(text));
+		tool_error("'%s' is not a size: write 65536, 64K or 1M", tool_text(text));
 		return false;
 	}
 	if (!(*size & (*size - 1)) && *size >= ASYNCTRACE_RING_MIN)
@@ -93,7 +91,7 @@ static bool parse_ring_size(const char *text, uint64_t *size)
 	return false;
 }
 
-/* SIZE, or PATTERN=SIZE; a name may have a = in it. */
+/* Parses SIZE, or PATTERN=SIZE. A name may contain a '=', so the last one counts. */
 static bool take_size(struct session_args *a, char *text)
 {
 	char *equals = strrchr(text, '=');
@@ -105,7 +103,10 @@ static bool take_size(struct session_args *a, char *text)
 	if (full(a->nr_buffers, "buffer sizes of providers") ||
 	    !parse_ring_size(equals + 1, &a->buffers[a->nr_buffers].ring_size))
 		return false;
-	/* That of all is compared with the memory there is, when that is known. */
+	/*
+	 * The size for all providers is compared with the memory later; this one has a fixed
+	 * limit.
+	 */
 	if (a->buffers[a->nr_buffers].ring_size > ASYNCTRACE_RING_MAX) {
 		tool_error("--buffer-size '%s' is too large: a buffer has at most %s; use %s or less",
 			   tool_text(text), tool_size(ASYNCTRACE_RING_MAX),
@@ -114,7 +115,7 @@ static bool take_size(struct session_args *a, char *text)
 	}
 	*equals = '\0';
 	if (!*text || strlen(text) > ASYNCTRACE_NAME_MAX) {
-		tool_error("--buffer-size PATTERN=SIZE wants 1 to %d bytes before the '='",
+		tool_error("--buffer-size PATTERN=SIZE takes 1 to %d bytes before the '='",
 			   ASYNCTRACE_NAME_MAX);
 		return false;
 	}
@@ -122,7 +123,7 @@ static bool take_size(struct session_args *a, char *text)
 	return true;
 }
 
-/* A whole number, of 32 bits. */
+/* Parses a whole number of 32 bits. */
 static bool parse_number(const char *text, uint32_t *number)
 {
 	unsigned long long value;
@@ -144,7 +145,7 @@ static bool take_pids(struct session_args *a, char *text)
 		if (full(a->nr_pids, "processes"))
 			return false;
 		if (!parse_number(at, &a->pids[a->nr_pids]) || !a->pids[a->nr_pids]) {
-			tool_error("'%s' is no process id", tool_text(at));
+			tool_error("'%s' is not a process id: write a positive number", tool_text(at));
 			return false;
 		}
 		a->nr_pids++;
@@ -172,7 +173,9 @@ static bool take_uids(struct session_args *a, char *text)
 	return true;
 }
 
-/* As a path of a directory, or as one below where the hierarchy is mounted. */
+/*
+ * Takes the path of a cgroup's directory, absolute or below the mount point of the hierarchy.
+ */
 static bool take_cgroup(struct session_args *a, const char *text)
 {
 	static const char *const below[] = { "", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/" };
@@ -180,9 +183,9 @@ static bool take_cgroup(struct session_args *a, const char *text)
 
 	if (full(a->nr_cgroups, "cgroups"))
 		return false;
-	/* Below where the hierarchy is mounted that would be all of it. */
+	/* An empty path would mean the whole hierarchy. */
 	if (!*text) {
-		tool_error("--cgroup wants the directory of a cgroup, not ''");
+		tool_error("--cgroup takes the directory of a cgroup, not ''");
 		return false;
 	}
 	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
@@ -199,7 +202,7 @@ static bool take_cgroup(struct session_args *a, const char *text)
 		a->cgroups[a->nr_cgroups++] = st.st_ino;
 		return true;
 	}
-	tool_error(is_there ? "'%s' is no cgroup of the unified hierarchy (version 2)" :
+	tool_error(is_there ? "'%s' is not a cgroup of the unified hierarchy (version 2): give a directory below /sys/fs/cgroup" :
 			      "there is no cgroup '%s'; give its directory, below /sys/fs/cgroup",
 		   tool_text(text));
 	return false;
@@ -267,7 +270,7 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 	uint64_t size = a->ring_size, rings;
 	char because[512];
 
-	/* The next request takes the connection's message away. */
+	/* The next request overwrites the connection's message. */
 	snprintf(because, sizeof(because), "%s", reason ? reason : "");
 	at_for_each_provider(ctl, count_free, &f);
 	rings = (f.free ? f.free : 1) + (a->sched != ASYNCTRACE_SCHED_OFF);
@@ -284,11 +287,11 @@ void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			   tool_size(info->online_cpus * a->ring_size * rings),
 			   tool_size(info->memory_limit), tool_short_size(size));
 	else
-		tool_error("--buffer-size %s is beyond everything; use %s or less",
+		tool_error("--buffer-size %s is too large; use %s or less",
 			   a->size_text, tool_short_size(size));
 }
 
-/* Says why the session cannot be, with the remedy that is ours to know. */
+/* Explains why the session cannot be made, with the remedy for the command's own limits. */
 static void explain(const struct session_args *a, struct at_ctl *ctl,
 		    const struct at_info *info, int err)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What a session is made of, as a command line says it
- */
+/* The options that describe a session */
 #ifndef AT_SESSION_ARGS_H
 #define AT_SESSION_ARGS_H
 
@@ -15,30 +13,30 @@
 
 #define SESSION_LIST_MAX	ASYNCTRACE_CATEGORIES_MAX
 
-/* A list of texts, each once given with an option, or between commas. */
+/* Texts from repeated options and from lists with commas */
 struct session_list {
 	const char *of[SESSION_LIST_MAX];
 	size_t nr;
 };
 
 /**
- * struct session_args - see above
- * @name: of the session
- * @ring_size: bytes
- * @size_text: as it was written
+ * struct session_args - a session as the command line describes it
+ * @name: name of the session
+ * @ring_size: bytes of each ring
+ * @size_text: the size as the user wrote it
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
  * @categories: patterns
  * @patterns: names of providers
- * @pids: processes wanted
- * @nr_pids: of them
- * @uids: users wanted
- * @nr_uids: of them
- * @cgroups: inodes of cgroups wanted
- * @nr_cgroups: of them
- * @follow: their descendants, too
- * @buffers: providers whose rings have another size
- * @nr_buffers: of them
+ * @pids: processes to record
+ * @nr_pids: number of processes
+ * @uids: users to record
+ * @nr_uids: number of users
+ * @cgroups: inodes of cgroups to record
+ * @nr_cgroups: number of cgroups
+ * @follow: also record descendants of @pids
+ * @buffers: patterns of providers whose rings have another size
+ * @nr_buffers: number of patterns
  */
 struct session_args {
 	const char *name;
@@ -59,7 +57,7 @@ struct session_args {
 	size_t nr_buffers;
 };
 
-/* Long options without a letter, from here on. */
+/* Values of long options without a letter begin here. */
 enum {
 	SESSION_OPT_PID = 0x100,
 	SESSION_OPT_UID,
@@ -80,56 +78,63 @@ enum {
 	{ "cgroup", required_argument, NULL, SESSION_OPT_CGROUP }, \
 	{ "follow", no_argument, NULL, SESSION_OPT_FOLLOW }
 
-/* The lines of a help text about these; %s is about --follow. */
+/*
+ * The lines of a help text about these options. SESSION_OPT_FOLLOW has none: each command words
+ * it.
+ */
 #define SESSION_OPTIONS_HELP \
-	"  -c, --categories LIST   only these categories, separated by commas; 'net*' is\n" \
-	"                          all that begin with net, -NAME what is left out\n" \
+	"  -c, --categories LIST   only these categories, separated by commas; 'net*' means\n" \
+	"                          all that begin with net, -NAME excludes NAME\n" \
 	"                          (default: all)\n" \
-	"  -p, --providers LIST    only these providers, separated by commas; 'http*' is\n" \
+	"  -p, --providers LIST    only these providers, separated by commas; 'http*' means\n" \
 	"                          all that begin with http (default: all that you may\n" \
 	"                          record)\n" \
-	"  -b, --buffer-size SIZE  of each CPU's ring, for each provider and the kernel: a\n" \
+	"  -b, --buffer-size SIZE  size of each CPU's ring, for each provider and the kernel: a\n" \
 	"                          power of two from 16K to 1G (default: 1M);\n" \
-	"                          PATTERN=SIZE: of those providers\n" \
-	"  -s, --sched WHOSE       scheduling of targets (the providers' threads, and who\n" \
-	"                          wakes them; default), all (everybody's), or off\n" \
+	"                          PATTERN=SIZE: for matching providers\n" \
+	"  -s, --sched WHICH       scheduling of targets (the providers' threads, and their\n" \
+	"                          wakers; default), all (all threads), or off\n" \
 	"      --pid LIST          only providers in these processes\n" \
-	"      --uid LIST          only those of these users, names or numbers\n" \
-	"      --cgroup PATH       only those in this cgroup and below it\n"
+	"      --uid LIST          only providers of these users, names or numbers\n" \
+	"      --cgroup PATH       only providers in this cgroup and below it\n"
 
 void session_args_init(struct session_args *a);
 /*
- * Takes an option of SESSION_LONG_OPTIONS. False, and a message, where its value
- * is wrong; also for an option that is none of these, without a message.
+ * Takes an option of SESSION_LONG_OPTIONS. Returns false after a message if its value is wrong.
+ * Returns false without a message for any other option.
  */
 bool session_args_take(struct session_args *a, int opt, char *value);
 bool session_args_name(struct session_args *a, const char *name);
-/* Splits a list at its commas, in place. False, and a message, where it is wrong. */
+/* Splits @text at its commas, in place. Returns false after a message if it is wrong. */
 bool session_list_take(struct session_list *l, char *text, size_t longest, const char *what);
 
 /*
- * Makes the session. 0, or a negative errno, and a message that names the
- * remedy. @info: of the module.
+ * Makes the session. Returns 0, or a negative errno after a message that names the remedy.
+ * @info: of the module
  */
 int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 			const struct at_info *info, uint32_t flags, uint32_t *id);
-/* Initializes it, with messages about @a's sizes. */
+/*
+ * Initializes the session, with messages about the sizes in @a. Returns 0 or a negative errno.
+ */
 int session_args_init_session(const struct session_args *a, struct at_ctl *ctl,
 			      const struct at_info *info, uint32_t id);
-/* The arithmetic, and the largest size that fits. @reason: the module's, or NULL */
+/*
+ * Prints the arithmetic and the largest size that fits. @reason: the module's message, or NULL
+ */
 void session_args_too_large(const struct session_args *a, struct at_ctl *ctl,
 			    const struct at_info *info, const char *reason);
 
-/* session_find.c */
+/* find.c */
 
 /*
- * The id of the session that @text names: one of the caller's by its name, or
- * any by its id. 0, or a negative errno, and a message.
+ * Finds the session that @text names: one of the caller's by its name, or any by its id.
+ * Returns 0, or a negative errno after a message.
  */
 int session_find(struct at_ctl *ctl, const char *text, uint32_t *id);
 
 struct json_doc;
-/* What a list tells of a session, within an object. */
+/* Adds the members of a session to an open object. */
 void session_json(struct json_doc *j, const struct at_session_info *s);
 
 #endif /* AT_SESSION_ARGS_H */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace session attach, snapshot: from a session that stays to a file
- */
+/* asynctrace session attach, snapshot: write records of an existing session to a file */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -15,21 +13,20 @@
 static const char attach_usage[] =
 	"usage: asynctrace session attach [OPTION...] SESSION\n"
 	"\n"
-	"Writes what a session brings to a file, until Ctrl-C, or until it is destroyed.\n"
-	"The session goes on; what comes while nobody reads it waits in its rings, or\n"
-	"finds no room there; in a circular session the oldest is overwritten. Of a\n"
-	"one-shot session the first records are kept, and that they are read makes no\n"
-	"room: once it is stopped, and all is read, that ends, too. Each record is read\n"
-	"once.\n"
+	"Writes the records of a session to a file, until Ctrl-C, or until the session is\n"
+	"destroyed. The session continues. Records that come without a reader wait in its\n"
+	"rings; if these are full, records are dropped, or overwrite the oldest in circular\n"
+	"mode. A one-shot session keeps the first records, and reading frees no room.\n"
+	"Reading it ends when it is stopped and all is read. Each record is read once.\n"
 	"\n"
-	"  -o, --output FILE      write the trace there; - is standard output\n"
+	"  -o, --output FILE      write the trace to FILE; - is standard output\n"
 	"                         (default: trace.fxt)\n"
-	"  -d, --duration SECONDS stop after that time\n"
-	"      --max-size SIZE    stop when FILE has that size\n"
-	"      --rotate SIZE[,N]  begin a new file at that size, or at SIGHUP: FILE.0.fxt,\n"
-	"                         FILE.1.fxt, ...; keep the last N\n"
-	"      --json             the summary as JSON, on standard output\n"
-	"  -h, --help             this\n"
+	"  -d, --duration SECONDS stop after this time\n"
+	"      --max-size SIZE    stop when FILE reaches this size\n"
+	"      --rotate SIZE[,N]  begin a new file at this size, or at SIGHUP: FILE.0.fxt,\n"
+	"                         FILE.1.fxt, ...; keep the last N files\n"
+	"      --json             print the summary as JSON on standard output\n"
+	"  -h, --help             print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session attach -o part.fxt mine\n"
@@ -99,16 +96,16 @@ int session_attach_main(int argc, char **argv)
 static const char snapshot_usage[] =
 	"usage: asynctrace session snapshot [OPTION...] SESSION\n"
 	"\n"
-	"Writes what a circular session holds at this moment to a file. The session goes\n"
-	"on, nothing is taken out of it, and who is recorded is not disturbed.\n"
+	"Writes the records that a circular session holds now to a file. The session\n"
+	"continues, keeps its records, and does not delay recorded programs.\n"
 	"\n"
-	"  -o, --output FILE  write the trace there; - is standard output\n"
+	"  -o, --output FILE  write the trace to FILE; - is standard output\n"
 	"                     (default: trace.fxt)\n"
-	"      --json         the summary as JSON, on standard output\n"
-	"  -h, --help         this\n"
+	"      --json         print the summary as JSON on standard output\n"
+	"  -h, --help         print this text\n"
 	"\n"
 	"Examples:\n"
-	"  asynctrace session snapshot -o what-led-to-it.fxt flight\n";
+	"  asynctrace session snapshot -o before-the-error.fxt flight\n";
 
 int session_snapshot_main(int argc, char **argv)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace categories: what providers say that they can record
- */
+/* asynctrace categories: lists the categories that providers announce */
 #include <string.h>
 
 #include <asynctrace/session.h>
@@ -12,10 +10,10 @@ static const char usage[] =
 	"usage: asynctrace categories [--json]\n"
 	"\n"
 	"Lists the categories that providers have announced, with their descriptions.\n"
-	"What a program does not announce can be recorded all the same.\n"
+	"A category that a program does not announce can be recorded all the same.\n"
 	"\n"
-	"      --json  as JSON\n"
-	"  -h, --help  this\n"
+	"      --json  print JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace categories\n"
@@ -24,7 +22,7 @@ static const char usage[] =
 struct listing {
 	struct json_doc json;
 	bool as_json;
-	uint32_t provider;	/* that the last one was of; 0: none yet */
+	uint32_t provider;	/* of the previous category; 0: none yet */
 };
 
 static int print_row(const struct at_category_info *c, struct listing *l)

@@ -15,10 +15,10 @@ static const char init_usage[] =
 	"usage: asynctrace session init [OPTION...] SESSION\n"
 	"\n"
 	"Fixes the buffers and providers of a session that was made with\n"
-	"asynctrace session create --no-init. Nothing changes where that was done.\n"
+	"asynctrace session create --no-init. Changes nothing if that has been done.\n"
 	"\n"
 	"      --json  print the session as JSON\n"
-	"  -h, --help  this\n"
+	"  -h, --help  print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session init flight\n";
@@ -26,13 +26,13 @@ static const char init_usage[] =
 static const char start_usage[] =
 	"usage: asynctrace session start [OPTION...] SESSION\n"
 	"\n"
-	"Records from now on. Nothing changes where it was started already.\n"
+	"Starts recording. Changes nothing if the session is started already.\n"
 	"\n"
-	"      --clear WHAT       of what earlier runs have left, clear: entire (records and\n"
-	"                         names), nondurable (records), or retain all (default)\n"
-	"  -c, --categories LIST  for this run only, these categories, too\n"
+	"      --clear WHAT       clear from earlier runs: entire (records and names),\n"
+	"                         nondurable (records), or retain (nothing; default)\n"
+	"  -c, --categories LIST  record these categories, too, in this run only\n"
 	"      --json             print the session as JSON\n"
-	"  -h, --help             this\n"
+	"  -h, --help             print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session start --clear nondurable -c verbose flight\n";
@@ -40,11 +40,11 @@ static const char start_usage[] =
 static const char stop_usage[] =
 	"usage: asynctrace session stop [OPTION...] SESSION\n"
 	"\n"
-	"Records no more, until it is started again. What was recorded stays. Nothing\n"
-	"changes where it was not started.\n"
+	"Stops recording until the session is started again. Its records stay. Changes\n"
+	"nothing if the session is not started.\n"
 	"\n"
 	"      --json  print the session as JSON\n"
-	"  -h, --help  this\n"
+	"  -h, --help  print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session stop flight\n";
@@ -52,13 +52,13 @@ static const char stop_usage[] =
 static const char update_usage[] =
 	"usage: asynctrace session update [OPTION...] SESSION\n"
 	"\n"
-	"Records other categories from now on, in place of those before, also while the\n"
-	"session runs. Nothing is lost over it.\n"
+	"Replaces the session's categories, also while it runs. No record is lost by\n"
+	"that.\n"
 	"\n"
-	"  -c, --categories LIST  these, separated by commas; 'net*' is all that begin with\n"
-	"                         net, -NAME what is left out, '*' every one\n"
+	"  -c, --categories LIST  new categories, separated by commas; 'net*' means all that\n"
+	"                         begin with net, -NAME excludes NAME, '*' means all\n"
 	"      --json             print the session as JSON\n"
-	"  -h, --help             this\n"
+	"  -h, --help             print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session update -c http,disk flight\n";
@@ -66,10 +66,10 @@ static const char update_usage[] =
 static const char destroy_usage[] =
 	"usage: asynctrace session destroy [OPTION...] SESSION\n"
 	"\n"
-	"Ends a session. What nobody has read is gone.\n"
+	"Ends a session. Records that have not been read are lost.\n"
 	"\n"
-	"      --json  print the session, as it was, as JSON\n"
-	"  -h, --help  this\n"
+	"      --json  print the last state of the session as JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session destroy flight\n";
@@ -77,14 +77,14 @@ static const char destroy_usage[] =
 enum { OPT_CLEAR = SESSION_OPT_END };
 
 /**
- * struct control - a verb, and what was asked of it
- * @usage: its help
- * @options: those it has
- * @short_options: their letters
- * @act: what it does
- * @categories: given
- * @clear: enum asynctrace_disposition, given, or 0
- * @json: print the session
+ * struct control - a verb and its options
+ * @usage: help text
+ * @options: long options
+ * @short_options: letters of options
+ * @act: performs the verb; returns 0 or a negative errno
+ * @categories: argument of -c
+ * @clear: enum asynctrace_disposition of --clear, or 0
+ * @json: print the session as JSON
  */
 struct control {
 	const char *usage;
@@ -113,7 +113,7 @@ static bool take_clear(struct control *c, const char *text)
 		c->clear = known[i].value;
 		return true;
 	}
-	tool_error("'%s' cannot be cleared; use entire, nondurable or retain",
+	tool_error("--clear cannot be '%s'; use entire, nondurable or retain",
 		   tool_text(text));
 	return false;
 }
@@ -147,7 +147,7 @@ static int control(struct control *c, int argc, char **argv)
 		}
 	}
 	if (c->usage == update_usage && !c->categories.nr) {
-		tool_error("say which categories: -c LIST; '*' is every one");
+		tool_error("name the categories: -c LIST; '*' means all");
 		return TOOL_USAGE;
 	}
 	text = session_argument(argc, argv);
@@ -156,7 +156,7 @@ static int control(struct control *c, int argc, char **argv)
 	err = session_open(text, &ctl, &id);
 	if (!err)
 		err = c->act(c, ctl, id);
-	/* What is destroyed has been printed before. */
+	/* The session was printed before it was destroyed. */
 	return session_close(ctl, id, c->json && c->usage != destroy_usage, err);
 }
 
@@ -195,7 +195,7 @@ static int start(const struct control *c, struct at_ctl *ctl, uint32_t id)
 	struct taken taken = { };
 	int err;
 
-	/* It is started all the same. */
+	/* An error only disables messages about providers that other sessions hold. */
 	taken_open(&taken, id);
 	err = told(ctl, at_session_start(ctl, id, &opts));
 	if (!err)

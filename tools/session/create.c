@@ -12,19 +12,19 @@
 static const char usage[] =
 	"usage: asynctrace session create [OPTION...] NAME\n"
 	"\n"
-	"Makes a session that stays until asynctrace session destroy, fixes its buffers\n"
-	"and providers, and prints its id and name. Nothing is recorded before\n"
+	"Makes a session that exists until asynctrace session destroy, fixes its buffers\n"
+	"and providers, and prints its id and name. Recording begins with\n"
 	"asynctrace session start.\n"
 	"\n"
-	"  -m, --mode MODE         streaming: read by asynctrace session attach (default);\n"
-	"                          circular: the last records are kept, for snapshots;\n"
-	"                          oneshot: the first are kept, for attach\n"
+	"  -m, --mode MODE         streaming: for asynctrace session attach (default);\n"
+	"                          circular: keep the last records, for snapshots;\n"
+	"                          oneshot: keep the first records, for attach\n"
 	SESSION_OPTIONS_HELP
-	"      --follow            with --pid: the descendants of these, too\n"
-	"      --no-init           do not fix buffers and providers yet; that is then for\n"
-	"                          asynctrace session init\n"
-	"      --json              print it as JSON\n"
-	"  -h, --help              this\n"
+	"      --follow            with --pid: also the descendants of these processes\n"
+	"      --no-init           do not fix buffers and providers yet; use\n"
+	"                          asynctrace session init for that\n"
+	"      --json              print the session as JSON\n"
+	"  -h, --help              print this text\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session create -m circular -b 8M -p 'http*' flight\n"
@@ -39,10 +39,10 @@ static const struct option options[] = {
 };
 
 /**
- * struct create - what is asked for
+ * struct create - the options of the verb
  * @args: the session
- * @init: initialize it
- * @json: print it as JSON
+ * @init: also initialize the session
+ * @json: print the session as JSON
  */
 struct create {
 	struct session_args args;
@@ -59,7 +59,7 @@ static int make_new(const struct create *c, struct at_ctl *ctl, const struct at_
 	if (err || !c->init)
 		return err;
 	err = session_args_init_session(&c->args, ctl, info, *id);
-	/* As if it had not been asked for. */
+	/* A failed create must leave nothing behind. */
 	if (err)
 		at_session_destroy(ctl, *id);
 	return err;
@@ -119,7 +119,7 @@ int session_create_main(int argc, char **argv)
 	if (!session_args_name(&c.args, argv[optind]))
 		return TOOL_USAGE;
 	if (c.args.follow && !c.args.nr_pids) {
-		tool_error("--follow wants --pid: whose descendants are meant?");
+		tool_error("--follow needs --pid, whose descendants to record");
 		return TOOL_USAGE;
 	}
 	return create(&c);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Sessions by name or id
- */
+/* Finds sessions by name or id */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +11,9 @@
 
 struct search {
 	const char *text;
-	uint32_t number;	/* what the text says as an id; 0: it is none */
+	uint32_t number;	/* the text as an id; 0: it is not one */
 	uint32_t uid;
-	uint32_t mine;		/* ids, 0: none */
+	uint32_t mine;		/* ids; 0: none */
 	uint32_t by_id;
 	uint32_t others;
 	uint32_t others_uid;
@@ -61,10 +59,10 @@ int session_find(struct at_ctl *ctl, const char *text, uint32_t *id)
 	if (*id)
 		return 0;
 	if (f.nr_others == 1)
-		tool_error("session '%s' is that of %s; name it by its id, %u", tool_text(text),
+		tool_error("session '%s' belongs to %s; use its id, %u", tool_text(text),
 			   tool_user(f.others_uid), f.others);
 	else if (f.nr_others)
-		tool_error("%u other users have a session '%s'; name the one you mean by its id: asynctrace session list",
+		tool_error("%u other users have a session '%s'; use the id that asynctrace session list shows",
 			   f.nr_others, tool_text(text));
 	else
 		tool_error("there is no session '%s' that you may see; try asynctrace session list",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace providers: who can be recorded
- */
+/* asynctrace providers: lists the programs that can be recorded */
 #include <string.h>
 
 #include <asynctrace/session.h>
@@ -12,17 +10,17 @@ static const char usage[] =
 	"usage: asynctrace providers [--json]\n"
 	"\n"
 	"Lists the providers that you may record: those of your own user that ptrace(2)\n"
-	"would let you look at, or, with CAP_PERFMON or CAP_SYS_ADMIN, all. A program that\n"
-	"uses libasynctrace becomes one when it first traces something.\n"
+	"permits, or, with CAP_PERFMON or CAP_SYS_ADMIN, all. A program that uses\n"
+	"libasynctrace becomes a provider when it first traces something.\n"
 	"\n"
-	"  --json      as JSON\n"
-	"  -h, --help  this\n"
+	"  --json      print JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
 	"Columns: ID as in other commands; PID of the process; VERSION that the program\n"
 	"gave; SESSION that it is in; RINGS that hold memory; NOTES: recorded (now), late\n"
 	"(joined after the session's start), held (in a session that you may not see).\n"
 	"\n"
-	"asynctrace list is the same.\n"
+	"asynctrace list is another name of this command.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace providers\n"
@@ -102,7 +100,7 @@ int providers_main(int argc, char **argv)
 		err = !doc_write(&l.json);
 	} else if (!l.count) {
 		puts("No providers: no program that you may record has traced anything yet. A program that\n"
-		     "traced before the module was loaded is no provider: start it again.");
+		     "traced before the module was loaded is not a provider: start it again.");
 	}
 	at_ctl_close(ctl);
 	return err ? TOOL_FAILED : TOOL_OK;

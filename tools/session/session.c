@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace session: sessions that outlive who made them
- */
+/* asynctrace session: sessions that outlive the command that made them */
 #include <errno.h>
 #include <getopt.h>
 #include <string.h>
@@ -15,15 +13,15 @@ static const struct {
 	int (*main)(int argc, char **argv);
 	const char *help;
 } verbs[] = {
-	{ "create", session_create_main, "make one, and fix its buffers and providers" },
-	{ "init", session_init_main, "fix these, where create did not" },
-	{ "start", session_start_main, "record from now on" },
-	{ "stop", session_stop_main, "record no more, until it is started again" },
-	{ "update", session_update_main, "record other categories from now on" },
-	{ "snapshot", session_snapshot_main, "write what a circular one holds, while it runs on" },
-	{ "attach", session_attach_main, "write what one brings, while it runs on" },
-	{ "destroy", session_destroy_main, "end it; what nobody has read is gone" },
-	{ "list", session_list_main, "show those that you may see" },
+	{ "create", session_create_main, "make a session, and fix its buffers and providers" },
+	{ "init", session_init_main, "fix buffers and providers after create --no-init" },
+	{ "start", session_start_main, "start recording" },
+	{ "stop", session_stop_main, "stop recording until the next start" },
+	{ "update", session_update_main, "replace the categories" },
+	{ "snapshot", session_snapshot_main, "write the records that a circular session holds" },
+	{ "attach", session_attach_main, "write the records of a session while it runs" },
+	{ "destroy", session_destroy_main, "end a session; records that were not read are lost" },
+	{ "list", session_list_main, "show the sessions that you may see" },
 };
 
 #define NR_VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -33,15 +31,15 @@ static void help(FILE *out)
 	fputs("usage: asynctrace session VERB [OPTION...] [SESSION]\n"
 	      "\n"
 	      "Makes and drives sessions that outlive the command. SESSION is the name of one\n"
-	      "of yours, or the id of any that you may control.\n"
+	      "of your sessions, or the id of any that you may control.\n"
 	      "\n"
 	      "Verbs:\n", out);
 	for (size_t i = 0; i < NR_VERBS; i++)
 		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
 	fputs("\n"
-	      "  -h, --help  this; asynctrace session VERB --help tells more\n"
+	      "  -h, --help  print this text; asynctrace session VERB --help tells more\n"
 	      "\n"
-	      "Exit status: 0; 1 where it failed; 2 for wrong usage.\n"
+	      "Exit status: 0; 1 if the verb failed; 2 for wrong usage.\n"
 	      "\n"
 	      "Examples:\n"
 	      "  asynctrace session create -m circular -b 8M flight\n"
@@ -86,7 +84,7 @@ const char *session_argument(int argc, char **argv)
 	if (optind == argc)
 		tool_error("name the session; see asynctrace session list");
 	else
-		tool_error("one session at a time; '%s' is too much", tool_text(argv[optind + 1]));
+		tool_error("too many arguments: '%s'; name one session", tool_text(argv[optind + 1]));
 	return NULL;
 }
 
@@ -132,12 +130,12 @@ static const char list_usage[] =
 	"\n"
 	"Lists the sessions that you may see: your own, or, with CAP_PERFMON, all.\n"
 	"\n"
-	"      --json  as JSON\n"
-	"  -h, --help  this\n"
+	"      --json  print JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
-	"Columns: ID and NAME as in other commands; USER whose it is; STATE ready,\n"
+	"Columns: ID and NAME as in other commands; USER, its owner; STATE ready,\n"
 	"initialized, started or stopped; PROVIDERS in it; SIZE of one ring; NOTES:\n"
-	"detached (outlives who made it), read (somebody reads it).\n"
+	"detached (outlives the command that made it), read (a process reads it).\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace session list --json | jq '.sessions[] | select(.state == \"started\").name'\n";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace status: sessions, their rings, what was lost, what it costs
+ * asynctrace status: sessions, their rings, losses and costs
  *
- * Everything is collected first and printed then: one connection cannot ask for
- * a session's rings while it is being told the sessions.
+ * Collects everything before it prints, because a connection cannot ask for a session's rings
+ * within the callback for sessions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,14 +21,14 @@ static const char usage[] =
 	"Shows the sessions that you may see (your own, or, with CAP_PERFMON, all), the\n"
 	"ledger of each of their rings, and what tracing costs.\n"
 	"\n"
-	"  --json      as JSON\n"
-	"  -h, --help  this\n"
+	"  --json      print JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
-	"A ring's records: COMMITTED by their writer; of those DELIVERED to the consumer,\n"
+	"A ring's records: COMMITTED by their writer; of these, DELIVERED to the consumer,\n"
 	"OVERWRITTEN (circular mode), or CLEARED by a later start; the others are still to\n"
-	"be read. DROPPED were attempted, but found no room. Records in a provider's\n"
-	"FALLBACK ring come from threads without rseq, or from a machine whose counter\n"
-	"cannot be trusted; they cost more.\n"
+	"be read. DROPPED found no room. Records in a provider's\n"
+	"FALLBACK ring come from threads without rseq, or from a machine with an\n"
+	"untrusted counter; they cost more.\n"
 	"\n"
 	"Examples:\n"
 	"  asynctrace status\n"
@@ -58,7 +58,7 @@ struct status {
 	size_t nr_providers;
 };
 
-/* Room for one more in an array; NULL where there is no memory. */
+/* Returns @array with room for one more element, or NULL if there is no memory. */
 static void *grow(void *array, size_t count, size_t size)
 {
 	if (count & (count - 1))
@@ -77,7 +77,7 @@ static int add_session(const struct at_session_info *info, void *arg)
 	s += st->nr_sessions++;
 	*s = (struct session){ .info = *info };
 	snprintf(s->name, sizeof(s->name), "%s", info->name);
-	/* What it points to is gone when this returns. */
+	/* The module's strings and lists are valid only in this callback. */
 	s->info.name = NULL;
 	s->info.categories = NULL;
 	s->info.patterns = NULL;
@@ -131,7 +131,10 @@ static int collect(struct at_ctl *ctl, struct status *st)
 		struct session *s = &st->sessions[i];
 
 		err = at_for_each_ring(ctl, s->info.id, add_ring, s);
-		/* It ended between the two questions: no rings; or these are not for us. */
+		/*
+		 * The session ended between the two requests, or its rings are hidden from this
+		 * user.
+		 */
 		s->rings_hidden = err == -EPERM;
 		if (err == -ENOENT || err == -EPERM)
 			err = 0;
@@ -158,7 +161,7 @@ static const char *ring_name(const struct status *st, const struct session *s,
 	return text;
 }
 
-/* Did the kernel's rings of this session drop something on its behalf? */
+/* True if the kernel's rings of this session dropped records of @p. */
 static bool drops_in(const struct provider *p, uint32_t session)
 {
 	return p->session == session && (p->sched_dropped || p->names_dropped);
@@ -172,7 +175,7 @@ static void print_session(const struct status *st, const struct session *s)
 	printf("\nsession %u \"%s\" of %s: %s, %s, scheduling %s%s%s\n", i->id, tool_text(s->name),
 	       tool_user(i->uid), tool_state(i->state), tool_mode(i->mode), tool_sched(i->sched),
 	       i->flags & ASYNCTRACE_SESSION_FLAGS_DETACHED ? ", detached" : "",
-	       i->consumed ? "" : ", read by nobody");
+	       i->consumed ? "" : ", without a reader");
 	printf("  %u provider%s", i->providers, i->providers == 1 ? "" : "s");
 	if (i->ended)
 		printf(", %u of them ended", i->ended);
@@ -184,20 +187,20 @@ static void print_session(const struct status *st, const struct session *s)
 	       tool_size(i->sub_size));
 	printf("  memory: %s held", tool_size(i->pages * sysconf(_SC_PAGESIZE)));
 	if (i->refused)
-		printf("; %s pages could not be had, records were dropped", tool_count(i->refused));
+		printf("; %s pages could not be allocated, records were dropped", tool_count(i->refused));
 	putchar('\n');
 	if (i->probe_calls)
 		printf("  cost: %s calls of scheduler probes, %s records of them\n",
 		       tool_count(i->probe_calls), tool_count(i->probe_records));
 	if (i->threads_missed)
-		printf("  %s thread%s not traced, or not at once: no memory, or more than the module's user_threads\n",
+		printf("  %s thread%s not recorded, or not at once: no memory, or more threads than the module's user_threads\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");
 	if (s->rings_hidden) {
-		puts("  what is in its rings is for its owner to see, and for CAP_SYS_ADMIN");
+		puts("  only its owner and CAP_SYS_ADMIN may see its rings");
 		return;
 	}
 	if (!s->nr_rings) {
-		puts("  no ring was written to yet");
+		puts("  no ring has records yet");
 		return;
 	}
 	printf("  %-20s %5s %-8s %14s %14s %14s %14s %14s %10s\n", "PROVIDER", "CPU", "KIND",
