@@ -127,7 +127,7 @@ begin "no module: neither is its device"
 examine module device --
 check reason text module "neither loaded nor installed"
 check remedy remedy module "make install-module"
-check remedy remedy device "load that"
+check remedy remedy device "load the module"
 examine netlink module device -- "$FORBID" netlink
 check reason text module "neither loaded nor installed"
 end
@@ -195,11 +195,11 @@ end
 begin "a signature that cannot be seen: that is said, and who can"
 installed asynctrace.ko.xz
 examine module device --
-check "not known" text module "whether it has a signature cannot be told: it is packed by xz"
+check "not known" text module "cannot read whether it has a signature: it is compressed by xz"
 check remedy remedy module "modinfo -F signer asynctrace"
 rm "$dir"/*
 examine module device --
-check "no file" text module "cannot be told: No such file"
+check "no file" text module "cannot read whether it has a signature: No such file"
 end
 
 close

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace doctor: what would not work for this user on this machine, and what
- * to do about it
+ * asynctrace doctor: checks what would not work for this user on this machine, and names the
+ * remedy
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +19,14 @@
 static const char usage[] =
 	"usage: asynctrace doctor [--json]\n"
 	"\n"
-	"Tells what would not work for you on this machine, and what to do about it. Each\n"
-	"check is a line: ok; warn, where there is less than there could be; FAIL, where\n"
+	"Checks what would not work for you on this machine, and names the remedy. Each\n"
+	"check is a line: ok; warn, if recording is limited or expensive; FAIL, if\n"
 	"you cannot record your own programs.\n"
 	"\n"
-	"      --json  as JSON\n"
-	"  -h, --help  this\n"
+	"      --json  print JSON\n"
+	"  -h, --help  print this text\n"
 	"\n"
-	"Exit status: 0 where you can record your own programs, 1 where not, 2 for wrong\n"
+	"Exit status: 0 if you can record your own programs, 1 if not, 2 for wrong\n"
 	"usage.\n"
 	"\n"
 	"Examples:\n"
@@ -74,7 +74,7 @@ void doctor_remedy_error(struct doctor *d, int err)
 		break;
 	case EDQUOT:
 	case ENOSPC:
-		doctor_remedy(d, "end sessions that nobody needs: asynctrace session list, then asynctrace session destroy NAME");
+		doctor_remedy(d, "end sessions that are not needed: asynctrace session list, then asynctrace session destroy NAME");
 		break;
 	case EPERM:
 	case EACCES:
@@ -86,7 +86,7 @@ void doctor_remedy_error(struct doctor *d, int err)
 		doctor_remedy(d, "the module may just have been unloaded: try again");
 		break;
 	default:
-		doctor_remedy(d, "dmesg may say why; or load the module anew, as root: modprobe -r asynctrace && modprobe asynctrace");
+		doctor_remedy(d, "see dmesg for the reason; or reload the module, as root: modprobe -r asynctrace && modprobe asynctrace");
 	}
 }
 
@@ -106,7 +106,7 @@ bool doctor_read(const char *path, char *text, size_t size)
 	return true;
 }
 
-/* Some sandboxes allow no sockets of that family. */
+/* Some sandboxes allow no sockets of this family. */
 static void netlink(struct doctor *d)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
@@ -136,7 +136,7 @@ static void connection(struct doctor *d)
 		snprintf(d->reason, sizeof(d->reason), "%s", at_ctl_error(d->ctl));
 }
 
-/* Whether there is a module, and a socket to talk to it, others tell. */
+/* Other checks report a missing module and a missing socket. */
 static void interface(struct doctor *d)
 {
 	if (!d->err) {
@@ -157,7 +157,7 @@ static void privilege(struct doctor *d)
 		return;
 	if (d->info.privileged) {
 		doctor_say(d, "privilege", DOCTOR_OK,
-			   "programs of all users can be recorded, and everybody's scheduling");
+			   "programs of all users can be recorded, and the scheduling of all threads");
 		return;
 	}
 	doctor_say(d, "privilege", DOCTOR_WARN,
@@ -165,18 +165,18 @@ static void privilege(struct doctor *d)
 	doctor_remedy(d, "use sudo, or give the command the capability: sudo setcap cap_perfmon+ep \"$(command -v asynctrace)\"");
 }
 
-/* @unread: it could not be read, which is done by the device. */
+/* @unread: only reading failed, which needs the device */
 static void trial_failed(struct doctor *d, int err, bool unread)
 {
 	doctor_say(d, "session", DOCTOR_FAIL, "a session cannot be made and driven: %s",
 		   at_ctl_error(d->ctl));
 	if (unread && d->no_device)
-		doctor_remedy(d, "what helps the device, above, helps here");
+		doctor_remedy(d, "repair the device first, see above");
 	else
 		doctor_remedy_error(d, -err);
 }
 
-/* Nothing is as sure as to do it. That there is no such provider, disturbs nobody. */
+/* Tries a session. A provider pattern without a match makes it harmless. */
 static void trial(struct doctor *d)
 {
 	const char *nobody = "no such provider";
@@ -233,7 +233,7 @@ static void providers(struct doctor *d)
 	doctor_say(d, "providers", DOCTOR_OK, "%u program%s can be recorded at the moment", count,
 		   count == 1 ? "" : "s");
 	if (!count)
-		doctor_remedy(d, "programs that use libasynctrace are there once they trace something");
+		doctor_remedy(d, "programs that use libasynctrace appear when they first trace something");
 }
 
 static const char *const levels[] = {
@@ -279,7 +279,7 @@ static void examine(struct doctor *d)
 {
 	doctor_kernel(d);
 	netlink(d);
-	/* It loads the module, where it is installed and that is allowed. */
+	/* Opening the connection loads the module, if it is installed and that is allowed. */
 	connection(d);
 	doctor_module(d);
 	interface(d);

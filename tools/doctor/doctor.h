@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * asynctrace doctor: what its checks share
- */
+/* asynctrace doctor: state and functions that its checks share */
 #ifndef AT_DOCTOR_H
 #define AT_DOCTOR_H
 
@@ -12,16 +10,16 @@
 
 enum doctor_level {
 	DOCTOR_OK,
-	DOCTOR_WARN,		/* less than there could be */
-	DOCTOR_FAIL,		/* this user cannot record his own programs */
+	DOCTOR_WARN,		/* recording works, but is limited or expensive */
+	DOCTOR_FAIL,		/* this user cannot record any program */
 };
 
 /**
- * struct finding - what a check has to say
- * @name: of the check
- * @level: enum doctor_level
- * @text: what is so
- * @remedy: what to do about it; empty: nothing
+ * struct finding - the result of a check
+ * @name: name of the check
+ * @level: severity
+ * @text: the observation
+ * @remedy: the action to take; empty: none
  */
 struct finding {
 	const char *name;
@@ -31,16 +29,16 @@ struct finding {
 };
 
 /**
- * struct doctor - see above
- * @findings: so far
- * @nr: of them
- * @no_netlink: no socket can be made to talk to the module
- * @absent: there is no module
- * @no_device: its device cannot be opened
- * @ctl: connection to the module; of no use unless @err is 0
- * @err: of opening it
- * @reason: of that
- * @info: of the module
+ * struct doctor - the state of all checks
+ * @findings: results so far
+ * @nr: number of results
+ * @no_netlink: generic netlink sockets cannot be opened
+ * @absent: the module is not loaded
+ * @no_device: the module's device cannot be opened
+ * @ctl: connection to the module; usable only if @err is 0
+ * @err: result of opening @ctl
+ * @reason: message for @err
+ * @info: limits and version of the module
  */
 struct doctor {
 	struct finding findings[32];
@@ -52,38 +50,44 @@ struct doctor {
 	struct at_info info;
 };
 
-/* Adds a finding; doctor_remedy() is about the last one. */
+/* Adds a finding. doctor_remedy() adds the remedy to the last one. */
 void __attribute__((format(printf, 4, 5)))
 doctor_say(struct doctor *d, const char *name, enum doctor_level level, const char *fmt, ...);
 void __attribute__((format(printf, 2, 3)))
 doctor_remedy(struct doctor *d, const char *fmt, ...);
-/* That for an error, an errno, that says itself what is wrong. */
+/* Adds the remedy for the errno @err. */
 void doctor_remedy_error(struct doctor *d, int err);
 
 /*
- * The first line of a file, or what of it fits, without its newline; false where
- * it cannot be read.
+ * Reads the first line of a file without its newline, cut to @size. Returns false if the file
+ * cannot be read.
  */
 bool doctor_read(const char *path, char *text, size_t size);
 
-/* doctor_module.c */
+/* module.c */
 void doctor_kernel(struct doctor *d);
 void doctor_module(struct doctor *d);
 void doctor_device(struct doctor *d);
 
-/* doctor_signature.c */
+/* signature.c */
 enum doctor_signature {
-	DOCTOR_SIGNED,		/* by whomever */
+	DOCTOR_SIGNED,		/* by any key */
 	DOCTOR_UNSIGNED,
 	DOCTOR_UNTOLD,
 };
 
-/* Why the kernel would load no module that has no signature it trusts; NULL: it would. */
+/*
+ * Returns why the kernel rejects modules without a signature that it trusts; NULL: it accepts
+ * them.
+ */
 const char *doctor_enforced(void);
-/* Of a module's file. @why: out: what cannot be told */
+/*
+ * Looks for a signature in the file of a module. *@why: the reason if the result is
+ * DOCTOR_UNTOLD
+ */
 enum doctor_signature doctor_signature(const char *path, const char **why);
 
-/* doctor_machine.c */
+/* machine.c */
 void doctor_clock(struct doctor *d);
 void doctor_rseq(struct doctor *d);
 void doctor_emulation(struct doctor *d);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace doctor: clock, rseq, memory, emulation
- */
+/* asynctrace doctor: checks of clock, rseq, memory and emulation */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +15,7 @@
 #include "doctor/doctor.h"
 #include "tool.h"
 
-/* What asynctrace record takes by default, for one program and the kernel. */
+/* Ring size that asynctrace record uses by default */
 #define DEFAULT_RING	(1u << 20)
 
 void doctor_clock(struct doctor *d)
@@ -51,9 +49,9 @@ void doctor_rseq(struct doctor *d)
 	doctor_say(d, "rseq", DOCTOR_WARN,
 		   "the C library has not registered rseq: records of programs go through one ring each, which costs more and drops more");
 	if (tunables && strstr(tunables, "glibc.pthread.rseq=0"))
-		doctor_remedy(d, "GLIBC_TUNABLES says so: take glibc.pthread.rseq=0 out of it");
+		doctor_remedy(d, "remove glibc.pthread.rseq=0 from GLIBC_TUNABLES");
 	else
-		doctor_remedy(d, "the kernel wants CONFIG_RSEQ, and no sandbox that forbids it; valgrind has none");
+		doctor_remedy(d, "use a kernel with CONFIG_RSEQ, outside of sandboxes that forbid rseq; valgrind does not support it");
 #else
 	doctor_say(d, "rseq", DOCTOR_WARN,
 		   "this C library does not register rseq: records of programs go through one ring each, which costs more and drops more");
@@ -61,7 +59,7 @@ void doctor_rseq(struct doctor *d)
 #endif
 }
 
-/* The smallest limit of the memory cgroups we are in; UINT64_MAX: none is known. */
+/* Returns the smallest limit of this process's memory cgroups; UINT64_MAX: none is known. */
 static uint64_t cgroup_limit(char where[512])
 {
 	char own[256], path[512], text[64], *end;
@@ -106,7 +104,7 @@ void doctor_memory(struct doctor *d)
 		doctor_say(d, "memory", DOCTOR_WARN,
 			   "%s is %s, and rings are charged to it; by default one program takes %s",
 			   where, tool_size(limit), tool_size(want));
-		doctor_remedy(d, "use a smaller --buffer-size; what does not fit is dropped and counted");
+		doctor_remedy(d, "use a smaller --buffer-size; records that do not fit are dropped and counted");
 	} else {
 		doctor_say(d, "memory", DOCTOR_OK,
 			   "%s of rings at most; by default one program takes %s",
@@ -114,7 +112,7 @@ void doctor_memory(struct doctor *d)
 	}
 }
 
-/* Under whom the machine runs, as it says itself; empty where it says nothing. */
+/* Writes the name that the hypervisor gives itself, or "". */
 static void hypervisor(char who[13])
 {
 	memset(who, 0, 13);
@@ -137,10 +135,10 @@ void doctor_emulation(struct doctor *d)
 	hypervisor(who);
 	if (!strncmp(who, "TCG", 3)) {
 		doctor_say(d, "machine", DOCTOR_WARN,
-			   "emulated (QEMU without KVM): everything takes ten times as long and more, and times say little about real machines");
+			   "emulated (QEMU without KVM): everything takes at least ten times as long, so times say little about real machines");
 		doctor_remedy(d, "use it to try things, not to measure");
 	} else if (*who) {
-		doctor_say(d, "machine", DOCTOR_OK, "virtual (%s): what its CPUs wait for does not show",
+		doctor_say(d, "machine", DOCTOR_OK, "virtual (%s): time that its CPUs wait for the host is not visible",
 			   tool_text(who));
 	} else {
 		doctor_say(d, "machine", DOCTOR_OK, "no hypervisor is known");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace doctor: the kernel, the module, the device node
- */
+/* asynctrace doctor: checks of the kernel, the module and the device node */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -21,14 +19,14 @@
 
 /* --- the kernel ---------------------------------------------------------------- */
 
-/* What Kconfig says that the module needs. */
+/* Options that the module's Kconfig depends on */
 static const char *const needed[] = {
 	"CONFIG_NET=y", "CONFIG_TRACEPOINTS=y", "CONFIG_RSEQ=y",
 };
 
 #define NR_NEEDED (sizeof(needed) / sizeof(needed[0]))
 
-/* The kernel's configuration, from where distributions put it; gzip or not. */
+/* Opens the kernel's configuration, compressed or not, at the places that distributions use. */
 static gzFile open_config(const char *release, char path[512])
 {
 	static const char *const places[] = {
@@ -54,7 +52,9 @@ static void kernel_config(struct doctor *d, const char *release)
 	char line[512], path[512], missing[256] = "";
 	gzFile config = open_config(release, path);
 
-	/* What is loaded was built for it. */
+	/*
+	 * Without a configuration there is no check: a loaded module was built for this kernel.
+	 */
 	if (!config)
 		return;
 	while (gzgets(config, line, sizeof(line)))
@@ -69,7 +69,7 @@ static void kernel_config(struct doctor *d, const char *release)
 	if (!*missing)
 		return;
 	doctor_say(d, "kernel", DOCTOR_FAIL, "%s lacks%s", path, missing);
-	doctor_remedy(d, "boot a kernel that has it: those of distributions do");
+	doctor_remedy(d, "boot a kernel that has it, such as one of a distribution");
 }
 
 void doctor_kernel(struct doctor *d)
@@ -100,8 +100,8 @@ void doctor_kernel(struct doctor *d)
 /* --- the module ------------------------------------------------------------------- */
 
 /*
- * Looks for the module's file where modprobe would. 1: there; 0: not;
- * -1: there are no modules for this kernel at all.
+ * Looks for the module's file like modprobe. Returns 1 if it exists, 0 if not, or -1 if there
+ * are no modules for this kernel at all.
  */
 static int find_file(const char *release, char path[1024])
 {
@@ -130,7 +130,10 @@ static int find_file(const char *release, char path[1024])
 	return found;
 }
 
-/* What to do that a file has a signature; the kernel's build may pack what it installs. */
+/*
+ * Adds the remedy for a missing signature. The kernel's build may compress the modules that it
+ * installs, but only plain files can be signed.
+ */
 static void sign_remedy(struct doctor *d, const char *path)
 {
 	size_t len = strlen(path);
@@ -140,7 +143,7 @@ static void sign_remedy(struct doctor *d, const char *path)
 		      "install it anew, which leaves it unpacked: make install-module; then ");
 }
 
-/* The kernel would take it only with a signature that it trusts. */
+/* Handles a module that the kernel accepts only with a signature that it trusts. */
 static void keyed(struct doctor *d, const char *path, const char *enforced)
 {
 	const char *why;
@@ -156,9 +159,9 @@ static void keyed(struct doctor *d, const char *path, const char *enforced)
 		break;
 	case DOCTOR_UNTOLD:
 		doctor_say(d, "module", DOCTOR_FAIL,
-			   "%s is not loaded, and %s; whether it has a signature cannot be told: %s",
+			   "%s is not loaded, and %s; cannot read whether it has a signature: %s",
 			   path, enforced, why);
-		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, /sbin/modinfo -F signer asynctrace says who has signed it: if nobody, make install-module, and sign what that installs, see Secure Boot in README.md");
+		doctor_remedy(d, "as root: modprobe asynctrace; if that fails, /sbin/modinfo -F signer asynctrace shows the signer; without one, run make install-module and sign the installed file, see Secure Boot in README.md");
 		break;
 	}
 }
@@ -175,8 +178,8 @@ static void not_loaded(struct doctor *d)
 	if (doctor_read("/proc/sys/kernel/modules_disabled", disabled, sizeof(disabled)) &&
 	    *disabled == '1') {
 		doctor_say(d, "module", DOCTOR_FAIL,
-			   "not loaded, and kernel.modules_disabled is set: no module can be");
-		doctor_remedy(d, "load it before that is set: /etc/modules-load.d/asynctrace.conf; then reboot");
+			   "not loaded, and kernel.modules_disabled forbids to load any module");
+		doctor_remedy(d, "name it in /etc/modules-load.d/asynctrace.conf, so that it is loaded first; then reboot");
 	} else if (found <= 0) {
 		doctor_say(d, "module", DOCTOR_FAIL, "neither loaded nor installed for Linux %s%s",
 			   u.release, found < 0 ? ", which has no modules here" : "");
@@ -209,14 +212,14 @@ void doctor_module(struct doctor *d)
 		loaded(d);
 		return;
 	}
-	/* It was not asked. That a connection failed says nothing about it. */
+	/* Only -ENOENT proves that the module is absent; other errors say nothing about it. */
 	if (d->err != -ENOENT && stat("/sys/module", &st)) {
 		doctor_say(d, "module", DOCTOR_WARN,
-			   "whether it is loaded cannot be told: /sys/module: %s", strerror(errno));
+			   "cannot read whether it is loaded: /sys/module: %s", strerror(errno));
 		doctor_remedy(d, "mount it, as root: mount -t sysfs none /sys");
 		return;
 	}
-	/* Built in, it is no directory of modules. */
+	/* A built-in module has no directory in /sys/module. */
 	d->absent = d->err == -ENOENT || (stat("/sys/module/asynctrace", &st) &&
 					  stat("/sys/class/misc/" ASYNCTRACE_DEVICE, &st));
 	if (d->absent)
@@ -227,7 +230,7 @@ void doctor_module(struct doctor *d)
 
 /* --- the device node ------------------------------------------------------------------ */
 
-/* What to do about permissions of the node. */
+/* Adds the remedy for the node's permissions. */
 static void permission(struct doctor *d, const char *path, const struct stat *st)
 {
 	const struct group *group = getgrgid(st->st_gid);
@@ -237,23 +240,23 @@ static void permission(struct doctor *d, const char *path, const struct stat *st
 		doctor_remedy(d, "become a member of its group: sudo usermod -aG %s \"$USER\", and log in again",
 			      name);
 	else
-		doctor_remedy(d, "it is for root to give: chmod 666 %s, or the udev rule for a group that comes with asynctrace (asynctrace(7), Permissions)",
+		doctor_remedy(d, "as root: chmod 666 %s, or install the udev rule for a group (asynctrace(7), Permissions)",
 			      path);
 }
 
-/* There is no node. */
+/* Handles a missing node. */
 static void no_node(struct doctor *d, const char *path, int err)
 {
 	doctor_say(d, "device", DOCTOR_FAIL, "%s: %s", path, strerror(err));
 	if (err != ENOENT)
 		doctor_remedy_error(d, err);
 	else if (d->absent)
-		doctor_remedy(d, "it comes with the module: load that");
+		doctor_remedy(d, "load the module, which makes it");
 	else
-		doctor_remedy(d, "udev makes it; in a container, pass it in: --device %s", path);
+		doctor_remedy(d, "start udev, which makes it; for a container, pass it in: --device %s", path);
 }
 
-/* There is one that is of no use to us. */
+/* Handles a node that cannot be opened. */
 static void no_access(struct doctor *d, const char *path, const struct stat *st, int err)
 {
 	doctor_say(d, "device", DOCTOR_FAIL, "%s (mode %03o) cannot be opened: %s", path,
@@ -261,13 +264,13 @@ static void no_access(struct doctor *d, const char *path, const struct stat *st,
 	if (err == EACCES)
 		permission(d, path, st);
 	else if (err == EPERM)
-		doctor_remedy(d, "a container's list of devices forbids it: pass it in: --device %s",
+		doctor_remedy(d, "the container's device list forbids it; pass it in: --device %s",
 			      path);
 	else
 		doctor_remedy_error(d, err);
 }
 
-/* Without a module there is no device, whatever is of that name. */
+/* True if the node is the module's device. Without a module, no node can be. */
 static bool is_device(const struct doctor *d, const struct stat *st)
 {
 	unsigned int major, minor;
@@ -292,7 +295,7 @@ static bool device(struct doctor *d)
 	}
 	if (!is_device(d, &st)) {
 		doctor_say(d, "device", DOCTOR_FAIL, "%s is not the module's device", path);
-		doctor_remedy(d, "remove it, and load the module anew: udev makes the right one");
+		doctor_remedy(d, "remove it and reload the module: udev makes the right one");
 		return false;
 	}
 	fd = open(path, O_RDWR | O_CLOEXEC);

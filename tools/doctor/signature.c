@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace doctor: whether the kernel wants modules signed, and whether a file is
+ * asynctrace doctor: checks whether the kernel requires signed modules, and whether a file is
+ * signed
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +38,12 @@ const char *doctor_enforced(void)
 	return NULL;
 }
 
-/* What appends a signature ends the file so. */
+/* A signed module's file ends with this text. */
 static const char mark[] = "~Module signature appended~\n";
 
 #define MARK_SIZE (sizeof(mark) - 1)
 
-/* Keeps the last bytes of all that came so far. */
+/* Keeps the last MARK_SIZE bytes of the data so far. */
 static void keep_end(char end[MARK_SIZE], const char *data, size_t len)
 {
 	if (len >= MARK_SIZE) {
@@ -53,7 +54,7 @@ static void keep_end(char end[MARK_SIZE], const char *data, size_t len)
 	memcpy(end + MARK_SIZE - len, data, len);
 }
 
-/* Packed in a way that is not unpacked here. */
+/* xz is not supported by fxt_input_open(). */
 static bool is_xz(const char *data, size_t len)
 {
 	return len >= 6 && !memcmp(data, "\xfd" "7zXZ", 6);
@@ -67,7 +68,7 @@ enum doctor_signature doctor_signature(const char *path, const char **why)
 	long got;
 	int err;
 
-	/* It unpacks what gzip and zstd have packed. */
+	/* fxt_input_open() unpacks gzip and zstd. */
 	in = fxt_input_open(path, &err);
 	if (!in) {
 		*why = strerror(-err);
@@ -80,7 +81,7 @@ enum doctor_signature doctor_signature(const char *path, const char **why)
 	}
 	fxt_input_close(in);
 	if (xz || got < 0) {
-		*why = xz ? "it is packed by xz" : strerror(-got);
+		*why = xz ? "it is compressed by xz" : strerror(-got);
 		return DOCTOR_UNTOLD;
 	}
 	return memcmp(end, mark, MARK_SIZE) ? DOCTOR_UNSIGNED : DOCTOR_SIGNED;
