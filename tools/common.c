@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Numbers and names, as people write and read them
- */
+/* Messages, numbers and names for the command line */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -34,7 +32,7 @@ int tool_flush(void)
 {
 	static int first;
 
-	/* stdio drops data that it cannot write, so a later call has no error any more. */
+	/* A later call reports no error, because stdio drops data that it cannot write. */
 	if (fflush(stdout) && !first)
 		first = errno;
 	return first;
@@ -78,7 +76,7 @@ wrong:
 	return TOOL_USAGE;
 }
 
-/* strtoull() alone takes a sign, with which -1 becomes the largest number. */
+/* strtoull() accepts a sign, which would turn -1 into the largest number. */
 static bool parse_digits(const char *text, uint64_t *number, char **end)
 {
 	if (!isdigit((unsigned char)*text))
@@ -121,7 +119,7 @@ bool tool_parse_size(const char *text, uint64_t *bytes)
 
 #define TOOL_BUFFER	384
 
-/* Enough for the arguments of one printf. */
+/* 16 buffers, enough for the arguments of one printf(). */
 static char *tool_buffer(void)
 {
 	static char buffers[16][TOOL_BUFFER];
@@ -172,7 +170,7 @@ const char *tool_count(uint64_t n)
 	return at;
 }
 
-/* Names come from programs: a terminal must not obey them. */
+/* Names come from programs, so a terminal must not obey them. */
 const char *tool_text(const char *text)
 {
 	char *copy = tool_buffer(), *at = copy;

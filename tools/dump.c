@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace dump: a trace as text, one line a record */
+/* asynctrace dump: prints a trace as text, one record on each line */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -13,16 +13,16 @@
 static const char usage[] =
 "usage: asynctrace dump [OPTION ...] FILE\n"
 "\n"
-"Show a trace as text, one line a record, in the order of the file. FILE may be\n"
+"Prints a trace as text, one record on each line, in the order of the file. FILE may be\n"
 "compressed (gzip, zstd); - is the standard input.\n"
 "\n"
-"      --events     leave out what defines names and tables\n"
+"      --events     leave out records that define names and tables\n"
 "      --offsets    begin each line with the record's offset in the file\n"
-"      --json       one JSON object a line; with --offsets, it has \"offset\"\n"
-"  -h, --help       this text\n"
+"      --json       print one JSON object on each line; --offsets adds \"offset\"\n"
+"  -h, --help       print this text\n"
 "\n"
-"Exit status: 0; 1 if the file is damaged; 2 if it cannot be read; 3 if all is shown\n"
-"that is there, but the end is missing: the file is cut, or its recorder was killed.\n"
+"Exit status: 0; 1 if the file is damaged; 2 if it cannot be read; 3 if all records are\n"
+"shown, but the end is missing: the file is cut, or its recorder was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace dump --events trace.fxt | sort -sn                  in order of time\n"
@@ -35,10 +35,10 @@ struct dump {
 	bool damaged, incomplete;
 };
 
-/* Behind those of tool.h */
+/* Follows the statuses of tool.h. */
 enum { DUMP_INCOMPLETE = 3 };
 
-/* Reports what ends the reading; asynctrace validate reports the rest. */
+/* Reports only breaches that end the reading. asynctrace validate reports all. */
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct dump *d = arg;
@@ -139,7 +139,7 @@ int dump_main(int argc, char **argv)
 	if (optind + 1 != argc) {
 		fprintf(stderr, "asynctrace dump: %s\n", optind == argc ?
 			"name the trace to show, or - for the standard input" :
-			"one trace at a time");
+			"too many arguments: name one trace");
 		return 2;
 	}
 	d.path = argv[optind];

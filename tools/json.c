@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * JSON output: a document is put together value by value, and written at its end.
- */
+/* JSON output: a document is built value by value and written at its end. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,10 +11,7 @@
 #include "fxt/utf8.h"
 #include "tool.h"
 
-/*
- * Names need not be UTF-8, but JSON is: a byte that is not part of a well-formed
- * character becomes U+FFFD.
- */
+/* Names may be invalid UTF-8, which JSON does not allow: malformed bytes become U+FFFD. */
 static json_t *doc_text(const char *text)
 {
 	size_t left = strlen(text);
@@ -39,7 +34,7 @@ static json_t *doc_text(const char *text)
 	return value;
 }
 
-/* Takes @value over. What there is no memory for makes the document none. */
+/* Takes ownership of @value. If memory is missing, the whole document fails. */
 static void doc_add(struct json_doc *d, const char *key, json_t *value)
 {
 	json_t *in = d->depth ? d->open[d->depth - 1] : NULL;
@@ -81,8 +76,8 @@ void doc_string(struct json_doc *d, const char *key, const char *value)
 }
 
 /*
- * The upper half of numbers, which jansson has no integers for, goes in as negative
- * ones: there are no others.
+ * jansson has no unsigned integers. Numbers above INT64_MAX go in as negative ones, which are
+ * not used otherwise. write_numbers() turns them back.
  */
 void doc_number(struct json_doc *d, const char *key, uint64_t value)
 {
@@ -94,7 +89,7 @@ void doc_bool(struct json_doc *d, const char *key, bool value)
 	doc_add(d, key, json_boolean(value));
 }
 
-/* Where the next negative number is; not in a text, where a '-' is one. The end if none. */
+/* Returns the next negative number outside of strings, or the end of @at. */
 static const char *next_negative(const char *at)
 {
 	bool text = false;
@@ -108,7 +103,7 @@ static const char *next_negative(const char *at)
 	return at;
 }
 
-/* As they came in, see doc_number(). */
+/* Prints negative numbers as the unsigned ones that doc_number() was given. */
 static bool write_numbers(const char *json)
 {
 	for (;;) {
@@ -124,7 +119,10 @@ static bool write_numbers(const char *json)
 	return fputc('\n', stdout) != EOF && !fflush(stdout) && !ferror(stdout);
 }
 
-/* In ASCII: jansson escapes U+0080 to U+009F, which terminals obey, not otherwise. */
+/*
+ * Prints ASCII, because jansson does not escape U+0080 to U+009F otherwise, and terminals obey
+ * these.
+ */
 bool doc_write(struct json_doc *d)
 {
 	char *json = d->failed ? NULL : json_dumps(d->document, JSON_INDENT(2) | JSON_ENSURE_ASCII);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * asynctrace: the subcommands
- */
+/* asynctrace: dispatches the subcommands */
 #include <errno.h>
 #include <string.h>
 
@@ -15,17 +13,17 @@ static const struct {
 	const char *help;
 } commands[] = {
 	{ "record", record_main, "record a trace, while a command runs or until Ctrl-C" },
-	{ "session", session_main, "make and drive sessions that outlive the command" },
+	{ "session", session_main, "make and control sessions that outlive the command" },
 	{ "providers", providers_main, "list the providers: programs that can be recorded" },
-	{ "list", providers_main, "the same as providers" },
-	{ "categories", categories_main, "list what providers say that they can record" },
+	{ "list", providers_main, "another name of providers" },
+	{ "categories", categories_main, "list the categories that providers announce" },
 	{ "status", status_main, "show sessions, rings, losses and what tracing costs" },
-	{ "doctor", doctor_main, "tell what would not work here, and the remedy" },
+	{ "doctor", doctor_main, "check what would not work here, and name the remedy" },
 #ifdef HAVE_NCURSES
 	{ "top", top_main, "show operations while they run" },
 #endif
-	{ "why", why_main, "tell where the time of an operation went" },
-	{ "report", report_main, "add up where the time of all operations went" },
+	{ "why", why_main, "explain the time of an operation" },
+	{ "report", report_main, "add up the time of all operations" },
 	{ "dump", dump_main, "print a trace file as text" },
 	{ "validate", validate_main, "check a trace file against every rule of its format" },
 };
@@ -37,7 +35,7 @@ static void help(FILE *out)
 	fputs("usage: asynctrace COMMAND [OPTION...] [ARGUMENT...]\n"
 	      "       asynctrace --help | --version\n"
 	      "\n"
-	      "Records what programs do and what the scheduler does to them, into one trace.\n"
+	      "Records events of programs and their scheduling in one trace.\n"
 	      "\n"
 	      "Commands:\n", out);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
@@ -83,7 +81,7 @@ static int run(int argc, char **argv)
 	return TOOL_USAGE;
 }
 
-/* A command, even --help, has failed if its output was not written. */
+/* If output could not be written, the command has failed, even with --help. */
 int main(int argc, char **argv)
 {
 	int status, err;

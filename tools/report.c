@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace report: where did the time of all operations go? */
+/* asynctrace report: adds up the time of all operations */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,39 +13,39 @@ static const char usage[] =
 "usage: asynctrace report [OPTION ...] FILE [WHAT [ID]]\n"
 "       asynctrace report [OPTION ...] diff FILE-A FILE-B\n"
 "\n"
-"Add up the time of many operations. FILE may be compressed (gzip, zstd); - is the\n"
+"Adds up the time of many operations. FILE may be compressed (gzip, zstd); - is the\n"
 "standard input. WHAT is one of\n"
 "  operations  latencies and states of each type (the default)\n"
-"  blame       what the time was spent on, in all states\n"
+"  blame       causes of the time, in all states\n"
 "  running, runnable, blocked, queued, unknown\n"
-"              the same in this state alone\n"
-"  critical    the same along the critical paths\n"
-"  timeline ID what the operation with this id did, as a picture\n"
-"  histogram   how many operations of each type took how long\n"
-"  concurrency how many operations of each type were open at once\n"
-"  levels      how long how many of them were open\n"
+"              causes of the time in this state\n"
+"  critical    causes of the time on the critical paths\n"
+"  timeline ID states of the operation with this id, as a picture\n"
+"  histogram   distribution of the latencies of each type\n"
+"  concurrency number of operations of each type that were open at once\n"
+"  levels      time at each such number\n"
 "  unfinished  operations that began and did not end\n"
-"  orphans     events that lack their counterpart, and where they are\n"
-"  threads     how long each thread was in which state\n"
-"  sched       how long each thread waited for a CPU, and behind which one\n"
+"  orphans     events without their counterpart, and their times\n"
+"  threads     time of each thread in each state\n"
+"  sched       time that each thread waited for a CPU, and behind which thread\n"
 "  sched-histogram, sched-occupants\n"
-"              how many waits were how long; who had the CPU meanwhile\n"
-"  wakeups     who woke whom, and how long it took until that one ran\n"
-"  losses      when records were lost\n"
-"  lints       what tells of a mistake in the program, with an example\n"
-"  summary     what is in the trace\n"
+"              distribution of the waits; threads that had the CPU meanwhile\n"
+"  wakeups     wakers and woken threads, and the time until these ran\n"
+"  losses      times of lost records\n"
+"  lints       signs of mistakes in the program, with an example\n"
+"  summary     numbers of records, operations and findings\n"
 "diff compares the operations of two traces: positive differences mean that B is slower.\n"
 "\n"
 SOURCE_HELP
-"      --json          one JSON object a line\n"
-"      --csv           comma-separated values, with a heading\n"
-"      --folded        of blame and its parts: frames and ns, for flame graphs\n"
-"      --pprof         of the same: a profile for pprof, compressed\n"
-"      --all           all lines of a long report, not only the first 30\n"
-"  -h, --help          this text\n"
+"      --json          print one JSON object on each line\n"
+"      --csv           print comma-separated values, with a heading\n"
+"      --folded        blame, states, critical: print stacks for flame graphs\n"
+"      --pprof         the same reports: write a compressed profile for pprof\n"
+"      --all           print all lines of a long report, not only the first 30\n"
+"  -h, --help          print this text\n"
 "\n"
 "Exit status: 0; 1 if the file is damaged, or has no operation with ID; 2 if it cannot\n"
-"be read; 3 if the end of the file is missing: what is there was analysed.\n"
+"be read; 3 if the end of the file is missing, and the rest was analysed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace report trace.fxt\n"
@@ -76,11 +76,11 @@ static void restart(void *arg)
 
 static int no_memory(void)
 {
-	tool_error("there is no memory for the report");
+	tool_error("not enough memory for the report");
 	return TOOL_USAGE;
 }
 
-/* Read the trace, or both of them. An exit status */
+/* Reads the trace, or both traces. Returns an exit status. */
 static int read_rows(struct report *r)
 {
 	struct source *s = &r->source;
@@ -100,13 +100,13 @@ static int read_rows(struct report *r)
 	incomplete = s->incomplete;
 	s->path = r->other;
 	status = source_read(s);
-	/* The exit status is about both traces. */
+	/* The exit status covers both traces. */
 	s->damaged |= damaged;
 	s->incomplete |= incomplete;
 	return status;
 }
 
-/* False: no memory */
+/* Returns false if there is no memory. */
 static bool print(const struct report *r)
 {
 	if (r->folded || r->pprof)
@@ -151,10 +151,10 @@ static bool filters_fit(const struct report *r)
 		tool_error("--type, --provider, --category, --min and --max choose operations, but %s is "
 			   "not about operations", r->what->name);
 	else if (source_filters_latency(&r->source) && r->what->rows.begin)
-		tool_error("--min and --max do not fit %s, which regards operations before they end",
+		tool_error("--min and --max do not apply to %s, which counts operations before they end",
 			   r->what->name);
 	else if (source_filters_time(&r->source) && !r->what->timed)
-		tool_error("--from and --to do not fit %s, which is about the whole trace",
+		tool_error("--from and --to do not apply to %s, which is about the whole trace",
 			   r->what->name);
 	else
 		return true;
@@ -166,7 +166,7 @@ static bool formats_fit(const struct report *r, int formats)
 	if (formats > 1)
 		tool_error("--json, --csv, --folded and --pprof each choose a format: use one of them");
 	else if ((r->folded || r->pprof) && !r->what->stacks)
-		tool_error("%s is for blame, a state and critical, not for %s",
+		tool_error("%s applies to blame, the states and critical, not to %s",
 			   r->folded ? "--folded" : "--pprof", r->what->name);
 	else if (r->pprof && isatty(STDOUT_FILENO))
 		tool_error("--pprof writes binary data: send it to a file");
@@ -182,17 +182,17 @@ static bool id_fits(struct report *r, int argc, char **argv)
 
 	r->id = r->what->takes_id && argc > 2 ? argv[2] : NULL;
 	if (argc > 2 + r->what->takes_id)
-		tool_error("there are too many arguments: one trace, and one report");
+		tool_error("too many arguments: name one trace and one report");
 	else if (r->what->takes_id && !r->id)
-		tool_error("%s takes the id of an operation, as asynctrace why prints it", r->what->name);
+		tool_error("%s needs the id of an operation, which asynctrace why prints", r->what->name);
 	else if (r->id && !r->source.pair && !id_parse(r->id, &number))
-		tool_error("'%s' is no id: write a number, as 0x20000000028e", tool_text(r->id));
+		tool_error("'%s' is not an id: write a number, such as 0x20000000028e", tool_text(r->id));
 	else
 		return true;
 	return false;
 }
 
-/* An exit status, or -1 to go on */
+/* Returns an exit status, or -1 to continue. */
 static int options(struct report *r, int argc, char **argv)
 {
 	static const struct option list[] = {

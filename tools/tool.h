@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What the subcommands share
- */
+/* Functions that the subcommands share */
 #ifndef AT_TOOL_H
 #define AT_TOOL_H
 
@@ -21,7 +19,9 @@ enum {
 	TOOL_USAGE	= 2,
 };
 
-/* Subcommands; argv[0] is as tool_begin() has it, optind is 1. They return an exit status. */
+/*
+ * The subcommands. tool_begin() has set argv[0], and optind is 1. They return an exit status.
+ */
 int record_main(int argc, char **argv);
 int session_main(int argc, char **argv);
 int providers_main(int argc, char **argv);
@@ -34,49 +34,55 @@ int why_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 
-/* To stderr: "asynctrace SUBCOMMAND: message", and a newline. */
+/* Prefix of messages: "asynctrace SUBCOMMAND: message" */
 extern const char *tool_name;
-/* Makes @name, "record" or "session start", that of tool_error(), and of getopt's messages. */
+/*
+ * Sets the subcommand, such as "record" or "session start", for tool_error() and for messages
+ * of getopt.
+ */
 void tool_begin(const char *name, char **argv);
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
-/* Flush standard output. 0, or the errno of the first call that failed */
+/* Flushes standard output. Returns 0, or the errno of the first call that failed. */
 int tool_flush(void);
 
 /*
- * The options of a command that has --json and --help only, and no arguments: -1 to
- * go on, else its exit status.
+ * Parses the options of a command that has only --json and --help, and no arguments. Returns -1
+ * to continue, or an exit status.
  */
 int tool_listing_options(int argc, char **argv, const char *usage, bool *as_json);
 
-/* Reads a whole number, of digits alone. False where it is none, or overflows. */
+/*
+ * Parses a whole number of digits. Returns false if the text is wrong or the number overflows.
+ */
 bool tool_parse_number(const char *text, uint64_t *number);
 
 /*
- * Reads "64K", "1M", "2G", "4096": bytes, with a suffix in powers of 1024, also
- * as "64KiB". False where it is none, or overflows.
+ * Parses a size such as "64K", "1M", "2G" or "4096": bytes, with a suffix in powers of 1024,
+ * also as "64KiB". Returns false if the text is wrong or the number overflows.
  */
 bool tool_parse_size(const char *text, uint64_t *bytes);
 
-/* Text in one of a few static buffers: good for the arguments of one printf. */
+/* Return text in one of a few static buffers, enough for the arguments of one printf(). */
 const char *tool_size(uint64_t bytes);		/* "1.5 MiB" */
 const char *tool_short_size(uint64_t bytes);	/* "1536K", as options are written */
 const char *tool_count(uint64_t n);		/* "1,234,567" */
-const char *tool_text(const char *text);	/* what is no text as '?' */
+const char *tool_text(const char *text);	/* control characters and malformed UTF-8
+						   become '?' */
 const char *tool_user(uint32_t uid);
 
-/* Names of the values of linux/asynctrace_netlink.h; "?" where unknown. */
+/* Names of values in linux/asynctrace_netlink.h; "?" if unknown */
 const char *tool_mode(uint32_t mode);
 const char *tool_sched(uint32_t sched);
 const char *tool_state(uint32_t state);
 const char *tool_ring_kind(uint32_t kind);
-/* The other way: 0 or above, or -1. */
+/* Return the value of a name, or -1. */
 int tool_parse_mode(const char *text);
 int tool_parse_sched(const char *text);
 
 /*
- * A JSON document, one value after the other. @key is NULL in an array, and of the
- * outermost. Starts as zeros; text need not be UTF-8.
+ * A JSON document that is built value by value. Zero bytes are a valid empty one. @key is NULL
+ * in an array and for the outermost value. Text may be invalid UTF-8.
  */
 #define JSON_DOC_DEPTH	8
 
@@ -92,7 +98,10 @@ void doc_close(struct json_doc *d);
 void doc_string(struct json_doc *d, const char *key, const char *value);
 void doc_number(struct json_doc *d, const char *key, uint64_t value);
 void doc_bool(struct json_doc *d, const char *key, bool value);
-/* To standard output; it is zeros again. False where that failed, which it says. */
+/*
+ * Prints the document on standard output and empties it. Returns false after a message if that
+ * failed.
+ */
 bool doc_write(struct json_doc *d);
 
 #endif /* AT_TOOL_H */

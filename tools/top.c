@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace top: operations while they run */
+/* asynctrace top: shows operations while they run */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -20,25 +20,25 @@
 static const char usage[] =
 	"usage: asynctrace top [OPTION...] [FILE]\n"
 	"\n"
-	"Shows operations while they run, twice a second: how many end, how long they take,\n"
-	"whether they run, wait, are blocked or queued meanwhile; which are open, and why.\n"
-	"It makes a session for that, as record does, and no file. With FILE, - is standard\n"
-	"input: it shows a trace that is being written to a pipe, or the end of a finished\n"
-	"one. ? lists the keys.\n"
+	"Shows operations while they run, twice a second: their rate and latency, their time\n"
+	"in each state, and the operations that are open, with the reason.\n"
+	"top makes a session, as record does, but writes no file. FILE is a trace that is being\n"
+	"written to a pipe, or a finished trace, whose end is shown; - is standard input. The\n"
+	"key ? lists the keys.\n"
 	"\n"
 	SESSION_OPTIONS_HELP
-	"      --follow            with --pid: the descendants of these, too\n"
+	"      --follow            with --pid: also the descendants of these processes\n"
 	"      --attach SESSION    read this streaming session; each record is read once\n"
-	"      --batch             print text, no screen; of a finished FILE once\n"
-	"      --json              with --batch: one JSON object a line\n"
+	"      --batch             print text instead of a screen; a finished FILE once\n"
+	"      --json              with --batch: print one JSON object on each line\n"
 	"      --count N           with --batch: print that many times, then stop\n"
 	"      --interval SECONDS  time between two updates (default: 0.5)\n"
 	"      --sort COLUMN       rate (default), p50, p99, max, running, runnable, blocked,\n"
 	"                          queued, unknown, or name\n"
 	"      --filter TEXT       only types and providers with this text in their names\n"
-	"      --since-start       numbers since the start, not of the last 10 seconds\n"
-	"      --memory SIZE       begin anew if the analysis takes more (default: 512M)\n"
-	"  -h, --help              this\n"
+	"      --since-start       show numbers since the start, not of the last 10 seconds\n"
+	"      --memory SIZE       restart the analysis if it takes more (default: 512M)\n"
+	"  -h, --help              print this text\n"
 	"\n"
 	"Exit status: 0; 1 if the session fails, or the trace is damaged; 2 for wrong usage,\n"
 	"and if FILE cannot be read; 3 if the end of the trace is missing.\n"
@@ -69,10 +69,10 @@ struct top {
 	struct live live;
 	struct screen screen;
 	struct snapshot *snapshot;
-	bool batch, json, chooses;	/* chooses: with options of a session */
+	bool batch, json, chooses;	/* chooses: options of a new session were given */
 	uint64_t count;			/* 0: no limit */
 	uint64_t interval;		/* ns */
-	uint64_t next;			/* update, at wall time */
+	uint64_t next;			/* wall time of the next update */
 	int signals;
 };
 
@@ -150,7 +150,7 @@ static bool take_option(struct top *t, int opt)
 		fputs("Try 'asynctrace top --help'.\n", stderr);
 		return false;
 	case 'm':
-		tool_error("top reads its session while it runs, so the mode is streaming");
+		tool_error("top needs --mode streaming, because it reads its session while that runs");
 		return false;
 	default:
 		t->chooses = true;
@@ -163,31 +163,31 @@ static bool check_options(struct top *t, int argc, char **argv)
 	const struct feed *f = &t->feed;
 
 	if (argc > optind + 1) {
-		tool_error("there are too many arguments: one trace");
+		tool_error("too many arguments: name one trace");
 		return false;
 	}
 	t->feed.path = argv[optind];
 	if ((f->path || f->attach) && t->chooses) {
-		tool_error("%s is recorded already: what to record cannot be chosen here",
+		tool_error("%s is recorded already: remove the options that choose what to record",
 			   f->path ? "a trace" : "a session with --attach");
 		return false;
 	}
 	if (f->path && f->attach) {
-		tool_error("--attach and a trace: use one of them");
+		tool_error("--attach and FILE exclude each other: use one of them");
 		return false;
 	}
 	if (f->args.follow && !f->args.nr_pids) {
-		tool_error("--follow wants --pid: whose descendants are meant?");
+		tool_error("--follow needs --pid, whose descendants to record");
 		return false;
 	}
 	if ((t->json || t->count) && !t->batch) {
-		tool_error("%s is for --batch", t->json ? "--json" : "--count");
+		tool_error("%s needs --batch", t->json ? "--json" : "--count");
 		return false;
 	}
 	return true;
 }
 
-/* An exit status, or -1 to go on */
+/* Returns an exit status, or -1 to continue. */
 static int options(struct top *t, int argc, char **argv)
 {
 	static const struct option list[] = {
@@ -228,7 +228,9 @@ static int open_signals(struct top *t)
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaddset(&set, ends[i]);
-		/* Ignored signals, as of background jobs, would never come. */
+		/*
+		 * Background jobs have signals ignored, and signalfd() gets no ignored signals.
+		 */
 		sigaction(ends[i], &fallback, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -250,7 +252,7 @@ static const char *source_name(const struct top *t)
 	return t->feed.attach ? t->feed.attach : t->feed.args.name;
 }
 
-/* Why the selected or oldest open operation takes so long */
+/* Explains why the selected or the oldest open operation takes so long. */
 static void explain(struct top *t)
 {
 	struct screen *sc = &t->screen;
@@ -267,7 +269,7 @@ static void explain(struct top *t)
 		return;
 	if (!live_explain(&t->live, op, f))
 		fputs(op->begin >= t->live.tally.now ?
-		      "It has only begun. Its records are held back until those of all CPUs are there." :
+		      "It has just begun: the records of all CPUs are not complete yet." :
 		      "It has ended meanwhile, or began before the analysis.", f);
 	fclose(f);
 }
@@ -281,7 +283,7 @@ static void apply(struct top *t)
 	screen_draw(&t->screen, t->snapshot);
 }
 
-/* Settle what is due, and show it. 0 or a negative errno */
+/* Settles what is due, and shows it. Returns 0 or a negative errno. */
 static int update(struct top *t, uint64_t now)
 {
 	int err = live_settle(&t->live, now);
@@ -295,7 +297,7 @@ static int update(struct top *t, uint64_t now)
 	return 0;
 }
 
-/* False: standard output cannot be written, which main() tells. */
+/* Returns false if standard output failed; main() reports that. */
 static bool print(struct top *t)
 {
 	(t->json ? plain_json : plain_text)(stdout, t->snapshot, &t->screen.view, source_name(t));
@@ -312,7 +314,7 @@ static void do_keys(struct top *t)
 	}
 }
 
-/* Wait for the feed, a key, a signal, or the next update. */
+/* Waits for the feed, a key, a signal, or the next update. */
 static void wait_for(struct top *t, int state)
 {
 	struct pollfd fds[] = {
@@ -326,13 +328,13 @@ static void wait_for(struct top *t, int state)
 
 	if (state == FEED_MORE)
 		timeout = 0;
-	/* Nothing changes any more but by keys. */
+	/* Only keys can change the screen now. */
 	if (state == FEED_END && !t->batch)
 		timeout = -1;
 	poll(fds, sizeof(fds) / sizeof(fds[0]), timeout);
 }
 
-/* A finished file: what it ends with is all that there is to show. */
+/* A finished file has only a final state. */
 static bool is_finished(const struct top *t)
 {
 	return t->live.is_file;
@@ -345,7 +347,7 @@ static bool is_due(const struct top *t, int before, int state, uint64_t now)
 	return now >= t->next && !(t->batch && is_finished(t));
 }
 
-/* Show what there is now. 1: that was the last time; 0; or a negative errno */
+/* Shows the current state. Returns 1 after the last time, 0 otherwise, or a negative errno. */
 static int show(struct top *t, int state, uint64_t now)
 {
 	int err = update(t, now);
@@ -356,7 +358,7 @@ static int show(struct top *t, int state, uint64_t now)
 	return !print(t) || state == FEED_END || (t->count && !--t->count);
 }
 
-/* Until the end, or a key or a signal. 0 or a negative errno, after a message */
+/* Runs until the end, a key or a signal. Returns 0, or a negative errno after a message. */
 static int loop(struct top *t)
 {
 	int state = FEED_NOTHING, before, err = 0;
@@ -381,7 +383,7 @@ static int loop(struct top *t)
 	return err < 0 ? err : 0;
 }
 
-/* 0, or an exit status after a message */
+/* Returns 0, or an exit status after a message. */
 static int open_all(struct top *t)
 {
 	int err = open_signals(t);
@@ -408,7 +410,7 @@ static int run(struct top *t)
 		return status;
 	t->live.own_clock = !t->feed.path;
 	t->screen.source = source_name(t);
-	/* Of a finished file, the last seconds are arbitrary. */
+	/* A finished file's last seconds are arbitrary, so show all of it. */
 	t->screen.view.since_start |= is_finished(t);
 	t->next = live_wall() + (t->batch ? t->interval : 0);
 	err = loop(t);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace validate: does a trace keep every rule? */
+/* asynctrace validate: checks a trace against all rules of its format */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -14,29 +14,29 @@
 static const char usage[] =
 "usage: asynctrace validate [OPTION ...] FILE\n"
 "\n"
-"Check that a trace keeps every rule of its format, and those of this project:\n"
+"Checks that a trace keeps every rule of its format, and those of this project:\n"
 "a name for every thread, times within the session, durations that nest, async\n"
 "operations and flows that begin once and end once, context switches that join.\n"
 "FILE may be compressed (gzip, zstd); - is the standard input.\n"
 "\n"
 "      --expect-async NAME=COUNT  exactly COUNT whole async operations NAME\n"
-"      --cross-thread NAME        each of them begins and ends on different threads\n"
-"      --allow-open               excuse what a loss explains: ends without begin, ...\n"
-"      --window EVENTS            put that many events in order of time (4194304)\n"
-"      --json                     the result as JSON\n"
+"      --cross-thread NAME        each operation NAME begins and ends on different threads\n"
+"      --allow-open               excuse breaches that a loss explains: ends without begin, ...\n"
+"      --window EVENTS            sort EVENTS events by time at once (4194304)\n"
+"      --json                     print the result as JSON\n"
 "      --rules                    list the rules\n"
-"  -q, --quiet                    the exit status alone\n"
-"  -h, --help                     this text\n"
+"  -q, --quiet                    print nothing: the exit status is the result\n"
+"  -h, --help                     print this text\n"
 "\n"
-"Exit status: 0 clean; 1 rules are broken; 2 it cannot be read; 3 clean as far as it\n"
-"goes, but the end is missing: the file is cut, or its recorder was killed.\n"
+"Exit status: 0 clean; 1 rules are broken; 2 the trace cannot be read; 3 clean so far,\n"
+"but the end is missing: the file is cut, or its recorder was killed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace validate trace.fxt\n"
 "  asynctrace validate --expect-async request=1000 --cross-thread request trace.fxt\n"
 "  asynctrace validate --json trace.fxt | jq '.violations[].rule'\n";
 
-/* Behind those of tool.h */
+/* Follows the statuses of tool.h. */
 enum { VALIDATE_INCOMPLETE = 3 };
 
 struct validate {
@@ -80,16 +80,16 @@ static void print_text(const struct validate *v)
 		printf("%s: note: %" PRIu64 " events were out of order by more than the window; a larger --window may find less\n",
 		       v->path, t->late);
 	if (fxt_is_selection(v->check))
-		printf("%s: note: it has only what slow operations need; what other operations began or ended is not missed\n",
+		printf("%s: note: the file has only the records that slow operations need; missing records of other operations are excused\n",
 		       v->path);
 	else if (fxt_is_part(v->check))
-		printf("%s: note: it is a part of a recording; what other files have of it is not missed\n",
+		printf("%s: note: the file is a part of a recording; begins and ends in its other files are excused\n",
 		       v->path);
 	if (fxt_is_incomplete(v->check))
-		printf("%s: note: the check ends with the last whole record; what the missing end may have said is not missed\n",
+		printf("%s: note: the check ends with the last whole record; records of the missing end are excused\n",
 		       v->path);
 	if (excusable && t->losses)
-		printf("%s: note: records were lost while it was recorded; --allow-open excuses what that explains\n",
+		printf("%s: note: records were lost during recording; --allow-open excuses breaches that this explains\n",
 		       v->path);
 	printf("%s: %s: %" PRIu64 " records, %" PRIu64 " events of %" PRIu64 " threads, %" PRIu64
 	       " switches, %" PRIu64 " wakeups, %" PRIu64 " async operations, %" PRIu64
@@ -169,14 +169,14 @@ static int validate_file(struct validate *v)
 	return fxt_is_incomplete(v->check) ? VALIDATE_INCOMPLETE : TOOL_OK;
 }
 
-/* NAME=COUNT; the name may have = in it */
+/* Parses NAME=COUNT. The name may contain '='. */
 static int expect(struct validate *v, char *arg)
 {
 	char *equals = strrchr(arg, '=');
 	uint64_t count;
 
 	if (!equals || !tool_parse_number(equals + 1, &count)) {
-		fprintf(stderr, "asynctrace validate: --expect-async wants NAME=COUNT, not '%s'\n",
+		fprintf(stderr, "asynctrace validate: --expect-async takes NAME=COUNT, not '%s'\n",
 			arg);
 		return 2;
 	}
@@ -207,7 +207,7 @@ static void list_rules(void)
 		       when_excused(fxt_rules[i].excuse));
 }
 
-/* -1 to go on, else the exit status */
+/* Returns an exit status, or -1 to continue. */
 static int parse(struct validate *v, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -224,7 +224,7 @@ static int parse(struct validate *v, int argc, char **argv)
 	uint64_t window = 0;
 	int opt;
 
-	/* The window must be known before the check is made. */
+	/* Two passes, because the check needs the window before the other options. */
 	for (int pass = 0; pass < 2; pass++) {
 		optind = 0;
 		opterr = !pass;
@@ -247,7 +247,7 @@ static int parse(struct validate *v, int argc, char **argv)
 				break;
 			case 'w':
 				if (!tool_parse_number(optarg, &window) || !window) {
-					fprintf(stderr, "asynctrace validate: --window wants a number of events, not '%s'\n",
+					fprintf(stderr, "asynctrace validate: --window takes a number of events, not '%s'\n",
 						optarg);
 					return 2;
 				}
@@ -273,7 +273,7 @@ static int parse(struct validate *v, int argc, char **argv)
 	if (optind + 1 != argc) {
 		fprintf(stderr, "asynctrace validate: %s\n", optind == argc ?
 			"name the trace to check, or - for the standard input" :
-			"one trace at a time");
+			"too many arguments: name one trace");
 		return 2;
 	}
 	v->path = argv[optind];

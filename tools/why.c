@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace why: where did the time of an operation go? */
+/* asynctrace why: explains the time of an operation */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -18,21 +18,21 @@
 static const char usage[] =
 "usage: asynctrace why [OPTION ...] FILE [ID]\n"
 "\n"
-"Tell where the time of an operation went: running, runnable (waiting for a CPU),\n"
-"blocked, or queued (no thread worked on it); who was in its way; and its critical\n"
+"Explains the time of an operation: running, runnable (waiting for a CPU),\n"
+"blocked, or queued (no thread worked on it); the causes; and its critical\n"
 "path. The times add up to its latency. Without ID: the slowest operation. FILE may\n"
 "be compressed (gzip, zstd); - is the standard input.\n"
 "\n"
 "  ID                  operations with this id, as other commands print it: 0x20000000028e\n"
 "      --slowest N     the N slowest operations\n"
 "      --percentile P  the operation at this percentile of latency: 99.9\n"
-"      --brief         the sentences alone\n"
-"      --json          one JSON object for each operation and line\n"
+"      --brief         print only the sentences\n"
+"      --json          print one JSON object on each line, for each operation\n"
 SOURCE_HELP
-"  -h, --help          this text\n"
+"  -h, --help          print this text\n"
 "\n"
 "Exit status: 0; 1 if there is no such operation, or the file is damaged; 2 if it\n"
-"cannot be read; 3 if the end of the file is missing: what is there was analysed.\n"
+"cannot be read; 3 if the end of the file is missing, and the rest was analysed.\n"
 "\n"
 "Examples:\n"
 "  asynctrace why trace.fxt                                   the slowest operation\n"
@@ -41,7 +41,7 @@ SOURCE_HELP
 "  asynctrace why --pair take:give --key job trace.fxt\n"
 "  asynctrace why --json --slowest 1000000 trace.fxt | jq .queued_ns\n";
 
-/* One complete operation, to find it again */
+/* Identifies a complete operation in the second reading */
 struct place {
 	uint64_t latency, begin, id;
 };
@@ -49,11 +49,11 @@ struct place {
 struct why {
 	struct source source;
 	bool brief, json;
-	const char *id;		/* NULL: not wanted */
-	double percentile;	/* negative: not wanted */
+	const char *id;		/* NULL: not given */
+	double percentile;	/* negative: not given */
 	struct kept kept;
 
-	/* --percentile: all operations, then the one that is wanted */
+	/* --percentile: all operations, then the chosen one */
 	struct place *places;
 	size_t nr_places, room_places;
 	struct place wanted;
@@ -103,7 +103,7 @@ static int by_latency(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Nearest rank: the smallest latency that at least P percent do not exceed. */
+/* Nearest rank: finds the smallest latency that at least P percent do not exceed. */
 static int find_percentile(struct why *w)
 {
 	int status;
@@ -147,7 +147,7 @@ static void say_none(const struct why *w)
 		tool_error("%s has no event that --pair names as the first one, with an argument '%s'",
 			   path, tool_text(w->source.key));
 	else if (t->selection && !t->complete && !t->incomplete)
-		tool_error("%s has no operations: none was slow enough for asynctrace record --slower-than",
+		tool_error("%s has no operations: all were faster than the bounds of asynctrace record --slower-than",
 			   path);
 	else if (!t->complete && !t->incomplete)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
@@ -155,7 +155,7 @@ static void say_none(const struct why *w)
 	else if (w->id)
 		tool_error("%s has no operation with id %s", path, tool_text(w->id));
 	else if (t->complete)
-		tool_error("%s has no complete operation of that kind", path);
+		tool_error("%s has no complete operation that the options choose", path);
 	else
 		tool_error("%s has no complete operation: %" PRIu64 " began and did not end",
 			   path, t->incomplete);
@@ -196,7 +196,7 @@ static bool parse_percentile(const char *text, double *p)
 	return *text >= '0' && *text <= '9' && !*end && *p > 0 && *p <= 100;
 }
 
-/* An exit status, or -1 to go on */
+/* Returns an exit status, or -1 to continue. */
 static int options(struct why *w, int argc, char **argv)
 {
 	static const struct option list[] = {
@@ -252,13 +252,13 @@ static int options(struct why *w, int argc, char **argv)
 	if (optind == argc || optind + 2 < argc) {
 		tool_error("%s", optind == argc ?
 			   "name the trace to analyse, or - for the standard input" :
-			   "there are too many arguments: one trace, and one id");
+			   "too many arguments: name one trace and one id");
 		return TOOL_USAGE;
 	}
 	w->source.path = argv[optind];
 	w->id = optind + 2 == argc ? argv[optind + 1] : NULL;
 	if (w->id && !w->source.pair && !id_parse(w->id, &number)) {
-		tool_error("'%s' is no id: write a number, as 0x20000000028e", tool_text(w->id));
+		tool_error("'%s' is not an id: write a number, such as 0x20000000028e", tool_text(w->id));
 		return TOOL_USAGE;
 	}
 	if (!!w->id + slowest + (w->percentile >= 0) > 1) {

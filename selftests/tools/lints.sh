@@ -121,7 +121,7 @@ check "wakeups of a herd" has herd-3 --from 9us --to 11us
 check "one" [ "$(wc -l <out)" = 1 ]
 for o in "--min 1ms" "--max 1ms"; do
 	check "$o" status 2 "$AT" report $o herd-3.fxt lints
-	check "reason" says "which regards operations before they end"
+	check "reason" says "which counts operations before they end"
 done
 end
 
