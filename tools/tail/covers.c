@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Times in which all records of a thread or a CPU are kept. The mark stands at the begin of each. */
+/*
+ * Covers: times in which all records of a thread or a CPU are kept. A mark with the state
+ * stands at the begin of each.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "priv.h"
 
-/* The first cover that ends at or after @ns */
+/* Returns the index of the first cover that ends at or after @ns. */
 static size_t first_after(const struct tail_covers *c, uint64_t ns)
 {
 	size_t low = 0, high = c->nr;
@@ -46,7 +49,9 @@ static int room(struct tail_covers *c)
 
 static void replace(struct tail_covers *c, size_t first, size_t last, const struct tail_cover *by)
 {
-	/* Of the covers that go, those that have begun stand first. */
+	/*
+	 * The new cover replaces [first, last). Covers that have begun come first among these.
+	 */
 	const size_t begun = c->begun < last ? c->begun : last;
 
 	if (begun > first)
@@ -62,8 +67,8 @@ static void replace(struct tail_covers *c, size_t first, size_t last, const stru
 }
 
 /*
- * Covers that touch become one: no record lies between them. Only the first one's mark is true
- * then, because the state at the others' begins follows from records.
+ * Covers that touch become one, because no record lies between them. Only the mark of the first
+ * remains: the states at the other begins follow from records.
  */
 int covers_add(struct tail_covers *c, uint64_t from, uint64_t to, const uint64_t *mark, size_t words)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Entries that leave the window go into the file, to the held ones, or are filtered out. */
+/*
+ * Entries that leave the window: each goes into the file, becomes a held record, or is filtered
+ * out.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +63,10 @@ static int provider_info(struct tail *t, const struct tail_entry *e, const uint6
 
 /* --- definitions --------------------------------------------------------------------- */
 
-/* The reader of what leaves the window knows tables as they were for each record. */
+/*
+ * Applies a definition to the reader t->late, whose tables must match the records that leave
+ * the window.
+ */
 static int define(struct tail *t, const struct tail_entry *e, const uint64_t *words)
 {
 	struct fxt_record rec;
@@ -113,7 +119,7 @@ void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *word
 	out_put(t, apart ? t->scratch : words, nr, e);
 }
 
-/* True if all records of the thread at the time of @e stay */
+/* True if all records of the thread at the time of @e are kept. */
 static bool is_covered(const struct tail *t, const struct tail_entry *e)
 {
 	const struct tail_thread *thread = thread_find(t, e->tid);
@@ -121,7 +127,7 @@ static bool is_covered(const struct tail *t, const struct tail_entry *e)
 	return thread && covers_overlap(&thread->covers, e->ns, e->ongoing ? UINT64_MAX : e->end);
 }
 
-/* @e goes into the file, so the begin or the end that belongs to it must, too. */
+/* @e goes into the file, so the begin or end that belongs to it must follow. */
 static void keep_partner(struct tail *t, const struct tail_entry *e)
 {
 	struct tail_held *h = held_find(t, e->partner);
@@ -132,7 +138,7 @@ static void keep_partner(struct tail *t, const struct tail_entry *e)
 		held_write(t, h, true);
 }
 
-/* True if @e ends an operation whose begin stands behind it and stays */
+/* True if @e ends an operation whose begin comes later in the window and is kept. */
 static bool ends_covered(const struct tail *t, const struct tail_entry *e)
 {
 	return e->type == ASYNCTRACE_FXT_ASYNC_END && window_has(&t->window, e->partner) &&
@@ -146,7 +152,9 @@ static int event(struct tail *t, const struct tail_entry *e, uint64_t number)
 	const bool lasts = e->flags & ENTRY_OPEN ||
 			   (e->flags & ENTRY_BEGIN && window_has(&t->window, e->partner)) ||
 			   (!covered && (e->ongoing || e->end > t->passed));
-	/* The begin or end of an operation is in the file only for its own sake. */
+	/*
+	 * Outside of covers, an operation's begin or end is kept without the events around it.
+	 */
 	const bool apart = !covered && (e->type == ASYNCTRACE_FXT_ASYNC_BEGIN ||
 					e->type == ASYNCTRACE_FXT_ASYNC_END);
 	struct tail_held *h = NULL;
@@ -158,7 +166,7 @@ static int event(struct tail *t, const struct tail_entry *e, uint64_t number)
 	}
 	if (kept && e->partner)
 		keep_partner(t, e);
-	/* Its last word is the id. */
+	/* The id is the record's last word. */
 	if (kept && e->flags & ENTRY_SLOW)
 		marks_operation(t, e->ns, window_words(&t->window, e)[e->words - 1]);
 	words = emit_encode(t, window_words(&t->window, e), e->words, t->scratch);
@@ -251,7 +259,7 @@ static void put_loss(struct tail *t, uint64_t event, uint32_t tid, const uint64_
 	out_put(t, words, nr, NULL);
 }
 
-/* Losses wait for an operation that began before them and is slow. */
+/* Keeps a loss, because a slow operation that began before it may still come. */
 static int loss(struct tail *t, const struct tail_entry *e)
 {
 	const uint64_t *words = window_words(&t->window, e), event = t->loss_event;
@@ -303,7 +311,10 @@ static int own_event(struct tail *t, const struct tail_entry *e)
 
 /* --- all of them --------------------------------------------------------------------------- */
 
-/* @tid: the thread that @c is about, or 0. The file names it, also if it has no record of it. */
+/*
+ * Writes the marks of @c up to t->passed. @tid: the thread of @c, which the file must name even
+ * if it has no record of it; or 0
+ */
 static void begin(struct tail *t, struct tail_covers *c, uint32_t tid)
 {
 	while (c->begun < c->nr && c->of[c->begun].from <= t->passed) {
@@ -321,7 +332,10 @@ static void begin(struct tail *t, struct tail_covers *c, uint32_t tid)
 		t->due = c->of[c->begun].from;
 }
 
-/* Write the marks of what begins no later than what leaves the window. */
+/*
+ * Writes the marks of all covers that begin no later than the records that have left the
+ * window.
+ */
 static void begin_covers(struct tail *t)
 {
 	t->due = UINT64_MAX;
@@ -363,7 +377,7 @@ int emit_first(struct tail *t)
 	const struct tail_entry *e = window_entry(&t->window, number);
 	int err = 0;
 
-	/* After a failure, a definition or a decision may be missing that @e depends on. */
+	/* After a failure, a definition or a decision that @e depends on may be missing. */
 	if (t->failed)
 		out_unwritten(t, e);
 	else

@@ -76,7 +76,7 @@ bool encode_fits(const struct fxt_record *rec)
 {
 	const struct fxt_arg flag = encode_flag(FILTERED);
 
-	/* encode_apart() needs room for its argument without any other. */
+	/* Reserves room for the argument that encode_apart() adds. */
 	return 4 + ASYNCTRACE_FXT_TEXT_WORDS(rec->category.len) +
 	       ASYNCTRACE_FXT_TEXT_WORDS(rec->name.len) + arg_words(&flag) + has_extra(rec) <=
 	       ASYNCTRACE_FXT_WORDS_MAX;

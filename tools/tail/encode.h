@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Records that need no tables: names and threads are in the record itself. */
+/* Encodes records without tables: names and threads are inline. */
 #ifndef TAIL_ENCODE_H
 #define TAIL_ENCODE_H
 
 #include "fxt/fxt.h"
 
-/* The argument of records around which others were left out */
+/* Name of the argument that marks records whose neighbours were left out */
 #define FILTERED	"asynctrace filtered"
 
 /*
- * True if category and name of the event @rec fit into a record together. Each has at most 32000
- * bytes, and so has a record.
+ * True if category and name of the event @rec fit into one record: each has up to 32000 bytes,
+ * which is also the limit of a record.
  */
 bool encode_fits(const struct fxt_record *rec);
 /*
- * Write the event @rec to @w, which has room for ASYNCTRACE_FXT_WORDS_MAX words. Arguments that
- * do not fit are left out, from the last on, and *@trimmed grows by their number. Returns words;
- * 0 unless encode_fits()
+ * Writes the event @rec to @w, which must have room for ASYNCTRACE_FXT_WORDS_MAX words.
+ * Arguments that do not fit are left out, the last ones first, and *@trimmed grows by their
+ * number. Returns the number of words, or 0 if encode_fits() is false.
  */
 size_t encode_event(uint64_t *w, const struct fxt_record *rec, uint64_t *trimmed);
 /*
- * Add the argument FILTERED to the async event of @words words at @w, which has room for
- * ASYNCTRACE_FXT_WORDS_MAX words. Arguments that do not fit beside it are left out. Returns words.
+ * Adds the argument FILTERED to the async event of @words words at @w, which must have room for
+ * ASYNCTRACE_FXT_WORDS_MAX words. Arguments that do not fit are left out. Returns the number of
+ * words.
  */
 size_t encode_apart(uint64_t *w, size_t words, uint64_t *trimmed);
-/* A process object, or a thread object if @pid is not 0. */
+/* Writes a process object, or a thread object if @pid is not 0. Returns the number of words. */
 size_t encode_object(uint64_t *w, uint32_t id, uint32_t pid, const char *name);
 
-/* Arguments of records of the kernel's provider, whose name is in the argument */
+/* Make arguments for records of the kernel's provider. */
 struct fxt_arg encode_number(const char *name, uint64_t value);
 struct fxt_arg encode_uint32(const char *name, uint32_t value);
 struct fxt_arg encode_koid(const char *name, uint32_t id);
 struct fxt_arg encode_flag(const char *name);
 struct fxt_arg encode_text(const char *name, const char *text);
-/* One argument at @w. Returns words. */
+/* Writes one argument to @w. Returns the number of words. */
 size_t encode_arg(uint64_t *w, const struct fxt_arg *arg);
 
 #endif /* TAIL_ENCODE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records that left the window and may still be needed: of what has not ended, and of events
- * that say what a thread still works on. A slow operation that comes later may need them.
+ * Held records: they have left the window, but a later slow operation may need them. They began
+ * something that has not ended, or determine what a thread still works on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -106,13 +106,16 @@ void held_drop(struct tail *t, struct tail_held *h)
 	free(h);
 }
 
-/* An instant with the id of an operation tells that the thread works on it, as its begin did. */
+/*
+ * Writes an instant instead of an operation's begin: an instant with the operation's id also
+ * shows that the thread works on it.
+ */
 static void write_instant(struct tail *t, struct tail_held *h)
 {
 	const uint64_t head = h->words[0];
 	struct tail_entry e = h->entry;
 
-	/* It is no record of a ring. */
+	/* The instant is not a record of a ring, so it must not be counted. */
 	e.flags = 0;
 	h->words[0] = (head & ~(0xfULL << 16)) | ASYNCTRACE_FXT_ASYNC_INSTANT << 16;
 	emit_event(t, &e, h->words, h->nr, true);
@@ -120,8 +123,9 @@ static void write_instant(struct tail *t, struct tail_held *h)
 }
 
 /*
- * The operation that @h began has ended, and the file does not have that. If it is to have the
- * operation, the end is there, too: before its begin, if a ring was read earlier.
+ * True if the operation that @h began has ended and is not in the file. If the file will have
+ * the operation, its end is marked or in the window: an end can precede its begin, if its ring
+ * was read earlier.
  */
 static bool is_over(const struct tail *t, const struct tail_held *h)
 {
@@ -140,7 +144,7 @@ void held_write(struct tail *t, struct tail_held *h, bool apart)
 		write_instant(t, h);
 	h->written = whole;
 	h->told |= !apart;
-	/* The begin goes into the file, so its end must, too. */
+	/* The begin goes into the file, so its end must follow. */
 	if (window_has(&t->window, h->entry.partner))
 		window_entry(&t->window, h->entry.partner)->flags |= ENTRY_KEEP;
 }
@@ -155,7 +159,7 @@ int held_want(struct tail *t, struct tail_held *h, bool apart)
 	return 0;
 }
 
-/* A record that is wanted twice is written once: as one that tells about its thread. */
+/* A record that is wanted twice is written once, preferably as one that is not apart. */
 static int by_number(const void *a, const void *b)
 {
 	const struct tail_wanted *x = a, *y = b;
@@ -185,7 +189,7 @@ static bool is_needed(const struct tail *t, const struct tail_held *h)
 	return !h->told && (e->ongoing || e->end > t->passed);
 }
 
-/* Threads of later operations may still work on what @h tells. */
+/* Drops @h for lack of memory. Threads of later operations may still work on what it began. */
 static void give_up(struct tail *t, struct tail_held *h)
 {
 	if (!h->told && (h->entry.ongoing || h->entry.end > t->passed))
@@ -200,7 +204,7 @@ void held_forget(struct tail *t)
 		if (!is_needed(t, h))
 			held_drop(t, h);
 	}
-	/* Programs may begin things without end: the oldest are given up. */
+	/* Programs may begin things that never end: drop the oldest. */
 	while (t->oldest && t->held_bytes > t->opts.window / 4)
 		give_up(t, t->oldest);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records of the recorder itself, as tools/fxt/FORMAT.md describes them */
+/* Records that the recorder makes itself; tools/fxt/FORMAT.md describes them */
 #include <linux/asynctrace.h>
 #include <string.h>
 
 #include "priv.h"
 
-#define CLOCK_PROCESS	0x70000000u	/* as the composer has them */
+#define CLOCK_PROCESS	0x70000000u	/* ids that the composer uses */
 #define CLOCK_THREAD	0x70000001u
 
 static struct fxt_text text_of(const char *s)

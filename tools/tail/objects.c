@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names of threads and processes. The recorder tells each once, before its first use, which may
- * be filtered out: so the last name of each waits here until the file uses it.
+ * Names of threads and processes. The recorder names each once, before its first use. That use
+ * may be filtered out, so the last name of each is kept here until the file uses it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 #include "priv.h"
 
-#define OTHER_PROCESS	0x70000002u	/* as the composer has it */
+#define OTHER_PROCESS	0x70000002u	/* id that the composer uses */
 
 struct object {
-	uint32_t pid;		/* of a thread */
+	uint32_t pid;		/* process of a thread */
 	bool told;		/* the file has this name */
 	bool used;		/* the file uses it */
 	uint16_t words;
@@ -38,7 +38,10 @@ static void tell(struct tail *t, struct object *o)
 	out_put(t, o->of, o->words, NULL);
 }
 
-/* A viewer makes a thread of the same id for a process object. */
+/*
+ * Uses the process @pid and its main thread, because a viewer makes a thread of the same id for
+ * a process object.
+ */
 static void use_process(struct tail *t, uint32_t pid)
 {
 	struct object *process = find(t, pid, false), *main = find(t, pid, true);
@@ -69,7 +72,10 @@ void objects_use(struct tail *t, uint32_t tid)
 			tell(t, o);
 		return;
 	}
-	/* Its name comes at the end. Without memory it stays without one. */
+	/*
+	 * The name follows at the end of the trace. If there is no memory, the thread has no
+	 * name.
+	 */
 	e = tid ? fxt_make(&t->objects, key_of(tid, true)) : NULL;
 	o = e ? calloc(1, sizeof(*o)) : NULL;
 	if (!o)

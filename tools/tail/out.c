@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whole records to the file, and the count of those that are not in it */
+/* Writes whole records to the file and counts the records that are not in it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,17 @@ void out_unwritten(struct tail *t, const struct tail_entry *e)
 
 void out_filtered(struct tail *t, const struct tail_entry *e)
 {
-	/* After a failure, it is not known which records are needed. */
+	/* After a failure, it is not known which records are needed, so the record is lost. */
 	if (t->failed)
 		out_unwritten(t, e);
 	else if (e->flags & ENTRY_COUNTED)
 		count(&t->sources[e->source].filtered, e->kind);
 }
 
-/* Of the buffer, @written bytes are in the file: only whole records of that count. */
+/*
+ * Handles a failed write: @written bytes of the buffer are in the file, of which only whole
+ * records count.
+ */
 static void fail(struct tail *t, size_t written)
 {
 	struct tail_out *o = &t->out;

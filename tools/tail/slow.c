@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Operations that are slow: what their answers depend on is kept. */
+/* Handles slow operations: keeps the records that their answers depend on. */
 #include <errno.h>
 
 #include "priv.h"
@@ -14,7 +14,7 @@ static bool is_slow(const struct tail *t, const struct analysis_operation *op)
 	return false;
 }
 
-/* All records of @c from @from to @to stay. */
+/* Keeps all records of @c from @from to @to. */
 static int cover(struct tail *t, struct tail_covers *c, uint64_t from, uint64_t to,
 		 const uint64_t *mark, size_t words)
 {
@@ -51,7 +51,7 @@ static int cover_cpu(struct tail *t, const struct analysis_cpu_state *s)
 	return cover(t, &c->covers, s->from, s->to, t->scratch, marks_cpu(t->scratch, s->from, s));
 }
 
-/* Begin and end of another operation */
+/* Keeps begin and end of another operation. */
 static int keep_operation(struct tail *t, const struct analysis_other_operation *o)
 {
 	struct tail_held *h = held_find(t, o->begin_record);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Records from the recorder to the file. The younger half of the window waits for records that
- * the recorder reads later although they are older. What is before that goes through the
- * analysis, which tells of operations that have ended. An operation that began in the oldest
- * eighth is handed out at once or left out, because its records leave the window next.
+ * Moves records from the recorder to the file. The younger half of the window waits for older
+ * records that the recorder reads later. Records in the older half go through the analysis,
+ * which hands out operations that have ended. An operation that began in the oldest eighth is
+ * handed out at once or left out, because its records leave the window next.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "priv.h"
 
-#define STEP(t)	((t)->opts.window / 16)	/* bytes between two looks at the analysis */
+#define STEP(t)	((t)->opts.window / 16)	/* bytes between two calls of the analysis */
 
 /* --- what the analysis tells ------------------------------------------------------- */
 
@@ -25,7 +25,9 @@ static struct tail_entry *entry_of(struct tail *t, uint64_t number)
 	return h ? &h->entry : NULL;
 }
 
-/* All works of an event are in one duration: either all of them have ended, or each will. */
+/*
+ * All works of an event are in one duration: either all of them have ended, or all are ongoing.
+ */
 static void on_lasts(void *arg, uint64_t record, uint64_t ns)
 {
 	struct tail_entry *e = entry_of(arg, record);
@@ -62,7 +64,9 @@ static void on_pair(void *arg, uint64_t begin, uint64_t end, uint64_t ns)
 		e->flags |= ENTRY_KEEP;
 }
 
-/* Durations that have ended are not kept, so answers about this thread may differ from now on. */
+/*
+ * The file has no ended durations beyond need, so later answers about this thread may differ.
+ */
 static void on_crossed(void *arg, uint32_t tid)
 {
 	struct tail *t = arg;
@@ -80,7 +84,7 @@ struct tail *tail_new(const struct tail_options *o)
 {
 	struct tail *t = calloc(1, sizeof(*t));
 	const struct analysis_options opts = {
-		/* The window bounds both. */
+		/* No limits here: the size of the window bounds both. */
 		.window = UINT32_MAX, .history = SIZE_MAX / 4, .lead = o->before + 1,
 		.names = (1 << 20) + o->window / 4, .open = 1000 + o->window / 1024,
 	};
@@ -177,7 +181,10 @@ static int drop_first(struct tail *t)
 	return emit_first(t);
 }
 
-/* A duration is written when it ends, which may be after what it has to do with. */
+/*
+ * Frees state that no record needs. Waits one more round, because a duration is written at its
+ * end, after records that depend on it.
+ */
 static void forget(struct tail *t)
 {
 	t->since_forget = 0;
@@ -202,7 +209,7 @@ static void forget(struct tail *t)
 	}
 }
 
-/* Entries before number t->settled are older than half of the window. */
+/* Moves t->settled: entries before it are in the older half of the window. */
 static void find_settled(struct tail *t)
 {
 	for (; t->window.bytes - t->settled_bytes > t->opts.window / 2; t->settled++) {
@@ -214,7 +221,7 @@ static void find_settled(struct tail *t)
 	}
 }
 
-/* Entries before number t->horizon leave the window before the next look. */
+/* Moves t->horizon: entries before it leave the window before the next step. */
 static void find_horizon(struct tail *t)
 {
 	for (; t->window.bytes - t->horizon_bytes > t->opts.window / 8 * 7; t->horizon++) {
@@ -303,7 +310,10 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 	}
 }
 
-/* The file cannot have @rec: answers about its thread may be others than of the whole trace. */
+/*
+ * Notes an event that does not fit into a record of the file, so that answers about its thread
+ * may differ from those of the whole trace.
+ */
 static int note_large(struct tail *t, struct tail_entry *e, const struct fxt_record *rec)
 {
 	struct tail_thread *thread;
@@ -324,7 +334,7 @@ static int take(struct tail *t, const uint64_t *words, struct fxt_record *rec)
 
 	if (rec->damaged)
 		return -EBADMSG;
-	/* The analysis names records by their numbers. */
+	/* The analysis identifies records by .offset, so it gets the entry's number. */
 	rec->offset = t->window.next;
 	e = window_add(&t->window, words, rec->words);
 	if (!e)
@@ -341,7 +351,7 @@ static void fail(struct tail *t, int err)
 		t->failed = err;
 }
 
-/* The next record of those that t->early has, which is at @words. Returns its words, or 0. */
+/* Takes the next record of t->early, which is at @words. Returns its words, or 0 on failure. */
 static size_t push_record(struct tail *t, const uint64_t *words)
 {
 	struct fxt_record rec;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records that wait. Each lies in one piece; the end of the ring may stay empty. */
+/*
+ * The window: a ring of waiting records. Each record is contiguous, so words at the end of the
+ * ring may stay unused.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +46,7 @@ static bool grow_entries(struct tail_window *w)
 	return true;
 }
 
-/* The records move to the begin of a larger ring. */
+/* Moves the records to the begin of a larger ring. */
 static bool grow_words(struct tail_window *w)
 {
 	size_t room = w->room_words ? 2 * w->room_words : WORDS_MIN;
@@ -65,7 +68,7 @@ static bool grow_words(struct tail_window *w)
 	return true;
 }
 
-/* Room for a record of @nr words at .head */
+/* Makes room for a record of @nr words at .head. Returns false if the ring must grow. */
 static bool has_room(struct tail_window *w, size_t nr)
 {
 	size_t tail = w->first < w->next ? window_entry(w, w->first)->at : w->head;
