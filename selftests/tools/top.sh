@@ -81,7 +81,7 @@ check "it runs on" eval '"$AT" session list --json | jq -e ".sessions[0].state =
 check destroy status 0 "$AT" session destroy two
 check "circular" status 0 "$AT" session create -m circular -b 64K flight
 check "is refused" status 1 "$AT" top --batch --attach flight
-check "why" says "is in circular mode; top reads streaming ones"
+check "why" says "is in circular mode, but top needs streaming mode"
 check destroy status 0 "$AT" session destroy flight
 check "none" status 1 "$AT" top --batch --attach nothing
 end

@@ -209,7 +209,7 @@ check "unknown" soon shows "asynctrace top: the terminal 'nonesuch' is not known
 typed "clear; TERM=dumb $AT top trace"
 check "dumb" soon shows "asynctrace top: the terminal 'dumb' cannot move its cursor; use --batch"
 typed "clear; $AT top trace | cat"
-check "no terminal" soon shows "asynctrace top: standard output is no terminal; use --batch"
+check "no terminal" soon shows "asynctrace top: standard output is not a terminal; use --batch"
 end
 
 close

@@ -14,7 +14,7 @@ static size_t bucket_of(uint64_t ns)
 	return shift * SUB + (ns >> shift);
 }
 
-/* The largest latency of a bucket */
+/* Returns the largest latency of a bucket. */
 static uint64_t bucket_end(size_t bucket)
 {
 	unsigned int shift;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files and pipes, and what is the same for all feeds */
+/* Feeds: files and pipes, and functions for all kinds of feeds */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include "tool.h"
 
 #define PIPE_BYTES	(256 * 1024)
-/* Records between two looks at the clock */
+/* Records to read between two looks at the clock */
 #define FILE_RECORDS	4096
 
 int feed_failed(const struct feed *f, int err)
@@ -23,7 +23,7 @@ int feed_failed(const struct feed *f, int err)
 	if (err == -EBADMSG)
 		tool_error("%s is damaged: the rest cannot be read", tool_text(name));
 	else if (err == -ENOMEM)
-		tool_error("%s needs more memory than top may take: choose fewer providers or categories, or use --memory",
+		tool_error("%s needs more memory than --memory allows: choose fewer providers or categories, or a larger --memory",
 			   tool_text(name));
 	else
 		tool_error("cannot read %s: %s", tool_text(name), fxt_error_text(err));
@@ -98,7 +98,7 @@ static int check_begin(const struct feed *f, const unsigned char *buf)
 	return feed_failed(f, -EILSEQ);
 }
 
-/* Hand on the whole words of @bytes bytes in the buffer. */
+/* Passes on the whole words of the first @bytes bytes in the buffer. */
 static int hand_on(struct feed *f, struct live *l, size_t bytes)
 {
 	unsigned char *buf = f->buffer;
@@ -142,7 +142,10 @@ static int take_pipe(struct feed *f, struct live *l)
 	do {
 		ssize_t n;
 
-		/* A pipe that another process has, too, stays in the mode that it has. */
+		/*
+		 * O_NONBLOCK would affect other processes that share the pipe, so ask poll()
+		 * before read().
+		 */
 		if (poll(&fd, 1, 0) < 0 && errno != EINTR)
 			return feed_failed(f, -errno);
 		if (!fd.revents) {
@@ -170,7 +173,7 @@ static void close_pipe(struct feed *f)
 
 static int open_pipe(struct feed *f)
 {
-	/* A named pipe that nobody writes to yet must not stop the screen. */
+	/* open() of a named pipe without a writer must not block the screen. */
 	f->fd = strcmp(f->path, "-") ? open(f->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) :
 				       STDIN_FILENO;
 	if (f->fd < 0)

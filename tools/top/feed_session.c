@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session: its chunks go through the composer, as those of asynctrace record do. */
+/* A session as a feed: its chunks go through the composer, as in asynctrace record */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "feed.h"
 #include "tool.h"
 
-/* In that time, more is read than rings hold. */
+/* Limit of a round: in this time, more is read than the rings hold. */
 #define ROUND_NS	1000000000ull
 
 static ssize_t take_words(void *arg, const void *buf, size_t len)
@@ -19,7 +19,7 @@ static ssize_t take_words(void *arg, const void *buf, size_t len)
 	return err ? err : (ssize_t)len;
 }
 
-/* All rings were read until they were empty, or for long enough. */
+/* Ends a round: the rings are empty, or ROUND_NS is over. */
 static void end_round(struct feed *f, struct live *l, uint64_t now)
 {
 	live_read_until(l, now, f->round);
@@ -75,7 +75,7 @@ static int take_session(struct feed *f, struct live *l)
 			const struct asynctrace_chunk *chunk = f->buffer;
 
 			err = at_compose_chunk(f->compose, chunk, (char *)f->buffer + chunk->size);
-			/* The composer counts such a chunk, and goes on. */
+			/* The composer counts an invalid chunk and continues. */
 			if (err == -EPROTO)
 				err = 0;
 		}
@@ -94,7 +94,7 @@ static void close_session(struct feed *f)
 	taken_close(&f->taken);
 	if (f->fd >= 0)
 		close(f->fd);
-	/* The module ends a session that was made over this connection. */
+	/* The module ends a session when the connection that made it is closed. */
 	at_ctl_close(f->ctl);
 }
 
@@ -118,7 +118,7 @@ static int find_session(struct feed *f, uint32_t *id)
 	}
 	if (mode == ASYNCTRACE_MODE_STREAMING)
 		return 0;
-	tool_error("session '%s' is in %s mode; top reads streaming ones: asynctrace session create -m streaming",
+	tool_error("session '%s' is in %s mode, but top needs streaming mode: asynctrace session create -m streaming",
 		   tool_text(f->attach), tool_mode(mode));
 	return -EINVAL;
 }
@@ -168,7 +168,7 @@ int feed_open_session(struct feed *f, struct live *l)
 		err = make_composer(f, l);
 	if (err)
 		return err;
-	/* A session without it records, too. */
+	/* An error only disables messages about providers that other sessions hold. */
 	if (!f->attach)
 		taken_open(&f->taken, id);
 	f->fd = at_session_open_stream(f->ctl, id);
@@ -184,7 +184,7 @@ int feed_bound(struct feed *f, struct live *l)
 
 	if (err < 0)
 		return feed_failed(f, err);
-	/* Of a pipe, nothing is told again. */
+	/* A pipe repeats no names, so its reader cannot be replaced. */
 	if (!err || !f->compose)
 		return 0;
 	err = at_compose_next(f->compose, &f->compose_options);

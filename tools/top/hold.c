@@ -29,7 +29,7 @@ uint64_t hold_ns(const struct hold *h)
 {
 	uint64_t ns = h->longest[0] > h->longest[1] ? h->longest[0] : h->longest[1];
 
-	/* The next one may be a little longer. */
+	/* The next duration may be a little longer. */
 	ns = ns < HOLD_MAX ? ns + ns / 4 : HOLD_MAX;
 	return ns < HOLD_MIN ? HOLD_MIN : ns > HOLD_MAX ? HOLD_MAX : ns;
 }

@@ -6,7 +6,10 @@
 
 #define KEY_ESCAPE	27
 
-/* Row of the selected operation in the list; 0 if none is selected, or it has ended */
+/*
+ * Returns the row of the selected operation in the list, or 0 if none is selected or it has
+ * ended.
+ */
 static size_t selected_row(const struct screen *sc, const struct snapshot *s)
 {
 	const struct view *v = &sc->view;
@@ -37,7 +40,7 @@ static void select_row(struct screen *sc, const struct snapshot *s, size_t row)
 	sc->selected_begin = op->begin;
 }
 
-/* A letter of the filter. Letters of several bytes come byte by byte. */
+/* Edits the filter. A character of several bytes comes byte by byte. */
 static void edit_filter(struct screen *sc, int key)
 {
 	char *filter = sc->view.filter;
@@ -56,7 +59,7 @@ static void edit_filter(struct screen *sc, int key)
 	case KEY_BACKSPACE:
 	case '\b':
 	case 127:
-		/* All bytes of the letter */
+		/* Remove all bytes of the character. */
 		while (len && (filter[--len] & 0xc0) == 0x80)
 			;
 		filter[len] = 0;

@@ -17,7 +17,7 @@ size_t lines_fit(const char *text, int width, int *columns)
 		const size_t n = fxt_char(text + at, left, &code);
 		int w = n ? wcwidth(code) : 1;
 
-		/* The screen shows '?' for it. */
+		/* A character that cannot be printed is shown as '?'. */
 		if (w < 0)
 			w = 1;
 		if (*columns + w > width)
@@ -29,7 +29,7 @@ size_t lines_fit(const char *text, int width, int *columns)
 	return at;
 }
 
-/* Exactly @width columns of @text. If it is too long, '~' ends it. */
+/* Prints exactly @width columns of @text. '~' ends a text that is too long. */
 static void print_cell(FILE *f, const char *text, int width)
 {
 	int columns;
@@ -45,7 +45,7 @@ static void print_cell(FILE *f, const char *text, int width)
 	fprintf(f, "%*s", width - columns, "");
 }
 
-/* Milliseconds in at most 8 columns */
+/* Prints milliseconds in at most 8 columns. */
 static void print_ms(FILE *f, uint64_t ns)
 {
 	const double ms = ns / 1e6;
@@ -82,7 +82,7 @@ void lines_head(FILE *f, const struct snapshot *s, const struct view *v, const c
 			fprintf(f, ", only '%s'", tool_text(v->filter));
 		return;
 	}
-	/* One that was not analysed must not look as if all were. */
+	/* Never round up to 100 %: that would hide a single record that was not analysed. */
 	fprintf(f, "%s records", tool_count(s->counts.delivered));
 	if (!s->ended)
 		fprintf(f, ", %s/s", tool_count(s->record_rate));
@@ -110,7 +110,7 @@ void lines_warning(FILE *f, const struct snapshot *s)
 		before = "; ";
 	}
 	if (s->restarts) {
-		fprintf(f, "%sBEGUN ANEW %u times: memory", before, s->restarts);
+		fprintf(f, "%sRESTARTED %u times: --memory was too small", before, s->restarts);
 		before = "; ";
 	}
 	if (s->damaged || s->incomplete)

@@ -8,7 +8,10 @@
 #include "live.h"
 #include "report/explain.h"
 
-/* An operation waits that long for a scheduling record that tells the end of its account. */
+/*
+ * Limit of the time that an operation waits for the scheduling record that completes its
+ * account
+ */
 #define PATIENCE_NS	2000000000ull
 
 uint64_t live_wall(void)
@@ -21,7 +24,7 @@ uint64_t live_wall(void)
 
 /* --- from the engine --------------------------------------------------------------- */
 
-/* The engine's names are unique, so their addresses tell types apart. */
+/* The engine stores each name once, so their addresses identify types. */
 static struct top_type *type_of(struct live *l, const struct analysis_id *id)
 {
 	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)id->provider, (uintptr_t)id->category),
@@ -132,7 +135,7 @@ static uint64_t key_of(const struct fxt_record *rec)
 			fxt_name_key(rec->name.s, rec->name.len));
 }
 
-/* As a string. Longer ones are cut, as in types. */
+/* Returns @t as a string in @buf. It is cut like names of types. */
 static const char *text(const struct fxt_text *t, char *buf)
 {
 	const size_t len = t->len < TYPE_NAME_MAX ? t->len : TYPE_NAME_MAX;
@@ -156,7 +159,7 @@ static int begins(struct live *l, const struct fxt_record *rec)
 
 static int read_event(struct live *l, const struct fxt_record *rec)
 {
-	/* The recorder's own events tell of losses and clocks. */
+	/* Events of the recorder are about losses and clocks. */
 	if (rec->thread.tid > FXT_TID_REAL_MAX)
 		return 0;
 	l->records++;
@@ -229,7 +232,7 @@ int live_push(struct live *l, const uint64_t *buf, size_t words)
 			break;
 		live_record(l, &rec);
 	}
-	/* A record of no words is the only breach without a record. */
+	/* After a breach without a record (size 0), the rest cannot be read. */
 	if (!l->error && (err == -ENODATA || (!err && l->complained)))
 		l->error = -EBADMSG;
 	else if (!l->error && err < 0)
@@ -250,13 +253,13 @@ int live_settle(struct live *l, uint64_t wall)
 
 	if (l->error || l->ended || !until)
 		return l->error;
-	/* If no record has come for so long, none will come that operations wait for. */
+	/* If no record came for PATIENCE_NS, operations need not wait for records any more. */
 	l->error = analysis_settle(l->analysis, until > l->newest ? until + PATIENCE_NS : until);
 	tally_settled(&l->tally, until);
 	return l->error;
 }
 
-/* The engine knows for certain which operations are open. */
+/* Adds an operation that the engine knows to be open. */
 static int add_open(void *arg, const struct analysis_operation *op)
 {
 	struct live *l = arg;
@@ -295,7 +298,7 @@ int live_end(struct live *l)
 
 	if (l->error || l->ended)
 		return l->error;
-	/* The reader complains if the end is missing. */
+	/* The reader reports a missing end. */
 	fxt_push_end(l->reader);
 	l->error = fxt_next(l->reader, &rec);
 	l->ended = true;
@@ -322,7 +325,7 @@ static uint64_t memory_used(void)
 	return m.uordblks + m.hblkhd;
 }
 
-/* The new engine knows the providers. It does not know the names of threads. */
+/* Feeds the names of providers to a new engine. It does not get the names of threads. */
 static int tell_providers(struct live *l)
 {
 	fxt_each(&l->providers, e) {
@@ -362,7 +365,10 @@ int live_bound(struct live *l)
 	if (l->error || l->ended || memory_used() <= l->memory)
 		return l->error;
 	l->error = restart(l);
-	/* The reader and the composer keep what they need, too. */
+	/*
+	 * The restart does not free memory of the reader and the composer, so it may not
+	 * suffice.
+	 */
 	if (!l->error && memory_used() > l->memory / 4 * 3)
 		l->error = -ENOMEM;
 	return l->error ? l->error : 1;

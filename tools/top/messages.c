@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Messages to a terminal that the screen has: they are kept, and written at its end. */
+/* Keeps messages while the screen uses the terminal, and writes them when it closes. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>

@@ -61,7 +61,10 @@ static int remember_end(struct open_table *t, uint64_t key, uint64_t ns)
 	return 0;
 }
 
-/* True if the end of what begins at @ns has been read. It is forgotten. */
+/*
+ * Returns true if the end of the operation that begins at @ns has been read, and forgets that
+ * end.
+ */
 static bool take_end(struct open_table *t, uint64_t key, uint64_t ns)
 {
 	struct fxt_entry *e = fxt_find(&t->early_index, key);
@@ -128,7 +131,7 @@ int open_end(struct open_table *t, uint64_t key, uint64_t ns)
 	if (!allocate(t))
 		return -ENOMEM;
 	if (!op || op->begin > ns) {
-		/* It may be one of those that found no room. */
+		/* The operation may be one of those that had no room. */
 		if (t->more) {
 			t->more--;
 			return 0;

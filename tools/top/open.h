@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Open operations, from their begins and ends as they are read: a table of the OPEN_MAX that
- * began first; the others are only counted. Rings are read one after the other, so an end
- * may be read before its begin.
+ * began first. The others are only counted. Rings are read one after the other, so an end may
+ * be read before its begin.
  */
 #ifndef TOP_OPEN_H
 #define TOP_OPEN_H
@@ -13,7 +13,7 @@
 #include "tally.h"
 
 #define OPEN_MAX	4096
-/* Ends without a begin that are remembered */
+/* Limit of ends without a begin that are kept */
 #define EARLY_MAX	4096
 
 struct open_operation {
@@ -22,29 +22,30 @@ struct open_operation {
 	struct top_type *type;
 
 	uint64_t key;
-	struct open_operation *same_key;	/* begun before this one */
-	struct open_operation *older, *newer;	/* in order of .begin */
+	struct open_operation *same_key;	/* previous operation with the same key */
+	struct open_operation *older, *newer;	/* sorted by .begin */
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty table. */
 struct open_table {
 	struct open_operation *of, *free;
 	struct open_operation *oldest, *newest;
 	size_t nr;
-	uint64_t more;			/* found no room; an end without a begin takes one off */
-	struct fxt_table index;		/* key: .a the newest with it */
+	uint64_t more;			/* operations that had no room; an end without a
+					   begin subtracts one */
+	struct fxt_table index;		/* key: .a the newest operation with it */
 	struct {
 		uint64_t key, ns;
 	} *early;			/* a ring */
-	size_t nr_early;		/* so far */
-	struct fxt_table early_index;	/* key: .a place + 1 */
+	size_t nr_early;		/* number of early ends so far */
+	struct fxt_table early_index;	/* key: .a index of the early end + 1 */
 };
 
-/* @op: filled but for the second block. 0 or -ENOMEM */
+/* Adds @op, of which the caller fills the first block. Returns 0 or -ENOMEM. */
 int open_begin(struct open_table *t, const struct open_operation *op);
-/* 0 or -ENOMEM */
+/* Handles an end. Returns 0 or -ENOMEM. */
 int open_end(struct open_table *t, uint64_t key, uint64_t ns);
-/* Forget all of them. */
+/* Removes all operations. */
 void open_clear(struct open_table *t);
 void open_free(struct open_table *t);
 

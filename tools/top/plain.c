@@ -7,7 +7,7 @@
 #include "plain.h"
 #include "tool.h"
 
-/* Open operations that are listed */
+/* Limit of open operations that are printed */
 #define OPEN_LISTED	10
 
 /* --- text ------------------------------------------------------------------------- */

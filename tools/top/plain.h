@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Snapshots without a screen: as text, and as JSON */
+/* Prints snapshots without a screen, as text or JSON. */
 #ifndef TOP_PLAIN_H
 #define TOP_PLAIN_H
 
 #include "view.h"
 
-/* Text, ended by an empty line. @v is applied. */
+/* Prints text that an empty line ends. view_apply() must have filled @v. */
 void plain_text(FILE *f, const struct snapshot *s, const struct view *v, const char *source);
-/* One object and a newline */
+/* Prints one object and a newline. */
 void plain_json(FILE *f, const struct snapshot *s, const struct view *v, const char *source);
 
 #endif /* TOP_PLAIN_H */

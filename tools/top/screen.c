@@ -11,25 +11,25 @@
 
 #define COLUMNS_MIN	50
 #define LINES_MIN	10
-/* Type, open operations: columns of the name at most */
+/* Most columns of the names of types and open operations */
 #define NAME_MAX_COLUMNS	40
 
 static const char *const help[] = {
-	"Types of operations: how many ended in a second, latencies in milliseconds,",
-	"and the share of their time that they were",
+	"Types of operations: ends in a second, latencies in milliseconds,",
+	"and the shares of their time in each state:",
 	"  RUN%  running: a thread that worked on them had a CPU",
 	"  WAIT  runnable: the thread waited for a CPU",
 	"  BLCK  blocked: the thread slept",
 	"  QUEU  queued: no thread worked on them",
-	"  UNKN  unknown: records that would tell are missing",
+	"  UNKN  unknown: records that show the state are missing",
 	"P50 and P99 are at most 1/32 above the exact ones; MAX is exact.",
 	"",
-	"  s, S       sort by the next column, by the one before",
+	"  s, S       sort by the next or the previous column",
 	"  t          the last 10 seconds, or all since the start",
 	"  /          show only types and providers with this text in their names",
-	"  f, Space   freeze, and go on",
+	"  f, Space   freeze, or continue",
 	"  Up, Down   select an open operation (also k, j)",
-	"  e, Enter   explain the one selected, or the oldest",
+	"  e, Enter   explain the selected or the oldest operation",
 	"  Escape     no selection, no filter",
 	"  q, Ctrl-C  quit",
 	"",
@@ -55,11 +55,11 @@ int screen_open(void)
 	const char *term = getenv("TERM");
 
 	if (!isatty(STDOUT_FILENO))
-		return refuse("standard output is no terminal; use --batch%s", "");
+		return refuse("standard output is not a terminal; use --batch%s", "");
 	if (!term || !*term)
 		return refuse("TERM is not set, so the terminal cannot be used; set it, or use --batch%s",
 			      "");
-	/* Standard input may be the trace. */
+	/* Standard input may be the trace, so keys come from the terminal device. */
 	terminal = fopen("/dev/tty", "r+e");
 	if (!terminal)
 		return refuse("there is no terminal to read keys from; use --batch%s", "");
@@ -77,7 +77,7 @@ int screen_open(void)
 	nonl();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	/* Escape is a key of its own. */
+	/* Shortens the wait that tells the Escape key from escape sequences. */
 	set_escdelay(50);
 	curs_set(0);
 	return 0;
@@ -110,7 +110,7 @@ int screen_key(void)
 
 /* --- drawing ---------------------------------------------------------------------------- */
 
-/* One line of @text. What the terminal's character set has not is '?'. */
+/* Draws one line of @text. Characters that the terminal's character set lacks become '?'. */
 static void put_line(int y, int attributes, const char *text)
 {
 	const size_t len = strlen(text);
@@ -127,7 +127,7 @@ static void put_line(int y, int attributes, const char *text)
 		at += n ? n : 1;
 		left -= n ? n : 1;
 	}
-	/* A bar is as wide as the screen. */
+	/* A bar fills the width of the screen. */
 	if (attributes & A_REVERSE)
 		hline(' ' | attributes, COLS - columns);
 	attrset(A_NORMAL);
@@ -149,13 +149,13 @@ static FILE *line_begin(struct line *l)
 static void line_put(struct line *l, int y, int attributes)
 {
 	fclose(l->f);
-	/* Without memory for the text, the line stays empty. */
+	/* If memory for the text is missing, the line stays empty. */
 	if (l->text)
 		put_line(y, attributes, l->text);
 	free(l->text);
 }
 
-/* A line without newline, broken at spaces, from @y until before @end. The next @y */
+/* Draws a line broken at spaces, from @y until before @end. Returns the next @y. */
 static int put_sentence(int y, int end, const char *text)
 {
 	while (*text && y < end) {
@@ -167,7 +167,7 @@ static int put_sentence(int y, int end, const char *text)
 			at--;
 		if (text[bytes] && at)
 			bytes = at;
-		/* A character that is wider than the screen */
+		/* A single character is wider than the screen. */
 		if (!bytes)
 			return y;
 		line = strndup(text, bytes);
@@ -181,7 +181,9 @@ static int put_sentence(int y, int end, const char *text)
 	return y;
 }
 
-/* Lines of @text. Sentences are broken; lines of tables, which begin with a space, are cut. */
+/*
+ * Draws lines of @text. Sentences are broken. Lines of tables begin with a space and are cut.
+ */
 static void put_text(int y, int end, const char *text)
 {
 	while (*text && y < end) {
@@ -239,7 +241,7 @@ static int draw_types(const struct screen *sc, int y, int end)
 	for (size_t i = 0; i < v->nr_types && y < end; i++, y++) {
 		if (!line_begin(&l))
 			return y;
-		/* The last line tells that there are more. */
+		/* The last line shows how many types are missing. */
 		if (y + 1 == end && i + 1 < v->nr_types)
 			fprintf(l.f, "  and %zu more types", v->nr_types - i);
 		else
@@ -249,7 +251,7 @@ static int draw_types(const struct screen *sc, int y, int end)
 	return y;
 }
 
-/* The list moves so that row @at is in it. */
+/* Scrolls the list until row @at is visible. */
 static void scroll_to(struct screen *sc, size_t at, size_t rows)
 {
 	if (at < sc->first_open)
@@ -265,7 +267,7 @@ static void draw_open(struct screen *sc, const struct snapshot *s, int y, int en
 	size_t at = 0;
 	struct line l;
 
-	/* On a low screen, the explanation takes the place of the list. */
+	/* On a low screen, the explanation replaces the list. */
 	if (y >= end)
 		return;
 	if (line_begin(&l)) {
@@ -323,7 +325,10 @@ static void draw_last_line(const struct screen *sc)
 	}
 }
 
-/* Types get what they need, up to half of the lines; the explanation half of the rest. */
+/*
+ * Divides the lines: types get what they need, up to half. The explanation gets half of the
+ * rest.
+ */
 static void draw_tables(struct screen *sc, const struct snapshot *s)
 {
 	const int end = LINES - 1;

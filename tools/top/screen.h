@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The screen, with ncurses */
+/* The screen, drawn with ncurses */
 #ifndef TOP_SCREEN_H
 #define TOP_SCREEN_H
 
@@ -8,10 +8,10 @@
 enum screen_mode {
 	SCREEN_TABLES,
 	SCREEN_HELP,
-	SCREEN_FILTER,		/* keys are letters of the filter */
+	SCREEN_FILTER,		/* keys edit the filter */
 };
 
-/* The present view, and all that keys change */
+/* The current view, and all other state that keys change */
 struct screen {
 	struct view view;
 	const char *source;
@@ -19,29 +19,32 @@ struct screen {
 	bool frozen;
 	bool explains;
 	char *explanation;	/* NULL: none */
-	/* The selected open operation, by id and begin; .selects false: the oldest */
+	/* The selected open operation, by id and begin; .selects false: none is selected */
 	bool selects;
 	uint64_t selected_id, selected_begin;
-	size_t first_open;	/* row at the top of the list */
+	size_t first_open;	/* first visible row of the list */
 	bool quit;
 };
 
-/* 0, or -1 and a message: no terminal, or an unknown one */
+/*
+ * Opens the screen. Returns 0, or -1 after a message: there is no terminal, or its type is
+ * unknown.
+ */
 int screen_open(void);
-/* For poll(2): the keyboard */
+/* Returns the descriptor of the keyboard, for poll(2). */
 int screen_fd(void);
-/* The next key, or -1. KEY_RESIZE is one. */
+/* Returns the next key, or -1. KEY_RESIZE is a key, too. */
 int screen_key(void);
 void screen_draw(struct screen *sc, const struct snapshot *s);
-/* The terminal is as it was. */
+/* Restores the terminal. */
 void screen_close(void);
 
-/* keys.c: obey @key. */
+/* keys.c: handles @key. */
 void screen_do(struct screen *sc, const struct snapshot *s, int key);
-/* The open operation that is selected, or the oldest; NULL: none is open */
+/* Returns the open operation that is selected, or the oldest one; NULL: none is open. */
 const struct open_operation *screen_selected(const struct screen *sc, const struct snapshot *s);
 
-/* messages.c: while there is a screen, messages wait for its end */
+/* messages.c: between these calls, messages are kept for later */
 void messages_hold(void);
 void messages_release(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The numbers of one moment. They stay as they are while the trace goes on. */
+/* The numbers of one moment, which stay the same while the trace continues */
 #ifndef TOP_SNAPSHOT_H
 #define TOP_SNAPSHOT_H
 
@@ -7,7 +7,7 @@
 #include "live.h"
 
 struct numbers {
-	uint64_t count, p50, p99, max;		/* ns */
+	uint64_t count, p50, p99, max;		/* in ns, except .count */
 	uint64_t ns[ANALYSIS_STATES], sum_ns;
 };
 
@@ -20,26 +20,33 @@ struct type_row {
 
 struct snapshot {
 	uint64_t settled;	/* trace time up to which operations are complete */
-	uint64_t delay;		/* that lies behind the records read */
-	uint64_t interval;	/* of the rates; 0: no time has passed */
+	uint64_t delay;		/* time between .settled and the newest record */
+	uint64_t interval;	/* time that rates are based on; 0: no time has passed */
 	struct at_compose_counts counts;
-	double record_rate;	/* analysed in a second, since the last snapshot */
-	uint64_t wall;		/* when it was taken */
+	double record_rate;	/* records analysed in a second since the last snapshot */
+	uint64_t wall;		/* when the snapshot was taken */
 	uint64_t late, losses;
 	unsigned int restarts;
 	bool ended, damaged, incomplete;
 
 	struct type_row types[TYPES_MAX + 1];
 	size_t nr_types;
-	struct open_operation open[OPEN_MAX];	/* the oldest first; no pointers between them */
+	struct open_operation open[OPEN_MAX];	/* the oldest first; links between them are
+						   not valid */
 	uint64_t ages[OPEN_MAX];
 	size_t nr_open;
-	uint64_t more_open;	/* that are not listed */
+	uint64_t more_open;	/* open operations that are not in .open */
 };
 
-/* Each call computes rates since the one before with the same @s, which starts as zeros. */
+/*
+ * Takes a snapshot. Rates are since the previous call with @s, which must be zero bytes at
+ * first.
+ */
 void snapshot_take(struct snapshot *s, struct feed *f, struct live *l, uint64_t wall);
-/* Records that were to be written, and the share of them that was analysed; 1 if none was */
+/*
+ * snapshot_attempted(): records that were to be written. snapshot_share(): the analysed share
+ * of these; 1 if there are none
+ */
 uint64_t snapshot_attempted(const struct snapshot *s);
 double snapshot_share(const struct snapshot *s);
 

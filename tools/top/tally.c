@@ -28,7 +28,7 @@ static const char *keep_name(struct tally *m, const char *s)
 	return number == UINT32_MAX ? NULL : m->names.of[number];
 }
 
-/* The row of number @i, made if it is the next one */
+/* Returns the row of number @i, which is made if it is the next one. NULL: no memory */
 static struct top_type *row_at(struct tally *m, size_t i, const char *provider,
 			       const char *category, const char *name)
 {
@@ -53,7 +53,10 @@ static struct top_type *new_type(struct tally *m, uint64_t key, const char *prov
 	struct fxt_entry *e;
 	struct top_type *t;
 
-	/* Names of types that share a row are not kept, because there may be any number. */
+	/*
+	 * Names of types without a row of their own are not stored, because their number is not
+	 * bounded.
+	 */
 	if (m->nr >= TYPES_MAX)
 		return row_at(m, TYPES_MAX, "", "", "(other types)");
 	provider = keep_name(m, provider);
@@ -98,7 +101,7 @@ void tally_add(struct top_type *t, const struct analysis_operation *op)
 		memset(&t->slices[number % SLICES], 0, sizeof(t->slices[0]));
 		t->slices[number % SLICES].number = number;
 	}
-	/* One that ended longer ago has no slice any more. */
+	/* The slice of an operation that ended longer ago has been reused. */
 	if (t->slices[number % SLICES].number == number)
 		add(&t->slices[number % SLICES].sums, op);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The numbers of operation types: since the start, and of the last seconds. Memory is
- * bounded: operations of types beyond the first TYPES_MAX share one row.
+ * Numbers of each operation type: since the start, and of the last seconds. Memory is bounded:
+ * operations of types beyond the first TYPES_MAX share one row.
  */
 #ifndef TOP_TALLY_H
 #define TOP_TALLY_H
@@ -11,10 +11,10 @@
 #include "buckets.h"
 
 #define TYPES_MAX	100
-/* Of names of types; longer ones are cut. */
+/* Limit of names of types; longer ones are cut */
 #define TYPE_NAME_MAX	256
 #define TYPE_TEXT_SIZE	(2 * TYPE_NAME_MAX + 2)
-/* The last seconds: slices of one second each, of trace time */
+/* The last seconds, as slices of one second of trace time */
 #define SLICES		10
 #define SLICE_NS	1000000000ull
 
@@ -32,35 +32,35 @@ struct top_type {
 		struct sums sums;
 	} slices[SLICES];
 	uint64_t open;
-	uint64_t before;		/* complete ones at the previous snapshot */
+	uint64_t before;		/* complete operations at the previous snapshot */
 	double rate;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct tally {
 	struct top_type *of[TYPES_MAX + 1];	/* the last one is "(other types)" */
 	size_t nr;
 	struct fxt_names names;
-	struct fxt_table index;		/* key of the names: .a the row */
-	uint64_t now;			/* operations that ended before are in */
+	struct fxt_table index;		/* hash of the names: .a the row */
+	uint64_t now;			/* operations that ended before this time have been added */
 	uint64_t previous;		/* .now at the previous snapshot */
-	uint64_t interval;		/* of .rate, ns; 0: none yet */
+	uint64_t interval;		/* base of .rate in ns; 0: none yet */
 };
 
-/* Write "category/name" of @t, or its name alone, to @text, and return it. */
+/* Writes "category/name" of @t, or its name alone, to @text and returns it. */
 const char *top_type_text(const struct top_type *t, char text[TYPE_TEXT_SIZE]);
-/* The row of this type, made if need be; the numbers of rows never change. NULL: no memory */
+/* Returns the row of a type, which is made if it is new. Rows never move. NULL: no memory */
 struct top_type *tally_type(struct tally *m, const char *provider, const char *category,
 			    const char *name);
-/* A complete operation of type @t */
+/* Adds a complete operation of type @t. */
 void tally_add(struct top_type *t, const struct analysis_operation *op);
-/* All operations that ended before @ns have been added. */
+/* Notes that all operations that ended before @ns have been added. */
 void tally_settled(struct tally *m, uint64_t ns);
-/* Compute the rates since the last call, or since @begin. */
+/* Computes the rates since the last call, or since @begin. */
 void tally_rates(struct tally *m, uint64_t begin);
-/* Add the numbers of @t in the last seconds to @sum, which starts as zeros. */
+/* Adds the numbers of @t in the last seconds to @sum, which must start as zero bytes. */
 void tally_recent(const struct tally *m, const struct top_type *t, struct sums *sum);
-/* All numbers are zeros again; the rows stay. */
+/* Clears all numbers; the rows stay. */
 void tally_reset(struct tally *m);
 void tally_free(struct tally *m);
 

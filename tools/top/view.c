@@ -72,7 +72,7 @@ static double key(const struct view *v, const struct type_row *row)
 	}
 }
 
-/* The largest first; equal ones by their names */
+/* Sorts the largest first, and equal ones by name. */
 static int by_key(const void *a, const void *b, void *arg)
 {
 	const struct type_row *x = *(const struct type_row *const *)a;

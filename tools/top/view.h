@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The part of a snapshot that is shown, and its order */
+/* Selects and sorts the part of a snapshot that is shown */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
 
@@ -14,24 +14,24 @@ enum view_sort {
 
 struct view {
 	enum view_sort sort;
-	bool since_start;		/* else the last seconds */
-	char filter[FILTER_MAX + 1];	/* part of a type or provider; "": all */
+	bool since_start;		/* false: show the last seconds */
+	char filter[FILTER_MAX + 1];	/* substring of a type or provider; "": show all */
 
-	/* Results of view_apply(): rows of the snapshot, in order */
+	/* Results of view_apply(): sorted rows of the snapshot */
 	const struct type_row *types[TYPES_MAX + 1];
 	size_t nr_types;
-	size_t open[OPEN_MAX];		/* numbers of its open operations */
+	size_t open[OPEN_MAX];		/* indexes of open operations in the snapshot */
 	size_t nr_open;
 };
 
 void view_apply(struct view *v, const struct snapshot *s);
-/* The numbers of @row that are shown */
+/* Returns the numbers of @row that the view shows. */
 const struct numbers *view_numbers(const struct view *v, const struct type_row *row);
-/* The word for a column, as in "rate" */
+/* Returns the name of a column, such as "rate". */
 const char *view_sort_name(enum view_sort sort);
-/* Takes such a word. False if it is none */
+/* Sets the column by its name. Returns false if there is no such column. */
 bool view_take_sort(struct view *v, const char *text);
-/* The share of @state in the time of @n; 0 if there is none */
+/* Returns the share of @state in the time of @n, or 0 if @n has none. */
 double view_share(const struct numbers *n, enum analysis_state state);
 
 #endif /* TOP_VIEW_H */
