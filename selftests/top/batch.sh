@@ -171,7 +171,7 @@ begin "too_much_memory_begins_the_analysis_anew"
 check status status 0 "$AT" top --batch --json --memory 64M names.fxt
 check "it says so" is true '.restarts > 0'
 "$AT" top --batch --memory 64M names.fxt >out 2>err
-check "in text, too" grep -q 'BEGUN ANEW [0-9]* times: memory' out
+check "in text, too" grep -q 'RESTARTED [0-9]* times: --memory was too small' out
 end
 
 begin "what_cannot_be_read_is_told"
