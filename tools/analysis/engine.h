@@ -246,12 +246,10 @@ static inline struct span *last_span(struct thread *t)
 /* Returns the thread @tid, which is made if it is new. NULL: no memory */
 struct thread *thread_of(struct analysis *a, uint32_t tid);
 struct cpu *cpu_of(struct analysis *a, unsigned int cpu);
-/* Begins a new span, and makes rows of the old one. */
-int push_span(struct analysis *a, struct thread *t, const struct span *s);
+/* Adds a span to the history of @t. */
+int add_span(struct analysis *a, struct thread *t, const struct span *s);
 int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid);
-/*
- * Saves the last span of @t for analysis_needs(), before the current record changes it.
- */
+/* Saves the last span of @t for analysis_needs(), before the current record changes it. */
 int note_change(struct analysis *a, struct thread *t);
 int scheduling_switch(struct analysis *a, const struct item *it);
 int scheduling_wakeup(struct analysis *a, const struct item *it);

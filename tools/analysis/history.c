@@ -27,7 +27,7 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 	return t;
 }
 
-static int add_span(struct analysis *a, struct thread *t, const struct span *s)
+int add_span(struct analysis *a, struct thread *t, const struct span *s)
 {
 	struct span *last = last_span(t), new = *s;
 
@@ -46,24 +46,6 @@ static int add_span(struct analysis *a, struct thread *t, const struct span *s)
 	t->spans.of[t->spans.nr++] = new;
 	a->history++;
 	return 0;
-}
-
-int push_span(struct analysis *a, struct thread *t, const struct span *s)
-{
-	const struct span *last = last_span(t);
-	struct span old;
-	int err;
-
-	if (!threads_wanted(&a->sink))
-		return add_span(a, t, s);
-	if (!last) {
-		t->counts.from = s->from;
-		t->turn.from = s->from;
-		return add_span(a, t, s);
-	}
-	old = *last;
-	err = add_span(a, t, s);
-	return err ? err : threads_span(a, t, &old, s);
 }
 
 int note_change(struct analysis *a, struct thread *t)

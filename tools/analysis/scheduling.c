@@ -17,6 +17,25 @@
 
 #include "engine.h"
 
+/* Begins a new span, and makes rows of the old one. */
+static int push_span(struct analysis *a, struct thread *t, const struct span *s)
+{
+	const struct span *last = last_span(t);
+	struct span old;
+	int err;
+
+	if (!threads_wanted(&a->sink))
+		return add_span(a, t, s);
+	if (!last) {
+		t->counts.from = s->from;
+		t->turn.from = s->from;
+		return add_span(a, t, s);
+	}
+	old = *last;
+	err = add_span(a, t, s);
+	return err ? err : threads_span(a, t, &old, s);
+}
+
 /* --- what was pending ------------------------------------------------------------- */
 
 /*

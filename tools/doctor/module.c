@@ -138,9 +138,9 @@ static void sign_remedy(struct doctor *d, const char *path)
 {
 	size_t len = strlen(path);
 
-	doctor_remedy(d, "%ssign it with a key that the machine knows, see Secure Boot in README.md",
+	doctor_remedy(d, "%ssign it with a key that the kernel trusts, see Secure Boot in README.md",
 		      len > 3 && !strcmp(path + len - 3, ".ko") ? "" :
-		      "install it anew, which leaves it unpacked: make install-module; then ");
+		      "install it again without compression: make install-module; then ");
 }
 
 /* Handles a module that the kernel accepts only with a signature that it trusts. */

@@ -1,28 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Runs the check: feeds records to its parts, and answers questions about the result. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check_priv.h"
-
-void fxt_found(struct fxt_check *c, enum fxt_rule rule, uint64_t offset, const char *fmt, ...)
-{
-	struct fxt_finding *f = &c->findings[rule];
-	va_list ap;
-
-	/*
-	 * Checks by time report breaches out of order: keep the one that stands first in the
-	 * file.
-	 */
-	if (!f->count++ || offset < f->offset) {
-		f->offset = offset;
-		va_start(ap, fmt);
-		vsnprintf(f->detail, sizeof(f->detail), fmt, ap);
-		va_end(ap);
-	}
-}
 
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Numbers texts: a hash table from texts to numbers, and the texts by number */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of rules, from the list in rules.h */
 #include "rules.h"
 
 const struct fxt_rule_info fxt_rules[FXT_RULE_COUNT] = {

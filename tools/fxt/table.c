@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A hash table with linear probing, and arrays that grow */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Decodes UTF-8, which may be malformed */
 #include "utf8.h"
 
 /* Overlong forms, surrogates and codes above U+10FFFF are malformed. */

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include <asynctrace/session.h>
 
@@ -143,7 +144,13 @@ struct recorder {
 };
 
 /* Returns seconds of CLOCK_MONOTONIC. */
-double record_now(void);
+static inline double record_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
 
 /* record.c */
 bool record_take_output(struct recorder *r, const char *path);

@@ -53,7 +53,6 @@ void record_line_clear(const struct recorder *r)
 		fputs("\r\033[K", stderr);
 }
 
-/* What the session's providers are to the recorder. */
 static int count_provider(const struct at_provider_info *p, void *arg)
 {
 	(void)p;

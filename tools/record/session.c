@@ -17,14 +17,6 @@
 /* Bounds the loss if the recorder is killed or the machine dies. */
 #define FLUSH_SECONDS	0.5
 
-double record_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 /* Returns true if the writer should give up, at the second signal. */
 static bool interrupted(void *arg)
 {

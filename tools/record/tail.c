@@ -134,7 +134,7 @@ void record_slow_summary(const struct recorder *r, uint64_t filtered)
 			tool_count(c->long_names), plural(c->long_names),
 			c->long_names == 1 ? "was" : "were");
 	if (c->hasty)
-		fprintf(stderr, "  Of %s slow operation%s a record that the window did not hold, or whose names are too long, might have told more; use a larger --window or shorter names.\n",
+		fprintf(stderr, "  %s slow operation%s may lack records, because the window was too small or names were too long; use a larger --window or shorter names.\n",
 			tool_count(c->hasty), plural(c->hasty));
 	if (c->late)
 		fprintf(stderr, "  %s record%s came too late to be sorted: the file may lack records; use a larger --window.\n",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Adds up the time of many operations by its cause */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

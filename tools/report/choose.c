@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Parses types and times by which a user chooses operations */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Formats and parses ids of operations */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

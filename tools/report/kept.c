@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Keeps copies of the slowest operations, in a heap */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

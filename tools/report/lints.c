@@ -31,21 +31,6 @@ const char *lint_meaning(enum lint lint)
 	return meanings[lint];
 }
 
-struct lint_thread *lint_thread_of(struct lints *l, const struct analysis_thread *t)
-{
-	struct fxt_entry *e = fxt_make(&l->by_thread, (uint64_t)t->tid + 1);
-
-	if (!e)
-		return NULL;
-	if (!e->a) {
-		if (!more_room(&l->threads, l->nr_threads, &l->room_threads, sizeof(*l->threads)))
-			return NULL;
-		l->threads[l->nr_threads] = (struct lint_thread){ .thread = t };
-		e->a = ++l->nr_threads;
-	}
-	return &l->threads[e->a - 1];
-}
-
 int lints_wakeup(struct lints *l, const struct analysis_wakeup *wakeup)
 {
 	struct lint_thread *t = lint_thread_of(l, wakeup->woken);
@@ -94,14 +79,6 @@ void lints_find_threads(struct lints *l, uint64_t ns)
 				.part = t->long_ns, .all = ns, .ns = t->longest_ns, .example = t->longest,
 			});
 	}
-}
-
-void lints_add(struct lints *l, const struct finding *finding)
-{
-	if (!more_room(&l->of, l->nr, &l->room, sizeof(*l->of)))
-		l->failed = true;
-	else
-		l->of[l->nr++] = *finding;
 }
 
 static int by_lint(const void *a, const void *b)

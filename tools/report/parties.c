@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Groups the time of an operation by the threads that had a part in it */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Writes a profile for pprof: protobuf messages, compressed by gzip */
 #include <stdlib.h>
 #include <string.h>
 

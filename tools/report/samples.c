@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Exact percentiles and histograms of times */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

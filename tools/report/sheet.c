@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A table of text, numbers and times: filling, and printing for people and programs */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>

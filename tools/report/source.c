@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads a trace for commands: options, filters, messages, exit statuses */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

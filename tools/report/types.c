@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Collects latencies of operations by type */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The list of reports */
 #include <string.h>
 
 #include "what.h"
@@ -33,12 +34,4 @@ const char *what_is_missing(const char *name)
 		if (!strcmp(of[i].name, name))
 			return of[i].why;
 	return NULL;
-}
-
-void sheet_histogram(struct sheet *s, const struct histogram *h)
-{
-	sheet_number(s, h->from);
-	sheet_number(s, h->to);
-	sheet_number(s, h->count);
-	sheet_share(s, h->count, h->samples->nr);
 }

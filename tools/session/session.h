@@ -35,6 +35,8 @@ const char *session_argument(int argc, char **argv);
  * caller must close *ctl in any case.
  */
 int session_open(const char *text, struct at_ctl **ctl, uint32_t *id);
+/* A callback for at_session_get(): adds the session to the struct json_doc @json. Returns 0. */
+int session_print(const struct at_session_info *s, void *json);
 /* Prints the session's current state if @json is set. Returns an exit status for @err. */
 int session_close(struct at_ctl *ctl, uint32_t id, bool json, int err);
 

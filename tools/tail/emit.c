@@ -11,42 +11,6 @@
 
 /* --- providers ---------------------------------------------------------------------- */
 
-struct tail_provider *emit_provider(struct tail *t, uint32_t id)
-{
-	struct fxt_entry *e = fxt_make(&t->providers, (uint64_t)id + 1);
-
-	if (e && !e->a)
-		e->a = (uintptr_t)calloc(1, sizeof(struct tail_provider));
-	return e ? (struct tail_provider *)(uintptr_t)e->a : NULL;
-}
-
-static void tell_provider(struct tail *t, uint32_t id)
-{
-	struct fxt_entry *e = fxt_find(&t->providers, (uint64_t)id + 1);
-	struct tail_provider *p = e ? (struct tail_provider *)(uintptr_t)e->a : NULL;
-	uint64_t init[2] = { ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_INIT, 2) };
-
-	if (!p || p->told)
-		return;
-	p->told = true;
-	init[1] = p->rate;
-	out_put(t, p->info, p->words, NULL);
-	out_put(t, init, 2, NULL);
-	t->section = id;
-}
-
-void emit_section(struct tail *t, uint32_t provider)
-{
-	uint64_t head = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
-			ASYNCTRACE_FXT_META_SECTION << 16 | (uint64_t)provider << 20;
-
-	tell_provider(t, provider);
-	if (t->section == provider)
-		return;
-	out_put(t, &head, 1, NULL);
-	t->section = provider;
-}
-
 static int provider_info(struct tail *t, const struct tail_entry *e, const uint64_t *words)
 {
 	struct tail_provider *p = emit_provider(t, e->provider);
@@ -251,7 +215,7 @@ static int scheduling(struct tail *t, const struct tail_entry *e)
 static void put_loss(struct tail *t, uint64_t event, uint32_t tid, const uint64_t *words, size_t nr)
 {
 	if (event)
-		tell_provider(t, event >> 20);
+		emit_introduction(t, event >> 20);
 	objects_use(t, tid);
 	emit_section(t, KERNEL_PROVIDER);
 	if (event)

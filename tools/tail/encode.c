@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Encodes records without tables: names and threads are inline */
 #include <string.h>
 
 #include "encode.h"

@@ -7,7 +7,8 @@
  *	slow.c		marks the records that slow operations need
  *	covers.c	knows times in which all records of a thread or a CPU are kept
  *	held.c		keeps records that left the window and may still be needed
- *	emit.c		writes kept records: sections, events, switches
+ *	emit.c		writes kept records: events, switches, losses
+ *	sections.c	writes introductions and sections of providers
  *	marks.c		makes the recorder's own records
  *	objects.c	keeps names of threads and processes
  *	out.c		writes whole records to the file
@@ -162,6 +163,9 @@ struct tail_cpu {
 	size_t words;
 };
 
+/* Introduces the provider @id, unless that was done. */
+void emit_introduction(struct tail *t, uint32_t id);
+/* Makes the records that follow those of @provider. */
 void emit_section(struct tail *t, uint32_t provider);
 struct tail_provider *emit_provider(struct tail *t, uint32_t id);
 /* Moves the first entry out of the window. Returns 0 or -ENOMEM. */

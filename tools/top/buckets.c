@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A histogram of latencies in memory of fixed size */
 #include "buckets.h"
 #include "report/samples.h"
 

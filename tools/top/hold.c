@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Computes how long records are held back before they are analysed */
 #include "hold.h"
 
 void hold_duration(struct hold *h, uint64_t ns)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Handles keys: selection, filter, modes of the screen */
 #include <ncurses.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Formats a snapshot as lines of text */
 #include <inttypes.h>
 #include <string.h>
 #include <wchar.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Analyses a trace while it is written */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of open operations */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Prints snapshots without a screen, as text or JSON */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Draws the screen with ncurses */
 #include <ncurses.h>
 #include <stdlib.h>
 #include <string.h>

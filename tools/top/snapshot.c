@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Takes snapshots of all numbers */
 #include <string.h>
 
 #include "snapshot.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Counts operations by type: since the start, and of the last seconds */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Selects and sorts the part of a snapshot that is shown */
 #include <stdlib.h>
 #include <string.h>
 
