@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The command: $(B)/asynctrace. Linked with the static library, so that it works
-# wherever it is copied to. tools-install also brings its manual pages, and what
-# bash completes.
+# The command: $(B)/asynctrace. It is linked with the static library, so that it works
+# in any directory. tools-install also installs its manual pages and the completion for bash.
 
 TOOLS_SRC	:= $(wildcard tools/*.c $(foreach d,analysis doctor fxt record report session tail,tools/$(d)/*.c))
 
@@ -58,8 +57,8 @@ tools-uninstall:
 	! test -d $(DESTDIR)$(PREFIX)/share/asynctrace || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/asynctrace
 
-# Not by tools-install: it takes the device away from who is not in the group.
-# Elsewhere than on this machine (DESTDIR), group and udev are whose package it is.
+# Not part of tools-install, because users outside of the group lose the device.
+# With DESTDIR, only the rule is installed: the package makes the group and reloads udev.
 #? make install-udev  let only the group asynctrace open /dev/asynctrace
 install-udev:
 	install -d $(DESTDIR)$(UDEVDIR)
@@ -71,7 +70,7 @@ ifeq ($(DESTDIR),)
 endif
 
 # The group stays, because it may have members; groupdel removes it.
-#? make uninstall-udev  let everybody open /dev/asynctrace again
+#? make uninstall-udev  let every user open /dev/asynctrace again
 uninstall-udev:
 	rm -f $(DESTDIR)$(UDEVDIR)/60-asynctrace.rules
 ifeq ($(DESTDIR),)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What bash completes after asynctrace. It needs no other file; where
-# bash-completion is there, the command of `asynctrace record -- CMD` is completed
-# by its own rules.
+# Completion of asynctrace for bash. It needs no other file. If bash-completion is
+# installed, its rules complete the command of `asynctrace record -- CMD`.
 
-# Names from where words end: the current one goes on a list with commas in it.
+# Completes the last name of a list with commas.
 _asynctrace_list() { # NAME...
 	local before=
 	[[ $cur == *,* ]] && before=${cur%,*},
@@ -22,7 +21,7 @@ _asynctrace_files() {
 	mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 }
 
-# Names that the module knows, of those that need no quoting.
+# Prints the module's names that need no quoting.
 _asynctrace_providers() {
 	asynctrace providers --json 2>/dev/null |
 		sed -n 's/^      "name": "\([A-Za-z0-9._-]*\)",\?$/\1/p' | sort -u
@@ -38,7 +37,7 @@ _asynctrace_sessions() {
 		sed -n 's/^      "name": "\([A-Za-z0-9._-]*\)",\?$/\1/p'
 }
 
-# The value of an option, where the word before wants one; else fails.
+# Completes the value of an option. Fails if the previous word takes no value.
 _asynctrace_value() { # COMMAND OPTION
 	case $1:$2 in
 	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--* | report:--*)
@@ -86,7 +85,7 @@ _asynctrace_value() { # COMMAND OPTION
 	esac
 }
 
-# The options of a command, or of a verb of session.
+# Prints the options of a command, or of a verb of session.
 _asynctrace_options() { # COMMAND
 	local session="--categories --providers --mode --buffer-size --sched --pid --uid
 		       --cgroup --follow"

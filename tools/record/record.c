@@ -13,7 +13,7 @@
 static const char usage[] =
 	"usage: asynctrace record [OPTION...] [-- CMD ARG...]\n"
 	"\n"
-	"Records a trace while CMD runs, or else until Ctrl-C.\n"
+	"Records a trace while CMD runs, or without CMD until Ctrl-C.\n"
 	"\n"
 	"  -o, --output FILE       write the trace to FILE; - is standard output\n"
 	"                          (default: trace.fxt)\n"

@@ -63,8 +63,8 @@ struct source {
 	"      --category NAME only operations of this category\n" \
 	"      --min TIME      only operations that took at least TIME: 50ms, 1.5s\n" \
 	"      --max TIME      only operations that took at most TIME\n" \
-	"      --from TIME     only operations that began TIME after the trace's begin or later\n" \
-	"      --to TIME       only operations that began before TIME; without unit: absolute ns\n" \
+	"      --from TIME     only entries that began TIME after the trace's begin or later\n" \
+	"      --to TIME       only entries that began before TIME; without unit: absolute ns\n" \
 	"      --pair A:B      make operations of an event A and an event B whose argument\n" \
 	"      --key ARG       ARG has the same value, instead of async events\n" \
 	"      --window N      sort N records by time at once (1048576)\n" \
