@@ -359,7 +359,7 @@ void source_limits(const struct source *s)
 		tool_error("%" PRIu64 " events of the pair have no argument '%s' that is an integer or a text",
 			   t->unkeyed, tool_text(s->key));
 	if (t->losses)
-		tool_error("records were lost %" PRIu64 " times, so some time is unknown; use larger buffers when recording",
+		tool_error("records were lost %" PRIu64 " times, so some time is unknown; record with a larger --buffer-size",
 			   t->losses);
 	if (t->cut)
 		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
