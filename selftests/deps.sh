@@ -8,7 +8,7 @@ set -eu
 
 # What the library, the tools and the module are built with.
 build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjansson-dev
-       libncurses-dev"
+       libncurses-dev libtracefs-dev libtraceevent-dev"
 # What the module is checked with, and what kernels are built with.
 kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
 # What the test machine, the tests and the demo run with.

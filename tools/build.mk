@@ -14,11 +14,17 @@ else
 TOOLS_SRC	:= $(filter-out tools/top.c,$(TOOLS_SRC))
 endif
 
+# asynctrace record -e needs libtracefs. Without it, the rest is built.
+TRACEFS_CFLAGS	:= $(shell pkg-config --cflags libtracefs libtraceevent 2>/dev/null)
+TRACEFS_LIBS	:= $(shell pkg-config --libs libtracefs libtraceevent 2>/dev/null)
+TOOLS_SRC	+= $(if $(TRACEFS_LIBS),$(wildcard tools/ftrace/*.c),tools/ftrace/lists.c)
+
 TOOLS_OBJ	:= $(TOOLS_SRC:%.c=$(B)/%.o)
 TOOLS_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
 		   -Itools -DASYNCTRACE_VERSION='"$(AT_VERSION)"' \
-		   $(if $(NCURSES_LIBS),-DHAVE_NCURSES $(NCURSES_CFLAGS))
-TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm $(NCURSES_LIBS)
+		   $(if $(NCURSES_LIBS),-DHAVE_NCURSES $(NCURSES_CFLAGS)) \
+		   $(if $(TRACEFS_LIBS),-DHAVE_TRACEFS $(TRACEFS_CFLAGS))
+TOOLS_LIBS	:= $(AT_LIBS) -lz -lzstd -ljansson -lm $(NCURSES_LIBS) $(TRACEFS_LIBS)
 COMPLETIONDIR	?= $(PREFIX)/share/bash-completion/completions
 UDEVDIR		?= /etc/udev/rules.d
 
@@ -34,6 +40,10 @@ $(B)/asynctrace: $(TOOLS_OBJ) $(B)/libasynctrace.a
 ifeq ($(NCURSES_LIBS),)
 	@echo "Left out: asynctrace top, because ncurses is missing. To build it:"
 	@echo "apt-get install libncurses-dev"
+endif
+ifeq ($(TRACEFS_LIBS),)
+	@echo "Left out: asynctrace record -e and -k, because libtracefs is missing. To build them:"
+	@echo "apt-get install libtracefs-dev libtraceevent-dev"
 endif
 
 -include $(TOOLS_OBJ:.o=.d)

@@ -68,6 +68,11 @@ _asynctrace_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -d -- "${cur:-/sys/fs/cgroup/}") ;;
 	*:--window)
 		_asynctrace_words 16M 64M 256M 1G ;;
+	*:-k | *:--kernel)
+		_asynctrace_list syscalls faults block irq reclaim cpu ;;
+	record:-e | record:--event)
+		_asynctrace_list "$(cut -d: -f1 /sys/kernel/tracing/available_events 2>/dev/null |
+			sort -u | sed 's/$/:*/')" ;;
 	*:--max-size | *:--rotate)
 		_asynctrace_words 10M 100M 1G ;;
 	top:--attach)
@@ -95,7 +100,7 @@ _asynctrace_options() { # COMMAND
 
 	case $1 in
 	record)
-		echo "$session $out --name --trigger --slower-than --before --window --json --help --" ;;
+		echo "$session $out --name --event --kernel --trigger --slower-than --before --window --json --help --" ;;
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	report)

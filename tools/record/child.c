@@ -85,33 +85,53 @@ const char *record_hidden(const char *path)
 }
 
 /*
- * Starts the command. Returns 0 when it has been executed, an exit status if it could not be,
- * or a negative errno.
+ * Starts the command, after ftrace watches it. Returns 0 when it has been executed, an exit
+ * status if it could not be, or a negative errno.
  */
 int record_start_child(struct recorder *r)
 {
-	int pipe[2], err = 0;
+	int pipe[2], go[2], err = 0;
 	ssize_t got;
 
 	if (pipe2(pipe, O_CLOEXEC))
 		return -errno;
+	if (pipe2(go, O_CLOEXEC)) {
+		err = -errno;
+		close(pipe[0]);
+		close(pipe[1]);
+		return err;
+	}
 	r->child = fork();
 	if (r->child < 0) {
 		err = -errno;
 		r->child = 0;
 		close(pipe[0]);
 		close(pipe[1]);
+		close(go[0]);
+		close(go[1]);
 		tool_error("cannot start '%s': %s", tool_text(r->opt.cmd[0]), strerror(-err));
 		return err;
 	}
 	if (!r->child) {
 		record_restore_signals(r);
+		close(go[1]);
+		do {
+			got = read(go[0], &err, 1);
+		} while (got < 0 && errno == EINTR);
+		/* The recorder died. */
+		if (got != 1)
+			_exit(RECORD_FAILED);
 		execvp(r->opt.cmd[0], r->opt.cmd);
 		err = errno;
 		got = write(pipe[1], &err, sizeof(err));
 		_exit(got == sizeof(err) ? RECORD_NOT_FOUND : RECORD_FAILED);
 	}
 	close(pipe[1]);
+	close(go[0]);
+	if (r->ftrace && r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
+		ftrace_watch(r->ftrace, r->child);
+	got = write(go[1], "", 1);
+	close(go[1]);
 	do {
 		got = read(pipe[0], &err, sizeof(err));
 	} while (got < 0 && errno == EINTR);

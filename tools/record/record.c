@@ -28,6 +28,11 @@ static const char usage[] =
 	"                          FILE.1.fxt, ...; keep the last N files\n"
 	"  -d, --duration SECONDS  stop after this time; CMD continues\n"
 	"  -n, --name NAME         name of the session (default: record-PID)\n"
+	"  -e, --event LIST        events of these tracepoints of the kernel, too: SYSTEM:EVENT\n"
+	"                          separated by commas; 'block:*' are all of block. Only of\n"
+	"                          the command's and the providers' threads, unless -s all\n"
+	"  -k, --kernel LIST       sets of tracepoints: syscalls, faults, block, irq, reclaim,\n"
+	"                          cpu\n"
 	"      --slower-than TYPE>TIME\n"
 	"                          keep only the records that slower operations need, as in\n"
 	"                          'http/request>50ms'; may be repeated\n"
@@ -53,6 +58,7 @@ static const char usage[] =
 	"                                                        before Ctrl-C\n"
 	"  asynctrace record --rotate 100M,10 -o server.fxt      the last gigabyte, for days\n"
 	"  asynctrace record --slower-than 'http/request>50ms' --before 10ms -o slow.fxt\n"
+	"  asynctrace record -e 'block:*' -k faults -- ./server\n"
 	"  asynctrace record -o - -d 5 | zstd > t.fxt.zst\n";
 
 enum {
@@ -70,6 +76,8 @@ static const struct option options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "duration", required_argument, NULL, 'd' },
 	{ "name", required_argument, NULL, 'n' },
+	{ "event", required_argument, NULL, 'e' },
+	{ "kernel", required_argument, NULL, 'k' },
 	{ "max-size", required_argument, NULL, OPT_MAX_SIZE },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
 	{ "trigger", required_argument, NULL, OPT_TRIGGER },
@@ -113,6 +121,9 @@ static bool parse_option(struct recorder *r, int opt)
 		return record_take_seconds(o, optarg);
 	case 'n':
 		return session_args_name(&o->args, optarg);
+	case 'e':
+	case 'k':
+		return record_take_tracepoints(o, optarg, opt == 'k');
 	case OPT_MAX_SIZE:
 		return trace_out_parse_max(&r->out, optarg);
 	case OPT_ROTATE:
@@ -158,7 +169,8 @@ static bool check_options(struct recorder *r)
 		tool_error("--follow needs a command or --pid, whose descendants to record");
 		return false;
 	}
-	return record_check_slower(r) && record_check_output(r);
+	return record_check_tracepoints(&r->opt) && record_check_slower(r) &&
+	       record_check_output(r);
 }
 
 /*
@@ -203,7 +215,7 @@ int record_main(int argc, char **argv)
 	session_args_init(&o->args);
 	o->args.name = name;
 	snprintf(name, sizeof(name), "record-%d", (int)getpid());
-	while ((opt = getopt_long(argc, argv, "+o:d:n:h" SESSION_SHORT_OPTIONS, options,
+	while ((opt = getopt_long(argc, argv, "+o:d:n:e:k:h" SESSION_SHORT_OPTIONS, options,
 				  NULL)) != -1) {
 		if (opt == 'h') {
 			fputs(usage, stdout);

@@ -12,6 +12,7 @@
 
 #include <asynctrace/session.h>
 
+#include "ftrace/ftrace.h"
 #include "session/args.h"
 #include "record/taken.h"
 #include "tool.h"
@@ -68,6 +69,7 @@ struct record_slow {
  * @nr_triggers: number of triggers
  * @snapshots: a trigger makes snapshots
  * @slow: operations whose records are kept; .nr 0: all records are kept
+ * @tracepoints: tracepoints of the kernel to record, too
  * @cmd: command and arguments, NULL: none
  * @cmd_path: path of the command's file
  */
@@ -81,6 +83,7 @@ struct record_options {
 	size_t nr_triggers;
 	bool snapshots;
 	struct record_slow slow;
+	struct ftrace_lists tracepoints;
 	char **cmd;
 	char cmd_path[4096];
 };
@@ -95,6 +98,7 @@ struct record_options {
  * @out: destination of the trace
  * @events: alerts of the session; NULL: no triggers
  * @taken: reports of providers that other sessions hold
+ * @ftrace: events of the kernel's tracepoints; NULL: none are wanted
  * @nr_snapshots: number of snapshots written at alerts
  * @signals: signalfd(2)
  * @nr_signals: number of signals that ask to stop
@@ -113,6 +117,7 @@ struct record_options {
  * @started: record_now() at the session's start
  * @next_line: time of the next status line; 0: there is none
  * @next_flush: time to write buffered data; 0: nothing is buffered
+ * @next_ftrace: time to read ftrace's buffers; 0: not before the end
  */
 struct recorder {
 	struct record_options opt;
@@ -123,6 +128,7 @@ struct recorder {
 	struct trace_out out;
 	struct at_notifications *events;
 	struct taken taken;
+	struct ftrace *ftrace;
 	unsigned int nr_snapshots;
 	int signals;
 	unsigned int nr_signals;
@@ -141,6 +147,7 @@ struct recorder {
 	double started;
 	double next_line;
 	double next_flush;
+	double next_ftrace;
 };
 
 /* Returns seconds of CLOCK_MONOTONIC. */
@@ -180,6 +187,19 @@ void record_take_signals(struct recorder *r);
 /* Prints that the recording has ended and the command still runs, if so. */
 void record_tell_child(const struct recorder *r);
 void record_wait_child(struct recorder *r);
+
+/* tracepoints.c: events of the kernel's tracepoints. 0 or a negative errno, after a message. */
+bool record_take_tracepoints(struct record_options *o, char *text, bool sets);
+bool record_check_tracepoints(const struct record_options *o);
+int record_open_tracepoints(struct recorder *r);
+int record_start_tracepoints(struct recorder *r);
+/* Reads them if they are due, and composes what can be. */
+int record_poll_tracepoints(struct recorder *r);
+/* Records events of a provider's process from now on. @buffer: what read(2) has returned */
+void record_watch_provider(struct recorder *r, const void *buffer, size_t got);
+int record_stop_tracepoints(struct recorder *r);
+/* The session is read to its end: composes the rest, and accounts for losses. */
+int record_finish_tracepoints(struct recorder *r);
 
 /* trigger.c */
 bool record_take_trigger(struct record_options *o, char *text);

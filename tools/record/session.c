@@ -159,7 +159,8 @@ static int open_session(struct recorder *r)
 		close(r->in);
 		r->in = -1;
 	}
-	return record_open_triggers(r);
+	err = record_open_tracepoints(r);
+	return err ? err : record_open_triggers(r);
 }
 
 /*
@@ -227,6 +228,7 @@ static int take_chunk(struct recorder *r)
 	got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
 	r->drained = !got;
 	if (got > 0) {
+		record_watch_provider(r, r->buffer, got);
 		err = trace_out_chunk(&r->out, r->buffer, got);
 		return err ? err : 1;
 	}
@@ -262,6 +264,8 @@ static int next_timeout(const struct recorder *r, double end)
 		next = r->next_line;
 	if (r->next_flush && (!next || r->next_flush < next))
 		next = r->next_flush;
+	if (r->next_ftrace && (!next || r->next_ftrace < next))
+		next = r->next_ftrace;
 	if (!next)
 		return -1;
 	next = (next - record_now()) * 1000 + 1;
@@ -345,6 +349,9 @@ static int record_loop(struct recorder *r)
 				break;
 			took = true;
 		}
+		err = record_poll_tracepoints(r);
+		if (err)
+			return err;
 		err = flush(r, took);
 		if (err)
 			return err;
@@ -440,6 +447,9 @@ static int stop(struct recorder *r, int err)
 {
 	int more;
 
+	/* First, so that the session's last clock reading is later than every event. */
+	more = record_stop_tracepoints(r);
+	err = err ? err : more;
 	more = at_session_stop(r->ctl, r->session);
 	tell_taken(r);
 	if (more == -ENOENT) {
@@ -463,6 +473,8 @@ static int stop(struct recorder *r, int err)
 	do {
 		more = r->unreadable ? 0 : take_all(r);
 	} while (more == -ECANCELED);
+	err = err ? err : more;
+	more = record_finish_tracepoints(r);
 	return err ? err : more;
 }
 
@@ -474,6 +486,10 @@ static int begin(struct recorder *r)
 		tool_error("%s", at_ctl_error(r->ctl));
 		return err;
 	}
+	/* Then, so that no event is earlier than the session's first clock reading. */
+	err = record_start_tracepoints(r);
+	if (err)
+		return err;
 	r->started = record_now();
 	if (isatty(STDERR_FILENO) && !r->opt.snapshot)
 		r->next_line = r->started;
@@ -513,6 +529,7 @@ void record_free(struct recorder *r)
 {
 	at_notifications_close(r->events);
 	taken_close(&r->taken);
+	ftrace_close(r->ftrace);
 	trace_out_free(&r->out);
 	free(r->buffer);
 }

@@ -285,7 +285,7 @@ static void fail(struct trace_out *o, int err)
 }
 
 /* Handles the result of a write: prints a message if it failed. */
-static int check(struct trace_out *o, int err)
+int trace_out_check(struct trace_out *o, int err)
 {
 	if (!err || err == -EPROTO)	/* the chunk was skipped; the summary counts it */
 		return 0;
@@ -309,12 +309,12 @@ int trace_out_flush(struct trace_out *o)
 		tail_flush(o->tail);
 		err = tail_error(o->tail);
 	}
-	return check(o, err);
+	return trace_out_check(o, err);
 }
 
 int trace_out_end(struct trace_out *o)
 {
-	int err = o->over ? 0 : check(o, at_compose_next(o->compose, NULL));
+	int err = o->over ? 0 : trace_out_check(o, at_compose_next(o->compose, NULL));
 
 	o->over = true;
 	return err;
@@ -353,7 +353,7 @@ int trace_out_rotate(struct trace_out *o)
 		close_file(o);
 		unlink(o->name);
 		*o = old;
-		return check(o, err);
+		return trace_out_check(o, err);
 	}
 	if (!fstat(old.fd, &st))
 		o->before += st.st_size;
@@ -364,7 +364,7 @@ int trace_out_rotate(struct trace_out *o)
 		return late;
 	}
 	if (err)
-		return check(o, err);
+		return trace_out_check(o, err);
 	while (o->keep && o->number - o->first >= o->keep) {
 		if (name_of(o, o->first, name, sizeof(name)) && unlink(name) && errno != ENOENT)
 			tool_error("cannot remove %s: %s", tool_text(name), strerror(errno));
@@ -421,8 +421,8 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 		}
 	}
 	if (o->tail)
-		return check(o, choose_chunk(o, chunk, (const char *)buffer + chunk->size));
-	return check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
+		return trace_out_check(o, choose_chunk(o, chunk, (const char *)buffer + chunk->size));
+	return trace_out_check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
 }
 
 /* Reports to the composer which of the records are not in the file. */

@@ -96,6 +96,76 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts);
 int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 		     const void *payload);
 
+/* Bytes of a string that a tracepoint's value keeps */
+#define ASYNCTRACE_COMPOSE_TEXT_MAX	1000
+
+/**
+ * struct at_compose_value - a field of a tracepoint's event
+ * @name: of the field; up to 255 bytes are kept
+ * @type: ASYNCTRACE_FXT_ARG_INT64, _UINT64, _POINTER or _STRING
+ * @bytes: length of @text, of which up to ASYNCTRACE_COMPOSE_TEXT_MAX bytes are kept
+ * @number: the value if it is no string; a signed one as two's complement
+ * @text: the value if it is a string; need not end in NUL, may be any bytes
+ */
+struct at_compose_value {
+	const char *name;
+	uint32_t type;
+	uint32_t bytes;
+	uint64_t number;
+	const char *text;
+};
+
+/**
+ * struct at_compose_tracepoint - an event of one of the kernel's tracepoints
+ * @size: sizeof(struct at_compose_tracepoint)
+ * @clock: enum asynctrace_clock: what @time is in
+ * @time: ticks of the session's counter, or CLOCK_BOOTTIME nanoseconds
+ * @cpu: where it happened
+ * @tid: in which thread; 0: the CPU's idle task
+ * @pid: the thread's process; 0: not known
+ * @comm: the thread's name, used if the session does not name it; may be NULL
+ * @category: the tracepoint's subsystem, as "block"
+ * @name: the tracepoint's name, as "block_rq_issue"
+ * @nr_values: fields in @values, at most 15
+ * @values: the fields
+ */
+struct at_compose_tracepoint {
+	uint32_t size;
+	uint32_t clock;
+	uint64_t time;
+	uint32_t cpu;
+	int32_t tid;
+	int32_t pid;
+	uint32_t nr_values;
+	const char *comm;
+	const char *category;
+	const char *name;
+	const struct at_compose_value *values;
+};
+
+/**
+ * at_compose_tracepoint - add an event that the caller read from ftrace
+ *
+ * Events of one CPU are to be in order of time. 0, and the event counts as delivered in a
+ * ring with ASYNCTRACE_COMPOSE_RING_TRACEPOINTS. -EAGAIN: its time cannot be told before
+ * the next chunk of the session; call again after that. -ERANGE: it was before the session
+ * began, or while the clock stood still. -EINVAL: @event is wrong. In these cases it was not
+ * added and not counted. Other errors as of at_compose_chunk().
+ */
+int at_compose_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
+
+/**
+ * at_compose_tracepoint_counts - account for events that are not in the file
+ * @cpu: of this CPU's ring of tracepoints
+ * @overwritten: events that ftrace overwrote, since the beginning
+ * @dropped: events that found no room in ftrace's buffer, since the beginning
+ * @unwritten: events read but not added since the last call
+ *
+ * A marker in the file shows new losses. Errors as of at_compose_tracepoint().
+ */
+int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
+				 uint64_t dropped, uint64_t unwritten);
+
 /*
  * Write out what is buffered: whole records. A signal that kills the process can end a
  * write(2) early, within a record; readers then report that the end is missing.
@@ -168,11 +238,14 @@ int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 			const struct at_compose_counts *filtered,
 			const struct at_compose_counts *unwritten);
 
+/* The ring has the events of the kernel's tracepoints on one CPU. */
+#define ASYNCTRACE_COMPOSE_RING_TRACEPOINTS	(1u << 31)
+
 /**
  * struct at_compose_ring - of one ring
  * @provider: as the session calls it; 0: the kernel
  * @ring: the CPU, but for the fallback ring
- * @flags: ASYNCTRACE_CHUNK_F_FALLBACK, _LAST
+ * @flags: ASYNCTRACE_CHUNK_F_FALLBACK, _LAST, ASYNCTRACE_COMPOSE_RING_TRACEPOINTS
  * @counts: what came from it
  */
 struct at_compose_ring {

@@ -56,6 +56,7 @@ void at_compose_free(struct at_compose *c)
 	atc_map_free(&c->rings, free);
 	atc_map_free(&c->tasks, free_task);
 	atc_map_free(&c->processes, free);
+	atc_map_free(&c->texts, free);
 	atc_clock_free(&c->clock);
 	free(c->items.of);
 	free(c->items.tasks);

@@ -18,6 +18,8 @@ static void losses_thread(struct at_compose *c, struct atc_ring *r)
 
 	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK)
 		snprintf(where, sizeof(where), "fallback");
+	else if (r->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS)
+		snprintf(where, sizeof(where), "cpu-%u tracepoint", r->index & UINT16_MAX);
 	else
 		snprintf(where, sizeof(where), "cpu-%u", r->index);
 	if (p == c->kernel)

@@ -253,6 +253,8 @@ struct atc_ring {
 	uint64_t chunk_ns;	/* when the last chunk was read */
 	uint64_t first_ns;	/* of the first record of the chunk in hand; 0: none yet */
 	uint32_t losses;	/* koid of its pseudo thread; 0: none yet */
+	uint32_t idle;		/* koid of the idle task's pseudo thread, if tracepoints need it */
+	uint32_t idle_told;	/* number of the last file that names it */
 
 	/* of a CPU: who runs there, if known */
 	bool running;
@@ -299,6 +301,7 @@ enum {
 	ATC_STR_END,
 	ATC_STR_CONTINUED,
 	ATC_STR_CONTINUES,
+	ATC_STR_END_OF_FIXED,
 };
 
 void atc_head(struct at_compose *c);
@@ -403,6 +406,7 @@ struct at_compose {
 	struct atc_map rings;		/* by provider << 32 | index */
 	struct atc_map tasks;		/* by tid */
 	struct atc_map processes;	/* by pid */
+	struct atc_map texts;		/* struct atc_name, by hash: see tracepoint.c */
 	struct atc_provider *kernel;
 	struct atc_provider *section;
 	uint32_t file;			/* number of the present one, from 1 on */

@@ -103,7 +103,7 @@ static void sum_up(struct at_compose *c)
 		const struct atc_ring *from = e->value;
 
 		*r++ = (struct at_compose_ring){
-			.provider = from->provider->id, .ring = from->index,
+			.provider = from->provider->id, .ring = from->index & UINT16_MAX,
 			.flags = from->flags, .counts = from->counts,
 		};
 		add_counts(&s->total, &from->counts);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Events of the kernel's tracepoints: time, thread, fields and account. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "stream.h"
+
+#define VALUE(n, t, v)	{ .name = n, .type = ASYNCTRACE_FXT_ARG_##t, .number = (uint64_t)(v) }
+
+static struct at_compose_tracepoint event(uint64_t time, int32_t tid)
+{
+	return (struct at_compose_tracepoint){
+		.size = sizeof(struct at_compose_tracepoint), .clock = ASYNCTRACE_CLOCK_COUNTER,
+		.time = time, .cpu = 1, .tid = tid, .pid = tid ? 700 : 0, .comm = "worker",
+		.category = "block", .name = "block_rq_issue",
+	};
+}
+
+/* The ring of tracepoints of CPU 1 */
+static struct at_compose_counts counts(struct at_compose *c)
+{
+	const struct at_compose_stats *st = at_compose_stats(c);
+
+	for (size_t i = 0; i < st->nr_rings; i++)
+		if (st->rings[i].flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS) {
+			assert_int_equal(st->rings[i].provider, 0);
+			assert_int_equal(st->rings[i].ring, 1);
+			return st->rings[i].counts;
+		}
+	return (struct at_compose_counts){ 0 };
+}
+
+static bool next_tracepoint(struct file *f)
+{
+	while (file_event(f, 1))
+		if (f->rec.category.len == 5 && !memcmp(f->rec.category.s, "block", 5))
+			return true;
+	return false;
+}
+
+static void test_time_is_known_after_a_later_reading(void **unused)
+{
+	struct at_compose_tracepoint t;
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	t = event(s.ticks + 5000, 701);
+	assert_int_equal(at_compose_tracepoint(s.c, &t), -EAGAIN);
+	s.ticks += 10000;
+	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	t.time = 0;
+	assert_int_equal(at_compose_tracepoint(s.c, &t), -ERANGE);
+	t = event(s.ticks - 1, 701);
+	t.clock = ASYNCTRACE_CLOCK_BOOTTIME;
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(counts(s.c).delivered, 2);
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	file_open(&f, s.path);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(f.rec.ns, s.ticks - 5000);
+	assert_int_equal(f.rec.thread.pid, 700);
+	assert_int_equal(f.rec.thread.tid, 701);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(f.rec.ns, s.ticks - 1);
+	assert_false(next_tracepoint(&f));
+	file_close(&f);
+	stream_close(&s);
+}
+
+static void test_fields_become_arguments(void **unused)
+{
+	char text[ASYNCTRACE_COMPOSE_TEXT_MAX + 9];
+	struct at_compose_value v[15] = {
+		VALUE("signed", INT64, -7), VALUE("unsigned", UINT64, UINT64_MAX),
+		VALUE("pointer", POINTER, 0x1000),
+		{ .name = "text", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = 3, .text = "a\xff" "b" },
+		{ .name = "long", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = sizeof(text), .text = text },
+		{ .name = "empty", .type = ASYNCTRACE_FXT_ARG_STRING },
+	};
+	struct at_compose_tracepoint t;
+	const struct fxt_arg *a;
+	struct stream s;
+	struct file f;
+
+	memset(text, 'x', sizeof(text));
+	for (int i = 6; i < 15; i++)
+		v[i] = (struct at_compose_value)VALUE("more", INT64, i);
+	stream_simple(&s);
+	t = event(s.ticks, 701);
+	t.values = v;
+	t.nr_values = 15;
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	stream_finish(&s);
+	file_open(&f, s.path);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(f.rec.nargs, 15);
+	assert_int_equal(fxt_arg(&f.rec, "signed")->i, -7);
+	assert_int_equal(fxt_arg(&f.rec, "unsigned")->u, UINT64_MAX);
+	assert_int_equal(fxt_arg(&f.rec, "pointer")->u, 0x1000);
+	a = fxt_arg(&f.rec, "text");
+	/* Three bytes have no room for U+FFFD between the two letters. */
+	assert_true(a->text.len >= 1 && a->text.len <= 3 && a->text.s[0] == 'a');
+	assert_int_equal(fxt_arg(&f.rec, "long")->text.len, ASYNCTRACE_COMPOSE_TEXT_MAX);
+	assert_int_equal(fxt_arg(&f.rec, "empty")->text.len, 0);
+	file_close(&f);
+	stream_close(&s);
+}
+
+static void test_wrong_events_are_refused(void **unused)
+{
+	struct at_compose_value v[16] = { VALUE("x", INT32, 0) };
+	struct at_compose_tracepoint t;
+	struct stream s;
+
+	stream_simple(&s);
+#define REFUSED(change) do { \
+	t = event(s.ticks, 701); \
+	t.values = v; \
+	change; \
+	assert_int_equal(at_compose_tracepoint(s.c, &t), -EINVAL); \
+} while (0)
+	REFUSED(t.size--);
+	REFUSED(t.cpu = 65536);
+	REFUSED(t.tid = -1);
+	REFUSED(t.pid = -1);
+	REFUSED(t.nr_values = 16);
+	REFUSED(t.nr_values = 1);
+	REFUSED(t.category = NULL);
+	REFUSED(t.name = NULL);
+#undef REFUSED
+	assert_int_equal(at_compose_tracepoint_counts(s.c, 65536, 0, 0, 0), -EINVAL);
+	assert_int_equal(counts(s.c).delivered, 0);
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+}
+
+/* Interrupts of an idle CPU: each CPU has a track, because the idle tasks share one id. */
+static void test_idle_task_has_a_track_per_cpu(void **unused)
+{
+	struct at_compose_tracepoint t;
+	uint64_t tid[2];
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		t = event(s.ticks, 0);
+		t.cpu = cpu;
+		assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	}
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	file_open(&f, s.path);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		assert_true(next_tracepoint(&f));
+		tid[cpu] = f.rec.thread.tid;
+	}
+	assert_int_not_equal(tid[0], tid[1]);
+	file_close(&f);
+	stream_close(&s);
+}
+
+static void test_losses_are_counted_and_shown(void **unused)
+{
+	struct at_compose_tracepoint t;
+	struct at_compose_counts n;
+	struct stream s;
+	struct file f;
+	bool marked = false;
+
+	stream_simple(&s);
+	t = event(s.ticks, 701);
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_tracepoint_counts(s.c, 1, 3, 40, 2), 0);
+	assert_int_equal(at_compose_tracepoint_counts(s.c, 1, 3, 41, 5), 0);
+	n = counts(s.c);
+	assert_int_equal(n.delivered, 1);
+	assert_int_equal(n.overwritten, 3);
+	assert_int_equal(n.dropped, 41);
+	assert_int_equal(n.unwritten, 7);
+	stream_finish(&s);
+	file_open(&f, s.path);
+	while (file_next(&f)) {
+		const struct fxt_arg *a = fxt_arg(&f.rec, "dropped");
+
+		marked |= a && a->u == 40;
+	}
+	file_close(&f);
+	assert_true(marked);
+	stream_close(&s);
+}
+
+/* Each file of several has the texts that its events refer to. */
+static void test_texts_are_told_in_each_file(void **unused)
+{
+	struct at_compose_tracepoint t;
+	char path[] = "/tmp/asynctrace.XXXXXX";
+	struct at_compose_options o = { .size = sizeof(o), .fd = mkstemp(path) };
+	struct stream s;
+	struct file f;
+
+	assert_true(o.fd >= 0);
+	stream_simple(&s);
+	t = event(s.ticks, 701);
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_next(s.c, &o), 0);
+	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	stream_finish(&s);
+	file_open(&f, path);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(f.rec.name.len, strlen("block_rq_issue"));
+	file_close(&f);
+	unlink(path);
+	close(o.fd);
+	stream_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_time_is_known_after_a_later_reading),
+		cmocka_unit_test(test_fields_become_arguments),
+		cmocka_unit_test(test_wrong_events_are_refused),
+		cmocka_unit_test(test_idle_task_has_a_track_per_cpu),
+		cmocka_unit_test(test_losses_are_counted_and_shown),
+		cmocka_unit_test(test_texts_are_told_in_each_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# switches.py ASYNCTRACE FILE: tests that in a trace with scheduling of all tasks and with
+# ftrace's sched:sched_switch, both have the same switches one by one: from which thread, to
+# which one, and whether the first one sleeps. If not, prints the differences and fails.
+#
+# The times differ by what lies between the two probes. On a machine that emulates another one
+# this may be any time, so the median is printed and not tested.
+import json
+import statistics
+import subprocess
+import sys
+
+
+def read(command):
+    """Two dicts: for each kind of switch, when it happened"""
+    ours, ftrace = {}, {}
+    for line in command.stdout:
+        r = json.loads(line)
+        a = r.get('args', {})
+        if r['record'] == 'switch' and 'inferred' not in a:
+            key = r['out'], r['in'], a.get('state', 0) != 0
+            ours.setdefault(key, []).append(r['ts'])
+        elif r['record'] == 'instant' and r['name'] == 'sched_switch':
+            # The lowest byte has the states; the bit above it says "preempted".
+            key = a['prev_pid'], a['next_pid'], a['prev_state'] & 0xff != 0
+            ftrace.setdefault(key, []).append(r['ts'])
+    return ours, ftrace
+
+
+def best_offset(ours, theirs):
+    """Where in the longer list ours the list theirs lies closest."""
+    return min(range(len(ours) - len(theirs) + 1),
+               key=lambda k: sum(abs(ours[k + i] - ts) for i, ts in enumerate(theirs)))
+
+
+with subprocess.Popen([sys.argv[1], 'dump', '--json', sys.argv[2]], stdout=subprocess.PIPE,
+                      text=True) as dump:
+    ours, ftrace = read(dump)
+if not ftrace or dump.returncode:
+    sys.exit('there are no switches of ftrace')
+everything = [ts for times in ftrace.values() for ts in times]
+first, last = min(everything), max(everything)
+distances, wrong, edges = [], [], 0
+for key in ours.keys() | ftrace.keys():
+    mine, theirs = sorted(ours.get(key, [])), sorted(ftrace.get(key, []))
+    if len(mine) < len(theirs):
+        wrong.append(f'{key}: {len(theirs)} in ftrace, {len(mine)} in the module')
+        continue
+    k = best_offset(mine, theirs) if theirs else 0
+    distances += [abs(mine[k + i] - ts) for i, ts in enumerate(theirs)]
+    # The module records before ftrace begins and after it ends.
+    for ts in mine[:k] + mine[k + len(theirs):]:
+        if first < ts < last:
+            edges += 1
+            wrong.append(f'{key} at {ts}: in the module only')
+print(f'{len(everything)} switches of ftrace, median distance '
+      f'{statistics.median(distances) if distances else 0} ns')
+# Each of the two CPUs may be within a switch when ftrace begins and when it ends.
+if len(wrong) > edges or edges > 4:
+    print(*wrong[:20], sep='\n')
+    sys.exit(f'{len(wrong)} kinds or switches differ')
+if len(everything) < 100:
+    sys.exit('there are too few switches to compare')

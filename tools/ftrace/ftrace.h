@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events of the kernel's own tracepoints, from an ftrace instance into a trace
+ *
+ * The instance has its own buffers and disturbs no other user of ftrace. Its events are
+ * stamped with the clock of the session, wait in a queue until the composer can tell the
+ * time of their stamps, and then are composed.
+ */
+#ifndef AT_FTRACE_H
+#define AT_FTRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct at_compose;
+struct ftrace;
+
+/**
+ * struct ftrace_options - what an instance is opened with
+ * @clock: enum asynctrace_clock: what the session stamps records with
+ * @buffer: bytes of each CPU's buffer
+ * @keep_last: a full buffer overwrites its oldest events; else it drops new ones
+ * @all: events of every task; else only of those that ftrace_watch() names, of the threads
+ *	and processes that these create, and of none before
+ */
+struct ftrace_options {
+	uint32_t clock;
+	uint64_t buffer;
+	bool keep_last;
+	bool all;
+};
+
+#define FTRACE_LISTS_MAX	32
+
+/**
+ * struct ftrace_lists - what the command line asks for
+ * @events: lists as ftrace_add_events() takes them
+ * @nr: number of lists
+ */
+struct ftrace_lists {
+	const char *events[FTRACE_LISTS_MAX];
+	size_t nr;
+};
+
+/*
+ * Takes a list of tracepoints: SYSTEM:EVENT, separated by commas, where each part is a name,
+ * or a prefix and a final '*'. Without ":EVENT", all of the system. Changes @text. False,
+ * after a message, if the list is wrong.
+ */
+bool ftrace_add_events(struct ftrace_lists *l, char *text);
+/* Takes names of sets, as "block,irq". False, after a message, if one is unknown. */
+bool ftrace_add_sets(struct ftrace_lists *l, char *text);
+
+#ifdef HAVE_TRACEFS
+
+/*
+ * Makes the instance and enables the events, without recording yet. Returns 0 or a negative
+ * errno, after a message.
+ */
+int ftrace_open(struct ftrace **f, const struct ftrace_lists *l, const struct ftrace_options *o);
+/* Record events of all threads of the process. A process that has ended is no error. */
+int ftrace_watch(struct ftrace *f, pid_t pid);
+/* Both return 0 or a negative errno, after a message. */
+int ftrace_start(struct ftrace *f);
+int ftrace_stop(struct ftrace *f);
+/* Reads what the buffers have into the queue. Returns 0 or a negative errno, after a message. */
+int ftrace_read(struct ftrace *f);
+/* Composes the queue's events as far as their times can be told. 0, or the composer's error. */
+int ftrace_compose(struct ftrace *f, struct at_compose *c);
+/* After the last ftrace_read() and ftrace_compose(): accounts for what was lost. */
+int ftrace_finish(struct ftrace *f, struct at_compose *c);
+/* Removes the instance. NULL is fine. */
+void ftrace_close(struct ftrace *f);
+
+#else
+
+/* Without libtracefs, main() refuses the options that lead here. */
+static inline int ftrace_open(struct ftrace **f, const struct ftrace_lists *l,
+			      const struct ftrace_options *o)
+{
+	(void)f, (void)l, (void)o;
+	return -1;
+}
+
+static inline int ftrace_watch(struct ftrace *f, pid_t pid)
+{
+	(void)f, (void)pid;
+	return 0;
+}
+
+static inline int ftrace_start(struct ftrace *f)
+{
+	(void)f;
+	return 0;
+}
+
+static inline int ftrace_stop(struct ftrace *f)
+{
+	(void)f;
+	return 0;
+}
+
+static inline int ftrace_read(struct ftrace *f)
+{
+	(void)f;
+	return 0;
+}
+
+static inline int ftrace_compose(struct ftrace *f, struct at_compose *c)
+{
+	(void)f, (void)c;
+	return 0;
+}
+
+static inline int ftrace_finish(struct ftrace *f, struct at_compose *c)
+{
+	(void)f, (void)c;
+	return 0;
+}
+
+static inline void ftrace_close(struct ftrace *f)
+{
+	(void)f;
+}
+
+#endif /* HAVE_TRACEFS */
+
+#endif /* AT_FTRACE_H */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record -e, -k: events of the kernel's tracepoints
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+#define READ_SECONDS	0.1
+
+bool record_take_tracepoints(struct record_options *o, char *text, bool sets)
+{
+#ifndef HAVE_TRACEFS
+	tool_error("%s is not in this build, because libtracefs was missing when it was built: apt-get install libtracefs-dev libtraceevent-dev",
+		   sets ? "-k" : "-e");
+	return false;
+#endif
+	return sets ? ftrace_add_sets(&o->tracepoints, text) :
+		      ftrace_add_events(&o->tracepoints, text);
+}
+
+bool record_check_tracepoints(const struct record_options *o)
+{
+	if (!o->tracepoints.nr)
+		return true;
+	if (o->slow.nr || o->snapshots) {
+		tool_error("-e and -k with %s are not supported yet",
+			   o->slow.nr ? "--slower-than" : "--trigger ALERT:snapshot");
+		return false;
+	}
+	return true;
+}
+
+int record_open_tracepoints(struct recorder *r)
+{
+	const struct session_args *a = &r->opt.args;
+	const struct ftrace_options o = {
+		.clock = r->info.clock,
+		.buffer = a->ring_size,
+		.keep_last = a->mode == ASYNCTRACE_MODE_CIRCULAR,
+		.all = a->sched == ASYNCTRACE_SCHED_ALL,
+	};
+
+	if (!r->opt.tracepoints.nr)
+		return 0;
+	return ftrace_open(&r->ftrace, &r->opt.tracepoints, &o);
+}
+
+int record_start_tracepoints(struct recorder *r)
+{
+	if (!r->ftrace)
+		return 0;
+	if (r->opt.args.mode == ASYNCTRACE_MODE_STREAMING)
+		r->next_ftrace = record_now() + READ_SECONDS;
+	return ftrace_start(r->ftrace);
+}
+
+/* What is composed after the file's end counts as unwritten. */
+static int compose(struct recorder *r)
+{
+	int err = ftrace_compose(r->ftrace, r->out.compose);
+
+	return r->out.over ? 0 : trace_out_check(&r->out, err);
+}
+
+int record_poll_tracepoints(struct recorder *r)
+{
+	double now = record_now();
+	int err;
+
+	if (!r->next_ftrace || now < r->next_ftrace)
+		return 0;
+	r->next_ftrace = now + READ_SECONDS;
+	err = ftrace_read(r->ftrace);
+	return err ? err : compose(r);
+}
+
+void record_watch_provider(struct recorder *r, const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+	struct asynctrace_provider_info info;
+
+	if (!r->ftrace || r->opt.args.sched == ASYNCTRACE_SCHED_ALL ||
+	    got < sizeof(*chunk) + sizeof(info) || chunk->kind != ASYNCTRACE_CHUNK_PROVIDER)
+		return;
+	memcpy(&info, (const char *)buffer + chunk->size, sizeof(info));
+	if (info.pid > 0 && !(info.flags & ASYNCTRACE_PROVIDER_F_GONE))
+		ftrace_watch(r->ftrace, info.pid);
+}
+
+int record_stop_tracepoints(struct recorder *r)
+{
+	return r->ftrace ? ftrace_stop(r->ftrace) : 0;
+}
+
+int record_finish_tracepoints(struct recorder *r)
+{
+	int err, more;
+
+	if (!r->ftrace)
+		return 0;
+	err = ftrace_read(r->ftrace);
+	more = compose(r);
+	err = err ? err : more;
+	more = ftrace_finish(r->ftrace, r->out.compose);
+	return err ? err : r->out.over ? 0 : trace_out_check(&r->out, more);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Events of the kernel's tracepoints, which a recorder reads from ftrace.
+ *
+ * An event becomes an instant on the track of its thread. The idle task has a pseudo thread
+ * for each CPU, because all CPUs have the same one. What ftrace lost is accounted for in
+ * rings of the kernel's provider, one for each CPU.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "priv.h"
+
+/* Rings of tracepoints follow the rings of scheduling records, of which there are 2^16. */
+#define RING_FIRST	(UINT16_MAX + 1)
+
+/* Texts that get an index. Later texts are written inline. */
+#define TEXTS_MAX	4096
+#define TEXT_MAX	255
+
+/* A text of the kernel's section: a name of an event, its subsystem or a field */
+struct atc_name {
+	unsigned int index;
+	uint32_t told;		/* number of the last file that has it */
+	size_t len;
+	char text[];
+};
+
+static uint64_t hash(const char *text, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 0x100000001b3;
+	return h;
+}
+
+static struct atc_name *name_make(struct at_compose *c, uint64_t key, const char *text, size_t len)
+{
+	struct atc_name *n;
+
+	if (c->texts.used >= TEXTS_MAX)
+		return NULL;
+	n = malloc(sizeof(*n) + len);
+	if (!n)
+		return NULL;
+	*n = (struct atc_name){ .index = ATC_STR_END_OF_FIXED + c->texts.used, .len = len };
+	memcpy(n->text, text, len);
+	if (atc_map_set(&c->texts, key, n)) {
+		free(n);
+		return NULL;
+	}
+	return n;
+}
+
+/* Returns the index of a text in the kernel's section; 0: it has to be written inline. */
+static unsigned int name_index(struct at_compose *c, const char *text)
+{
+	size_t len = strnlen(text, TEXT_MAX);
+	uint64_t key = hash(text, len);
+	struct atc_name *n = atc_map_get(&c->texts, key);
+
+	if (!n)
+		n = name_make(c, key, text, len);
+	if (!n || n->len != len || memcmp(n->text, text, len))
+		return 0;
+	if (n->told != c->file) {
+		n->told = c->file;
+		atc_section(c, c->kernel);
+		atc_string_record(c, n->index, text, len);
+	}
+	return n->index;
+}
+
+/* Writes up to @max bytes of text at @w[*words], as UTF-8. Returns its inline reference. */
+static unsigned int put_text(uint64_t *w, size_t *words, const char *text, size_t max)
+{
+	size_t room = ASYNCTRACE_FXT_TEXT_WORDS(max);
+	size_t len;
+
+	if (!max)
+		return 0;
+	memset(w + *words, 0, room * 8);
+	len = atc_text_repair((char *)(w + *words), max, text, max);
+	*words += ASYNCTRACE_FXT_TEXT_WORDS(len);
+	return len ? ASYNCTRACE_FXT_INLINE | len : 0;
+}
+
+/* Returns the reference of a text, written at @w[*words] unless it has an index. */
+static unsigned int put_ref(uint64_t *w, size_t *words, unsigned int index, const char *text)
+{
+	return index ? index : put_text(w, words, text, strnlen(text, TEXT_MAX));
+}
+
+static void put_value(uint64_t *w, size_t *words, unsigned int name,
+		      const struct at_compose_value *v)
+{
+	size_t head = (*words)++;
+	unsigned int text = 0;
+
+	name = put_ref(w, words, name, v->name);
+	if (v->type == ASYNCTRACE_FXT_ARG_STRING)
+		text = put_text(w, words, v->text, v->bytes < ASYNCTRACE_COMPOSE_TEXT_MAX ?
+							   v->bytes : ASYNCTRACE_COMPOSE_TEXT_MAX);
+	else
+		w[(*words)++] = v->number;
+	w[head] = ASYNCTRACE_FXT_ARG(v->type, *words - head, name, text);
+}
+
+static bool valid(const struct at_compose_tracepoint *t)
+{
+	if (t->size < sizeof(*t) || t->cpu > UINT16_MAX || t->tid < 0 || t->pid < 0 ||
+	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name)
+		return false;
+	for (unsigned int i = 0; i < t->nr_values; i++) {
+		switch (t->values[i].type) {
+		case ASYNCTRACE_FXT_ARG_INT64:
+		case ASYNCTRACE_FXT_ARG_UINT64:
+		case ASYNCTRACE_FXT_ARG_POINTER:
+		case ASYNCTRACE_FXT_ARG_STRING:
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * When an event was. A time beyond the newest pair of the newest segment is not known yet.
+ */
+static int time_of(struct at_compose *c, const struct at_compose_tracepoint *t, uint64_t *ns)
+{
+	size_t s = c->clock.nr;
+	int where = 1;
+
+	if (!c->started)
+		return -EAGAIN;
+	if (t->clock == ASYNCTRACE_CLOCK_BOOTTIME) {
+		*ns = t->time;
+		return *ns < atc_clock_start(&c->clock) ? -ERANGE : 0;
+	}
+	while (s--) {
+		where = atc_clock_ns(&c->clock, s, t->time, ns);
+		if (!where)
+			return 0;
+		if (where > 0)
+			break;
+	}
+	if (where < 0)
+		return -ERANGE;
+	return s + 1 == c->clock.nr ? -EAGAIN : -ERANGE;
+}
+
+static struct atc_ring *ring_of(struct at_compose *c, uint32_t cpu)
+{
+	struct atc_ring *r = atc_ring(c, c->kernel, RING_FIRST + cpu);
+
+	if (r)
+		r->flags |= ASYNCTRACE_COMPOSE_RING_TRACEPOINTS;
+	return r;
+}
+
+/* The pseudo thread of a CPU's idle task */
+static uint32_t idle_thread(struct at_compose *c, struct atc_ring *r)
+{
+	char name[32];
+
+	if (r->idle && r->idle_told == c->file)
+		return r->idle;
+	r->idle = c->next_losses++;
+	r->idle_told = c->file;
+	snprintf(name, sizeof(name), "cpu-%u idle", r->index - RING_FIRST);
+	atc_names_pseudo(c);
+	atc_thread_record(c, ATC_KOID_PROCESS, r->idle, name);
+	return r->idle;
+}
+
+/* Sets the process and the thread that the event is shown under. */
+static int identify(struct at_compose *c, struct atc_ring *r,
+		    const struct at_compose_tracepoint *t, uint64_t *pid, uint64_t *tid)
+{
+	struct atc_task *task;
+	int err = 0;
+
+	if (!t->tid) {
+		*pid = ATC_KOID_PROCESS;
+		*tid = idle_thread(c, r);
+		return 0;
+	}
+	task = atc_task(c, t->tid);
+	if (!task)
+		return -ENOMEM;
+	if (!task->named && t->pid)
+		err = atc_task_name(c, t->tid, t->pid, t->comm ? t->comm : "?");
+	if (!err)
+		err = atc_names_seen(c, t->tid);
+	*pid = task->pid ? task->pid : t->tid;
+	*tid = t->tid;
+	return err;
+}
+
+int at_compose_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
+{
+	unsigned int category, name, names[ASYNCTRACE_FXT_ARGS_MAX];
+	uint64_t ns, pid, tid, *w;
+	struct atc_ring *r;
+	size_t words = 4;
+	int err;
+
+	if (!valid(t))
+		return -EINVAL;
+	err = time_of(c, t, &ns);
+	if (err)
+		return err;
+	r = ring_of(c, t->cpu);
+	if (!r)
+		return -ENOMEM;
+	err = identify(c, r, t, &pid, &tid);
+	if (err)
+		return err;
+	/* Records of the texts come before the event's record. */
+	category = name_index(c, t->category);
+	name = name_index(c, t->name);
+	for (unsigned int i = 0; i < t->nr_values; i++)
+		names[i] = name_index(c, t->values[i].name);
+
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	w[1] = ns;
+	w[2] = pid;
+	w[3] = tid;
+	category = put_ref(w, &words, category, t->category);
+	name = put_ref(w, &words, name, t->name);
+	for (unsigned int i = 0; i < t->nr_values; i++)
+		put_value(w, &words, names[i], &t->values[i]);
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, words, t->nr_values, category,
+					 name);
+	atc_out_deliver(&c->out, r, words);
+	return c->out.error;
+}
+
+int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
+				 uint64_t dropped, uint64_t unwritten)
+{
+	struct asynctrace_chunk chunk = {
+		.dropped = dropped, .overwritten = overwritten,
+		.boottime = atc_clock_end(&c->clock),
+	};
+	struct atc_ring *r;
+
+	if (cpu > UINT16_MAX)
+		return -EINVAL;
+	if (!c->started)
+		return -EAGAIN;
+	r = ring_of(c, cpu);
+	if (!r)
+		return -ENOMEM;
+	r->counts.unwritten += unwritten;
+	atc_loss(c, r, &chunk, 0);
+	return c->out.error;
+}
