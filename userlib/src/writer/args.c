@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records with text in them: string arguments, and names that could not be
- * interned
+ * Records with text in them, as lists of pieces: string arguments and names that could
+ * not be interned
  *
- * Text is copied from where it lies: a run of whole words, and one word that is
- * put together here, because no byte behind the text may be read. The stack
- * holds lists of pieces only: a signal handler with a small one may trace.
+ * Text is copied from where it is: a run of whole words, and one word that is
+ * put together here, because no byte beyond the text may be read. The stack holds no
+ * text, so that signal handlers with a small stack may trace.
  */
 #include <string.h>
 
 #include "internal.h"
+
+/* texts_x86_64.S relies on these. */
+_Static_assert(offsetof(struct at_text_, skip) == 0, "asm");
+_Static_assert(offsetof(struct at_text_, bytes) == 4, "asm");
+_Static_assert(offsetof(struct at_text_, from) == 8, "asm");
+_Static_assert(sizeof(struct at_text_) == 16, "asm");
+_Static_assert(ASYNCTRACE_FXT_STRING_MAX == 32000, "asm");
+_Static_assert(ASYNCTRACE_FXT_WORDS_MAX == 4095, "asm");
+_Static_assert(ASYNCTRACE_FXT_INLINE == 0x8000, "asm");
 
 struct builder {
 	struct at_piece *pieces;
@@ -31,6 +40,15 @@ static void put_word(struct builder *b, uint64_t w)
 	}
 	b->pieces[b->npieces++] = (struct at_piece){ &b->scratch[b->nscratch - 1], 1 };
 	b->open = true;
+}
+
+static void put_words(struct builder *b, const uint64_t *w, unsigned int n)
+{
+	if (!n)
+		return;
+	b->pieces[b->npieces++] = (struct at_piece){ w, n };
+	b->words += n;
+	b->open = false;
 }
 
 static void put_text(struct builder *b, const char *s, unsigned int bytes)
@@ -64,6 +82,66 @@ static uint64_t inline_ref(unsigned int bytes)
 	return bytes ? ASYNCTRACE_FXT_INLINE | bytes : 0;
 }
 
+/* The bytes that a record has for text, beside its fixed words. */
+static unsigned int room_beside(unsigned int fixed)
+{
+	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
+	const unsigned int max = limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
+
+	/* A run just ended may show any size here; the record will be stale. */
+	return fixed < max ? 8 * (max - fixed) : 0;
+}
+
+typedef void write_fn(uint32_t gate, const struct at_record *rec);
+
+/* @w: see at_write_texts_(). Completes the heads in it. */
+static void write_texts(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
+			unsigned int ntexts, bool duration, write_fn *write)
+{
+	uint64_t tails[ntexts];
+	/* Per text the words before it, its whole words, and its last word. */
+	struct at_piece pieces[3 * ntexts + 1];
+	struct builder b = { .pieces = pieces, .scratch = tails, .room = room_beside(n) };
+	unsigned int from = 0, at = 3;
+
+	for (unsigned int i = 0; i < ntexts; i++) {
+		const unsigned int bytes = take(&b, texts[i].from, texts[i].bytes);
+
+		at += texts[i].skip;
+		w[at] += inline_ref(bytes) << 32 | ASYNCTRACE_FXT_TEXT_WORDS(bytes) << 4;
+		put_words(&b, w + from, at + 1 - from);
+		put_text(&b, texts[i].from, bytes);
+		from = ++at;
+	}
+	put_words(&b, w + from, n - from);
+	w[0] |= (uint64_t)b.words << 4;
+	write(gate, &(struct at_record){ pieces, b.npieces, b.words, duration ? b.words - 1 : 1,
+					 &w[2] });
+}
+
+AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
+				   const struct at_text_ *texts, unsigned int ntexts, int duration)
+{
+	write_texts(gate, w, n, texts, ntexts, duration, at_write_record);
+}
+
+/* On x86-64 these are in assembly: texts_x86_64.S. */
+#ifndef __x86_64__
+
+AT_PUBLIC void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n,
+			       const struct at_text_ *texts, unsigned int ntexts)
+{
+	write_texts(gate, w, n, texts, ntexts, false, at_write_pieces);
+}
+
+AT_PUBLIC void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n,
+				  const struct at_text_ *texts, unsigned int ntexts)
+{
+	write_texts(gate, w, n, texts, ntexts, true, at_write_pieces);
+}
+
+#endif
+
 /*
  * kind: the event's type and TRACE_EXTRA_; word: the id, if it has one, or the
  * begin of a duration.
@@ -74,8 +152,6 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 {
 	const unsigned int etype = kind & 0xf;
 	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
-	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
-	const unsigned int max = limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
 	/* Per argument a head and a value, or the tails of two texts. */
 	uint64_t scratch[3 + 2 + 3 * nargs + 1];
 	struct at_piece pieces[4 + 4 * nargs + 1];
@@ -87,8 +163,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 		fixed += at_arg_two_words_(args[i].type) ? 2 : 1;
 	if (kind & TRACE_EXTRA_ || duration)
 		fixed++;
-	/* A run just ended may show any size here; the record will be stale. */
-	b.room = fixed < max ? 8 * (max - fixed) : 0;
+	b.room = room_beside(fixed);
 	if (names) {
 		category = take(&b, site->category, strlen(site->category));
 		name = take(&b, site->name, strlen(site->name));
@@ -108,7 +183,8 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 		const struct at_arg_ *a = &args[i];
 		const char *text = (const char *)(uintptr_t)a->value;
 		const bool two = at_arg_two_words_(a->type);
-		const bool string = a->type == ASYNCTRACE_FXT_ARG_STRING;
+		const uint32_t type = at_arg_type_(*a);
+		const bool string = type == ASYNCTRACE_FXT_ARG_STRING;
 		const unsigned int bytes = string ? take(&b, text, a->bytes) : 0;
 		unsigned int words = two ? 2 : 1;
 		uint64_t ref;
@@ -120,7 +196,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 			ref = __atomic_load_n(&site->refs[i], __ATOMIC_RELAXED);
 		}
 		words += ASYNCTRACE_FXT_TEXT_WORDS(bytes);
-		put_word(&b, ref | a->type | (uint64_t)words << 4 |
+		put_word(&b, ref | type | (uint64_t)words << 4 |
 			     (string ? inline_ref(bytes) << 32 : two ? 0 : a->value << 32));
 		if (names)
 			put_text(&b, site->keys[i], key_bytes[i]);

@@ -276,6 +276,10 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec);
 void at_write_record(uint32_t gate, const struct at_record *rec);
 void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
 		     unsigned int n_and_stamp);
+void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp);
+/* Cuts texts that are too long. @duration: the stamp is the last word. */
+void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
+			   const struct at_text_ *texts, unsigned int ntexts, int duration);
 /* These return false and change nothing if the gate has changed. */
 bool at_fallback_write(uint32_t gate, const struct at_record *rec);
 bool at_fallback_drop(uint32_t gate);

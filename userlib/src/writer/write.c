@@ -2,9 +2,9 @@
 /*
  * Writing a record into the ring of the CPU that the thread runs on
  *
- * at_write_3_() to at_write_6_(), and the at_duration ones, are for records
- * whose words fit in registers, and do nothing but the common case. All else is
- * at_write_record()'s.
+ * The public functions write a record if the thread is bound to its CPU's ring, and the
+ * sub-buffer has room. If not, they call at_write_record(), which binds the thread,
+ * enters the next sub-buffer, uses the fallback ring, or counts a dropped record.
  */
 #include "rseq.h"
 
@@ -174,14 +174,14 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec)
 	at_write_record(gate, rec);
 }
 
-AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
+AT_COLD void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
 {
 	const struct at_piece piece = { w, n };
 
-	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* What the common case was not; a, b, c: its words but for head, stamp and slot. */
+/* a, b, c: the record's words but for head, stamp and slot. */
 AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
 			     unsigned int n_and_stamp)
 {
@@ -196,8 +196,15 @@ AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b,
 	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* The common case, where it is not in assembly: write_x86_64.S. */
+/* On x86-64 these are in assembly: write_x86_64.S. */
 #ifndef __x86_64__
+
+AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
+{
+	const struct at_piece piece = { w, n };
+
+	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+}
 
 /* The smallest sub-buffer holds more than six words: nothing to check about that. */
 #define AT_WRITE(n, stamp, stores, inputs, a, b, c) \

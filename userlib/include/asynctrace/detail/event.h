@@ -91,11 +91,27 @@ struct at_here_ {
 	const uint64_t *refs;
 };
 
-/* The value of an argument. @bytes is the length of a string at @value. */
+/*
+ * The value of an argument. @bytes is the length of a string at @value. A string at
+ * NULL becomes a null argument when it is encoded: so its type is a constant before.
+ */
 struct at_arg_ {
 	uint32_t type;
 	uint32_t bytes;
 	uint64_t value;
+};
+
+/**
+ * struct at_text_ - the text of a string argument
+ * @skip: words between the head of the string argument before and the head of this one;
+ *	for the first text, words after word 2
+ * @bytes: length; the library cuts what is too long
+ * @from: its first byte
+ */
+struct at_text_ {
+	uint32_t skip;
+	uint32_t bytes;
+	const char *from;
 };
 
 /* What at_site_learn_ may answer; on the fast path the first is known. */
@@ -121,12 +137,22 @@ void at_write_5_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4);
 void at_write_6_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4, uint64_t w5);
 /* @w: the whole record, where word 2 and the word @stamp are still to be set */
 void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp);
+/*
+ * @w: the n words of the record that are not text. The library adds the record's size to
+ * word 0, and the size and length of each text to its argument's head; words 1 and 2 are
+ * still to be set.
+ */
+void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
+		     unsigned int ntexts);
 void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
 		    unsigned int kind, uint64_t word, const struct at_arg_ *args,
 		    unsigned int nargs);
 /* Durations: w1 is the begin; the end, and last word, is the moment of writing. */
 void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
 void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
+/* As at_write_texts_(), but word 1 is the begin. */
+void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
+			unsigned int ntexts);
 uint64_t at_ticks_(uint32_t gate);
 
 TRACE_INLINE_ struct at_here_ at_here_make_(struct at_site_ *site, const uint64_t *refs)
@@ -226,7 +252,7 @@ TRACE_INLINE_ struct at_arg_ at_arg_text_(const char *s, size_t bytes)
 	struct at_arg_ a = { ASYNCTRACE_FXT_ARG_STRING, 0, TRACE_ADDRESS_(s) };
 
 	if (!s)
-		return at_arg_null_();
+		return a;
 	a.bytes = bytes > ASYNCTRACE_FXT_STRING_MAX + 1 ? ASYNCTRACE_FXT_STRING_MAX + 1 :
 							  TRACE_TO_(uint32_t, bytes);
 	return a;
@@ -245,6 +271,11 @@ TRACE_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
 /* Not a function: what TRACE_VALUE_ calls for a value that an event cannot have. */
 extern const struct at_no_value_ *const at_value_of_unsupported_type_;
 
+TRACE_INLINE_ uint32_t at_arg_type_(struct at_arg_ a)
+{
+	return a.type == ASYNCTRACE_FXT_ARG_STRING && !a.value ? ASYNCTRACE_FXT_ARG_NULL : a.type;
+}
+
 TRACE_INLINE_ int at_arg_two_words_(uint32_t type)
 {
 	return type == ASYNCTRACE_FXT_ARG_INT64 || type == ASYNCTRACE_FXT_ARG_UINT64 ||
@@ -256,16 +287,6 @@ TRACE_INLINE_ int at_arg_two_words_(uint32_t type)
 #define TRACE_EACH_(m) \
 	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14)
 
-TRACE_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
-{
-#define TRACE_IS_FIXED_(i) \
-	if (nargs > (i) && args[i].type == ASYNCTRACE_FXT_ARG_STRING) \
-		return 0;
-	TRACE_EACH_(TRACE_IS_FIXED_)
-#undef TRACE_IS_FIXED_
-	return 1;
-}
-
 /*
  * Unoptimised, the compiler does not see that what is beyond nargs is never
  * reached, and warns that it would not fit.
@@ -275,7 +296,7 @@ TRACE_INLINE_ int at_args_fixed_(const struct at_arg_ *args, unsigned int nargs)
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-/* Encodes arguments of fixed size at w[n]; returns the index after them. */
+/* Encodes arguments, without text, at w[n]; returns the index after them. */
 TRACE_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint64_t *refs,
 					const struct at_arg_ *args, unsigned int nargs)
 {
@@ -283,13 +304,36 @@ TRACE_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const ui
 	if (nargs > (i)) { \
 		const int two = at_arg_two_words_(args[i].type); \
 		w[n++] = __atomic_load_n(&refs[i], __ATOMIC_RELAXED) | \
-			 args[i].type | (two ? 2u : 1u) << 4 | \
-			 (two ? 0 : args[i].value << 32); \
+			 at_arg_type_(args[i]) | (two ? 2u : 1u) << 4 | \
+			 (two || args[i].type == ASYNCTRACE_FXT_ARG_STRING ? \
+			  0 : args[i].value << 32); \
 		if (two) \
 			w[n++] = args[i].value; \
 	}
 	TRACE_EACH_(TRACE_ENCODE_)
 #undef TRACE_ENCODE_
+	return n;
+}
+
+/* Lists the texts of arguments; returns how many there are. */
+TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct at_arg_ *args,
+					  unsigned int nargs)
+{
+	unsigned int n = 0, skip = 0;
+
+#define TRACE_TEXT_(i) \
+	if (nargs > (i)) { \
+		if (args[i].type == ASYNCTRACE_FXT_ARG_STRING) { \
+			texts[n].skip = skip; \
+			texts[n].bytes = args[i].bytes; \
+			texts[n++].from = TRACE_TEXT_AT_(args[i].value); \
+			skip = 0; \
+		} else { \
+			skip += at_arg_two_words_(args[i].type) ? 2 : 1; \
+		} \
+	}
+	TRACE_EACH_(TRACE_TEXT_)
+#undef TRACE_TEXT_
 	return n;
 }
 
@@ -346,15 +390,22 @@ TRACE_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64
 	const uint32_t gate = TRACE_TO_(uint32_t, found);
 	/* words 1 and 2, stamp and slot, are filled in by the library */
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
-	unsigned int n;
+	struct at_text_ texts[ASYNCTRACE_FXT_ARGS_MAX];
+	unsigned int n, ntexts;
 
-	if (__builtin_expect(found >> 32 != TRACE_SITE_ON_, 0) || !at_args_fixed_(args, nargs)) {
+	if (__builtin_expect(found >> 32 != TRACE_SITE_ON_, 0)) {
 		at_event_any_(found, site, kind, id, args, nargs);
 		return;
 	}
 	n = at_args_encode_(w, 3, refs, args, nargs);
 	if (kind & TRACE_EXTRA_)
 		w[n++] = id;
+	ntexts = at_args_texts_(texts, args, nargs);
+	if (ntexts) {
+		w[0] = at_head_(site, kind, 0, nargs);
+		at_write_texts_(gate, w, n, texts, ntexts);
+		return;
+	}
 	w[0] = at_head_(site, kind, n, nargs);
 	switch (n) {
 	case 3:
@@ -392,6 +443,17 @@ struct at_scope_ {
 
 size_t at_scope_cut_(const char *s, size_t bytes, size_t room);
 
+/* Copies as much of a string as has room; returns its length. */
+TRACE_INLINE_ uint32_t at_scope_keep_(char *to, size_t room, struct at_arg_ a)
+{
+	const char *from = TRACE_TEXT_AT_(a.value);
+
+	if (__builtin_expect(a.bytes > room, 0))
+		a.bytes = TRACE_TO_(uint32_t, at_scope_cut_(from, a.bytes, room));
+	memcpy(to, from, a.bytes);
+	return a.bytes;
+}
+
 /*
  * A string may be gone, or be another, when the scope ends: what the record
  * says is what it was at the begin.
@@ -410,26 +472,22 @@ TRACE_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const st
 	TRACE_EACH_(TRACE_KEEP_)
 #undef TRACE_KEEP_
 	s->begin = at_ticks_(s->gate);
-	if (at_args_fixed_(s->args, s->nargs))
-		return;
-	for (unsigned int i = 0; i < s->nargs; i++) {
-		struct at_arg_ *a = &s->args[i];
-		const char *from = TRACE_TEXT_AT_(a->value);
-
-		if (a->type != ASYNCTRACE_FXT_ARG_STRING)
-			continue;
-		a->bytes = TRACE_TO_(uint32_t,
-				  at_scope_cut_(from, a->bytes, TRACE_SCOPE_TEXT_ - used));
-		memcpy(s->text + used, from, a->bytes);
-		a->value = TRACE_ADDRESS_(s->text + used);
-		used += a->bytes;
+#define TRACE_KEEP_(i) \
+	if (nargs > (i) && args[i].type == ASYNCTRACE_FXT_ARG_STRING && args[i].value) { \
+		s->args[i].bytes = at_scope_keep_(s->text + used, TRACE_SCOPE_TEXT_ - used, \
+						  args[i]); \
+		s->args[i].value = TRACE_ADDRESS_(s->text + used); \
+		used += s->args[i].bytes; \
 	}
+	TRACE_EACH_(TRACE_KEEP_)
+#undef TRACE_KEEP_
 }
 
 TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 {
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
-	unsigned int n;
+	struct at_text_ texts[ASYNCTRACE_FXT_ARGS_MAX];
+	unsigned int n, ntexts;
 
 	if (__builtin_expect(s->gate == 0, 1))
 		return;
@@ -439,14 +497,20 @@ TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 		if (!s->gate)
 			return;
 	}
-	if (__builtin_expect(s->mode != TRACE_SITE_ON_, 0) || !at_args_fixed_(s->args, s->nargs)) {
+	if (__builtin_expect(s->mode != TRACE_SITE_ON_, 0)) {
 		at_event_any_(TRACE_FOUND_(s->mode, s->gate), s->site, ASYNCTRACE_FXT_DURATION,
 			      s->begin, s->args, s->nargs);
 		return;
 	}
 	n = at_args_encode_(w, 3, s->refs, s->args, s->nargs) + 1;
-	w[0] = at_head_(s->site, ASYNCTRACE_FXT_DURATION, n, s->nargs);
 	w[1] = s->begin;
+	ntexts = at_args_texts_(texts, s->args, s->nargs);
+	if (ntexts) {
+		w[0] = at_head_(s->site, ASYNCTRACE_FXT_DURATION, 0, s->nargs);
+		at_duration_texts_(s->gate, w, n, texts, ntexts);
+		return;
+	}
+	w[0] = at_head_(s->site, ASYNCTRACE_FXT_DURATION, n, s->nargs);
 	switch (n) {
 	case 4:
 		at_duration_4_(s->gate, w[0], w[1]);
