@@ -39,6 +39,24 @@ static size_t prose(char *buf, uint64_t m)
 	return len;
 }
 
+/* As TRACE_ASYNC_END, but as if there were no room for the names in the durable ring. */
+static void write_inline(uint64_t id, uint64_t m, const char *text, size_t len)
+{
+	const uint32_t gate = at_gate_load_();
+	struct at_here_ here;
+	uint64_t found;
+
+	if (!gate)
+		return;
+	here = TRACE_SITE_("numbers", "inline", 0, "m", TA_UINT64(m), "s", TA_CHAR_ARRAY(text, len));
+	found = at_site_test_(here.site, gate);
+	if (found >> 32)
+		at_event_(here.site, here.refs,
+			  TRACE_FOUND_(TRACE_SITE_INLINE_, (uint32_t)found),
+			  ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_, id,
+			  TRACE_ARGS_(0, "m", TA_UINT64(m), "s", TA_CHAR_ARRAY(text, len)), 2);
+}
+
 void nb_write(uint32_t writer, uint64_t number)
 {
 	const uint64_t m = mix(writer, number), id = (uint64_t)writer << 48 | number;
@@ -80,6 +98,21 @@ void nb_write(uint32_t writer, uint64_t number)
 		TRACE_FLOW_STEP("numbers", "prose", id, "s", TA_CHAR_ARRAY(buf, len), "m",
 				TA_UINT64(m));
 		break;
+	case 10: {
+		len = prose(buf, m);
+		TRACE_DURATION("numbers", "words", "id", TA_UINT64(id), "s", TA_CHAR_ARRAY(buf, len));
+		break;
+	}
+	case 11:
+		len = prose(buf, m);
+		TRACE_ASYNC_INSTANT("numbers", "texts", id, "s", TA_CHAR_ARRAY(buf, len), "t",
+				    TA_CHAR_ARRAY(buf + len / 2, len - len / 2), "w",
+				    TA_UINT32(writer), "u", TA_CHAR_ARRAY(buf, len / 4));
+		break;
+	case 12:
+		len = prose(buf, m);
+		write_inline(id, m, buf, len);
+		break;
 	default:
 		TRACE_ASYNC_BEGIN("numbers", "one", id, "m", TA_UINT32((uint32_t)m));
 	}
@@ -98,6 +131,12 @@ static bool named(const struct tape_event *ev, const char *name)
 	       ev->category_len == 7 && !memcmp(ev->category, "numbers", 7);
 }
 
+static bool text_is(const struct tape_arg *a, const char *text, size_t len)
+{
+	return a->type == ASYNCTRACE_FXT_ARG_STRING && a->value == len &&
+	       !memcmp(a->text, text, len);
+}
+
 static bool intact(const struct tape_event *ev, uint64_t id)
 {
 	const uint64_t number = id & 0xffffffffffffull, m = mix(id >> 48, number);
@@ -105,6 +144,7 @@ static bool intact(const struct tape_event *ev, uint64_t id)
 	double d = number;
 	char buf[64];
 	uint64_t bits;
+	size_t len;
 
 	switch (m >> 8 & 15) {
 	case 0:
@@ -122,8 +162,22 @@ static bool intact(const struct tape_event *ev, uint64_t id)
 		return named(ev, "six") && ev->nargs == 1 && a->value == m;
 	case 8:
 	case 9:
-		return named(ev, "prose") && ev->nargs == 2 && a->value == prose(buf, m) &&
-		       !memcmp(a->text, buf, a->value) && a[1].value == m;
+		len = prose(buf, m);
+		return named(ev, "prose") && ev->nargs == 2 && text_is(a, buf, len) &&
+		       a[1].value == m;
+	case 10:
+		len = prose(buf, m);
+		return named(ev, "words") && ev->nargs == 2 && text_is(a + 1, buf, len) &&
+		       ev->time <= ev->id;
+	case 11:
+		len = prose(buf, m);
+		return named(ev, "texts") && ev->nargs == 4 && text_is(a, buf, len) &&
+		       text_is(a + 1, buf + len / 2, len - len / 2) && a[2].value == id >> 48 &&
+		       text_is(a + 3, buf, len / 4);
+	case 12:
+		len = prose(buf, m);
+		return named(ev, "inline") && ev->nargs == 2 && a->value == m &&
+		       text_is(a + 1, buf, len);
 	case 5 ... 7:
 		return false;
 	default:

@@ -131,6 +131,9 @@ static const uint64_t *text(struct tape *t, uint32_t ref, const uint64_t *at, co
 	if (ref & ASYNCTRACE_FXT_INLINE) {
 		*len = ref & 0x7fff;
 		*s = (const char *)at;
+		/* Bytes beyond the text must be 0. */
+		if (*len % 8 && at[*len / 8] >> *len % 8 * 8)
+			t->unpadded++;
 		return at + ASYNCTRACE_FXT_TEXT_WORDS(*len);
 	}
 	if (!ref)
@@ -384,6 +387,7 @@ void tape_check(const struct tape *t)
 	check(!t->torn, "%llu torn", (unsigned long long)t->torn);
 	check(!t->miscounted, "%llu miscounted", (unsigned long long)t->miscounted);
 	check(!t->backwards, "%llu backwards", (unsigned long long)t->backwards);
+	check(!t->unpadded, "%llu texts not padded with zeros", (unsigned long long)t->unpadded);
 	check(!t->unnamed, "%llu unnamed", (unsigned long long)t->unnamed);
 	check(!t->strangers, "%llu strangers", (unsigned long long)t->strangers);
 	check(t->events == t->result.delivered, "%llu events, %llu delivered",

@@ -75,6 +75,7 @@ struct tape {
 	uint64_t torn;		/* runs of words that are not whole records */
 	uint64_t miscounted;	/* runs that hold another number of them than they claim */
 	uint64_t backwards;	/* stamps lower than the one before in their ring */
+	uint64_t unpadded;	/* texts followed by bytes that are not 0 */
 	uint64_t unnamed;	/* references to strings that had not come yet */
 	uint64_t strangers;	/* slots that had not come yet */
 	uint64_t *last;		/* stamp, by ring */
@@ -106,7 +107,7 @@ void tape_roll(struct tape *t);
 /* Closes the gate, waits for this process' writers, drains to the end. */
 void tape_end(struct tape *t, bool attached);
 void tape_free(struct tape *t);
-/* Nothing torn, miscounted, out of order, unnamed. */
+/* Nothing torn, miscounted, out of order, unpadded, unnamed. */
 void tape_check(const struct tape *t);
 
 #endif /* TAPE_H */

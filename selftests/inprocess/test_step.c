@@ -31,6 +31,13 @@
 #define STEPS_MAX	1000
 #define VISITS_MAX	20
 
+/* Of those that publish a record; at_cs_put() is inlined twice. */
+#if defined(__x86_64__)
+#define SECTIONS	12
+#else
+#define SECTIONS	9
+#endif
+
 struct section {
 	uint32_t version, flags;
 	uint64_t start, length, abort;
@@ -274,7 +281,7 @@ int main(void)
 			     tally.published ? "published by the last" : "nothing published");
 		}
 	}
-	check(only >= 0 || publishing >= 9, "%d", publishing);
+	check(only >= 0 || publishing >= SECTIONS, "%d", publishing);
 	done("%llu kills in %d sections, %d of which publish or count a record",
 	     (unsigned long long)kills, sections, publishing);
 	return finish();

@@ -321,7 +321,7 @@ TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct a
 {
 	unsigned int n = 0, skip = 0;
 
-#define TRACE_TEXT_(i) \
+#define TRACE_LIST_TEXT_(i) \
 	if (nargs > (i)) { \
 		if (args[i].type == ASYNCTRACE_FXT_ARG_STRING) { \
 			texts[n].skip = skip; \
@@ -332,8 +332,8 @@ TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct a
 			skip += at_arg_two_words_(args[i].type) ? 2 : 1; \
 		} \
 	}
-	TRACE_EACH_(TRACE_TEXT_)
-#undef TRACE_TEXT_
+	TRACE_EACH_(TRACE_LIST_TEXT_)
+#undef TRACE_LIST_TEXT_
 	return n;
 }
 
