@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What an event costs the program that writes it, in the in-process back end:
- * beside a bare read of the counter, and beside a write(2) of the same bytes
+ * beside a bare read of the counter, and beside a write(2) of 40 bytes
  *
- * The rings are as of a flight recorder (circular): what is measured is a steady
- * state in which nothing is dropped. Rows that end in _streaming have a thread on
- * the other CPU that takes the records away meanwhile; none may be dropped.
+ * Rows end in _off if nothing is recorded, and in _other if the category of the event is
+ * not. The rings are those of a flight recorder (circular): this measures a steady state in
+ * which nothing is dropped. In rows that end in _streaming, a thread on the other CPU takes
+ * the records away meanwhile; none may be dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,91 +55,90 @@ static void w_counter(int thread)
 	(void)thread;
 }
 
-static void w_async_1arg(int thread)
-{
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_ASYNC_BEGIN("bench", "operation", thread, "n", TA_INT32(i));
+/* Of each event two: one that may be recorded, and one of a category that never is. */
+#define EVENT(name, needs, limit, statement, lttng) \
+	static void w_##name(int thread) \
+	{ \
+		const uint64_t id = thread + 1; \
+		for (long i = 0; i < WINDOW; i++) { \
+			OPAQUE(i); \
+			statement; \
+		} \
+		(void)id; \
 	}
-}
+#define CAT "bench"
+#include "events.h"
+#undef CAT
+#undef EVENT
 
-static void w_async_2arg(int thread)
-{
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_ASYNC_BEGIN("bench", "operation", thread, "n", TA_INT32(i), "m", TA_INT32(i));
+#define EVENT(name, needs, limit, statement, lttng) \
+	static void w_##name##_other(int thread) \
+	{ \
+		const uint64_t id = thread + 1; \
+		for (long i = 0; i < WINDOW; i++) { \
+			OPAQUE(i); \
+			statement; \
+		} \
+		(void)id; \
 	}
-}
+#define CAT "other"
+#include "events.h"
+#undef CAT
+#undef EVENT
 
-static void w_async_string(int thread)
-{
-	const char *s = "/index.html";
-
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(s);
-		TRACE_ASYNC_BEGIN("bench", "operation", thread, "n", TA_INT32(i), "s", TA_STRING(s));
-	}
-}
-
-static void w_instant(int thread)
+/* What writes no event */
+static void w_enabled(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_INSTANT("bench", "instant", TRACE_SCOPE_THREAD);
-	}
-	(void)thread;
-}
+		bool on = TRACE_ENABLED();
 
-static void w_flow(int thread)
-{
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_FLOW_STEP("bench", "flow", thread);
-	}
-}
-
-static void w_counter_event(int thread)
-{
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_COUNTER("bench", "depth", thread, "n", TA_INT32(i));
-	}
-}
-
-static void w_duration(int thread)
-{
-	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_DURATION("bench", "scope");
+		OPAQUE(on);
 	}
 	(void)thread;
 }
 
-static void w_duration_1arg(int thread)
+static void w_category_enabled(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_DURATION("bench", "scope", "n", TA_INT32(i));
+		bool on = TRACE_CATEGORY_ENABLED("bench");
+
+		OPAQUE(on);
 	}
 	(void)thread;
 }
 
-/* Recorded, but not this category. */
-static void w_disabled_category(int thread)
+static void w_category_enabled_other(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_ASYNC_BEGIN("other", "operation", thread, "n", TA_INT32(i));
+		bool on = TRACE_CATEGORY_ENABLED("other");
+
+		OPAQUE(on);
 	}
+	(void)thread;
 }
 
-/* Nothing is recorded. */
-static void w_disabled(int thread)
+static void w_alert(int thread)
+{
+	for (long i = 0; i < WINDOW; i++)
+		TRACE_ALERT("bench", "alert");
+	(void)thread;
+}
+
+static void w_alert_other(int thread)
+{
+	for (long i = 0; i < WINDOW; i++)
+		TRACE_ALERT("other", "alert");
+	(void)thread;
+}
+
+static void w_nonce(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
-		OPAQUE(i);
-		TRACE_ASYNC_BEGIN("bench", "operation", thread, "n", TA_INT32(i));
+		uint64_t id = TRACE_NONCE();
+
+		OPAQUE(id);
 	}
+	(void)thread;
 }
 
 static int files[THREADS_MAX];
@@ -159,9 +159,9 @@ static void w_write(int thread)
 static int trace_fd = -1;
 static uint64_t streamed;	/* bytes of the file that these events are at least */
 
-static void w_async_1arg_streaming(int thread)
+static void w_streaming(int thread)
 {
-	w_async_1arg(thread);
+	w_async_begin_int32(thread);
 	__atomic_fetch_add(&streamed, WINDOW * FILE_BYTES, __ATOMIC_RELAXED);
 }
 
@@ -224,25 +224,39 @@ static void end(const char *what)
 
 int main(void)
 {
+#define EVENT(name, needs, limit, statement, lttng) { #name "_off", w_##name, { 0 } },
 	static struct row off[] = {
 		{ .name = "empty_loop", .window = w_empty },
-		{ .name = "disabled_site", .window = w_disabled },
+		{ .name = "enabled_off", .window = w_enabled },
+		{ .name = "category_enabled_off", .window = w_category_enabled },
+		{ .name = "alert_off", .window = w_alert },
+#include "events.h"
 	};
+#undef EVENT
+#define EVENT(name, needs, limit, statement, lttng) \
+	{ #name, w_##name, { 0 } }, { #name "_other", w_##name##_other, { 0 } },
 	static struct row on[] = {
 		{ .name = "counter_read", .window = w_counter },
-		{ .name = "async_begin_1arg", .window = w_async_1arg },
-		{ .name = "async_begin_2arg", .window = w_async_2arg },
-		{ .name = "async_begin_2arg_string", .window = w_async_string },
-		{ .name = "instant_0arg", .window = w_instant },
-		{ .name = "flow_step", .window = w_flow },
-		{ .name = "counter_1arg", .window = w_counter_event },
-		{ .name = "duration_scoped", .window = w_duration },
-		{ .name = "duration_scoped_1arg", .window = w_duration_1arg },
-		{ .name = "disabled_category", .window = w_disabled_category },
-		{ .name = "write_1arg", .window = w_write },
+#include "events.h"
+		{ .name = "enabled", .window = w_enabled },
+		{ .name = "category_enabled", .window = w_category_enabled },
+		{ .name = "category_enabled_other", .window = w_category_enabled_other },
+		{ .name = "alert", .window = w_alert },
+		{ .name = "alert_other", .window = w_alert_other },
+		{ .name = "nonce", .window = w_nonce },
+		{ .name = "write", .window = w_write },
+	};
+#undef EVENT
+	static const struct {
+		const char *name;
+		double needs, limit;
+	} bars[] = {
+#define EVENT(name, needs, limit, statement, lttng) { #name, needs, limit },
+#include "events.h"
+#undef EVENT
 	};
 	static struct row streaming[] = {
-		{ .name = "async_begin_1arg_streaming", .window = w_async_1arg_streaming },
+		{ .name = "async_begin_int32_streaming", .window = w_streaming },
 		{ .name = NULL, .window = w_catch_up },
 	};
 
@@ -252,15 +266,17 @@ int main(void)
 			die("memfd_create", -errno);
 	}
 	for (int n = 1; n <= THREADS_MAX; n++)
-		measure(off, ROWS(off), n, 500);
+		measure(off, ROWS(off), n, 300);
 	begin(ASYNCTRACE_MODE_CIRCULAR, 1 << 20);
 	for (int n = 1; n <= THREADS_MAX; n++)
-		measure(on, ROWS(on), n, 1500);
+		measure(on, ROWS(on), n, 500);
 	end("flight recorder");
 	begin(ASYNCTRACE_MODE_STREAMING, 2 << 20);
 	for (int n = 1; n <= THREADS_MAX; n++)
 		measure(streaming, ROWS(streaming), n, 60);
 	end("streaming");
+	for (unsigned int i = 0; i < ROWS(bars); i++)
+		printf("bar %s %g %g\n", bars[i].name, bars[i].needs, bars[i].limit);
 	print_rows(off, ROWS(off), THREADS_MAX);
 	print_rows(on, ROWS(on), THREADS_MAX);
 	print_rows(streaming, 1, THREADS_MAX);

@@ -6,6 +6,15 @@
 
 #include "timing.h"
 
+#define TEN		"0123456789"
+#define FORTY		TEN TEN TEN TEN
+#define TWO_HUNDRED	FORTY FORTY FORTY FORTY FORTY
+
+const char *text_0 = "", *text_3 = "abc", *text_11 = "/index.html", *text_40 = FORTY,
+	*text_200 = TWO_HUNDRED,
+	*text_1000 = TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED;
+size_t length_11 = 11;
+
 static struct {
 	pthread_barrier_t gate;
 	struct row *rows;

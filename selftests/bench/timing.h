@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define WINDOW		4000	/* events */
@@ -30,6 +31,10 @@ struct row {
 void measure(struct row *rows, int nrows, int nthreads, int rounds);
 /* One line of JSON for each. */
 void print_rows(const struct row *rows, int nrows, int nthreads);
+
+/* The compiler does not know their lengths. */
+extern const char *text_0, *text_3, *text_11, *text_40, *text_200, *text_1000;
+extern size_t length_11;
 
 /* Keeps the compiler from seeing through a loop. */
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x) : : "memory")
