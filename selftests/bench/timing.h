@@ -35,6 +35,7 @@ void print_rows(const struct row *rows, int nrows, int nthreads);
 /* The compiler does not know their lengths. */
 extern const char *text_0, *text_3, *text_11, *text_40, *text_200, *text_1000;
 extern size_t length_11;
+extern const char *text_mixed[WINDOW];
 
 /* Keeps the compiler from seeing through a loop. */
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x) : : "memory")

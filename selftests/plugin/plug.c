@@ -4,8 +4,25 @@
 
 void plug_write(unsigned int records);
 
+/* Threads end in different critical sections: words in registers, in memory, and texts. */
 void plug_write(unsigned int records)
 {
-	for (unsigned int i = 0; i < records; i++)
-		TRACE_INSTANT("plugin", "record", TRACE_SCOPE_THREAD, "i", i);
+	static unsigned int calls;
+	const unsigned int call = __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+	const char *text = call & 1 ? "odd" : "an even call";
+
+	for (unsigned int i = 0; i < records; i++) {
+		switch ((i + call) % 3) {
+		case 0:
+			TRACE_INSTANT("plugin", "record", TRACE_SCOPE_THREAD, "i", i);
+			break;
+		case 1:
+			TRACE_INSTANT("plugin", "record", TRACE_SCOPE_THREAD, "i", i, "text",
+				      TA_STRING(text));
+			break;
+		default:
+			TRACE_INSTANT("plugin", "record", TRACE_SCOPE_THREAD, "i", TA_INT64(i),
+				      "j", TA_INT64(~i), "k", TA_INT64(i + 1));
+		}
+	}
 }

@@ -16,6 +16,16 @@ AT_PUBLIC void at_loaded_(void)
 {
 }
 
+/*
+ * Makes the linker take these functions from the static library, even if the program
+ * never calls them. If a program exports its symbols, plug-ins use the program's gate: so they
+ * must find all functions that use it in the program, too.
+ */
+static void (*const linked[])(void) __attribute__((used)) = {
+	(void (*)(void))at_write_texts_,
+	(void (*)(void))at_duration_texts_,
+};
+
 /* This copy's at_loaded_(), not subject to symbol interposition. */
 extern void own_loaded(void) __attribute__((alias("at_loaded_"), visibility("hidden")));
 
