@@ -78,10 +78,10 @@ EVENT(string_200, 1, 0, TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "s", TA_STRI
       TP(str, text_200))
 EVENT(string_1000, 1, 0, TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "s", TA_STRING(text_1000)),
       TP(str, text_1000))
-/* Lengths from 0 to 40 in no order that the processor could predict */
-EVENT(string_mixed, 1, 0,
-      TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "s", TA_STRING(text_mixed[i])),
-      TP(str, text_mixed[i]))
+/* Random lengths from 9 to 40, so that the processor cannot predict branches on them */
+EVENT(string_random, 1, 0,
+      TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "s", TA_STRING(text_random())),
+      TP(str, text_random()))
 EVENT(async_begin_int32_string_11, 1, 2,
       TRACE_ASYNC_BEGIN(CAT, "e", id, "n", TA_INT32(i), "s", TA_STRING(text_11)),
       TP(id_i32_str, id, i, text_11))

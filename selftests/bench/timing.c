@@ -14,20 +14,6 @@ const char *text_0 = "", *text_3 = "abc", *text_11 = "/index.html", *text_40 = F
 	*text_200 = TWO_HUNDRED,
 	*text_1000 = TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED TWO_HUNDRED;
 size_t length_11 = 11;
-const char *text_mixed[WINDOW];
-
-static void mix(void)
-{
-	uint32_t x = 1;
-
-	for (int i = 0; i < WINDOW; i++) {
-		x ^= x << 13;
-		x ^= x >> 17;
-		x ^= x << 5;
-		text_mixed[i] = text_40 + x % 41;
-	}
-}
-
 static struct {
 	pthread_barrier_t gate;
 	struct row *rows;
@@ -93,7 +79,6 @@ void measure(struct row *rows, int nrows, int nthreads, int rounds)
 	run.nrows = nrows;
 	run.nthreads = nthreads;
 	run.rounds = rounds;
-	mix();
 	pthread_barrier_init(&run.gate, NULL, nthreads);
 	for (intptr_t i = 0; i < nthreads; i++)
 		if (pthread_create(&threads[i], NULL, worker, (void *)i))

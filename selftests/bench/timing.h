@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define WINDOW		4000	/* events */
@@ -35,7 +36,14 @@ void print_rows(const struct row *rows, int nrows, int nthreads);
 /* The compiler does not know their lengths. */
 extern const char *text_0, *text_3, *text_11, *text_40, *text_200, *text_1000;
 extern size_t length_11;
-extern const char *text_mixed[WINDOW];
+
+static inline const char *text_random(void)
+{
+	static __thread uint64_t x;
+
+	x = x * 6364136223846793005u + 1442695040888963407u;
+	return text_40 + (x >> 59);
+}
 
 /* Keeps the compiler from seeing through a loop. */
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x) : : "memory")

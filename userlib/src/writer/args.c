@@ -61,10 +61,16 @@ static void put_text(struct builder *b, const char *s, unsigned int bytes)
 		b->words += whole;
 		b->open = false;
 	}
-	if (rest) {
-		memcpy(&tail, s + 8 * whole, rest);
-		put_word(b, tail);
+	if (!rest)
+		return;
+	if (whole) {
+		/* The end of the last 8 bytes: cheaper than to copy 1 to 7 of them. */
+		memcpy(&tail, s + bytes - 8, 8);
+		tail >>= 64 - 8 * rest;
+	} else {
+		memcpy(&tail, s, rest);
 	}
+	put_word(b, tail);
 }
 
 /* How much of a text gets into the record: takes that from the room. */

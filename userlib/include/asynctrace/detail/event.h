@@ -329,7 +329,7 @@ TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct a
 			texts[n++].from = TRACE_TEXT_AT_(args[i].value); \
 			skip = 0; \
 		} else { \
-			skip += at_arg_two_words_(args[i].type) ? 2 : 1; \
+			skip += at_arg_two_words_(args[i].type) ? 2u : 1u; \
 		} \
 	}
 	TRACE_EACH_(TRACE_LIST_TEXT_)
