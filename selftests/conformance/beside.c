@@ -204,7 +204,7 @@ static void judge(unsigned int table, const char *where, const unsigned int *of)
 			continue;
 		ktap_note("%-36s %10llu %10llu", names[c], (unsigned long long)few,
 			  (unsigned long long)many);
-		ktap_begin("beside: %s: the same %s", names[c], where);
+		ktap_begin("beside_%s_costs_the_same_%s", names[c], where);
 		ktap_check(many * 100 <= few * (100 + MORE), "%llu beside %u, %llu beside %u",
 			   (unsigned long long)many, of[1], (unsigned long long)few, of[0]);
 		ktap_end();
@@ -219,14 +219,14 @@ int main(void)
 	if (!instructions_are_counted())
 		ktap_bail("the clock counts no instructions: run by selftests/vm/run --icount");
 	sh = shared_memory(sizeof(*sh));
-	ktap_begin("beside: another user has up to %u providers", sizes[SIZES - 1]);
+	ktap_begin("beside_%u_providers_of_another_user", sizes[SIZES - 1]);
 	for (unsigned int s = 0; s < SIZES; s++) {
 		others(s ? sizes[s - 1] : 0, sizes[s]);
 		ktap_check(!raw_child(run_rounds, sh->cost[A_USER][s], NOBODY), "a user's requests");
 		ktap_check(!raw_child(run_rounds, sh->cost[ROOT][s], -1), "root's requests");
 	}
 	ktap_end();
-	ktap_begin("beside: a session has had up to %u providers that ended", ended_sizes[SIZES - 1]);
+	ktap_begin("beside_%u_ended_providers_cost_the_same", ended_sizes[SIZES - 1]);
 	run_ended();
 	ktap_end();
 	judge(A_USER, "for a user, beside another user's providers", sizes);

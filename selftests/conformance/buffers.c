@@ -51,7 +51,7 @@ static bool has_all(const struct run *run, uint32_t from, uint32_t to)
 	return true;
 }
 
-static void p40_oneshot(void)
+static void P40_oneshot_full_drops_and_counts(void)
 {
 	const uint32_t first = next_number;
 	struct law law;
@@ -72,7 +72,7 @@ static void p40_oneshot(void)
 	session_end(&run);
 }
 
-static void p41_circular(void)
+static void P41_circular_overwrites_oldest_keeps_names(void)
 {
 	const uint32_t first = next_number;
 	struct law law;
@@ -112,7 +112,7 @@ static void take_snapshot(struct run *run, uint32_t events)
 	nu_seen_free(&seen);
 }
 
-static void p41_snapshot(void)
+static void P41_snapshot_is_whole_and_repeatable(void)
 {
 	const struct at_session_options opts = {
 		.mode = ASYNCTRACE_MODE_CIRCULAR, .ring_size = RING,
@@ -149,7 +149,7 @@ static bool is_told_full(void *arg)
 	return true;
 }
 
-static void p42_save_buffer(void)
+static void P42_full_sub_buffer_is_reported(void)
 {
 	struct at_notifications *events;
 	struct run run;
@@ -164,7 +164,7 @@ static void p42_save_buffer(void)
 	at_notifications_close(events);
 }
 
-static void p42_streaming(void)
+static void P42_streaming_full_drops_until_read(void)
 {
 	const uint32_t first = next_number;
 	struct law law;
@@ -190,7 +190,7 @@ static void p42_streaming(void)
 	session_end(&run);
 }
 
-static void p43_drops_are_counted(void)
+static void P43_drops_are_counted_in_each_mode(void)
 {
 	static const char *const raw[] = { PROTO "-raw" };
 
@@ -282,17 +282,17 @@ static void each_mode(uint32_t disposition, uint32_t cleared, bool anew)
 	}
 }
 
-static void p44_clear_entire(void)
+static void P44_clear_entire_clears_records_and_names(void)
 {
 	each_mode(ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE, 100, true);
 }
 
-static void p45_clear_nondurable(void)
+static void P45_clear_nondurable_keeps_names(void)
 {
 	each_mode(ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE, 100, false);
 }
 
-static void p46_retain(void)
+static void P46_retain_appends(void)
 {
 	each_mode(ASYNCTRACE_DISPOSITION_RETAIN, 0, false);
 }
@@ -315,7 +315,7 @@ static unsigned int starts_told(int fd, char *buf, bool *late)
 	return starts;
 }
 
-static void p47_the_clock_is_told(void)
+static void P47_clock_comes_before_events(void)
 {
 	bool late = false;
 	unsigned int n;
@@ -338,7 +338,7 @@ static void p47_the_clock_is_told(void)
 	run_close(&run);
 }
 
-static void p48_reading_is_no_request(void)
+static void P48_reading_changes_no_state(void)
 {
 	struct run run;
 
@@ -361,7 +361,7 @@ static void p48_reading_is_no_request(void)
 }
 
 /* A provider that does not keep to the protocol spoils its own records, and no more. */
-static void p48_nonsense(void)
+static void P48_nonsense_in_ring_ends_nothing(void)
 {
 	static const char *const all[] = { PROTO "*" };
 	const struct at_session_options opts = { .nr_providers = 1, .providers = all };
@@ -415,7 +415,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-static void p49_many_threads(void)
+static void P49_many_threads_are_exact(void)
 {
 	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++) {
 		volatile bool stop = false;
@@ -448,19 +448,18 @@ static void p49_many_threads(void)
 }
 
 const struct statement buffer_statements[] = {
-	{ "P40", "one-shot: what comes when it is full is dropped and counted", p40_oneshot },
-	{ "P41", "circular: the oldest go, and what stays has its names", p41_circular },
-	{ "P41", "circular: a snapshot is whole, takes nothing, and can be taken again", p41_snapshot },
-	{ "P42", "streaming: full is full until somebody reads", p42_streaming },
-	{ "P42", "streaming: full sub-buffers are told, with position and names", p42_save_buffer },
-	{ "P43", "drops are counted in every mode, and told in the trace", p43_drops_are_counted },
-	{ "P44", "clear entire: records and names go, and the names are interned anew",
-	  p44_clear_entire },
-	{ "P45", "clear non-durable: records go, names stay valid", p45_clear_nondurable },
-	{ "P46", "retain: the run is appended to those before", p46_retain },
-	{ "P47", "the clock is told for each run, before its events", p47_the_clock_is_told },
-	{ "P48", "reading changes no state, whenever it is done", p48_reading_is_no_request },
-	{ "P48", "nonsense in a ring ends neither session nor process", p48_nonsense },
-	{ "P49", "many threads lose, tear and miscount nothing", p49_many_threads },
+	STATEMENT(P40_oneshot_full_drops_and_counts),
+	STATEMENT(P41_circular_overwrites_oldest_keeps_names),
+	STATEMENT(P41_snapshot_is_whole_and_repeatable),
+	STATEMENT(P42_streaming_full_drops_until_read),
+	STATEMENT(P42_full_sub_buffer_is_reported),
+	STATEMENT(P43_drops_are_counted_in_each_mode),
+	STATEMENT(P44_clear_entire_clears_records_and_names),
+	STATEMENT(P45_clear_nondurable_keeps_names),
+	STATEMENT(P46_retain_appends),
+	STATEMENT(P47_clock_comes_before_events),
+	STATEMENT(P48_reading_changes_no_state),
+	STATEMENT(P48_nonsense_in_ring_ends_nothing),
+	STATEMENT(P49_many_threads_are_exact),
 	{ 0 }
 };

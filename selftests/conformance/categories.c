@@ -30,7 +30,7 @@ static int create(unsigned int n, unsigned int bytes)
 	return err ? err : (int)raw_nl_u32(&wire, ASYNCTRACE_A_SESSION_ID);
 }
 
-static void p30_limits(void)
+static void P30_100_categories_of_100_bytes(void)
 {
 	struct session_seen seen;
 	int ret;
@@ -63,7 +63,7 @@ static void want(struct run *run, const char *category)
 	session_start(run);
 }
 
-static void p31_none_is_all(void)
+static void P31_empty_list_enables_all(void)
 {
 	struct run run;
 
@@ -74,7 +74,7 @@ static void p31_none_is_all(void)
 	session_end(&run);
 }
 
-static void p33_sites_ask_anew(void)
+static void P33_site_state_ends_at_start_and_stop(void)
 {
 	static const struct {
 		const char *category;
@@ -115,7 +115,7 @@ static bool wanted_with(struct run *run, const char *additional)
 	return wanted;
 }
 
-static void p32_additional(void)
+static void P32_additional_categories_last_one_run(void)
 {
 	static const char *const other[] = { "other" };
 	const struct at_session_options opts = { .nr_categories = 1, .categories = other };
@@ -153,10 +153,9 @@ static void p32_additional(void)
 }
 
 const struct statement category_statements[] = {
-	{ "P30", "100 categories of 100 bytes, and neither more", p30_limits },
-	{ "P31", "an empty list means all", p31_none_is_all },
-	{ "P32", "additional categories are wanted in one run, besides the session's own",
-	  p32_additional },
-	{ "P33", "what a site knows is void after each start and stop", p33_sites_ask_anew },
+	STATEMENT(P30_100_categories_of_100_bytes),
+	STATEMENT(P31_empty_list_enables_all),
+	STATEMENT(P32_additional_categories_last_one_run),
+	STATEMENT(P33_site_state_ends_at_start_and_stop),
 	{ 0 }
 };

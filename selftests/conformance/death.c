@@ -553,7 +553,7 @@ static void test_leftovers(void)
 {
 	unsigned int providers = 0, sessions = 0;
 
-	ktap_begin("death: nobody and nothing is left, and who was beside it has lost nothing");
+	ktap_begin("deaths_leave_nothing_and_harm_no_session");
 	beside_end();
 	for (int role = 0; role < CAST_ROLES; role++)
 		end(role);
@@ -586,7 +586,7 @@ int main(void)
 	cast_init();
 	beside_begin();
 
-	ktap_begin("death: of each, in each state, in %u rounds", rounds);
+	ktap_begin("deaths_in_each_state_%u_rounds", rounds);
 	for (unsigned int n = 0; n < rounds && !ktap_failed(); n++) {
 		play(n);
 		if (ktap_failed())

@@ -82,7 +82,7 @@ int main(void)
 	ktap_plan(1);
 	if (!instructions_are_counted())
 		ktap_bail("the clock counts no instructions: run by selftests/vm/run --icount");
-	ktap_begin("parts: a process of %d providers is looked at once", PARTS);
+	ktap_begin("start_looks_once_at_process_of_%d_providers", PARTS);
 	must(!raw_nl_open(&nl));
 	for (int i = 0; i < PARTS; i++)
 		must(!raw_provider(&part[i], i ? "part-other" : "part-first", STRIDE));

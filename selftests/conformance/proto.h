@@ -85,11 +85,13 @@ int provider_session(uint32_t provider);
 
 /* --- the table ------------------------------------------------------------ */
 
+/* A test of a statement in doc/statements.md: its name begins with the statement's id. */
 struct statement {
-	const char *id;
-	const char *text;
+	const char *name;
 	void (*test)(void);
 };
+
+#define STATEMENT(function) { #function, function }
 
 extern const struct statement state_statements[], provider_statements[];
 extern const struct statement category_statements[], buffer_statements[];

@@ -53,7 +53,7 @@ static bool other_is_there(void *arg)
 	return at_for_each_provider(ctl, is_other, NULL) == 1;
 }
 
-static void p20_asynchronous(void)
+static void P20_registration_need_not_wait(void)
 {
 	struct nlmsghdr *nlh;
 	uint64_t cookie;
@@ -76,7 +76,7 @@ static void p20_asynchronous(void)
 }
 
 /* Without any registration, the first event that is reached makes one. */
-static void p20_by_the_first_event(void)
+static void P20_first_event_registers(void)
 {
 	struct run run;
 	pid_t pid;
@@ -98,7 +98,7 @@ static void p20_by_the_first_event(void)
 	session_end(&run);
 }
 
-static void p21_synchronous(void)
+static void P21_reply_tells_if_a_session_runs(void)
 {
 	struct run run;
 	uint64_t cookie;
@@ -143,7 +143,7 @@ static bool is_gone(void *id)
 	return !is_known(*(uint32_t *)id);
 }
 
-static void p22_close_unregisters(void)
+static void P22_close_munmap_and_death_unregister(void)
 {
 	uint32_t *id = shared_memory(sizeof(*id));
 	struct raw_provider p;
@@ -184,7 +184,7 @@ static void p22_close_unregisters(void)
 	munmap(id, sizeof(*id));
 }
 
-static void p23_socket_dropped(void)
+static void P23_socket_can_be_closed_after_registration(void)
 {
 	struct raw_nl nl;
 	uint64_t cookie;
@@ -213,7 +213,7 @@ static const char *name_of(char *buf, size_t n)
 	return buf;
 }
 
-static void p24_pid_and_name(void)
+static void P24_pid_and_name_of_100_bytes_are_listed(void)
 {
 	char buf[ASYNCTRACE_NAME_MAX + 2];
 	const struct nlattr *name;
@@ -248,7 +248,7 @@ static void late_provider(void)
 	must(emit(100) == 100);
 }
 
-static void p25_late(void)
+static void P25_late_provider_is_started_at_once(void)
 {
 	static const char *const law[] = { "law" };
 	struct at_session_options opts = over_others;
@@ -279,14 +279,12 @@ static void p25_late(void)
 }
 
 const struct statement provider_statements[] = {
-	{ "P20", "a registration need not wait for an answer", p20_asynchronous },
-	{ "P20", "the first event of a program registers it", p20_by_the_first_event },
-	{ "P21", "a registration with a reply is done when that comes, which says if a session runs",
-	  p21_synchronous },
-	{ "P22", "close, munmap and death unregister", p22_close_unregisters },
-	{ "P23", "the socket can be dropped after the registration", p23_socket_dropped },
-	{ "P24", "pid and name are told; a name has 100 bytes at most", p24_pid_and_name },
-	{ "P25", "who registers while a session runs is started at once, as it is configured",
-	  p25_late },
+	STATEMENT(P20_registration_need_not_wait),
+	STATEMENT(P20_first_event_registers),
+	STATEMENT(P21_reply_tells_if_a_session_runs),
+	STATEMENT(P22_close_munmap_and_death_unregister),
+	STATEMENT(P23_socket_can_be_closed_after_registration),
+	STATEMENT(P24_pid_and_name_of_100_bytes_are_listed),
+	STATEMENT(P25_late_provider_is_started_at_once),
 	{ 0 }
 };

@@ -220,14 +220,14 @@ int main(int argc, char **argv)
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 
-	ktap_begin("scale: sessions over up to %u providers record them all", MAX);
+	ktap_begin("session_over_%u_providers_records_all", MAX);
 	for (unsigned int s = 0; s < SIZES; s++)
 		measure(s);
 	show(judge ? "instructions" : "nanoseconds");
 	ktap_end();
 
 	for (int c = 0; judge && c < COSTS; c++) {
-		ktap_begin("scale: %s: for each of %u what it is for each of %u", names[c],
+		ktap_begin("I19_%s_of_%u_as_cheap_as_of_%u", names[c],
 			   sizes[SIZES - 1], sizes[0]);
 		for (unsigned int s = 0; s < SIZES - 1; s++)
 			ktap_check(cost[SIZES - 1][c] * 100 <= cost[s][c] * (100 + MORE),

@@ -9,7 +9,7 @@
 
 #include "proto.h"
 
-static void p1_init_prepares(void)
+static void P1_init_prepares_and_does_not_start(void)
 {
 	struct run run;
 
@@ -44,7 +44,7 @@ static void ignored(uint8_t cmd, int (*call)(struct at_ctl *, uint32_t), uint32_
 	ktap_check(gate == nu_gate(), "the gate is another: %u, then %u", gate, nu_gate());
 }
 
-static void p2_second_init(void)
+static void P2_second_init_is_ignored(void)
 {
 	static const char *const law[] = { "law" };
 	const struct at_session_options opts = {
@@ -89,7 +89,7 @@ static struct at_notifications *listen_to(uint32_t session)
 	return events;
 }
 
-static void p3_second_start(void)
+static void P3_second_start_is_ignored(void)
 {
 	struct at_notifications *events;
 	struct run run;
@@ -108,7 +108,7 @@ static void p3_second_start(void)
 	session_end(&run);
 }
 
-static void p4_start_has_no_reply(void)
+static void P4_start_is_told_by_an_event(void)
 {
 	struct at_notifications *events;
 	struct at_notification ev = { 0 };
@@ -128,7 +128,7 @@ static void p4_start_has_no_reply(void)
 }
 
 /* There: after every observer's acknowledgement. Here: at once, and it is true. */
-static void p5_started_is_true(void)
+static void P5_started_waits_for_no_acknowledgement(void)
 {
 	const uint64_t stride = 1 << 20;
 	static const char *const all[] = { PROTO "*" };
@@ -161,7 +161,7 @@ static void p5_started_is_true(void)
 	raw_provider_end(&p);
 }
 
-static void p6_second_stop(void)
+static void P6_second_stop_is_ignored(void)
 {
 	struct at_notifications *events;
 	struct run run;
@@ -199,7 +199,7 @@ static void write_more(const struct raw_provider *p, uint64_t at, unsigned int f
 			 at | (uint64_t)(from + records) << ASYNCTRACE_POS_BITS, __ATOMIC_RELEASE);
 }
 
-static void p7_stop_is_a_position(void)
+static void P7_record_after_stop_is_dropped_and_counted(void)
 {
 	static const char *const other[] = { PROTO "-raw" };
 	const struct at_session_options opts = { .nr_providers = 1, .providers = other };
@@ -230,7 +230,7 @@ static void p7_stop_is_a_position(void)
 	raw_provider_end(&p);
 }
 
-static void p8_rounds(void)
+static void P8_start_and_stop_many_times(void)
 {
 	struct run run;
 
@@ -250,7 +250,7 @@ static void p8_rounds(void)
 	session_end(&run);
 }
 
-static void p9_terminate_stops(void)
+static void P9_terminate_stops_and_can_be_repeated(void)
 {
 	struct pollfd pfd = { .events = POLLIN };
 	struct run run, next;
@@ -281,7 +281,7 @@ static void p9_terminate_stops(void)
 	session_end(&next);
 }
 
-static void p10_again(void)
+static void P10_session_after_terminate(void)
 {
 	struct run run;
 	uint32_t last = 0;
@@ -299,7 +299,7 @@ static void p10_again(void)
 	}
 }
 
-static void p11_manager_dies(void)
+static void P11_dead_owner_ends_session_not_provider(void)
 {
 	const struct run_options opts = {
 		.name = PROTO "-orphan", .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 64 << 10,
@@ -326,7 +326,7 @@ static void p11_manager_dies(void)
 	session_end(&run);
 }
 
-static void p12_start_before_init(void)
+static void P12_start_before_init_has_its_own_error(void)
 {
 	const uint32_t id = session_ready(NULL);
 
@@ -339,7 +339,7 @@ static void p12_start_before_init(void)
 	must(!at_session_destroy(ctl, id));
 }
 
-static void p13_buffer_size(void)
+static void P13_ring_size_is_a_power_of_two_in_limits(void)
 {
 	static const uint64_t bad[] = {
 		0, 1, 4096, ASYNCTRACE_RING_MIN / 2, ASYNCTRACE_RING_MIN - 1,
@@ -366,7 +366,7 @@ static void p13_buffer_size(void)
 	}
 }
 
-static void p13_own_buffer_size(void)
+static void P13_ring_size_of_some_providers(void)
 {
 	static const uint64_t sizes[] = { 12288, 4096, 1 << 17 };
 	struct run run;
@@ -399,22 +399,19 @@ static void p13_own_buffer_size(void)
 }
 
 const struct statement state_statements[] = {
-	{ "P1", "init prepares and does not start", p1_init_prepares },
-	{ "P2", "a second init is ignored: what the first fixed stays", p2_second_init },
-	{ "P3", "a start of a started session is ignored", p3_second_start },
-	{ "P4", "a start has no reply; an event tells of it", p4_start_has_no_reply },
-	{ "P5", "started is told when it is so, and nobody's acknowledgement is waited for",
-	  p5_started_is_true },
-	{ "P6", "a stop of a stopped session is ignored", p6_second_stop },
-	{ "P7", "what comes after the stop is not delivered, and counted", p7_stop_is_a_position },
-	{ "P8", "any number of starts and stops", p8_rounds },
-	{ "P9", "terminate stops first, can be repeated, and ends the reading",
-	  p9_terminate_stops },
-	{ "P10", "after a terminate comes the next session", p10_again },
-	{ "P11", "a session ends with its manager, the provider goes on", p11_manager_dies },
-	{ "P12", "a start before the init is another error than a second start",
-	  p12_start_before_init },
-	{ "P13", "a ring has a power of two of bytes within limits", p13_buffer_size },
-	{ "P13", "so has one that is given to some of the providers", p13_own_buffer_size },
+	STATEMENT(P1_init_prepares_and_does_not_start),
+	STATEMENT(P2_second_init_is_ignored),
+	STATEMENT(P3_second_start_is_ignored),
+	STATEMENT(P4_start_is_told_by_an_event),
+	STATEMENT(P5_started_waits_for_no_acknowledgement),
+	STATEMENT(P6_second_stop_is_ignored),
+	STATEMENT(P7_record_after_stop_is_dropped_and_counted),
+	STATEMENT(P8_start_and_stop_many_times),
+	STATEMENT(P9_terminate_stops_and_can_be_repeated),
+	STATEMENT(P10_session_after_terminate),
+	STATEMENT(P11_dead_owner_ends_session_not_provider),
+	STATEMENT(P12_start_before_init_has_its_own_error),
+	STATEMENT(P13_ring_size_is_a_power_of_two_in_limits),
+	STATEMENT(P13_ring_size_of_some_providers),
 	{ 0 }
 };

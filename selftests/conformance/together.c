@@ -151,7 +151,7 @@ static void test_side_by_side(void)
 	};
 	struct run runs[PROVIDERS];
 
-	ktap_begin("together: sessions over different providers, each with its own law");
+	ktap_begin("sessions_over_different_providers_are_exact");
 	come();
 	hush();
 	for (int i = 0; i < PROVIDERS; i++)
@@ -229,7 +229,7 @@ static void test_wanted_by_two(void)
 	struct run one, two, next;
 	uint32_t from;
 
-	ktap_begin("together: of a provider that two want, the second is told who has it");
+	ktap_begin("second_session_is_told_who_has_provider");
 	come();
 	hush();
 	open_over(&one, "one", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
@@ -309,7 +309,7 @@ static void test_from_one_to_the_next(void)
 	struct at_notifications *events;
 	struct told told[PROVIDERS];
 
-	ktap_begin("P25 together: who comes goes to one that runs, and when that ends to the next");
+	ktap_begin("P25_late_provider_joins_next_matching_session");
 	open_over(&idle, "idle", NAME "*", ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
 	open_over(&runs, "runs", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_TARGETS);
 	open_over(&also, "also", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
@@ -363,7 +363,7 @@ static void test_stopped(void)
 {
 	struct run run;
 
-	ktap_begin("together: a provider that is stopped delays no init, start, stop, terminate");
+	ktap_begin("I14_stopped_process_delays_no_request");
 	come();
 	/* Somewhere in its writing, with the gate open. */
 	open_over(&run, NAME, NAME "*", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS);

@@ -135,7 +135,7 @@ static bool told(struct pipes *pipes)
 	return read(pipes->up[0], &byte, 1) == 1;
 }
 
-static void a_provider_at_its_limit_is_recorded_at_no_cost(void)
+static void I7_provider_at_its_limit_pays_no_ring_page(void)
 {
 	long long provider, starter, reclaims;
 	struct raw_ledger sum;
@@ -226,7 +226,7 @@ static int run_honest(int turns)
 	return status;
 }
 
-static void a_session_at_its_limit_refuses_pages_and_counts(void)
+static void I7_session_at_its_limit_drops_and_counts(void)
 {
 	const int turns = 20000;
 	int id = session_in_group(RING);
@@ -249,7 +249,7 @@ static void a_session_at_its_limit_refuses_pages_and_counts(void)
 	remove_group("/at-session");
 }
 
-static void a_session_without_any_memory_refuses_the_provider(void)
+static void I7_session_without_memory_gets_no_provider(void)
 {
 	int id = session_in_group(RING);
 
@@ -283,7 +283,7 @@ static int slow_init(void *arg)
 	return -raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
 }
 
-static void nobody_waits_for_a_session_that_waits_for_memory(void)
+static void I18_session_short_of_memory_delays_nobody(void)
 {
 	int id, pipe[2], status;
 	pid_t child;
@@ -409,7 +409,7 @@ static unsigned int answers_in_between(int pipe)
 }
 
 /* When a session is initialized, started, and offered what another had. */
-static void nobody_waits_for_places_that_wait_for_memory(void)
+static void I18_cells_short_of_memory_delay_nobody(void)
 {
 	int up[2], down[2], status;
 	long long high;
@@ -445,11 +445,11 @@ static void nobody_waits_for_places_that_wait_for_memory(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(a_provider_at_its_limit_is_recorded_at_no_cost),
-	KTAP_TEST(a_session_at_its_limit_refuses_pages_and_counts),
-	KTAP_TEST(a_session_without_any_memory_refuses_the_provider),
-	KTAP_TEST(nobody_waits_for_a_session_that_waits_for_memory),
-	KTAP_TEST(nobody_waits_for_places_that_wait_for_memory),
+	KTAP_TEST(I7_provider_at_its_limit_pays_no_ring_page),
+	KTAP_TEST(I7_session_at_its_limit_drops_and_counts),
+	KTAP_TEST(I7_session_without_memory_gets_no_provider),
+	KTAP_TEST(I18_session_short_of_memory_delays_nobody),
+	KTAP_TEST(I18_cells_short_of_memory_delay_nobody),
 };
 
 int main(int argc, char **argv)

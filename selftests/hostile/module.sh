@@ -65,7 +65,7 @@ wait $slow 2>/dev/null
 check "rmmod" unload
 end
 
-begin "a consumer keeps the module, and its recording goes on"
+begin "a consumer keeps the module and its recording"
 check load load
 "$AT" record -o t.fxt -s all 2>summary & recorder=$!
 check "started" soon started
@@ -78,7 +78,7 @@ check "switches" grep -q '[1-9][0-9,]* switches' summary
 check "rmmod" unload
 end
 
-begin "a detached session that nobody reads does not keep the module"
+begin "an unread detached session keeps no module"
 check load load
 check "session" "$DIR"/churn detached left
 check "it is there" sh -c '"$0" status | grep -q left' "$AT"
@@ -88,7 +88,7 @@ check "it is gone" sh -c '! "$0" status | grep -q left' "$AT"
 check "rmmod" unload
 end
 
-begin "nor does a session whose owner lives; he is told that there is no module"
+begin "a live owner keeps no module and is told"
 check load load
 mkfifo line
 "$DIR"/churn hold < line > held & holder=$!
@@ -114,7 +114,7 @@ for delay in 0 0.5 0.9 0.92 0.94 0.96 0.98 1 1.02 1.1; do
 done
 end
 
-begin "$ROUNDS times, while providers and sessions come and go"
+begin "$ROUNDS unloads beside busy programs"
 "$DIR"/churn provider 1000 30 & churn="$!"
 "$DIR"/churn session 1000 30 & churn="$churn $!"
 check "unloaded $ROUNDS times" "$DIR"/churn module "$KO" $ROUNDS

@@ -92,7 +92,7 @@ common() { # COUNT
 echo "KTAP version 1"
 echo "# seed $SEED"
 for mode in oneshot circular streaming; do
-	begin "$mode: each forged record counts as malformed, each good one is recorded"
+	begin "I3 $mode: forged records count as malformed"
 	record $mode 1M exact 200
 	common 1200
 	read -r good bad < <(sed -n 's/exact: \([0-9]*\) good, \([0-9]*\) bad/\1 \2/p' log)

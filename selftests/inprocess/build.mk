@@ -41,20 +41,3 @@ writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_
 	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
 	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace) \
 	$(addprefix $(WT)/tsan/,test_types test_cxx test_law)
-
-# The library against the module, in the test machine; it reads sessions by what the
-# module's own tests have.
-WT_KMOD		:= common ktap numbered reader
-$(WT)/module/%.o: selftests/inprocess/module/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WT_CFLAGS) -Iselftests/support -MMD -MP -c -o $@ $<
-$(WT)/module/%.o: selftests/support/%.c
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(WT_CFLAGS) -Iselftests/support -MMD -MP -c -o $@ $<
-$(WT)/module/attach: $(WT)/module/attach.o $(WT_KMOD:%=$(WT)/module/%.o) $(B)/libasynctrace.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
-$(WT)/module/test_provider.o: WT_CFLAGS += -Iselftests/uapi
-$(WT)/module/test_provider: $(WT)/module/test_provider.o $(B)/libasynctrace.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
-writer-tests: $(WT)/module/attach $(WT)/module/test_provider
--include $(wildcard $(WT)/module/*.d)

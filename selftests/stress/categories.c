@@ -460,7 +460,7 @@ static void storm(uint32_t mode, const char *how, uint64_t ring_size, unsigned i
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("P32: a storm of updates, %s", how);
+	ktap_begin("P32_storm_of_updates_%s", how);
 	memset(sh, 0, 2 * sizeof(*sh));
 	flips = durations = 0;
 	sh->leisure = us;
@@ -531,16 +531,16 @@ int main(void)
 	alpha = provider(&sh[0], "alpha");
 	beta = provider(&sh[1], "beta");
 
-	ktap_begin("P31 P32 P33: patterns, of all and of some providers, in all runs and in one");
+	ktap_begin("P31_P32_P33_patterns_select_categories");
 	wishes();
 	ktap_end();
-	ktap_begin("P32 P33: updates are seen at once");
+	ktap_begin("P32_P33_updates_take_effect_at_once");
 	updates();
 	ktap_end();
-	ktap_begin("P2 P3 P12: what is refused or ignored has no effect");
+	ktap_begin("P2_P3_P12_refused_requests_change_nothing");
 	ignored();
 	ktap_end();
-	ktap_begin("P30: 100 patterns of 100 bytes, and no more");
+	ktap_begin("P30_100_patterns_of_100_bytes_and_no_more");
 	limits();
 	ktap_end();
 	sh[0].leave = sh[1].leave = 1;

@@ -219,7 +219,7 @@ static void test_reused(void)
 	pid_t a, b;
 	int tries;
 
-	ktap_begin("filter: a number that is used again is another process");
+	ktap_begin("filter_reused_pid_is_another_process");
 	begin();
 	a = provider(&k);
 	nr = a;
@@ -252,7 +252,7 @@ static void test_follow(void)
 	uint32_t id, late, pids[1];
 	pid_t a, b;
 
-	ktap_begin("filter: descendants are followed where that is asked for");
+	ktap_begin("filter_follows_descendants_if_asked");
 	for (int follow = 0; follow < 2; follow++) {
 		begin();
 		a = provider(&k);
@@ -319,7 +319,7 @@ static void test_unprivileged(void)
 	const struct kind his = { .name = PROVIDER " nobody", .uid = NOBODY };
 	pid_t a, b, user;
 
-	ktap_begin("filter: does not widen what an unprivileged caller may record (I6)");
+	ktap_begin("I6_filter_widens_no_rights");
 	begin();
 	a = provider(&mine);
 	b = provider(&his);
@@ -418,7 +418,7 @@ static void test_refused(void)
 	uint32_t pids[ASYNCTRACE_CATEGORIES_MAX + 1];
 	struct at_buffer_size sizes[ASYNCTRACE_CATEGORIES_MAX + 1];
 
-	ktap_begin("filter: what is not there is refused, and what is too much (P13)");
+	ktap_begin("P13_filter_bad_requests_are_refused");
 	for (int i = 0; i < 4; i++)
 		expect(&(struct at_session_options){ .nr_pids = 1, .pids = &no_process[i] },
 		       -ESRCH, "pid: no process");
@@ -516,7 +516,7 @@ static void test_sizes(void)
 	pid_t pid[4];
 	uint32_t id;
 
-	ktap_begin("P13: ring sizes by provider; the first that matches holds");
+	ktap_begin("P13_first_matching_ring_size_holds");
 	begin();
 	id = create(ctl, &(struct at_session_options){ .nr_buffers = 3, .buffers = sizes });
 	init(id);
@@ -580,7 +580,7 @@ static void test_sum(void)
 	uint32_t id;
 	pid_t pid;
 
-	ktap_begin("P13: the memory of a session is that of its providers' sizes");
+	ktap_begin("P13_session_memory_follows_ring_sizes");
 	must(!at_info(ctl, &info));
 	begin();
 	pid = provider(&k);

@@ -215,7 +215,7 @@ int main(void)
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 
-	ktap_begin("kill: the law holds, %u writers killed one at a time", kills);
+	ktap_begin("I8_%u_killed_threads_leave_exact_counts", kills);
 	for (uint32_t n = 0; n < kills; n++) {
 		if (n % LIFE == 0) {
 			if (pid) {
@@ -234,7 +234,7 @@ int main(void)
 	ktap_end();
 
 	ahead = 0;
-	ktap_begin("kill: the law holds, %u providers killed", kills / 4);
+	ktap_begin("I8_%u_killed_providers_leave_exact_counts", kills / 4);
 	for (uint32_t n = 0; n < kills / 4; n++) {
 		if (pid) {
 			kill(pid, SIGKILL);

@@ -241,7 +241,7 @@ static void law(const struct law *l)
 	pid_t pid;
 
 	memset(sh, 0, sizeof(*sh));
-	ktap_begin("law: %s, %llu KiB%s", l->name, (unsigned long long)l->ring_size >> 10,
+	ktap_begin("I13_%s, %llu KiB%s", l->name, (unsigned long long)l->ring_size >> 10,
 		   l->sched ? ", with scheduling" : "");
 	pid = provider();
 	wait_for(&sh->ready, THREADS, "ready");

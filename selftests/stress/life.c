@@ -137,7 +137,7 @@ static void test_fork(const char *name, void (*fn)(void))
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("life: a child of %s is a provider of its own", name);
+	ktap_begin("child_of_%s_is_a_provider_of_its_own", name);
 	pid = child(fn);
 	wait_for(&sh->ready, 1, "ready");
 	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
@@ -187,7 +187,7 @@ static void test_exec(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("life: exec ends a provider, and the program after it is another");
+	ktap_begin("exec_ends_provider_and_begins_another");
 	pid = child(execing);
 	wait_for(&sh->ready, 1, "ready");
 	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
@@ -224,7 +224,7 @@ static void test_late(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("life: who registers while a session runs is in it from the first record on");
+	ktap_begin("P25_late_provider_loses_no_record");
 	pid = child(coming);
 	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
 	run_start(&run);
@@ -260,7 +260,7 @@ static void test_stopped(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("life: a provider that is stopped delays nobody");
+	ktap_begin("I14_stopped_provider_delays_nobody");
 	pid = child(going_on);
 	wait_for(&sh->ready, 1, "ready");
 	for (int i = 0; i < (amount("KT_FEW", 0) ? 4 : 20); i++) {
@@ -313,7 +313,7 @@ static void test_death(void)
 	int status;
 	pid_t pid;
 
-	ktap_begin("life: what a provider published before its death is read after it");
+	ktap_begin("I15_records_outlive_their_provider");
 	pid = child(dying);
 	wait_for(&sh->ready, 1, "ready");
 	open_session(&run, ctl, ASYNCTRACE_MODE_ONESHOT, 1 << 20);
@@ -404,7 +404,7 @@ static void test_owner(void)
 	uint64_t owner, provider, before;
 	pid_t pid, own;
 
-	ktap_begin("life: a session ends with its owner, and the memory returns to whom it was charged");
+	ktap_begin("I15_owner_death_ends_session_frees_memory");
 	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
 	must(!mkdir(CGROUP, 0755) || errno == EEXIST);
 	write_to(CGROUP "/cgroup.subtree_control", "+memory");
@@ -446,7 +446,7 @@ static void test_next(void)
 	uint32_t from;
 	pid_t pid, own;
 
-	ktap_begin("life: providers of an owner that died are there for the next one");
+	ktap_begin("I15_next_owner_gets_the_providers");
 	pid = child(going_on);
 	wait_for(&sh->ready, 1, "ready");
 	for (int i = 0; i < (amount("KT_FEW", 0) ? 3 : 10); i++) {

@@ -207,7 +207,7 @@ static void cleared(uint32_t mode, uint32_t sched)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("slow: %s%s: what is published late is cleared", mode_names[mode],
+	ktap_begin("I17_%s%s_late_record_is_cleared", mode_names[mode],
 		   sched ? ", with scheduling" : "");
 	pid = provider();
 	open_run(&run, mode, sched);
@@ -259,7 +259,7 @@ static void snapshots(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("slow: a snapshot does not show what is published late");
+	ktap_begin("I17_snapshot_shows_no_late_record");
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_CIRCULAR, 0);
 	start(&run, ASYNCTRACE_DISPOSITION_RETAIN);

@@ -225,7 +225,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 	uint32_t id;
 	pid_t pid;
 
-	ktap_begin("P41: snapshots of a session that runs are whole: %s", name);
+	ktap_begin("P41_snapshot_of_running_session_is_whole_%s", name);
 	must(before && after);
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(write_all_the_while);
@@ -314,7 +314,7 @@ static void test_stopped(void)
 	pid_t pid;
 	int fd;
 
-	ktap_begin("P41: a snapshot takes nothing out");
+	ktap_begin("P41_snapshot_consumes_nothing");
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(write_all_the_while);
 	wait_for(&sh->ready, WRITERS, "ready");
@@ -370,7 +370,7 @@ static void test_refused(void)
 {
 	static const uint32_t modes[] = { ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_MODE_STREAMING };
 
-	ktap_begin("P41: only what is circular has snapshots");
+	ktap_begin("P41_only_circular_sessions_have_snapshots");
 	for (int i = 0; i < 2; i++) {
 		uint32_t id = session(modes[i], 0, 64 << 10);
 		int ret = at_session_open_snapshot(ctl, id);
@@ -427,7 +427,7 @@ static void test_names(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("P41: the names of %u threads survive, and of whoever appears", SHORT_LIVED);
+	ktap_begin("P41_names_of_%u_threads_survive", SHORT_LIVED);
 	must(n.comm);
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(make_threads);
@@ -470,7 +470,7 @@ static void test_file(void)
 	uint32_t id;
 	pid_t pid;
 
-	ktap_begin("P41: a snapshot makes a whole file");
+	ktap_begin("P41_snapshot_makes_a_whole_file");
 	must(buf);
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(write_all_the_while);
@@ -549,7 +549,7 @@ static void test_fault(const char *name, uint32_t mode)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("a read that faults loses nothing: %s", name);
+	ktap_begin("faulting_read_loses_nothing_%s", name);
 	faults = 0;
 	memset(sh, 0, sizeof(*sh));
 	pid = provider(write_all_the_while);
@@ -601,7 +601,7 @@ static void test_gone(void)
 	struct rd_ring sum;
 	struct run run;
 
-	ktap_begin("P41: providers that are gone make room for those that come");
+	ktap_begin("P41_ended_providers_make_room");
 	must(!at_info(ctl, &info));
 	fit = info.memory_limit / (ring * (info.online_cpus + 1));
 	rounds = 2 * fit + 3;

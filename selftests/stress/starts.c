@@ -265,7 +265,7 @@ static void again(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("P3: a start of what is started clears nothing");
+	ktap_begin("P3_second_start_clears_nothing");
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_CIRCULAR, 1 << 20, 0);
 	run_start(&run);
@@ -292,7 +292,7 @@ static void room(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("P40: one-shot, a clear gives the writers a whole ring again");
+	ktap_begin("P40_clear_gives_writers_a_whole_ring");
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_ONESHOT, ring, 0);
 	for (int i = 0; i < 4; i++) {
@@ -438,7 +438,7 @@ static void other_session(void)
 	struct run old, new;
 	pid_t pid;
 
-	ktap_begin("P44: names that a session has cleared are not lost to one that is over");
+	ktap_begin("P44_cleared_names_stay_for_ended_session");
 	pid = provider();
 	open_run(&old, ASYNCTRACE_MODE_CIRCULAR, 1 << 20, 0);
 	run_start(&old);
@@ -539,7 +539,7 @@ static void ticks(uint32_t how)
 	pid_t pid;
 
 	must(c);
-	ktap_begin("P47: ticks come first, after a %s", how == ASYNCTRACE_DISPOSITION_RETAIN ?
+	ktap_begin("P47_ticks_come_first_after_%s", how == ASYNCTRACE_DISPOSITION_RETAIN ?
 		   "run that is retained" : "clear");
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_STREAMING, 1 << 20, 0);

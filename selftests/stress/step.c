@@ -493,7 +493,7 @@ static void test(int kind, enum place place, bool warm)
 	k.place = place;
 	k.warm = warm;
 	kills = 0;
-	ktap_begin("step: the law holds, killed at every instruction: %s%s%s%s",
+	ktap_begin("I8_killed_at_each_instruction: %s%s%s%s",
 		   kind_names[kind], place_names[place], warm ? "" : ", a thread's first",
 		   fallback ? ", fallback" : "");
 	explore(&k);
@@ -528,7 +528,7 @@ static void test_covered(void)
 {
 	const long n = __stop___rseq_cs - __start___rseq_cs;
 
-	ktap_begin("step: that was every critical section there is");
+	ktap_begin("I8_every_critical_section_was_stepped");
 	must(n <= (long)(sizeof(covered) / sizeof(*covered)));
 	ktap_check(n > 0, "there is none");
 	for (long i = 0; i < n; i++)

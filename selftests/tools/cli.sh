@@ -23,7 +23,7 @@ providers_of_session() {
 	[ "$("$AT" status --json | grep -c '"provider": [1-9]')" -ge 1 ]
 }
 
-begin "a command's events are all there, and its exit status is returned"
+begin "record has all events and the exit status"
 check status status 7 "$AT" record -o t.fxt -b 1M -- "$PROVIDER" 2 1000 0 7
 check validate valid t.fxt
 dropped=$(awk '$1 == "provider" { gsub(",", ""); d = $5 } END { print d + 0 }' err)
@@ -32,7 +32,7 @@ check switches [ "$(summary switches)" -gt 0 ]
 end
 
 for mode in oneshot circular streaming; do
-	begin "$mode: the ledger adds up in a ring far too small, the file is valid"
+	begin "$mode: accounting of a small ring is exact"
 	check status status 0 "$AT" record -o t.fxt -m $mode -b 16K -s off -- "$PROVIDER" 1 20000
 	check validate valid t.fxt --allow-open
 	sum=$(awk '$1 == "provider" { gsub(",", ""); s = $3 + $4 + $5 + $6 } END { print s + 0 }' err)
@@ -55,7 +55,7 @@ for s in json.load(sys.stdin)["sessions"]:
 sys.exit(1)' "$1"
 }
 
-begin "what the kernel dropped is told of whom it was"
+begin "kernel drops are reported by provider"
 check status status 0 "$AT" record -o t.fxt -m oneshot -b 16K -s targets -- "$PROVIDER" 2 800 100
 check validate valid t.fxt --allow-open
 all=$(awk '$1 == "(kernel)" && NF == 5 { gsub(",", ""); d = $4 } END { print d + 0 }' err)
@@ -95,7 +95,7 @@ begin "a command that a signal ends: 128 + N"
 check status status 143 "$AT" record -o t.fxt -- sh -c 'kill -TERM $$'
 end
 
-begin "a command that is not there: 127; that is no program: 126; the file is left alone"
+begin "command that cannot run: status 127 or 126"
 echo precious >t.fxt
 check 127 status 127 "$AT" record -o t.fxt -- no-such-command
 check reason says "no-such-command"
@@ -105,14 +105,14 @@ check 126 status 126 "$AT" record -o t.fxt -- /
 check untouched [ "$(cat t.fxt)" = precious ]
 end
 
-begin "a script without an interpreter is not started, and says so"
+begin "script without interpreter is refused"
 printf '#!/no/such/interpreter\n' >script
 chmod +x script
 check 127 status 127 "$AT" record -o t.fxt -- ./script
 check reason says "./script"
 end
 
-begin "SIGINT and SIGTERM end a recording with a valid file"
+begin "SIGINT and SIGTERM leave a valid file"
 "$PROVIDER" 1 1000000 5000 & provider=$!
 for sig in INT TERM; do
 	"$AT" record -o $sig.fxt -n sig$sig 2>err & recorder=$!
@@ -126,7 +126,7 @@ for sig in INT TERM; do
 done
 end
 
-begin "a killed recorder leaves what it had, no session, and its provider running"
+begin "killed recorder harms no provider"
 "$AT" record -o kill.fxt -n killed 2>err & recorder=$!
 check started soon recording killed
 sleep 1.5
@@ -149,7 +149,7 @@ check remedy says "--name"
 check "nothing written" [ ! -e b.fxt ]
 end
 
-begin "a provider that another session has: it says which"
+begin "record names the session that has a provider"
 check status status 0 "$AT" record -o b.fxt -d 0.3
 check reason says "is recorded by session"
 kill $recorder
@@ -158,7 +158,7 @@ kill $provider
 wait $provider 2>/dev/null
 end
 
-begin "signals go on to the command, whose end ends the recording"
+begin "signals are passed to the command"
 "$AT" record -o t.fxt -n fwd -- sleep 100 2>err & recorder=$!
 check started soon recording fwd
 sleep 0.5
@@ -168,13 +168,13 @@ check "143" [ $? = 143 ]
 check valid valid t.fxt
 end
 
-begin "a duration ends the recording, not the command"
+begin "--duration ends the recording only"
 check status status 3 "$AT" record -o t.fxt -d 0.2 -- sh -c "sleep 1; touch lived; exit 3"
 check lived [ -e lived ]
 check valid valid t.fxt
 end
 
-begin "a full disk: said, and what was written is valid; the command goes on"
+begin "full disk is reported, the file is valid"
 mkdir -p small
 mount -t tmpfs -o size=64k none small
 check 125 status 125 "$AT" record -o small/t.fxt -s off -b 1M -- sh -c "'$PROVIDER' 2 20000 0; touch lived2"
@@ -250,7 +250,7 @@ end
 # What the signals of a process do: those it ignores
 IGNORED="grep SigIgn /proc/self/status"
 
-begin "the command finds its signals as if nobody recorded"
+begin "command inherits the caller's signal actions"
 for ignored in "" PIPE "TERM XFSZ" "INT HUP" "PIPE TERM INT HUP XFSZ"; do
 	want=$([ -z "$ignored" ] || trap '' $ignored; exec $IGNORED)
 	for how in "" "--rotate 1M"; do
@@ -262,13 +262,13 @@ done
 rm -f s.fxt s.*.fxt
 end
 
-begin "no command behind --, which does not mean everybody"
+begin "-- without a command is refused"
 check 2 status 2 "$AT" record -d 1 --
 check reason says "there is no command after --"
 check 125 status 125 "$AT" record -d 1 --mode none sh
 end
 
-begin "output that cannot be written is refused before anything starts"
+begin "unwritable output is refused at once"
 check 1 status 1 "$AT" record -o no/such/dir/t.fxt
 check reason says "no/such/dir/t.fxt"
 check 125 status 125 "$AT" record -o no/such/dir/t.fxt -- touch ran
@@ -281,13 +281,13 @@ begin "a pipe takes a trace"
 check valid valid piped.fxt
 end
 
-begin "a reader that goes away ends the recording, with an error"
+begin "closed pipe ends the recording with an error"
 { timeout 300 "$AT" record -o - -- "$PROVIDER" 2 20000; echo $? >code; } 2>err | head -c 10 >/dev/null
 check 125 [ "$(cat code)" = 125 ]
 check reason says "Broken pipe"
 end
 
-begin "buffers beyond the limit: the arithmetic, and a size that fits"
+begin "buffers over the limit get the arithmetic"
 check 1 status 1 "$AT" record -o t.fxt -b 1G
 check arithmetic says " CPUs × 1 GiB × "
 check limit says ", limit "
@@ -300,7 +300,7 @@ check "uneven" status 2 "$AT" record -b 100K
 check remedy says "try 64K"
 end
 
-begin "wrong usage: 2, or 125 with a command, and what would be right"
+begin "wrong usage exits with 2 or 125 and a hint"
 check mode status 2 "$AT" record -m fast
 check names says "oneshot, circular or streaming"
 check sched status 2 "$AT" record -s some
@@ -345,7 +345,7 @@ kill $recorder
 wait $recorder
 end
 
-begin "others' programs and sessions are not to be seen without privilege"
+begin "other users' programs and sessions are hidden"
 mkdir -m 777 open
 check list status 0 setpriv --reuid 65534 --regid 65534 --clear-groups "$AT" list
 check "none" grep -q "No providers" out

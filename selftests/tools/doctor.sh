@@ -69,7 +69,7 @@ check "no rseq" status 0 env GLIBC_TUNABLES=glibc.pthread.rseq=0 "$AT" doctor --
 check said level rseq warn
 end
 
-begin "no netlink: it is to blame, and not the module; what is said of programs is true"
+begin "no netlink blames netlink, not the module"
 examine netlink -- "$FORBID" netlink
 check reason text netlink "Address family not supported"
 check remedy remedy netlink "run the command outside"
@@ -80,7 +80,7 @@ check "a program inside" status 0 "$AT" record -o t.fxt -s off -- "$FORBID" netl
 check "is recorded" [ "$(summary events)" = 300 ]
 end
 
-begin "no netlink, and a device that cannot be opened: neither can a program inside"
+begin "no netlink and no device blames both"
 chmod 600 /dev/asynctrace
 examine netlink device -- $NOBODY "$FORBID" netlink
 check module level module ok
@@ -88,13 +88,13 @@ check remedy remedy device "chmod 666"
 chmod 666 /dev/asynctrace
 end
 
-begin "no netlink, and no sysfs: whether there is a module is not known"
+begin "no netlink and no sysfs leaves module unknown"
 examine netlink -- unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' - "$FORBID" netlink
 check module level module warn
 check remedy remedy module "mount"
 end
 
-begin "sockets that nothing can be sent by: the module is there, but is not heard"
+begin "sockets that cannot send are blamed"
 examine interface -- "$FORBID" sending
 check module level module ok
 check reason text interface "Operation not permitted"
@@ -171,7 +171,7 @@ if ! echo 1 2>err >$enforce; then
 	exit
 fi
 
-begin "a module that must be signed, and is not, packed or not"
+begin "unsigned module is named, packed or not"
 for file in asynctrace.ko asynctrace.ko.gz asynctrace.ko.zst; do
 	installed $file
 	examine module device --
@@ -192,7 +192,7 @@ for file in asynctrace.ko asynctrace.ko.gz asynctrace.ko.zst; do
 done
 end
 
-begin "a signature that cannot be seen: that is said, and who can"
+begin "invisible signature names who can see it"
 installed asynctrace.ko.xz
 examine module device --
 check "not known" text module "cannot read whether it has a signature: it is compressed by xz"

@@ -86,7 +86,7 @@ found creation-burst-1500-twice creation-burst app/job0 2 1000 0
 none creation-burst-999 creation-burst-1ms creation-burst-two-types
 end
 
-begin "lints_in_a_pipe_and_a_small_window_are_the_same"
+begin "lints_of_pipe_and_small_window_are_the_same"
 for f in *.fxt; do
 	check "$f" has "${f%.fxt}"
 	cp out whole
@@ -106,7 +106,7 @@ for f in {herd-3,many-types-1001,herd-2}.fxt; do
 done
 end
 
-begin "lints_of_chosen_operations_are_about_operations"
+begin "lints_of_chosen_operations_name_operations"
 check "type" has lost-wake-1s --type job
 check "one" [ "$(wc -l <out)" = 1 ]
 for o in "--type x" "--provider x" "--category x" "--from 1s" "--to 10ns"; do

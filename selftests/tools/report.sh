@@ -30,7 +30,7 @@ wrong_use() {
 	check "'$*' has a message" grep -q "^asynctrace $1: " err
 }
 
-begin "operations has a line for each type, with exact percentiles"
+begin "operations_has_exact_percentiles_by_type"
 check report report --json hello.fxt
 check "one line" [ "$(wc -l <out)" = 1 ]
 check count [ "$(json .count)" = 1 ]
@@ -41,7 +41,7 @@ done
 check "shares add up" [ "$(json '.running + .runnable + .blocked + .queued + .unknown | . > 0.99999 and . < 1.00001')" = true ]
 end
 
-begin "blame, its states and critical add up to the latency"
+begin "blame_and_critical_add_up_to_latency"
 check blame report --json hello.fxt blame
 check "sum of blame" [ "$(jq -s 'map(.ns) | add' <out)" = "$latency" ]
 check critical report --json hello.fxt critical
@@ -57,7 +57,7 @@ check "sum of folded" [ "$(awk '{ sum += $NF } END { print sum }' out)" = "$late
 check frames grep -q '^hello/request;[a-z]*;' out
 end
 
-begin "CSV has a heading and as many fields in each line"
+begin "csv_lines_have_as_many_fields_as_heading"
 check csv report --csv hello.fxt
 check fields python3 -c 'import csv, sys
 rows = list(csv.reader(open("out", newline="")))
@@ -263,7 +263,7 @@ for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folde
 done
 end
 
-begin "records that come too late are put in their place by a second reading"
+begin "late_records_are_sorted_by_second_reading"
 for what in operations blame critical losses; do
 	check "$what, all in the window" report --json server.fxt $what
 	mv out whole
@@ -279,7 +279,7 @@ check "a pipe cannot be read twice" status 0 eval 'cat server.fxt | "$AT" why --
 check "which a message says" says "came too late to be put in order of time"
 end
 
-begin "a trace without its end is analysed, with exit status 3"
+begin "cut_trace_is_analysed_with_status_3"
 size=$(stat -c %s hello.fxt)
 head -c $((size - 8)) hello.fxt >cut.fxt
 check report status 3 "$AT" report cut.fxt
@@ -307,7 +307,7 @@ check "damaged and cut" status 1 "$AT" report diff damaged.fxt cut.fxt
 check "both are named" eval 'says "damaged.fxt: at byte" && says "cut.fxt: at byte"'
 end
 
-begin "why explains the slowest operations, the slowest first"
+begin "why_explains_slowest_operations_first"
 check why status 0 "$AT" why --json --slowest 1000000 server.fxt
 cp out all
 check "all of them" [ "$(wc -l <all)" = 1000 ]
@@ -328,7 +328,7 @@ for p in 0.05 50 99.9 99.95 100; do
 done
 end
 
-begin "why reads pipes and compressed files, with the same answer"
+begin "why_of_pipes_and_compressed_files_is_the_same"
 check pipe eval 'status 0 "$AT" why --json - <server.fxt'
 cp out piped
 check "by pipe" [ "$(cat piped)" = "$(head -n 1 all)" ]
@@ -362,7 +362,7 @@ check brief status 0 "$AT" why --brief server.fxt
 check "one line" [ "$(wc -l <out)" = 1 ]
 end
 
-begin "why tells wrong use, exit status 2, and that there is no answer, exit status 1"
+begin "why_exits_with_2_or_1_without_an_answer"
 for wrong in "" "none.fxt" "server.fxt x" "--slowest 0 server.fxt" "--percentile 0 server.fxt" \
 	     "--percentile 101 server.fxt" "--slowest 2 server.fxt 0x1" "server.fxt 1 2"; do
 	wrong_use why $wrong
@@ -376,7 +376,7 @@ check "no operations" eval '"$TRACES" big big.fxt 1 >/dev/null 2>&1; status 1 "$
 check "what is missing" says "TRACE_ASYNC_BEGIN"
 end
 
-begin "why answers from a file without its end (3) and says what damage it met (1)"
+begin "why_answers_from_cut_and_damaged_files"
 size=$(stat -c %s server.fxt)
 head -c $((size / 2)) server.fxt >half.fxt
 check half status 3 "$AT" why half.fxt
@@ -389,7 +389,7 @@ check damaged status 1 "$AT" why damaged.fxt
 check "at which byte" grep -q 'at byte [0-9]' err
 end
 
-begin "without scheduling, what is not queued is unknown"
+begin "time_without_scheduling_is_unknown"
 check why status 0 "$AT" why --json hello.fxt
 check "all of it" [ "$(json '.unknown_ns + .queued_ns == .latency_ns')" = true ]
 check "it says so" says "no scheduling"

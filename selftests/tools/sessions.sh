@@ -20,7 +20,7 @@ state_is() {
 	[ "$(state "$1")" = "$2" ]
 }
 
-begin "create prints id and name; the session stays when its creator is gone"
+begin "created session outlives its creator"
 check create status 0 "$AT" session create -s off one
 check "id and name" grep -qxE '[0-9]+ one' out
 id=$(cut -d ' ' -f 1 out)
@@ -35,7 +35,7 @@ check "gone" status 0 "$AT" session list
 check "none" grep -qx "No sessions." out
 end
 
-begin "create --json is the session as list --json has it"
+begin "create --json equals list --json"
 check create status 0 "$AT" session create --json -m circular -b 64K -s all -c 'a*,b' -p 'x*,y' full
 cp out made
 check mode is circular .mode
@@ -49,7 +49,7 @@ check destroy status 0 "$AT" session destroy --json full
 check "what it was" is full .name
 end
 
-begin "P1, P12: no start before init, which says so; afterwards any number of rounds"
+begin "P1_P12_start_needs_init_then_many_rounds"
 check create status 0 "$AT" session create --no-init raw
 check ready state_is raw ready
 check "no start" status 1 "$AT" session start raw
@@ -72,7 +72,7 @@ check reason says "no session 'raw'"
 check remedy says "asynctrace session list"
 end
 
-begin "attach writes what comes, leaves, and is followed by another one: all is there once"
+begin "two attaches in turn read each record once"
 check create status 0 "$AT" session create -b 1M two
 check start status 0 "$AT" session start two
 "$PROVIDER" 2 2000 1000 & provider=$!
@@ -97,7 +97,7 @@ check "12000 in both files" [ "$(events_in a.fxt b.fxt)" = 12000 ]
 check "destroy" status 0 "$AT" session destroy two
 end
 
-begin "a snapshot is a whole file, and can be had again"
+begin "snapshot is a whole file, and repeatable"
 check create status 0 "$AT" session create -m circular -b 256K flight
 check start status 0 "$AT" session start flight
 "$PROVIDER" 1 1000
@@ -118,7 +118,7 @@ check remedy says "session attach"
 check "destroy" status 0 "$AT" session destroy flight
 end
 
-begin "only the processes asked for are recorded: --pid, --uid, --cgroup"
+begin "--pid, --uid and --cgroup choose processes"
 mkdir -p /sys/fs/cgroup/sessions-test
 sh -c 'echo $$ >/sys/fs/cgroup/sessions-test/cgroup.procs; exec "$0" 1 100000 2000' "$PROVIDER" & one=$!
 $NOBODY "$PROVIDER" 1 100000 2000 & two=$!
@@ -142,7 +142,7 @@ check size is 32768 .ring_size
 check destroy status 0 "$AT" session destroy f
 end
 
-begin "--follow CMD: it and its descendants, also those it leaves behind, nobody else"
+begin "--follow records a command and descendants"
 check follow status 0 "$AT" record --json --follow -o t.fxt -- \
 	sh -c "'$PROVIDER' 1 100; (setsid '$PROVIDER' 1 50 &); sleep 1"
 check "450 events" is 450 .events
@@ -151,7 +151,7 @@ kill $one $two
 wait $one $two 2>/dev/null
 end
 
-begin "attach ends when the session is destroyed, with what there was"
+begin "attach ends with its session, nothing is lost"
 check create status 0 "$AT" session create three
 check start status 0 "$AT" session start three
 "$AT" session attach -o a.fxt three 2>attached & reader=$!
@@ -165,7 +165,7 @@ check "3000 events" [ "$(summary events)" = 3000 ]
 check valid valid a.fxt
 end
 
-begin "attach streams a circular session, which goes on as one"
+begin "attach streams a circular session"
 check create status 0 "$AT" session create -m circular -s off -b 16K four
 check start status 0 "$AT" session start four
 "$PROVIDER" 1 2000
@@ -187,7 +187,7 @@ check "what came since" [ "$(summary events)" -ge 300 ]
 check destroy status 0 "$AT" session destroy four
 end
 
-begin "attach reads a one-shot session that was stopped, to its end, and once"
+begin "attach reads a stopped one-shot session once"
 check create status 0 "$AT" session create -m oneshot -b 1M first
 check start status 0 "$AT" session start first
 "$PROVIDER" 1 1000
@@ -205,7 +205,7 @@ check valid valid b.fxt
 check destroy status 0 "$AT" session destroy first
 end
 
-begin "attach reads a one-shot session from before its start to its stop"
+begin "attach waits for start of a one-shot session"
 check create status 0 "$AT" session create -m oneshot -s off -b 16K first
 timeout 300 "$AT" session attach -o a.fxt first 2>attached & reader=$!
 check "read" soon sh -c '"$0" session list --json | grep -q "\"consumed\": true"' "$AT"
@@ -251,7 +251,7 @@ ledger() {
 		"\(map(.committed - .delivered - .overwritten - .cleared) | add)"'
 }
 
-begin "start --clear makes records go, and counts them; retain does not"
+begin "start --clear counts what it clears"
 for what in nondurable entire retain; do
 	check create status 0 "$AT" session create -s off clear
 	check start status 0 "$AT" session start clear
@@ -285,7 +285,7 @@ for what in nondurable entire retain; do
 done
 end
 
-begin "others' sessions are out of reach, also by their names"
+begin "sessions of others are out of reach by name"
 check create status 0 "$AT" session create mine
 check "not seen" status 0 $NOBODY "$AT" session list
 check "none" grep -qx "No sessions." out
@@ -299,7 +299,7 @@ check remedy says "by its id, $id"
 check "by id" status 0 "$AT" session destroy "$id"
 end
 
-begin "with CAP_PERFMON the sessions of others are seen, and not controlled"
+begin "CAP_PERFMON sees sessions, controls none"
 PERFMON="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps +perfmon --ambient-caps +perfmon"
 check create status 0 $NOBODY "$AT" session create -s off nobodys
 check create status 0 "$AT" session create -s off roots
@@ -324,7 +324,7 @@ check reason says "there is no session 'more' that you may see"
 check destroy status 0 $PERFMON "$AT" session destroy more
 end
 
-begin "wrong usage of each verb: 2, and what would be right"
+begin "wrong usage of each verb exits with 2"
 check none status 2 "$AT" session
 check verb status 2 "$AT" session mend
 check remedy says "session --help"
@@ -369,7 +369,7 @@ check "nothing was made" status 0 "$AT" session list
 check "none" grep -qx "No sessions." out
 end
 
-begin "record --rotate: each file is valid, and together they hold what came"
+begin "record --rotate files hold all records"
 check record status 0 "$AT" record -o r.fxt -b 4M --rotate 1M -- "$PROVIDER" 2 12000
 check "several" [ "$(ls r.*.fxt | wc -l)" -ge 2 ]
 cp err summary
@@ -384,7 +384,7 @@ check "switches" [ "$(switches_in r.*.fxt)" = "$(summary switches)" ]
 rm r.*.fxt
 end
 
-begin "record --rotate SIZE,N keeps N files; SIGHUP begins the next one"
+begin "record --rotate keeps N files, SIGHUP rotates"
 "$PROVIDER" 1 100000 2000 & provider=$!
 "$AT" record -o r.fxt --rotate 1M,2 -n hup 2>err & recorder=$!
 check started soon state_is hup started
@@ -404,7 +404,7 @@ kill $provider
 wait $provider 2>/dev/null
 end
 
-begin "record --max-size ends the recording with a message and a valid file"
+begin "record --max-size leaves a valid file"
 check record status 0 "$AT" record -o m.fxt -b 4M --max-size 1M -- "$PROVIDER" 2 12000
 check reason says "--max-size 1M is reached"
 check size [ "$(stat -c %s m.fxt)" -le 1048576 ]
@@ -423,7 +423,7 @@ check "no pipe" status 1 "$AT" record -o - --rotate 1M -d 0.1
 check remedy says "use -o FILE"
 end
 
-begin "attach --max-size leaves to the next what it does not write"
+begin "attach --max-size leaves the rest to the next"
 check create status 0 "$AT" session create -s off -b 4M shared
 check start status 0 "$AT" session start shared
 "$PROVIDER" 2 12000
@@ -447,7 +447,7 @@ check provider is 300 '.providers[] | select(.name == "provider").events'
 check "not both" status 2 "$AT" record --json -o -
 end
 
-begin "a provider that another session has: it says which"
+begin "create names the session that has a provider"
 "$PROVIDER" 1 100000 2000 & provider=$!
 check create status 0 "$AT" session create holder
 id=$(cut -d ' ' -f 1 out)
@@ -473,7 +473,7 @@ kill $provider
 wait $provider 2>/dev/null
 end
 
-begin "a provider that comes, and another session takes: it says which"
+begin "late provider taken by another is reported"
 check create status 0 "$AT" session create holder -m circular
 id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
@@ -524,7 +524,7 @@ wait $provider 2>/dev/null
 check "none when it is gone" soon sh -c '"$0" categories | grep -q "No program"' "$AT"
 end
 
-begin "--trigger ALERT:stop ends a recording, ALERT:snapshot writes a file and goes on"
+begin "--trigger stops, or writes snapshots"
 check stop status 0 timeout 300 "$AT" record -o t.fxt --trigger other:snapshot --trigger late:stop \
 	-m circular -- "$PROVIDER" 1 300 5000 0 20
 check "said" says "alert 'late' of provider"
@@ -560,7 +560,7 @@ rm -f t.0.fxt
 umount small
 end
 
-begin "--trigger sees what a program raised before it died"
+begin "--trigger sees alerts of a program that died"
 for i in 1 2 3 4 5; do
 	check record status 0 "$AT" record -o t.fxt --trigger late:snapshot -m circular -- "$PROVIDER" 1 3 0 0 2
 	check said says "wrote t.0.fxt"
@@ -568,7 +568,7 @@ for i in 1 2 3 4 5; do
 done
 end
 
-begin "--trigger: while somebody else reads the session, the recording goes on"
+begin "--trigger goes on beside another reader"
 mkfifo hold
 "$AT" record -n busy -o t.fxt -s off -m circular --trigger late:snapshot 2>err & recorder=$!
 check started soon state_is busy started
@@ -588,7 +588,7 @@ check valid valid held.fxt
 rm hold
 end
 
-begin "--trigger tells that alerts came too fast for it, once of each program"
+begin "--trigger reports lost alerts once a program"
 check record status 0 "$AT" record -o t.fxt --trigger bad:stop -- "$PROVIDER" 1 6 1000 0 1 1000
 check "of whom" grep -qE "^[0-9]+ alerts? before 'noise' of provider \(process [0-9]+\) came too fast and were lost" err
 check "once" [ "$(grep -cE "alerts? before" err)" = 1 ]

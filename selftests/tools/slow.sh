@@ -17,7 +17,7 @@ only_slow() {
 		[ "$(jq -s "map(select(.latency_ns <= $1)) | length" <ops)" = 0 ]
 }
 
-begin "slow operations are in the file, whole, and no others"
+begin "file holds whole slow operations only"
 check record status 0 "$AT" record --json -b 1M -o slow.fxt --slower-than 'http/request>40ms' \
 	-- "$SLOW" 1 1000 50
 cp out summary.json
@@ -29,7 +29,7 @@ check "only slow ones" only_slow 40000000
 check "each has scheduling" [ "$(jq -s 'map(select(.unknown_ns > 0)) | length' <ops)" = 0 ]
 end
 
-begin "each record is in the file, filtered out or lost"
+begin "each record is written, filtered or lost"
 cp summary.json out
 check "events" is 5001 '.providers[] | select(.name == "slow") |
 	.delivered + .filtered + .dropped + .overwritten + .malformed + .unwritten + .cleared'
@@ -39,7 +39,7 @@ check "most are filtered" is true '.filtered > 5 * .delivered'
 check "sum" is true '.delivered == .events + .switches + .wakeups'
 end
 
-begin "an operation that has not ended is slow if it is open for long enough"
+begin "long open operation is slow"
 check record status 0 "$AT" record --json -o slow.fxt --slower-than '*>300ms' -- "$SLOW" 1 1 9 500
 check "one" is 1 .slow.incomplete
 check validate valid slow.fxt
@@ -47,7 +47,7 @@ check "it is told" status 0 "$AT" report slow.fxt unfinished
 check "as request" grep -q request out
 end
 
-begin "without a slow operation the file is valid, and says that it has none"
+begin "file without slow operations is valid"
 check record status 0 "$AT" record -o slow.fxt --slower-than 'http/request>20s' -- "$SLOW" 1 100 200
 check "told" says "0 slow operations (http/request>20s)"
 check validate valid slow.fxt
@@ -55,7 +55,7 @@ check why status 1 "$AT" why slow.fxt
 check "why none" says "all were faster than the bounds"
 end
 
-begin "a window too small leaves operations out, and says so"
+begin "operations beyond the window are reported"
 check record status 0 "$AT" record --json -b 4M -o slow.fxt --window 256K --before 1ms \
 	--slower-than 'http/request>40ms' -- "$SLOW" 8 2000 500
 # 32 are slow. A machine under load may lose or delay a record: at most one operation each.

@@ -208,7 +208,7 @@ static void unknown_modes_and_flags_are_refused(void **state)
 	says("flags: ");
 }
 
-static void too_much_memory_is_refused_with_the_arithmetic(void **state)
+static void session_over_memory_limit_gets_arithmetic(void **state)
 {
 	struct at_info info = { .size = sizeof(info) };
 	struct at_session_options o = options("large");
@@ -315,7 +315,7 @@ static void one_consumer_at_a_time(void **state)
 	assert_int_equal(at_session_destroy(ctl, id), 0);
 }
 
-static void a_session_ends_with_its_socket_unless_detached(void **state)
+static void session_ends_with_socket_unless_detached(void **state)
 {
 	struct at_session_options bound = options("bound"), kept = options("kept");
 	struct at_ctl *other;
@@ -543,7 +543,7 @@ static void a_wrong_registration_is_refused_either_way(void **state)
 	close(fd);
 }
 
-static void another_process_cannot_register_with_the_cookie(void **state)
+static void cookie_of_other_process_is_refused(void **state)
 {
 	uint64_t cookie;
 	uint32_t id;
@@ -678,16 +678,16 @@ int main(void)
 		cmocka_unit_test(every_limit_of_a_session_is_kept),
 		cmocka_unit_test(every_size_is_checked),
 		cmocka_unit_test(unknown_modes_and_flags_are_refused),
-		cmocka_unit_test(too_much_memory_is_refused_with_the_arithmetic),
+		cmocka_unit_test(session_over_memory_limit_gets_arithmetic),
 		cmocka_unit_test(a_name_is_taken_until_its_session_ends),
 		cmocka_unit_test(states_follow_each_other),
 		cmocka_unit_test(one_consumer_at_a_time),
-		cmocka_unit_test(a_session_ends_with_its_socket_unless_detached),
+		cmocka_unit_test(session_ends_with_socket_unless_detached),
 		cmocka_unit_test(a_killed_owner_takes_its_session_along),
 		cmocka_unit_test(malformed_requests_are_refused),
 		cmocka_unit_test(netlink_and_ioctl_register_the_same),
 		cmocka_unit_test(a_wrong_registration_is_refused_either_way),
-		cmocka_unit_test(another_process_cannot_register_with_the_cookie),
+		cmocka_unit_test(cookie_of_other_process_is_refused),
 		cmocka_unit_test(a_long_list_is_told_once_and_in_order),
 		cmocka_unit_test(users_do_not_see_each_other),
 	};

@@ -13,7 +13,7 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-begin "a provider's buffer beyond the largest is refused, and the largest is named"
+begin "too large buffer is refused, largest named"
 for c in "record -o t.fxt" "session create one"; do
 	check "$c" status 2 "$AT" $c -b 'http=2G'
 	check "what" says "--buffer-size 'http=2G' is too large"
@@ -30,7 +30,7 @@ to_full() {
 	[ $? = "$want" ] && says "No space left on device"
 }
 
-begin "help, version and rules that cannot be written are no success, and that is said"
+begin "help that cannot be written is a failure"
 for c in --help -h help --version "session --help" "session list --help" "session attach --help" \
 		"validate --rules"; do
 	check "$c" to_full 1 "$AT" $c
@@ -40,7 +40,7 @@ for c in record session providers list categories status doctor top why report d
 done
 end
 
-begin "they are written where they can be, and nothing else is said"
+begin "help is written and nothing else"
 for c in --help --version "validate --rules" "validate --help" "dump --help"; do
 	check "$c" status 0 "$AT" $c
 	check "$c is there" [ -s out ]
@@ -48,7 +48,7 @@ for c in --help --version "validate --rules" "validate --help" "dump --help"; do
 done
 end
 
-begin "wrong use stays wrong use where nothing can be written"
+begin "wrong use without output is wrong use"
 "$AT" >/dev/full 2>err
 check "2" [ $? = 2 ]
 check usage says usage:
@@ -100,7 +100,7 @@ end
 commands="record providers list categories status doctor top why report dump validate"
 verbs="create init start stop update snapshot attach destroy list"
 
-begin "an option that does not exist is told by the whole name of the command"
+begin "unknown option names the whole command"
 for c in $commands $(printf 'session_%s ' $verbs); do
 	c=${c/_/ }
 	check "$c" status 2 "$AT" $c --nonsense

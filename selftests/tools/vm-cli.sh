@@ -23,7 +23,7 @@ unload() {
 
 echo "KTAP version 1"
 
-begin "no module: each command says so, and what to do"
+begin "without module each command says what to do"
 unload
 check record status 1 "$AT" record -o t.fxt -d 1
 check reason says "not loaded"
@@ -45,7 +45,7 @@ check "a program that traces runs as ever" status 0 "$PROVIDER" 1 100
 check "and says nothing" [ ! -s err ]
 end
 
-begin "a module of another version: refused, both versions named"
+begin "module of other version is refused by version"
 insmod "$OTHER" || echo "# cannot load $OTHER"
 check record status 1 "$AT" record -o t.fxt -d 1
 check reason says "version"
@@ -61,7 +61,7 @@ end
 
 insmod "$KO" || exit 1
 
-begin "no permission for the device: said, with the path"
+begin "unreadable device is named by path"
 chmod 600 /dev/asynctrace
 check record status 1 $NOBODY "$AT" record -o t.fxt -d 1
 check reason says "/dev/asynctrace"
@@ -83,7 +83,7 @@ check "and with it" status 0 $NOBODY "$AT" record -o t.fxt -- "$PROVIDER" 1 100
 rm -f t.fxt
 end
 
-begin "output: a directory, no directory, no right, a read-only file system"
+begin "unwritable outputs are named"
 check directory status 1 "$AT" record -o .
 check reason says "Is a directory"
 check "no directory" status 1 "$AT" record -o no/t.fxt
@@ -96,7 +96,7 @@ check reason says "/sys/t.fxt"
 check "no session is left" sh -c '! "$0" status | grep -q started' "$AT"
 end
 
-begin "a disk that fills up in mid-record: said, what was written is valid"
+begin "disk that fills up leaves a valid file"
 mkdir -p small
 mount -t tmpfs -o size=64k none small
 check 125 status 125 "$AT" record -o small/t.fxt -s off -- "$PROVIDER" 1 20000
@@ -124,7 +124,7 @@ check reason says "File too large"
 check "whole" whole_without_end t.fxt
 end
 
-begin "Ctrl-C ends a recording with a valid file and status 0"
+begin "Ctrl-C leaves a valid file and status 0"
 "$AT" record -o t.fxt -n ctrl-c -s all 2>err & recorder=$!
 check started soon recording ctrl-c
 kill -INT $recorder
@@ -155,7 +155,7 @@ check account account_holds "$AT" t.fxt
 check "12,000 events" [ "$(awk '$1 == "'"${PROVIDER##*/}"'" { gsub(",", ""); print $3 + $4 + $5 }' err)" = 12000 ]
 end
 
-begin "a CPU that comes after the session was made has its scheduling recorded"
+begin "late CPU has its scheduling recorded"
 echo 0 > /sys/devices/system/cpu/cpu1/online
 "$AT" record -o t.fxt -n late-cpu -s all 2>err & recorder=$!
 check started soon recording late-cpu
@@ -175,7 +175,7 @@ rings = json.load(sys.stdin)["sessions"][0]["rings"]
 print(sum(r[sys.argv[1]] for r in rings if r["kind"] == "sched" and r["ring"] == 1))' "$1"
 }
 
-begin "a CPU that comes when there is no memory for its rings has what it loses counted"
+begin "late CPU without memory counts its drops"
 cg=/sys/fs/cgroup/late-cpu
 echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 mkdir $cg

@@ -117,7 +117,7 @@ for signal in INT TERM HUP; do
 done
 end
 
-begin "program_that_traces_itself_into_a_pipe_is_shown"
+begin "program_tracing_itself_into_a_pipe_is_shown"
 rm -f trace
 mkfifo trace
 "$AT" top --batch --json trace >out 2>err & top=$!

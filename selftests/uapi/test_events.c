@@ -484,7 +484,7 @@ static int held_by_another(void *arg)
 	return 0;
 }
 
-static void a_provider_is_told_as_held_where_its_session_is_not_shown(void)
+static void event_of_held_provider_hides_foreign_session(void)
 {
 	int id;
 
@@ -599,7 +599,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(only_what_was_asked_for_arrives),
 	KTAP_TEST(wrong_subscriptions_are_blamed),
 	KTAP_TEST(nobody_is_told_of_what_is_not_his),
-	KTAP_TEST(a_provider_is_told_as_held_where_its_session_is_not_shown),
+	KTAP_TEST(event_of_held_provider_hides_foreign_session),
 	KTAP_TEST(who_does_not_read_is_told_how_much_was_lost),
 	KTAP_TEST(an_overrun_is_an_error_of_the_socket_too),
 	KTAP_TEST(a_user_has_so_many_subscriptions),

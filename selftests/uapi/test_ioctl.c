@@ -150,7 +150,7 @@ static int child_thread(void *arg)
 	return -raw_ioctl(*(int *)arg, ASYNCTRACE_IOC_THREAD, NULL);
 }
 
-static void a_descriptor_is_that_of_the_process_that_said_hello(void)
+static void descriptor_belongs_to_process_that_said_hello(void)
 {
 	int fd = opened();
 
@@ -479,7 +479,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(salt_of_other_process_is_not_granted),
 	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
 	KTAP_TEST(a_cookie_stays_and_is_one_descriptors),
-	KTAP_TEST(a_descriptor_is_that_of_the_process_that_said_hello),
+	KTAP_TEST(descriptor_belongs_to_process_that_said_hello),
 	KTAP_TEST(registrations_are_checked),
 	KTAP_TEST(arguments_may_be_of_other_headers),
 	KTAP_TEST(answers_have_what_the_kernel_knows),

@@ -90,7 +90,7 @@ static void nothing_is_mapped_before_registration(void)
 	close(fd);
 }
 
-static void the_control_area_is_read_only(void)
+static void I4_control_area_is_read_only(void)
 {
 	size_t size;
 	void *at;
@@ -224,8 +224,9 @@ static void nothing_populates_what_was_not_touched(void)
 	EXPECT_IS(pages(), before);
 	EXPECT(madvise(at, q.rw_size, MADV_POPULATE_READ) < 0);
 	EXPECT(madvise(at, q.rw_size, MADV_POPULATE_WRITE) < 0);
-	EXPECT(!madvise(at, q.rw_size, MADV_WILLNEED) || 1);
-	EXPECT(mlock(at, q.rw_size) == 0 || errno);
+	/* Both may fail or succeed; neither may make pages. */
+	madvise(at, q.rw_size, MADV_WILLNEED);
+	mlock(at, q.rw_size);
 	EXPECT_IS(pages(), before);
 	EXPECT_IS(RET(mlockall(MCL_CURRENT | MCL_FUTURE)), 0);
 	EXPECT_IS(pages(), before);
@@ -268,7 +269,7 @@ static void ring_of_offline_cpu_keeps_its_pages(void)
 	end();
 }
 
-static void a_ring_is_not_read_from_outside(void)
+static void ring_is_not_readable_from_other_process(void)
 {
 	struct iovec to = { .iov_len = 64 }, from = { .iov_len = 64 };
 	char buf[64], path[64];
@@ -337,7 +338,7 @@ static int child_writes(void *arg)
 	return 0;
 }
 
-static void a_child_neither_maps_nor_writes_its_parents_rings(void)
+static void child_cannot_map_or_write_parents_rings(void)
 {
 	struct raw_ledger sum;
 	uint64_t before;
@@ -414,14 +415,14 @@ static void a_second_control_mapping_keeps_nothing_alive(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(nothing_is_mapped_before_registration),
-	KTAP_TEST(the_control_area_is_read_only),
+	KTAP_TEST(I4_control_area_is_read_only),
 	KTAP_TEST(the_read_write_area_is_mapped_once_and_whole),
 	KTAP_TEST(a_descriptor_opened_for_reading_maps_nothing),
 	KTAP_TEST(the_rings_are_not_executable_split_or_moved),
 	KTAP_TEST(nothing_populates_what_was_not_touched),
 	KTAP_TEST(ring_of_offline_cpu_keeps_its_pages),
-	KTAP_TEST(a_ring_is_not_read_from_outside),
-	KTAP_TEST(a_child_neither_maps_nor_writes_its_parents_rings),
+	KTAP_TEST(ring_is_not_readable_from_other_process),
+	KTAP_TEST(child_cannot_map_or_write_parents_rings),
 	KTAP_TEST(a_provider_ends_with_its_mapping),
 	KTAP_TEST(a_second_control_mapping_keeps_nothing_alive),
 };

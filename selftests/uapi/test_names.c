@@ -201,7 +201,7 @@ static long long keep_for_many(uint32_t pages, uint32_t words)
 	return before;
 }
 
-static void names_of_many_sessions_are_kept_once_and_paid_for(void)
+static void names_of_many_sessions_are_charged_once(void)
 {
 	long long bytes = keep_for_many(ALL_PAGES, ALL_WORDS);
 
@@ -209,7 +209,7 @@ static void names_of_many_sessions_are_kept_once_and_paid_for(void)
 	EXPECT(bytes < PROVIDERS * ASYNCTRACE_DURABLE_SIZE + 2 * MIB);
 }
 
-static void names_that_are_only_claimed_take_no_memory(void)
+static void claimed_names_take_no_memory(void)
 {
 	EXPECT(keep_for_many(1, PAGE_WORDS) < 2 * MIB);
 }
@@ -229,7 +229,7 @@ static int session_of_the_poor(void)
 	return fd;
 }
 
-static void without_memory_names_are_lost_and_no_others_told(void)
+static void without_memory_names_are_lost_not_confused(void)
 {
 	uint32_t generation;
 	int rich, poor;
@@ -262,9 +262,9 @@ static void without_memory_names_are_lost_and_no_others_told(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(names_of_many_sessions_are_kept_once_and_paid_for),
-	KTAP_TEST(names_that_are_only_claimed_take_no_memory),
-	KTAP_TEST(without_memory_names_are_lost_and_no_others_told),
+	KTAP_TEST(names_of_many_sessions_are_charged_once),
+	KTAP_TEST(claimed_names_take_no_memory),
+	KTAP_TEST(without_memory_names_are_lost_not_confused),
 };
 
 KTAP_MAIN(tests)

@@ -332,7 +332,7 @@ static void unknown_commands_and_dumps_are_refused(void)
 
 /* --- the memory limit -------------------------------------------------------------- */
 
-static void too_much_memory_is_refused_with_the_arithmetic(void)
+static void I7_memory_refusal_has_the_arithmetic(void)
 {
 	int id;
 
@@ -398,7 +398,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(what_is_not_there_is_blamed),
 	KTAP_TEST(steps_out_of_order_are_refused),
 	KTAP_TEST(unknown_commands_and_dumps_are_refused),
-	KTAP_TEST(too_much_memory_is_refused_with_the_arithmetic),
+	KTAP_TEST(I7_memory_refusal_has_the_arithmetic),
 	KTAP_TEST(session_whose_reply_is_lost_is_ended),
 };
 

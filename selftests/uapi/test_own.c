@@ -333,7 +333,7 @@ static int reading_as(const struct who *who, const struct who *owner)
 static const struct who nobody = { NOBODYS };
 static const struct who perfmon = { NOBODYS, .fewer = true, .caps = BIT(CAP_PERFMON) };
 
-static void what_is_undumpable_is_nobodys(void)
+static void I6_undumpable_process_is_only_for_root(void)
 {
 	static const struct who providers[] = {
 		{ "plain", NOBODYS },
@@ -344,7 +344,7 @@ static void what_is_undumpable_is_nobodys(void)
 	EXPECT_IS(SEEN_BY(&perfmon, providers), 3);
 }
 
-static void what_has_another_group_is_not_its_users(void)
+static void I6_setgid_process_is_not_its_users(void)
 {
 	static const struct who providers[] = {
 		{ "effective", .uid = NOBODY, .gid = { NOBODY, GROUP, NOBODY } },
@@ -367,7 +367,7 @@ static const struct who roots[] = {
 	{ "nobody's", NOBODYS },
 };
 
-static void what_has_more_capabilities_is_not_ones_own(void)
+static void I6_process_with_more_capabilities_is_hidden(void)
 {
 	static const struct who perfmon_root = { .fewer = true, .caps = BIT(CAP_PERFMON) };
 	static const struct who chown = { .fewer = true, .caps = BIT(CAP_CHOWN) };
@@ -380,12 +380,12 @@ static void what_has_more_capabilities_is_not_ones_own(void)
 }
 
 /* A program with more rights than its user can be made to write to his socket. */
-static void capabilities_of_a_sender_alone_are_none(void)
+static void I6_capabilities_of_opener_and_sender_count(void)
 {
 	EXPECT_IS(seen_through(&roots[1], true, roots, 4), 1);
 }
 
-static void a_namespace_is_seen_into_by_who_made_it(void)
+static void I6_namespace_creator_sees_into_it(void)
 {
 	static const struct who providers[] = {
 		{ "plain", NOBODYS },
@@ -401,7 +401,7 @@ static void a_namespace_is_seen_into_by_who_made_it(void)
 static const struct who contained = { NOBODYS, .contained = true };
 static const struct who given = { NOBODYS, .given = true };
 
-static void sessions_outside_of_a_namespace_are_not_there_inside(void)
+static void namespace_hides_sessions_outside_of_it(void)
 {
 	EXPECT_IS(reading_as(&nobody, &nobody), 0);
 	EXPECT_IS(reading_as(&contained, &nobody), -ENOENT);
@@ -413,7 +413,7 @@ static void sessions_outside_of_a_namespace_are_not_there_inside(void)
 }
 
 /* It is its user's all the same: to start, and to stop. */
-static void a_session_is_read_by_who_could_have_recorded_it(void)
+static void session_is_readable_if_reader_could_record_it(void)
 {
 	static const struct who group = { .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } };
 	static const struct who raw = { NOBODYS, .fewer = true, .caps = BIT(CAP_NET_RAW) };
@@ -428,13 +428,13 @@ static void a_session_is_read_by_who_could_have_recorded_it(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(what_is_undumpable_is_nobodys),
-	KTAP_TEST(what_has_another_group_is_not_its_users),
-	KTAP_TEST(what_has_more_capabilities_is_not_ones_own),
-	KTAP_TEST(capabilities_of_a_sender_alone_are_none),
-	KTAP_TEST(a_namespace_is_seen_into_by_who_made_it),
-	KTAP_TEST(sessions_outside_of_a_namespace_are_not_there_inside),
-	KTAP_TEST(a_session_is_read_by_who_could_have_recorded_it),
+	KTAP_TEST(I6_undumpable_process_is_only_for_root),
+	KTAP_TEST(I6_setgid_process_is_not_its_users),
+	KTAP_TEST(I6_process_with_more_capabilities_is_hidden),
+	KTAP_TEST(I6_capabilities_of_opener_and_sender_count),
+	KTAP_TEST(I6_namespace_creator_sees_into_it),
+	KTAP_TEST(namespace_hides_sessions_outside_of_it),
+	KTAP_TEST(session_is_readable_if_reader_could_record_it),
 };
 
 KTAP_MAIN(tests)

@@ -86,7 +86,7 @@ static void end_with_provider(struct raw_provider *p)
 /* Less than a task is, by far. */
 #define TASK	4096
 
-static void threads_made_while_a_session_is_stopped_are_forgotten(void)
+static void thread_made_while_stopped_is_forgotten(void)
 {
 	struct raw_provider p;
 	int id = begin_with_provider(&p);
@@ -110,7 +110,7 @@ static void *held_thread(void *arg)
 	return read(held[0], &byte, 1) ? NULL : arg;
 }
 
-static void threads_that_end_while_a_session_is_stopped_are_forgotten(void)
+static void thread_ended_while_stopped_is_forgotten(void)
 {
 	pthread_t threads[SOME];
 	struct raw_provider p;
@@ -163,7 +163,7 @@ static int threads_told(int fd)
 	return n;
 }
 
-static void threads_are_not_forgotten_before_a_session_knows_them(void)
+static void thread_unknown_to_a_session_is_remembered(void)
 {
 	const int kept = limit_lower(LIMIT_SLOTS, SLOTS_KEPT, 256), before = kept - 10;
 	struct raw_provider p;
@@ -249,7 +249,7 @@ static int pass_and_are_read(void *arg)
 	return pass(ASYNCTRACE_MODE_STREAMING, *(int *)arg + 10);
 }
 
-static void who_has_ended_is_on_nobodys_account(void)
+static void I19_ended_providers_are_not_charged(void)
 {
 	int max = limit_lower(LIMIT_PROVIDERS, PROVIDERS_MAX, 200);
 
@@ -272,7 +272,7 @@ static int pass_and_are_forgotten(void *arg)
 	return pass(ASYNCTRACE_MODE_CIRCULAR, limit / set + 10);
 }
 
-static void who_has_ended_makes_room_in_what_goes_round(void)
+static void I19_ended_providers_make_room_if_circular(void)
 {
 	EXPECT_IS(raw_child(pass_and_are_forgotten, NULL, NOBODY), 0);
 }
@@ -300,7 +300,7 @@ static int areas_left(void)
 	return n;
 }
 
-static void what_has_been_read_is_let_go_of(void)
+static void I19_read_rings_are_freed(void)
 {
 	int id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF), fd = reader_of(id);
 	const int turns = 200;
@@ -319,12 +319,12 @@ static void what_has_been_read_is_let_go_of(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(threads_made_while_a_session_is_stopped_are_forgotten),
-	KTAP_TEST(threads_that_end_while_a_session_is_stopped_are_forgotten),
-	KTAP_TEST(threads_are_not_forgotten_before_a_session_knows_them),
-	KTAP_TEST(who_has_ended_is_on_nobodys_account),
-	KTAP_TEST(who_has_ended_makes_room_in_what_goes_round),
-	KTAP_TEST(what_has_been_read_is_let_go_of),
+	KTAP_TEST(thread_made_while_stopped_is_forgotten),
+	KTAP_TEST(thread_ended_while_stopped_is_forgotten),
+	KTAP_TEST(thread_unknown_to_a_session_is_remembered),
+	KTAP_TEST(I19_ended_providers_are_not_charged),
+	KTAP_TEST(I19_ended_providers_make_room_if_circular),
+	KTAP_TEST(I19_read_rings_are_freed),
 };
 
 KTAP_MAIN(tests)

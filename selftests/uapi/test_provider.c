@@ -610,7 +610,7 @@ static int look(struct asynctrace_observed *o)
 } while (0)
 
 /* P5: a provider can see each step of its session. */
-static void p5_a_provider_sees_what_its_session_does(void)
+static void P5_provider_sees_what_its_session_does(void)
 {
 	struct asynctrace_observed o;
 
@@ -639,7 +639,7 @@ static void p5_a_provider_sees_what_its_session_does(void)
 }
 
 /* A provider that comes late finds the gate open. */
-static void p25_a_late_provider_sees_that_it_is_recorded(void)
+static void P25_late_provider_sees_that_it_is_recorded(void)
 {
 	NEED(!raw_nl_open(&nl));
 	session("observes");
@@ -706,7 +706,7 @@ static void only_the_provider_reads_its_descriptor(void)
 }
 
 /* P24: a name has 100 bytes at most. */
-static void p24_a_name_of_101_bytes_is_refused(void)
+static void P24_name_of_101_bytes_is_refused(void)
 {
 	char name[ASYNCTRACE_NAME_MAX + 2] = { 0 };
 	struct nlmsghdr *nlh;
@@ -753,11 +753,11 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(a_list_of_many_fits_a_small_buffer),
 	KTAP_TEST(wrong_announcements_are_blamed),
 	KTAP_TEST(an_ioctl_announces_as_well),
-	KTAP_TEST(p5_a_provider_sees_what_its_session_does),
-	KTAP_TEST(p25_a_late_provider_sees_that_it_is_recorded),
+	KTAP_TEST(P5_provider_sees_what_its_session_does),
+	KTAP_TEST(P25_late_provider_sees_that_it_is_recorded),
 	KTAP_TEST(a_read_waits_for_news),
 	KTAP_TEST(only_the_provider_reads_its_descriptor),
-	KTAP_TEST(p24_a_name_of_101_bytes_is_refused),
+	KTAP_TEST(P24_name_of_101_bytes_is_refused),
 };
 
 KTAP_MAIN(tests)

@@ -68,7 +68,7 @@ static void end(void)
 	raw_nl_close(&nl);
 }
 
-static void a_descriptor_that_consumes_nothing_reads_nothing(void)
+static void descriptor_without_session_reads_nothing(void)
 {
 	int fd = raw_open();
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -152,7 +152,7 @@ static void buffers_are_checked(void)
 	end();
 }
 
-static void what_there_is_decides_what_read_and_poll_say(void)
+static void read_and_poll_agree_on_what_there_is(void)
 {
 	struct pollfd p;
 
@@ -201,7 +201,7 @@ static void make_news(struct raw_provider *p)
 		pthread_join(thread, NULL);
 }
 
-static void a_provider_that_always_has_news_does_not_hold_up_others(void)
+static void I18_busy_provider_does_not_starve_others(void)
 {
 	struct raw_provider loud, quiet;
 	unsigned int reads, found = 0;
@@ -234,7 +234,7 @@ static void a_provider_that_always_has_news_does_not_hold_up_others(void)
  * Whatever the reader is at when a provider joins: it is told who that is before it
  * is told of its threads, names and records. Which come, all of them.
  */
-static void who_joins_is_told_of_before_what_he_has(void)
+static void new_provider_is_announced_before_its_data(void)
 {
 	struct raw_provider first, second;
 	unsigned int reads, at;
@@ -275,7 +275,7 @@ static void who_joins_is_told_of_before_what_he_has(void)
 }
 
 /* All that the ring claims, whatever it claims, is no more than its words hold. */
-static void a_position_is_believed_as_far_as_there_are_words(void)
+static void I2_position_is_clamped_to_ring_words(void)
 {
 	static const uint64_t positions[] = {
 		1, 3, 4, 5, 511, 512, 513, 8191, 8192, 8193, 1ULL << 32, (1ULL << 36) + 4,
@@ -377,7 +377,7 @@ static void ledger_of_a_liar_keeps_what_was_read(void)
 }
 
 /* A consumer that goes on reading a session that is over touches no other's limits. */
-static void a_session_that_is_over_frees_no_room_in_the_next(void)
+static void ended_session_frees_no_room_in_the_next(void)
 {
 	struct raw_provider p;
 	uint64_t before;
@@ -409,16 +409,16 @@ static void a_session_that_is_over_frees_no_room_in_the_next(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(a_descriptor_that_consumes_nothing_reads_nothing),
+	KTAP_TEST(descriptor_without_session_reads_nothing),
 	KTAP_TEST(consuming_is_checked),
 	KTAP_TEST(another_user_may_not_consume),
 	KTAP_TEST(buffers_are_checked),
-	KTAP_TEST(what_there_is_decides_what_read_and_poll_say),
-	KTAP_TEST(a_provider_that_always_has_news_does_not_hold_up_others),
-	KTAP_TEST(who_joins_is_told_of_before_what_he_has),
-	KTAP_TEST(a_position_is_believed_as_far_as_there_are_words),
+	KTAP_TEST(read_and_poll_agree_on_what_there_is),
+	KTAP_TEST(I18_busy_provider_does_not_starve_others),
+	KTAP_TEST(new_provider_is_announced_before_its_data),
+	KTAP_TEST(I2_position_is_clamped_to_ring_words),
 	KTAP_TEST(ledger_of_a_liar_keeps_what_was_read),
-	KTAP_TEST(a_session_that_is_over_frees_no_room_in_the_next),
+	KTAP_TEST(ended_session_frees_no_room_in_the_next),
 };
 
 KTAP_MAIN(tests)

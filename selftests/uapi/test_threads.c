@@ -294,7 +294,7 @@ static int beyond_the_limit(void *arg)
 	return wrong;
 }
 
-static void threads_beyond_the_limit_are_counted_as_missed(void)
+static void thread_beyond_limit_is_counted_as_missed(void)
 {
 	int limited = 1;
 	char text[16];
@@ -313,7 +313,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(each_thread_of_a_crowd_is_traced),
 	KTAP_TEST(crowd_is_traced_by_the_session_that_takes_it),
 	KTAP_TEST(foreign_task_is_named_after_each_rename),
-	KTAP_TEST(threads_beyond_the_limit_are_counted_as_missed),
+	KTAP_TEST(thread_beyond_limit_is_counted_as_missed),
 };
 
 KTAP_MAIN(tests)

@@ -86,7 +86,7 @@ static void end(void)
 	raw_nl_close(&nl);
 }
 
-static void users_keep_to_themselves(void)
+static void I6_users_do_not_see_each_other(void)
 {
 	begin();
 	EXPECT_IS(raw_child(as_nobody, NULL, NOBODY), 0);
@@ -166,14 +166,14 @@ static int root_without_capabilities(void *arg)
 	return 0;
 }
 
-static void to_see_others_is_not_to_control_them(void)
+static void I6_seeing_a_session_is_not_controlling_it(void)
 {
 	begin();
 	EXPECT_IS(raw_child(nobody_with_perfmon, NULL, -1), 0);
 	end();
 }
 
-static void what_was_made_with_capabilities_is_had_with_them(void)
+static void I6_privileged_session_needs_capabilities(void)
 {
 	begin();
 	EXPECT_IS(raw_child(root_without_capabilities, NULL, -1), 0);
@@ -188,7 +188,7 @@ static int with_roots_socket(void *arg)
 	return -raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, roots_session);
 }
 
-static void a_socket_of_another_user_is_no_good(void)
+static void I6_socket_of_other_user_gives_no_rights(void)
 {
 	begin();
 	EXPECT_IS(raw_child(with_roots_socket, NULL, NOBODY), EPERM);
@@ -210,7 +210,7 @@ static int register_with_cookie(void *arg)
 	return -raw_nl_ask(&own);
 }
 
-static void a_cookie_is_of_one_process(void)
+static void cookie_belongs_to_one_process(void)
 {
 	int fd = raw_open(), ret;
 	uint64_t cookie;
@@ -249,7 +249,7 @@ static int record_others(void *arg)
 	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_PROVIDERS) + 100;
 }
 
-static void only_root_records_other_users(void)
+static void I6_only_root_records_other_users(void)
 {
 	int pipes[4];
 	pid_t child;
@@ -450,12 +450,12 @@ static void fill(bool ends)
 	NEED(!sched_setaffinity(0, sizeof(all), &all));
 }
 
-static void who_waits_for_rings_is_on_the_account(void)
+static void provider_waiting_for_rings_is_charged(void)
 {
 	fill(false);
 }
 
-static void who_ends_while_it_waits_is_not(void)
+static void ended_waiter_is_not_charged(void)
 {
 	fill(true);
 }
@@ -517,7 +517,7 @@ static int make_in_a_namespace(void *arg)
 	return sum;
 }
 
-static void subordinate_uids_share_the_limit_of_their_owner(void)
+static void I19_subordinate_uids_share_their_owners_quota(void)
 {
 	int status;
 	pid_t child;
@@ -553,17 +553,17 @@ static void subordinate_uids_share_the_limit_of_their_owner(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(users_keep_to_themselves),
-	KTAP_TEST(to_see_others_is_not_to_control_them),
-	KTAP_TEST(what_was_made_with_capabilities_is_had_with_them),
-	KTAP_TEST(a_socket_of_another_user_is_no_good),
-	KTAP_TEST(a_cookie_is_of_one_process),
-	KTAP_TEST(only_root_records_other_users),
+	KTAP_TEST(I6_users_do_not_see_each_other),
+	KTAP_TEST(I6_seeing_a_session_is_not_controlling_it),
+	KTAP_TEST(I6_privileged_session_needs_capabilities),
+	KTAP_TEST(I6_socket_of_other_user_gives_no_rights),
+	KTAP_TEST(cookie_belongs_to_one_process),
+	KTAP_TEST(I6_only_root_records_other_users),
 	KTAP_TEST(a_user_has_so_many_sessions),
 	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
-	KTAP_TEST(who_waits_for_rings_is_on_the_account),
-	KTAP_TEST(who_ends_while_it_waits_is_not),
-	KTAP_TEST(subordinate_uids_share_the_limit_of_their_owner),
+	KTAP_TEST(provider_waiting_for_rings_is_charged),
+	KTAP_TEST(ended_waiter_is_not_charged),
+	KTAP_TEST(I19_subordinate_uids_share_their_owners_quota),
 };
 
 KTAP_MAIN(tests)

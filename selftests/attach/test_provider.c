@@ -117,12 +117,12 @@ static int first_macro(void)
 	return 0;
 }
 
-static void p20_the_first_macro_registers(void)
+static void P20_first_macro_registers(void)
 {
 	EXPECT_IS(child_is(first_macro), 0);
 }
 
-static void p21_registering_tells_whether_a_session_records(void)
+static void P21_registration_tells_if_a_session_records(void)
 {
 	uint32_t started = 7;
 	struct at_provider_options o = { .size = sizeof(o), .name = "p21", .started = &started };
@@ -162,7 +162,7 @@ static void *start_soon(void *arg)
 	return (void *)(intptr_t)at_session_start(arg, id, NULL);
 }
 
-static void p21_registering_may_wait_for_a_start(void)
+static void P21_registration_can_wait_for_a_start(void)
 {
 	uint32_t started = 7;
 	struct at_provider_options o = { .size = sizeof(o), .name = "waits", .started = &started,
@@ -200,7 +200,7 @@ static int register_and_exit(void)
 	return 2;
 }
 
-static void p22_dying_unregisters(void)
+static void P22_death_unregisters(void)
 {
 	const struct at_provider_options o = { .size = sizeof(o), .name = "p22" };
 	uint32_t provider;
@@ -220,7 +220,7 @@ static void p22_dying_unregisters(void)
 	end();
 }
 
-static void p23_no_socket_is_needed_after_registering(void)
+static void P23_registered_provider_needs_no_socket(void)
 {
 	const struct at_provider_options o = { .size = sizeof(o), .name = "p23" };
 	int before;
@@ -239,7 +239,7 @@ static void p23_no_socket_is_needed_after_registering(void)
 	end();
 }
 
-static void p24_a_name_of_101_bytes_is_refused(void)
+static void P24_name_of_101_bytes_is_refused(void)
 {
 	char name[102] = "";
 	const struct at_provider_options o = { .size = sizeof(o), .name = name };
@@ -254,7 +254,7 @@ static void p24_a_name_of_101_bytes_is_refused(void)
 	end();
 }
 
-static void p25_who_comes_late_is_recorded_at_once(void)
+static void P25_late_provider_is_recorded_at_once(void)
 {
 	const struct at_provider_options o = { .size = sizeof(o), .name = "p25" };
 
@@ -415,7 +415,7 @@ static int observed_in_child(void)
 	return at_provider_fd() != -ESRCH || at_provider_observe(&o) != -ESRCH;
 }
 
-static void p5_a_program_observes_start_and_stop(void)
+static void P5_program_observes_start_and_stop(void)
 {
 	const struct at_provider_options opts = { .size = sizeof(opts), .name = "observes" };
 	struct at_observed o = { .size = sizeof(o) };
@@ -526,16 +526,16 @@ static void a_subscription_is_refused_with_a_reason(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(p20_the_first_macro_registers),
-	KTAP_TEST(p21_registering_tells_whether_a_session_records),
-	KTAP_TEST(p21_registering_may_wait_for_a_start),
-	KTAP_TEST(p22_dying_unregisters),
-	KTAP_TEST(p23_no_socket_is_needed_after_registering),
-	KTAP_TEST(p24_a_name_of_101_bytes_is_refused),
-	KTAP_TEST(p25_who_comes_late_is_recorded_at_once),
+	KTAP_TEST(P20_first_macro_registers),
+	KTAP_TEST(P21_registration_tells_if_a_session_records),
+	KTAP_TEST(P21_registration_can_wait_for_a_start),
+	KTAP_TEST(P22_death_unregisters),
+	KTAP_TEST(P23_registered_provider_needs_no_socket),
+	KTAP_TEST(P24_name_of_101_bytes_is_refused),
+	KTAP_TEST(P25_late_provider_is_recorded_at_once),
 	KTAP_TEST(alerts_reach_the_controller),
 	KTAP_TEST(announced_categories_are_listed),
-	KTAP_TEST(p5_a_program_observes_start_and_stop),
+	KTAP_TEST(P5_program_observes_start_and_stop),
 	KTAP_TEST(a_subscription_is_refused_with_a_reason),
 	KTAP_TEST(I5_salt_survives_registering_anew),
 	KTAP_TEST(I5_salt_before_registration_stays),
