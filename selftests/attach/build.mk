@@ -2,21 +2,16 @@
 #
 # Tests of the library against the module: $(B)/selftests/attach/NAME, in the test machine.
 
-ATTACH_CFLAGS = $(KT_CFLAGS) -Iuserlib/src
+ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
 .PHONY: selftests-attach
-selftests-attach: $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
+selftests-attach: $(ATTACH_TESTS)
 
 $(B)/selftests/attach/%.o: selftests/attach/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ATTACH_CFLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -MMD -MP -c -o $@ $<
 
-$(B)/selftests/attach/attach: $(B)/selftests/attach/attach.o \
-		$(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
-
-$(B)/selftests/attach/test_provider.o: ATTACH_CFLAGS := -Iselftests/uapi $(ATTACH_CFLAGS)
-$(B)/selftests/attach/test_provider: $(B)/selftests/attach/test_provider.o $(B)/libasynctrace.a
+$(ATTACH_TESTS): %: %.o $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(wildcard $(B)/selftests/attach/*.d)

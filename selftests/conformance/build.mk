@@ -8,9 +8,9 @@ PT_COMMON := proto
 # Each a program of its own.
 PT_ALONE  := scale beside parts death together
 # They share the reader, the numbered events and the raw requests with their neighbours.
-PT_SHARED := $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/selftests/uapi/raw.o
+PT_SHARED := $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/selftests/support/raw.o
 PT_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -fno-strict-aliasing \
-	     $(AT_INCLUDES) -Iselftests/support -Iselftests/uapi
+	     $(AT_INCLUDES) -Iselftests/support
 
 .PHONY: selftests-conformance
 selftests-conformance: $(B)/selftests/conformance/table $(PT_ALONE:%=$(B)/selftests/conformance/%)

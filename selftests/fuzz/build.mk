@@ -13,7 +13,7 @@ $(B)/selftests/fuzz/%.o: selftests/fuzz/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/selftests/fuzz/fuzz: $(FUZZ_OBJ) $(B)/selftests/uapi/spec.o $(B)/selftests/uapi/raw.o
+$(B)/selftests/fuzz/fuzz: $(FUZZ_OBJ) $(B)/selftests/uapi/spec.o $(B)/selftests/support/raw.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lmnl
 
 -include $(FUZZ_OBJ:%.o=%.d)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Providers that wish others ill, programs that are short of memory, and what
-# happens around the module. Needs selftests/uapi/build.mk.
+# happens around the module. Needs UAPI_CFLAGS.
 
 HOSTILE_PROGRAMS := hostile memcg churn
 HOSTILE_DIR := $(B)/selftests/hostile
@@ -13,7 +13,8 @@ $(HOSTILE_DIR)/%.o: selftests/hostile/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(UAPI_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%): %: %.o $(HOSTILE_DIR)/forge.o $(B)/selftests/uapi/raw.o
+$(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%): %: %.o $(HOSTILE_DIR)/forge.o \
+		$(B)/selftests/support/raw.o $(B)/selftests/support/ktap.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lmnl
 
 # The honest one uses the library.

@@ -2,23 +2,22 @@
 /*
  * KTAP on standard output.
  */
+#include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "ktap.h"
 
-/* A test that fails in a loop need not say so a thousand times. */
+/* A test that fails in a loop prints so many reasons. */
 #define REASONS_MAX	12
 
 static struct {
 	pid_t pid;
 	unsigned int planned, done, passed, failed, skipped;
 	unsigned int reasons;
-	bool skip;
+	const char *skip;	/* why, or NULL */
 	char name[160];
-	char why[160];
+	jmp_buf end;		/* of a test of ktap_run() */
 } ktap;
 
 void ktap_plan(unsigned int tests)
@@ -37,7 +36,7 @@ void ktap_begin(const char *name, ...)
 	vsnprintf(ktap.name, sizeof(ktap.name), name, ap);
 	va_end(ap);
 	ktap.reasons = 0;
-	ktap.skip = false;
+	ktap.skip = NULL;
 }
 
 static void say(const char *text, va_list ap)
@@ -67,19 +66,20 @@ void ktap_note(const char *text, ...)
 	va_end(ap);
 }
 
-void ktap_skip(const char *why, ...)
-{
-	va_list ap;
-
-	va_start(ap, why);
-	vsnprintf(ktap.why, sizeof(ktap.why), why, ap);
-	va_end(ap);
-	ktap.skip = true;
-}
-
-bool ktap_failed(void)
+unsigned int ktap_failed(void)
 {
 	return ktap.reasons;
+}
+
+void ktap_expect_is(const char *file, int line, const char *what, long long is, long long want)
+{
+	if (is == want)
+		return;
+	if (is < 0 && is > -4096)
+		ktap_fail("%s:%d: %s is %lld (%s), not %lld", file, line, what, is, strerror(-is),
+			  want);
+	else
+		ktap_fail("%s:%d: %s is %lld, not %lld", file, line, what, is, want);
 }
 
 void ktap_end(void)
@@ -92,7 +92,7 @@ void ktap_end(void)
 		printf("not ok %u %s\n", ktap.done, ktap.name);
 	} else if (ktap.skip) {
 		ktap.skipped++;
-		printf("ok %u %s # SKIP %s\n", ktap.done, ktap.name, ktap.why);
+		printf("ok %u %s # SKIP %s\n", ktap.done, ktap.name, ktap.skip);
 	} else {
 		ktap.passed++;
 		printf("ok %u %s\n", ktap.done, ktap.name);
@@ -125,4 +125,33 @@ void ktap_bail(const char *why, ...)
 	ktap.done = ktap.planned;
 	printf("Bail out!\n");
 	exit(ktap_exit());
+}
+
+void ktap_leave(void)
+{
+	/* The jump would make a child run the tests that follow. */
+	if (ktap.pid != getpid())
+		_exit(97);
+	longjmp(ktap.end, 1);
+}
+
+void ktap_skip(const char *why)
+{
+	ktap.skip = why;
+	ktap_leave();
+}
+
+int ktap_run(const struct ktap_test *tests, int count, const char *only)
+{
+	ktap_plan(count);
+	/* Volatile: the value must survive longjmp(). */
+	for (volatile int i = 0; i < count; i++) {
+		ktap_begin("%s", tests[i].name);
+		if (only && !strstr(tests[i].name, only))
+			ktap.skip = "not asked for";
+		else if (!setjmp(ktap.end))
+			tests[i].run();
+		ktap_end();
+	}
+	return ktap_exit();
 }

@@ -277,7 +277,7 @@ static int pass_in_a_circle(void *arg)
 	EXPECT_IS(sum.delivered, (uint64_t)fit * RECORDS);
 	EXPECT_IS(sum.overwritten, (uint64_t)(rounds - fit) * RECORDS);
 	raw_nl_close(&nl);
-	return ktap.errors;
+	return ktap_failed();
 }
 
 static void overwritten_providers_are_added_up(void)
@@ -309,7 +309,7 @@ static int pass_unread(void *arg)
 	EXPECT(sum.overwritten);
 	EXPECT(sum.overwritten < sum.committed);
 	raw_nl_close(&nl);
-	return ktap.errors;
+	return ktap_failed();
 }
 
 static void unread_providers_leave_room_on_the_account(void)

@@ -33,7 +33,7 @@ static void *read_on(void *arg)
 	while (atomic_load(&reading)) {
 		n = read(fd, buffer, sizeof(buffer));
 		if (n < 0 && errno != EAGAIN)
-			ktap_fail(__FILE__, __LINE__, "read: %s", strerror(errno));
+			ktap_fail("read: %s", strerror(errno));
 	}
 	return NULL;
 }

@@ -368,7 +368,7 @@ static void read_every(const struct fail_op *op, struct raw_nl *by)
 	struct raw_ledger sum;
 
 	fail_need();
-	for (n = 1; injected && n < 100 && !ktap.errors; n++) {
+	for (n = 1; injected && n < 100 && !ktap_failed(); n++) {
 		op->prepare();
 		memset(got, 0, sizeof(got));
 		chunks = 0;
@@ -377,7 +377,7 @@ static void read_every(const struct fail_op *op, struct raw_nl *by)
 			injected |= fail_one(n, read_one, &ret);
 			failed += ret < 0;
 			if (ret < 0 && !fail_clean(ret))
-				ktap_fail(__FILE__, __LINE__, "failure %d: %s", n, strerror(-ret));
+				ktap_fail("failure %d: %s", n, strerror(-ret));
 			if (ret < 0)
 				ret = read_one();
 			NEED(ret >= 0);

@@ -110,7 +110,7 @@ static void threads_without_memory_are_counted_once(void)
 	NEED(!pipe(pipes));
 	for (int i = 0; i < OTHERS; i++)
 		NEED(!pthread_create(&others[i], NULL, sleeper, NULL));
-	for (int i = 0; !n && i < ROUNDS && !ktap.errors; i++)
+	for (int i = 0; !n && i < ROUNDS && !ktap_failed(); i++)
 		n = start_without_memory();
 	NEED(n);
 	EXPECT_IS(missed(), 1 + OTHERS);
@@ -185,7 +185,7 @@ static uint64_t sweep(void)
 	uint64_t before = first, now;
 
 	seen.injected = true;
-	for (nth = 1; seen.injected && nth < MOST && !ktap.errors; nth++) {
+	for (nth = 1; seen.injected && nth < MOST && !ktap_failed(); nth++) {
 		borrow();
 		now = missed();
 		/* It got its slot, or else was told that there is no memory. */
@@ -210,7 +210,7 @@ static void a_thread_without_memory_is_counted_once(void)
 
 	fail_need();
 	started(ASYNCTRACE_MODE_ONESHOT);
-	for (int i = 0; i < ROUNDS && !counted && !ktap.errors; i++)
+	for (int i = 0; i < ROUNDS && !counted && !ktap_failed(); i++)
 		counted = sweep();
 	EXPECT(counted);
 	ended();

@@ -3,6 +3,7 @@
  * A session with long lists takes several messages of a dump, each of at most a page. A reply
  * of one message has what fits, and says that there is more.
  */
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

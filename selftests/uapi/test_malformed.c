@@ -115,7 +115,7 @@ static void request(uint16_t without)
 
 static void complain(const struct spec_attr *a, const char *what, int ret)
 {
-	ktap_fail(__FILE__, __LINE__, "%s%s, %s %s: %d (%s), blamed %u, missing %u, \"%s\"",
+	ktap_fail("%s%s, %s %s: %d (%s), blamed %u, missing %u, \"%s\"",
 		  op->name, dump ? " (dump)" : "", a ? a->name : "attribute", what, ret,
 		  ret < 0 ? strerror(-ret) : "", nl.bad, nl.missing, nl.text);
 }

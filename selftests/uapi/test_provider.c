@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>

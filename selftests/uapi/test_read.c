@@ -306,7 +306,7 @@ static void I2_position_is_clamped_to_ring_words(void)
 		EXPECT(bytes <= 3 * STRIDE && records <= 3 * STRIDE / 16);
 		EXPECT_IS(raw_ledger(&nl, session, p.id, &sum), 0);
 		if (sum.delivered != records)
-			ktap_fail(__FILE__, __LINE__, "position %#llx: %llu records in chunks, delivered %llu",
+			ktap_fail("position %#llx: %llu records in chunks, delivered %llu",
 				  (unsigned long long)positions[i], (unsigned long long)records,
 				  (unsigned long long)sum.delivered);
 		end();

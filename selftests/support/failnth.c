@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -32,9 +33,8 @@ void fail_need(void)
 	if (fail_nth >= 0)
 		return;
 	if (stat("/sys/kernel/debug/failslab", &st)) {
-		ktap_fail(__FILE__, __LINE__,
-			  "no failslab in debugfs: run this on the debug kernel (CONFIG_FAULT_INJECTION)");
-		longjmp(ktap.end, 1);
+		ktap_fail("no failslab in debugfs: run this on the debug kernel (CONFIG_FAULT_INJECTION)");
+		ktap_leave();
 	}
 	NEED(!raw_put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N"));
 	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N"));
@@ -202,7 +202,7 @@ static bool is_state(int n, const char *when, const struct state *is, const stru
 {
 	if (state_same(is, want))
 		return true;
-	ktap_fail(__FILE__, __LINE__, "failure %d: not the state %s", n, when);
+	ktap_fail("failure %d: not the state %s", n, when);
 	state_show(is, want);
 	return false;
 }
@@ -219,7 +219,7 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 	fail_need();
 	NEED(!state_take(&none, nl));
 	/* The first time, nothing fails. */
-	for (n = 0; injected && n < MOST && ktap.errors < ENOUGH; n++) {
+	for (n = 0; injected && n < MOST && ktap_failed() < ENOUGH; n++) {
 		bool lost;
 
 		if (op->flags & FAIL_SETTLE)
@@ -239,7 +239,7 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 		borne += n && injected && ret >= 0;
 		lost = op->flags & FAIL_DUMB && (ret == -EFAULT || ret == -ENOBUFS);
 		if (ret < 0 && !fail_clean(ret)) {
-			ktap_fail(__FILE__, __LINE__, "failure %d: %s", n, strerror(-ret));
+			ktap_fail("failure %d: %s", n, strerror(-ret));
 		} else if (lost) {
 			if (!state_same(&now, &before))
 				is_state(n, "after it, with the answer lost", &now, &done);
@@ -255,7 +255,7 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 			if (op->take && ret >= 0)
 				ret = op->take();
 			if (ret < 0 && (!lost || (was && !state_same(&before, &done))))
-				ktap_fail(__FILE__, __LINE__, "after failure %d it fails with %s",
+				ktap_fail("after failure %d it fails with %s",
 					  n, strerror(-ret));
 			NEED(!state_take(&now, nl));
 			is_state(n, "after it was done again", &now, &done);
