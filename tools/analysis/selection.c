@@ -2,7 +2,7 @@
 /*
  * A selection has only the records that slow operations need (asynctrace record --slower-than).
  * Marks name these operations, and the states of threads and CPUs where their records begin.
- * tools/fxt/FORMAT.md describes the marks.
+ * asynctrace(5) describes the marks.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Records that the recorder makes itself; tools/fxt/FORMAT.md describes them */
+/* Records that the recorder makes itself; asynctrace(5) describes them */
 #include <linux/asynctrace.h>
 #include <string.h>
 

@@ -27,7 +27,7 @@
  * ("asynctrace-kernel": context switches, wakeups, names, clocks, losses), and
  * the provider that the session calls N is provider N + 1. Records of a ring
  * keep their order, save that a duration moves before what it encloses.
- * tools/fxt/FORMAT.md of the sources tells what else there is.
+ * asynctrace(5) describes the rest.
  *
  * A composer is used by one thread at a time; there is no state outside it.
  * Functions return 0 or a negative errno.
