@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What is built to test with, and how the tests are called.
+# Programs for tests and benchmarks, and the targets that run them
 
 # Suites that build something bring a fragment.
 include selftests/support/build.mk

@@ -6,18 +6,18 @@
 # nothing: name what is missing and fail.
 set -eu
 
-# What the library, the tools and the module are built with.
+# To build the library, the tools and the module
 build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjansson-dev
        libncurses-dev libtracefs-dev libtraceevent-dev"
-# What the module is checked with, and what kernels are built with.
+# To check the module and to build kernels
 kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
-# What the test machine, the tests and the demo run with.
+# To run the test machine, the tests and the demo
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
       gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc man-db udev
       tmux"
 # The other compiler of the compiler matrix, with its linker, archiver and sanitizers.
 matrix="clang lld llvm libclang-rt-14-dev"
-# What make bench compares with.
+# For the comparisons of make bench
 bench="lttng-tools liblttng-ust-dev"
 
 # newest REGEX: the package of that name pattern with the highest version.

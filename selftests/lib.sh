@@ -16,7 +16,7 @@ run() {
 	"$@"
 }
 
-# What the command that failed said, and what else tells why.
+# Prints the failed command's output, and other hints at the reason.
 why() {
 	cat err
 }

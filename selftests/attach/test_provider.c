@@ -145,7 +145,7 @@ static void P21_registration_tells_if_a_session_records(void)
 	o.name = "p21x";
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
-	/* Who knows nothing of it, and who asks for what there is not. */
+	/* Callers with an older structure, and unknown flags */
 	o.size = offsetof(struct at_provider_options, flags);
 	started = 7;
 	EXPECT_IS(at_provider_register(&o), 0);
@@ -171,7 +171,7 @@ static void P21_registration_can_wait_for_a_start(void)
 	void *err;
 
 	begin();
-	/* Nobody comes. */
+	/* No session comes. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
 	session("waits", NULL);
@@ -312,7 +312,7 @@ static void alerts_reach_the_controller(void)
 	raise(SIGUSR1);
 	NEXT(ALERT);
 	EXPECT(!strcmp(ev.alert, "in a handler"));
-	/* Who traces himself has nobody to tell. */
+	/* A program that traces itself has no controller to alert. */
 	fd = mkstemp(path);
 	unlink(path);
 	NEED(fd >= 0 && !at_trace_start(fd, NULL));
@@ -370,7 +370,7 @@ static void announced_categories_are_listed(void)
 	/* In place of what was said. */
 	EXPECT_IS(at_provider_announce(list + 1, 1), 0);
 	EXPECT(!strcmp(announced(), "parent:disk=;"));
-	/* What is wrong changes nothing. */
+	/* Wrong lists change nothing. */
 	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
 	bad.name = NULL;
 	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user's requests cost beside many providers of another user, and in a session where
- * many providers have ended: the same, however many there are. Judged is the number of
- * instructions (selftests/vm/run --icount).
+ * Requests of one user cost the same number of instructions beside any number of providers of
+ * another user, and in a session with any number of ended providers. Needs
+ * selftests/vm/run --icount.
  *
  * usage: beside
  *

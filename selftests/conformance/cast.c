@@ -51,7 +51,7 @@ static void writer(uint32_t id)
 	}
 }
 
-/* What it is told is not looked at, but it waits for that in the kernel. */
+/* Waits in the kernel for events, and ignores their contents. */
 static void observer(void)
 {
 	struct asynctrace_observed o;

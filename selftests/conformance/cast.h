@@ -13,12 +13,12 @@
 
 #include "reader.h"
 
-/* What all their providers' names begin with. */
+/* The names of all their providers begin with this. */
 #define CAST		"cast"
 /* Microseconds: a machine that is emulated has no time for those who look more often. */
 #define CAST_PAUSE	3000
 #define CAST_WRITERS	2
-/* That a writer writes at most. */
+/* Records that a writer writes at most */
 #define CAST_EVENTS	(1u << 16)
 
 enum cast_role {
@@ -40,7 +40,7 @@ struct cast_plan {
 	enum cast_reading reading;
 };
 
-/* What the recorder was told in the end. */
+/* Counts that the recorder read at the end */
 struct cast_report {
 	struct cast_sums {
 		uint64_t delivered, overwritten, cleared, dropped, parsed;
@@ -82,7 +82,7 @@ extern struct cast *cast;
 
 void cast_init(void);
 pid_t cast_fork(enum cast_role role, const struct cast_plan *plan);
-/* What takes a session out of @state, to the next one. 0 or a negative errno. */
+/* Takes a session from @state to the next one. Returns 0 or a negative errno. */
 int cast_step(struct at_ctl *ctl, uint32_t session, uint32_t state);
 
 /* Which event of which writer. False: it is not one of theirs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What something costs, in instructions: where the test machine counts them, they are
- * its clock (selftests/vm/run --icount).
+ * Costs in instructions: selftests/vm/run --icount makes the machine's clock count
+ * instructions.
  */
 #ifndef PROTOCOL_COUNT_H
 #define PROTOCOL_COUNT_H
@@ -11,7 +11,7 @@
 
 /* Of the clock, which is in nanoseconds elsewhere. */
 uint64_t now(void);
-/* What ran on all CPUs since they came up, but for the idle task; of the clock, too. */
+/* Instructions of all CPUs since they came up, without the idle task; and of the clock */
 uint64_t busy(void);
 bool instructions_are_counted(void);
 

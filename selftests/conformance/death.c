@@ -22,7 +22,7 @@
 #define BYSTANDER	"bystander"
 /* Its number as a writer. */
 #define BYSTANDING	9
-/* What read(2) may have handed out to one who was killed before he took it. */
+/* Records that read(2) may have returned to a reader that was killed before it used them */
 #define IN_FLIGHT	(ASYNCTRACE_SUBBUF_MIN / 32)
 
 static const struct {
@@ -226,7 +226,7 @@ static bool is_count(int writer, uint64_t n)
 	       (round.cut && n + 1 == cast->written[writer]);
 }
 
-/* What the module accounts for, of providers that live. */
+/* The module's accounting of providers that live */
 static void judge_ledger(struct ledger *l)
 {
 	memset(l, 0, sizeof(*l));
@@ -278,7 +278,7 @@ static void judge_recorder(const struct ledger *l)
 	}
 }
 
-/* What a second reader gets: the rest, and nothing of what the first one had. */
+/* A second reader gets the rest, and no record that the first one had. */
 static void take_over(const struct rd_event *ev, void *seen)
 {
 	uint32_t writer, seq;

@@ -37,7 +37,7 @@ static uint64_t cost_of_a_start(int session)
 		uint64_t begin, took;
 
 		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
-		/* What the module leaves to its worker is not the start's. */
+		/* Work that the module leaves to its worker does not count for the start. */
 		usleep(200000);
 		begin = now();
 		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
@@ -47,7 +47,7 @@ static uint64_t cost_of_a_start(int session)
 	return least;
 }
 
-/* What a start costs more, over the providers of that name, for there being threads. */
+/* Instructions that the threads add to a start over the providers of that name */
 static uint64_t cost_of_threads(const char *providers)
 {
 	int session = raw_session(&nl, "parts", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the protocol have in common: one process that is controller
- * and provider at once, so that nothing happens but what a test says, and in
- * that order.
+ * Shared by the tests of the protocol: one process is controller and provider at once,
+ * so that nothing happens but what a test does, and in that order.
  */
 #ifndef PROTO_H
 #define PROTO_H

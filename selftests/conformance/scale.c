@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a session costs for each of its providers: the same, however many there are.
+ * A session costs the same for each of its providers, however many there are.
  *
  * usage: scale [--time]
  *

@@ -153,7 +153,7 @@ static void P5_started_waits_for_no_acknowledgement(void)
 	ktap_check(seen.recording && seen.generation == nu_gate() &&
 		   seen.state == ASYNCTRACE_SESSION_STATE_STARTED, "observed: %u, state %u",
 		   seen.recording, seen.state);
-	/* What stands for the version of the protocol. */
+	/* The module's ABI version stands for the version of the protocol. */
 	ktap_check(!at_info(ctl, &info) && info.abi == ASYNCTRACE_ABI_VERSION, "version %u", info.abi);
 	run.rd.event = NULL;
 	session_end(&run);
@@ -182,7 +182,7 @@ static void P6_second_stop_is_ignored(void)
 	session_end(&run);
 }
 
-/* What raw_write() leaves off at, with @records more behind it. */
+/* The position after raw_write() and @records more */
 static void write_more(const struct raw_provider *p, uint64_t at, unsigned int from,
 		       unsigned int records)
 {
@@ -261,7 +261,7 @@ static void P9_terminate_stops_and_can_be_repeated(void)
 	run_terminate(&run);
 	ktap_check(!nu_gate() && !emit(10), "the gate is open");
 	ktap_check(!session_state(run.id), "it is still there");
-	/* What was published is read to its end, and the end is told. */
+	/* The reader gets all published records and then the end. */
 	rd_drain(&run.rd);
 	run_check(&run);
 	ktap_check(run.seen.events == 100, "%llu events", (unsigned long long)run.seen.events);

@@ -94,7 +94,7 @@ static void have_written(int i, uint32_t count)
 	ktap_check(soon(wrote, &more), "provider %d does not write", i);
 }
 
-/* Nobody writes, and what they say that they have written is what they have. */
+/* No provider writes, and the counts they report are those of their rings. */
 static void hush(void)
 {
 	sh->hush = 1;
@@ -345,7 +345,7 @@ static void test_from_one_to_the_next(void)
 	check_law(&also, "also", 7, 1, sh->of[1].written);
 	check_law(&also, "also", 7, 2, sh->of[2].written);
 	end(&also);
-	/* What is free is not taken by one that does not run, before it does. */
+	/* A session takes a free provider when it starts, not before. */
 	ktap_check(soon(is_held_by, &nobody), "it is not free");
 	run_start(&idle);
 	have_all_written(from);

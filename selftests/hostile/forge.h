@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a forged record may refer to. */
+/* Names and slots to which a forged record may refer */
 struct forge {
 	uint64_t now;		/* ticks */
 	uint32_t slot;		/* one that is the provider's */

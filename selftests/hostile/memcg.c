@@ -100,7 +100,7 @@ static int provider_at_limit(void *arg)
 	if (put("/at-provider", "cgroup.procs", "%lld", getpid()) ||
 	    raw_provider(&p, "memcg", RING))
 		return 10;
-	/* What it has now, and half a megabyte of its own: the rest is what it may have. */
+	/* The limit is the present use and half a megabyte, which the process then takes itself. */
 	max = (get("/at-provider", "memory.current", NULL) + MIB / 2 + ROOM) & -4096;
 	if (put("/at-provider", "memory.max", "%lld", max))
 		return 11;

@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/../lib.sh"
 
-# What they say is told of those that fail only.
+# Their output is shown only if they fail.
 run() {
 	"$@" >out 2>&1
 }

@@ -38,7 +38,7 @@
 #define PAUSE_US	20000
 #define PATTERNS_MAX	8
 
-/* What a program says of one of its processes. */
+/* A program's report on one of its processes */
 struct report {
 	uint32_t provider;
 	uint32_t written;
@@ -156,7 +156,7 @@ static void __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
 
 /* --- the recorder ---------------------------------------------------------------------------- */
 
-/* What the session's chunks say of one ring. */
+/* Counts of the session's chunks of one ring */
 struct ring {
 	uint32_t provider, ring;
 	bool fallback, last;

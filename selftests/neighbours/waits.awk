@@ -89,7 +89,7 @@ function print_longest(kind, lines, line, i) {
 		print "#  " line[i]
 }
 
-# What waits at the end has waited until then.
+# Waits that have not ended last until the end.
 END {
 	for (key in from) {
 		split(key, word, " ")

@@ -139,11 +139,11 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 				rd_read(&run.rd, rnd(state, 10));
 		}
 		run_stop(&run);
-		/* Who looks here waits until probes are done. */
+		/* This read waits until the probes are done. */
 		if (clear && i < RUNS - 1)
 			continue;
 		rd_drain(&run.rd);
-		/* What comes after the end has come by then. */
+		/* Records that come after the end have come by then. */
 		sleep_us(5000);
 		wrong = verdict(ctl, &run);
 	}

@@ -210,7 +210,7 @@ static bool has_written(void)
 	       sh->count[0][generation % GENERATIONS].sure > 2;
 }
 
-/* Who waits in a section does so until @us are over, and no longer. */
+/* Sets the time that writers wait in a critical section, also for those that wait. */
 static void release(uint32_t us)
 {
 	sh->release = us + 1;

@@ -84,7 +84,7 @@ static pid_t provider(struct shared *s, const char *name)
 	_exit(0);
 }
 
-/* What is on, as the provider's sites say it; and it is also what they write. */
+/* The categories that the provider's sites call enabled, and that they write */
 static uint32_t turn(struct shared *s)
 {
 	s->go++;
@@ -210,7 +210,7 @@ static void wishes(void)
 	}
 }
 
-/* What is on is what comes out; and so over updates, without any restart. */
+/* Enabled categories are recorded, also over updates without a restart. */
 static void updates(void)
 {
 	static const char *const none[4], *const net[] = { "net", NULL };

@@ -312,7 +312,7 @@ static void test_users(void)
 	ktap_end();
 }
 
-/* What one may not see is not had by asking for it. */
+/* A filter cannot select processes that its user may not record. */
 static void test_unprivileged(void)
 {
 	const struct kind mine = { .name = PROVIDER " root" };

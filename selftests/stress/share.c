@@ -25,7 +25,7 @@
 #define FLOODING	(2 * PAIRS + 2)
 #define RING		(256 << 10)
 
-/* What a thread was scheduled: between two moments, by the kernel's own count. */
+/* How a thread was scheduled between two moments, by the kernel's own count */
 struct report {
 	int32_t tid;
 	uint64_t from, to;
@@ -320,7 +320,7 @@ static void check_honest(const struct seen *s)
 			   sh->honest_tid[i]);
 }
 
-/* What the flood's threads did and is not there was dropped, and counted as its. */
+/* Missing records of the flooding threads were dropped and counted as theirs. */
 static void check_flood(const struct seen *s, const struct rd_provider *p)
 {
 	uint64_t missing = 0, there = 0;

@@ -168,7 +168,7 @@ static int add_ring(const struct at_ring_info *r, void *arg)
 
 /* --- the tests ------------------------------------------------------------------------- */
 
-/* What the consumer knows at the end is all that there is. */
+/* The consumer's counts at the end are final. */
 static void check_end(struct run *run)
 {
 	const uint64_t tried = sh->tried, total = run_total(run);

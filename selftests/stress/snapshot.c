@@ -292,7 +292,7 @@ static size_t snapshot_bytes(uint32_t id, char **bytes)
 	return n;
 }
 
-/* Who reads after another one is told all names, but no record a second time. */
+/* A second reader gets all names, but no record a second time. */
 static void forget_names(struct rd *rd)
 {
 	for (uint32_t i = 0; i < rd->nr_providers; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a start makes of what earlier runs have left: dispositions. Nothing of
+ * Dispositions: a start decides what becomes of the records of earlier runs. Nothing of
  * before a clear comes after it, nothing of after it is lost, and all is counted:
  * committed = delivered + overwritten + cleared, in each mode, however slow the
  * reader.
@@ -142,7 +142,7 @@ static uint64_t tried(void)
 
 /* --- what the kernel says ------------------------------------------------------------ */
 
-/* What writers in the middle of it have published after the last stop, stays there. */
+/* Records that slow writers published after the last stop stay there. */
 static unsigned int late;
 
 static int check_ring(const struct at_ring_info *r, void *arg)

@@ -79,7 +79,7 @@ pid_t borrow_spawn(struct borrow *b, enum borrow_rseq rseq, void (*fn)(void *), 
 	struct at_thread fresh = { .cpu = -1 };
 	pid_t pid;
 
-	/* What the one before learned, and left behind. */
+	/* State that the previous borrower left in the thread */
 	memcpy(b->self, &fresh, sizeof(fresh));
 	if (__rseq_size) {
 		area->rseq_cs = 0;

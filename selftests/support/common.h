@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the module have in common.
+ * Shared by the tests of the module
  */
 #ifndef COMMON_H
 #define COMMON_H

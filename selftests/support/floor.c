@@ -23,7 +23,7 @@ void floor_event(const struct rd_event *ev, void *arg)
 	struct nu_seen *seen = arg;
 
 	nu_event(ev, seen);
-	/* What was delivered of other runs is of no interest here, and much. */
+	/* Records of other runs are many, and of no interest here. */
 	seen->nr_generations = 0;
 	/* An event has 16 bits of it. */
 	if (has_floor &&

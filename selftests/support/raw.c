@@ -225,7 +225,7 @@ static uint16_t type_at(const struct raw_nl *nl, uint32_t offset)
 	return attr.nla_type & NLA_TYPE_MASK;
 }
 
-/* What the ack says beside its number. */
+/* Takes text and attribute from an extended ack. */
 static void take_ack(struct raw_nl *nl, const struct nlmsghdr *nlh)
 {
 	size_t at = sizeof(int);

@@ -247,7 +247,7 @@ check record status 0 "$AT" record -o t.fxt -d 0.1
 check "earlier programs" says "A program that traced before the module was loaded is not a provider: start it again."
 end
 
-# What the signals of a process do: those it ignores
+# Prints the signals that a process ignores.
 IGNORED="grep SigIgn /proc/self/status"
 
 begin "command inherits the caller's signal actions"

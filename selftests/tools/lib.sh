@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the tests of the command share. They set AT to it; the results of a command
+# Shared by the tests of the command. They set AT to it; the results of a command
 # are in the files "out" and "err".
 
 . "${BASH_SOURCE[0]%/*}/../lib.sh"

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		flood = atol(argv[6]);
 	at_provider_announce((const struct at_category[]){
 		{ "http", "requests" }, { "disk", "what they wait for" } }, 2);
-	/* What is traced while another thread registers the process is traced by nobody. */
+	/* Events while another thread registers the process go nowhere. */
 	at_provider_register(NULL);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread[i], NULL, run, NULL))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the command writes as JSON, read again with jansson, and digit by digit where
- * that cannot.
+ * The command's JSON, read again with jansson, and digit by digit if jansson cannot hold
+ * the number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ void tool_error(const char *fmt, ...)
 	fail();
 }
 
-/* What doc_write() writes; to be freed. */
+/* Returns what doc_write() writes; the caller frees it. */
 static char *written(struct json_doc *d)
 {
 	FILE *out = stdout;

@@ -40,7 +40,7 @@ static void other_text_is_printed_as_it_is(void **state)
 	assert_string_equal(tool_text(""), "");
 }
 
-/* What is left of a long one is the beginning of it, and characters all. */
+/* A long name is cut to its beginning, and to whole characters. */
 static void long_names_end_with_a_whole_character(void **state)
 {
 	for (size_t ascii = 0; ascii < 3; ascii++) {

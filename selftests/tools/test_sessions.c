@@ -55,7 +55,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* That the last error says @text. */
+/* Checks that the last error contains @text. */
 static void says(const char *text)
 {
 	if (!strstr(at_ctl_error(ctl), text))
@@ -597,7 +597,7 @@ static void a_long_list_is_told_once_and_in_order(void **state)
 
 /* --- other users --------------------------------------------------------------------- */
 
-/* What a child that is nobody does; 0: all as it should be, or a line number. */
+/* Runs in a child without rights. Returns 0, or the line number of a failure. */
 #define EXPECT(what) do { if (!(what)) return __LINE__; } while (0)
 
 static int as_nobody(uint32_t session, uint32_t provider)

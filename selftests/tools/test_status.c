@@ -20,7 +20,7 @@
 
 #include "tool.h"
 
-/* What asking for the rings of session 1 comes to; session 2 has one. */
+/* The result of asking for the rings of session 1; session 2 has one ring. */
 static int rings_error;
 
 int at_ctl_open(struct at_ctl **ctl)

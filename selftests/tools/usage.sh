@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the command says before it has asked the module anything: of itself, and to
-# wrong use. Needs neither the module nor root.
+# Tests the messages of the command before it asks the module: help, versions and wrong
+# use. Needs neither the module nor root.
 #
 # usage: usage.sh ASYNCTRACE
 set -u

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What there is before an operation of which each allocation fails: a provider, a
- * session, in the states that make a difference. All of it is a user's who has no
- * rights, so that all of it is on his account.
+ * States before an operation of which each allocation fails: a provider and a session,
+ * in the states that make a difference. A user without rights owns all of it, so that
+ * all of it is charged to that user.
  */
 #ifndef SELFTESTS_FIXTURE_H
 #define SELFTESTS_FIXTURE_H

@@ -83,7 +83,7 @@ static void wait_ended(int id, uint32_t want)
 
 /* --- reading -------------------------------------------------------------------------- */
 
-/* What a reader was told: records, providers, those of them that it knows to be gone. */
+/* Counts of a reader: records, providers, and providers that it knows to have ended */
 struct told {
 	uint64_t records, providers, gone, serial;
 	struct asynctrace_ended ended;
@@ -436,7 +436,7 @@ static void serial_numbers_go_up(void)
 	raw_nl_close(&nl);
 }
 
-/* What the session and its providers hold: objects, their control areas, per-CPU counts. */
+/* Kernel objects of the session and its providers, control areas, per-CPU counts */
 static long long held(void)
 {
 	return group_bytes("\nslab_unreclaimable ") + group_bytes("\nvmalloc ") +

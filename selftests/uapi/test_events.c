@@ -227,7 +227,7 @@ static void full_sub_buffers_are_told_once(void)
 	NEXT(SAVE_BUFFER);
 	IS(position, 2 * SUB_WORDS);
 	NO_MORE();
-	/* What no limit lets happen is told as what it lets happen. */
+	/* A position beyond the ring's limit counts as one at the limit. */
 	raw_header(&p, 0)->position = ASYNCTRACE_POS_MASK;
 	NEXT(SAVE_BUFFER);
 	IS(position, STRIDE / 8);
@@ -242,7 +242,7 @@ static void full_sub_buffers_are_told_once(void)
 	NO_MORE();
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 
-	/* What has been read is not told. */
+	/* Sub-buffers that were read are not reported. */
 	id = session("full", ASYNCTRACE_MODE_STREAMING, "full");
 	fd = raw_open();
 	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id) && !raw_consume(fd, id));
@@ -378,7 +378,7 @@ static int nobody_listens(void *arg)
 	meet(1, 2);
 	n = collect(&sub, all, sizeof(all), &len);
 	SO(n == 0 && len == 0);
-	/* What is his, in the midst of what is root's. */
+	/* The user's own objects, among those of root */
 	SO(!raw_provider(&own, "of nobody", STRIDE));
 	id = session("nobody's", ASYNCTRACE_MODE_ONESHOT, NULL);
 	SO(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
@@ -515,7 +515,7 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	}
-	/* What had room has arrived, from the first on, and nothing of it is lost. */
+	/* Events that had room have arrived, from the first one on. */
 	while (!(err = ev_next(&sub, &ev, 100, NULL))) {
 		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_EVENT_KINDS_STOPPED :
 					     ASYNCTRACE_EVENT_KINDS_STARTED);

@@ -38,7 +38,7 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* What cannot be had for it is not taken away under the reader. */
+/* Memory that is refused does not take anything away from the reader. */
 static void ready_and_read(void)
 {
 	ready_circular();
@@ -261,8 +261,8 @@ static void provider_or_refused(bool refused)
 }
 
 /*
- * What the provider's threads do is recorded, and if not at once, then soon: that the
- * one that there is was missed is told then, and once.
+ * The provider's threads are recorded, if not at once, then soon: the missed thread is
+ * reported then, and once.
  */
 static void traced(bool refused)
 {

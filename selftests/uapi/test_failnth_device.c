@@ -305,7 +305,7 @@ static int close_provider(void)
 	int was = p.fd;
 
 	p.fd = -1;
-	/* What is mapped has the descriptor stay. */
+	/* The mapping keeps the descriptor's file open. */
 	munmap(p.rw, p.rw_size);
 	munmap((void *)p.control, p.control->control_size);
 	return close(was) ? -errno : 0;
@@ -480,7 +480,7 @@ static void run(const struct fail_op *op)
 {
 	struct raw_nl *looking = be_nobody();
 
-	/* What is copied to is there: that is not what fails. */
+	/* The buffer is mapped already, so that copying to it cannot fail. */
 	memset(buffer, 0, sizeof(buffer));
 	if (op->flags & READS)
 		read_every(op, looking);

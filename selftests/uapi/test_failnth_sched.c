@@ -137,7 +137,7 @@ static void threads_without_memory_are_counted_once(void)
 
 /* --- a thread of the provider's memory, but of another process --------------------- */
 
-/* What it has seen; it shares our memory. */
+/* The child's findings; it shares our memory. */
 static struct {
 	int err, first, again;
 	bool injected, injected_again;

@@ -16,7 +16,7 @@
 
 static struct raw_nl nl, other;
 
-/* What SESSION_GET said of one session. */
+/* The answer of SESSION_GET about one session */
 static struct said {
 	char text[3 * 65536];	/* of each item of its lists the type and the value */
 	size_t len, longest;
@@ -173,7 +173,7 @@ static uint32_t make_session(const char *name, bool lists)
 	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* What is said of the session of put_lists(), if its categories have that @mark. */
+/* The answer about the session of put_lists() if its categories have @mark */
 static char *whole(char mark)
 {
 	static char text[sizeof(said.text)];

@@ -19,7 +19,7 @@ static int session, fresh, registered;
 static uint64_t fresh_cookie, registered_cookie;
 static unsigned int tried;
 
-/* What an operation cannot do without, beyond what the spec can say. */
+/* Attributes that an operation needs and the spec cannot express */
 static const struct {
 	uint8_t cmd;
 	uint16_t types[3];

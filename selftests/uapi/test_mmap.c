@@ -373,7 +373,7 @@ static bool gone_soon(int id)
 	return !listed(id);
 }
 
-/* What was mapped stays mapped, and is the sink. */
+/* The mapping stays, and maps the sink. */
 static void a_provider_ends_with_its_mapping(void)
 {
 	begin();

@@ -27,7 +27,7 @@
 #define NOBODY	65534
 #define STRIDE	(64 * 1024)
 #define RECORDS	7
-/* What CLOCK_BOOTTIME is ahead in there: a day and a bit. */
+/* Seconds that CLOCK_BOOTTIME is ahead in the namespace: a day and a bit */
 #define AHEAD	100000
 
 /* In a child, which has no test to end. */
@@ -41,7 +41,7 @@
 static struct raw_nl nl, sub;
 static struct raw_provider p;
 
-/* What the outside tells the inside, and the other way round. */
+/* Messages between inside and outside */
 static struct shared {
 	int provider;		/* of the inside: id, */
 	int tid;		/* and thread as it is called there */

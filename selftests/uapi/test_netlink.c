@@ -231,7 +231,7 @@ static void values_out_of_range_are_blamed(void)
 	end();
 }
 
-/* What only replies have, and what nobody has. */
+/* Attributes of replies, and attributes that do not exist */
 static void attributes_that_do_not_belong_are_blamed(void)
 {
 	begin();
@@ -248,7 +248,7 @@ static void attributes_that_do_not_belong_are_blamed(void)
 	REQUEST(PROVIDER_REGISTER);
 	U32(PROVIDER_PID, 1);
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_PID);
-	/* What follows the attributes is none. */
+	/* Bytes behind the attributes are no attribute. */
 	REQUEST(SESSION_START);
 	U32(SESSION_ID, 1);
 	req->nlmsg_len += 3;

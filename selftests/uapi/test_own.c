@@ -216,7 +216,7 @@ static int look_as(const struct who *who, bool poor, int ready, int go)
 	return look(&nl, &sub);
 }
 
-/* What @who sees of providers that come: a bit each. */
+/* A bit for each new provider that @who sees */
 static int seen_through(const struct who *who, bool poor, const struct who *providers,
 			unsigned int count)
 {
@@ -302,7 +302,7 @@ static int try_session(const struct who *who, int id)
 	return -raw_consume(fd, id);
 }
 
-/* What @who is told who wants to read a session of @owner's. */
+/* The answer to @who, trying to read a session of @owner */
 static int reading_as(const struct who *who, const struct who *owner)
 {
 	int made[2], status, result, id;
@@ -394,7 +394,7 @@ static void I6_namespace_creator_sees_into_it(void)
 	};
 
 	EXPECT_IS(SEEN_BY(&nobody, providers), 3);
-	/* What is outside, or beside, is not for who is inside. */
+	/* A process inside the namespace sees nothing outside or beside it. */
 	EXPECT_IS(SEEN_BY(&providers[1], providers), 0);
 }
 

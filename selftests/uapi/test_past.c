@@ -306,7 +306,7 @@ static void I19_read_rings_are_freed(void)
 	const int turns = 200;
 
 	NEED(come_and_go() > 0 && !read_all(fd));
-	/* Nobody is left, nor are those of the tests before, in a moment. */
+	/* After a moment no provider is left, of this test or those before. */
 	EXPECT_IS(areas_left(), 0);
 	for (int i = 0; i < turns; i++)
 		NEED(come_and_go() > 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a user without rights gets to see while others are busy: on the same CPUs
+ * A user without rights learns nothing while others are busy: on the same CPUs
  * root's processes switch, wake, are forked, renamed and run programs, root's
  * providers come and go, root's sessions start and stop. All of root's names hold
  * one word, drawn anew each time. Every byte that reaches the user is kept and
@@ -33,7 +33,7 @@
 #define WORD	8
 #define OWN	4096
 
-/* What all the processes share. */
+/* Shared by all processes */
 static struct shared {
 	char word[WORD + 1];
 	atomic_bool over;

@@ -23,7 +23,7 @@
 #define RING	(256 * 1024)
 #define WORD	8
 
-/* What all the processes share. */
+/* Shared by all processes */
 static struct shared {
 	char word[WORD + 1];	/* the program's name */
 	atomic_int provider;	/* its id */
@@ -97,7 +97,7 @@ static int run_one(void *arg)
 	device = p.fd;
 	close(gone_on[1]);
 	close(go_on[1]);
-	/* What another program is to find closed, this one's child keeps. */
+	/* The child keeps open what another program must find closed. */
 	pid = clone(child ? be_traced_and_run : keep_memory, stack + sizeof(stack),
 		    CLONE_VM | SIGCHLD, NULL);
 	SO(pid > 0);

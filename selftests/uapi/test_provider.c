@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a provider says and sees over its descriptor: alerts, the categories it
- * announces, whether it is recorded.
+ * A provider's descriptor: alerts, announced categories, and the state of its
+ * session.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -186,7 +186,7 @@ static void known(const char *name, const char *description)
 	put_known(req, name, strlen(name) + 1, description);
 }
 
-/* What CATEGORY_GET said: "PROVIDER:" and "name=description;" of each of its categories. */
+/* The answer of CATEGORY_GET: "PROVIDER:" and "name=description;" of each category */
 static struct {
 	char text[4 * 65536];
 	size_t len, longest;
@@ -428,7 +428,7 @@ static void list_not_read_to_its_end(void)
 	end();
 }
 
-/* Who reads needs room for one provider's, though all of them would fill more. */
+/* A reader needs room for one provider's categories, not for all providers'. */
 static void a_list_of_many_fits_a_small_buffer(void)
 {
 	enum { MANY = 20 };

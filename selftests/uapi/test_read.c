@@ -127,7 +127,7 @@ static void another_user_may_not_consume(void)
 	NEED(!raw_nl_open(&nl));
 	session = raw_session(&nl, "read", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "none");
 	NEED(session > 0);
-	/* Who may not see a session is not told that it exists. */
+	/* A user who may not see a session is not told that it exists. */
 	EXPECT_IS(raw_child(consume_as, NULL, 65534), ENOENT);
 	EXPECT_IS(raw_child(consume_as, NULL, 0), 0);
 	raw_nl_close(&nl);
@@ -185,7 +185,7 @@ static void *second_thread(void *arg)
 	return NULL;
 }
 
-/* What a provider can do between two reads, were it as fast as that. */
+/* A provider can do this between two reads if it is fast enough. */
 static void make_news(struct raw_provider *p)
 {
 	volatile uint64_t *durable = (void *)(p->rw + p->control->durable);

@@ -100,7 +100,7 @@ static void threads_go_to_the_other_session_when_one_ends(void)
 	end();
 }
 
-/* Who takes over is in turn followed by another. */
+/* A provider that takes over is in turn followed by another. */
 static void threads_stay_as_long_as_there_is_a_provider(void)
 {
 	struct raw_provider more[4];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one user may do to another, and how much of the machine one user may have.
+ * Limits on what one user may do to another, and on one user's share of the machine
  */
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -31,7 +31,7 @@ static int as_nobody(void *arg)
 
 	(void)arg;
 	SO(!raw_nl_open(&nl));
-	/* What is root's is not there. */
+	/* Objects of root are not visible. */
 	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_GET; cmd++) {
 		SO(raw_session_do(&nl, cmd, roots_session) == -ENOENT);
 		SO(nl.bad == ASYNCTRACE_A_SESSION_ID && nl.text[0]);
@@ -484,7 +484,7 @@ static int make_as_subordinate(int uid, int share)
 	return made;
 }
 
-/* What the process with the most rights in the namespace shares with root outside of it. */
+/* Pipes that the most privileged process in the namespace shares with root outside */
 static struct {
 	int ready[2], mapped[2];
 } space;
