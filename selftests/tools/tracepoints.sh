@@ -24,7 +24,7 @@ instances() {
 	ls /sys/kernel/tracing/instances | grep -c '^asynctrace-'
 }
 
-begin "each event is in the file or counted as dropped"
+begin "each event is in the file or dropped"
 for size in 16K 64K 4M; do
 	check record status 0 "$AT" record --json -o t.fxt -b $size -e syscalls:sys_enter_getppid \
 		-- python3 -c "$calls" 20000 2
@@ -51,7 +51,7 @@ check "some are overwritten" is true "$kernel .overwritten > 0 and .events > 0"
 check validate valid t.fxt
 end
 
-begin "only the command and what it creates is recorded"
+begin "only a command and its children are recorded"
 python3 -c 'import os, time
 while True: os.getppid(); time.sleep(0.002)' &
 stranger=$!
@@ -72,7 +72,7 @@ wait $stranger 2>/dev/null
 check validate valid t.fxt
 end
 
-begin "a provider that joins late is recorded from then on"
+begin "late provider is recorded from its start on"
 "$AT" record --json -o t.fxt -p late -s off -e syscalls:sys_enter_clock_nanosleep >summary 2>err &
 recorder=$!
 check "it records" soon eval '"$AT" session list | grep -q started'
@@ -85,7 +85,7 @@ check "its system calls are there" [ "$("$AT" dump --events t.fxt | grep -c sys_
 check validate valid t.fxt
 end
 
-begin "switches of ftrace and of the module agree one by one"
+begin "switches of ftrace and the module agree"
 check record status 0 "$AT" record --json -o t.fxt -b 16M -s all -e sched:sched_switch \
 	-- sh -c 'for i in 1 2 3 4 5; do ls -R /sys/module > /dev/null; sleep 0.05; done'
 check "nothing is lost" is 0 '.dropped + .overwritten + .malformed + .unwritten'
@@ -121,7 +121,7 @@ check "no command was run" [ ! -e ran ]
 check "no instance is left" [ "$(instances)" = 0 ]
 end
 
-begin "the instance of a killed recorder is removed by the next one"
+begin "next recorder removes a dead one's instance"
 "$AT" record -o t.fxt -e 'sched:*' -- sleep 100 2>err &
 recorder=$!
 check "it records" soon eval '[ "$(instances)" = 1 ]'
