@@ -207,6 +207,20 @@ static void crowd_is_traced_by_the_session_that_takes_it(void)
 
 #define RENAMES	3
 
+static bool is_asleep(pid_t pid)
+{
+	char path[32], line[128] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	return strstr(line, ") S ");
+}
+
 static int renames_itself(void *arg)
 {
 	char name[16];
@@ -215,7 +229,11 @@ static int renames_itself(void *arg)
 	for (int i = 0; i < RENAMES; i++) {
 		SO(wait_turn(to_child[0]));
 		snprintf(name, sizeof(name), "renamed-%d", i);
-		SO(!prctl(PR_SET_NAME, name) && pass(to_parent[1]));
+		SO(!prctl(PR_SET_NAME, name));
+		/* A write wakes the parent only if the parent sleeps in its read. */
+		while (!is_asleep(getppid()))
+			usleep(1000);
+		SO(pass(to_parent[1]));
 	}
 	return 0;
 }
