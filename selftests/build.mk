@@ -2,12 +2,13 @@
 #
 # Programs for tests and benchmarks, and the targets that run them
 
+HTTPD_SRC := $(wildcard userlib/examples/httpd/*.c)
+
 # Suites that build something bring a fragment.
 include selftests/support/build.mk
 include $(filter-out selftests/support/%,$(wildcard selftests/*/build.mk))
 
 EX_CFLAGS = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
-HTTPD_SRC := $(wildcard userlib/examples/httpd/*.c)
 
 .PHONY: examples
 examples: $(B)/examples/httpd/httpd

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 #	make bench		what an event costs, beside others' tracers
+#	make bench-server	what tracing costs a server, beside LTTng-UST
+#				ROUNDS=N REQUESTS=N: of each round
 #	make bench-analysis	how fast a trace is analysed, beside Perfetto's reader
 #				EVENTS="N ...": traces of so many events
 
@@ -26,6 +28,21 @@ $(BE)/cost: selftests/bench/cost.c
 .PHONY: bench
 bench: $(BE)/bench $(BE)/bench_lttng
 	@selftests/bench/run $(B)
+
+# The example server, with LTTng's tracepoints in the place of the library's macros.
+$(BE)/httpd-lttng/%.o: userlib/examples/httpd/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -pthread -Iselftests/bench/lttng -Iselftests/bench \
+		-MMD -MP -c -o $@ $<
+
+$(BE)/httpd-lttng/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(BE)/httpd-lttng/%.o) $(BE)/server_lttng.o
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -llttng-ust -ldl -lpthread
+
+-include $(wildcard $(BE)/httpd-lttng/*.d) $(BE)/server_lttng.d
+
+.PHONY: bench-server
+bench-server: examples $(BE)/httpd-lttng/httpd
+	@selftests/bench/run-server $(B) $(or $(ROUNDS),40) $(or $(REQUESTS),4000)
 
 .PHONY: bench-analysis
 bench-analysis: tools $(BE)/cost
