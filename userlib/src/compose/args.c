@@ -4,15 +4,11 @@
 
 #include "priv.h"
 
-bool atc_ref_check(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
-		   size_t nr, struct atc_check *k)
+bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k)
 {
-	size_t len = ref & ~ASYNCTRACE_FXT_INLINE;
 	size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
 	size_t repaired;
 
-	if (!(ref & ASYNCTRACE_FXT_INLINE))
-		return atc_string_known(p, ref);
 	if (len > ASYNCTRACE_FXT_STRING_MAX || words > nr || !atc_zero_padded(w, len))
 		return false;
 	k->words += words;

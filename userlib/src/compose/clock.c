@@ -186,7 +186,17 @@ static int ns_after(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 	return 0;
 }
 
-int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+static void keep_line(struct atc_clock *k, size_t s, const struct atc_pair *a,
+		      const struct atc_pair *b)
+{
+	uint64_t product;
+
+	if (__builtin_mul_overflow(b->ticks - a->ticks, b->ns - a->ns, &product))
+		return;
+	k->line = (struct atc_line){ s, a->ticks, b->ticks, a->ns, b->ns - a->ns };
+}
+
+int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 {
 	struct atc_segment *g = &k->segments[s];
 	const struct atc_pair *a, *b;
@@ -205,6 +215,7 @@ int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 		return ns_after(k, s, ticks, ns);
 	b = a + 1;
 	fix(g, b->ticks);
+	keep_line(k, s, a, b);
 	*ns = a->ns + scale(ticks - a->ticks, a, b);
 	return 0;
 }

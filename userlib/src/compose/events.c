@@ -88,9 +88,13 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 	    type >= ASYNCTRACE_FXT_EVENT_TYPES || w[0] >> 24 & 0xff ||
 	    words < HEAD_WORDS + extra || w[2] >> 32)
 		return false;
-	slot = atc_map_get(&p->slots, w[2]);
-	if (!slot)
-		return false;
+	slot = p->last_slot;
+	if (!slot || slot->slot != w[2]) {
+		slot = atc_map_get(&p->slots, w[2]);
+		if (!slot)
+			return false;
+		p->last_slot = slot;
+	}
 	if (!atc_ref_check(p, w[0] >> 32 & 0xffff, w + k.words, words - k.words, &k) ||
 	    !atc_ref_check(p, w[0] >> 48, w + k.words, words - k.words, &k) ||
 	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
@@ -160,9 +164,9 @@ static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item
 	} else {
 		size_t rest = ASYNCTRACE_FXT_WORDS(head) - HEAD_WORDS - has_extra(it->type);
 
-		memcpy(w + n, from, rest * 8);
-		from += rest;
-		n += rest;
+		/* Few words: a call of memcpy() costs more than the loop. */
+		while (rest--)
+			w[n++] = *from++;
 	}
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		w[n++] = it->end;
@@ -206,8 +210,8 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	err = atc_order(c, items);
 	if (err)
 		return err;
-	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
-		atc_names_used(c, items->of[i].slot->task);
+	for (size_t i = 0; i < items->nr_tasks; i++)
+		atc_names_used(c, items->tasks[i]);
 	atc_section(c, x->ring->provider);
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
 		emit(c, x->ring, &items->of[i]);

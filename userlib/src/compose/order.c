@@ -56,25 +56,30 @@ static struct atc_task *touch(struct at_compose *c, struct atc_items *l, struct 
 	return t;
 }
 
-static int push(struct atc_task *t, const struct atc_item *it, uint32_t i)
+static int more_nodes(struct atc_task *t)
 {
-	if (t->nr_nodes == t->room_nodes) {
-		size_t room = t->room_nodes ? 2 * t->room_nodes : 16;
-		struct atc_node *p = realloc(t->nodes, room * sizeof(*p));
+	size_t room = t->room_nodes ? 2 * t->room_nodes : 16;
+	struct atc_node *p = realloc(t->nodes, room * sizeof(*p));
 
-		if (!p)
-			return -ENOMEM;
-		t->nodes = p;
-		t->room_nodes = room;
-	}
-	t->nodes[t->nr_nodes++] = (struct atc_node){
-		.from = it->ns, .begin = it->ns, .end = it->ns, .item = i,
-		.open = it->type == ASYNCTRACE_FXT_DURATION_BEGIN,
-		.weighs = it->type == ASYNCTRACE_FXT_DURATION_BEGIN ||
-			  it->type >= ASYNCTRACE_FXT_FLOW_BEGIN,
-		.async = it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN &&
-			 it->type <= ASYNCTRACE_FXT_ASYNC_END,
-	};
+	if (!p)
+		return -ENOMEM;
+	t->nodes = p;
+	t->room_nodes = room;
+	return 0;
+}
+
+static inline int push(struct atc_task *t, const struct atc_item *it, uint32_t i)
+{
+	struct atc_node *n;
+
+	if (t->nr_nodes == t->room_nodes && more_nodes(t))
+		return -ENOMEM;
+	n = &t->nodes[t->nr_nodes++];
+	n->from = n->begin = n->end = it->ns;
+	n->item = i;
+	n->open = it->type == ASYNCTRACE_FXT_DURATION_BEGIN;
+	n->weighs = n->open || it->type >= ASYNCTRACE_FXT_FLOW_BEGIN;
+	n->async = it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END;
 	return 0;
 }
 

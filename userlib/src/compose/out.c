@@ -182,13 +182,6 @@ int atc_out_next(struct atc_out *o, const struct at_compose_options *opts)
 	return 0;
 }
 
-uint64_t *atc_out_record(struct atc_out *o)
-{
-	if (o->used + ASYNCTRACE_FXT_WORDS_MAX > o->words)
-		atc_out_flush(o);
-	return o->buf + o->used;
-}
-
 void atc_out_done(struct atc_out *o, size_t words)
 {
 	if (!o->shut)

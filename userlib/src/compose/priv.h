@@ -83,13 +83,20 @@ struct atc_out {
 int atc_out_init(struct atc_out *o, const struct at_compose_options *opts);
 /* The next file; what is buffered is written to the old one before. */
 int atc_out_next(struct atc_out *o, const struct at_compose_options *opts);
-/* Room for a record of up to ASYNCTRACE_FXT_WORDS_MAX words. Never fails. */
-uint64_t *atc_out_record(struct atc_out *o);
 /* The record got @words words. */
 void atc_out_done(struct atc_out *o, size_t words);
 /* The same where it is one of a ring's: it is counted, as delivered or as unwritten. */
 void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words);
 int atc_out_flush(struct atc_out *o);
+
+/* Room for a record of up to ASYNCTRACE_FXT_WORDS_MAX words. Never fails. */
+static inline uint64_t *atc_out_record(struct atc_out *o)
+{
+	if (o->used + ASYNCTRACE_FXT_WORDS_MAX > o->words)
+		atc_out_flush(o);
+	return o->buf + o->used;
+}
+
 /* Writes what there is; what comes from now on is not. */
 int atc_out_shut(struct atc_out *o);
 void atc_out_free(struct atc_out *o);
@@ -119,9 +126,21 @@ struct atc_segment {
 	uint64_t fixed;		/* ticks up to which times were given out */
 };
 
+/*
+ * The line that the last time was read from. It does not go stale: atc_clock_pair() adds
+ * no pair up to the end of a line from which a time was given out.
+ */
+struct atc_line {
+	size_t segment;		/* index */
+	uint64_t from, to;	/* ticks; empty: no line yet */
+	uint64_t ns;		/* at @from */
+	uint64_t rise;		/* ns from @from to @to; (@to - @from) * @rise fits in 64 bits */
+};
+
 struct atc_clock {
 	size_t nr, room;
 	struct atc_segment *segments;	/* numbers ascend */
+	struct atc_line line;
 };
 
 /* A moment on both clocks. The index of its segment, or negative errno. */
@@ -130,7 +149,19 @@ ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, ui
  * The time of @ticks in the segment with index @s. Returns 0, or -1 where that
  * is before the segment, 1 where it is after it.
  */
-int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns);
+int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns);
+
+/* As atc_clock_find(): nearly all records of a chunk lie on the same line. */
+static inline int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	const struct atc_line *l = &k->line;
+
+	if (s != l->segment || ticks < l->from || ticks >= l->to)
+		return atc_clock_find(k, s, ticks, ns);
+	*ns = l->ns + (ticks - l->from) * l->rise / (l->to - l->from);
+	return 0;
+}
+
 uint64_t atc_clock_start(const struct atc_clock *k);
 uint64_t atc_clock_end(const struct atc_clock *k);
 void atc_clock_free(struct atc_clock *k);
@@ -229,6 +260,7 @@ struct atc_provider {
 	uint32_t told;		/* number of the last file that introduces it */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;
+	struct atc_slot *last_slot;	/* that a record named: the next one often names it, too */
 	struct atc_threads threads;
 	uint64_t names;		/* the generation of @strings */
 	uint64_t strings[(ASYNCTRACE_FXT_INDEX_MAX + 1) / 64];
@@ -271,7 +303,11 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 /* Returns how many records were well formed, or negative errno. */
 ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
 			     const uint64_t *words, size_t nr);
-bool atc_string_known(const struct atc_provider *p, unsigned int index);
+static inline bool atc_string_known(const struct atc_provider *p, unsigned int index)
+{
+	return !index || p->strings[index / 64] >> index % 64 & 1;
+}
+
 /* Introduce @p to the file, and all that it is known by. */
 void atc_provider_tell(struct at_compose *c, struct atc_provider *p);
 void atc_provider_destroy(void *p);
@@ -337,12 +373,18 @@ struct atc_check {
 	bool numeric;		/* all arguments are numbers */
 };
 
-/*
- * Check the text of reference @ref, if it is inline, in the @nr words at @w:
- * adds to what @k says. False: malformed.
- */
-bool atc_ref_check(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
-		   size_t nr, struct atc_check *k);
+/* Check @len bytes of text in the @nr words at @w: adds to what @k says. False: malformed. */
+bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k);
+
+/* The same for the text that @ref refers to, which may be inline, or in the string table. */
+static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
+				 const uint64_t *w, size_t nr, struct atc_check *k)
+{
+	if (ref & ASYNCTRACE_FXT_INLINE)
+		return atc_text_check(ref & ~ASYNCTRACE_FXT_INLINE, w, nr, k);
+	return atc_string_known(p, ref);
+}
+
 /* The same for @nargs arguments */
 bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
 		    size_t nr, struct atc_check *k);

@@ -80,11 +80,6 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 	return 0;
 }
 
-bool atc_string_known(const struct atc_provider *p, unsigned int index)
-{
-	return !index || p->strings[index / 64] >> index % 64 & 1;
-}
-
 /*
  * Once in a file: readers would empty the provider's tables at a second one. In
  * a later file than its first, what those tables hold comes with it.

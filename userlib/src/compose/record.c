@@ -48,12 +48,10 @@ static size_t put_text(uint64_t *w, const void *text, size_t len)
 
 bool atc_zero_padded(const void *words, size_t bytes)
 {
-	const unsigned char *p = words;
+	const uint64_t *w = words;
 
-	for (size_t i = bytes; i % 8; i++)
-		if (p[i])
-			return false;
-	return true;
+	/* Little endian: what is behind the text are the upper bytes of its last word. */
+	return !(bytes % 8) || !(w[bytes / 8] >> bytes % 8 * 8);
 }
 
 void atc_string_record(struct at_compose *c, unsigned int index, const void *text, size_t len)

@@ -47,7 +47,13 @@ static int character(const unsigned char *s, size_t len)
 static size_t ascii(const unsigned char *s, size_t len)
 {
 	size_t i = 0;
+	uint64_t eight;
 
+	for (; i + 8 <= len; i += 8) {
+		memcpy(&eight, s + i, 8);
+		if (eight & 0x8080808080808080ull)
+			break;
+	}
 	while (i < len && s[i] < 0x80)
 		i++;
 	return i;
