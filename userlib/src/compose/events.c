@@ -141,6 +141,19 @@ static uint64_t global_id(const struct atc_provider *p, uint64_t id)
 	return salt | id;
 }
 
+/* The table changes only where the record is of another thread than the one before it. */
+static inline unsigned int thread_ref(struct at_compose *c, struct atc_provider *p,
+				      const struct atc_item *it)
+{
+	struct atc_threads *h = &p->threads;
+	struct atc_slot *s = it->slot;
+
+	if (!s->index || h->older[0] != s->index || s->moved)
+		return atc_thread_ref(c, p, s, it->table);
+	s->used = ++h->uses;
+	return s->index;
+}
+
 static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
 {
 	struct atc_provider *p = r->provider;
@@ -148,7 +161,7 @@ static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item
 	uint64_t head = it->at[0];
 	unsigned int category = head >> 32 & 0xffff, name = head >> 48;
 	unsigned int nargs = head >> 20 & 0xf;
-	unsigned int thread = atc_thread_ref(c, p, it->slot, it->table);
+	unsigned int thread = thread_ref(c, p, it);
 	uint64_t *w = atc_out_record(&c->out);
 	size_t n = 1;
 

@@ -84,23 +84,19 @@ void atc_out_free(struct atc_out *o)
 	free(o->marks);
 }
 
-static uint64_t *count_of(struct atc_ring *r, uint64_t head)
-{
-	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED)
-		return &r->counts.events;
-	return head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP ? &r->counts.wakeups :
-							   &r->counts.switches;
-}
-
 /* The first @keep bytes of the buffer are in the file: the records behind will not be. */
 static void take_back(struct atc_out *o, size_t keep)
 {
-	while (o->nr_marks && o->marks[o->nr_marks - 1].at * 8 >= keep) {
+	while (o->nr_marks && o->marks[o->nr_marks - 1].end * 8 > keep) {
 		const struct atc_mark *m = &o->marks[--o->nr_marks];
 
-		--*count_of(m->ring, o->buf[m->at]);
-		m->ring->counts.delivered--;
-		m->ring->counts.unwritten++;
+		for (size_t at = m->at; at < m->end; at += ASYNCTRACE_FXT_WORDS(o->buf[at])) {
+			if (at * 8 < keep)
+				continue;
+			--*atc_count_of(m->ring, o->buf[at]);
+			m->ring->counts.delivered--;
+			m->ring->counts.unwritten++;
+		}
 	}
 }
 
@@ -186,16 +182,4 @@ void atc_out_done(struct atc_out *o, size_t words)
 {
 	if (!o->shut)
 		o->used += words;
-}
-
-void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words)
-{
-	if (o->shut) {
-		r->counts.unwritten++;
-		return;
-	}
-	++*count_of(r, o->buf[o->used]);
-	r->counts.delivered++;
-	o->marks[o->nr_marks++] = (struct atc_mark){ r, o->used };
-	o->used += words;
 }

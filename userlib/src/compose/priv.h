@@ -56,10 +56,11 @@ uint64_t atc_mix(uint64_t x);
 
 struct atc_ring;
 
-/* A ring's record in the buffer, which may yet not come into the file */
+/* Records of a ring in the buffer, one behind the other, which may yet not reach the file */
 struct atc_mark {
 	struct atc_ring *ring;
-	size_t at;		/* word */
+	size_t at;		/* word of the first one */
+	size_t end;		/* word behind the last one */
 };
 
 struct atc_out {
@@ -85,8 +86,6 @@ int atc_out_init(struct atc_out *o, const struct at_compose_options *opts);
 int atc_out_next(struct atc_out *o, const struct at_compose_options *opts);
 /* The record got @words words. */
 void atc_out_done(struct atc_out *o, size_t words);
-/* The same where it is one of a ring's: it is counted, as delivered or as unwritten. */
-void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words);
 int atc_out_flush(struct atc_out *o);
 
 /* Room for a record of up to ASYNCTRACE_FXT_WORDS_MAX words. Never fails. */
@@ -294,6 +293,31 @@ struct atc_ring {
 	int32_t tid;
 	int32_t weight;
 };
+
+static inline uint64_t *atc_count_of(struct atc_ring *r, uint64_t head)
+{
+	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED)
+		return &r->counts.events;
+	return head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP ? &r->counts.wakeups :
+							   &r->counts.switches;
+}
+
+/* As atc_out_done(), for a record of @r: counted as delivered, or as unwritten. */
+static inline void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words)
+{
+	struct atc_mark *m = o->marks + o->nr_marks;
+
+	if (o->shut) {
+		r->counts.unwritten++;
+		return;
+	}
+	++*atc_count_of(r, o->buf[o->used]);
+	r->counts.delivered++;
+	if (!o->nr_marks || m[-1].ring != r || m[-1].end != o->used)
+		o->marks[o->nr_marks++] = (struct atc_mark){ r, o->used, o->used };
+	o->used += words;
+	o->marks[o->nr_marks - 1].end = o->used;
+}
 
 struct atc_provider *atc_provider(struct at_compose *c, uint32_t id);
 struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t index);
