@@ -100,6 +100,7 @@ help:
 #? make check-full    the others, too: debug kernel, races, kills, fuzzing; 36 minutes more
 #? make soak          the long campaigns of which make check-full runs a share; hours
 #? make bench         what an event costs, beside others' tracers
+#? make bench-server  what tracing costs the example server, beside LTTng-UST
 #? make bench-analysis  how fast a trace is analysed, beside Perfetto's reader
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);
