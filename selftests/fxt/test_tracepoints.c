@@ -46,15 +46,15 @@ static void test_time_is_known_after_a_later_reading(void **unused)
 
 	stream_simple(&s);
 	t = event(s.ticks + 5000, 701);
-	assert_int_equal(at_compose_tracepoint(s.c, &t), -EAGAIN);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), -EAGAIN);
 	s.ticks += 10000;
 	give_clock(&s, ASYNCTRACE_MOMENT_RUNNING);
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	t.time = 0;
-	assert_int_equal(at_compose_tracepoint(s.c, &t), -ERANGE);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), -ERANGE);
 	t = event(s.ticks - 1, 701);
 	t.clock = ASYNCTRACE_CLOCK_BOOTTIME;
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	assert_int_equal(counts(s.c).delivered, 2);
 	stream_finish(&s);
 	assert_clean(s.path, -1);
@@ -92,7 +92,7 @@ static void test_fields_become_arguments(void **unused)
 	t = event(s.ticks, 701);
 	t.values = v;
 	t.nr_values = 15;
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	stream_finish(&s);
 	file_open(&f, s.path);
 	assert_true(next_tracepoint(&f));
@@ -120,7 +120,7 @@ static void test_wrong_events_are_refused(void **unused)
 	t = event(s.ticks, 701); \
 	t.values = v; \
 	change; \
-	assert_int_equal(at_compose_tracepoint(s.c, &t), -EINVAL); \
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), -EINVAL); \
 } while (0)
 	REFUSED(t.size--);
 	REFUSED(t.cpu = 65536);
@@ -150,7 +150,7 @@ static void test_idle_task_has_a_track_per_cpu(void **unused)
 	for (int cpu = 0; cpu < 2; cpu++) {
 		t = event(s.ticks, 0);
 		t.cpu = cpu;
-		assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+		assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	}
 	stream_finish(&s);
 	assert_clean(s.path, -1);
@@ -174,7 +174,7 @@ static void test_losses_are_counted_and_shown(void **unused)
 
 	stream_simple(&s);
 	t = event(s.ticks, 701);
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	assert_int_equal(at_compose_tracepoint_counts(s.c, 1, 3, 40, 2), 0);
 	assert_int_equal(at_compose_tracepoint_counts(s.c, 1, 3, 41, 5), 0);
 	n = counts(s.c);
@@ -206,9 +206,9 @@ static void test_texts_are_told_in_each_file(void **unused)
 	assert_true(o.fd >= 0);
 	stream_simple(&s);
 	t = event(s.ticks, 701);
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	assert_int_equal(at_compose_next(s.c, &o), 0);
-	assert_int_equal(at_compose_tracepoint(s.c, &t), 0);
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	stream_finish(&s);
 	file_open(&f, path);
 	assert_true(next_tracepoint(&f));

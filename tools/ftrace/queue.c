@@ -112,7 +112,7 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 	}
 	ftrace_decode(&fields, q->event, q->data, q->size);
 	t.nr_values = fields.nr;
-	return at_compose_tracepoint(c, &t);
+	return at_compose_add_tracepoint(c, &t);
 }
 
 int ftrace_compose(struct ftrace *f, struct at_compose *c)

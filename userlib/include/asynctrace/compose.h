@@ -144,7 +144,7 @@ struct at_compose_tracepoint {
 };
 
 /**
- * at_compose_tracepoint - add an event that the caller read from ftrace
+ * at_compose_add_tracepoint - add an event that the caller read from ftrace
  *
  * Events of one CPU are to be in order of time. 0, and the event counts as delivered in a
  * ring with ASYNCTRACE_COMPOSE_RING_TRACEPOINTS. -EAGAIN: its time cannot be told before
@@ -152,7 +152,7 @@ struct at_compose_tracepoint {
  * began, or while the clock stood still. -EINVAL: @event is wrong. In these cases it was not
  * added and not counted. Other errors as of at_compose_chunk().
  */
-int at_compose_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
+int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
 
 /**
  * at_compose_tracepoint_counts - account for events that are not in the file
@@ -161,7 +161,7 @@ int at_compose_tracepoint(struct at_compose *c, const struct at_compose_tracepoi
  * @dropped: events that found no room in ftrace's buffer, since the beginning
  * @unwritten: events read but not added since the last call
  *
- * A marker in the file shows new losses. Errors as of at_compose_tracepoint().
+ * A marker in the file shows new losses. Errors as of at_compose_add_tracepoint().
  */
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
 				 uint64_t dropped, uint64_t unwritten);

@@ -202,7 +202,7 @@ static int identify(struct at_compose *c, struct atc_ring *r,
 	return err;
 }
 
-int at_compose_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
+int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
 {
 	unsigned int category, name, names[ASYNCTRACE_FXT_ARGS_MAX];
 	uint64_t ns, pid, tid, *w;
