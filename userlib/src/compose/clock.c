@@ -35,7 +35,7 @@ static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 	if (k->nr == k->room) {
 		size_t room = k->room ? 2 * k->room : 4;
 
-		g = realloc(k->segments, room * sizeof(*g));
+		g = atc_realloc(k->segments, room * sizeof(*g));
 		if (!g)
 			return -ENOMEM;
 		k->segments = g;
@@ -57,7 +57,7 @@ static int more_room(struct atc_segment *g)
 		memmove(g->pairs + 1, g->pairs + 1 + PAIRS_MAX / 2, (g->nr - 1) * sizeof(*p));
 		return 0;
 	}
-	p = realloc(g->pairs, room * sizeof(*p));
+	p = atc_realloc(g->pairs, room * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	g->pairs = p;
@@ -235,6 +235,6 @@ uint64_t atc_clock_end(const struct atc_clock *k)
 void atc_clock_free(struct atc_clock *k)
 {
 	for (size_t s = 0; s < k->nr; s++)
-		free(k->segments[s].pairs);
-	free(k->segments);
+		atc_free(k->segments[s].pairs);
+	atc_free(k->segments);
 }

@@ -23,7 +23,7 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts)
 		errno = EINVAL;
 		return NULL;
 	}
-	c = calloc(1, sizeof(*c));
+	c = atc_calloc(1, sizeof(*c));
 	if (!c)
 		return NULL;
 	c->file = 1;
@@ -44,8 +44,8 @@ static void free_task(void *v)
 {
 	struct atc_task *t = v;
 
-	free(t->nodes);
-	free(t);
+	atc_free(t->nodes);
+	atc_free(t);
 }
 
 void at_compose_free(struct at_compose *c)
@@ -53,18 +53,18 @@ void at_compose_free(struct at_compose *c)
 	if (!c)
 		return;
 	atc_map_free(&c->providers, atc_provider_destroy);
-	atc_map_free(&c->rings, free);
+	atc_map_free(&c->rings, atc_free);
 	atc_map_free(&c->tasks, free_task);
-	atc_map_free(&c->processes, free);
-	atc_map_free(&c->texts, free);
+	atc_map_free(&c->processes, atc_free);
+	atc_map_free(&c->texts, atc_free);
 	atc_clock_free(&c->clock);
-	free(c->items.of);
-	free(c->items.tasks);
-	free(c->stat_providers);
-	free(c->stat_rings);
-	free(c->copy);
+	atc_free(c->items.of);
+	atc_free(c->items.tasks);
+	atc_free(c->stat_providers);
+	atc_free(c->stat_rings);
+	atc_free(c->copy);
 	atc_out_free(&c->out);
-	free(c);
+	atc_free(c);
 }
 
 static int clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair *p, size_t nr)
@@ -242,7 +242,7 @@ static int take(struct at_compose *c, const struct asynctrace_chunk *h, const vo
 static int copy_payload(struct at_compose *c, const void *payload, size_t bytes)
 {
 	if (bytes > c->copy_bytes) {
-		void *p = realloc(c->copy, bytes);
+		void *p = atc_realloc(c->copy, bytes);
 
 		if (!p)
 			return -ENOMEM;

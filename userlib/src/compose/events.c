@@ -202,7 +202,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	/* The smallest record has three words. */
 	if (items->room < nr / HEAD_WORDS + 1) {
 		size_t room = nr / HEAD_WORDS + 1;
-		struct atc_item *of = realloc(items->of, room * sizeof(*of));
+		struct atc_item *of = atc_realloc(items->of, room * sizeof(*of));
 
 		if (!of)
 			return -ENOMEM;

@@ -5,7 +5,6 @@
  * pseudo thread of that ring, from that chunk to this one, for eyes. A ring has
  * a thread of its own, so that two providers' losses on one CPU do not overlap.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "priv.h"
@@ -14,18 +13,25 @@ static void losses_thread(struct at_compose *c, struct atc_ring *r)
 {
 	const struct atc_provider *p = r->provider;
 	char name[sizeof(p->name) + 48];
-	char where[32];
+	const char *end = name + sizeof(name);
+	char *at = name;
 
-	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK)
-		snprintf(where, sizeof(where), "fallback");
-	else if (r->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS)
-		snprintf(where, sizeof(where), "cpu-%u tracepoint", r->index & UINT16_MAX);
-	else
-		snprintf(where, sizeof(where), "cpu-%u", r->index);
-	if (p == c->kernel)
-		snprintf(name, sizeof(name), "%s losses", where);
-	else
-		snprintf(name, sizeof(name), "%s losses of %s", where, p->name);
+	/* No snprintf(3): a signal handler may compose. */
+	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK) {
+		at = atc_text_put(at, end, "fallback");
+	} else {
+		const bool tracepoints = r->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS;
+
+		at = atc_text_put(at, end, "cpu-");
+		at = atc_text_put_number(at, end, tracepoints ? r->index & UINT16_MAX : r->index);
+		if (tracepoints)
+			at = atc_text_put(at, end, " tracepoint");
+	}
+	at = atc_text_put(at, end, " losses");
+	if (p != c->kernel) {
+		at = atc_text_put(at, end, " of ");
+		atc_text_put(at, end, p->name);
+	}
 	r->losses = c->next_losses++;
 	atc_names_pseudo(c);
 	atc_thread_record(c, ATC_KOID_PROCESS, r->losses, name);

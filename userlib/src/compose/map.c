@@ -33,12 +33,12 @@ static int grow(struct atc_map *m)
 	size_t mask = m->entries ? m->mask * 2 + 1 : 15;
 	struct atc_map bigger = { .mask = mask, .used = m->used };
 
-	bigger.entries = calloc(mask + 1, sizeof(*bigger.entries));
+	bigger.entries = atc_calloc(mask + 1, sizeof(*bigger.entries));
 	if (!bigger.entries)
 		return -ENOMEM;
 	atc_map_each(m, e)
 		*find(&bigger, e->key) = *e;
-	free(m->entries);
+	atc_free(m->entries);
 	*m = bigger;
 	return 0;
 }
@@ -67,9 +67,9 @@ void *atc_map_make(struct atc_map *m, uint64_t key, size_t size)
 
 	if (v)
 		return v;
-	v = calloc(1, size);
+	v = atc_calloc(1, size);
 	if (v && atc_map_set(m, key, v)) {
-		free(v);
+		atc_free(v);
 		return NULL;
 	}
 	return v;
@@ -79,6 +79,6 @@ void atc_map_free(struct atc_map *m, void (*destroy)(void *value))
 {
 	atc_map_each(m, e)
 		destroy(e->value);
-	free(m->entries);
+	atc_free(m->entries);
 	*m = (struct atc_map){ 0 };
 }

@@ -5,7 +5,6 @@
  * the kernel alone; of a provider's word only the slot is used.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +101,7 @@ static int set_process(struct at_compose *c, int32_t pid, unsigned int rank, con
 		return -ENOMEM;
 	p->rank = rank;
 	p->told = c->file;
-	snprintf(p->name, sizeof(p->name), "%s", name);
+	atc_text_put(p->name, p->name + sizeof(p->name), name);
 	atc_process_record(c, pid, p->name);
 	/* A process object makes a thread of the same id, which wants a name. */
 	if (!main->named || main->pid != pid)

@@ -59,7 +59,7 @@ static struct atc_task *touch(struct at_compose *c, struct atc_items *l, struct 
 static int more_nodes(struct atc_task *t)
 {
 	size_t room = t->room_nodes ? 2 * t->room_nodes : 16;
-	struct atc_node *p = realloc(t->nodes, room * sizeof(*p));
+	struct atc_node *p = atc_realloc(t->nodes, room * sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -205,7 +205,7 @@ int atc_order(struct at_compose *c, struct atc_items *l)
 
 	/* A chunk has no more threads than records. */
 	if (l->room_tasks < l->room) {
-		void *p = realloc(l->tasks, l->room * sizeof(struct atc_task *));
+		void *p = atc_realloc(l->tasks, l->room * sizeof(struct atc_task *));
 
 		if (!p)
 			return -ENOMEM;

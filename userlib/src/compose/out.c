@@ -73,15 +73,15 @@ int atc_out_init(struct atc_out *o, const struct at_compose_options *opts)
 		bytes = BUFFER_MIN;
 	set_target(o, opts);
 	o->words = bytes / 8;
-	o->buf = malloc(o->words * 8);
-	o->marks = malloc((o->words / RECORD_MIN + 1) * sizeof(*o->marks));
+	o->buf = atc_malloc(o->words * 8);
+	o->marks = atc_malloc((o->words / RECORD_MIN + 1) * sizeof(*o->marks));
 	return o->buf && o->marks ? 0 : -ENOMEM;
 }
 
 void atc_out_free(struct atc_out *o)
 {
-	free(o->buf);
-	free(o->marks);
+	atc_free(o->buf);
+	atc_free(o->marks);
 }
 
 /* The first @keep bytes of the buffer are in the file: the records behind will not be. */

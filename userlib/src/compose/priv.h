@@ -17,6 +17,7 @@
  *	compose_text.c		UTF-8
  *	compose_out.c		whole records to a descriptor
  *	compose_map.c		tables
+ *	mem.c			memory
  */
 #ifndef COMPOSE_PRIV_H
 #define COMPOSE_PRIV_H
@@ -26,6 +27,8 @@
 
 #include <asynctrace/compose.h>
 #include <linux/asynctrace_fxt.h>
+
+#include "mem.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -110,6 +113,9 @@ size_t atc_text_repaired(const void *text, size_t len);
  * @max bytes, whole characters. Returns how many.
  */
 size_t atc_text_repair(char *to, size_t max, const void *text, size_t len);
+/* Append to a string that ends before @end, as much as fits. Return the new end. */
+char *atc_text_put(char *to, const char *end, const char *text);
+char *atc_text_put_number(char *to, const char *end, uint32_t n);
 
 /* --- compose_clock.c -------------------------------------------------------- */
 
@@ -490,6 +496,8 @@ struct at_compose {
 
 	uint64_t *copy;			/* of the payload in hand */
 	size_t copy_bytes;
+	/* of the string in hand: the stack of a signal handler may be small */
+	char text[ASYNCTRACE_FXT_STRING_MAX];
 	struct atc_items items;
 	uint64_t epoch;
 

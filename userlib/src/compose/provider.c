@@ -100,13 +100,13 @@ void atc_provider_tell(struct at_compose *c, struct atc_provider *p)
 static int keep_text(struct atc_provider *p, unsigned int index, const char *text, size_t len)
 {
 	struct atc_text *old = atc_map_get(&p->texts, index);
-	struct atc_text *t = malloc(sizeof(*t) + len);
+	struct atc_text *t = atc_malloc(sizeof(*t) + len);
 
 	if (!t || atc_map_set(&p->texts, index, t)) {
-		free(t);
+		atc_free(t);
 		return -ENOMEM;
 	}
-	free(old);
+	atc_free(old);
 	t->len = len;
 	memcpy(t->text, text, len);
 	return 0;
@@ -119,7 +119,7 @@ static int keep_text(struct atc_provider *p, unsigned int index, const char *tex
 ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
 			     const uint64_t *w, size_t nr)
 {
-	char clean[ASYNCTRACE_FXT_STRING_MAX];
+	char *const clean = c->text;
 	ssize_t good = 0;
 	size_t words;
 
@@ -141,7 +141,7 @@ ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
 			p->bad_strings++;
 			continue;
 		}
-		len = atc_text_repair(clean, sizeof(clean), w + i + 1, len);
+		len = atc_text_repair(clean, sizeof(c->text), w + i + 1, len);
 		if (keep_text(p, index, clean, len))
 			return -ENOMEM;
 		atc_section(c, p);
@@ -158,7 +158,7 @@ void atc_provider_destroy(void *v)
 {
 	struct atc_provider *p = v;
 
-	atc_map_free(&p->slots, free);
-	atc_map_free(&p->texts, free);
-	free(p);
+	atc_map_free(&p->slots, atc_free);
+	atc_map_free(&p->texts, atc_free);
+	atc_free(p);
 }

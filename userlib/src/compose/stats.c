@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "priv.h"
+#include "inprocess/inproc.h"
 
 static int by_id(const void *a, const void *b)
 {
@@ -113,16 +114,23 @@ static void sum_up(struct at_compose *c)
 	s->total.cleared += c->ended.counts.cleared;
 }
 
+void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total)
+{
+	*total = (struct at_compose_counts){ 0 };
+	atc_map_each(&c->rings, e)
+		add_counts(total, &((const struct atc_ring *)e->value)->counts);
+}
+
 const struct at_compose_stats *at_compose_stats(struct at_compose *c)
 {
 	struct at_compose_stats *s = &c->stats;
 	void *p;
 
-	p = realloc(c->stat_providers, c->providers.used * sizeof(*c->stat_providers));
+	p = atc_realloc(c->stat_providers, c->providers.used * sizeof(*c->stat_providers));
 	if (!p)
 		return NULL;
 	c->stat_providers = p;
-	p = realloc(c->stat_rings, (c->rings.used + 1) * sizeof(*c->stat_rings));
+	p = atc_realloc(c->stat_rings, (c->rings.used + 1) * sizeof(*c->stat_rings));
 	if (!p)
 		return NULL;
 	c->stat_rings = p;

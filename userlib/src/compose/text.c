@@ -104,3 +104,22 @@ size_t atc_text_repair(char *to, size_t max, const void *text, size_t len)
 	}
 	return n;
 }
+
+char *atc_text_put(char *to, const char *end, const char *text)
+{
+	while (*text && to + 1 < end)
+		*to++ = *text++;
+	*to = '\0';
+	return to;
+}
+
+char *atc_text_put_number(char *to, const char *end, uint32_t n)
+{
+	char digits[11], *at = digits + sizeof(digits) - 1;
+
+	*at = '\0';
+	do
+		*--at = '0' + n % 10;
+	while (n /= 10);
+	return atc_text_put(to, end, at);
+}

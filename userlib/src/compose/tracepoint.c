@@ -43,13 +43,13 @@ static struct atc_name *name_make(struct at_compose *c, uint64_t key, const char
 
 	if (c->texts.used >= TEXTS_MAX)
 		return NULL;
-	n = malloc(sizeof(*n) + len);
+	n = atc_malloc(sizeof(*n) + len);
 	if (!n)
 		return NULL;
 	*n = (struct atc_name){ .index = ATC_STR_END_OF_FIXED + c->texts.used, .len = len };
 	memcpy(n->text, text, len);
 	if (atc_map_set(&c->texts, key, n)) {
-		free(n);
+		atc_free(n);
 		return NULL;
 	}
 	return n;
