@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "compose/priv.h"
 #include "writer/internal.h"
 #include "inproc.h"
 
@@ -21,6 +21,8 @@
 #define AT_CLOCK_PERIOD_NS	1000000000ull
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
+/* So long fork(), and the flight recorder's start, wait for the thread. */
+#define AT_PAUSE_MAX_MS		1000
 
 /* By system call: the vDSO would read a counter that the program may have forbidden. */
 static uint64_t now_ns(clockid_t clock)
@@ -47,29 +49,36 @@ static void emit(struct at_drain *d, struct asynctrace_chunk *c, const void *pay
 }
 
 /* One moment on all clocks: the pair of readings that lie closest together. */
-static void emit_clock(struct at_drain *d, uint32_t what)
+void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *best)
 {
-	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
-	struct asynctrace_clock_pair best = { .what = what };
+	const bool counter = area->shape.clock == ASYNCTRACE_CLOCK_COUNTER;
 	uint64_t gap = UINT64_MAX;
 
+	*best = (struct asynctrace_clock_pair){ 0 };
 	for (int i = 0; i < 5; i++) {
 		uint64_t before = now_ns(CLOCK_BOOTTIME);
-		uint64_t ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
-				 at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : before;
+		uint64_t ticks = counter ? at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : before;
 		uint64_t real = now_ns(CLOCK_REALTIME);
 		uint64_t after = now_ns(CLOCK_BOOTTIME);
 
 		if (after - before >= gap)
 			continue;
 		gap = after - before;
-		best.ticks = ticks;
-		best.boottime = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
-				before + gap / 3 : before;
-		best.realtime = real;
+		best->ticks = ticks;
+		best->boottime = counter ? before + gap / 3 : before;
+		best->realtime = real;
 	}
-	d->clock_at = best.boottime;
-	emit(d, &c, &best, sizeof(best));
+}
+
+static void emit_clock(struct at_drain *d, uint32_t what)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
+	struct asynctrace_clock_pair pair;
+
+	at_clock_pair_now(d->area, &pair);
+	pair.what = what;
+	d->clock_at = pair.boottime;
+	emit(d, &c, &pair, sizeof(pair));
 }
 
 static void emit_provider(struct at_drain *d)
@@ -127,11 +136,14 @@ static void emit_strings(struct at_drain *d)
 /* A thread may have changed its name since: then that is what it is called. */
 static bool refresh_comm(struct asynctrace_thread *t)
 {
-	char path[48], comm[ASYNCTRACE_COMM_LEN + 1] = "";
+	char path[48], comm[ASYNCTRACE_COMM_LEN + 1] = "", *at;
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", t->tid);
+	/* No snprintf(3): a signal handler may do this. */
+	at = atc_text_put(path, path + sizeof(path), "/proc/self/task/");
+	at = atc_text_put_number(at, path + sizeof(path), t->tid);
+	atc_text_put(at, path + sizeof(path), "/comm");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -172,12 +184,40 @@ static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, boo
 	return whole;
 }
 
-/* All that a record just seen may refer to. */
-static void emit_names(struct at_drain *d)
+/* Threads of the records in @x that were not told before, by the names they have now. */
+static void emit_used(struct at_drain *d, const struct at_extent *x)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 1 };
+	const uint64_t *w = x->words, *end = w + x->nwords;
+	struct asynctrace_thread t;
+	uint64_t words;
+
+	for (; w < end; w += words) {
+		const uint32_t slot = end - w < 3 ? 0 : (uint32_t)w[2];
+
+		words = ASYNCTRACE_FXT_WORDS(w[0]);
+		/* A program that has crashed may have spoilt its rings. */
+		if (words < 3 || words > (uint64_t)(end - w) || slot > at_slots_last())
+			break;
+		if (d->used[slot / 64] >> slot % 64 & 1 || !at_slots_get(slot, &t))
+			continue;
+		d->used[slot / 64] |= 1ull << slot % 64;
+		refresh_comm(&t);
+		emit(d, &c, &t, sizeof(t));
+	}
+}
+
+/* All that the records in @x may refer to. */
+static void emit_names(struct at_drain *d, const struct at_extent *x)
 {
 	const uint32_t last = at_slots_last();
 
 	emit_strings(d);
+	if (d->used) {
+		if (x)
+			emit_used(d, x);
+		return;
+	}
 	/* Who is not ready has not written yet, and comes next time. */
 	if (last != d->threads)
 		d->threads = emit_threads(d, d->threads + 1, last, false);
@@ -196,6 +236,7 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 		.delivered = rd->delivered + (x ? x->records : 0),
 		.overwritten = rd->overwritten,
 		.dropped = at_reader_dropped(rd),
+		.cleared = rd->older,
 	};
 
 	if (rd->ring == d->area->shape.nr_rings)
@@ -203,22 +244,27 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 	emit(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
+static bool next_extent(struct at_drain *d, struct at_reader *rd, struct at_extent *x)
+{
+	return d->live ? at_reader_copy(rd, x, d->copy) : at_reader_next(rd, x);
+}
+
 void at_drain_round(struct at_drain *d, bool last)
 {
-	const bool quiet = last || d->area->shape.mode != ASYNCTRACE_MODE_CIRCULAR;
+	const bool reads = last || !d->at_end;
 	const uint32_t nr = d->area->shape.nr_rings + 1;
 	struct at_extent x;
 
 	d->busiest = 0;
 	if (now_ns(CLOCK_BOOTTIME) - d->clock_at >= AT_CLOCK_PERIOD_NS)
 		emit_clock(d, ASYNCTRACE_MOMENT_RUNNING);
-	for (uint32_t i = 0; quiet && i < nr; i++) {
+	for (uint32_t i = 0; reads && i < nr; i++) {
 		struct at_reader *rd = &d->readers[i];
 		uint64_t words = 0;
 
 		/* Not for ever, if its writers are as fast. */
-		for (uint32_t n = 0; (last || n <= d->area->shape.nsub) && at_reader_next(rd, &x); n++) {
-			emit_names(d);
+		for (uint32_t n = 0; (last || n <= d->area->shape.nsub) && next_extent(d, rd, &x); n++) {
+			emit_names(d, &x);
 			if (x.nwords)
 				emit_events(d, rd, &x, 0);
 			at_reader_done(rd, &x);
@@ -236,8 +282,9 @@ void at_drain_round(struct at_drain *d, bool last)
 		}
 		return;
 	}
-	emit_names(d);
-	emit_threads(d, 1, at_slots_last(), true);
+	emit_names(d, NULL);
+	if (!d->used)
+		emit_threads(d, 1, at_slots_last(), true);
 	for (uint32_t i = 0; i < nr; i++) {
 		if (d->readers[i].next || at_reader_dropped(&d->readers[i]))
 			emit_events(d, &d->readers[i], NULL, ASYNCTRACE_CHUNK_F_LAST);
@@ -251,6 +298,7 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 	pthread_condattr_t attr;
 
 	*d = (struct at_drain){ .area = area, .sink = sink, .arg = arg };
+	d->at_end = area->shape.mode == ASYNCTRACE_MODE_CIRCULAR;
 	memcpy(d->name, name, strnlen(name, ASYNCTRACE_NAME_MAX));
 	d->readers = calloc(area->shape.nr_rings + 1, sizeof(*d->readers));
 	if (!d->readers)
@@ -269,12 +317,25 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 	return d->error;
 }
 
+int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
+
+	emit_provider(d);
+	emit(d, &c, began, sizeof(*began));
+	emit_process(d);
+	d->clock_at = now_ns(CLOCK_BOOTTIME);
+	at_drain_round(d, true);
+	return d->error;
+}
+
 void at_drain_free(struct at_drain *d)
 {
 	pthread_cond_destroy(&d->wake);
 	pthread_cond_destroy(&d->paused);
 	pthread_mutex_destroy(&d->lock);
 	free(d->readers);
+	free(d->copy);
 }
 
 /* Sooner where rings fill fast, later where little happens. */
@@ -297,6 +358,59 @@ static struct timespec from_now(unsigned int ms)
 	return (struct timespec){ .tv_sec = at / 1000000000, .tv_nsec = at % 1000000000 };
 }
 
+int at_drain_live(struct at_drain *d)
+{
+	if (!d->copy)
+		d->copy = malloc((size_t)d->area->shape.sub_words * 8);
+	d->live = d->copy;
+	return d->copy ? 0 : -ENOMEM;
+}
+
+/* In the drainer, between two rounds: no reader relies on the limits any more. */
+static void make_circular(struct at_drain *d)
+{
+	struct asynctrace_control *c = d->area->control;
+	uint64_t *limits = (uint64_t *)((char *)c + c->limits);
+
+	d->live = true;
+	d->area->shape.mode = ASYNCTRACE_MODE_CIRCULAR;
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++)
+		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
+}
+
+/* Under the lock: does what at_drain_share() asks for. */
+static void answer_share(struct at_drain *d)
+{
+	if (d->share != AT_SHARE_ASKED)
+		return;
+	make_circular(d);
+	d->share = AT_SHARE_DONE;
+	pthread_cond_signal(&d->paused);
+}
+
+int at_drain_share(struct at_drain *d)
+{
+	const struct timespec until = from_now(AT_PAUSE_MAX_MS);
+	int err = 0;
+
+	if (!d->copy)
+		d->copy = malloc((size_t)d->area->shape.sub_words * 8);
+	if (!d->copy)
+		return -ENOMEM;
+	pthread_mutex_lock(&d->lock);
+	if (d->share != AT_SHARE_DONE)
+		d->share = AT_SHARE_ASKED;
+	pthread_cond_signal(&d->wake);
+	while (d->share == AT_SHARE_ASKED && !err)
+		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
+	/* The thread waits in write(2) for somebody who does not read. */
+	if (d->share == AT_SHARE_ASKED)
+		d->share = AT_SHARE_NONE;
+	err = d->share == AT_SHARE_DONE ? 0 : -EBUSY;
+	pthread_mutex_unlock(&d->lock);
+	return err;
+}
+
 static void *drain_thread(void *arg)
 {
 	struct at_drain *d = arg;
@@ -309,6 +423,7 @@ static void *drain_thread(void *arg)
 	while (!d->stop) {
 		until = from_now(ms);
 		pthread_cond_timedwait(&d->wake, &d->lock, &until);
+		answer_share(d);
 		pthread_mutex_unlock(&d->lock);
 		at_drain_enter(d);
 		at_drain_round(d, false);
@@ -325,9 +440,9 @@ static void *drain_thread(void *arg)
 /*
  * The allocator of a sanitizer has no handler of fork(): if the thread allocates at that
  * moment, the child has a lock that no thread releases. A newer sanitizer takes its locks
- * before the handlers run, so that the thread may wait for the forking one: hence the limit.
+ * before the handlers run, so that the thread may wait for the forking one: hence
+ * AT_PAUSE_MAX_MS.
  */
-#define AT_PAUSE_MAX_MS	1000
 
 void at_drain_enter(struct at_drain *d)
 {

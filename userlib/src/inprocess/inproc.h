@@ -189,21 +189,41 @@ bool at_membarrier_init(void);
 /* --- reader.c: takes records out of one ring -------------------------------------------- */
 
 /**
+ * struct at_mark - a moment in the life of a ring
+ * @position: as its header line had it
+ * @records: records committed before
+ * @dropped: records that found no room before
+ */
+struct at_mark {
+	uint64_t position;
+	uint64_t records;
+	uint64_t dropped;
+};
+
+/**
  * struct at_reader - how far one ring was read
  * @area: where it is
  * @ring: its index
+ * @begin: what was before is not counted
+ * @end: what comes after is not read, if @ends
+ * @ends: @end is valid
  * @next: linear offset of the next word to take
  * @delivered: records taken
  * @overwritten: records lost to wrapping
+ * @older: records left out by at_reader_leave_out()
  * @broken: sub-buffers whose head was not what it must be: never, unless memory
  *	was spoilt
  */
 struct at_reader {
 	struct at_area *area;
 	uint32_t ring;
+	bool ends;
+	struct at_mark begin;
+	struct at_mark end;
 	uint64_t next;
 	uint64_t delivered;
 	uint64_t overwritten;
+	uint64_t older;
 	uint64_t broken;
 };
 
@@ -231,9 +251,42 @@ void at_reader_init(struct at_reader *rd, struct at_area *area, uint32_t ring);
  * quiet, because what was looked at may be written over meanwhile.
  */
 bool at_reader_next(struct at_reader *rd, struct at_extent *x);
+/*
+ * As at_reader_next(), also while writers of a circular ring go on: the words are copied to
+ * @to, which has room for a sub-buffer, and then checked not to have been written over.
+ */
+bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to);
 /* The extent was used: goes on, and in streaming mode lets writers have it. */
 void at_reader_done(struct at_reader *rd, const struct at_extent *x);
 uint64_t at_reader_dropped(const struct at_reader *rd);
+/* The present moment; the ring may be written meanwhile. */
+void at_reader_mark(const struct at_reader *rd, struct at_mark *m);
+/* Before the first read: what was committed or dropped before @m is not counted. */
+void at_reader_begin(struct at_reader *rd, const struct at_mark *m);
+/* What is committed or dropped after @m is neither read nor counted. */
+void at_reader_end(struct at_reader *rd, const struct at_mark *m);
+
+/**
+ * struct at_oldest - the sub-buffer that a reader of a circular ring would read next
+ * @sub: its number
+ * @records: records committed before it
+ * @records_after: records committed up to its end
+ * @after: when the first record behind it was published, ticks; UINT64_MAX: none was, or
+ *	that cannot be told
+ * @words: from there to the reader's end
+ */
+struct at_oldest {
+	uint64_t sub;
+	uint64_t records;
+	uint64_t records_after;
+	uint64_t after;
+	uint64_t words;
+};
+
+/* The reader must have an end. False: nothing is left to read. */
+bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o);
+/* Goes on behind that sub-buffer. False, and nothing is changed: it is the last one. */
+bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
 
 /* --- slots.c ------------------------------------------------------------------------------ */
 
@@ -251,12 +304,23 @@ uint32_t at_slots_last(void);
  */
 typedef int (*at_sink)(void *arg, const struct asynctrace_chunk *chunk, const void *payload);
 
+/* What became of at_drain_share(). */
+enum at_share {
+	AT_SHARE_NONE,
+	AT_SHARE_ASKED,
+	AT_SHARE_DONE,
+};
+
 struct at_drain {
 	struct at_area *area;
 	struct at_reader *readers;
 	at_sink sink;
 	void *arg;
 	int error;
+	bool at_end;		/* rings are read in the last round only */
+	bool live;		/* the rings are circular, and written while they are read */
+	uint64_t *copy;		/* a sub-buffer, if @live */
+	uint64_t *used;		/* a bit for each slot handed out; NULL: all slots are */
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	uint32_t strings;	/* words of the durable ring handed out */
 	uint32_t threads;	/* slots handed out */
@@ -269,12 +333,28 @@ struct at_drain {
 	pthread_cond_t wake;
 	pthread_cond_t paused;
 	bool stop;
+	enum at_share share;
 	bool pause;		/* a fork() is on its way */
 	bool working;		/* the thread may hold locks of malloc() or the C library */
 };
 
 int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at_sink sink,
 		  void *arg);
+/*
+ * Instead of all that follows: hands out what the readers have, and the threads that @d->used
+ * does not have, from the moment @began on. Async-signal-safe if the sink is. Only the members
+ * up to @d->name need to be set.
+ */
+int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began);
+/* The present moment on all clocks. */
+void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *now);
+/* From now on the rings, circular ones, are read while they are written. */
+int at_drain_live(struct at_drain *d);
+/*
+ * Makes the rings circular while the thread drains them. -EBUSY: the thread waits in write(2)
+ * for too long.
+ */
+int at_drain_share(struct at_drain *d);
 int at_drain_start(struct at_drain *d);	/* the thread */
 void at_drain_stop(struct at_drain *d);	/* joins it */
 /* Between these two the thread holds no lock of malloc() or the C library. */

@@ -6,6 +6,10 @@
  * the position how many since. So what was lost follows by subtraction, whatever
  * was written over.
  */
+#include <string.h>
+
+#include <linux/asynctrace_fxt.h>
+
 #include "inproc.h"
 
 static const struct asynctrace_ring_header *line_of(const struct at_reader *rd)
@@ -35,12 +39,7 @@ static uint64_t linear(const struct at_reader *rd, uint64_t pos)
 							     ASYNCTRACE_POS_MASK);
 }
 
-void at_reader_init(struct at_reader *rd, struct at_area *area, uint32_t ring)
-{
-	*rd = (struct at_reader){ .area = area, .ring = ring };
-}
-
-uint64_t at_reader_dropped(const struct at_reader *rd)
+static uint64_t count_dropped(const struct at_reader *rd)
 {
 	uint64_t dropped = __atomic_load_n(&line_of(rd)->dropped, __ATOMIC_RELAXED);
 
@@ -48,25 +47,107 @@ uint64_t at_reader_dropped(const struct at_reader *rd)
 						      dropped;
 }
 
+static uint64_t load_position(const struct at_reader *rd)
+{
+	return __atomic_load_n(&line_of(rd)->position, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The first sub-buffer that a circular ring still holds if its position is @end: its
+ * writer may be writing the head of the next one, which lies where the oldest one was.
+ */
+static uint64_t oldest(const struct at_reader *rd, uint64_t end)
+{
+	const uint64_t current = (end - 1) / rd->area->shape.sub_words;
+	const uint32_t nsub = rd->area->shape.nsub;
+
+	return current < nsub - 1 ? 0 : current - (nsub - 2);
+}
+
+/* After sub-buffer @sub was looked at: was it there all the while? */
+static bool still_there(const struct at_reader *rd, uint64_t sub)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return sub >= oldest(rd, linear(rd, load_position(rd)));
+}
+
+void at_reader_init(struct at_reader *rd, struct at_area *area, uint32_t ring)
+{
+	*rd = (struct at_reader){ .area = area, .ring = ring };
+}
+
+uint64_t at_reader_dropped(const struct at_reader *rd)
+{
+	return (rd->ends ? rd->end.dropped : count_dropped(rd)) - rd->begin.dropped;
+}
+
+void at_reader_mark(const struct at_reader *rd, struct at_mark *m)
+{
+	uint64_t end, sub = 0;
+
+	do {
+		m->position = load_position(rd);
+		m->records = 0;
+		end = linear(rd, m->position);
+		if (!end)
+			break;
+		sub = (end - 1) / rd->area->shape.sub_words;
+		m->records = __atomic_load_n(&head_of(rd, sub)->records, __ATOMIC_RELAXED) +
+			     (m->position >> ASYNCTRACE_POS_BITS);
+	} while (!still_there(rd, sub));
+	m->dropped = count_dropped(rd);
+}
+
+void at_reader_begin(struct at_reader *rd, const struct at_mark *m)
+{
+	rd->begin = *m;
+	rd->next = linear(rd, m->position);
+}
+
+void at_reader_end(struct at_reader *rd, const struct at_mark *m)
+{
+	rd->end = *m;
+	rd->ends = true;
+}
+
+/* Of the records since the beginning that end at number @through, those not yet counted. */
+static uint64_t uncounted(const struct at_reader *rd, uint64_t through)
+{
+	return through - rd->begin.records - rd->older - rd->delivered;
+}
+
+/* What was written over since the last look is lost. False: so is all up to the end. */
+static bool skip_overwritten(struct at_reader *rd, uint64_t end)
+{
+	const uint64_t sub = oldest(rd, linear(rd, load_position(rd)));
+	const uint64_t start = sub * rd->area->shape.sub_words;
+
+	if (rd->next >= start)
+		return true;
+	if (rd->ends && end <= start) {
+		rd->overwritten = uncounted(rd, rd->end.records);
+		rd->next = end;
+		return false;
+	}
+	rd->overwritten = uncounted(rd, head_of(rd, sub)->records);
+	rd->next = start;
+	return true;
+}
+
 bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 {
-	const uint32_t sub_words = rd->area->shape.sub_words, nsub = rd->area->shape.nsub;
-	uint64_t pos = __atomic_load_n(&line_of(rd)->position, __ATOMIC_ACQUIRE);
+	const uint32_t sub_words = rd->area->shape.sub_words;
+	const uint64_t pos = rd->ends ? rd->end.position : load_position(rd);
 	uint64_t end = linear(rd, pos), current, sub, through;
 	const struct asynctrace_subbuf *head;
 
 	/* The writer has entered nothing, or nothing more. */
 	if (!end || end == rd->next)
 		return false;
+	if (rd->area->shape.mode == ASYNCTRACE_MODE_CIRCULAR && !skip_overwritten(rd, end))
+		return false;
 	current = (end - 1) / sub_words;
-	/* The next-to-come may be the oldest one, and half a head may be in it. */
 	sub = rd->next / sub_words;
-	if (rd->area->shape.mode == ASYNCTRACE_MODE_CIRCULAR && current >= nsub - 1 &&
-	    sub < current - (nsub - 2)) {
-		sub = current - (nsub - 2);
-		rd->overwritten = head_of(rd, sub)->records - rd->delivered;
-		rd->next = sub * sub_words;
-	}
 	if (rd->next % sub_words == 0)
 		rd->next += ASYNCTRACE_SUBBUF_WORDS;
 	head = head_of(rd, sub);
@@ -78,14 +159,98 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 		x->end = head->end;
 		x->next = (sub + 1) * sub_words;
 	} else {
-		through = head->records + (pos >> ASYNCTRACE_POS_BITS);
+		through = rd->ends ? rd->end.records : head->records + (pos >> ASYNCTRACE_POS_BITS);
 		x->end = end;
 		x->next = end;
 	}
 	x->whole = sub < current;
 	x->words = word_at(rd, rd->next);
 	x->nwords = x->end - rd->next;
-	x->records = through - rd->delivered - rd->overwritten;
+	x->records = uncounted(rd, through) - rd->overwritten;
+	return true;
+}
+
+bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to)
+{
+	const uint32_t sub_words = rd->area->shape.sub_words;
+	uint64_t sub, room, broken;
+
+	do {
+		broken = rd->broken;
+		if (!at_reader_next(rd, x))
+			return false;
+		sub = rd->next / sub_words;
+		room = sub_words - rd->next % sub_words;
+		/* A head that was written over, or spoilt, may say anything. */
+		if (x->nwords > room)
+			x->nwords = 0;
+		memcpy(to, x->words, x->nwords * 8);
+		x->words = to;
+		if (still_there(rd, sub))
+			return true;
+		rd->broken = broken;
+	} while (true);
+}
+
+/* When the first event of a sub-buffer was published; 0: it has none. */
+static uint64_t first_stamp(const struct at_reader *rd, uint64_t sub, uint64_t end)
+{
+	const uint32_t sub_words = rd->area->shape.sub_words;
+	const uint64_t *w = word_at(rd, sub * sub_words + ASYNCTRACE_SUBBUF_WORDS);
+	uint64_t room = sub_words - ASYNCTRACE_SUBBUF_WORDS, words;
+
+	if (end < sub * sub_words + ASYNCTRACE_SUBBUF_WORDS)
+		return 0;
+	if (room > end - sub * sub_words - ASYNCTRACE_SUBBUF_WORDS)
+		room = end - sub * sub_words - ASYNCTRACE_SUBBUF_WORDS;
+	for (; room; w += words, room -= words) {
+		words = ASYNCTRACE_FXT_WORDS(w[0]);
+		if (words < 3 || words > room)
+			break;
+		if (ASYNCTRACE_FXT_TYPE(w[0]) != ASYNCTRACE_FXT_EVENT)
+			continue;
+		return (w[0] >> 16 & 0xf) == ASYNCTRACE_FXT_DURATION ? w[words - 1] : w[1];
+	}
+	return 0;
+}
+
+/* Looks at sub-buffer @sub. False: it was written over. */
+static bool look_at(const struct at_reader *rd, uint64_t sub, struct at_oldest *o)
+{
+	const uint64_t end = linear(rd, rd->end.position);
+	const uint64_t current = (end - 1) / rd->area->shape.sub_words;
+
+	o->sub = sub;
+	o->records = head_of(rd, sub)->records;
+	o->after = UINT64_MAX;
+	o->records_after = o->records;
+	if (sub < current) {
+		o->records_after = head_of(rd, sub + 1)->records;
+		o->after = first_stamp(rd, sub + 1, end) ?: UINT64_MAX;
+	}
+	return still_there(rd, sub);
+}
+
+bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o)
+{
+	const uint64_t end = linear(rd, rd->end.position);
+
+	do {
+		if (!end || end == rd->next || !skip_overwritten(rd, end))
+			return false;
+	} while (!look_at(rd, rd->next / rd->area->shape.sub_words, o));
+	o->words = end - rd->next;
+	return true;
+}
+
+bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o)
+{
+	const uint64_t next = (o->sub + 1) * rd->area->shape.sub_words;
+
+	if (next >= linear(rd, rd->end.position))
+		return false;
+	rd->older = o->records_after - rd->begin.records - rd->overwritten;
+	rd->next = next;
 	return true;
 }
 

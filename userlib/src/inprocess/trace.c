@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A program that traces itself: start, stop and fork
+ * A program that traces itself: start and stop
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,35 +10,18 @@
 #include <asynctrace/compose.h>
 
 #include "writer/internal.h"
+#include "flight.h"
 #include "inproc.h"
 
 static struct {
-	pthread_mutex_t lock;
 	bool running;
-	bool fork_handled;
 	bool from_environment;	/* started by ASYNCTRACE_OUT */
+	uint32_t mode;
 	struct at_output out;
-	struct at_area area;
 	struct at_drain drain;
 	struct at_compose *composer;
 	uint32_t meetings;	/* at_fallback_meetings() at the start */
-} trace = { .lock = PTHREAD_MUTEX_INITIALIZER, .out.fd = -1 };
-
-/*
- * Start and stop take the lock here only. What they call under it may be a cancellation
- * point or raise SIGPIPE: a thread that ended there would leave the lock held.
- */
-static void lock(struct at_quiet *quiet)
-{
-	at_quiet_begin(quiet);
-	pthread_mutex_lock(&trace.lock);
-}
-
-static void unlock(struct at_quiet *quiet)
-{
-	pthread_mutex_unlock(&trace.lock);
-	at_quiet_end(quiet);
-}
+} trace = { .out.fd = -1 };
 
 static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
 {
@@ -62,40 +43,45 @@ static void after_write(void *arg)
 	at_drain_enter(arg);
 }
 
-static void before_fork(void)
+void at_trace_before_fork(void)
 {
-	pthread_mutex_lock(&trace.lock);
 	if (trace.running)
 		at_drain_pause(&trace.drain);
 }
 
-static void after_fork(void)
+void at_trace_after_fork(void)
 {
 	if (trace.running)
 		at_drain_resume(&trace.drain);
-	pthread_mutex_unlock(&trace.lock);
 }
 
 /*
- * The child shares its parent's memory, but the thread runs in the parent only. The child
- * closes its copy of the descriptor, because a reader of a pipe waits for the last copy.
- * What the parent has allocated is lost to the child.
+ * The child closes its copy of the descriptor, because a reader of a pipe waits for the
+ * last copy.
  */
-static void in_child(void)
+void at_trace_forked(void)
 {
-	pthread_mutex_init(&trace.lock, NULL);
 	if (!trace.running)
 		return;
 	trace.running = false;
 	if (trace.out.own)
 		at_output_close(&trace.out);
 	trace.out.fd = -1;
-	at_backend_forked();
-	at_gate_reset(ASYNCTRACE_GATE_OFF);
-	at_area_detach();
-	at_slots_forked();
-	at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
-	at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
+}
+
+int at_trace_share(void)
+{
+	if (!trace.running)
+		return 0;
+	switch (trace.mode) {
+	case ASYNCTRACE_MODE_STREAMING:
+		return at_drain_share(&trace.drain);
+	case ASYNCTRACE_MODE_CIRCULAR:
+		/* Its thread does not read the rings. */
+		return at_drain_live(&trace.drain);
+	default:
+		return -EBUSY;
+	}
 }
 
 /* Where a trace goes: to @fd, or if @name is not NULL to a file. */
@@ -111,11 +97,58 @@ static int open_output(const struct target *to)
 			  at_output_adopt(&trace.out, to->fd);
 }
 
+/* Beside the flight recorder, records from before the start are none of the trace's. */
+static void begin_here(struct at_drain *d)
+{
+	struct at_mark m;
+
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++) {
+		at_reader_mark(&d->readers[i], &m);
+		at_reader_begin(&d->readers[i], &m);
+	}
+}
+
+static int start_drain(const struct at_trace_options *o, enum at_start_step *step)
+{
+	struct at_compose_options co = { .size = sizeof(co), .fd = trace.out.fd };
+	int err;
+
+	trace.composer = at_compose_new(&co);
+	if (!trace.composer)
+		return -errno;
+	at_compose_around_writes(trace.composer, before_write, after_write, &trace.drain);
+	err = at_drain_init(&trace.drain, at_rings_area(), o->name ?: at_default_name(),
+			    to_composer, trace.composer);
+	if (err)
+		goto fail;
+	trace.drain.at_end = trace.mode == ASYNCTRACE_MODE_CIRCULAR;
+	if (at_rings_shared()) {
+		err = at_drain_live(&trace.drain);
+		begin_here(&trace.drain);
+	}
+	if (err)
+		goto fail;
+	/* From here on the file has content: no other process takes it for an empty one. */
+	if (trace.out.own && trace.out.regular)
+		at_compose_flush(trace.composer);
+	*step = AT_START_THREAD;
+	err = at_drain_start(&trace.drain);
+	if (err)
+		goto fail;
+	*step = AT_START_MEMORY;
+	err = at_rings_show();
+	if (!err)
+		return 0;
+	at_drain_stop(&trace.drain);
+fail:
+	at_drain_free(&trace.drain);
+	at_compose_free(trace.composer);
+	return err;
+}
+
 static int start(const struct target *to, const struct at_trace_options *o,
 		 enum at_start_step *step)
 {
-	struct at_compose_options co = { .size = sizeof(co) };
-	enum at_reason why = ASYNCTRACE_REASON_OK;
 	struct at_shape shape;
 	const char *wrong;
 	size_t n;
@@ -127,74 +160,29 @@ static int start(const struct target *to, const struct at_trace_options *o,
 		return err;
 	if (at_categories_check(o->categories, &wrong, &n))
 		return -EINVAL;
+	/* The rings of the flight recorder are circular, and full of older records. */
+	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
+		return -EBUSY;
 	*step = AT_START_MEMORY;
-	err = at_slots_init();
+	err = at_inproc_handle_fork();
 	if (err)
 		return err;
-	at_rseq_init();
-	if (!at_membarrier_init()) {
-		/* Without it no stop could be sure that the last writer is out. */
-		shape.nr_rings = 0;
-		why = ASYNCTRACE_REASON_NO_MEMBARRIER;
-	}
-	err = at_area_create(&trace.area, &shape, o->categories);
+	trace.mode = shape.mode;
+	err = at_rings_get(&shape, o->categories);
 	if (err)
 		return err;
 	*step = AT_START_OUTPUT;
 	err = open_output(to);
 	if (err)
-		goto fail_area;
+		goto fail_rings;
 	*step = AT_START_MEMORY;
-	co.fd = trace.out.fd;
-	trace.composer = at_compose_new(&co);
-	if (!trace.composer) {
-		err = -errno;
-		goto fail_output;
-	}
-	at_compose_around_writes(trace.composer, before_write, after_write, &trace.drain);
-	err = at_drain_init(&trace.drain, &trace.area, o->name ?: at_default_name(), to_composer,
-			    trace.composer);
-	if (err)
-		goto fail_drain;
-	if (!trace.fork_handled) {
-		err = -pthread_atfork(before_fork, after_fork, in_child);
-		if (err)
-			goto fail_drain;
-		trace.fork_handled = true;
-	}
-	/* From here on the file has content: no other process takes it for an empty one. */
-	if (trace.out.own && trace.out.regular)
-		at_compose_flush(trace.composer);
-	*step = AT_START_THREAD;
-	err = at_drain_start(&trace.drain);
-	if (err)
-		goto fail_drain;
-	*step = AT_START_MEMORY;
-	at_backend_lock();
-	err = at_area_attach(&trace.area);
-	if (err)
-		at_module_resume();
-	else if (why != ASYNCTRACE_REASON_OK)
-		at_backend_why(why, 0);
-	at_backend_unlock();
-	if (err) {
-		at_drain_stop(&trace.drain);
-		goto fail_drain;
-	}
-	if (trace.area.fd >= 0)
-		close(trace.area.fd);
-	trace.area.fd = -1;
 	trace.meetings = at_fallback_meetings();
-	at_area_gate(&trace.area, at_new_generation());
-	return 0;
-
-fail_drain:
-	at_drain_free(&trace.drain);
-	at_compose_free(trace.composer);
-fail_output:
+	err = start_drain(o, step);
+	if (!err)
+		return 0;
 	at_output_discard(&trace.out);
-fail_area:
-	at_area_destroy(&trace.area);
+fail_rings:
+	at_rings_put();
 	return err;
 }
 
@@ -213,13 +201,13 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 	}
 	if (o.name && (!*o.name || strlen(o.name) > ASYNCTRACE_NAME_MAX))
 		return -EINVAL;
-	lock(&quiet);
+	at_inproc_lock(&quiet);
 	if (!trace.running) {
 		err = start(&to, &o, &step);
 		trace.running = !err;
 		trace.from_environment = false;
 	}
-	unlock(&quiet);
+	at_inproc_unlock(&quiet);
 	return err;
 }
 
@@ -232,12 +220,12 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 
 	*out = &trace.out;
 	*step = AT_START_OPTIONS;
-	lock(&quiet);
+	at_inproc_lock(&quiet);
 	if (!trace.running) {
 		err = start(&to, options, step);
 		trace.running = trace.from_environment = !err;
 	}
-	unlock(&quiet);
+	at_inproc_unlock(&quiet);
 	return err;
 }
 
@@ -249,14 +237,25 @@ static uint64_t count_missing(const struct at_trace_result *res)
 	return stats ? res->delivered - stats->total.delivered - stats->total.malformed : 0;
 }
 
+/* The flight recorder goes on: records from now on are none of the trace's. */
+static void end_here(struct at_drain *d)
+{
+	struct at_mark m;
+
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++) {
+		at_reader_mark(&d->readers[i], &m);
+		at_reader_end(&d->readers[i], &m);
+	}
+}
+
 static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
 {
+	const bool last = at_rings_close();
 	int err;
 
-	at_area_gate(&trace.area, 0);
-	if (!at_area_quiesce())
-		at_say("a thread does not leave the fallback ring: counts may be too low");
 	at_drain_stop(&trace.drain);
+	if (!last)
+		end_here(&trace.drain);
 	at_drain_round(&trace.drain, true);
 	at_drain_result(&trace.drain, res);
 	err = at_compose_finish(trace.composer);
@@ -264,13 +263,9 @@ static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
 		res->error = err;
 	losses->missing = count_missing(res);
 	losses->met = at_fallback_meetings() - trace.meetings;
-	at_backend_lock();
-	at_module_resume();
-	at_area_detach();
-	at_backend_unlock();
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
-	at_area_destroy(&trace.area);
+	at_rings_put();
 	err = at_output_close(&trace.out);
 	if (!res->error)
 		res->error = err;
@@ -286,11 +281,11 @@ AT_PUBLIC int at_trace_stop(struct at_trace_result *result)
 
 	if (result && result->size < sizeof(result->size))
 		return -EINVAL;
-	lock(&quiet);
+	at_inproc_lock(&quiet);
 	running = trace.running;
 	if (running)
 		stop(&res, &losses);
-	unlock(&quiet);
+	at_inproc_unlock(&quiet);
 	if (running && result)
 		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
 		       (result->size < sizeof(res) ? result->size : sizeof(res)) -
@@ -305,10 +300,10 @@ int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out
 
 	*out = &trace.out;
 	res->error = -ESRCH;
-	lock(&quiet);
+	at_inproc_lock(&quiet);
 	/* A trace that the program started itself, it stops itself. */
 	if (trace.running && trace.from_environment)
 		stop(res, losses);
-	unlock(&quiet);
+	at_inproc_unlock(&quiet);
 	return res->error;
 }

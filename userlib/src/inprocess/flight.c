@@ -1,0 +1,2 @@
+#include "flight.h"
+void at_flight_forked(void) {}

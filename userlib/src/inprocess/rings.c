@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The rings of the process, which a trace and the flight recorder share, and what
+ * becomes of both in a forked child
+ *
+ * Threads write each record once. The trace and the flight recorder read the same rings,
+ * each with readers of its own. The first of the two makes the rings, the last one ends
+ * them. Under the lock of at_inproc_lock(), except at_rings_area().
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "writer/internal.h"
+#include "flight.h"
+#include "inproc.h"
+
+static struct {
+	pthread_mutex_t lock;
+	bool fork_handled;
+	unsigned int users;
+	bool shown;		/* writers see the area */
+	bool all;		/* every category is recorded */
+	enum at_reason why;	/* of the fallback ring, or OK */
+	struct at_area area;
+} rings = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/*
+ * What the holder calls may be a cancellation point or raise SIGPIPE: a thread that ended
+ * there would leave the lock held.
+ */
+void at_inproc_lock(struct at_quiet *quiet)
+{
+	at_quiet_begin(quiet);
+	pthread_mutex_lock(&rings.lock);
+}
+
+void at_inproc_unlock(struct at_quiet *quiet)
+{
+	pthread_mutex_unlock(&rings.lock);
+	at_quiet_end(quiet);
+}
+
+struct at_area *at_rings_area(void)
+{
+	return &rings.area;
+}
+
+/* --- fork ---------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&rings.lock);
+	at_trace_before_fork();
+}
+
+static void after_fork(void)
+{
+	at_trace_after_fork();
+	pthread_mutex_unlock(&rings.lock);
+}
+
+/*
+ * The child shares its parent's memory, but threads of the library run in the parent
+ * only. What the parent has allocated is lost to the child.
+ */
+static void in_child(void)
+{
+	pthread_mutex_init(&rings.lock, NULL);
+	at_trace_forked();
+	at_flight_forked();
+	if (!rings.users)
+		return;
+	rings.users = 0;
+	rings.shown = false;
+	at_backend_forked();
+	at_gate_reset(ASYNCTRACE_GATE_OFF);
+	at_area_detach();
+	at_slots_forked();
+	at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
+	at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
+}
+
+int at_inproc_handle_fork(void)
+{
+	int err;
+
+	if (rings.fork_handled)
+		return 0;
+	err = -pthread_atfork(before_fork, after_fork, in_child);
+	rings.fork_handled = !err;
+	return err;
+}
+
+/* --- users --------------------------------------------------------------------------- */
+
+static int make(struct at_shape *shape, const char *categories)
+{
+	int err;
+
+	err = at_slots_init();
+	if (err)
+		return err;
+	at_rseq_init();
+	rings.why = ASYNCTRACE_REASON_OK;
+	if (!at_membarrier_init()) {
+		/* Without it no stop could be sure that the last writer is out. */
+		shape->nr_rings = 0;
+		rings.why = ASYNCTRACE_REASON_NO_MEMBARRIER;
+	}
+	return at_area_create(&rings.area, shape, categories);
+}
+
+int at_rings_get(struct at_shape *shape, const char *categories)
+{
+	const bool all = !categories || !*categories;
+	int err;
+
+	if (rings.users) {
+		/* A record is written once: what one user does not want, the other lacks. */
+		if (!all || !rings.all)
+			return -EBUSY;
+		rings.users++;
+		return 0;
+	}
+	err = make(shape, categories);
+	if (err)
+		return err;
+	rings.all = all;
+	rings.users = 1;
+	return 0;
+}
+
+bool at_rings_shared(void)
+{
+	return rings.shown;
+}
+
+int at_rings_show(void)
+{
+	int err;
+
+	if (rings.shown)
+		return 0;
+	at_backend_lock();
+	err = at_area_attach(&rings.area);
+	if (err)
+		at_module_resume();
+	else if (rings.why != ASYNCTRACE_REASON_OK)
+		at_backend_why(rings.why, 0);
+	at_backend_unlock();
+	if (err)
+		return err;
+	if (rings.area.fd >= 0)
+		close(rings.area.fd);
+	rings.area.fd = -1;
+	rings.shown = true;
+	at_area_gate(&rings.area, at_new_generation());
+	return 0;
+}
+
+bool at_rings_close(void)
+{
+	if (rings.users > 1)
+		return false;
+	at_area_gate(&rings.area, 0);
+	if (!at_area_quiesce())
+		at_say("a thread does not leave the fallback ring: counts may be too low");
+	return true;
+}
+
+void at_rings_put(void)
+{
+	if (--rings.users)
+		return;
+	if (rings.shown) {
+		at_backend_lock();
+		at_module_resume();
+		at_area_detach();
+		at_backend_unlock();
+	}
+	rings.shown = false;
+	at_area_destroy(&rings.area);
+}
