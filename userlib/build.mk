@@ -6,6 +6,7 @@
 #	$(B)/libasynctrace.a	what programs of this tree link with
 #	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
 #	$(B)/examples/hello	the example of README.md
+#	$(B)/examples/crash	a program that writes its last second when it crashes
 #	userlib-install		library, headers and manual pages
 #	userlib-uninstall	removes what userlib-install has installed
 
@@ -117,11 +118,14 @@ userlib-uninstall:
 		! test -d $$d || rmdir --ignore-fail-on-non-empty $$d; \
 	done
 
-examples: $(B)/examples/hello
+AT_EXAMPLES	:= $(B)/examples/hello $(B)/examples/crash
+examples: $(AT_EXAMPLES)
 
-$(B)/examples/hello: userlib/examples/hello/hello.c $(B)/libasynctrace.a
+$(B)/examples/hello: userlib/examples/hello/hello.c
+$(B)/examples/crash: userlib/examples/crash/crash.c
+$(AT_EXAMPLES): $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
-		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+	$(CC) $(CFLAGS) -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -MMD -MP -o $@ \
+		$(filter %.c,$^) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
 
--include $(B)/examples/hello.d
+-include $(AT_EXAMPLES:%=%.d)

@@ -1,2 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The flight recorder: start, write and stop
+ *
+ * at_flight_write() may run in a signal handler, at any instruction of this thread and of
+ * the others. So it takes no lock. Of several calls at a time, the first one writes, and
+ * at_flight_stop() waits for it. All its memory is reserved at the start.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/compose.h>
+#include <asynctrace/flight.h>
+
+#include "compose/mem.h"
+#include "writer/internal.h"
 #include "flight.h"
-void at_flight_forked(void) {}
+#include "inproc.h"
+#include "window.h"
+
+#define AT_BYTES_MAX	(1ull << 40)
+/*
+ * What a composer needs: tables, and for each byte of a ring some of what is remembered of
+ * the threads' events. These are addresses; pages come when they are touched.
+ */
+#define AT_ARENA_BYTES	(16ull << 20)
+#define AT_ARENA_FACTOR	8
+
+enum state {
+	OFF,
+	ON,
+	STOPPING,	/* waits for a writer */
+};
+
+static struct {
+	uint32_t state;		/* changes under the lock */
+	uint32_t busy;		/* a call writes */
+	struct at_window window;
+	struct atc_arena arena;
+} flight;
+
+static void free_memory(void)
+{
+	if (flight.arena.start)
+		atc_arena_free(&flight.arena);
+	free(flight.window.begin);
+	free(flight.window.readers);
+	free(flight.window.copy);
+	flight.window = (struct at_window){ 0 };
+}
+
+void at_flight_forked(void)
+{
+	const bool on = flight.state != OFF;
+
+	flight.state = OFF;
+	flight.busy = 0;
+	if (!on)
+		return;
+	/* What malloc() gave stays: another thread may have held its lock in the parent. */
+	if (flight.arena.start)
+		atc_arena_free(&flight.arena);
+	flight.window = (struct at_window){ 0 };
+}
+
+/* Rings that together are not larger than @max_bytes, if there are that many CPUs. */
+static uint64_t ring_size(uint64_t max_bytes)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const uint64_t share = max_bytes / (cpus > 0 ? cpus : 1);
+	uint64_t size = ASYNCTRACE_RING_MIN;
+
+	while (size * 2 <= share && size < ASYNCTRACE_RING_MAX)
+		size *= 2;
+	return size;
+}
+
+static int allocate(struct at_window *w, const struct at_shape *shape)
+{
+	const size_t rings = (size_t)shape->nr_rings + 1, sub = (size_t)shape->sub_words * 8;
+	uint64_t bytes = rings * sub * shape->nsub;
+
+	/* A window has no more than @max_bytes, or the sub-buffers in use. */
+	if (bytes > w->max_bytes + rings * sub)
+		bytes = w->max_bytes + rings * sub;
+	w->begin = calloc(rings, sizeof(*w->begin));
+	w->readers = calloc(rings, sizeof(*w->readers));
+	w->copy = malloc(sub);
+	if (!w->begin || !w->readers || !w->copy)
+		return -ENOMEM;
+	return atc_arena_init(&flight.arena, AT_ARENA_BYTES + AT_ARENA_FACTOR * bytes);
+}
+
+static int start(uint64_t min_age, uint64_t max_bytes)
+{
+	struct at_trace_options o = {
+		.size = sizeof(o),
+		.mode = ASYNCTRACE_MODE_CIRCULAR,
+		.ring_size = ring_size(max_bytes),
+	};
+	struct at_window *w = &flight.window;
+	struct at_shape shape;
+	int err;
+
+	err = at_shape_init(&shape, &o);
+	if (!err)
+		err = at_inproc_handle_fork();
+	if (!err)
+		err = at_rings_get(&shape, NULL);
+	if (err)
+		return err;
+	*w = (struct at_window){
+		.area = at_rings_area(),
+		.min_age = min_age,
+		.max_bytes = max_bytes,
+	};
+	memcpy(w->name, at_default_name(), strnlen(at_default_name(), ASYNCTRACE_NAME_MAX));
+	err = allocate(w, &w->area->shape);
+	if (!err)
+		err = at_trace_share();
+	if (!err) {
+		at_window_begin(w);
+		err = at_rings_show();
+	}
+	if (!err)
+		return 0;
+	free_memory();
+	at_rings_put();
+	return err;
+}
+
+AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
+{
+	struct at_quiet quiet;
+	int err = -EBUSY;
+
+	if (max_bytes > AT_BYTES_MAX)
+		return -EINVAL;
+	at_inproc_lock(&quiet);
+	if (flight.state == OFF) {
+		err = start(min_age ?: ASYNCTRACE_FLIGHT_AGE, max_bytes ?: ASYNCTRACE_FLIGHT_BYTES);
+		if (!err)
+			__atomic_store_n(&flight.state, ON, __ATOMIC_RELEASE);
+	}
+	at_inproc_unlock(&quiet);
+	return err;
+}
+
+/* A thread that may not read the counter would be killed, or enter its handler again. */
+static bool counter_forbidden(void)
+{
+#ifdef __x86_64__
+	int mode = PR_TSC_ENABLE;
+
+	return flight.window.area->shape.clock == ASYNCTRACE_CLOCK_COUNTER &&
+	       !prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE;
+#else
+	return false;
+#endif
+}
+
+static void write_file(int fd, struct at_flight_result *res)
+{
+	struct at_compose_options o = { .size = sizeof(o), .fd = fd };
+	struct atc_arena *before = atc_arena_use(&flight.arena);
+	struct at_compose *c = at_compose_new(&o);
+
+	res->error = c ? 0 : fd < 0 ? -EBADF : -errno;
+	if (c)
+		at_window_write(&flight.window, c, res);
+	atc_arena_use(before);
+	atc_arena_reset(&flight.arena);
+}
+
+/* The call that finds @busy 0 has the recorder until it says so. */
+static void write_alone(int fd, struct at_flight_result *res)
+{
+	uint32_t idle = 0;
+
+	if (!__atomic_compare_exchange_n(&flight.busy, &idle, 1, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED)) {
+		res->error = -EBUSY;
+		return;
+	}
+	/* Pairs with at_flight_stop(): one of the two sees the other. */
+	if (__atomic_load_n(&flight.state, __ATOMIC_SEQ_CST) != ON)
+		res->error = -ESRCH;
+	else if (counter_forbidden())
+		res->error = -EPERM;
+	else
+		write_file(fd, res);
+	__atomic_store_n(&flight.busy, 0, __ATOMIC_RELEASE);
+}
+
+AT_PUBLIC int at_flight_write(int fd, struct at_flight_result *result)
+{
+	struct at_flight_result res = { .size = sizeof(res) };
+	const int saved = errno;
+	struct at_quiet quiet;
+
+	if (result && result->size < offsetof(struct at_flight_result, bytes))
+		return -EINVAL;
+	at_quiet_begin(&quiet);
+	if (__atomic_load_n(&flight.state, __ATOMIC_ACQUIRE) == ON)
+		write_alone(fd, &res);
+	else
+		res.error = -ESRCH;
+	at_quiet_end(&quiet);
+	if (result)
+		memcpy((char *)result + sizeof(res.size), (char *)&res + sizeof(res.size),
+		       (result->size < sizeof(res) ? result->size : sizeof(res)) -
+		       sizeof(res.size));
+	errno = saved;
+	return res.error;
+}
+
+static void wait_for_writer(void)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	while (__atomic_load_n(&flight.busy, __ATOMIC_SEQ_CST))
+		syscall(SYS_nanosleep, &ms, NULL);	/* no cancellation point */
+}
+
+AT_PUBLIC int at_flight_stop(void)
+{
+	struct at_quiet quiet;
+	int err = -ESRCH;
+
+	at_inproc_lock(&quiet);
+	if (flight.state == ON) {
+		__atomic_store_n(&flight.state, STOPPING, __ATOMIC_SEQ_CST);
+		err = 0;
+	}
+	at_inproc_unlock(&quiet);
+	if (err)
+		return err;
+	/* Not under the lock: a writer may wait for the reader of a pipe. */
+	wait_for_writer();
+	at_inproc_lock(&quiet);
+	at_rings_close();
+	free_memory();
+	at_rings_put();
+	flight.state = OFF;
+	at_inproc_unlock(&quiet);
+	return 0;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What the flight recorder writes out of the process's rings: which part of them, from
+ * which moment on
+ *
+ * All of this may run in a signal handler, while other threads write.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <asynctrace/compose.h>
+
+#include "compose/mem.h"
+#include "writer/internal.h"
+#include "window.h"
+
+/* Of the slots that at_slots_get() knows. */
+#define AT_USED_BYTES	((1u << 20) / 8)
+/* More than the two clocks part by when they are read one after the other. */
+#define AT_SLEPT_NS	1000000
+/* So long the counter's rate is measured after the system slept. */
+#define AT_MEASURE_NS	10000000
+
+static int64_t asleep_ns(void)
+{
+	struct timespec boot, mono;
+
+	syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &boot);
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &mono);
+	return (boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec;
+}
+
+void at_window_begin(struct at_window *w)
+{
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		at_reader_init(&w->readers[i], w->area, i);
+		at_reader_mark(&w->readers[i], &w->begin[i]);
+	}
+	w->asleep = asleep_ns();
+	at_clock_pair_now(w->area, &w->began);
+	w->began.what = ASYNCTRACE_MOMENT_START;
+}
+
+/*
+ * The pair that, together with @now, tells the time of all records. While the system
+ * slept, the counter may have stood still or been reset: then the pair of the beginning
+ * does not tell, but the counter's present rate does.
+ */
+static struct asynctrace_clock_pair base_of(const struct at_window *w,
+					    const struct asynctrace_clock_pair *now)
+{
+	const struct timespec measure = { .tv_nsec = AT_MEASURE_NS };
+	const int64_t slept = asleep_ns() - w->asleep;
+	struct asynctrace_clock_pair base = w->began, later;
+	uint64_t ticks, ns;
+
+	if (now->ticks >= base.ticks && slept < AT_SLEPT_NS && slept > -AT_SLEPT_NS)
+		return base;
+	syscall(SYS_nanosleep, &measure, NULL);
+	at_clock_pair_now(w->area, &later);
+	ticks = later.ticks - now->ticks;
+	ns = later.boottime - now->boottime;
+	/* As far back as the counter, or the clock, goes; an hour at most. */
+	for (uint64_t n = 3600000000000ull / AT_MEASURE_NS; n; n /= 2) {
+		if (n > now->ticks / ticks || n > now->boottime / ns)
+			continue;
+		base.ticks = now->ticks - n * ticks;
+		base.boottime = now->boottime - n * ns;
+		base.realtime = now->realtime - n * ns;
+		break;
+	}
+	return base;
+}
+
+/* The value that the counter had @ns before @now. */
+static uint64_t ticks_before(const struct asynctrace_clock_pair *base,
+			     const struct asynctrace_clock_pair *now, uint64_t ns)
+{
+	const uint64_t span = now->boottime - base->boottime;
+	unsigned __int128 ticks;
+
+	if (!span)
+		return 0;
+	ticks = (unsigned __int128)ns * (now->ticks - base->ticks) / span;
+	return ticks < now->ticks ? now->ticks - (uint64_t)ticks : 0;
+}
+
+static void leave_out_old(struct at_window *w, uint64_t cutoff)
+{
+	struct at_oldest o;
+
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		while (at_reader_oldest(&w->readers[i], &o) && o.after <= cutoff &&
+		       at_reader_leave_out(&w->readers[i], &o))
+			;
+	}
+}
+
+/* Leaves out the sub-buffer that ended first, until the rest fits into @max_bytes. */
+static void leave_out_surplus(struct at_window *w)
+{
+	struct at_oldest o, first = { .after = 0 };
+	struct at_reader *of;
+	uint64_t bytes;
+
+	do {
+		bytes = 0;
+		of = NULL;
+		for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+			if (!at_reader_oldest(&w->readers[i], &o))
+				continue;
+			bytes += o.words * 8;
+			if (o.after < UINT64_MAX && (!of || o.after < first.after)) {
+				of = &w->readers[i];
+				first = o;
+			}
+		}
+	} while (bytes > w->max_bytes && of && at_reader_leave_out(of, &first));
+}
+
+/* All rings up to one moment: what comes later is in the next file. */
+static void choose(struct at_window *w, const struct asynctrace_clock_pair *base,
+		   const struct asynctrace_clock_pair *now)
+{
+	struct at_mark m;
+
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		struct at_reader *rd = &w->readers[i];
+
+		at_reader_init(rd, w->area, i);
+		at_reader_begin(rd, &w->begin[i]);
+		at_reader_mark(rd, &m);
+		at_reader_end(rd, &m);
+	}
+	leave_out_old(w, ticks_before(base, now, w->min_age));
+	leave_out_surplus(w);
+}
+
+static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
+{
+	return chunk ? at_compose_chunk(arg, chunk, payload) : 0;
+}
+
+void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight_result *res)
+{
+	struct at_drain d = {
+		.area = w->area, .readers = w->readers, .sink = to_composer, .arg = c,
+		.live = true, .copy = w->copy,
+	};
+	struct asynctrace_clock_pair now, base;
+	struct at_compose_counts total;
+	uint64_t taken = 0;
+	int err;
+
+	at_clock_pair_now(w->area, &now);
+	base = base_of(w, &now);
+	choose(w, &base, &now);
+	memcpy(d.name, w->name, sizeof(d.name));
+	d.used = atc_calloc(1, AT_USED_BYTES);
+	res->error = d.used ? at_drain_once(&d, &base) : -ENOMEM;
+	err = at_compose_finish(c);
+	if (!res->error)
+		res->error = err;
+	at_compose_totals(c, &total);
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		taken += w->readers[i].delivered;
+		res->older += w->readers[i].older;
+		res->overwritten += w->readers[i].overwritten;
+		res->dropped += at_reader_dropped(&w->readers[i]);
+	}
+	res->bytes = at_compose_written(c);
+	res->delivered = total.delivered;
+	res->malformed = total.malformed;
+	res->unwritten = taken - total.delivered - total.malformed;
+}
