@@ -6,8 +6,8 @@
 
 WT		:= $(B)/selftests/inprocess
 WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_cxx \
-		   test_ntrace
-WT_HELPERS	:= tape numbers
+		   test_ntrace test_flight test_beside test_handler
+WT_HELPERS	:= tape numbers flown
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess
 WT_CXXFLAGS	:= -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
@@ -39,5 +39,6 @@ $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
 	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
-	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace) \
-	$(addprefix $(WT)/tsan/,test_types test_cxx test_law)
+	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace test_flight \
+		test_beside test_handler) \
+	$(addprefix $(WT)/tsan/,test_types test_cxx test_law test_flight test_beside test_handler)
