@@ -4,14 +4,26 @@
 
 ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
+ATTACH_FLIGHT := $(B)/selftests/attach/test_flight
+
 .PHONY: selftests-attach
-selftests-attach: $(ATTACH_TESTS)
+selftests-attach: $(ATTACH_TESTS) $(ATTACH_FLIGHT)
 
 $(B)/selftests/attach/%.o: selftests/attach/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -MMD -MP -c -o $@ $<
+	$(CC) $(CFLAGS) $(KT_CFLAGS) $(ATTACH_CFLAGS) -Iuserlib/src -MMD -MP -c -o $@ $<
 
 $(ATTACH_TESTS): %: %.o $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
--include $(wildcard $(B)/selftests/attach/*.d)
+# It has the harness and the events of the native tests of the flight recorder.
+$(ATTACH_FLIGHT): ATTACH_CFLAGS := -Iselftests/inprocess
+$(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -Iselftests/inprocess -MMD -MP -c -o $@ $<
+
+$(ATTACH_FLIGHT): %: %.o $(addprefix $(B)/selftests/attach/inprocess/,tape.o flown.o) \
+	$(B)/libasynctrace.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+
+-include $(wildcard $(B)/selftests/attach/*.d $(B)/selftests/attach/inprocess/*.d)

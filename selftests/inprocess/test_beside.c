@@ -278,11 +278,17 @@ static void toggle_trace(bool *on, int *fd, struct range *from)
 
 static void toggle_flight(bool *on, struct range *from)
 {
+	int err;
+
 	if (*on) {
 		check(!at_flight_stop());
 	} else {
 		from->high = sum_of(false);
-		check(!at_flight_start(HOUR, 1 << 20));
+		/* -EBUSY: on a busy machine, the trace's thread does not answer in time. */
+		do {
+			err = at_flight_start(HOUR, 1 << 20);
+		} while (err == -EBUSY);
+		check(!err, "%d", err);
 		from->low = sum_of(true);
 	}
 	*on = !*on;

@@ -117,8 +117,12 @@ static void sum_up(struct at_compose *c)
 void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total)
 {
 	*total = (struct at_compose_counts){ 0 };
-	atc_map_each(&c->rings, e)
-		add_counts(total, &((const struct atc_ring *)e->value)->counts);
+	atc_map_each(&c->rings, e) {
+		const struct atc_ring *ring = e->value;
+
+		if (ring->provider != c->kernel)
+			add_counts(total, &ring->counts);
+	}
 }
 
 const struct at_compose_stats *at_compose_stats(struct at_compose *c)

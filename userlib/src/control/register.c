@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Registration of a provider over a raw netlink socket
+ * Requests over a raw netlink socket, and registration of a provider
  *
  * libmnl would allocate. The kernel answers a request before send(2) returns,
  * so an answer that is not there yet never comes, and nothing here waits.
@@ -12,21 +12,10 @@
 
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
-#include <linux/genetlink.h>
-#include <linux/netlink.h>
 
 #include "writer/sys.h"
+#include "genl.h"
 #include "register.h"
-
-/* A request of ours, or an answer to one. */
-struct at_message {
-	struct nlmsghdr nl;
-	struct genlmsghdr genl;
-	char attrs[2048];
-} __attribute__((aligned(NLMSG_ALIGNTO)));
-
-_Static_assert(offsetof(struct at_message, attrs) == NLMSG_HDRLEN + GENL_HDRLEN,
-	       "attributes follow the two heads");
 
 bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
 		 size_t size)
@@ -59,8 +48,7 @@ int at_register_attrs(void *buf, size_t len, const char *name, uint32_t version,
 	return used;
 }
 
-/* The attribute of a type, if it is there with at least that many bytes. */
-static const void *at_find(const struct at_message *m, uint16_t type, size_t size)
+const void *at_genl_find(const struct at_message *m, uint16_t type, size_t size)
 {
 	size_t len = m->nl.nlmsg_len - offsetof(struct at_message, attrs);
 	const char *at = m->attrs;
@@ -81,35 +69,36 @@ static const void *at_find(const struct at_message *m, uint16_t type, size_t siz
 	return NULL;
 }
 
-/*
- * Sends @m with @len bytes of attributes and turns it into the answer. *reached
- * tells whether the kernel answered; what it refused is an answer.
- */
-static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd,
-		  uint8_t version, size_t len, bool *reached)
+static int at_send(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
+		   uint16_t flags)
 {
 	const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-	struct sockaddr_nl from;
-	socklen_t from_len;
-	ssize_t got;
-	int error;
+	ssize_t sent;
 
-	*reached = false;
 	m->nl = (struct nlmsghdr){
 		.nlmsg_len = offsetof(struct at_message, attrs) + len,
 		.nlmsg_type = family,
-		.nlmsg_flags = NLM_F_REQUEST,
+		.nlmsg_flags = NLM_F_REQUEST | flags,
 		.nlmsg_seq = cmd,
 	};
-	m->genl = (struct genlmsghdr){ .cmd = cmd, .version = version };
+	m->genl = (struct genlmsghdr){
+		.cmd = cmd,
+		.version = family == GENL_ID_CTRL ? 1 : ASYNCTRACE_FAMILY_VERSION,
+	};
 	do {
-		got = at_sys_sendto(fd, m, m->nl.nlmsg_len, MSG_NOSIGNAL, &kernel,
-				    sizeof(kernel));
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return -errno;
+		sent = at_sys_sendto(fd, m, m->nl.nlmsg_len, MSG_NOSIGNAL, &kernel,
+				     sizeof(kernel));
+	} while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : 0;
+}
 
-	/* Anybody may send to this socket; only the kernel is believed. */
+/* Any process may send to this socket: only the kernel's messages count. */
+static int at_receive(int fd, struct at_message *m)
+{
+	struct sockaddr_nl from;
+	socklen_t from_len;
+	ssize_t got;
+
 	do {
 		memset(&from, 0, sizeof(from));
 		from_len = sizeof(from);
@@ -122,11 +111,69 @@ static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd,
 	    m->nl.nlmsg_len > (size_t)got ||
 	    m->nl.nlmsg_len < offsetof(struct at_message, attrs))
 		return -EBADMSG;
+	return 0;
+}
+
+static int at_error_of(const struct at_message *m)
+{
+	int error;
+
+	memcpy(&error, (const char *)m + NLMSG_HDRLEN, sizeof(error));
+	return error;
+}
+
+/*
+ * Sends @m with @len bytes of attributes and turns it into the answer. *reached
+ * tells whether the kernel answered; what it refused is an answer.
+ */
+static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
+		  bool *reached)
+{
+	int err;
+
+	*reached = false;
+	err = at_send(fd, m, family, cmd, len, 0);
+	if (!err)
+		err = at_receive(fd, m);
+	if (err)
+		return err;
 	*reached = true;
 	if (m->nl.nlmsg_type != NLMSG_ERROR)
 		return 0;
-	memcpy(&error, (const char *)m + NLMSG_HDRLEN, sizeof(error));
-	return error ? error : -EBADMSG;
+	return at_error_of(m) ?: -EBADMSG;
+}
+
+int at_genl_do(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
+	       struct at_message *answer)
+{
+	int err;
+
+	err = at_send(fd, m, family, cmd, len, NLM_F_ACK);
+	while (!err) {
+		err = at_receive(fd, m);
+		if (!err && m->nl.nlmsg_type == NLMSG_ERROR)
+			return at_error_of(m);
+		if (!err && answer)
+			*answer = *m;
+	}
+	return err;
+}
+
+int at_genl_family(int fd, struct at_message *m, uint16_t *family)
+{
+	const void *attr;
+	size_t len = 0;
+	bool reached;
+
+	at_attr_put(m->attrs, sizeof(m->attrs), &len, CTRL_ATTR_FAMILY_NAME,
+		    ASYNCTRACE_FAMILY_NAME, sizeof(ASYNCTRACE_FAMILY_NAME));
+	if (at_ask(fd, m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, len, &reached))
+		return -EAFNOSUPPORT;
+	attr = at_genl_find(m, CTRL_ATTR_FAMILY_ID, sizeof(*family));
+	if (!attr)
+		return -EAFNOSUPPORT;
+	memcpy(family, attr, sizeof(*family));
+	return 0;
 }
 
 static int at_register_on(int fd, struct at_message *m, uint64_t cookie,
@@ -135,36 +182,28 @@ static int at_register_on(int fd, struct at_message *m, uint64_t cookie,
 {
 	const void *attr;
 	uint16_t family;
-	size_t len = 0;
+	size_t len;
 	bool reached;
 	int err;
 
-	at_attr_put(m->attrs, sizeof(m->attrs), &len, CTRL_ATTR_FAMILY_NAME,
-		    ASYNCTRACE_FAMILY_NAME, sizeof(ASYNCTRACE_FAMILY_NAME));
-	err = at_ask(fd, m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1, len, &reached);
+	err = at_genl_family(fd, m, &family);
 	if (err)
-		return -EAFNOSUPPORT;
-	attr = at_find(m, CTRL_ATTR_FAMILY_ID, sizeof(family));
-	if (!attr)
-		return -EAFNOSUPPORT;
-	memcpy(&family, attr, sizeof(family));
-
+		return err;
 	err = at_register_attrs(m->attrs, sizeof(m->attrs), name, version, ring_stride);
 	if (err < 0)
 		return err;
 	len = err;
 	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_PROVIDER_COOKIE,
 		    &cookie, sizeof(cookie));
-	err = at_ask(fd, m, family, ASYNCTRACE_CMD_PROVIDER_REGISTER,
-		     ASYNCTRACE_FAMILY_VERSION, len, &reached);
+	err = at_ask(fd, m, family, ASYNCTRACE_CMD_PROVIDER_REGISTER, len, &reached);
 	if (err)
 		return reached ? err : -EAFNOSUPPORT;
-	attr = at_find(m, ASYNCTRACE_A_PROVIDER_ID, sizeof(*id));
+	attr = at_genl_find(m, ASYNCTRACE_A_PROVIDER_ID, sizeof(*id));
 	if (!attr)
 		return -EBADMSG;
 	memcpy(id, attr, sizeof(*id));
 	if (started)
-		*started = at_find(m, ASYNCTRACE_A_PROVIDER_STARTED, 0);
+		*started = at_genl_find(m, ASYNCTRACE_A_PROVIDER_STARTED, 0);
 	return 0;
 }
 

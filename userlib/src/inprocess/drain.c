@@ -244,8 +244,34 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 	emit(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
+/* In the drainer, between two extents: no reader relies on the limits any more. */
+static void make_circular(struct at_drain *d)
+{
+	struct asynctrace_control *c = d->area->control;
+	uint64_t *limits = (uint64_t *)((char *)c + c->limits);
+
+	d->live = true;
+	d->area->shape.mode = ASYNCTRACE_MODE_CIRCULAR;
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++)
+		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
+}
+
+/* Does what at_drain_share() asks for. */
+static void answer_share(struct at_drain *d)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->share == AT_SHARE_ASKED) {
+		make_circular(d);
+		__atomic_store_n(&d->share, AT_SHARE_DONE, __ATOMIC_RELAXED);
+		pthread_cond_signal(&d->paused);
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
 static bool next_extent(struct at_drain *d, struct at_reader *rd, struct at_extent *x)
 {
+	if (__atomic_load_n(&d->share, __ATOMIC_RELAXED) == AT_SHARE_ASKED)
+		answer_share(d);
 	return d->live ? at_reader_copy(rd, x, d->copy) : at_reader_next(rd, x);
 }
 
@@ -366,28 +392,6 @@ int at_drain_live(struct at_drain *d)
 	return d->copy ? 0 : -ENOMEM;
 }
 
-/* In the drainer, between two rounds: no reader relies on the limits any more. */
-static void make_circular(struct at_drain *d)
-{
-	struct asynctrace_control *c = d->area->control;
-	uint64_t *limits = (uint64_t *)((char *)c + c->limits);
-
-	d->live = true;
-	d->area->shape.mode = ASYNCTRACE_MODE_CIRCULAR;
-	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++)
-		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
-}
-
-/* Under the lock: does what at_drain_share() asks for. */
-static void answer_share(struct at_drain *d)
-{
-	if (d->share != AT_SHARE_ASKED)
-		return;
-	make_circular(d);
-	d->share = AT_SHARE_DONE;
-	pthread_cond_signal(&d->paused);
-}
-
 int at_drain_share(struct at_drain *d)
 {
 	const struct timespec until = from_now(AT_PAUSE_MAX_MS);
@@ -399,13 +403,13 @@ int at_drain_share(struct at_drain *d)
 		return -ENOMEM;
 	pthread_mutex_lock(&d->lock);
 	if (d->share != AT_SHARE_DONE)
-		d->share = AT_SHARE_ASKED;
+		__atomic_store_n(&d->share, AT_SHARE_ASKED, __ATOMIC_RELAXED);
 	pthread_cond_signal(&d->wake);
 	while (d->share == AT_SHARE_ASKED && !err)
 		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
-	/* The thread waits in write(2) for somebody who does not read. */
+	/* The thread waits in write(2): the reader of the pipe does not read. */
 	if (d->share == AT_SHARE_ASKED)
-		d->share = AT_SHARE_NONE;
+		__atomic_store_n(&d->share, AT_SHARE_NONE, __ATOMIC_RELAXED);
 	err = d->share == AT_SHARE_DONE ? 0 : -EBUSY;
 	pthread_mutex_unlock(&d->lock);
 	return err;
@@ -423,7 +427,6 @@ static void *drain_thread(void *arg)
 	while (!d->stop) {
 		until = from_now(ms);
 		pthread_cond_timedwait(&d->wake, &d->lock, &until);
-		answer_share(d);
 		pthread_mutex_unlock(&d->lock);
 		at_drain_enter(d);
 		at_drain_round(d, false);

@@ -23,6 +23,7 @@
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
+#include "session.h"
 #include "window.h"
 
 #define AT_BYTES_MAX	(1ull << 40)
@@ -42,9 +43,11 @@ enum state {
 static struct {
 	uint32_t state;		/* changes under the lock */
 	uint32_t busy;		/* a call writes */
+	bool module;		/* a session of the module's does the work */
+	struct at_session session;
 	struct at_window window;
 	struct atc_arena arena;
-} flight;
+} flight = { .session.socket = -1 };
 
 static void free_memory(void)
 {
@@ -54,6 +57,11 @@ static void free_memory(void)
 	free(flight.window.readers);
 	free(flight.window.copy);
 	flight.window = (struct at_window){ 0 };
+}
+
+bool at_flight_by_module(void)
+{
+	return flight.state != OFF && flight.module;
 }
 
 void at_flight_forked(void)
@@ -68,6 +76,7 @@ void at_flight_forked(void)
 	if (flight.arena.start)
 		atc_arena_free(&flight.arena);
 	flight.window = (struct at_window){ 0 };
+	at_session_forked(&flight.session);
 }
 
 /* Rings that together are not larger than @max_bytes, if there are that many CPUs. */
@@ -98,7 +107,7 @@ static int allocate(struct at_window *w, const struct at_shape *shape)
 	return atc_arena_init(&flight.arena, AT_ARENA_BYTES + AT_ARENA_FACTOR * bytes);
 }
 
-static int start(uint64_t min_age, uint64_t max_bytes)
+static int start_rings(uint64_t min_age, uint64_t max_bytes)
 {
 	struct at_trace_options o = {
 		.size = sizeof(o),
@@ -110,8 +119,6 @@ static int start(uint64_t min_age, uint64_t max_bytes)
 	int err;
 
 	err = at_shape_init(&shape, &o);
-	if (!err)
-		err = at_inproc_handle_fork();
 	if (!err)
 		err = at_rings_get(&shape, NULL);
 	if (err)
@@ -134,6 +141,33 @@ static int start(uint64_t min_age, uint64_t max_bytes)
 	free_memory();
 	at_rings_put();
 	return err;
+}
+
+static int start_session(uint64_t max_bytes)
+{
+	const uint64_t size = ring_size(max_bytes);
+	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int err;
+
+	/* The kernel's rings of the session, too. */
+	err = atc_arena_init(&flight.arena, AT_ARENA_BYTES +
+			     2 * AT_ARENA_FACTOR * size * ((cpus > 0 ? cpus : 1) + 1));
+	if (err)
+		return err;
+	err = at_session_begin(&flight.session, ASYNCTRACE_MODE_CIRCULAR, size);
+	if (err)
+		free_memory();
+	return err;
+}
+
+static int start(uint64_t min_age, uint64_t max_bytes)
+{
+	const int err = at_inproc_handle_fork();
+
+	if (err)
+		return err;
+	flight.module = at_session_possible();
+	return flight.module ? start_session(max_bytes) : start_rings(min_age, max_bytes);
 }
 
 AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
@@ -159,7 +193,7 @@ static bool counter_forbidden(void)
 #ifdef __x86_64__
 	int mode = PR_TSC_ENABLE;
 
-	return flight.window.area->shape.clock == ASYNCTRACE_CLOCK_COUNTER &&
+	return !flight.module && flight.window.area->shape.clock == ASYNCTRACE_CLOCK_COUNTER &&
 	       !prctl(PR_GET_TSC, &mode, 0, 0, 0) && mode != PR_TSC_ENABLE;
 #else
 	return false;
@@ -173,7 +207,9 @@ static void write_file(int fd, struct at_flight_result *res)
 	struct at_compose *c = at_compose_new(&o);
 
 	res->error = c ? 0 : fd < 0 ? -EBADF : -errno;
-	if (c)
+	if (c && flight.module)
+		at_session_write(&flight.session, c, res);
+	else if (c)
 		at_window_write(&flight.window, c, res);
 	atc_arena_use(before);
 	atc_arena_reset(&flight.arena);
@@ -245,9 +281,13 @@ AT_PUBLIC int at_flight_stop(void)
 	/* Not under the lock: a writer may wait for the reader of a pipe. */
 	wait_for_writer();
 	at_inproc_lock(&quiet);
-	at_rings_close();
+	if (flight.module)
+		at_session_end(&flight.session);
+	else
+		at_rings_close();
 	free_memory();
-	at_rings_put();
+	if (!flight.module)
+		at_rings_put();
 	flight.state = OFF;
 	at_inproc_unlock(&quiet);
 	return 0;

@@ -48,6 +48,8 @@ int at_trace_share(void);
 
 /* --- flight.c ---------------------------------------------------------------------------- */
 
+/* The flight recorder runs, and a session of the module's does its work. */
+bool at_flight_by_module(void);
 void at_flight_forked(void);
 
 #pragma GCC visibility pop

@@ -121,7 +121,10 @@ int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out
  */
 void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 			      void (*after)(void *arg), void *arg);
-/* The sums of at_compose_stats(). Async-signal-safe: it allocates and sorts nothing. */
+/*
+ * The sums of at_compose_stats() without the kernel's rings. Async-signal-safe: it allocates
+ * and sorts nothing.
+ */
 void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total);
 
 /* --- area.c: the memory, laid out as the module does -------------------------------- */

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# test_crash.sh CRASH ASYNCTRACE: the example program crashes; its file is valid and has the
+# last events before the crash.
+set -u
+export LC_ALL=C.UTF-8
+
+crash=$1 asynctrace=$2
+passed=0 failed=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+ok() { # NAME CONDITION...
+	local name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "ok - $name"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $name"
+	fi
+}
+
+ulimit -c 0
+# On one CPU, so that one ring has them all.
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+{ taskset -c "$cpu" "$crash" "$tmp/crash.fxt"; } 2> "$tmp/err"
+ok crash_dies_of_its_signal [ $? = 139 ]
+ok G74_crash_file_is_valid "$asynctrace" validate "$tmp/crash.fxt"
+"$asynctrace" dump --events "$tmp/crash.fxt" > "$tmp/events"
+
+# In order of the crashed thread: its requests up to the last one but one, which has an end,
+# and then what it wrote in the request that crashed.
+thread=$(sed -n 's|^[0-9.]* \([0-9/]*\) instant "app" "about to crash".*|\1|p' "$tmp/events")
+ok crash_event_is_there [ -n "$thread" ]
+grep -F " $thread complete \"app\" \"request\" " "$tmp/events" |
+	sed -n 's/.*"worker":uint32=0 "number":uint32=\([0-9]*\).*/\1/p' > "$tmp/numbers"
+ok requests_before_the_crash_are_there [ "$(tail -n 1 "$tmp/numbers")" = 199998 ]
+ok no_request_is_missing_in_between \
+	[ "$(sort -nu "$tmp/numbers" | wc -l)" = "$((199998 - $(head -n 1 "$tmp/numbers") + 1))" ]
+
+echo "$passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A session of the module's that records this process and no other
+ *
+ * By raw netlink messages: libmnl is not linked into programs that only write events.
+ * Reading takes system calls only, because a signal handler may read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <linux/asynctrace.h>
+#include <linux/asynctrace_netlink.h>
+
+#include <asynctrace/compose.h>
+
+#include "compose/priv.h"
+#include "control/genl.h"
+#include "control/register.h"
+#include "writer/internal.h"
+#include "writer/sys.h"
+#include "session.h"
+
+#define AT_FD_MIN	512
+
+bool at_session_possible(void)
+{
+	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
+		at_attach();
+	return at_backend() == ASYNCTRACE_BACKEND_MODULE;
+}
+
+static int open_socket(void)
+{
+	int fd = at_sys_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), high;
+
+	if (fd < 0)
+		return -errno;
+	/* Low numbers are the program's. */
+	high = at_sys_fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
+	if (high < 0)
+		return fd;
+	at_sys_close(fd);
+	return high;
+}
+
+static void put_u32(struct at_message *m, size_t *len, uint16_t type, uint32_t value)
+{
+	at_attr_put(m->attrs, sizeof(m->attrs), len, type, &value, sizeof(value));
+}
+
+static int create(struct at_session *s, struct at_message *m, uint16_t family, uint32_t mode,
+		  uint64_t ring_size)
+{
+	struct at_message answer;
+	char name[64], *at = name;
+	const char *end = name + sizeof(name);
+	const void *id;
+	size_t len = 0;
+	int err;
+
+	at = atc_text_put(at, end, mode == ASYNCTRACE_MODE_CIRCULAR ? "flight-" : "trace-");
+	at = atc_text_put_number(at, end, at_sys_getpid());
+	/* A process of another namespace may have the same number. */
+	at = atc_text_put(at, end, "-");
+	atc_text_put_number(at, end, at_salt());
+	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_SESSION_NAME, name,
+		    strlen(name) + 1);
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_MODE, mode);
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_SCHED, ASYNCTRACE_SCHED_TARGETS);
+	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_SESSION_RING_SIZE, &ring_size,
+		    sizeof(ring_size));
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_PID, at_sys_getpid());
+	answer.nl.nlmsg_len = 0;
+	err = at_genl_do(s->socket, m, family, ASYNCTRACE_CMD_SESSION_CREATE, len, &answer);
+	if (err)
+		return err;
+	id = answer.nl.nlmsg_len ? at_genl_find(&answer, ASYNCTRACE_A_SESSION_ID, 4) : NULL;
+	if (!id)
+		return -EBADMSG;
+	memcpy(&s->id, id, sizeof(s->id));
+	return 0;
+}
+
+static int command(const struct at_session *s, struct at_message *m, uint16_t family, uint8_t cmd)
+{
+	size_t len = 0;
+
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_ID, s->id);
+	return at_genl_do(s->socket, m, family, cmd, len, NULL);
+}
+
+/* A provider is in one session at a time: does this one have it? */
+static int check_provider(const struct at_session *s, struct at_message *m, uint16_t family)
+{
+	struct at_message answer;
+	const void *attr;
+	uint32_t providers;
+	size_t len = 0;
+	int err;
+
+	put_u32(m, &len, ASYNCTRACE_A_SESSION_ID, s->id);
+	answer.nl.nlmsg_len = 0;
+	err = at_genl_do(s->socket, m, family, ASYNCTRACE_CMD_SESSION_GET, len, &answer);
+	if (err)
+		return err;
+	attr = answer.nl.nlmsg_len ?
+	       at_genl_find(&answer, ASYNCTRACE_A_SESSION_PROVIDERS, 4) : NULL;
+	if (!attr)
+		return -EBADMSG;
+	memcpy(&providers, attr, sizeof(providers));
+	return providers ? 0 : -EBUSY;
+}
+
+static int begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
+{
+	struct at_message m;
+	uint16_t family;
+	int err;
+
+	err = at_genl_family(s->socket, &m, &family);
+	if (!err)
+		err = create(s, &m, family, mode, ring_size);
+	if (!err)
+		err = command(s, &m, family, ASYNCTRACE_CMD_SESSION_INIT);
+	if (!err)
+		err = command(s, &m, family, ASYNCTRACE_CMD_SESSION_START);
+	if (!err)
+		err = check_provider(s, &m, family);
+	return err;
+}
+
+int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
+{
+	int err;
+
+	s->buffer = malloc(ASYNCTRACE_READ_MIN);
+	if (!s->buffer)
+		return -ENOMEM;
+	s->socket = open_socket();
+	err = s->socket < 0 ? s->socket : begin(s, mode, ring_size);
+	if (err)
+		at_session_end(s);
+	return err;
+}
+
+void at_session_end(struct at_session *s)
+{
+	if (s->socket >= 0)
+		at_sys_close(s->socket);
+	s->socket = -1;
+	free(s->buffer);
+	s->buffer = NULL;
+}
+
+void at_session_forked(struct at_session *s)
+{
+	/* A copy of the socket in the child would keep the session. */
+	if (s->socket >= 0)
+		at_sys_close(s->socket);
+	s->socket = -1;
+	s->buffer = NULL;
+}
+
+static int open_snapshot(const struct at_session *s)
+{
+	struct asynctrace_consume consume = {
+		.size = sizeof(consume),
+		.session = s->id,
+		.flags = ASYNCTRACE_CONSUME_F_SNAPSHOT,
+	};
+	int fd = at_sys_open("/dev/" ASYNCTRACE_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!at_sys_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &consume))
+		return fd;
+	err = -errno;
+	at_sys_close(fd);
+	return err;
+}
+
+/* The counts of a ring's last chunk are those of the whole ring. */
+static void count(const struct asynctrace_chunk *c, uint64_t *taken)
+{
+	if (c->kind == ASYNCTRACE_CHUNK_EVENTS)
+		*taken += c->records;
+}
+
+void at_session_write(const struct at_session *s, struct at_compose *c,
+		      struct at_flight_result *res)
+{
+	const struct asynctrace_chunk *chunk = (const void *)s->buffer;
+	struct at_compose_counts total;
+	uint64_t taken = 0;
+	ssize_t got = 0;
+	int fd, err;
+
+	fd = open_snapshot(s);
+	if (fd < 0) {
+		res->error = fd;
+		return;
+	}
+	do {
+		got = syscall(SYS_read, fd, s->buffer, ASYNCTRACE_READ_MIN);
+		if (got < (ssize_t)sizeof(*chunk))
+			continue;
+		count(chunk, &taken);
+		err = at_compose_chunk(c, chunk, s->buffer + chunk->size);
+		if (!res->error)
+			res->error = err;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	if (got < 0 && !res->error)
+		res->error = -errno;
+	at_sys_close(fd);
+	err = at_compose_finish(c);
+	if (!res->error)
+		res->error = err;
+	at_compose_totals(c, &total);
+	res->bytes = at_compose_written(c);
+	res->delivered = total.delivered;
+	res->older = total.cleared;
+	res->overwritten = total.overwritten;
+	res->dropped = total.dropped;
+	res->malformed = total.malformed;
+	res->unwritten = taken - total.delivered - total.malformed;
+}
