@@ -18,7 +18,7 @@
 #include <asynctrace/trace.h>
 
 #define WORKERS	3
-#define REQUESTS 200000
+#define REQUESTS 20000
 
 static int file;
 
@@ -58,10 +58,13 @@ static void catch_crashes(void)
 }
 
 static int *volatile missing;
+static volatile unsigned int sum;
 
 static void serve(unsigned int worker, unsigned int request)
 {
 	TRACE_DURATION("app", "request", "worker", TA_UINT32(worker), "number", TA_UINT32(request));
+	for (unsigned int i = 0; i < 10000; i++)
+		sum += i;
 	if (worker == 0 && request == REQUESTS - 1) {
 		TRACE_INSTANT("app", "about to crash", TRACE_SCOPE_PROCESS);
 		*missing = 1;

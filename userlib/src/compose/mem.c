@@ -42,7 +42,7 @@ int atc_arena_init(struct atc_arena *a, size_t bytes)
 
 void atc_arena_reset(struct atc_arena *a)
 {
-	/* The pages go back to the system. What is allocated next is zero. */
+	/* The pages go back to the system. */
 	madvise(a->start, a->bytes, MADV_DONTNEED);
 	a->used = 0;
 }
@@ -82,14 +82,17 @@ void *atc_malloc(size_t bytes)
 
 void *atc_calloc(size_t n, size_t bytes)
 {
+	void *p;
+
 	if (!current)
 		return calloc(n, bytes);
 	if (bytes && n > SIZE_MAX / bytes) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	/* Zero already: the arena does not use memory again before it is reset. */
-	return take(current, n * bytes);
+	p = take(current, n * bytes);
+	/* What atc_shrink() gave back is not zero any more. */
+	return p ? memset(p, 0, n * bytes) : NULL;
 }
 
 void *atc_realloc(void *old, size_t bytes)
@@ -116,6 +119,14 @@ void *atc_realloc(void *old, size_t bytes)
 	if (p)
 		memcpy(p, old, h->bytes);
 	return p;
+}
+
+void atc_shrink(void *p, size_t bytes)
+{
+	struct header *h = (struct header *)p - 1;
+
+	current->used -= h->bytes - round_up(bytes);
+	h->bytes = round_up(bytes);
 }
 
 void atc_free(void *p)

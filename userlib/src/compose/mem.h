@@ -37,6 +37,8 @@ struct atc_arena *atc_arena_use(struct atc_arena *a);
 void *atc_malloc(size_t bytes);
 void *atc_calloc(size_t n, size_t bytes);
 void *atc_realloc(void *old, size_t bytes);
+/* Gives back what is behind the first @bytes of @p, the last allocation from the arena. */
+void atc_shrink(void *p, size_t bytes);
 /* Does nothing while an arena is in use. */
 void atc_free(void *p);
 

@@ -256,6 +256,19 @@ static void make_circular(struct at_drain *d)
 		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
 }
 
+/* What can be told only when all rings have been read. */
+static void emit_end(struct at_drain *d)
+{
+	emit_names(d, NULL);
+	if (!d->used)
+		emit_threads(d, 1, at_slots_last(), true);
+	for (uint32_t i = 0; i <= d->area->shape.nr_rings; i++) {
+		if (d->readers[i].next || at_reader_dropped(&d->readers[i]))
+			emit_events(d, &d->readers[i], NULL, ASYNCTRACE_CHUNK_F_LAST);
+	}
+	emit_clock(d, ASYNCTRACE_MOMENT_STOP);
+}
+
 /* Does what at_drain_share() asks for. */
 static void answer_share(struct at_drain *d)
 {
@@ -308,14 +321,7 @@ void at_drain_round(struct at_drain *d, bool last)
 		}
 		return;
 	}
-	emit_names(d, NULL);
-	if (!d->used)
-		emit_threads(d, 1, at_slots_last(), true);
-	for (uint32_t i = 0; i < nr; i++) {
-		if (d->readers[i].next || at_reader_dropped(&d->readers[i]))
-			emit_events(d, &d->readers[i], NULL, ASYNCTRACE_CHUNK_F_LAST);
-	}
-	emit_clock(d, ASYNCTRACE_MOMENT_STOP);
+	emit_end(d);
 }
 
 int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at_sink sink,
@@ -343,15 +349,19 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 	return d->error;
 }
 
-int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began)
+int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
+		  const struct at_taken *taken)
 {
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
 
 	emit_provider(d);
 	emit(d, &c, began, sizeof(*began));
 	emit_process(d);
-	d->clock_at = now_ns(CLOCK_BOOTTIME);
-	at_drain_round(d, true);
+	for (; taken; taken = taken->next) {
+		emit_names(d, &taken->extent);
+		emit_events(d, &taken->reader, &taken->extent, 0);
+	}
+	emit_end(d);
 	return d->error;
 }
 

@@ -32,7 +32,7 @@
  * the threads' events. These are addresses; pages come when they are touched.
  */
 #define AT_ARENA_BYTES	(16ull << 20)
-#define AT_ARENA_FACTOR	8
+#define AT_ARENA_FACTOR	10
 
 enum state {
 	OFF,
@@ -55,7 +55,6 @@ static void free_memory(void)
 		atc_arena_free(&flight.arena);
 	free(flight.window.begin);
 	free(flight.window.readers);
-	free(flight.window.copy);
 	flight.window = (struct at_window){ 0 };
 }
 
@@ -101,8 +100,7 @@ static int allocate(struct at_window *w, const struct at_shape *shape)
 		bytes = w->max_bytes + rings * sub;
 	w->begin = calloc(rings, sizeof(*w->begin));
 	w->readers = calloc(rings, sizeof(*w->readers));
-	w->copy = malloc(sub);
-	if (!w->begin || !w->readers || !w->copy)
+	if (!w->begin || !w->readers)
 		return -ENOMEM;
 	return atc_arena_init(&flight.arena, AT_ARENA_BYTES + AT_ARENA_FACTOR * bytes);
 }

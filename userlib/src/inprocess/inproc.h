@@ -343,12 +343,25 @@ struct at_drain {
 
 int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at_sink sink,
 		  void *arg);
-/*
- * Instead of all that follows: hands out what the readers have, and the threads that @d->used
- * does not have, from the moment @began on. Async-signal-safe if the sink is. Only the members
- * up to @d->name need to be set.
+/**
+ * struct at_taken - an extent that was copied
+ * @next: the one after it; NULL: none
+ * @reader: as it was before the extent
+ * @extent: with the words in the copy
  */
-int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began);
+struct at_taken {
+	struct at_taken *next;
+	struct at_reader reader;
+	struct at_extent extent;
+};
+
+/*
+ * Instead of all that follows: hands out @taken, and the threads that @d->used does not have,
+ * from the moment @began on. The readers have come to their end. Async-signal-safe if the
+ * sink is. Only the members up to @d->name need to be set.
+ */
+int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
+		  const struct at_taken *taken);
 /* The present moment on all clocks. */
 void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *now);
 /* From now on the rings, circular ones, are read while they are written. */

@@ -181,20 +181,60 @@ static int open_snapshot(const struct at_session *s)
 	return err;
 }
 
-/* The counts of a ring's last chunk are those of the whole ring. */
-static void count(const struct asynctrace_chunk *c, uint64_t *taken)
+/* A chunk that was read, and its payload. */
+struct chunk {
+	struct chunk *next;
+	char data[];
+};
+
+/*
+ * Reads all of it. Composing takes longer, and the program's threads would overwrite the
+ * rings meanwhile.
+ */
+static int read_all(const struct at_session *s, int fd, struct chunk **last)
 {
-	if (c->kind == ASYNCTRACE_CHUNK_EVENTS)
-		*taken += c->records;
+	struct chunk *k;
+	ssize_t got;
+
+	for (;;) {
+		got = syscall(SYS_read, fd, s->buffer, ASYNCTRACE_READ_MIN);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : 0;
+		k = atc_malloc(sizeof(*k) + got);
+		if (!k)
+			return -ENOMEM;
+		k->next = NULL;
+		memcpy(k->data, s->buffer, got);
+		*last = k;
+		last = &k->next;
+	}
+}
+
+static int compose(struct at_compose *c, const struct chunk *k, uint64_t *taken)
+{
+	struct asynctrace_chunk head;
+	int err, first = 0;
+
+	for (; k; k = k->next) {
+		memcpy(&head, k->data, sizeof(head));
+		if (head.kind == ASYNCTRACE_CHUNK_EVENTS)
+			*taken += head.records;
+		err = at_compose_chunk(c, &head, k->data + head.size);
+		if (!first)
+			first = err;
+	}
+	err = at_compose_finish(c);
+	return first ? first : err;
 }
 
 void at_session_write(const struct at_session *s, struct at_compose *c,
 		      struct at_flight_result *res)
 {
-	const struct asynctrace_chunk *chunk = (const void *)s->buffer;
 	struct at_compose_counts total;
+	struct chunk *chunks = NULL;
 	uint64_t taken = 0;
-	ssize_t got = 0;
 	int fd, err;
 
 	fd = open_snapshot(s);
@@ -202,19 +242,9 @@ void at_session_write(const struct at_session *s, struct at_compose *c,
 		res->error = fd;
 		return;
 	}
-	do {
-		got = syscall(SYS_read, fd, s->buffer, ASYNCTRACE_READ_MIN);
-		if (got < (ssize_t)sizeof(*chunk))
-			continue;
-		count(chunk, &taken);
-		err = at_compose_chunk(c, chunk, s->buffer + chunk->size);
-		if (!res->error)
-			res->error = err;
-	} while (got > 0 || (got < 0 && errno == EINTR));
-	if (got < 0 && !res->error)
-		res->error = -errno;
+	res->error = read_all(s, fd, &chunks);
 	at_sys_close(fd);
-	err = at_compose_finish(c);
+	err = compose(c, chunks, &taken);
 	if (!res->error)
 		res->error = err;
 	at_compose_totals(c, &total);

@@ -139,40 +139,86 @@ static void choose(struct at_window *w, const struct asynctrace_clock_pair *base
 	leave_out_surplus(w);
 }
 
+/*
+ * Copies all that was chosen. Composing takes much longer, and writing to a pipe as long as
+ * its reader likes: the program's threads would overwrite the rings meanwhile.
+ */
+static int take(struct at_window *w, struct at_taken **first)
+{
+	const size_t sub = (size_t)w->area->shape.sub_words * 8;
+	struct at_taken **last = first, *t;
+	uint64_t *words;
+
+	*first = NULL;
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		struct at_reader *rd = &w->readers[i];
+
+		for (;;) {
+			t = atc_malloc(sizeof(*t));
+			words = atc_malloc(sub);
+			if (!t || !words)
+				return -ENOMEM;
+			if (!at_reader_copy(rd, &t->extent, words))
+				break;
+			atc_shrink(words, t->extent.nwords * 8);
+			t->next = NULL;
+			t->reader = *rd;
+			at_reader_done(rd, &t->extent);
+			*last = t;
+			last = &t->next;
+		}
+		atc_shrink(words, 0);
+	}
+	return 0;
+}
+
 static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
 {
 	return chunk ? at_compose_chunk(arg, chunk, payload) : 0;
+}
+
+/* What of the ledger the composer does not know. */
+static void count(const struct at_window *w, struct at_flight_result *res)
+{
+	uint64_t committed = 0;
+
+	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
+		const struct at_reader *rd = &w->readers[i];
+
+		committed += rd->end.records - rd->begin.records;
+		res->older += rd->older;
+		res->overwritten += rd->overwritten;
+		res->dropped += at_reader_dropped(rd);
+	}
+	res->unwritten = committed - res->delivered - res->older - res->overwritten -
+			 res->malformed;
 }
 
 void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight_result *res)
 {
 	struct at_drain d = {
 		.area = w->area, .readers = w->readers, .sink = to_composer, .arg = c,
-		.live = true, .copy = w->copy,
 	};
 	struct asynctrace_clock_pair now, base;
 	struct at_compose_counts total;
-	uint64_t taken = 0;
+	struct at_taken *taken;
 	int err;
 
 	at_clock_pair_now(w->area, &now);
 	base = base_of(w, &now);
 	choose(w, &base, &now);
+	res->error = take(w, &taken);
 	memcpy(d.name, w->name, sizeof(d.name));
 	d.used = atc_calloc(1, AT_USED_BYTES);
-	res->error = d.used ? at_drain_once(&d, &base) : -ENOMEM;
+	err = d.used ? at_drain_once(&d, &base, taken) : -ENOMEM;
+	if (!res->error)
+		res->error = err;
 	err = at_compose_finish(c);
 	if (!res->error)
 		res->error = err;
 	at_compose_totals(c, &total);
-	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
-		taken += w->readers[i].delivered;
-		res->older += w->readers[i].older;
-		res->overwritten += w->readers[i].overwritten;
-		res->dropped += at_reader_dropped(&w->readers[i]);
-	}
 	res->bytes = at_compose_written(c);
 	res->delivered = total.delivered;
 	res->malformed = total.malformed;
-	res->unwritten = taken - total.delivered - total.malformed;
+	count(w, res);
 }

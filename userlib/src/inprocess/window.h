@@ -19,7 +19,6 @@
  * @name: of the provider
  * @begin: of each ring: what was before belongs to no window
  * @readers: of each ring
- * @copy: room for a sub-buffer
  * @began: the moment of @begin
  * @asleep: how long the system had slept by then, ns
  */
@@ -30,7 +29,6 @@ struct at_window {
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	struct at_mark *begin;
 	struct at_reader *readers;
-	uint64_t *copy;
 	struct asynctrace_clock_pair began;
 	int64_t asleep;
 };
