@@ -312,7 +312,9 @@ static void alerts_reach_the_controller(void)
 	raise(SIGUSR1);
 	NEXT(ALERT);
 	EXPECT(!strcmp(ev.alert, "in a handler"));
-	/* A program that traces itself has no controller to alert. */
+	/* A program that traces itself has no controller. */
+	EXPECT_IS(at_session_stop(ctl, id), 0);
+	NEXT(STOPPED);
 	fd = mkstemp(path);
 	unlink(path);
 	NEED(fd >= 0 && !at_trace_start(fd, NULL));
@@ -321,6 +323,8 @@ static void alerts_reach_the_controller(void)
 	EXPECT_IS(at_trace_stop(&r), 0);
 	close(fd);
 	NO_MORE();
+	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
+	NEXT(STARTED);
 	TRACE_ALERT("alerts", "again");
 	NEXT(ALERT);
 	end();

@@ -31,6 +31,11 @@ bool at_session_possible(void)
 	return at_backend() == ASYNCTRACE_BACKEND_MODULE;
 }
 
+bool at_session_records(void)
+{
+	return at_backend() == ASYNCTRACE_BACKEND_MODULE && at_gate_now() > ASYNCTRACE_GATE_ATTACH;
+}
+
 static int open_socket(void)
 {
 	int fd = at_sys_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC), high;
@@ -91,7 +96,7 @@ static int command(const struct at_session *s, struct at_message *m, uint16_t fa
 	return at_genl_do(s->socket, m, family, cmd, len, NULL);
 }
 
-/* A provider is in one session at a time: does this one have it? */
+/* Another session may have been faster. */
 static int check_provider(const struct at_session *s, struct at_message *m, uint16_t family)
 {
 	struct at_message answer;
@@ -135,6 +140,9 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 {
 	int err;
 
+	/* A provider is in one session at a time. */
+	if (at_session_records())
+		return -EBUSY;
 	s->buffer = malloc(ASYNCTRACE_READ_MIN);
 	if (!s->buffer)
 		return -ENOMEM;

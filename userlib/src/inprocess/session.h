@@ -25,6 +25,8 @@ struct at_session {
 
 /* The module has this process registered, if need be from now on. */
 bool at_session_possible(void);
+/* A session of the module's records this process now. */
+bool at_session_records(void);
 /*
  * Makes and starts a session. -EBUSY: another session records this process. Other errors
  * are the kernel's.

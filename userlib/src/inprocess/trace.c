@@ -12,6 +12,7 @@
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
+#include "session.h"
 
 static struct {
 	bool running;
@@ -160,8 +161,8 @@ static int start(const struct target *to, const struct at_trace_options *o,
 		return err;
 	if (at_categories_check(o->categories, &wrong, &n))
 		return -EINVAL;
-	/* The process's own rings would take it away from the recorder's session. */
-	if (at_flight_by_module())
+	/* The process's own rings would take it away from the session that records it. */
+	if (at_session_records() || at_flight_by_module())
 		return -EBUSY;
 	/* The rings of the flight recorder are circular, and full of older records. */
 	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
