@@ -57,7 +57,9 @@ struct at_trace_options {
 /*
  * Starts a trace into fd, which stays the caller's and open until the stop.
  * options may be NULL. -EBUSY: one runs already, or another process traces into
- * the same file, pipe or socket; a forked child, too, is another process.
+ * the same file, pipe or socket; a forked child, too, is another process. Also
+ * -EBUSY: a session of the module's records the process, or the flight recorder
+ * runs and does not go with such a trace, see at_flight_start(3).
  * -EBADF: fd is not open for writing. No cancellation point.
  */
 int at_trace_start(int fd, const struct at_trace_options *options);
