@@ -21,6 +21,7 @@
 #include <asynctrace/trace.h>
 
 #include "flown.h"
+#include "inprocess/flight.h"
 #include "tape.h"
 
 #define HOUR	3600000000000ull
@@ -308,6 +309,62 @@ static void busy_writers(void)
 	done("ledger_beside_8_writers_is_exact: %ld files", rounds);
 }
 
+/* Where a reader copies to. The first store there faults, and the handler traces. */
+static uint64_t *landing;
+static size_t landing_bytes;
+
+static void on_fault(int sig)
+{
+	(void)sig;
+	/* Goes round the whole ring. */
+	write_many(1000);
+	mprotect(landing, landing_bytes, PROT_READ | PROT_WRITE);
+}
+
+/* Are these whole records, with one number after the other? */
+static bool in_order(const struct at_extent *x)
+{
+	const uint64_t *w = x->words;
+
+	if (x->nwords != x->records * FLOWN_WORDS)
+		return false;
+	for (uint64_t i = 1; i < x->records; i++)
+		if (w[(i + 1) * FLOWN_WORDS - 1] != w[FLOWN_WORDS - 1] + i)
+			return false;
+	return true;
+}
+
+static void overtaken(void)
+{
+	struct sigaction sa = { .sa_handler = on_fault }, old;
+	struct at_area *area = at_rings_area();
+	struct at_reader rd;
+	struct at_extent x;
+	uint32_t ring;
+
+	pin(nth_cpu(0));
+	check(!start(HOUR, 1));
+	write_many(500);
+	ring = area->shape.nr_rings ? (uint32_t)nth_cpu(0) : 0;
+	/* Without rseq or a trusted counter, there is one ring. */
+	at_reader_init(&rd, area, ring);
+	if (!at_reader_next(&rd, &x))
+		ring = area->shape.nr_rings;
+	landing_bytes = area->shape.sub_words * 8;
+	landing = mmap(NULL, landing_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &sa, &old);
+	at_reader_init(&rd, area, ring);
+	check(at_reader_copy(&rd, &x, landing));
+	sigaction(SIGSEGV, &old, NULL);
+	check(number == 1500);
+	check(in_order(&x), "%llu words, %llu records", u(x.nwords), u(x.records));
+	check(x.words[FLOWN_WORDS - 1] == rd.overwritten, "%llu, %llu overwritten",
+	      u(x.words[FLOWN_WORDS - 1]), u(rd.overwritten));
+	munmap(landing, landing_bytes);
+	check(!at_flight_stop());
+	done("overtaken_copy_is_made_again");
+}
+
 /* --- a call that waits ------------------------------------------------------------------ */
 
 static int pipe_in, write_result, stopped;
@@ -490,6 +547,7 @@ int main(void)
 	bytes();
 	age();
 	busy_writers();
+	overtaken();
 	waiting();
 	descriptors();
 	forks();
