@@ -225,7 +225,7 @@ static void at_random(void)
 	catch(on_timer, SIGPROF, 256 << 10);
 	check(!at_flight_start(HOUR, 256 << 10));
 	setitimer(ITIMER_PROF, &often, NULL);
-	while (flights < rounds * 10 && !failures)
+	while (flights < rounds * 3 && !failures)
 		work(&x);
 	setitimer(ITIMER_PROF, &never, NULL);
 	check(!failures, "%u", failures);
