@@ -35,7 +35,7 @@ void flown_write(unsigned int writer, uint64_t number);
 void flown_read(int fd, struct flown *f);
 /* Does asynctrace validate find the file clean? */
 bool flown_valid(int fd);
-/* What the program attempted, by the ledger. */
+/* The number of attempted records by the ledger. */
 uint64_t flown_attempted(const struct at_flight_result *r);
 /* All events of one file that are between its first and its last are there. */
 bool flown_whole(const struct flown *f, unsigned int writer);

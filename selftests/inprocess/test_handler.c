@@ -21,7 +21,7 @@
 #include "tape.h"
 
 #define HOUR	3600000000000ull
-/* What asynctrace/flight.h promises to need, and the kernel's frame for the handler. */
+/* The stack that asynctrace/flight.h promises to be enough, and the kernel's frame. */
 #define STACK	(16 << 10)
 #define FRAME	(4 << 10)
 #ifdef __SANITIZE_ADDRESS__

@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* What 0 stands for. */
+/* The values that 0 stands for. */
 #define ASYNCTRACE_FLIGHT_AGE	10000000000ull		/* ns */
 #define ASYNCTRACE_FLIGHT_BYTES	(10ull << 20)
 

@@ -91,7 +91,7 @@ void *atc_calloc(size_t n, size_t bytes)
 		return NULL;
 	}
 	p = take(current, n * bytes);
-	/* What atc_shrink() gave back is not zero any more. */
+	/* Memory that atc_shrink() gave back is not zero any more. */
 	return p ? memset(p, 0, n * bytes) : NULL;
 }
 

@@ -256,7 +256,7 @@ static void make_circular(struct at_drain *d)
 		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
 }
 
-/* What can be told only when all rings have been read. */
+/* Emits the chunks that need all rings to have been read. */
 static void emit_end(struct at_drain *d)
 {
 	emit_names(d, NULL);

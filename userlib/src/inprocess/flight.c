@@ -28,7 +28,7 @@
 
 #define AT_BYTES_MAX	(1ull << 40)
 /*
- * What a composer needs: tables, and for each byte of a ring some of what is remembered of
+ * Memory of a composer: tables, and for each byte of a ring some of what is remembered of
  * the threads' events. These are addresses; pages come when they are touched.
  */
 #define AT_ARENA_BYTES	(16ull << 20)
@@ -71,7 +71,7 @@ void at_flight_forked(void)
 	flight.busy = 0;
 	if (!on)
 		return;
-	/* What malloc() gave stays: another thread may have held its lock in the parent. */
+	/* Memory from malloc() stays: another thread may have held its lock in the parent. */
 	if (flight.arena.start)
 		atc_arena_free(&flight.arena);
 	flight.window = (struct at_window){ 0 };

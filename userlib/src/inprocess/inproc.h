@@ -266,7 +266,7 @@ uint64_t at_reader_dropped(const struct at_reader *rd);
 void at_reader_mark(const struct at_reader *rd, struct at_mark *m);
 /* Before the first read: what was committed or dropped before @m is not counted. */
 void at_reader_begin(struct at_reader *rd, const struct at_mark *m);
-/* What is committed or dropped after @m is neither read nor counted. */
+/* Records committed or dropped after @m are neither read nor counted. */
 void at_reader_end(struct at_reader *rd, const struct at_mark *m);
 
 /**
@@ -307,7 +307,7 @@ uint32_t at_slots_last(void);
  */
 typedef int (*at_sink)(void *arg, const struct asynctrace_chunk *chunk, const void *payload);
 
-/* What became of at_drain_share(). */
+/* The states of a request by at_drain_share(). */
 enum at_share {
 	AT_SHARE_NONE,
 	AT_SHARE_ASKED,

@@ -116,7 +116,7 @@ static uint64_t uncounted(const struct at_reader *rd, uint64_t through)
 	return through - rd->begin.records - rd->older - rd->delivered;
 }
 
-/* What was written over since the last look is lost. False: so is all up to the end. */
+/* Counts records that were written over. False: all up to the end were. */
 static bool skip_overwritten(struct at_reader *rd, uint64_t end)
 {
 	const uint64_t sub = oldest(rd, linear(rd, load_position(rd)));

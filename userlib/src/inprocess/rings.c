@@ -28,8 +28,8 @@ static struct {
 } rings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
- * What the holder calls may be a cancellation point or raise SIGPIPE: a thread that ended
- * there would leave the lock held.
+ * Functions that the holder calls may be cancellation points or raise SIGPIPE: a thread
+ * that ended there would leave the lock held.
  */
 void at_inproc_lock(struct at_quiet *quiet)
 {

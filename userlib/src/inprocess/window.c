@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What the flight recorder writes out of the process's rings: which part of them, from
- * which moment on
+ * The part of the process's rings that the flight recorder writes to a file
  *
  * All of this may run in a signal handler, while other threads write.
  */
@@ -177,7 +176,7 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 	return chunk ? at_compose_chunk(arg, chunk, payload) : 0;
 }
 
-/* What of the ledger the composer does not know. */
+/* Fills in the counts that the composer does not know. */
 static void count(const struct at_window *w, struct at_flight_result *res)
 {
 	uint64_t committed = 0;

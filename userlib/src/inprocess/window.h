@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the flight recorder writes: see window.c
+ * The part of the rings that the flight recorder writes: see window.c
  */
 #ifndef AT_WINDOW_H
 #define AT_WINDOW_H
