@@ -58,7 +58,7 @@ static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char
 static bool wanted(const struct dump *d, const struct fxt_record *rec)
 {
 	return !d->events || rec->kind == FXT_EVENT || rec->kind == FXT_SWITCH ||
-	       rec->kind == FXT_WAKEUP || rec->kind == FXT_LOG ||
+	       rec->kind == FXT_WAKEUP || rec->kind == FXT_LOG || rec->kind == FXT_BLOB_EVENT ||
 	       rec->kind == FXT_PROVIDER_EVENT;
 }
 

@@ -12,7 +12,7 @@
 /* Where what stands in the good file, in words */
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
-	size_t arg_bool, inline_name, sw, wakeup, log, blob, kernel_event, last;
+	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event, last;
 } at;
 
 #define IDLE	(1ULL << 63)
@@ -125,6 +125,11 @@ static void good_file(struct words *b)
 			     0x8003ULL << 48, 2500, TEXT8("abc"));
 	at.log = REC(b, 9 | 3 << 4 | 5 << 16 | 1ULL << 32, 2600, TEXT8("hello"));
 	at.blob = REC(b, 5 | 2 << 4 | WORK << 16 | 3ULL << 32 | 1ULL << 48, TEXT8("\1\2\3"));
+	at.blob_event = REC(b, 15 | 6 << 4, CAT | WORK << 16 | 1ULL << 32 | 1ULL << 36, 2650,
+			    9 | 1 << 4 | WORK << 16 | 1ULL << 32, 3, TEXT8("\1\2\3"));
+	at.attachment = REC(b, 15 | 4 << 4 | 1ULL << 40, CAT | WORK << 16, 3, TEXT8("\1\2\3"));
+	/* Ids of objects that are no threads may have more than 32 bits. */
+	REC(b, 7 | 2 << 4 | 31 << 16 | (uint64_t)WORK << 24, 1ULL << 40);
 	at.kernel_event = REC(b, 0 | 1 << 4 | 3 << 16 | 1 << 20);
 	at.last = b->nr;
 	clock_event(b, END, 5000);
@@ -151,7 +156,27 @@ WRONG(truncated, REC(b, 4 | 100 << 4);)
 WRONG(type_11, REC(b, 11 | 1 << 4);)
 WRONG(metadata_type, REC(b, 0 | 1 << 4 | 9 << 16);)
 WRONG(sched_type, REC(b, 8 | 1 << 4 | 5ULL << 60);)
-WRONG(large, REC(b, 15 | 2 << 4, 0);)
+WRONG(large, w = words_add(b, 4096); memset(w, 0, 4096 * 8); w[0] = 15 | 4096 << 4;)
+WRONG(large_type, w[at.attachment] |= 1ULL << 36;)
+WRONG(large_format, w[at.attachment] |= 2ULL << 40;)
+WRONG(large_reserved, w[at.attachment] |= 1ULL << 44;)
+WRONG(large_reserved_format, w[at.attachment + 1] |= 1ULL << 36;)
+WRONG(large_reserved_event, w[at.blob_event + 1] |= 1ULL << 44;)
+WRONG(large_bytes_missing, w[at.attachment + 2] = 9;)
+WRONG(large_bytes_wild, w[at.blob_event + 4] = ~0ULL;)
+WRONG(large_word_left_over, w[at.attachment + 2] = 0;)
+WRONG(large_not_padded, w[at.attachment + 3] |= 1ULL << 63;)
+WRONG(large_string, w[at.attachment + 1] |= 0x7000;)
+WRONG(large_thread, w[at.blob_event + 1] |= 0x70ULL << 36;)
+WRONG(large_before_start, w[at.blob_event + 2] = 1;)
+WRONG(A18_blob_of_perfetto, w[at.blob] ^= (1ULL ^ 3) << 48;)
+WRONG(A18_blob_of_no_type, w[at.blob] &= ~(0xffULL << 48);)
+WRONG(A18_blob_too_large, w = words_add(b, 4002); memset(w, 0, 4002 * 8);
+	w[0] = 5 | 4002ULL << 4 | WORK << 16 | 32001ULL << 32 | 1ULL << 48;)
+WRONG(A18_large_blob_too_large, w = words_add(b, 4004); memset(w, 0, 4004 * 8);
+	w[0] = 15 | 4004ULL << 4 | 1ULL << 40;
+	w[1] = CAT | WORK << 16;
+	w[2] = 32001;)
 WRONG(reserved_arg, w[at.arg_bool + 2] |= 1ULL << 40;)
 WRONG(reserved_init, w[at.init] |= 1ULL << 30;)
 WRONG(reserved_switch, w[at.sw] |= 1ULL << 50;)
@@ -232,7 +257,12 @@ static const struct {
 } wrongs[] = {
 	W(SIZE, size_0), W(SIZE, size_large), W(SIZE, arg_size_0), W(SIZE, arg_size_2),
 	W(TRUNCATED, truncated), W(TYPE, type_11), W(TYPE, metadata_type), W(TYPE, sched_type),
-	W(LARGE, large), W(RESERVED, reserved_arg), W(RESERVED, reserved_init),
+	W(LARGE, large), W(TYPE, large_type), W(TYPE, large_format), W(RESERVED, large_reserved),
+	W(RESERVED, large_reserved_format), W(RESERVED, large_reserved_event),
+	W(SIZE, large_bytes_missing), W(SIZE, large_bytes_wild), W(SIZE, large_word_left_over),
+	W(PADDING, large_not_padded), W(STRING_INDEX, large_string), W(THREAD_INDEX, large_thread),
+	W(OUTSIDE, large_before_start), W(BLOB, A18_blob_of_perfetto), W(BLOB, A18_blob_of_no_type),
+	W(BLOB, A18_blob_too_large), W(BLOB, A18_large_blob_too_large), W(RESERVED, reserved_arg), W(RESERVED, reserved_init),
 	W(RESERVED, reserved_switch), W(RESERVED, reserved_wakeup), W(RESERVED, reserved_string),
 	W(RESERVED, reserved_thread), W(RESERVED, reserved_object), W(RESERVED, reserved_section),
 	W(RESERVED, reserved_log), W(RESERVED, reserved_blob), W(PADDING, padding),

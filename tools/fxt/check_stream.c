@@ -72,24 +72,32 @@ static bool clock_event(struct fxt_check *c, const struct fxt_record *rec)
 	return true;
 }
 
-static int event(struct fxt_check *c, const struct fxt_record *rec)
+static int active(struct fxt_check *c, const struct fxt_record *rec)
 {
 	uint64_t key = fxt_hash(rec->thread.tid, rec->thread.pid);
 	struct fxt_entry *e = fxt_find(&c->active, key);
+
+	if (e)
+		return 0;
+	e = fxt_make(&c->active, key);
+	if (!e)
+		return -ENOMEM;
+	e->a = rec->thread.tid << 32 | (rec->thread.pid & UINT32_MAX);
+	e->b = rec->offset;
+	return 0;
+}
+
+static int event(struct fxt_check *c, const struct fxt_record *rec)
+{
+	int err;
 
 	c->tally.events++;
 	if (!clock_event(c, rec)) {
 		time_of(c, rec, rec->ns);
 		time_of(c, rec, rec->end_ns);
 	}
-	if (!e) {
-		e = fxt_make(&c->active, key);
-		if (!e)
-			return -ENOMEM;
-		e->a = rec->thread.tid << 32 | (rec->thread.pid & UINT32_MAX);
-		e->b = rec->offset;
-	}
-	return fxt_window_add(c, rec);
+	err = active(c, rec);
+	return err ? err : fxt_window_add(c, rec);
 }
 
 static int scheduled(struct fxt_check *c, const struct fxt_record *rec, uint64_t tid)
@@ -142,6 +150,9 @@ int fxt_stream_record(struct fxt_check *c, const struct fxt_record *rec)
 		return object(c, rec);
 	case FXT_EVENT:
 		return event(c, rec);
+	case FXT_BLOB_EVENT:
+		time_of(c, rec, rec->ns);
+		return active(c, rec);
 	case FXT_SWITCH:
 	case FXT_WAKEUP:
 		return sched(c, rec);

@@ -73,6 +73,8 @@ enum fxt_kind {
 	FXT_EVENT,		/* .number: type, .ns, .end_ns, .thread, .category,
 				   .name, .id, arguments */
 	FXT_BLOB,		/* .number: type, .name, .text */
+	FXT_BLOB_EVENT,		/* a large one: .ns, .thread, .category, .name, arguments, .text */
+	FXT_ATTACHMENT,		/* a large one: .category, .name, .text */
 	FXT_OBJECT,		/* .number: type, .id: koid, .name, arguments */
 	FXT_SWITCH,		/* .ns, .cpu, .number: state, .out, .in, arguments */
 	FXT_WAKEUP,		/* .ns, .cpu, .in, arguments */
@@ -113,7 +115,8 @@ struct fxt_reader *fxt_open(const char *path, int *error);
 /*
  * Returns a reader of the words that fxt_push() appends, for traces that are still being
  * written, or NULL if there is no memory. fxt_next() returns 0 while the next record is
- * incomplete. It returns -ENODATA within a large record, which asynctrace does not write.
+ * incomplete. It returns -ENODATA within a record of 4096 words or more, which asynctrace does
+ * not write.
  */
 struct fxt_reader *fxt_open_pushed(void);
 /* Appends @words words. Returns 0 or -ENOMEM. */

@@ -152,6 +152,22 @@ static void print_event(FILE *f, const struct fxt_record *rec)
 	print_args(f, rec);
 }
 
+static void print_blob_event(FILE *f, const struct fxt_record *rec)
+{
+	if (rec->kind == FXT_BLOB_EVENT) {
+		print_time(f, rec->ns);
+		fprintf(f, " %" PRIu64 "/%" PRIu64 " blob-event ", rec->thread.pid, rec->thread.tid);
+	} else {
+		fputs("attachment ", f);
+	}
+	fxt_print_text(f, &rec->category);
+	putc(' ', f);
+	fxt_print_text(f, &rec->name);
+	print_args(f, rec);
+	putc(' ', f);
+	print_hex(f, &rec->text);
+}
+
 static const char *object_name(unsigned int type)
 {
 	return type == ASYNCTRACE_FXT_OBJ_PROCESS ? "process" :
@@ -188,7 +204,8 @@ static void print_definition(FILE *f, const struct fxt_record *rec)
 		break;
 	case FXT_OBJECT:
 		fputs(object_name(rec->number), f);
-		if (rec->number > ASYNCTRACE_FXT_OBJ_THREAD)
+		if (rec->number != ASYNCTRACE_FXT_OBJ_PROCESS &&
+		    rec->number != ASYNCTRACE_FXT_OBJ_THREAD)
 			fprintf(f, "(%u)", rec->number);
 		fprintf(f, " %" PRIu64 " ", rec->id);
 		fxt_print_text(f, &rec->name);
@@ -226,6 +243,10 @@ void fxt_print_record(FILE *f, const struct fxt_record *rec)
 		fxt_print_text(f, &rec->name);
 		putc(' ', f);
 		print_hex(f, &rec->text);
+		break;
+	case FXT_BLOB_EVENT:
+	case FXT_ATTACHMENT:
+		print_blob_event(f, rec);
 		break;
 	default:
 		print_definition(f, rec);
@@ -344,6 +365,27 @@ static void json_event(FILE *f, const struct fxt_record *rec)
 	json_args(f, rec);
 }
 
+static void json_hex(FILE *f, const struct fxt_record *rec)
+{
+	fputs(",\"hex\":\"", f);
+	print_hex(f, &rec->text);
+	putc('"', f);
+}
+
+static void json_blob_event(FILE *f, const struct fxt_record *rec)
+{
+	if (rec->kind == FXT_BLOB_EVENT) {
+		fprintf(f, "{\"record\":\"blob-event\",\"ts\":%" PRIu64, rec->ns);
+		json_thread(f, rec);
+	} else {
+		fputs("{\"record\":\"attachment\"", f);
+	}
+	json_text(f, "category", &rec->category);
+	json_text(f, "name", &rec->name);
+	json_args(f, rec);
+	json_hex(f, rec);
+}
+
 static void json_definition(FILE *f, const struct fxt_record *rec)
 {
 	switch (rec->kind) {
@@ -409,9 +451,11 @@ void fxt_print_record_json(FILE *f, const struct fxt_record *rec, bool offset)
 	case FXT_BLOB:
 		fprintf(f, "{\"record\":\"blob\",\"type\":%u", rec->number);
 		json_text(f, "name", &rec->name);
-		fputs(",\"hex\":\"", f);
-		print_hex(f, &rec->text);
-		putc('"', f);
+		json_hex(f, rec);
+		break;
+	case FXT_BLOB_EVENT:
+	case FXT_ATTACHMENT:
+		json_blob_event(f, rec);
 		break;
 	default:
 		json_definition(f, rec);

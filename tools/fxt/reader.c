@@ -179,6 +179,9 @@ static int decode(struct fxt_cursor *c)
 	case ASYNCTRACE_FXT_BLOB:
 		fxt_read_blob(c, head);
 		break;
+	case ASYNCTRACE_FXT_LARGE:
+		fxt_read_large(c, head);
+		break;
 	case ASYNCTRACE_FXT_KERNELOBJ:
 		fxt_read_object(c, head);
 		break;
@@ -202,7 +205,10 @@ static int decode(struct fxt_cursor *c)
 	return err;
 }
 
-/* Skips a large record as a whole. Viewers read only 12 bits of its size, so it is a breach. */
+/*
+ * Skips a record of 4096 words or more as a whole. Viewers read only 12 bits of its size, so it
+ * is a breach.
+ */
 static int skip_large(struct fxt_reader *r, struct fxt_record *rec, uint64_t head)
 {
 	uint64_t left = head >> 4 & 0xffffffff;
@@ -293,7 +299,8 @@ int fxt_next(struct fxt_reader *r, struct fxt_record *rec)
 	head = r->buf[r->at];
 	words = ASYNCTRACE_FXT_WORDS(head);
 	rec->words = words;
-	if (ASYNCTRACE_FXT_TYPE(head) == ASYNCTRACE_FXT_LARGE && head >> 4 & 0xffffffff)
+	if (ASYNCTRACE_FXT_TYPE(head) == ASYNCTRACE_FXT_LARGE &&
+	    (head >> 4 & 0xffffffff) > ASYNCTRACE_FXT_WORDS_MAX)
 		return skip_large(r, rec, head);
 	if (!words) {
 		fxt_breach(r, rec, FXT_RULE_SIZE, "0 words: what follows cannot be read");

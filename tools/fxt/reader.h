@@ -137,6 +137,7 @@ void fxt_read_event(struct fxt_cursor *c, uint64_t head);
 void fxt_read_object(struct fxt_cursor *c, uint64_t head);
 void fxt_read_sched(struct fxt_cursor *c, uint64_t head);
 void fxt_read_blob(struct fxt_cursor *c, uint64_t head);
+void fxt_read_large(struct fxt_cursor *c, uint64_t head);
 void fxt_read_log(struct fxt_cursor *c, uint64_t head);
 
 #endif /* FXT_READER_H */

@@ -232,7 +232,8 @@ void fxt_read_object(struct fxt_cursor *c, uint64_t head)
 	rec->number = head >> 16 & 0xff;
 	fxt_zero(c, head >> 44);
 	rec->id = fxt_word(c);
-	fxt_koid(c, rec->id);
+	if (rec->number == ASYNCTRACE_FXT_OBJ_PROCESS || rec->number == ASYNCTRACE_FXT_OBJ_THREAD)
+		fxt_koid(c, rec->id);
 	fxt_string_ref(c, head >> 24 & 0xffff, &rec->name);
 	fxt_args(c, head >> 40 & 0xf);
 	if (rec->damaged || rec->number != ASYNCTRACE_FXT_OBJ_THREAD)
@@ -323,6 +324,12 @@ void fxt_read_sched(struct fxt_cursor *c, uint64_t head)
 	}
 }
 
+static void check_blob(struct fxt_cursor *c)
+{
+	if (c->rec->text.len > ASYNCTRACE_FXT_BLOB_MAX)
+		fxt_breach(c->r, c->rec, FXT_RULE_BLOB, "%u bytes", c->rec->text.len);
+}
+
 void fxt_read_blob(struct fxt_cursor *c, uint64_t head)
 {
 	c->rec->kind = FXT_BLOB;
@@ -330,6 +337,50 @@ void fxt_read_blob(struct fxt_cursor *c, uint64_t head)
 	fxt_zero(c, (head >> 47 & 1) | head >> 56);
 	fxt_string_ref(c, head >> 16 & 0xffff, &c->rec->name);
 	fxt_bytes(c, head >> 32 & 0x7fff, &c->rec->text);
+	/* Perfetto would take its packets for a trace, in which they can rename any process. */
+	if (c->rec->number != ASYNCTRACE_FXT_BLOB_DATA &&
+	    c->rec->number != ASYNCTRACE_FXT_BLOB_LAST_BRANCH)
+		fxt_breach(c->r, c->rec, FXT_RULE_BLOB, "type %u", c->rec->number);
+	check_blob(c);
+}
+
+static void blob_bytes(struct fxt_cursor *c)
+{
+	uint64_t bytes = fxt_word(c);
+
+	/* More than any record has; fxt_bytes() complains. */
+	if (bytes > 8 * ASYNCTRACE_FXT_WORDS_MAX)
+		bytes = 8 * ASYNCTRACE_FXT_WORDS_MAX;
+	fxt_bytes(c, bytes, &c->rec->text);
+	check_blob(c);
+}
+
+/* Of at most ASYNCTRACE_FXT_WORDS_MAX words */
+void fxt_read_large(struct fxt_cursor *c, uint64_t head)
+{
+	const unsigned int type = head >> 36 & 0xf, kind = head >> 40 & 0xf;
+	struct fxt_record *rec = c->rec;
+	uint64_t format;
+
+	if (type != ASYNCTRACE_FXT_LARGE_BLOB || kind > ASYNCTRACE_FXT_BLOB_ATTACHMENT) {
+		fxt_breach(c->r, rec, FXT_RULE_TYPE, "a large record of type %u, format %u", type,
+			   kind);
+		return;
+	}
+	rec->kind = kind == ASYNCTRACE_FXT_BLOB_EVENT ? FXT_BLOB_EVENT : FXT_ATTACHMENT;
+	rec->number = kind;
+	fxt_zero(c, head >> 44);
+	format = fxt_word(c);
+	fxt_zero(c, format >> (kind == ASYNCTRACE_FXT_BLOB_EVENT ? 44 : 32));
+	fxt_string_ref(c, format & 0xffff, &rec->category);
+	fxt_string_ref(c, format >> 16 & 0xffff, &rec->name);
+	if (rec->kind == FXT_BLOB_EVENT) {
+		rec->ns = fxt_time(c);
+		fxt_thread_ref(c, format >> 36 & 0xff, &rec->thread);
+		fxt_args(c, format >> 32 & 0xf);
+	}
+	if (!rec->damaged)
+		blob_bytes(c);
 }
 
 void fxt_read_log(struct fxt_cursor *c, uint64_t head)

@@ -11,7 +11,7 @@
 	RULE(SIZE, "record-size", "a record's size is 0 or not that of its content", STRICT) \
 	RULE(TRUNCATED, "truncated", "the file is cut: it ends within a record", END) \
 	RULE(TYPE, "record-type", "a record of an undefined type", STRICT) \
-	RULE(LARGE, "large-record", "a large record: viewers misread its size and all that follows", STRICT) \
+	RULE(LARGE, "large-record", "a record of 4096 words or more: viewers misread its size and all that follows", STRICT) \
 	RULE(RESERVED, "reserved-bits", "reserved bits are not zero", STRICT) \
 	RULE(PADDING, "padding", "text is not padded with zeros", STRICT) \
 	RULE(MAGIC, "magic", "a trace info record that is not the magic", STRICT) \
@@ -30,6 +30,7 @@
 	RULE(KOID, "koid-range", "a process or thread id above 32 bits", STRICT) \
 	RULE(COUNTER, "counter", "a counter has no argument, or one that is not a number", STRICT) \
 	RULE(OBJECT, "thread-process", "a thread object lacks the koid argument of its process", STRICT) \
+	RULE(BLOB, "blob", "a blob of an unknown type, of Perfetto's packets, or above 32000 bytes", STRICT) \
 	RULE(WEIGHT, "weight-type", "a weight is not an int32, or a waker is not a koid", STRICT) \
 	RULE(IDLE, "idle-weight", "a switch of idle (thread 0) lacks the weight that marks it", STRICT) \
 	RULE(STATE, "thread-state", "a scheduling state that does not exist", STRICT) \

@@ -47,6 +47,20 @@
 #define ASYNCTRACE_FXT_FLOW_END		10
 #define ASYNCTRACE_FXT_EVENT_TYPES	11
 
+/* Blob types: bits 48..55 of a blob record. The name is in bits 16..31, the bytes in 32..46. */
+#define ASYNCTRACE_FXT_BLOB_DATA	1
+#define ASYNCTRACE_FXT_BLOB_LAST_BRANCH	2
+#define ASYNCTRACE_FXT_BLOB_PERFETTO	3	/* Perfetto reads it as a trace of its own */
+
+/*
+ * Large records: size in bits 4..35, type in 36..39; a large blob's format in 40..43. The format
+ * word after the head has the category in bits 0..15 and the name in 16..31; an event's also has
+ * the number of arguments in 32..35 and the thread reference in 36..43.
+ */
+#define ASYNCTRACE_FXT_LARGE_BLOB	0
+#define ASYNCTRACE_FXT_BLOB_EVENT	0
+#define ASYNCTRACE_FXT_BLOB_ATTACHMENT	1
+
 /* Argument types: bits 0..3 of an argument's first word */
 #define ASYNCTRACE_FXT_ARG_NULL		0
 #define ASYNCTRACE_FXT_ARG_INT32	1	/* value 32..63 */
@@ -60,9 +74,20 @@
 #define ASYNCTRACE_FXT_ARG_BOOL		9	/* bit 32 */
 #define ASYNCTRACE_FXT_ARG_TYPES	10
 
-/* Kernel object types: bits 16..23 */
+/*
+ * Kernel object types, Zircon's numbers: bits 16..23. The name is in bits 24..39, the number of
+ * arguments in 40..43.
+ */
+#define ASYNCTRACE_FXT_OBJ_NONE		0
 #define ASYNCTRACE_FXT_OBJ_PROCESS	1
 #define ASYNCTRACE_FXT_OBJ_THREAD	2
+#define ASYNCTRACE_FXT_OBJ_VMO		3
+#define ASYNCTRACE_FXT_OBJ_EVENT	5
+#define ASYNCTRACE_FXT_OBJ_PORT		6
+#define ASYNCTRACE_FXT_OBJ_SOCKET	14
+#define ASYNCTRACE_FXT_OBJ_FIFO		19
+#define ASYNCTRACE_FXT_OBJ_TIMER	22
+#define ASYNCTRACE_FXT_OBJ_STREAM	31
 
 /* Scheduling records: subtype in bits 60..63 */
 #define ASYNCTRACE_FXT_SCHED_LEGACY	0
@@ -84,9 +109,13 @@
 #define ASYNCTRACE_FXT_WORDS_MAX	4095
 #define ASYNCTRACE_FXT_ARGS_MAX		15
 #define ASYNCTRACE_FXT_STRING_MAX	32000	/* bytes */
+#define ASYNCTRACE_FXT_BLOB_MAX		32000	/* bytes */
 #define ASYNCTRACE_FXT_INDEX_MAX	0x7fff	/* string table */
 #define ASYNCTRACE_FXT_THREADS_MAX	255	/* thread table */
 #define ASYNCTRACE_FXT_INLINE		0x8000	/* string reference: text follows */
+
+/* Thread reference, in a provider's ring only: the event is of a virtual thread */
+#define ASYNCTRACE_FXT_RING_VIRTUAL	1
 
 /*
  * String indices in the kernel's records: in the kernel's section of a file, and in chunks of
