@@ -7,6 +7,7 @@
 #	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
 #	$(B)/examples/hello	the example of README.md
 #	$(B)/examples/crash	a program that writes its last second when it crashes
+#	$(B)/examples/tutorial, tutorial-cxx	Fuchsia's tutorial, in C and in C++
 #	userlib-install		library, headers and manual pages
 #	userlib-uninstall	removes what userlib-install has installed
 
@@ -119,7 +120,7 @@ userlib-uninstall:
 	done
 
 AT_EXAMPLES	:= $(B)/examples/hello $(B)/examples/crash
-examples: $(AT_EXAMPLES)
+examples: $(AT_EXAMPLES) $(B)/examples/tutorial $(B)/examples/tutorial-cxx
 
 $(B)/examples/hello: userlib/examples/hello/hello.c
 $(B)/examples/crash: userlib/examples/crash/crash.c
@@ -128,4 +129,14 @@ $(AT_EXAMPLES): $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -MMD -MP -o $@ \
 		$(filter %.c,$^) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
 
--include $(AT_EXAMPLES:%=%.d)
+$(B)/examples/tutorial: userlib/examples/tutorial/tutorial.c $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=c11 -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
+		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+
+$(B)/examples/tutorial-cxx: userlib/examples/tutorial/tutorial.cc $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CXX) $(CFLAGS) -std=c++17 -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
+		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+
+-include $(wildcard $(B)/examples/*.d)

@@ -45,6 +45,7 @@ struct values {
 void silent_plain(struct values *v, struct opaque *o, const struct values *cv);
 void silent_explicit(const struct values *v, const void *p);
 void silent_events(uint64_t id, int scope);
+void silent_special(uint64_t id, int fd, const char *name, const void *p, size_t size);
 int silent_nested(int n);
 void silent_fifteen(int n);
 
@@ -115,6 +116,47 @@ void silent_events(uint64_t id, int scope)
 		TRACE_ALERT("silent", "alert");
 	else
 		TRACE_ALERT("silent", "another");
+}
+
+void silent_special(uint64_t id, int fd, const char *name, const void *p, size_t size)
+{
+	const trace_async_id_t async = TRACE_NONCE();
+	const trace_flow_id_t flow = id;
+	const trace_counter_id_t counter = id;
+	const trace_vthread_id_t fiber = id;
+	const trace_ticks_t now = at_ticks();
+	const trace_scope_t scope = TRACE_SCOPE_GLOBAL;
+	const trace_blob_type_t type = TRACE_BLOB_TYPE_LAST_BRANCH;
+
+	TRACE_INSTANT("silent", "scope", scope, "async", async);
+	TRACE_COUNTER("silent", "counter", counter, "TA", TA_DOUBLE(1), "plain", 1u, "e", PLAIN_ONE);
+	if (fd)
+		TRACE_INSTAFLOW_BEGIN("silent", "flow", "step", flow);
+	else
+		TRACE_INSTAFLOW_STEP("silent", "flow", "step", flow, "name", name);
+	TRACE_INSTAFLOW_END("silent", "flow", "step", flow, "size", size);
+	TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "blob", p, size);
+	TRACE_BLOB(type, "blob", name, 0);
+	TRACE_BLOB_EVENT("silent", "blob", p, size);
+	TRACE_BLOB_EVENT("silent", "blob", &id, sizeof(id), "name", name);
+	TRACE_BLOB_ATTACHMENT("silent", "blob", p, TRACE_MAX_BLOB_SIZE);
+	TRACE_KERNEL_OBJECT(fd);
+	TRACE_KERNEL_OBJECT(pthread_self(), "name", name, "size", size);
+	TRACE_VTHREAD_DURATION_BEGIN("silent", "work", name, fiber, now);
+	TRACE_VTHREAD_FLOW_BEGIN("silent", "flow", "fiber", 1, flow, now, "size", size);
+	TRACE_VTHREAD_FLOW_STEP("silent", "flow", "fiber", 1, flow, at_ticks());
+	TRACE_VTHREAD_FLOW_END("silent", "flow", "fiber", 1, flow, at_ticks());
+	TRACE_VTHREAD_DURATION_END("silent", "work", name, fiber, now, "fd", fd);
+	{
+		TRACE_DECLARE_ARGS(p, args, "name", name, "size", size);
+		TRACE_DECLARE_ARGS(p, none);
+
+		TRACE_COMPLETE_ARGS(p, args, TRACE_NUM_ARGS(args));
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "silent", name, 0, args,
+				 TRACE_NUM_ARGS(args));
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_ASYNC_BEGIN, "silent", "literal", async, none,
+				 TRACE_NUM_ARGS(none));
+	}
 }
 
 /* Macros in the arguments of macros: nothing is shadowed. */

@@ -333,11 +333,12 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 static int name_thread(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct fxt_arg *process = fxt_arg(rec, "process");
-	uint32_t name = fxt_name(&a->names, rec->name.s, rec->name.len);
 	struct thread *t;
+	uint32_t name;
 
 	if (rec->number != ASYNCTRACE_FXT_OBJ_THREAD)
 		return 0;
+	name = fxt_name(&a->names, rec->name.s, rec->name.len);
 	t = thread_of(a, rec->id);
 	if (!t || name == NO_NAME)
 		return -ENOMEM;

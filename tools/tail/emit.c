@@ -326,7 +326,15 @@ static int emit(struct tail *t, const struct tail_entry *e, uint64_t number)
 	case FXT_WAKEUP:
 		return scheduling(t, e);
 	case FXT_OBJECT:
-		return objects_take(t, e, words);
+		if (e->provider == KERNEL_PROVIDER)
+			return objects_take(t, e, words);
+		out_filtered(t, e);
+		return 0;
+	case FXT_BLOB:
+	case FXT_BLOB_EVENT:
+	case FXT_ATTACHMENT:
+		out_filtered(t, e);
+		return 0;
 	case FXT_PROVIDER_EVENT:
 		t->loss_event = words[0];
 		return 0;

@@ -304,6 +304,13 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 		arg = fxt_arg(rec, "process");
 		e->tid = rec->id;
 		e->other = arg && arg->type == ASYNCTRACE_FXT_ARG_KOID ? arg->u : 0;
+		if (rec->provider != KERNEL_PROVIDER)
+			e->flags = ENTRY_COUNTED;
+		break;
+	case FXT_BLOB:
+	case FXT_BLOB_EVENT:
+	case FXT_ATTACHMENT:
+		e->flags = ENTRY_COUNTED;
 		break;
 	default:
 		break;

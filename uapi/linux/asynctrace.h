@@ -384,6 +384,23 @@ struct asynctrace_cell {
  * A provider writes FXT event records (linux/asynctrace_fxt.h), in ticks of the control page's
  * clock, with two differences. The thread reference is 0, and one word replaces the two inline
  * thread words: bits 0..31 are the thread's slot, bits 32..63 are 0.
+ *
+ * The first three words of every record are its head, the time of writing and the slot. Only in
+ * a complete duration, the time of writing is the last word. The other records that a provider
+ * may write:
+ *
+ *	event of a virtual thread: an event of type DURATION_BEGIN, DURATION_END or FLOW_* with
+ *		thread reference ASYNCTRACE_FXT_RING_VIRTUAL. After the slot: the event's time;
+ *		the provider's number of the virtual thread; its name, a string reference. The
+ *		text of an inline thread name follows those of category and name.
+ *	blob: after the slot, the text of an inline name; the bytes
+ *	large blob: after the slot, the format word with thread reference 0; the texts of
+ *		category and name; for an event, the arguments; the number of bytes; the bytes
+ *	kernel object: after the slot, the object's id; for a process or thread, the id of the
+ *		writer's process as the writer knows it, else 0; the text of an inline name;
+ *		the arguments
+ *
+ * All of these have at most ASYNCTRACE_FXT_WORDS_MAX words.
  */
 
 /* --- chunks: what read(2) returns -------------------------------------------- */

@@ -166,6 +166,15 @@ const char *at_reason_text(enum at_reason reason);
 /* A number unique in this process, never 0: 1, 2, ... Always works. */
 uint64_t at_nonce(void);
 
+/* A moment on the clock of records, in its ticks */
+typedef uint64_t trace_ticks_t;
+
+/*
+ * The present, for events whose time the program gives: TRACE_VTHREAD_*. Only the ticks of one
+ * trace compare. 0: this thread may not read the clock (PR_SET_TSC). Async-signal-safe.
+ */
+trace_ticks_t at_ticks(void);
+
 /* A number unique on this machine, never 0, for flows between processes. */
 uint64_t at_flow_id(void);
 

@@ -18,19 +18,26 @@
 #include <stdbool.h>
 
 #include <asynctrace/detail/event.h>
+#include <asynctrace/detail/number.h>
 #include <asynctrace/detail/pairs.h>
+#include <asynctrace/detail/special.h>
 #include <asynctrace/provider.h>
-#include <asynctrace/detail/unsupported.h>
+
+/* Ids of operations, flows, counters and virtual threads */
+typedef uint64_t trace_async_id_t;
+typedef uint64_t trace_flow_id_t;
+typedef uint64_t trace_counter_id_t;
+typedef uint64_t trace_vthread_id_t;
 
 /* --- values of arguments -------------------------------------------------------- */
 
 #define TA_NULL()		at_arg_null_()
 #define TA_BOOL(v)		at_arg_bool_((v) ? 1 : 0)
-#define TA_INT32(v)		at_arg_i32_(v)
-#define TA_UINT32(v)		at_arg_u32_(v)
-#define TA_INT64(v)		at_arg_i64_(v)
-#define TA_UINT64(v)		at_arg_u64_(v)
-#define TA_DOUBLE(v)		at_arg_double_(v)
+#define TA_INT32(v)		at_number_make_(at_arg_i32_(v))
+#define TA_UINT32(v)		at_number_make_(at_arg_u32_(v))
+#define TA_INT64(v)		at_number_make_(at_arg_i64_(v))
+#define TA_UINT64(v)		at_number_make_(at_arg_u64_(v))
+#define TA_DOUBLE(v)		at_number_make_(at_arg_double_(v))
 #define TA_POINTER(v)		at_arg_pointer_(v)
 #define TA_KOID(v)		at_arg_koid_(v)
 /* Bytes that need no NUL at their end. Text is UTF-8. */
@@ -45,13 +52,17 @@
 #include <asynctrace/detail/values.hpp>
 #define TA_STRING(v)		asynctrace::at_value_(v)
 #define TRACE_VALUE_(v)		asynctrace::at_value_(v)
+#define TRACE_NUMBER_(v)	asynctrace::at_counter_value_(v)
+#define TRACE_SCOPE_CHECK_(s)	asynctrace::at_scope_check_(s)
+#define TRACE_BLOB_CHECK_(type)	asynctrace::at_blob_check_(type)
+#define TRACE_HANDLE_(h)	asynctrace::at_handle_of_(h)
 /* Temporaries in the values live until the call that takes them is over. */
-#define TRACE_ARGS_(...) \
+#define TRACE_ARGS_OF_(m, ...) \
 	asynctrace::at_args_<TRACE_COUNT_(__VA_ARGS__) + 1>{{ \
-		TRACE_VALUES_(__VA_ARGS__) at_arg_null_() }}.a
+		TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }}.a
 #else
-#define TRACE_ARGS_(...) \
-	(const struct at_arg_[]){ TRACE_VALUES_(__VA_ARGS__) at_arg_null_() }
+#define TRACE_ARGS_OF_(m, ...) \
+	(const struct at_arg_[]){ TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
 /*
  * A type without a branch of its own must be a pointer, which is class 5. A float is
@@ -59,33 +70,63 @@
  */
 #define TRACE_IS_POINTER_(v) \
 	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
+#define TRACE_NUMBER_TYPES_ \
+	struct at_number_: at_arg_of_number_, \
+	char: at_arg_i32_, \
+	signed char: at_arg_i32_, \
+	unsigned char: at_arg_u32_, \
+	short: at_arg_i32_, \
+	unsigned short: at_arg_u32_, \
+	int: at_arg_i32_, \
+	unsigned int: at_arg_u32_, \
+	long: at_arg_i64_, \
+	unsigned long: at_arg_u64_, \
+	long long: at_arg_i64_, \
+	unsigned long long: at_arg_u64_, \
+	float: at_arg_float_, \
+	double: at_arg_double_
 #define TRACE_VALUE_(v) \
 	_Generic((v), \
+		 TRACE_NUMBER_TYPES_, \
 		 struct at_arg_: at_arg_same_, \
 		 bool: at_arg_bool_, \
-		 char: at_arg_i32_, \
-		 signed char: at_arg_i32_, \
-		 unsigned char: at_arg_u32_, \
-		 short: at_arg_i32_, \
-		 unsigned short: at_arg_u32_, \
-		 int: at_arg_i32_, \
-		 unsigned int: at_arg_u32_, \
-		 long: at_arg_i64_, \
-		 unsigned long: at_arg_u64_, \
-		 long long: at_arg_i64_, \
-		 unsigned long long: at_arg_u64_, \
-		 float: at_arg_float_, \
-		 double: at_arg_double_, \
 		 char *: at_arg_string_, \
 		 const char *: at_arg_string_, \
 		 default: __builtin_choose_expr(TRACE_IS_POINTER_(v), at_arg_pointer_, \
 						at_value_of_unsupported_type_))(v)
+#define TRACE_NUMBER_(v) \
+	_Generic((v), TRACE_NUMBER_TYPES_, default: at_counter_takes_numbers_only_)(v)
+/* A constant of an enumeration is an int in C, a variable is an unsigned int. */
+#define TRACE_SCOPE_CHECK_(s) \
+	_Generic((s), int: at_of_int_, unsigned int: at_of_unsigned_, \
+		 default: at_scope_is_no_TRACE_SCOPE_)(s)
+#define TRACE_BLOB_CHECK_(type) \
+	_Generic((type), int: at_of_int_, unsigned int: at_of_unsigned_, \
+		 default: at_blob_has_no_such_type_)(type)
+#define TRACE_HANDLE_(h) \
+	_Generic((h), int: at_handle_fd_, pthread_t: at_handle_thread_)(h)
 #endif
 
+#define TRACE_PAIR_VALUE_(k, v)		TRACE_VALUE_(v),
+#define TRACE_PAIR_NUMBER_(k, v)	TRACE_NUMBER_(v),
+#define TRACE_PAIR_(k, v)		{ "" k, TRACE_VALUE_(v) },
+#define TRACE_ARGS_(...)		TRACE_ARGS_OF_(TRACE_PAIR_VALUE_, __VA_ARGS__)
+
 /* How far an instant is meant to be seen. FXT does not record it. */
-#define TRACE_SCOPE_THREAD	0
-#define TRACE_SCOPE_PROCESS	1
-#define TRACE_SCOPE_GLOBAL	2
+typedef enum {
+	TRACE_SCOPE_THREAD	= 0,
+	TRACE_SCOPE_PROCESS	= 1,
+	TRACE_SCOPE_GLOBAL	= 2
+} trace_scope_t;
+
+/* What a blob holds. */
+typedef enum {
+	TRACE_BLOB_TYPE_DATA		= ASYNCTRACE_FXT_BLOB_DATA,
+	TRACE_BLOB_TYPE_LAST_BRANCH	= ASYNCTRACE_FXT_BLOB_LAST_BRANCH
+} trace_blob_type_t;
+
+/* Bytes of the largest blob */
+#define TRACE_MAX_BLOB_SIZE	ASYNCTRACE_FXT_BLOB_MAX
 
 #ifndef NTRACE
 
@@ -101,37 +142,43 @@
  */
 
 /*
- * The site of this event and the references to its keys. The lists have room for one
+ * The site of this event and the references to its keys. category: "" cat, or NULL
+ * for an event of every category. The lists have room for one
  * item at least, because C++ has no empty arrays.
  *
  * at_here_make_() must not be constexpr: clang 14 would evaluate the expression while it
  * parses C++, and would then leave at_site_ zero.
  */
-#define TRACE_SITE_(cat, nm, ...) \
+#define TRACE_SITE_(category, nm, ...) \
 	__extension__({ \
 		static const char *const at_keys_[] = { TRACE_KEYS_(__VA_ARGS__) "" }; \
 		static uint64_t at_refs_[TRACE_COUNT_(__VA_ARGS__) + 1]; \
 		static struct at_site_ at_site_ = { \
-			0, 0, 0, at_refs_, at_keys_, "" cat, "" nm, 0, \
+			0, 0, 0, at_refs_, at_keys_, category, "" nm, 0, \
 			TRACE_COUNT_(__VA_ARGS__) }; \
 		at_here_make_(&at_site_, at_refs_); \
 	})
 
-#define TRACE_EVENT_(kind, cat, nm, id, ...) \
-	TRACE_EVENT2_(__COUNTER__, kind, cat, nm, id, __VA_ARGS__)
-#define TRACE_EVENT2_(nr, kind, cat, nm, id, ...) \
-	TRACE_EVENT3_(TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), \
-		   kind, cat, nm, id, __VA_ARGS__)
-#define TRACE_EVENT3_(now, here, found, kind, cat, nm, id, ...) \
+/*
+ * TRACE_RECORD_(M, WRITE, FIXED, CATEGORY, NAME, LIST): if the category is recorded, calls
+ * WRITE(site, refs, found, FIXED..., args, nargs). FIXED is a list in parentheses. M makes an
+ * argument of a pair.
+ */
+#define TRACE_RECORD_(m, write, fixed, category, nm, ...) \
+	TRACE_RECORD2_(__COUNTER__, m, write, fixed, category, nm, __VA_ARGS__)
+#define TRACE_RECORD2_(nr, m, write, fixed, category, nm, ...) \
+	TRACE_RECORD3_(TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), \
+		       TRACE_CAT_(at_found_, nr), m, write, fixed, category, nm, __VA_ARGS__)
+#define TRACE_RECORD3_(now, here, found, m, write, fixed, category, nm, ...) \
 	do { \
 		TRACE_PAIRS_CHECK_(__VA_ARGS__); \
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
-			const struct at_here_ here = TRACE_SITE_(cat, nm, __VA_ARGS__); \
+			const struct at_here_ here = TRACE_SITE_(category, nm, __VA_ARGS__); \
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) \
-				at_event_(here.site, here.refs, found, kind, id, \
-					  TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
+				write(here.site, here.refs, found, TRACE_OPEN_ fixed, \
+				      TRACE_ARGS_OF_(m, __VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
 		} \
 	} while (0)
 
@@ -151,7 +198,7 @@
 		struct at_scope_ scope = TRACE_ZERO_; \
 		const uint32_t now = at_gate_load_(); \
 		if (__builtin_expect(now != 0, 0)) { \
-			const struct at_here_ here = TRACE_SITE_(cat, nm, __VA_ARGS__); \
+			const struct at_here_ here = TRACE_SITE_("" cat, nm, __VA_ARGS__); \
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) { \
 				scope.site = here.site; \
@@ -191,31 +238,42 @@
 #else /* NTRACE */
 
 /* Compiled but never run, so that no variable counts as unused. */
-#define TRACE_EVENT_(kind, cat, nm, id, ...) \
+#define TRACE_RECORD_(m, write, fixed, category, nm, ...) \
 	do { \
 		TRACE_PAIRS_CHECK_(__VA_ARGS__); \
 		if (0) \
-			TRACE_UNUSED_("" cat nm, id, __VA_ARGS__); \
+			at_unused_(category, "" nm, TRACE_KEYS_(__VA_ARGS__) TRACE_OPEN_ fixed, \
+				   TRACE_ARGS_OF_(m, __VA_ARGS__)); \
 	} while (0)
-#define TRACE_SCOPE_(cat, nm, ...)	TRACE_EVENT_(0, cat, nm, 0, __VA_ARGS__)
+#define TRACE_SCOPE_(cat, nm, ...) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_unused_, (0), "" cat, nm, __VA_ARGS__)
 #define TRACE_CATEGORY_TEST_(cat)	((void)("" cat), false)
 #define TRACE_ALERT_SEND_(nm)	((void)(nm))
 #define TRACE_ENABLED_()		false
 
 #ifdef __cplusplus
 template <typename... T> static inline void at_unused_(const T &...) { }
-#define TRACE_UNUSED_(text, id, ...) at_unused_(text, id, __VA_ARGS__)
 #else
 __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 {
 	(void)text;
 }
-#define TRACE_UNUSED_(text, id, ...) \
-	at_unused_(text, id, TRACE_LEAD_(__VA_ARGS__), \
-		   (const char *const []){ TRACE_KEYS_(__VA_ARGS__) "" }, TRACE_ARGS_(__VA_ARGS__))
 #endif
 
 #endif /* NTRACE */
+
+#define TRACE_EVENT_(kind, cat, nm, id, ...) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_event_, (kind, id), "" cat, nm, __VA_ARGS__)
+#define TRACE_VTHREAD_(kind, cat, nm, id, vthread, vthread_id, ...) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_vthread_event_, \
+		      (kind, id, vthread, vthread_id, TRACE_LEAD_(__VA_ARGS__)), "" cat, nm, \
+		      __VA_ARGS__)
+/* A duration of no length, and in it the flow's event. The duration has the arguments. */
+#define TRACE_INSTAFLOW_(kind, cat, flow, step, ...) \
+	do { \
+		TRACE_SCOPE_(cat, step, __VA_ARGS__); \
+		TRACE_EVENT_((kind) | TRACE_EXTRA_, cat, flow, TRACE_LEAD_(__VA_ARGS__), 0); \
+	} while (0)
 
 /* --- questions ---------------------------------------------------------------------- */
 
@@ -235,16 +293,18 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /* TRACE_INSTANT(category, name, scope, ARGS): a moment. scope: TRACE_SCOPE_*. */
 #define TRACE_INSTANT(category, name, ...) \
-	TRACE_EVENT_(((void)(TRACE_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), category, name, 0, \
-		  __VA_ARGS__)
+	TRACE_EVENT_(((void)TRACE_SCOPE_CHECK_(TRACE_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), \
+		     category, name, 0, __VA_ARGS__)
 
 /*
- * TRACE_COUNTER(category, name, counter_id, key, value, ARGS): numbers over time,
- * 1 to 15 of them. counter_id distinguishes counters of the same name.
+ * TRACE_COUNTER(category, name, counter_id, key, value, ARGS): numbers over time, 1 to 15
+ * of them. counter_id distinguishes counters of the same name. A value that is no number,
+ * such as a string, does not compile.
  */
-#define TRACE_COUNTER(category, name, counter_id, key, ...) \
-	TRACE_EVENT_(ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, category, name, counter_id, \
-		  0, key, __VA_ARGS__)
+#define TRACE_COUNTER(category, name, counter_id, ...) \
+	TRACE_RECORD_(TRACE_PAIR_NUMBER_, at_event_, \
+		      (ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, counter_id), "" category, name, 0, \
+		      __VA_ARGS__)
 
 /*
  * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the
@@ -290,6 +350,113 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 #define TRACE_FLOW_END(category, name, ...) \
 	TRACE_EVENT_(ASYNCTRACE_FXT_FLOW_END | TRACE_EXTRA_, category, name, \
 		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
+
+/*
+ * TRACE_INSTAFLOW_BEGIN(category, flow_name, step_name, flow_id, ARGS), and the same for
+ * STEP and END: an event of a flow and the duration around it, named step_name, in one.
+ */
+#define TRACE_INSTAFLOW_BEGIN(category, flow_name, step_name, ...) \
+	TRACE_INSTAFLOW_(ASYNCTRACE_FXT_FLOW_BEGIN, category, flow_name, step_name, __VA_ARGS__)
+#define TRACE_INSTAFLOW_STEP(category, flow_name, step_name, ...) \
+	TRACE_INSTAFLOW_(ASYNCTRACE_FXT_FLOW_STEP, category, flow_name, step_name, __VA_ARGS__)
+#define TRACE_INSTAFLOW_END(category, flow_name, step_name, ...) \
+	TRACE_INSTAFLOW_(ASYNCTRACE_FXT_FLOW_END, category, flow_name, step_name, __VA_ARGS__)
+
+/* --- virtual threads ------------------------------------------------------------------ */
+
+/*
+ * TRACE_VTHREAD_DURATION_BEGIN(category, name, vthread_name, vthread_id, timestamp, ARGS), and
+ * the same for END: work of what is no thread, such as a fiber or an engine of a device.
+ * vthread_id distinguishes the virtual threads of this process. vthread_name: a string, of
+ * which 96 bytes are recorded. timestamp: what at_ticks() returned at that moment, not in the
+ * future. The trace shows each virtual thread as a thread of this process, with an id that no
+ * real thread can have. A process has at most 16,384 of them in a trace; further ones are
+ * malformed: counted, and not in the file.
+ */
+#define TRACE_VTHREAD_DURATION_BEGIN(category, name, vthread_name, vthread_id, ...) \
+	TRACE_VTHREAD_(ASYNCTRACE_FXT_DURATION_BEGIN, category, name, 0, vthread_name, \
+		       vthread_id, __VA_ARGS__)
+#define TRACE_VTHREAD_DURATION_END(category, name, vthread_name, vthread_id, ...) \
+	TRACE_VTHREAD_(ASYNCTRACE_FXT_DURATION_END, category, name, 0, vthread_name, \
+		       vthread_id, __VA_ARGS__)
+
+/*
+ * TRACE_VTHREAD_FLOW_BEGIN(category, name, vthread_name, vthread_id, flow_id, timestamp, ARGS),
+ * and the same for STEP and END: an event of a flow on a virtual thread.
+ */
+#define TRACE_VTHREAD_FLOW_BEGIN(category, name, vthread_name, vthread_id, flow_id, ...) \
+	TRACE_VTHREAD_(ASYNCTRACE_FXT_FLOW_BEGIN | TRACE_EXTRA_, category, name, flow_id, \
+		       vthread_name, vthread_id, __VA_ARGS__)
+#define TRACE_VTHREAD_FLOW_STEP(category, name, vthread_name, vthread_id, flow_id, ...) \
+	TRACE_VTHREAD_(ASYNCTRACE_FXT_FLOW_STEP | TRACE_EXTRA_, category, name, flow_id, \
+		       vthread_name, vthread_id, __VA_ARGS__)
+#define TRACE_VTHREAD_FLOW_END(category, name, vthread_name, vthread_id, flow_id, ...) \
+	TRACE_VTHREAD_(ASYNCTRACE_FXT_FLOW_END | TRACE_EXTRA_, category, name, flow_id, \
+		       vthread_name, vthread_id, __VA_ARGS__)
+
+/* --- blobs ------------------------------------------------------------------------------ */
+
+/*
+ * In these, blob points to size bytes, at most TRACE_MAX_BLOB_SIZE. A blob that is larger, or
+ * does not fit into a sub-buffer of the ring, is dropped and counted.
+ *
+ * TRACE_BLOB(type, name, blob, size): bytes that belong to no category, recorded whenever
+ * anything of this process is. type: TRACE_BLOB_TYPE_*.
+ */
+#define TRACE_BLOB(type, name, blob, size) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_CHECK_(type), blob, size), NULL, \
+		      name, 0)
+
+/* TRACE_BLOB_EVENT(category, name, blob, size, ARGS): bytes of this thread and moment */
+#define TRACE_BLOB_EVENT(category, name, blob, ...) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, \
+		      (TRACE_BLOB_EVENT_, blob, TRACE_LEAD_(__VA_ARGS__)), "" category, name, \
+		      __VA_ARGS__)
+
+/* TRACE_BLOB_ATTACHMENT(category, name, blob, size): bytes without a thread and a time */
+#define TRACE_BLOB_ATTACHMENT(category, name, blob, size) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_ATTACHMENT_, blob, size), \
+		      "" category, name, 0)
+
+/* --- kernel objects ------------------------------------------------------------------- */
+
+/*
+ * TRACE_KERNEL_OBJECT(handle, ARGS): what a descriptor (int), a pidfd, or a thread (pthread_t)
+ * is: its type, id and name, and ARGS; for a thread at most 14. Recorded whenever anything of
+ * this process is; then it makes a few system calls. An invalid handle records nothing. Names
+ * of processes and threads in the trace are the kernel's, whatever a program records.
+ */
+#define TRACE_KERNEL_OBJECT(...) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_object_, \
+		      (TRACE_HANDLE_(TRACE_LEAD_(__VA_ARGS__))), NULL, "", __VA_ARGS__)
+
+/* --- macros of your own ----------------------------------------------------------------- */
+
+/*
+ * TRACE_DECLARE_ARGS(context, variable, ARGS): declares an array of trace_arg_t and evaluates
+ * the values of ARGS. Text is not copied: it must stay until the event is written. context is
+ * evaluated for a program written for Fuchsia, and has no other use.
+ */
+#define TRACE_DECLARE_ARGS(context, ...) \
+	TRACE_PAIRS_CHECK_(__VA_ARGS__); \
+	(void)(context); \
+	__attribute__((unused)) const trace_arg_t TRACE_LEAD_(__VA_ARGS__)[] = { \
+		TRACE_EACH_PAIR_(TRACE_PAIR_, __VA_ARGS__) { NULL, at_arg_null_() } }
+/* The number of arguments in an array that TRACE_DECLARE_ARGS() has declared; a constant */
+#define TRACE_NUM_ARGS(variable) (sizeof(variable) / sizeof((variable)[0]) - 1)
+/* Nothing is left to do for asynctrace; for programs written for Fuchsia. */
+#define TRACE_COMPLETE_ARGS(context, args, num_args) \
+	((void)(context), (void)(args), (void)(num_args))
+
+/*
+ * Writes an event with arguments from an array of num_args trace_arg_t. type:
+ * ASYNCTRACE_FXT_INSTANT, _DURATION_BEGIN, _DURATION_END, _ASYNC_* or _FLOW_*; id: of the
+ * operation or flow. name: any string; the record carries it, so a literal in another macro
+ * takes less room.
+ */
+#define ASYNCTRACE_EVENT(type, category, name, id, args, num_args) \
+	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_named_event_, (type, id, name, args, num_args), \
+		      "" category, "", 0)
 
 /* --- alerts ------------------------------------------------------------------------- */
 

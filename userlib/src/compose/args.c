@@ -20,6 +20,36 @@ bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *
 	return repaired <= ASYNCTRACE_FXT_STRING_MAX;
 }
 
+size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
+		    const char **text)
+{
+	const struct atc_text *t;
+
+	*text = "";
+	if (ref & ASYNCTRACE_FXT_INLINE) {
+		*text = (const char *)w;
+		return ref & ~ASYNCTRACE_FXT_INLINE;
+	}
+	t = ref ? atc_map_get(&p->texts, ref) : NULL;
+	if (!t)
+		return 0;
+	*text = t->text;
+	return t->len;
+}
+
+bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
+		   const char *name)
+{
+	for (; nargs--; w += w[0] >> 4 & 0xfff) {
+		const char *text;
+		size_t len = atc_ref_text(p, w[0] >> 16 & 0xffff, w + 1, &text);
+
+		if (len == strlen(name) && !memcmp(text, name, len))
+			return true;
+	}
+	return false;
+}
+
 /* How many words the value takes, or -1: the header is wrong. */
 static int value_words(uint64_t head)
 {

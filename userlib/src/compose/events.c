@@ -12,8 +12,6 @@
 
 #include "priv.h"
 
-#define HEAD_WORDS	3	/* head, time, slot */
-
 /*
  * In which segment, and when. Within a segment stamps do not go backwards in a
  * ring; what does, may be of a later segment, up to the one in which the chunk
@@ -42,12 +40,8 @@ bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks
 	return false;
 }
 
-/*
- * When a duration began that was published at @end, @end_ns: that is data, and
- * may be in an older segment, or before the session.
- */
-static bool begin_time(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-		       uint64_t end, uint64_t end_ns, uint64_t *ns)
+bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+		    uint64_t end, uint64_t end_ns, uint64_t *ns)
 {
 	size_t s = x->ring->segment + (ticks <= end);
 
@@ -73,28 +67,17 @@ static bool has_extra(unsigned int type)
 	return type == ASYNCTRACE_FXT_COUNTER || type >= ASYNCTRACE_FXT_DURATION;
 }
 
-/* Is the record of @words words at @w well formed? Then @it says what it is. */
-static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
-		  size_t words, struct atc_item *it)
+static bool check_event(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+			size_t words, struct atc_item *it)
 {
 	struct atc_provider *p = x->ring->provider;
 	unsigned int type = w[0] >> 16 & 0xf, nargs = w[0] >> 20 & 0xf;
-	struct atc_check k = { .words = HEAD_WORDS };
+	struct atc_check k = { .words = ATC_HEAD_WORDS };
 	size_t extra = has_extra(type);
-	struct atc_slot *slot;
 	uint64_t stamp;
 
-	if (ASYNCTRACE_FXT_TYPE(w[0]) != ASYNCTRACE_FXT_EVENT ||
-	    type >= ASYNCTRACE_FXT_EVENT_TYPES || w[0] >> 24 & 0xff ||
-	    words < HEAD_WORDS + extra || w[2] >> 32)
+	if (type >= ASYNCTRACE_FXT_EVENT_TYPES || words < ATC_HEAD_WORDS + extra)
 		return false;
-	slot = p->last_slot;
-	if (!slot || slot->slot != w[2]) {
-		slot = atc_map_get(&p->slots, w[2]);
-		if (!slot)
-			return false;
-		p->last_slot = slot;
-	}
 	if (!atc_ref_check(p, w[0] >> 32 & 0xffff, w + k.words, words - k.words, &k) ||
 	    !atc_ref_check(p, w[0] >> 48, w + k.words, words - k.words, &k) ||
 	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
@@ -112,17 +95,54 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 		if (w[1] > stamp && !x->segment)
 			return false;
 		if (!atc_stamp(c, x, stamp, &it->end) ||
-		    !begin_time(c, x, w[1], stamp, it->end, &it->ns))
+		    !atc_time_given(c, x, w[1], stamp, it->end, &it->ns))
 			return false;
 	} else if (!atc_stamp(c, x, stamp, &it->ns)) {
 		return false;
 	}
-	it->at = w;
-	it->slot = slot;
+	it->form = ATC_EVENT;
 	it->type = type;
 	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
 	it->repair = k.repair;
 	return true;
+}
+
+/*
+ * Is the record of @words words at @w well formed? Then @it says what it is. *@err: negative
+ * errno, no memory.
+ */
+static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		  size_t words, struct atc_item *it, int *err)
+{
+	struct atc_provider *p = x->ring->provider;
+
+	if (words < ATC_HEAD_WORDS || w[2] >> 32)
+		return false;
+	it->at = w;
+	it->slot = p->last_slot;
+	if (!it->slot || it->slot->slot != w[2]) {
+		it->slot = atc_map_get(&p->slots, w[2]);
+		if (!it->slot)
+			return false;
+		p->last_slot = it->slot;
+	}
+	switch (ASYNCTRACE_FXT_TYPE(w[0])) {
+	case ASYNCTRACE_FXT_EVENT:
+		switch (w[0] >> 24 & 0xff) {
+		case 0:
+			return check_event(c, x, w, words, it);
+		case ASYNCTRACE_FXT_RING_VIRTUAL:
+			return atc_virtual_check(c, x, w, words, it, err);
+		default:
+			return false;
+		}
+	case ASYNCTRACE_FXT_BLOB:
+	case ASYNCTRACE_FXT_LARGE:
+	case ASYNCTRACE_FXT_KERNELOBJ:
+		return atc_special_check(c, x, w, words, it);
+	default:
+		return false;
+	}
 }
 
 /*
@@ -154,10 +174,10 @@ static inline unsigned int thread_ref(struct at_compose *c, struct atc_provider 
 	return s->index;
 }
 
-static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
+static void emit_event(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
 {
 	struct atc_provider *p = r->provider;
-	const uint64_t *from = it->at + HEAD_WORDS;
+	const uint64_t *from = it->at + ATC_HEAD_WORDS;
 	uint64_t head = it->at[0];
 	unsigned int category = head >> 32 & 0xffff, name = head >> 48;
 	unsigned int nargs = head >> 20 & 0xf;
@@ -175,7 +195,7 @@ static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item
 		n += atc_ref_copy(w + n, &name, &from);
 		n += atc_args_copy(w + n, nargs, &from);
 	} else {
-		size_t rest = ASYNCTRACE_FXT_WORDS(head) - HEAD_WORDS - has_extra(it->type);
+		size_t rest = ASYNCTRACE_FXT_WORDS(head) - ATC_HEAD_WORDS - has_extra(it->type);
 
 		/* Few words: a call of memcpy() costs more than the loop. */
 		while (rest--)
@@ -192,16 +212,30 @@ static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item
 	atc_out_deliver(&c->out, r, n);
 }
 
+static void emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it)
+{
+	switch (it->form) {
+	case ATC_EVENT:
+		emit_event(c, r, it);
+		break;
+	case ATC_VIRTUAL:
+		atc_virtual_emit(c, r, it);
+		break;
+	default:
+		atc_special_emit(c, r, it);
+	}
+}
+
 int atc_events(struct at_compose *c, const struct atc_context *x,
 	       const uint64_t *w, size_t nr, uint64_t *good)
 {
 	struct atc_items *items = &c->items;
 	size_t words;
-	int err;
+	int err = 0;
 
 	/* The smallest record has three words. */
-	if (items->room < nr / HEAD_WORDS + 1) {
-		size_t room = nr / HEAD_WORDS + 1;
+	if (items->room < nr / ATC_HEAD_WORDS + 1) {
+		size_t room = nr / ATC_HEAD_WORDS + 1;
 		struct atc_item *of = atc_realloc(items->of, room * sizeof(*of));
 
 		if (!of)
@@ -215,8 +249,10 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 		/* Framing is lost: nothing behind this can be trusted. */
 		if (!words || words > nr)
 			break;
-		if (check(c, x, w, words, &items->of[items->nr]))
+		if (check(c, x, w, words, &items->of[items->nr], &err))
 			items->nr++;
+		if (err)
+			return err;
 	}
 	if (!items->nr)
 		return 0;
@@ -225,6 +261,14 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 		return err;
 	for (size_t i = 0; i < items->nr_tasks; i++)
 		atc_names_used(c, items->tasks[i]);
+	/* The list of tasks has those of ordinary events only. */
+	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next) {
+		if (items->of[i].form == ATC_EVENT)
+			continue;
+		atc_names_used(c, items->of[i].slot->task);
+		if (items->of[i].form == ATC_OBJECT)
+			atc_object_names(c, x->ring->provider, &items->of[i]);
+	}
 	atc_section(c, x->ring->provider);
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)
 		emit(c, x->ring, &items->of[i]);

@@ -33,7 +33,7 @@ static void tell_other(struct at_compose *c)
 }
 
 /* Thread objects are under their process, so that has to be there, too. */
-static void tell_process(struct at_compose *c, int32_t pid)
+void atc_process_used(struct at_compose *c, int32_t pid)
 {
 	struct atc_process *p = atc_map_get(&c->processes, (uint32_t)pid);
 	struct atc_task *main = atc_map_get(&c->tasks, (uint32_t)pid);
@@ -54,10 +54,16 @@ void atc_names_used(struct at_compose *c, struct atc_task *t)
 {
 	if (t->told == c->file || !t->named)
 		return;
+	if (t->virtual_name) {
+		atc_names_used(c, t->owner);
+		t->told = c->file;
+		atc_thread_record(c, t->pid, t->tid, t->virtual_name);
+		return;
+	}
 	if (ASYNCTRACE_TID_IS_OTHER(t->tid)) {
 		tell_other(c);
 	} else {
-		tell_process(c, t->pid);
+		atc_process_used(c, t->pid);
 		/* It may have been that process's main thread. */
 		if (t->told == c->file)
 			return;
@@ -73,7 +79,7 @@ static void set_thread(struct at_compose *c, struct atc_task *t, int32_t pid, co
 		atc_names_used(c, t);
 		return;
 	}
-	tell_process(c, pid);
+	atc_process_used(c, pid);
 	t->named = true;
 	t->told = c->file;
 	t->pid = pid;
@@ -180,7 +186,7 @@ static void tell_unnamed(struct at_compose *c, int32_t tid)
 {
 	/* A process that another thread has named has told its main thread, too. */
 	if (atc_map_get(&c->processes, (uint32_t)tid)) {
-		tell_process(c, tid);
+		atc_process_used(c, tid);
 		return;
 	}
 	atc_process_record(c, tid, "?");

@@ -169,8 +169,14 @@ static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 {
 	struct atc_item *it = &l->of[i];
-	struct atc_task *t = touch(c, l, it);
+	struct atc_task *t;
 
+	/* A virtual thread has no complete durations, and the rest belongs to no thread. */
+	if (it->form != ATC_EVENT) {
+		link_before(l, i, ATC_NONE);
+		return 0;
+	}
+	t = touch(c, l, it);
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		return place_complete(c, l, t, i);
 	if (it->type == ASYNCTRACE_FXT_DURATION_END) {

@@ -16,8 +16,8 @@
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
 
-/* The smallest record of a ring has a head and a time. */
-#define RECORD_MIN	2
+/* The smallest record of a ring is a head: a blob of no bytes. */
+#define RECORD_MIN	1
 
 static ssize_t write_some(const struct atc_out *o, const void *buf, size_t len)
 {

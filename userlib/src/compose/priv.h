@@ -3,6 +3,8 @@
  * The composer's parts. compose.c takes chunks and hands their payload to
  *
  *	compose_events.c	records of providers: check, convert
+ *	special.c		those of them that are no events of a thread
+ *	vthread.c		events of virtual threads
  *	compose_order.c		durations before what they enclose
  *	compose_sched.c		records of the kernel
  *	compose_loss.c		what shows losses
@@ -195,6 +197,8 @@ struct atc_task {
 	uint32_t seen;		/* number of the last file that schedules it */
 	uint32_t told;		/* number of the last file that has its name */
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
+	const char *virtual_name;	/* of a virtual thread; NULL: it is a real one */
+	struct atc_task *owner;		/* of a virtual thread: a thread of its process */
 
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
@@ -210,6 +214,9 @@ struct atc_process {
 
 enum { ATC_RANK_NONE, ATC_RANK_THREAD, ATC_RANK_PROVIDER, ATC_RANK_MAIN };
 
+/* Virtual threads of providers: above any real thread, below the pseudo threads */
+#define ATC_KOID_VIRTUAL	0x40000000
+#define ATC_VIRTUAL_MAX		16384		/* of one provider */
 /* Pseudo threads: above any real one, below ASYNCTRACE_TID_OTHER */
 #define ATC_KOID_PROCESS	0x70000000	/* "asynctrace" */
 #define ATC_KOID_CLOCK		0x70000001	/* "clock" */
@@ -244,6 +251,8 @@ void atc_names_pseudo(struct at_compose *c);
 int atc_names_seen(struct at_compose *c, uint64_t tid);
 /* The file names @t, here at the latest. */
 void atc_names_used(struct at_compose *c, struct atc_task *t);
+/* The same of process @pid and its main thread; no effect if it is unknown. */
+void atc_process_used(struct at_compose *c, int32_t pid);
 /* @goes_on: the session, in another file */
 int atc_names_finish(struct at_compose *c, bool goes_on);
 /* The thread reference for @s, written into the table if need be; 0: inline */
@@ -266,6 +275,8 @@ struct atc_provider {
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;
 	struct atc_slot *last_slot;	/* that a record named: the next one often names it, too */
+	struct atc_map virtuals;	/* struct atc_virtual, by the provider's number */
+	uint32_t nr_virtuals;
 	struct atc_threads threads;
 	uint64_t names;		/* the generation of @strings */
 	uint64_t strings[(ASYNCTRACE_FXT_INDEX_MAX + 1) / 64];
@@ -383,6 +394,8 @@ void atc_continued_record(struct at_compose *c, const struct asynctrace_clock_pa
 void atc_continues_record(struct at_compose *c);
 void atc_inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
 			 int32_t tid, int32_t weight);
+/* Text at @w, padded with zeros to whole words. Returns the words. */
+size_t atc_put_text(uint64_t *w, const void *text, size_t len);
 bool atc_zero_padded(const void *words, size_t bytes);
 
 /* --- compose_args.c, compose_events.c, compose_sched.c --------------------------------------------- */
@@ -421,8 +434,25 @@ bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint
 /* Copy inline text, repaired; @ref becomes what it is now. Returns words written. */
 size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from);
 size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from);
+/*
+ * The text of reference @ref, which atc_ref_check() has found good; @w: where its inline
+ * text is. Returns its length.
+ */
+size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
+		    const char **text);
+/* Whether one of @nargs arguments at @w, which are good, has the name @name */
+bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
+		   const char *name);
 /* When in its ring a record was published; see atc_clock_ns(). */
 bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks, uint64_t *ns);
+
+/*
+ * When something was that a provider gives the time of, and published at @end, @end_ns:
+ * that is data, and may be in an older segment, or before the session. False: it is in
+ * the future.
+ */
+bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+		    uint64_t end, uint64_t end_ns, uint64_t *ns);
 
 /*
  * Both take the records that are well formed, and tell how many: where they return
@@ -441,14 +471,26 @@ int atc_sched_begin(struct at_compose *c);
 
 #define ATC_NONE	UINT32_MAX
 
-/* An event of the chunk in hand that will be written */
+/* What a record of a provider is */
+enum atc_form {
+	ATC_EVENT,		/* an event of a thread */
+	ATC_VIRTUAL,		/* of a virtual thread */
+	ATC_BLOB,		/* a blob record, or a large blob */
+	ATC_OBJECT,		/* a kernel object */
+};
+
+/* Words of a provider's record before what it has in common with the file's */
+#define ATC_HEAD_WORDS	3	/* head, time, slot */
+
+/* A record of the chunk in hand that will be written */
 struct atc_item {
 	const uint64_t *at;
 	struct atc_slot *slot;
 	uint64_t ns;
 	uint64_t end;		/* of a complete duration */
 	uint32_t next, prev;	/* in the order of writing */
-	uint8_t type;		/* ASYNCTRACE_FXT_INSTANT, ... */
+	uint8_t form;		/* enum atc_form */
+	uint8_t type;		/* of an event: ASYNCTRACE_FXT_INSTANT, ... */
 	bool table;		/* only fits with a thread table entry */
 	bool repair;		/* some text is not UTF-8 */
 };
@@ -462,6 +504,23 @@ struct atc_items {
 };
 
 int atc_order(struct at_compose *c, struct atc_items *items);
+
+/* --- vthread.c, special.c ------------------------------------------------------------ */
+
+/*
+ * Check a record of @words words, of the slot in @it, as events.c checks events. False:
+ * malformed. *@err: negative errno, no memory.
+ */
+bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		       size_t words, struct atc_item *it, int *err);
+bool atc_special_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		       size_t words, struct atc_item *it);
+/* Write it, converted; the names that it needs have been written. */
+void atc_virtual_emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it);
+void atc_special_emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it);
+/* The file has the names that @it, an object, refers to. */
+void atc_object_names(struct at_compose *c, const struct atc_provider *p,
+		      const struct atc_item *it);
 
 /* --- compose_loss.c ---------------------------------------------------------------- */
 
@@ -483,6 +542,7 @@ struct at_compose {
 	struct atc_provider *section;
 	uint32_t file;			/* number of the present one, from 1 on */
 	uint32_t next_losses;
+	uint32_t next_virtual;
 	bool pseudo;			/* the pseudo process has its name */
 	bool other;			/* so has that of tasks that are not shown */
 	bool started;			/* there was a clock pair */

@@ -159,6 +159,7 @@ void atc_provider_destroy(void *v)
 	struct atc_provider *p = v;
 
 	atc_map_free(&p->slots, atc_free);
+	atc_map_free(&p->virtuals, atc_free);
 	atc_map_free(&p->texts, atc_free);
 	atc_free(p);
 }

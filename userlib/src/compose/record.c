@@ -34,8 +34,7 @@ static const struct {
 	{ ATC_STR_CONTINUES, "continues" },
 };
 
-/* Text at @w, padded with zeros to whole words. Returns the words. */
-static size_t put_text(uint64_t *w, const void *text, size_t len)
+size_t atc_put_text(uint64_t *w, const void *text, size_t len)
 {
 	size_t words = ASYNCTRACE_FXT_TEXT_WORDS(len);
 
@@ -59,7 +58,7 @@ void atc_string_record(struct at_compose *c, unsigned int index, const void *tex
 	uint64_t *w = atc_out_record(&c->out);
 
 	w[0] = ASYNCTRACE_FXT_STRING_HEAD(index, len);
-	atc_out_done(&c->out, 1 + put_text(w + 1, text, len));
+	atc_out_done(&c->out, 1 + atc_put_text(w + 1, text, len));
 }
 
 void atc_section(struct at_compose *c, struct atc_provider *p)
@@ -81,7 +80,7 @@ void atc_provider_record(struct at_compose *c, struct atc_provider *p)
 {
 	uint64_t *w = atc_out_record(&c->out);
 	size_t len = strnlen(p->name, 255);
-	size_t words = 1 + put_text(w + 1, p->name, len);
+	size_t words = 1 + atc_put_text(w + 1, p->name, len);
 
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, words) |
 	       ASYNCTRACE_FXT_META_PROVIDER << 16 | (uint64_t)atc_file_id(p) << 20 |
@@ -114,7 +113,7 @@ void atc_process_record(struct at_compose *c, int32_t pid, const char *name)
 
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
-	words = 2 + put_text(w + 2, name, len);
+	words = 2 + atc_put_text(w + 2, name, len);
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, words) |
 	       ASYNCTRACE_FXT_OBJ_PROCESS << 16 |
 	       (uint64_t)(len ? ASYNCTRACE_FXT_INLINE | len : 0) << 24;
@@ -129,7 +128,7 @@ void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const cha
 
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
-	words = 2 + put_text(w + 2, name, len);
+	words = 2 + atc_put_text(w + 2, name, len);
 	w[words++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
 					ASYNCTRACE_FXT_STR_PROCESS, 0);
 	w[words++] = pid;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records with text in them, as lists of pieces: string arguments and names that could
- * not be interned
- *
- * Text is copied from where it is: a run of whole words, and one word that is
- * put together here, because no byte beyond the text may be read. The stack holds no
- * text, so that signal handlers with a small stack may trace.
+ * Events with text in them: string arguments, and names that could not be interned
  */
 #include <string.h>
 
-#include "internal.h"
+#include "build.h"
 
 /* texts_x86_64.S relies on these. */
 _Static_assert(offsetof(struct at_text_, skip) == 0, "asm");
@@ -19,84 +14,6 @@ _Static_assert(sizeof(struct at_text_) == 16, "asm");
 _Static_assert(ASYNCTRACE_FXT_STRING_MAX == 32000, "asm");
 _Static_assert(ASYNCTRACE_FXT_WORDS_MAX == 4095, "asm");
 _Static_assert(ASYNCTRACE_FXT_INLINE == 0x8000, "asm");
-
-struct builder {
-	struct at_piece *pieces;
-	uint64_t *scratch;	/* words that are put together here */
-	unsigned int npieces;
-	unsigned int nscratch;
-	unsigned int words;	/* of the record so far */
-	unsigned int room;	/* bytes that text may still take, in whole words */
-	bool open;		/* the last piece ends at scratch + nscratch */
-};
-
-static void put_word(struct builder *b, uint64_t w)
-{
-	b->scratch[b->nscratch++] = w;
-	b->words++;
-	if (b->open) {
-		b->pieces[b->npieces - 1].words++;
-		return;
-	}
-	b->pieces[b->npieces++] = (struct at_piece){ &b->scratch[b->nscratch - 1], 1 };
-	b->open = true;
-}
-
-static void put_words(struct builder *b, const uint64_t *w, unsigned int n)
-{
-	if (!n)
-		return;
-	b->pieces[b->npieces++] = (struct at_piece){ w, n };
-	b->words += n;
-	b->open = false;
-}
-
-static void put_text(struct builder *b, const char *s, unsigned int bytes)
-{
-	const unsigned int whole = bytes / 8, rest = bytes % 8;
-	uint64_t tail = 0;
-
-	if (whole) {
-		b->pieces[b->npieces++] = (struct at_piece){ s, whole };
-		b->words += whole;
-		b->open = false;
-	}
-	if (!rest)
-		return;
-	if (whole) {
-		/* The end of the last 8 bytes: cheaper than to copy 1 to 7 of them. */
-		memcpy(&tail, s + bytes - 8, 8);
-		tail >>= 64 - 8 * rest;
-	} else {
-		memcpy(&tail, s, rest);
-	}
-	put_word(b, tail);
-}
-
-/* How much of a text gets into the record: takes that from the room. */
-static unsigned int take(struct builder *b, const char *s, size_t bytes)
-{
-	size_t max = b->room < ASYNCTRACE_FXT_STRING_MAX ? b->room : ASYNCTRACE_FXT_STRING_MAX;
-	unsigned int n = at_text_cut(s, bytes, max);
-
-	b->room -= 8 * ASYNCTRACE_FXT_TEXT_WORDS(n);
-	return n;
-}
-
-static uint64_t inline_ref(unsigned int bytes)
-{
-	return bytes ? ASYNCTRACE_FXT_INLINE | bytes : 0;
-}
-
-/* The bytes that a record has for text, beside its fixed words. */
-static unsigned int room_beside(unsigned int fixed)
-{
-	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
-	const unsigned int max = limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
-
-	/* A run just ended may show any size here; the record will be stale. */
-	return fixed < max ? 8 * (max - fixed) : 0;
-}
 
 typedef void write_fn(uint32_t gate, const struct at_record *rec);
 
@@ -163,18 +80,16 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 	struct at_piece pieces[4 + 4 * nargs + 1];
 	unsigned short key_bytes[nargs + 1];
 	struct builder b = { .pieces = pieces, .scratch = scratch };
-	unsigned int category = 0, name = 0, fixed = 3, i;
+	unsigned int category = 0, name = 0, fixed = 3;
 
-	for (i = 0; i < nargs; i++)
-		fixed += at_arg_two_words_(args[i].type) ? 2 : 1;
+	fixed += args_words(args, nargs);
 	if (kind & TRACE_EXTRA_ || duration)
 		fixed++;
 	b.room = room_beside(fixed);
 	if (names) {
 		category = take(&b, site->category, strlen(site->category));
 		name = take(&b, site->name, strlen(site->name));
-		for (i = 0; i < nargs; i++)
-			key_bytes[i] = take(&b, site->keys[i], strlen(site->keys[i]));
+		take_keys(&b, site, key_bytes, nargs);
 	}
 
 	put_word(&b, names ? inline_ref(category) << 32 | inline_ref(name) << 48 :
@@ -185,31 +100,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 		put_text(&b, site->category, category);
 		put_text(&b, site->name, name);
 	}
-	for (i = 0; i < nargs; i++) {
-		const struct at_arg_ *a = &args[i];
-		const char *text = (const char *)(uintptr_t)a->value;
-		const bool two = at_arg_two_words_(a->type);
-		const uint32_t type = at_arg_type_(*a);
-		const bool string = type == ASYNCTRACE_FXT_ARG_STRING;
-		const unsigned int bytes = string ? take(&b, text, a->bytes) : 0;
-		unsigned int words = two ? 2 : 1;
-		uint64_t ref;
-
-		if (names) {
-			ref = inline_ref(key_bytes[i]) << 16;
-			words += ASYNCTRACE_FXT_TEXT_WORDS(key_bytes[i]);
-		} else {
-			ref = __atomic_load_n(&site->refs[i], __ATOMIC_RELAXED);
-		}
-		words += ASYNCTRACE_FXT_TEXT_WORDS(bytes);
-		put_word(&b, ref | type | (uint64_t)words << 4 |
-			     (string ? inline_ref(bytes) << 32 : two ? 0 : a->value << 32));
-		if (names)
-			put_text(&b, site->keys[i], key_bytes[i]);
-		if (two)
-			put_word(&b, a->value);
-		put_text(&b, text, bytes);
-	}
+	put_args(&b, site, names ? key_bytes : NULL, args, nargs);
 	if (kind & TRACE_EXTRA_)
 		put_word(&b, word);
 	else if (duration)

@@ -171,7 +171,7 @@ static int site_names(struct at_site_ *site)
 	catch_up();
 	if (site->durable == names.id)
 		return site->head ? 0 : -ENOSPC;
-	category = intern(site->category);
+	category = intern(site->category ?: "");
 	if (category < 0)
 		return category;
 	name = intern(site->name);

@@ -16,6 +16,8 @@ static bool matches(const char *pattern, size_t bytes, const char *category)
 }
 
 /*
+ * NULL stands for every category.
+ *
  * What one pattern behind a '-' matches is not wanted; else what some pattern does,
  * and where there are none but such, everything.
  */
@@ -29,6 +31,8 @@ bool at_category_wanted(const char *category)
 	const char *text;
 	uint32_t count, bytes;
 
+	if (!category)
+		return true;
 	/* Changing under our eyes, it may say anything, but for where it ends. */
 	if (!*category || offset + sizeof(*list) > c->control_size)
 		return false;

@@ -26,6 +26,16 @@ static inline int at_sys_close(int fd)
 	return syscall(SYS_close, fd);
 }
 
+static inline ssize_t at_sys_read(int fd, void *buf, size_t len)
+{
+	return syscall(SYS_read, fd, buf, len);
+}
+
+static inline ssize_t at_sys_readlink(const char *path, char *buf, size_t len)
+{
+	return syscall(SYS_readlinkat, AT_FDCWD, path, buf, len);
+}
+
 static inline int at_sys_fcntl(int fd, int cmd, long arg)
 {
 	return syscall(SYS_fcntl, fd, cmd, arg);

@@ -38,6 +38,16 @@ static bool counter_forbidden(void)
 #endif
 }
 
+/* The same, asked once per thread: 0 unknown, 1 no, 2 yes */
+static bool counter_known_forbidden(void)
+{
+	static __thread unsigned char known __attribute__((tls_model("initial-exec")));
+
+	if (!known)
+		known = 1 + counter_forbidden();
+	return known == 2;
+}
+
 static void learn_slot(uint32_t epoch)
 {
 	struct at_thread *t = &at_thread;
@@ -121,5 +131,27 @@ AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 	}
 	if (at_thread.path == ASYNCTRACE_PATH_NONE)
 		return 0;
+	return at_clock(c->clock_offset, c->clock);
+}
+
+AT_PUBLIC uint64_t at_ticks(void)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	uint32_t gate = at_gate_now();
+	const int saved = errno;
+	bool forbidden;
+
+	if (likely(gate != ASYNCTRACE_GATE_OFF && at_thread.gate == gate))
+		return at_counter();
+	/* The clock of the module's sessions is known to a registered process only. */
+	if (gate == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
+		at_attach();
+	forbidden = counter_known_forbidden();
+	errno = saved;
+	if (c->clock == ASYNCTRACE_CLOCK_COUNTER)
+		return forbidden ? 0 : at_counter();
+	/* at_clock() then asks the kernel rather than the vDSO, which reads the counter, too. */
+	if (forbidden)
+		at_thread.raw_clock = true;
 	return at_clock(c->clock_offset, c->clock);
 }

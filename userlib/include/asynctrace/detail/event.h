@@ -68,6 +68,7 @@ extern union at_gate_ at_gate_;
  *	known
  * @off: the gate value under which it was found disabled
  * @head: category and name, as in bits 32..63 of an event's head
+ * @category: NULL: written whatever categories are recorded
  * @refs: names of the arguments, as in bits 16..31 of an argument's head
  * @durable: the durable generation in which @head and @refs are valid
  * @name: of its event; NULL: it only asks whether the category is recorded

@@ -8,8 +8,8 @@
  * and __VA_OPT__ is of C++20 and C23. So no list here is ever empty.
  *
  * TRACE_COUNT_(LIST)	number of pairs, or TRACE_ODD_, or TRACE_MANY_
+ * TRACE_EACH_PAIR_(M, LIST)	M("key", value) M("key", value) ...
  * TRACE_KEYS_(LIST)	"key", "key", ... each followed by a comma
- * TRACE_VALUES_(LIST)	TRACE_VALUE_(value), ... each followed by a comma
  * TRACE_LEAD_(LIST)	LEAD
  *
  * TRACE_PAIRS_CHECK_(LIST) does not compile if there is no LEAD, a key without a
@@ -56,6 +56,8 @@ enum {
 
 #define TRACE_LEAD_(...) TRACE_LEAD2_(__VA_ARGS__, 0)
 #define TRACE_LEAD2_(lead, ...) lead
+/* Takes the parentheses from a list. */
+#define TRACE_OPEN_(...) __VA_ARGS__
 #define TRACE_TEXT_(...) TRACE_TEXT2_(__VA_ARGS__)
 #define TRACE_TEXT2_(...) #__VA_ARGS__
 
@@ -67,48 +69,31 @@ enum {
 	TRACE_STATIC_ASSERT_(TRACE_COUNT_(__VA_ARGS__) != TRACE_MANY_, \
 			  "an event has at most 15 arguments")
 
-#define TRACE_KEYS_(...) TRACE_CAT_(TRACE_KEYS, TRACE_COUNT_(__VA_ARGS__))(__VA_ARGS__)
-#define TRACE_VALUES_(...) TRACE_CAT_(TRACE_VALUES, TRACE_COUNT_(__VA_ARGS__))(__VA_ARGS__)
+#define TRACE_EACH_PAIR_(m, ...) \
+	TRACE_CAT_(TRACE_EACH_PAIR, TRACE_COUNT_(__VA_ARGS__))(m, __VA_ARGS__)
+#define TRACE_KEYS_(...) TRACE_EACH_PAIR_(TRACE_PAIR_KEY_, __VA_ARGS__)
+/* The "" makes anything but a literal an error. */
+#define TRACE_PAIR_KEY_(k, v) "" k,
 
 /* TRACE_PAIRS_CHECK_ reports these. */
-#define TRACE_KEYSTRACE_ODD_(...)
-#define TRACE_KEYSTRACE_MANY_(...)
-#define TRACE_VALUESTRACE_ODD_(...)
-#define TRACE_VALUESTRACE_MANY_(...)
+#define TRACE_EACH_PAIRTRACE_ODD_(...)
+#define TRACE_EACH_PAIRTRACE_MANY_(...)
 
-/* The "" makes anything but a literal an error. */
-#define TRACE_KEYS0(lead)
-#define TRACE_KEYS1(lead, k, v) "" k,
-#define TRACE_KEYS2(lead, k, v, ...) "" k, TRACE_KEYS1(, __VA_ARGS__)
-#define TRACE_KEYS3(lead, k, v, ...) "" k, TRACE_KEYS2(, __VA_ARGS__)
-#define TRACE_KEYS4(lead, k, v, ...) "" k, TRACE_KEYS3(, __VA_ARGS__)
-#define TRACE_KEYS5(lead, k, v, ...) "" k, TRACE_KEYS4(, __VA_ARGS__)
-#define TRACE_KEYS6(lead, k, v, ...) "" k, TRACE_KEYS5(, __VA_ARGS__)
-#define TRACE_KEYS7(lead, k, v, ...) "" k, TRACE_KEYS6(, __VA_ARGS__)
-#define TRACE_KEYS8(lead, k, v, ...) "" k, TRACE_KEYS7(, __VA_ARGS__)
-#define TRACE_KEYS9(lead, k, v, ...) "" k, TRACE_KEYS8(, __VA_ARGS__)
-#define TRACE_KEYS10(lead, k, v, ...) "" k, TRACE_KEYS9(, __VA_ARGS__)
-#define TRACE_KEYS11(lead, k, v, ...) "" k, TRACE_KEYS10(, __VA_ARGS__)
-#define TRACE_KEYS12(lead, k, v, ...) "" k, TRACE_KEYS11(, __VA_ARGS__)
-#define TRACE_KEYS13(lead, k, v, ...) "" k, TRACE_KEYS12(, __VA_ARGS__)
-#define TRACE_KEYS14(lead, k, v, ...) "" k, TRACE_KEYS13(, __VA_ARGS__)
-#define TRACE_KEYS15(lead, k, v, ...) "" k, TRACE_KEYS14(, __VA_ARGS__)
-
-#define TRACE_VALUES0(lead)
-#define TRACE_VALUES1(lead, k, v) TRACE_VALUE_(v),
-#define TRACE_VALUES2(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES1(, __VA_ARGS__)
-#define TRACE_VALUES3(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES2(, __VA_ARGS__)
-#define TRACE_VALUES4(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES3(, __VA_ARGS__)
-#define TRACE_VALUES5(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES4(, __VA_ARGS__)
-#define TRACE_VALUES6(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES5(, __VA_ARGS__)
-#define TRACE_VALUES7(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES6(, __VA_ARGS__)
-#define TRACE_VALUES8(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES7(, __VA_ARGS__)
-#define TRACE_VALUES9(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES8(, __VA_ARGS__)
-#define TRACE_VALUES10(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES9(, __VA_ARGS__)
-#define TRACE_VALUES11(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES10(, __VA_ARGS__)
-#define TRACE_VALUES12(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES11(, __VA_ARGS__)
-#define TRACE_VALUES13(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES12(, __VA_ARGS__)
-#define TRACE_VALUES14(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES13(, __VA_ARGS__)
-#define TRACE_VALUES15(lead, k, v, ...) TRACE_VALUE_(v), TRACE_VALUES14(, __VA_ARGS__)
+#define TRACE_EACH_PAIR0(m, lead)
+#define TRACE_EACH_PAIR1(m, lead, k, v) m(k, v)
+#define TRACE_EACH_PAIR2(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR1(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR3(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR2(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR4(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR3(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR5(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR4(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR6(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR5(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR7(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR6(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR8(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR7(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR9(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR8(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR10(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR9(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR11(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR10(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR12(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR11(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR13(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR12(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR14(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR13(m, , __VA_ARGS__)
+#define TRACE_EACH_PAIR15(m, lead, k, v, ...) m(k, v) TRACE_EACH_PAIR14(m, , __VA_ARGS__)
 
 #endif /* ASYNCTRACE_PAIRS_H */

@@ -10,6 +10,8 @@
 #include <type_traits>
 
 #include <asynctrace/detail/event.h>
+#include <asynctrace/detail/number.h>
+#include <asynctrace/detail/special.h>
 
 namespace asynctrace {
 
@@ -18,6 +20,11 @@ namespace asynctrace {
 TRACE_CXX_INLINE_ at_arg_ at_value_(const at_arg_ &a)
 {
 	return a;
+}
+
+TRACE_CXX_INLINE_ at_arg_ at_value_(const at_number_ &n)
+{
+	return n.arg;
 }
 
 TRACE_CXX_INLINE_ at_arg_ at_value_(std::nullptr_t)
@@ -68,6 +75,42 @@ template <typename T,
 TRACE_CXX_INLINE_ at_arg_ at_value_(T *p)
 {
 	return at_arg_pointer_(p);
+}
+
+template <typename T> constexpr bool at_is_number_()
+{
+	if constexpr (std::is_enum_v<T>)
+		return at_is_number_<std::underlying_type_t<T>>();
+	else
+		return std::is_same_v<T, at_number_> ||
+		       (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>);
+}
+
+template <typename T> TRACE_CXX_INLINE_ at_arg_ at_counter_value_(T v)
+{
+	static_assert(at_is_number_<T>(), "a counter takes numbers only");
+	return at_value_(v);
+}
+
+/* A string converts to neither of these. */
+TRACE_CXX_INLINE_ int at_scope_check_(int scope)
+{
+	return scope;
+}
+
+TRACE_CXX_INLINE_ unsigned int at_blob_check_(unsigned int type)
+{
+	return type;
+}
+
+TRACE_CXX_INLINE_ at_handle_ at_handle_of_(int fd)
+{
+	return at_handle_fd_(fd);
+}
+
+TRACE_CXX_INLINE_ at_handle_ at_handle_of_(pthread_t thread)
+{
+	return at_handle_thread_(thread);
 }
 
 /* An array that can be part of an expression. */

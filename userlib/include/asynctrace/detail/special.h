@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Records that are rare, or large: blobs, kernel objects, events of virtual threads, events
+ * with names that are no literals. The library encodes them, so that little code becomes part
+ * of the program.
+ *
+ * @refs is that of the site, as at_event_() takes it.
+ */
+#ifndef ASYNCTRACE_SPECIAL_H
+#define ASYNCTRACE_SPECIAL_H
+
+#include <pthread.h>
+
+#include <asynctrace/detail/event.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- blobs ------------------------------------------------------------------------ */
+
+/* What at_blob_() writes: a blob record of a type below these, or a large one */
+enum {
+	TRACE_BLOB_EVENT_	= 256 + ASYNCTRACE_FXT_BLOB_EVENT,
+	TRACE_BLOB_ATTACHMENT_	= 256 + ASYNCTRACE_FXT_BLOB_ATTACHMENT
+};
+
+void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t found, unsigned int what,
+	      const void *blob, size_t size, const struct at_arg_ *args, unsigned int nargs);
+
+/* --- virtual threads ------------------------------------------------------------------ */
+
+/* Bytes of a virtual thread's name */
+#define TRACE_VTHREAD_NAME_MAX_	96
+
+/* @kind: as in at_event_(), with TRACE_EXTRA_ if there is an @id */
+void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
+		       unsigned int kind, uint64_t id, const char *vthread, uint64_t vthread_id,
+		       uint64_t ticks, const struct at_arg_ *args, unsigned int nargs);
+
+/* --- kernel objects ------------------------------------------------------------------- */
+
+struct at_handle_ {
+	int fd;			/* -1: it is the thread */
+	pthread_t thread;
+};
+
+TRACE_INLINE_ struct at_handle_ at_handle_fd_(int fd)
+{
+	struct at_handle_ h = TRACE_ZERO_;
+
+	/* -1 would mean a thread; -2 is no descriptor either. */
+	h.fd = fd < 0 ? -2 : fd;
+	return h;
+}
+
+TRACE_INLINE_ struct at_handle_ at_handle_thread_(pthread_t thread)
+{
+	struct at_handle_ h = TRACE_ZERO_;
+
+	h.fd = -1;
+	h.thread = thread;
+	return h;
+}
+
+void at_object_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
+		struct at_handle_ handle, const struct at_arg_ *args, unsigned int nargs);
+
+/* --- names that are no literals ---------------------------------------------------------- */
+
+/* An argument with its name, as TRACE_DECLARE_ARGS() makes them */
+typedef struct at_named_arg_ {
+	const char *name;
+	struct at_arg_ value;
+} trace_arg_t;
+
+void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
+		     unsigned int type, uint64_t id, const char *name,
+		     const struct at_named_arg_ *named, size_t num_named,
+		     const struct at_arg_ *args, unsigned int nargs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ASYNCTRACE_SPECIAL_H */

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Putting a record together from words, texts and arguments
+ *
+ * Text is copied from where it lies: a run of whole words, and one word that is
+ * put together here, because no byte behind the text may be read. The stack
+ * holds lists of pieces only: a signal handler with a small one may trace.
+ */
+#ifndef AT_BUILD_H
+#define AT_BUILD_H
+
+#include <string.h>
+
+#include "internal.h"
+
+struct builder {
+	struct at_piece *pieces;
+	uint64_t *scratch;	/* words that are put together here */
+	unsigned int npieces;
+	unsigned int nscratch;
+	unsigned int words;	/* of the record so far */
+	unsigned int room;	/* bytes that text may still take, in whole words */
+	bool open;		/* the last piece ends at scratch + nscratch */
+};
+
+static inline void put_word(struct builder *b, uint64_t w)
+{
+	b->scratch[b->nscratch++] = w;
+	b->words++;
+	if (b->open) {
+		b->pieces[b->npieces - 1].words++;
+		return;
+	}
+	b->pieces[b->npieces++] = (struct at_piece){ &b->scratch[b->nscratch - 1], 1 };
+	b->open = true;
+}
+
+static inline void put_words(struct builder *b, const uint64_t *w, unsigned int n)
+{
+	if (!n)
+		return;
+	b->pieces[b->npieces++] = (struct at_piece){ w, n };
+	b->words += n;
+	b->open = false;
+}
+
+static inline void put_text(struct builder *b, const char *s, unsigned int bytes)
+{
+	const unsigned int whole = bytes / 8, rest = bytes % 8;
+	uint64_t tail = 0;
+
+	if (whole) {
+		b->pieces[b->npieces++] = (struct at_piece){ s, whole };
+		b->words += whole;
+		b->open = false;
+	}
+	if (!rest)
+		return;
+	if (whole) {
+		/* The end of the last 8 bytes: cheaper than to copy 1 to 7 of them. */
+		memcpy(&tail, s + bytes - 8, 8);
+		tail >>= 64 - 8 * rest;
+	} else {
+		memcpy(&tail, s, rest);
+	}
+	put_word(b, tail);
+}
+
+/* How much of a text gets into the record: takes that from the room. */
+static inline unsigned int take(struct builder *b, const char *s, size_t bytes)
+{
+	size_t max = b->room < ASYNCTRACE_FXT_STRING_MAX ? b->room : ASYNCTRACE_FXT_STRING_MAX;
+	unsigned int n = at_text_cut(s, bytes, max);
+
+	b->room -= 8 * ASYNCTRACE_FXT_TEXT_WORDS(n);
+	return n;
+}
+
+static inline uint64_t inline_ref(unsigned int bytes)
+{
+	return bytes ? ASYNCTRACE_FXT_INLINE | bytes : 0;
+}
+
+/* The words of the largest record that the run's sub-buffers, and the format, can hold */
+static inline unsigned int record_words_max(void)
+{
+	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
+
+	return limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
+}
+
+/* The bytes that a record has for text, beside its fixed words */
+static inline unsigned int room_beside(unsigned int fixed)
+{
+	const unsigned int max = record_words_max();
+
+	/* A run just ended may show any size here; the record will be stale. */
+	return fixed < max ? 8 * (max - fixed) : 0;
+}
+
+/* Words and pieces that put_args() needs at most, in scratch and in the list. */
+#define ARGS_SCRATCH(nargs)	(3 * (nargs))
+#define ARGS_PIECES(nargs)	(4 * (nargs))
+
+/* Words of arguments without their texts */
+static inline unsigned int args_words(const struct at_arg_ *args, unsigned int nargs)
+{
+	unsigned int words = 0;
+
+	for (unsigned int i = 0; i < nargs; i++)
+		words += at_arg_two_words_(args[i].type) ? 2 : 1;
+	return words;
+}
+
+static inline void take_keys(struct builder *b, const struct at_site_ *site,
+			     unsigned short *key_bytes, unsigned int nargs)
+{
+	for (unsigned int i = 0; i < nargs; i++)
+		key_bytes[i] = take(b, site->keys[i], strlen(site->keys[i]));
+}
+
+/* @key: with @key_bytes of text; @ref: its reference in the head of the argument */
+static inline void put_arg(struct builder *b, uint64_t ref, const char *key,
+			   unsigned int key_bytes, const struct at_arg_ *a)
+{
+	const char *text = (const char *)(uintptr_t)a->value;
+	const bool two = at_arg_two_words_(a->type);
+	const uint32_t type = at_arg_type_(*a);
+	const bool string = type == ASYNCTRACE_FXT_ARG_STRING;
+	const unsigned int bytes = string ? take(b, text, a->bytes) : 0;
+	const unsigned int words = (two ? 2 : 1) + ASYNCTRACE_FXT_TEXT_WORDS(key_bytes) +
+				   ASYNCTRACE_FXT_TEXT_WORDS(bytes);
+
+	put_word(b, ref | type | (uint64_t)words << 4 |
+		    (string ? inline_ref(bytes) << 32 : two ? 0 : a->value << 32));
+	put_text(b, key, key_bytes);
+	if (two)
+		put_word(b, a->value);
+	put_text(b, text, bytes);
+}
+
+/* @key_bytes: of the names to be written inline; NULL: the site has references to them */
+static inline void put_args(struct builder *b, const struct at_site_ *site,
+			    const unsigned short *key_bytes, const struct at_arg_ *args,
+			    unsigned int nargs)
+{
+	for (unsigned int i = 0; i < nargs; i++) {
+		if (key_bytes)
+			put_arg(b, inline_ref(key_bytes[i]) << 16, site->keys[i], key_bytes[i],
+				&args[i]);
+		else
+			put_arg(b, __atomic_load_n(&site->refs[i], __ATOMIC_RELAXED), NULL, 0,
+				&args[i]);
+	}
+}
+
+/* Counts a record that cannot be written, as if it had found no room. */
+static inline void drop_record(uint32_t gate)
+{
+	uint64_t slot;
+
+	at_write_record(gate, &(struct at_record){
+		.words = ASYNCTRACE_FXT_WORDS_MAX + 1, .slot = &slot });
+}
+
+#endif /* AT_BUILD_H */
