@@ -34,6 +34,52 @@ static struct ref random_ref(void)
 							       1 + rnd_below(600) };
 }
 
+/* A blob, a large blob, a kernel object or an event of a virtual thread, nearly right */
+static void random_special(struct words *b, uint64_t ticks)
+{
+	const size_t at = b->nr, size = rnd_below(40), args = rnd_below(3);
+	const uint64_t name = small_or_wild(30) & 0x7fff;
+	char bytes[40];
+	uint64_t head;
+
+	random_text(bytes, sizeof(bytes));
+	words_push(b, 0);
+	words_push(b, ticks);
+	words_push(b, small_or_wild(6) & 0xffffffff);
+	switch (rnd_below(4)) {
+	case 0:
+		head = ASYNCTRACE_FXT_BLOB | name << 16 | size << 32 | small_or_wild(4) << 48;
+		words_text(b, bytes, size);
+		break;
+	case 1:
+		head = ASYNCTRACE_FXT_LARGE | small_or_wild(2) << 40;
+		words_push(b, name | name << 16 | (uint64_t)args << 32);
+		for (size_t i = 0; i < args; i++)
+			words_push(b, ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, name, i));
+		words_push(b, size);
+		words_text(b, bytes, size);
+		break;
+	case 2:
+		head = ASYNCTRACE_FXT_KERNELOBJ | small_or_wild(4) << 16 | name << 24 |
+		       (uint64_t)args << 40;
+		words_push(b, small_or_wild(6));
+		words_push(b, small_or_wild(6));
+		for (size_t i = 0; i < args; i++)
+			words_push(b, ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, name, i));
+		break;
+	default:
+		head = ASYNCTRACE_FXT_EVENT | small_or_wild(11) << 16 |
+		       ASYNCTRACE_FXT_RING_VIRTUAL << 24 | name << 32 | name << 48;
+		words_push(b, ticks - rnd_below(300));
+		words_push(b, small_or_wild(5));
+		words_push(b, name);
+		if ((head >> 16 & 0xf) >= ASYNCTRACE_FXT_FLOW_BEGIN)
+			words_push(b, 1);
+	}
+	b->w[at] = head | (uint64_t)(b->nr - at) << 4;
+	b->records++;
+}
+
 static void random_records(struct words *b, uint64_t *ticks, bool sched, uint32_t ring)
 {
 	for (uint64_t n = rnd_below(60); n; n--) {
@@ -45,6 +91,10 @@ static void random_records(struct words *b, uint64_t *ticks, bool sched, uint32_
 				put_switch(b, ring, *ticks, rnd_below(6), rnd_below(6), rnd_below(6));
 			else
 				put_wakeup(b, ring, *ticks, rnd_below(6), rnd_below(6));
+			continue;
+		}
+		if (rnd_chance(30)) {
+			random_special(b, *ticks);
 			continue;
 		}
 		e.type = rnd_below(11);

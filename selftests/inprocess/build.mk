@@ -5,7 +5,7 @@
 #	writer-tests	builds all that selftests/inprocess/run calls
 
 WT		:= $(B)/selftests/inprocess
-WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_cxx \
+WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_special test_cxx \
 		   test_ntrace test_flight test_beside test_handler
 WT_HELPERS	:= tape numbers flown
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
@@ -39,6 +39,6 @@ $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
 	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
-	$(addprefix $(WT)/asan/,test_types test_cxx test_law test_fork test_trace test_flight \
+	$(addprefix $(WT)/asan/,test_types test_special test_cxx test_law test_fork test_trace test_flight \
 		test_beside test_handler) \
-	$(addprefix $(WT)/tsan/,test_types test_cxx test_law test_flight test_beside test_handler)
+	$(addprefix $(WT)/tsan/,test_types test_special test_cxx test_law test_flight test_beside test_handler)

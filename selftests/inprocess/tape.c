@@ -153,9 +153,17 @@ static bool take_apart(struct tape *t, uint32_t ring, const uint64_t *w, struct 
 	const uint64_t *end = w + ASYNCTRACE_FXT_WORDS(w[0]), *at = w + 3;
 	const uint32_t ncat = w[0] >> 32 & 0xffff, nname = w[0] >> 48;
 
-	*ev = (struct tape_event){ .ring = ring, .type = w[0] >> 16 & 0xf,
+	*ev = (struct tape_event){ .raw = w, .ring = ring, .type = w[0] >> 16 & 0xf,
 				   .words = ASYNCTRACE_FXT_WORDS(w[0]), .time = w[1],
 				   .slot = (uint32_t)w[2], .nargs = w[0] >> 20 & 0xf };
+	if (ASYNCTRACE_FXT_TYPE(w[0]) == ASYNCTRACE_FXT_BLOB ||
+	    ASYNCTRACE_FXT_TYPE(w[0]) == ASYNCTRACE_FXT_LARGE ||
+	    ASYNCTRACE_FXT_TYPE(w[0]) == ASYNCTRACE_FXT_KERNELOBJ ||
+	    (w[0] >> 24 & 0xff) == ASYNCTRACE_FXT_RING_VIRTUAL) {
+		ev->type = TAPE_SPECIAL;
+		ev->nargs = 0;
+		return !(w[2] >> 32);
+	}
 	if (ASYNCTRACE_FXT_TYPE(w[0]) != ASYNCTRACE_FXT_EVENT || w[0] >> 24 & 0xff || w[2] >> 32 ||
 	    ev->type >= ASYNCTRACE_FXT_EVENT_TYPES)
 		return false;

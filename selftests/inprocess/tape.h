@@ -49,8 +49,14 @@ struct tape_arg {
 	const char *text;
 };
 
-/* A record, taken apart. Texts lie in the record and have no NUL. */
+/*
+ * A record, taken apart. Texts lie in the record and have no NUL. Of a record that is no event
+ * of a thread, @type is TAPE_SPECIAL and only @ring, @words, @slot, @time and @raw are set.
+ */
+#define TAPE_SPECIAL	100
+
 struct tape_event {
+	const uint64_t *raw;
 	uint32_t ring;
 	uint32_t type;
 	uint32_t words;

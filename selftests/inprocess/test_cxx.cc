@@ -82,6 +82,25 @@ int main()
 		TRACE_ASYNC_BEGIN("cxx", "yes", TRACE_NONCE());
 	TRACE_COUNTER("cxx", "counter", 1, "a", 1, "b", 2.0);
 	TRACE_ALERT("cxx", "an alert");
+	TRACE_COUNTER("cxx", "counter", 1, "enum", one, "class", colour::red, "float", 0.5f, "TA",
+		      TA_UINT64(1), "char", 'c');
+	{
+		TRACE_INSTAFLOW_BEGIN("cxx", "flow", "step", 7, "s", temporary());
+		TRACE_INSTAFLOW_END("cxx", "flow", "step", 7);
+	}
+	TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "blob", s.data(), s.size());
+	TRACE_BLOB_EVENT("cxx", "blob", &x, sizeof(x), "s", temporary(), "view", view);
+	TRACE_BLOB_ATTACHMENT("cxx", "blob", nullptr, 0);
+	TRACE_KERNEL_OBJECT(fd, "s", s);
+	TRACE_VTHREAD_DURATION_BEGIN("cxx", "d", s.c_str(), 7, at_ticks(), "s", temporary());
+	TRACE_VTHREAD_FLOW_STEP("cxx", "f", "v", 7, 8, at_ticks(), "e", colour::red);
+	{
+		TRACE_DECLARE_ARGS(nullptr, args, "s", s, "view", view, "x", x);
+
+		TRACE_COMPLETE_ARGS(nullptr, args, TRACE_NUM_ARGS(args));
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "cxx", s.c_str(), 0, args,
+				 TRACE_NUM_ARGS(args));
+	}
 	std::vector<std::thread> threads;
 	for (int i = 0; i < 4; i++)
 		threads.emplace_back([i] {
@@ -96,7 +115,7 @@ int main()
 	struct at_trace_result r = {};
 	r.size = sizeof(r);
 	test(at_trace_stop(&r) == 0, "it ends");
-	test(r.delivered == 2 + 2 + 4 + 1 + 1 + 400 && !r.dropped && !r.overwritten,
+	test(r.delivered == 2 + 2 + 4 + 1 + 1 + 400 + 1 + 4 + 4 + 2 + 1 && !r.dropped && !r.overwritten,
 	     "every record is there");
 
 	off_t size = lseek(fd, 0, SEEK_END);

@@ -40,6 +40,26 @@ static void traced(int only_traced, uint64_t id)
 	TRACE_FLOW_BEGIN("ntrace", "f", id);
 	TRACE_FLOW_STEP("ntrace", "f", id);
 	TRACE_FLOW_END("ntrace", "f", id);
+	TRACE_INSTAFLOW_BEGIN("ntrace", "f", "s", id, "n", TA_INT32(count()));
+	TRACE_INSTAFLOW_STEP("ntrace", "f", "s", id);
+	TRACE_INSTAFLOW_END("ntrace", "f", "s", id);
+	TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "b", only_for_traces(local), count());
+	TRACE_BLOB_EVENT("ntrace", "b", only_for_traces(local), 1, "n", TA_INT32(count()));
+	TRACE_BLOB_ATTACHMENT("ntrace", "b", only_for_traces(local), 1);
+	TRACE_KERNEL_OBJECT(only_traced, "n", TA_INT32(count()));
+	TRACE_VTHREAD_DURATION_BEGIN("ntrace", "d", only_for_traces(local), id, at_ticks(), "n",
+				     TA_INT32(count()));
+	TRACE_VTHREAD_DURATION_END("ntrace", "d", "v", count(), 1);
+	TRACE_VTHREAD_FLOW_BEGIN("ntrace", "f", "v", 1, id, count());
+	TRACE_VTHREAD_FLOW_STEP("ntrace", "f", "v", 1, id, 1);
+	TRACE_VTHREAD_FLOW_END("ntrace", "f", "v", 1, id, 1);
+	{
+		TRACE_DECLARE_ARGS(NULL, args, "n", TA_INT32(local));
+
+		TRACE_COMPLETE_ARGS(NULL, args, TRACE_NUM_ARGS(args));
+		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "ntrace", only_for_traces(local), count(),
+				 args, TRACE_NUM_ARGS(args));
+	}
 	if (local)
 		TRACE_ALERT("ntrace", "alert");
 	else
