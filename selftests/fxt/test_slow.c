@@ -52,6 +52,44 @@ static void run_thread(struct server *v, unsigned int cpu, unsigned int thread, 
 	v->running[cpu] = thread;
 }
 
+static void special_record(struct words *b, uint64_t head, uint64_t at, uint64_t slot, size_t nr,
+			   const uint64_t *rest)
+{
+	words_push(b, head | (3 + nr) << 4);
+	words_push(b, at);
+	words_push(b, slot);
+	for (size_t i = 0; i < nr; i++)
+		words_push(b, rest[i]);
+	b->records++;
+}
+
+/* A blob, a blob of the thread, an object, or a duration of a virtual thread */
+static void special(struct server *v, unsigned int cpu, uint64_t at)
+{
+	const uint64_t virtual = ASYNCTRACE_FXT_EVENT | ASYNCTRACE_FXT_RING_VIRTUAL << 24 |
+				 1ULL << 32 | 2ULL << 48;
+	const uint64_t of_virtual[] = { at, rnd_below(5), 3 }, format[] = { 1 | 2 << 16, 0 };
+	const uint64_t object[] = { 5, 0 };
+	struct words *b = &v->events[cpu];
+	const uint64_t slot = v->running[cpu];
+
+	switch (rnd_below(4)) {
+	case 0:
+		special_record(b, ASYNCTRACE_FXT_BLOB | 3 << 16 | 1ULL << 48, at, slot, 0, NULL);
+		break;
+	case 1:
+		special_record(b, ASYNCTRACE_FXT_LARGE, at, slot, 2, format);
+		break;
+	case 2:
+		special_record(b, ASYNCTRACE_FXT_KERNELOBJ | ASYNCTRACE_FXT_OBJ_SOCKET << 16 | 2 << 24,
+			       at, slot, 2, object);
+		break;
+	default:
+		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_BEGIN << 16, at, slot, 3, of_virtual);
+		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_END << 16, at, slot, 3, of_virtual);
+	}
+}
+
 static void event(struct server *v, unsigned int cpu, unsigned int type, uint64_t at, uint64_t extra)
 {
 	struct ref name = rnd_chance(20) ? TXT("inline name") : IDX(1 + rnd_below(v->strings));
@@ -59,6 +97,8 @@ static void event(struct server *v, unsigned int cpu, unsigned int type, uint64_
 	/* An operation's begin and end have one name. */
 	if (type == ASYNCTRACE_FXT_ASYNC_BEGIN || type == ASYNCTRACE_FXT_ASYNC_END)
 		name = IDX(2);
+	if (rnd_chance(5))
+		special(v, cpu, type == ASYNCTRACE_FXT_DURATION ? extra : at);
 	put_event(&v->events[cpu], &(struct event){
 		type, at, v->running[cpu], IDX(1), name, extra, rnd_below(2), { ARG_U64(IDX(3), extra) } });
 }
