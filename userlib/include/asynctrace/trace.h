@@ -119,7 +119,7 @@ typedef enum {
 	TRACE_SCOPE_GLOBAL	= 2
 } trace_scope_t;
 
-/* What a blob holds. */
+/* Kinds of bytes in a blob */
 typedef enum {
 	TRACE_BLOB_TYPE_DATA		= ASYNCTRACE_FXT_BLOB_DATA,
 	TRACE_BLOB_TYPE_LAST_BRANCH	= ASYNCTRACE_FXT_BLOB_LAST_BRANCH

@@ -251,7 +251,7 @@ void atc_names_pseudo(struct at_compose *c);
 int atc_names_seen(struct at_compose *c, uint64_t tid);
 /* The file names @t, here at the latest. */
 void atc_names_used(struct at_compose *c, struct atc_task *t);
-/* The same of process @pid and its main thread; no effect if it is unknown. */
+/* The file names process @pid and its main thread. No effect if the process is unknown. */
 void atc_process_used(struct at_compose *c, int32_t pid);
 /* @goes_on: the session, in another file */
 int atc_names_finish(struct at_compose *c, bool goes_on);
@@ -471,7 +471,7 @@ int atc_sched_begin(struct at_compose *c);
 
 #define ATC_NONE	UINT32_MAX
 
-/* What a record of a provider is */
+/* Forms of records of providers */
 enum atc_form {
 	ATC_EVENT,		/* an event of a thread */
 	ATC_VIRTUAL,		/* of a virtual thread */

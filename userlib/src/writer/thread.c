@@ -38,9 +38,10 @@ static bool counter_forbidden(void)
 #endif
 }
 
-/* The same, asked once per thread: 0 unknown, 1 no, 2 yes */
+/* Asks only once per thread: PR_GET_TSC is a system call. */
 static bool counter_known_forbidden(void)
 {
+	/* 0: not asked yet; else 1 + the answer */
 	static __thread unsigned char known __attribute__((tls_model("initial-exec")));
 
 	if (!known)

@@ -19,7 +19,7 @@ extern "C" {
 
 /* --- blobs ------------------------------------------------------------------------ */
 
-/* What at_blob_() writes: a blob record of a type below these, or a large one */
+/* For at_blob_(): the formats of large blobs. Smaller numbers are types of blob records. */
 enum {
 	TRACE_BLOB_EVENT_	= 256 + ASYNCTRACE_FXT_BLOB_EVENT,
 	TRACE_BLOB_ATTACHMENT_	= 256 + ASYNCTRACE_FXT_BLOB_ATTACHMENT
