@@ -170,6 +170,30 @@ static size_t blob(const struct forge *f, uint64_t *w)
 	return of_type(ASYNCTRACE_FXT_BLOB, 3, 0, w);
 }
 
+/* Well formed, but a viewer would take it for a trace that can rename any process. */
+static size_t blob_of_perfetto(const struct forge *f, uint64_t *w)
+{
+	of_type(ASYNCTRACE_FXT_BLOB, 4,
+		8ULL << 32 | (uint64_t)ASYNCTRACE_FXT_BLOB_PERFETTO << 48, w);
+	w[1] = f->now;
+	w[2] = f->slot;
+	w[3] = EVIL;
+	return 4;
+}
+
+/* Only the recorder writes instants of pseudo threads, such as "trace end". */
+static size_t instant_of_a_virtual_thread(const struct forge *f, uint64_t *w)
+{
+	w[0] = head(ASYNCTRACE_FXT_INSTANT, 8, 0) | ASYNCTRACE_FXT_RING_VIRTUAL << 24;
+	w[1] = f->now;
+	w[2] = f->slot;
+	w[3] = f->now;
+	w[4] = 1;
+	w[5] = 0;
+	w[6] = w[7] = EVIL;
+	return 8;
+}
+
 static size_t user_object(const struct forge *f, uint64_t *w)
 {
 	(void)f;
@@ -338,7 +362,8 @@ static const struct {
 	KIND(foreign_slot), KIND(no_slot), KIND(wide_slot), KIND(thread_of_a_table),
 	KIND(thread_inline), KIND(context_switch), KIND(wakeup), KIND(thread_object),
 	KIND(process_object), KIND(provider_info), KIND(section), KIND(magic),
-	KIND(initialization), KIND(string), KIND(thread), KIND(blob), KIND(user_object),
+	KIND(initialization), KIND(string), KIND(thread), KIND(blob), KIND(blob_of_perfetto),
+	KIND(instant_of_a_virtual_thread), KIND(user_object),
 	KIND(log_entry), KIND(large), KIND(unknown_type), KIND(before_the_session),
 	KIND(after_the_session), KIND(at_the_end_of_time), KIND(unknown_event),
 	KIND(unknown_category), KIND(unknown_name), KIND(name_beyond_the_end),
