@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <asynctrace/detail/special.h>
+
 #include "internal.h"
 
 /* Both are NULL in static programs. */
@@ -24,6 +26,11 @@ AT_PUBLIC void at_loaded_(void)
 static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_write_texts_,
 	(void (*)(void))at_duration_texts_,
+	(void (*)(void))at_blob_,
+	(void (*)(void))at_vthread_event_,
+	(void (*)(void))at_object_,
+	(void (*)(void))at_named_event_,
+	(void (*)(void))at_ticks,
 };
 
 /* This copy's at_loaded_(), not subject to symbol interposition. */
