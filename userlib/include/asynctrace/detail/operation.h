@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the macros of asynctrace/operation.h expand to. Not for programs to use by name.
+ */
+#ifndef ASYNCTRACE_DETAIL_OPERATION_H
+#define ASYNCTRACE_DETAIL_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <asynctrace/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct at_current_ - what the calling thread works on
+ * @id: the current operation; 0: none
+ * @cell: where the kernel reads @id, or NULL
+ * @ids: the next id of this thread's block of ids; a multiple of the block's size: none is left
+ * @depth: recorded scopes that are open
+ * @base: those of them that began before the run of @gate
+ * @gate: the gate value under which the thread last recorded the begin of a scope
+ *
+ * Only the thread itself, and signal handlers on it, change this.
+ */
+struct at_current_ {
+	uint64_t id;
+	uint64_t *cell;
+	uint64_t ids;
+	uint32_t depth;
+	uint32_t base;
+	uint32_t gate;
+	uint32_t reserved;
+};
+
+extern __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
+
+/* enum for struct at_entered.kind_ */
+enum {
+	TRACE_REGION_	= 0,
+	TRACE_ENTER_	= 1	/* the end of the scope restores the operation of before */
+};
+
+struct at_entered;
+struct at_operation;
+
+/* Gives *@op a new id, and the parent @parent. */
+void at_operation_start_(struct at_operation *op, uint64_t parent);
+/* The thread records the begin of a scope under @gate, for the first time in this run. */
+void at_entered_run_(uint32_t gate);
+/* Writes the ends of @e, and of all scopes within it that did not end. */
+void at_entered_end_(const struct at_entered *e);
+__attribute__((format(printf, 4, 5)))
+void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const char *format, ...);
+
+TRACE_INLINE_ void at_current_set_(uint64_t id)
+{
+	struct at_current_ *c = &at_current_;
+
+	__atomic_store_n(&c->id, id, __ATOMIC_RELAXED);
+	if (__builtin_expect(c->cell != NULL, 0))
+		__atomic_store_n(c->cell, id, __ATOMIC_RELAXED);
+}
+
+/* The first of two calls for an operation returns true. */
+TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
+{
+	if (__builtin_expect(at_gate_load_() == 0, 1)) {
+		__atomic_store_n(ended, 1u, __ATOMIC_RELAXED);
+		return false;
+	}
+	return !__atomic_exchange_n(ended, 1u, __ATOMIC_RELAXED);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/*
+ * A pair of the library's own follows those of the user, so the list that is passed on is
+ * never empty: see pairs.h.
+ */
+#define TRACE_OPERATION_BEGIN_(nr, op, parent, category, ...) \
+	TRACE_OPERATION_BEGIN2_(TRACE_CAT_(at_operation_, nr), op, parent, category, __VA_ARGS__)
+#define TRACE_OPERATION_BEGIN2_(that, op, parent, category, ...) \
+	do { \
+		struct at_operation *const that = (op); \
+		at_operation_start_(that, parent); \
+		TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_, category, \
+			     TRACE_LEAD_(__VA_ARGS__), that->id, __VA_ARGS__, \
+			     "parent", that->parent); \
+	} while (0)
+
+#define TRACE_OPERATION_END_(nr, op, category, ...) \
+	TRACE_OPERATION_END2_(TRACE_CAT_(at_operation_, nr), op, category, __VA_ARGS__)
+#define TRACE_OPERATION_END2_(that, op, category, ...) \
+	do { \
+		struct at_operation *const that = (op); \
+		if (at_operation_over_(&that->ended_)) \
+			TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_, category, \
+				     TRACE_LEAD_(__VA_ARGS__), that->id, __VA_ARGS__); \
+	} while (0)
+
+#define TRACE_OPERATION_INSTANT_(operation, category, ...) \
+	TRACE_EVENT_(ASYNCTRACE_FXT_INSTANT, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__, \
+		     "operation", TA_UINT64(operation))
+
+#ifndef NTRACE
+
+/* A struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of both ends. */
+#define TRACE_ENTERED_(nr, begin, category, ...) \
+	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), \
+			TRACE_CAT_(at_found_, nr), begin, category, TRACE_LEAD_(__VA_ARGS__), \
+			__VA_ARGS__, "operation", at_operation_current())
+#define TRACE_ENTERED2_(that, now, here, found, begin, category, nm, ...) \
+	__extension__({ \
+		TRACE_PAIRS_CHECK_(__VA_ARGS__, "resumed", 0); \
+		struct at_entered that = begin; \
+		const uint32_t now = at_gate_load_(); \
+		if (__builtin_expect(now != 0, 0)) { \
+			const struct at_here_ here = \
+				TRACE_SITE_(category, nm, __VA_ARGS__, "resumed", 0); \
+			const uint64_t found = at_site_test_(here.site, now); \
+			if (found >> 32) { \
+				at_entered_record_(&that, here.site, found); \
+				at_event_(here.site, here.refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, \
+					  0, TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
+			} \
+		} \
+		that; \
+	})
+
+#define TRACE_LOGF_(nr, category, ...) \
+	TRACE_LOGF2_(TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), \
+		     category, __VA_ARGS__)
+#define TRACE_LOGF2_(now, here, found, category, ...) \
+	do { \
+		const uint32_t now = at_gate_load_(); \
+		if (__builtin_expect(now != 0, 0)) { \
+			const struct at_here_ here = \
+				TRACE_SITE_(category, "log", 0, "message", 0, "operation", 0); \
+			const uint64_t found = at_site_test_(here.site, now); \
+			if (found >> 32) \
+				at_logf_(here.site, here.refs, found, __VA_ARGS__); \
+		} \
+	} while (0)
+
+#else /* NTRACE */
+
+/* Identity stays, as that of TRACE_NONCE() does; records go. */
+#define TRACE_ENTERED_(nr, begin, category, ...) \
+	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), begin, category, __VA_ARGS__)
+#define TRACE_ENTERED2_(that, begin, category, ...) \
+	__extension__({ \
+		struct at_entered that = begin; \
+		TRACE_EVENT_(0, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__); \
+		that; \
+	})
+
+#define TRACE_LOGF_(nr, category, ...) \
+	do { \
+		if (0) \
+			at_logf_(NULL, NULL, sizeof("" category), __VA_ARGS__); \
+	} while (0)
+
+#endif /* NTRACE */
+
+#endif /* ASYNCTRACE_DETAIL_OPERATION_H */

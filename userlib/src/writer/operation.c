@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Operations: their ids, and what each thread works on
+ */
+#include <asynctrace/operation.h>
+
+#include "internal.h"
+#include "operation.h"
+
+/*
+ * An id is salt << 44 | 1 << 42 | number. at_flow_id() counts from 1 without bit 42, and
+ * at_compose_chunk() puts bit 43 into ids that are not the library's.
+ */
+#define AT_SALT_SHIFT	44
+#define AT_OPERATION	(1ULL << 42)
+#define AT_NUMBERS	(AT_OPERATION - 1)
+
+/*
+ * A thread takes as many numbers at a time, because a counter that all threads share costs a
+ * thread of 64 more than a record.
+ */
+#define AT_BLOCK	256u
+
+AT_PUBLIC __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
+
+static uint64_t blocks;
+
+/*
+ * The next number of the thread. Numbers that are multiples of AT_BLOCK are not used: they say
+ * that the block is used up. A signal handler may take numbers, and a block, at any moment.
+ */
+static uint64_t next_number(void)
+{
+	uint64_t *next = &at_current_.ids;
+	uint64_t old = __atomic_load_n(next, __ATOMIC_RELAXED), n;
+
+	do {
+		n = old;
+		if (unlikely(!(n % AT_BLOCK)))
+			n = __atomic_fetch_add(&blocks, AT_BLOCK, __ATOMIC_RELAXED) + 1;
+	} while (!__atomic_compare_exchange_n(next, &old, n + 1, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return n;
+}
+
+AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
+{
+	/* The registration may give the process another salt. */
+	if (unlikely(at_gate_load_() == ASYNCTRACE_GATE_ATTACH) && !at_library_mixed())
+		at_attach();
+	op->id = (uint64_t)at_salt() << AT_SALT_SHIFT | AT_OPERATION | (next_number() & AT_NUMBERS);
+	op->parent = parent;
+	__atomic_store_n(&op->ended_, 0, __ATOMIC_RELAXED);
+	op->reserved_ = 0;
+}
+
+void at_cell_set(uint64_t *cell)
+{
+	at_current_.cell = cell;
+	if (cell)
+		__atomic_store_n(cell, at_current_.id, __ATOMIC_RELAXED);
+}
+
+/* --- scopes ------------------------------------------------------------------------------ */
+
+AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
+{
+	struct at_current_ *c = &at_current_;
+	bool cut = false;
+
+	/* The begins of scopes around this one are records of an earlier run. */
+	if (!c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
+		c->base = c->depth;
+	c->gate = gate;
+}
+
+/* The name is empty: the scope's site was on a part of the stack that is gone. */
+static void write_lost_end(uint32_t gate)
+{
+	at_write_3_(gate, ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_END, 3, 0, 0, 0));
+}
+
+/* The last key of the site of a scope that enters an operation is "resumed". */
+static void write_end(uint32_t gate, const struct at_entered *e)
+{
+	const struct at_site_ *site = e->site_;
+	const unsigned int nargs = e->kind_ == TRACE_ENTER_, key = site->nkeys - nargs;
+	const struct at_arg_ resumed = at_arg_u64_(e->previous_);
+	const struct at_site_ end = {
+		.head = __atomic_load_n(&site->head, __ATOMIC_RELAXED), .refs = site->refs + key,
+		.keys = site->keys + key, .category = site->category, .name = site->name,
+		.nkeys = nargs,
+	};
+
+	if (unlikely(e->mode_ != TRACE_SITE_ON_)) {
+		at_write_args_(gate, &end, e->mode_, ASYNCTRACE_FXT_DURATION_END, 0, &resumed, nargs);
+		return;
+	}
+	if (nargs)
+		at_write_5_(gate, at_head_(&end, ASYNCTRACE_FXT_DURATION_END, 5, 1),
+			    ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, 0, 0) |
+			    __atomic_load_n(end.refs, __ATOMIC_RELAXED), e->previous_);
+	else
+		at_write_3_(gate, at_head_(&end, ASYNCTRACE_FXT_DURATION_END, 3, 0));
+}
+
+/*
+ * Scopes above the base were recorded under @c->gate. The others began in an earlier run, which
+ * has their begin, and a later run must not have their end.
+ */
+AT_PUBLIC void at_entered_end_(const struct at_entered *e)
+{
+	struct at_current_ *c = &at_current_;
+	uint32_t gate = 0;
+
+	if (c->depth > c->base) {
+		gate = at_gate_load_();
+		if (unlikely(gate != c->gate)) {
+			gate = at_gate_renew_(c->gate);
+			if (gate)
+				c->gate = gate;
+		}
+	}
+	while (c->depth > e->depth_) {
+		if (gate && c->depth > c->base) {
+			if (likely(c->depth == e->depth_ + 1 && e->site_))
+				write_end(gate, e);
+			else
+				write_lost_end(gate);
+		}
+		c->depth--;
+	}
+	if (c->base > c->depth)
+		c->base = c->depth;
+}
+
+AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
+{
+	TRACE_OPERATION_ENTER(entered, id, "operation", "operation");
+}
+
+/* --- categories and types that are known at run time only ------------------------------------ */
+
+uint64_t at_category_find(const char *category)
+{
+	uint32_t gate;
+	bool on;
+
+	if (at_gate_load_() == ASYNCTRACE_GATE_OFF || at_library_mixed())
+		return TRACE_SITE_OFF_;
+	do {
+		gate = at_gate_now();
+		if (gate == ASYNCTRACE_GATE_ATTACH)
+			gate = at_attach();
+		if (gate == ASYNCTRACE_GATE_ATTACH)
+			at_missed_add(category);
+		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
+			return TRACE_SITE_OFF_;
+		on = at_category_wanted(category);
+	} while (!at_gate_still(gate));
+	return TRACE_FOUND_(on ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_, gate);
+}
+
+static void write_async(unsigned int type, const struct at_operation *op, const char *category,
+			const char *name)
+{
+	static const char *const keys[] = { "parent" };
+	const struct at_arg_ parent = at_arg_u64_(op->parent);
+	const struct at_site_ site = { .keys = keys, .category = category, .name = name };
+	const uint64_t found = at_category_find(category);
+
+	if (found >> 32)
+		at_write_args_(found, &site, found >> 32, type | TRACE_EXTRA_, op->id, &parent,
+			       type == ASYNCTRACE_FXT_ASYNC_BEGIN);
+}
+
+AT_PUBLIC void at_operation_begin_child(struct at_operation *op, uint64_t parent,
+					const char *category, const char *type)
+{
+	at_operation_start_(op, parent);
+	write_async(ASYNCTRACE_FXT_ASYNC_BEGIN, op, category, type);
+}
+
+AT_PUBLIC void at_operation_begin(struct at_operation *op, const char *category, const char *type)
+{
+	at_operation_begin_child(op, at_operation_current(), category, type);
+}
+
+AT_PUBLIC void at_operation_end(struct at_operation *op, const char *category, const char *type)
+{
+	if (at_operation_over_(&op->ended_))
+		write_async(ASYNCTRACE_FXT_ASYNC_END, op, category, type);
+}
