@@ -6,8 +6,9 @@
 
 WT		:= $(B)/selftests/inprocess
 WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_special test_cxx \
-		   test_ntrace test_flight test_beside test_handler
-WT_HELPERS	:= tape numbers flown
+		   test_ntrace test_flight test_beside test_handler test_operation \
+		   test_operation_cxx test_handover
+WT_HELPERS	:= tape numbers flown kept
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess
 WT_CXXFLAGS	:= -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
@@ -40,5 +41,6 @@ $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
 	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
 	$(addprefix $(WT)/asan/,test_types test_special test_cxx test_law test_fork test_trace test_flight \
-		test_beside test_handler) \
-	$(addprefix $(WT)/tsan/,test_types test_special test_cxx test_law test_flight test_beside test_handler)
+		test_beside test_handler test_operation test_operation_cxx test_handover) \
+	$(addprefix $(WT)/tsan/,test_types test_special test_cxx test_law test_flight test_beside test_handler \
+		test_operation test_handover)

@@ -5,6 +5,7 @@
  */
 #include <asynctrace/compose.h>
 #include <asynctrace/inprocess.h>
+#include <asynctrace/operation.h>
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
 #include <asynctrace/trace.h>
@@ -47,6 +48,9 @@ void silent_explicit(const struct values *v, const void *p);
 void silent_events(uint64_t id, int scope);
 void silent_special(uint64_t id, int fd, const char *name, const void *p, size_t size);
 int silent_nested(int n);
+uint64_t silent_operations(struct at_operation *op, const struct values *v, const char *text);
+void silent_operation_functions(struct at_operation *op, struct at_traceparent *t, pthread_t *th,
+				const pthread_attr_t *attr);
 void silent_fifteen(int n);
 
 /* Plain values: in C by _Generic, in C++ by overload. */
@@ -192,4 +196,61 @@ void silent_fifteen(int n)
 		      n, "9", n, "10", n, "11", n, "12", n, "13", n, "14", n, "15", n);
 	TRACE_ASYNC_BEGIN("silent", "all", 1, "1", n, "2", n, "3", n, "4", n, "5", n, "6", n, "7", n,
 			  "8", n, "9", n, "10", n, "11", n, "12", n, "13", n, "14", n, "15", n);
+}
+
+uint64_t silent_operations(struct at_operation *op, const struct values *v, const char *text)
+{
+	struct at_operation child = ASYNCTRACE_OPERATION_INIT;
+	struct at_entered e, here = at_operation_here();
+
+	TRACE_OPERATION_BEGIN(op, "silent", "operation");
+	TRACE_OPERATION_BEGIN_CHILD(&child, op->id, "silent", "child", "text", text, "f", v->f);
+	TRACE_OPERATION_SCOPE(op->id, "silent", "scope");
+	TRACE_OPERATION_SCOPE(child.id, "silent", "scope", "text", TA_STRING(text), "ull", v->ull);
+	TRACE_REGION("silent", "region"); TRACE_REGION("silent", "same line", "n", v->i);
+	if (v->b)
+		TRACE_OPERATION_ENTER(&e, op->id, "silent", "enter");
+	else
+		TRACE_REGION_BEGIN(&e, "silent", "region", "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6,
+				   "g", 7, "h", 8, "i", 9, "j", 10, "k", 11, "l", 12, "m", 13);
+	TRACE_OPERATION_INSTANT(op->id, "silent", "instant");
+	TRACE_OPERATION_INSTANT(op->id, "silent", "instant", "koid", TA_KOID(v->ul));
+	TRACE_OPERATION_FOLLOWS(op->id, "silent", child.id);
+	TRACE_LOG("silent", "text");
+	TRACE_LOG("silent", text);
+	TRACE_LOGF("silent", "no argument");
+	TRACE_LOGF("silent", "%s %d", text, v->i);
+	if (v->i)
+		TRACE_LOGF("silent", "%d", v->i);
+	else
+		TRACE_LOG("silent", text);
+	at_region_end(&e);
+	at_operation_leave(&here);
+	TRACE_OPERATION_END(&child, "silent", "child");
+	TRACE_OPERATION_END(op, "silent", "operation", "ok", v->b);
+	return at_operation_current();
+}
+
+static void *silent_thread(void *arg)
+{
+	return arg;
+}
+
+void silent_operation_functions(struct at_operation *op, struct at_traceparent *t, pthread_t *th,
+				const pthread_attr_t *attr)
+{
+	char value[ASYNCTRACE_TRACEPARENT_BYTES + 1];
+	struct at_entered e;
+
+	at_operation_begin(op, "silent", "run time");
+	at_operation_begin_child(op, op->id, "silent", "run time");
+	at_operation_enter(&e, op->id);
+	at_log("silent", "text");
+	at_logf("silent", "%d", 1);
+	at_operation_leave(&e);
+	at_operation_end(op, "silent", "run time");
+	at_traceparent_new(t, op->id);
+	if (!at_traceparent_format(t, value))
+		(void)at_traceparent_parse(t, value, sizeof(value) - 1);
+	(void)at_thread_create(th, attr, silent_thread, op);
 }

@@ -178,12 +178,14 @@ void at_operation_enter(struct at_entered *entered, uint64_t id);
  */
 TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 {
+	struct at_current_ *const nobody = TRACE_ZERO_;
+
 	if (__builtin_expect(entered->thread_ != &at_current_, 0))
 		return;
 	at_current_set_(entered->previous_);
 	if (__builtin_expect(at_current_.depth != entered->depth_, 0))
 		at_entered_end_(entered);
-	entered->thread_ = NULL;
+	entered->thread_ = nobody;
 }
 
 TRACE_INLINE_ void at_region_end(struct at_entered *entered)

@@ -12,7 +12,7 @@
 #include "internal.h"
 #include "operation.h"
 
-#define AT_LOG_BYTES	1024
+#define AT_LOG_BYTES	1023	/* as asynctrace/operation.h says */
 
 static void write_log(uint64_t found, const struct at_site_ *site, const char *text, size_t bytes)
 {
@@ -23,10 +23,12 @@ static void write_log(uint64_t found, const struct at_site_ *site, const char *t
 	at_write_args_(found, site, found >> 32, ASYNCTRACE_FXT_INSTANT, 0, args, 2);
 }
 
+__attribute__((format(printf, 3, 0), nonnull(3)))
 static void write_formatted(uint64_t found, const struct at_site_ *site, const char *format,
 			    va_list list)
 {
-	char text[AT_LOG_BYTES];
+	/* One byte more than is written: at_text_cut() looks at it. */
+	char text[AT_LOG_BYTES + 2];
 	const int saved = errno;
 	int bytes;
 
@@ -36,7 +38,7 @@ static void write_formatted(uint64_t found, const struct at_site_ *site, const c
 	if (bytes < 0)
 		write_log(found, site, format, strlen(format));
 	else
-		write_log(found, site, text, at_text_cut(text, bytes, sizeof(text) - 1));
+		write_log(found, site, text, at_text_cut(text, bytes, AT_LOG_BYTES));
 }
 
 AT_PUBLIC void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found,

@@ -60,7 +60,7 @@ TRACE_INLINE_ void at_current_set_(uint64_t id)
 	struct at_current_ *c = &at_current_;
 
 	__atomic_store_n(&c->id, id, __ATOMIC_RELAXED);
-	if (__builtin_expect(c->cell != NULL, 0))
+	if (__builtin_expect(!!c->cell, 0))
 		__atomic_store_n(c->cell, id, __ATOMIC_RELAXED);
 }
 
@@ -82,12 +82,12 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
  * A pair of the library's own follows those of the user, so the list that is passed on is
  * never empty: see pairs.h.
  */
-#define TRACE_OPERATION_BEGIN_(nr, op, parent, category, ...) \
-	TRACE_OPERATION_BEGIN2_(TRACE_CAT_(at_operation_, nr), op, parent, category, __VA_ARGS__)
-#define TRACE_OPERATION_BEGIN2_(that, op, parent, category, ...) \
+#define TRACE_OPERATION_BEGIN_(nr, op, above, category, ...) \
+	TRACE_OPERATION_BEGIN2_(TRACE_CAT_(at_operation_, nr), op, above, category, __VA_ARGS__)
+#define TRACE_OPERATION_BEGIN2_(that, op, above, category, ...) \
 	do { \
 		struct at_operation *const that = (op); \
-		at_operation_start_(that, parent); \
+		at_operation_start_(that, above); \
 		TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_, category, \
 			     TRACE_LEAD_(__VA_ARGS__), that->id, __VA_ARGS__, \
 			     "parent", that->parent); \

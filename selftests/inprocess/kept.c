@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <stdlib.h>
+#include <string.h>
+
+#include "kept.h"
+
+struct kept *kept;
+unsigned int nr_kept;
+static unsigned int room;
+
+static char *copy_of(const char *s, size_t n)
+{
+	char *p = malloc(n + 1);
+
+	memcpy(p, s, n);
+	p[n] = '\0';
+	return p;
+}
+
+void kept_take(const struct tape_event *ev, void *unused)
+{
+	struct kept *k;
+
+	(void)unused;
+	if (nr_kept == room) {
+		room = 2 * room + 64;
+		kept = realloc(kept, room * sizeof(*kept));
+		if (!kept)
+			exit(2);
+	}
+	k = &kept[nr_kept++];
+	*k = (struct kept){ .ev = *ev };
+	k->category = copy_of(ev->category, ev->category_len);
+	k->name = copy_of(ev->name, ev->name_len);
+	for (uint32_t i = 0; i < ev->nargs; i++) {
+		const struct tape_arg *a = &ev->args[i];
+
+		k->key[i] = copy_of(a->name, a->name_len);
+		k->text[i] = a->type == ASYNCTRACE_FXT_ARG_STRING ? copy_of(a->text, a->value) : NULL;
+	}
+}
+
+/* Insertion, because few events are out of order. */
+void kept_sort(void)
+{
+	for (unsigned int i = 1; i < nr_kept; i++) {
+		const struct kept k = kept[i];
+		unsigned int at = i;
+
+		for (; at && kept[at - 1].ev.time > k.ev.time; at--)
+			kept[at] = kept[at - 1];
+		kept[at] = k;
+	}
+}
+
+void kept_forget(void)
+{
+	for (unsigned int i = 0; i < nr_kept; i++) {
+		free(kept[i].category);
+		free(kept[i].name);
+		for (uint32_t k = 0; k < kept[i].ev.nargs; k++) {
+			free(kept[i].key[k]);
+			free(kept[i].text[k]);
+		}
+	}
+	free(kept);
+	kept = NULL;
+	nr_kept = room = 0;
+}
+
+static int find(const struct kept *k, const char *key)
+{
+	for (uint32_t i = 0; i < k->ev.nargs; i++)
+		if (!strcmp(k->key[i], key))
+			return i;
+	return -1;
+}
+
+uint64_t kept_number(const struct kept *k, const char *key, uint64_t otherwise)
+{
+	const int i = find(k, key);
+
+	return i < 0 || k->text[i] ? otherwise : k->ev.args[i].value;
+}
+
+const char *kept_text(const struct kept *k, const char *key)
+{
+	const int i = find(k, key);
+
+	return i < 0 || !k->text[i] ? "" : k->text[i];
+}
+
+bool kept_is(const struct kept *k, uint32_t type, const char *name)
+{
+	return k->ev.type == type && !strcmp(k->name, name);
+}
+
+unsigned int kept_count(uint32_t type, const char *name)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nr_kept; i++)
+		n += kept_is(&kept[i], type, name);
+	return n;
+}
