@@ -8,6 +8,8 @@
 #	$(B)/examples/hello	the example of README.md
 #	$(B)/examples/crash	a program that writes its last second when it crashes
 #	$(B)/examples/tutorial, tutorial-cxx	Fuchsia's tutorial, in C and in C++
+#	$(B)/examples/coffee, pool, twoproc
+#				programs with operations
 #	userlib-install		library, headers and manual pages
 #	userlib-uninstall	removes what userlib-install has installed
 
@@ -119,24 +121,22 @@ userlib-uninstall:
 		! test -d $$d || rmdir --ignore-fail-on-non-empty $$d; \
 	done
 
-AT_EXAMPLES	:= $(B)/examples/hello $(B)/examples/crash
-examples: $(AT_EXAMPLES) $(B)/examples/tutorial $(B)/examples/tutorial-cxx
+AT_EXAMPLES	:= hello crash coffee pool twoproc tutorial
 
-$(B)/examples/hello: userlib/examples/hello/hello.c
-$(B)/examples/crash: userlib/examples/crash/crash.c
-$(AT_EXAMPLES): $(B)/libasynctrace.a
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -MMD -MP -o $@ \
-		$(filter %.c,$^) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(B)/examples/tutorial-cxx
 
-$(B)/examples/tutorial: userlib/examples/tutorial/tutorial.c $(B)/libasynctrace.a
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=c11 -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
-		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+define at_example
+$(B)/examples/$(1): userlib/examples/$(1)/$(1).c $(B)/libasynctrace.a
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) -Wall -Wextra -Werror -pthread $$(AT_INCLUDES) -MMD -MP -o $$@ $$< \
+		$(B)/libasynctrace.a $$(LDFLAGS) $$(AT_LIBS)
+-include $(B)/examples/$(1).d
+endef
+$(foreach e,$(AT_EXAMPLES),$(eval $(call at_example,$(e))))
 
 $(B)/examples/tutorial-cxx: userlib/examples/tutorial/tutorial.cc $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CXX) $(CFLAGS) -std=c++17 -Wall -Wextra -Werror $(AT_INCLUDES) -MMD -MP -o $@ $< \
 		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
 
--include $(wildcard $(B)/examples/*.d)
+-include $(B)/examples/tutorial-cxx.d

@@ -278,13 +278,12 @@ TRACE_INLINE_ struct at_entered at_enter_(uint64_t id)
 TRACE_INLINE_ void at_entered_record_(struct at_entered *e, struct at_site_ *site, uint64_t found)
 {
 	const uint32_t gate = TRACE_TO_(uint32_t, found);
-	struct at_current_ *c = &at_current_;
 
-	if (__builtin_expect(c->gate != gate, 0))
+	if (__builtin_expect(at_current_.gate != gate, 0))
 		at_entered_run_(gate);
 	e->site_ = site;
 	e->mode_ = TRACE_TO_(uint16_t, found >> 32);
-	c->depth++;
+	at_current_.depth++;
 }
 
 #ifdef __cplusplus

@@ -55,13 +55,15 @@ void at_entered_end_(const struct at_entered *e);
 __attribute__((format(printf, 4, 5)))
 void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const char *format, ...);
 
+/*
+ * Names at_current_ instead of taking its address: UBSan would test the address for 0 by the flags
+ * of an addition, for which the linker puts an instruction that sets none.
+ */
 TRACE_INLINE_ void at_current_set_(uint64_t id)
 {
-	struct at_current_ *c = &at_current_;
-
-	__atomic_store_n(&c->id, id, __ATOMIC_RELAXED);
-	if (__builtin_expect(!!c->cell, 0))
-		__atomic_store_n(c->cell, id, __ATOMIC_RELAXED);
+	__atomic_store_n(&at_current_.id, id, __ATOMIC_RELAXED);
+	if (__builtin_expect(!!at_current_.cell, 0))
+		__atomic_store_n(at_current_.cell, id, __ATOMIC_RELAXED);
 }
 
 /* The first of two calls for an operation returns true. */
