@@ -21,6 +21,9 @@ static const char usage[] =
 "              causes of the time in this state\n"
 "  critical    causes of the time on the critical paths\n"
 "  timeline ID states of the operation with this id, as a picture\n"
+"  tree ID     parts of the operation with this id: operations, regions, logs\n"
+"  regions     time in scopes of each name, with and without inner ones\n"
+"  logs        logs, in order of time\n"
 "  histogram   distribution of the latencies of each type\n"
 "  concurrency number of operations of each type that were open at once\n"
 "  levels      time at each such number\n"
@@ -41,6 +44,7 @@ SOURCE_HELP
 "      --csv           print comma-separated values, with a heading\n"
 "      --folded        blame, states, critical: print stacks for flame graphs\n"
 "      --pprof         the same reports: write a compressed profile for pprof\n"
+"      --log TEXT      logs: only those with TEXT in category or message\n"
 "      --all           print all lines of a long report, not only the first 30\n"
 "  -h, --help          print this text\n"
 "\n"
@@ -153,6 +157,8 @@ static bool filters_fit(const struct report *r)
 	else if (source_filters_latency(&r->source) && r->what->rows.begin)
 		tool_error("--min and --max do not apply to %s, which counts operations before they end",
 			   r->what->name);
+	else if (r->log_text && !r->what->takes_log)
+		tool_error("--log chooses logs, but %s is not about logs", r->what->name);
 	else if (source_filters_time(&r->source) && !r->what->timed)
 		tool_error("--from and --to do not apply to %s, which is about the whole trace",
 			   r->what->name);
@@ -202,6 +208,7 @@ static int options(struct report *r, int argc, char **argv)
 		{ "folded", no_argument, NULL, 'f' },
 		{ "pprof", no_argument, NULL, 'p' },
 		{ "all", no_argument, NULL, 'a' },
+		{ "log", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -228,6 +235,9 @@ static int options(struct report *r, int argc, char **argv)
 			break;
 		case 'a':
 			r->all = true;
+			break;
+		case 'l':
+			r->log_text = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);

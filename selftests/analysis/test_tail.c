@@ -88,6 +88,7 @@ static void loss_round(void)
 /* Open durations of a thread */
 struct wild_thread {
 	bool nests;		/* each within the one before */
+	bool enters;		/* durations say what the thread works on */
 	const char *names[DEPTH_MAX];
 	unsigned int depth;
 	uint64_t since;		/* the last begin or end of a duration */
@@ -105,11 +106,17 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 	} else if (type == ASYNCTRACE_FXT_DURATION_BEGIN && w->depth < DEPTH_MAX) {
 		w->names[w->depth++] = name;
 		put_event(t, type, ns, tid, name, 0);
+		if (w->enters && rnd_chance(70))
+			add_number(&t->of[t->nr - 1], "operation", ASYNCTRACE_FXT_ARG_UINT64, id);
 	} else if (type == ASYNCTRACE_FXT_DURATION_END && w->depth) {
 		w->depth--;
 		put_event(t, type, ns, tid, w->nests ? w->names[w->depth] : name, 0);
+		if (w->enters && rnd_chance(50))
+			add_number(&t->of[t->nr - 1], "resumed", ASYNCTRACE_FXT_ARG_UINT64, id);
 	} else if (type > ASYNCTRACE_FXT_DURATION) {
 		put_event(t, type, ns, tid, name, id);
+		if (w->enters && type == ASYNCTRACE_FXT_ASYNC_BEGIN)
+			add_number(&t->of[t->nr - 1], "parent", ASYNCTRACE_FXT_ARG_UINT64, id + 1);
 	}
 	if (type <= ASYNCTRACE_FXT_DURATION)
 		w->since = ns;
@@ -119,12 +126,13 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 static void put_wild(struct trace *t, unsigned int first)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
-	const bool nests = rnd_chance(50);
+	const bool nests = rnd_chance(50), enters = rnd_chance(50);
 	struct wild_thread threads[THREADS_MAX] = { 0 };
 
 	for (unsigned int i = 0; i < THREADS_MAX; i++) {
 		threads[i].since = T0;
 		threads[i].nests = nests;
+		threads[i].enters = enters;
 	}
 	for (uint64_t ns = T0; ns < T0 + model.ns; ns += rnd_below(step)) {
 		unsigned int i = rnd_below(model.threads);

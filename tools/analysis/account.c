@@ -158,6 +158,7 @@ static int collect(struct analysis *a, const struct operation *op)
 	int err = 0;
 
 	a->counted++;
+	s->nr_works = 0;
 	s->nr_pieces = 0;
 	s->nr_threads = 0;
 	if (!nr)
@@ -169,8 +170,15 @@ static int collect(struct analysis *a, const struct operation *op)
 		if (!s->works)
 			return -ENOMEM;
 	}
-	memcpy(s->works, op->works.of, nr * sizeof(struct work *));
-	qsort(s->works, nr, sizeof(struct work *), by_thread);
+	for (size_t i = 0; i < nr; i++) {
+		struct work *w = op->works.of[i];
+
+		if (w->entered ? w->from < w->to : !op->entered)
+			s->works[s->nr_works++] = w;
+	}
+	nr = s->nr_works;
+	if (nr)
+		qsort(s->works, nr, sizeof(struct work *), by_thread);
 	for (size_t i = 0; i < nr && !err;) {
 		struct thread *t = s->works[i]->thread;
 		uint64_t from = s->works[i]->from, to = s->works[i]->to;
@@ -414,11 +422,12 @@ static int by_from(const void *a, const void *b)
 	return (x->thread->out.tid > y->thread->out.tid) - (x->thread->out.tid < y->thread->out.tid);
 }
 
+/* Into @to, the parts of the intervals @from of @op, whose works are a->scratch.works */
 static int divide(struct analysis *a, const struct operation *op, const struct intervals *from,
 		  struct intervals *to)
 {
 	struct work **works = a->scratch.works;
-	const size_t nr = op->works.nr;
+	const size_t nr = a->scratch.nr_works;
 	size_t next = 0;
 	int err = 0;
 

@@ -99,6 +99,7 @@ struct analysis_interval {
 
 struct analysis_operation {
 	struct analysis_id id;
+	uint64_t parent;	/* id of the operation that it is a part of; 0: none, or not known */
 	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
 	/*
@@ -232,6 +233,34 @@ struct analysis_orphan {
 	struct analysis_id id;	/* "" for names that are not known */
 };
 
+/* Time in a scope: the thread worked on an operation, or said that it worked on none. */
+struct analysis_region {
+	const struct analysis_thread *thread;
+	uint64_t operation;	/* id; 0: none */
+	const char *category, *name;
+	uint64_t from, to;	/* to: of the trace, if it is not complete */
+	uint64_t self_ns;	/* of that, not in scopes within this one */
+	bool complete;
+	unsigned int depth;	/* scopes of the same operation around it */
+	bool outermost;		/* none around it has the same category and name */
+};
+
+enum analysis_note_kind {
+	ANALYSIS_NOTE_LOG,	/* .text is the message */
+	ANALYSIS_NOTE_INSTANT,
+	ANALYSIS_NOTE_FOLLOWS,	/* .cause is a reason for the operation */
+};
+
+/* A moment of an operation. Rows come as they stand in the file. Texts: until analysis_free() */
+struct analysis_note {
+	enum analysis_note_kind kind;
+	const struct analysis_thread *thread;
+	uint64_t operation;	/* id; 0: none */
+	uint64_t ns;
+	const char *category, *name, *text;
+	uint64_t cause;
+};
+
 struct analysis_totals {
 	uint64_t begin, end;	/* of the trace */
 	uint64_t records;
@@ -262,6 +291,9 @@ struct analysis_sink {
 	int (*turn)(void *arg, const struct analysis_turn *turn);
 	int (*begin)(void *arg, const struct analysis_begin *begin);
 	int (*orphan)(void *arg, const struct analysis_orphan *orphan);
+	int (*region)(void *arg, const struct analysis_region *region);
+	/* The records must have all their arguments: fxt_without_args() was not called. */
+	int (*note)(void *arg, const struct analysis_note *note);
 	/*
 	 * An operation that analysis_horizon() excluded. Its times and intervals are not known.
 	 */

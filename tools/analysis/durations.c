@@ -10,11 +10,6 @@
 #include "engine.h"
 
 #define DEPTH_MAX	512
-/*
- * Limit of open operations with one id that are considered. Phases of one request share an id;
- * a hostile trace could open any number.
- */
-#define SAME_ID_MAX	64
 /* Limit of works of a thread that a search for the work at some time looks at */
 #define LOOK_BACK	1024
 /* Lists of works longer than this get an index. */
@@ -48,6 +43,8 @@ void works_free(struct works *w)
 
 uint64_t work_end(const struct work *w)
 {
+	if (w->op->entered && !w->entered)
+		return w->from;
 	return w->to < w->op->end ? w->to : w->op->end;
 }
 
@@ -152,7 +149,7 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 		.begin = it->ns, .end = end, .name = it->name,
 		.number = ++t->durations, .record = it->record,
 	};
-	return 0;
+	return it->entered ? entered_begin(a, t, &t->stack[at], it) : 0;
 }
 
 /* True if a duration inside of the one at @i has a known end after @ns. */
@@ -168,18 +165,23 @@ static bool outlasts(const struct thread *t, size_t i, uint64_t ns)
 static int end(struct analysis *a, struct thread *t, const struct item *it)
 {
 	size_t i = t->depth;
+	struct duration *d;
+	int err;
 
 	while (i && t->stack[i - 1].end != STILL_OPEN)
 		i--;
-	if (!i)
-		return orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
+	if (!i) {
+		err = it->entered ? entered_end(a, t, NULL, it) : 0;
+		return err ? err : orphan_event(a, ANALYSIS_DURATION_END_ALONE, it);
+	}
 	if (a->sink.crossed && outlasts(t, i, it->ns))
 		a->sink.crossed(a->sink.arg, t->out.tid);
 	while (t->depth > i)
 		durations_pop(t);
-	tell_pair(a, t->stack[i - 1].record, it->record, it->ns);
-	for (size_t k = 0; k < t->stack[i - 1].works.nr; k++) {
-		struct work *w = t->stack[i - 1].works.of[k];
+	d = &t->stack[i - 1];
+	tell_pair(a, d->record, it->record, it->ns);
+	for (size_t k = 0; k < d->works.nr; k++) {
+		struct work *w = d->works.of[k];
 
 		if (w->to != STILL_OPEN)
 			continue;
@@ -190,8 +192,12 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	 * The duration stays on the stack, because an event of the same time may still be
 	 * inside.
 	 */
-	t->stack[i - 1].end = it->ns;
-	return t->stack[i - 1].name == it->name ? 0 : orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
+	d->end = it->ns;
+	err = d->scope || it->entered ? entered_end(a, t, d, it) : 0;
+	/* The library ends a scope that a jump left by an event without a name. */
+	if (err || d->name == it->name || !*text_of(a, it->name))
+		return err;
+	return orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);
 }
 
 static bool note_operation(struct duration *d, const struct operation *op)
@@ -247,8 +253,7 @@ static void drop_ended(struct duration *d)
 	d->works.nr = kept;
 }
 
-/* Adds @work to the works of @t, in order of .from. */
-static int insert(struct analysis *a, struct thread *t, struct work *work)
+int works_insert(struct analysis *a, struct thread *t, struct work *work)
 {
 	struct works *w = &t->works;
 	size_t at = works_after(w, work->from);
@@ -304,7 +309,7 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	if (!err && d->by_op.entries && !note_operation(d, op))
 		err = -ENOMEM;
 	if (!err)
-		err = insert(a, t, w);
+		err = works_insert(a, t, w);
 	if (!err)
 		err = works_add(&op->works, w);
 	work_put(w);
@@ -340,7 +345,7 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)
 		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
 	for (int i = 0; i < SAME_ID_MAX && op && d && !err; i++, op = op->same_id)
-		err = work_on(a, t, d, op, it);
+		err = op->entered ? 0 : work_on(a, t, d, op, it);
 	return err;
 }
 

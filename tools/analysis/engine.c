@@ -169,6 +169,8 @@ int engine_item(struct analysis *a, const struct item *it)
 		forget(a);
 	switch (it->kind) {
 	case ITEM_SWITCH:
+		if (it->reason == ANALYSIS_EXITED)
+			entered_exit(a, it);
 		return scheduling_switch(a, it);
 	case ITEM_WAKEUP:
 		return scheduling_wakeup(a, it);
@@ -176,6 +178,10 @@ int engine_item(struct analysis *a, const struct item *it)
 		return losses_item(a, it);
 	case ITEM_MARK:
 		return selection_item(a, it);
+	case ITEM_PARENT:
+		a->child = it->id;
+		a->parent = it->record;
+		return 0;
 	default:
 		return durations_item(a, it);
 	}
@@ -288,6 +294,31 @@ static int add_string(struct analysis *a, const struct fxt_record *rec)
 	return 0;
 }
 
+/*
+ * The library's records of operations have arguments that tell what the thread works on from
+ * then on, and the parent of what begins: see asynctrace(5). 0 or a negative errno
+ */
+static int add_operation(struct analysis *a, const struct fxt_record *rec, struct item *it)
+{
+	static const char *const keys[] = {
+		[ASYNCTRACE_FXT_DURATION_BEGIN] = "operation", [ASYNCTRACE_FXT_DURATION_END] = "resumed",
+		[ASYNCTRACE_FXT_ASYNC_BEGIN] = "parent",
+	};
+	const char *key = rec->number <= ASYNCTRACE_FXT_ASYNC_BEGIN ? keys[rec->number] : NULL;
+	const struct fxt_arg *arg = key ? fxt_arg(rec, key) : NULL;
+
+	if (!arg || arg->type != ASYNCTRACE_FXT_ARG_UINT64)
+		return 0;
+	it->entered = true;
+	if (rec->number != ASYNCTRACE_FXT_ASYNC_BEGIN) {
+		it->id = arg->u;
+		return 0;
+	}
+	return order_add(a, &(struct item){
+		.ns = it->ns, .kind = ITEM_PARENT, .id = it->id, .record = arg->u,
+	});
+}
+
 static bool is_duration(const struct fxt_record *rec)
 {
 	return rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN && rec->number <= ASYNCTRACE_FXT_DURATION;
@@ -304,7 +335,9 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 
 	if (a->opts.pair && !is_duration(rec))
 		return pair_event(a, rec);
-	/* Instants and counters belong to no operation. */
+	if (rec->number == ASYNCTRACE_FXT_INSTANT && a->sink.note)
+		return entered_note(a, rec);
+	/* Other instants and counters belong to no operation. */
 	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_FLOW_END)
 		return 0;
 	/* Names of flow events matter only in rows of orphans. */
@@ -321,6 +354,9 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	 */
 	it.apart = a->totals.selection && rec->number != ASYNCTRACE_FXT_ASYNC_INSTANT &&
 		   selection_apart(rec);
+	first = add_operation(a, rec, &it);
+	if (first)
+		return first;
 	if (!a->opts.pair)
 		return order_add(a, &it);
 	/* An event at the begin or the end of a duration counts as inside of it. */
@@ -428,5 +464,7 @@ int analysis_finish(struct analysis *a)
 		err = operations_finish(a);
 	if (!err)
 		err = orphans_finish(a);
+	if (!err)
+		err = entered_finish(a);
 	return err || !threads_wanted(&a->sink) ? err : threads_finish(a);
 }

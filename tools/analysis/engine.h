@@ -11,6 +11,7 @@
  *	forget.c	frees history
  *	losses.c	knows the times of lost records
  *	durations.c	determines when a thread works on an operation
+ *	entered.c	does the same for threads that enter operations
  *	operations.c	finds begins and ends of operations
  *	account.c	makes the intervals of an operation that has ended
  *	path.c		makes its critical path
@@ -30,6 +31,11 @@
 #define NO_THREAD	UINT32_MAX
 #define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of something that has not ended */
+/*
+ * Limit of open operations with one id that are considered. Phases of one request share an id;
+ * a hostile trace could open any number.
+ */
+#define SAME_ID_MAX	64
 
 /* --- order.c ------------------------------------------------------------------ */
 
@@ -38,22 +44,29 @@ enum item_kind {
 	ITEM_WAKEUP,		/* .id: woken thread, .other: waker; 0: an interrupt */
 	ITEM_LOSS,		/* .id: number of the loss */
 	ITEM_MARK,		/* .id: number of the mark */
+	ITEM_PARENT,		/* .record: parent of the operation .id, which begins next */
 	ITEM_EVENT,		/* ITEM_EVENT + n: an event of type n */
 };
 
 struct item {
 	uint64_t ns;
-	uint64_t id;		/* of an operation or a flow; the end of a duration */
+	/*
+	 * Of an operation or a flow; the end of a complete duration; what the thread of a begin or
+	 * end of a duration works on from then on, if that is .entered
+	 */
+	uint64_t id;
 	uint64_t record;	/* of an event */
 	uint8_t kind;
-	bool wanted;		/* begins an operation that a selection was made for */
-	bool apart;		/* records around it were left out: it shows nothing about
+	bool wanted : 1;	/* begins an operation that a selection was made for */
+	bool apart : 1;		/* records around it were left out: it shows nothing about
 				   its thread */
+	/* Has the library's argument: "parent", "operation" or "resumed". */
+	bool entered : 1;
 	/*
 	 * An event of a pair. .name is the category of the start event. .category is the name
 	 * of the key if that is a text, or NO_NAME.
 	 */
-	bool paired;
+	bool paired : 1;
 	union {
 		struct {	/* valid for events */
 			uint32_t tid, pid;
@@ -160,6 +173,7 @@ struct work {
 	uint64_t in;		/* .number of the duration */
 	uint64_t record;	/* the event that shows the work */
 	bool told;		/* the sink was called for .record */
+	bool entered;		/* the thread entered the operation: see entered.c */
 	uint32_t duration;
 	unsigned int refs;
 };
@@ -174,6 +188,12 @@ struct duration {
 	uint64_t begin, end;
 	uint64_t number;	/* of the thread's durations */
 	uint64_t record;
+	uint64_t before;	/* the thread's operation before a scope */
+	uint64_t operation;	/* of the scope */
+	bool scope;		/* .operation and, if .known_before, .before are valid */
+	bool known_before;
+	uint64_t within;	/* time of scopes directly within this one */
+	uint32_t category;	/* of a scope */
 	uint32_t name;
 	struct works works;	/* works that last until the duration ends */
 	struct fxt_table by_op;	/* index of .works by operation, if there are many; or empty */
@@ -216,6 +236,9 @@ struct thread {
 	struct duration *stack;
 	size_t depth, room;
 	uint64_t durations;	/* number of durations that began so far */
+	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
+	bool known;		/* .operation is valid */
+	struct works entered;	/* unfinished works on .operation */
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
@@ -313,20 +336,45 @@ void durations_leave(struct thread *t, uint64_t ns);
  * @t has exited: removes durations that cannot end any more and in which no operation is open.
  */
 void durations_exit(struct analysis *a, struct thread *t);
-/* Returns the end of @w, or of its operation if that ended first. */
+/*
+ * Returns the end of @w, or of its operation if that ended first. A work that was concluded from
+ * durations does not count if threads entered the operation: then returns its begin.
+ */
 uint64_t work_end(const struct work *w);
 /* Returns the index of the first work after @ns. @w is in order of .from. */
 size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
+/* Add @work to those of @t, in order of .from. */
+int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
 /* Reports to the sink, once, that the event of @w matters until @ns. */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 
+/* --- entered.c ------------------------------------------------------------------------ */
+
+/*
+ * From @it on, @t works on the operation with the id @id; 0: on none. @record and @name: of the
+ * scope in which it does.
+ */
+int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
+		uint64_t record, uint32_t name);
+/* The scope @d begins with @it, or ended with it. It is on the stack no more. */
+int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
+int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
+		const struct item *it);
+/* Hand out scopes that did not end. */
+int entered_finish(struct analysis *a);
+/* If @rec, an instant, is one of an operation, hand it out. */
+int entered_note(struct analysis *a, const struct fxt_record *rec);
+/* A thread exited: its number may be another thread's next. */
+void entered_exit(struct analysis *a, const struct item *it);
+
 /* --- operations.c -------------------------------------------------------------------- */
 
 struct operation {
 	struct analysis_id out;
+	uint64_t parent;
 	uint64_t begin, end;
 	uint64_t key;
 	struct thread *begin_thread, *end_thread;
@@ -345,6 +393,7 @@ struct operation {
 	bool ended;
 	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
+	bool entered;			/* only works count in which threads say that they work on it */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);
@@ -448,7 +497,7 @@ struct scratch {
 	uint64_t *edges;
 	const struct analysis_thread **threads;
 	size_t room_works, room_pieces, room_edges, room_threads;
-	size_t nr_pieces, nr_edges, nr_threads;
+	size_t nr_works, nr_pieces, nr_edges, nr_threads;
 	uint64_t lost_until;	/* before this time, only the state of a running thread is
 				   certain */
 	uint64_t floor;		/* before this time, history was dropped */
@@ -560,6 +609,7 @@ struct analysis {
 	struct scratch scratch;		/* of account.c */
 	struct needs_room needs;
 	struct marks marks;
+	uint64_t child, parent;		/* of the last item ITEM_PARENT */
 	uint64_t wanted_id;		/* id of the next operation that the selection was
 					   made for */
 	bool wants;			/* .wanted_id is valid */

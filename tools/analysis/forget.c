@@ -10,6 +10,7 @@ void thread_free(struct thread *t)
 	free(t->spans.of);
 	free(t->changes.of);
 	works_free(&t->works);
+	works_free(&t->entered);
 	while (t->depth)
 		durations_pop(t);
 	free(t->stack);

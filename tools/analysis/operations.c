@@ -110,6 +110,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 		.out = id_of_item(a, it), .begin_thread = t,
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
 		.begin_record = it->record, .wanted = it->wanted,
+		.parent = it->entered && a->child == it->id ? a->parent : 0,
 		.same_key = (struct operation *)(uintptr_t)key->a,
 		.same_id = (struct operation *)(uintptr_t)id->a,
 		.older = a->newest,
@@ -220,7 +221,8 @@ static void stop_waiting(struct analysis *a, struct operation *op)
 static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
-		.id = op->out, .begin = op->begin, .end = op->end, .complete = op->ended,
+		.id = op->out, .parent = op->parent, .begin = op->begin, .end = op->end,
+		.complete = op->ended,
 		.begin_record = op->begin_record, .end_record = op->end_record,
 	};
 	int err = 0;
@@ -314,7 +316,9 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns,
 		int (*row)(void *arg, const struct analysis_operation *op), void *arg)
 {
 	const bool totals_only = a->opts.totals_only;
-	struct analysis_operation out = { .id = op->out, .begin = op->begin, .end = ns };
+	struct analysis_operation out = {
+		.id = op->out, .parent = op->parent, .begin = op->begin, .end = ns,
+	};
 	int err;
 
 	a->intervals.nr = 0;

@@ -14,7 +14,6 @@
  * walk ends, and its parts cover the life of the operation without a gap.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine.h"
 
@@ -38,7 +37,7 @@ struct walk {
 	 * first
 	 */
 	struct work **works;
-	size_t active, next;
+	size_t nr_works, active, next;
 };
 
 /* Adds @rows in reverse, because the path is reversed at the end. */
@@ -85,7 +84,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 	size_t kept = 0;
 
 	/* Works in reach move to the active ones. */
-	for (; w->next < w->op->works.nr && w->works[w->next]->to >= ns; w->next++)
+	for (; w->next < w->nr_works && w->works[w->next]->to >= ns; w->next++)
 		w->works[w->active++] = w->works[w->next];
 	for (size_t i = 0; i < w->active; i++) {
 		struct work *k = w->works[i];
@@ -104,7 +103,7 @@ static const struct work *working(struct walk *w, uint64_t ns, const struct thre
 /* Returns the end of the last work on the operation before w->now, or the operation's begin. */
 static uint64_t last_worked(const struct walk *w)
 {
-	const uint64_t last = w->next < w->op->works.nr ? w->works[w->next]->to : 0;
+	const uint64_t last = w->next < w->nr_works ? w->works[w->next]->to : 0;
 
 	return last > w->op->begin ? last : w->op->begin;
 }
@@ -223,12 +222,11 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 	struct analysis_interval swap;
 	int err;
 
-	/* account() made room for all works. */
+	/* account() left the works of @op there. */
 	w.works = a->scratch.works;
-	if (op->works.nr) {
-		memcpy(w.works, op->works.of, op->works.nr * sizeof(*w.works));
-		qsort(w.works, op->works.nr, sizeof(*w.works), by_end);
-	}
+	w.nr_works = a->scratch.nr_works;
+	if (w.nr_works)
+		qsort(w.works, w.nr_works, sizeof(*w.works), by_end);
 	err = walk(&w);
 
 	/* Only a hostile file needs STEPS_MAX steps. */

@@ -129,9 +129,12 @@ void fxt_push_end(struct fxt_reader *r);
 void fxt_on_breach(struct fxt_reader *r, fxt_complain_fn complain, void *arg);
 /*
  * Stops decoding arguments, for speed: .nargs is 0 in events of real threads. The reader still
- * checks them. It decodes arguments of counters in order to check them.
+ * checks them. It decodes arguments of counters in order to check them, and arguments of events
+ * of other types, because they may belong to the library's operations: see fxt_has_args().
  */
 void fxt_without_args(struct fxt_reader *r);
+/* Returns true if fxt_without_args() leaves the arguments of events of @type. */
+bool fxt_has_args(unsigned int type);
 /* Decodes all arguments from the next record on. */
 void fxt_with_args(struct fxt_reader *r);
 /*

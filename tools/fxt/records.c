@@ -187,6 +187,12 @@ static void check_counter(struct fxt_cursor *c)
 				   i + 1, fxt_arg_name(c->rec->args[i].type));
 }
 
+bool fxt_has_args(unsigned int type)
+{
+	return type == ASYNCTRACE_FXT_COUNTER || type == ASYNCTRACE_FXT_DURATION_BEGIN ||
+	       type == ASYNCTRACE_FXT_DURATION_END || type == ASYNCTRACE_FXT_ASYNC_BEGIN;
+}
+
 void fxt_read_event(struct fxt_cursor *c, uint64_t head)
 {
 	struct fxt_record *rec = c->rec;
@@ -204,7 +210,7 @@ void fxt_read_event(struct fxt_cursor *c, uint64_t head)
 	fxt_thread_ref(c, head >> 24 & 0xff, &rec->thread);
 	fxt_string_ref(c, head >> 32 & 0xffff, &rec->category);
 	fxt_string_ref(c, head >> 48, &rec->name);
-	if (c->r->no_args && type != ASYNCTRACE_FXT_COUNTER && rec->thread.tid <= FXT_TID_REAL_MAX &&
+	if (c->r->no_args && !fxt_has_args(type) && rec->thread.tid <= FXT_TID_REAL_MAX &&
 	    !rec->damaged)
 		check_args(c, head >> 20 & 0xf);
 	else

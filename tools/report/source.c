@@ -116,6 +116,21 @@ static int on_orphan(void *arg, const struct analysis_orphan *orphan)
 	return source_in_time(s, orphan->ns) ? s->rows.orphan(s->rows.arg, orphan) : 0;
 }
 
+static int on_region(void *arg, const struct analysis_region *region)
+{
+	struct source *s = arg;
+
+	return source_in_time(s, region->from) ? s->rows.region(s->rows.arg, region) : 0;
+}
+
+/* The trace's begin, from which --from counts, is known only at the end. */
+static int on_note(void *arg, const struct analysis_note *note)
+{
+	struct source *s = arg;
+
+	return s->rows.note(s->rows.arg, note);
+}
+
 bool source_filters_operations(const struct source *s)
 {
 	const struct source_filter *f = &s->filter;
@@ -263,10 +278,10 @@ static int read_all(struct source *s)
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
 	/*
-	 * Arguments of events are needed only for pairs, and in files of slow operations, which
+	 * Arguments of events are needed only for pairs, for notes, and in files of slow operations, which
 	 * begin with a mark.
 	 */
-	if (!s->pair)
+	if (!s->pair && !s->rows.note)
 		fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed) {
 		failed = analysis_record(s->analysis, &rec);
@@ -308,7 +323,8 @@ static int read_trace(struct source *s)
 		.wait = s->rows.wait ? on_wait : NULL,
 		.turn = s->rows.turn ? on_turn : NULL,
 		.begin = s->rows.begin ? on_begin : NULL,
-		.orphan = s->rows.orphan ? on_orphan : NULL, .arg = s,
+		.orphan = s->rows.orphan ? on_orphan : NULL,
+		.region = s->rows.region ? on_region : NULL, .note = s->rows.note ? on_note : NULL, .arg = s,
 	};
 	struct analysis *again;
 	int status;

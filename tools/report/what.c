@@ -8,7 +8,7 @@ const struct what *what_find(const char *name)
 {
 	static const struct what *const groups[] = {
 		whats_types, whats_causes, whats_levels, whats_timeline, whats_sched, whats_trace,
-		whats_lints,
+		whats_lints, whats_operations,
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -23,10 +23,7 @@ const char *what_is_missing(const char *name)
 	static const struct {
 		const char *name, *why;
 	} of[] = {
-		{ "tree", "no record tells which operation began another one" },
 		{ "syscalls", "system calls are not recorded" },
-		{ "tasks", "there are no records of tasks" },
-		{ "regions", "there are no records of regions" },
 		{ "loop", "event loops do not record their rounds" },
 	};
 

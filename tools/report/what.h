@@ -16,6 +16,7 @@ struct report {
 	const struct what *what;
 	const char *other;	/* diff: the second file */
 	const char *id;		/* of the operation to report on */
+	const char *log_text;	/* print only logs with it in category or message; NULL: all */
 	enum sheet_format format;
 	bool folded, pprof, all;
 
@@ -47,6 +48,7 @@ struct what {
 	 */
 	void (*restart)(void *data);
 	bool takes_id;		/* the report is about the operations with one id */
+	bool takes_log;		/* --log selects the report's rows */
 	bool whole;		/* the report is about the whole trace, although it takes
 				   operations */
 	bool timed;		/* the report's rows have a time, so --from and --to apply */
@@ -68,7 +70,7 @@ void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* A report without a name ends each list. */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
-	whats_timeline[], whats_trace[], whats_lints[];
+	whats_timeline[], whats_trace[], whats_lints[], whats_operations[];
 extern const struct what what_diff;
 
 /* Returns NULL if there is no such report. */

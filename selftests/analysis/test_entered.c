@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations that threads enter: what they work on is what they say. */
+#include "build.h"
+
+#define U64	ASYNCTRACE_FXT_ARG_UINT64
+
+static void add_last(struct trace *t, const char *key, uint64_t value)
+{
+	add_number(&t->of[t->nr - 1], key, U64, value);
+}
+
+/* The library's records, see asynctrace(5) */
+static void begins(struct trace *t, uint64_t ns, uint32_t tid, uint64_t id, uint64_t parent)
+{
+	BEGINS(t, ns, tid, id);
+	add_last(t, "parent", parent);
+}
+
+static void region(struct trace *t, uint64_t ns, uint32_t tid, const char *name, uint64_t id)
+{
+	put_event(t, ASYNCTRACE_FXT_DURATION_BEGIN, ns, tid, name, 0);
+	add_last(t, "operation", id);
+}
+
+static void region_ends(struct trace *t, uint64_t ns, uint32_t tid, const char *name)
+{
+	put_event(t, ASYNCTRACE_FXT_DURATION_END, ns, tid, name, 0);
+}
+
+#define enters	region
+
+static void leaves(struct trace *t, uint64_t ns, uint32_t tid, const char *name, uint64_t resumed)
+{
+	region_ends(t, ns, tid, name);
+	add_last(t, "resumed", resumed);
+}
+
+/* Threads 1 and 2 run from 1 on. */
+static void start(struct trace *t)
+{
+	put_clock(t, 0);
+	put_switch(t, 1, 0, 0, 1, 0);
+	put_switch(t, 1, 1, 0, 2, 0);
+}
+
+static void scopes_are_exact(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	/* Who accepts it works on it only while it says so. */
+	put_duration(&t, 5, 90, 1, "accept");
+	begins(&t, 10, 1, 1, 0);
+	enters(&t, 30, 2, "work", 1);
+	leaves(&t, 50, 2, "work", 0);
+	put_duration(&t, 60, 80, 1, "finish");
+	ENDS(&t, 70, 1, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-70: 10-30 queued t2, 30-50 running t2, 50-70 queued t1 | "
+			"10-30 queued t2, 30-50 running t2, 50-70 queued t1", NULL);
+}
+
+static void scopes_nest(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 1, 1, 0);
+	begins(&t, 10, 1, 2, 1);
+	enters(&t, 20, 1, "outer", 1);
+	region(&t, 25, 1, "region", 1);
+	region_ends(&t, 28, 1, "region");
+	enters(&t, 30, 1, "inner", 2);
+	region(&t, 35, 1, "region", 2);
+	region_ends(&t, 38, 1, "region");
+	leaves(&t, 40, 1, "inner", 1);
+	leaves(&t, 50, 1, "outer", 0);
+	ENDS(&t, 60, 1, 2);
+	ENDS(&t, 60, 1, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 2 10-60: 10-20 queued t1, 20-30 queued t1 on req 1, 30-40 running t1, "
+			"40-50 queued t1 on req 1, 50-60 queued t1 | 10-20 queued t1, "
+			"20-30 queued t1 on req 1, 30-40 running t1, 40-50 queued t1 on req 1, "
+			"50-60 queued t1",
+		    "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-40 queued t1 on req 2, "
+			"40-50 running t1, 50-60 queued t1 | 10-20 queued t1, 20-30 running t1, "
+			"30-40 queued t1 on req 2, 40-50 running t1, 50-60 queued t1", NULL);
+}
+
+/* The trace began while thread 1 was in two scopes. */
+static void region_tells_what_its_scope_was(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	region(&t, 20, 1, "region", 1);
+	region_ends(&t, 30, 1, "region");
+	leaves(&t, 40, 1, "lost begin", 0);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-40 running t1, 40-60 queued t2 | "
+			"10-20 queued t1, 20-40 running t1, 40-60 queued t2", NULL);
+}
+
+static void resumed_operation_is_worked_on(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	leaves(&t, 20, 1, "lost begin", 1);
+	leaves(&t, 40, 1, "lost begin", 0);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-40 running t1, 40-60 queued t2 | "
+			"10-20 queued t1, 20-40 running t1, 40-60 queued t2", NULL);
+}
+
+/* A duration whose program gave it the argument "operation" for reasons of its own */
+static void end_restores_what_was_before(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	begins(&t, 10, 2, 2, 0);
+	enters(&t, 20, 1, "scope", 1);
+	region(&t, 30, 1, "of another", 2);
+	region_ends(&t, 40, 1, "of another");
+	leaves(&t, 50, 1, "scope", 0);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-40 queued t1 on req 2, "
+			"40-50 running t1, 50-60 queued t2 | 10-20 queued t1, 20-30 running t1, "
+			"30-40 queued t1 on req 2, 40-50 running t1, 50-60 queued t2",
+		    "req 2 10-100 open: 10-20 queued t1, 20-30 queued t1 on req 1, 30-40 running t1, "
+			"40-100 queued |", NULL);
+}
+
+/* The library's end without a name, behind a jump */
+static void jump_leaves_no_scope_open(void **state)
+{
+	struct trace t = { 0 };
+	struct analysis_totals totals;
+	struct rows rows;
+
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	begins(&t, 10, 2, 2, 0);
+	enters(&t, 20, 1, "scope", 1);
+	enters(&t, 30, 1, "left", 2);
+	region(&t, 30, 1, "left", 2);
+	region_ends(&t, 40, 1, "");
+	region_ends(&t, 40, 1, "");
+	leaves(&t, 40, 1, "scope", 0);
+	ENDS(&t, 60, 2, 1);
+	ENDS(&t, 60, 2, 2);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	rows = analyse(&t, NULL, &totals);
+	assert_int_equal(rows.nr, 2);
+	assert_string_equal(rows.of[0], "req 1 10-60: 10-20 queued t1, 20-30 running t1, "
+			    "30-60 queued t2 | 10-20 queued t1, 20-30 running t1, 30-60 queued t2");
+	assert_int_equal(totals.orphans, 0);
+	rows_free(&rows);
+	trace_free(&t);
+}
+
+/* Programs that do not say what their threads work on: durations tell, as ever. */
+static void without_scopes_durations_tell(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_duration(&t, 5, 30, 1, "accept");
+	begins(&t, 10, 1, 1, 0);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-30 running t1, 30-60 queued t2 | "
+			"10-30 running t1, 30-60 queued t2", NULL);
+}
+
+/* Another process enters it. Its own other operations are as they were. */
+static void operation_of_another_process_is_entered(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_duration(&t, 5, 30, 1, "accept");
+	begins(&t, 10, 1, 1, 0);
+	begins(&t, 10, 1, 2, 0);
+	enters(&t, 40, 2, "other process", 1);
+	t.of[t.nr - 1].thread.pid = 200;
+	leaves(&t, 50, 2, "other process", 0);
+	t.of[t.nr - 1].thread.pid = 200;
+	ENDS(&t, 60, 1, 1);
+	ENDS(&t, 60, 1, 2);
+	put_switch(&t, 100, 0, 1, 0, SLEEPS);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-40 queued t2, 40-50 running t2, 50-60 queued t1 | "
+			"10-40 queued t2, 40-50 running t2, 50-60 queued t1",
+		    "req 2 10-60: 10-30 running t1, 30-60 queued t1 | "
+			"10-30 running t1, 30-60 queued t1", NULL);
+}
+
+static void exited_thread_works_on_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 2, 1, 0);
+	enters(&t, 20, 1, "scope", 1);
+	put_switch(&t, 30, 0, 1, 0, EXITS);
+	put_switch(&t, 40, 0, 0, 1, 0);
+	put_switch(&t, 50, 0, 1, 0, SLEEPS);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 100, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-60: 10-20 queued t1, 20-30 running t1, 30-60 queued t2 | "
+			"10-20 queued t1, 20-30 running t1, 30-60 queued t2", NULL);
+}
+
+static int keep_parent(void *arg, const struct analysis_operation *op)
+{
+	((uint64_t *)arg)[op->id.id] = op->parent;
+	return 0;
+}
+
+static void rows_have_their_parents(void **state)
+{
+	uint64_t parents[5] = { 9, 9, 9, 9, 9 };
+	const struct analysis_sink sink = { .operation = keep_parent, .arg = parents };
+	const struct analysis_options opts = { 0 };
+	struct trace t = { 0 };
+
+	start(&t);
+	begins(&t, 10, 1, 1, 0);
+	begins(&t, 10, 1, 2, 1);
+	begins(&t, 10, 1, 3, 2);
+	BEGINS(&t, 10, 1, 4);
+	ENDS(&t, 20, 1, 2);
+	put_clock(&t, 100);
+	analysis_free(analyse_into(&t, &opts, &sink));
+	assert_int_equal(parents[1], 0);
+	assert_int_equal(parents[2], 1);
+	assert_int_equal(parents[3], 2);
+	assert_int_equal(parents[4], 0);
+	trace_free(&t);
+}
+
+/* --- rows of scopes and of moments ---------------------------------------------------- */
+
+/* Rows as text, one after the other */
+static char rows[1024];
+
+static int keep_region(void *arg, const struct analysis_region *g)
+{
+	(void)arg;
+	snprintf(rows + strlen(rows), sizeof(rows) - strlen(rows), "%s %llu: %llu-%llu self %llu depth %u%s%s; ",
+		 g->name, (unsigned long long)g->operation, (unsigned long long)g->from,
+		 (unsigned long long)g->to, (unsigned long long)g->self_ns, g->depth,
+		 g->outermost ? "" : " inner", g->complete ? "" : " open");
+	return 0;
+}
+
+static int keep_note(void *arg, const struct analysis_note *n)
+{
+	(void)arg;
+	snprintf(rows + strlen(rows), sizeof(rows) - strlen(rows), "%d %s of %llu: %s %llu; ", n->kind,
+		 n->name, (unsigned long long)n->operation, n->text, (unsigned long long)n->cause);
+	return 0;
+}
+
+static void expect_text(struct trace *t, const char *text)
+{
+	const struct analysis_sink sink = { .region = keep_region, .note = keep_note };
+	const struct analysis_options opts = { 0 };
+
+	*rows = '\0';
+	analysis_free(analyse_into(t, &opts, &sink));
+	assert_string_equal(rows, text);
+	trace_free(t);
+}
+
+static void g83_self_time_leaves_out_inner_regions(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	enters(&t, 10, 1, "a", 1);
+	region(&t, 20, 1, "b", 1);
+	region(&t, 22, 1, "c", 1);
+	region_ends(&t, 25, 1, "c");
+	region_ends(&t, 30, 1, "b");
+	enters(&t, 40, 1, "a", 2);
+	/* Only scopes count. */
+	put_duration(&t, 42, 44, 1, "duration");
+	leaves(&t, 50, 1, "a", 1);
+	leaves(&t, 70, 1, "a", 0);
+	put_clock(&t, 100);
+	expect_text(&t, "c 1: 22-25 self 3 depth 2; b 1: 20-30 self 7 depth 1; "
+			"a 2: 40-50 self 10 depth 0 inner; a 1: 10-70 self 40 depth 0; ");
+}
+
+static void g44_open_regions_last_to_the_end(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	region(&t, 10, 1, "outer", 0);
+	region(&t, 30, 1, "inner", 0);
+	put_clock(&t, 100);
+	expect_text(&t, "inner 0: 30-100 self 70 depth 1 open; outer 0: 10-100 self 20 depth 0 open; ");
+}
+
+static void g50_moments_of_operations_have_rows(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 10, 1, "log", 0);
+	add_text(&t.of[t.nr - 1], "message", "text");
+	add_last(&t, "operation", 5);
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 11, 1, "other", 0);
+	add_last(&t, "operation", 6);
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 12, 1, "follows from", 0);
+	add_last(&t, "cause", 7);
+	add_last(&t, "operation", 6);
+	/* A program's own instants are none. */
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 13, 1, "log", 0);
+	add_text(&t.of[t.nr - 1], "message", "text");
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 14, 1, "log", 0);
+	add_text(&t.of[t.nr - 1], "operation", "text");
+	expect_text(&t, "0 log of 5: text 0; 1 other of 6:  0; 2 follows from of 6:  7; ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scopes_are_exact),
+		cmocka_unit_test(scopes_nest),
+		cmocka_unit_test(region_tells_what_its_scope_was),
+		cmocka_unit_test(resumed_operation_is_worked_on),
+		cmocka_unit_test(end_restores_what_was_before),
+		cmocka_unit_test(jump_leaves_no_scope_open),
+		cmocka_unit_test(without_scopes_durations_tell),
+		cmocka_unit_test(operation_of_another_process_is_entered),
+		cmocka_unit_test(exited_thread_works_on_nothing),
+		cmocka_unit_test(rows_have_their_parents),
+		cmocka_unit_test(g83_self_time_leaves_out_inner_regions),
+		cmocka_unit_test(g44_open_regions_last_to_the_end),
+		cmocka_unit_test(g50_moments_of_operations_have_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

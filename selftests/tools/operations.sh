@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# asynctrace why and report on the examples of asynctrace/operation.h
+#
+# usage: operations.sh ASYNCTRACE EXAMPLES
+set -u
+
+AT=$1 EXAMPLES=$2
+here=$(cd "${0%/*}" && pwd)
+. "$here/lib.sh"
+scratch
+
+# report ARGUMENT...: the result in "out"
+report() {
+	status 0 "$AT" report --json "$@"
+}
+
+# all FILTER: what jq finds in all lines of "out" together
+all() {
+	jq -rs "$1" <out
+}
+
+begin "G53_coffee_has_a_task_with_regions_and_a_log"
+check run env ASYNCTRACE_OUT=coffee.fxt "$EXAMPLES/coffee" 3 >/dev/null 2>err
+check valid valid coffee.fxt
+check tasks report coffee.fxt
+check "3 tasks" is "coffee/makeCappuccino 3 0" '"\(.type) \(.count) \(.unfinished // .incomplete // 0)"'
+check regions report coffee.fxt regions
+check "regions" [ "$(all 'map("\(.region) \(.count) \(.unfinished)") | sort | join(", ")')" = \
+	"coffee/extractCoffee 3 0, coffee/frothMilk 3 0, coffee/grindBeans 3 0, coffee/mixMilk 3 0" ]
+check logs report coffee.fxt logs
+check "3 logs" [ "$(all 'map(.message) | join(", ")')" = \
+	"order 1: cappuccino, order 2: cappuccino, order 3: cappuccino" ]
+end
+
+begin "G52_logs_are_chosen_by_text_and_category"
+check text report --log "order 2" coffee.fxt logs
+check "one" is "order 2: cappuccino" .message
+id=$(json .id)
+check category report --log coffee coffee.fxt logs
+check "all" [ "$(wc -l <out)" = 3 ]
+check none report --log tea coffee.fxt logs
+check "none" [ ! -s out ]
+check "not for others" status 2 "$AT" report --log tea coffee.fxt blame
+check "why" says "--log chooses logs"
+end
+
+begin "G82_tree_has_the_parts_of_one_task_in_order"
+check tree report coffee.fxt tree "$id"
+check "parts" [ "$(all 'map("\(.depth) \(.kind) \(.what | ltrimstr(" ") | sub("^ +"; ""))") | join(", ")')" = \
+	"0 operation coffee/makeCappuccino, 1 region coffee/extractCoffee, 1 log coffee: order 2: cappuccino, 2 region coffee/grindBeans, 1 region coffee/frothMilk, 1 region coffee/mixMilk" ] ||
+	cat out
+check "times ascend" [ "$(all 'map(.at_ns) | . == sort')" = true ]
+check "deltas add up" [ "$(all '(map(.delta_ns) | add) == .[-1].at_ns')" = true ]
+check "self and total" [ "$(all '(map(select(.what | test("extractCoffee")))[0] | .ns - .self_ns) ==
+	map(select(.what | test("grindBeans")))[0].ns')" = true ]
+check "people" status 0 "$AT" report coffee.fxt tree "$id"
+check "no such operation" status 1 "$AT" report coffee.fxt tree 0x1234
+end
+
+begin "entered_time_is_exact_in_a_pool"
+check run env ASYNCTRACE_OUT=pool.fxt "$EXAMPLES/pool" 3 20 >/dev/null 2>err
+check valid valid pool.fxt
+check requests report pool.fxt
+check "20 requests" is "app/request 20" '"\(.type) \(.count)"'
+check regions report pool.fxt regions
+check "hand-overs" [ "$(all 'map("\(.region) \(.count)") | sort | join(", ")')" = \
+	"app/accept 20, app/compute 20, app/store 20, pool/job 40" ]
+# Both jobs of a request, its acceptance, and nothing else are work on it.
+check why status 0 "$AT" why --json pool.fxt
+check "worked on by the pool" [ "$(json '[.intervals[] | select(.state != "queued")] | length > 0')" = true ]
+end
+
+begin "traceparent_makes_one_tree_of_two_processes"
+check run env ASYNCTRACE_OUT=two.%p.fxt "$EXAMPLES/twoproc" >said 2>err
+set -- two.*.fxt
+check "two traces" [ $# = 2 ]
+check "first" valid "$1"
+check "second" valid "$2"
+for n in 1 2 3; do
+	call=$(sed -n 's/^client: trace \([0-9a-f]*\) operation \(0x[0-9a-f]*\)$/\1 \2/p' said | sed -n ${n}p)
+	handle=$(sed -n 's/^server: trace \([0-9a-f]*\) operation 0x[0-9a-f]* parent \(0x[0-9a-f]*\)$/\1 \2/p' said | sed -n ${n}p)
+	check "$n: trace and parent" [ -n "$call" ] && check "$n: equal" [ "$call" = "$handle" ]
+done
+server=$(grep -l "handle" two.*.fxt)
+check logs report "$server" logs
+check "3 logs of the client's traces" [ "$(all 'map(.message | sub("of trace "; "")) | join(" ")')" = \
+	"$(sed -n 's/^client: trace \([0-9a-f]*\) .*/\1/p' said | tr '\n' ' ' | sed 's/ $//')" ]
+# The begin of the client's operation is in the other file: its parts are known by its id.
+check tree report "$server" tree "${call#* }"
+check "the child is found" [ "$(all 'map("\(.depth) \(.what | sub("^ +"; ""))") | .[0:2] | join(", ")')" = \
+	"0 ?, 1 rpc/handle" ]
+end
+
+close

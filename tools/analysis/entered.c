@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A program that enters operations (asynctrace/operation.h) says at each moment what its
+ * threads work on: the begin of a scope has the argument "operation", and the end of one that
+ * entered an operation has the argument "resumed". Each of them is what the thread works on
+ * from then on, so that an answer does not depend on records before it.
+ *
+ * For an operation that some thread enters, durations around its events tell nothing: its begin
+ * is in a duration of whoever accepts it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine.h"
+
+static int add_work(struct analysis *a, struct thread *t, struct operation *op, uint64_t ns,
+		    uint64_t record, uint32_t name)
+{
+	struct work *w = malloc(sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	*w = (struct work){
+		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1, .entered = true,
+		.from = ns, .record = record,
+	};
+	op->entered = true;
+	op->refs++;
+	t->refs++;
+	work_lasts(a, w, STILL_OPEN);
+	err = works_add(&t->entered, w);
+	if (!err)
+		err = works_insert(a, t, w);
+	if (!err)
+		err = works_add(&op->works, w);
+	work_put(w);
+	return err;
+}
+
+static void leave(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	for (size_t i = 0; i < t->entered.nr; i++) {
+		struct work *w = t->entered.of[i];
+
+		w->to = ns > w->from ? ns : w->from;
+		work_lasts(a, w, w->to);
+	}
+	works_free(&t->entered);
+}
+
+int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
+		uint64_t record, uint32_t name)
+{
+	struct operation *op = id ? operations_by_id(a, id) : NULL;
+	int err = 0;
+
+	if (t->known && t->operation == id && (t->entered.nr || !op))
+		return 0;
+	leave(a, t, it->ns);
+	t->known = true;
+	t->operation = id;
+	if (op && a->sink.turn)
+		threads_worked(t, &op->out);
+	for (int i = 0; i < SAME_ID_MAX && op && !err; i++, op = op->same_id)
+		err = add_work(a, t, op, it->ns, record, name);
+	return err;
+}
+
+int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it)
+{
+	d->scope = true;
+	d->category = it->category;
+	d->operation = it->id;
+	d->before = t->operation;
+	d->known_before = t->known;
+	return entered_set(a, t, it, it->id, d->record, d->name);
+}
+
+/* The innermost scope of the operation @id that is open, or NULL */
+static const struct duration *scope_of(const struct thread *t, uint64_t id)
+{
+	for (size_t i = t->depth; i; i--) {
+		const struct duration *d = &t->stack[i - 1];
+
+		if (d->end == STILL_OPEN && d->scope && d->operation == id)
+			return d;
+	}
+	return NULL;
+}
+
+/* --- rows of scopes ---------------------------------------------------------------------- */
+
+/* The scope at @i of the stack of @t lasted until @to. */
+static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint64_t to,
+			   bool complete)
+{
+	const struct duration *d = &t->stack[i];
+	struct analysis_region row = {
+		.thread = &t->out, .operation = d->operation, .category = text_of(a, d->category),
+		.name = text_of(a, d->name), .from = d->begin, .to = to > d->begin ? to : d->begin,
+		.complete = complete, .outermost = true,
+	};
+
+	row.self_ns = row.to - row.from;
+	row.self_ns -= d->within < row.self_ns ? d->within : row.self_ns;
+	while (i) {
+		struct duration *around = &t->stack[--i];
+
+		if (!around->scope || around->end != STILL_OPEN)
+			continue;
+		row.depth += around->operation == d->operation;
+		if (around->name == d->name && around->category == d->category)
+			row.outermost = false;
+	}
+	return a->sink.region(a->sink.arg, &row);
+}
+
+/* The innermost open scope around the one at @i gets the time of that one. */
+static void count_within(struct thread *t, size_t i, uint64_t ns)
+{
+	while (i) {
+		struct duration *around = &t->stack[--i];
+
+		if (!around->scope || around->end != STILL_OPEN)
+			continue;
+		around->within += ns;
+		return;
+	}
+}
+
+static int region_ended(struct analysis *a, struct thread *t, const struct duration *d, uint64_t ns)
+{
+	const size_t i = d - t->stack;
+
+	if (!a->sink.region)
+		return 0;
+	count_within(t, i, ns > d->begin ? ns - d->begin : 0);
+	return hand_out_region(a, t, i, ns, true);
+}
+
+int entered_finish(struct analysis *a)
+{
+	int err = 0;
+
+	if (!a->sink.region)
+		return 0;
+	fxt_each(&a->threads, e) {
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+
+		/* The innermost first, because its time is within the others. */
+		for (size_t i = t->depth; i-- && !err;) {
+			const struct duration *d = &t->stack[i];
+
+			if (!d->scope || d->end != STILL_OPEN)
+				continue;
+			count_within(t, i, a->totals.end > d->begin ? a->totals.end - d->begin : 0);
+			err = hand_out_region(a, t, i, a->totals.end, false);
+		}
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/* --- ends ---------------------------------------------------------------------------------- */
+
+/*
+ * The end of a region does not say on what the thread goes on to work: on the same as before the
+ * region. If that is not known, the region was of what the thread works on, and still is.
+ */
+int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
+		const struct item *it)
+{
+	const uint64_t id = it->entered ? it->id : d->known_before ? d->before : t->operation;
+	const struct duration *scope = scope_of(t, id);
+	int err;
+
+	/* The record of a scope tells what the thread works on. This one's begin is missing. */
+	if (id && !scope && a->sink.crossed)
+		a->sink.crossed(a->sink.arg, t->out.tid);
+	err = entered_set(a, t, it, id, scope ? scope->record : 0, scope ? scope->name : it->name);
+	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
+}
+
+void entered_exit(struct analysis *a, const struct item *it)
+{
+	struct thread *t = is_real(it->id) ? thread_of(a, it->id) : NULL;
+
+	if (!t || !t->known)
+		return;
+	leave(a, t, it->ns);
+	t->known = false;
+	t->operation = 0;
+}
+
+/* --- moments ----------------------------------------------------------------------------- */
+
+static const char *name_text(struct analysis *a, const struct fxt_text *text)
+{
+	const uint32_t name = fxt_name(&a->names, text->s, text->len);
+
+	return name == NO_NAME ? NULL : text_of(a, name);
+}
+
+int entered_note(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *operation = fxt_arg(rec, "operation"), *text = fxt_arg(rec, "message");
+	const struct fxt_arg *cause = fxt_arg(rec, "cause");
+	struct analysis_note row = { .kind = ANALYSIS_NOTE_INSTANT, .ns = rec->ns, .text = "" };
+	struct thread *t;
+
+	if (!operation || operation->type != ASYNCTRACE_FXT_ARG_UINT64)
+		return 0;
+	t = thread_of(a, rec->thread.tid);
+	row.operation = operation->u;
+	row.category = name_text(a, &rec->category);
+	row.name = name_text(a, &rec->name);
+	if (text && text->type == ASYNCTRACE_FXT_ARG_STRING && fxt_text_is(&rec->name, "log")) {
+		row.kind = ANALYSIS_NOTE_LOG;
+		row.text = name_text(a, &text->text);
+	} else if (cause && cause->type == ASYNCTRACE_FXT_ARG_UINT64 &&
+		   fxt_text_is(&rec->name, "follows from")) {
+		row.kind = ANALYSIS_NOTE_FOLLOWS;
+		row.cause = cause->u;
+	}
+	if (!t || !row.category || !row.name || !row.text)
+		return -ENOMEM;
+	row.thread = &t->out;
+	return a->sink.note(a->sink.arg, &row);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reports of the parts of operations: tree, regions, logs */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fxt/table.h"
+#include "forest.h"
+#include "id.h"
+#include "samples.h"
+#include "what.h"
+
+/* An operation may be its own ancestor only in a hostile file; so deep is none. */
+#define DEPTH_MAX	64
+
+static int add_operation(void *arg, const struct analysis_operation *op)
+{
+	return forest_operation(((struct report *)arg)->data, op);
+}
+
+static int add_region(void *arg, const struct analysis_region *region)
+{
+	return forest_region(((struct report *)arg)->data, region);
+}
+
+static int add_note(void *arg, const struct analysis_note *note)
+{
+	return forest_note(((struct report *)arg)->data, note);
+}
+
+static void free_forest(void *data)
+{
+	forest_free(data);
+}
+
+/* --- tree ---------------------------------------------------------------------------- */
+
+static const struct sheet_column tree_columns[] = {
+	COLUMN("at_ns", "AT ms", SHEET_NS),
+	COLUMN("delta_ns", "+ ms", SHEET_NS),
+	COLUMN("ns", "TOOK ms", SHEET_NS),
+	COLUMN("self_ns", "SELF ms", SHEET_NS),
+	COLUMN("kind", "KIND", SHEET_TEXT),
+	COLUMN("what", "WHAT", SHEET_TEXT),
+	COLUMN("thread", "THREAD", SHEET_TEXT),
+	COLUMN("id", "ID", SHEET_TEXT),
+	COLUMN_OPTIONAL("depth", "DEPTH", SHEET_COUNT),
+};
+
+/* What the rows of one tree have in common */
+struct tree {
+	struct report *r;
+	uint64_t begin;		/* of the root */
+	uint64_t last;		/* of the row before */
+};
+
+/* The part of @op in which none of its operations is open. Parts are in order of their begins. */
+static uint64_t self_of(const struct forest *f, const struct analysis_operation *op)
+{
+	uint64_t self = op->end - op->begin, covered = op->begin;
+	size_t nr;
+	const struct forest_node *parts = forest_parts(f, op->id.id, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t from = forest_begin(&parts[i]), to = forest_end(&parts[i]);
+
+		if (parts[i].kind != FOREST_OPERATION)
+			continue;
+		if (from < covered)
+			from = covered;
+		if (to > op->end)
+			to = op->end;
+		if (from >= to)
+			continue;
+		self -= to - from;
+		covered = to;
+	}
+	return self;
+}
+
+/* The first cells of a row; the caller adds kind and the rest. */
+static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
+{
+	struct sheet *s = &t->r->sheet;
+
+	sheet_row(s);
+	/* A part may have begun before the whole, on a thread that entered it early. */
+	sheet_number(s, at > t->begin ? at - t->begin : 0);
+	sheet_number(s, at > t->last ? at - t->last : 0);
+	sheet_number(s, ns);
+	sheet_number(s, self);
+	if (at > t->last)
+		t->last = at;
+}
+
+static void name_row(struct sheet *s, unsigned int depth, const char *category, const char *name,
+		     const char *more)
+{
+	sheet_textf(s, "%*s%s%s%s%s", 2 * (int)depth, "", category, *category ? "/" : "", name, more);
+}
+
+static void region_row(struct tree *t, const struct analysis_region *g, unsigned int depth)
+{
+	struct sheet *s = &t->r->sheet;
+
+	begin_row(t, g->from, g->to - g->from, g->self_ns);
+	sheet_text(s, "region");
+	name_row(s, depth + g->depth, g->category, g->name, g->complete ? "" : " (does not end)");
+	sheet_text(s, g->thread->name);
+	sheet_text(s, "");
+	sheet_number(s, depth + g->depth);
+}
+
+static void note_row(struct tree *t, const struct analysis_note *n, unsigned int depth)
+{
+	static const char *const kinds[] = {
+		[ANALYSIS_NOTE_LOG] = "log", [ANALYSIS_NOTE_INSTANT] = "instant",
+		[ANALYSIS_NOTE_FOLLOWS] = "follows",
+	};
+	const struct analysis_id cause = { .id = n->cause };
+	struct sheet *s = &t->r->sheet;
+	char number[ID_TEXT];
+
+	begin_row(t, n->ns, 0, 0);
+	sheet_text(s, kinds[n->kind]);
+	if (n->kind == ANALYSIS_NOTE_LOG)
+		sheet_textf(s, "%*s%s: %s", 2 * (int)depth, "", n->category, n->text);
+	else
+		name_row(s, depth, n->category, n->name, "");
+	sheet_text(s, n->thread->name);
+	sheet_text(s, n->kind == ANALYSIS_NOTE_FOLLOWS ? id_text(&cause, number) : "");
+	sheet_number(s, depth);
+}
+
+static void operation_rows(struct tree *t, const struct analysis_operation *op, unsigned int depth);
+
+/* All parts of the operation @id, and theirs */
+static void part_rows(struct tree *t, uint64_t id, unsigned int depth)
+{
+	size_t nr;
+	struct forest_node *parts = forest_parts(t->r->data, id, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		struct forest_node *n = &parts[i];
+
+		if (n->shown)
+			continue;
+		n->shown = true;
+		if (n->kind == FOREST_REGION)
+			region_row(t, &n->region, depth);
+		else if (n->kind == FOREST_NOTE)
+			note_row(t, &n->note, depth);
+		else if (depth < DEPTH_MAX)
+			operation_rows(t, &n->operation, depth);
+	}
+}
+
+static void operation_rows(struct tree *t, const struct analysis_operation *op, unsigned int depth)
+{
+	struct sheet *s = &t->r->sheet;
+	char number[ID_TEXT];
+
+	begin_row(t, op->begin, op->end - op->begin, self_of(t->r->data, op));
+	sheet_text(s, "operation");
+	name_row(s, depth, op->id.category, op->id.name, op->complete ? "" : " (does not end)");
+	sheet_text(s, "");
+	sheet_text(s, id_text(&op->id, number));
+	sheet_number(s, depth);
+	part_rows(t, op->id.id, depth + 1);
+}
+
+/* The begin of the operation with the id was lost, but it has parts. */
+static void lost_root(struct tree *t, uint64_t id)
+{
+	const struct analysis_operation lost = {
+		.id = { .id = id, .category = "", .name = "?" }, .begin = t->begin, .end = t->begin,
+		.complete = true,
+	};
+
+	operation_rows(t, &lost, 0);
+}
+
+static void fill_tree(struct report *r)
+{
+	struct forest *f = r->data;
+	struct tree t = { .r = r };
+	struct forest_node *parts;
+	bool found = false;
+	uint64_t id;
+	size_t nr;
+
+	forest_sort(f);
+	for (size_t i = 0; i < f->nr; i++) {
+		struct forest_node *n = &f->of[i];
+
+		if (n->kind != FOREST_OPERATION || n->shown || !id_is(&n->operation.id, r->id))
+			continue;
+		n->shown = true;
+		found = true;
+		t.begin = t.last = n->operation.begin;
+		operation_rows(&t, &n->operation, 0);
+	}
+	if (found || !id_parse(r->id, &id) || !id)
+		return;
+	parts = forest_parts(f, id, &nr);
+	if (!nr)
+		return;
+	t.begin = t.last = forest_begin(parts);
+	lost_root(&t, id);
+}
+
+/* --- regions ------------------------------------------------------------------------- */
+
+static const struct sheet_column regions_columns[] = {
+	COLUMN("region", "REGION", SHEET_TEXT),
+	COLUMN("count", "COUNT", SHEET_COUNT),
+	COLUMN("unfinished", "OPEN", SHEET_COUNT),
+	COLUMN("total_ns", "TOTAL ms", SHEET_NS),
+	COLUMN("self_ns", "SELF ms", SHEET_NS),
+	COLUMN("p50_ns", "P50", SHEET_NS),
+	COLUMN("p90_ns", "P90", SHEET_NS),
+	COLUMN("p99_ns", "P99", SHEET_NS),
+	COLUMN("max_ns", "MAX", SHEET_NS),
+};
+
+struct kind {
+	const char *category, *name;
+	struct samples lengths;		/* of complete ones */
+	uint64_t unfinished, total_ns, self_ns;
+};
+
+/* Starts as zeros. */
+struct regions {
+	struct kind *of;
+	size_t nr, room;
+	struct fxt_table index;
+};
+
+/* Equal texts of the analysis are at one address. */
+static struct kind *kind_of(struct regions *d, const char *category, const char *name)
+{
+	struct fxt_entry *e = fxt_make(&d->index, fxt_hash((uintptr_t)category, (uintptr_t)name));
+
+	if (!e)
+		return NULL;
+	if (!e->a) {
+		if (!more_room(&d->of, d->nr, &d->room, sizeof(*d->of)))
+			return NULL;
+		d->of[d->nr++] = (struct kind){ .category = category, .name = name };
+		e->a = d->nr;
+	}
+	return &d->of[e->a - 1];
+}
+
+static int count_region(void *arg, const struct analysis_region *region)
+{
+	struct report *r = arg;
+	struct kind *k = kind_of(r->data, region->category, region->name);
+
+	if (!k)
+		return -ENOMEM;
+	/* A region within one of the same name is a part of that one's time already. */
+	if (region->outermost)
+		k->total_ns += region->to - region->from;
+	k->self_ns += region->self_ns;
+	if (!region->complete) {
+		k->unfinished++;
+		return 0;
+	}
+	return samples_add(&k->lengths, region->to - region->from);
+}
+
+static int by_self(const void *a, const void *b)
+{
+	const struct kind *x = a, *y = b;
+	int order;
+
+	if (x->self_ns != y->self_ns)
+		return x->self_ns > y->self_ns ? -1 : 1;
+	order = strcmp(x->category, y->category);
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static void fill_regions(struct report *r)
+{
+	static const double percentiles[] = { 50, 90, 99, 100 };
+	struct regions *d = r->data;
+
+	if (d->nr)
+		qsort(d->of, d->nr, sizeof(*d->of), by_self);
+	for (size_t i = 0; i < d->nr; i++) {
+		struct kind *k = &d->of[i];
+
+		samples_sort(&k->lengths);
+		sheet_row(&r->sheet);
+		sheet_type(&r->sheet, k->category, k->name);
+		sheet_number(&r->sheet, k->lengths.nr);
+		sheet_number(&r->sheet, k->unfinished);
+		sheet_number(&r->sheet, k->total_ns);
+		sheet_number(&r->sheet, k->self_ns);
+		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
+			sheet_number(&r->sheet, samples_percentile(&k->lengths, percentiles[p]));
+	}
+}
+
+static void free_regions(void *data)
+{
+	struct regions *d = data;
+
+	for (size_t i = 0; i < d->nr; i++)
+		samples_free(&d->of[i].lengths);
+	free(d->of);
+	fxt_table_free(&d->index);
+}
+
+/* --- logs ------------------------------------------------------------------------------ */
+
+static const struct sheet_column logs_columns[] = {
+	COLUMN("at_ns", "AT ms", SHEET_NS),
+	COLUMN("id", "OPERATION", SHEET_TEXT),
+	COLUMN("thread", "THREAD", SHEET_TEXT),
+	COLUMN("category", "CATEGORY", SHEET_TEXT),
+	COLUMN("message", "MESSAGE", SHEET_TEXT),
+};
+
+static int add_log(void *arg, const struct analysis_note *note)
+{
+	return note->kind == ANALYSIS_NOTE_LOG ? add_note(arg, note) : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct forest_node *x = a, *y = b;
+
+	return (x->note.ns > y->note.ns) - (x->note.ns < y->note.ns);
+}
+
+static void fill_logs(struct report *r)
+{
+	const uint64_t begin = analysis_totals(r->source.analysis)->begin;
+	struct forest *f = r->data;
+	char number[ID_TEXT];
+
+	if (f->nr)
+		qsort(f->of, f->nr, sizeof(*f->of), by_time);
+	for (size_t i = 0; i < f->nr; i++) {
+		const struct analysis_note *n = &f->of[i].note;
+		const struct analysis_id id = { .id = n->operation };
+
+		if (!source_in_time(&r->source, n->ns) ||
+		    (r->log_text && !strstr(n->text, r->log_text) && !strstr(n->category, r->log_text)))
+			continue;
+		sheet_row(&r->sheet);
+		sheet_number(&r->sheet, n->ns - begin);
+		sheet_text(&r->sheet, n->operation ? id_text(&id, number) : "");
+		sheet_text(&r->sheet, n->thread->name);
+		sheet_text(&r->sheet, n->category);
+		sheet_text(&r->sheet, n->text);
+	}
+}
+
+const struct what whats_operations[] = {
+	{ .name = "tree", .rows = { .operation = add_operation, .region = add_region, .note = add_note },
+	  .totals_only = true, .whole = true, .takes_id = true, .data_size = sizeof(struct forest),
+	  .fill = fill_tree, .free = free_forest, COLUMNS(tree_columns) },
+	{ .name = "regions", .rows.region = count_region, .timed = true,
+	  .data_size = sizeof(struct regions), .fill = fill_regions, .free = free_regions,
+	  COLUMNS(regions_columns) },
+	{ .name = "logs", .rows.note = add_log, .timed = true, .many = true, .takes_log = true,
+	  .data_size = sizeof(struct forest), .fill = fill_logs, .free = free_forest,
+	  COLUMNS(logs_columns) },
+	{ }
+};
