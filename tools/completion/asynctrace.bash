@@ -177,7 +177,7 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical timeline histogram concurrency levels unfinished orphans threads sched \
+				critical timeline tree regions logs histogram concurrency levels unfinished orphans threads sched \
 				sched-histogram sched-occupants wakeups losses lints summary
 		else
 			_asynctrace_files
