@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "entered.h"
 
 #define DEPTH_MAX	512
 /* Limit of works of a thread that a search for the work at some time looks at */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "entered.h"
 
 #define HISTORY_DEFAULT	(1u << 20)
 

@@ -31,10 +31,7 @@
 #define NO_THREAD	UINT32_MAX
 #define NO_CPU		UINT16_MAX
 #define STILL_OPEN	UINT64_MAX	/* the end of something that has not ended */
-/*
- * Limit of open operations with one id that are considered. Phases of one request share an id;
- * a hostile trace could open any number.
- */
+/* Limit of open operations with one id, such as phases of a request, that are considered */
 #define SAME_ID_MAX	64
 
 /* --- order.c ------------------------------------------------------------------ */
@@ -188,10 +185,8 @@ struct duration {
 	uint64_t begin, end;
 	uint64_t number;	/* of the thread's durations */
 	uint64_t record;
-	uint64_t before;	/* the thread's operation before a scope */
-	uint64_t operation;	/* of the scope */
-	bool scope;		/* .operation and, if .known_before, .before are valid */
-	bool known_before;
+	uint64_t operation, before;	/* of the thread in the scope, and before it */
+	bool scope, known_before;	/* .operation is valid; .before is */
 	uint64_t within;	/* time of scopes directly within this one */
 	uint32_t category;	/* of a scope */
 	uint32_t name;
@@ -350,25 +345,6 @@ void works_free(struct works *w);
 void work_put(struct work *w);
 /* Reports to the sink, once, that the event of @w matters until @ns. */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
-
-/* --- entered.c ------------------------------------------------------------------------ */
-
-/*
- * From @it on, @t works on the operation with the id @id; 0: on none. @record and @name: of the
- * scope in which it does.
- */
-int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
-		uint64_t record, uint32_t name);
-/* The scope @d begins with @it, or ended with it. It is on the stack no more. */
-int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
-int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
-		const struct item *it);
-/* Hand out scopes that did not end. */
-int entered_finish(struct analysis *a);
-/* If @rec, an instant, is one of an operation, hand it out. */
-int entered_note(struct analysis *a, const struct fxt_record *rec);
-/* A thread exited: its number may be another thread's next. */
-void entered_exit(struct analysis *a, const struct item *it);
 
 /* --- operations.c -------------------------------------------------------------------- */
 

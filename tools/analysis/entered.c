@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "entered.h"
 
 static int add_work(struct analysis *a, struct thread *t, struct operation *op, uint64_t ns,
 		    uint64_t record, uint32_t name)
