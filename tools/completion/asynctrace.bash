@@ -44,7 +44,7 @@ _asynctrace_value() { # COMMAND OPTION
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
 		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ||
-		   $2 == --pair || $2 == --key || $2 == --history ]] ;;
+		   $2 == --pair || $2 == --key || $2 == --history || $2 == --log ]] ;;
 	*:-o | *:--output)
 		_asynctrace_files ;;
 	*:-m | *:--mode)
@@ -104,7 +104,7 @@ _asynctrace_options() { # COMMAND
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	report)
-		echo "$operations --json --csv --folded --pprof --all --help" ;;
+		echo "$operations --json --csv --folded --pprof --log --all --help" ;;
 	top)
 		echo "${session/--mode /} --attach --batch --json --count --interval --sort --filter
 		      --since-start --memory --help" ;;
@@ -177,8 +177,8 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical timeline tree regions logs histogram concurrency levels unfinished orphans threads sched \
-				sched-histogram sched-occupants wakeups losses lints summary
+				critical timeline tree regions logs histogram concurrency levels unfinished \
+				orphans threads sched sched-histogram sched-occupants wakeups losses lints summary
 		else
 			_asynctrace_files
 		fi ;;
