@@ -6,6 +6,7 @@
 #include <link.h>
 
 #include <asynctrace/detail/special.h>
+#include <asynctrace/operation.h>
 
 #include "internal.h"
 
@@ -31,6 +32,10 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_object_,
 	(void (*)(void))at_named_event_,
 	(void (*)(void))at_ticks,
+	(void (*)(void))at_operation_start_,
+	(void (*)(void))at_entered_run_,
+	(void (*)(void))at_entered_end_,
+	(void (*)(void))at_logf_,
 };
 
 /* This copy's at_loaded_(), not subject to symbol interposition. */
