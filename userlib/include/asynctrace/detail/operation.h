@@ -156,6 +156,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), begin, category, __VA_ARGS__)
 #define TRACE_ENTERED2_(that, begin, category, ...) \
 	__extension__({ \
+		TRACE_PAIRS_CHECK_(__VA_ARGS__, "operation", 0, "resumed", 0); \
 		struct at_entered that = begin; \
 		TRACE_EVENT_(0, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__); \
 		that; \
