@@ -46,10 +46,10 @@
 #define SUB_WORDS	(ASYNCTRACE_SUBBUF_MIN / 8)
 
 /* Kinds of records beyond nu_emit()'s: without a number. */
-enum { KIND_TEXT = NU_SHAPES - 1, KIND_3, KIND_D4, KIND_D5, KINDS };
+enum { KIND_TEXT = NU_SHAPES - 1, KIND_3, KIND_D4, KIND_D5, KIND_D_TEXT, KIND_INLINE, KINDS };
 static const char *const kind_names[] = {
 	"4 words", "5 words", "5 words, counter", "6 words", "8 words", "text", "3 words",
-	"4 words, duration", "5 words, duration",
+	"4 words, duration", "5 words, duration", "text, duration", "inline names",
 };
 
 enum place { ROOM, EDGE, FULL };
@@ -82,6 +82,23 @@ static struct {
 
 /* --- the victim ------------------------------------------------------------------ */
 
+/* As TRACE_INSTANT(), but as if there were no room for the names in the durable ring. */
+static void write_inline(void)
+{
+	const uint32_t gate = nu_gate();
+	struct at_here_ here;
+	uint64_t found;
+
+	if (!gate)
+		return;
+	here = TRACE_SITE_("law", "plain inline", 0, "i", TA_INT32(1));
+	found = at_site_test_(here.site, gate);
+	if (found >> 32)
+		at_event_(here.site, here.refs,
+			  TRACE_FOUND_(TRACE_SITE_INLINE_, (uint32_t)found),
+			  ASYNCTRACE_FXT_INSTANT, 0, TRACE_ARGS_(0, "i", TA_INT32(1)), 1);
+}
+
 static void emit_kind(uint32_t id, uint32_t seq, int kind)
 {
 	switch (kind) {
@@ -100,6 +117,13 @@ static void emit_kind(uint32_t id, uint32_t seq, int kind)
 		TRACE_DURATION("law", "plain5", "i", TA_INT32(1));
 		break;
 	}
+	case KIND_D_TEXT: {
+		TRACE_DURATION("law", "plain text", "t", TA_STRING("a text"));
+		break;
+	}
+	case KIND_INLINE:
+		write_inline();
+		break;
 	default:
 		nu_emit(id, seq, kind);
 	}
@@ -547,7 +571,7 @@ int main(void)
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 	fallback = fallback_expected(ctl);
-	ktap_plan(few ? 1 : fallback ? 5 : 14);
+	ktap_plan(few ? 1 : fallback ? 5 : KINDS + 5);
 	pin(cpus_online() - 1);
 	must(!at_provider_register(&opts));
 	borrow_make(&borrow);
