@@ -309,10 +309,10 @@ check time status 2 "$AT" record -d soon
 check option status 2 "$AT" record --no-such-option
 for option in pid uid cgroup providers categories; do
 	check "empty --$option is not everything" status 2 "$AT" record -o t.fxt -d 1 --$option ''
-	check names says "--$option wants"
+	check names says "--$option takes"
 done
 check "commas" status 2 "$AT" record -o t.fxt -d 1 -p ,,
-check names says "--providers wants"
+check names says "--providers takes"
 check "125" status 125 "$AT" record --pid '' -- touch ran
 check "it was not run" [ ! -e ran ]
 check "125" status 125 "$AT" record -m fast -- true

@@ -275,7 +275,7 @@ for what in nondurable entire retain; do
 	fi
 	case $what in
 	nondurable)
-		check "the summary has them" says "  300 records are not in the file, as a later start cleared them"
+		check "the summary has them" says "  300 records are not in the file, because a later start cleared them"
 		check "it does not say that all is there" [ "$(grep -c 'Nothing was lost' err)" = 0 ] ;;
 	retain)
 		check "all is there" says "Nothing was lost."
@@ -295,7 +295,7 @@ id=$(cut -d ' ' -f 1 out)
 check "root's own first" status 0 "$AT" session destroy --json mine
 check "root's" is 0 .uid
 check "then it takes the id" status 1 "$AT" session destroy mine
-check remedy says "by its id, $id"
+check remedy says "use its id, $id"
 check "by id" status 0 "$AT" session destroy "$id"
 end
 
@@ -350,17 +350,17 @@ check "cgroup" status 2 "$AT" session create --cgroup no/such x
 check remedy says "/sys/fs/cgroup"
 check "no cgroup" status 2 "$AT" session create --cgroup /tmp x
 check "cgroup of no name" status 2 "$AT" session create --cgroup '' x
-check names says "--cgroup wants"
+check names says "--cgroup takes"
 for option in pid uid providers categories; do
 	check "empty --$option" status 2 "$AT" session create --$option '' x
-	check names says "--$option wants"
+	check names says "--$option takes"
 	check "commas for --$option" status 2 "$AT" session create --$option ,, x
 	check names says "',,' has none"
 done
 check "empty update" status 2 "$AT" session update -c '' x
-check names says "--categories wants"
+check names says "--categories takes"
 check "empty start" status 2 "$AT" session start -c , x
-check names says "--categories wants"
+check names says "--categories takes"
 check "clear" status 2 "$AT" session start --clear some x
 check names says "entire, nondurable or retain"
 check "categories" status 2 "$AT" session update x
@@ -418,7 +418,7 @@ check "nor a failure" silent_about "the end is missing"
 check "wrong" status 2 "$AT" record --max-size 10K
 check "wrong" status 2 "$AT" record --rotate 1M,none
 check "wrong" status 2 "$AT" record --rotate 1M -m circular
-check reason says "for --mode streaming"
+check reason says "needs --mode streaming"
 check "no pipe" status 1 "$AT" record -o - --rotate 1M -d 0.1
 check remedy says "use -o FILE"
 end

@@ -192,33 +192,35 @@ static int lock_as_it_is(struct at_output *out)
 	return err ? drop(out, err) : 0;
 }
 
-/* An existing file may be used if it is empty and no other process writes there. */
-static int take_if_empty(struct at_output *out)
+/* Locks the file if it is an empty one, and closes it if not. */
+static int lock_if_empty(struct at_output *out)
 {
 	struct stat st;
 	bool unlocked;
 
-	if (own(out, open(out->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)))
-		return -EEXIST;
-	if (!lock(out, &unlocked) && !unlocked && !fstat(out->fd, &st) && S_ISREG(st.st_mode) &&
-	    !st.st_size)
+	/* A size from before the lock may be that of before another process wrote. */
+	if (!lock(out, &unlocked) && !(unlocked && !out->made) && !fstat(out->fd, &st) &&
+	    S_ISREG(st.st_mode) && !st.st_size)
 		return 0;
 	return drop(out, -EEXIST);
 }
 
-/* Makes the file, or takes an empty one. -EEXIST: try another name. */
+/* Makes the file, or takes an existing one that is empty. -EEXIST: try another name. */
 static int make(struct at_output *out)
 {
-	bool unlocked;
 	int err = own(out, open(out->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
 
-	if (err)
-		return err == -EEXIST ? take_if_empty(out) : err;
-	/* Another process may have found the file empty in between, and locked it. */
-	if (lock(out, &unlocked))
-		return drop(out, -EEXIST);
-	out->made = true;
-	return 0;
+	out->made = !err;
+	if (err == -EEXIST && own(out, open(out->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK |
+					    O_CLOEXEC | O_NOCTTY)))
+		return -EEXIST;
+	if (err && err != -EEXIST)
+		return err;
+	/*
+	 * Another process may have found the new file empty, locked it, and even written its
+	 * whole trace, before this process has the lock.
+	 */
+	return lock_if_empty(out);
 }
 
 int at_output_open(struct at_output *out, const char *name, bool has_pid)
