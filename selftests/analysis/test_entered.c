@@ -48,7 +48,7 @@ static void scopes_are_exact(void **state)
 	struct trace t = { 0 };
 
 	start(&t);
-	/* Who accepts it works on it only while it says so. */
+	/* The thread that takes the task works on it only within the scope. */
 	put_duration(&t, 5, 90, 1, "accept");
 	begins(&t, 10, 1, 1, 0);
 	enters(&t, 30, 2, "work", 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an event costs the program that writes it, in the in-process back end:
+ * Costs of an event for the program that writes it, in the in-process back end:
  * beside a bare read of the counter, and beside a write(2) of 40 bytes
  *
  * Rows end in _off if nothing is recorded, and in _other if the category of the event is
@@ -86,7 +86,7 @@ static void w_counter(int thread)
 #undef CAT
 #undef EVENT
 
-/* What writes no event */
+/* Work that writes no event */
 static void w_enabled(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {

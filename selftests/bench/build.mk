@@ -7,7 +7,8 @@
 #				EVENTS="N ...": traces of so many events
 
 BE		:= $(B)/selftests/bench
-BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -Iselftests/bench
+BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
+		   -Iselftests/bench
 
 $(BE)/%.o: selftests/bench/%.c
 	@mkdir -p $(@D)

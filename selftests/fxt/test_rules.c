@@ -12,7 +12,8 @@
 /* Where what stands in the good file, in words */
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
-	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event, last;
+	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
+		last;
 } at;
 
 #define IDLE	(1ULL << 63)
@@ -262,7 +263,8 @@ static const struct {
 	W(SIZE, large_bytes_missing), W(SIZE, large_bytes_wild), W(SIZE, large_word_left_over),
 	W(PADDING, large_not_padded), W(STRING_INDEX, large_string), W(THREAD_INDEX, large_thread),
 	W(OUTSIDE, large_before_start), W(BLOB, A18_blob_of_perfetto), W(BLOB, A18_blob_of_no_type),
-	W(BLOB, A18_blob_too_large), W(BLOB, A18_large_blob_too_large), W(RESERVED, reserved_arg), W(RESERVED, reserved_init),
+	W(BLOB, A18_blob_too_large), W(BLOB, A18_large_blob_too_large),
+	W(RESERVED, reserved_arg), W(RESERVED, reserved_init),
 	W(RESERVED, reserved_switch), W(RESERVED, reserved_wakeup), W(RESERVED, reserved_string),
 	W(RESERVED, reserved_thread), W(RESERVED, reserved_object), W(RESERVED, reserved_section),
 	W(RESERVED, reserved_log), W(RESERVED, reserved_blob), W(PADDING, padding),

@@ -65,8 +65,8 @@ static void put_u64(struct words *b, const char *name, uint64_t value)
 	words_push(b, value);
 }
 
-static uint64_t *put_large(struct words *b, unsigned int format, const char *name, unsigned int nargs,
-			   const void *blob, size_t size)
+static uint64_t *put_large(struct words *b, unsigned int format, const char *name,
+			   unsigned int nargs, const void *blob, size_t size)
 {
 	size_t at = open_record(b, ASYNCTRACE_FXT_LARGE | (uint64_t)format << 40);
 
@@ -98,7 +98,8 @@ static bool has_id(unsigned int type)
 	return type == ASYNCTRACE_FXT_COUNTER || type >= ASYNCTRACE_FXT_DURATION;
 }
 
-static uint64_t *put_virtual(struct words *b, unsigned int type, uint64_t number, const char *thread,
+static uint64_t *put_virtual(struct words *b, unsigned int type, uint64_t number,
+			     const char *thread,
 			     uint64_t ticks)
 {
 	size_t at = open_record(b, ASYNCTRACE_FXT_EVENT | (uint64_t)type << 16 |

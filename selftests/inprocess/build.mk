@@ -5,7 +5,8 @@
 #	writer-tests	builds all that selftests/inprocess/run calls
 
 WT		:= $(B)/selftests/inprocess
-WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types test_special test_cxx \
+WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types \
+		   test_special test_cxx \
 		   test_ntrace test_flight test_beside test_handler test_operation \
 		   test_operation_cxx test_handover
 WT_HELPERS	:= tape numbers flown kept

@@ -369,7 +369,7 @@ struct operation {
 	bool ended;
 	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
-	bool entered;			/* only works count in which threads say that they work on it */
+	bool entered;			/* only works within scopes of it count */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What threads work on by their own account: see entered.c. */
+/* Operations that threads have entered: see entered.c. */
 #ifndef ANALYSIS_ENTERED_H
 #define ANALYSIS_ENTERED_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the critical sections in assembly have in common
+ * Common parts of the critical sections in assembly
  *
  * Registers: edi is the gate value of the record. fs:r10 is at_thread from
  * section_begin on. Each macro jumps to .Lslow_NAME, which the user provides, if
