@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
@@ -118,6 +121,19 @@ static int check_provider(const struct at_session *s, struct at_message *m, uint
 	return providers ? 0 : -EBUSY;
 }
 
+/*
+ * The module opens the gate later if a thread may still be writing for the session before.
+ * What the program writes until then is not recorded, so wait for that, a second at most.
+ */
+static void wait_for_gate(void)
+{
+	const struct timespec moment = { .tv_nsec = 1000 * 1000 };
+
+	/* Not nanosleep(3), which is a cancellation point. */
+	for (int i = 0; i < 1000 && !at_session_records(); i++)
+		syscall(SYS_nanosleep, &moment, NULL);
+}
+
 static int begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 {
 	struct at_message m;
@@ -133,6 +149,8 @@ static int begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 		err = command(s, &m, family, ASYNCTRACE_CMD_SESSION_START);
 	if (!err)
 		err = check_provider(s, &m, family);
+	if (!err)
+		wait_for_gate();
 	return err;
 }
 
