@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What replies show of sessions and their rings.
+ * Visibility, sums and ledgers of sessions and rings, for replies.
  */
 #include "provider/provider.h"
 #include "ring/user_rings.h"

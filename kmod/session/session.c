@@ -51,7 +51,7 @@
  */
 static DEFINE_XARRAY_ALLOC1(at_sessions);
 static u32 at_session_next_id;
-/* The same sessions, by owner and name; under at_lock */
+/* All sessions, hashed by owner and name; at_lock protects the table */
 static DEFINE_HASHTABLE(at_session_names, 8);
 /* Number of sessions, and of terminated ones that have not been freed */
 static atomic_t at_nr_sessions;

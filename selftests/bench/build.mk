@@ -36,7 +36,8 @@ $(BE)/httpd-lttng/%.o: userlib/examples/httpd/%.c
 	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -pthread -Iselftests/bench/lttng -Iselftests/bench \
 		-MMD -MP -c -o $@ $<
 
-$(BE)/httpd-lttng/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(BE)/httpd-lttng/%.o) $(BE)/server_lttng.o
+$(BE)/httpd-lttng/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(BE)/httpd-lttng/%.o) \
+		$(BE)/server_lttng.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -llttng-ust -ldl -lpthread
 
 -include $(wildcard $(BE)/httpd-lttng/*.d) $(BE)/server_lttng.d

@@ -81,12 +81,15 @@ static void special(struct server *v, unsigned int cpu, uint64_t at)
 		special_record(b, ASYNCTRACE_FXT_LARGE, at, slot, 2, format);
 		break;
 	case 2:
-		special_record(b, ASYNCTRACE_FXT_KERNELOBJ | ASYNCTRACE_FXT_OBJ_SOCKET << 16 | 2 << 24,
+		special_record(b, ASYNCTRACE_FXT_KERNELOBJ | ASYNCTRACE_FXT_OBJ_SOCKET << 16 |
+				  2 << 24,
 			       at, slot, 2, object);
 		break;
 	default:
-		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_BEGIN << 16, at, slot, 3, of_virtual);
-		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_END << 16, at, slot, 3, of_virtual);
+		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_BEGIN << 16, at, slot, 3,
+			       of_virtual);
+		special_record(b, virtual | ASYNCTRACE_FXT_DURATION_END << 16, at, slot, 3,
+			       of_virtual);
 	}
 }
 

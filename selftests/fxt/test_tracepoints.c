@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Events of the kernel's tracepoints: time, thread, fields and account. */
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "stream.h"
@@ -198,12 +199,13 @@ static void test_losses_are_counted_and_shown(void **unused)
 static void test_texts_are_told_in_each_file(void **unused)
 {
 	struct at_compose_tracepoint t;
-	char path[] = "/tmp/asynctrace.XXXXXX";
-	struct at_compose_options o = { .size = sizeof(o), .fd = mkstemp(path) };
+	struct at_compose_options o = { .size = sizeof(o), .fd = memfd_create("next", MFD_CLOEXEC) };
+	char path[32];
 	struct stream s;
 	struct file f;
 
 	assert_true(o.fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", o.fd);
 	stream_simple(&s);
 	t = event(s.ticks, 701);
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
@@ -214,7 +216,6 @@ static void test_texts_are_told_in_each_file(void **unused)
 	assert_true(next_tracepoint(&f));
 	assert_int_equal(f.rec.name.len, strlen("block_rq_issue"));
 	file_close(&f);
-	unlink(path);
 	close(o.fd);
 	stream_close(&s);
 }

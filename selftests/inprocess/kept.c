@@ -36,7 +36,8 @@ void kept_take(const struct tape_event *ev, void *unused)
 		const struct tape_arg *a = &ev->args[i];
 
 		k->key[i] = copy_of(a->name, a->name_len);
-		k->text[i] = a->type == ASYNCTRACE_FXT_ARG_STRING ? copy_of(a->text, a->value) : NULL;
+		k->text[i] = a->type == ASYNCTRACE_FXT_ARG_STRING ?
+				     copy_of(a->text, a->value) : NULL;
 	}
 }
 

@@ -190,7 +190,7 @@ static void stuck(void)
 	close(pair[1]);
 	pthread_join(thread, NULL);
 	close(pair[0]);
-	/* The same beside a recorder that runs already: records are overwritten, not dropped. */
+	/* Beside a flight recorder, rings are circular: they overwrite records, and drop none. */
 	check(!pipe2(pair, O_CLOEXEC));
 	from = number;
 	check(!at_trace_start(pair[1], &o));

@@ -115,7 +115,8 @@ int main()
 	struct at_trace_result r = {};
 	r.size = sizeof(r);
 	test(at_trace_stop(&r) == 0, "it ends");
-	test(r.delivered == 2 + 2 + 4 + 1 + 1 + 400 + 1 + 4 + 4 + 2 + 1 && !r.dropped && !r.overwritten,
+	test(r.delivered == 2 + 2 + 4 + 1 + 1 + 400 + 1 + 4 + 4 + 2 + 1 && !r.dropped &&
+	     !r.overwritten,
 	     "every record is there");
 
 	off_t size = lseek(fd, 0, SEEK_END);

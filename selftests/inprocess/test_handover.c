@@ -222,7 +222,8 @@ static void signals(long events)
 	begin(ASYNCTRACE_MODE_ONESHOT, 64 << 20);
 	signal(SIGALRM, handler);
 	setitimer(ITIMER_REAL, &every, NULL);
-	while (__atomic_load_n(&nr_ids, __ATOMIC_RELAXED) < max_ids - 16 && scopes < (uint64_t)events) {
+	while (__atomic_load_n(&nr_ids, __ATOMIC_RELAXED) < max_ids - 16 &&
+	       scopes < (uint64_t)events) {
 		TRACE_OPERATION_SCOPE(7, "handover", "scope");
 		take_id();
 		others += at_operation_current() != 7;

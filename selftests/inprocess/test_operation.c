@@ -45,7 +45,8 @@ static void end(void)
 /* Is event @i one of @type and @name, and is its argument @key that number? NONE: absent */
 static bool event_is(unsigned int i, uint32_t type, const char *name, const char *key, uint64_t n)
 {
-	return i < nr_kept && kept_is(&kept[i], type, name) && kept_number(&kept[i], key, NONE) == n;
+	return i < nr_kept && kept_is(&kept[i], type, name) &&
+	       kept_number(&kept[i], key, NONE) == n;
 }
 
 /* --- ids ------------------------------------------------------------------------------- */
@@ -242,8 +243,8 @@ static void inline_names(void)
 		struct at_site_ site = { .refs = refs, .keys = keys, .category = "fill", .name = name };
 
 		snprintf(name, sizeof(name), "a name for the table %d", i);
-		at_event_(&site, refs, at_site_test_(&site, at_gate_load_()), ASYNCTRACE_FXT_INSTANT, 0,
-			  none, 0);
+		at_event_(&site, refs, at_site_test_(&site, at_gate_load_()),
+			  ASYNCTRACE_FXT_INSTANT, 0, none, 0);
 	}
 	{
 		TRACE_OPERATION_SCOPE(7, "operation", "a scope of new names", "new key", 1);

@@ -62,7 +62,8 @@ static void A18_blobs(void)
 	static const size_t sizes[] = { 0, 1, 7, 8, 9, 4096, 31999, 32000 };
 	/* A blob that ends where memory ends: reading a byte more is a fault. */
 	const size_t page = sysconf(_SC_PAGESIZE);
-	char *map = mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *map = mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
 	char *edge = map + 8 * page;
 
 	mprotect(edge, page, PROT_NONE);
@@ -188,7 +189,8 @@ static void *idle_thread(void *fd)
 	return read(*(int *)fd, &c, 1) == 1 ? NULL : fd;
 }
 
-static bool object_is(unsigned int i, unsigned int type, uint64_t koid, uint64_t own, const char *name)
+static bool object_is(unsigned int i, unsigned int type, uint64_t koid, uint64_t own,
+		      const char *name)
 {
 	const unsigned int bytes = got[i][0] >> 24 & 0x7fff;
 
@@ -397,7 +399,8 @@ static void clock_of_records(void)
 		end();
 		check(ngot == 100);
 		for (unsigned int i = 0; i < ngot; i++)
-			check(got[i][4] <= got[i][3] && got[i][3] <= got[i][1] && got[i][1] <= last);
+			check(got[i][4] <= got[i][3] && got[i][3] <= got[i][1] &&
+			      got[i][1] <= last);
 	}
 	done("ticks_are_those_of_the_records");
 }

@@ -23,8 +23,8 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 	if (!w)
 		return -ENOMEM;
 	*w = (struct work){
-		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1, .entered = true,
-		.from = ns, .record = record,
+		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1,
+		.entered = true, .from = ns, .record = record,
 	};
 	op->entered = true;
 	op->refs++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of ftrace/ share
+ * Declarations shared by the files of ftrace/
  *
  *	instance.c	the instance: which events of which tasks
  *	queue.c		events between the instance and the composer

@@ -57,7 +57,7 @@ int record_start_tracepoints(struct recorder *r)
 	return ftrace_start(r->ftrace);
 }
 
-/* What is composed after the file's end counts as unwritten. */
+/* Composes queued events. After the file's end, the composer counts them as unwritten. */
 static int compose(struct recorder *r)
 {
 	int err = ftrace_compose(r->ftrace, r->out.compose);
@@ -83,7 +83,8 @@ void record_watch_provider(struct recorder *r, const void *buffer, size_t got)
 	struct asynctrace_provider_info info;
 
 	if (!r->ftrace || r->opt.args.sched == ASYNCTRACE_SCHED_ALL ||
-	    got < sizeof(*chunk) + sizeof(info) || chunk->kind != ASYNCTRACE_CHUNK_PROVIDER)
+	    got < sizeof(*chunk) || chunk->kind != ASYNCTRACE_CHUNK_PROVIDER ||
+	    got < chunk->size + sizeof(info))
 		return;
 	memcpy(&info, (const char *)buffer + chunk->size, sizeof(info));
 	if (info.pid > 0 && !(info.flags & ASYNCTRACE_PROVIDER_F_GONE))

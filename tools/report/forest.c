@@ -71,8 +71,8 @@ static int by_parent(const void *a, const void *b)
 		return x->of < y->of ? -1 : 1;
 	if (from_x != from_y)
 		return from_x < from_y ? -1 : 1;
-	if (x->kind == FOREST_REGION && y->kind == FOREST_REGION && x->region.thread == y->region.thread &&
-	    x->region.depth != y->region.depth)
+	if (x->kind == FOREST_REGION && y->kind == FOREST_REGION &&
+	    x->region.thread == y->region.thread && x->region.depth != y->region.depth)
 		return x->region.depth < y->region.depth ? -1 : 1;
 	return (forest_end(x) < forest_end(y)) - (forest_end(x) > forest_end(y));
 }

@@ -28,7 +28,7 @@ void sheet_row(struct sheet *s)
 	memset(&s->cells[s->nr++ * s->nr_columns], 0, s->nr_columns * sizeof(*s->cells));
 }
 
-/* Returns the next cell of the row. If memory for the row was missing, returns a dummy cell. */
+/* Returns the next cell of the row. Without memory for the row, returns a cell that no row has. */
 static union sheet_cell *next_cell(struct sheet *s, enum sheet_kind kind)
 {
 	static union sheet_cell none;

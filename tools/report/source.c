@@ -278,8 +278,8 @@ static int read_all(struct source *s)
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
 	/*
-	 * Arguments of events are needed only for pairs, for notes, and in files of slow operations, which
-	 * begin with a mark.
+	 * Arguments of events are needed only for pairs, for notes, and in files of slow
+	 * operations, which begin with a mark.
 	 */
 	if (!s->pair && !s->rows.note)
 		fxt_without_args(r);
@@ -324,7 +324,8 @@ static int read_trace(struct source *s)
 		.turn = s->rows.turn ? on_turn : NULL,
 		.begin = s->rows.begin ? on_begin : NULL,
 		.orphan = s->rows.orphan ? on_orphan : NULL,
-		.region = s->rows.region ? on_region : NULL, .note = s->rows.note ? on_note : NULL, .arg = s,
+		.region = s->rows.region ? on_region : NULL,
+		.note = s->rows.note ? on_note : NULL, .arg = s,
 	};
 	struct analysis *again;
 	int status;

@@ -47,7 +47,7 @@ static const struct sheet_column tree_columns[] = {
 	COLUMN_OPTIONAL("depth", "DEPTH", SHEET_COUNT),
 };
 
-/* What the rows of one tree have in common */
+/* State of a report while it writes the rows of one tree */
 struct tree {
 	struct report *r;
 	uint64_t begin;		/* of the root */
@@ -348,7 +348,8 @@ static void fill_logs(struct report *r)
 		const struct analysis_id id = { .id = n->operation };
 
 		if (!source_in_time(&r->source, n->ns) ||
-		    (r->log_text && !strstr(n->text, r->log_text) && !strstr(n->category, r->log_text)))
+		    (r->log_text && !strstr(n->text, r->log_text) &&
+		     !strstr(n->category, r->log_text)))
 			continue;
 		sheet_row(&r->sheet);
 		sheet_number(&r->sheet, n->ns - begin);
@@ -360,7 +361,8 @@ static void fill_logs(struct report *r)
 }
 
 const struct what whats_operations[] = {
-	{ .name = "tree", .rows = { .operation = add_operation, .region = add_region, .note = add_note },
+	{ .name = "tree",
+	  .rows = { .operation = add_operation, .region = add_region, .note = add_note },
 	  .totals_only = true, .whole = true, .takes_id = true, .data_size = sizeof(struct forest),
 	  .fill = fill_tree, .free = free_forest, COLUMNS(tree_columns) },
 	{ .name = "regions", .rows.region = count_region, .timed = true,

@@ -84,15 +84,16 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
  * operation has no effect. ARGS: up to 15 pairs. Events of the operation may follow.
  */
 #define TRACE_OPERATION_BEGIN(operation, category, ...) \
-	TRACE_OPERATION_BEGIN_(__COUNTER__, operation, at_operation_current(), category, __VA_ARGS__)
+	TRACE_OPERATION_BEGIN_(__COUNTER__, operation, at_operation_current(), category, \
+			       __VA_ARGS__)
 #define TRACE_OPERATION_BEGIN_CHILD(operation, parent, category, ...) \
 	TRACE_OPERATION_BEGIN_(__COUNTER__, operation, parent, category, __VA_ARGS__)
 #define TRACE_OPERATION_END(operation, category, ...) \
 	TRACE_OPERATION_END_(__COUNTER__, operation, category, __VA_ARGS__)
 
 /*
- * The same where category and type are known at run time only, as to the binding of another
- * language. Texts are copied. They cost more than the macros.
+ * Functions for callers that know category and type at run time only, such as bindings of other
+ * languages. Texts are copied. They cost more than the macros.
  */
 void at_operation_begin(struct at_operation *operation, const char *category, const char *type);
 void at_operation_begin_child(struct at_operation *operation, uint64_t parent,
@@ -221,7 +222,7 @@ int at_thread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*star
 				 "message", TA_STRING(message))
 #define TRACE_LOGF(category, ...) TRACE_LOGF_(__COUNTER__, category, __VA_ARGS__)
 
-/* The same with any category */
+/* Like the macros, with a category that need not be a literal */
 void at_log(const char *category, const char *message);
 __attribute__((format(printf, 2, 3)))
 void at_logf(const char *category, const char *format, ...);

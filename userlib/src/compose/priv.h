@@ -419,7 +419,7 @@ struct atc_check {
 /* Check @len bytes of text in the @nr words at @w: adds to what @k says. False: malformed. */
 bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k);
 
-/* The same for the text that @ref refers to, which may be inline, or in the string table. */
+/* Checks the text that @ref refers to: inline text or an index of the string table. */
 static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
 				 const uint64_t *w, size_t nr, struct atc_check *k)
 {

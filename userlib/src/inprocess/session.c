@@ -123,7 +123,7 @@ static int check_provider(const struct at_session *s, struct at_message *m, uint
 
 /*
  * The module opens the gate later if a thread may still be writing for the session before.
- * What the program writes until then is not recorded, so wait for that, a second at most.
+ * Events that the program writes until then are not recorded. Wait, a second at most.
  */
 static void wait_for_gate(void)
 {

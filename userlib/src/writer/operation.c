@@ -93,7 +93,8 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 	};
 
 	if (unlikely(e->mode_ != TRACE_SITE_ON_)) {
-		at_write_args_(gate, &end, e->mode_, ASYNCTRACE_FXT_DURATION_END, 0, &resumed, nargs);
+		at_write_args_(gate, &end, e->mode_, ASYNCTRACE_FXT_DURATION_END, 0, &resumed,
+			       nargs);
 		return;
 	}
 	if (nargs)

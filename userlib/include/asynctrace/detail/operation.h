@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the macros of asynctrace/operation.h expand to. Not for programs to use by name.
+ * Expansions of the macros of asynctrace/operation.h. Programs must not use these names.
  */
 #ifndef ASYNCTRACE_DETAIL_OPERATION_H
 #define ASYNCTRACE_DETAIL_OPERATION_H
@@ -113,8 +113,8 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 
 /* A struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of both ends. */
 #define TRACE_ENTERED_(nr, begin, category, ...) \
-	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), \
-			TRACE_CAT_(at_found_, nr), begin, category, TRACE_LEAD_(__VA_ARGS__), \
+	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), \
+			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), begin, category, TRACE_LEAD_(__VA_ARGS__), \
 			__VA_ARGS__, "operation", at_operation_current())
 #define TRACE_ENTERED2_(that, now, here, found, begin, category, nm, ...) \
 	__extension__({ \
@@ -127,8 +127,8 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 			const uint64_t found = at_site_test_(here.site, now); \
 			if (found >> 32) { \
 				at_entered_record_(&that, here.site, found); \
-				at_event_(here.site, here.refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, \
-					  0, TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
+				at_event_(here.site, here.refs, found, \
+					  ASYNCTRACE_FXT_DURATION_BEGIN, 0, TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
 			} \
 		} \
 		that; \
