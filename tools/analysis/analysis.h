@@ -412,7 +412,8 @@ void analysis_free(struct analysis *a);
 /* The state of a thread right before a moment, as the records until then showed it */
 struct analysis_thread_state {
 	uint32_t tid;
-	bool known;		/* the state is known; otherwise only .first_seen is valid */
+	bool known;		/* the state is known; otherwise only .first_seen, .followed and
+				   .entered are valid */
 	enum analysis_state state;
 	enum analysis_reason reason;
 	uint32_t cpu;		/* ANALYSIS_NO_CPU: not known */
@@ -422,6 +423,7 @@ struct analysis_thread_state {
 				   event proves that the thread was running */
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
+	bool entered;		/* it has entered an operation, or left one */
 	uint64_t lost_until;	/* records that determine the state may be missing until
 				   then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if the thread had no scheduling

@@ -233,6 +233,7 @@ struct thread {
 	uint64_t durations;	/* number of durations that began so far */
 	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
 	bool known;		/* .operation is valid */
+	uint64_t known_since;	/* if it is valid: time from which it was */
 	struct works entered;	/* unfinished works on .operation */
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
@@ -512,6 +513,7 @@ struct mark {
 	struct span span;
 	uint64_t first_seen;
 	bool followed;
+	bool entered;
 	uint32_t tid;
 	uint16_t cpu;		/* NO_CPU: the mark is about the thread */
 };

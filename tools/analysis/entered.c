@@ -59,6 +59,8 @@ int entered_set(struct analysis *a, struct thread *t, const struct item *it, uin
 	if (t->known && t->operation == id && (t->entered.nr || !op))
 		return 0;
 	leave(a, t, it->ns);
+	if (!t->known)
+		t->known_since = it->ns;
 	t->known = true;
 	t->operation = id;
 	if (op && a->sink.turn)

@@ -39,6 +39,7 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 
 	*state = (struct analysis_thread_state){
 		.tid = t->out.tid, .cpu = NO_CPU, .followed = t->out.followed && t->followed_at < from,
+		.entered = t->known && t->known_since < from,
 	};
 	if (!s || (change && change->none)) {
 		state->first_seen = t->first_seen < from ? t->first_seen : 0;

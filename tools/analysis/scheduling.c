@@ -491,6 +491,12 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	if (m->first_seen && !t->first_seen)
 		t->first_seen = m->first_seen;
 	t->out.followed |= m->followed;
+	/* The begins of open scopes are in the file. Without one, it works on no operation. */
+	if (m->entered && !t->known) {
+		t->known = true;
+		t->known_since = ns;
+		t->operation = 0;
+	}
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;

@@ -69,6 +69,7 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 	struct mark m = {
 		.cpu = NO_CPU,
 		.first_seen = number(rec, "first seen"), .followed = flag(rec, "followed"),
+		.entered = flag(rec, "entered"),
 		.span = {
 			.state = state_of(rec), .reason = reason_of(rec),
 			.cpu = cpu && cpu->u < NO_CPU ? cpu->u : NO_CPU,

@@ -60,7 +60,7 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 	struct fxt_record rec;
 	uint64_t none = 0;
 
-	if (!s->known && !s->first_seen && !s->followed)
+	if (!s->known && !s->first_seen && !s->followed && !s->entered)
 		return 0;
 	begin(&rec, ns, "thread state");
 	rec.args[rec.nargs++] = encode_koid("thread", s->tid);
@@ -82,6 +82,8 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 		rec.args[rec.nargs++] = encode_flag("woken");
 	if (s->followed)
 		rec.args[rec.nargs++] = encode_flag("followed");
+	if (s->entered)
+		rec.args[rec.nargs++] = encode_flag("entered");
 	if (s->lost_until)
 		rec.args[rec.nargs++] = encode_number("lost until", s->lost_until);
 	if (s->first_seen)
