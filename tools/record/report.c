@@ -304,11 +304,6 @@ static uint64_t threads_missed(const struct recorder *r)
 	return session.threads_missed;
 }
 
-static uint64_t written(const struct recorder *r, const struct at_compose_stats *st)
-{
-	return r->out.tail ? tail_written(r->out.tail) : st->written;
-}
-
 static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
 {
 	struct json_doc j = {};
@@ -322,7 +317,8 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	doc_number(&j, "session", r->session);
 	doc_number(&j, "start", st->start);
 	doc_number(&j, "end", st->end);
-	doc_number(&j, "bytes", written(r, st));
+	doc_number(&j, "bytes", trace_out_stored(&r->out));
+	doc_number(&j, "unpacked_bytes", trace_out_unpacked(&r->out));
 	doc_number(&j, "threads_missed", threads_missed(r));
 	doc_number(&j, "alerts_missed", r->missed);
 	json_counts(&j, &st->total);
@@ -356,7 +352,9 @@ static void summary_head(const struct recorder *r, const struct at_compose_stats
 	fprintf(stderr, "%s: %s events, %s switches, %s wakeups in %.1f s; %s",
 		tool_text(trace_out_name(&r->out)), tool_count(st->total.events),
 		tool_count(st->total.switches), tool_count(st->total.wakeups),
-		(st->end - st->start) / 1e9, tool_size(written(r, st)));
+		(st->end - st->start) / 1e9, tool_size(trace_out_stored(&r->out)));
+	if (r->out.pack)
+		fprintf(stderr, " (%s unpacked)", tool_size(trace_out_unpacked(&r->out)));
 	if (r->out.numbered && r->out.number > r->out.first)
 		fprintf(stderr, " in %u files, from number %u on",
 			r->out.number - r->out.first + 1, r->out.first);

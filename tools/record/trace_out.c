@@ -62,28 +62,39 @@ const char *trace_out_name(const struct trace_out *o)
 	return o->name[0] ? o->name : o->path;
 }
 
-/* Makes FILE.3.fxt of FILE.fxt and 3. Returns false if the name is too long. */
+/*
+ * Makes FILE.3.fxt of FILE.fxt and 3, and FILE.3.fxt.zst of FILE.fxt.zst. Returns false if the
+ * name is too long.
+ */
 static bool name_of(const struct trace_out *o, unsigned int number, char *name, size_t size)
 {
 	size_t len = strlen(o->path);
+	const char *packed = "";
 
 	if (!o->numbered)
 		return (size_t)snprintf(name, size, "%s", o->path) < size;
-	if (len > 4 && !strcmp(o->path + len - 4, ".fxt"))
+	if (pack_form_of(o->path) != PACK_NONE) {
+		packed = strrchr(o->path, '.');
+		len = packed - o->path;
+	}
+	if (len > 4 && !memcmp(o->path + len - 4, ".fxt", 4))
 		len -= 4;
-	return (size_t)snprintf(name, size, "%.*s.%u.fxt", (int)len, o->path, number) < size;
+	return (size_t)snprintf(name, size, "%.*s.%u.fxt%s", (int)len, o->path, number, packed) <
+	       size;
 }
 
 /*
  * Returns the number of bytes of @buf to write at once. A pipe takes up to PIPE_BUF bytes as a
  * whole or not at all, even if the writer is killed. So these are the whole records in the
- * first PIPE_BUF bytes, or a piece of a larger record.
+ * first PIPE_BUF bytes, or a piece of a larger record. Compressed data has no records.
  */
 static size_t whole_records(struct trace_out *o, const void *buf, size_t len)
 {
 	const uint64_t *words = buf;
 	size_t bytes = 0, next;
 
+	if (o->pack)
+		return len < PIPE_BUF ? len : PIPE_BUF;
 	if (o->rest) {
 		bytes = o->rest < PIPE_BUF ? o->rest : PIPE_BUF;
 		return bytes < len ? bytes : len;
@@ -137,7 +148,8 @@ static ssize_t write_out(void *arg, const void *buf, size_t len)
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	note_rest(o, buf, n);
+	if (!o->pack)
+		note_rest(o, buf, n);
 	return n;
 }
 
@@ -169,7 +181,7 @@ static ssize_t choose(void *arg, const void *buf, size_t len)
 static int open_tail(struct trace_out *o, struct at_compose_options *opts)
 {
 	o->slow.write = opts->write ? opts->write : write_file;
-	o->slow.arg = o;
+	o->slow.arg = opts->write ? opts->arg : o;
 	o->tail = tail_new(&o->slow);
 	if (!o->tail)
 		return -ENOMEM;
@@ -183,6 +195,23 @@ static int cannot(const struct trace_out *o, int err)
 {
 	tool_error("cannot write %s: %s", tool_text(trace_out_name(o)), strerror(-err));
 	return err;
+}
+
+/* Puts a compressor between the composer and the file if the file's name asks for it. */
+static int open_pack(struct trace_out *o, struct at_compose_options *opts)
+{
+	enum pack_form form = pack_form_of(o->path);
+
+	o->pack = NULL;
+	if (form == PACK_NONE)
+		return 0;
+	o->pack = pack_new(form, o->fd, opts->write, opts->arg);
+	if (!o->pack)
+		return -ENOMEM;
+	opts->fd = -1;
+	opts->write = pack_write;
+	opts->arg = o->pack;
+	return 0;
 }
 
 /* Opens the file of @o->number, and fills @opts for it. */
@@ -230,6 +259,12 @@ static int open_file(struct trace_out *o, struct at_compose_options *opts)
 	}
 	if (o->continued)
 		opts->flags |= ASYNCTRACE_COMPOSE_CONTINUED;
+	err = open_pack(o, opts);
+	if (err) {
+		close(o->fd);
+		o->fd = -1;
+		return cannot(o, err);
+	}
 	return 0;
 }
 
@@ -273,13 +308,14 @@ static void fail(struct trace_out *o, int err)
 {
 	const char *name = tool_text(trace_out_name(o));
 	uint64_t bytes = o->tail ? tail_written(o->tail) : at_compose_written(o->compose);
+	const char *unit = o->pack ? " of the unpacked trace" : "";
 	const char *why = err == -EINTR ? "it has no reader, and a second signal ended the wait" :
 					  strerror(-err);
 
 	o->failed = true;
 	if (bytes)
-		tool_error("cannot write %s: %s; %s. The first %s are valid; the end is missing",
-			   name, why, o->ends, tool_size(bytes));
+		tool_error("cannot write %s: %s; %s. The first %s%s are valid; the end is missing",
+			   name, why, o->ends, tool_size(bytes), unit);
 	else
 		tool_error("cannot write %s: %s; %s. Nothing was written", name, why, o->ends);
 }
@@ -352,12 +388,14 @@ int trace_out_rotate(struct trace_out *o)
 	if (err && err != -ENOMEM) {
 		close_file(o);
 		unlink(o->name);
+		pack_free(o->pack);
 		*o = old;
 		return trace_out_check(o, err);
 	}
 	if (!fstat(old.fd, &st))
 		o->before += st.st_size;
 	late = close_file(&old);
+	pack_free(old.pack);
 	if (late) {
 		cannot(&old, late);
 		trace_out_end(o);
@@ -373,11 +411,28 @@ int trace_out_rotate(struct trace_out *o)
 	return 0;
 }
 
+/* Returns a bound of the size of the current file, if nothing is added. */
+static uint64_t size_now(const struct trace_out *o)
+{
+	uint64_t bytes = at_compose_written(o->compose);
+
+	return o->pack ? pack_stored(o->pack) + bytes - pack_taken(o->pack) : bytes;
+}
+
 bool trace_out_full(const struct trace_out *o)
 {
 	return o->max_size && !o->over &&
-	       o->before + at_compose_written(o->compose) + o->largest + TRACE_OUT_RESERVE >
-		       o->max_size;
+	       o->before + size_now(o) + o->largest + TRACE_OUT_RESERVE > o->max_size;
+}
+
+uint64_t trace_out_unpacked(const struct trace_out *o)
+{
+	return o->tail ? tail_written(o->tail) : at_compose_stats(o->compose)->written;
+}
+
+uint64_t trace_out_stored(const struct trace_out *o)
+{
+	return o->pack ? o->before + pack_stored(o->pack) : trace_out_unpacked(o);
 }
 
 /* The records' ring is known only because the composer buffers nothing between chunks. */
@@ -400,7 +455,7 @@ static int choose_chunk(struct trace_out *o, const struct asynctrace_chunk *chun
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 {
 	const struct asynctrace_chunk *chunk = buffer;
-	uint64_t written = at_compose_written(o->compose), room;
+	uint64_t written = size_now(o), room;
 	int err;
 
 	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
@@ -442,7 +497,7 @@ static int finish_tail(struct trace_out *o)
 			.wakeups = s->unwritten.wakeups,
 		});
 	/* Cut off a partial record: it would make the file invalid. */
-	if (err && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
+	if (err && !o->pack && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
 	    (uint64_t)st.st_size > tail_written(o->tail) && ftruncate(o->fd, tail_written(o->tail)))
 		tool_error("cannot cut %s after its last whole record: %s; asynctrace validate will report it",
 			   tool_text(trace_out_name(o)), strerror(errno));
@@ -485,6 +540,8 @@ void trace_out_free(struct trace_out *o)
 	o->compose = NULL;
 	tail_free(o->tail);
 	o->tail = NULL;
+	pack_free(o->pack);
+	o->pack = NULL;
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;

@@ -9,6 +9,7 @@
 
 #include <asynctrace/compose.h>
 
+#include "record/pack.h"
 #include "tail/tail.h"
 
 /* Limit of what at_compose_finish() may write */
@@ -17,7 +18,7 @@
 
 /**
  * struct trace_out - the destination of a trace. The caller fills the first block.
- * @path: the file, or "-"
+ * @path: the file, or "-". The contents are compressed if it ends in .gz or .zst.
  * @max_size: limit of the bytes of all files, for trace_out_full(); 0: no limit
  * @chunk: expected bytes of the largest chunk
  * @rotate: bytes after which a new file begins; 0: no limit
@@ -40,6 +41,7 @@
  * @over: the file has ended or cannot be written: records are only counted
  * @failed: the end of the file could not be written
  * @rest: bytes of the last record that a pipe has not taken yet
+ * @pack: compresses the current file; NULL: it is not compressed
  * @tail: chooses records, for @slow
  * @compose: turns chunks into records of the trace
  */
@@ -67,6 +69,7 @@ struct trace_out {
 	bool over;
 	bool failed;
 	size_t rest;
+	struct pack *pack;
 	struct tail *tail;
 	struct at_compose *compose;
 };
@@ -103,6 +106,9 @@ bool trace_out_full(const struct trace_out *o);
  */
 int trace_out_finish(struct trace_out *o, bool goes_on, int err);
 void trace_out_free(struct trace_out *o);
+/* Returns the size of all files that were written, and of their contents before compression. */
+uint64_t trace_out_stored(const struct trace_out *o);
+uint64_t trace_out_unpacked(const struct trace_out *o);
 /* Returns the file's name, a description of several, or "standard output", for messages. */
 const char *trace_out_name(const struct trace_out *o);
 
