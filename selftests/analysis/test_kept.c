@@ -114,6 +114,47 @@ static void thread_without_records_is_named(void **state)
 	expect_kept(&t, 1);
 }
 
+/*
+ * Durations do not show who works on operation 9, because thread 3 enters it. Thread 3 has no
+ * part in operation 7.
+ */
+static void enter_by_a_thread_left_out_counts(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	BEGINS(&t, 10, 2, 9);
+	BEGINS(&t, 40, 2, 7);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 42, 1, "work", 0);
+	STEPS(&t, 45, 1, 9);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 80, 1, "work", 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 90, 3, "enter", 0);
+	add_number(&t.of[t.nr - 1], "operation", ASYNCTRACE_FXT_ARG_UINT64, 9);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 95, 3, "enter", 0);
+	add_number(&t.of[t.nr - 1], "resumed", ASYNCTRACE_FXT_ARG_UINT64, 0);
+	put_duration(&t, 85, 101, 1, "work");
+	ENDS(&t, 100, 1, 7);
+	ENDS(&t, 105, 2, 9);
+	expect_kept(&t, 2);
+}
+
+/*
+ * A loss followed the first event of thread 1, which was before the operation. The duration
+ * around the operation begins later, and is in the file.
+ */
+static void first_event_before_the_duration_counts(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	put_duration(&t, 6, 6, 1, "work");
+	put_kernel_loss(&t, 10, 20, 0);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 30, 1, "work", 0);
+	BEGINS(&t, 40, 1, 7);
+	put_wakeup(&t, 50, 0, 1, 0);
+	expect_kept(&t, 1);
+}
+
 /* --- what a record has no room for ------------------------------------------------------- */
 
 #define LONG_NAME	1	/* index of a string that is as long as a string may be */
@@ -200,6 +241,8 @@ int main(void)
 		cmocka_unit_test(loss_since_the_first_event_still_counts),
 		cmocka_unit_test(first_event_with_the_operation_counts),
 		cmocka_unit_test(thread_without_records_is_named),
+		cmocka_unit_test(enter_by_a_thread_left_out_counts),
+		cmocka_unit_test(first_event_before_the_duration_counts),
 		cmocka_unit_test(operation_with_long_names_is_left_out),
 		cmocka_unit_test(thread_with_a_long_name_is_hasty),
 	};

@@ -307,6 +307,8 @@ struct analysis_sink {
 	 * duration is both records in one.
 	 */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
+	/* A thread entered the operation that @begin began: the first one, at @ns. */
+	void (*entered)(void *arg, uint64_t begin, uint64_t ns);
 	/*
 	 * A duration of the thread @tid ended, and with it an inner one whose own record has a
 	 * later end. So what the thread works on depends on durations that have ended.

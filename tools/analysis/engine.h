@@ -185,8 +185,8 @@ struct duration {
 	uint64_t begin, end;
 	uint64_t number;	/* of the thread's durations */
 	uint64_t record;
-	uint64_t operation, before;	/* of the thread in the scope, and before it */
-	bool scope, known_before;	/* .operation is valid; .before is */
+	uint64_t operation;		/* of the thread in the scope */
+	bool scope;			/* .operation is valid */
 	uint64_t within;	/* time of scopes directly within this one */
 	uint32_t category;	/* of a scope */
 	uint32_t name;
@@ -515,7 +515,9 @@ struct mark {
 	bool followed;
 	bool entered;
 	uint32_t tid;
-	uint16_t cpu;		/* NO_CPU: the mark is about the thread */
+	uint16_t cpu;		/* NO_CPU: the mark is about the thread, or the operation */
+	uint64_t operation;	/* id of an operation that a thread entered */
+	bool about_operation;	/* .operation is valid, the rest is not */
 };
 
 struct marks {

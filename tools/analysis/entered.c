@@ -26,6 +26,8 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1,
 		.entered = true, .from = ns, .record = record,
 	};
+	if (!op->entered && a->sink.entered)
+		a->sink.entered(a->sink.arg, op->begin_record, ns);
 	op->entered = true;
 	op->refs++;
 	t->refs++;
@@ -75,18 +77,24 @@ int entered_begin(struct analysis *a, struct thread *t, struct duration *d, cons
 	d->scope = true;
 	d->category = it->category;
 	d->operation = it->id;
-	d->before = t->operation;
-	d->known_before = t->known;
 	return entered_set(a, t, it, it->id, d->record, d->name);
 }
 
-/* The innermost scope of the operation @id that is open, or NULL */
-static const struct duration *scope_of(const struct thread *t, uint64_t id)
+void entered_mark(struct analysis *a, uint64_t id)
+{
+	struct operation *op = operations_by_id(a, id);
+
+	for (int i = 0; i < SAME_ID_MAX && op; i++, op = op->same_id)
+		op->entered = true;
+}
+
+/* The innermost scope that is open, or NULL */
+static const struct duration *innermost(const struct thread *t)
 {
 	for (size_t i = t->depth; i; i--) {
 		const struct duration *d = &t->stack[i - 1];
 
-		if (d->end == STILL_OPEN && d->scope && d->operation == id)
+		if (d->end == STILL_OPEN && d->scope)
 			return d;
 	}
 	return NULL;
@@ -169,19 +177,22 @@ int entered_finish(struct analysis *a)
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /*
- * The end of a region does not say on what the thread goes on to work: on the same as before the
- * region. If that is not known, the region was of what the thread works on, and still is.
+ * The end of a region does not say on what the thread goes on to work: on the operation of the
+ * scope around it. If no scope is open, the region was of what the thread works on, and still is.
  */
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it)
 {
-	const uint64_t id = it->entered ? it->id : d->known_before ? d->before : t->operation;
-	const struct duration *scope = scope_of(t, id);
+	const struct duration *scope = innermost(t);
+	const uint64_t around = scope ? scope->operation : 0;
+	const uint64_t id = it->entered ? it->id : scope ? around : t->operation;
 	int err;
 
-	/* The record of a scope tells what the thread works on. This one's begin is missing. */
-	if (id && !scope && a->sink.crossed)
+	/* A file of slow operations has only the begins of open scopes, which tell otherwise. */
+	if (id != around && a->sink.crossed)
 		a->sink.crossed(a->sink.arg, t->out.tid);
+	if (scope && scope->operation != id)
+		scope = NULL;
 	err = entered_set(a, t, it, id, scope ? scope->record : 0, scope ? scope->name : it->name);
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }

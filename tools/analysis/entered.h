@@ -11,6 +11,8 @@
  */
 int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
 		uint64_t record, uint32_t name);
+/* A thread that the trace does not show entered the open operations with the id @id. */
+void entered_mark(struct analysis *a, uint64_t id);
 /* The scope @d begins with @it, or ended with it. It is on the stack no more. */
 int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,

@@ -488,7 +488,8 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	t = thread_of(a, m->tid);
 	if (!t)
 		return -ENOMEM;
-	if (m->first_seen && !t->first_seen)
+	/* An event before the mark may be in the file, if its duration was still open. */
+	if (m->first_seen && (!t->first_seen || m->first_seen < t->first_seen))
 		t->first_seen = m->first_seen;
 	t->out.followed |= m->followed;
 	/* The begins of open scopes are in the file. Without one, it works on no operation. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "engine.h"
+#include "entered.h"
 
 static const struct fxt_arg *arg_of(const struct fxt_record *rec, const char *name,
 				    unsigned int type)
@@ -115,6 +116,10 @@ int selection_record(struct analysis *a, const struct fxt_record *rec)
 	}
 	if (fxt_text_is(&rec->name, "thread state"))
 		return thread_mark(a, rec);
+	if (fxt_text_is(&rec->name, "operation entered"))
+		return add_mark(a, rec->ns, &(struct mark){
+			.about_operation = true, .operation = number(rec, "id"),
+		});
 	return fxt_text_is(&rec->name, "cpu state") ? cpu_mark(a, rec) : 0;
 }
 
@@ -138,5 +143,9 @@ int selection_item(struct analysis *a, const struct item *it)
 
 	if (!--l->nr_waiting)
 		l->nr = 0;
+	if (m.about_operation) {
+		entered_mark(a, m.operation);
+		return 0;
+	}
 	return scheduling_mark(a, it->ns, &m);
 }

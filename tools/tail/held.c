@@ -117,6 +117,7 @@ static void write_instant(struct tail *t, struct tail_held *h)
 
 	/* The instant is not a record of a ring, so it must not be counted. */
 	e.flags = 0;
+	e.entered = 0;
 	h->words[0] = (head & ~(0xfULL << 16)) | ASYNCTRACE_FXT_ASYNC_INSTANT << 16;
 	emit_event(t, &e, h->words, h->nr, true);
 	h->words[0] = head;

@@ -46,13 +46,23 @@ void marks_head(struct tail *t, uint64_t ns)
 	}
 }
 
-void marks_operation(struct tail *t, uint64_t ns, uint64_t id)
+static void put_operation(struct tail *t, uint64_t ns, const char *name, uint64_t id)
 {
 	struct fxt_record rec;
 
-	begin(&rec, ns, "slow operation");
+	begin(&rec, ns, name);
 	rec.args[rec.nargs++] = encode_number("id", id);
 	put(t, &rec);
+}
+
+void marks_operation(struct tail *t, uint64_t ns, uint64_t id)
+{
+	put_operation(t, ns, "slow operation", id);
+}
+
+void marks_entered(struct tail *t, uint64_t ns, uint64_t id)
+{
+	put_operation(t, ns, "operation entered", id);
 }
 
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s)

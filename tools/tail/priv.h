@@ -39,6 +39,8 @@ enum {
 struct tail_entry {
 	uint64_t ns, end;
 	uint64_t reach;		/* The record was not written before this time. */
+	uint64_t entered;	/* time at which a thread entered the operation that the record
+				   begins; 0: none did */
 	uint64_t partner;	/* number of the record that ends or begins the same thing;
 				   0: none */
 	uint32_t tid, other;	/* thread; coming thread, waker, or process of the object */
@@ -183,6 +185,8 @@ struct tail_cpu *cpu_make(struct tail *t, unsigned int cpu);
 
 void marks_head(struct tail *t, uint64_t ns);
 void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
+/* A thread entered the operation @id at @ns. The mark follows the operation's begin. */
+void marks_entered(struct tail *t, uint64_t ns, uint64_t id);
 /* Make a mark of the state at @ns. Return the number of words. */
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_cpu(uint64_t *w, uint64_t ns, const struct analysis_cpu_state *s);

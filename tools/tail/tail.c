@@ -64,6 +64,18 @@ static void on_pair(void *arg, uint64_t begin, uint64_t end, uint64_t ns)
 		e->flags |= ENTRY_KEEP;
 }
 
+static void on_entered(void *arg, uint64_t begin, uint64_t ns)
+{
+	struct tail *t = arg;
+	struct tail_entry *e = entry_of(t, begin);
+	const struct tail_held *h = held_find(t, begin);
+
+	if (e)
+		e->entered = ns;
+	if (h && h->written)
+		marks_entered(t, ns, h->words[h->nr - 1]);
+}
+
 /*
  * The file has no ended durations beyond need, so later answers about this thread may differ.
  */
@@ -90,7 +102,7 @@ struct tail *tail_new(const struct tail_options *o)
 	};
 	const struct analysis_sink sink = {
 		.operation = slow_operation, .left_out = slow_left_out, .lasts = on_lasts,
-		.ends = on_pair, .crossed = on_crossed, .arg = t,
+		.ends = on_pair, .crossed = on_crossed, .entered = on_entered, .arg = t,
 	};
 
 	if (!t)
