@@ -468,7 +468,7 @@ int __init at_netlink_init(void)
 {
 	int err;
 
-	BUILD_BUG_ON(ARRAY_SIZE(at_handlers) != ASYNCTRACE_CMD_EVENT);
+	BUILD_BUG_ON(ARRAY_SIZE(at_handlers) != ASYNCTRACE_CMD_NOTIFICATION);
 	err = netlink_register_notifier(&at_netlink_notifier);
 	if (err)
 		return err;

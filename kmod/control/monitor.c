@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: subscriptions and notifications.
+ * Notifications and their subscribers.
  *
- * Events are created and sent under at_lock, so that they arrive in the order in which things
- * happened. Sending does not wait for memory or for a socket. An event that could not be sent
- * is counted; the next event that reaches the socket carries the count.
+ * Notifications are created and sent under at_lock, so that they arrive in the order in which
+ * things happened. Sending does not wait for memory or for a socket. A notification that could
+ * not be sent is counted; the next one that reaches the socket carries the count.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -25,24 +25,25 @@
 #include "session/member.h"
 #include "session/session.h"
 
-/* Size of an event with all attributes. */
-#define AT_EVENT_SIZE	(nla_total_size(ASYNCTRACE_NAME_MAX + 1) +		\
-			 nla_total_size(ASYNCTRACE_ALERT_MAX + 1) +		\
-			 nla_total_size_64bit(sizeof(u64)) +			\
-			 ASYNCTRACE_A_EVENT_MAX * nla_total_size(sizeof(u32)))
+/* Size of a notification with all attributes. */
+#define AT_NOTIFICATION_SIZE					\
+	(nla_total_size(ASYNCTRACE_NAME_MAX + 1) +		\
+	 nla_total_size(ASYNCTRACE_ALERT_MAX + 1) +		\
+	 nla_total_size_64bit(sizeof(u64)) +			\
+	 ASYNCTRACE_A_NOTIFICATION_MAX * nla_total_size(sizeof(u32)))
 
 /**
- * struct at_subscriber - a socket that receives events
+ * struct at_subscriber - a socket that receives notifications
  * @node: in at_subscribers; protected by at_lock, like all other fields
  * @sk: the socket, with a reference
  * @portid: the socket's port in its network namespace
- * @kinds: wanted kinds, enum asynctrace_event_kinds
+ * @kinds: wanted kinds, enum asynctrace_notification_kinds
  * @session: id of the only session wanted; 0: all sessions
  * @caller: the subscriber, with a reference to its user namespace. Its rights decide which
- *	events are sent; user ids are translated to its namespace
+ *	notifications are sent; user ids are translated to its namespace
  * @pid_ns: the subscriber's pid namespace; process ids are translated to it
  * @charge: the accounts that the subscription is charged to
- * @lost: number of events that could not be sent since the last one that was sent
+ * @lost: number of notifications that could not be sent since the last one that was sent
  */
 struct at_subscriber {
 	struct list_head node;
@@ -57,8 +58,8 @@ struct at_subscriber {
 };
 
 /**
- * struct at_event - an event
- * @kind: one of enum asynctrace_event_kinds
+ * struct at_notification - what subscribers are notified of
+ * @kind: one of enum asynctrace_notification_kinds
  * @session: the session concerned, may be NULL
  * @provider: the provider concerned, may be NULL
  * @status: for STARTED: 0 or a positive errno
@@ -68,7 +69,7 @@ struct at_subscriber {
  * @durable: for SAVE_BUFFER: words of the provider's names
  * @refused: for ALERT: earlier alerts of the provider that its rate limit refused
  */
-struct at_event {
+struct at_notification {
 	u32 kind;
 	const struct at_session *session;
 	const struct at_provider *provider;
@@ -96,8 +97,8 @@ static void at_wanted_update(void)
 }
 
 /**
- * at_notify_wanted - does any subscriber want an event?
- * @kind: kind of the event
+ * at_notify_wanted - does any subscriber want a kind of notifications?
+ * @kind: one of enum asynctrace_notification_kinds
  *
  * Return: true if one does. Without at_lock the answer may be stale.
  */
@@ -113,11 +114,11 @@ static bool at_subscriber_sees(const struct at_subscriber *sub, const struct at_
 	return s && at_session_visible(s, &sub->caller);
 }
 
-/* Does @sub want the event, and may it see the provider and the session concerned? */
-static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at_event *ev)
+/* Does @sub want the notification, and may it see the provider and the session concerned? */
+static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at_notification *ev)
 {
-	const u32 of_provider = ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME |
-				ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT;
+	const u32 of_provider = ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME |
+				ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_WENT;
 	bool sees = at_subscriber_sees(sub, ev->session);
 
 	if (!(sub->kinds & ev->kind))
@@ -132,49 +133,51 @@ static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at
 
 /* --- sending ----------------------------------------------------------------- */
 
-static int at_event_fill(struct sk_buff *skb, const struct at_subscriber *sub,
-			 const struct at_event *ev)
+static int at_notification_fill(struct sk_buff *skb, const struct at_subscriber *sub,
+				const struct at_notification *ev)
 {
 	const struct at_session *s = at_subscriber_sees(sub, ev->session) ? ev->session : NULL;
-	const u32 of_run = ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED;
+	const u32 of_run = ASYNCTRACE_NOTIFICATION_KINDS_STARTED |
+			   ASYNCTRACE_NOTIFICATION_KINDS_STOPPED;
 	const struct at_provider *p = ev->provider;
 	const char *name = p ? p->name : s->name;
 	u32 lost = sub->lost + ev->refused;
 
-	if (nla_put_u32(skb, ASYNCTRACE_A_EVENT_KINDS, ev->kind) ||
-	    (s && nla_put_u32(skb, ASYNCTRACE_A_EVENT_SESSION, s->id)) ||
-	    (p && nla_put_u32(skb, ASYNCTRACE_A_EVENT_PROVIDER, p->id)) ||
-	    nla_put_string(skb, ASYNCTRACE_A_EVENT_NAME, name) ||
-	    (p && nla_put_u32(skb, ASYNCTRACE_A_EVENT_PID, pid_nr_ns(p->pid, sub->pid_ns))) ||
-	    (p && nla_put_u32(skb, ASYNCTRACE_A_EVENT_UID,
+	if (nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_KINDS, ev->kind) ||
+	    (s && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_SESSION, s->id)) ||
+	    (p && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_PROVIDER, p->id)) ||
+	    nla_put_string(skb, ASYNCTRACE_A_NOTIFICATION_NAME, name) ||
+	    (p && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_PID,
+			      pid_nr_ns(p->pid, sub->pid_ns))) ||
+	    (p && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_UID,
 			      from_kuid_munged(sub->caller.user_ns, p->uid))) ||
-	    (ev->kind == ASYNCTRACE_EVENT_KINDS_STARTED &&
-	     nla_put_u32(skb, ASYNCTRACE_A_EVENT_STATUS, ev->status)) ||
+	    (ev->kind == ASYNCTRACE_NOTIFICATION_KINDS_STARTED &&
+	     nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_STATUS, ev->status)) ||
 	    (ev->kind & of_run &&
-	     nla_put_u32(skb, ASYNCTRACE_A_EVENT_GENERATION, s->run)) ||
-	    (ev->alert && nla_put_string(skb, ASYNCTRACE_A_EVENT_ALERT, ev->alert)) ||
-	    (lost && nla_put_u32(skb, ASYNCTRACE_A_EVENT_LOST, lost)))
+	     nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_GENERATION, s->run)) ||
+	    (ev->alert && nla_put_string(skb, ASYNCTRACE_A_NOTIFICATION_ALERT, ev->alert)) ||
+	    (lost && nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_LOST, lost)))
 		return -EMSGSIZE;
-	if (ev->kind != ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)
+	if (ev->kind != ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER)
 		return 0;
-	if (nla_put_u32(skb, ASYNCTRACE_A_EVENT_RING, ev->ring) ||
-	    nla_put_u64_64bit(skb, ASYNCTRACE_A_EVENT_POSITION, ev->position,
-			      ASYNCTRACE_A_EVENT_PAD) ||
-	    nla_put_u32(skb, ASYNCTRACE_A_EVENT_DURABLE, ev->durable))
+	if (nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_RING, ev->ring) ||
+	    nla_put_u64_64bit(skb, ASYNCTRACE_A_NOTIFICATION_POSITION, ev->position,
+			      ASYNCTRACE_A_NOTIFICATION_PAD) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_NOTIFICATION_DURABLE, ev->durable))
 		return -EMSGSIZE;
 	return 0;
 }
 
-static int at_event_send(const struct at_subscriber *sub, const struct at_event *ev)
+static int at_notification_send(const struct at_subscriber *sub, const struct at_notification *ev)
 {
 	struct sk_buff *skb;
 	void *header;
 
-	skb = genlmsg_new(AT_EVENT_SIZE, GFP_NOWAIT | __GFP_NOWARN);
+	skb = genlmsg_new(AT_NOTIFICATION_SIZE, GFP_NOWAIT | __GFP_NOWARN);
 	if (!skb)
 		return -ENOMEM;
-	header = genlmsg_put(skb, 0, 0, &at_genl_family, 0, ASYNCTRACE_CMD_EVENT);
-	if (!header || WARN_ON_ONCE(at_event_fill(skb, sub, ev))) {
+	header = genlmsg_put(skb, 0, 0, &at_genl_family, 0, ASYNCTRACE_CMD_NOTIFICATION);
+	if (!header || WARN_ON_ONCE(at_notification_fill(skb, sub, ev))) {
 		nlmsg_free(skb);
 		return -EMSGSIZE;
 	}
@@ -183,9 +186,9 @@ static int at_event_send(const struct at_subscriber *sub, const struct at_event 
 }
 
 /*
- * Keep a subscriber's socket from being closed while an event is sent. Messages are sent to
- * ports, and a closing socket frees its port before SOCK_DEAD is set, so that another user's
- * socket could get the event.
+ * Keep a subscriber's socket from being closed while a notification is sent. Messages are
+ * sent to ports, and a closing socket frees its port before SOCK_DEAD is set, so that another
+ * user's socket could get the notification.
  *
  * Return: the socket's file, with a reference; NULL if the socket is being closed.
  */
@@ -201,7 +204,7 @@ static struct file *at_subscriber_hold(const struct at_subscriber *sub)
 	return file;
 }
 
-static void at_notify(const struct at_event *ev)
+static void at_notify(const struct at_notification *ev)
 {
 	struct at_subscriber *sub;
 	struct file *file;
@@ -215,7 +218,7 @@ static void at_notify(const struct at_event *ev)
 		file = at_subscriber_hold(sub);
 		if (!file)
 			continue;
-		if (at_event_send(sub, ev))
+		if (at_notification_send(sub, ev))
 			sub->lost += 1 + ev->refused;
 		else
 			sub->lost = 0;
@@ -225,28 +228,28 @@ static void at_notify(const struct at_event *ev)
 }
 
 /**
- * at_notify_provider - send the event that a provider has registered or ended
- * @kind: ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME or _WENT
+ * at_notify_provider - notify that a provider has registered or ended
+ * @kind: ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME or _WENT
  * @p: the provider
  * @s: the session that the provider was in, or NULL
  */
 void at_notify_provider(u32 kind, const struct at_provider *p, const struct at_session *s)
 {
-	const struct at_event ev = { .kind = kind, .provider = p, .session = s };
+	const struct at_notification ev = { .kind = kind, .provider = p, .session = s };
 
 	at_notify(&ev);
 }
 
 /**
- * at_notify_started - send the event that a session records, or why it misses a provider
+ * at_notify_started - notify that a session records, or why not a provider
  * @s: the session
  * @p: a provider that is started late, or is not recorded; NULL: the session itself
  * @err: 0, or the reason why @p is not recorded
  */
 void at_notify_started(const struct at_session *s, const struct at_provider *p, int err)
 {
-	const struct at_event ev = {
-		.kind = ASYNCTRACE_EVENT_KINDS_STARTED,
+	const struct at_notification ev = {
+		.kind = ASYNCTRACE_NOTIFICATION_KINDS_STARTED,
 		.session = s,
 		.provider = p,
 		.status = -err,
@@ -256,27 +259,27 @@ void at_notify_started(const struct at_session *s, const struct at_provider *p, 
 }
 
 /**
- * at_notify_session - send the event that a session was stopped or terminated
- * @kind: ASYNCTRACE_EVENT_KINDS_STOPPED or _TERMINATED
+ * at_notify_session - notify that a session was stopped or terminated
+ * @kind: ASYNCTRACE_NOTIFICATION_KINDS_STOPPED or _TERMINATED
  * @s: the session
  */
 void at_notify_session(u32 kind, const struct at_session *s)
 {
-	const struct at_event ev = { .kind = kind, .session = s };
+	const struct at_notification ev = { .kind = kind, .session = s };
 
 	at_notify(&ev);
 }
 
 /**
- * at_notify_alert - send the event that a provider raised an alert
+ * at_notify_alert - notify that a provider raised an alert
  * @p: a provider that a session records
  * @name: name of the alert
  * @refused: earlier alerts of @p that its rate limit refused
  */
 void at_notify_alert(const struct at_provider *p, const char *name, u32 refused)
 {
-	const struct at_event ev = {
-		.kind = ASYNCTRACE_EVENT_KINDS_ALERT,
+	const struct at_notification ev = {
+		.kind = ASYNCTRACE_NOTIFICATION_KINDS_ALERT,
 		.session = p->member->session,
 		.provider = p,
 		.alert = name,
@@ -300,13 +303,13 @@ static u32 at_durable_words(const struct at_provider *p)
 	return min_t(u32, pos, AT_DURABLE_WORDS);
 }
 
-/* An event goes to many subscribers: releases at_lock after each. */
+/* Each notification goes to many subscribers: releases at_lock after each. */
 static void at_notify_full_rings(const struct at_session *s, const struct at_member *m,
 				 struct at_rings *r)
 {
 	const u32 state = s->state;
-	struct at_event ev = {
-		.kind = ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER,
+	struct at_notification ev = {
+		.kind = ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER,
 		.session = s,
 		.provider = m->provider,
 		.durable = at_durable_words(m->provider),
@@ -332,7 +335,7 @@ static void at_notify_full_rings(const struct at_session *s, const struct at_mem
 }
 
 /**
- * at_notify_full - send events for sub-buffers that have become full
+ * at_notify_full - notify of sub-buffers that have become full
  * @s: a started session
  *
  * A full sub-buffer is reported once, unless it has already been read. at_lock is released
@@ -346,7 +349,7 @@ void at_notify_full(struct at_session *s)
 
 	lockdep_assert_held(&at_lock);
 	if (s->mode != ASYNCTRACE_MODE_STREAMING ||
-	    !at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER))
+	    !at_notify_wanted(ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER))
 		return;
 	while (s->state == state && (m = at_session_next_member(s, m))) {
 		struct at_rings *r = at_member_hold(m);
@@ -417,7 +420,7 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 }
 
 /**
- * at_netlink_subscribe - handle SUBSCRIBE: send events to the request's socket
+ * at_netlink_subscribe - handle SUBSCRIBE: send notifications to the request's socket
  * @skb: the request
  * @info: the parsed request
  * @caller: the caller
@@ -428,18 +431,18 @@ static struct at_subscriber *at_subscriber_new(struct sock *sk, u32 portid,
 int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 			 const struct at_caller *caller)
 {
-	struct nlattr *session = info->attrs[ASYNCTRACE_A_EVENT_SESSION];
+	struct nlattr *session = info->attrs[ASYNCTRACE_A_NOTIFICATION_SESSION];
 	struct sock *sk = NETLINK_CB(skb).sk;
 	struct at_subscriber *new = NULL, *sub;
 	struct pid_namespace *pid_ns;
 	struct at_session *s;
 	u32 kinds, id = 0;
 
-	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_EVENT_KINDS)) {
+	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_NOTIFICATION_KINDS)) {
 		GENL_SET_ERR_MSG(info, "say of what kinds; of none ends the subscription");
 		return -EINVAL;
 	}
-	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_EVENT_KINDS]);
+	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_NOTIFICATION_KINDS]);
 	if (session) {
 		id = nla_get_u32(session);
 		s = at_session_find(id, caller, NULL);

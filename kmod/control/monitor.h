@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events: subscriptions and notifications
+ * Notifications and their subscribers
  */
 #ifndef AT_MONITOR_H
 #define AT_MONITOR_H

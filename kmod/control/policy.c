@@ -110,7 +110,7 @@ const struct nla_policy asynctrace_session_update_nl_policy[ASYNCTRACE_A_SESSION
 };
 
 /* ASYNCTRACE_CMD_SUBSCRIBE - do */
-const struct nla_policy asynctrace_subscribe_nl_policy[ASYNCTRACE_A_EVENT_SESSION + 1] = {
-	[ASYNCTRACE_A_EVENT_KINDS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
-	[ASYNCTRACE_A_EVENT_SESSION] = { .type = NLA_U32, },
+const struct nla_policy asynctrace_subscribe_nl_policy[ASYNCTRACE_A_NOTIFICATION_SESSION + 1] = {
+	[ASYNCTRACE_A_NOTIFICATION_KINDS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
+	[ASYNCTRACE_A_NOTIFICATION_SESSION] = { .type = NLA_U32, },
 };

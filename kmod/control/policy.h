@@ -23,6 +23,6 @@ extern const struct nla_policy asynctrace_session_get_nl_policy[ASYNCTRACE_A_SES
 extern const struct nla_policy asynctrace_ring_get_nl_policy[ASYNCTRACE_A_RING_SESSION + 1];
 extern const struct nla_policy asynctrace_provider_announce_nl_policy[ASYNCTRACE_A_PROVIDER_KNOWN + 1];
 extern const struct nla_policy asynctrace_session_update_nl_policy[ASYNCTRACE_A_SESSION_CATEGORY + 1];
-extern const struct nla_policy asynctrace_subscribe_nl_policy[ASYNCTRACE_A_EVENT_SESSION + 1];
+extern const struct nla_policy asynctrace_subscribe_nl_policy[ASYNCTRACE_A_NOTIFICATION_SESSION + 1];
 
 #endif /* AT_POLICY_H */

@@ -417,7 +417,7 @@ static int at_provider_publish(struct at_provider *p, u64 cookie,
 	at_provider_list(p);
 	/* Pairs with the load-acquire in at_file_provider(), which runs without at_lock. */
 	smp_store_release(&file->provider, p);
-	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, p, NULL);
+	at_notify_provider(ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME, p, NULL);
 	return 0;
 }
 
@@ -494,7 +494,7 @@ void at_provider_end(struct at_provider *p)
 		if (each == m || each->gone)
 			at_member_gone(each);
 	at_observe_update(p);
-	at_notify_provider(ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
+	at_notify_provider(ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_WENT, p, m ? m->session : NULL);
 	/* Hide the provider from look-ups by id. at_provider_free() releases the id. */
 	xa_store(&at_provider_ids, p->id, NULL, 0);
 }

@@ -366,7 +366,7 @@ void at_offer_tell(struct at_session *s)
 	struct at_provider *p;
 
 	lockdep_assert_held(&s->request_lock);
-	if (!at_notify_wanted(ASYNCTRACE_EVENT_KINDS_STARTED))
+	if (!at_notify_wanted(ASYNCTRACE_NOTIFICATION_KINDS_STARTED))
 		return;
 	spin_lock(&at_lock);
 	at_notify_started(s, NULL, 0);

@@ -370,7 +370,7 @@ static void at_session_shut(struct at_session *s)
 	s->stopping = false;
 	at_session_observed(s);
 	at_notify_full(s);
-	at_notify_session(ASYNCTRACE_EVENT_KINDS_STOPPED, s);
+	at_notify_session(ASYNCTRACE_NOTIFICATION_KINDS_STOPPED, s);
 	at_session_wake(s);
 }
 
@@ -434,7 +434,7 @@ static void at_session_end(struct at_session *s)
 	s->sk = NULL;
 	/* Pairs with the load-acquire in at_ring_final(). */
 	smp_store_release(&s->state, ASYNCTRACE_SESSION_STATE_TERMINATED);
-	at_notify_session(ASYNCTRACE_EVENT_KINDS_TERMINATED, s);
+	at_notify_session(ASYNCTRACE_NOTIFICATION_KINDS_TERMINATED, s);
 	at_session_wake(s);
 	/* Do not wait for the poll work: it holds a reference of its own. */
 	if (cancel_delayed_work(&s->poll))

@@ -267,7 +267,7 @@ static void at_session_poll_fn(struct work_struct *work)
 	}
 
 	if (s->mode == ASYNCTRACE_MODE_STREAMING &&
-	    at_notify_wanted(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER)) {
+	    at_notify_wanted(ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER)) {
 		spin_lock(&at_lock);
 		/* No SAVE_BUFFER notification may follow the STOPPED notification. */
 		if (s->state == ASYNCTRACE_SESSION_STATE_STARTED)

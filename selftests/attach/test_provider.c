@@ -62,7 +62,7 @@ static int next(int ms)
 
 #define NEXT(what) do {							\
 	NEED(!next(PATIENCE_MS));						\
-	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
+	EXPECT_IS(ev.kind, ASYNCTRACE_NOTIFICATION_KINDS_##what);		\
 	EXPECT_IS(ev.lost, 0);						\
 } while (0)
 #define NO_MORE()	EXPECT_IS(next(100), -EAGAIN)

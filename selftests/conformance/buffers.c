@@ -140,7 +140,7 @@ static bool is_told_full(void *arg)
 	struct at_notifications *events = arg;
 	struct at_notification ev;
 
-	if (!events_told(events, ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER, &ev))
+	if (!events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER, &ev))
 		return false;
 	ktap_check(ev.provider == my_provider() && ev.durable &&
 		   ev.position >= ASYNCTRACE_SUBBUF_MIN / 8 && ev.position <= RING / 8,
@@ -155,7 +155,7 @@ static void P42_full_sub_buffer_is_reported(void)
 	struct run run;
 
 	open_mode(&run, ASYNCTRACE_MODE_STREAMING);
-	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER, run.id))
+	if (at_notifications_open(&events, ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER, run.id))
 		ktap_bail("%s", at_notifications_error(events));
 	emit(RING / 2 / EVENT);
 	ktap_check(soon(is_told_full, events), "it is not told");

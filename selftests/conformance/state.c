@@ -78,7 +78,7 @@ static int start(struct at_ctl *ctl, uint32_t id)
 	return at_session_start(ctl, id, NULL);
 }
 
-#define KINDS	(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED)
+#define KINDS	(ASYNCTRACE_NOTIFICATION_KINDS_STARTED | ASYNCTRACE_NOTIFICATION_KINDS_STOPPED)
 
 static struct at_notifications *listen_to(uint32_t session)
 {
@@ -99,7 +99,7 @@ static void P3_second_start_is_ignored(void)
 	emit(10);
 	events = listen_to(run.id);
 	ignored(ASYNCTRACE_CMD_SESSION_START, start, run.id);
-	ktap_check(!events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, NULL), "it is told");
+	ktap_check(!events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, NULL), "it is told");
 	at_notifications_close(events);
 	emit(10);
 	session_finish(&run);
@@ -119,7 +119,7 @@ static void P4_start_is_told_by_an_event(void)
 	events = listen_to(0);
 	wire_says(ASYNCTRACE_CMD_SESSION_START, run.id, 0);
 	ktap_check(!wire.replies, "%u messages beside the ack", wire.replies);
-	n = events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, &ev);
+	n = events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, &ev);
 	ktap_check(n == 1 && ev.session == run.id && !ev.status && ev.generation,
 		   "%u events, the last of session %u with status %u", n, ev.session, ev.status);
 	session_finish(&run);
@@ -146,7 +146,8 @@ static void P5_started_waits_for_no_acknowledgement(void)
 	events = listen_to(run.id);
 	must(!at_provider_observe(&seen) && !seen.recording);
 	session_start(&run);
-	ktap_check(events_told(events, ASYNCTRACE_EVENT_KINDS_STARTED, &ev) >= 1, "it is not told");
+	ktap_check(events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, &ev) >= 1,
+		   "it is not told");
 	ktap_check(p.control->gate == ev.generation, "the gate: %u, told: %u", p.control->gate,
 		   ev.generation);
 	must(!at_provider_observe(&seen));
@@ -174,7 +175,7 @@ static void P6_second_stop_is_ignored(void)
 	emit(10);
 	run_stop(&run);
 	ignored(ASYNCTRACE_CMD_SESSION_STOP, at_session_stop, run.id);
-	n = events_told(events, ASYNCTRACE_EVENT_KINDS_STOPPED, NULL);
+	n = events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STOPPED, NULL);
 	ktap_check(n == 1, "it is told %u times", n);
 	at_notifications_close(events);
 	session_finish(&run);

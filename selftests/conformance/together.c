@@ -234,7 +234,7 @@ static void test_wanted_by_two(void)
 	hush();
 	open_over(&one, "one", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
 	open_over(&two, "two", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
-	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, two.id))
+	if (at_notifications_open(&events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, two.id))
 		ktap_bail("%s", at_notifications_error(events));
 	run_start(&two);
 	check_refused(events, two.id);
@@ -315,7 +315,7 @@ static void test_from_one_to_the_next(void)
 	open_over(&also, "also", NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
 	run_start(&runs);
 	run_start(&also);
-	if (at_notifications_open(&events, ASYNCTRACE_EVENT_KINDS_STARTED, also.id))
+	if (at_notifications_open(&events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, also.id))
 		ktap_bail("%s", at_notifications_error(events));
 	come();
 	hush();

@@ -334,14 +334,14 @@ static void an_ack_that_makes_no_sense_is_still_an_error(void **state)
 
 static void new_event(uint32_t kind, const char *name, uint32_t lost)
 {
-	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_EVENT);
+	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_NOTIFICATION);
 
 	nlh->nlmsg_seq = nlh->nlmsg_pid = 0;
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kind);
-	mnl_attr_put_strz(nlh, ASYNCTRACE_A_EVENT_NAME, name);
-	mnl_attr_put_u64(nlh, ASYNCTRACE_A_EVENT_POSITION, 1ULL << 40);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kind);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_NOTIFICATION_NAME, name);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_NOTIFICATION_POSITION, 1ULL << 40);
 	if (lost)
-		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_LOST, lost);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_LOST, lost);
 	queue_message(nlh);
 }
 
@@ -357,8 +357,8 @@ static void answer_subscribe(const struct nlmsghdr *request)
 		assert_in_range(mnl_attr_get_type(attr), 1, 2);
 		values[mnl_attr_get_type(attr)] = mnl_attr_get_u32(attr);
 	}
-	assert_int_equal(values[ASYNCTRACE_A_EVENT_KINDS], 9);
-	assert_int_equal(values[ASYNCTRACE_A_EVENT_SESSION], SESSION);
+	assert_int_equal(values[ASYNCTRACE_A_NOTIFICATION_KINDS], 9);
+	assert_int_equal(values[ASYNCTRACE_A_NOTIFICATION_SESSION], SESSION);
 	new_event(1, "early", 0);
 	new_event(1, "less early", 0);
 	ack(0);

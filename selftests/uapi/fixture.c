@@ -3,7 +3,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "failnth.h"
 #include "fixture.h"
 #include "ktap.h"

@@ -11,7 +11,7 @@
 
 #include <linux/genetlink.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "failnth.h"
 #include "fixture.h"
 #include "ktap.h"
@@ -123,7 +123,7 @@ static void subscribed(void)
 static void initialized_and_told(void)
 {
 	initialized_as(ASYNCTRACE_MODE_CIRCULAR);
-	NEED(!ev_subscribe(&ctl, ASYNCTRACE_EVENT_KINDS_STARTED, 0));
+	NEED(!ev_subscribe(&ctl, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, 0));
 }
 
 /* --- requests ------------------------------------------------------------------- */
@@ -380,9 +380,9 @@ static int subscribe_to(uint32_t kinds, uint32_t to)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kinds);
 	if (to)
-		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, to);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_SESSION, to);
 	return raw_nl_send(&nl);
 }
 
@@ -393,7 +393,7 @@ static int subscribe(void)
 
 static int subscribe_to_one(void)
 {
-	return subscribe_to(ASYNCTRACE_EVENT_KINDS_STOPPED, session);
+	return subscribe_to(ASYNCTRACE_NOTIFICATION_KINDS_STOPPED, session);
 }
 
 static int subscribe_to_none(void)
@@ -408,7 +408,7 @@ static void told(bool refused)
 
 	(void)refused;
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
-	EXPECT_IS(ev_wait(&nl, &ev, ASYNCTRACE_EVENT_KINDS_STOPPED), 0);
+	EXPECT_IS(ev_wait(&nl, &ev, ASYNCTRACE_NOTIFICATION_KINDS_STOPPED), 0);
 	EXPECT_IS(ev.session, session);
 }
 

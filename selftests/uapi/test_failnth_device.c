@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "failnth.h"
 #include "fixture.h"
 #include "ktap.h"
@@ -42,7 +42,7 @@ static void mapped_control(void)
 static void started_and_told(void)
 {
 	started();
-	NEED(!ev_subscribe(&nl, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&nl, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 }
 
 /* The page tables are not ours: another page of the same area is there already. */

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #ifndef CLONE_NEWTIME
@@ -243,7 +243,7 @@ static int all_inside(void *arg)
 	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub) && !ev_subscribe(&sub, ALL_KINDS, 0));
 	session = begin_session("inside", "in*");
 	SO(session > 0 && !raw_provider(&p, "inside", STRIDE));
-	SO(!ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME));
+	SO(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
 	SO(ev.pid == 1 && (int)ev.provider == p.id);
 	from = raw_boottime() - shared->ahead;
 	record();
@@ -361,7 +361,7 @@ static int look_outside(void *arg)
 	session = begin_session("from inside", "out there");
 	SO(session > 0);
 	SO(write(pipes[1], "x", 1) == 1 && read(pipes[2], &byte, 1) == 1);
-	SO(!ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME));
+	SO(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
 	/* Root's is for root to see, but what is not in this namespace has no id there. */
 	SO(ev.pid == 0);
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));

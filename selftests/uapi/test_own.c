@@ -14,7 +14,7 @@
 #include <linux/capability.h>
 #include <linux/genetlink.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #define NOBODY	65534
@@ -211,7 +211,7 @@ static int look_as(const struct who *who, bool poor, int ready, int go)
 {
 	close(leave[1]);
 	SO(!say(ready, become(who) || open_sockets(poor) ||
-		       ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME, 0)));
+		       ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME, 0)));
 	SO(hear(go));
 	return look(&nl, &sub);
 }

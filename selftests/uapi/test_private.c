@@ -24,7 +24,7 @@
 
 #include <linux/genetlink.h>
 
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #define NOBODY	65534

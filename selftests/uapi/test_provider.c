@@ -14,7 +14,7 @@
 #include <linux/genetlink.h>
 
 #include "child.h"
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #define NOBODY	65534
@@ -70,7 +70,7 @@ static int alert(const char *bytes)
 static void names_of_alerts_are_checked(void)
 {
 	started("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	EXPECT_IS(alert("fourteen bytes\0"), 0);
 	EXPECT_IS(alert("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
@@ -98,7 +98,7 @@ static void only_the_provider_raises_alerts(void)
 	int fd;
 
 	started("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(raw_child(alert_in_child, NULL, -1), EPERM);
 	EXPECT_IS(raw_child(alert_in_child, NULL, NOBODY), EPERM);
 	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
@@ -112,7 +112,7 @@ static void only_the_provider_raises_alerts(void)
 static void alerts_of_whom_nobody_records_are_refused(void)
 {
 	begin("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
 	session("alerts");
 	EXPECT_IS(alert("b\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
@@ -139,7 +139,7 @@ static void a_flood_of_alerts_is_bounded_and_counted(void)
 	started("flood");
 	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUFFORCE, &buf,
 			 sizeof(buf)));
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_ALERT, 0));
+	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	for (int i = 0; i < n; i++) {
 		err = alert("flood\0\0\0\0\0\0\0\0\0\0");
 		NEED(!err || err == -EAGAIN);

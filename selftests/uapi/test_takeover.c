@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #define NOBODY	65534
@@ -117,7 +117,7 @@ static int loses_a_provider(void *arg)
 	gate = p.control->gate;
 	SO(gate > ASYNCTRACE_GATE_ATTACH);
 	raw_write(&p, 0, USERS);
-	SO(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_STARTED, id));
+	SO(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
 
 	/* Root initializes a session, and nothing changes. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
@@ -128,7 +128,7 @@ static int loses_a_provider(void *arg)
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate > ASYNCTRACE_GATE_ATTACH && p.control->gate != gate);
 	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_STARTED && ev.status == EBUSY);
+	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_STARTED && ev.status == EBUSY);
 	SO(ev.provider == (uint32_t)p.id && ev.session == (uint32_t)id);
 	SO(provider_flags(p.id) & ASYNCTRACE_PROVIDER_F_HELD);
 	raw_write(&p, 0, ROOTS);
@@ -234,7 +234,7 @@ static int starts_later(void *arg)
 	SO(gate > ASYNCTRACE_GATE_ATTACH);
 	id = session("of a user");
 	SO(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
-	SO(!ev_subscribe(&sub, ASYNCTRACE_EVENT_KINDS_STARTED, id));
+	SO(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
 	SO(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	do {
 		SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));

@@ -96,7 +96,7 @@ struct record_options {
  * @session: id of the session
  * @in: descriptor that chunks are read from; -1: none
  * @out: destination of the trace
- * @events: alerts of the session; NULL: no triggers
+ * @alerts: alerts of the session; NULL: no triggers
  * @taken: reports of providers that other sessions hold
  * @ftrace: events of the kernel's tracepoints; NULL: none are wanted
  * @nr_snapshots: number of snapshots written at alerts
@@ -126,7 +126,7 @@ struct recorder {
 	uint32_t session;
 	int in;
 	struct trace_out out;
-	struct at_notifications *events;
+	struct at_notifications *alerts;
 	struct taken taken;
 	struct ftrace *ftrace;
 	unsigned int nr_snapshots;

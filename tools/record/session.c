@@ -323,7 +323,7 @@ static int record_loop(struct recorder *r)
 	struct pollfd fds[] = {
 		{ .fd = r->signals, .events = POLLIN },
 		{ .fd = drain ? r->in : -1, .events = POLLIN },
-		{ .fd = r->events ? at_notifications_fd(r->events) : -1, .events = POLLIN },
+		{ .fd = r->alerts ? at_notifications_fd(r->alerts) : -1, .events = POLLIN },
 		{ .fd = taken_fd(&r->taken), .events = POLLIN },
 	};
 
@@ -527,7 +527,7 @@ int record_run(struct recorder *r)
 
 void record_free(struct recorder *r)
 {
-	at_notifications_close(r->events);
+	at_notifications_close(r->alerts);
 	taken_close(&r->taken);
 	ftrace_close(r->ftrace);
 	trace_out_free(&r->out);

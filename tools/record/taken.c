@@ -12,11 +12,12 @@
 
 int taken_open(struct taken *t, uint32_t session)
 {
-	int err = at_notifications_open(&t->events, ASYNCTRACE_EVENT_KINDS_STARTED, session);
+	int err = at_notifications_open(&t->notifications, ASYNCTRACE_NOTIFICATION_KINDS_STARTED,
+					session);
 
 	if (err) {
 		tool_error("cannot monitor providers held by other sessions: %s",
-			   at_notifications_error(t->events));
+			   at_notifications_error(t->notifications));
 		taken_close(t);
 	}
 	return err;
@@ -24,13 +25,13 @@ int taken_open(struct taken *t, uint32_t session)
 
 void taken_close(struct taken *t)
 {
-	at_notifications_close(t->events);
-	t->events = NULL;
+	at_notifications_close(t->notifications);
+	t->notifications = NULL;
 }
 
 int taken_fd(const struct taken *t)
 {
-	return t->events ? at_notifications_fd(t->events) : -1;
+	return t->notifications ? at_notifications_fd(t->notifications) : -1;
 }
 
 struct holder {
@@ -81,24 +82,24 @@ static void tell(struct at_ctl *ctl, const struct at_notification *e)
 
 void taken_tell(struct taken *t, struct at_ctl *ctl)
 {
-	struct at_notification event = { .size = sizeof(event) };
+	struct at_notification notification = { .size = sizeof(notification) };
 	unsigned int more = 0;
-	int err = t->events ? 0 : -EAGAIN;
+	int err = t->notifications ? 0 : -EAGAIN;
 
 	while (!err) {
-		err = at_notifications_next(t->events, &event);
-		if (err || !event.provider || !event.status)
+		err = at_notifications_next(t->notifications, &notification);
+		if (err || !notification.provider || !notification.status)
 			continue;
 		if (t->told < TAKEN_MAX) {
 			t->told++;
-			tell(ctl, &event);
+			tell(ctl, &notification);
 		} else {
 			more++;
 		}
 	}
 	if (err != -EAGAIN) {
 		tool_error("cannot monitor providers held by other sessions any more: %s",
-			   at_notifications_error(t->events));
+			   at_notifications_error(t->notifications));
 		taken_close(t);
 	}
 	if (more && !t->enough) {

@@ -13,12 +13,12 @@
 
 /**
  * struct taken - reports about one session
- * @events: the module's notifications; NULL: not available
+ * @notifications: the module's notifications; NULL: not available
  * @told: number of providers that were reported
  * @enough: the limit was reached, no more are reported
  */
 struct taken {
-	struct at_notifications *events;
+	struct at_notifications *notifications;
 	unsigned int told;
 	bool enough;
 };

@@ -44,9 +44,9 @@ int record_open_triggers(struct recorder *r)
 
 	if (!r->opt.nr_triggers)
 		return 0;
-	err = at_notifications_open(&r->events, ASYNCTRACE_EVENT_KINDS_ALERT, r->session);
+	err = at_notifications_open(&r->alerts, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, r->session);
 	if (err)
-		tool_error("cannot monitor alerts: %s", at_notifications_error(r->events));
+		tool_error("cannot monitor alerts: %s", at_notifications_error(r->alerts));
 	return err;
 }
 
@@ -149,28 +149,28 @@ static void tell_missed(struct recorder *r, const struct at_notification *e)
  */
 int record_take_alerts(struct recorder *r)
 {
-	struct at_notification event = { .size = sizeof(event) };
+	struct at_notification alert = { .size = sizeof(alert) };
 	bool stop = false, shoot = false;
 	char why[384] = "";
 	int err;
 
-	if (!r->events)
+	if (!r->alerts)
 		return 1;
-	while (!(err = at_notifications_next(r->events, &event))) {
-		tell_missed(r, &event);
+	while (!(err = at_notifications_next(r->alerts, &alert))) {
+		tell_missed(r, &alert);
 		for (size_t i = 0; i < r->opt.nr_triggers; i++) {
 			const struct record_trigger *t = &r->opt.triggers[i];
 
-			if (strcmp(t->alert, event.alert))
+			if (strcmp(t->alert, alert.alert))
 				continue;
 			stop |= !t->snapshot;
 			shoot |= t->snapshot;
 			snprintf(why, sizeof(why), "alert '%s' of %s (process %u)",
-				 tool_text(event.alert), tool_text(event.name), event.pid);
+				 tool_text(alert.alert), tool_text(alert.name), alert.pid);
 		}
 	}
 	if (err != -EAGAIN) {
-		tool_error("cannot monitor alerts any more, so triggers do not work: %s", at_notifications_error(r->events));
+		tool_error("cannot monitor alerts any more, so triggers do not work: %s", at_notifications_error(r->alerts));
 		return err;
 	}
 	if (stop || shoot)

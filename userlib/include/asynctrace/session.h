@@ -459,7 +459,7 @@ struct at_notifications;
  * at_notifications_open - be told what happens from now on
  * @events: out: the subscription. Set also where this fails, but with -ENOMEM, so
  *	that at_notifications_error() can say why; at_notifications_close() it in any case
- * @kinds: of what: ASYNCTRACE_EVENT_KINDS_*
+ * @kinds: of what: ASYNCTRACE_NOTIFICATION_KINDS_*
  * @session: id of the only session that is wanted; 0: all
  *
  * It has a socket of its own, and may be used beside any struct at_ctl. Told is
@@ -481,7 +481,7 @@ int at_notifications_fd(const struct at_notifications *events);
 /**
  * struct at_notification - something has happened
  * @size: in: sizeof(struct at_notification)
- * @kind: one of ASYNCTRACE_EVENT_KINDS_*
+ * @kind: one of ASYNCTRACE_NOTIFICATION_KINDS_*
  * @session: id of the session, 0: none, or none that the caller may see
  * @provider: id of the provider, 0: none
  * @pid: its process, in the caller's pid namespace; 0: not visible there

@@ -71,20 +71,20 @@ static const char *const at_attr_names_session[] = {
 	[ASYNCTRACE_A_SESSION_ENDED] = "ended",
 };
 
-static const char *const at_attr_names_event[] = {
-	[ASYNCTRACE_A_EVENT_KINDS] = "kinds",
-	[ASYNCTRACE_A_EVENT_SESSION] = "session",
-	[ASYNCTRACE_A_EVENT_PROVIDER] = "provider",
-	[ASYNCTRACE_A_EVENT_NAME] = "name",
-	[ASYNCTRACE_A_EVENT_PID] = "pid",
-	[ASYNCTRACE_A_EVENT_UID] = "uid",
-	[ASYNCTRACE_A_EVENT_STATUS] = "status",
-	[ASYNCTRACE_A_EVENT_GENERATION] = "generation",
-	[ASYNCTRACE_A_EVENT_ALERT] = "alert",
-	[ASYNCTRACE_A_EVENT_RING] = "ring",
-	[ASYNCTRACE_A_EVENT_POSITION] = "position",
-	[ASYNCTRACE_A_EVENT_DURABLE] = "durable",
-	[ASYNCTRACE_A_EVENT_LOST] = "lost",
+static const char *const at_attr_names_notification[] = {
+	[ASYNCTRACE_A_NOTIFICATION_KINDS] = "kinds",
+	[ASYNCTRACE_A_NOTIFICATION_SESSION] = "session",
+	[ASYNCTRACE_A_NOTIFICATION_PROVIDER] = "provider",
+	[ASYNCTRACE_A_NOTIFICATION_NAME] = "name",
+	[ASYNCTRACE_A_NOTIFICATION_PID] = "pid",
+	[ASYNCTRACE_A_NOTIFICATION_UID] = "uid",
+	[ASYNCTRACE_A_NOTIFICATION_STATUS] = "status",
+	[ASYNCTRACE_A_NOTIFICATION_GENERATION] = "generation",
+	[ASYNCTRACE_A_NOTIFICATION_ALERT] = "alert",
+	[ASYNCTRACE_A_NOTIFICATION_RING] = "ring",
+	[ASYNCTRACE_A_NOTIFICATION_POSITION] = "position",
+	[ASYNCTRACE_A_NOTIFICATION_DURABLE] = "durable",
+	[ASYNCTRACE_A_NOTIFICATION_LOST] = "lost",
 };
 
 static const char *const at_attr_names_ring[] = {

@@ -32,7 +32,7 @@ static struct at_attr_set at_attrs_of(uint8_t cmd)
 	case ASYNCTRACE_CMD_RING_GET:
 		return AT_ATTR_SET(ring);
 	case ASYNCTRACE_CMD_SUBSCRIBE:
-		return AT_ATTR_SET(event);
+		return AT_ATTR_SET(notification);
 	default:
 		return AT_ATTR_SET(session);
 	}

@@ -27,7 +27,7 @@ static int at_is_event(const struct nlmsghdr *nlh)
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
 
 	return mnl_nlmsg_get_payload_len(nlh) >= GENL_HDRLEN &&
-	       nlh->nlmsg_type >= NLMSG_MIN_TYPE && genl->cmd == ASYNCTRACE_CMD_EVENT;
+	       nlh->nlmsg_type >= NLMSG_MIN_TYPE && genl->cmd == ASYNCTRACE_CMD_NOTIFICATION;
 }
 
 static int at_got_early(const struct nlmsghdr *nlh, void *arg)
@@ -59,9 +59,9 @@ static int at_subscribe(struct at_notifications *ev, uint32_t kinds, uint32_t se
 	/* The module counts what was lost, and tells with the next event. */
 	mnl_socket_setsockopt(ctl->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one));
 	nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kinds);
 	if (session)
-		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, session);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_SESSION, session);
 	err = at_ctl_talk(ctl, nlh, at_got_early, ev);
 	if (err)
 		return err;
@@ -142,19 +142,19 @@ static void at_parse_event(const struct nlmsghdr *nlh, struct at_notification *t
 	at_parse(nlh, &a);
 	e = (struct at_notification){
 		.size = to->size,
-		.kind = at_attr_u32(&a, ASYNCTRACE_A_EVENT_KINDS),
-		.session = at_attr_u32(&a, ASYNCTRACE_A_EVENT_SESSION),
-		.provider = at_attr_u32(&a, ASYNCTRACE_A_EVENT_PROVIDER),
-		.pid = at_attr_u32(&a, ASYNCTRACE_A_EVENT_PID),
-		.uid = at_attr_u32(&a, ASYNCTRACE_A_EVENT_UID),
-		.status = at_attr_u32(&a, ASYNCTRACE_A_EVENT_STATUS),
-		.generation = at_attr_u32(&a, ASYNCTRACE_A_EVENT_GENERATION),
-		.ring = at_attr_u32(&a, ASYNCTRACE_A_EVENT_RING),
-		.durable = at_attr_u32(&a, ASYNCTRACE_A_EVENT_DURABLE),
-		.lost = at_attr_u32(&a, ASYNCTRACE_A_EVENT_LOST),
-		.position = at_attr_u64(&a, ASYNCTRACE_A_EVENT_POSITION),
-		.name = at_attr_str(&a, ASYNCTRACE_A_EVENT_NAME),
-		.alert = at_attr_str(&a, ASYNCTRACE_A_EVENT_ALERT),
+		.kind = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_KINDS),
+		.session = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_SESSION),
+		.provider = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_PROVIDER),
+		.pid = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_PID),
+		.uid = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_UID),
+		.status = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_STATUS),
+		.generation = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_GENERATION),
+		.ring = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_RING),
+		.durable = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_DURABLE),
+		.lost = at_attr_u32(&a, ASYNCTRACE_A_NOTIFICATION_LOST),
+		.position = at_attr_u64(&a, ASYNCTRACE_A_NOTIFICATION_POSITION),
+		.name = at_attr_str(&a, ASYNCTRACE_A_NOTIFICATION_NAME),
+		.alert = at_attr_str(&a, ASYNCTRACE_A_NOTIFICATION_ALERT),
 	};
 	*to = e;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Subscribers, as the tests of events have them
+ * Subscribers of notifications, for tests
  */
-#ifndef SELFTESTS_EVENTS_H
-#define SELFTESTS_EVENTS_H
+#ifndef SELFTESTS_NOTIFICATIONS_H
+#define SELFTESTS_NOTIFICATIONS_H
 
 #include "raw.h"
 
 #define ALL_KINDS	0x7f
 
 /**
- * struct event - one that arrived; what it did not have is 0, or empty
- * @has: bits of the attributes that it had
+ * struct event - a notification that arrived; fields that it lacks are 0 or empty
+ * @has: bits of the attributes that the notification has
  */
 struct event {
 	uint32_t has;
@@ -34,4 +34,4 @@ int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes);
 /* Waits for the next one of that kind; all others before it are forgotten. */
 int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind);
 
-#endif /* SELFTESTS_EVENTS_H */
+#endif /* SELFTESTS_NOTIFICATIONS_H */

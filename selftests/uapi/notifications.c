@@ -6,31 +6,31 @@
 
 #include <linux/genetlink.h>
 
-#include "events.h"
+#include "notifications.h"
 
 int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, kinds);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kinds);
 	if (session)
-		mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, session);
+		mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_SESSION, session);
 	return raw_nl_ask(nl);
 }
 
 static void take(struct event *ev, const struct nlmsghdr *nlh)
 {
 	uint32_t *to[] = {
-		[ASYNCTRACE_A_EVENT_KINDS] = &ev->kind,
-		[ASYNCTRACE_A_EVENT_SESSION] = &ev->session,
-		[ASYNCTRACE_A_EVENT_PROVIDER] = &ev->provider,
-		[ASYNCTRACE_A_EVENT_PID] = &ev->pid,
-		[ASYNCTRACE_A_EVENT_UID] = &ev->uid,
-		[ASYNCTRACE_A_EVENT_STATUS] = &ev->status,
-		[ASYNCTRACE_A_EVENT_GENERATION] = &ev->generation,
-		[ASYNCTRACE_A_EVENT_RING] = &ev->ring,
-		[ASYNCTRACE_A_EVENT_DURABLE] = &ev->durable,
-		[ASYNCTRACE_A_EVENT_LOST] = &ev->lost,
+		[ASYNCTRACE_A_NOTIFICATION_KINDS] = &ev->kind,
+		[ASYNCTRACE_A_NOTIFICATION_SESSION] = &ev->session,
+		[ASYNCTRACE_A_NOTIFICATION_PROVIDER] = &ev->provider,
+		[ASYNCTRACE_A_NOTIFICATION_PID] = &ev->pid,
+		[ASYNCTRACE_A_NOTIFICATION_UID] = &ev->uid,
+		[ASYNCTRACE_A_NOTIFICATION_STATUS] = &ev->status,
+		[ASYNCTRACE_A_NOTIFICATION_GENERATION] = &ev->generation,
+		[ASYNCTRACE_A_NOTIFICATION_RING] = &ev->ring,
+		[ASYNCTRACE_A_NOTIFICATION_DURABLE] = &ev->durable,
+		[ASYNCTRACE_A_NOTIFICATION_LOST] = &ev->lost,
 	};
 	const struct nlattr *attr;
 
@@ -39,11 +39,11 @@ static void take(struct event *ev, const struct nlmsghdr *nlh)
 		uint16_t type = mnl_attr_get_type(attr);
 
 		ev->has |= 1u << type;
-		if (type == ASYNCTRACE_A_EVENT_NAME)
+		if (type == ASYNCTRACE_A_NOTIFICATION_NAME)
 			strncpy(ev->name, mnl_attr_get_str(attr), sizeof(ev->name) - 1);
-		else if (type == ASYNCTRACE_A_EVENT_ALERT)
+		else if (type == ASYNCTRACE_A_NOTIFICATION_ALERT)
 			strncpy(ev->alert, mnl_attr_get_str(attr), sizeof(ev->alert) - 1);
-		else if (type == ASYNCTRACE_A_EVENT_POSITION)
+		else if (type == ASYNCTRACE_A_NOTIFICATION_POSITION)
 			ev->position = mnl_attr_get_u64(attr);
 		else if (type < sizeof(to) / sizeof(to[0]) && to[type])
 			*to[type] = mnl_attr_get_u32(attr);
@@ -69,7 +69,7 @@ int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes)
 		genl = mnl_nlmsg_get_payload(nlh);
 		/* One message at a time, from nobody, to nobody's request. */
 		if (nlh->nlmsg_len != n || nlh->nlmsg_type != nl->family || nlh->nlmsg_pid ||
-		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_EVENT)
+		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_NOTIFICATION)
 			return -EBADMSG;
 		take(ev, nlh);
 		return 0;

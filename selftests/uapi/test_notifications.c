@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "events.h"
+#include "notifications.h"
 #include "ktap.h"
 
 #define NOBODY	65534
@@ -52,11 +52,11 @@ static int alert(int fd, const char *name)
 #define IS(member, value)	EXPECT_IS(ev.member, value)
 #define NEXT(what)	do {						\
 	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));				\
-	EXPECT_IS(ev.kind, ASYNCTRACE_EVENT_KINDS_##what);		\
+	EXPECT_IS(ev.kind, ASYNCTRACE_NOTIFICATION_KINDS_##what);		\
 	EXPECT_IS(ev.lost, 0);						\
 } while (0)
 #define NO_MORE()	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN)
-#define HAS(name)	(1u << ASYNCTRACE_A_EVENT_##name)
+#define HAS(name)	(1u << ASYNCTRACE_A_NOTIFICATION_##name)
 #define OF_PROVIDER	(HAS(KINDS) | HAS(PROVIDER) | HAS(NAME) | HAS(PID) | HAS(UID))
 #define OF_SESSION	(HAS(KINDS) | HAS(SESSION) | HAS(NAME))
 
@@ -142,7 +142,7 @@ static void a_session_that_ends_with_its_owner_is_told(void)
 	struct raw_nl owner;
 	int id;
 
-	begin(ASYNCTRACE_EVENT_KINDS_STOPPED | ASYNCTRACE_EVENT_KINDS_TERMINATED);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_STOPPED | ASYNCTRACE_NOTIFICATION_KINDS_TERMINATED);
 	NEED(!raw_nl_open(&owner));
 	id = raw_session(&owner, "owned", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, NULL);
 	NEED(id > 0 && !raw_session_do(&owner, ASYNCTRACE_CMD_SESSION_INIT, id));
@@ -183,7 +183,7 @@ static void why_a_provider_is_not_taken_is_told(void)
 	struct raw_provider p;
 	int first, second;
 
-	begin(ASYNCTRACE_EVENT_KINDS_STARTED);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_STARTED);
 	NEED(!raw_provider(&p, "wanted by two", STRIDE));
 	first = session("first", ASYNCTRACE_MODE_ONESHOT, "wanted*");
 	second = session("second", ASYNCTRACE_MODE_ONESHOT, "wanted*");
@@ -212,7 +212,7 @@ static void full_sub_buffers_are_told_once(void)
 	struct raw_provider p;
 	int id, fd;
 
-	begin(ASYNCTRACE_EVENT_KINDS_SAVE_BUFFER);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER);
 	NEED(!raw_provider(&p, "full", STRIDE));
 	id = session("full", ASYNCTRACE_MODE_STREAMING, "full");
 	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
@@ -271,7 +271,7 @@ static void only_what_was_asked_for_arrives(void)
 	struct raw_provider p;
 	int one, other;
 
-	begin(ASYNCTRACE_EVENT_KINDS_STOPPED);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_STOPPED);
 	one = session("one", ASYNCTRACE_MODE_ONESHOT, "chosen");
 	other = session("other", ASYNCTRACE_MODE_ONESHOT, "nothing");
 	NEED(one > 0 && other > 0);
@@ -311,23 +311,23 @@ static void wrong_subscriptions_are_blamed(void)
 	begin(0);
 	raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
-	EXPECT_IS(sub.missing, ASYNCTRACE_A_EVENT_KINDS);
+	EXPECT_IS(sub.missing, ASYNCTRACE_A_NOTIFICATION_KINDS);
 	EXPECT(sub.text[0]);
 	EXPECT_IS(ev_subscribe(&sub, 0x80, 0), -EINVAL);
-	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_KINDS);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_KINDS);
 	EXPECT_IS(ev_subscribe(&sub, 1, ~0u), -ENOENT);
-	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_SESSION);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_SESSION);
 	EXPECT(sub.text[0]);
 	nlh = raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_KINDS, 1);
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_EVENT_SESSION, 0);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, 1);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_SESSION, 0);
 	EXPECT_IS(raw_nl_ask(&sub), -ENOENT);
 	nlh = raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
-	mnl_attr_put_u64(nlh, ASYNCTRACE_A_EVENT_KINDS, 1);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, 1);
 	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
-	EXPECT_IS(sub.bad, ASYNCTRACE_A_EVENT_KINDS);
+	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_KINDS);
 	/* It is for the kernel to say that something has happened. */
-	raw_nl_begin(&sub, ASYNCTRACE_CMD_EVENT, 0);
+	raw_nl_begin(&sub, ASYNCTRACE_CMD_NOTIFICATION, 0);
 	EXPECT_IS(raw_nl_ask(&sub), -EOPNOTSUPP);
 	end();
 }
@@ -396,11 +396,11 @@ static int nobody_listens(void *arg)
 		const struct nlattr *attr;
 
 		mnl_attr_for_each(attr, nlh, 4) {
-			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_EVENT_SESSION)
+			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_NOTIFICATION_SESSION)
 				SO(mnl_attr_get_u32(attr) == (uint32_t)id);
-			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_EVENT_PROVIDER)
+			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_NOTIFICATION_PROVIDER)
 				SO(mnl_attr_get_u32(attr) == (uint32_t)own.id);
-			SO(mnl_attr_get_type(attr) != ASYNCTRACE_A_EVENT_LOST);
+			SO(mnl_attr_get_type(attr) != ASYNCTRACE_A_NOTIFICATION_LOST);
 		}
 	}
 	return 0;
@@ -450,10 +450,10 @@ static void nobody_is_told_of_what_is_not_his(void)
 	for (int i = 0; i < 4; i++)
 		close(pipes[i]);
 	/* Root was told of all of it, and of what nobody did. */
-	EXPECT_IS(ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_ALERT), 0);
+	EXPECT_IS(ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_ALERT), 0);
 	EXPECT(!strcmp(ev.alert, "secret alert"));
 	do {
-		NEED(!ev_wait(&sub, &ev, ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME));
+		NEED(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
 	} while (strcmp(ev.name, "of nobody"));
 	IS(uid, NOBODY);
 	end();
@@ -477,9 +477,9 @@ static int held_by_another(void *arg)
 	SO(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_FLAGS) & ASYNCTRACE_PROVIDER_F_HELD);
 	raw_provider_end(&own);
 	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_CAME && ev.has == OF_PROVIDER);
+	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME && ev.has == OF_PROVIDER);
 	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_EVENT_KINDS_PROVIDER_WENT && ev.has == OF_PROVIDER);
+	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_WENT && ev.has == OF_PROVIDER);
 	SO(ev_next(&sub, &ev, 100, NULL) == -EAGAIN);
 	return 0;
 }
@@ -488,7 +488,7 @@ static void event_of_held_provider_hides_foreign_session(void)
 {
 	int id;
 
-	begin(ASYNCTRACE_EVENT_KINDS_ALERT);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_ALERT);
 	id = session("holds", ASYNCTRACE_MODE_ONESHOT, "held");
 	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
@@ -505,7 +505,7 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 	int small = 1, id, rounds = 500, got = 0, err, one = 1;
 	uint32_t lost = 0;
 
-	begin(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_STARTED | ASYNCTRACE_NOTIFICATION_KINDS_STOPPED);
 	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &small,
 			 sizeof(small)));
 	NEED(!mnl_socket_setsockopt(sub.socket, NETLINK_NO_ENOBUFS, &one, sizeof(one)));
@@ -517,8 +517,8 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 	}
 	/* Events that had room have arrived, from the first one on. */
 	while (!(err = ev_next(&sub, &ev, 100, NULL))) {
-		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_EVENT_KINDS_STOPPED :
-					     ASYNCTRACE_EVENT_KINDS_STARTED);
+		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_NOTIFICATION_KINDS_STOPPED :
+					     ASYNCTRACE_NOTIFICATION_KINDS_STARTED);
 		EXPECT_IS(ev.lost, 0);
 		got++;
 	}
@@ -540,7 +540,7 @@ static void an_overrun_is_an_error_of_the_socket_too(void)
 {
 	int small = 1, id, got = 0, overruns = 0, err;
 
-	begin(ASYNCTRACE_EVENT_KINDS_STARTED | ASYNCTRACE_EVENT_KINDS_STOPPED);
+	begin(ASYNCTRACE_NOTIFICATION_KINDS_STARTED | ASYNCTRACE_NOTIFICATION_KINDS_STOPPED);
 	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUF, &small,
 			 sizeof(small)));
 	id = session("fast", ASYNCTRACE_MODE_ONESHOT, "nothing");
