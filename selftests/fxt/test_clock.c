@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Ticks to nanoseconds: exact, never backwards, never across a segment. */
 #include "stream.h"
-#include "compose/priv.h"
+#include "compose/composer.h"
 
 static uint64_t ns_at(struct atc_clock *k, size_t s, uint64_t ticks)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* UTF-8: what is, stays; what is not, is replaced as the Unicode standard says. */
 #include "stream.h"
-#include "compose/priv.h"
+#include "compose/composer.h"
 #include "../../tools/fxt/print.h"
 
 #define FFFD "\xef\xbf\xbd"

@@ -2,7 +2,7 @@
 /* Text and arguments of records: checked first, then copied. */
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k)
 {
@@ -50,7 +50,7 @@ bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint6
 	return false;
 }
 
-/* How many words the value takes, or -1: the header is wrong. */
+/* Returns the number of words of an argument's value, or -1 if the header is wrong. */
 static int value_words(uint64_t head)
 {
 	uint32_t high = head >> 32;
@@ -131,7 +131,7 @@ size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from)
 	if (words)
 		to[words - 1] = 0;
 	atc_text_repair((char *)to, repaired, text, len);
-	/* An empty text has a reference of its own. */
+	/* An empty text has the reference 0, not an inline one. */
 	*ref = repaired ? ASYNCTRACE_FXT_INLINE | repaired : 0;
 	return words;
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Ticks to nanoseconds of CLOCK_BOOTTIME.
+ * Converts ticks to nanoseconds of CLOCK_BOOTTIME.
  *
- * Between two pairs of a segment time is a straight line, in exact integer
- * arithmetic, rounded down: so it never goes backwards, and with a clock that
- * is CLOCK_BOOTTIME already it is the identity. Every chunk brings a pair read
- * after its payload, so nothing but the gap between two segments needs a guess;
- * there the nearest line goes on, but never past the other segment.
+ * Between two pairs of a segment, time is a straight line, computed exactly and rounded down. So
+ * time never goes backwards. If the clock already is CLOCK_BOOTTIME, the conversion changes
+ * nothing.
  *
- * Once a time was given out, the line that it came from stays: pairs that would
- * bend it come too late and are left out. So one tick has one time in a file,
- * in whatever order rings are read.
+ * Each chunk brings a pair that was read after its payload. So only times between two segments
+ * must be guessed. There the nearest line is extended, but not beyond the other segment.
+ *
+ * A line that a time was read from does not change: later pairs that would bend it are ignored.
+ * So a tick has the same time in the whole file, whatever the order in which rings are read.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
-#define PAIRS_MAX	(1u << 20)	/* of a segment; then the older half goes */
+#define PAIRS_MAX	(1u << 20)	/* pairs of a segment; when there are more, the older
+					 * half is removed */
 
 static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 {
@@ -29,7 +30,7 @@ static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 		s--;
 	if (s && k->segments[s - 1].number == number)
 		return s - 1;
-	/* One that went before what is there already would renumber it. */
+	/* An insertion before the end would change the indexes of later segments. */
 	if (s < k->nr)
 		return -EPROTO;
 	if (k->nr == k->room) {
@@ -52,7 +53,7 @@ static int more_room(struct atc_segment *g)
 	struct atc_pair *p;
 
 	if (g->nr >= PAIRS_MAX) {
-		/* The first one stays: it tells when the session began. */
+		/* Keep the first pair: it is the beginning of the session. */
 		g->nr -= PAIRS_MAX / 2;
 		memmove(g->pairs + 1, g->pairs + 1 + PAIRS_MAX / 2, (g->nr - 1) * sizeof(*p));
 		return 0;
@@ -65,12 +66,12 @@ static int more_room(struct atc_segment *g)
 	return 0;
 }
 
-/* How many pairs of @g are not after @ticks */
+/* Returns the number of pairs of @g that are not after @ticks. */
 static size_t upto(const struct atc_segment *g, uint64_t ticks)
 {
 	size_t low = 0, high = g->nr;
 
-	/* Most questions are about the newest pairs. */
+	/* Most ticks are among the newest pairs. */
 	if (high > 8 && g->pairs[high - 8].ticks <= ticks)
 		low = high - 8;
 	while (low < high) {
@@ -126,7 +127,7 @@ static uint64_t scale(uint64_t ticks, const struct atc_pair *a, const struct atc
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* @ticks ticks, where @g has no pairs on both sides: @last, or first, line of it */
+/* Converts a number of ticks outside the pairs of @g, by its last or its first line. */
 static uint64_t guess(const struct atc_clock *k, const struct atc_segment *g,
 		      uint64_t ticks, bool last)
 {
@@ -175,7 +176,10 @@ static int ns_after(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 
 	if (!after)
 		return 1;
-	/* A counter that went on over the break: what is past it, is in it. */
+	/*
+	 * If the counter continued over the break, a tick after the next segment's begin is in that
+	 * segment.
+	 */
 	if (after->pairs[0].ticks >= last->ticks && ticks >= after->pairs[0].ticks)
 		return 1;
 	delta = guess(k, g, ticks - last->ticks, true);

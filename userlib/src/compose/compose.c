@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The composer: takes chunks, hands their payload to whom it concerns. */
+/* The composer takes chunks and hands their payload to the other files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
-/* No chunk is larger than a sub-buffer or the durable ring; this is generous. */
+/* Limit of a payload. The largest chunk is a sub-buffer or a durable ring, both smaller. */
 #define PAYLOAD_MAX	(16 * 1024 * 1024)
 
 static bool valid(const struct at_compose_options *opts)
@@ -88,7 +88,10 @@ static int clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair 
 			name = ATC_STR_START;
 		c->started = true;
 		c->pair = *p;
-		/* Where the file continues, that is told when the last of them is known. */
+		/*
+		 * A file that continues a session begins with one record, which needs the last
+		 * pair.
+		 */
 		if (c->continued && !c->begun)
 			continue;
 		c->begun = true;
@@ -98,8 +101,8 @@ static int clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair 
 	return 0;
 }
 
-/* A file that continues a session begins here. */
-static int begin(struct at_compose *c)
+/* Writes the beginning of a file that continues a session, unless it has been written. */
+static int begin_file(struct at_compose *c)
 {
 	if (c->begun || !c->started)
 		return 0;
@@ -124,7 +127,7 @@ static int records(struct at_compose *c, const struct asynctrace_chunk *h,
 	size_t nr = h->flags & ASYNCTRACE_CHUNK_F_BROKEN ? 0 : h->bytes / 8;
 	ssize_t segment;
 
-	if (begin(c))
+	if (begin_file(c))
 		return -ENOMEM;
 	segment = atc_clock_pair(&c->clock, h->segment, h->ticks, h->boottime);
 	if (segment < 0)
@@ -143,21 +146,21 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 
 	if (!r)
 		return -ENOMEM;
-	/* Without a first pair it cannot be told when anything was. */
+	/* Before the first clock pair, ticks cannot be converted. */
 	if (!c->started)
 		return -EPROTO;
 	r->flags |= h->flags & (ASYNCTRACE_CHUNK_F_FALLBACK | ASYNCTRACE_CHUNK_F_LAST);
 	if (p == c->kernel &&
 	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared))
 		atc_sched_lost(c, r);
-	/* That was asked for: nothing marks it in the file. */
+	/* A start cleared these records on request, so the file has no marker for them. */
 	r->counts.cleared = h->cleared;
 	if (p == c->kernel && h->dropped > r->counts.dropped)
 		r->lossy = true;
 	r->first_ns = 0;
 	err = records(c, h, r, words, &good);
 	r->counts.bytes += h->bytes;
-	/* Without memory, it was not looked at. */
+	/* There was no memory, so that the rest of the chunk was not checked. */
 	if (err) {
 		r->counts.unwritten += h->records - good;
 		r->lossy = true;
@@ -166,14 +169,14 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 	return err;
 }
 
-/* The payload is @nr elements of @size bytes, is it not? */
+/* Does the payload consist of whole elements of @size bytes? *@nr: their number. */
 static bool whole(const struct asynctrace_chunk *h, size_t size, size_t *nr)
 {
 	*nr = h->bytes / size;
 	return h->bytes % size == 0;
 }
 
-/* Nothing of these providers is in the file: they are told of by the statistics only. */
+/* The file has no record of providers that ended before. Only the statistics count them. */
 static int ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 		       const struct asynctrace_ended *ended)
 {
@@ -191,7 +194,7 @@ static int ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 	return 0;
 }
 
-static int take(struct at_compose *c, const struct asynctrace_chunk *h, const void *payload)
+static int take_chunk(struct at_compose *c, const struct asynctrace_chunk *h, const void *payload)
 {
 	struct atc_provider *p = atc_provider(c, h->provider);
 	ssize_t good;
@@ -235,11 +238,11 @@ static int take(struct at_compose *c, const struct asynctrace_chunk *h, const vo
 			return -EPROTO;
 		return ended_chunk(c, h, payload);
 	default:
-		return 0;	/* of a later version: what it is cannot matter here */
+		return 0;	/* unknown kind, of a later version */
 	}
 }
 
-/* A copy, aligned, that nobody else writes to. */
+/* Makes an aligned copy that no other thread writes to. */
 static int copy_payload(struct at_compose *c, const void *payload, size_t bytes)
 {
 	if (bytes > c->copy_bytes) {
@@ -268,7 +271,7 @@ int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 	}
 	err = copy_payload(c, payload, h.bytes);
 	if (!err)
-		err = take(c, &h, c->copy);
+		err = take_chunk(c, &h, c->copy);
 	if (err == -EPROTO)
 		c->protocol++;
 	return c->out.error ? c->out.error : err;
@@ -279,10 +282,10 @@ int at_compose_flush(struct at_compose *c)
 	return atc_out_flush(&c->out);
 }
 
-/* The file's end */
-static int end(struct at_compose *c, bool goes_on)
+/* Writes the end of the file. @goes_on: the session continues in another file. */
+static int end_file(struct at_compose *c, bool goes_on)
 {
-	int err = begin(c), more;
+	int err = begin_file(c), more;
 
 	atc_sched_finish(c);
 	more = atc_names_finish(c, goes_on);
@@ -299,7 +302,7 @@ int at_compose_finish(struct at_compose *c)
 
 	if (!c->finished && !c->out.error) {
 		c->finished = true;
-		err = end(c, false);
+		err = end_file(c, false);
 	}
 	return atc_out_shut(&c->out) ? c->out.error : err;
 }
@@ -312,7 +315,7 @@ int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
 		return -EINVAL;
 	if (c->out.error)
 		return c->out.error;
-	err = end(c, true);
+	err = end_file(c, true);
 	if (atc_out_next(&c->out, opts))
 		return c->out.error;
 	if (!opts) {
@@ -330,7 +333,7 @@ int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
 	atc_map_each(&c->rings, e)
 		((struct atc_ring *)e->value)->losses = 0;
 	atc_head(c);
-	return err ? err : begin(c);
+	return err ? err : begin_file(c);
 }
 
 uint64_t at_compose_written(const struct at_compose *c)

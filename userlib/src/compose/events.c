@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records of a provider's ring. The provider may have written anything there:
- * a record is checked to its last bit, and what of it reaches the file is
- * written anew. Two things are never the provider's to say: who it is (the
- * slot's thread comes from the kernel), and when (not outside the session, not
- * backwards).
+ * Records of a provider's ring.
+ *
+ * A provider may have written anything there. Each record is checked to its last bit and written
+ * anew. A provider cannot choose its identity: the slot's thread comes from the kernel. A
+ * provider cannot choose the time of a record outside the session, or backwards within a ring.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 /*
- * In which segment, and when. Within a segment stamps do not go backwards in a
- * ring; what does, may be of a later segment, up to the one in which the chunk
- * was read.
+ * Finds the segment and time of a record. Within a segment and a ring, stamps do not go
+ * backwards. A stamp that does belongs to a later segment, at most the one in which the chunk was
+ * read.
  */
-bool atc_stamp(struct at_compose *c, const struct atc_context *x, uint64_t ticks, uint64_t *ns)
+bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+			uint64_t *ns)
 {
 	struct atc_ring *r = x->ring;
 
@@ -85,7 +86,7 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 		return false;
 	if (type == ASYNCTRACE_FXT_COUNTER && (!nargs || !k.numeric))
 		return false;
-	/* In the file: one word less with a table entry, one more without. */
+	/* The file's record has one word less with a thread table entry, one more without. */
 	if (words + k.growth - 1 > ASYNCTRACE_FXT_WORDS_MAX)
 		return false;
 
@@ -94,10 +95,10 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 	if (type == ASYNCTRACE_FXT_DURATION) {
 		if (w[1] > stamp && !x->segment)
 			return false;
-		if (!atc_stamp(c, x, stamp, &it->end) ||
+		if (!atc_time_published(c, x, stamp, &it->end) ||
 		    !atc_time_given(c, x, w[1], stamp, it->end, &it->ns))
 			return false;
-	} else if (!atc_stamp(c, x, stamp, &it->ns)) {
+	} else if (!atc_time_published(c, x, stamp, &it->ns)) {
 		return false;
 	}
 	it->form = ATC_EVENT;
@@ -108,8 +109,8 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 }
 
 /*
- * Is the record of @words words at @w well formed? Then @it says what it is. *@err: negative
- * errno, no memory.
+ * Is the record of @words words at @w well formed? If so, fills in @it. *@err: -ENOMEM if there
+ * is no memory.
  */
 static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
 		  size_t words, struct atc_item *it, int *err)
@@ -146,9 +147,9 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 }
 
 /*
- * Viewers take async ids as global. One that a program chose gets the process's
- * number, as the library's own ids have; one too large to take it is hashed
- * first, into the half of the numbers that no counter reaches.
+ * Viewers take async ids as global. An id that a program chose gets the provider's salt, as the
+ * library's own ids have. An id too large for the salt is hashed first, into the upper half of
+ * the numbers, which the library's counter does not reach.
  */
 static uint64_t global_id(const struct atc_provider *p, uint64_t id)
 {
@@ -161,7 +162,10 @@ static uint64_t global_id(const struct atc_provider *p, uint64_t id)
 	return salt | id;
 }
 
-/* The table changes only where the record is of another thread than the one before it. */
+/*
+ * Fast path of atc_thread_ref(): the thread table does not change if the record is of the same
+ * thread as the record before.
+ */
 static inline unsigned int thread_ref(struct at_compose *c, struct atc_provider *p,
 				      const struct atc_item *it)
 {
@@ -197,7 +201,7 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 	} else {
 		size_t rest = ASYNCTRACE_FXT_WORDS(head) - ATC_HEAD_WORDS - has_extra(it->type);
 
-		/* Few words: a call of memcpy() costs more than the loop. */
+		/* For a few words, memcpy() costs more than this loop. */
 		while (rest--)
 			w[n++] = *from++;
 	}
@@ -233,7 +237,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	size_t words;
 	int err = 0;
 
-	/* The smallest record has three words. */
+	/* The smallest record has ATC_HEAD_WORDS words. */
 	if (items->room < nr / ATC_HEAD_WORDS + 1) {
 		size_t room = nr / ATC_HEAD_WORDS + 1;
 		struct atc_item *of = atc_realloc(items->of, room * sizeof(*of));
@@ -246,7 +250,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	items->nr = 0;
 	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
 		words = ASYNCTRACE_FXT_WORDS(w[0]);
-		/* Framing is lost: nothing behind this can be trusted. */
+		/* The size is wrong, so the place of the next record is unknown. */
 		if (!words || words > nr)
 			break;
 		if (check(c, x, w, words, &items->of[items->nr], &err))
@@ -260,14 +264,14 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 	if (err)
 		return err;
 	for (size_t i = 0; i < items->nr_tasks; i++)
-		atc_names_used(c, items->tasks[i]);
-	/* The list of tasks has those of ordinary events only. */
+		atc_task_introduce(c, items->tasks[i]);
+	/* items->tasks lists only tasks of ordinary events. */
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next) {
 		if (items->of[i].form == ATC_EVENT)
 			continue;
-		atc_names_used(c, items->of[i].slot->task);
+		atc_task_introduce(c, items->of[i].slot->task);
 		if (items->of[i].form == ATC_OBJECT)
-			atc_object_names(c, x->ring->provider, &items->of[i]);
+			atc_object_introduce(c, x->ring->provider, &items->of[i]);
 	}
 	atc_section(c, x->ring->provider);
 	for (uint32_t i = items->head; i != ATC_NONE; i = items->of[i].next)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Losses are never hidden. What a ring lost since its last chunk shows twice:
- * as the format's own record, for readers that know it, and as a duration on a
- * pseudo thread of that ring, from that chunk to this one, for eyes. A ring has
- * a thread of its own, so that two providers' losses on one CPU do not overlap.
+ * Markers of lost records.
+ *
+ * Records that a ring lost since its previous chunk appear twice in the file. Readers that know
+ * the format find the buffer-filled record. Users see a duration on a pseudo thread, from the
+ * previous chunk to this one. Each ring has its own pseudo thread, so that losses of two
+ * providers on one CPU do not overlap.
  */
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 static void losses_thread(struct at_compose *c, struct atc_ring *r)
 {
@@ -16,7 +18,7 @@ static void losses_thread(struct at_compose *c, struct atc_ring *r)
 	const char *end = name + sizeof(name);
 	char *at = name;
 
-	/* No snprintf(3): a signal handler may compose. */
+	/* snprintf(3) is not async-signal-safe, and a signal handler may compose. */
 	if (r->flags & ASYNCTRACE_CHUNK_F_FALLBACK) {
 		at = atc_text_put(at, end, "fallback");
 	} else {
@@ -33,7 +35,7 @@ static void losses_thread(struct at_compose *c, struct atc_ring *r)
 		atc_text_put(at, end, p->name);
 	}
 	r->losses = c->next_losses++;
-	atc_names_pseudo(c);
+	atc_introduce_pseudo(c);
 	atc_thread_record(c, ATC_KOID_PROCESS, r->losses, name);
 }
 
@@ -53,8 +55,8 @@ static void marker(struct at_compose *c, struct atc_ring *r, uint64_t end,
 
 	if (!r->losses)
 		losses_thread(c, r);
-	if (p->told != c->file)
-		atc_provider_tell(c, p);
+	if (p->in_file != c->file)
+		atc_provider_introduce(c, p);
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
 	*w = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_METADATA, 1) |
@@ -92,7 +94,7 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 		r->chunk_ns = atc_clock_start(&c->clock);
 	if (now < r->chunk_ns)
 		now = r->chunk_ns;
-	/* A provider may move its own count backwards. */
+	/* A hostile provider may move its count backwards. */
 	if (chunk->dropped > r->counts.dropped)
 		dropped = chunk->dropped - r->counts.dropped;
 	if (chunk->overwritten > r->counts.overwritten)
@@ -100,8 +102,12 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.dropped = chunk->dropped;
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
-	/* Overwritten records were older than all that are left in the ring. */
-	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns && r->first_ns < now)
+	/*
+	 * Overwritten records are older than all records left in the ring: end the marker at the
+	 * first.
+	 */
+	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns &&
+	    r->first_ns < now)
 		marker(c, r, r->first_ns, dropped, overwritten, malformed);
 	else if (dropped || overwritten || malformed)
 		marker(c, r, now, dropped, overwritten, malformed);

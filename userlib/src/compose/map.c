@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Tables: open addressing, at most two thirds full, never shrinking. */
+/* Hash tables with open addressing: at most two thirds full, never shrinking. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "priv.h"
+#include "composer.h"
 
-/* Steele, Lea, Flood: the finalizer of SplitMix64, a bijection */
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), which is a bijection. */
 uint64_t atc_mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;

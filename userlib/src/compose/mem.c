@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Memory of composers: from malloc(3), or from an arena
+ * Memory of composers, from malloc(3) or from an arena.
  *
- * A composer that a signal handler uses must not call malloc(3), because the code that the
- * signal interrupted may hold its lock. Such a composer takes all its memory from an arena
- * that was mapped before. Memory of an arena is freed all at once, when the arena is reset.
+ * A composer that a signal handler uses must not call malloc(3), because the interrupted code may
+ * hold the lock of malloc(3). Such a composer takes all its memory from an arena that was mapped
+ * before. The memory of an arena is freed all at once, when the arena is reset.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,13 +13,16 @@
 
 #include "mem.h"
 
-/* In front of each allocation, so that atc_realloc() knows how much to copy. */
+/* Precedes each allocation, so that atc_realloc() knows how much to copy. */
 struct header {
 	size_t bytes;
 	size_t unused;		/* keeps allocations aligned to 16 bytes */
 };
 
-/* The arena that the calling thread allocates from. A handler must not allocate TLS. */
+/*
+ * The arena that the calling thread allocates from. The initial-exec model avoids an allocation
+ * of thread-local memory in a signal handler.
+ */
 static __thread struct atc_arena *current __attribute__((tls_model("initial-exec")));
 
 static size_t round_up(size_t bytes)
@@ -42,7 +45,7 @@ int atc_arena_init(struct atc_arena *a, size_t bytes)
 
 void atc_arena_reset(struct atc_arena *a)
 {
-	/* The pages go back to the system. */
+	/* Return the pages to the system. */
 	madvise(a->start, a->bytes, MADV_DONTNEED);
 	a->used = 0;
 }
@@ -91,7 +94,7 @@ void *atc_calloc(size_t n, size_t bytes)
 		return NULL;
 	}
 	p = take(current, n * bytes);
-	/* Memory that atc_shrink() gave back is not zero any more. */
+	/* Memory that atc_shrink() returned to the arena may not be zero. */
 	return p ? memset(p, 0, n * bytes) : NULL;
 }
 
@@ -108,7 +111,7 @@ void *atc_realloc(void *old, size_t bytes)
 	h = (struct header *)old - 1;
 	if (bytes <= h->bytes)
 		return old;
-	/* The last allocation grows where it is. */
+	/* The last allocation can grow in place. */
 	if ((char *)old + h->bytes == a->start + a->used && bytes <= a->bytes &&
 	    round_up(bytes) - h->bytes <= a->bytes - a->used) {
 		a->used += round_up(bytes) - h->bytes;

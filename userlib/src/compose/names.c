@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Who is who. Viewers need a kernel object for every process and thread: one
- * without becomes a second thread of an unknown process. Identity comes from
- * the kernel alone; of a provider's word only the slot is used.
+ * Names of processes and threads.
+ *
+ * Viewers need a kernel object for each process and thread. Without it, they show the thread in
+ * an unknown process. Names and ids come from the kernel alone. A provider's record has only a
+ * slot number.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
-/* Events that a thread table entry must have been idle for, to be replaced */
+/* A thread table entry is replaced only if as many later events did not use it. */
 #define TABLE_PATIENCE	4096
 
 struct atc_task *atc_task(struct at_compose *c, int32_t tid)
@@ -22,8 +24,8 @@ struct atc_task *atc_task(struct at_compose *c, int32_t tid)
 	return t;
 }
 
-/* The process of tasks that are not shown. */
-static void tell_other(struct at_compose *c)
+/* Introduces the process of tasks that the owner may not see. */
+static void introduce_other(struct at_compose *c)
 {
 	if (c->other)
 		return;
@@ -32,56 +34,56 @@ static void tell_other(struct at_compose *c)
 	atc_thread_record(c, ATC_KOID_OTHER, ATC_KOID_OTHER, "other");
 }
 
-/* Thread objects are under their process, so that has to be there, too. */
-void atc_process_used(struct at_compose *c, int32_t pid)
+/* A thread object refers to its process, so the process object must come first. */
+void atc_process_introduce(struct at_compose *c, int32_t pid)
 {
 	struct atc_process *p = atc_map_get(&c->processes, (uint32_t)pid);
 	struct atc_task *main = atc_map_get(&c->tasks, (uint32_t)pid);
 
-	if (!p || p->told == c->file)
+	if (!p || p->in_file == c->file)
 		return;
-	p->told = c->file;
+	p->in_file = c->file;
 	atc_process_record(c, pid, p->name);
 	if (main && main->named && main->pid == pid) {
-		main->told = c->file;
+		main->in_file = c->file;
 		atc_thread_record(c, pid, pid, main->name);
 	} else {
 		atc_thread_record(c, pid, pid, p->name);
 	}
 }
 
-void atc_names_used(struct at_compose *c, struct atc_task *t)
+void atc_task_introduce(struct at_compose *c, struct atc_task *t)
 {
-	if (t->told == c->file || !t->named)
+	if (t->in_file == c->file || !t->named)
 		return;
 	if (t->virtual_name) {
-		atc_names_used(c, t->owner);
-		t->told = c->file;
+		atc_task_introduce(c, t->owner);
+		t->in_file = c->file;
 		atc_thread_record(c, t->pid, t->tid, t->virtual_name);
 		return;
 	}
 	if (ASYNCTRACE_TID_IS_OTHER(t->tid)) {
-		tell_other(c);
+		introduce_other(c);
 	} else {
-		atc_process_used(c, t->pid);
-		/* It may have been that process's main thread. */
-		if (t->told == c->file)
+		atc_process_introduce(c, t->pid);
+		/* @t is the main thread, and atc_process_introduce() has introduced it. */
+		if (t->in_file == c->file)
 			return;
 	}
-	t->told = c->file;
+	t->in_file = c->file;
 	atc_thread_record(c, t->pid, t->tid, t->name);
 }
 
-/* The task's name is @name, of process @pid: tell the file if that is news. */
+/* Sets the name and process of a thread, and writes them if they have changed. */
 static void set_thread(struct at_compose *c, struct atc_task *t, int32_t pid, const char *name)
 {
 	if (t->named && t->pid == pid && !strcmp(t->name, name)) {
-		atc_names_used(c, t);
+		atc_task_introduce(c, t);
 		return;
 	}
-	atc_process_used(c, pid);
+	atc_process_introduce(c, pid);
 	t->named = true;
-	t->told = c->file;
+	t->in_file = c->file;
 	t->pid = pid;
 	t->name[atc_text_repair(t->name, sizeof(t->name) - 1, name, strlen(name))] = 0;
 	atc_thread_record(c, pid, t->tid, t->name);
@@ -95,7 +97,7 @@ static int set_process(struct at_compose *c, int32_t pid, unsigned int rank, con
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
-	/* Of threads that are not the main one, the first gives the name. */
+	/* A process without a named main thread keeps the name of the thread that came first. */
 	if (rank < p->rank || (rank == p->rank && rank == ATC_RANK_THREAD))
 		return 0;
 	if (p->rank && !strcmp(p->name, name)) {
@@ -106,14 +108,14 @@ static int set_process(struct at_compose *c, int32_t pid, unsigned int rank, con
 	if (!main)
 		return -ENOMEM;
 	p->rank = rank;
-	p->told = c->file;
+	p->in_file = c->file;
 	atc_text_put(p->name, p->name + sizeof(p->name), name);
 	atc_process_record(c, pid, p->name);
-	/* A process object makes a thread of the same id, which wants a name. */
+	/* Viewers make a thread of a process object, with the same id. Give this thread a name. */
 	if (!main->named || main->pid != pid)
 		atc_thread_record(c, pid, pid, p->name);
 	else
-		atc_names_used(c, main);
+		atc_task_introduce(c, main);
 	return 0;
 }
 
@@ -135,9 +137,9 @@ int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *co
 	if (tid < 0 || pid < 0)
 		return -EPROTO;
 	if (!tid)
-		return 0;	/* idle: viewers know it by its weight */
+		return 0;	/* the idle task: viewers recognise it by its weight */
 	if (ASYNCTRACE_TID_IS_OTHER(tid))
-		return atc_names_seen(c, tid);
+		return atc_task_seen(c, tid);
 	if (!pid)
 		pid = tid;
 	clean[atc_text_repair(clean, sizeof(clean) - 1, comm,
@@ -151,8 +153,8 @@ int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *co
 	return err;
 }
 
-/* The process that the composer's own pseudo threads are in. */
-void atc_names_pseudo(struct at_compose *c)
+/* Introduces the process of the composer's own pseudo threads. */
+void atc_introduce_pseudo(struct at_compose *c)
 {
 	if (c->pseudo)
 		return;
@@ -162,8 +164,8 @@ void atc_names_pseudo(struct at_compose *c)
 	atc_thread_record(c, ATC_KOID_PROCESS, ATC_KOID_CLOCK, "clock");
 }
 
-/* A scheduling record names @tid. */
-int atc_names_seen(struct at_compose *c, uint64_t tid)
+/* Notes that a scheduling record names @tid, and introduces the thread. */
+int atc_task_seen(struct at_compose *c, uint64_t tid)
 {
 	struct atc_task *t;
 
@@ -174,19 +176,19 @@ int atc_names_seen(struct at_compose *c, uint64_t tid)
 		return -ENOMEM;
 	t->seen = c->file;
 	if (ASYNCTRACE_TID_IS_OTHER((int32_t)tid) && !t->named) {
-		tell_other(c);
+		introduce_other(c);
 		set_thread(c, t, ATC_KOID_OTHER, "other");
 	}
-	atc_names_used(c, t);
+	atc_task_introduce(c, t);
 	return 0;
 }
 
-/* Its name may come yet, too late for this file. */
-static void tell_unnamed(struct at_compose *c, int32_t tid)
+/* Introduces a thread without a name. Its name may still arrive, for a later file. */
+static void introduce_unnamed(struct at_compose *c, int32_t tid)
 {
-	/* A process that another thread has named has told its main thread, too. */
+	/* A process that another thread has named also introduces its main thread. */
 	if (atc_map_get(&c->processes, (uint32_t)tid)) {
-		atc_process_used(c, tid);
+		atc_process_introduce(c, tid);
 		return;
 	}
 	atc_process_record(c, tid, "?");
@@ -197,7 +199,7 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 {
 	int err;
 
-	/* Not by atc_map_each(): what a process needs may be put into the table. */
+	/* atc_map_each() must not be used: set_process() may add tasks. */
 	for (size_t i = 0; c->tasks.entries && i <= c->tasks.mask; i++) {
 		struct atc_task *t = c->tasks.entries[i].value;
 		struct atc_process *p;
@@ -205,12 +207,12 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 		if (!t || t->seen != c->file || t->named)
 			continue;
 		if (goes_on) {
-			tell_unnamed(c, t->tid);
+			introduce_unnamed(c, t->tid);
 			continue;
 		}
 		p = atc_map_get(&c->processes, (uint32_t)t->tid);
 		if (p) {
-			/* The main thread of a process that another one named */
+			/* The main thread of a process that another thread has named. */
 			set_thread(c, t, t->tid, p->name);
 			continue;
 		}
@@ -223,9 +225,9 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 	return 0;
 }
 
-/* --- the thread table of a provider ----------------------------------------- */
+/* --- the thread table of a provider ------------------------------------------------ */
 
-/* Entry 0 is the list's head: .newer[0] the oldest, .older[0] the newest. */
+/* Entry 0 is the head of the list: .newer[0] is the oldest entry, .older[0] the newest. */
 static void take_out(struct atc_threads *h, unsigned int i)
 {
 	h->newer[h->older[i]] = h->newer[i];
@@ -251,9 +253,9 @@ static void table_record(struct at_compose *c, const struct atc_slot *s)
 }
 
 /*
- * The longest idle entry is replaced. Where that one was in use a moment ago,
- * the table is too small for what goes on, and rewriting it all the time would
- * cost more than saying inline who it is.
+ * The entry that was idle longest is replaced. If even this entry was used recently, the table is
+ * too small for the active threads. Then ids inline cost less than rewriting the table all the
+ * time.
  */
 unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
 			    struct atc_slot *s, bool table)

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Durations before what they enclose.
+ * Moves a complete duration before the events that it encloses.
  *
- * A complete duration is written when it ends, so what it encloses stands
- * before it in the ring. Viewers sort by time of beginning, and with equal
- * times the one that stands first in the file is taken to enclose the other: a
- * parent that began in the same nanosecond as its child would be dropped, and a
- * flow in its first nanosecond would find no duration around it. With a counter
- * of 24 MHz that happens all the time.
+ * A complete duration is written when it ends, so the events that it encloses are before it in
+ * the ring. Viewers sort by the time of beginning. If two begin at the same time, viewers let the
+ * first one in the file enclose the other. Without a correction, viewers would drop a parent that
+ * began in the same nanosecond as its child. A flow event in the first nanosecond would find no
+ * duration around it. With a counter of 24 MHz this happens all the time.
  *
- * For each thread there is a list of what it did, one after the other. A
- * duration takes the place of all in that list that began no earlier than
- * itself: those it encloses. In the file it goes before the first of them that
- * is of the chunk in hand. Those of earlier chunks are written already: where
- * one of them began in the same nanosecond, the duration is told to have begun
- * one earlier, if what lies before had ended by then. Where it had not, the
- * time stays, and the duration is counted as one that viewers may drop. An async event in its
- * first nanosecond moves the duration, too, because the analysis looks for the duration that
- * encloses the event; viewers do not.
+ * Each thread has a list of what it did, one after the other. A duration replaces the nodes that
+ * it encloses, which are those that began no earlier. In the file, it goes before the first of
+ * them that is in the present chunk.
  *
- * A list keeps the last NODES_MAX over chunks: no more than that is promised.
+ * Nodes of earlier chunks are written already. If one of them began in the same nanosecond, the
+ * duration gets a begin that is one nanosecond earlier, provided that the node before had ended
+ * by then. If not, the time stays, and the duration counts as one that viewers may drop.
+ *
+ * An async event in the first nanosecond moves the duration's begin, too. Viewers do not need
+ * this, but the analysis looks for the duration that encloses the event.
+ *
+ * Between chunks, a list keeps its last NODES_MAX nodes. The order is not guaranteed beyond that.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 #define NODES_MAX	1024
 
@@ -78,15 +78,12 @@ static inline int push(struct atc_task *t, const struct atc_item *it, uint32_t i
 	n->from = n->begin = n->end = it->ns;
 	n->item = i;
 	n->open = it->type == ASYNCTRACE_FXT_DURATION_BEGIN;
-	n->weighs = n->open || it->type >= ASYNCTRACE_FXT_FLOW_BEGIN;
+	n->nests = n->open || it->type >= ASYNCTRACE_FXT_FLOW_BEGIN;
 	n->async = it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END;
 	return 0;
 }
 
-/*
- * The list's nodes from @low to before @high are within @it, a duration. When
- * can it be said to have begun?
- */
+/* Finds a begin for the duration @it, which encloses the list's nodes from @low to before @high. */
 static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 			 const struct atc_item *it, size_t low, size_t high)
 {
@@ -97,13 +94,13 @@ static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 		const struct atc_node *n = &t->nodes[i];
 		uint64_t latest = n->begin - (n->item == ATC_NONE);
 
-		if ((n->weighs || n->async) && begin > latest)
+		if ((n->nests || n->async) && begin > latest)
 			begin = latest;
-		drops |= n->weighs && it->ns > latest;
+		drops |= n->nests && it->ns > latest;
 	}
 	if (begin == it->ns)
 		return begin;
-	/* An open one stands before this in the file: the same time will do. */
+	/* An open duration is before this one in the file, so an equal time is enough. */
 	if (low) {
 		const struct atc_node *n = &t->nodes[low - 1];
 
@@ -124,7 +121,7 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 	uint32_t before = ATC_NONE;
 	uint64_t from = it->ns;
 
-	/* What another CPU's chunk brought already, and was later than this */
+	/* Skip nodes that are later than the duration: another CPU's chunk may have come first. */
 	while (high && !n[high - 1].open && n[high - 1].from > it->end)
 		high--;
 	for (low = high; low && !n[low - 1].open && n[low - 1].from >= from; low--)
@@ -133,7 +130,7 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 	it->ns = begin_of(c, t, it, low, high);
 	link_before(l, i, before);
 
-	/* This one in place of those. */
+	/* Replace the enclosed nodes by the duration. */
 	if (low == high) {
 		int err = push(t, it, i);
 
@@ -146,12 +143,12 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 		t->nr_nodes -= high - low - 1;
 	}
 	n[low] = (struct atc_node){
-		.from = from, .begin = it->ns, .end = it->end, .item = i, .weighs = true,
+		.from = from, .begin = it->ns, .end = it->end, .item = i, .nests = true,
 	};
 	return 0;
 }
 
-/* From the begin that it ends on, all becomes one. */
+/* An end makes one node of the matching begin and all nodes after it. */
 static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 {
 	struct atc_item *it = &l->of[i];
@@ -159,7 +156,7 @@ static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 	link_before(l, i, ATC_NONE);
 	while (t->nr_nodes && !t->nodes[t->nr_nodes - 1].open)
 		t->nr_nodes--;
-	/* Without a begin, nothing is known of what was. */
+	/* Without a begin, the start of the duration is unknown. */
 	if (!t->nr_nodes)
 		return;
 	t->nodes[t->nr_nodes - 1].open = false;
@@ -171,7 +168,7 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 	struct atc_item *it = &l->of[i];
 	struct atc_task *t;
 
-	/* A virtual thread has no complete durations, and the rest belongs to no thread. */
+	/* Virtual threads have no complete durations, and blobs and objects belong to no thread. */
 	if (it->form != ATC_EVENT) {
 		link_before(l, i, ATC_NONE);
 		return 0;
@@ -187,13 +184,13 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 	return push(t, it, i);
 }
 
-/* The chunk is written: keep what later ones may enclose. */
+/* After a chunk was written, keeps the nodes that a duration of a later chunk may enclose. */
 static void settle(struct atc_task *t)
 {
 	size_t skip = 0, n = 0;
 
 	for (size_t i = 0; i < t->nr_nodes; i++) {
-		if (!t->nodes[i].weighs && !t->nodes[i].async)
+		if (!t->nodes[i].nests && !t->nodes[i].async)
 			continue;
 		t->nodes[n] = t->nodes[i];
 		t->nodes[n++].item = ATC_NONE;

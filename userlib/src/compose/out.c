@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Whole records to where the file goes. The buffer holds whole records only, so
- * after an error it is known which of its bytes end one: what was written
- * beyond is cut off, where that can be done.
+ * Writes whole records to the file's descriptor.
+ *
+ * The buffer has whole records only. So after an error it is known which of its bytes end a
+ * record. Bytes written beyond that are removed, if the file can be truncated.
  */
 #include <errno.h>
 #include <poll.h>
@@ -10,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "composer.h"
 #include "inprocess/inproc.h"
 
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)
 
-/* The smallest record of a ring is a head: a blob of no bytes. */
+/* The smallest record of a ring has one word: a blob of no bytes. */
 #define RECORD_MIN	1
 
 static ssize_t write_some(const struct atc_out *o, const void *buf, size_t len)
@@ -84,7 +85,9 @@ void atc_out_free(struct atc_out *o)
 	atc_free(o->marks);
 }
 
-/* The first @keep bytes of the buffer are in the file: the records behind will not be. */
+/*
+ * Corrects the counts: records after the first @keep bytes of the buffer will not be in the file.
+ */
 static void take_back(struct atc_out *o, size_t keep)
 {
 	while (o->nr_marks && o->marks[o->nr_marks - 1].end * 8 > keep) {
@@ -100,7 +103,7 @@ static void take_back(struct atc_out *o, size_t keep)
 	}
 }
 
-/* Bytes of the records that lie wholly in the first @bytes of the buffer. */
+/* Returns the bytes of the records that lie wholly in the first @bytes of the buffer. */
 static size_t whole(const struct atc_out *o, size_t bytes)
 {
 	size_t end = 0;
@@ -115,7 +118,7 @@ static size_t whole(const struct atc_out *o, size_t bytes)
 	return end * 8;
 }
 
-/* Of the buffer, @written bytes are in the file: cut it behind a whole record. */
+/* The file has @written bytes of the buffer: truncate it behind the last whole record. */
 static void cut(struct atc_out *o, size_t written)
 {
 	size_t keep = whole(o, written);
@@ -124,7 +127,7 @@ static void cut(struct atc_out *o, size_t written)
 
 	o->flushed += keep;
 	take_back(o, keep);
-	/* After EBADF the descriptor may be another file's. */
+	/* After EBADF, the descriptor's number may belong to another file. */
 	if (keep == written || o->write != fd_write || o->error == -EBADF)
 		return;
 	if (fstat(o->fd, &st) || !S_ISREG(st.st_mode))

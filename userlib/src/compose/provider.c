@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Providers: what they are called, their strings, their slots, their rings. */
+/* Providers: their names, strings, slots and rings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 struct atc_provider *atc_provider(struct at_compose *c, uint32_t id)
 {
@@ -28,7 +28,9 @@ int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_inf
 	struct atc_provider *p = atc_provider(c, info->id);
 	bool known = p;
 
-	/* The kernel's own has id 0, and the file's ids are one higher. */
+	/*
+	 * Id 0 is the kernel's own provider. The file's ids are one higher, so UINT32_MAX has none.
+	 */
 	if (!info->id || info->id == UINT32_MAX || info->pid < 0)
 		return -EPROTO;
 	p = atc_map_make(&c->providers, info->id, sizeof(*p));
@@ -43,7 +45,7 @@ int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_inf
 		p->id = info->id;
 		p->name[atc_text_repair(p->name, 255, info->name,
 					strnlen(info->name, ASYNCTRACE_NAME_MAX))] = 0;
-		atc_provider_tell(c, p);
+		atc_provider_introduce(c, p);
 	}
 	if (!p->pid)
 		return 0;
@@ -54,7 +56,7 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 			 const struct asynctrace_thread *t, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++, t++) {
-		/* Not visible to the session's owner: shown, but as nobody. */
+		/* The owner of the session may not see this thread. */
 		int32_t tid = t->tid ? t->tid : ASYNCTRACE_TID_OTHER;
 		struct atc_task *task;
 		struct atc_slot *s;
@@ -71,7 +73,7 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 			return -ENOMEM;
 		if (!s->slot)
 			p->nr_slots++;
-		/* A slot may go to another thread, and its table entry with it. */
+		/* A slot may pass to another thread. Its table entry must then be rewritten. */
 		s->moved = s->task != task || s->pid != task->pid;
 		s->slot = t->slot;
 		s->task = task;
@@ -81,12 +83,12 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 }
 
 /*
- * Once in a file: readers would empty the provider's tables at a second one. In
- * a later file than its first, what those tables hold comes with it.
+ * Written once for each file, because readers empty the provider's tables at a provider record.
+ * Strings and table entries that an earlier file has must be written again.
  */
-void atc_provider_tell(struct at_compose *c, struct atc_provider *p)
+void atc_provider_introduce(struct at_compose *c, struct atc_provider *p)
 {
-	p->told = c->file;
+	p->in_file = c->file;
 	atc_provider_record(c, p);
 	atc_map_each(&p->texts, e) {
 		const struct atc_text *t = e->value;
@@ -113,8 +115,8 @@ static int keep_text(struct atc_provider *p, unsigned int index, const char *tex
 }
 
 /*
- * The words of a durable ring. Only names that this provider's records use come
- * from there, so the worst it can do with false ones is to call itself names.
+ * Reads the words of a durable ring. Only this provider's records use these strings, so false
+ * strings can only misname the provider's own events.
  */
 ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
 			     const uint64_t *w, size_t nr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Records that the composer makes itself. */
+/* Records that the composer makes. */
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 #define TICKS_PER_SECOND	1000000000
 
@@ -49,7 +49,7 @@ bool atc_zero_padded(const void *words, size_t bytes)
 {
 	const uint64_t *w = words;
 
-	/* Little endian: what is behind the text are the upper bytes of its last word. */
+	/* Little endian: the bytes behind the text are the upper bytes of its last word. */
 	return !(bytes % 8) || !(w[bytes / 8] >> bytes % 8 * 8);
 }
 
@@ -65,8 +65,8 @@ void atc_section(struct at_compose *c, struct atc_provider *p)
 {
 	uint64_t *w;
 
-	if (p->told != c->file)
-		atc_provider_tell(c, p);
+	if (p->in_file != c->file)
+		atc_provider_introduce(c, p);
 	if (c->section == p)
 		return;
 	w = atc_out_record(&c->out);
@@ -95,7 +95,7 @@ void atc_head(struct at_compose *c)
 {
 	*atc_out_record(&c->out) = ASYNCTRACE_FXT_MAGIC;
 	atc_out_done(&c->out, 1);
-	c->kernel->told = c->file;
+	c->kernel->in_file = c->file;
 	atc_provider_record(c, c->kernel);
 	for (size_t i = 0; i < sizeof(fixed_strings) / sizeof(fixed_strings[0]); i++) {
 		const char *text = fixed_strings[i].text;
@@ -147,7 +147,7 @@ static size_t uint64_arg(uint64_t *w, unsigned int name, uint64_t value)
 }
 
 /*
- * An instant that ties the file's time to other clocks. @extra: words of one more
+ * Writes an instant that relates the file's time to other clocks. @extra: words of one more
  * argument, or NULL.
  */
 static void clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
@@ -158,7 +158,7 @@ static void clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
 	size_t words = 4;
 	uint64_t *w;
 
-	atc_names_pseudo(c);
+	atc_introduce_pseudo(c);
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
 	w[1] = ns;
@@ -198,7 +198,7 @@ void atc_continues_record(struct at_compose *c)
 	clock_record(c, ATC_STR_END, atc_clock_end(&c->clock), NULL, &yes, 1);
 }
 
-/* The CPU of @r went on to @tid at @ns, though no record says so. */
+/* Writes a switch that no record of the kernel reports: the CPU of @r went to @tid at @ns. */
 void atc_inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
 			 int32_t tid, int32_t weight)
 {

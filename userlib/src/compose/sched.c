@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records of a kernel ring: context switches and wakeups of one CPU. They come
- * from the kernel, and are checked all the same.
+ * Scheduling records of a kernel ring: context switches and wakeups of one CPU. They are checked
+ * although they come from the kernel.
  *
- * Viewers keep a thread running until they see it leave its CPU. So where the
- * records do not join, because some are lost, or because the threads between
- * were none of the session's, switches are added that say what is known:
+ * Viewers show a thread as running until they see it leave its CPU. If consecutive records do not
+ * fit, records are missing, or the session does not record the threads in between. Switches are
+ * added that say what is known:
  *
- *	after a loss, that what ran is not known to run on: idle, from the last
- *	record before the loss
+ *	After a loss, the thread that ran may have left. The CPU is shown as idle from the
+ *	last record before the loss.
  *
- *	from A to B, with others between: A ran at first and B at last, for at
- *	least a nanosecond and at least none; what ran between is "other"
+ *	From A to B with unknown threads in between, A is shown for a nanosecond, then
+ *	"other", then B.
  *
- * They carry an argument, inferred = true.
+ * Added switches have an argument, inferred = true.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 #define WEIGHT_IDLE	ASYNCTRACE_FXT_WEIGHT_IDLE
 
@@ -27,12 +27,13 @@ struct sched {
 	unsigned int cpu;
 	unsigned int nargs;
 	size_t head_words;
-	uint64_t tid[2];		/* who leaves, who comes; or who is woken */
+	uint64_t tid[2];		/* of a switch: outgoing and incoming thread; of a
+					 * wakeup: the woken thread */
 	uint64_t waker;
 	int32_t weight[2];
 };
 
-/* A switch has two weights; a wakeup has one of another name. NULL: it has no such weight. */
+/* A switch has two weights; a wakeup has one weight of another name. NULL: no such weight. */
 static int32_t *weight_of(struct sched *s, unsigned int name)
 {
 	switch (name) {
@@ -47,7 +48,7 @@ static int32_t *weight_of(struct sched *s, unsigned int name)
 	}
 }
 
-/* Find the arguments that check() needs, and check their types. */
+/* Reads the arguments that check() needs, and checks their types. */
 static bool read_args(struct sched *s, const uint64_t *w)
 {
 	unsigned int seen = 0;
@@ -60,7 +61,8 @@ static bool read_args(struct sched *s, const uint64_t *w)
 		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
 			continue;
 		if (seen & 1u << name)
-			return false;	/* Readers differ in which of the two counts. */
+			return false;	/* Readers differ in which of two arguments of one name
+					 * they use. */
 		seen |= 1u << name;
 		if (weight) {
 			if (type != ASYNCTRACE_FXT_ARG_INT32)
@@ -104,14 +106,14 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 		s->tid[i - 2] = w[i];
 		if (w[i] > INT32_MAX)
 			return false;
-		/* Viewers know idle by its weight alone. */
+		/* Viewers recognise the idle task only by its weight. */
 		if (!w[i] && s->weight[i - 2] != WEIGHT_IDLE)
 			return false;
 	}
 	return true;
 }
 
-/* The CPU's running thread leaves, as far as is known, after the last record. */
+/* Marks the CPU as idle after its last record, because its thread may have left. */
 void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 {
 	r->lossy = false;
@@ -119,7 +121,7 @@ void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 		atc_inferred_switch(c, r, r->last_ns, 0, WEIGHT_IDLE);
 }
 
-/* Make @tid the one that runs, at @ns; the CPU's last record was at @before. */
+/* Makes @tid the running thread at @ns. The CPU's previous record was at @before. */
 static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns,
 		int32_t tid, int32_t weight)
 {
@@ -137,7 +139,7 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
 		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
 
-		err = atc_names_seen(c, between);
+		err = atc_task_seen(c, between);
 		if (err)
 			return err;
 		atc_inferred_switch(c, r, before < ns ? before + 1 : ns, between,
@@ -155,9 +157,9 @@ static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
 	int err = 0;
 
 	for (unsigned int i = 0; i < s->head_words - 2 && !err; i++)
-		err = atc_names_seen(c, s->tid[i]);
+		err = atc_task_seen(c, s->tid[i]);
 	if (!err)
-		err = atc_names_seen(c, s->waker);
+		err = atc_task_seen(c, s->waker);
 	if (!err && !s->wakeup)
 		err = join(c, r, before, ns, s->tid[0], s->weight[0]);
 	if (err)
@@ -191,7 +193,7 @@ int atc_sched(struct at_compose *c, const struct atc_context *x,
 		words = ASYNCTRACE_FXT_WORDS(w[0]);
 		if (!words || words > nr)
 			break;
-		if (!check(c, x, w, words, &s) || !atc_stamp(c, x, w[1], &ns)) {
+		if (!check(c, x, w, words, &s) || !atc_time_published(c, x, w[1], &ns)) {
 			r->lossy = true;
 			continue;
 		}
@@ -206,8 +208,8 @@ int atc_sched(struct at_compose *c, const struct atc_context *x,
 }
 
 /*
- * What runs on a CPU was told in the file before. It has run since the CPU's last
- * record, which is the latest that can be said: the next may follow at once.
+ * The previous file told which threads are running. In the new file, they run since the CPU's
+ * last record. No later time would be safe, because the CPU's next record may follow at once.
  */
 int atc_sched_begin(struct at_compose *c)
 {
@@ -222,7 +224,7 @@ int atc_sched_begin(struct at_compose *c)
 		r->lossy = false;
 		if (!r->running)
 			continue;
-		err = atc_names_seen(c, tid);
+		err = atc_task_seen(c, tid);
 		if (err)
 			return err;
 		r->tid = 0;
@@ -232,7 +234,7 @@ int atc_sched_begin(struct at_compose *c)
 	return 0;
 }
 
-/* What is still lost at the end, was lost behind the last record. */
+/* Records that are missing at the end of the session come after the CPU's last record. */
 void atc_sched_finish(struct at_compose *c)
 {
 	atc_map_each(&c->rings, e) {

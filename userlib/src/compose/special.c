@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records of providers that are no events: blobs and kernel objects.
+ * Special records of providers: blobs and kernel objects.
  *
- * A viewer takes a blob of Perfetto's packets for a trace of its own, which can rename any
- * process: a provider may not write one. A kernel object names a process or a thread, so
- * such an object has the kernel's name and no other; and it is one of a process only if the
- * kernel has told of that process. Else the object has no type, and viewers leave it out.
+ * A provider must not write a blob of Perfetto packets. Viewers take such a blob for a trace of
+ * its own, which can rename any process.
+ *
+ * A kernel object names a process or a thread. The file's object gets the kernel's name, not the
+ * provider's. If the kernel has not reported the process or thread, the file's object has no
+ * type, and viewers ignore it.
  */
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
-/* Words of a kernel object before its name: those of all records, id, id of the writer */
+/* Words of a kernel object before its name: those of all records, its id, the writer's process */
 #define OBJECT_WORDS	(ATC_HEAD_WORDS + 2)
 /* Words that the file's record of an object may have more than the provider's */
 #define OBJECT_GROWTH	(ASYNCTRACE_FXT_TEXT_WORDS(ATC_COMM_MAX) + 3)
 
-/* The argument with which a thread object names its process */
+/* The argument by which a thread object names its process */
 #define PROCESS		"process"
 
 static bool is_large(const uint64_t *w)
@@ -29,7 +31,7 @@ static bool is_attachment(const uint64_t *w)
 	return w[0] >> 40 == ASYNCTRACE_FXT_BLOB_ATTACHMENT;
 }
 
-/* --- checks --------------------------------------------------------------------------- */
+/* --- checks -------------------------------------------------------------------------- */
 
 /* Is the rest of the record a blob of @size bytes? */
 static bool ends_in_blob(const struct atc_check *k, const uint64_t *w, size_t words, uint64_t size)
@@ -58,7 +60,7 @@ static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t 
 	unsigned int nargs;
 	uint64_t format;
 
-	/* Other types and formats, and sizes above those of other records */
+	/* Reject other types and formats, and sizes that other records cannot have. */
 	if (w[0] >> 16 & ~(1ULL << 24) || words < ATC_HEAD_WORDS + 2)
 		return false;
 	format = w[k->words++];
@@ -70,7 +72,7 @@ static bool check_large(const struct atc_provider *p, const uint64_t *w, size_t 
 	    !atc_args_check(p, nargs, w + k->words, words - k->words, k) || words == k->words)
 		return false;
 	k->words++;
-	/* In the file: one word less with a table entry, one more without. */
+	/* The file's record has one word less with a thread table entry, one more without. */
 	return ends_in_blob(k, w, words, w[k->words - 1]) &&
 	       words + k->growth - 1 <= ASYNCTRACE_FXT_WORDS_MAX;
 }
@@ -115,16 +117,16 @@ bool atc_special_check(struct at_compose *c, const struct atc_context *x, const 
 	default:
 		good = check_object(p, w, words, &k);
 	}
-	if (!good || !atc_stamp(c, x, w[1], &it->ns))
+	if (!good || !atc_time_published(c, x, w[1], &it->ns))
 		return false;
 	it->form = ASYNCTRACE_FXT_TYPE(w[0]) == ASYNCTRACE_FXT_KERNELOBJ ? ATC_OBJECT : ATC_BLOB;
 	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
 	return true;
 }
 
-/* --- who an object is ------------------------------------------------------------------- */
+/* --- identity of an object ---------------------------------------------------------------- */
 
-/* Are the ids in the record those of the file? A process may be in another namespace. */
+/* Are the record's ids those of the file? A process in another pid namespace writes other ids. */
 static bool ids_are_ours(const struct atc_provider *p, const uint64_t *w)
 {
 	return p->pid && w[4] == (uint32_t)p->pid;
@@ -141,7 +143,7 @@ static const struct atc_process *process_of(struct at_compose *c, const struct a
 	return process && process->rank ? process : NULL;
 }
 
-/* A thread of another process is nobody here. */
+/* Returns NULL for a thread of another process: a provider must not rename it. */
 static struct atc_task *thread_of(struct at_compose *c, const struct atc_provider *p,
 				  const uint64_t *w)
 {
@@ -153,18 +155,18 @@ static struct atc_task *thread_of(struct at_compose *c, const struct atc_provide
 	return t && t->named && t->pid == p->pid ? t : NULL;
 }
 
-void atc_object_names(struct at_compose *c, const struct atc_provider *p,
+void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
 		      const struct atc_item *it)
 {
 	struct atc_task *t = thread_of(c, p, it->at);
 
 	if (t)
-		atc_names_used(c, t);
+		atc_task_introduce(c, t);
 	else if (process_of(c, p, it->at))
-		atc_process_used(c, it->at[3]);
+		atc_process_introduce(c, it->at[3]);
 }
 
-/* --- the file's records ------------------------------------------------------------------ */
+/* --- writing -------------------------------------------------------------------------------- */
 
 static size_t put_blob(uint64_t *w, const uint64_t *from, size_t size)
 {

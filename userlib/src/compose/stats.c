@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* What was composed, for who asks. */
+/* Statistics of what was composed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 #include "inprocess/inproc.h"
 
 static int by_id(const void *a, const void *b)
@@ -23,7 +23,7 @@ static int by_provider_and_index(const void *a, const void *b)
 	return (x->ring > y->ring) - (x->ring < y->ring);
 }
 
-/* A provider may claim any number of drops: stop at the largest there is. */
+/* A provider may claim any number of drops: stop at the largest number. */
 static void add(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))

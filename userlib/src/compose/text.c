@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * UTF-8, as the Unicode standard defines it: no overlong forms, no surrogates,
- * nothing above U+10FFFF. What is not, becomes U+FFFD, one for each maximal
- * part of a character that was begun (the standard's recommended practice).
+ * UTF-8 as the Unicode standard defines it: no overlong forms, no surrogates, nothing above
+ * U+10FFFF. Each maximal part of an invalid character becomes one U+FFFD, which is the practice
+ * that the standard recommends.
  */
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 static const char replacement[3] = "\xef\xbf\xbd";
 
 /*
- * Length of the character that @s, of @len bytes, begins with; if it is none,
- * minus the length of what has to be replaced.
+ * Returns the length of the character at the beginning of @s, of @len bytes. If the bytes are not
+ * UTF-8, returns minus the number of bytes to replace.
  */
 static int character(const unsigned char *s, size_t len)
 {
@@ -25,7 +25,7 @@ static int character(const unsigned char *s, size_t len)
 		return -1;
 	want = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
 
-	/* The second byte's range depends on the first. */
+	/* The range of the second byte depends on the first. */
 	if (s[0] == 0xe0)
 		low = 0xa0;
 	else if (s[0] == 0xed)

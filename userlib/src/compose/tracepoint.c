@@ -2,28 +2,28 @@
 /*
  * Events of the kernel's tracepoints, which a recorder reads from ftrace.
  *
- * An event becomes an instant on the track of its thread. The idle task has a pseudo thread
- * for each CPU, because all CPUs have the same one. What ftrace lost is accounted for in
- * rings of the kernel's provider, one for each CPU.
+ * An event becomes an instant on the track of its thread. The idle tasks of all CPUs have tid 0,
+ * so the idle task of each CPU gets a pseudo thread. Events that ftrace lost are accounted for in
+ * rings of the kernel's provider, one ring for each CPU.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 /* Rings of tracepoints follow the rings of scheduling records, of which there are 2^16. */
 #define RING_FIRST	(UINT16_MAX + 1)
 
-/* Texts that get an index. Later texts are written inline. */
+/* Limit of texts that get an index. Later texts are written inline. */
 #define TEXTS_MAX	4096
 #define TEXT_MAX	255
 
-/* A text of the kernel's section: a name of an event, its subsystem or a field */
+/* A text of the kernel's section: a name of an event, its subsystem or a field. */
 struct atc_name {
 	unsigned int index;
-	uint32_t told;		/* number of the last file that has it */
+	uint32_t in_file;		/* number of the last file that has it */
 	size_t len;
 	char text[];
 };
@@ -55,7 +55,7 @@ static struct atc_name *name_make(struct at_compose *c, uint64_t key, const char
 	return n;
 }
 
-/* Returns the index of a text in the kernel's section; 0: it has to be written inline. */
+/* Returns the index of a text in the kernel's section. 0: the text must be written inline. */
 static unsigned int name_index(struct at_compose *c, const char *text)
 {
 	size_t len = strnlen(text, TEXT_MAX);
@@ -66,8 +66,8 @@ static unsigned int name_index(struct at_compose *c, const char *text)
 		n = name_make(c, key, text, len);
 	if (!n || n->len != len || memcmp(n->text, text, len))
 		return 0;
-	if (n->told != c->file) {
-		n->told = c->file;
+	if (n->in_file != c->file) {
+		n->in_file = c->file;
 		atc_section(c, c->kernel);
 		atc_string_record(c, n->index, text, len);
 	}
@@ -88,7 +88,7 @@ static unsigned int put_text(uint64_t *w, size_t *words, const char *text, size_
 	return len ? ASYNCTRACE_FXT_INLINE | len : 0;
 }
 
-/* Returns the reference of a text, written at @w[*words] unless it has an index. */
+/* Returns the reference of a text. A text without an index is written at @w[*words]. */
 static unsigned int put_ref(uint64_t *w, size_t *words, unsigned int index, const char *text)
 {
 	return index ? index : put_text(w, words, text, strnlen(text, TEXT_MAX));
@@ -128,9 +128,7 @@ static bool valid(const struct at_compose_tracepoint *t)
 	return true;
 }
 
-/*
- * When an event was. A time beyond the newest pair of the newest segment is not known yet.
- */
+/* Finds the time of an event. Returns -EAGAIN if the event is newer than the newest clock pair. */
 static int time_of(struct at_compose *c, const struct at_compose_tracepoint *t, uint64_t *ns)
 {
 	size_t s = c->clock.nr;
@@ -163,22 +161,22 @@ static struct atc_ring *ring_of(struct at_compose *c, uint32_t cpu)
 	return r;
 }
 
-/* The pseudo thread of a CPU's idle task */
+/* Returns the pseudo thread of a CPU's idle task. */
 static uint32_t idle_thread(struct at_compose *c, struct atc_ring *r)
 {
 	char name[32];
 
-	if (r->idle && r->idle_told == c->file)
+	if (r->idle && r->idle_in_file == c->file)
 		return r->idle;
 	r->idle = c->next_losses++;
-	r->idle_told = c->file;
+	r->idle_in_file = c->file;
 	snprintf(name, sizeof(name), "cpu-%u idle", r->index - RING_FIRST);
-	atc_names_pseudo(c);
+	atc_introduce_pseudo(c);
 	atc_thread_record(c, ATC_KOID_PROCESS, r->idle, name);
 	return r->idle;
 }
 
-/* Sets the process and the thread that the event is shown under. */
+/* Finds the process and the thread whose track shows the event. */
 static int identify(struct at_compose *c, struct atc_ring *r,
 		    const struct at_compose_tracepoint *t, uint64_t *pid, uint64_t *tid)
 {
@@ -196,7 +194,7 @@ static int identify(struct at_compose *c, struct atc_ring *r,
 	if (!task->named && t->pid)
 		err = atc_task_name(c, t->tid, t->pid, t->comm ? t->comm : "?");
 	if (!err)
-		err = atc_names_seen(c, t->tid);
+		err = atc_task_seen(c, t->tid);
 	*pid = task->pid ? task->pid : t->tid;
 	*tid = t->tid;
 	return err;
@@ -221,7 +219,7 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 	err = identify(c, r, t, &pid, &tid);
 	if (err)
 		return err;
-	/* Records of the texts come before the event's record. */
+	/* Records of the texts must come before the event's record. */
 	category = name_index(c, t->category);
 	name = name_index(c, t->name);
 	for (unsigned int i = 0; i < t->nr_values; i++)

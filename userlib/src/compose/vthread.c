@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events of virtual threads. A provider numbers its virtual threads as it likes; in the file
- * each has an id that no real thread can have, under the provider's own process.
+ * Events of virtual threads.
+ *
+ * A provider numbers its virtual threads as it likes. In the file, each virtual thread has an id
+ * that no real thread can have, under the provider's own process.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "priv.h"
+#include "composer.h"
 
 struct atc_virtual {
-	struct atc_slot slot;	/* as events of real threads have */
+	struct atc_slot slot;	/* events of real threads have a slot, too */
 	struct atc_task task;
 	char name[ATC_COMM_MAX + 1];
 };
 
-/* Words before the texts: those of all records, time, number, name */
+/* Words before the texts: those of all records, time, number of the virtual thread, name */
 #define VIRTUAL_WORDS	(ATC_HEAD_WORDS + 3)
 
 static bool may_be_virtual(unsigned int type)
@@ -28,7 +30,10 @@ static size_t id_words(unsigned int type)
 	return type >= ASYNCTRACE_FXT_FLOW_BEGIN;
 }
 
-/* The provider's virtual thread @number. NULL: it has too many, or *@err: no memory. */
+/*
+ * Finds or makes the provider's virtual thread @number. Returns NULL if the provider has too
+ * many, or if there is no memory (*@err).
+ */
 static struct atc_virtual *find(struct at_compose *c, struct atc_provider *p,
 				struct atc_slot *writer, uint64_t number, int *err)
 {
@@ -54,7 +59,7 @@ static struct atc_virtual *find(struct at_compose *c, struct atc_provider *p,
 	return v;
 }
 
-/* The file is told again if the name has changed. */
+/* Sets the name. If it has changed, the file gets a new kernel object. */
 static void set_name(struct atc_virtual *v, const char *text, size_t len)
 {
 	char clean[sizeof(v->name)];
@@ -67,7 +72,7 @@ static void set_name(struct atc_virtual *v, const char *text, size_t len)
 	if (!strcmp(v->name, clean))
 		return;
 	strcpy(v->name, clean);
-	v->task.told = 0;
+	v->task.in_file = 0;
 }
 
 bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
@@ -92,12 +97,12 @@ bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const 
 	    !atc_args_check(p, nargs, w + k.words, words - k.words, &k) ||
 	    words != k.words + id_words(type))
 		return false;
-	/* In the file: two words less with inline ids, more with repaired text. */
+	/* The file's record has two words less with inline ids, but repaired text may be longer. */
 	if (words + k.growth - 2 > ASYNCTRACE_FXT_WORDS_MAX)
 		return false;
 	if (w[3] > w[1] && !x->segment)
 		return false;
-	if (!atc_stamp(c, x, w[1], &stamp_ns) ||
+	if (!atc_time_published(c, x, w[1], &stamp_ns) ||
 	    !atc_time_given(c, x, w[3], w[1], stamp_ns, &it->ns))
 		return false;
 	v = find(c, p, it->slot, w[4], err);

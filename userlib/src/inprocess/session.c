@@ -18,7 +18,7 @@
 
 #include <asynctrace/compose.h>
 
-#include "compose/priv.h"
+#include "compose/composer.h"
 #include "control/genl.h"
 #include "control/register.h"
 #include "writer/internal.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Categories that the program says it can record
+ * Categories that the program announces
  *
- * They are kept as the module wants them, so that whoever registers anew, a forked
- * child or a signal handler, need only hand them over.
+ * They are kept as netlink attributes. So a later registration, in a forked child or a signal
+ * handler, can send them without allocating memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "announce.h"
 #include "control/register.h"
 
-/* Of the attributes of a category with the longest texts. */
+/* Bytes of the attributes of a category with the longest texts. */
 #define AT_CATEGORY_BYTES \
 	(3 * NLA_HDRLEN + NLA_ALIGN(ASYNCTRACE_CATEGORY_MAX + 1) + \
 	 NLA_ALIGN(ASYNCTRACE_DESCRIPTION_MAX + 1))
@@ -42,7 +42,7 @@ static int check(const struct at_category *list, size_t n)
 	return 0;
 }
 
-/* Puts one as a nest. All fits: the texts have been checked. */
+/* Puts one category as a nest. There is room, because the texts have been checked. */
 static void put(struct at_announced *a, const struct at_category *c)
 {
 	char nest[AT_CATEGORY_BYTES];

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Events with text in them: string arguments, and names that could not be interned
- */
+/* Writing events with text: string arguments, and names that could not be interned */
 #include <string.h>
 
 #include "build.h"
 
-/* texts_x86_64.S relies on these. */
+/* texts_x86_64.S depends on these. */
 _Static_assert(offsetof(struct at_text_, skip) == 0, "asm");
 _Static_assert(offsetof(struct at_text_, bytes) == 4, "asm");
 _Static_assert(offsetof(struct at_text_, from) == 8, "asm");
@@ -17,12 +15,12 @@ _Static_assert(ASYNCTRACE_FXT_INLINE == 0x8000, "asm");
 
 typedef void write_fn(uint32_t gate, const struct at_record *rec);
 
-/* @w: see at_write_texts_(). Completes the heads in it. */
+/* @w: see at_write_texts_(). Completes the headers in it. */
 static void write_texts(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
 			unsigned int ntexts, bool duration, write_fn *write)
 {
 	uint64_t tails[ntexts];
-	/* Per text the words before it, its whole words, and its last word. */
+	/* For each text: the words before it, its whole words, and its last word. */
 	struct at_piece pieces[3 * ntexts + 1];
 	struct builder b = { .pieces = pieces, .scratch = tails, .room = room_beside(n) };
 	unsigned int from = 0, at = 3;
@@ -48,7 +46,7 @@ AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 	write_texts(gate, w, n, texts, ntexts, duration, at_write_record);
 }
 
-/* On x86-64 these are in assembly: texts_x86_64.S. */
+/* On x86-64, texts_x86_64.S has these. */
 #ifndef __x86_64__
 
 AT_PUBLIC void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n,
@@ -66,8 +64,8 @@ AT_PUBLIC void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n,
 #endif
 
 /*
- * kind: the event's type and TRACE_EXTRA_; word: the id, if it has one, or the
- * begin of a duration.
+ * kind: the event's type and TRACE_EXTRA_. word: the id if there is one, or the begin of a
+ * duration.
  */
 AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
 			      unsigned int kind, uint64_t word, const struct at_arg_ *args,
@@ -75,7 +73,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 {
 	const unsigned int etype = kind & 0xf;
 	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
-	/* Per argument a head and a value, or the tails of two texts. */
+	/* For each argument: header and value, or the last words of two texts. */
 	uint64_t scratch[3 + 2 + 3 * nargs + 1];
 	struct at_piece pieces[4 + 4 * nargs + 1];
 	unsigned short key_bytes[nargs + 1];

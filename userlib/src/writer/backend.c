@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Which rings the process writes into, and why if into none
- */
+/* The present back end, and why records do not reach it */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -56,13 +54,16 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 		st.clock = c->clock;
 		at_names_count(&st.names, &st.names_refused);
 	}
-	/* What the thread finds out at its first record, it may as well now. */
+	/* The thread would find this out at its first record. */
 	if (st.recording && at_thread_learn(gate)) {
 		st.path = at_thread.path;
 		if (at_thread.reason != ASYNCTRACE_REASON_OK)
 			st.reason = at_thread.reason;
 	}
-	/* Fast is only what is written; at_trace_stop() leaves ASYNCTRACE_REASON_OK behind. */
+	/*
+	 * at_trace_stop() leaves ASYNCTRACE_REASON_OK, which is wrong for a thread that is not
+	 * recorded.
+	 */
 	if (st.path == ASYNCTRACE_PATH_NONE && st.reason == ASYNCTRACE_REASON_OK)
 		st.reason = ASYNCTRACE_REASON_NOT_RECORDED;
 	for (uint32_t i = sizeof(st.size); i < sizeof(st) && i < status->size; i++)

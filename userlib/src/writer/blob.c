@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Blobs: bytes that nobody interprets. They are written whole or not at all.
- */
+/* Blobs: bytes without a defined meaning. They are written whole or not at all. */
 #include <asynctrace/detail/special.h>
 
 #include "build.h"
@@ -14,7 +12,7 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 	const bool names = found >> 32 != TRACE_SITE_ON_;
 	const bool large = what == TRACE_BLOB_EVENT_ || what == TRACE_BLOB_ATTACHMENT_;
 	const unsigned int max = record_words_max();
-	/* Head, time, slot, format word, size; the tails of two names and of the blob */
+	/* Header, time, slot, format word, size; the last words of two names and of the blob. */
 	uint64_t scratch[5 + 3 + ARGS_SCRATCH(nargs)];
 	struct at_piece pieces[2 + 2 * 3 + ARGS_PIECES(nargs)];
 	unsigned short key_bytes[nargs + 1];
@@ -44,7 +42,7 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 	put_word(&b, 0);
 	put_word(&b, 0);
 	put_word(&b, 0);
-	/* The format word: category, name, number of arguments */
+	/* The format word: category, name, number of arguments. */
 	if (large)
 		put_word(&b, head >> 32 | (uint64_t)nargs << 32);
 	put_text(&b, site->category, category);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Putting a record together from words, texts and arguments
+ * Builds a record from words, texts and arguments
  *
- * Text is copied from where it lies: a run of whole words, and one word that is
- * put together here, because no byte behind the text may be read. The stack
- * holds lists of pieces only: a signal handler with a small one may trace.
+ * Text is copied from its original place: its whole words, and a last word that is built here,
+ * because no byte behind the text may be read. The stack holds only lists of pieces, because a
+ * signal handler with a small stack may trace.
  */
 #ifndef AT_BUILD_H
 #define AT_BUILD_H
@@ -15,11 +15,11 @@
 
 struct builder {
 	struct at_piece *pieces;
-	uint64_t *scratch;	/* words that are put together here */
+	uint64_t *scratch;	/* words that are built here */
 	unsigned int npieces;
 	unsigned int nscratch;
-	unsigned int words;	/* of the record so far */
-	unsigned int room;	/* bytes that text may still take, in whole words */
+	unsigned int words;	/* words of the record so far */
+	unsigned int room;	/* bytes that texts may still take, in whole words */
 	bool open;		/* the last piece ends at scratch + nscratch */
 };
 
@@ -57,7 +57,7 @@ static inline void put_text(struct builder *b, const char *s, unsigned int bytes
 	if (!rest)
 		return;
 	if (whole) {
-		/* The end of the last 8 bytes: cheaper than to copy 1 to 7 of them. */
+		/* Read the last 8 bytes and shift: faster than copying 1 to 7 bytes. */
 		memcpy(&tail, s + bytes - 8, 8);
 		tail >>= 64 - 8 * rest;
 	} else {
@@ -66,7 +66,7 @@ static inline void put_text(struct builder *b, const char *s, unsigned int bytes
 	put_word(b, tail);
 }
 
-/* How much of a text gets into the record: takes that from the room. */
+/* Returns how many bytes of a text fit into the record, and subtracts them from the room. */
 static inline unsigned int take(struct builder *b, const char *s, size_t bytes)
 {
 	size_t max = b->room < ASYNCTRACE_FXT_STRING_MAX ? b->room : ASYNCTRACE_FXT_STRING_MAX;
@@ -81,7 +81,7 @@ static inline uint64_t inline_ref(unsigned int bytes)
 	return bytes ? ASYNCTRACE_FXT_INLINE | bytes : 0;
 }
 
-/* The words of the largest record that the run's sub-buffers, and the format, can hold */
+/* Words of the largest record that the format and the run's sub-buffers allow. */
 static inline unsigned int record_words_max(void)
 {
 	const uint64_t limit = (uint64_t)at_control()->sub_mask + 1 - ASYNCTRACE_SUBBUF_WORDS;
@@ -89,20 +89,20 @@ static inline unsigned int record_words_max(void)
 	return limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
 }
 
-/* The bytes that a record has for text, beside its fixed words */
+/* Bytes that a record has for texts, beside its fixed words. */
 static inline unsigned int room_beside(unsigned int fixed)
 {
 	const unsigned int max = record_words_max();
 
-	/* A run just ended may show any size here; the record will be stale. */
+	/* If the run has just ended, the size may have any value. The record will be stale. */
 	return fixed < max ? 8 * (max - fixed) : 0;
 }
 
-/* Words and pieces that put_args() needs at most, in scratch and in the list. */
+/* Maximum numbers of words in scratch and of pieces that put_args() needs. */
 #define ARGS_SCRATCH(nargs)	(3 * (nargs))
 #define ARGS_PIECES(nargs)	(4 * (nargs))
 
-/* Words of arguments without their texts */
+/* Words of the arguments without their texts. */
 static inline unsigned int args_words(const struct at_arg_ *args, unsigned int nargs)
 {
 	unsigned int words = 0;
@@ -119,7 +119,10 @@ static inline void take_keys(struct builder *b, const struct at_site_ *site,
 		key_bytes[i] = take(b, site->keys[i], strlen(site->keys[i]));
 }
 
-/* @key: with @key_bytes of text; @ref: its reference in the head of the argument */
+/*
+ * @ref: reference to the key in the argument's header. @key, @key_bytes: the key's text, if it is
+ *	inline.
+ */
 static inline void put_arg(struct builder *b, uint64_t ref, const char *key,
 			   unsigned int key_bytes, const struct at_arg_ *a)
 {
@@ -139,7 +142,10 @@ static inline void put_arg(struct builder *b, uint64_t ref, const char *key,
 	put_text(b, text, bytes);
 }
 
-/* @key_bytes: of the names to be written inline; NULL: the site has references to them */
+/*
+ * @key_bytes: lengths of the keys that are written inline. NULL: the site has references to all
+ *	keys.
+ */
 static inline void put_args(struct builder *b, const struct at_site_ *site,
 			    const unsigned short *key_bytes, const struct at_arg_ *args,
 			    unsigned int nargs)
@@ -154,7 +160,7 @@ static inline void put_args(struct builder *b, const struct at_site_ *site,
 	}
 }
 
-/* Counts a record that cannot be written, as if it had found no room. */
+/* Counts a record that cannot be written as dropped. */
 static inline void drop_record(uint32_t gate)
 {
 	uint64_t slot;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The fallback ring: for threads without rseq, CPUs without a ring, and all of
- * them where the machine's counter is not trusted
+ * The fallback ring: for threads without rseq, CPUs without a ring, and all threads if the
+ * machine's counter is not trusted
  *
- * One ring, one lock of the process. Nobody waits for it: a signal handler may
- * have interrupted its owner, so a busy lock means drop and count. Its owner
- * can be preempted for as long as it likes, across the end of the run and into
- * the next one; so the position carries the generation, and is published by
- * compare-and-swap.
+ * The ring has one lock. No thread waits for it, because a signal handler may have interrupted
+ * its owner: if the lock is busy, the record is dropped and counted. The owner may be preempted
+ * until the run has ended and the next has begun. So the position carries the generation, and is
+ * published by compare-and-swap.
  *
- * A signal handler that leaves put() by siglongjmp(3) leaves the lock held, and all later
- * records of this ring are dropped and counted. Nothing cheap tells that from a handler that
- * still runs; libasynctrace(3) says that programs must not do this.
+ * A signal handler that leaves put() by siglongjmp(3) leaves the lock held. All later records of
+ * this ring are dropped and counted. No cheap check can tell this case from a handler that still
+ * runs. libasynctrace(3) says that programs must not do this.
  */
 #include <time.h>
 
@@ -19,9 +18,12 @@
 #include "sys.h"
 
 static uint32_t lock;
-/* Threads between the check of the gate and their last store. */
+/* Number of threads between the check of the gate and their last store. */
 static uint32_t users;
-/* Records dropped because another thread, or the code below a handler, held the lock. */
+/*
+ * Number of records dropped because another thread, or the code that a handler interrupted, held
+ * the lock.
+ */
 static uint32_t meetings;
 
 static struct asynctrace_ring_header *fallback_line(void)
@@ -32,7 +34,7 @@ static struct asynctrace_ring_header *fallback_line(void)
 						 (uint64_t)c->nr_rings * ASYNCTRACE_LINE);
 }
 
-/* @nested: out: a signal handler has interrupted this thread in here. */
+/* @nested: set to true if a signal handler has interrupted this thread in this file. */
 static bool enter(uint32_t gate, bool *nested)
 {
 	*nested = at_thread.in_fallback;
@@ -54,8 +56,8 @@ static void leave(bool nested)
 }
 
 /*
- * Adds @n to the dropped records, or nothing if the ring's tag shows another run. False:
- * the gate has changed.
+ * Adds @n to the dropped records, or nothing if the ring's tag shows another run. Returns false
+ * if the gate has changed.
  */
 static bool count_drops(uint32_t gate, uint32_t n)
 {
@@ -104,7 +106,10 @@ static void copy(uint64_t *to, const struct at_record *rec)
 	}
 }
 
-/* @pos: the position, with the tag that it had when the run was found to be this one. */
+/*
+ * @pos: the position as read, with the tag of this run. If the position has changed, nothing is
+ *	published.
+ */
 static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t lin,
 		    uint64_t count)
 {
@@ -118,7 +123,10 @@ static bool publish(struct asynctrace_ring_header *line, uint64_t *pos, uint64_t
 
 enum put { PUT, FULL, STALE };
 
-/* Under the lock. What another run's tag keeps out counts as put: it is nobody's. */
+/*
+ * Writes a record. The caller holds the lock. Returns PUT without writing if the ring's tag shows
+ * another run: the record belongs to no run.
+ */
 static enum put put(uint32_t gate, const struct at_record *rec)
 {
 	const volatile struct asynctrace_control *c = at_control();
@@ -147,7 +155,7 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 			return FULL;
 		if (lin)
 			records = data[((lin - 1) & ~(sub_words - 1) & ring_mask) + 2] + count;
-		/* The commit that filled the last one is seen before this one's head. */
+		/* Order the commit that filled the last sub-buffer before this header. */
 		__atomic_thread_fence(__ATOMIC_RELEASE);
 		head[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)gate << 32;
 		head[1] = start / sub_words;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The gate: one word that every site looks at, in a page of its own, over which
- * the page is mapped that the kernel (or this process, tracing itself) writes
+ * The gate: one word that every trace site checks.
+ *
+ * The gate has a page of its own. When the process is registered, the control page is mapped over
+ * it, which the kernel writes. During an in-process trace, this process writes it.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -11,12 +13,15 @@
 #include "internal.h"
 #include "sys.h"
 
-/* In .data: in .bss a linker might let others share its last page. */
+/* In .data, because the linker may place other variables in the last page of .bss. */
 AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
 	.gate = ASYNCTRACE_GATE_ATTACH,
 };
 
-/* A control page is mapped over it. Under the lock; a forked child inherits both. */
+/*
+ * A control page is mapped over the gate. Protected by the back end's lock. A forked child
+ * inherits both.
+ */
 static bool shown;
 
 extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));
@@ -57,8 +62,9 @@ int at_gate_map(int fd)
 
 bool at_void_map(void *addr, size_t bytes)
 {
-	return at_mmap(addr, bytes, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+
+	return at_mmap(addr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED;
 }
 
 static void store(uint32_t value)
@@ -67,8 +73,8 @@ static void store(uint32_t value)
 }
 
 /*
- * A page that has the value already is moved over the gate, so that no site sees the
- * gate closed meanwhile: its record would be lost without being counted.
+ * Moves a page that already has the value over the gate. So no site sees the gate closed in
+ * between: its record would be lost and not counted.
  */
 static bool replace(uint32_t value)
 {
@@ -99,7 +105,7 @@ int at_gate_reset(uint32_t value)
 	return 0;
 }
 
-/* In this file, because each program that traces anything is linked with it. */
+/* In this file, because each program that traces is linked with it. */
 static __attribute__((constructor)) void library_loaded(void)
 {
 	at_library_loaded();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Numbers for operations: unique in the process, unique on the machine
- */
+/* Unique numbers: at_nonce() within the process, at_flow_id() on the machine */
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +18,9 @@ AT_PUBLIC uint64_t at_nonce(void)
 }
 
 /*
- * The first id, or the first registration, fixes the salt. A registration proposes it to the
- * module, which rules out that two registered processes have the same. Only a process that
- * made ids before it registered, with the salt of another, gets a new one.
+ * The first id or the first registration fixes the salt. A registration proposes the salt to the
+ * module, which makes sure that no two registered processes have the same. A process gets a new
+ * salt only if it made ids before it registered, with the salt of another process.
  */
 uint32_t at_salt(void)
 {

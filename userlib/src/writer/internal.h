@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * libasynctrace: what its files share
- */
+/* Internal interfaces of the files in writer/, inprocess/ and control/ */
 #ifndef AT_INTERNAL_H
 #define AT_INTERNAL_H
 
@@ -20,20 +18,19 @@
 #define AT_COLD		__attribute__((cold, noinline))
 #define AT_PUBLIC	__attribute__((visibility("default")))
 
-/* --- state of the process ------------------------------------------------------ */
+/* --- state of the process ---------------------------------------------------------- */
 
 /**
- * struct at_hot - where the rings of the present back end are
+ * struct at_hot - addresses of the rings of the present back end
  * @rw: the read-write area
- * @control: the whole control area; its first page also lies at at_gate_
+ * @control: the whole control area; its first page is also mapped at at_gate_
  * @rseq: offset of the C library's struct rseq from the thread pointer; 0: none
- * @epoch: changes with every registration and with every start of a trace of
- *	the process itself: what threads and names learned from one is void
+ * @epoch: changes with each registration and each start of an in-process trace; threads and names
+ *	must be learned again
  *
- * Set while the gate is closed. Who read the gate before and after reading
- * this, and found it open both times and the same, has what belongs together.
- * What @rw ever pointed at stays mapped, if only as empty memory: a thread may
- * look there late.
+ * Changes only while the gate is closed. A reader that finds the gate open and the same before
+ * and after reading has a consistent copy. Memory that @rw ever pointed to stays mapped, possibly
+ * as empty memory, because a thread may use an old address late.
  */
 struct at_hot {
 	char *rw;
@@ -60,30 +57,30 @@ static inline uint32_t at_epoch(void)
 }
 
 /*
- * The CPU of a thread that is bound to no ring. The cpu_id of a struct rseq is a CPU's
- * number, -1 (RSEQ_CPU_ID_UNINITIALIZED) or -2 (RSEQ_CPU_ID_REGISTRATION_FAILED): a
- * critical section that compares the two never takes an invalid binding for a valid one.
+ * CPU number of a thread that is bound to no ring. The kernel's cpu_id is a CPU number, -1
+ * (RSEQ_CPU_ID_UNINITIALIZED) or -2 (RSEQ_CPU_ID_REGISTRATION_FAILED). So a critical section that
+ * compares it with this value never accepts an invalid binding.
  */
 #define AT_NO_CPU	(-0x7fffffff - 1)
 
 /**
- * struct at_thread - what a thread learned
- * @gate: the gate value under which it was found fit for the rings of CPUs
- * @cpu: the CPU whose ring @line and @data are, or AT_NO_CPU
- * @slot: its number in records
- * @sub_mask: as the control page said under @gate
- * @ring_mask: likewise
+ * struct at_thread - state of the calling thread
+ * @gate: the gate value under which the thread may use the rings of CPUs
+ * @cpu: the CPU that @line and @data belong to, or AT_NO_CPU
+ * @slot: its slot number, which its records carry
+ * @sub_mask: copy of the control page's field, valid under @gate
+ * @ring_mask: copy of the control page's field, valid under @gate
  * @epoch: the epoch in which @slot and @path are valid
  * @line: the ring's header line
  * @data: the ring's words
  * @rseq: the thread's struct rseq
  * @path: enum at_path
  * @reason: enum at_reason
- * @raw_clock: the vDSO reads a counter that it may not read
- * @in_fallback: the thread is writing into the fallback ring, perhaps below a handler
+ * @raw_clock: clock_gettime(2) must not use the vDSO, which reads a forbidden counter
+ * @in_fallback: the thread is writing into the fallback ring, possibly below a signal handler
  *
- * From @gate to @data all is changed by at_cs_bind() only, and used in critical
- * sections only: a signal handler may do the same at any moment.
+ * Only at_cs_bind() changes @gate to @data, and only critical sections use them, because a signal
+ * handler may rebind the thread at any moment.
  */
 struct at_thread {
 	uint32_t gate;
@@ -108,7 +105,10 @@ static inline const volatile struct asynctrace_control *at_control(void)
 	return (const volatile struct asynctrace_control *)&at_gate_;
 }
 
-/* id.c: the salt of the process, drawn at random unless it has one; 1..2^20 - 1 */
+/*
+ * Returns the salt of this process's ids, 1..2^20 - 1. The first call draws it at random. See
+ * id.c.
+ */
 uint32_t at_salt(void);
 
 static inline uint32_t at_gate_now(void)
@@ -116,140 +116,153 @@ static inline uint32_t at_gate_now(void)
 	return __atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
 }
 
-/* All loads above are done before the gate is looked at once more. */
+/* Is the gate still @gate? The fence orders all earlier loads before this check. */
 static inline bool at_gate_still(uint32_t gate)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return at_gate_load_() == gate;
 }
 
-/* --- gate.c ------------------------------------------------------------------------ */
+/* --- gate.c ----------------------------------------------------------------------------- */
 
-/* at_gate_ of this copy of the library, not subject to symbol interposition. */
+/* The at_gate_ of this copy of the library, not subject to symbol interposition. */
 extern union at_gate_ at_gate_own;
 
 size_t at_page_size(void);
-/* As mmap(2). Thread sanitizers take that for a store to all of it. */
+/*
+ * Like mmap(2), but thread sanitizers do not intercept it. They would take it for a store to the
+ * whole range.
+ */
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
-/* Under the lock, before a control page is mapped over the gate: is that possible? */
+/*
+ * May a control page be mapped over the gate? Returns 0, -ENOTSUP or -EBUSY. Call it with the
+ * back end's lock held, before the mapping.
+ */
 int at_gate_prepare(void);
-/* Maps the first page of the control area at the start of @fd over the gate. */
+/* Maps the first page of the control area, at the start of @fd, over the gate. */
 int at_gate_map(int fd);
 /*
- * Under the lock: puts a private page with this value there, in one step. -ENOMEM: the
- * gate shows what it showed before. -EBUSY: it is another copy's, see loaded.c.
+ * Replaces the gate's page by a private page with this value, in one step. The caller holds the
+ * back end's lock. Returns -ENOMEM if the gate is unchanged, and -EBUSY if the gate is another
+ * copy's (see loaded.c).
  */
 int at_gate_reset(uint32_t value);
-/* Replaces the memory at @addr by empty, private memory. False: impossible. */
+/* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
 bool at_void_map(void *addr, size_t bytes);
 
-/* --- loaded.c ------------------------------------------------------------------------ */
+/* --- loaded.c --------------------------------------------------------------------------- */
 
-/* The first thing that the library does, before main() or in dlopen(3). */
+/* Runs before all other functions of the library: before main() or in dlopen(3). */
 void at_library_loaded(void);
 /*
- * True if the dynamic linker gave this copy of the library the gate of another one, but
- * not its functions: then this copy records nothing.
+ * Returns true if the dynamic linker gave this copy of the library the gate of another copy, but
+ * not its functions. Then this copy records nothing.
  */
 bool at_library_mixed(void);
 
-/* --- lock.c: the back end's lock ------------------------------------------------------ */
+/* --- lock.c: the back end's lock -------------------------------------------------------- */
 
 /*
- * The holder may change at_hot, the gate and the registration. While a thread holds
- * the lock, it takes no signal and cannot be cancelled. Async-signal-safe, but for
- * at_backend_lock(), which waits without limit.
+ * The holder may change at_hot, the gate and the registration. A thread that holds the lock takes
+ * no signals and cannot be cancelled. All are async-signal-safe except at_backend_lock(), which
+ * may wait for ever.
  */
 bool at_backend_trylock(void);
 void at_backend_lock(void);
 void at_backend_unlock(void);
-/* As at_backend_unlock(), but leaves missed records to the caller. */
+/* Like at_backend_unlock(), but does not settle missed records. */
 void at_backend_release(void);
 /*
- * Sleeps until the lock is free. False: its holder has been waited for too long, or is
- * the calling thread.
+ * Sleeps until the lock is free. Returns false if the waiting took too long, or if the calling
+ * thread is the holder.
  */
 bool at_backend_wait(void);
-/* Blocks all signals but those that the kernel forces on a thread. */
+/* Blocks all signals except those that the kernel forces on a thread. */
 void at_signals_block(uint64_t *old);
 void at_signals_restore(const uint64_t *old);
-/* The salt of this process, 0: none yet. In memory that a forked child finds cleared. */
+/*
+ * Returns the address of this process's salt; the salt is 0 if there is none. A forked child
+ * finds this memory cleared.
+ */
 uint32_t *at_salt_word(void);
-/* In a forked child, while it has one thread: frees all locks, and forgets the salt. */
+/* Frees all locks and clears the salt. For a forked child that still has one thread. */
 void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration --------------------------- */
 
-/* Counts one missed record. NULL: its category is known to be recorded. */
+/* Counts one missed record. NULL: the category is known to be recorded. */
 void at_missed_add(const char *category);
 /* Counts missed records as dropped, as soon as the process is registered. */
 void at_missed_settle(void);
 void at_missed_forget(void);
 
-/* --- backend.c ------------------------------------------------------------------------ */
+/* --- backend.c --------------------------------------------------------------------------- */
 
-/* Under the lock, the gate closed: from here on the rings are there. */
+/* Publishes the rings of a back end. The caller holds the lock, and the gate is closed. */
 void at_backend_set(enum at_backend backend, char *rw, const char *control);
 enum at_backend at_backend(void);
 void at_backend_why(enum at_reason reason, int error);
 const char *at_default_name(void);
 
-/* --- provider.c --------------------------------------------------------------------- */
+/* --- provider.c -------------------------------------------------------------------------- */
 
 /*
- * The gate was found at ATTACH: registers, or waits for the thread that does. Returns
- * the gate after that; ATTACH: the other thread took too long. Async-signal-safe.
+ * Registers the process, or waits for the thread that registers. To be called if the gate is at
+ * ATTACH. Returns the new gate; ATTACH: the other thread took too long. Async-signal-safe.
  */
 uint32_t at_attach(void);
-/* Gives the calling thread a slot: > 0, or a negative errno. */
+/* Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. */
 int at_module_slot(void);
-/* Under the lock: shows the module's gate again, if the process is registered. */
+/* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
-/* Under the lock: lets go of the registration that a forked child inherited. */
+/* Drops the registration that a forked child inherited. The caller holds the lock. */
 void at_module_forked(void);
-/* Returns true if registering anew split the run of @gate, and @run is its second half. */
+/* Did a new registration split the run of @gate, and is @run its second half? */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
-/* --- site.c -------------------------------------------------------------------------- */
+/* --- site.c -------------------------------------------------------------------------------- */
 
-/* Does the run want this category? Valid if the gate is still the same afterwards. */
+/* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
 /*
- * The gate as it is now, if it belongs to the run of @gate, or to the run that follows
- * because the process registered anew (*@cut is set then). OFF: another run, or none.
- * ATTACH: the registration takes too long.
+ * Returns the present gate if it belongs to the run of @gate. Sets *@cut if the process
+ * registered anew during that run. OFF: another run, or none. ATTACH: the registration takes too
+ * long.
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);
 
-/* --- inprocess/slots.c --------------------------------------------------------------- */
+/* --- inprocess/slots.c --------------------------------------------------------------------- */
 
 int at_inproc_slot(void);
 
-/* --- inprocess/trace.c --------------------------------------------------------------- */
+/* --- inprocess/trace.c --------------------------------------------------------------------- */
 
-/* Starts what ASYNCTRACE_OUT asks for. */
+/* Starts the in-process trace that the variable ASYNCTRACE_OUT asks for. */
 void at_trace_from_environment(void);
 
-/* --- thread.c ------------------------------------------------------------------------ */
+/* --- thread.c ----------------------------------------------------------------------------- */
 
-/* Where the C library keeps its struct rseq. */
+/* Finds the offset of the C library's struct rseq. */
 void at_rseq_init(void);
-/* Finds out what the calling thread may do; false: the gate has moved on. */
+/* Finds the path of the calling thread. Returns false if the gate has changed. */
 bool at_thread_learn(uint32_t gate);
-/* The present in the clock of the run; only where the path is not NONE. */
+/* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
 
-/* --- names.c ------------------------------------------------------------------------- */
+/* --- names.c ------------------------------------------------------------------------------ */
 
-/* Makes the names of @site known: 0, or a negative errno: write them inline. */
+/*
+ * Interns the names of @site. Returns 0; or a negative errno: the record must carry the names
+ * inline.
+ */
 int at_site_names(struct at_site_ *site);
 bool at_site_names_known(const struct at_site_ *site);
 void at_names_count(uint32_t *names, uint32_t *refused);
 void at_names_forked(void);
 
-/* --- write.c, args.c, fallback.c --------------------------------------------------------------- */
+/* --- write.c, args.c, fallback.c --------------------------------------------------------- */
 
-/* A run of words of a record, anywhere in memory; not empty. */
+/* Consecutive words of a record, anywhere in memory. Not empty. */
 struct at_piece {
 	const void *from;
 	uint64_t words;
@@ -257,11 +270,11 @@ struct at_piece {
 
 /**
  * struct at_record - a record to be written
- * @pieces: its words in order, the first piece has at least three
- * @npieces: of them
- * @words: all of them together
- * @stamp: index of the word that is to be the moment of publishing
- * @slot: where in the first piece the thread's slot goes
+ * @pieces: its words in order; the first piece has at least three words
+ * @npieces: number of pieces
+ * @words: number of words in all pieces
+ * @stamp: index of the word that gets the time of publishing
+ * @slot: address of the word in the first piece that gets the thread's slot
  */
 struct at_record {
 	const struct at_piece *pieces;
@@ -271,7 +284,7 @@ struct at_record {
 	uint64_t *slot;
 };
 
-/* The common case of any record; it falls back on at_write_record(). */
+/* Fast path for any record. Calls at_write_record() if it cannot write the record. */
 void at_write_pieces(uint32_t gate, const struct at_record *rec);
 void at_write_record(uint32_t gate, const struct at_record *rec);
 void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
@@ -280,19 +293,28 @@ void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsigned int 
 /* Cuts texts that are too long. @duration: the stamp is the last word. */
 void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 			   const struct at_text_ *texts, unsigned int ntexts, int duration);
-/* These return false and change nothing if the gate has changed. */
+/* Each returns false and changes nothing if the gate has changed. */
 bool at_fallback_write(uint32_t gate, const struct at_record *rec);
 bool at_fallback_drop(uint32_t gate);
 bool at_fallback_drop_many(uint32_t gate, uint32_t n);
-/* Waits until nobody is in there any more; the gate is closed. False: gave up. */
+/*
+ * Waits until no thread is writing into the fallback ring. The gate must be closed. Returns false
+ * on timeout.
+ */
 bool at_fallback_quiesce(void);
 void at_fallback_forked(void);
-/* Dropped records so far, of all runs, for which the ring was not full but in use. */
+/*
+ * Returns the number of records dropped because the fallback ring was locked, not full, in all
+ * runs so far.
+ */
 uint32_t at_fallback_meetings(void);
 
-/* --- text.c ---------------------------------------------------------------------------- */
+/* --- text.c -------------------------------------------------------------------------------- */
 
-/* The longest beginning of @s within @room bytes that does not split a character. */
+/*
+ * Returns the length of the longest beginning of @s, at most @room bytes, that does not split a
+ * character.
+ */
 size_t at_text_cut(const char *s, size_t bytes, size_t room);
 
 #pragma GCC visibility pop

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What happens when a program or a plug-in that contains the library is loaded
- */
+/* Actions when a program or a plug-in that contains the library is loaded */
 #include <dlfcn.h>
 #include <link.h>
 
@@ -14,15 +12,15 @@
 #pragma weak dladdr1
 #pragma weak dlsym
 
-/* Exported, so that another copy of the library in the process may take its place. */
+/* Exported, so that another copy of the library in the process can override it. See replaced(). */
 AT_PUBLIC void at_loaded_(void)
 {
 }
 
 /*
- * Makes the linker take these functions from the static library, even if the program
- * never calls them. If a program exports its symbols, plug-ins use the program's gate: so they
- * must find all functions that use it in the program, too.
+ * Makes the linker take these functions from the static library, even if the program does not
+ * call them. If a program exports its symbols, its plug-ins use the program's gate. The plug-ins
+ * must then find all functions that use the gate in the program, too.
  */
 static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_write_texts_,
@@ -38,12 +36,12 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_logf_,
 };
 
-/* This copy's at_loaded_(), not subject to symbol interposition. */
+/* The at_loaded_() of this copy, not subject to symbol interposition. */
 extern void own_loaded(void) __attribute__((alias("at_loaded_"), visibility("hidden")));
 
 /*
- * A program that contains the static library and exports its symbols takes the
- * place of a plug-in's copy: the plug-in's macros call the program's functions.
+ * Is this copy unused? If a program contains the static library and exports its symbols, its
+ * plug-ins' macros call the program's functions.
  */
 static bool replaced(void)
 {
@@ -60,9 +58,9 @@ bool at_library_mixed(void)
 }
 
 /*
- * A plug-in that is linked with -Bsymbolic-functions calls its own functions with the
- * gate of a program that exports its symbols. A program's copy of the shared library's
- * gate is no such case: the functions are the shared library's there, too.
+ * A plug-in linked with -Bsymbolic-functions calls its own functions, but uses the gate of a
+ * program that exports its symbols. A program that has a copy of the shared library's gate is not
+ * such a case: it also calls the shared library's functions.
  */
 static bool find_mixed(void)
 {
@@ -73,10 +71,9 @@ static bool find_mixed(void)
 }
 
 /*
- * Keeps the plug-in that contains the library loaded until the process ends. The
- * kernel remembers the last critical section of each thread and reads its
- * description after dlclose(3), too: a thread gets SIGSEGV if that is unmapped.
- * Returns false if dlopen() fails.
+ * Keeps the plug-in that contains the library loaded until the process ends. The kernel remembers
+ * the last critical section of each thread and reads its descriptor, even after dlclose(3). If
+ * the descriptor is unmapped, the thread gets SIGSEGV. Returns false if dlopen() fails.
  */
 static bool stay_loaded(void)
 {
@@ -84,7 +81,7 @@ static bool stay_loaded(void)
 	struct link_map *object;
 	Dl_info info;
 
-	/* Named directly, dlopen() makes the linker warn about static programs. */
+	/* A direct call of dlopen() makes the linker warn about static programs. */
 	if (!dladdr1 || !dlsym)
 		return true;
 	*(void **)&open = dlsym(RTLD_DEFAULT, "dlopen");

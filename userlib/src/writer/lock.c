@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The back end's lock: one holder at a time changes at_hot, the gate and the
- * registration
+ * The back end's lock: its holder may change at_hot, the gate and the registration
  *
- * The holder blocks signals and disables cancellation. So neither a signal handler nor
- * a cleanup handler of the program runs under the lock. Signals that the kernel forces
- * on a thread are not blocked: it would kill the process. If a handler of one of these
- * traces, its records count as missed.
+ * The holder blocks signals and disables cancellation. So neither a signal handler nor a cleanup
+ * handler of the program runs under the lock. Signals that the kernel forces on a thread are not
+ * blocked, because the kernel would kill the process. If a handler of such a signal traces, its
+ * records count as missed.
  *
- * The lock lies in a page that the kernel clears in a forked child: a lock that
- * another thread of the parent held is free there, however the child was made.
+ * The lock is in a page that the kernel clears in a forked child. A lock that another thread of
+ * the parent held is free in the child, whatever call made the child.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,20 +22,20 @@
 
 /* All waiters together wait at most this long for one holder. */
 #define AT_PATIENCE_NS	1000000000ull
-/* So often a waiter looks whether the holder is still alive. */
+/* Interval at which a waiter checks that the holder is still alive. */
 #define AT_LOOK_NS	100000000ull
 
-/* The lock word: 0, or the holder's thread id and these. */
+/* The lock word: 0, or the holder's thread id and these flags. */
 #define AT_LOCK_WAITERS	0x80000000u
-#define AT_LOCK_HOPELESS 0x40000000u	/* it has been waited for long enough */
+#define AT_LOCK_HOPELESS 0x40000000u	/* waiters have given up */
 #define AT_LOCK_TID	0x3fffffffu
 
 /**
- * struct lock_page - what a forked child must not inherit
+ * struct lock_page - state that a forked child must not inherit
  * @word: the lock
  * @pid: the process, if the kernel does not clear the page in a child
  * @known: this process has held the lock before
- * @salt: of the operation ids of this process; 0: none yet
+ * @salt: salt of this process's ids; 0: none yet
  */
 struct lock_page {
 	uint32_t word;
@@ -154,7 +153,7 @@ static void sleep_on(struct lock_page *p, uint32_t word)
 		return;
 	word |= AT_LOCK_WAITERS;
 	at_sys_futex(&p->word, FUTEX_WAIT_PRIVATE, word, &ts);
-	/* A thread that was killed alone, as seccomp can do, leaves the lock behind. */
+	/* A thread that was killed alone, as seccomp can do, leaves the lock held. */
 	if (at_sys_tkill(word & AT_LOCK_TID, 0) && errno == ESRCH &&
 	    __atomic_compare_exchange_n(&p->word, &word, 0, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
@@ -173,8 +172,8 @@ bool at_backend_wait(void)
 			return false;
 		if (now_ns() < end)
 			sleep_on(p, word);
-		else if (__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS, false,
-						     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		else if (__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS,
+						     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			wake_all(p);
 	}
 	return true;

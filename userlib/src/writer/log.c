@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Logs: lines of text about the current operation
- */
+/* Logs: lines of text about the current operation */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +10,7 @@
 #include "internal.h"
 #include "operation.h"
 
-#define AT_LOG_BYTES	1023	/* as asynctrace/operation.h says */
+#define AT_LOG_BYTES	1023	/* documented in asynctrace/operation.h */
 
 static void write_log(uint64_t found, const struct at_site_ *site, const char *text, size_t bytes)
 {
@@ -27,14 +25,14 @@ __attribute__((format(printf, 3, 0), nonnull(3)))
 static void write_formatted(uint64_t found, const struct at_site_ *site, const char *format,
 			    va_list list)
 {
-	/* One byte more than is written: at_text_cut() looks at it. */
+	/* One byte more than is written, because at_text_cut() reads it. */
 	char text[AT_LOG_BYTES + 2];
 	const int saved = errno;
 	int bytes;
 
 	bytes = vsnprintf(text, sizeof(text), format, list);
 	errno = saved;
-	/* The text of a format that printf() refuses is the format. */
+	/* If printf() rejects the format, log the format itself. */
 	if (bytes < 0)
 		write_log(found, site, format, strlen(format));
 	else

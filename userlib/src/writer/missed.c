@@ -2,15 +2,15 @@
 /*
  * Records that could not wait for the registration, counted by category
  *
- * A thread does not wait for ever for another one that registers. What it would
- * have recorded meanwhile is noted here. As soon as the rings are there, the
- * numbers of recorded categories are added to the dropped records of the session.
+ * A thread waits only for a limited time for another thread that registers. After that, its
+ * records are missed and counted here. When the rings exist, the counts of recorded categories
+ * are added to the dropped records of the session.
  */
 #include <string.h>
 
 #include "internal.h"
 
-/* Records of further categories always count as dropped. */
+/* Limit of categories. Missed records of further categories always count as dropped. */
 #define AT_MISSED_CATEGORIES	32
 
 enum { EMPTY, FILLING, READY };
@@ -18,14 +18,14 @@ enum { EMPTY, FILLING, READY };
 static struct missed {
 	uint32_t state;
 	uint32_t count;
-	/* A name that was cut off equals no pattern, since those are not that long. */
+	/* One byte longer than the longest pattern, so that a cut name matches no exact pattern. */
 	char category[ASYNCTRACE_CATEGORY_MAX + 2];
 } table[AT_MISSED_CATEGORIES];
 
-static uint32_t others;		/* of categories that found no entry */
-static uint32_t pending;	/* in all entries; looked at without the lock */
+static uint32_t others;		/* records of categories that have no entry */
+static uint32_t pending;	/* set while an entry may have records; read without the lock */
 
-/* The counter of a category. The name is copied: its plug-in may be unloaded. */
+/* Finds the counter of a category. Copies the name, because its plug-in may be unloaded. */
 static uint32_t *counter_of(const char *category)
 {
 	const size_t bytes = strnlen(category, sizeof(table[0].category) - 1);
@@ -49,13 +49,13 @@ void at_missed_add(const char *category)
 {
 	__atomic_fetch_add(category ? counter_of(category) : &others, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
-	/* If the holder is gone by now, nobody else would look at it. */
+	/* The holder may have released the lock before it could see this record. */
 	at_missed_settle();
 }
 
 /*
- * Under the lock: reads all counters into @counts, the last is of the others. Returns how
- * many of these records the open gate's run wanted.
+ * Reads all counters into @counts; the last one is of categories without an entry. The caller
+ * holds the lock. Returns how many of these records the run wanted.
  */
 static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 {
@@ -72,12 +72,12 @@ static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 	return n;
 }
 
-/* Under the lock. */
+/* Adds the counts to the dropped records. The caller holds the lock. */
 static void settle(void)
 {
 	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
 
-	/* Each counter that this number includes is read below. */
+	/* Clear before reading: a record that is added later sets it again. */
 	__atomic_exchange_n(&pending, 0, __ATOMIC_ACQUIRE);
 	do {
 		gate = at_gate_now();

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Names: written once into the durable ring, referred to by number afterwards
+ * Names: written once into the durable ring, then referred to by index
  *
- * Nothing here waits: where the lock is taken (by another thread, or by the
- * code that a signal handler has interrupted) or there is no room, the record
- * carries its names itself, and the site asks again next time.
+ * Nothing here waits. If the lock is busy (in another thread, or in the code that a signal
+ * handler interrupted) or there is no room, the record carries its names inline. The site tries
+ * again next time.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* Places in the table; the durable ring has room for about 10,000 names. */
+/* Entries of the hash table. The durable ring has room for about 10,000 names. */
 #define AT_NAMES_SLOTS	16384u
 
 /*
- * Where a name was written, rather than where it came from: what a plug-in
- * named may be unmapped by now. Valid only where @id is that of the table.
+ * Refers to the name in the durable ring, not to the original, which may be in a plug-in that was
+ * unloaded. Valid only if @id equals the table's.
  */
 struct entry {
 	uint32_t id;
 	uint32_t hash;
-	uint32_t word;		/* of the string record, from the start of the data */
+	uint32_t word;		/* index of the string record in the ring's data */
 };
 
 static struct {
 	uint32_t lock;
-	uint32_t id;		/* changes when all that was written becomes void */
+	uint32_t id;		/* changes when all entries become invalid */
 	uint32_t epoch;
 	uint32_t generation;
 	uint32_t count;
@@ -71,8 +71,8 @@ static struct entry *find(const char *s, size_t bytes, uint32_t hash, bool *know
 }
 
 /*
- * A new registration, a cleared ring, or the module's again after a trace of the
- * process' own: what counts is what stands in the ring.
+ * Reads the names in the durable ring again after a new registration, a cleared ring, or an
+ * in-process trace.
  */
 static void catch_up(void)
 {
@@ -97,7 +97,7 @@ static void catch_up(void)
 		struct entry *e;
 		bool known;
 
-		/* Spoilt: then no name is known, and none is to be added. */
+		/* The ring is damaged: use no names, and add none. */
 		if (ASYNCTRACE_FXT_TYPE(data[at]) != ASYNCTRACE_FXT_STRING ||
 		    ASYNCTRACE_FXT_WORDS(data[at]) != 1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes)) {
 			names.count = ASYNCTRACE_FXT_INDEX_MAX;
@@ -127,7 +127,10 @@ static int append(const char *s, size_t bytes, uint32_t *word)
 	data[at + need - 1] = 0;
 	data[at] = ASYNCTRACE_FXT_STRING_HEAD(names.count + 1, bytes);
 	memcpy(&data[at + 1], s, bytes);
-	/* A page that could not be had shows in a lower limit: then that was lost. */
+	/*
+	 * If the page could not be allocated, the kernel has lowered the limit, and the name is
+	 * lost.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (at + need > at_control()->durable_words)
 		return -ENOSPC;
@@ -139,7 +142,7 @@ static int append(const char *s, size_t bytes, uint32_t *word)
 	return 0;
 }
 
-/* The number of a name, 0 for the empty one; or a negative errno. */
+/* Returns the index of a name, 0 for the empty name, or a negative errno. */
 static int intern(const char *s)
 {
 	const size_t bytes = strlen(s);
@@ -199,7 +202,7 @@ int at_site_names(struct at_site_ *site)
 		return -EAGAIN;
 	err = site_names(site);
 	if (err == -ENOSPC && site->durable != names.id) {
-		/* It will not get better: head 0 says so until all is void. */
+		/* The ring stays full until all names become invalid. Head 0 says so. */
 		names.refused++;
 		__atomic_store_n(&site->head, 0, __ATOMIC_RELAXED);
 		site->durable = names.id;

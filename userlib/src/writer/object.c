@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Kernel objects: what a descriptor, a pidfd or a thread is
+ * Kernel objects: descriptions of a descriptor, a pidfd or a thread
  *
- * A record of a process or thread carries also the id of this process as this process knows
- * it, so that the composer can tell whether the ids are of the trace's namespace.
+ * A record of a process or thread also carries the id of this process in its own pid namespace.
+ * The composer compares it with the kernel's id, to find out if the ids are those of the trace's
+ * namespace.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -13,20 +14,20 @@
 #include "build.h"
 #include "sys.h"
 
-/* Bytes of an object's name */
+/* Bytes of an object's name. */
 #define NAME_MAX_BYTES	255
-/* Words that the composer's own name and argument of a process or thread may take */
+/* Words that the composer may add: its own name of a process or thread, and an argument. */
 #define RESERVED_WORDS	48
 
 struct object {
 	unsigned int type;
 	uint64_t koid;
-	uint32_t pid;		/* of this process, or 0 */
-	unsigned int bytes;	/* of the name */
+	uint32_t pid;		/* id of this process, or 0 */
+	unsigned int bytes;	/* length of the name */
 	char name[NAME_MAX_BYTES + 1];
 };
 
-/* "@prefix@number@suffix" */
+/* Builds "@prefix@number@suffix". */
 static const char *path_of(char path[64], const char *prefix, uint32_t number, const char *suffix)
 {
 	char digits[10];
@@ -43,7 +44,7 @@ static const char *path_of(char path[64], const char *prefix, uint32_t number, c
 	return path;
 }
 
-/* The first bytes of a file, ended by a NUL; 0 if there are none. */
+/* Reads the first bytes of a file and ends them with a NUL. Returns 0 if there are none. */
 static size_t contents(const char *path, char *buf, size_t size)
 {
 	const int fd = at_sys_open(path, O_RDONLY | O_CLOEXEC);
@@ -66,7 +67,7 @@ static void name_task(struct object *o, const char *proc, uint32_t id)
 		o->bytes--;
 }
 
-/* The number behind @field in the text of a fdinfo file; 0: there is none */
+/* Returns the number behind @field in the text of a fdinfo file; 0: no such field. */
 static long field_of(const char *text, const char *field, int base)
 {
 	const char *s = strstr(text, field);
@@ -79,7 +80,7 @@ static long field_of(const char *text, const char *field, int base)
 	return value;
 }
 
-/* False: nothing tells which process this is, because it has been reaped, say. */
+/* Returns false if the process is unknown, for example because it has been reaped. */
 static bool describe_pidfd(struct object *o, int fd)
 {
 	char path[64], text[512];
@@ -137,12 +138,12 @@ static bool describe_fd(struct object *o, int fd)
 	if ((begins(o, "anon_inode:[pidfd]") || begins(o, "pidfd:")) && describe_pidfd(o, fd))
 		return true;
 	o->type = type_of(o, st.st_mode);
-	/* Those without a file system of their own share one inode. */
+	/* All anonymous inodes have the same number, so make an id of the descriptor. */
 	o->koid = begins(o, "anon_inode:") ? (uint64_t)at_salt() << 44 | (uint32_t)fd : st.st_ino;
 	return true;
 }
 
-/* The thread's CPU clock has the bits of its id inverted, above three other bits. */
+/* The clock id of a thread's CPU clock is the inverted thread id, shifted by three bits. */
 static bool describe_thread(struct object *o, pthread_t thread)
 {
 	clockid_t clock;
@@ -176,7 +177,7 @@ AT_PUBLIC AT_COLD void at_object_(struct at_site_ *site, const uint64_t *refs, u
 	errno = saved;
 	if (!known)
 		return;
-	/* The file adds the thread's process. */
+	/* The composer adds an argument for the thread's process. */
 	if (o.type == ASYNCTRACE_FXT_OBJ_THREAD && nargs == ASYNCTRACE_FXT_ARGS_MAX) {
 		drop_record(found);
 		return;

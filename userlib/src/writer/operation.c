@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Operations: their ids, and what each thread works on
- */
+/* Operations: their ids, and which operation each thread works on */
 #include <asynctrace/operation.h>
 
 #include "internal.h"
 #include "operation.h"
 
 /*
- * An id is salt << 44 | 1 << 42 | number. at_flow_id() counts from 1 without bit 42, and
- * at_compose_chunk() puts bit 43 into ids that are not the library's.
+ * An id is salt << 44 | 1 << 42 | number. at_flow_id() counts from 1 without bit 42.
+ * at_compose_chunk() sets bit 43 in ids that are not the library's.
  */
 #define AT_SALT_SHIFT	44
 #define AT_OPERATION	(1ULL << 42)
 #define AT_NUMBERS	(AT_OPERATION - 1)
 
 /*
- * A thread takes as many numbers at a time, because a counter that all threads share costs a
- * thread of 64 more than a record.
+ * Numbers that a thread takes at a time. With 64 threads, a counter shared by all would cost a
+ * thread more than a record.
  */
 #define AT_BLOCK	256u
 
@@ -26,8 +24,8 @@ AT_PUBLIC __thread struct at_current_ at_current_ __attribute__((tls_model("init
 static uint64_t blocks;
 
 /*
- * The next number of the thread. Numbers that are multiples of AT_BLOCK are not used: they say
- * that the block is used up. A signal handler may take numbers, and a block, at any moment.
+ * Returns the next number of the thread. Multiples of AT_BLOCK are not used: they mean that the
+ * block is used up. A signal handler may take numbers, and a block, at any moment.
  */
 static uint64_t next_number(void)
 {
@@ -68,13 +66,13 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 	struct at_current_ *c = &at_current_;
 	bool cut = false;
 
-	/* The begins of scopes around this one are records of an earlier run. */
+	/* The begins of the enclosing scopes are records of an earlier run. */
 	if (!c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
 		c->base = c->depth;
 	c->gate = gate;
 }
 
-/* The name is empty: the scope's site was on a part of the stack that is gone. */
+/* The name is empty, because the scope's site was on a part of the stack that is gone. */
 static void write_lost_end(uint32_t gate)
 {
 	at_write_3_(gate, ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_END, 3, 0, 0, 0));
@@ -106,8 +104,8 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 }
 
 /*
- * Scopes above the base were recorded under @c->gate. The others began in an earlier run, which
- * has their begin, and a later run must not have their end.
+ * Scopes above the base were recorded under @c->gate. The others began in an earlier run: a later
+ * run must not have an end without a begin.
  */
 AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 {
@@ -140,7 +138,7 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 	TRACE_OPERATION_ENTER(entered, id, "operation", "operation");
 }
 
-/* --- categories and types that are known at run time only ------------------------------------ */
+/* --- categories and types known only at run time --------------------------------------------- */
 
 uint64_t at_category_find(const char *category)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * libasynctrace: what operation.c has for its other files
- */
+/* Functions of operation.c for other files of the library */
 #ifndef AT_OPERATION_H
 #define AT_OPERATION_H
 
@@ -10,14 +8,14 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The kernel reads the calling thread's operation at @cell from now on; NULL: nowhere. The
- * memory stays mapped until the thread ends or is given another cell.
+ * Sets the memory in which the kernel reads the calling thread's operation; NULL: none. The
+ * memory must stay mapped until the thread ends or gets another cell.
  */
 void at_cell_set(uint64_t *cell);
 
 /*
- * As at_site_learn_(), for a category of which there is no site. Records that follow carry their
- * names.
+ * Like at_site_learn_(), for a category without a site. Records that use the result carry their
+ * names inline.
  */
 uint64_t at_category_find(const char *category);
 

@@ -2,9 +2,9 @@
 /*
  * Registering with the module
  *
- * The first macro that a process executes registers it, in any thread, also in
- * a signal handler. So registration makes only system calls: it allocates nothing
- * and is no cancellation point. Other threads wait until it is done.
+ * The first macro that a process executes registers it, in any thread, also in a signal handler.
+ * So registration uses only system calls: it does not allocate memory and is no cancellation
+ * point. Other threads wait until it is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,14 +26,17 @@
 #include "sys.h"
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
-/* Low numbers are the program's: some close them all, some count on them. */
+/*
+ * Programs use low descriptor numbers: some close them all, some expect the lowest number to be
+ * free.
+ */
 #define AT_FD_MIN	512
 #define AT_STRIDE	(16u << 20)
 
-/* Changed by the holder of the back end's lock only. */
+/* Only the holder of the back end's lock changes this. */
 static struct {
 	bool registered;
-	bool tried;		/* and failed: not again until asked */
+	bool tried;		/* registering failed: do not retry until asked */
 	int fd;
 	dev_t rdev;
 	char *control;
@@ -48,13 +51,13 @@ static struct {
 } module = { .fd = -1 };
 
 /**
- * struct cut - a run that this process left and entered again by registering anew,
- *	once or several times
- * @run: the gate value with which the run began; 0: there is none
+ * struct cut - a run that this process left and entered again by registering anew, once or
+ * several times
+ * @run: the gate value with which the run began; 0: no such run
  * @gate: the last gate value before the process registered anew
- * @next: the run that the new registration found itself in
+ * @next: the run in which the new registration is
  *
- * Set while the gate is at ATTACH.
+ * Changes only while the gate is at ATTACH.
  */
 static struct cut {
 	uint32_t run;
@@ -62,7 +65,7 @@ static struct cut {
 	uint32_t next;
 } cut;
 
-/* A program may have closed the descriptor, and another file have its number. */
+/* The program may have closed the descriptor, and its number may belong to another file. */
 static bool fd_is_ours(void)
 {
 	struct stat st;
@@ -84,9 +87,7 @@ static int open_device(void)
 	return high;
 }
 
-/*
- * Over generic netlink, and where a sandbox lets no socket through, by ioctl.
- */
+/* Registers over generic netlink, or by ioctl if a sandbox forbids sockets. */
 static int say_hello(int fd, uint64_t stride)
 {
 	struct asynctrace_hello hello = {
@@ -113,8 +114,8 @@ static int say_hello(int fd, uint64_t stride)
 }
 
 /*
- * Maps @bytes at @offset of the device: where the same was mapped before, over
- * that, else anywhere. What is at the old place and not reused stays mapped.
+ * Maps @bytes at @offset of the device. Reuses the old address if the size is the same.
+ * Otherwise, memory at the old address stays mapped.
  */
 static int map_area(int fd, char **addr, size_t *had, size_t bytes, int prot, off_t offset)
 {
@@ -150,8 +151,8 @@ static int map_module(int fd)
 }
 
 /*
- * Before the rings of a registration are unmapped: remembers which run the process
- * leaves, and waits until no thread is about to publish a record there.
+ * Notes which run the process leaves, and waits until no thread is about to publish a record in
+ * it. Must be called before the rings are unmapped.
  */
 static void leave_run(void)
 {
@@ -184,8 +185,8 @@ static void unmap_module(void)
 }
 
 /*
- * Ends the registration, or lets go of the one that a forked child has inherited.
- * Under the lock, the gate closed.
+ * Ends the registration, or drops the one that a forked child has inherited. The caller holds the
+ * lock, and the gate is closed.
  */
 static void forget(void)
 {
@@ -223,7 +224,7 @@ static int try_register(uint64_t stride)
 	if (!err && at_sys_fstat(fd, &st))
 		err = -errno;
 	if (err) {
-		/* A mapping would keep the module's side registered. */
+		/* A mapping would keep the process registered. */
 		unmap_module();
 		at_sys_close(fd);
 		return err;
@@ -269,7 +270,10 @@ bool at_module_cut(uint32_t gate, uint32_t run)
 	return cut.run && cut.next == run && gate - cut.run <= cut.gate - cut.run;
 }
 
-/* Under the lock. The gate is closed, or at ATTACH: then other threads wait. */
+/*
+ * Registers. The caller holds the lock. The gate is closed, or at ATTACH so that other threads
+ * wait.
+ */
 static int do_register(void)
 {
 	uint64_t stride = module.stride ?: AT_STRIDE;
@@ -279,7 +283,7 @@ static int do_register(void)
 	if (!module.name[0])
 		memcpy(module.name, at_default_name(),
 		       strnlen(at_default_name(), ASYNCTRACE_NAME_MAX));
-	/* Where so many addresses cannot be had, smaller rings will do. */
+	/* If the address space is too small for the rings, try smaller rings. */
 	do {
 		err = try_register(stride);
 		stride /= 4;
@@ -312,7 +316,10 @@ uint32_t at_attach(void)
 	uint32_t gate;
 
 	while ((gate = at_gate_now()) == ASYNCTRACE_GATE_ATTACH) {
-		/* Registering anew waits until no thread is in the fallback ring. */
+		/*
+		 * A new registration waits until no thread is in the fallback ring: do not wait for
+		 * it there.
+		 */
 		if (at_thread.in_fallback)
 			break;
 		if (at_backend_trylock()) {
@@ -369,13 +376,16 @@ int at_module_slot(void)
 	return -EBADF;
 }
 
-/* Under the lock: is this process registered, and may its descriptor be used? */
+/* Is this process registered, and is its descriptor valid? The caller holds the lock. */
 static bool module_is_ours(void)
 {
 	return module.registered && fd_is_ours();
 }
 
-/* A signal handler may do this: no lock. To another process the kernel says no. */
+/*
+ * Takes no lock, because a signal handler may call it. The kernel rejects the ioctl of a forked
+ * child.
+ */
 AT_PUBLIC AT_COLD void at_alert_(const char *name)
 {
 	struct asynctrace_alert alert = { .size = sizeof(alert) };
@@ -426,7 +436,7 @@ AT_PUBLIC int at_provider_observe(struct at_observed *observed)
 		return -EINVAL;
 	at_backend_lock();
 	if (module_is_ours()) {
-		/* It fails with EAGAIN where that is what was read last. */
+		/* read(2) fails with EAGAIN if the state has not changed since the last read. */
 		if (read(module.fd, &now, sizeof(now)) == sizeof(now))
 			module.seen = now;
 		o.recording = module.seen.gate > ASYNCTRACE_GATE_ATTACH;
@@ -459,8 +469,8 @@ static void close_poll_fd(void *arg)
 }
 
 /*
- * Is the process recorded, if not now, then within @ms? Waits with a descriptor of
- * its own: another thread may withdraw meanwhile. A cancellation point.
+ * Waits until the process is recorded, at most @ms. Polls a duplicate of the descriptor, because
+ * another thread may unregister meanwhile. A cancellation point.
  */
 static bool recorded_within(uint32_t ms)
 {
@@ -488,7 +498,8 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 {
 	struct at_provider_options o = { .size = sizeof(o) };
 	const char *name;
-	int err;
+	bool wait;
+	int err = 0;
 
 	if (opts) {
 		if (opts->size < offsetof(struct at_provider_options, ring_reserve))
@@ -499,6 +510,7 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 		*o.started = 0;
 	if (o.flags & ~ASYNCTRACE_PROVIDER_WAIT_START)
 		return -EINVAL;
+	wait = o.flags & ASYNCTRACE_PROVIDER_WAIT_START;
 	name = o.name ?: at_default_name();
 	if (!*name || strlen(name) > ASYNCTRACE_NAME_MAX)
 		return -EINVAL;
@@ -508,7 +520,8 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 		return -EINVAL;
 
 	at_backend_lock();
-	err = at_backend() == ASYNCTRACE_BACKEND_INPROCESS ? 0 : at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	if (at_backend() != ASYNCTRACE_BACKEND_INPROCESS)
+		err = at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 	if (err) {
 		at_backend_unlock();
 		return err;
@@ -519,8 +532,8 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 	module.stride = o.ring_reserve;
 	err = do_register();
 	at_backend_unlock();
-	if (!err && (o.started || o.flags & ASYNCTRACE_PROVIDER_WAIT_START)) {
-		const bool started = recorded_within(o.flags & ASYNCTRACE_PROVIDER_WAIT_START ? o.wait_ms : 0);
+	if (!err && (o.started || wait)) {
+		const bool started = recorded_within(wait ? o.wait_ms : 0);
 
 		if (o.started)
 			*o.started = started;
@@ -534,7 +547,9 @@ AT_PUBLIC int at_provider_unregister(void)
 
 	at_backend_lock();
 	if (module.registered) {
-		err = at_backend() == ASYNCTRACE_BACKEND_MODULE ? at_gate_reset(ASYNCTRACE_GATE_OFF) : 0;
+		err = 0;
+		if (at_backend() == ASYNCTRACE_BACKEND_MODULE)
+			err = at_gate_reset(ASYNCTRACE_GATE_OFF);
 		if (!err) {
 			forget();
 			cut = (struct cut){ 0 };

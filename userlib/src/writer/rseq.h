@@ -2,24 +2,24 @@
 /*
  * The critical sections: restartable sequences on one CPU's ring
  *
- * The kernel sends a thread that is preempted, migrated or interrupted by a
- * signal inside of one to its abort label; so from the check of the CPU to the
- * last instruction no other thread ran on this CPU in user space, unless a
- * section is aborted. The last instruction is the one store that matters. All
- * before it are to words that no reader looks at yet.
+ * If a thread is preempted, migrated or interrupted by a signal inside a section, the kernel
+ * moves it to the section's abort label. So unless a section is aborted, no other thread runs on
+ * its CPU in user space between the check of the CPU and the last instruction. The last
+ * instruction is the store that publishes. All earlier stores are to words that no reader uses
+ * yet.
  *
- * An architecture provides
+ * Each architecture defines
  *
  *	AT_CS_PUT()	writes a record whose words are in registers (x86-64:
  *			write_x86_64.S)
  *	at_cs_put()	writes any record
- *	at_cs_bind()	lets the thread know the ring of its CPU, for those two
- *	at_cs_enter()	writes the head of the next sub-buffer
- *	at_cs_drop()	counts one more record that found no room
- *	at_counter()	the machine's counter
+ *	at_cs_bind()	binds the thread to the ring of its CPU, for those two
+ *	at_cs_enter()	writes the header of the next sub-buffer
+ *	at_cs_drop()	counts one dropped record
+ *	at_counter()	reads the machine's counter
  *
- * The C library registers the struct rseq of each thread. Registering another
- * one would take it from whoever uses it already.
+ * The C library registers the struct rseq of each thread. The library must not register its own,
+ * because the kernel allows one per thread.
  */
 #ifndef AT_RSEQ_H
 #define AT_RSEQ_H
@@ -28,22 +28,22 @@
 
 enum at_cs_result {
 	AT_CS_DONE,
-	AT_CS_ABORTED,	/* try again; perhaps the thread knows another CPU's ring */
-	AT_CS_STALE,	/* the gate moved: the record is nobody's */
+	AT_CS_ABORTED,	/* try again; the thread may now be on another CPU */
+	AT_CS_STALE,	/* the gate has changed: the record belongs to no run */
 	AT_CS_FULL,	/* no room in this sub-buffer */
 };
 
-/* The words of struct rseq that count. Their offsets are part of the ABI. */
+/* Offsets of the used words of struct rseq. They are part of the kernel's ABI. */
 #define AT_RSEQ_CPU_START	0
 #define AT_RSEQ_CPU		4
 #define AT_RSEQ_CS		8
 
 /**
- * struct at_ring - one CPU's ring, and who wants to write there
- * @line: its header line
- * @data: its words
- * @cpu: its CPU
- * @gate: the generation that all of this, and the record, belongs to
+ * struct at_ring - one CPU's ring, and the run that a writer belongs to
+ * @line: the ring's header line
+ * @data: the ring's words
+ * @cpu: the ring's CPU
+ * @gate: the gate value under which these fields and the record are valid
  * @sub_mask: words of a sub-buffer - 1
  * @ring_mask: words of the ring - 1
  */
@@ -56,7 +56,7 @@ struct at_ring {
 	uint32_t ring_mask;
 };
 
-/* Operands of at_cs_put(), in memory: there are more than registers. */
+/* Operands of at_cs_put(). In memory, because there are not enough registers. */
 struct at_put {
 	const struct at_piece *pieces;
 	const struct at_piece *end;
@@ -67,17 +67,17 @@ struct at_put {
 /* Operands of at_cs_enter(). */
 struct at_enter {
 	uint64_t *line;
-	uint64_t *to;		/* where the head goes */
-	uint64_t old;		/* the position it is for */
-	uint64_t pos;		/* the position after it */
+	uint64_t *to;		/* address of the new header */
+	uint64_t old;		/* the position before */
+	uint64_t pos;		/* the position after */
 	uint64_t head[ASYNCTRACE_SUBBUF_WORDS];
 };
 
 #ifdef AT_TEST_HOOKS
 /*
- * Turns that each critical section waits before its last instruction, and those
- * that write records (on x86-64) when they have found the gate unchanged. Who waits
- * goes on when it becomes 0.
+ * Number of loops that each critical section waits before its last instruction. Sections that
+ * write records on x86-64 also wait after their check of the gate, for at_race_delay_early. The
+ * waiting ends when the variable becomes 0.
  */
 extern uint64_t at_race_delay __attribute__((visibility("hidden")));
 extern uint64_t at_race_delay_early __attribute__((visibility("hidden")));

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Critical sections of arm64. Publishing is a store-release; the gate is looked
- * at after all loads before it (dmb ishld), because what the record was made of
- * must belong to the generation that the gate shows. Offsets are those that
- * rseq.h asserts.
+ * Critical sections of arm64. A store-release publishes. A load barrier (dmb ishld) precedes the
+ * check of the gate, because all earlier loads must belong to the run that the gate shows. rseq.h
+ * asserts the offsets.
  */
 #ifndef AT_RSEQ_AARCH64_H
 #define AT_RSEQ_AARCH64_H
@@ -12,7 +11,7 @@ static inline uint64_t at_counter(void)
 {
 	uint64_t t;
 
-	/* Without it the counter may be read early. */
+	/* Without isb, the processor may read the counter early. */
 	__asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(t) : : "memory");
 	return t;
 }
@@ -46,7 +45,7 @@ static inline uint64_t at_counter(void)
 	"str x9, [" rseq ", #8]\n" \
 	"1:\n\t"
 
-/* Must follow the store that publishes. The signature is a brk. */
+/* Must follow the store that publishes. The signature is that of brk. */
 #define AT_CS_END \
 	"2:\n\t" \
 	".pushsection __rseq_failure, \"ax\"\n\t" \
@@ -56,8 +55,8 @@ static inline uint64_t at_counter(void)
 	".popsection\n\t"
 
 /*
- * The beginning of writing a record, as in rseq_x86_64.h: the line in x14, the
- * position in x11, the place in x10.
+ * Begins a section that writes a record; see rseq_x86_64.h. n = operand: the record's words. Out:
+ * x14 = header line, x11 = position, x10 = address of the record.
  */
 #define AT_CS_PLACE(n) \
 	"ldr x10, [%[t], #40]\n\t" \
@@ -84,9 +83,9 @@ static inline uint64_t at_counter(void)
 #define AT_CS_STORE(i) "str %[w" #i "], [x10, #8*" #i "]\n\t"
 
 /*
- * Writes a record of n words from registers. stores: AT_CS_STORE of the words
- * that are operands; the slot goes into word 2, the counter into the word
- * stamp. Falls through when it is written; jumps to aborted, stale, full.
+ * Writes a record of n words from registers. stores: AT_CS_STORE of each word that is an operand.
+ * The slot goes into word 2, the counter into word stamp. Falls through when the record is
+ * written; otherwise jumps to aborted, stale or full.
  */
 #define AT_CS_PUT(g, n, stamp, stores, ...) \
 	__asm__ goto volatile( \
@@ -148,7 +147,10 @@ full:
 	return AT_CS_FULL;
 }
 
-/* What follows is about a ring that was found outside: is it still this CPU's? */
+/*
+ * Begins a section that uses a ring found outside of it. Checks that the CPU and the gate are
+ * still those of the ring.
+ */
 #define AT_CS_CHECK \
 	AT_CS_ARM("%[rseq]") \
 	"ldr w9, [%[rseq], #4]\n\t" \
@@ -163,7 +165,7 @@ full:
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
 	[now] "r"(&at_gate_.gate)
 
-/* Mark the binding invalid while it is updated: no struct rseq ever holds AT_NO_CPU. */
+/* Mark the binding invalid while it is updated: no struct rseq has AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 {
 	__asm__ goto volatile(
@@ -198,7 +200,7 @@ static inline enum at_cs_result at_cs_enter(const struct at_ring *r, const struc
 		"ldr x12, [x14]\n\t"
 		"cmp x12, x9\n\t"
 		"b.ne %l[aborted]\n\t"
-		/* The commit that filled the last one is seen before this one's head. */
+		/* Order the commit that filled the last sub-buffer before this header. */
 		"dmb ishst\n\t"
 		"ldp x9, x12, [%[e], #32]\n\t"
 		"stp x9, x12, [x10]\n\t"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Critical sections of x86-64. Stores are seen in program order there, so that
- * a plain one publishes. Offsets are those that rseq.h asserts. Small records
- * are written by write_x86_64.S.
+ * Critical sections of x86-64. Stores become visible in program order, so a plain store can
+ * publish. rseq.h asserts the offsets. write_x86_64.S writes small records.
  */
 #ifndef AT_RSEQ_X86_64_H
 #define AT_RSEQ_X86_64_H
@@ -61,11 +60,11 @@ static inline uint64_t at_counter(void)
 	".popsection\n\t"
 
 /*
- * The beginning of writing a record, by a thread that knows a ring of the
- * record's generation: is that still the present one, is the ring that of this
- * CPU? Counter in r9. Then, if the record's last word, at the address last, lies in the same
- * sub-buffer as the word before its first, the record's place in r11. At a
- * sub-buffer's end, as at 0, that is never so.
+ * Begins a section that writes a record. In: t = at_thread; last = operand of lea: index of the
+ * record's last word, from the position in r11. Out: r9 = counter, r11 = address of the record.
+ * Jumps to aborted if the thread is not bound to the ring of this CPU. Jumps to stale if the gate
+ * has changed. Jumps to full unless the record's last word is in the same sub-buffer as the word
+ * before the record. So a position at the end of a sub-buffer, or 0, is always full.
  */
 #define AT_CS_PLACE(last) \
 	"movq 40(%[t]), %%r11\n\t" \
@@ -113,7 +112,7 @@ static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *pu
 		"addq 24(%[put]), %%r11\n\t"
 		"movq %%r9, (%%r11)\n\t"
 		AT_CS_HOOK
-		/* One more record, and so many words, are there. */
+		/* Publish: add the record's words and 1 record to the position. */
 		"movq 24(%[t]), %%rdx\n\t"
 		"movabsq $(1 << 48), %%rax\n\t"
 		"addq %%rcx, %%rax\n\t"
@@ -132,7 +131,10 @@ full:
 	return AT_CS_FULL;
 }
 
-/* What follows is about a ring that was found outside: is it still this CPU's? */
+/*
+ * Begins a section that uses a ring found outside of it. Checks that the CPU and the gate are
+ * still those of the ring.
+ */
 #define AT_CS_CHECK \
 	AT_CS_ARM("%[rseq]") \
 	"cmpl %[cpu], 4(%[rseq])\n\t" \
@@ -144,7 +146,7 @@ full:
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
 	[now] "m"(at_gate_.gate)
 
-/* Mark the binding invalid while it is updated: no struct rseq ever holds AT_NO_CPU. */
+/* Mark the binding invalid while it is updated: no struct rseq has AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 {
 	__asm__ goto volatile(

@@ -2,13 +2,11 @@
 /*
  * Common parts of the critical sections in assembly
  *
- * Registers: edi is the gate value of the record. fs:r10 is at_thread from
- * section_begin on. Each macro jumps to .Lslow_NAME, which the user provides, if
- * the section cannot write the record.
+ * In: edi = gate value of the record. From section_begin on, fs:r10 = at_thread. Each macro jumps
+ * to .Lslow_NAME, which section_end defines, if the section cannot write the record.
  *
- * These sections are in assembly, because gcc (12) saves all operands of an asm
- * goto on the stack for its branches that are never taken: a third of the
- * instructions.
+ * These sections are in assembly because gcc 12 saves all operands of an asm goto on the stack,
+ * for branches that are never taken. That would be a third of the instructions.
  */
 #ifndef AT_SECTION_X86_64_H
 #define AT_SECTION_X86_64_H
@@ -19,7 +17,7 @@
 #define _CET_ENDBR
 #endif
 
-/* Offsets; rseq.h asserts that they are right. */
+/* Offsets; rseq.h asserts them. */
 #define THREAD_GATE	0
 #define THREAD_CPU	4
 #define THREAD_SLOT	8
@@ -46,7 +44,7 @@
 	_CET_ENDBR
 .endm
 
-/* Waits as many turns as the variable delay says; the test may end that. */
+/* Waits as many loops as the variable delay says. A test ends the waiting by clearing it. */
 .macro section_hook name, delay
 #ifdef AT_TEST_HOOKS
 	movq	\delay(%rip), %rax
@@ -62,9 +60,9 @@
 .endm
 
 /*
- * Arms the section. Out: r11 = the thread's struct rseq, and the counter in eax and
- * edx. Reading the counter comes first, because the processor runs what follows
- * meanwhile: measured 1 ns of 12.
+ * Arms the section. Out: r11 = the thread's struct rseq, eax and edx = counter. The counter is
+ * read first, because the processor executes the following instructions meanwhile: measured, it
+ * saves 1 ns of 12.
  */
 .macro section_begin name
 	movq	at_thread@gottpoff(%rip), %r10
@@ -79,11 +77,11 @@
 .endm
 
 /*
- * In: r11 = struct rseq; last = the operand of lea that adds the record's words - 1
- * to r11, the position. Out: r11 = address of the record. Destroys rax, rdx.
+ * In: r11 = struct rseq; last = operand of lea: index of the record's last word, from the
+ * position in r11. Out: r11 = address of the record. Destroys rax, rdx.
  */
 .macro section_place name, last
-	/* Does the thread know the ring of this CPU, and is the run still the record's? */
+	/* Is the thread bound to the ring of this CPU, and is the gate still the record's? */
 	movl	RSEQ_CPU(%r11), %eax
 	cmpl	%fs:THREAD_CPU(%r10), %eax
 	jne	.Lslow_\name
@@ -91,7 +89,7 @@
 	cmpl	%edi, (%r11)
 	jne	.Lslow_\name
 	section_hook \name, at_race_delay_early
-	/* The word before the record and its last one in the same sub-buffer? */
+	/* Are the word before the record and its last word in the same sub-buffer? */
 	movq	%fs:THREAD_LINE(%r10), %rdx
 	movq	(%rdx), %r11
 	leal	-1(%r11), %eax
@@ -107,8 +105,8 @@
 .endm
 
 /*
- * Publishes: the record is there after the last instruction. constant, or operand: its
- * words. Destroys rax, rdx. Ends the function's fast path.
+ * Publishes the record with the last instruction. constant or operand: the record's words.
+ * Destroys rax, rdx. Ends the function's fast path.
  */
 .macro section_end name, constant, operand
 	section_hook \name, at_race_delay
@@ -122,7 +120,7 @@
 	addq	%rax, (%rdx)
 .Lend_\name:
 	ret
-	/* The signature that the kernel looks for, as an instruction: ud1. */
+	/* The signature that the kernel checks, encoded as a ud1 instruction. */
 	.byte	0x0f, 0xb9, 0x3d
 	.long	0x53053053
 .Labort_\name:

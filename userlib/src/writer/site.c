@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What a site learns, once per run: whether its category is recorded
- */
+/* State that a trace site learns once per run: is its category recorded? */
 #include <errno.h>
 #include <string.h>
 
 #include "internal.h"
 
-/* A pattern is a category, or the beginning of some and a '*'. */
+/* A pattern is a category, or the beginning of categories and a '*'. */
 static bool matches(const char *pattern, size_t bytes, const char *category)
 {
 	if (bytes && pattern[bytes - 1] == '*')
@@ -16,10 +14,9 @@ static bool matches(const char *pattern, size_t bytes, const char *category)
 }
 
 /*
- * NULL stands for every category.
- *
- * What one pattern behind a '-' matches is not wanted; else what some pattern does,
- * and where there are none but such, everything.
+ * A pattern after '-' excludes categories, even if another pattern matches. If there are only
+ * exclusions or no patterns, all other categories are wanted. NULL stands for a category that is
+ * wanted.
  */
 bool at_category_wanted(const char *category)
 {
@@ -33,7 +30,10 @@ bool at_category_wanted(const char *category)
 
 	if (!category)
 		return true;
-	/* Changing under our eyes, it may say anything, but for where it ends. */
+	/*
+	 * The kernel may change the list while it is read, so check its bounds. The caller checks
+	 * the gate.
+	 */
 	if (!*category || offset + sizeof(*list) > c->control_size)
 		return false;
 	count = list->count;
@@ -58,8 +58,8 @@ bool at_category_wanted(const char *category)
 }
 
 /*
- * Only what is still true when the gate is looked at afterwards is remembered:
- * else the list may have been that of another run. False: it was not.
+ * Stores the answer only if the gate has not changed: otherwise the list may be that of another
+ * run, and learn() returns false.
  */
 static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 {
@@ -122,8 +122,8 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 }
 
 /*
- * A record that was begun before its process registered anew refers to names of the
- * old registration: it counts as dropped in the new one.
+ * A record that began before its process registered anew refers to names of the old registration.
+ * It counts as dropped in the new registration.
  */
 AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * System calls without the C library's wrappers, for code that runs in the middle of
- * any macro
+ * System calls without the C library's wrappers, for code that runs inside any macro
  *
- * Some wrappers are cancellation points, and a program may have put its own, traced
- * functions in their place. Results are those of the wrappers: -1 and errno.
+ * Some wrappers are cancellation points, and a program may have replaced others by traced
+ * functions. Results are those of the wrappers: -1 and errno.
  */
 #ifndef AT_SYS_H
 #define AT_SYS_H

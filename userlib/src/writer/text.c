@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Cutting text where a character ends
- */
+/* Cutting text at the end of a character */
 #include "internal.h"
 
 size_t at_text_cut(const char *s, size_t bytes, size_t room)
@@ -10,10 +8,10 @@ size_t at_text_cut(const char *s, size_t bytes, size_t room)
 
 	if (bytes <= room)
 		return bytes;
-	/* A byte 10xxxxxx goes on with a character: at most three of them. */
+	/* Bytes 10xxxxxx continue a character: at most three of them. */
 	while (n && room - n < 3 && ((unsigned char)s[n] & 0xc0) == 0x80)
 		n--;
-	/* Not UTF-8: any place is as good. */
+	/* Not UTF-8: cut anywhere. */
 	return ((unsigned char)s[n] & 0xc0) == 0x80 ? room : n;
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writing a record with text on x86-64: at_write_texts_() and at_duration_texts_().
- * Elsewhere args.c does the same with a list of pieces.
+ * Writing a record with text on x86-64: at_write_texts_() and at_duration_texts_(). On other
+ * architectures, args.c does this with a list of pieces.
  *
- * The texts are copied from where they are, a whole record in one section. No byte
- * beyond a text is read, because memory may end there. Another thread may change
- * the bytes meanwhile: the lengths are fixed before.
+ * One section copies the texts from their original place. It reads no byte beyond a text, because
+ * memory may end there. Another thread may change the bytes meanwhile, so the lengths are fixed
+ * before.
  */
 #include "section_x86_64.h"
 
-/* Of struct at_text_; args.c asserts that they are right. */
+/* Offsets in struct at_text_; args.c asserts them. */
 #define TEXT_SKIP	0
 #define TEXT_BYTES	4
 #define TEXT_FROM	8
@@ -19,7 +19,7 @@
 #define WORDS_MAX	4095
 #define INLINE		0x8000
 
-/* Below the stack: first the operands, for the slow path. */
+/* Slots below the stack. The first six are the operands, for the slow path. */
 #define COUNTER		-8(%rsp)
 #define WORDS		-16(%rsp)
 #define NWORDS		-24(%rsp)
@@ -30,12 +30,12 @@
 #define SIZE		-64(%rsp)
 
 /*
- * In: edi = gate value, rsi = the words but for the texts, edx = how many, rcx = array of
- * struct at_text_, r8d = its length, 1 at least. duration: the counter is the last word,
- * and word 1 a begin; otherwise the counter is word 1.
+ * In: edi = gate value, rsi = words without the texts, edx = number of words, rcx = array of
+ * struct at_text_, r8d = its length, at least 1. duration = 1: the counter is the last word, and
+ * word 1 is the begin. duration = 0: the counter is word 1.
  *
- * While copying: rsi and rdi advance in the words and in the record, r10 and r8 are
- * position and end in the array, r9 advances in the text.
+ * While copying: rsi = next word, rdi = next word of the record, r10 = next text in the array, r8
+ * = end of the array, r9 = next byte of the text.
  */
 .macro writer name, duration
 	function \name
@@ -94,7 +94,7 @@
 	decl	%ecx
 	jnz	1b
 2:
-	/* The head of the argument, with its size and the length of the text. */
+	/* The argument's header, with its size and the length of the text. */
 	movl	TEXT_BYTES(%r10), %ecx
 	movq	TEXT_FROM(%r10), %r9
 	movq	(%rsi), %rax
@@ -128,7 +128,7 @@
 	movq	%rax, (%rdi)
 	addq	$8, %rdi
 5:
-	/* The last word has 1 to 7 bytes: read it as the end of 8, if there are 8. */
+	/* The last word has 1 to 7 bytes. If the text has 8 bytes, read its last 8 and shift. */
 	andl	$7, %ecx
 	jz	.Lnext_\name
 	cmpl	$8, %r11d
@@ -161,7 +161,7 @@
 .endif
 	jmp	.Lpublish_\name
 
-	/* Two parts that overlap, unless there is one byte only. */
+	/* Texts of less than 8 bytes: combine two reads that overlap. One byte needs one read. */
 .Lshort_\name:
 	cmpl	$4, %ecx
 	jb	8f

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * What a thread finds out about itself, once per run; and what time it is
- */
+/* State that a thread learns once per run: its slot and its path. Reading the run's clock. */
 #include <errno.h>
 #include <sys/prctl.h>
 #include <sys/rseq.h>
@@ -24,7 +22,7 @@ void at_rseq_init(void)
 		at_hot.rseq = rseq;
 }
 
-/* Has somebody forbidden this thread to read the counter? Then that is fatal. */
+/* Does PR_SET_TSC forbid this thread to read the counter? Reading would then be fatal. */
 static bool counter_forbidden(void)
 {
 #ifdef __x86_64__
@@ -38,10 +36,10 @@ static bool counter_forbidden(void)
 #endif
 }
 
-/* Asks only once per thread: PR_GET_TSC is a system call. */
+/* Caches the answer for each thread, because PR_GET_TSC is a system call. */
 static bool counter_known_forbidden(void)
 {
-	/* 0: not asked yet; else 1 + the answer */
+	/* 0: not asked yet; otherwise 1 + the answer */
 	static __thread unsigned char known __attribute__((tls_model("initial-exec")));
 
 	if (!known)
@@ -53,7 +51,8 @@ static void learn_slot(uint32_t epoch)
 {
 	struct at_thread *t = &at_thread;
 	const bool forbidden = counter_forbidden();
-	int slot = at_backend() == ASYNCTRACE_BACKEND_INPROCESS ? at_inproc_slot() : at_module_slot();
+	const bool inprocess = at_backend() == ASYNCTRACE_BACKEND_INPROCESS;
+	int slot = inprocess ? at_inproc_slot() : at_module_slot();
 	enum at_path path = ASYNCTRACE_PATH_FALLBACK;
 	enum at_reason reason = ASYNCTRACE_REASON_OK;
 	uint64_t signals;
@@ -72,8 +71,8 @@ static void learn_slot(uint32_t epoch)
 		path = ASYNCTRACE_PATH_RSEQ;
 	}
 	/*
-	 * A signal handler may have learned a later epoch since @epoch was read. So a
-	 * handler sees all of these or none, and the binding that it made is given up.
+	 * A signal handler may have learned a later epoch since @epoch was read. Block signals, so
+	 * that a handler sees all of these fields or none, and invalidate the handler's binding.
 	 */
 	at_signals_block(&signals);
 	t->raw_clock = forbidden;
@@ -126,7 +125,7 @@ AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 		return at_counter();
 	while (!at_thread_learn(gate)) {
 		gate = at_gate_same_run(gate, &cut);
-		/* at_scope_end_() finds the same, and counts the record. */
+		/* at_scope_end_() notices the same change and counts the record. */
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
 			return 0;
 	}
@@ -144,14 +143,14 @@ AT_PUBLIC uint64_t at_ticks(void)
 
 	if (likely(gate != ASYNCTRACE_GATE_OFF && at_thread.gate == gate))
 		return at_counter();
-	/* The clock of the module's sessions is known to a registered process only. */
+	/* Only a registered process knows the clock of the module's sessions. */
 	if (gate == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
 		at_attach();
 	forbidden = counter_known_forbidden();
 	errno = saved;
 	if (c->clock == ASYNCTRACE_CLOCK_COUNTER)
 		return forbidden ? 0 : at_counter();
-	/* at_clock() then asks the kernel rather than the vDSO, which reads the counter, too. */
+	/* at_clock() must then call the kernel, because the vDSO also reads the counter. */
 	if (forbidden)
 		at_thread.raw_clock = true;
 	return at_clock(c->clock_offset, c->clock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The header "traceparent": W3C Trace Context, level 1, section 3.2
+ * The HTTP header "traceparent": W3C Trace Context, level 1, section 3.2
  *
  *	00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
  */
@@ -13,7 +13,7 @@
 
 #include "internal.h"
 
-/* Where the fields are, and their lengths */
+/* Offsets and lengths of the fields. */
 #define AT_VERSION	0
 #define AT_TRACE	3
 #define AT_TRACE_LEN	32
@@ -23,7 +23,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-/* -1: no lower-case digit */
+/* -1: no lower-case hexadecimal digit */
 static int value_of(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -31,7 +31,10 @@ static int value_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The number of @n digits at @s, of which the last 16 count. False: not all are digits. */
+/*
+ * Reads a number of @n hexadecimal digits. Only the last 16 count. Returns false if a character
+ * is no digit.
+ */
 static bool number(const char *s, unsigned int n, uint64_t *value)
 {
 	*value = 0;
@@ -95,7 +98,7 @@ AT_PUBLIC int at_traceparent_format(const struct at_traceparent *t,
 	return 0;
 }
 
-/* Steele, Lea, Flood: the finalizer of SplitMix64, a bijection */
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), which is a bijection. */
 static uint64_t mix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
@@ -104,7 +107,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* A number of this process, drawn at random; not 0. A forked child has that of its parent. */
+/* Returns a random number of this process, not 0. A forked child has the number of its parent. */
 static uint64_t seed(void)
 {
 	static uint64_t drawn;
@@ -127,7 +130,7 @@ AT_PUBLIC void at_traceparent_new(struct at_traceparent *t, uint64_t operation)
 {
 	const uint64_t s = seed();
 
-	/* Both are different for different operations, so not both are 0. */
+	/* Both halves depend on the operation one-to-one, so that they are not both 0. */
 	put_number(t->trace_id, 16, mix(s ^ operation));
 	put_number(t->trace_id + 16, 16, mix(s + mix(operation)));
 	t->trace_id[AT_TRACE_LEN] = '\0';

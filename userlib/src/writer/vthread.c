@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Events of virtual threads, with times that the program gives
- */
+/* Events of virtual threads, with times that the program gives */
 #include <asynctrace/detail/special.h>
 
 #include "build.h"
@@ -13,7 +11,7 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 {
 	const bool names = found >> 32 != TRACE_SITE_ON_;
 	const unsigned int max = record_words_max();
-	/* Six words, the tails of three names, the id */
+	/* Six words, the last words of three texts, the id. */
 	uint64_t scratch[6 + 3 + ARGS_SCRATCH(nargs) + 1];
 	struct at_piece pieces[2 + 2 * 3 + ARGS_PIECES(nargs) + 1];
 	unsigned short key_bytes[nargs + 1];
@@ -22,7 +20,7 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 	unsigned int category = 0, name = 0, own;
 
 	(void)refs;
-	/* A run just ended may show any size here; the record will be stale. */
+	/* If the run has just ended, the size may have any value. The record will be stale. */
 	b.room = fixed < max ? 8 * (max - fixed) : 0;
 	own = vthread ? strnlen(vthread, TRACE_VTHREAD_NAME_MAX_ + 1) : 0;
 	own = take(&b, vthread, at_text_cut(vthread, own, TRACE_VTHREAD_NAME_MAX_));

@@ -2,13 +2,13 @@
 /*
  * Writing a record into the ring of the CPU that the thread runs on
  *
- * The public functions write a record if the thread is bound to its CPU's ring, and the
- * sub-buffer has room. If not, they call at_write_record(), which binds the thread,
- * enters the next sub-buffer, uses the fallback ring, or counts a dropped record.
+ * The public functions write a record if the thread is bound to its CPU's ring and the sub-buffer
+ * has room. If not, they call at_write_record(), which binds the thread, enters the next
+ * sub-buffer, uses the fallback ring, or counts a dropped record.
  */
 #include "rseq.h"
 
-/* Aborts after which a record is given up: a debugger steps through it. */
+/* Aborts after which a record is dropped: a debugger may be stepping through the section. */
 #define AT_TRIES	100
 
 struct at_hot at_hot;
@@ -22,7 +22,7 @@ uint64_t at_race_delay, at_race_delay_early;
 
 enum found { FOUND, NO_RING, STALE };
 
-/* Where is this thread, and where is that CPU's ring? */
+/* Finds the ring of the CPU that the thread runs on. */
 static enum found find_ring(struct at_ring *r, uint32_t gate)
 {
 	const volatile struct asynctrace_control *c = at_control();
@@ -39,11 +39,14 @@ static enum found find_ring(struct at_ring *r, uint32_t gate)
 	r->data = (uint64_t *)(at_rw() + c->rings + cpu * c->ring_stride);
 	r->sub_mask = c->sub_mask;
 	r->ring_mask = c->ring_mask;
-	/* Is all of this of one run? Then it may be looked at. */
+	/* Check that all of these belong to one run, before they are used. */
 	return at_gate_still(gate) ? FOUND : STALE;
 }
 
-/* As at_fallback_drop(). */
+/*
+ * Counts a dropped record in the CPU's ring, or in the fallback ring if that fails. Returns false
+ * if the gate has changed.
+ */
 static AT_COLD bool drop(uint32_t gate)
 {
 	enum at_cs_result res;
@@ -58,8 +61,8 @@ static AT_COLD bool drop(uint32_t gate)
 }
 
 /*
- * Moves the ring to its next sub-buffer: AT_CS_DONE when there may be room now,
- * AT_CS_FULL when there is none.
+ * Moves the ring to its next sub-buffer. Returns AT_CS_DONE if there may be room now, AT_CS_FULL
+ * if there is none.
  */
 static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
 {
@@ -73,13 +76,19 @@ static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
 	e.old = __atomic_load_n(&r->line[0], __ATOMIC_RELAXED);
 	lin = e.old & ASYNCTRACE_POS_MASK;
 	start = (lin + sub_words - 1) & ~(sub_words - 1);
-	/* Pairs with the release of the limit: what the reader took is written only now. */
+	/*
+	 * Pairs with the release of the limit: words that the reader has taken may be overwritten
+	 * only after this load.
+	 */
 	if (start + sub_words > __atomic_load_n(&limits[r->cpu], __ATOMIC_ACQUIRE))
 		return AT_CS_FULL;
 	if (lin) {
 		uint64_t base = (lin - 1) & ~(sub_words - 1);
 
-		/* Another's word, if the position moves on meanwhile: then it fails. */
+		/*
+		 * If the position moves on meanwhile, this word may be another record's; then
+		 * at_cs_enter() fails.
+		 */
 		records = __atomic_load_n(&r->data[(base & r->ring_mask) + 2], __ATOMIC_RELAXED) +
 			  (e.old >> ASYNCTRACE_POS_BITS);
 	}
@@ -92,14 +101,14 @@ static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
 	return at_cs_enter(r, &e);
 }
 
-/* Can the sub-buffers of this run hold a record of that many words at all? */
+/* Do the format and this run's sub-buffers allow a record of this many words? */
 static bool fits_ever(unsigned int words)
 {
 	return words <= ASYNCTRACE_FXT_WORDS_MAX &&
 	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)at_control()->sub_mask + 1;
 }
 
-/* False: the gate is another by now, and the record neither written nor counted. */
+/* Returns false if the gate has changed. Then the record is neither written nor counted. */
 static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 {
 	const struct at_put put = {
@@ -145,8 +154,8 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 }
 
 /*
- * A record of one run never reaches another: none counts it. One that was begun
- * before the run got other categories is written all the same.
+ * A record of one run must not be written or counted in another run. If only the categories have
+ * changed during the run, the record is written.
  */
 AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
 {
@@ -166,7 +175,7 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec)
 		.stamp = (uint64_t)rec->stamp * 8,
 	};
 
-	/* Whatever at_thread says: if that is not so, the section finds out. */
+	/* at_thread may be stale; the critical section checks it again. */
 	*rec->slot = at_thread.slot;
 	if (likely(at_thread.gate == gate && fits_ever(rec->words) &&
 		   at_cs_put(gate, &put) == AT_CS_DONE))
@@ -181,7 +190,7 @@ AT_COLD void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsig
 	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* a, b, c: the record's words but for head, stamp and slot. */
+/* a, b, c: the record's words except header, stamp and slot. */
 AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b, uint64_t c,
 			     unsigned int n_and_stamp)
 {
@@ -196,7 +205,7 @@ AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b,
 	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* On x86-64 these are in assembly: write_x86_64.S. */
+/* On x86-64, write_x86_64.S has these. */
 #ifndef __x86_64__
 
 AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
@@ -206,7 +215,7 @@ AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned 
 	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* The smallest sub-buffer holds more than six words: nothing to check about that. */
+/* Six words fit into the smallest sub-buffer: no check is needed. */
 #define AT_WRITE(n, stamp, stores, inputs, a, b, c) \
 	do { \
 		if (unlikely(at_thread.gate != gate)) \

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writing a record without text on x86-64: at_write_3_() to at_write_6_(),
- * at_duration_4_() and at_duration_5_(), whose words are in registers, and
- * at_write_n_(). Elsewhere write.c does the same with AT_CS_PUT() and at_cs_put().
+ * Writing a record without text on x86-64. The words are in registers, except for at_write_n_().
+ * On other architectures, write.c does this with AT_CS_PUT() and at_cs_put().
  */
 #include "section_x86_64.h"
 
 /*
- * In: edi = gate value, rsi = word 0; rdx, rcx, r8 = up to three other words of the
- * record. first, second, third: which words these are, 0: there is no such operand.
- * stamp: the word that is to be the counter. The counter waits in r8, or below the
- * stack if that is taken.
+ * In: edi = gate value, rsi = word 0; rdx, rcx, r8 = up to three other words. first, second,
+ * third: indexes of these words; 0: no such operand. stamp: index of the word that gets the
+ * counter. The counter is kept in r8, or below the stack if r8 is an operand.
  */
 .macro writer name, words, stamp, first, second, third
 	function \name
@@ -55,7 +53,9 @@
 	writer	at_duration_4_, 4, 3, 1, 0, 0
 	writer	at_duration_5_, 5, 4, 1, 3, 0
 
-/* In: edi = gate value, rsi = words, edx = how many, 3 at least, ecx = stamp. */
+/*
+ * In: edi = gate value, rsi = words, edx = number of words, at least 3, ecx = index of the stamp.
+ */
 	function at_write_n_
 	movl	%edx, %r9d
 	movl	%ecx, %ecx

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Threads that begin with the operation of the thread that made them
- */
+/* Threads that start in the operation of the thread that created them */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events whose names the program makes up as it runs: the record carries the names, because
- * the durable ring has no room for names without limit
+ * Events whose names are chosen at run time. The record carries the names inline, because the
+ * durable ring has no room for an unlimited number of names.
  */
 #include <asynctrace/detail/special.h>
 
@@ -23,7 +23,7 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 	uint64_t head;
 
 	(void)refs, (void)args, (void)nargs;
-	/* A complete duration needs two times. */
+	/* A complete duration would need two times. */
 	if (num_named > ASYNCTRACE_FXT_ARGS_MAX || type >= ASYNCTRACE_FXT_EVENT_TYPES ||
 	    type == ASYNCTRACE_FXT_DURATION) {
 		drop_record(found);

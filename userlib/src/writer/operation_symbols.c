@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The inline functions of asynctrace/operation.h as symbols, for bindings of other languages
- */
+/* The inline functions of asynctrace/operation.h as symbols, for bindings of other languages */
 #include <asynctrace/operation.h>
 
 #include "internal.h"

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The parts of the composer, which turns chunks of a session into an FXT file.
+ *
+ * compose.c takes chunks and hands their payload to
+ *
+ *	events.c	checks and converts records of providers
+ *	special.c	checks and converts blobs and kernel objects of providers
+ *	vthread.c	checks and converts events of virtual threads
+ *	order.c		moves a duration before the events that it encloses
+ *	sched.c		checks and converts scheduling records of the kernel
+ *	loss.c		writes the markers of lost records
+ *
+ * These files use
+ *
+ *	clock.c		ticks to nanoseconds
+ *	names.c		processes, threads, thread tables
+ *	provider.c	providers, their strings, slots and rings
+ *	args.c		text and arguments of records
+ *	record.c	records that the composer makes
+ *	text.c		UTF-8
+ *	out.c		whole records to a descriptor
+ *	map.c		hash tables
+ *	mem.c		memory
+ *
+ * tracepoint.c adds events of the kernel's tracepoints, and stats.c sums up.
+ */
+#ifndef COMPOSE_COMPOSER_H
+#define COMPOSE_COMPOSER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <asynctrace/compose.h>
+#include <linux/asynctrace_fxt.h>
+
+#include "mem.h"
+
+#pragma GCC visibility push(hidden)
+
+/* --- map.c: hash tables ---------------------------------------------------- */
+
+/* A hash table from 64-bit keys to pointers. Entries are never removed. */
+struct atc_map {
+	struct atc_entry {
+		uint64_t key;
+		void *value;		/* NULL: the entry is free */
+	} *entries;
+	size_t mask;
+	size_t used;
+};
+
+void *atc_map_get(const struct atc_map *m, uint64_t key);
+int atc_map_set(struct atc_map *m, uint64_t key, void *value);
+/* Returns the value of @key. If there is none, allocates @size zero bytes. NULL: no memory. */
+void *atc_map_make(struct atc_map *m, uint64_t key, size_t size);
+void atc_map_free(struct atc_map *m, void (*destroy)(void *value));
+uint64_t atc_mix(uint64_t x);
+
+#define atc_map_each(m, e) \
+	for (struct atc_entry *e = (m)->entries; e && e <= (m)->entries + (m)->mask; e++) \
+		if (e->value)
+
+/* --- out.c: whole records to a descriptor ------------------------------------ */
+
+struct atc_ring;
+
+/*
+ * Consecutive records of one ring in the buffer. If the write fails, they must be subtracted from
+ * the ring's counts.
+ */
+struct atc_mark {
+	struct atc_ring *ring;
+	size_t at;		/* word of the first record */
+	size_t end;		/* word behind the last record */
+};
+
+struct atc_out {
+	ssize_t (*write)(void *arg, const void *buf, size_t len);
+	void *arg;
+	int fd;
+	int (*begin_write)(void *arg);	/* called before and after each write(2), or NULL */
+	void (*end_write)(void *arg);
+	void *around;		/* the argument of both */
+	int error;		/* negative errno of the first write that failed */
+	bool shut;		/* later records are counted but not written */
+	uint64_t *buf;
+	size_t words;		/* size of @buf */
+	size_t used;
+	struct atc_mark *marks;	/* one for each record that the buffer holds */
+	size_t nr_marks;
+	uint64_t flushed;	/* bytes written to this file */
+	uint64_t before;	/* bytes written to earlier files */
+};
+
+int atc_out_init(struct atc_out *o, const struct at_compose_options *opts);
+/* Writes the buffer to the present file, then switches to the next file. */
+int atc_out_next(struct atc_out *o, const struct at_compose_options *opts);
+/* Ends the record that atc_out_record() began. It has @words words. */
+void atc_out_done(struct atc_out *o, size_t words);
+int atc_out_flush(struct atc_out *o);
+
+/*
+ * Returns room for a record of up to ASYNCTRACE_FXT_WORDS_MAX words. Never fails: after an error,
+ * the buffer is reused.
+ */
+static inline uint64_t *atc_out_record(struct atc_out *o)
+{
+	if (o->used + ASYNCTRACE_FXT_WORDS_MAX > o->words)
+		atc_out_flush(o);
+	return o->buf + o->used;
+}
+
+/* Writes the buffer. Later records are counted but not written. */
+int atc_out_shut(struct atc_out *o);
+void atc_out_free(struct atc_out *o);
+
+/* --- text.c: UTF-8 ----------------------------------------------------------- */
+
+bool atc_text_valid(const void *text, size_t len);
+/* Returns how many bytes atc_text_repair() makes of @len bytes. */
+size_t atc_text_repaired(const void *text, size_t len);
+/*
+ * Copies @len bytes and replaces each sequence that is not UTF-8 by U+FFFD. Copies only whole
+ * characters, and at most @max bytes. Returns the number of bytes written.
+ */
+size_t atc_text_repair(char *to, size_t max, const void *text, size_t len);
+/* Appends as much as fits to a string that ends before @end. Returns the new end of the string. */
+char *atc_text_put(char *to, const char *end, const char *text);
+char *atc_text_put_number(char *to, const char *end, uint32_t n);
+
+/* --- clock.c: ticks to nanoseconds ------------------------------------------- */
+
+struct atc_pair {
+	uint64_t ticks;
+	uint64_t ns;
+};
+
+struct atc_segment {
+	uint32_t number;
+	size_t nr, room;
+	struct atc_pair *pairs;	/* sorted; both members ascend */
+	uint64_t fixed;		/* times up to this tick were used */
+};
+
+/*
+ * The line between two pairs that the last time was read from. The line stays valid, because
+ * atc_clock_pair() adds no pair before the end of a line that was used.
+ */
+struct atc_line {
+	size_t segment;		/* index of the line's segment */
+	uint64_t from, to;	/* ticks; both 0: no line yet */
+	uint64_t ns;		/* time at @from */
+	uint64_t rise;		/* ns from @from to @to; (@to - @from) * @rise fits in 64 bits */
+};
+
+struct atc_clock {
+	size_t nr, room;
+	struct atc_segment *segments;	/* sorted by number */
+	struct atc_line line;
+};
+
+/* Adds a moment on both clocks. Returns the index of its segment, or a negative errno. */
+ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, uint64_t ns);
+/*
+ * Finds the time of @ticks in the segment with index @s. Returns 0; -1 if that time is before the
+ * segment; 1 if it is after the segment.
+ */
+int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns);
+
+/*
+ * Same as atc_clock_find(), but inline and faster for records on the line that was used last,
+ * which most records of a chunk are.
+ */
+static inline int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	const struct atc_line *l = &k->line;
+
+	if (s != l->segment || ticks < l->from || ticks >= l->to)
+		return atc_clock_find(k, s, ticks, ns);
+	*ns = l->ns + (ticks - l->from) * l->rise / (l->to - l->from);
+	return 0;
+}
+
+uint64_t atc_clock_start(const struct atc_clock *k);
+uint64_t atc_clock_end(const struct atc_clock *k);
+void atc_clock_free(struct atc_clock *k);
+
+/* --- names.c: processes, threads, thread tables ---------------------------------- */
+
+/* Repairing text makes a name up to three times as long. */
+#define ATC_COMM_MAX	(3 * ASYNCTRACE_NAME_MAX)
+
+/*
+ * An event of a thread that a later duration may enclose. The nodes of a thread follow one another
+ * and do not nest. See order.c.
+ */
+struct atc_node {
+	uint64_t from;		/* when it began */
+	uint64_t begin;		/* when it began according to the file */
+	uint64_t end;
+	uint32_t item;		/* index of its first item in the file, in the present chunk */
+	bool open;		/* begun, not ended */
+	bool nests;		/* viewers depend on the duration that encloses it */
+	bool async;		/* an async event: the analysis depends on that duration */
+};
+
+struct atc_task {
+	int32_t tid;
+	int32_t pid;
+	bool named;
+	uint32_t seen;		/* number of the last file in which the kernel mentions it */
+	uint32_t in_file;		/* number of the last file that introduces it */
+	char name[3 * ASYNCTRACE_COMM_LEN + 1];
+	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
+	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
+
+	struct atc_node *nodes;
+	size_t nr_nodes, room_nodes;
+	uint64_t epoch;		/* epoch of the last chunk with an event of this thread */
+};
+
+struct atc_process {
+	int32_t pid;
+	unsigned int rank;	/* where the name comes from, ATC_RANK_* */
+	uint32_t in_file;		/* number of the last file that introduces it */
+	char name[ATC_COMM_MAX + 1];
+};
+
+enum { ATC_RANK_NONE, ATC_RANK_THREAD, ATC_RANK_PROVIDER, ATC_RANK_MAIN };
+
+/* Ids of providers' virtual threads: above all real threads, below the pseudo threads. */
+#define ATC_KOID_VIRTUAL	0x40000000
+#define ATC_VIRTUAL_MAX		16384		/* virtual threads of one provider */
+/* Ids of pseudo threads: above all real threads, below ASYNCTRACE_TID_OTHER. */
+#define ATC_KOID_PROCESS	0x70000000	/* thread "asynctrace" */
+#define ATC_KOID_CLOCK		0x70000001	/* thread "clock" */
+#define ATC_KOID_OTHER		0x70000002	/* thread "other": tasks that the owner may not
+						 * see */
+#define ATC_KOID_LOSSES		0x70000003	/* first of the threads "cpu-N losses" */
+
+struct atc_provider;
+
+/* A slot of a provider, and its entry in the provider's thread table. */
+struct atc_slot {
+	uint32_t slot;
+	uint32_t index;		/* entry in the thread table; 0: none */
+	uint64_t used;
+	struct atc_task *task;
+	int32_t pid;
+	bool moved;		/* the table entry in the file names another thread */
+};
+
+struct atc_threads {
+	struct atc_slot *of[ASYNCTRACE_FXT_THREADS_MAX + 1];
+	uint8_t older[ASYNCTRACE_FXT_THREADS_MAX + 1];
+	uint8_t newer[ASYNCTRACE_FXT_THREADS_MAX + 1];
+	unsigned int nr;
+	uint64_t uses;
+};
+
+struct atc_task *atc_task(struct at_compose *c, int32_t tid);
+int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *comm);
+int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
+		     const void *name, size_t len);
+void atc_introduce_pseudo(struct at_compose *c);
+int atc_task_seen(struct at_compose *c, uint64_t tid);
+/* Writes the kernel object of @t, unless the file has it. */
+void atc_task_introduce(struct at_compose *c, struct atc_task *t);
+/*
+ * Writes the kernel objects of process @pid and its main thread, unless the file has them. No
+ * effect if the process is unknown.
+ */
+void atc_process_introduce(struct at_compose *c, int32_t pid);
+/*
+ * Writes objects for all threads that have no name yet. @goes_on: the session continues in
+ * another file, so that their names may still arrive.
+ */
+int atc_names_finish(struct at_compose *c, bool goes_on);
+/*
+ * Returns the thread reference of @s, which may be written into the thread table. Returns 0 if
+ * the record must have the ids inline. @table: an inline reference does not fit.
+ */
+unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
+			    struct atc_slot *s, bool table);
+
+/* --- provider.c: providers, their strings, slots and rings ------------------------ */
+
+struct atc_provider {
+	uint32_t id;
+	uint32_t salt;
+	int32_t pid;
+	uint32_t flags;
+	uint32_t nr_strings;
+	uint32_t bad_strings;
+	uint32_t nr_slots;
+	uint64_t sched_dropped;
+	uint64_t names_dropped;
+	uint32_t in_file;		/* number of the last file that introduces it */
+	char name[3 * ASYNCTRACE_NAME_MAX + 1];
+	struct atc_map slots;
+	struct atc_slot *last_slot;	/* slot of the last record; the next record often has the
+					 * same */
+	struct atc_map virtuals;	/* struct atc_virtual, by the provider's number */
+	uint32_t nr_virtuals;
+	struct atc_threads threads;
+	uint64_t names;		/* generation of @strings */
+	uint64_t strings[(ASYNCTRACE_FXT_INDEX_MAX + 1) / 64];
+	struct atc_map texts;	/* struct atc_text, by index */
+};
+
+/* A string of a provider, for later files. */
+struct atc_text {
+	size_t len;
+	char text[];
+};
+
+struct atc_ring {
+	struct atc_provider *provider;
+	uint32_t index;
+	uint32_t flags;
+	struct at_compose_counts counts;
+
+	size_t segment;		/* index of the last record's segment */
+	uint64_t last_ticks;
+	uint64_t last_ns;
+	uint64_t chunk_ns;	/* when the last chunk was read */
+	uint64_t first_ns;	/* time of the present chunk's first record; 0: none yet */
+	uint32_t losses;	/* id of its pseudo thread for losses; 0: none yet */
+	uint32_t idle;		/* id of its CPU's pseudo thread for the idle task; 0: none yet */
+	uint32_t idle_in_file;	/* number of the last file that introduces @idle */
+
+	/* For a ring of scheduling records: the thread that runs on the CPU. */
+	bool running;
+	bool lossy;		/* records are missing since the last switch */
+	int32_t tid;
+	int32_t weight;
+};
+
+static inline uint64_t *atc_count_of(struct atc_ring *r, uint64_t head)
+{
+	if (ASYNCTRACE_FXT_TYPE(head) != ASYNCTRACE_FXT_SCHED)
+		return &r->counts.events;
+	return head >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP ? &r->counts.wakeups :
+							   &r->counts.switches;
+}
+
+/* Ends a record of @r, as atc_out_done() does, and counts it as delivered or unwritten. */
+static inline void atc_out_deliver(struct atc_out *o, struct atc_ring *r, size_t words)
+{
+	struct atc_mark *m = o->marks + o->nr_marks;
+
+	if (o->shut) {
+		r->counts.unwritten++;
+		return;
+	}
+	++*atc_count_of(r, o->buf[o->used]);
+	r->counts.delivered++;
+	if (!o->nr_marks || m[-1].ring != r || m[-1].end != o->used)
+		o->marks[o->nr_marks++] = (struct atc_mark){ r, o->used, o->used };
+	o->used += words;
+	o->marks[o->nr_marks - 1].end = o->used;
+}
+
+struct atc_provider *atc_provider(struct at_compose *c, uint32_t id);
+struct atc_ring *atc_ring(struct at_compose *c, struct atc_provider *p, uint32_t index);
+int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_info *info);
+int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
+			 const struct asynctrace_thread *t, size_t nr);
+/* Returns how many records were well formed, or a negative errno. */
+ssize_t atc_provider_strings(struct at_compose *c, struct atc_provider *p,
+			     const uint64_t *words, size_t nr);
+static inline bool atc_string_known(const struct atc_provider *p, unsigned int index)
+{
+	return !index || p->strings[index / 64] >> index % 64 & 1;
+}
+
+/* Writes the provider record of @p, and the strings and threads that are known. */
+void atc_provider_introduce(struct at_compose *c, struct atc_provider *p);
+void atc_provider_destroy(void *p);
+
+static inline uint32_t atc_file_id(const struct atc_provider *p)
+{
+	return p->id + 1;
+}
+
+/* --- record.c: records that the composer makes ------------------------------------- */
+
+/* Indexes of the composer's own strings in the kernel's section. */
+enum {
+	ATC_STR_ASYNCTRACE = ASYNCTRACE_FXT_STR_KERNEL_END,
+	ATC_STR_LOST,
+	ATC_STR_DROPPED,
+	ATC_STR_OVERWRITTEN,
+	ATC_STR_MALFORMED,
+	ATC_STR_PROVIDER,
+	ATC_STR_INFERRED,
+	ATC_STR_TICKS,
+	ATC_STR_REALTIME,
+	ATC_STR_SEGMENT,
+	ATC_STR_START,
+	ATC_STR_STOP,
+	ATC_STR_RESUME,
+	ATC_STR_END,
+	ATC_STR_CONTINUED,
+	ATC_STR_CONTINUES,
+	ATC_STR_END_OF_FIXED,
+};
+
+void atc_head(struct at_compose *c);
+void atc_section(struct at_compose *c, struct atc_provider *p);
+void atc_provider_record(struct at_compose *c, struct atc_provider *p);
+void atc_string_record(struct at_compose *c, unsigned int index, const void *text, size_t len);
+void atc_process_record(struct at_compose *c, int32_t pid, const char *name);
+void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name);
+void atc_clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
+		      const struct asynctrace_clock_pair *pair);
+/*
+ * atc_continued_record() writes the first clock record of a file that continues a session.
+ * atc_continues_record() writes the last one of a file that another file continues.
+ */
+void atc_continued_record(struct at_compose *c, const struct asynctrace_clock_pair *pair);
+void atc_continues_record(struct at_compose *c);
+void atc_inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
+			 int32_t tid, int32_t weight);
+/* Writes text at @w, padded with zeros to whole words. Returns the number of words. */
+size_t atc_put_text(uint64_t *w, const void *text, size_t len);
+bool atc_zero_padded(const void *words, size_t bytes);
+
+/* --- args.c, events.c, sched.c: checking and converting records --------------------- */
+
+/* The present chunk of a ring. */
+struct atc_context {
+	struct atc_ring *ring;
+	size_t segment;		/* index of the segment in which the chunk was read */
+	uint64_t ticks;		/* when the chunk was read */
+	uint64_t limit;		/* number of records that the chunk claims */
+};
+
+/* Result of checking text and arguments. */
+struct atc_check {
+	size_t words;
+	size_t growth;		/* words that repairing text adds */
+	bool repair;		/* some text is not UTF-8 */
+	bool numeric;		/* all arguments are numbers */
+};
+
+/*
+ * Checks @len bytes of text in the @nr words at @w. Adds to the result in @k. Returns false if
+ * the text is malformed.
+ */
+bool atc_text_check(size_t len, const uint64_t *w, size_t nr, struct atc_check *k);
+
+/* Checks the text that @ref refers to: inline text or an index of the string table. */
+static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
+				 const uint64_t *w, size_t nr, struct atc_check *k)
+{
+	if (ref & ASYNCTRACE_FXT_INLINE)
+		return atc_text_check(ref & ~ASYNCTRACE_FXT_INLINE, w, nr, k);
+	return atc_string_known(p, ref);
+}
+
+/* Checks @nargs arguments in the @nr words at @w. Adds to the result in @k. */
+bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
+		    size_t nr, struct atc_check *k);
+/*
+ * Copies and repairs inline text, and moves *@from behind it. Sets *@ref to the reference of the
+ * copy. Returns the number of words written.
+ */
+size_t atc_ref_copy(uint64_t *to, unsigned int *ref, const uint64_t **from);
+size_t atc_args_copy(uint64_t *to, unsigned int nargs, const uint64_t **from);
+/*
+ * Finds the text of reference @ref, which atc_ref_check() has accepted. @w: its inline text, if
+ * it has one. Returns the length of the text.
+ */
+size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64_t *w,
+		    const char **text);
+/*
+ * Does one of the @nargs arguments at @w have the name @name? atc_args_check() must have accepted
+ * the arguments.
+ */
+bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
+		   const char *name);
+/*
+ * Finds the time at which a record of the ring was published. Returns false if the time is
+ * impossible.
+ */
+bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+			uint64_t *ns);
+
+/*
+ * Finds the time of @ticks, which the provider has given and published at @end, @end_ns. This
+ * time is data: it may be in an older segment or before the session. Returns false if it is in
+ * the future.
+ */
+bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
+		    uint64_t end, uint64_t end_ns, uint64_t *ns);
+
+/*
+ * atc_events() and atc_sched() convert the records that are well formed, and count them in
+ * *@good. If they return a negative errno, *@good has the number of records converted before.
+ */
+int atc_events(struct at_compose *c, const struct atc_context *x,
+	       const uint64_t *words, size_t nr, uint64_t *good);
+int atc_sched(struct at_compose *c, const struct atc_context *x,
+	      const uint64_t *words, size_t nr, uint64_t *good);
+void atc_sched_lost(struct at_compose *c, struct atc_ring *r);
+void atc_sched_finish(struct at_compose *c);
+/* Writes into a new file which threads are running. */
+int atc_sched_begin(struct at_compose *c);
+
+/* --- order.c: durations before the events that they enclose -------------------------- */
+
+#define ATC_NONE	UINT32_MAX
+
+/* Forms of providers' records. */
+enum atc_form {
+	ATC_EVENT,		/* an event of a thread */
+	ATC_VIRTUAL,		/* an event of a virtual thread */
+	ATC_BLOB,		/* a blob record or a large blob */
+	ATC_OBJECT,		/* a kernel object */
+};
+
+/* Words of a provider's record before the first word that the file's record has, too. */
+#define ATC_HEAD_WORDS	3	/* header, time, slot */
+
+/* A record of the present chunk that will be written. */
+struct atc_item {
+	const uint64_t *at;
+	struct atc_slot *slot;
+	uint64_t ns;
+	uint64_t end;		/* end of a complete duration */
+	uint32_t next, prev;	/* neighbours in the order of writing */
+	uint8_t form;		/* enum atc_form */
+	uint8_t type;		/* for an event: ASYNCTRACE_FXT_INSTANT, ... */
+	bool table;		/* fits only with a thread table entry */
+	bool repair;		/* some text is not UTF-8 */
+};
+
+struct atc_items {
+	struct atc_item *of;
+	size_t nr, room;
+	uint32_t head, tail;
+	struct atc_task **tasks;	/* tasks that have an item */
+	size_t nr_tasks, room_tasks;
+};
+
+int atc_order(struct at_compose *c, struct atc_items *items);
+
+/* --- vthread.c, special.c: virtual threads, blobs, kernel objects ----------------------- */
+
+/*
+ * Checks a record of @words words, whose slot is in @it. Fills in @it. Returns false if the
+ * record is malformed. *@err: -ENOMEM if there is no memory.
+ */
+bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		       size_t words, struct atc_item *it, int *err);
+bool atc_special_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
+		       size_t words, struct atc_item *it);
+/* Writes the converted record. The names that it needs must have been written. */
+void atc_virtual_emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it);
+void atc_special_emit(struct at_compose *c, struct atc_ring *r, const struct atc_item *it);
+/* Writes the kernel objects that @it, a kernel object of the provider, refers to. */
+void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
+		      const struct atc_item *it);
+
+/* --- loss.c: markers of lost records ------------------------------------------------ */
+
+/*
+ * Takes over the counts of a chunk. Writes a marker if losses have grown since the ring's
+ * previous chunk.
+ */
+void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_chunk *chunk,
+	      uint64_t malformed);
+
+/* --- compose.c: the composer ---------------------------------------------------------- */
+
+struct at_compose {
+	struct atc_out out;
+	struct atc_clock clock;
+	struct atc_map providers;	/* struct atc_provider, by id */
+	struct atc_map rings;		/* struct atc_ring, by provider << 32 | index */
+	struct atc_map tasks;		/* struct atc_task, by tid */
+	struct atc_map processes;	/* struct atc_process, by pid */
+	struct atc_map texts;		/* struct atc_name, by hash; see tracepoint.c */
+	struct atc_provider *kernel;
+	struct atc_provider *section;
+	uint32_t file;			/* number of the present file, from 1 on */
+	uint32_t next_losses;
+	uint32_t next_virtual;
+	bool pseudo;			/* the file has the pseudo process "asynctrace" */
+	bool other;			/* the file has the process "other" */
+	bool started;			/* a clock pair has arrived */
+	bool continued;			/* the file continues a session that an earlier file
+					 * began */
+	bool begun;			/* the file has its first clock record */
+	bool finished;
+	struct asynctrace_clock_pair pair;	/* the last clock pair */
+
+	uint64_t unnamed, inferred, overlaps, protocol;
+	struct at_compose_ended ended;
+
+	uint64_t *copy;			/* copy of the present payload */
+	size_t copy_bytes;
+	/*
+	 * The present string. Not on the stack, because the stack of a signal handler may be small.
+	 */
+	char text[ASYNCTRACE_FXT_STRING_MAX];
+	struct atc_items items;
+	uint64_t epoch;
+
+	struct at_compose_stats stats;
+	struct at_compose_provider *stat_providers;
+	struct at_compose_ring *stat_rings;
+};
+
+#pragma GCC visibility pop
+
+#endif /* COMPOSE_COMPOSER_H */
