@@ -36,8 +36,9 @@ else
 	declare -A counts=([names]=1024 [high]=24 [strides]=6 [threads]=1000
 		[brief]=1000 [quota]=8 [fifo]=4)
 fi
-# Requests with patterns over many providers, and above memory.high, are long.
-declare -A times=([names]=2 [high]=6 [all]=6)
+# Requests with patterns over many providers, above memory.high, and those that zap the pages
+# of many children are long.
+declare -A times=([names]=2 [high]=6 [strides]=10 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
 
