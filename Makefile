@@ -9,7 +9,6 @@ CC      ?= gcc
 CXX     ?= g++
 PREFIX  ?= /usr/local
 DESTDIR ?=
-VERSION := 0.2.0
 CFLAGS  ?= -O2 -g
 
 .DELETE_ON_ERROR:
@@ -32,6 +31,7 @@ user: userlib tools examples
 
 include userlib/build.mk
 include tools/build.mk
+include packaging/build.mk
 include selftests/build.mk
 
 # --- the module -----------------------------------------------------------------
@@ -93,7 +93,8 @@ clean:
 
 .PHONY: help
 help:
-	@sed -n 's/^#? //p' Makefile userlib/build.mk tools/build.mk selftests/build.mk
+	@sed -n 's/^#? //p' Makefile userlib/build.mk tools/build.mk packaging/build.mk \
+		selftests/build.mk
 
 #? make demo          everything on a stock Debian kernel in a VM: a server, load, a trace
 #? make check         the tests on Debian's kernels; 15 minutes on two cores the first time
@@ -107,7 +108,9 @@ help:
 #?                    the module only if there are headers for it
 #? make install       library, headers, tool, man pages below PREFIX=/usr/local
 #? make install-module the module, where modprobe finds it
+#? make install-dkms  the module's source for DKMS, which builds it for each kernel (DKMS_KERNEL=)
 #? make uninstall     removes what make install installed, with the same PREFIX and DESTDIR
 #? make uninstall-module  removes what make install-module installed
+#? make uninstall-dkms  removes what make install-dkms installed
 #? make deps          install the packages that the above need (Debian 12)
 #? make clean
