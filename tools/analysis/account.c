@@ -61,7 +61,7 @@ int intervals_add(struct intervals *l, const struct analysis_interval *i)
 
 const struct analysis_id *id_of(const struct analysis *a, const struct work *w)
 {
-	return w && !losses_within(a, w->from, work_end(w)) ? &w->op->out : NULL;
+	return w && (w->shown || !losses_within(a, w->from, work_end(w))) ? &w->op->out : NULL;
 }
 
 /* --- pieces ---------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 {
 	*row = (struct analysis_interval){
 		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = &t->out, .duration = "",
-		.reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
+		.in = "", .reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
 	};
 	if (!s)
 		return;
@@ -91,6 +91,10 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 		row->duration = text_of(a, s->duration);
 	if (s->state != ANALYSIS_BLOCKED)
 		return;
+	if (s->in)
+		row->in = text_of(a, s->in - 1);
+	row->argument = s->argument;
+	row->has_argument = s->has_argument;
 	row->other_kind = s->waker_kind;
 	if (s->waker_kind == ANALYSIS_OTHER_THREAD) {
 		struct thread *waker = thread_of(a, s->waker);
@@ -102,7 +106,7 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 		}
 		row->other = &waker->out;
 		span_at(t, s->from, &end);
-		row->other_id = id_of(a, work_at(waker, end));
+		row->other_id = id_of(a, work_of_waker(waker, end));
 	}
 }
 
@@ -110,6 +114,8 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 {
 	row->state = ANALYSIS_UNKNOWN;
 	row->reason = reason;
+	row->in = "";
+	row->has_argument = false;
 	row->other_kind = ANALYSIS_OTHER_NONE;
 	row->other = NULL;
 	row->other_id = NULL;
@@ -283,6 +289,8 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 	    last->reason == row->reason && last->thread == row->thread &&
 	    last->other == row->other && last->other_kind == row->other_kind &&
 	    last->other_id == row->other_id && last->duration == row->duration &&
+	    last->in == row->in && last->has_argument == row->has_argument &&
+	    (!row->has_argument || last->argument == row->argument) &&
 	    last->inferred == row->inferred) {
 		last->to = row->to;
 		return 0;
@@ -315,6 +323,7 @@ static int sweep(struct scratch *s, struct intervals *l)
 		} else {
 			row = (struct analysis_interval){
 				.from = from, .to = to, .state = ANALYSIS_QUEUED, .duration = "",
+				.in = "",
 			};
 		}
 		if (from < s->floor)

@@ -28,9 +28,11 @@ enum analysis_state {
 enum analysis_reason {
 	ANALYSIS_NO_REASON,
 	ANALYSIS_PREEMPTED,	/* runnable: the thread lost the CPU and could go on */
+	ANALYSIS_YIELDED,	/* runnable: the thread gave the CPU away, with sched_yield() */
 	ANALYSIS_WOKEN,		/* runnable: the thread was woken */
 	ANALYSIS_SLEEP,		/* blocked: a sleep that signals can end */
 	ANALYSIS_DISK,		/* blocked: a sleep that signals cannot end, mostly a disk */
+	ANALYSIS_IOWAIT,	/* blocked: the thread waits for block I/O */
 	ANALYSIS_STOPPED,	/* blocked: by a signal or a debugger */
 	ANALYSIS_EXITED,	/* blocked: the thread has ended */
 	ANALYSIS_LOST,		/* unknown: records were lost */
@@ -72,6 +74,8 @@ enum analysis_other {
 	ANALYSIS_OTHER_HIDDEN,	/* tasks that the trace does not show */
 };
 
+#define ANALYSIS_PAGE_FAULT	"page fault"
+
 /*
  * A part of an operation's life. The intervals of an operation follow each other without a gap,
  * from its begin to its end. The intervals of its critical path do so, too.
@@ -87,6 +91,13 @@ struct analysis_interval {
 	 */
 	const struct analysis_thread *thread;
 	const char *duration;	/* innermost of .thread at .from; "" if none */
+	/*
+	 * blocked: the system call in which .thread is, ANALYSIS_PAGE_FAULT, or "" if the trace
+	 * does not tell
+	 */
+	const char *in;
+	uint64_t argument;	/* the first one of the system call, if .has_argument */
+	bool has_argument;
 	/*
 	 * runnable: the thread that had the CPU; blocked: the waker of .thread; queued: none,
 	 * .other_id is the operation that .thread worked on meanwhile
@@ -335,12 +346,12 @@ struct analysis_pair {
 struct analysis_options {
 	const struct analysis_pair *pair;	/* NULL: async events are operations */
 	/*
-	 * Number of records sorted by time at once, at 48 bytes each; default 1 million. A
+	 * Number of records sorted by time at once, at 56 bytes each; default 1 million. A
 	 * trace has records in the order in which rings were read.
 	 */
 	size_t window;
 	/*
-	 * Limit of scheduling states kept for open operations, at 56 bytes each; default 1
+	 * Limit of scheduling states kept for open operations, at 72 bytes each; default 1
 	 * million
 	 */
 	size_t history;
@@ -420,12 +431,19 @@ struct analysis_thread_state {
 	enum analysis_reason reason;
 	uint32_t cpu;		/* ANALYSIS_NO_CPU: not known */
 	const char *duration;	/* innermost when the state began; NULL: none */
+	const char *in;		/* see struct analysis_interval; NULL: not known */
+	uint64_t argument;
+	bool has_argument;
 	bool inferred;
 	bool pending, seen;	/* pending: the next record determines the state; seen: an
 				   event proves that the thread was running */
 	bool woken;		/* a wakeup came while it ran */
 	bool followed;		/* all its switches are recorded */
 	bool entered;		/* it has entered an operation, or left one */
+	bool shown;		/* a record of the scheduler had an operation of it */
+	uint64_t operation;	/* id of what it works on, if .entered; 0: of none */
+	uint64_t newest;	/* begin of the newest operation with this id on which it works;
+				   0: of none */
 	uint64_t lost_until;	/* records that determine the state may be missing until
 				   then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if the thread had no scheduling

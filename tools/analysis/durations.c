@@ -85,6 +85,14 @@ struct work *work_at(struct thread *t, uint64_t ns)
 	return NULL;
 }
 
+struct work *work_of_waker(struct thread *waker, uint64_t ns)
+{
+	struct work *w = work_at(waker, ns + 1);
+
+	/* The record of the wakeup shows the operation, perhaps as the first one. */
+	return w && w->shown && w->made == ns ? w : work_at(waker, ns);
+}
+
 uint32_t durations_innermost(const struct thread *t, uint64_t ns)
 {
 	for (size_t i = t->depth; i; i--)

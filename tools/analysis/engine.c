@@ -9,11 +9,6 @@
 
 #define HISTORY_DEFAULT	(1u << 20)
 
-/* Linux's task states, as in the argument "state" of a switch */
-#define LINUX_DISK	0x02
-#define LINUX_STOPPED	0x0c
-#define LINUX_EXITED	0xb0
-
 const char *text_of(const struct analysis *a, uint32_t name)
 {
 	return name < a->names.nr ? a->names.of[name] : "";
@@ -34,8 +29,8 @@ const char *analysis_reason_name(enum analysis_reason reason)
 {
 	static const char *const names[ANALYSIS_REASONS] = {
 		[ANALYSIS_NO_REASON] = "", [ANALYSIS_PREEMPTED] = "preempted",
-		[ANALYSIS_WOKEN] = "woken", [ANALYSIS_SLEEP] = "sleep",
-		[ANALYSIS_DISK] = "disk sleep", [ANALYSIS_STOPPED] = "stopped",
+		[ANALYSIS_YIELDED] = "yielded", [ANALYSIS_WOKEN] = "woken", [ANALYSIS_SLEEP] = "sleep",
+		[ANALYSIS_DISK] = "disk sleep", [ANALYSIS_IOWAIT] = "iowait", [ANALYSIS_STOPPED] = "stopped",
 		[ANALYSIS_EXITED] = "exited", [ANALYSIS_LOST] = "records were lost",
 		[ANALYSIS_UNSCHEDULED] = "no scheduling was recorded",
 		[ANALYSIS_DROPPED] = "not kept in memory",
@@ -164,15 +159,16 @@ static void forget(struct analysis *a)
 
 int engine_item(struct analysis *a, const struct item *it)
 {
+	int err;
+
 	if (it->ns > a->now)
 		a->now = it->ns;
 	if (a->history >= a->forget_at)
 		forget(a);
 	switch (it->kind) {
 	case ITEM_SWITCH:
-		if (it->reason == ANALYSIS_EXITED)
-			entered_exit(a, it);
-		return scheduling_switch(a, it);
+		err = it->reason == ANALYSIS_EXITED ? entered_exit(a, it) : 0;
+		return err ? err : scheduling_switch(a, it);
 	case ITEM_WAKEUP:
 		return scheduling_wakeup(a, it);
 	case ITEM_LOSS:
@@ -190,55 +186,19 @@ int engine_item(struct analysis *a, const struct item *it)
 
 /* --- records --------------------------------------------------------------------------- */
 
-static enum analysis_reason reason_of(const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = fxt_arg(rec, "state");
-	uint64_t state;
-
-	/* Other writers of the format have no "state" argument. */
-	if (!arg || arg->type != ASYNCTRACE_FXT_ARG_UINT32)
-		return rec->number == ASYNCTRACE_FXT_STATE_BLOCKED ||
-		       rec->number == ASYNCTRACE_FXT_STATE_SUSPENDED ? ANALYSIS_SLEEP :
-		       rec->number >= ASYNCTRACE_FXT_STATE_DYING ? ANALYSIS_EXITED :
-		       ANALYSIS_NO_REASON;
-	state = arg->u;
-	if (!state)
-		return ANALYSIS_NO_REASON;
-	if (state & LINUX_EXITED)
-		return ANALYSIS_EXITED;
-	if (state & LINUX_STOPPED)
-		return ANALYSIS_STOPPED;
-	return state & LINUX_DISK ? ANALYSIS_DISK : ANALYSIS_SLEEP;
-}
-
-static bool is_inferred(const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
-
-	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
-}
-
 static int add_switch(struct analysis *a, const struct fxt_record *rec)
 {
 	/* The switch is the recorder's, for viewers: it has no meaning for threads. */
 	if (selection_apart(rec))
 		return 0;
 	a->totals.switches++;
-	return order_add(a, &(struct item){
-		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
-		.other = rec->in, .reason = reason_of(rec), .inferred = is_inferred(rec),
-	});
+	return off_cpu_switch(a, rec);
 }
 
 static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
 {
-	const struct fxt_arg *waker = fxt_arg(rec, "waker");
-
 	a->totals.wakeups++;
-	return order_add(a, &(struct item){
-		.ns = rec->ns, .kind = ITEM_WAKEUP, .cpu = rec->cpu, .id = rec->in,
-		.other = waker && waker->type == ASYNCTRACE_FXT_ARG_KOID ? waker->u : 0,
-	});
+	return off_cpu_wakeup(a, rec);
 }
 
 /* Caches the last provider, because records of one provider mostly follow each other. */
@@ -382,7 +342,7 @@ static int name_thread(struct analysis *a, const struct fxt_record *rec)
 	t->out.name = text_of(a, name);
 	if (process && process->type == ASYNCTRACE_FXT_ARG_KOID)
 		t->out.pid = process->u;
-	return 0;
+	return off_cpu_start(a, t, rec);
 }
 
 static int name_provider(struct analysis *a, const struct fxt_record *rec)

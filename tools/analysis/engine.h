@@ -12,6 +12,8 @@
  *	losses.c	knows the times of lost records
  *	durations.c	determines when a thread works on an operation
  *	entered.c	does the same for threads that enter operations
+ *	cells.c		does the same from ids in scheduling records
+ *	off_cpu.c	decodes switches: why threads leave their CPUs
  *	operations.c	finds begins and ends of operations
  *	account.c	makes the intervals of an operation that has ended
  *	path.c		makes its critical path
@@ -52,7 +54,7 @@ struct item {
 	 * end of a duration works on from then on, if that is .entered
 	 */
 	uint64_t id;
-	uint64_t record;	/* of an event */
+	uint64_t record;	/* of an event; of a switch: first argument of .name */
 	uint8_t kind;
 	bool wanted : 1;	/* begins an operation that a selection was made for */
 	bool apart : 1;		/* records around it were left out: it shows nothing about
@@ -64,17 +66,22 @@ struct item {
 	 * of the key if that is a text, or NO_NAME.
 	 */
 	bool paired : 1;
+	bool inferred : 1;	/* the recorder inferred the scheduling record */
+	bool has_argument : 1;	/* of a switch: .record is valid */
+	/* Of an event. Of a switch: the leaving thread's system call or page fault + 1; or 0 */
+	uint32_t name;
 	union {
 		struct {	/* valid for events */
 			uint32_t tid, pid;
-			uint32_t category, name;
+			uint32_t category;
 			uint32_t provider;
 		};
 		struct {	/* valid for scheduling */
+			/* From cells, 0: none. Of the leaving, or the woken thread; of the other */
+			uint64_t operation, other_operation;
 			uint32_t other;
 			uint16_t cpu;
 			uint8_t reason;		/* why the leaving thread left; 0: preempted */
-			bool inferred;		/* the recorder inferred the record */
 		};
 	};
 };
@@ -110,11 +117,14 @@ struct span {
 	uint64_t lost_until;	/* .lost_until of the thread when this span began */
 	uint32_t waker;		/* blocked: the waker; 0: an interrupt or not known */
 	uint32_t duration;	/* name of the innermost open one at .from */
+	uint32_t in;		/* name of a system call or a page fault + 1; 0: not known */
+	uint64_t argument;	/* of the system call, if .has_argument */
 	uint16_t cpu;		/* the CPU of the thread, or of the queue it waits in;
 				   NO_CPU: not known */
 	uint8_t state;		/* enum analysis_state */
 	uint8_t reason;
 	uint8_t waker_kind;	/* enum analysis_other */
+	bool has_argument;
 	bool inferred;
 	bool pending;		/* the next record of the thread determines the state */
 	bool seen;		/* pending: an event proves that the thread ran at .from */
@@ -135,6 +145,18 @@ struct change {
 
 struct changes {
 	struct change *of;
+	size_t nr, room;
+};
+
+/* What a thread worked on before the record at .told changed it */
+struct turnover {
+	uint64_t told;
+	uint64_t operation, newest;
+	bool known;		/* .operation is valid */
+};
+
+struct turnovers {
+	struct turnover *of;
 	size_t nr, room;
 };
 
@@ -171,6 +193,8 @@ struct work {
 	uint64_t record;	/* the event that shows the work */
 	bool told;		/* the sink was called for .record */
 	bool entered;		/* the thread entered the operation: see entered.c */
+	bool shown;		/* a scheduling record has the operation */
+	uint64_t made;		/* time of the record that showed it; .from may be earlier */
 	uint32_t duration;
 	unsigned int refs;
 };
@@ -233,11 +257,17 @@ struct thread {
 	uint64_t durations;	/* number of durations that began so far */
 	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
 	bool known;		/* .operation is valid */
-	uint64_t known_since;	/* if it is valid: time from which it was */
+	uint64_t newest;	/* the last begin of the operations in .entered; 0: none */
+	struct turnovers turnovers;	/* for analysis_needs(), in order of .told */
+	uint64_t changed;	/* time at which .operation changed; or 0 */
+	uint64_t shown_since;	/* time of the first scheduling record with an operation of
+				   it; or 0 */
 	struct works entered;	/* unfinished works on .operation */
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
+	struct span at_start;	/* state when the session began, until .spans has it. .state: 0
+				   if it is not known */
 	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */
 	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
@@ -324,6 +354,8 @@ int durations_item(struct analysis *a, const struct item *it);
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
 /* Returns the work of @t at @ns that began last, or NULL. */
 struct work *work_at(struct thread *t, uint64_t ns);
+/* Returns the work of @waker when it woke a thread at @ns, or NULL. */
+struct work *work_of_waker(struct thread *waker, uint64_t ns);
 /* Removes the innermost duration of @t. */
 void durations_pop(struct thread *t);
 /* Removes durations of @t that ended before @ns. */
@@ -346,6 +378,19 @@ void works_free(struct works *w);
 void work_put(struct work *w);
 /* Reports to the sink, once, that the event of @w matters until @ns. */
 void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
+
+/* --- off_cpu.c ---------------------------------------------------------------------- */
+
+/* Add the item of @rec. */
+int off_cpu_switch(struct analysis *a, const struct fxt_record *rec);
+int off_cpu_wakeup(struct analysis *a, const struct fxt_record *rec);
+/* Takes from @rec, which introduces @t, the state of @t when the session began. */
+int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record *rec);
+
+/* --- cells.c ------------------------------------------------------------------------ */
+
+/* A scheduling record at @ns shows that @t works on the operation with the id @id; 0: on none. */
+int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id);
 
 /* --- operations.c -------------------------------------------------------------------- */
 
@@ -508,16 +553,25 @@ unsigned int awaited_cpu(const struct thread *t, uint64_t ns);
 
 /* --- selection.c -------------------------------------------------------------------------- */
 
+enum mark_kind {
+	MARK_THREAD,		/* the state of a thread */
+	MARK_CPU,		/* the thread that has a CPU */
+	MARK_WORK,		/* what a thread works on */
+	MARK_OPERATION,		/* a thread entered an operation */
+};
+
 /* A mark that waits for its time */
 struct mark {
-	struct span span;
-	uint64_t first_seen;
-	bool followed;
-	bool entered;
+	enum mark_kind kind;
+	struct span span;	/* of a thread */
+	uint64_t first_seen;	/* of a thread */
+	uint64_t operation;
+	uint64_t begin;		/* of the operation; work: of the newest one */
+	bool followed;		/* of a thread */
+	bool entered, shown;	/* work: .operation and .begin are valid; see struct
+				   analysis_thread_state */
 	uint32_t tid;
-	uint16_t cpu;		/* NO_CPU: the mark is about the thread, or the operation */
-	uint64_t operation;	/* id of an operation that a thread entered */
-	bool about_operation;	/* .operation is valid, the rest is not */
+	uint16_t cpu;
 };
 
 struct marks {
@@ -534,6 +588,9 @@ bool selection_wants(struct analysis *a, const struct fxt_record *rec);
 bool selection_apart(const struct fxt_record *rec);
 /* Sets the state of the thread or CPU of @m right before @ns. */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
+
+/* Sets what the thread of @m worked on right before @ns. */
+int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m);
 
 /* --- needs.c ------------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 		return -ENOMEM;
 	*w = (struct work){
 		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1,
-		.entered = true, .from = ns, .record = record,
+		.entered = true, .from = ns, .record = record, .made = a->now,
 	};
 	if (!op->entered && a->sink.entered)
 		a->sink.entered(a->sink.arg, op->begin_record, ns);
@@ -52,23 +52,75 @@ static void leave(struct analysis *a, struct thread *t, uint64_t ns)
 	works_free(&t->entered);
 }
 
-int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
-		uint64_t record, uint32_t name)
+/* Saves what @t works on for analysis_needs(), before the current record changes it. */
+static int note_turnover(struct analysis *a, struct thread *t)
+{
+	struct turnovers *all = &t->turnovers;
+
+	/* Without a lead, analysis_needs() is not used. */
+	if (!a->opts.lead)
+		return 0;
+	if (!more_room(&all->of, all->nr, &all->room, sizeof(*all->of)))
+		return -ENOMEM;
+	all->of[all->nr++] = (struct turnover){
+		.told = a->now, .operation = t->operation, .newest = t->newest, .known = t->known,
+	};
+	return 0;
+}
+
+size_t entered_open(struct thread *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->entered.nr; i++) {
+		if (t->entered.of[i]->op->end != STILL_OPEN)
+			work_put(t->entered.of[i]);
+		else
+			t->entered.of[kept++] = t->entered.of[i];
+	}
+	t->entered.nr = kept;
+	return kept;
+}
+
+/* @t works on the open operations with the id @id that began at @newest or before. */
+static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest,
+		   uint64_t record, uint32_t name)
 {
 	struct operation *op = id ? operations_by_id(a, id) : NULL;
-	int err = 0;
+	int err;
 
-	if (t->known && t->operation == id && (t->entered.nr || !op))
+	if (t->known && t->operation == id && (entered_open(t) || !op))
 		return 0;
-	leave(a, t, it->ns);
-	if (!t->known)
-		t->known_since = it->ns;
+	leave(a, t, ns);
+	err = note_turnover(a, t);
 	t->known = true;
 	t->operation = id;
+	t->changed = ns;
+	t->newest = 0;
 	if (op && a->sink.turn)
 		threads_worked(t, &op->out);
-	for (int i = 0; i < SAME_ID_MAX && op && !err; i++, op = op->same_id)
-		err = add_work(a, t, op, it->ns, record, name);
+	for (int i = 0; i < SAME_ID_MAX && op && !err; i++, op = op->same_id) {
+		if (op->begin > newest)
+			continue;
+		if (op->begin > t->newest)
+			t->newest = op->begin;
+		err = add_work(a, t, op, ns > op->begin ? ns : op->begin, record, name);
+	}
+	return err;
+}
+
+int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t record,
+		uint32_t name)
+{
+	return work_on(a, t, ns, id, UINT64_MAX, record, name);
+}
+
+int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest)
+{
+	int err = work_on(a, t, ns, id, newest, 0, NO_NAME);
+
+	for (size_t i = 0; i < t->entered.nr; i++)
+		t->entered.of[i]->shown = true;
 	return err;
 }
 
@@ -77,15 +129,15 @@ int entered_begin(struct analysis *a, struct thread *t, struct duration *d, cons
 	d->scope = true;
 	d->category = it->category;
 	d->operation = it->id;
-	return entered_set(a, t, it, it->id, d->record, d->name);
+	return entered_set(a, t, it->ns, it->id, d->record, d->name);
 }
 
-void entered_mark(struct analysis *a, uint64_t id)
+void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 {
 	struct operation *op = operations_by_id(a, id);
 
 	for (int i = 0; i < SAME_ID_MAX && op; i++, op = op->same_id)
-		op->entered = true;
+		op->entered |= op->begin == begin;
 }
 
 /* The innermost scope that is open, or NULL */
@@ -188,24 +240,24 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	const uint64_t id = it->entered ? it->id : scope ? around : t->operation;
 	int err;
 
-	/* A file of slow operations has only the begins of open scopes, which tell otherwise. */
-	if (id != around && a->sink.crossed)
-		a->sink.crossed(a->sink.arg, t->out.tid);
 	if (scope && scope->operation != id)
 		scope = NULL;
-	err = entered_set(a, t, it, id, scope ? scope->record : 0, scope ? scope->name : it->name);
+	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0, scope ? scope->name : it->name);
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }
 
-void entered_exit(struct analysis *a, const struct item *it)
+int entered_exit(struct analysis *a, const struct item *it)
 {
 	struct thread *t = is_real(it->id) ? thread_of(a, it->id) : NULL;
+	int err;
 
 	if (!t || !t->known)
-		return;
+		return 0;
+	err = note_turnover(a, t);
 	leave(a, t, it->ns);
 	t->known = false;
 	t->operation = 0;
+	return err;
 }
 
 /* --- moments ----------------------------------------------------------------------------- */

@@ -6,13 +6,20 @@
 #include "engine.h"
 
 /*
- * From @it on, @t works on the operation with the id @id; 0: on none. @record and @name: of the
+ * From @ns on, @t works on the operation with the id @id; 0: on none. @record and @name: of the
  * scope in which it does.
  */
-int entered_set(struct analysis *a, struct thread *t, const struct item *it, uint64_t id,
-		uint64_t record, uint32_t name);
-/* A thread that the trace does not show entered the open operations with the id @id. */
-void entered_mark(struct analysis *a, uint64_t id);
+int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t record,
+		uint32_t name);
+/* Returns the number of open operations that @t has entered, for they may have the same id. */
+size_t entered_open(struct thread *t);
+/*
+ * A scheduling record or a mark shows that @t has worked on @id since @ns. Operations that began
+ * after @newest do not count.
+ */
+int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest);
+/* A thread that the trace does not show entered the operation @id, which began at @begin. */
+void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 /* The scope @d begins with @it, or ended with it. It is on the stack no more. */
 int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
@@ -22,6 +29,6 @@ int entered_finish(struct analysis *a);
 /* If @rec, an instant, is one of an operation, hand it out. */
 int entered_note(struct analysis *a, const struct fxt_record *rec);
 /* A thread exited: its number may be another thread's next. */
-void entered_exit(struct analysis *a, const struct item *it);
+int entered_exit(struct analysis *a, const struct item *it);
 
 #endif /* ANALYSIS_ENTERED_H */

@@ -9,6 +9,7 @@ void thread_free(struct thread *t)
 {
 	free(t->spans.of);
 	free(t->changes.of);
+	free(t->turnovers.of);
 	works_free(&t->works);
 	works_free(&t->entered);
 	while (t->depth)
@@ -27,6 +28,17 @@ static void forget_changes(struct changes *c, uint64_t ns)
 	c->nr -= n;
 	if (n)
 		memmove(c->of, c->of + n, c->nr * sizeof(*c->of));
+}
+
+static void forget_turnovers(struct turnovers *all, uint64_t ns)
+{
+	size_t n = 0;
+
+	while (n < all->nr && all->of[n].told < ns)
+		n++;
+	all->nr -= n;
+	if (n)
+		memmove(all->of, all->of + n, all->nr * sizeof(*all->of));
 }
 
 /* Drops spans and works that end before @ns. */
@@ -55,6 +67,7 @@ static void forget_thread(struct analysis *a, struct thread *t, uint64_t ns)
 	w->nr = kept;
 	t->ended = 0;
 	forget_changes(&t->changes, ns);
+	forget_turnovers(&t->turnovers, ns);
 }
 
 static void forget_cpu(struct analysis *a, struct cpu *c, uint64_t ns)

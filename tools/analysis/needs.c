@@ -29,6 +29,24 @@ static const struct change *told_after(const struct thread *t, uint64_t from)
 	return NULL;
 }
 
+/* Fills in what @t worked on right before @from, as the records until then told. */
+static void operation_at(const struct thread *t, uint64_t from, struct analysis_thread_state *state)
+{
+	const struct turnovers *all = &t->turnovers;
+
+	state->entered = t->known;
+	state->operation = t->operation;
+	state->newest = t->newest;
+	for (size_t i = 0; i < all->nr; i++) {
+		if (all->of[i].told < from)
+			continue;
+		state->entered = all->of[i].known;
+		state->operation = all->of[i].operation;
+		state->newest = all->of[i].newest;
+		return;
+	}
+}
+
 /* Fills in the state of @t right before @from. */
 static void thread_state(const struct analysis *a, const struct thread *t, uint64_t from,
 			 struct analysis_thread_state *state)
@@ -39,8 +57,9 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 
 	*state = (struct analysis_thread_state){
 		.tid = t->out.tid, .cpu = NO_CPU, .followed = t->out.followed && t->followed_at < from,
-		.entered = t->known && t->known_since < from,
+		.shown = t->shown_since && t->shown_since < from,
 	};
+	operation_at(t, from, state);
 	if (!s || (change && change->none)) {
 		state->first_seen = t->first_seen < from ? t->first_seen : 0;
 		return;
@@ -50,6 +69,9 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->reason = s->reason;
 	state->cpu = s->cpu;
 	state->duration = s->duration != NO_NAME ? text_of(a, s->duration) : NULL;
+	state->in = s->in ? text_of(a, s->in - 1) : NULL;
+	state->argument = s->argument;
+	state->has_argument = s->has_argument;
 	state->inferred = s->inferred;
 	state->pending = s->pending;
 	state->seen = s->seen;
@@ -75,12 +97,22 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 	return 0;
 }
 
-/* A loss since the first event of a thread may hide its first scheduling record. */
-static void add_first_seen(const struct needs_room *n, struct analysis_needs *needs)
+/*
+ * A loss since the first event of a thread, or since the session began, may hide its first
+ * scheduling record.
+ */
+static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 {
-	for (size_t i = 0; i < n->nr_threads; i++)
-		if (n->threads[i].first_seen && n->threads[i].first_seen < needs->losses_from)
-			needs->losses_from = n->threads[i].first_seen;
+	const struct needs_room *n = &a->needs;
+
+	for (size_t i = 0; i < n->nr_threads; i++) {
+		const struct analysis_thread_state *state = &n->threads[i];
+		const struct thread *t = state->known ? NULL : thread_of(a, state->tid);
+		const uint64_t ns = t && t->at_start.state ? a->totals.begin : state->first_seen;
+
+		if (ns && ns < needs->losses_from)
+			needs->losses_from = ns;
+	}
 }
 
 /* Adds the CPU that @row, which is runnable, waits for. */
@@ -163,7 +195,7 @@ int analysis_needs(struct analysis *a, const struct analysis_operation *op, uint
 		err = add_rows(a, op->path, op->nr_path, from);
 	for (size_t i = 0; i < n->nr_threads && !err; i++)
 		err = add_operations(a, n->threads[i].tid, from, needs);
-	add_first_seen(n, needs);
+	add_first_seen(a, needs);
 	needs->threads = n->threads;
 	needs->cpus = n->cpus;
 	needs->operations = n->operations;

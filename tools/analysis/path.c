@@ -114,7 +114,7 @@ static int gap(struct walk *w, struct thread *next)
 	struct intervals *parts = &w->a->whole;
 	struct analysis_interval row = {
 		.from = last_worked(w), .to = w->now, .state = ANALYSIS_QUEUED,
-		.duration = "",
+		.duration = "", .in = "",
 	};
 	const uint64_t known = w->a->floor > w->lost_until ? w->a->floor : w->lost_until;
 	int err;
@@ -233,7 +233,7 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 	if (!err && w.now > op->begin)
 		err = intervals_add(l, &(struct analysis_interval){
 			.from = op->begin, .to = w.now, .state = ANALYSIS_UNKNOWN,
-			.reason = ANALYSIS_DROPPED, .duration = "",
+			.reason = ANALYSIS_DROPPED, .duration = "", .in = "",
 		});
 	for (size_t i = 0; i < l->nr / 2; i++) {
 		swap = l->of[i];

@@ -136,6 +136,21 @@ static int settle_came(struct analysis *a, struct thread *t, unsigned int cpu)
 	return err ? err : operations_settled(a, t);
 }
 
+/*
+ * The session listed @t when it began, at @begin. No record of @t since then is missing, so it
+ * slept on.
+ */
+static int begin_asleep(struct analysis *a, struct thread *t, uint64_t begin)
+{
+	struct span s = t->at_start;
+
+	s.from = begin;
+	t->at_start.state = 0;
+	t->out.followed = true;
+	t->followed_at = begin;
+	return push_span(a, t, &s);
+}
+
 /* Adds a pending span from the begin of the trace to the first record of @t, at @ns. */
 static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 {
@@ -144,6 +159,8 @@ static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 	/* A loss in between may hide the thread's first record. */
 	if (a->lost_until > begin)
 		return lose(a, t, begin, a->lost_until);
+	if (t->at_start.state)
+		return begin_asleep(a, t, begin);
 	return push_span(a, t, &(struct span){
 		.from = begin, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
 		.pending = true, .duration = NO_NAME,
@@ -245,10 +262,28 @@ static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
 	return err;
 }
 
+/* The session listed @t as asleep, and no record since shows that it ran. */
+static int find_awake(struct analysis *a, struct thread *t)
+{
+	int err = note_change(a, t);
+
+	if (err)
+		return err;
+	/* A loss may hide the thread's first record. */
+	if (a->lost_until <= a->totals.begin)
+		return begin_asleep(a, t, a->totals.begin);
+	t->at_start.state = 0;
+	return 0;
+}
+
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	int err = t->out.followed ? 0 : begin_to_follow(a, t, ns);
-	const struct span *last = last_span(t);
+	int err = t->at_start.state && !last_span(t) ? find_awake(a, t) : 0;
+	const struct span *last;
+
+	if (!err && !t->out.followed)
+		err = begin_to_follow(a, t, ns);
+	last = last_span(t);
 
 	/* The thread may leave its CPU without a record until one shows that it is followed. */
 	if (err || (last && last->seen && !last->woken))
@@ -333,14 +368,18 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span s = {
 		.from = it->ns, .cpu = it->cpu, .duration = durations_innermost(t, it->ns),
-		.state = it->reason ? ANALYSIS_BLOCKED : ANALYSIS_RUNNABLE,
+		.state = it->reason && it->reason != ANALYSIS_YIELDED ? ANALYSIS_BLOCKED :
+			 ANALYSIS_RUNNABLE,
 		.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED,
+		.in = it->name, .argument = it->record, .has_argument = it->has_argument,
 	};
 	int err;
 
 	if (it->inferred)
 		return leaves_inferred(a, t, it);
 	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
+	if (!err)
+		err = cells_show(a, t, it->ns, it->operation);
 	if (err)
 		return err;
 	s.pending = s.state == ANALYSIS_BLOCKED && s.reason != ANALYSIS_EXITED &&
@@ -375,6 +414,8 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 	/* A wakeup may be lost, or came before the inferred switch. */
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
+	if (!err && !it->inferred)
+		err = cells_show(a, t, it->ns, it->other_operation);
 	if (err)
 		return err;
 	return push_span(a, t, &(struct span){
@@ -455,6 +496,18 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 	});
 }
 
+/* The wakeup @it of @t shows what @t and the waker work on. */
+static int show_cells(struct analysis *a, struct thread *t, const struct item *it)
+{
+	struct thread *waker;
+	int err = cells_show(a, t, it->ns, it->operation);
+
+	if (err || !is_real(it->other) || !it->other_operation)
+		return err;
+	waker = thread_of(a, it->other);
+	return waker ? cells_show(a, waker, it->ns, it->other_operation) : -ENOMEM;
+}
+
 int scheduling_wakeup(struct analysis *a, const struct item *it)
 {
 	enum analysis_state before = ANALYSIS_UNKNOWN;
@@ -467,6 +520,9 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	t = thread_of(a, it->id);
 	if (!t)
 		return -ENOMEM;
+	err = show_cells(a, t, it);
+	if (err)
+		return err;
 	err = wake(a, t, it, &before);
 	return err || !threads_wanted(&a->sink) ? err : threads_wakeup(a, t, it, before);
 }
@@ -478,12 +534,12 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
  */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
-	struct cpu *c = m->cpu != NO_CPU ? cpu_of(a, m->cpu) : NULL;
+	struct cpu *c = m->kind == MARK_CPU ? cpu_of(a, m->cpu) : NULL;
 	struct span span = m->span;
 	struct thread *t;
 	int err;
 
-	if (m->cpu != NO_CPU)
+	if (m->kind == MARK_CPU)
 		return c ? push_occupant(a, c, ns, m->tid) : -ENOMEM;
 	t = thread_of(a, m->tid);
 	if (!t)
@@ -492,12 +548,6 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	if (m->first_seen && (!t->first_seen || m->first_seen < t->first_seen))
 		t->first_seen = m->first_seen;
 	t->out.followed |= m->followed;
-	/* The begins of open scopes are in the file. Without one, it works on no operation. */
-	if (m->entered && !t->known) {
-		t->known = true;
-		t->known_since = ns;
-		t->operation = 0;
-	}
 	if (span.state == ANALYSIS_STATES)
 		return 0;
 	t->lost_until = m->span.lost_until;
@@ -512,8 +562,14 @@ int scheduling_finish(struct analysis *a)
 	int err = 0;
 
 	fxt_each(&a->threads, e) {
-		struct span *last = last_span((struct thread *)(uintptr_t)e->a);
+		struct thread *t = (struct thread *)(uintptr_t)e->a;
+		struct span *last = last_span(t);
 
+		if (!last && t->at_start.state && a->totals.begin < a->totals.end)
+			err = begin_pending(a, t, a->totals.begin);
+		if (err)
+			return err;
+		last = last_span(t);
 		give_up_sleep(last, ANALYSIS_UNSCHEDULED);
 		if (last)
 			last->pending = false;

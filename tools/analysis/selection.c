@@ -67,16 +67,17 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
 	const struct fxt_arg *cpu = arg_of(rec, "cpu", ASYNCTRACE_FXT_ARG_UINT32);
 	const struct fxt_arg *duration = arg_of(rec, "duration", ASYNCTRACE_FXT_ARG_STRING);
+	const struct fxt_arg *in = arg_of(rec, "in", ASYNCTRACE_FXT_ARG_STRING);
 	struct mark m = {
-		.cpu = NO_CPU,
+		.kind = MARK_THREAD,
 		.first_seen = number(rec, "first seen"), .followed = flag(rec, "followed"),
-		.entered = flag(rec, "entered"),
 		.span = {
 			.state = state_of(rec), .reason = reason_of(rec),
 			.cpu = cpu && cpu->u < NO_CPU ? cpu->u : NO_CPU,
 			.inferred = flag(rec, "inferred"), .pending = flag(rec, "pending"),
 			.seen = flag(rec, "seen"), .woken = flag(rec, "woken"),
-			.duration = NO_NAME,
+			.duration = NO_NAME, .argument = number(rec, "argument"),
+			.has_argument = arg_of(rec, "argument", ASYNCTRACE_FXT_ARG_UINT64),
 			.lost_until = number(rec, "lost until"),
 		},
 	};
@@ -84,6 +85,11 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 	if (!tid || tid->u > FXT_TID_REAL_MAX)
 		return 0;
 	m.tid = tid->u;
+	if (in) {
+		m.span.in = fxt_name(&a->names, in->text.s, in->text.len);
+		if (m.span.in++ == NO_NAME)
+			return -ENOMEM;
+	}
 	if (duration) {
 		m.span.duration = fxt_name(&a->names, duration->text.s, duration->text.len);
 		if (m.span.duration == NO_NAME)
@@ -100,7 +106,20 @@ static int cpu_mark(struct analysis *a, const struct fxt_record *rec)
 	if (!cpu || cpu->u >= NO_CPU || (tid && tid->u > UINT32_MAX))
 		return 0;
 	return add_mark(a, rec->ns, &(struct mark){
-		.cpu = cpu->u, .tid = tid ? (uint32_t)tid->u : NO_THREAD,
+		.kind = MARK_CPU, .cpu = cpu->u, .tid = tid ? (uint32_t)tid->u : NO_THREAD,
+	});
+}
+
+static int work_mark(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
+
+	if (!tid || tid->u > FXT_TID_REAL_MAX)
+		return 0;
+	return add_mark(a, rec->ns, &(struct mark){
+		.kind = MARK_WORK, .tid = tid->u, .operation = number(rec, "operation"),
+		.entered = arg_of(rec, "operation", ASYNCTRACE_FXT_ARG_UINT64),
+		.begin = number(rec, "newest"), .shown = flag(rec, "shown"),
 	});
 }
 
@@ -116,9 +135,12 @@ int selection_record(struct analysis *a, const struct fxt_record *rec)
 	}
 	if (fxt_text_is(&rec->name, "thread state"))
 		return thread_mark(a, rec);
+	if (fxt_text_is(&rec->name, "thread work"))
+		return work_mark(a, rec);
 	if (fxt_text_is(&rec->name, "operation entered"))
 		return add_mark(a, rec->ns, &(struct mark){
-			.about_operation = true, .operation = number(rec, "id"),
+			.kind = MARK_OPERATION, .operation = number(rec, "id"),
+			.begin = number(rec, "begin"),
 		});
 	return fxt_text_is(&rec->name, "cpu state") ? cpu_mark(a, rec) : 0;
 }
@@ -143,9 +165,9 @@ int selection_item(struct analysis *a, const struct item *it)
 
 	if (!--l->nr_waiting)
 		l->nr = 0;
-	if (m.about_operation) {
-		entered_mark(a, m.operation);
+	if (m.kind == MARK_OPERATION) {
+		entered_operation(a, m.operation, m.begin);
 		return 0;
 	}
-	return scheduling_mark(a, it->ns, &m);
+	return m.kind == MARK_WORK ? cells_mark(a, it->ns, &m) : scheduling_mark(a, it->ns, &m);
 }

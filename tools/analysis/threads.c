@@ -42,7 +42,7 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 		.ns = w->ns, .waker_kind = waker_kind(w->waker), .waker = waker ? &waker->out : NULL,
 		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .awake = w->awake, .ran = ran,
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
-		.waker_id = waker ? id_of(a, work_at(waker, w->ns)) : NULL,
+		.waker_id = waker ? id_of(a, work_of_waker(waker, w->ns)) : NULL,
 		.woken_id = id_of(a, work_at(t, w->ns)),
 	});
 }

@@ -86,7 +86,7 @@ void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *word
 	out_put(t, apart ? t->scratch : words, nr, e);
 	/* The thread that entered the operation may not be in the file. */
 	if (e->entered)
-		marks_entered(t, e->entered, id);
+		marks_entered(t, e, id);
 }
 
 /* True if all records of the thread at the time of @e are kept. */

@@ -46,23 +46,23 @@ void marks_head(struct tail *t, uint64_t ns)
 	}
 }
 
-static void put_operation(struct tail *t, uint64_t ns, const char *name, uint64_t id)
+void marks_operation(struct tail *t, uint64_t ns, uint64_t id)
 {
 	struct fxt_record rec;
 
-	begin(&rec, ns, name);
+	begin(&rec, ns, "slow operation");
 	rec.args[rec.nargs++] = encode_number("id", id);
 	put(t, &rec);
 }
 
-void marks_operation(struct tail *t, uint64_t ns, uint64_t id)
+void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id)
 {
-	put_operation(t, ns, "slow operation", id);
-}
+	struct fxt_record rec;
 
-void marks_entered(struct tail *t, uint64_t ns, uint64_t id)
-{
-	put_operation(t, ns, "operation entered", id);
+	begin(&rec, e->entered, "operation entered");
+	rec.args[rec.nargs++] = encode_number("id", id);
+	rec.args[rec.nargs++] = encode_number("begin", e->ns);
+	put(t, &rec);
 }
 
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s)
@@ -70,7 +70,7 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 	struct fxt_record rec;
 	uint64_t none = 0;
 
-	if (!s->known && !s->first_seen && !s->followed && !s->entered)
+	if (!s->known && !s->first_seen && !s->followed)
 		return 0;
 	begin(&rec, ns, "thread state");
 	rec.args[rec.nargs++] = encode_koid("thread", s->tid);
@@ -82,6 +82,10 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 		rec.args[rec.nargs++] = encode_uint32("cpu", s->cpu);
 	if (s->duration)
 		rec.args[rec.nargs++] = encode_text("duration", s->duration);
+	if (s->in)
+		rec.args[rec.nargs++] = encode_text("in", s->in);
+	if (s->has_argument)
+		rec.args[rec.nargs++] = encode_number("argument", s->argument);
 	if (s->inferred)
 		rec.args[rec.nargs++] = encode_flag("inferred");
 	if (s->pending)
@@ -92,12 +96,28 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 		rec.args[rec.nargs++] = encode_flag("woken");
 	if (s->followed)
 		rec.args[rec.nargs++] = encode_flag("followed");
-	if (s->entered)
-		rec.args[rec.nargs++] = encode_flag("entered");
 	if (s->lost_until)
 		rec.args[rec.nargs++] = encode_number("lost until", s->lost_until);
 	if (s->first_seen)
 		rec.args[rec.nargs++] = encode_number("first seen", s->first_seen);
+	return encode_event(w, &rec, &none);
+}
+
+size_t marks_work(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s)
+{
+	struct fxt_record rec;
+	uint64_t none = 0;
+
+	if (!s->entered && !s->shown)
+		return 0;
+	begin(&rec, ns, "thread work");
+	rec.args[rec.nargs++] = encode_koid("thread", s->tid);
+	if (s->entered) {
+		rec.args[rec.nargs++] = encode_number("operation", s->operation);
+		rec.args[rec.nargs++] = encode_number("newest", s->newest);
+	}
+	if (s->shown)
+		rec.args[rec.nargs++] = encode_flag("shown");
 	return encode_event(w, &rec, &none);
 }
 

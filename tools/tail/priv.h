@@ -78,8 +78,8 @@ void window_free(struct tail_window *w);
 
 struct tail_cover {
 	uint64_t from, to;
-	size_t words;		/* of the mark */
-	uint64_t *mark;		/* NULL: none */
+	size_t words;		/* of the marks */
+	uint64_t *mark;		/* one or several; NULL: none */
 };
 
 struct tail_covers {
@@ -185,10 +185,11 @@ struct tail_cpu *cpu_make(struct tail *t, unsigned int cpu);
 
 void marks_head(struct tail *t, uint64_t ns);
 void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
-/* A thread entered the operation @id at @ns. The mark follows the operation's begin. */
-void marks_entered(struct tail *t, uint64_t ns, uint64_t id);
+/* A thread entered the operation that @e, a record with @id, began. Follows the begin. */
+void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id);
 /* Make a mark of the state at @ns. Return the number of words. */
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
+size_t marks_work(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_cpu(uint64_t *w, uint64_t ns, const struct analysis_cpu_state *s);
 /* marks_away(): threads run on @cpu that are not in the file. Returns 0 or -ENOMEM. */
 int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched);
@@ -289,7 +290,7 @@ struct tail {
 	struct tail_counts counts;
 	int failed;			/* a negative errno: memory is missing, and records
 					   are only counted */
-	uint64_t scratch[ASYNCTRACE_FXT_WORDS_MAX];
+	uint64_t scratch[2 * ASYNCTRACE_FXT_WORDS_MAX];	/* a record, or two marks */
 };
 
 #endif /* TAIL_PRIV_H */

@@ -29,12 +29,15 @@ static int cover_thread(struct tail *t, const struct analysis_thread_state *s, u
 			uint64_t to)
 {
 	struct tail_thread *thread = thread_make(t, s->tid);
+	size_t words;
 	int err;
 
 	if (!thread)
 		return -ENOMEM;
 	t->lacks |= thread->lacks;
-	err = cover(t, &thread->covers, from, to, t->scratch, marks_thread(t->scratch, from, s));
+	words = marks_thread(t->scratch, from, s);
+	words += marks_work(t->scratch + words, from, s);
+	err = cover(t, &thread->covers, from, to, t->scratch, words);
 	for (struct tail_held *h = thread->held; h && !err; h = h->next)
 		if (h->entry.ns <= to && (h->entry.ongoing || h->entry.end >= from) &&
 		    h->entry.type != ASYNCTRACE_FXT_ASYNC_END)

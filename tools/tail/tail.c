@@ -73,7 +73,7 @@ static void on_entered(void *arg, uint64_t begin, uint64_t ns)
 	if (e)
 		e->entered = ns;
 	if (h && h->written)
-		marks_entered(t, ns, h->words[h->nr - 1]);
+		marks_entered(t, &h->entry, h->words[h->nr - 1]);
 }
 
 /*

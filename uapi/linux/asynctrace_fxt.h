@@ -102,6 +102,12 @@
 #define ASYNCTRACE_FXT_STATE_DYING	4
 #define ASYNCTRACE_FXT_STATE_DEAD	5
 
+/* Flags of "off_cpu" */
+#define ASYNCTRACE_FXT_OFF_PREEMPTED	(1 << 0)	/* by another thread, within the kernel */
+#define ASYNCTRACE_FXT_OFF_IOWAIT	(1 << 1)	/* waits for block I/O */
+#define ASYNCTRACE_FXT_OFF_EXCEPTION	(1 << 2)	/* blocked outside of a system call */
+#define ASYNCTRACE_FXT_OFF_SYSCALL	(1 << 3)	/* in a system call */
+
 /* The weight that marks an idle thread: INT32_MIN */
 #define ASYNCTRACE_FXT_WEIGHT_IDLE	(-2147483647 - 1)
 

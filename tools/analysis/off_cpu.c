@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Decodes scheduling records: why a thread left its CPU, and the operations of both threads.
+ * asynctrace(5) describes the arguments.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "engine.h"
+
+/* Linux's task states, as in the argument "state" of a switch */
+#define LINUX_DISK	0x02
+#define LINUX_STOPPED	0x0c
+#define LINUX_EXITED	0xb0
+
+/* The arguments of a record; NULL: absent */
+struct arguments {
+	const struct fxt_arg *state, *off_cpu, *syscall, *argument;
+	const struct fxt_arg *operation, *other_operation;
+	const struct fxt_arg *waker;
+	bool inferred;
+};
+
+static void take_argument(struct arguments *to, const struct fxt_arg *arg)
+{
+	static const struct {
+		const char *name;
+		unsigned int type;
+		size_t at;
+	} known[] = {
+		{ "state", ASYNCTRACE_FXT_ARG_UINT32, offsetof(struct arguments, state) },
+		{ "waker", ASYNCTRACE_FXT_ARG_KOID, offsetof(struct arguments, waker) },
+		{ "outgoing_operation", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, operation) },
+		{ "incoming_operation", ASYNCTRACE_FXT_ARG_UINT64,
+		  offsetof(struct arguments, other_operation) },
+		{ "off_cpu", ASYNCTRACE_FXT_ARG_UINT32, offsetof(struct arguments, off_cpu) },
+		{ "syscall", ASYNCTRACE_FXT_ARG_STRING, offsetof(struct arguments, syscall) },
+		{ "syscall_argument", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, argument) },
+		{ "operation", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, operation) },
+		{ "waker_operation", ASYNCTRACE_FXT_ARG_UINT64,
+		  offsetof(struct arguments, other_operation) },
+	};
+
+	if (arg->type == ASYNCTRACE_FXT_ARG_BOOL)
+		to->inferred |= arg->u && fxt_text_is(&arg->name, "inferred");
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (arg->type != known[i].type || !fxt_text_is(&arg->name, known[i].name))
+			continue;
+		*(const struct fxt_arg **)((char *)to + known[i].at) = arg;
+		return;
+	}
+}
+
+static struct arguments arguments_of(const struct fxt_record *rec)
+{
+	struct arguments args = { 0 };
+
+	for (unsigned int i = 0; i < rec->nargs; i++)
+		take_argument(&args, &rec->args[i]);
+	return args;
+}
+
+static uint64_t number(const struct fxt_arg *arg)
+{
+	return arg ? arg->u : 0;
+}
+
+/* Why a thread in Linux's state @state left its CPU */
+static enum analysis_reason reason_of_state(uint64_t state, uint64_t off_cpu)
+{
+	if (!state)
+		return ANALYSIS_NO_REASON;
+	if (state & LINUX_EXITED)
+		return ANALYSIS_EXITED;
+	if (state & LINUX_STOPPED)
+		return ANALYSIS_STOPPED;
+	if (off_cpu & ASYNCTRACE_FXT_OFF_IOWAIT)
+		return ANALYSIS_IOWAIT;
+	return state & LINUX_DISK ? ANALYSIS_DISK : ANALYSIS_SLEEP;
+}
+
+static enum analysis_reason reason_of(const struct fxt_record *rec, const struct arguments *args)
+{
+	/* Other writers of the format have no "state" argument. */
+	if (!args->state)
+		return rec->number == ASYNCTRACE_FXT_STATE_BLOCKED ||
+		       rec->number == ASYNCTRACE_FXT_STATE_SUSPENDED ? ANALYSIS_SLEEP :
+		       rec->number >= ASYNCTRACE_FXT_STATE_DYING ? ANALYSIS_EXITED :
+		       ANALYSIS_NO_REASON;
+	return reason_of_state(args->state->u, number(args->off_cpu));
+}
+
+/* Fills in the system call or the page fault in which the leaving thread is. */
+static int name_call(struct analysis *a, const struct arguments *args, struct item *it)
+{
+	const uint64_t off_cpu = number(args->off_cpu);
+	uint32_t name;
+
+	if (args->syscall)
+		name = fxt_name(&a->names, args->syscall->text.s, args->syscall->text.len);
+	else if (off_cpu & ASYNCTRACE_FXT_OFF_EXCEPTION)
+		name = fxt_name(&a->names, ANALYSIS_PAGE_FAULT, strlen(ANALYSIS_PAGE_FAULT));
+	else
+		return 0;
+	if (name == NO_NAME)
+		return -ENOMEM;
+	it->name = name + 1;
+	it->has_argument = args->syscall && args->argument;
+	it->record = it->has_argument ? args->argument->u : 0;
+	if (!it->reason && args->state && !(off_cpu & ASYNCTRACE_FXT_OFF_PREEMPTED) && args->syscall &&
+	    fxt_text_is(&args->syscall->text, "sched_yield"))
+		it->reason = ANALYSIS_YIELDED;
+	return 0;
+}
+
+int off_cpu_switch(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct arguments args = arguments_of(rec);
+	struct item it = {
+		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
+		.other = rec->in, .reason = reason_of(rec, &args), .inferred = args.inferred,
+		.operation = number(args.operation), .other_operation = number(args.other_operation),
+	};
+	int err = name_call(a, &args, &it);
+
+	return err ? err : order_add(a, &it);
+}
+
+int off_cpu_wakeup(struct analysis *a, const struct fxt_record *rec)
+{
+	const struct arguments args = arguments_of(rec);
+
+	return order_add(a, &(struct item){
+		.ns = rec->ns, .kind = ITEM_WAKEUP, .cpu = rec->cpu, .id = rec->in,
+		.other = number(args.waker), .operation = number(args.operation),
+		.other_operation = number(args.other_operation),
+	});
+}
+
+int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record *rec)
+{
+	const struct arguments args = arguments_of(rec);
+	struct item it = { 0 };
+	int err;
+
+	/* A thread without a record since then is asleep. If it can run, its state is open. */
+	if (!args.state || last_span(t) || t->first_seen)
+		return 0;
+	it.reason = reason_of_state(args.state->u, number(args.off_cpu));
+	if (!it.reason)
+		return 0;
+	err = name_call(a, &args, &it);
+	if (err)
+		return err;
+	t->at_start = (struct span){
+		.state = ANALYSIS_BLOCKED, .reason = it.reason, .duration = NO_NAME, .cpu = NO_CPU,
+		.in = it.name, .argument = it.record, .has_argument = it.has_argument,
+	};
+	return 0;
+}
