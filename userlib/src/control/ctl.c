@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * One netlink socket: requests out, answers in
- */
+/* A netlink socket for requests and their answers */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 
 #include "ctl.h"
 
-/* Keeps a sentence about @err, and returns it. */
+/* Stores a message about @err, and returns @err. */
 int at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...)
 {
 	va_list ap;
@@ -26,7 +24,7 @@ const char *at_ctl_error(const struct at_ctl *ctl)
 	return ctl ? ctl->error : "out of memory";
 }
 
-/* A request to be filled, in the connection's buffer. */
+/* Begins a request in the connection's buffer. */
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 {
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(ctl->request);
@@ -41,10 +39,9 @@ struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 }
 
 /*
- * Sends a request of at_ctl_request(), calls @fn for each message of the answer
- * until it returns something else than 0, and returns that or the kernel's error.
- * The answer is read to its end in any case: the next request finds the socket
- * empty.
+ * Sends a request of at_ctl_request(). Calls @fn for each message of the answer, until @fn
+ * returns a value other than 0. Returns that value, or the kernel's error. Reads the answer to
+ * its end in any case, so that the socket is empty for the next request.
  */
 int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg)
 {
@@ -137,7 +134,7 @@ int at_ctl_open(struct at_ctl **out)
 	if (!ctl->socket || mnl_socket_bind(ctl->socket, 0, MNL_SOCKET_AUTOPID))
 		return at_ctl_fail(ctl, -errno, "cannot open a netlink socket: %s", strerror(errno));
 	ctl->portid = mnl_socket_get_portid(ctl->socket);
-	/* Without these there are errors, but no sentences about them. */
+	/* If these fail, errors come without the kernel's messages. */
 	mnl_socket_setsockopt(ctl->socket, NETLINK_EXT_ACK, &one, sizeof(one));
 	mnl_socket_setsockopt(ctl->socket, NETLINK_CAP_ACK, &one, sizeof(one));
 	err = at_find_family(ctl);

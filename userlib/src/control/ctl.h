@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The connection to the module, inside the library
- */
+/* The connection to the module: internal interfaces of control/ */
 #ifndef AT_CTL_H
 #define AT_CTL_H
 
@@ -17,7 +15,7 @@
 /* Room for a request with all patterns of a session, and for a page of the answer. */
 #define AT_MESSAGE_MAX	(64 * 1024)
 
-/* An attribute's value of any of our sets; all sets are smaller. */
+/* More than the number of attributes of any attribute set. */
 #define AT_ATTRS_MAX	32
 
 struct at_ctl {
@@ -26,13 +24,13 @@ struct at_ctl {
 	uint32_t seq;
 	uint16_t family;
 	size_t nr_ended;
-	uint32_t *ended;	/* sessions that were terminated over it */
+	uint32_t *ended;	/* sessions that this connection has terminated */
 	char error[512];
 	char request[AT_MESSAGE_MAX] __attribute__((aligned(8)));
 	char answer[AT_MESSAGE_MAX] __attribute__((aligned(8)));
 };
 
-/* Called for each message of an answer; as the functions of session.h. */
+/* Called for each message of an answer, like the callbacks of session.h. */
 typedef int (*at_answer_fn)(const struct nlmsghdr *nlh, void *arg);
 
 /* ctl.c */
@@ -45,7 +43,7 @@ at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...);
 int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 		   const struct nlmsghdr *answer);
 
-/* parse.c: messages and what they say, without a socket */
+/* parse.c: reading and writing of messages, without a socket */
 struct at_attrs {
 	const struct nlattr *at[AT_ATTRS_MAX];
 };

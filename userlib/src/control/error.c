@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The kernel's extended acks, as sentences
- */
+/* Makes messages of the kernel's extended acks */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "attr_names.h"
 #include "ctl.h"
 
-/* Names of attributes as asynctrace.yaml has them; of a nest nobody knows, none. */
+/* Names of attributes as in asynctrace.yaml. An unknown nest has none. */
 struct at_attr_set {
 	const char *const *names;
 	size_t nr;
@@ -18,7 +16,7 @@ struct at_attr_set {
 #define AT_ATTR_SET(set) \
 	((struct at_attr_set){ at_attr_names_##set, MNL_ARRAY_SIZE(at_attr_names_##set) })
 
-/* Those of a request */
+/* Returns the attribute set of a request. */
 static struct at_attr_set at_attrs_of(uint8_t cmd)
 {
 	switch (cmd) {
@@ -38,7 +36,7 @@ static struct at_attr_set at_attrs_of(uint8_t cmd)
 	}
 }
 
-/* Those of what is nested in an attribute of @set */
+/* Returns the attribute set of the nest that an attribute of @set contains. */
 static struct at_attr_set at_attrs_within(struct at_attr_set set, unsigned int type)
 {
 	if (set.names == at_attr_names_session && type == ASYNCTRACE_A_SESSION_BUFFER)
@@ -48,7 +46,7 @@ static struct at_attr_set at_attrs_within(struct at_attr_set set, unsigned int t
 	return (struct at_attr_set){ 0 };
 }
 
-/* "buffer: ring-size: ", one name at a time, from the outermost on */
+/* Appends the name of one attribute, from the outermost on: "buffer: ring-size: ". */
 static void at_path_add(char *path, size_t size, struct at_attr_set set, unsigned int type)
 {
 	const size_t len = strlen(path);
@@ -57,7 +55,7 @@ static void at_path_add(char *path, size_t size, struct at_attr_set set, unsigne
 		snprintf(path + len, size - len, "%s: ", set.names[type]);
 }
 
-/* The names that lead to the attribute at @offset. Returns those of what it nests. */
+/* Appends the names of the attributes around @offset. Returns the set of the innermost nest. */
 static struct at_attr_set at_path_to(const struct nlmsghdr *request, uint32_t offset,
 				     struct at_attr_set set, char *path, size_t size)
 {
@@ -83,7 +81,7 @@ static struct at_attr_set at_path_to(const struct nlmsghdr *request, uint32_t of
 	return set;
 }
 
-/* The range that a value has missed, as text; empty where none is told. */
+/* Makes text of the allowed range of a value. Empty if the kernel did not give the range. */
 static void at_policy_text(const struct nlattr *policy, char *text, size_t size)
 {
 	const struct nlattr *attr, *min = NULL, *max = NULL;
@@ -102,8 +100,8 @@ static void at_policy_text(const struct nlattr *policy, char *text, size_t size)
 }
 
 /*
- * Where the attributes of an ack begin: after the error and what is quoted of
- * the request, or, at the end of a dump, after the error alone.
+ * Returns the offset of the attributes of an ack. They are after the error and the quoted part of
+ * the request, or at the end of a dump after the error alone.
  */
 static size_t at_ack_attrs(const struct nlmsghdr *answer)
 {
@@ -116,10 +114,7 @@ static size_t at_ack_attrs(const struct nlmsghdr *answer)
 	return sizeof(*e) + MNL_ALIGN(e->msg.nlmsg_len) - NLMSG_HDRLEN;
 }
 
-/*
- * Keeps what an answer, NLMSG_ERROR or NLMSG_DONE, says about its error, and
- * returns the error.
- */
+/* Stores a message about the error of an answer, NLMSG_ERROR or NLMSG_DONE. Returns the error. */
 int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 		   const struct nlmsghdr *answer)
 {
@@ -128,7 +123,7 @@ int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 	struct at_attr_set set = at_attrs_of(genl->cmd);
 	const char *message = NULL;
 	const struct nlattr *attr;
-	/* Where in the request, and what is missing there; 0: not said */
+	/* offset in the request, and missing attribute there; 0: not given */
 	uint32_t at = 0, missing = 0;
 	char range[64] = "", path[64] = "";
 

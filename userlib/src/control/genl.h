@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Requests over a raw netlink socket: no allocation, no lock, no waiting. See register.c.
- */
+/* Requests over a raw netlink socket: no allocation, no lock, no waiting. See register.c. */
 #ifndef AT_GENL_H
 #define AT_GENL_H
 
@@ -13,7 +11,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A request of ours, or an answer to one. */
+/* A request of this library, or an answer to one. */
 struct at_message {
 	struct nlmsghdr nl;
 	struct genlmsghdr genl;
@@ -23,15 +21,15 @@ struct at_message {
 _Static_assert(offsetof(struct at_message, attrs) == NLMSG_HDRLEN + GENL_HDRLEN,
 	       "attributes follow the two heads");
 
-/* Finds the number of the module's family. -EAFNOSUPPORT: there is none here. */
+/* Finds the id of the module's netlink family. Returns -EAFNOSUPPORT if there is none. */
 int at_genl_family(int fd, struct at_message *m, uint16_t *family);
 /*
- * Sends @m with @len bytes of attributes and waits for the acknowledgement: 0 or the
- * kernel's error. @answer: out: the message before it, if there was one; may be NULL.
+ * Sends @m with @len bytes of attributes and reads the acknowledgement. Returns 0 or the kernel's
+ * error. @answer: out: the message before the acknowledgement, if there was one; may be NULL.
  */
 int at_genl_do(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
 	       struct at_message *answer);
-/* The attribute of a type, if it is there with at least @size bytes; or NULL. */
+/* Returns the value of the first attribute of a type with at least @size bytes, or NULL. */
 const void *at_genl_find(const struct at_message *m, uint16_t type, size_t size);
 
 #pragma GCC visibility pop

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Events, on a socket of their own
- */
+/* Notifications, on a socket of their own */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +7,7 @@
 
 #include "ctl.h"
 
-/* An event that came before the answer to the subscription did. */
+/* A notification that arrived before the answer to the subscription. */
 struct at_early {
 	struct at_early *next;
 	size_t bytes;
@@ -19,10 +17,10 @@ struct at_early {
 struct at_notifications {
 	struct at_ctl *ctl;
 	struct at_early *early, **end;
-	bool no_memory;		/* for one of these */
+	bool no_memory;		/* no memory for an early notification */
 };
 
-static int at_is_event(const struct nlmsghdr *nlh)
+static int at_is_notification(const struct nlmsghdr *nlh)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
 
@@ -35,7 +33,7 @@ static int at_got_early(const struct nlmsghdr *nlh, void *arg)
 	struct at_notifications *ev = arg;
 	struct at_early *one;
 
-	if (!at_is_event(nlh))
+	if (!at_is_notification(nlh))
 		return 0;
 	one = malloc(sizeof(*one) + nlh->nlmsg_len);
 	if (!one) {
@@ -56,7 +54,7 @@ static int at_subscribe(struct at_notifications *ev, uint32_t kinds, uint32_t se
 	struct nlmsghdr *nlh;
 	int err, fd, one = 1;
 
-	/* The module counts what was lost, and tells with the next event. */
+	/* The module counts lost notifications, and puts the count into the next one. */
 	mnl_socket_setsockopt(ctl->socket, NETLINK_NO_ENOBUFS, &one, sizeof(one));
 	nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, kinds);
@@ -84,7 +82,7 @@ int at_notifications_open(struct at_notifications **out, uint32_t kinds, uint32_
 	ev->end = &ev->early;
 	err = at_ctl_open(&ev->ctl);
 	if (!err && !kinds)
-		err = at_ctl_fail(ev->ctl, -EINVAL, "no kind of event is wanted");
+		err = at_ctl_fail(ev->ctl, -EINVAL, "no kind of notification is wanted");
 	return err ? err : at_subscribe(ev, kinds, session);
 }
 
@@ -112,7 +110,7 @@ int at_notifications_fd(const struct at_notifications *ev)
 	return mnl_socket_get_fd(ev->ctl->socket);
 }
 
-/* The bytes of the next message, in the connection's buffer. */
+/* Reads the next message into the connection's buffer. Returns its bytes. */
 static ssize_t at_next_message(struct at_notifications *ev)
 {
 	struct at_early *one = ev->early;
@@ -134,7 +132,7 @@ static ssize_t at_next_message(struct at_notifications *ev)
 	return got < 0 ? -errno : got;
 }
 
-static void at_parse_event(const struct nlmsghdr *nlh, struct at_notification *to)
+static void at_parse_notification(const struct nlmsghdr *nlh, struct at_notification *to)
 {
 	struct at_attrs a;
 	struct at_notification e;
@@ -159,23 +157,23 @@ static void at_parse_event(const struct nlmsghdr *nlh, struct at_notification *t
 	*to = e;
 }
 
-int at_notifications_next(struct at_notifications *ev, struct at_notification *event)
+int at_notifications_next(struct at_notifications *ev, struct at_notification *to)
 {
 	const struct nlmsghdr *nlh = (const void *)ev->ctl->answer;
 
 	ev->ctl->error[0] = '\0';
-	if (event->size < sizeof(*event))
+	if (to->size < sizeof(*to))
 		return at_ctl_fail(ev->ctl, -EINVAL, "struct at_notification is older than the library");
 	for (;;) {
 		ssize_t got = at_next_message(ev);
 
 		if (got < 0)
-			return at_ctl_fail(ev->ctl, got, "no event: %s", strerror(-got));
-		/* The module sends them one by one. */
+			return at_ctl_fail(ev->ctl, got, "no notification: %s", strerror(-got));
+		/* Each message has one notification. */
 		if (!mnl_nlmsg_ok(nlh, got) || nlh->nlmsg_type != ev->ctl->family ||
-		    !at_is_event(nlh))
+		    !at_is_notification(nlh))
 			continue;
-		at_parse_event(nlh, event);
+		at_parse_notification(nlh, to);
 		return 0;
 	}
 }

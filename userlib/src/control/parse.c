@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What messages say
+ * Reading and writing of netlink messages
  *
- * Only the kernel is listened to, but a newer one may say more, or a value in
- * another width: what does not look as expected reads as absent.
+ * All messages are from the kernel. A newer kernel may have more attributes, or values of another
+ * size. An attribute with an unexpected size is treated as absent.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +20,7 @@ void at_parse(const struct nlmsghdr *nlh, struct at_attrs *attrs)
 			attrs->at[mnl_attr_get_type(attr)] = attr;
 }
 
-/* An attribute's value, 0 where it is absent. */
+/* Returns an attribute's value, 0 if it is absent. */
 uint32_t at_attr_u32(const struct at_attrs *attrs, int type)
 {
 	const struct nlattr *attr = attrs->at[type];
@@ -35,7 +35,7 @@ uint64_t at_attr_u64(const struct at_attrs *attrs, int type)
 	return attr && mnl_attr_get_payload_len(attr) == 8 ? mnl_attr_get_u64(attr) : 0;
 }
 
-/* The text of an attribute, "" where it is none, or absent. */
+/* Returns the text of an attribute, "" if it is absent or no string. */
 const char *at_string(const struct nlattr *attr)
 {
 	size_t len = attr ? mnl_attr_get_payload_len(attr) : 0;
@@ -44,13 +44,13 @@ const char *at_string(const struct nlattr *attr)
 	return len && !text[len - 1] ? text : "";
 }
 
-/* An attribute's text, "" where it is absent. */
+/* Returns the text of an attribute, "" if it is absent. */
 const char *at_attr_str(const struct at_attrs *attrs, int type)
 {
 	return at_string(attrs->at[type]);
 }
 
-/* Puts a list of texts; false: they do not fit into @room. */
+/* Appends a list of strings. Returns false if they do not fit into @room. */
 bool at_put_strings(struct nlmsghdr *nlh, size_t room, uint16_t type, const char *const *list,
 		    size_t count)
 {
@@ -95,7 +95,7 @@ static bool at_put_buffers(struct nlmsghdr *nlh, size_t room,
 	return true;
 }
 
-/* Puts a session's attributes; -E2BIG where they do not fit into @room. */
+/* Appends the attributes of a session. Returns -E2BIG if they do not fit into @room. */
 int at_put_session(struct nlmsghdr *nlh, size_t room, const struct at_session_options *opts)
 {
 	if (!mnl_attr_put_strz_check(nlh, room, ASYNCTRACE_A_SESSION_NAME, opts->name) ||
@@ -116,7 +116,7 @@ int at_put_session(struct nlmsghdr *nlh, size_t room, const struct at_session_op
 	return 0;
 }
 
-/* Who is recorded, and into how much, beyond the names of providers. */
+/* Filters and buffer sizes of a session, in addition to the names of providers. */
 struct at_filters {
 	uint32_t pids[ASYNCTRACE_CATEGORIES_MAX];
 	uint32_t users[ASYNCTRACE_CATEGORIES_MAX];
@@ -164,7 +164,7 @@ static void at_parse_filter(const struct nlattr *attr, struct at_session_info *s
 	}
 }
 
-/* Reads a session and calls @fn with it. */
+/* Reads a session, and calls @fn with it. */
 int at_parse_session(const struct nlmsghdr *nlh, at_session_fn fn, void *arg)
 {
 	const char *categories[ASYNCTRACE_CATEGORIES_MAX];

@@ -2,8 +2,8 @@
 /*
  * Requests over a raw netlink socket, and registration of a provider
  *
- * libmnl would allocate. The kernel answers a request before send(2) returns,
- * so an answer that is not there yet never comes, and nothing here waits.
+ * libmnl would allocate memory. The kernel answers a request before send(2) returns. So an answer
+ * that is not there yet will never come, and nothing here waits.
  */
 #include <errno.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static int at_send(int fd, struct at_message *m, uint16_t family, uint8_t cmd, s
 	return sent < 0 ? -errno : 0;
 }
 
-/* Any process may send to this socket: only the kernel's messages count. */
+/* Any process may send to this socket: ignore messages that are not from the kernel. */
 static int at_receive(int fd, struct at_message *m)
 {
 	struct sockaddr_nl from;
@@ -123,8 +123,8 @@ static int at_error_of(const struct at_message *m)
 }
 
 /*
- * Sends @m with @len bytes of attributes and turns it into the answer. *reached
- * tells whether the kernel answered; what it refused is an answer.
+ * Sends @m with @len bytes of attributes, and replaces it by the answer. *reached: the kernel
+ * answered, possibly with an error.
  */
 static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
 		  bool *reached)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Registration of a provider, for the instrumentation side: no allocation, no
- * lock, no blocking, errno kept; may be called in a signal handler.
+ * Registration of a provider, for code that may run in a signal handler: no allocation, no lock,
+ * no blocking; errno is preserved.
  */
 #ifndef AT_REGISTER_H
 #define AT_REGISTER_H
@@ -14,33 +14,34 @@
 #define AT_REGISTER_ATTRS_MAX	160
 
 /*
- * Register over generic netlink.
- * @cookie: what ASYNCTRACE_IOC_HELLO said
+ * at_genl_register - register over generic netlink
+ * @cookie: the cookie that ASYNCTRACE_IOC_HELLO returned
  * @name: 1..ASYNCTRACE_NAME_MAX bytes
  * @version: any number
  * @ring_stride: address space of one ring, bytes, a power of two
  * @id: out: the provider's id
- * @started: out: a session records it already; may be NULL
+ * @started: out: a session records the provider already; may be NULL
  *
- * 0, or a negative errno. -EAFNOSUPPORT: this process cannot talk to the family
- * (seccomp, RestrictAddressFamilies=, no room); nothing was registered, use
- * ASYNCTRACE_IOC_REGISTER. Everything else is the module's answer.
+ * Returns 0, or a negative errno. -EAFNOSUPPORT: this process cannot reach the family (seccomp,
+ * RestrictAddressFamilies=, no memory) and is not registered; the caller should use
+ * ASYNCTRACE_IOC_REGISTER. All other errors are the module's.
  */
 int at_genl_register(uint64_t cookie, const char *name, uint32_t version,
 		     uint64_t ring_stride, uint32_t *id, bool *started);
 
 /*
- * The same attributes, without the cookie, for ASYNCTRACE_IOC_REGISTER.
- * @buf: 4-aligned, AT_REGISTER_ATTRS_MAX bytes are enough for any
+ * at_register_attrs - make the attributes for ASYNCTRACE_IOC_REGISTER, which has no cookie
+ * @buf: aligned to 4; AT_REGISTER_ATTRS_MAX bytes are always enough
  *
- * Bytes put, or -EINVAL (name too long or empty), -EMSGSIZE (@len too small).
+ * Returns the number of bytes, -EINVAL (@name is too long or empty) or -EMSGSIZE (@len is too
+ * small).
  */
 int at_register_attrs(void *buf, size_t len, const char *name, uint32_t version,
 		      uint64_t ring_stride);
 
 /*
- * Appends an attribute to @buf, which has room for @room bytes and *@len of them
- * used. False where it does not fit.
+ * Appends an attribute to @buf, which has @room bytes, of which *@len are used. Returns false if
+ * the attribute does not fit.
  */
 bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
 		 size_t size);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Requests that sessions are made and driven with, and lists
- */
+/* Requests that create and control sessions, and lists */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 
 #include "ctl.h"
 
-/* How often a list of rings is asked for that changed while the kernel made it. */
+/* Limit of attempts to get a list of rings that did not change while the kernel made it. */
 #define AT_RINGS_TRIES	8
 
 static int at_got_info(const struct nlmsghdr *nlh, void *arg)
@@ -88,7 +86,7 @@ static int at_got_id(const struct nlmsghdr *nlh, void *arg)
 int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts, uint32_t *id)
 {
 	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
-	/* What a caller does not know of is as if it were 0. */
+	/* Options that the caller's version does not have are 0. */
 	struct at_session_options o = {};
 	int err;
 
@@ -149,7 +147,7 @@ int at_session_stop(struct at_ctl *ctl, uint32_t id)
 	return at_session_do(ctl, ASYNCTRACE_CMD_SESSION_STOP, id);
 }
 
-/* Out of memory: to end that session once more will be an error. */
+/* If there is no memory, ending that session again will be an error. */
 static void at_remember_ended(struct at_ctl *ctl, uint32_t id)
 {
 	uint32_t *ended = realloc(ctl->ended, (ctl->nr_ended + 1) * sizeof(*ended));
@@ -173,8 +171,8 @@ int at_session_destroy(struct at_ctl *ctl, uint32_t id)
 	int err = at_session_do(ctl, ASYNCTRACE_CMD_SESSION_TERMINATE, id);
 
 	/*
-	 * The module knows nothing of a session that is over: it may be one that
-	 * was never the caller's. This connection knows which of them it ended.
+	 * The module does not know sessions that have ended, so it cannot tell whether the session
+	 * was the caller's. Only this connection knows which sessions it has ended.
 	 */
 	if (err == -ENOENT && at_has_ended(ctl, id))
 		return 0;
@@ -225,12 +223,12 @@ struct at_session_each {
 	struct at_ctl *ctl;
 	at_session_fn fn;
 	void *arg;
-	struct nlmsghdr *parts;	/* messages of one session, joined; NULL: none */
-	uint32_t id;		/* of the session in @parts */
+	struct nlmsghdr *parts;	/* joined messages of one session; NULL: none */
+	uint32_t id;		/* id of the session in @parts */
 	bool called;
 };
 
-/* Appends the attributes of a message to those of the messages before it. */
+/* Appends the attributes of a message to those of the messages before. */
 static int at_join_session(struct at_session_each *each, const struct nlmsghdr *nlh)
 {
 	size_t had = each->parts ? each->parts->nlmsg_len : 0;
@@ -262,7 +260,7 @@ static int at_got_session(const struct nlmsghdr *nlh, void *arg)
 
 	at_parse(nlh, &a);
 	id = at_attr_u32(&a, ASYNCTRACE_A_SESSION_ID);
-	/* The session before this one ended while it was listed. */
+	/* The session in @parts ended while it was listed. */
 	if (each->parts && each->id != id)
 		at_drop_parts(each);
 	each->id = id;
@@ -288,7 +286,7 @@ static int at_ask_sessions(struct at_session_each *each, struct nlmsghdr *nlh)
 
 int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg)
 {
-	/* One message is enough for most sessions; a dump has the longest lists. */
+	/* One message is enough for most sessions; only a dump has all of long lists. */
 	static const uint16_t flags[] = { 0, NLM_F_DUMP };
 	struct at_session_each each = { .ctl = ctl, .fn = fn, .arg = arg };
 
@@ -311,7 +309,7 @@ int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg)
 	return at_ask_sessions(&each, at_ctl_request(ctl, ASYNCTRACE_CMD_SESSION_GET, NLM_F_DUMP));
 }
 
-/* Rings of an answer, which counts only if nothing changed while it was made. */
+/* Rings of an answer. The answer counts only if nothing changed while the kernel made it. */
 struct at_ring_list {
 	struct at_ring_info *ring;
 	size_t nr;
@@ -324,7 +322,7 @@ static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
 	struct at_ring_info *r = list->ring;
 	struct at_attrs a;
 
-	/* Twice as many whenever their number is a power of two. */
+	/* The array doubles when the number of rings is a power of two. */
 	if (!(list->nr & (list->nr - 1)))
 		r = realloc(r, (list->nr ? 2 * list->nr : 1) * sizeof(*r));
 	if (!r)
@@ -347,9 +345,9 @@ static int at_got_ring(const struct nlmsghdr *nlh, void *arg)
 }
 
 /*
- * A provider's rings may be added to the sums of ended providers while the kernel answers, so
- * that its records are in two lines or in none. The kernel marks such an answer. If providers
- * end all the time, the last of several answers has to do.
+ * While the kernel answers, a provider may end, and its rings may be added to the sums of ended
+ * providers. Then its records are in two lines or in none, and the kernel marks the answer. If
+ * providers end all the time, the last of several answers is used.
  */
 int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg)
 {

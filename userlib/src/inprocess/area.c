@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * The rings of a process that traces itself, laid out as the module does
- */
+/* The memory of an in-process trace's rings, with the module's layout */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -20,8 +18,8 @@
 #define AT_ROUND_UP(x, to)	(((x) + (to) - 1) / (to) * (to))
 
 /*
- * The module counts generations of a machine from below: these are above, so
- * that a site which was traced by one and then by the other is not confused.
+ * First generation of in-process traces. The module counts up from 0. The two must differ,
+ * because a site remembers the generation under which it learned its state.
  */
 #define AT_GENERATION_FIRST	0xc0000000u
 
@@ -69,7 +67,7 @@ static bool file_has(const char *path, const char *word)
 }
 #endif
 
-/* The kernel takes its TSC off this list when it finds that it cannot trust it. */
+/* The kernel removes the TSC from this list when it finds that the TSC cannot be trusted. */
 static uint32_t find_clock(void)
 {
 #ifdef __x86_64__
@@ -84,7 +82,7 @@ static uint32_t find_clock(void)
 	return ASYNCTRACE_CLOCK_COUNTER;
 }
 
-/* One more than the highest number that a CPU of this machine may have. */
+/* Returns one more than the highest possible CPU number of this machine. */
 static uint32_t count_cpus(void)
 {
 	char buf[256] = "";
@@ -128,7 +126,7 @@ int at_shape_init(struct at_shape *shape, const struct at_trace_options *options
 	if (ring < ASYNCTRACE_RING_MIN)
 		return -EINVAL;
 	if (!sub) {
-		/* Small ones waste less of a circular ring, large ones less time. */
+		/* Small sub-buffers waste less of a circular ring, large ones cost less time. */
 		sub = ring / 16;
 		if (sub < ASYNCTRACE_SUBBUF_MIN)
 			sub = ASYNCTRACE_SUBBUF_MIN;
@@ -166,7 +164,7 @@ int at_categories_check(const char *categories, const char **wrong, size_t *n)
 	return count > ASYNCTRACE_CATEGORIES_MAX ? -E2BIG : 0;
 }
 
-/* @categories passed at_categories_check(). */
+/* at_categories_check() must have accepted @categories. */
 static void put_categories(struct at_area *a, const char *categories)
 {
 	struct asynctrace_categories *list = (void *)((char *)a->control + a->control->categories);
@@ -184,7 +182,7 @@ static void put_categories(struct at_area *a, const char *categories)
 	}
 }
 
-/* Control, headers, durable ring, rings: as in linux/asynctrace.h. */
+/* Computes the layout: control area, headers, durable ring, rings, as in linux/asynctrace.h. */
 static void lay_out(const struct at_shape *s, struct asynctrace_control *c)
 {
 	const uint64_t page = at_page_size(), rings = (uint64_t)s->nr_rings + 1;
@@ -210,13 +208,13 @@ static void lay_out(const struct at_shape *s, struct asynctrace_control *c)
 	c->size = sizeof(*c);
 	c->provider = 1;
 	c->salt = at_salt();
-	/* Names of another area are to have no chance here: see append() in names.c. */
+	/* A generation of its own prevents names of another area from being used: see names.c. */
 	c->durable_generation = at_new_generation();
 }
 
 /*
- * Maps the shared memory at @from once more: at @to, or anywhere if @to is NULL. The
- * system call, because sanitizers and valgrind do not know a copy of this kind.
+ * Maps the shared memory at @from a second time, at @to, or anywhere if @to is NULL. By system
+ * call, because sanitizers and valgrind do not support this use of mremap(2).
  */
 static void *map_again(const void *from, size_t bytes, void *to)
 {
@@ -225,8 +223,8 @@ static void *map_again(const void *from, size_t bytes, void *to)
 }
 
 /*
- * RLIMIT_FSIZE does not apply to anonymous memory. If the kernel does not overcommit
- * memory, mmap() fails here; a memfd would raise SIGBUS at some record instead.
+ * Maps anonymous memory, to which RLIMIT_FSIZE does not apply. If the kernel does not overcommit
+ * memory, mmap() fails here. A memfd would instead raise SIGBUS at some later record.
  */
 static char *map_anonymous(size_t bytes)
 {
@@ -246,7 +244,7 @@ static char *map_anonymous(size_t bytes)
 	return MAP_FAILED;
 }
 
-/* Valgrind refuses to map anonymous memory twice, so the memory gets a descriptor. */
+/* For valgrind, which cannot map anonymous memory twice. */
 static char *map_memfd(size_t bytes, int *fd)
 {
 	struct at_quiet quiet;
@@ -327,15 +325,18 @@ void at_area_gate(struct at_area *a, uint32_t generation)
 	__atomic_store_n(&a->control->gate, generation, __ATOMIC_SEQ_CST);
 }
 
-/* Where this process' writers look; reused, never unmapped: see struct at_hot. */
+/*
+ * Addresses at which this process's writers see the area. Reused but never unmapped: see struct
+ * at_hot.
+ */
 static struct {
 	char *rw;
 	size_t rw_size;
 	char *control;
 	size_t control_size;
-} seen;
+} attached;
 
-/* Maps [@offset, @offset + @bytes) of the area's memory at @to, or anywhere if @to is NULL. */
+/* Maps @bytes at @offset of the area's memory, at @to, or anywhere if @to is NULL. */
 static void *map_part(const struct at_area *a, void *to, size_t bytes, int prot, off_t offset)
 {
 	void *p;
@@ -348,8 +349,8 @@ static void *map_part(const struct at_area *a, void *to, size_t bytes, int prot,
 	return p;
 }
 
-static int see(const struct at_area *a, char **addr, size_t *had, size_t bytes, int prot,
-	       off_t offset)
+static int attach_part(const struct at_area *a, char **addr, size_t *had, size_t bytes,
+		       int prot, off_t offset)
 {
 	const bool reuse = *addr && *had >= bytes;
 	void *p = map_part(a, reuse ? *addr : NULL, bytes, prot, offset);
@@ -378,12 +379,13 @@ int at_area_attach(struct at_area *a)
 	err = at_gate_reset(ASYNCTRACE_GATE_OFF);
 	if (err)
 		return err;
-	err = see(a, &seen.control, &seen.control_size, a->control_size, PROT_READ, 0);
+	err = attach_part(a, &attached.control, &attached.control_size, a->control_size,
+			  PROT_READ, 0);
 	if (!err)
-		err = see(a, &seen.rw, &seen.rw_size, a->rw_size, PROT_READ | PROT_WRITE,
-			  a->control_size);
+		err = attach_part(a, &attached.rw, &attached.rw_size, a->rw_size,
+				  PROT_READ | PROT_WRITE, a->control_size);
 	if (!err) {
-		at_backend_set(ASYNCTRACE_BACKEND_INPROCESS, seen.rw, seen.control);
+		at_backend_set(ASYNCTRACE_BACKEND_INPROCESS, attached.rw, attached.control);
 		err = show_gate(a);
 	}
 	if (err) {
@@ -395,8 +397,8 @@ int at_area_attach(struct at_area *a)
 
 void at_area_detach(void)
 {
-	if (seen.rw)
-		at_void_map(seen.rw, seen.rw_size);
-	if (seen.control)
-		at_void_map(seen.control, seen.control_size);
+	if (attached.rw)
+		at_void_map(attached.rw, attached.rw_size);
+	if (attached.control)
+		at_void_map(attached.control, attached.control_size);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * From rings to chunks, as the module's read(2) makes them; and the thread that
- * does it while a trace runs
+ * Makes chunks of rings, like those that read(2) of the module returns. The thread that does this
+ * while a trace runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define AT_CLOCK_PERIOD_NS	1000000000ull
 #define AT_FLUSH_PERIOD_NS	50000000ull
 #define AT_THREADS_BATCH	32
-/* So long fork(), and the flight recorder's start, wait for the thread. */
+/* fork() and the flight recorder's start wait at most this long for the thread. */
 #define AT_PAUSE_MAX_MS		1000
 
 /* By system call: the vDSO would read a counter that the program may have forbidden. */
@@ -48,7 +48,7 @@ static void emit(struct at_drain *d, struct asynctrace_chunk *c, const void *pay
 	d->error = d->sink(d->arg, c, payload);
 }
 
-/* One moment on all clocks: the pair of readings that lie closest together. */
+/* Reads all clocks several times, and returns the readings that are closest together. */
 void at_clock_pair_now(const struct at_area *area, struct asynctrace_clock_pair *best)
 {
 	const bool counter = area->shape.clock == ASYNCTRACE_CLOCK_COUNTER;
@@ -95,7 +95,7 @@ static void emit_provider(struct at_drain *d)
 	emit(d, &c, &info, sizeof(info));
 }
 
-/* What names the process: its first thread. */
+/* Names the process by its main thread. */
 static void emit_process(struct at_drain *d)
 {
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_NAMES };
@@ -133,14 +133,14 @@ static void emit_strings(struct at_drain *d)
 	d->strings = end;
 }
 
-/* A thread may have changed its name since: then that is what it is called. */
+/* Reads the thread's present name. Returns true if it has changed. */
 static bool refresh_comm(struct asynctrace_thread *t)
 {
 	char path[48], comm[ASYNCTRACE_COMM_LEN + 1] = "", *at;
 	ssize_t n;
 	int fd;
 
-	/* No snprintf(3): a signal handler may do this. */
+	/* snprintf(3) is not async-signal-safe, and a signal handler may call this. */
 	at = atc_text_put(path, path + sizeof(path), "/proc/self/task/");
 	at = atc_text_put_number(at, path + sizeof(path), t->tid);
 	atc_text_put(at, path + sizeof(path), "/comm");
@@ -159,7 +159,7 @@ static bool refresh_comm(struct asynctrace_thread *t)
 	return true;
 }
 
-/* Returns the last slot before which all were there, and told. */
+/* Emits the threads of a range of slots. Returns the last slot up to which all were ready. */
 static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, bool changed_only)
 {
 	uint32_t whole = from - 1;
@@ -184,7 +184,7 @@ static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, boo
 	return whole;
 }
 
-/* Threads of the records in @x that were not told before, by the names they have now. */
+/* Emits the threads of the records in @x that were not emitted before, with their present names. */
 static void emit_used(struct at_drain *d, const struct at_extent *x)
 {
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 1 };
@@ -196,7 +196,7 @@ static void emit_used(struct at_drain *d, const struct at_extent *x)
 		const uint32_t slot = end - w < 3 ? 0 : (uint32_t)w[2];
 
 		words = ASYNCTRACE_FXT_WORDS(w[0]);
-		/* A program that has crashed may have spoilt its rings. */
+		/* A program that has crashed may have damaged its rings. */
 		if (words < 3 || words > (uint64_t)(end - w) || slot > at_slots_last())
 			break;
 		if (d->used[slot / 64] >> slot % 64 & 1 || !at_slots_get(slot, &t))
@@ -207,7 +207,7 @@ static void emit_used(struct at_drain *d, const struct at_extent *x)
 	}
 }
 
-/* All that the records in @x may refer to. */
+/* Emits all names that the records in @x may refer to. */
 static void emit_names(struct at_drain *d, const struct at_extent *x)
 {
 	const uint32_t last = at_slots_last();
@@ -218,7 +218,7 @@ static void emit_names(struct at_drain *d, const struct at_extent *x)
 			emit_used(d, x);
 		return;
 	}
-	/* Who is not ready has not written yet, and comes next time. */
+	/* A thread whose slot is not ready has not written yet: it is emitted in a later round. */
 	if (last != d->threads)
 		d->threads = emit_threads(d, d->threads + 1, last, false);
 }
@@ -244,7 +244,7 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 	emit(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
-/* In the drainer, between two extents: no reader relies on the limits any more. */
+/* Called by the drain thread between two extents, when no reader depends on the limits. */
 static void make_circular(struct at_drain *d)
 {
 	struct asynctrace_control *c = d->area->control;
@@ -256,7 +256,7 @@ static void make_circular(struct at_drain *d)
 		__atomic_store_n(&limits[i], UINT64_MAX, __ATOMIC_RELEASE);
 }
 
-/* Emits the chunks that need all rings to have been read. */
+/* Emits the chunks that require all rings to have been read. */
 static void emit_end(struct at_drain *d)
 {
 	emit_names(d, NULL);
@@ -269,7 +269,7 @@ static void emit_end(struct at_drain *d)
 	emit_clock(d, ASYNCTRACE_MOMENT_STOP);
 }
 
-/* Does what at_drain_share() asks for. */
+/* Makes the rings circular if at_drain_share() has asked for it. */
 static void answer_share(struct at_drain *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -292,6 +292,8 @@ void at_drain_round(struct at_drain *d, bool last)
 {
 	const bool reads = last || !d->at_end;
 	const uint32_t nr = d->area->shape.nr_rings + 1;
+	/* Limited, because writers may be as fast as the loop. */
+	const uint32_t max = last ? UINT32_MAX : d->area->shape.nsub + 1;
 	struct at_extent x;
 
 	d->busiest = 0;
@@ -301,8 +303,7 @@ void at_drain_round(struct at_drain *d, bool last)
 		struct at_reader *rd = &d->readers[i];
 		uint64_t words = 0;
 
-		/* Not for ever, if its writers are as fast. */
-		for (uint32_t n = 0; (last || n <= d->area->shape.nsub) && next_extent(d, rd, &x); n++) {
+		for (uint32_t n = 0; n < max && next_extent(d, rd, &x); n++) {
 			emit_names(d, &x);
 			if (x.nwords)
 				emit_events(d, rd, &x, 0);
@@ -374,7 +375,7 @@ void at_drain_free(struct at_drain *d)
 	free(d->copy);
 }
 
-/* Sooner where rings fill fast, later where little happens. */
+/* Shortens the period if rings fill fast, and extends it if little happens. */
 static unsigned int next_period(const struct at_drain *d, unsigned int ms)
 {
 	const uint64_t ring = (uint64_t)d->area->shape.sub_words * d->area->shape.nsub;
@@ -417,7 +418,7 @@ int at_drain_share(struct at_drain *d)
 	pthread_cond_signal(&d->wake);
 	while (d->share == AT_SHARE_ASKED && !err)
 		err = pthread_cond_timedwait(&d->paused, &d->lock, &until);
-	/* The thread waits in write(2): the reader of the pipe does not read. */
+	/* The thread is waiting in write(2), because the reader of the pipe does not read. */
 	if (d->share == AT_SHARE_ASKED)
 		__atomic_store_n(&d->share, AT_SHARE_NONE, __ATOMIC_RELAXED);
 	err = d->share == AT_SHARE_DONE ? 0 : -EBUSY;
@@ -431,7 +432,7 @@ static void *drain_thread(void *arg)
 	unsigned int ms = AT_PERIOD_MIN_MS;
 	struct timespec until;
 
-	/* at_drain_start() has set @working: a new thread allocates, too. */
+	/* at_drain_start() has set @working, because creating a thread may allocate. */
 	at_drain_leave(d);
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {
@@ -448,13 +449,13 @@ static void *drain_thread(void *arg)
 	return NULL;
 }
 
-/* --- fork ---------------------------------------------------------------------------- */
+/* --- fork ---------------------------------------------------------------------------------- */
 
 /*
- * The allocator of a sanitizer has no handler of fork(): if the thread allocates at that
- * moment, the child has a lock that no thread releases. A newer sanitizer takes its locks
- * before the handlers run, so that the thread may wait for the forking one: hence
- * AT_PAUSE_MAX_MS.
+ * The drain thread must not hold a lock of malloc() when the program forks. The allocator of a
+ * sanitizer has no fork handlers, so that the child would have a lock that no thread releases. A
+ * newer sanitizer takes its locks before the handlers run. Then the drain thread may wait for the
+ * forking thread, hence AT_PAUSE_MAX_MS.
  */
 
 void at_drain_enter(struct at_drain *d)
@@ -495,9 +496,9 @@ void at_drain_resume(struct at_drain *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* --- the thread ---------------------------------------------------------------------- */
+/* --- the thread ---------------------------------------------------------------------------- */
 
-/* The program's signals are for its own threads. */
+/* Blocks all signals, because the program's signals are for its own threads. */
 int at_drain_start(struct at_drain *d)
 {
 	sigset_t all, old;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * ASYNCTRACE_OUT and the other variables that start a trace: they are all checked
- * before a file is opened, and a message names the one that is wrong
+ * ASYNCTRACE_OUT and the other variables that start a trace. All are checked before a file is
+ * opened, and a message names the wrong one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool get_mode(struct settings *set)
 			return true;
 		}
 	}
-	at_say("ASYNCTRACE_MODE=%s: must be oneshot, circular or streaming; not tracing", s);
+	at_warn("ASYNCTRACE_MODE=%s: must be oneshot, circular or streaming; not tracing", s);
 	return false;
 }
 
@@ -70,7 +70,7 @@ static bool get_size(struct settings *set)
 
 	if (!s || !*s || parse_size(s, &set->options.ring_size))
 		return true;
-	at_say("ASYNCTRACE_BUFFER_SIZE=%s: must be %lluK to %lluG; not tracing", s,
+	at_warn("ASYNCTRACE_BUFFER_SIZE=%s: must be %lluK to %lluG; not tracing", s,
 	       (unsigned long long)ASYNCTRACE_RING_MIN >> 10,
 	       (unsigned long long)ASYNCTRACE_RING_MAX >> 30);
 	return false;
@@ -86,15 +86,15 @@ static bool get_categories(struct settings *set)
 	case 0:
 		return true;
 	case -E2BIG:
-		at_say("ASYNCTRACE_CATEGORIES: has %zu patterns, must have at most %d; not tracing",
+		at_warn("ASYNCTRACE_CATEGORIES: has %zu patterns, must have at most %d; not tracing",
 		       n, ASYNCTRACE_CATEGORIES_MAX);
 		return false;
 	case -ENAMETOOLONG:
-		at_say("ASYNCTRACE_CATEGORIES: a pattern must have at most %d bytes, has %zu: %.*s; not tracing",
+		at_warn("ASYNCTRACE_CATEGORIES: a pattern must have at most %d bytes, has %zu: %.*s; not tracing",
 		       ASYNCTRACE_CATEGORY_MAX, n, (int)n, wrong);
 		return false;
 	default:
-		at_say("ASYNCTRACE_CATEGORIES=%s: a category must follow each '-'; not tracing", s);
+		at_warn("ASYNCTRACE_CATEGORIES=%s: a category must follow each '-'; not tracing", s);
 		return false;
 	}
 }
@@ -106,7 +106,7 @@ static bool get_provider(struct settings *set)
 	if (!s || !*s || strlen(s) <= ASYNCTRACE_NAME_MAX)
 		return true;
 	(void)set;
-	at_say("ASYNCTRACE_NAME=%s: must have at most %d bytes, has %zu; not tracing", s,
+	at_warn("ASYNCTRACE_NAME=%s: must have at most %d bytes, has %zu; not tracing", s,
 	       ASYNCTRACE_NAME_MAX, strlen(s));
 	return false;
 }
@@ -120,21 +120,21 @@ static bool get_name(struct settings *set)
 		set->has_pid = what.has_pid;
 		return true;
 	case -ENAMETOOLONG:
-		at_say("ASYNCTRACE_OUT: must have fewer than %d bytes, has %zu; not tracing",
+		at_warn("ASYNCTRACE_OUT: must have fewer than %d bytes, has %zu; not tracing",
 		       PATH_MAX, strlen(set->out));
 		return false;
 	default:
 		if (what.wrong)
-			at_say("ASYNCTRACE_OUT=%s: %%%c is unknown: %%p is the process ID, %%%% a percent sign; not tracing",
+			at_warn("ASYNCTRACE_OUT=%s: %%%c is unknown: %%p is the process ID, %%%% a percent sign; not tracing",
 			       set->out, what.wrong);
 		else
-			at_say("ASYNCTRACE_OUT=%s: ends in a single %%: %%p is the process ID, %%%% a percent sign; not tracing",
+			at_warn("ASYNCTRACE_OUT=%s: ends in a single %%: %%p is the process ID, %%%% a percent sign; not tracing",
 			       set->out);
 		return false;
 	}
 }
 
-static void refused(const struct settings *set, const struct at_output *out, int err,
+static void explain_failure(const struct settings *set, const struct at_output *out, int err,
 		    enum at_start_step step)
 {
 	const uint64_t ring = at_ring_size(&set->options);
@@ -142,23 +142,23 @@ static void refused(const struct settings *set, const struct at_output *out, int
 	switch (step) {
 	case AT_START_OUTPUT:
 		if (err == -EBUSY && out->owner)
-			at_say("ASYNCTRACE_OUT=%s: process %d writes its trace there; not tracing process %d",
+			at_warn("ASYNCTRACE_OUT=%s: process %d writes its trace there; not tracing process %d",
 			       set->out, out->owner, getpid());
 		else if (err == -EBUSY)
-			at_say("ASYNCTRACE_OUT=%s: another process writes its trace there; not tracing process %d",
+			at_warn("ASYNCTRACE_OUT=%s: another process writes its trace there; not tracing process %d",
 			       set->out, getpid());
 		else if (strcmp(out->name, set->name))
-			at_say("ASYNCTRACE_OUT=%s: exists, and %s: %s; not tracing", set->out,
+			at_warn("ASYNCTRACE_OUT=%s: exists, and %s: %s; not tracing", set->out,
 			       out->name, strerror(-err));
 		else
-			at_say("ASYNCTRACE_OUT=%s: %s; not tracing", set->out, strerror(-err));
+			at_warn("ASYNCTRACE_OUT=%s: %s; not tracing", set->out, strerror(-err));
 		break;
 	case AT_START_THREAD:
-		at_say("cannot start the thread that writes the trace: %s; not tracing",
+		at_warn("cannot start the thread that writes the trace: %s; not tracing",
 		       strerror(-err));
 		break;
 	default:
-		at_say("cannot map rings of %llu KiB for each CPU: %s; use a smaller ASYNCTRACE_BUFFER_SIZE than %lluK; not tracing",
+		at_warn("cannot map rings of %llu KiB for each CPU: %s; use a smaller ASYNCTRACE_BUFFER_SIZE than %lluK; not tracing",
 		       (unsigned long long)ring >> 10, strerror(-err),
 		       (unsigned long long)ring >> 10);
 	}
@@ -180,12 +180,12 @@ void at_trace_from_environment(void)
 		return;
 	err = at_trace_start_file(set.name, set.has_pid, &set.options, &out, &step);
 	if (err)
-		refused(&set, out, err, step);
+		explain_failure(&set, out, err, step);
 	else if (strcmp(out->name, set.name))
-		at_say("%s exists: process %d writes its trace to %s", set.name, getpid(),
+		at_warn("%s exists: process %d writes its trace to %s", set.name, getpid(),
 		       out->name);
 	else if (set.has_pid)
-		at_say("process %d writes its trace to %s", getpid(), out->name);
+		at_warn("process %d writes its trace to %s", getpid(), out->name);
 }
 
 static __attribute__((destructor)) void stop_at_exit(void)
@@ -200,17 +200,18 @@ static __attribute__((destructor)) void stop_at_exit(void)
 	if (err == -ESRCH)
 		return;
 	if (err == -EBADF)
-		at_say("%s: the program closed the descriptor of its trace; %llu of %llu records are not in the file",
-		       out->name, (unsigned long long)losses.missing, (unsigned long long)res.delivered);
+		at_warn("%s: the program closed the descriptor of its trace; %llu of %llu records are not in the file",
+		       out->name, (unsigned long long)losses.missing,
+		       (unsigned long long)res.delivered);
 	else if (err)
-		at_say("%s: writing the trace: %s; %llu of %llu records are not in it", out->name,
+		at_warn("%s: writing the trace: %s; %llu of %llu records are not in it", out->name,
 		       strerror(-err), (unsigned long long)losses.missing,
 		       (unsigned long long)res.delivered);
-	full = res.dropped - losses.met;
+	full = res.dropped - losses.collided;
 	if (full || res.overwritten)
-		at_say("%llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps",
+		at_warn("%llu records dropped, %llu overwritten; a larger ASYNCTRACE_BUFFER_SIZE helps",
 		       (unsigned long long)full, (unsigned long long)res.overwritten);
-	if (losses.met)
-		at_say("%u records dropped: two threads wrote at once, and without rseq or a trusted TSC all of them share one ring",
-		       losses.met);
+	if (losses.collided)
+		at_warn("%u records dropped: two threads wrote at once, and without rseq or a trusted TSC all of them share one ring",
+		       losses.collided);
 }

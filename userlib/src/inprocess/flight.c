@@ -2,9 +2,9 @@
 /*
  * The flight recorder: start, write and stop
  *
- * at_flight_write() may run in a signal handler, at any instruction of this thread and of
- * the others. So it takes no lock. Of several calls at a time, the first one writes, and
- * at_flight_stop() waits for it. All its memory is reserved at the start.
+ * at_flight_write() may run in a signal handler, at any instruction of any thread. So it takes no
+ * lock. If it is called several times at once, the first call writes, and at_flight_stop() waits
+ * for it. All its memory is reserved at the start.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,8 +28,8 @@
 
 #define AT_BYTES_MAX	(1ull << 40)
 /*
- * Memory of a composer: tables, and for each byte of a ring some of what is remembered of
- * the threads' events. These are addresses; pages come when they are touched.
+ * Address space for a composer: its tables, and for each byte of a ring a share for the threads'
+ * events that the composer remembers. Pages are allocated when they are touched.
  */
 #define AT_ARENA_BYTES	(16ull << 20)
 #define AT_ARENA_FACTOR	10
@@ -37,13 +37,13 @@
 enum state {
 	OFF,
 	ON,
-	STOPPING,	/* waits for a writer */
+	STOPPING,	/* waiting for a call that writes */
 };
 
 static struct {
-	uint32_t state;		/* changes under the lock */
-	uint32_t busy;		/* a call writes */
-	bool module;		/* a session of the module's does the work */
+	uint32_t state;		/* changes only under the lock */
+	uint32_t busy;		/* a call is writing */
+	bool module;		/* a session of the module records */
 	struct at_session session;
 	struct at_window window;
 	struct atc_arena arena;
@@ -71,14 +71,14 @@ void at_flight_forked(void)
 	flight.busy = 0;
 	if (!on)
 		return;
-	/* Memory from malloc() stays: another thread may have held its lock in the parent. */
+	/* Do not free memory of malloc(): in the parent, another thread may have held its lock. */
 	if (flight.arena.start)
 		atc_arena_free(&flight.arena);
 	flight.window = (struct at_window){ 0 };
 	at_session_forked(&flight.session);
 }
 
-/* Rings that together are not larger than @max_bytes, if there are that many CPUs. */
+/* Returns the ring size with which the rings of all CPUs together have at most @max_bytes. */
 static uint64_t ring_size(uint64_t max_bytes)
 {
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -95,7 +95,7 @@ static int allocate(struct at_window *w, const struct at_shape *shape)
 	const size_t rings = (size_t)shape->nr_rings + 1, sub = (size_t)shape->sub_words * 8;
 	uint64_t bytes = rings * sub * shape->nsub;
 
-	/* A window has no more than @max_bytes, or the sub-buffers in use. */
+	/* A window has at most @max_bytes, plus the sub-buffers in use. */
 	if (bytes > w->max_bytes + rings * sub)
 		bytes = w->max_bytes + rings * sub;
 	w->begin = calloc(rings, sizeof(*w->begin));
@@ -147,7 +147,7 @@ static int start_session(uint64_t max_bytes)
 	const long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	int err;
 
-	/* The kernel's rings of the session, too. */
+	/* The session has rings of the kernel, too. */
 	err = atc_arena_init(&flight.arena, AT_ARENA_BYTES +
 			     2 * AT_ARENA_FACTOR * size * ((cpus > 0 ? cpus : 1) + 1));
 	if (err)
@@ -213,7 +213,7 @@ static void write_file(int fd, struct at_flight_result *res)
 	atc_arena_reset(&flight.arena);
 }
 
-/* The call that finds @busy 0 has the recorder until it says so. */
+/* Writes, unless another call is writing. */
 static void write_alone(int fd, struct at_flight_result *res)
 {
 	uint32_t idle = 0;
@@ -260,7 +260,8 @@ static void wait_for_writer(void)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	while (__atomic_load_n(&flight.busy, __ATOMIC_SEQ_CST))
-		syscall(SYS_nanosleep, &ms, NULL);	/* no cancellation point */
+		syscall(SYS_nanosleep, &ms, NULL);	/* the system call is no cancellation
+							 * point */
 }
 
 AT_PUBLIC int at_flight_stop(void)
@@ -276,7 +277,7 @@ AT_PUBLIC int at_flight_stop(void)
 	at_inproc_unlock(&quiet);
 	if (err)
 		return err;
-	/* Not under the lock: a writer may wait for the reader of a pipe. */
+	/* Not under the lock, because the call that writes may wait for the reader of a pipe. */
 	wait_for_writer();
 	at_inproc_lock(&quiet);
 	if (flight.module)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where a process that traces itself writes: a descriptor of the caller, or what
- * ASYNCTRACE_OUT names
+ * Output of an in-process trace: a descriptor of the caller, or the file that ASYNCTRACE_OUT
+ * names
  *
- * ASYNCTRACE_OUT is inherited by child processes, and the same command is run again.
- * So a file that has content is never opened, and a record lock (fcntl(2)) tells two
- * processes apart that have the same pipe, or the same new file. A record lock belongs
- * to the process: a forked child does not share it, unlike a lock of flock(2).
+ * Child processes inherit ASYNCTRACE_OUT, and a command may run again. So a file that has content
+ * is never opened. Two processes may have the same pipe or the same new file. A record lock
+ * (fcntl(2)) makes sure that only one of them writes there. A record lock belongs to the process,
+ * so a forked child does not share it, unlike a lock of flock(2).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,15 @@
 
 #include "inproc.h"
 
-/* Low numbers are the program's: some programs close them all, some count on them. */
+/*
+ * Programs use low descriptor numbers: some close them all, some expect the lowest number to be
+ * free.
+ */
 #define AT_FD_MIN	512
-/* File names that are tried before the library gives up. */
+/* Limit of file names that are tried. */
 #define AT_NAMES_MAX	1000
 
-/* Forgets all but the name, which messages need. */
+/* Clears all but the name, which messages need. */
 static void forget(struct at_output *out)
 {
 	out->fd = -1;
@@ -31,9 +34,9 @@ static void forget(struct at_output *out)
 }
 
 /*
- * Locks the file of @out for this process: 0, or -EBUSY if another process has the lock,
- * or -EBADF if the descriptor is not open for writing. *unlocked: the file system has no
- * locks. A character device is not locked: many processes write to /dev/null.
+ * Locks the file of @out for this process. Returns 0; -EBUSY if another process has the lock;
+ * -EBADF if the descriptor is not open for writing. *unlocked: the file system has no locks. A
+ * character device is not locked, because many processes may write to /dev/null.
  */
 static int lock(struct at_output *out, bool *unlocked)
 {
@@ -78,7 +81,7 @@ int at_output_adopt(struct at_output *out, int fd)
 	return err;
 }
 
-/* --- names ------------------------------------------------------------------------- */
+/* --- names --------------------------------------------------------------------------------- */
 
 int at_output_expand(const char *pattern, char *name, size_t size, struct at_output_name *what)
 {
@@ -106,8 +109,8 @@ int at_output_expand(const char *pattern, char *name, size_t size, struct at_out
 }
 
 /*
- * The name to try if @name exists: with the process' number, and from the second attempt
- * on with a count, before the ending: trace.fxt, trace.1234.fxt, trace.1234.2.fxt.
+ * Makes the name to try if @name exists. It has the process id, and from the second attempt on a
+ * count, before the ending: trace.fxt, trace.1234.fxt, trace.1234.2.fxt.
  */
 static int other_name(const char *name, bool has_pid, unsigned int attempt, char *to, size_t size)
 {
@@ -127,17 +130,17 @@ static int other_name(const char *name, bool has_pid, unsigned int attempt, char
 	return n < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* --- files that ASYNCTRACE_OUT names ----------------------------------------------------- */
+/* --- files that ASYNCTRACE_OUT names --------------------------------------------------------- */
 
 static int duplicate(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
 
-	/* RLIMIT_NOFILE may be lower than that. */
+	/* RLIMIT_NOFILE may be lower than AT_FD_MIN. */
 	return high < 0 && errno == EINVAL ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : high;
 }
 
-/* Takes what open(2) returned: a descriptor, which moves to a high number, or -1. */
+/* Takes the result of open(2), a descriptor or -1. Moves the descriptor to a high number. */
 static int own(struct at_output *out, int fd)
 {
 	int high;
@@ -145,7 +148,7 @@ static int own(struct at_output *out, int fd)
 	if (fd < 0)
 		return -errno;
 	high = duplicate(fd);
-	/* The file is not locked yet: this close() releases no record lock. */
+	/* The file is not locked yet, so this close() releases no record lock. */
 	if (high >= 0)
 		close(fd);
 	out->fd = high >= 0 ? high : fd;
@@ -160,7 +163,7 @@ static int drop(struct at_output *out, int err)
 	return err;
 }
 
-/* The number of a descriptor that the program was started with, if @name means one. */
+/* Returns the number of an inherited descriptor, if @name means one; otherwise -1. */
 static int inherited(const char *name)
 {
 	static const char *const directories[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -183,7 +186,7 @@ static int inherited(const char *name)
 	return -1;
 }
 
-/* Pipes, sockets, devices, and descriptors that others opened: no file is made or emptied. */
+/* Locks a pipe, a socket, a device or an inherited descriptor. Creates and empties no file. */
 static int lock_as_it_is(struct at_output *out)
 {
 	bool unlocked;
@@ -192,20 +195,23 @@ static int lock_as_it_is(struct at_output *out)
 	return err ? drop(out, err) : 0;
 }
 
-/* Locks the file if it is an empty one, and closes it if not. */
+/* Locks the file if it is empty, and otherwise closes it. */
 static int lock_if_empty(struct at_output *out)
 {
 	struct stat st;
 	bool unlocked;
 
-	/* A size from before the lock may be that of before another process wrote. */
+	/* Read the size after locking: another process may have written before. */
 	if (!lock(out, &unlocked) && !(unlocked && !out->made) && !fstat(out->fd, &st) &&
 	    S_ISREG(st.st_mode) && !st.st_size)
 		return 0;
 	return drop(out, -EEXIST);
 }
 
-/* Makes the file, or takes an existing one that is empty. -EEXIST: try another name. */
+/*
+ * Creates the file, or opens an existing empty one. Returns -EEXIST if another name must be
+ * tried.
+ */
 static int make(struct at_output *out)
 {
 	int err = own(out, open(out->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -217,8 +223,8 @@ static int make(struct at_output *out)
 	if (err && err != -EEXIST)
 		return err;
 	/*
-	 * Another process may have found the new file empty, locked it, and even written its
-	 * whole trace, before this process has the lock.
+	 * Before this process has the lock, another process may have found the new file empty,
+	 * locked it, and even written its whole trace.
 	 */
 	return lock_if_empty(out);
 }
@@ -251,7 +257,7 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 	return err;
 }
 
-/* --- use ------------------------------------------------------------------------------- */
+/* --- use ----------------------------------------------------------------------------------- */
 
 int at_output_check(const struct at_output *out)
 {
@@ -280,7 +286,7 @@ void at_output_discard(struct at_output *out)
 {
 	struct stat st;
 
-	/* Still the file that was made here, and not another one of its name? */
+	/* Is it still the file that was created here, and not another one of the same name? */
 	if (out->made && !lstat(out->name, &st) && st.st_dev == out->dev && st.st_ino == out->ino)
 		unlink(out->name);
 	at_output_close(out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Sections of the program's own threads in which the library writes to files: no
- * signal that a write raises ends the program, and no thread is cancelled there
+ * Quiet sections, in which the library writes to files from the program's own threads. No signal
+ * that a write raises ends the program, and the thread is not cancelled.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #include "inproc.h"
 
-#define AT_LINE_MAX	10240	/* two paths, and what is said of them */
+#define AT_LINE_MAX	10240	/* two paths and a message about them */
 
 /* The signals that write(2) raises for the calling thread. */
 static void writers_signals(sigset_t *set)
@@ -29,7 +29,7 @@ void at_quiet_begin(struct at_quiet *q)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
 	writers_signals(&set);
-	/* A process in the background may write to its terminal if it blocks SIGTTOU. */
+	/* A process in the background may write to its terminal only if it blocks SIGTTOU. */
 	sigaddset(&set, SIGTTOU);
 	sigpending(&q->pending);
 	pthread_sigmask(SIG_BLOCK, &set, &q->mask);
@@ -42,7 +42,7 @@ void at_quiet_end(struct at_quiet *q)
 	sigset_t set;
 
 	writers_signals(&set);
-	/* A signal that was pending before is the program's. */
+	/* A signal that was pending before belongs to the program. */
 	for (size_t i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
 		if (sigismember(&q->pending, raised[i]))
 			sigdelset(&set, raised[i]);
@@ -52,7 +52,7 @@ void at_quiet_end(struct at_quiet *q)
 	pthread_setcancelstate(q->cancel, NULL);
 }
 
-void at_say(const char *fmt, ...)
+void at_warn(const char *fmt, ...)
 {
 	char line[AT_LINE_MAX] = "asynctrace: ";
 	const size_t head = strlen(line), room = sizeof(line) - head - 1;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Taking records out of a ring, in whole runs of words, and counting them
+ * Reads extents of a ring, and counts their records
  *
- * Each sub-buffer's head says how many records were committed before it, and
- * the position how many since. So what was lost follows by subtraction, whatever
- * was written over.
+ * Each sub-buffer's header says how many records were committed before it, and the position how
+ * many since. So the number of lost records follows by subtraction, whatever was overwritten.
  */
 #include <string.h>
 
@@ -53,8 +52,8 @@ static uint64_t load_position(const struct at_reader *rd)
 }
 
 /*
- * The first sub-buffer that a circular ring still holds if its position is @end: its
- * writer may be writing the head of the next one, which lies where the oldest one was.
+ * Returns the oldest sub-buffer that a circular ring with position @end still has. The writer may
+ * be writing the header of the next sub-buffer, over the one before it.
  */
 static uint64_t oldest(const struct at_reader *rd, uint64_t end)
 {
@@ -64,7 +63,7 @@ static uint64_t oldest(const struct at_reader *rd, uint64_t end)
 	return current < nsub - 1 ? 0 : current - (nsub - 2);
 }
 
-/* After sub-buffer @sub was looked at: was it there all the while? */
+/* Was sub-buffer @sub there until now? To be called after reading it. */
 static bool still_there(const struct at_reader *rd, uint64_t sub)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -110,13 +109,13 @@ void at_reader_end(struct at_reader *rd, const struct at_mark *m)
 	rd->ends = true;
 }
 
-/* Of the records since the beginning that end at number @through, those not yet counted. */
+/* Returns how many records up to number @through have not been counted yet. */
 static uint64_t uncounted(const struct at_reader *rd, uint64_t through)
 {
 	return through - rd->begin.records - rd->older - rd->delivered;
 }
 
-/* Counts records that were written over. False: all up to the end were. */
+/* Counts records that were overwritten. Returns false if all up to the end were. */
 static bool skip_overwritten(struct at_reader *rd, uint64_t end)
 {
 	const uint64_t sub = oldest(rd, linear(rd, load_position(rd)));
@@ -141,7 +140,7 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 	uint64_t end = linear(rd, pos), current, sub, through;
 	const struct asynctrace_subbuf *head;
 
-	/* The writer has entered nothing, or nothing more. */
+	/* The writer has entered no sub-buffer, or written nothing more. */
 	if (!end || end == rd->next)
 		return false;
 	if (rd->area->shape.mode == ASYNCTRACE_MODE_CIRCULAR && !skip_overwritten(rd, end))
@@ -181,7 +180,7 @@ bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to)
 			return false;
 		sub = rd->next / sub_words;
 		room = sub_words - rd->next % sub_words;
-		/* A head that was written over, or spoilt, may say anything. */
+		/* A header that was overwritten or damaged may have any value. */
 		if (x->nwords > room)
 			x->nwords = 0;
 		memcpy(to, x->words, x->nwords * 8);
@@ -192,7 +191,7 @@ bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to)
 	} while (true);
 }
 
-/* When the first event of a sub-buffer was published; 0: it has none. */
+/* Returns the time at which the first event of a sub-buffer was published; 0: it has none. */
 static uint64_t first_stamp(const struct at_reader *rd, uint64_t sub, uint64_t end)
 {
 	const uint32_t sub_words = rd->area->shape.sub_words;
@@ -214,8 +213,8 @@ static uint64_t first_stamp(const struct at_reader *rd, uint64_t sub, uint64_t e
 	return 0;
 }
 
-/* Looks at sub-buffer @sub. False: it was written over. */
-static bool look_at(const struct at_reader *rd, uint64_t sub, struct at_oldest *o)
+/* Reads the header of sub-buffer @sub. Returns false if it was overwritten. */
+static bool read_oldest(const struct at_reader *rd, uint64_t sub, struct at_oldest *o)
 {
 	const uint64_t end = linear(rd, rd->end.position);
 	const uint64_t current = (end - 1) / rd->area->shape.sub_words;
@@ -238,7 +237,7 @@ bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o)
 	do {
 		if (!end || end == rd->next || !skip_overwritten(rd, end))
 			return false;
-	} while (!look_at(rd, rd->next / rd->area->shape.sub_words, o));
+	} while (!read_oldest(rd, rd->next / rd->area->shape.sub_words, o));
 	o->words = end - rd->next;
 	return true;
 }
@@ -263,6 +262,6 @@ void at_reader_done(struct at_reader *rd, const struct at_extent *x)
 	rd->delivered += x->records;
 	rd->next = x->next;
 	if (x->whole && a->shape.mode == ASYNCTRACE_MODE_STREAMING)
-		/* Reads of what is given away are done before. */
+		/* The release orders all reads of the sub-buffer before the new limit. */
 		__atomic_store_n(&limits[rd->ring], rd->next + ring_words, __ATOMIC_RELEASE);
 }

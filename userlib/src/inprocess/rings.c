@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The rings of the process, which a trace and the flight recorder share, and what
- * becomes of both in a forked child
+ * The rings of the process, which a trace and the flight recorder share, and the fork handlers
  *
- * Threads write each record once. The trace and the flight recorder read the same rings,
- * each with readers of its own. The first of the two makes the rings, the last one ends
- * them. Under the lock of at_inproc_lock(), except at_rings_area().
+ * Threads write each record once. The trace and the flight recorder read the same rings, each
+ * with its own readers. The first of the two allocates the rings, the last one frees them. All
+ * functions except at_rings_area() require the lock of at_inproc_lock().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,13 +22,13 @@ static struct {
 	unsigned int users;
 	bool shown;		/* writers see the area */
 	bool all;		/* every category is recorded */
-	enum at_reason why;	/* of the fallback ring, or OK */
+	enum at_reason why;	/* why only the fallback ring is used, or OK */
 	struct at_area area;
 } rings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
- * Functions that the holder calls may be cancellation points or raise SIGPIPE: a thread
- * that ended there would leave the lock held.
+ * Functions that the holder calls may be cancellation points or raise SIGPIPE. A thread that
+ * ended there would leave the lock held.
  */
 void at_inproc_lock(struct at_quiet *quiet)
 {
@@ -48,7 +47,7 @@ struct at_area *at_rings_area(void)
 	return &rings.area;
 }
 
-/* --- fork ---------------------------------------------------------------------------- */
+/* --- fork ---------------------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -63,8 +62,8 @@ static void after_fork(void)
 }
 
 /*
- * The child shares its parent's memory, but threads of the library run in the parent
- * only. What the parent has allocated is lost to the child.
+ * The child shares its parent's memory, but it has no threads of the library. Memory that the
+ * parent has allocated is leaked in the child.
  */
 static void in_child(void)
 {
@@ -94,7 +93,7 @@ int at_inproc_handle_fork(void)
 	return err;
 }
 
-/* --- users --------------------------------------------------------------------------- */
+/* --- users --------------------------------------------------------------------------------- */
 
 static int make(struct at_shape *shape, const char *categories)
 {
@@ -106,7 +105,9 @@ static int make(struct at_shape *shape, const char *categories)
 	at_rseq_init();
 	rings.why = ASYNCTRACE_REASON_OK;
 	if (!at_membarrier_init()) {
-		/* Without it no stop could be sure that the last writer is out. */
+		/*
+		 * Without membarrier(2), a stop cannot wait until the last writer has left a ring.
+		 */
 		shape->nr_rings = 0;
 		rings.why = ASYNCTRACE_REASON_NO_MEMBARRIER;
 	}
@@ -119,7 +120,10 @@ int at_rings_get(struct at_shape *shape, const char *categories)
 	int err;
 
 	if (rings.users) {
-		/* A record is written once: what one user does not want, the other lacks. */
+		/*
+		 * A record is written once: if one user does not want it, the other user would miss
+		 * it.
+		 */
 		if (!all || !rings.all)
 			return -EBUSY;
 		rings.users++;
@@ -167,7 +171,7 @@ bool at_rings_close(void)
 		return false;
 	at_area_gate(&rings.area, 0);
 	if (!at_area_quiesce())
-		at_say("a thread does not leave the fallback ring: counts may be too low");
+		at_warn("a thread does not leave the fallback ring: counts may be too low");
 	return true;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A session of the module's that records this process and no other
+ * A session of the module that records only this process
  *
- * By raw netlink messages: libmnl is not linked into programs that only write events.
- * Reading takes system calls only, because a signal handler may read.
+ * Uses raw netlink messages, because programs that only write events are not linked with libmnl.
+ * Reading uses only system calls, because a signal handler may read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int open_socket(void)
 
 	if (fd < 0)
 		return -errno;
-	/* Low numbers are the program's. */
+	/* Programs expect low descriptor numbers to be free for themselves. */
 	high = at_sys_fcntl(fd, F_DUPFD_CLOEXEC, AT_FD_MIN);
 	if (high < 0)
 		return fd;
@@ -70,7 +70,7 @@ static int create(struct at_session *s, struct at_message *m, uint16_t family, u
 
 	at = atc_text_put(at, end, mode == ASYNCTRACE_MODE_CIRCULAR ? "flight-" : "trace-");
 	at = atc_text_put_number(at, end, at_sys_getpid());
-	/* A process of another namespace may have the same number. */
+	/* A process of another pid namespace may have the same pid. */
 	at = atc_text_put(at, end, "-");
 	atc_text_put_number(at, end, at_salt());
 	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_SESSION_NAME, name,
@@ -99,7 +99,7 @@ static int command(const struct at_session *s, struct at_message *m, uint16_t fa
 	return at_genl_do(s->socket, m, family, cmd, len, NULL);
 }
 
-/* Another session may have been faster. */
+/* Returns -EBUSY if another session has taken this process in the meantime. */
 static int check_provider(const struct at_session *s, struct at_message *m, uint16_t family)
 {
 	struct at_message answer;
@@ -122,14 +122,14 @@ static int check_provider(const struct at_session *s, struct at_message *m, uint
 }
 
 /*
- * The module opens the gate later if a thread may still be writing for the session before.
- * Events that the program writes until then are not recorded. Wait, a second at most.
+ * Waits for the gate, a second at most. If a thread may still be writing for the previous
+ * session, the module opens the gate later. Events before that would be lost.
  */
 static void wait_for_gate(void)
 {
 	const struct timespec moment = { .tv_nsec = 1000 * 1000 };
 
-	/* Not nanosleep(3), which is a cancellation point. */
+	/* nanosleep(3) is a cancellation point; the system call is not. */
 	for (int i = 0; i < 1000 && !at_session_records(); i++)
 		syscall(SYS_nanosleep, &moment, NULL);
 }
@@ -158,7 +158,7 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 {
 	int err;
 
-	/* A provider is in one session at a time. */
+	/* A provider can be in only one session at a time. */
 	if (at_session_records())
 		return -EBUSY;
 	s->buffer = malloc(ASYNCTRACE_READ_MIN);
@@ -182,7 +182,7 @@ void at_session_end(struct at_session *s)
 
 void at_session_forked(struct at_session *s)
 {
-	/* A copy of the socket in the child would keep the session. */
+	/* A copy of the socket in the child would keep the session alive. */
 	if (s->socket >= 0)
 		at_sys_close(s->socket);
 	s->socket = -1;
@@ -207,15 +207,15 @@ static int open_snapshot(const struct at_session *s)
 	return err;
 }
 
-/* A chunk that was read, and its payload. */
+/* A chunk that was read, with its payload. */
 struct chunk {
 	struct chunk *next;
 	char data[];
 };
 
 /*
- * Reads all of it. Composing takes longer, and the program's threads would overwrite the
- * rings meanwhile.
+ * Reads all chunks before the first is composed. Composing is slow, and threads would overwrite
+ * the rings meanwhile.
  */
 static int read_all(const struct at_session *s, int fd, struct chunk **last)
 {

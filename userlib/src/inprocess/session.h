@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * A session of the module's that records this process: see session.c
- */
+/* A session of the module that records this process; see session.c */
 #ifndef AT_SESSION_H
 #define AT_SESSION_H
 
@@ -12,9 +10,9 @@
 #pragma GCC visibility push(hidden)
 
 /**
- * struct at_session - a session of this process's own, of this process only
- * @socket: the session ends when it is closed; -1: there is no session
- * @id: of the session
+ * struct at_session - a session that records only this process
+ * @socket: closing it ends the session; -1: no session
+ * @id: id of the session
  * @buffer: ASYNCTRACE_READ_MIN bytes
  */
 struct at_session {
@@ -23,22 +21,22 @@ struct at_session {
 	char *buffer;
 };
 
-/* The module has this process registered, if need be from now on. */
+/* Registers this process if needed. Returns true if the module can record it. */
 bool at_session_possible(void);
-/* A session of the module's records this process now. */
+/* Does a session of the module record this process now? */
 bool at_session_records(void);
 /*
- * Makes and starts a session. -EBUSY: another session records this process. Other errors
- * are the kernel's.
+ * Creates and starts a session. Returns 0; -EBUSY if another session records this process; or the
+ * kernel's error.
  */
 int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size);
 /* Ends the session. */
 void at_session_end(struct at_session *s);
-/* In a forked child. */
+/* Drops the session in a forked child. The parent's session continues. */
 void at_session_forked(struct at_session *s);
 /*
- * Has @c compose a file of what the session holds, and fills in the ledger.
- * Async-signal-safe if @c is.
+ * Composes a file of the session's records with @c, and fills in the counts. Async-signal-safe if
+ * @c is.
  */
 void at_session_write(const struct at_session *s, struct at_compose *c,
 		      struct at_flight_result *res);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Numbers of threads, for a process that traces itself
- */
+/* Slot numbers of threads, for in-process traces */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +10,7 @@
 #include "writer/internal.h"
 #include "inproc.h"
 
-/* Threads that ever trace in the life of a process. Addresses, until used. */
+/* Limit of threads that trace in the life of a process. Unused entries take only address space. */
 #define AT_SLOTS_MAX	(1u << 20)
 
 struct slot {
@@ -43,7 +41,7 @@ int at_slots_init(void)
 	return 0;
 }
 
-/* A thread keeps its number from one trace to the next. */
+/* A thread keeps its slot from one trace to the next. */
 int at_inproc_slot(void)
 {
 	uint32_t n = __atomic_load_n(&last, __ATOMIC_RELAXED);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * A program that traces itself: start and stop
- */
+/* In-process traces: start and stop */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +19,7 @@ static struct {
 	struct at_output out;
 	struct at_drain drain;
 	struct at_compose *composer;
-	uint32_t meetings;	/* at_fallback_meetings() at the start */
+	uint32_t collisions;	/* at_fallback_collisions() at the start */
 } trace = { .out.fd = -1 };
 
 static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const void *payload)
@@ -29,7 +27,7 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 	return chunk ? at_compose_chunk(arg, chunk, payload) : at_compose_flush(arg);
 }
 
-/* write(2) may last as long as it likes, for instance to a pipe: fork() does not wait for it. */
+/* fork() must not wait for write(2), which may last long, for instance with a pipe. */
 static int before_write(void *arg)
 {
 	const int err = at_output_check(&trace.out);
@@ -57,8 +55,8 @@ void at_trace_after_fork(void)
 }
 
 /*
- * The child closes its copy of the descriptor, because a reader of a pipe waits for the
- * last copy.
+ * The child closes its copy of the descriptor, because the reader of a pipe waits until all
+ * copies are closed.
  */
 void at_trace_forked(void)
 {
@@ -78,14 +76,14 @@ int at_trace_share(void)
 	case ASYNCTRACE_MODE_STREAMING:
 		return at_drain_share(&trace.drain);
 	case ASYNCTRACE_MODE_CIRCULAR:
-		/* Its thread does not read the rings. */
+		/* In circular mode, the thread does not read the rings before the end. */
 		return at_drain_live(&trace.drain);
 	default:
 		return -EBUSY;
 	}
 }
 
-/* Where a trace goes: to @fd, or if @name is not NULL to a file. */
+/* Destination of a trace: the file @name, or @fd if @name is NULL. */
 struct target {
 	int fd;
 	const char *name;
@@ -98,8 +96,11 @@ static int open_output(const struct target *to)
 			  at_output_adopt(&trace.out, to->fd);
 }
 
-/* Beside the flight recorder, records from before the start are none of the trace's. */
-static void begin_here(struct at_drain *d)
+/*
+ * Ignores records before the start of this trace, because the flight recorder was already using
+ * the rings.
+ */
+static void ignore_earlier_records(struct at_drain *d)
 {
 	struct at_mark m;
 
@@ -125,11 +126,11 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 	trace.drain.at_end = trace.mode == ASYNCTRACE_MODE_CIRCULAR;
 	if (at_rings_shared()) {
 		err = at_drain_live(&trace.drain);
-		begin_here(&trace.drain);
+		ignore_earlier_records(&trace.drain);
 	}
 	if (err)
 		goto fail;
-	/* From here on the file has content: no other process takes it for an empty one. */
+	/* From now on the file has content, so no other process takes it for an empty one. */
 	if (trace.out.own && trace.out.regular)
 		at_compose_flush(trace.composer);
 	*step = AT_START_THREAD;
@@ -161,10 +162,10 @@ static int start(const struct target *to, const struct at_trace_options *o,
 		return err;
 	if (at_categories_check(o->categories, &wrong, &n))
 		return -EINVAL;
-	/* The process's own rings would take it away from the session that records it. */
+	/* In-process rings would take the process away from the session that records it. */
 	if (at_session_records() || at_flight_by_module())
 		return -EBUSY;
-	/* The rings of the flight recorder are circular, and full of older records. */
+	/* The rings of the flight recorder are circular and full of older records. */
 	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
 		return -EBUSY;
 	*step = AT_START_MEMORY;
@@ -180,7 +181,7 @@ static int start(const struct target *to, const struct at_trace_options *o,
 	if (err)
 		goto fail_rings;
 	*step = AT_START_MEMORY;
-	trace.meetings = at_fallback_meetings();
+	trace.collisions = at_fallback_collisions();
 	err = start_drain(o, step);
 	if (!err)
 		return 0;
@@ -233,7 +234,7 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 	return err;
 }
 
-/* Records that were taken out of the rings and are not in the file. */
+/* Returns the number of records that were read from the rings but are not in the file. */
 static uint64_t count_missing(const struct at_trace_result *res)
 {
 	const struct at_compose_stats *stats = at_compose_stats(trace.composer);
@@ -241,8 +242,8 @@ static uint64_t count_missing(const struct at_trace_result *res)
 	return stats ? res->delivered - stats->total.delivered - stats->total.malformed : 0;
 }
 
-/* The flight recorder goes on: records from now on are none of the trace's. */
-static void end_here(struct at_drain *d)
+/* Ignores records from now on. The flight recorder continues to use the rings. */
+static void ignore_later_records(struct at_drain *d)
 {
 	struct at_mark m;
 
@@ -259,14 +260,14 @@ static void stop(struct at_trace_result *res, struct at_trace_losses *losses)
 
 	at_drain_stop(&trace.drain);
 	if (!last)
-		end_here(&trace.drain);
+		ignore_later_records(&trace.drain);
 	at_drain_round(&trace.drain, true);
 	at_drain_result(&trace.drain, res);
 	err = at_compose_finish(trace.composer);
 	if (!res->error)
 		res->error = err;
 	losses->missing = count_missing(res);
-	losses->met = at_fallback_meetings() - trace.meetings;
+	losses->collided = at_fallback_collisions() - trace.collisions;
 	at_drain_free(&trace.drain);
 	at_compose_free(trace.composer);
 	at_rings_put();
@@ -305,7 +306,7 @@ int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out
 	*out = &trace.out;
 	res->error = -ESRCH;
 	at_inproc_lock(&quiet);
-	/* A trace that the program started itself, it stops itself. */
+	/* A trace that the program started is stopped by the program. */
 	if (trace.running && trace.from_environment)
 		stop(res, losses);
 	at_inproc_unlock(&quiet);

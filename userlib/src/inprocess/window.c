@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The part of the process's rings that the flight recorder writes to a file
+ * Selects and copies the part of the process's rings that the flight recorder writes to a file
  *
  * All of this may run in a signal handler, while other threads write.
  */
@@ -16,11 +16,11 @@
 #include "writer/internal.h"
 #include "window.h"
 
-/* Of the slots that at_slots_get() knows. */
+/* One bit for each slot of slots.c. */
 #define AT_USED_BYTES	((1u << 20) / 8)
-/* More than the two clocks part by when they are read one after the other. */
+/* More than the difference between two clocks that are read one after the other. */
 #define AT_SLEPT_NS	1000000
-/* So long the counter's rate is measured after the system slept. */
+/* Time for measuring the counter's rate, if the system has slept. */
 #define AT_MEASURE_NS	10000000
 
 static int64_t asleep_ns(void)
@@ -44,9 +44,9 @@ void at_window_begin(struct at_window *w)
 }
 
 /*
- * The pair that, together with @now, tells the time of all records. While the system
- * slept, the counter may have stood still or been reset: then the pair of the beginning
- * does not tell, but the counter's present rate does.
+ * Returns the clock pair that, together with @now, gives the time of all records. If the system
+ * slept, the counter may have stopped or been reset. Then the first pair is useless, and the
+ * present rate of the counter is measured.
  */
 static struct asynctrace_clock_pair base_of(const struct at_window *w,
 					    const struct asynctrace_clock_pair *now)
@@ -62,7 +62,7 @@ static struct asynctrace_clock_pair base_of(const struct at_window *w,
 	at_clock_pair_now(w->area, &later);
 	ticks = later.ticks - now->ticks;
 	ns = later.boottime - now->boottime;
-	/* As far back as the counter, or the clock, goes; an hour at most. */
+	/* Go back as far as the counter and the clock allow, an hour at most. */
 	for (uint64_t n = 3600000000000ull / AT_MEASURE_NS; n; n /= 2) {
 		if (n > now->ticks / ticks || n > now->boottime / ns)
 			continue;
@@ -74,7 +74,7 @@ static struct asynctrace_clock_pair base_of(const struct at_window *w,
 	return base;
 }
 
-/* The value that the counter had @ns before @now. */
+/* Returns the value that the counter had @ns before @now. */
 static uint64_t ticks_before(const struct asynctrace_clock_pair *base,
 			     const struct asynctrace_clock_pair *now, uint64_t ns)
 {
@@ -98,7 +98,7 @@ static void leave_out_old(struct at_window *w, uint64_t cutoff)
 	}
 }
 
-/* Leaves out the sub-buffer that ended first, until the rest fits into @max_bytes. */
+/* Skips the sub-buffer that ended first, until the rest fits into @max_bytes. */
 static void leave_out_surplus(struct at_window *w)
 {
 	struct at_oldest o, first = { .after = 0 };
@@ -120,8 +120,8 @@ static void leave_out_surplus(struct at_window *w)
 	} while (bytes > w->max_bytes && of && at_reader_leave_out(of, &first));
 }
 
-/* All rings up to one moment: what comes later is in the next file. */
-static void choose(struct at_window *w, const struct asynctrace_clock_pair *base,
+/* Selects the records of all rings up to one moment. Later records are for the next file. */
+static void select_records(struct at_window *w, const struct asynctrace_clock_pair *base,
 		   const struct asynctrace_clock_pair *now)
 {
 	struct at_mark m;
@@ -139,10 +139,10 @@ static void choose(struct at_window *w, const struct asynctrace_clock_pair *base
 }
 
 /*
- * Copies all that was chosen. Composing takes much longer, and writing to a pipe as long as
- * its reader likes: the program's threads would overwrite the rings meanwhile.
+ * Copies all selected records. Composing is slower, and writing to a pipe may last long: threads
+ * would overwrite the rings meanwhile.
  */
-static int take(struct at_window *w, struct at_taken **first)
+static int copy_records(struct at_window *w, struct at_taken **first)
 {
 	const size_t sub = (size_t)w->area->shape.sub_words * 8;
 	struct at_taken **last = first, *t;
@@ -176,7 +176,7 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 	return chunk ? at_compose_chunk(arg, chunk, payload) : 0;
 }
 
-/* Fills in the counts that the composer does not know. */
+/* Fills in the counts that the composer does not have. */
 static void count(const struct at_window *w, struct at_flight_result *res)
 {
 	uint64_t committed = 0;
@@ -205,8 +205,8 @@ void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight
 
 	at_clock_pair_now(w->area, &now);
 	base = base_of(w, &now);
-	choose(w, &base, &now);
-	res->error = take(w, &taken);
+	select_records(w, &base, &now);
+	res->error = copy_records(w, &taken);
 	memcpy(d.name, w->name, sizeof(d.name));
 	d.used = atc_calloc(1, AT_USED_BYTES);
 	err = d.used ? at_drain_once(&d, &base, taken) : -ENOMEM;

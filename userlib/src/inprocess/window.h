@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * The part of the rings that the flight recorder writes: see window.c
- */
+/* The part of the rings that the flight recorder writes to a file; see window.c */
 #ifndef AT_WINDOW_H
 #define AT_WINDOW_H
 
@@ -12,15 +10,15 @@
 #pragma GCC visibility push(hidden)
 
 /**
- * struct at_window - what is needed to write the latest part of circular rings
- * @area: where they are
- * @min_age: ns
- * @max_bytes: of rings
- * @name: of the provider
- * @begin: of each ring: what was before belongs to no window
- * @readers: of each ring
+ * struct at_window - selection of the latest part of circular rings
+ * @area: the area with the rings
+ * @min_age: minimum age of the oldest record, ns
+ * @max_bytes: limit on the bytes of all rings
+ * @name: name of the provider
+ * @begin: for each ring: records before are never written
+ * @readers: for each ring
  * @began: the moment of @begin
- * @asleep: how long the system had slept by then, ns
+ * @asleep: time that the system had slept until then, ns
  */
 struct at_window {
 	struct at_area *area;
@@ -33,9 +31,9 @@ struct at_window {
 	int64_t asleep;
 };
 
-/* From the present moment on. */
+/* Starts the window at the present moment. */
 void at_window_begin(struct at_window *w);
-/* Has @c compose a whole file, and fills in the ledger. Needs an arena in use. */
+/* Composes a whole file with @c, and fills in the counts. The calling thread must use an arena. */
 void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight_result *res);
 
 #pragma GCC visibility pop

@@ -24,7 +24,7 @@ static uint32_t users;
  * Number of records dropped because another thread, or the code that a handler interrupted, held
  * the lock.
  */
-static uint32_t meetings;
+static uint32_t collisions;
 
 static struct asynctrace_ring_header *fallback_line(void)
 {
@@ -175,27 +175,27 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 {
 	enum put res = FULL;
-	bool counted, nested, met = false;
+	bool counted, nested, collided = false;
 
 	if (!enter(gate, &nested))
 		return false;
 	if (at_thread.path != ASYNCTRACE_PATH_NONE) {
-		met = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
-		if (!met) {
+		collided = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
+		if (!collided) {
 			res = put(gate, rec);
 			__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 		}
 	}
 	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
-	if (met && counted)
-		__atomic_fetch_add(&meetings, 1, __ATOMIC_RELAXED);
+	if (collided && counted)
+		__atomic_fetch_add(&collisions, 1, __ATOMIC_RELAXED);
 	leave(nested);
 	return counted;
 }
 
-uint32_t at_fallback_meetings(void)
+uint32_t at_fallback_collisions(void)
 {
-	return __atomic_load_n(&meetings, __ATOMIC_RELAXED);
+	return __atomic_load_n(&collisions, __ATOMIC_RELAXED);
 }
 
 bool at_fallback_quiesce(void)

@@ -307,7 +307,7 @@ void at_fallback_forked(void);
  * Returns the number of records dropped because the fallback ring was locked, not full, in all
  * runs so far.
  */
-uint32_t at_fallback_meetings(void);
+uint32_t at_fallback_collisions(void);
 
 /* --- text.c -------------------------------------------------------------------------------- */
 
