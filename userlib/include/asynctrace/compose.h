@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Compose a trace file (FXT) from the chunks of a session.
+ * asynctrace: composing a trace file (FXT) from the chunks of a session
  *
  *	struct at_compose_options o = { .size = sizeof(o), .fd = fd };
  *	struct at_compose *c = at_compose_new(&o);
@@ -14,23 +14,25 @@
  *	print(at_compose_stats(c));
  *	at_compose_free(c);
  *
- * A provider may have written anything into the chunks of its rings. Whatever
- * is there, what reaches the file is well formed, is under that provider's own
- * threads, and spoils nobody else's records. What does not is counted:
+ * A provider may have written anything into its rings. The composer checks all of it. Records in
+ * the file are well formed and belong to threads of their provider. Accounting invariant, for
+ * each ring, also if writing fails:
  *
  *	attempted = delivered + malformed + overwritten + cleared + dropped + unwritten + filtered
  *
- * holds for each ring, exactly, also where writing fails, as on a full disk: whoever
- * wants to know all that is missing hands over the rest, too.
+ * To count all losses after an error, the caller must pass the remaining chunks, too.
  *
  * The file: times are CLOCK_BOOTTIME nanoseconds. Provider 1 is the kernel
- * ("asynctrace-kernel": context switches, wakeups, names, clocks, losses), and
- * the provider that the session calls N is provider N + 1. Records of a ring
- * keep their order, save that a duration moves before what it encloses.
- * asynctrace(5) describes the rest.
+ * ("asynctrace-kernel"): context switches, wakeups, names, clocks, losses. The session's provider
+ * N is provider N + 1. Records of a ring keep their order, except that a duration moves before
+ * the events that it encloses. asynctrace(5) describes the format.
  *
- * A composer is used by one thread at a time; there is no state outside it.
- * Functions return 0 or a negative errno.
+ * Return values: unless stated otherwise, a function returns 0 or a negative errno.
+ *
+ * Thread safety: one thread at a time may use a composer. Different threads may use different
+ * composers at the same time.
+ *
+ * Signal safety: no function of this header may be called in a signal handler.
  */
 #ifndef ASYNCTRACE_COMPOSE_H
 #define ASYNCTRACE_COMPOSE_H
@@ -45,18 +47,23 @@
 extern "C" {
 #endif
 
+/* --- composer: create and free -------------------------------------------- */
+
 struct at_compose;
 
+/* Flag of a composer: another file has what happened before its first chunk. */
+#define ASYNCTRACE_COMPOSE_CONTINUED	(1u << 0)
+
 /**
- * struct at_compose_options - where the file goes
+ * struct at_compose_options - destination of a file
  * @size: sizeof(struct at_compose_options)
- * @fd: a file, pipe or socket, used where @write is NULL; it stays the
- *	caller's, who also sees to SIGPIPE. May be non-blocking.
- * @write: takes up to @len bytes as write(2) does, but returns how many it
- *	took (at least 1) or a negative errno. It need not keep records whole.
+ * @fd: a file, pipe or socket, used if @write is NULL; may be non-blocking. It remains the
+ *	caller's, who must also handle SIGPIPE
+ * @write: writes up to @len bytes like write(2), and returns the number of bytes written, at
+ *	least 1, or a negative errno. It need not keep records whole
  * @arg: first argument of @write
- * @buffer: bytes collected before they are written; 0: 256 KiB
- * @flags: ASYNCTRACE_COMPOSE_*
+ * @buffer: size of the buffer, bytes; 0: 256 KiB
+ * @flags: ASYNCTRACE_COMPOSE_CONTINUED, or 0
  */
 struct at_compose_options {
 	uint32_t size;
@@ -67,45 +74,46 @@ struct at_compose_options {
 	uint32_t flags;
 };
 
-/*
- * Others may have read the session before, and what happened then is in another
- * file, if in any: this one begins where the reading does.
- */
-#define ASYNCTRACE_COMPOSE_CONTINUED	(1u << 0)
-
 /**
- * at_compose_new - a composer; the file's head is written at once, or buffered
+ * at_compose_new - create a composer
+ * @opts: destination of its first file
  *
- * NULL with errno set where memory is short (ENOMEM) or @opts wrong (EINVAL).
+ * Return: the composer; NULL with errno: ENOMEM, or EINVAL if @opts is wrong.
  */
 struct at_compose *at_compose_new(const struct at_compose_options *opts);
 
+/* Frees a composer. The descriptor stays open. NULL has no effect. */
+void at_compose_free(struct at_compose *c);
+
+/* --- composer: add records ------------------------------------------------ */
+
 /**
- * at_compose_chunk - add what one read(2) of a session returned
- * @chunk: the head; need not be aligned
- * @payload: chunk->bytes bytes, copied before they are looked at
+ * at_compose_chunk - add a chunk
+ * @c: the composer
+ * @chunk: header of the chunk; need not be aligned
+ * @payload: chunk->bytes bytes, which are copied before they are checked
  *
- * 0. Malformed records are no error, they are counted.
- * -EPROTO: the chunk contradicts linux/asynctrace.h, which providers cannot
- * cause; it was left out, and the composer goes on. -ENOMEM likewise.
- * Anything else is from writing. Then the file ends at the last whole record
- * (where it is a regular file, it is cut there), and this and all later calls
- * return the same error. What is handed over from then on, or after the end of the
- * last file, is counted as unwritten.
+ * Malformed records are no error; they are counted.
+ *
+ * Return: 0; -EPROTO: the chunk contradicts linux/asynctrace.h, which providers cannot cause;
+ * -ENOMEM. After these two errors, the chunk is left out, and the composer can continue. All
+ * other errors are errors of writing: the file ends with its last whole record (a regular file
+ * is truncated), and this and all later calls return the same error. Later records, and records
+ * after the end of the last file, count as unwritten.
  */
 int at_compose_chunk(struct at_compose *c, const struct asynctrace_chunk *chunk,
 		     const void *payload);
 
-/* Bytes of a string that a tracepoint's value keeps */
+/* Bytes of a string value of a tracepoint that are written. */
 #define ASYNCTRACE_COMPOSE_TEXT_MAX	1000
 
 /**
  * struct at_compose_value - a field of a tracepoint's event
- * @name: of the field; up to 255 bytes are kept
+ * @name: name of the field, of which up to 255 bytes are written
  * @type: ASYNCTRACE_FXT_ARG_INT64, _UINT64, _POINTER or _STRING
- * @bytes: length of @text, of which up to ASYNCTRACE_COMPOSE_TEXT_MAX bytes are kept
- * @number: the value if it is no string; a signed one as two's complement
- * @text: the value if it is a string; need not end in NUL, may be any bytes
+ * @bytes: length of @text, of which up to ASYNCTRACE_COMPOSE_TEXT_MAX bytes are written
+ * @number: value of a field that is no string; two's complement if it is signed
+ * @text: value of a string; any bytes, need not end in a NUL
  */
 struct at_compose_value {
 	const char *name;
@@ -116,17 +124,17 @@ struct at_compose_value {
 };
 
 /**
- * struct at_compose_tracepoint - an event of one of the kernel's tracepoints
+ * struct at_compose_tracepoint - an event of a tracepoint of the kernel
  * @size: sizeof(struct at_compose_tracepoint)
- * @clock: enum asynctrace_clock: what @time is in
+ * @clock: enum asynctrace_clock: clock of @time
  * @time: ticks of the session's counter, or CLOCK_BOOTTIME nanoseconds
- * @cpu: where it happened
- * @tid: in which thread; 0: the CPU's idle task
- * @pid: the thread's process; 0: not known
- * @comm: the thread's name, used if the session does not name it; may be NULL
- * @category: the tracepoint's subsystem, as "block"
- * @name: the tracepoint's name, as "block_rq_issue"
- * @nr_values: fields in @values, at most 15
+ * @cpu: CPU of the event
+ * @tid: thread of the event; 0: the CPU's idle task
+ * @pid: process of the thread; 0: unknown
+ * @comm: name of the thread, used if the session has no name for it; may be NULL
+ * @category: subsystem of the tracepoint, for example "block"
+ * @name: name of the tracepoint, for example "block_rq_issue"
+ * @nr_values: number of fields in @values, at most 15
  * @values: the fields
  */
 struct at_compose_tracepoint {
@@ -144,71 +152,89 @@ struct at_compose_tracepoint {
 };
 
 /**
- * at_compose_add_tracepoint - add an event that the caller read from ftrace
+ * at_compose_add_tracepoint - add an event that the caller has read from ftrace
+ * @c: the composer
+ * @event: the event; events of one CPU must be added in order of time
  *
- * Events of one CPU are to be in order of time. 0, and the event counts as delivered in a
- * ring with ASYNCTRACE_COMPOSE_RING_TRACEPOINTS. -EAGAIN: its time cannot be told before
- * the next chunk of the session; call again after that. -ERANGE: it was before the session
- * began, or while the clock stood still. -EINVAL: @event is wrong. In these cases it was not
- * added and not counted. Other errors as of at_compose_chunk().
+ * The event counts as delivered in a ring with ASYNCTRACE_COMPOSE_RING_TRACEPOINTS.
+ *
+ * Return: 0; -EAGAIN: the next chunk of the session is needed to know the event's time: call
+ * again after at_compose_chunk(); -ERANGE: the event is from before the session, or from a time
+ * when the clock was stopped; -EINVAL: @event is wrong; errors of at_compose_chunk(). After
+ * these three errors, the event is neither added nor counted.
  */
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
 
 /**
- * at_compose_tracepoint_counts - account for events that are not in the file
- * @cpu: of this CPU's ring of tracepoints
- * @overwritten: events that ftrace overwrote, since the beginning
- * @dropped: events that found no room in ftrace's buffer, since the beginning
- * @unwritten: events read but not added since the last call
+ * at_compose_tracepoint_counts - account for events of tracepoints that are not in the file
+ * @c: the composer
+ * @cpu: CPU of the events
+ * @overwritten: number of events that ftrace has overwritten since the beginning
+ * @dropped: number of events that found no room in ftrace's buffer since the beginning
+ * @unwritten: number of events that the caller has read but not added since the last call
  *
- * A marker in the file shows new losses. Errors as of at_compose_add_tracepoint().
+ * The file gets a marker if losses have grown.
+ *
+ * Return: 0; -EAGAIN, -EINVAL and other errors of at_compose_add_tracepoint().
  */
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
 				 uint64_t dropped, uint64_t unwritten);
 
-/*
- * Write out what is buffered: whole records. A signal that kills the process can end a
- * write(2) early, within a record; readers then report that the end is missing.
+/* --- composer: files ------------------------------------------------------ */
+
+/**
+ * at_compose_flush - write all buffered records
+ * @c: the composer
+ *
+ * A signal that kills the process may end a write(2) within a record. Readers then report that
+ * the end of the file is missing.
+ *
+ * Return: 0 or the error of writing.
  */
 int at_compose_flush(struct at_compose *c);
 
-/* The session is over: write what can be known only now, and flush. */
-int at_compose_finish(struct at_compose *c);
-
 /**
- * at_compose_next - end the file, but not the session, and begin another one
- * @opts: where that one goes; NULL: whoever reads the session next sees to it
+ * at_compose_next - end the file, and begin another file of the same session
+ * @c: the composer
+ * @opts: destination of the next file; NULL: the caller composes no further file
  *
- * Each file is whole: names are told again where they are used again, and the
- * counters of at_compose_stats() go on. What began in one and ended in another
- * file is in neither as a whole, so both say that they are parts.
+ * Each file is complete: names are written again when they are used again. Counts of
+ * at_compose_stats() continue. An operation may begin in one file and end in the next one, so
+ * both files state that they are parts.
  *
- * As at_compose_finish(), or -EINVAL where @opts is wrong; then nothing happened.
- * After -ENOMEM the next file has begun, and lacks names; after another error it has
- * not.
+ * Return: 0; -EINVAL: @opts is wrong, or the session's end was written; then nothing has
+ * changed; -ENOMEM: the next file has begun, but lacks names; or the error of writing, after
+ * which there is no next file.
  */
 int at_compose_next(struct at_compose *c, const struct at_compose_options *opts);
 
-/* Bytes of the present file, buffered ones included. */
+/**
+ * at_compose_finish - write the end of the session, and flush
+ * @c: the composer
+ *
+ * Return: 0; -ENOMEM; or the error of writing.
+ */
+int at_compose_finish(struct at_compose *c);
+
+/* Returns the bytes of the present file, including buffered ones. */
 uint64_t at_compose_written(const struct at_compose *c);
 
-/* Free everything; the descriptor stays open. NULL is fine. */
-void at_compose_free(struct at_compose *c);
+/* --- statistics ----------------------------------------------------------- */
 
 /**
- * struct at_compose_counts - of a ring, of a provider, of all
+ * struct at_compose_counts - counts of a ring, of a provider, or of all rings
  * @events: records of providers in the file
  * @switches: context switches of the kernel in the file
- * @wakeups: wakeups in the file
- * @bytes: payload bytes of the chunks they came in
+ * @wakeups: wakeups of the kernel in the file
+ * @bytes: payload bytes of the chunks
  * @delivered: records in the file: @events + @switches + @wakeups
- * @malformed: records handed out that are none that may be in the file
- * @overwritten: records lost because a ring went round
+ * @malformed: records read that must not be in the file
+ * @overwritten: records lost to wraparound
  * @dropped: records that found no room
- * @cleared: records that a later start cleared before anybody read them
- * @unwritten: records handed out that are not in the file because it could not be
- *	written, was at its end, or memory was short
- * @filtered: records that the caller left out of the file; at_compose_left_out()
+ * @cleared: records that a later start cleared before they were read
+ * @unwritten: records read that are not in the file, because it could not be written or was at
+ *	its end, or memory was short
+ * @filtered: records that the caller left out; see at_compose_left_out()
  */
 struct at_compose_counts {
 	uint64_t events;
@@ -225,28 +251,30 @@ struct at_compose_counts {
 };
 
 /**
- * at_compose_left_out - records that were delivered to @write are not in the file
- * @provider: as the session calls it; 0: the kernel
- * @ring: as in the head of the chunks that brought them
- * @filtered: .events, .switches and .wakeups that the caller did not want
- * @unwritten: the same of those that it could not write
+ * at_compose_left_out - subtract records that the write function of the caller has left out
+ * @c: the composer
+ * @provider: provider id of the session; 0: the kernel
+ * @ring: ring of the chunks that had the records
+ * @filtered: number of .events, .switches and .wakeups that the caller did not want
+ * @unwritten: number of .events, .switches and .wakeups that the caller could not write
  *
- * For callers whose write function looks at the records. They count as filtered or unwritten
- * from then on. -EINVAL: so many were not delivered.
+ * The records no longer count as delivered, but as filtered or unwritten.
+ *
+ * Return: 0; -EINVAL: fewer records were delivered.
  */
 int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 			const struct at_compose_counts *filtered,
 			const struct at_compose_counts *unwritten);
 
-/* The ring has the events of the kernel's tracepoints on one CPU. */
+/* Flag of a ring: it has the events of the kernel's tracepoints on one CPU. */
 #define ASYNCTRACE_COMPOSE_RING_TRACEPOINTS	(1u << 31)
 
 /**
- * struct at_compose_ring - of one ring
- * @provider: as the session calls it; 0: the kernel
- * @ring: the CPU, but for the fallback ring
+ * struct at_compose_ring - statistics of one ring
+ * @provider: provider id of the session; 0: the kernel
+ * @ring: number of its CPU, except for the fallback ring
  * @flags: ASYNCTRACE_CHUNK_F_FALLBACK, _LAST, ASYNCTRACE_COMPOSE_RING_TRACEPOINTS
- * @counts: what came from it
+ * @counts: counts of the ring
  */
 struct at_compose_ring {
 	uint32_t provider;
@@ -256,17 +284,19 @@ struct at_compose_ring {
 };
 
 /**
- * struct at_compose_provider - of one provider
- * @id: as the session calls it; 0: the kernel
+ * struct at_compose_provider - statistics of one provider
+ * @id: provider id of the session; 0: the kernel
  * @pid: its process, or 0
  * @flags: ASYNCTRACE_PROVIDER_F_*
- * @strings: names it interned
- * @bad_strings: name records that were not well formed
- * @threads: threads it has
- * @name: as registered, UTF-8
- * @counts: of all its rings
- * @sched_dropped: of the kernel's @counts.dropped, those of its threads
- * @names_dropped: names that the kernel dropped, of its threads and of those they met
+ * @strings: number of names that it has interned
+ * @bad_strings: number of malformed name records
+ * @threads: number of its threads
+ * @name: its name, UTF-8
+ * @counts: sums over its rings
+ * @sched_dropped: dropped scheduling records of its threads; they are part of the kernel's
+ *	@counts.dropped
+ * @names_dropped: dropped names of its threads, and of tasks that switched with them or woke
+ *	them
  */
 struct at_compose_provider {
 	uint32_t id;
@@ -282,11 +312,11 @@ struct at_compose_provider {
 };
 
 /**
- * struct at_compose_ended - of providers that had ended before the recording began
- * @providers: how many; they are in no list
- * @counts: sums over their rings. @counts.delivered went to those who read the session before
- * @sched_dropped: as of struct at_compose_provider
- * @names_dropped: likewise
+ * struct at_compose_ended - statistics of providers that ended before the first chunk
+ * @providers: number of these providers, which are in no list
+ * @counts: sums over their rings; @counts.delivered was delivered to earlier readers
+ * @sched_dropped: dropped scheduling records of their threads
+ * @names_dropped: dropped names of their threads
  */
 struct at_compose_ended {
 	uint64_t providers;
@@ -296,18 +326,22 @@ struct at_compose_ended {
 };
 
 /**
- * struct at_compose_stats - what was composed so far
- * @written: bytes of all its files, buffered ones included
- * @unnamed: threads in scheduling records for which no name came
- * @inferred: context switches added where the kernel's do not join: after a
- *	loss, and where the threads between were not recorded
- * @overlaps: durations that viewers may drop, because another one of their
- *	thread began in the same nanosecond and no earlier one was free
- * @protocol: chunks refused with -EPROTO
- * @start: time of the first clock pair, ns; 0: there was none
- * @end: time of the last one
- * @total: of all rings, and of @ended what is lost
- * @ended: providers that had ended before
+ * struct at_compose_stats - statistics
+ * @written: bytes of all files, including buffered ones
+ * @unnamed: number of threads in scheduling records that have no name
+ * @inferred: number of context switches that were added, after a loss or between threads that
+ *	are not recorded
+ * @overlaps: number of durations that viewers may drop, because they begin in the same
+ *	nanosecond as an event that they enclose
+ * @protocol: number of chunks rejected with -EPROTO
+ * @start: time of the first clock pair, ns; 0: none
+ * @end: time of the last clock pair, ns
+ * @total: sums over all rings; includes the losses of @ended
+ * @nr_providers: number of items in @providers
+ * @providers: sorted by id
+ * @nr_rings: number of items in @rings
+ * @rings: sorted by provider and index
+ * @ended: providers that ended before the first chunk
  */
 struct at_compose_stats {
 	uint64_t written;
@@ -325,15 +359,16 @@ struct at_compose_stats {
 	struct at_compose_ended ended;
 };
 
-/* g++ -Wshadow: "hides constructor", because the structure has the function's name. */
+/* g++ -Wshadow warns that the function hides the constructor of the structure. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
-
-/*
- * What there is so far, providers by id, rings by provider and index. The
- * answer belongs to @c and is valid until the next call with it. NULL: no
+/**
+ * at_compose_stats - get statistics
+ * @c: the composer
+ *
+ * Return: statistics, which belong to @c and are valid until the next call with it; NULL: no
  * memory.
  */
 const struct at_compose_stats *at_compose_stats(struct at_compose *c);

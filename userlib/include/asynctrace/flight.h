@@ -7,16 +7,21 @@
  *	if (something_went_wrong)
  *		at_flight_write(fd, NULL);
  *
- * The program keeps its latest records in memory, in rings whose size does not grow. Each
- * at_flight_write() makes a complete trace file of what the rings hold at that moment, and
- * disturbs no thread that traces. It may be called from a signal handler, for instance when
- * the program crashes: see userlib/examples/crash of the sources.
+ * The program keeps its latest records in memory, in rings of a fixed size. Each
+ * at_flight_write() makes a complete trace file of the rings' present records. It stops no
+ * thread, and a signal handler may call it, for instance when the program crashes. The program in
+ * userlib/examples/crash shows this.
  *
- * The flight recorder runs beside a trace of at_trace_start(); at_flight_start(3) says which
- * ones. With the module, a circular session of the program's own does the work, and
- * other readers can read that session, too.
+ * The flight recorder can run at the same time as some traces of at_trace_start(); see
+ * at_flight_start(3). If the module is loaded, a circular session of the module records this
+ * process, and other readers can read that session, too.
  *
- * A forked child has no flight recorder; it may start its own.
+ * A forked child has no flight recorder, but it may start its own.
+ *
+ * Thread safety: all functions are thread-safe.
+ *
+ * Signal safety: only at_flight_write() may be called in a signal handler. No function is a
+ * cancellation point.
  */
 #ifndef ASYNCTRACE_FLIGHT_H
 #define ASYNCTRACE_FLIGHT_H
@@ -27,42 +32,45 @@
 extern "C" {
 #endif
 
-/* The values that 0 stands for. */
+/* Defaults of at_flight_start(). */
 #define ASYNCTRACE_FLIGHT_AGE	10000000000ull		/* ns */
 #define ASYNCTRACE_FLIGHT_BYTES	(10ull << 20)
 
 /*
- * Starts the flight recorder. A file has at least the records of the last min_age
- * nanoseconds (0: 10 s), and not many older ones, unless these do not fit into max_bytes
- * of memory (0: 10 MiB, at most 1 TiB). Then it has the latest that do. Both are hints:
- * each CPU has a ring of at least 16 KiB, and beside a trace the size is that of the trace's
- * rings.
+ * at_flight_start - start the flight recorder
+ * @min_age: age of the oldest records that a file must have, ns; 0: ASYNCTRACE_FLIGHT_AGE. A file
+ *	has few older records
+ * @max_bytes: limit on the records in a file, bytes, at most 1 TiB; 0: ASYNCTRACE_FLIGHT_BYTES.
+ *	If the records of @min_age are larger, a file has the latest of them
  *
- * Returns 0 or a negative errno. -EBUSY: it runs already; or a trace of another kind runs,
- * or a session of the module's that is not the program's own records the process: see
- * at_flight_start(3). -EINVAL: max_bytes is too large. -ENOMEM: there is no memory for the
- * rings. Thread-safe; not for signal handlers. No cancellation point.
+ * Both are hints. Each CPU has a ring of at least 16 KiB. If a trace runs already, the recorder
+ * uses the rings of that trace.
+ *
+ * Return: 0; -EBUSY: the recorder runs already, a trace runs that cannot share its rings, or a
+ * session of the module records the process (see at_flight_start(3)); -EINVAL: @max_bytes is too
+ * large; -ENOMEM: no memory for the rings.
  */
 int at_flight_start(uint64_t min_age, uint64_t max_bytes);
 
 /**
- * struct at_flight_result - the ledger of one at_flight_write()
- * @size: sizeof(struct at_flight_result)
- * @error: what at_flight_write() returned
- * @bytes: of the file
+ * struct at_flight_result - accounts of one at_flight_write()
+ * @size: in: sizeof(struct at_flight_result)
+ * @error: the return value of at_flight_write()
+ * @bytes: bytes of the file
  * @delivered: records in the file
- * @older: records that the rings still held, and min_age or max_bytes left out
- * @overwritten: records that the rings no longer held
+ * @older: records in the rings that were left out because of min_age or max_bytes
+ * @overwritten: records lost to wraparound
  * @dropped: records that found no room
- * @malformed: records that something in the program has spoilt
- * @unwritten: records taken out of the rings that are not in the file, because it could not
+ * @malformed: records that the program has damaged
+ * @unwritten: records that were read from the rings but are not in the file, because it could not
  *	be written or memory was short
  *
- * Since at_flight_start() the program has attempted to write
+ * Accounting invariant, for all records that the program has attempted to write since
+ * at_flight_start():
  *
- *	delivered + older + overwritten + dropped + malformed + unwritten
+ *	attempted = delivered + older + overwritten + dropped + malformed + unwritten
  *
- * records, exactly. After -ESRCH and -EBUSY all are 0.
+ * After -ESRCH and -EBUSY all counts are 0.
  */
 struct at_flight_result {
 	uint32_t size;
@@ -77,22 +85,27 @@ struct at_flight_result {
 };
 
 /*
- * Writes what the rings hold to fd, from its file offset on. The recorder goes on, so that
- * this can be called any number of times. result may be NULL.
+ * at_flight_write - write the rings' present records to a file
+ * @fd: descriptor to write to, from its file offset on
+ * @result: out: accounts, may be NULL; the caller sets @result->size
  *
- * Returns 0 or a negative errno. -ESRCH: no recorder runs. -EBUSY: another call is writing,
- * perhaps the one that this signal handler has interrupted. Both write nothing. Otherwise the
- * error of write(2): then the file ends with a whole record. No SIGPIPE and no SIGXFSZ is
- * raised.
+ * The recorder continues, so this may be called any number of times. It allocates no memory,
+ * takes no lock, and raises neither SIGPIPE nor SIGXFSZ. A signal handler needs 16 KiB of stack
+ * for it.
  *
- * Thread-safe and async-signal-safe: it allocates nothing and takes no lock. A handler needs
- * 16 KiB of stack. No cancellation point.
+ * Return: 0; -ESRCH: the recorder does not run; -EBUSY: another call is writing, possibly in the
+ * code that this signal handler has interrupted; -EPERM: the calling thread may not read the
+ * counter (PR_SET_TSC); or the error of write(2). After an error of write(2), a regular file ends
+ * with a whole record. After the others, nothing is written.
  */
 int at_flight_write(int fd, struct at_flight_result *result);
 
 /*
- * Ends the recorder, after a running at_flight_write(). -ESRCH: none runs. Thread-safe; not for
- * signal handlers. No cancellation point.
+ * at_flight_stop - stop the flight recorder
+ *
+ * Waits for a running at_flight_write().
+ *
+ * Return: 0; -ESRCH: the recorder does not run.
  */
 int at_flight_stop(void);
 

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * asynctrace: a program that traces itself, without the module
+ * asynctrace: in-process traces, without the module
  *
- * The same records by the same writer, in rings that belong to the process. One
- * thread, all signals blocked, takes them from there to a descriptor while the
- * trace runs. There is no scheduling in such a trace: the kernel's part is
- * missing.
+ * The macros write their records into rings of the process. While the trace runs, one thread of
+ * the library writes the records to a descriptor as a trace file. This thread blocks all signals.
+ * Scheduling is not in the trace, because it needs the kernel module.
  *
- * Without a change to the program the environment starts it:
+ * The environment can start a trace of an unchanged program:
  *
- *	ASYNCTRACE_OUT=trace.fxt	where to; started before main(), finished
- *					by exit(); %p: the process ID. If the file
- *					exists: trace.PID.fxt, see at_trace_start(3)
- *	ASYNCTRACE_CATEGORIES=a,b*	what; default: all
+ *	ASYNCTRACE_OUT=trace.fxt	file name; %p stands for the process ID. The trace
+ *					starts before main() and ends in exit(3). If the
+ *					file exists: trace.PID.fxt, see at_trace_start(3)
+ *	ASYNCTRACE_CATEGORIES=a,b*	categories; default: all
  *	ASYNCTRACE_MODE=streaming	oneshot, circular or streaming (default)
- *	ASYNCTRACE_BUFFER_SIZE=1M	of one CPU's ring
+ *	ASYNCTRACE_BUFFER_SIZE=1M	bytes of one CPU's ring
  *
- * A forked child is not traced: it may start a trace of its own. (One that was
- * made by a bare clone(2), behind the C library's back, writes into its
- * parent's trace.)
+ * A forked child is not traced, but it may start its own trace. A child made by clone(2) without
+ * the C library writes into its parent's trace.
+ *
+ * Thread safety: both functions are thread-safe.
+ *
+ * Signal safety: neither may be called in a signal handler. Neither is a cancellation point.
  */
 #ifndef ASYNCTRACE_INPROCESS_H
 #define ASYNCTRACE_INPROCESS_H
@@ -33,17 +35,16 @@ extern "C" {
 #endif
 
 /**
- * struct at_trace_options - what to trace, and into how much memory
+ * struct at_trace_options - settings of a trace
  * @size: sizeof(struct at_trace_options)
  * @mode: enum asynctrace_mode; 0: ASYNCTRACE_MODE_STREAMING
- * @ring_size: of one CPU's ring, bytes; rounded up to a power of two, from
- *	16 KiB to 1 GiB; 0: 1 MiB
- * @sub_size: of a sub-buffer, bytes, a power of two from 4 KiB to 512 KiB and
- *	a quarter of the ring; 0: chosen
- * @categories: patterns separated by commas: a category, or a prefix and '*'.
- *	What matches one behind a '-' is not recorded. None, or none but such:
- *	all others
- * @name: of the provider; NULL: ASYNCTRACE_NAME, or else the program's name
+ * @ring_size: bytes of one CPU's ring, 16 KiB to 1 GiB, rounded up to a power of two; 0: 1 MiB
+ * @sub_size: bytes of a sub-buffer: a power of two, 4 KiB to 512 KiB, at most a quarter of the
+ *	ring; 0: the library chooses
+ * @categories: patterns separated by commas: a category, or a prefix and '*'. A pattern after '-'
+ *	excludes categories. If there are only exclusions or no patterns, all other categories
+ *	are recorded
+ * @name: name of the provider in the file; NULL: ASYNCTRACE_NAME, or the program's name
  */
 struct at_trace_options {
 	uint32_t size;
@@ -55,24 +56,27 @@ struct at_trace_options {
 };
 
 /*
- * Starts a trace into fd, which stays the caller's and open until the stop.
- * options may be NULL. -EBUSY: one runs already, or another process traces into
- * the same file, pipe or socket; a forked child, too, is another process. Also
- * -EBUSY: a session of the module's records the process, or the flight recorder
- * runs and does not go with such a trace, see at_flight_start(3).
- * -EBADF: fd is not open for writing. No cancellation point.
+ * at_trace_start - start a trace
+ * @fd: descriptor to write to. It remains the caller's and must stay open until the stop
+ * @options: settings; NULL: the defaults
+ *
+ * Return: 0; -EBUSY: a trace runs already, another process (for example a forked child) writes a
+ * trace to the same file, pipe or socket, a session of the module records the process, or the
+ * flight recorder runs and cannot share its rings with this trace (see at_flight_start(3));
+ * -EBADF: @fd is not open for writing; -EINVAL: an option is wrong; -ENOMEM: no memory for the
+ * rings; -EAGAIN: the thread could not be created.
  */
 int at_trace_start(int fd, const struct at_trace_options *options);
 
 /**
- * struct at_trace_result - the ledger of a trace
- * @size: sizeof(struct at_trace_result)
+ * struct at_trace_result - accounts of a trace
+ * @size: in: sizeof(struct at_trace_result)
  * @error: negative errno of the first write to the descriptor that failed, or 0
- * @delivered: records taken out of the rings
- * @overwritten: records lost to a ring's wrapping
+ * @delivered: records read from the rings
+ * @overwritten: records lost to wraparound
  * @dropped: records that found no room
  *
- * written by the program = delivered + overwritten + dropped, exactly.
+ * Accounting invariant: records written by the program = delivered + overwritten + dropped.
  */
 struct at_trace_result {
 	uint32_t size;
@@ -83,9 +87,11 @@ struct at_trace_result {
 };
 
 /*
- * Ends the trace: when it returns the file is complete. result may be NULL.
- * -ESRCH: none runs; otherwise 0 or the error of the descriptor; -EBADF: the
- * program closed it. Not for signal handlers. No cancellation point.
+ * at_trace_stop - stop the trace; the file is then complete
+ * @result: out: accounts, may be NULL; the caller sets @result->size
+ *
+ * Return: 0; -ESRCH: no trace runs; -EBADF: the program has closed the descriptor; or the error
+ * of write(2).
  */
 int at_trace_stop(struct at_trace_result *result);
 

@@ -13,17 +13,24 @@
  *	...
  *	TRACE_OPERATION_END(&req->operation, "http", "request", "status", 200);
  *
- * An operation is a piece of work that outlives blocks and threads: a request, a task, a
- * job. Its id is a number that no other operation on this machine has. Each thread has a
- * current operation. A new operation has the current one as its parent.
+ * An operation is work that may outlive blocks and threads: a request, a task, a job. Its id is
+ * unique on the machine. Each thread has a current operation. A new operation has the current one
+ * as its parent.
  *
- * Category, type and names of arguments are string literals, and arguments are as in
- * asynctrace/trace.h: up to 15 pairs, of which some belong to the library, see below. All
- * functions and macros but at_thread_create() may be called in any thread and, but for
- * the formatted logs, in signal handlers. None allocates memory, takes a lock or makes a
- * system call, except the one that registers the process and the first of each thread
- * (see asynctrace/provider.h). Ids and current operations work also while nothing is
- * recorded, and with NTRACE.
+ * Category, type and names of arguments are string literals. ARGS are pairs of a name and a
+ * value, as in asynctrace/trace.h. An event has at most 15 pairs, of which the library uses some;
+ * each macro states how many are left.
+ *
+ * Ids and current operations also work while nothing is recorded, and with NTRACE.
+ *
+ * Thread safety: all functions and macros are thread-safe.
+ *
+ * Signal safety: all may be called in signal handlers, except at_thread_create(). TRACE_LOGF()
+ * and at_logf() are as safe as snprintf(3).
+ *
+ * Cost: none allocates memory, takes a lock or makes a system call, with two exceptions. The
+ * first call in a process registers it, and the first call in a thread asks for a slot; see
+ * asynctrace/provider.h.
  */
 #ifndef ASYNCTRACE_OPERATION_H
 #define ASYNCTRACE_OPERATION_H
@@ -38,15 +45,15 @@
 extern "C" {
 #endif
 
-/* --- operations ---------------------------------------------------------------------- */
+/* --- operations ----------------------------------------------------------- */
 
 /**
- * struct at_operation - an operation, to be embedded in what the program has for it
- * @id: unique among all processes of the machine; 0: it has not begun
- * @parent: id of the operation that it is a part of; 0: it has none
+ * struct at_operation - an operation; embedded in the program's own structure
+ * @id: unique on the machine; 0: the operation has not begun
+ * @parent: id of the operation that this one is a part of; 0: none
  *
- * The macros need the structure at the begin and at the end only. Work in between needs the
- * id, which may be copied: to a queue, to another process. Copies of the structure end
+ * Only the macros at the begin and the end need the structure. All others need only the id, which
+ * may be copied, for instance to a queue or to another process. Copies of the structure end
  * independently of each other.
  */
 struct at_operation {
@@ -63,8 +70,8 @@ struct at_operation {
 #endif
 
 /*
- * The operation that the calling thread works on; 0: none. To hand it over, pass it along
- * with the work and enter it there.
+ * Returns the operation that the calling thread works on; 0: none. To move the operation to
+ * another thread, pass the id with the work, and enter it there.
  */
 TRACE_INLINE_ uint64_t at_operation_current(void)
 {
@@ -72,16 +79,16 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
 }
 
 /*
- * TRACE_OPERATION_BEGIN(operation, category, type, ARGS): gives *operation a new id and the
- * current operation as parent, and records its begin, if the category is recorded. type: a
- * literal, one of few: reports have a row for each. ARGS: up to 14 pairs.
+ * TRACE_OPERATION_BEGIN(operation, category, type, ARGS): gives *operation a new id, with the
+ * current operation as parent, and records its begin if the category is recorded. type: a
+ * literal. Reports have a row for each type, so use few. ARGS: up to 14 pairs.
  *
- * TRACE_OPERATION_BEGIN_CHILD(operation, parent, category, type, ARGS): has the operation with
- * the id parent as its parent; 0: none.
+ * TRACE_OPERATION_BEGIN_CHILD(operation, parent, category, type, ARGS): same, but the parent is
+ * the operation with the id parent; 0: none.
  *
- * TRACE_OPERATION_END(operation, category, type, ARGS): records its end, in any thread of the
- * process that began it, with category and type of the begin. The second end of an
- * operation has no effect. ARGS: up to 15 pairs. Events of the operation may follow.
+ * TRACE_OPERATION_END(operation, category, type, ARGS): records the end. category and type must
+ * be those of the begin. Any thread of the process may end an operation, but only the first end
+ * has an effect. ARGS: up to 15 pairs. Later events of the operation are allowed.
  */
 #define TRACE_OPERATION_BEGIN(operation, category, ...) \
 	TRACE_OPERATION_BEGIN_(__COUNTER__, operation, at_operation_current(), category, \
@@ -92,8 +99,8 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
 	TRACE_OPERATION_END_(__COUNTER__, operation, category, __VA_ARGS__)
 
 /*
- * Functions for callers that know category and type at run time only, such as bindings of other
- * languages. Texts are copied. They cost more than the macros.
+ * Functions for a category and a type that are known only at run time, for example in bindings of
+ * other languages. The texts are copied. The functions cost more than the macros.
  */
 void at_operation_begin(struct at_operation *operation, const char *category, const char *type);
 void at_operation_begin_child(struct at_operation *operation, uint64_t parent,
@@ -101,49 +108,50 @@ void at_operation_begin_child(struct at_operation *operation, uint64_t parent,
 void at_operation_end(struct at_operation *operation, const char *category, const char *type);
 
 /*
- * TRACE_OPERATION_INSTANT(id, category, name, ARGS): a moment of an operation. id: of any
- * process. ARGS: up to 14 pairs.
+ * TRACE_OPERATION_INSTANT(id, category, name, ARGS): records a moment of an operation. id: an
+ * operation of any process. ARGS: up to 14 pairs.
  *
- * TRACE_OPERATION_FOLLOWS(id, category, cause): the operation with the id cause is a reason
- * for the operation id, without being its parent. An operation may have many.
+ * TRACE_OPERATION_FOLLOWS(id, category, cause): records that the operation with the id cause is a
+ * reason for the operation id, but not its parent. An operation may have several causes.
  */
 #define TRACE_OPERATION_INSTANT(id, category, ...) \
 	TRACE_OPERATION_INSTANT_(id, category, __VA_ARGS__)
 #define TRACE_OPERATION_FOLLOWS(id, category, cause) \
 	TRACE_OPERATION_INSTANT_(id, category, "follows from", "cause", TA_UINT64(cause))
 
-/* --- work on an operation --------------------------------------------------------------- */
+/* --- scopes: work of a thread on an operation ----------------------------- */
 
 /**
- * struct at_entered - a scope: time in which a thread works on an operation
+ * struct at_entered - a scope: a time in which a thread works on an operation
  *
- * Scopes of a thread nest. The end of a scope also ends those within it that have not ended,
- * because siglongjmp(3) left them. Scopes end on the thread on which they began; on another
- * thread the end has no effect. Code that moves a stack to another thread, as coroutines do,
- * leaves before and enters afterwards.
+ * Scopes of a thread nest. If siglongjmp(3) leaves a scope, the end of the enclosing scope ends
+ * it, too. A scope must end on the thread on which it began: an end on another thread has no
+ * effect. Code that moves a stack to another thread, as coroutines do, must leave the scope
+ * before and enter it afterwards.
  *
- * After siglongjmp() to a place outside of all scopes, at_operation_leave() with what
- * at_operation_here() returned there ends those that were left.
+ * For a siglongjmp() to a place outside of all scopes: call at_operation_here() at that place
+ * before, and at_operation_leave() with its result after the jump. This ends the scopes that were
+ * left.
  *
- * A thread that is cancelled, or that calls pthread_exit(3), ends its scopes in C++ and in C
- * that is compiled with -fexceptions. Otherwise they last until the thread's end.
+ * When a thread is cancelled or calls pthread_exit(3), C++ ends its scopes, and so does C with
+ * -fexceptions. Otherwise the scopes last until the end of the thread.
  */
 struct at_entered {
-	uint64_t previous_;		/* current operation before */
+	uint64_t previous_;		/* current operation before the scope */
 	struct at_site_ *site_;
 	struct at_current_ *thread_;
-	uint32_t depth_;		/* recorded scopes around it */
+	uint32_t depth_;		/* number of recorded scopes around the scope */
 	uint16_t kind_;
 	uint16_t mode_;
 };
 
 /*
- * TRACE_OPERATION_SCOPE(id, category, name, ARGS): the operation id, of any process, is the
- * thread's current one until the end of the block. 0: the thread works on none. Viewers show
- * the time as a duration of that name. An operation may be entered any number of times, by
- * several threads at a time. ARGS: up to 13 pairs.
+ * TRACE_OPERATION_SCOPE(id, category, name, ARGS): makes id the current operation of the thread
+ * until the end of the block. id: an operation of any process; 0: none. Viewers show the scope as
+ * a duration with that name. An operation may be entered any number of times, and by several
+ * threads at once. ARGS: up to 13 pairs.
  *
- * TRACE_OPERATION_ENTER(entered, id, category, name, ARGS): the same until
+ * TRACE_OPERATION_ENTER(entered, id, category, name, ARGS): same, until
  * at_operation_leave(entered). entered: a struct at_entered *.
  */
 #define TRACE_OPERATION_SCOPE(id, category, ...) \
@@ -152,13 +160,14 @@ struct at_entered {
 	((void)(*(entered) = TRACE_ENTERED_(__COUNTER__, at_enter_(id), category, __VA_ARGS__)))
 
 /*
- * TRACE_REGION(category, name, ARGS): a part of the work on the current operation, or of work
- * on none, until the end of the block. TRACE_REGION_BEGIN(entered, category, name, ARGS): until
- * at_region_end(entered). ARGS: up to 13 pairs.
+ * TRACE_REGION(category, name, ARGS): records a part of the work on the current operation, or on
+ * none, until the end of the block. ARGS: up to 13 pairs.
  *
- * A region that began while its category was not recorded is not recorded, and neither is its
- * end. TRACE_DURATION() differs: it writes one record at its end, so a trace that stops before
- * that does not show it.
+ * TRACE_REGION_BEGIN(entered, category, name, ARGS): same, until at_region_end(entered).
+ *
+ * A region that begins while its category is not recorded is not recorded at all. A region that
+ * has not ended when the trace stops is in the trace. TRACE_DURATION() differs: it writes one
+ * record at its end.
  */
 #define TRACE_REGION(category, ...) \
 	TRACE_OPERATION_SCOPE_(__COUNTER__, at_region_(), category, __VA_ARGS__)
@@ -170,12 +179,12 @@ struct at_entered {
 	struct at_entered TRACE_CAT_(at_scope_, nr) = \
 		TRACE_ENTERED_(nr, begin, category, __VA_ARGS__)
 
-/* Of category and name "operation" */
+/* Like TRACE_OPERATION_ENTER(), with category and name "operation". */
 void at_operation_enter(struct at_entered *entered, uint64_t id);
 
 /*
- * Ends a scope: the current operation is the one of before. A second call, or a call with a
- * structure that is zero, has no effect.
+ * Ends a scope, and restores the current operation from before the scope. A second call has no
+ * effect, and neither has a call with a structure of zeros.
  */
 TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 {
@@ -194,7 +203,7 @@ TRACE_INLINE_ void at_region_end(struct at_entered *entered)
 	at_operation_leave(entered);
 }
 
-/* A scope of the current operation that is not recorded: see struct at_entered. */
+/* Returns a scope of the current operation that is not recorded; see struct at_entered. */
 TRACE_INLINE_ struct at_entered at_operation_here(void)
 {
 	struct at_entered e = TRACE_ZERO_;
@@ -205,39 +214,44 @@ TRACE_INLINE_ struct at_entered at_operation_here(void)
 	return e;
 }
 
-/* As pthread_create(3); the new thread works on the current operation until it leaves. */
+/*
+ * Like pthread_create(3), but the new thread starts with the current operation of the caller.
+ * Returns 0 or an error number of pthread_create(3), which is positive. Not for signal handlers.
+ */
 int at_thread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
 		     void *arg);
 
-/* --- logs --------------------------------------------------------------------------------- */
+/* --- logs ----------------------------------------------------------------- */
 
 /*
- * TRACE_LOG(category, message), TRACE_LOGF(category, format, ...): a line of text about the
- * current operation. category: a literal. The message is evaluated, and the text formatted as
- * by printf(3), only while the category is recorded. A formatted text is cut at 1023 bytes.
- * TRACE_LOGF() is as safe in a signal handler as snprintf(3).
+ * TRACE_LOG(category, message), TRACE_LOGF(category, format, ...): records a line of text about
+ * the current operation. category: a literal. While the category is not recorded, the message is
+ * not evaluated and the text is not formatted. TRACE_LOGF() formats like printf(3), and cuts the
+ * text at 1023 bytes.
  */
 #define TRACE_LOG(category, message) \
 	TRACE_OPERATION_INSTANT_(at_operation_current(), category, "log", \
 				 "message", TA_STRING(message))
 #define TRACE_LOGF(category, ...) TRACE_LOGF_(__COUNTER__, category, __VA_ARGS__)
 
-/* Like the macros, with a category that need not be a literal */
+/* Same as the macros, but the category need not be a literal. */
 void at_log(const char *category, const char *message);
 __attribute__((format(printf, 2, 3)))
 void at_logf(const char *category, const char *format, ...);
 
-/* --- other processes --------------------------------------------------------------------- */
+/* --- operations of other processes: W3C Trace Context --------------------- */
 
-#define ASYNCTRACE_TRACEPARENT_BYTES	55	/* of the header's value, without a NUL */
+#define ASYNCTRACE_TRACEPARENT_BYTES	55	/* length of the header's value, without a NUL */
 
 /**
- * struct at_traceparent - value of the header "traceparent" of W3C Trace Context
- * @trace_id: 32 lower-case hexadecimal digits: the whole of which all operations are parts
- * @operation: the sender's operation, which the receiver's operations have as parent
- * @flags: 1: the sender may have recorded it
+ * struct at_traceparent - value of the HTTP header "traceparent" of W3C Trace Context
+ * @trace_id: 32 lower-case hexadecimal digits and a NUL: the trace that all its operations are
+ *	parts of
+ * @operation: the sender's operation, to be used as parent by the receiver
+ * @flags: 1: the sender may have recorded its part
  *
- * Pass trace_id as an argument of operations: "trace_id", TA_CHAR_ARRAY(t.trace_id, 32).
+ * Records have no place for the trace id. Pass it as an argument: "trace_id",
+ * TA_CHAR_ARRAY(t.trace_id, 32).
  */
 struct at_traceparent {
 	char trace_id[33];
@@ -246,20 +260,23 @@ struct at_traceparent {
 };
 
 /*
- * Reads a header's value of @bytes bytes, of version 00 or a later one. -EINVAL: it is none, and
- * *@t is unchanged.
+ * Reads the value of a header, @bytes long, of version 00 or later. Returns 0, or -EINVAL if the
+ * value is malformed; *@t is then unchanged.
  */
 int at_traceparent_parse(struct at_traceparent *t, const char *value, size_t bytes);
-/* Writes the header's value and a NUL. -EINVAL: *@t has no trace id or no operation. */
+/*
+ * Writes the value of a header and a NUL. Returns 0, or -EINVAL if *@t has no trace id or no
+ * operation.
+ */
 int at_traceparent_format(const struct at_traceparent *t,
 			  char value[ASYNCTRACE_TRACEPARENT_BYTES + 1]);
 /*
- * For an operation that comes with no header: a new trace id, which depends on the
+ * Makes a new trace id for an operation that came without a header. The trace id depends on the
  * operation's id. The first call in a process makes a system call.
  */
 void at_traceparent_new(struct at_traceparent *t, uint64_t operation);
 
-/* --- what the macros call ------------------------------------------------------------------ */
+/* --- functions that the macros call --------------------------------------- */
 
 TRACE_INLINE_ struct at_entered at_region_(void)
 {

@@ -2,12 +2,16 @@
 /*
  * asynctrace: the process as a provider of events
  *
- * A process that uses the macros of asynctrace/trace.h need do nothing here:
- * the first of them registers it, under the name of the program or what
- * ASYNCTRACE_NAME says. Without the module all of it costs nothing and does
- * nothing.
+ * A process that uses the macros of asynctrace/trace.h need not call any function of this
+ * header. The first macro registers it, under the name in ASYNCTRACE_NAME or the name of the
+ * program. Without the module, a macro does nothing and costs a load and a branch.
  *
- * Functions return 0 or a negative errno.
+ * Return values: unless stated otherwise, a function returns 0 or a negative errno.
+ *
+ * Thread safety: all functions are thread-safe.
+ *
+ * Signal safety: at_nonce(), at_flow_id(), at_ticks(), at_status() and at_reason_text() may be
+ * called in signal handlers, the others not.
  */
 #ifndef ASYNCTRACE_PROVIDER_H
 #define ASYNCTRACE_PROVIDER_H
@@ -19,18 +23,24 @@
 extern "C" {
 #endif
 
+/* --- provider: register --------------------------------------------------- */
+
+enum at_provider_flags {
+	/* Return only when a session records the process, or after wait_ms. */
+	ASYNCTRACE_PROVIDER_WAIT_START	= 1,
+};
+
 /**
- * struct at_provider_options - how to register
+ * struct at_provider_options - settings of a registration
  * @size: sizeof(struct at_provider_options)
- * @version: any number, shown by `asynctrace providers`
- * @name: 1 to 100 bytes; NULL: ASYNCTRACE_NAME, or else the program's name
- * @ring_reserve: address space kept for each CPU's ring, bytes, a power of two
- *	from 16 KiB to 1 GiB; no session can give this process larger rings.
- *	0: 16 MiB. Memory is used for what is written only.
- * @flags: ASYNCTRACE_PROVIDER_*
- * @wait_ms: with ASYNCTRACE_PROVIDER_WAIT_START, milliseconds
- * @started: out, may be NULL: 1 where a session records the process when this
- *	returns, else 0
+ * @version: any number, which `asynctrace providers` shows
+ * @name: 1 to 100 bytes; NULL: ASYNCTRACE_NAME, or the program's name
+ * @ring_reserve: address space reserved for each CPU's ring, bytes, a power of two from
+ *	16 KiB to 1 GiB; 0: 16 MiB. No session can give this process larger rings. Memory is
+ *	used only for what is written
+ * @flags: enum at_provider_flags
+ * @wait_ms: with ASYNCTRACE_PROVIDER_WAIT_START: longest time to wait, milliseconds
+ * @started: out, may be NULL: 1 if a session records the process on return, otherwise 0
  */
 struct at_provider_options {
 	uint32_t size;
@@ -42,57 +52,64 @@ struct at_provider_options {
 	uint32_t *started;
 };
 
-enum at_provider_flags {
-	/* Return only when a session records, or after wait_ms. */
-	ASYNCTRACE_PROVIDER_WAIT_START	= 1,
-};
-
-/*
- * Registers now, or anew under another name. When it returns, a session that
- * waits for this name records it, and one that runs does so at once. The first
- * macro that is reached does the same. Other threads that reach a macro meanwhile
- * wait, one second at most; a record that did not wait counts as dropped.
- * -ENOENT: no module (/dev/asynctrace is absent); -EACCES: no permission; -EPROTO: a
- * module of another version. Thread-safe; a cancellation point with
- * ASYNCTRACE_PROVIDER_WAIT_START only; not for signal handlers.
+/**
+ * at_provider_register - register the process, or register it again under another name
+ * @opts: settings; NULL: the defaults
+ *
+ * On return, a session that names this provider records it if the session is started. Threads
+ * that reach a macro during the registration wait, one second at most. A record that did not
+ * wait counts as dropped. A cancellation point only with ASYNCTRACE_PROVIDER_WAIT_START.
+ *
+ * Return: 0; -ENOENT: the module is not loaded; -EACCES: /dev/asynctrace may not be opened;
+ * -EPROTO: the module has another version; -EINVAL: an option is wrong; -EDQUOT: this user has
+ * too many providers.
  */
 int at_provider_register(const struct at_provider_options *opts);
 
-/* Withdraws. From then on the macros do nothing until the next register. */
+/**
+ * at_provider_unregister - end the registration
+ *
+ * Macros do nothing until the next at_provider_register(). Earlier records can still be read.
+ *
+ * Return: 0; -ESRCH: the process is not registered.
+ */
 int at_provider_unregister(void);
+
+/* --- provider: categories ------------------------------------------------- */
 
 /**
  * struct at_category - a category that the program can record
  * @name: 1 to 100 bytes
- * @description: what it is about, for people, up to 400 bytes; may be NULL
+ * @description: description for users, up to 400 bytes; may be NULL
  */
 struct at_category {
 	const char *name;
 	const char *description;
 };
 
-/*
- * Says which categories the program can record, in place of what was said before:
- * `asynctrace categories` lists them. Kept for every registration to come, also of
- * forked children. At most 100, no two of one name. -ERANGE, -EINVAL, -ENOMEM.
+/**
+ * at_provider_announce - announce the categories that the program can record
+ * @list: the categories, with different names
+ * @n: their number, at most 100
+ *
+ * Replaces an earlier announcement. `asynctrace categories` lists the categories. The library
+ * sends them again with each later registration, also in forked children. Categories that were
+ * not announced can be recorded, too.
+ *
+ * Return: 0; -ERANGE: too many; -EINVAL: a text is too long, or a name is empty or appears
+ * twice; -ENOMEM. After an error, the earlier announcement is unchanged.
  */
 int at_provider_announce(const struct at_category *list, size_t n);
 
-/*
- * A descriptor that poll(2) finds readable when what at_provider_observe() tells
- * has changed. It is the library's: it is another after at_provider_register(),
- * and nothing but polling may be done with it. -ESRCH: not registered.
- */
-int at_provider_fd(void);
+/* --- provider: observe ---------------------------------------------------- */
 
 /**
- * struct at_observed - what becomes of the process
- * @size: sizeof(struct at_observed), as the caller knows it
- * @recording: 1 where a session records now
- * @state: of the session that has the process, enum asynctrace_session_state; 0:
- *	there is none
- * @generation: of the run that records, 0 where none does; it is another for
- *	every start
+ * struct at_observed - is the process recorded?
+ * @size: in: sizeof(struct at_observed)
+ * @recording: 1 if a session records the process now, otherwise 0
+ * @state: enum asynctrace_session_state of the session that has the process; 0: none
+ * @generation: number of the current run, which changes with each start and each change of
+ *	the categories; 0 if @recording is 0
  */
 struct at_observed {
 	uint32_t size;
@@ -101,50 +118,74 @@ struct at_observed {
 	uint32_t generation;
 };
 
-/* The present. Does not wait. -ESRCH: not registered. */
+/**
+ * at_provider_observe - find out whether the process is recorded
+ * @observed: out: the answer; the caller sets @observed->size
+ *
+ * Does not wait.
+ *
+ * Return: 0; -ESRCH: the process is not registered; -EINVAL: @observed is NULL, or its size is
+ * too small.
+ */
 int at_provider_observe(struct at_observed *observed);
 
-/* How this thread's records take their way, and what is in it. */
+/**
+ * at_provider_fd - get a descriptor that reports changes
+ *
+ * poll(2) reports the descriptor as readable when the result of at_provider_observe() has
+ * changed. The descriptor belongs to the library: the program must only poll it. It changes with
+ * at_provider_register() and in a forked child.
+ *
+ * Return: the descriptor; -ESRCH: the process is not registered.
+ */
+int at_provider_fd(void);
+
+/* --- status: how the calling thread records ------------------------------- */
+
+/* Destination of a thread's records. */
 enum at_path {
-	ASYNCTRACE_PATH_NONE		= 0,	/* nowhere: see reason */
+	ASYNCTRACE_PATH_NONE		= 0,	/* none; see reason */
 	ASYNCTRACE_PATH_RSEQ		= 1,	/* the CPU's ring, by restartable sequence */
 	ASYNCTRACE_PATH_FALLBACK	= 2,	/* the fallback ring, under a lock */
 };
 
+/* Reason why a thread does not use ASYNCTRACE_PATH_RSEQ. */
 enum at_reason {
-	ASYNCTRACE_REASON_OK		= 0,
-	ASYNCTRACE_REASON_UNREGISTERED	= 1,	/* nothing was traced yet, or unregistered */
+	ASYNCTRACE_REASON_OK		= 0,	/* it does use that path */
+	ASYNCTRACE_REASON_UNREGISTERED	= 1,	/* no macro was reached yet, or unregistered */
 	ASYNCTRACE_REASON_NO_MODULE	= 2,	/* /dev/asynctrace cannot be opened */
-	ASYNCTRACE_REASON_ABI		= 3,	/* library and module differ in version */
-	ASYNCTRACE_REASON_REFUSED	= 4,	/* the module refused: see error */
+	ASYNCTRACE_REASON_ABI		= 3,	/* library and module have different versions */
+	ASYNCTRACE_REASON_REFUSED	= 4,	/* the module refused to register; see error */
 	ASYNCTRACE_REASON_NO_RSEQ	= 5,	/* the C library registered no rseq */
 	ASYNCTRACE_REASON_CLOCK		= 6,	/* the machine's counter is not trusted */
-	ASYNCTRACE_REASON_TSC_FORBIDDEN	= 7,	/* PR_SET_TSC: this thread may not read it */
+	ASYNCTRACE_REASON_TSC_FORBIDDEN	= 7,	/* PR_SET_TSC forbids reading the counter */
 	ASYNCTRACE_REASON_NO_MEMBARRIER	= 8,	/* in-process: membarrier(2) lacks rseq */
-	ASYNCTRACE_REASON_FORKED	= 9,	/* in-process: the parent is traced, not this child */
-	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread could not be given a slot: see error */
-	ASYNCTRACE_REASON_MIXED		= 11,	/* two copies of the library, half of each in use */
+	ASYNCTRACE_REASON_FORKED	= 9,	/* in-process: only the parent is traced */
+	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread got no slot; see error */
+	ASYNCTRACE_REASON_MIXED		= 11,	/* parts of two copies of the library in use */
 	ASYNCTRACE_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
 };
 
+/* Owner of the rings. */
 enum at_backend {
-	ASYNCTRACE_BACKEND_NONE		= 0,
-	ASYNCTRACE_BACKEND_MODULE	= 1,
-	ASYNCTRACE_BACKEND_INPROCESS	= 2,
+	ASYNCTRACE_BACKEND_NONE		= 0,	/* no rings */
+	ASYNCTRACE_BACKEND_MODULE	= 1,	/* the kernel module */
+	ASYNCTRACE_BACKEND_INPROCESS	= 2,	/* this process; see asynctrace/inprocess.h */
 };
 
 /**
- * struct at_status_info - for diagnosis
- * @size: sizeof(struct at_status_info), as the caller knows it
- * @backend: enum at_backend: who owns the rings
- * @path: enum at_path, of the calling thread
- * @reason: enum at_reason: why it is not the fast one
- * @error: negative errno that belongs to the reason, or 0
- * @recording: whether a session records now
- * @provider: the id that the module gave, or 0
- * @clock: 0 counter, 1 CLOCK_BOOTTIME
- * @names: names interned
- * @names_refused: names that found no room and went with their records
+ * struct at_status_info - diagnosis of the calling thread
+ * @size: in: sizeof(struct at_status_info)
+ * @backend: enum at_backend
+ * @path: enum at_path
+ * @reason: enum at_reason
+ * @error: negative errno that belongs to @reason, or 0
+ * @recording: 1 if a session records the process now, otherwise 0
+ * @provider: id that the module gave to the process, or 0
+ * @clock: enum asynctrace_clock: 0: the counter, 1: CLOCK_BOOTTIME
+ * @names: number of names interned
+ * @names_refused: number of trace sites whose names found no room, so that each record
+ *	carries them
  */
 struct at_status_info {
 	uint32_t size;
@@ -159,23 +200,35 @@ struct at_status_info {
 	uint32_t names_refused;
 };
 
+/**
+ * at_status - find out where the records of the calling thread go
+ * @status: out: the diagnosis; the caller sets @status->size
+ *
+ * Return: 0; -EINVAL: @status is NULL, or its size is too small.
+ */
 int at_status(struct at_status_info *status);
-/* A sentence that names the remedy. */
+
+/* Returns a sentence that explains a reason and names a remedy. The text is constant. */
 const char *at_reason_text(enum at_reason reason);
 
-/* A number unique in this process, never 0: 1, 2, ... Always works. */
-uint64_t at_nonce(void);
+/* --- clock and ids -------------------------------------------------------- */
 
-/* A moment on the clock of records, in its ticks */
+/* A moment on the clock of the records, in its ticks. */
 typedef uint64_t trace_ticks_t;
 
-/*
- * The present, for events whose time the program gives: TRACE_VTHREAD_*. Only the ticks of one
- * trace compare. 0: this thread may not read the clock (PR_SET_TSC). Async-signal-safe.
+/**
+ * at_ticks - read the clock, for events whose time the program gives (TRACE_VTHREAD_*)
+ *
+ * Ticks may be compared only within one trace.
+ *
+ * Return: ticks; 0: this thread may not read the clock (PR_SET_TSC).
  */
 trace_ticks_t at_ticks(void);
 
-/* A number unique on this machine, never 0, for flows between processes. */
+/* Returns a number that is unique in this process: 1, 2, ... Cannot fail. */
+uint64_t at_nonce(void);
+
+/* Returns a number that is unique on this machine, for flows between processes. Never 0. */
 uint64_t at_flow_id(void);
 
 #ifdef __cplusplus

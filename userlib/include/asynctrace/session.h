@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * asynctrace: sessions, from the side of who traces
+ * asynctrace: sessions, for programs that control tracing
  *
  *	struct at_ctl *ctl;
  *	uint32_t id;
@@ -25,18 +25,20 @@
  *		fprintf(stderr, "%s\n", at_ctl_error(ctl));
  *	at_ctl_close(ctl);
  *
- * Everything goes over one netlink socket. A session that was made over it ends
- * when it is closed, also by the process's death, unless it is detached.
+ * Return values: unless stated otherwise, a function returns 0 or a negative errno, and stores a
+ * message that at_ctl_error() returns.
  *
- * A struct at_ctl is used by one thread at a time; different ones do not
- * disturb each other. Nothing here may be called in a signal handler. No call
- * waits for a provider; each may block for as long as the kernel is busy with
- * other requests. Functions return 0 or a negative errno, where nothing else is
- * said, and leave a sentence about the failure for at_ctl_error().
+ * Errors that each function may return: -EPERM: a capability is missing. -ENOENT: there is no
+ * such session or provider that the caller may see. -EINVAL: the module rejects a value.
+ * -ENOMEM. Errors of socket calls.
  *
- * Errors that any of them can return: -EPERM (a capability is missing), -ENOENT
- * (no such session or provider, or not the caller's), -EINVAL (a value that the
- * module refuses), -ENOMEM, and what socket calls return.
+ * Thread safety: one thread at a time may use a struct at_ctl or a struct at_notifications.
+ * Different threads may use different ones at the same time.
+ *
+ * Signal safety: no function of this header may be called in a signal handler.
+ *
+ * Blocking: no function waits for a provider. Each may block while the kernel handles other
+ * requests.
  */
 #ifndef ASYNCTRACE_SESSION_H
 #define ASYNCTRACE_SESSION_H
@@ -52,38 +54,50 @@
 extern "C" {
 #endif
 
+/* --- connection ----------------------------------------------------------- */
+
+/* A connection to the module: one netlink socket. */
 struct at_ctl;
 
 /**
  * at_ctl_open - connect to the module
- * @ctl: out: the connection. Set also where this fails, but with -ENOMEM, so
- *	that at_ctl_error() can say why; at_ctl_close() it in any case
+ * @ctl: out: the connection
  *
- * -ENOENT: the module is not loaded. -EPROTO: it speaks another
+ * After an error other than -ENOMEM, *@ctl is a connection, too, so that at_ctl_error() can
+ * explain the error. Close it in any case.
+ *
+ * Return: 0; -ENOENT: the module is not loaded; -EPROTO: the module has another
  * ASYNCTRACE_ABI_VERSION.
  */
 int at_ctl_open(struct at_ctl **ctl);
 
-/* Ends the sessions made over it. NULL is fine. */
+/**
+ * at_ctl_close - close a connection
+ * @ctl: the connection, or NULL
+ *
+ * Ends the sessions that were created over the connection, unless they are detached. The death
+ * of the process does the same.
+ */
 void at_ctl_close(struct at_ctl *ctl);
 
-/*
- * What the last call that failed has to say: the attribute at fault, the
- * reason, the remedy where there is one. One line, no final stop. It belongs to
- * @ctl and changes with the next call. For NULL: about memory.
+/**
+ * at_ctl_error - get the message of the last error
+ * @ctl: the connection; NULL: the message is that memory is short
+ *
+ * Return: one line without a final stop: the wrong attribute, the reason, and a remedy if there
+ * is one. The text belongs to @ctl and is valid until the next call with it.
  */
 const char *at_ctl_error(const struct at_ctl *ctl);
 
 /**
- * struct at_info - the module, as this caller meets it
+ * struct at_info - the module, and the rights of the caller
  * @size: in: sizeof(struct at_info)
  * @abi: ASYNCTRACE_ABI_VERSION of the module
- * @clock: enum asynctrace_clock: what records are stamped with
- * @nr_cpus: rings of CPUs that each provider has
- * @online_cpus: CPUs that are online
+ * @clock: enum asynctrace_clock: clock of the records' timestamps
+ * @nr_cpus: number of rings of CPUs that each provider has
+ * @online_cpus: number of online CPUs
  * @privileged: nonzero: the caller has CAP_PERFMON or CAP_SYS_ADMIN
- * @memory_limit: bytes of ring memory that a session of this caller may
- *	stand for
+ * @memory_limit: limit on the ring memory of a session of the caller, bytes
  */
 struct at_info {
 	uint32_t size;
@@ -95,64 +109,27 @@ struct at_info {
 	uint64_t memory_limit;
 };
 
-/* g++ -Wshadow: "hides constructor", because the structure has the function's name. */
+/* g++ -Wshadow warns that the function hides the constructor of the structure. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
+/**
+ * at_info - describe the module
+ * @ctl: the connection
+ * @info: out: the description; the caller sets @info->size
+ */
 int at_info(struct at_ctl *ctl, struct at_info *info);
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
 
-/**
- * struct at_provider_info - a provider
- * @id: its id
- * @version: the number it registered with
- * @pid: its process, in the caller's pid namespace; 0: not visible there
- * @uid: its user, in the caller's user namespace
- * @session: the session it is in; 0: none that the caller may see
- * @started: a session records it
- * @flags: ASYNCTRACE_PROVIDER_F_*
- * @rings: its rings that hold memory
- * @ring_stride: address space it reserves for each ring, bytes
- * @name: its name; not necessarily UTF-8
- * @sched_dropped: scheduling records of its threads that the session dropped: there
- *	was no room, or they were beyond its share of the kernel's rings
- * @names_dropped: the same of names
- * @serial: its serial number: unlike its id, no other provider gets it while the module is
- *	loaded
- */
-struct at_provider_info {
-	uint32_t id;
-	uint32_t version;
-	uint32_t pid;
-	uint32_t uid;
-	uint32_t session;
-	bool started;
-	uint32_t flags;
-	uint32_t rings;
-	uint64_t ring_stride;
-	const char *name;
-	uint64_t sched_dropped;
-	uint64_t names_dropped;
-	uint64_t serial;
-};
-
-/*
- * Called for each of a list. What it is given is gone when it returns. A value
- * other than 0 ends the iteration, and becomes the iteration's value. It must
- * not use the at_ctl.
- */
-typedef int (*at_provider_fn)(const struct at_provider_info *provider, void *arg);
-
-/* All providers that the caller may see, by id. */
-int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg);
+/* --- session: create ------------------------------------------------------ */
 
 /**
- * struct at_buffer_size - the ring size of some providers
+ * struct at_buffer_size - ring size of some providers
  * @provider: a name, or a prefix and a final '*'
- * @ring_size: bytes, as of struct at_session_options
+ * @ring_size: bytes of one CPU's ring, as in struct at_session_options
  */
 struct at_buffer_size {
 	const char *provider;
@@ -160,40 +137,39 @@ struct at_buffer_size {
 };
 
 /**
- * struct at_session_options - what a session is made of
+ * struct at_session_options - settings of a session
  * @size: sizeof(struct at_session_options)
- * @mode: enum asynctrace_mode; what happens when a ring is full
- * @sched: enum asynctrace_sched; whose scheduling is recorded
+ * @mode: enum asynctrace_mode: what happens when a ring is full
+ * @sched: enum asynctrace_sched: tasks whose scheduling is recorded
  * @flags: enum asynctrace_session_flags
- * @name: 1..ASYNCTRACE_NAME_MAX bytes, unique among this user's sessions
- * @ring_size: of one CPU's ring, bytes: a power of two,
+ * @name: 1..ASYNCTRACE_NAME_MAX bytes, unique among the sessions of this user
+ * @ring_size: bytes of one CPU's ring: a power of two,
  *	ASYNCTRACE_RING_MIN..ASYNCTRACE_RING_MAX
- * @sub_size: of a sub-buffer, bytes: a power of two, ASYNCTRACE_SUBBUF_MIN..
- *	ASYNCTRACE_SUBBUF_MAX, at most a quarter of the ring; 0: chosen
- * @nr_categories: patterns in @categories, at most ASYNCTRACE_CATEGORIES_MAX;
- *	0: every category
- * @categories: each [-][PROVIDER/]CATEGORY of 1..ASYNCTRACE_CATEGORY_MAX bytes.
- *	CATEGORY is one's name, or a prefix and a final '*'. Behind "PROVIDER/", a
- *	name or a prefix and a final '*', it is about these providers only. What matches one behind
- *	a '-' is not recorded; where there are only such, everything else is
- * @nr_providers: patterns in @providers; 0: every provider that may be recorded
- * @providers: each the name of a provider, which need not exist yet, or a prefix and a
- *	final '*'
- * @nr_pids: processes in @pids; 0: every one
- * @pids: processes whose providers to record, in the caller's pid namespace; with
- *	ASYNCTRACE_SESSION_FLAGS_FOLLOW in @flags, their descendants' too
- * @nr_users: users in @users; 0: every one
- * @users: whose processes to record, in the caller's user namespace
- * @nr_cgroups: cgroups in @cgroups; 0: every one
- * @cgroups: inode numbers of the directories of cgroups (of the unified hierarchy)
- *	whose processes to record, and those of their descendants
- * @nr_buffers: sizes in @buffers
- * @buffers: other ring sizes for some providers; the first that matches holds. What
- *	a provider has no addresses for is made smaller
+ * @sub_size: bytes of a sub-buffer: a power of two, ASYNCTRACE_SUBBUF_MIN..
+ *	ASYNCTRACE_SUBBUF_MAX, at most a quarter of the ring; 0: the kernel chooses
+ * @nr_categories: number of patterns in @categories; 0: every category
+ * @categories: patterns [-][PROVIDER/]CATEGORY of 1..ASYNCTRACE_CATEGORY_MAX bytes.
+ *	CATEGORY is a name, or a prefix and a final '*'. "PROVIDER/", also a name or a
+ *	prefix and a final '*', limits the pattern to these providers. A pattern after '-'
+ *	excludes categories, even if another pattern matches. If there are only exclusions,
+ *	all other categories are recorded
+ * @nr_providers: number of patterns in @providers; 0: every provider that may be recorded
+ * @providers: names of providers, or a prefix and a final '*'. The providers need not
+ *	exist yet
+ * @nr_pids: number of processes in @pids; 0: every process
+ * @pids: processes to record, in the caller's pid namespace; with
+ *	ASYNCTRACE_SESSION_FLAGS_FOLLOW also their descendants
+ * @nr_users: number of users in @users; 0: every user
+ * @users: users whose processes to record, in the caller's user namespace
+ * @nr_cgroups: number of cgroups in @cgroups; 0: every cgroup
+ * @cgroups: cgroups whose processes to record, including descendant cgroups: inode
+ *	numbers of their directories in the unified hierarchy
+ * @nr_buffers: number of sizes in @buffers
+ * @buffers: other ring sizes for some providers; the first match applies. If a provider
+ *	has not reserved enough addresses, its rings are smaller
  *
- * Of each list at most ASYNCTRACE_CATEGORIES_MAX. A provider must be in all of
- * the lists that are not empty. Lists came after @providers: a caller may have been
- * compiled without them.
+ * Each list has at most ASYNCTRACE_CATEGORIES_MAX items. A provider must match all lists that
+ * are not empty. A caller that was compiled before a list was added passes a smaller @size.
  */
 struct at_session_options {
 	uint32_t size;
@@ -218,30 +194,42 @@ struct at_session_options {
 };
 
 /**
- * at_session_create - make a session; it is ready then
+ * at_session_create - create a session, which is then ready
  * @ctl: the connection
- * @opts: what it is made of
- * @id: out: its id
+ * @opts: settings
+ * @id: out: the session's id
  *
- * -EEXIST: this user has one of that name. -EPERM: scheduling of all tasks
- * needs CAP_PERFMON or CAP_SYS_ADMIN. -ENOSPC: more memory than the limit;
- * the message has the arithmetic. -ERANGE: more than 100 of a list. -E2BIG: together
- * they are too long for a message. -ESRCH: no such process. -ENOENT: no such cgroup. -EOPNOTSUPP: the kernel has no cgroups.
+ * The session ends with the connection, unless it is detached.
+ *
+ * Return: 0; -EEXIST: this user has a session of that name; -EPERM: scheduling of all tasks
+ * needs CAP_PERFMON or CAP_SYS_ADMIN; -ENOSPC: the rings exceed the memory limit, and the
+ * message has the arithmetic; -EDQUOT: this user has too many sessions; -ERANGE: a list is too
+ * long; -E2BIG: all lists together are too long for one message; -ESRCH: no such process;
+ * -ENOENT: no such cgroup; -EOPNOTSUPP: the kernel has no cgroups.
  */
 int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
 		      uint32_t *id);
 
-/* Fix buffers and providers. 0 also where that was done. -ENOSPC: as above. */
+/* --- session: control ----------------------------------------------------- */
+
+/**
+ * at_session_init - fix a session's buffers and providers
+ * @ctl: the connection
+ * @id: the session
+ *
+ * Return: 0, also if the session is initialized already; -ENOSPC: the rings exceed the memory
+ * limit.
+ */
 int at_session_init(struct at_ctl *ctl, uint32_t id);
 
 /**
- * struct at_start_options - how a session is started
+ * struct at_start_options - settings of one run
  * @size: sizeof(struct at_start_options)
- * @disposition: enum asynctrace_disposition: what is made of what earlier runs have
- *	left; 0: it is retained
- * @nr_additional: patterns in @additional, at most ASYNCTRACE_CATEGORIES_MAX
- * @additional: categories wanted in this run, besides the session's own; written
- *	as those
+ * @disposition: enum asynctrace_disposition: what to do with records and names of earlier
+ *	runs; 0: retain them
+ * @nr_additional: number of patterns in @additional, at most ASYNCTRACE_CATEGORIES_MAX
+ * @additional: categories to record in this run in addition to the session's; the same
+ *	format as categories of struct at_session_options
  */
 struct at_start_options {
 	uint32_t size;
@@ -251,108 +239,125 @@ struct at_start_options {
 };
 
 /**
- * at_session_start - record from now on
+ * at_session_start - start recording
  * @ctl: the connection
  * @id: the session
- * @opts: how to start; NULL: retain what earlier runs have left, add no categories
+ * @opts: settings; NULL: retain earlier runs, and add no categories
  *
- * Returns 0 also if the session was started already. Then it clears and adds nothing.
- * If the start clears, and a thread may still be writing its last record of the run
- * before, the provider of that thread is recorded a moment later.
- * -EINVAL: the session is not initialized. -ERANGE: too many patterns.
+ * If the start clears earlier runs while a thread may still be writing its last record, the
+ * provider of that thread is recorded a moment later.
+ *
+ * Return: 0, also if the session is started already: then @opts has no effect; -EINVAL: the
+ * session is not initialized; -ERANGE: too many patterns.
  */
 int at_session_start(struct at_ctl *ctl, uint32_t id, const struct at_start_options *opts);
 
 /**
- * at_session_update - want other categories, also while it records
+ * at_session_update - change the categories, also while the session records
  * @ctl: the connection
  * @id: the session
- * @nr: patterns in @categories; 0: every category
- * @categories: instead of those it was made with, and of the run's additional ones
+ * @nr: number of patterns in @categories; 0: every category
+ * @categories: patterns that replace those of the session and the additional ones of this run
  *
- * What is recorded before and after is not disturbed: nothing is lost over it. What
- * was begun before, as a scoped duration, is still recorded.
+ * No record is lost by the change. An event that began before the change, such as a scoped
+ * duration, is still recorded.
+ *
+ * Return: 0; -ERANGE: too many patterns; -E2BIG: they are too long for one message.
  */
 int at_session_update(struct at_ctl *ctl, uint32_t id, size_t nr, const char *const *categories);
 
-/* Record no more. 0 also where it was not started. */
-int at_session_stop(struct at_ctl *ctl, uint32_t id);
-
-/*
- * End it. What nobody has read is gone. 0 also where it was ended over this
- * connection before.
- */
-int at_session_destroy(struct at_ctl *ctl, uint32_t id);
-
 /**
- * at_session_open_stream - a descriptor to read the session from
+ * at_session_stop - stop recording
  * @ctl: the connection
  * @id: the session
  *
- * read(2) with room for ASYNCTRACE_READ_MIN bytes returns one chunk
- * (linux/asynctrace.h), poll(2) tells when there is one. Descriptors are
- * non-blocking and close on exec. Closing it leaves the session as it is.
+ * Return: 0, also if the session is not started.
+ */
+int at_session_stop(struct at_ctl *ctl, uint32_t id);
+
+/**
+ * at_session_destroy - end a session
+ * @ctl: the connection
+ * @id: the session
  *
- * The descriptor, or a negative errno: -EBUSY: another one reads it. -EACCES:
- * /dev/asynctrace may not be opened. -EPERM: the session is another user's, or its
- * owner had another group or a capability more; where the caller may not even see it,
- * -ENOENT.
+ * Records that have not been read are lost.
+ *
+ * Return: 0, also if this connection has ended the session before.
+ */
+int at_session_destroy(struct at_ctl *ctl, uint32_t id);
+
+/* --- session: read -------------------------------------------------------- */
+
+/**
+ * at_session_open_stream - open a descriptor that takes records out of a session
+ * @ctl: the connection
+ * @id: the session
+ *
+ * read(2) of at least ASYNCTRACE_READ_MIN bytes returns one chunk, see linux/asynctrace.h.
+ * poll(2) reports when there is one. The descriptor is non-blocking and closes on exec. Closing
+ * it does not change the session.
+ *
+ * Return: the descriptor; -EBUSY: another descriptor reads the session; -EACCES:
+ * /dev/asynctrace may not be opened; -EPERM: the session is another user's, or its owner had
+ * another group or more capabilities; -ENOENT: the caller may not see the session.
  */
 int at_session_open_stream(struct at_ctl *ctl, uint32_t id);
 
 /**
- * at_session_open_snapshot - a descriptor to read what a circular session holds now
+ * at_session_open_snapshot - open a descriptor that copies a circular session
  * @ctl: the connection
- * @id: the session, initialized or later
+ * @id: the session, which must be initialized
  *
- * As of at_session_open_stream(), but nothing is taken out: read(2) gives all that the
- * rings hold when it is first called, from the names on, and then returns 0. The
- * session goes on meanwhile, and what is overwritten before it could be read
- * is counted as that. It can be done again, when the descriptor is closed.
+ * read(2) returns chunks as at_session_open_stream() describes: all that the rings have when
+ * it is first called, beginning with the names. After the last chunk it returns 0. Nothing is
+ * taken out of the rings. The session continues, and records that are overwritten before they
+ * were read count as overwritten. After closing the descriptor, another can be opened.
  *
- * The descriptor, or a negative errno: as at_session_open_stream(); -EINVAL: the
- * session is not circular.
+ * Return: the descriptor; errors of at_session_open_stream(); -EINVAL: the session is not
+ * circular.
  */
 int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id);
 
+/* --- session: look up ----------------------------------------------------- */
+
 /**
- * struct at_session_info - a session
+ * struct at_session_info - state of a session
  * @id: its id
  * @state: enum asynctrace_session_state
  * @mode: enum asynctrace_mode
  * @sched: enum asynctrace_sched
  * @flags: enum asynctrace_session_flags
  * @uid: its owner, in the caller's user namespace
- * @providers: in it
- * @late: of them, those that joined after the start
- * @refused_providers: wanted, but their rings would be beyond the memory limit, or had
- *	no memory, when it was initialized or started last, or since
+ * @providers: number of its providers
+ * @late: number of its providers that joined after the start
+ * @refused_providers: number of matching providers that are not recorded, because their
+ *	rings would exceed the memory limit or there was no memory; counted since the
+ *	session was last initialized or started
  * @consumed: a descriptor reads it
- * @ring_size: of one CPU's ring, bytes
- * @sub_size: of a sub-buffer, bytes
- * @pages: of ring memory it holds
- * @refused: pages that could not be had
- * @probe_calls: times a scheduler probe ran, for any session: the tracer's own cost;
- *	0 where the session was made without CAP_PERFMON
- * @probe_records: of them, times a record was written
+ * @ring_size: bytes of one CPU's ring
+ * @sub_size: bytes of a sub-buffer
+ * @pages: pages of ring memory in use
+ * @refused: pages that could not be allocated
+ * @probe_calls: calls of the scheduler probes, for all sessions since the module was
+ *	loaded; 0 if the session was created without CAP_PERFMON
+ * @probe_records: number of @probe_calls that wrote a record
  * @name: its name
- * @nr_categories: patterns wanted; 0: every category
- * @categories: these
- * @nr_patterns: providers wanted; 0: every one
- * @patterns: these
- * @nr_pids: processes wanted; 0: every one
- * @pids: these; 0: gone, or not visible to the caller
- * @nr_users: users wanted; 0: every one
- * @users: these
- * @nr_cgroups: cgroups wanted; 0: every one
- * @cgroups: these
- * @nr_buffers: other ring sizes
- * @buffers: these
- * @generation: of the present or the last run; 0: there was none
- * @threads_missed: threads of its providers that the kernel had no memory to trace, or that
- *	were beyond what one user may have: what the scheduler did to them is not recorded,
- *	or not from the beginning
- * @ended: of its providers, those that have ended and that only sums are left of
+ * @nr_categories: number of patterns in @categories; 0: every category
+ * @categories: patterns of categories
+ * @nr_patterns: number of patterns in @patterns; 0: every provider
+ * @patterns: patterns of providers
+ * @nr_pids: number of processes in @pids; 0: every process
+ * @pids: processes; 0: the process has ended or is not visible to the caller
+ * @nr_users: number of users in @users; 0: every user
+ * @users: users
+ * @nr_cgroups: number of cgroups in @cgroups; 0: every cgroup
+ * @cgroups: cgroups
+ * @nr_buffers: number of sizes in @buffers
+ * @buffers: ring sizes of some providers
+ * @generation: generation of the current or the last run; 0: the session was never started
+ * @threads_missed: threads of its providers whose scheduling is not recorded, or only from
+ *	a later time: the kernel had no memory, or the user had reached the limit on threads
+ * @ended: number of its providers whose rings have been freed, so that only sums are left
  */
 struct at_session_info {
 	uint32_t id;
@@ -389,26 +394,33 @@ struct at_session_info {
 	uint32_t ended;
 };
 
-/* As at_provider_fn. */
+/*
+ * The lists of at_for_each_*() call a function for each item. The item is valid only during the
+ * call. The function must not use the connection. A return value other than 0 ends the list and
+ * becomes the list's return value.
+ */
+
+/* Called for each session of a list. */
 typedef int (*at_session_fn)(const struct at_session_info *session, void *arg);
 
-/* Calls @fn for one session. */
+/* Calls @fn for the session @id. */
 int at_session_get(struct at_ctl *ctl, uint32_t id, at_session_fn fn, void *arg);
 
-/* All sessions that the caller may see, by id. */
+/* Calls @fn for all sessions that the caller may see, in order of their ids. */
 int at_for_each_session(struct at_ctl *ctl, at_session_fn fn, void *arg);
 
 /**
- * struct at_ring_info - the ledger of one ring
- * @provider: whose; 0: the kernel's, or of no provider by its @kind
- * @ring: its index, the CPU; nr_cpus: the fallback ring
+ * struct at_ring_info - the accounts of one ring
+ * @provider: id of its provider; 0: a ring of the kernel, or ASYNCTRACE_RING_KIND_ENDED
+ * @ring: index, which is the number of its CPU; nr_cpus of struct at_info: the fallback
+ *	ring
  * @kind: enum asynctrace_ring_kind
  * @committed: records published
- * @delivered: of them, handed to the consumer
- * @overwritten: of them, lost to the ring's wrapping
- * @cleared: of them, cleared by a later start
+ * @delivered: of @committed, records handed to the consumer
+ * @overwritten: of @committed, records lost to wraparound
+ * @cleared: of @committed, records that a later start has cleared
  * @dropped: records that found no room
- * @pages: it holds
+ * @pages: pages of memory in use
  */
 struct at_ring_info {
 	uint32_t provider;
@@ -422,21 +434,62 @@ struct at_ring_info {
 	uint64_t pages;
 };
 
-/* As at_provider_fn. */
+/* Called for each ring of a list. */
 typedef int (*at_ring_fn)(const struct at_ring_info *ring, void *arg);
 
 /*
- * A session's rings that hold memory. The last line, of kind ASYNCTRACE_RING_KIND_ENDED, has
- * the sums over the rings of providers that have ended, if there are such.
+ * Calls @fn for all rings of a session that have memory. If providers of the session have ended,
+ * the last item, of kind ASYNCTRACE_RING_KIND_ENDED, has the sums over their rings.
  */
 int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *arg);
+
+/* --- providers ------------------------------------------------------------ */
+
+/**
+ * struct at_provider_info - a provider
+ * @id: its id; another provider may get it later
+ * @version: the version that it registered with
+ * @pid: its process, in the caller's pid namespace; 0: not visible there
+ * @uid: its user, in the caller's user namespace
+ * @session: id of its session; 0: no session that the caller may see
+ * @started: a session records it
+ * @flags: ASYNCTRACE_PROVIDER_F_*
+ * @rings: number of its rings that have memory
+ * @ring_stride: address space that it reserves for each ring, bytes
+ * @name: its name; not necessarily UTF-8
+ * @sched_dropped: scheduling records of its threads that the session dropped, because they
+ *	found no room or exceeded the provider's share of the kernel's rings
+ * @names_dropped: names that the session dropped for the same reasons
+ * @serial: its serial number, which no other provider gets while the module is loaded
+ */
+struct at_provider_info {
+	uint32_t id;
+	uint32_t version;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t session;
+	bool started;
+	uint32_t flags;
+	uint32_t rings;
+	uint64_t ring_stride;
+	const char *name;
+	uint64_t sched_dropped;
+	uint64_t names_dropped;
+	uint64_t serial;
+};
+
+/* Called for each provider of a list. */
+typedef int (*at_provider_fn)(const struct at_provider_info *provider, void *arg);
+
+/* Calls @fn for all providers that the caller may see, in order of their ids. */
+int at_for_each_provider(struct at_ctl *ctl, at_provider_fn fn, void *arg);
 
 /**
  * struct at_category_info - a category that a provider can record
  * @provider: the provider's id
- * @provider_name: its name
- * @name: of the category
- * @description: what it is about, for people; empty where it did not say
+ * @provider_name: the provider's name
+ * @name: name of the category
+ * @description: description for users; empty if the provider gave none
  */
 struct at_category_info {
 	uint32_t provider;
@@ -445,59 +498,65 @@ struct at_category_info {
 	const char *description;
 };
 
-/* As at_provider_fn. */
+/* Called for each category of a list. */
 typedef int (*at_category_fn)(const struct at_category_info *category, void *arg);
 
-/* All that providers have announced, if the caller may see them, by provider. */
+/*
+ * Calls @fn for all categories that providers have announced and that the caller may see, one
+ * provider after the other.
+ */
 int at_for_each_category(struct at_ctl *ctl, at_category_fn fn, void *arg);
 
-/* --- events --------------------------------------------------------------------- */
+/* --- notifications -------------------------------------------------------- */
 
+/* A subscription to notifications, with a socket of its own. */
 struct at_notifications;
 
 /**
- * at_notifications_open - be told what happens from now on
- * @events: out: the subscription. Set also where this fails, but with -ENOMEM, so
- *	that at_notifications_error() can say why; at_notifications_close() it in any case
- * @kinds: of what: ASYNCTRACE_NOTIFICATION_KINDS_*
- * @session: id of the only session that is wanted; 0: all
+ * at_notifications_open - subscribe to notifications
+ * @notifications: out: the subscription
+ * @kinds: wanted kinds, ASYNCTRACE_NOTIFICATION_KINDS_*
+ * @session: id of the only session wanted; 0: all sessions
  *
- * It has a socket of its own, and may be used beside any struct at_ctl. Told is
- * what the caller may see when it subscribes. -ENOENT: no such session, or the
- * module is not loaded. -EDQUOT: this user has too many of them. -ENOSPC: all
- * users together have too many.
+ * The subscription gets notifications of objects that the caller may see when it subscribes.
+ * After an error other than -ENOMEM, *@notifications is a subscription, too, so that
+ * at_notifications_error() can explain the error. Close it in any case.
+ *
+ * Return: 0; -ENOENT: no such session, or the module is not loaded; -EINVAL: no kind, or an
+ * unknown one; -EDQUOT: this user has too many subscriptions; -ENOSPC: all users together have
+ * too many.
  */
-int at_notifications_open(struct at_notifications **events, uint32_t kinds, uint32_t session);
+int at_notifications_open(struct at_notifications **notifications, uint32_t kinds,
+			  uint32_t session);
 
-/* NULL is fine. */
-void at_notifications_close(struct at_notifications *events);
+/* Ends a subscription. NULL has no effect. */
+void at_notifications_close(struct at_notifications *notifications);
 
-/* As at_ctl_error(). */
-const char *at_notifications_error(const struct at_notifications *events);
+/* Returns the message of the last error, like at_ctl_error(). */
+const char *at_notifications_error(const struct at_notifications *notifications);
 
-/* A descriptor that poll(2) finds readable when there is an event. */
-int at_notifications_fd(const struct at_notifications *events);
+/* Returns a descriptor, which poll(2) reports as readable when there is a notification. */
+int at_notifications_fd(const struct at_notifications *notifications);
 
 /**
- * struct at_notification - something has happened
+ * struct at_notification - a notification
  * @size: in: sizeof(struct at_notification)
  * @kind: one of ASYNCTRACE_NOTIFICATION_KINDS_*
- * @session: id of the session, 0: none, or none that the caller may see
- * @provider: id of the provider, 0: none
- * @pid: its process, in the caller's pid namespace; 0: not visible there
- * @uid: its user, in the caller's user namespace
- * @status: of started: 0, or a positive errno, why the provider's records are not
- *	taken
- * @generation: of started and stopped: that of the run
- * @ring: of save-buffer: the ring
- * @durable: of save-buffer: words of the provider's names
- * @lost: events that were missed before this one: the socket was full, or, of alerts,
- *	their provider raised them too fast
- * @position: of save-buffer: up to which word sub-buffers are full
- * @name: the provider's where there is one, else the session's
- * @alert: the alert's name; empty where it is none
+ * @session: id of the session; 0: no session that the caller may see
+ * @provider: id of the provider; 0: none
+ * @pid: the provider's process, in the caller's pid namespace; 0: not visible there
+ * @uid: the provider's user, in the caller's user namespace
+ * @status: for started: 0, or a positive errno: why the provider is not recorded
+ * @generation: for started and stopped: generation of the run
+ * @ring: for save-buffer: index of the ring
+ * @durable: for save-buffer: number of words of the provider's names
+ * @lost: number of notifications lost before this one, because the socket was full; for
+ *	alerts also because their provider raised them too fast
+ * @position: for save-buffer: end of the full sub-buffers, in words
+ * @name: name of the provider if there is one, otherwise of the session
+ * @alert: name of the alert; empty for other kinds
  *
- * Texts belong to the subscription and change with the next event.
+ * The texts belong to the subscription and are valid until the next notification.
  */
 struct at_notification {
 	uint32_t size;
@@ -516,8 +575,17 @@ struct at_notification {
 	const char *alert;
 };
 
-/* The next event; does not wait: -EAGAIN where there is none. */
-int at_notifications_next(struct at_notifications *events, struct at_notification *event);
+/**
+ * at_notifications_next - read the next notification
+ * @notifications: the subscription
+ * @notification: out: the notification; the caller sets @notification->size
+ *
+ * Does not wait.
+ *
+ * Return: 0; -EAGAIN: there is no notification.
+ */
+int at_notifications_next(struct at_notifications *notifications,
+			  struct at_notification *notification);
 
 #ifdef __cplusplus
 }

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * asynctrace: instrumenting a program, in C11 and C++17
+ * asynctrace: macros that record events, in C11 and C++17
  *
  *	TRACE_ASYNC_BEGIN("http", "request", req->id, "path", TA_STRING(req->path));
  *
- * Names and semantics are those of Fuchsia's lib/trace/event.h. The first two
- * arguments are category and name: string literals, like the names of
- * arguments. From none to 15 pairs of name and value may follow; values are
- * evaluated only while the category is recorded. While nothing is recorded a
- * macro costs a load and a branch that is predicted.
+ * Names and semantics are those of Fuchsia's lib/trace/event.h. The first two arguments are the
+ * category and the name. They are string literals, and so are the names of arguments. ARGS are 0
+ * to 15 pairs of a name and a value. Values are evaluated only while the category is recorded.
+ * While nothing is recorded, a macro costs a load and a predicted branch.
  *
- * Define NTRACE to compile all of it out, but for TRACE_NONCE().
+ * If NTRACE is defined before the header is included, all macros except TRACE_NONCE() do nothing
+ * and cost nothing.
+ *
+ * Errors: the macros report none. A record that cannot be written counts as dropped.
+ *
+ * Thread safety and signal safety: the macros may be used in any thread and in signal handlers,
+ * and are no cancellation points. libasynctrace(3) has two exceptions: children of vfork(2), and
+ * handlers that leave by siglongjmp(3).
  */
 #ifndef ASYNCTRACE_TRACE_H
 #define ASYNCTRACE_TRACE_H
@@ -23,13 +29,13 @@
 #include <asynctrace/detail/special.h>
 #include <asynctrace/provider.h>
 
-/* Ids of operations, flows, counters and virtual threads */
+/* Ids of operations, flows, counters and virtual threads. */
 typedef uint64_t trace_async_id_t;
 typedef uint64_t trace_flow_id_t;
 typedef uint64_t trace_counter_id_t;
 typedef uint64_t trace_vthread_id_t;
 
-/* --- values of arguments -------------------------------------------------------- */
+/* --- values of arguments -------------------------------------------------- */
 
 #define TA_NULL()		at_arg_null_()
 #define TA_BOOL(v)		at_arg_bool_((v) ? 1 : 0)
@@ -40,13 +46,13 @@ typedef uint64_t trace_vthread_id_t;
 #define TA_DOUBLE(v)		at_number_make_(at_arg_double_(v))
 #define TA_POINTER(v)		at_arg_pointer_(v)
 #define TA_KOID(v)		at_arg_koid_(v)
-/* Bytes that need no NUL at their end. Text is UTF-8. */
+/* Text of len bytes in UTF-8, which need not end in a NUL. */
 #define TA_CHAR_ARRAY(p, len)	at_arg_text_(p, len)
 
 /*
- * A plain value works as well: its type selects one of the macros above. In C
- * these are the arithmetic types, strings and all pointers to objects; in C++
- * also enumerations, std::string and std::string_view.
+ * A plain value works as well: its type selects one of the macros above. In C these are
+ * arithmetic types, strings and pointers to objects; in C++ also enumerations, std::string and
+ * std::string_view.
  */
 #ifdef __cplusplus
 #include <asynctrace/detail/values.hpp>
@@ -56,7 +62,7 @@ typedef uint64_t trace_vthread_id_t;
 #define TRACE_SCOPE_CHECK_(s)	asynctrace::at_scope_check_(s)
 #define TRACE_BLOB_CHECK_(type)	asynctrace::at_blob_check_(type)
 #define TRACE_HANDLE_(h)	asynctrace::at_handle_of_(h)
-/* Temporaries in the values live until the call that takes them is over. */
+/* Temporaries in the values live until the end of the call that takes them. */
 #define TRACE_ARGS_OF_(m, ...) \
 	asynctrace::at_args_<TRACE_COUNT_(__VA_ARGS__) + 1>{{ \
 		TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }}.a
@@ -65,8 +71,8 @@ typedef uint64_t trace_vthread_id_t;
 	(const struct at_arg_[]){ TRACE_EACH_PAIR_(m, __VA_ARGS__) at_arg_null_() }
 #define TA_STRING(v)		at_arg_string_(v)
 /*
- * A type without a branch of its own must be a pointer, which is class 5. A float is
- * kept from __builtin_classify_type(), which would promote it: -Wdouble-promotion.
+ * A type without its own branch must be a pointer, which is class 5. A float is not passed to
+ * __builtin_classify_type(), which would promote it: -Wdouble-promotion.
  */
 #define TRACE_IS_POINTER_(v) \
 	(__builtin_classify_type(_Generic((v), float: 0, default: (v))) == 5)
@@ -96,7 +102,7 @@ typedef uint64_t trace_vthread_id_t;
 						at_value_of_unsupported_type_))(v)
 #define TRACE_NUMBER_(v) \
 	_Generic((v), TRACE_NUMBER_TYPES_, default: at_counter_takes_numbers_only_)(v)
-/* A constant of an enumeration is an int in C, a variable is an unsigned int. */
+/* In C, a constant of an enumeration is an int, a variable is an unsigned int. */
 #define TRACE_SCOPE_CHECK_(s) \
 	_Generic((s), int: at_of_int_, unsigned int: at_of_unsigned_, \
 		 default: at_scope_is_no_TRACE_SCOPE_)(s)
@@ -112,42 +118,41 @@ typedef uint64_t trace_vthread_id_t;
 #define TRACE_PAIR_(k, v)		{ "" k, TRACE_VALUE_(v) },
 #define TRACE_ARGS_(...)		TRACE_ARGS_OF_(TRACE_PAIR_VALUE_, __VA_ARGS__)
 
-/* How far an instant is meant to be seen. FXT does not record it. */
+/* Intended visibility of an instant. FXT has no place for it, so it is not recorded. */
 typedef enum {
 	TRACE_SCOPE_THREAD	= 0,
 	TRACE_SCOPE_PROCESS	= 1,
 	TRACE_SCOPE_GLOBAL	= 2
 } trace_scope_t;
 
-/* Kinds of bytes in a blob */
+/* Types of a blob. */
 typedef enum {
 	TRACE_BLOB_TYPE_DATA		= ASYNCTRACE_FXT_BLOB_DATA,
 	TRACE_BLOB_TYPE_LAST_BRANCH	= ASYNCTRACE_FXT_BLOB_LAST_BRANCH
 } trace_blob_type_t;
 
-/* Bytes of the largest blob */
+/* Bytes of the largest blob. */
 #define TRACE_MAX_BLOB_SIZE	ASYNCTRACE_FXT_BLOB_MAX
 
 #ifndef NTRACE
 
-/* --- the general form ------------------------------------------------------------ */
+/* --- the general form of the macros --------------------------------------- */
 
 /*
- * A macro may stand in an argument of another one. So that it neither captures nor
- * shadows (-Wshadow) a name there, automatic variables have a number of their own,
- * and the static ones are declared in a block without arguments of the user.
+ * A macro may be used in an argument of another one, where it must neither capture nor shadow
+ * (-Wshadow) a name. So the names of automatic variables have a number of their own. Static
+ * variables are declared in a block that has no arguments of the user.
  *
- * The names of static variables must not be numbered: if an inline function of C++
- * is in several files, the linker merges its static variables by name.
+ * The names of static variables must not have a number: if an inline function of C++ is in
+ * several files, the linker merges its static variables by name.
  */
 
 /*
- * The site of this event and the references to its keys. category: "" cat, or NULL
- * for an event of every category. The lists have room for one
- * item at least, because C++ has no empty arrays.
+ * Declares the site of this event and the references to its keys. category: "" cat, or NULL for
+ * an event without a category. Each list has at least one item, because C++ has no empty arrays.
  *
- * at_here_make_() must not be constexpr: clang 14 would evaluate the expression while it
- * parses C++, and would then leave at_site_ zero.
+ * at_here_make_() must not be constexpr: clang 14 would evaluate the expression while it parses
+ * C++, and would then leave at_site_ zero.
  */
 #define TRACE_SITE_(category, nm, ...) \
 	__extension__({ \
@@ -190,8 +195,9 @@ typedef enum {
 	char TRACE_CAT_(at_scope_text_, nr)[TRACE_COUNT_(__VA_ARGS__) ? TRACE_SCOPE_TEXT_ : 1]; \
 	__attribute__((unused, cleanup(at_scope_end_))) \
 	struct at_scope_ TRACE_CAT_(at_scope_, nr) = \
-		TRACE_SCOPE3_(TRACE_CAT_(at_new_, nr), TRACE_CAT_(at_now_, nr), TRACE_CAT_(at_here_, nr), \
-			   TRACE_CAT_(at_found_, nr), TRACE_CAT_(at_scope_args_, nr), \
+		TRACE_SCOPE3_(TRACE_CAT_(at_new_, nr), TRACE_CAT_(at_now_, nr), \
+			   TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), \
+			   TRACE_CAT_(at_scope_args_, nr), \
 			   TRACE_CAT_(at_scope_text_, nr), cat, nm, __VA_ARGS__)
 #define TRACE_SCOPE3_(scope, now, here, found, vals, room, cat, nm, ...) \
 	__extension__({ \
@@ -212,7 +218,7 @@ typedef enum {
 		scope; \
 	})
 
-/* A site that writes nothing: it has no name. */
+/* A site that writes nothing. It has no name. */
 #define TRACE_QUESTION_(cat) \
 	__extension__({ \
 		static struct at_site_ at_site_ = { \
@@ -268,38 +274,38 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_vthread_event_, \
 		      (kind, id, vthread, vthread_id, TRACE_LEAD_(__VA_ARGS__)), "" cat, nm, \
 		      __VA_ARGS__)
-/* A duration of no length, and in it the flow's event. The duration has the arguments. */
+/* A duration of no length that contains the flow event. The arguments belong to the duration. */
 #define TRACE_INSTAFLOW_(kind, cat, flow, step, ...) \
 	do { \
 		TRACE_SCOPE_(cat, step, __VA_ARGS__); \
 		TRACE_EVENT_((kind) | TRACE_EXTRA_, cat, flow, TRACE_LEAD_(__VA_ARGS__), 0); \
 	} while (0)
 
-/* --- questions ---------------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
-/* Is anything of this process recorded? */
+/* Is any category of this process recorded? */
 #define TRACE_ENABLED() TRACE_ENABLED_()
-/* Is this category? For work that only serves a trace. */
+/* Is this category recorded? For work that is useful only for a trace. */
 #define TRACE_CATEGORY_ENABLED(category) TRACE_CATEGORY_TEST_(category)
-/* A number unique in this process, never 0: 1, 2, ... */
+/* Returns a number that is unique in this process: 1, 2, ... */
 #define TRACE_NONCE() at_nonce()
 
-/* --- events ------------------------------------------------------------------------- */
+/* --- events of the calling thread ----------------------------------------- */
 
 /*
- * In the comments below, ARGS are 0 to 15 pairs: "key", value. They belong to the
- * "..." of a macro together with the last of its fixed arguments: see pairs.h.
+ * In the comments below, ARGS are 0 to 15 pairs: "key", value. The "..." of a macro contains its
+ * last fixed argument and ARGS: see pairs.h.
  */
 
-/* TRACE_INSTANT(category, name, scope, ARGS): a moment. scope: TRACE_SCOPE_*. */
+/* TRACE_INSTANT(category, name, scope, ARGS): records a moment. scope: TRACE_SCOPE_*. */
 #define TRACE_INSTANT(category, name, ...) \
 	TRACE_EVENT_(((void)TRACE_SCOPE_CHECK_(TRACE_LEAD_(__VA_ARGS__)), ASYNCTRACE_FXT_INSTANT), \
 		     category, name, 0, __VA_ARGS__)
 
 /*
- * TRACE_COUNTER(category, name, counter_id, key, value, ARGS): numbers over time, 1 to 15
- * of them. counter_id distinguishes counters of the same name. A value that is no number,
- * such as a string, does not compile.
+ * TRACE_COUNTER(category, name, counter_id, key, value, ARGS): records the present values of 1 to
+ * 15 numbers. counter_id distinguishes counters of the same name. A value that is no number, such
+ * as a string, does not compile.
  */
 #define TRACE_COUNTER(category, name, counter_id, ...) \
 	TRACE_RECORD_(TRACE_PAIR_NUMBER_, at_event_, \
@@ -307,23 +313,26 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 		      __VA_ARGS__)
 
 /*
- * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the
- * block as one event, written at the end, if the category was recorded all that time.
- * Values are those of the begin. Strings are kept until the end, up to 128 bytes
- * together. For longer strings, and for work that ends in another block of the same
- * thread, use TRACE_DURATION_BEGIN and TRACE_DURATION_END with the same arguments.
+ * TRACE_DURATION(category, name, ARGS): records the time from here to the end of the block as one
+ * event, written at the end, if the category was recorded all that time. Values are those of the
+ * begin. Strings are kept until the end, up to 128 bytes together.
+ *
+ * TRACE_DURATION_BEGIN and TRACE_DURATION_END (category, name, ARGS): record a duration as two
+ * events. For longer strings, and for work that ends in another block of the same thread.
  */
 #define TRACE_DURATION(category, ...) \
 	TRACE_SCOPE_(category, TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 #define TRACE_DURATION_BEGIN(category, ...) \
-	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_BEGIN, category, TRACE_LEAD_(__VA_ARGS__), 0, \
+		     __VA_ARGS__)
 #define TRACE_DURATION_END(category, ...) \
-	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__)
+	TRACE_EVENT_(ASYNCTRACE_FXT_DURATION_END, category, TRACE_LEAD_(__VA_ARGS__), 0, \
+		     __VA_ARGS__)
 
 /*
- * TRACE_ASYNC_BEGIN(category, name, async_id, ARGS), and the same for INSTANT and
- * END: an operation that outlives blocks and threads. All events of an operation have
- * the same category, name and async_id. TRACE_NONCE() makes an id.
+ * TRACE_ASYNC_BEGIN(category, name, async_id, ARGS), and also INSTANT and END: record an
+ * operation that may outlive blocks and threads. All events of an operation must have the same
+ * category, name and async_id. TRACE_NONCE() makes an id.
  */
 #define TRACE_ASYNC_BEGIN(category, name, ...) \
 	TRACE_EVENT_(ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_, category, name, \
@@ -336,10 +345,9 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /*
- * TRACE_FLOW_BEGIN(category, name, flow_id, ARGS), and the same for STEP and END: an
- * arrow from one duration to the next, also between processes. Each event lies within
- * a duration of its thread. All events of a flow have the same flow_id; at_flow_id()
- * makes one.
+ * TRACE_FLOW_BEGIN(category, name, flow_id, ARGS), and also STEP and END: record an arrow from
+ * one duration to the next, possibly between processes. Each event must be within a duration of
+ * its thread. All events of a flow must have the same flow_id, which at_flow_id() makes.
  */
 #define TRACE_FLOW_BEGIN(category, name, ...) \
 	TRACE_EVENT_(ASYNCTRACE_FXT_FLOW_BEGIN | TRACE_EXTRA_, category, name, \
@@ -352,8 +360,8 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 		  TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__)
 
 /*
- * TRACE_INSTAFLOW_BEGIN(category, flow_name, step_name, flow_id, ARGS), and the same for
- * STEP and END: an event of a flow and the duration around it, named step_name, in one.
+ * TRACE_INSTAFLOW_BEGIN(category, flow_name, step_name, flow_id, ARGS), and also STEP and END:
+ * record an event of a flow and a duration around it, which is named step_name.
  */
 #define TRACE_INSTAFLOW_BEGIN(category, flow_name, step_name, ...) \
 	TRACE_INSTAFLOW_(ASYNCTRACE_FXT_FLOW_BEGIN, category, flow_name, step_name, __VA_ARGS__)
@@ -362,16 +370,17 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 #define TRACE_INSTAFLOW_END(category, flow_name, step_name, ...) \
 	TRACE_INSTAFLOW_(ASYNCTRACE_FXT_FLOW_END, category, flow_name, step_name, __VA_ARGS__)
 
-/* --- virtual threads ------------------------------------------------------------------ */
+/* --- virtual threads ------------------------------------------------------ */
 
 /*
  * TRACE_VTHREAD_DURATION_BEGIN(category, name, vthread_name, vthread_id, timestamp, ARGS), and
- * the same for END: work of what is no thread, such as a fiber or an engine of a device.
- * vthread_id distinguishes the virtual threads of this process. vthread_name: a string, of
- * which 96 bytes are recorded. timestamp: what at_ticks() returned at that moment, not in the
- * future. The trace shows each virtual thread as a thread of this process, with an id that no
- * real thread can have. A process has at most 16,384 of them in a trace; further ones are
- * malformed: counted, and not in the file.
+ * also END: record work of a virtual thread, such as a fiber or an engine of a device. vthread_id
+ * distinguishes the virtual threads of this process. vthread_name: a string, of which 96 bytes
+ * are recorded. timestamp: result of at_ticks() at that moment, not in the future.
+ *
+ * The trace shows each virtual thread as a thread of this process, with an id that no real thread
+ * can have. A process may have 16,384 of them in a trace. Events of further ones count as
+ * malformed and are not in the file.
  */
 #define TRACE_VTHREAD_DURATION_BEGIN(category, name, vthread_name, vthread_id, ...) \
 	TRACE_VTHREAD_(ASYNCTRACE_FXT_DURATION_BEGIN, category, name, 0, vthread_name, \
@@ -382,7 +391,7 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /*
  * TRACE_VTHREAD_FLOW_BEGIN(category, name, vthread_name, vthread_id, flow_id, timestamp, ARGS),
- * and the same for STEP and END: an event of a flow on a virtual thread.
+ * and also STEP and END: record an event of a flow on a virtual thread.
  */
 #define TRACE_VTHREAD_FLOW_BEGIN(category, name, vthread_name, vthread_id, flow_id, ...) \
 	TRACE_VTHREAD_(ASYNCTRACE_FXT_FLOW_BEGIN | TRACE_EXTRA_, category, name, flow_id, \
@@ -394,77 +403,77 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 	TRACE_VTHREAD_(ASYNCTRACE_FXT_FLOW_END | TRACE_EXTRA_, category, name, flow_id, \
 		       vthread_name, vthread_id, __VA_ARGS__)
 
-/* --- blobs ------------------------------------------------------------------------------ */
+/* --- blobs ---------------------------------------------------------------- */
 
 /*
- * In these, blob points to size bytes, at most TRACE_MAX_BLOB_SIZE. A blob that is larger, or
- * does not fit into a sub-buffer of the ring, is dropped and counted.
- *
- * TRACE_BLOB(type, name, blob, size): bytes that belong to no category, recorded whenever
- * anything of this process is. type: TRACE_BLOB_TYPE_*.
+ * TRACE_BLOB(type, name, blob, size): records bytes that belong to no category, whenever any
+ * category of this process is recorded. type: TRACE_BLOB_TYPE_*. blob: points to size bytes, at
+ * most TRACE_MAX_BLOB_SIZE. A blob that is larger, or that does not fit into a sub-buffer of the
+ * ring, is dropped and counted.
  */
 #define TRACE_BLOB(type, name, blob, size) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_CHECK_(type), blob, size), NULL, \
 		      name, 0)
 
-/* TRACE_BLOB_EVENT(category, name, blob, size, ARGS): bytes of this thread and moment */
+/* TRACE_BLOB_EVENT(category, name, blob, size, ARGS): records bytes with thread and time. */
 #define TRACE_BLOB_EVENT(category, name, blob, ...) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, \
 		      (TRACE_BLOB_EVENT_, blob, TRACE_LEAD_(__VA_ARGS__)), "" category, name, \
 		      __VA_ARGS__)
 
-/* TRACE_BLOB_ATTACHMENT(category, name, blob, size): bytes without a thread and a time */
+/* TRACE_BLOB_ATTACHMENT(category, name, blob, size): records bytes without thread and time. */
 #define TRACE_BLOB_ATTACHMENT(category, name, blob, size) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_blob_, (TRACE_BLOB_ATTACHMENT_, blob, size), \
 		      "" category, name, 0)
 
-/* --- kernel objects ------------------------------------------------------------------- */
+/* --- kernel objects ------------------------------------------------------- */
 
 /*
- * TRACE_KERNEL_OBJECT(handle, ARGS): what a descriptor (int), a pidfd, or a thread (pthread_t)
- * is: its type, id and name, and ARGS; for a thread at most 14. Recorded whenever anything of
- * this process is; then it makes a few system calls. An invalid handle records nothing. Names
- * of processes and threads in the trace are the kernel's, whatever a program records.
+ * TRACE_KERNEL_OBJECT(handle, ARGS): records type, id and name of an object. handle: a descriptor
+ * (int), a pidfd (int) or a thread (pthread_t). ARGS: for a thread at most 14 pairs. Recorded
+ * whenever any category of this process is recorded; the macro then makes a few system calls. An
+ * invalid handle records nothing. Names of processes and threads in the trace are the kernel's,
+ * not the program's.
  */
 #define TRACE_KERNEL_OBJECT(...) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_object_, \
 		      (TRACE_HANDLE_(TRACE_LEAD_(__VA_ARGS__))), NULL, "", __VA_ARGS__)
 
-/* --- macros of your own ----------------------------------------------------------------- */
+/* --- building blocks for other macros ------------------------------------- */
 
 /*
- * TRACE_DECLARE_ARGS(context, variable, ARGS): declares an array of trace_arg_t and evaluates
- * the values of ARGS. Text is not copied: it must stay until the event is written. context is
- * evaluated for a program written for Fuchsia, and has no other use.
+ * TRACE_DECLARE_ARGS(context, variable, ARGS): declares an array of trace_arg_t with these
+ * arguments. Text is not copied: it must stay valid until the event is written. context has no
+ * use here; programs written for Fuchsia pass one.
  */
 #define TRACE_DECLARE_ARGS(context, ...) \
 	TRACE_PAIRS_CHECK_(__VA_ARGS__); \
 	(void)(context); \
 	__attribute__((unused)) const trace_arg_t TRACE_LEAD_(__VA_ARGS__)[] = { \
 		TRACE_EACH_PAIR_(TRACE_PAIR_, __VA_ARGS__) { NULL, at_arg_null_() } }
-/* The number of arguments in an array that TRACE_DECLARE_ARGS() has declared; a constant */
+/* Number of arguments in an array that TRACE_DECLARE_ARGS() has declared; a constant. */
 #define TRACE_NUM_ARGS(variable) (sizeof(variable) / sizeof((variable)[0]) - 1)
-/* Nothing is left to do for asynctrace; for programs written for Fuchsia. */
+/* Does nothing. For programs written for Fuchsia. */
 #define TRACE_COMPLETE_ARGS(context, args, num_args) \
 	((void)(context), (void)(args), (void)(num_args))
 
 /*
- * Writes an event with arguments from an array of num_args trace_arg_t. type:
- * ASYNCTRACE_FXT_INSTANT, _DURATION_BEGIN, _DURATION_END, _ASYNC_* or _FLOW_*; id: of the
- * operation or flow. name: any string; the record carries it, so a literal in another macro
- * takes less room.
+ * ASYNCTRACE_EVENT(type, category, name, id, args, num_args): writes an event with arguments from
+ * an array of num_args trace_arg_t. type: ASYNCTRACE_FXT_INSTANT, _COUNTER, _DURATION_BEGIN,
+ * _DURATION_END, _ASYNC_* or _FLOW_*. id: of the counter, operation or flow. name: any string,
+ * which each record carries. The other macros write smaller records.
  */
 #define ASYNCTRACE_EVENT(type, category, name, id, args, num_args) \
 	TRACE_RECORD_(TRACE_PAIR_VALUE_, at_named_event_, (type, id, name, args, num_args), \
 		      "" category, "", 0)
 
-/* --- alerts ------------------------------------------------------------------------- */
+/* --- alerts --------------------------------------------------------------- */
 
 /*
- * Tells who controls the session, if the category is recorded: a trigger may stop
- * the trace, say. name: a literal of 1 to 14 bytes. Writes no record, and is one
- * system call. More than some hundred a second are refused. A program that traces
- * itself has nobody to tell.
+ * TRACE_ALERT(category, name): if the category is recorded, notifies the programs that control
+ * the session. They may, for example, stop the trace. name: a literal of 1 to 14 bytes. Writes no
+ * record, but makes one system call. If a program raises more than about a hundred alerts in a
+ * second, some are lost and counted. In an in-process trace, nothing happens.
  */
 #define TRACE_ALERT(category, name) \
 	do { \

@@ -38,7 +38,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* --- map.c: hash tables ---------------------------------------------------- */
+/* --- map.c: hash tables --------------------------------------------------- */
 
 /* A hash table from 64-bit keys to pointers. Entries are never removed. */
 struct atc_map {
@@ -61,7 +61,7 @@ uint64_t atc_mix(uint64_t x);
 	for (struct atc_entry *e = (m)->entries; e && e <= (m)->entries + (m)->mask; e++) \
 		if (e->value)
 
-/* --- out.c: whole records to a descriptor ------------------------------------ */
+/* --- out.c: whole records to a descriptor --------------------------------- */
 
 struct atc_ring;
 
@@ -115,7 +115,7 @@ static inline uint64_t *atc_out_record(struct atc_out *o)
 int atc_out_shut(struct atc_out *o);
 void atc_out_free(struct atc_out *o);
 
-/* --- text.c: UTF-8 ----------------------------------------------------------- */
+/* --- text.c: UTF-8 -------------------------------------------------------- */
 
 bool atc_text_valid(const void *text, size_t len);
 /* Returns how many bytes atc_text_repair() makes of @len bytes. */
@@ -129,7 +129,7 @@ size_t atc_text_repair(char *to, size_t max, const void *text, size_t len);
 char *atc_text_put(char *to, const char *end, const char *text);
 char *atc_text_put_number(char *to, const char *end, uint32_t n);
 
-/* --- clock.c: ticks to nanoseconds ------------------------------------------- */
+/* --- clock.c: ticks to nanoseconds ---------------------------------------- */
 
 struct atc_pair {
 	uint64_t ticks;
@@ -186,7 +186,7 @@ uint64_t atc_clock_start(const struct atc_clock *k);
 uint64_t atc_clock_end(const struct atc_clock *k);
 void atc_clock_free(struct atc_clock *k);
 
-/* --- names.c: processes, threads, thread tables ---------------------------------- */
+/* --- names.c: processes, threads, thread tables --------------------------- */
 
 /* Repairing text makes a name up to three times as long. */
 #define ATC_COMM_MAX	(3 * ASYNCTRACE_NAME_MAX)
@@ -284,7 +284,7 @@ int atc_names_finish(struct at_compose *c, bool goes_on);
 unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
 			    struct atc_slot *s, bool table);
 
-/* --- provider.c: providers, their strings, slots and rings ------------------------ */
+/* --- provider.c: providers, their strings, slots and rings ---------------- */
 
 struct atc_provider {
 	uint32_t id;
@@ -384,7 +384,7 @@ static inline uint32_t atc_file_id(const struct atc_provider *p)
 	return p->id + 1;
 }
 
-/* --- record.c: records that the composer makes ------------------------------------- */
+/* --- record.c: records that the composer makes ---------------------------- */
 
 /* Indexes of the composer's own strings in the kernel's section. */
 enum {
@@ -427,7 +427,7 @@ void atc_inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
 size_t atc_put_text(uint64_t *w, const void *text, size_t len);
 bool atc_zero_padded(const void *words, size_t bytes);
 
-/* --- args.c, events.c, sched.c: checking and converting records --------------------- */
+/* --- args.c, events.c, sched.c: checking and converting records ----------- */
 
 /* The present chunk of a ring. */
 struct atc_context {
@@ -509,7 +509,7 @@ void atc_sched_finish(struct at_compose *c);
 /* Writes into a new file which threads are running. */
 int atc_sched_begin(struct at_compose *c);
 
-/* --- order.c: durations before the events that they enclose -------------------------- */
+/* --- order.c: durations before the events that they enclose --------------- */
 
 #define ATC_NONE	UINT32_MAX
 
@@ -547,7 +547,7 @@ struct atc_items {
 
 int atc_order(struct at_compose *c, struct atc_items *items);
 
-/* --- vthread.c, special.c: virtual threads, blobs, kernel objects ----------------------- */
+/* --- vthread.c, special.c: virtual threads, blobs, kernel objects --------- */
 
 /*
  * Checks a record of @words words, whose slot is in @it. Fills in @it. Returns false if the
@@ -564,7 +564,7 @@ void atc_special_emit(struct at_compose *c, struct atc_ring *r, const struct atc
 void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
 		      const struct atc_item *it);
 
-/* --- loss.c: markers of lost records ------------------------------------------------ */
+/* --- loss.c: markers of lost records -------------------------------------- */
 
 /*
  * Takes over the counts of a chunk. Writes a marker if losses have grown since the ring's
@@ -573,7 +573,7 @@ void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
 void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_chunk *chunk,
 	      uint64_t malformed);
 
-/* --- compose.c: the composer ---------------------------------------------------------- */
+/* --- compose.c: the composer ---------------------------------------------- */
 
 struct at_compose {
 	struct atc_out out;

@@ -225,7 +225,7 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 	return 0;
 }
 
-/* --- the thread table of a provider ------------------------------------------------ */
+/* --- the thread table of a provider --------------------------------------- */
 
 /* Entry 0 is the head of the list: .newer[0] is the oldest entry, .older[0] the newest. */
 static void take_out(struct atc_threads *h, unsigned int i)

@@ -31,7 +31,7 @@ static bool is_attachment(const uint64_t *w)
 	return w[0] >> 40 == ASYNCTRACE_FXT_BLOB_ATTACHMENT;
 }
 
-/* --- checks -------------------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 /* Is the rest of the record a blob of @size bytes? */
 static bool ends_in_blob(const struct atc_check *k, const uint64_t *w, size_t words, uint64_t size)
@@ -124,7 +124,7 @@ bool atc_special_check(struct at_compose *c, const struct atc_context *x, const 
 	return true;
 }
 
-/* --- identity of an object ---------------------------------------------------------------- */
+/* --- identity of an object ------------------------------------------------ */
 
 /* Are the record's ids those of the file? A process in another pid namespace writes other ids. */
 static bool ids_are_ours(const struct atc_provider *p, const uint64_t *w)
@@ -166,7 +166,7 @@ void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
 		atc_process_introduce(c, it->at[3]);
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------- */
 
 static size_t put_blob(uint64_t *w, const uint64_t *from, size_t size)
 {

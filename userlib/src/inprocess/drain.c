@@ -449,7 +449,7 @@ static void *drain_thread(void *arg)
 	return NULL;
 }
 
-/* --- fork ---------------------------------------------------------------------------------- */
+/* --- fork ----------------------------------------------------------------- */
 
 /*
  * The drain thread must not hold a lock of malloc() when the program forks. The allocator of a
@@ -496,7 +496,7 @@ void at_drain_resume(struct at_drain *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* --- the thread ---------------------------------------------------------------------------- */
+/* --- the thread ----------------------------------------------------------- */
 
 /* Blocks all signals, because the program's signals are for its own threads. */
 int at_drain_start(struct at_drain *d)

@@ -12,7 +12,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* --- rings.c ---------------------------------------------------------------------------------- */
+/* --- rings.c -------------------------------------------------------------- */
 
 /* Takes the lock of start, stop and fork. Its holder raises no signal and cannot be cancelled. */
 void at_inproc_lock(struct at_quiet *quiet);
@@ -35,7 +35,7 @@ bool at_rings_close(void);
 /* Ends the use of the rings. The last user returns the process to the module. */
 void at_rings_put(void);
 
-/* --- trace.c ---------------------------------------------------------------------------------- */
+/* --- trace.c -------------------------------------------------------------- */
 
 void at_trace_before_fork(void);
 void at_trace_after_fork(void);
@@ -46,7 +46,7 @@ void at_trace_forked(void);
  */
 int at_trace_share(void);
 
-/* --- flight.c --------------------------------------------------------------------------------- */
+/* --- flight.c ------------------------------------------------------------- */
 
 /* Does a session of the module record for the flight recorder? */
 bool at_flight_by_module(void);

@@ -18,7 +18,7 @@
 struct at_compose;
 struct at_compose_counts;
 
-/* --- quiet.c: writing from threads of the program ------------------------------------------ */
+/* --- quiet.c: writing from threads of the program ------------------------- */
 
 /* Signal mask and cancel state before a quiet section. Sections may nest. */
 struct at_quiet {
@@ -36,7 +36,7 @@ void at_quiet_end(struct at_quiet *quiet);
 /* Prints one line on standard error, in one piece. */
 void at_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* --- output.c: the descriptor, and files that ASYNCTRACE_OUT names -------------------------- */
+/* --- output.c: the descriptor, and files that ASYNCTRACE_OUT names -------- */
 
 /**
  * struct at_output - the file, pipe or socket that a trace is written to
@@ -87,7 +87,7 @@ int at_output_close(struct at_output *out);
 /* Like at_output_close(), and removes the file if at_output_open() created it. */
 void at_output_discard(struct at_output *out);
 
-/* --- trace.c --------------------------------------------------------------------------------- */
+/* --- trace.c -------------------------------------------------------------- */
 
 /* The step at which a start failed. */
 enum at_start_step {
@@ -120,7 +120,7 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
 		       struct at_trace_losses *losses);
 
-/* --- compose/ --------------------------------------------------------------------------------- */
+/* --- compose/ ------------------------------------------------------------- */
 
 /*
  * Sets functions that the composer calls before and after each write(2). If @before returns an
@@ -134,7 +134,7 @@ void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
  */
 void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total);
 
-/* --- area.c: the memory of the rings, with the module's layout ------------------------------- */
+/* --- area.c: the memory of the rings, with the module's layout ------------ */
 
 /**
  * struct at_shape - mode, number and size of a run's rings
@@ -199,7 +199,7 @@ bool at_area_quiesce(void);
  */
 bool at_membarrier_init(void);
 
-/* --- reader.c: takes records out of one ring ------------------------------------------------- */
+/* --- reader.c: takes records out of one ring ------------------------------ */
 
 /**
  * struct at_mark - state of a ring at one moment
@@ -305,7 +305,7 @@ bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o);
 /* Skips that sub-buffer. Returns false and changes nothing if it is the last one. */
 bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
 
-/* --- slots.c ---------------------------------------------------------------------------------- */
+/* --- slots.c -------------------------------------------------------------- */
 
 void at_slots_forked(void);
 int at_slots_init(void);
@@ -313,7 +313,7 @@ int at_slots_init(void);
 bool at_slots_get(uint32_t slot, struct asynctrace_thread *t);
 uint32_t at_slots_last(void);
 
-/* --- drain.c: from rings to chunks ------------------------------------------------------------ */
+/* --- drain.c: from rings to chunks ---------------------------------------- */
 
 /*
  * Takes a chunk. Returns 0, or a negative errno, after which it is not called again. NULL instead

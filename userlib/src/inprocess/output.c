@@ -81,7 +81,7 @@ int at_output_adopt(struct at_output *out, int fd)
 	return err;
 }
 
-/* --- names --------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------- */
 
 int at_output_expand(const char *pattern, char *name, size_t size, struct at_output_name *what)
 {
@@ -130,7 +130,7 @@ static int other_name(const char *name, bool has_pid, unsigned int attempt, char
 	return n < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* --- files that ASYNCTRACE_OUT names --------------------------------------------------------- */
+/* --- files that ASYNCTRACE_OUT names -------------------------------------- */
 
 static int duplicate(int fd)
 {
@@ -257,7 +257,7 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 	return err;
 }
 
-/* --- use ----------------------------------------------------------------------------------- */
+/* --- use ------------------------------------------------------------------ */
 
 int at_output_check(const struct at_output *out)
 {

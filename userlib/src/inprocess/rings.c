@@ -47,7 +47,7 @@ struct at_area *at_rings_area(void)
 	return &rings.area;
 }
 
-/* --- fork ---------------------------------------------------------------------------------- */
+/* --- fork ----------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -93,7 +93,7 @@ int at_inproc_handle_fork(void)
 	return err;
 }
 
-/* --- users --------------------------------------------------------------------------------- */
+/* --- users ---------------------------------------------------------------- */
 
 static int make(struct at_shape *shape, const char *categories)
 {

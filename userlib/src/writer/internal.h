@@ -18,7 +18,7 @@
 #define AT_COLD		__attribute__((cold, noinline))
 #define AT_PUBLIC	__attribute__((visibility("default")))
 
-/* --- state of the process ---------------------------------------------------------- */
+/* --- state of the process ------------------------------------------------- */
 
 /**
  * struct at_hot - addresses of the rings of the present back end
@@ -123,7 +123,7 @@ static inline bool at_gate_still(uint32_t gate)
 	return at_gate_load_() == gate;
 }
 
-/* --- gate.c ----------------------------------------------------------------------------- */
+/* --- gate.c --------------------------------------------------------------- */
 
 /* The at_gate_ of this copy of the library, not subject to symbol interposition. */
 extern union at_gate_ at_gate_own;
@@ -150,7 +150,7 @@ int at_gate_reset(uint32_t value);
 /* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
 bool at_void_map(void *addr, size_t bytes);
 
-/* --- loaded.c --------------------------------------------------------------------------- */
+/* --- loaded.c ------------------------------------------------------------- */
 
 /* Runs before all other functions of the library: before main() or in dlopen(3). */
 void at_library_loaded(void);
@@ -160,7 +160,7 @@ void at_library_loaded(void);
  */
 bool at_library_mixed(void);
 
-/* --- lock.c: the back end's lock -------------------------------------------------------- */
+/* --- lock.c: the back end's lock ------------------------------------------ */
 
 /*
  * The holder may change at_hot, the gate and the registration. A thread that holds the lock takes
@@ -188,7 +188,7 @@ uint32_t *at_salt_word(void);
 /* Frees all locks and clears the salt. For a forked child that still has one thread. */
 void at_backend_forked(void);
 
-/* --- missed.c: records that did not wait for the registration --------------------------- */
+/* --- missed.c: records that did not wait for the registration ------------- */
 
 /* Counts one missed record. NULL: the category is known to be recorded. */
 void at_missed_add(const char *category);
@@ -196,7 +196,7 @@ void at_missed_add(const char *category);
 void at_missed_settle(void);
 void at_missed_forget(void);
 
-/* --- backend.c --------------------------------------------------------------------------- */
+/* --- backend.c ------------------------------------------------------------ */
 
 /* Publishes the rings of a back end. The caller holds the lock, and the gate is closed. */
 void at_backend_set(enum at_backend backend, char *rw, const char *control);
@@ -204,7 +204,7 @@ enum at_backend at_backend(void);
 void at_backend_why(enum at_reason reason, int error);
 const char *at_default_name(void);
 
-/* --- provider.c -------------------------------------------------------------------------- */
+/* --- provider.c ----------------------------------------------------------- */
 
 /*
  * Registers the process, or waits for the thread that registers. To be called if the gate is at
@@ -220,7 +220,7 @@ void at_module_forked(void);
 /* Did a new registration split the run of @gate, and is @run its second half? */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
-/* --- site.c -------------------------------------------------------------------------------- */
+/* --- site.c --------------------------------------------------------------- */
 
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
@@ -231,16 +231,16 @@ bool at_category_wanted(const char *category);
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);
 
-/* --- inprocess/slots.c --------------------------------------------------------------------- */
+/* --- inprocess/slots.c ---------------------------------------------------- */
 
 int at_inproc_slot(void);
 
-/* --- inprocess/trace.c --------------------------------------------------------------------- */
+/* --- inprocess/trace.c ---------------------------------------------------- */
 
 /* Starts the in-process trace that the variable ASYNCTRACE_OUT asks for. */
 void at_trace_from_environment(void);
 
-/* --- thread.c ----------------------------------------------------------------------------- */
+/* --- thread.c ------------------------------------------------------------- */
 
 /* Finds the offset of the C library's struct rseq. */
 void at_rseq_init(void);
@@ -249,7 +249,7 @@ bool at_thread_learn(uint32_t gate);
 /* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
 
-/* --- names.c ------------------------------------------------------------------------------ */
+/* --- names.c -------------------------------------------------------------- */
 
 /*
  * Interns the names of @site. Returns 0; or a negative errno: the record must carry the names
@@ -260,7 +260,7 @@ bool at_site_names_known(const struct at_site_ *site);
 void at_names_count(uint32_t *names, uint32_t *refused);
 void at_names_forked(void);
 
-/* --- write.c, args.c, fallback.c --------------------------------------------------------- */
+/* --- write.c, args.c, fallback.c ------------------------------------------ */
 
 /* Consecutive words of a record, anywhere in memory. Not empty. */
 struct at_piece {
@@ -309,7 +309,7 @@ void at_fallback_forked(void);
  */
 uint32_t at_fallback_collisions(void);
 
-/* --- text.c -------------------------------------------------------------------------------- */
+/* --- text.c --------------------------------------------------------------- */
 
 /*
  * Returns the length of the longest beginning of @s, at most @room bytes, that does not split a

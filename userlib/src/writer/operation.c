@@ -59,7 +59,7 @@ void at_cell_set(uint64_t *cell)
 		__atomic_store_n(cell, at_current_.id, __ATOMIC_RELAXED);
 }
 
-/* --- scopes ------------------------------------------------------------------------------ */
+/* --- scopes --------------------------------------------------------------- */
 
 AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 {
@@ -138,7 +138,7 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 	TRACE_OPERATION_ENTER(entered, id, "operation", "operation");
 }
 
-/* --- categories and types known only at run time --------------------------------------------- */
+/* --- categories and types known only at run time -------------------------- */
 
 uint64_t at_category_find(const char *category)
 {

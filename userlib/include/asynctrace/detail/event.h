@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the macros of asynctrace/trace.h expand to. Nothing here is for programs
- * to use by name: everything that ends in an underscore may change.
+ * Expansions of the macros of asynctrace/trace.h. Programs must not use names that end in an
+ * underscore: they may change.
  *
- * Compiled into programs are only the test of the gate, the test of the site
- * and the encoding of arguments. How a record gets into a ring is the library's
- * business, so that a program needs no recompiling when that changes.
+ * Only the test of the gate, the test of the site and the encoding of arguments are compiled into
+ * programs. The library writes the records, so that a change there needs no recompilation.
  */
 #ifndef ASYNCTRACE_EVENT_H
 #define ASYNCTRACE_EVENT_H
@@ -23,7 +22,7 @@ extern "C" {
 
 #define TRACE_INLINE_ static inline __attribute__((always_inline, unused))
 
-/* The headers are silent under -Wold-style-cast, too, where they are C++. */
+/* The headers cause no warning with -Wold-style-cast in C++. */
 #ifdef __cplusplus
 #define TRACE_TO_(type, value)	static_cast<type>(value)
 #define TRACE_ADDRESS_(pointer)	reinterpret_cast<uintptr_t>(pointer)
@@ -36,7 +35,7 @@ extern "C" {
 #define TRACE_ZERO_		{ 0 }
 #endif
 
-/* GCC and Clang say in different ways that they compile for ThreadSanitizer. */
+/* GCC and Clang report compilation for ThreadSanitizer in different ways. */
 #if defined(__SANITIZE_THREAD__)
 #define TRACE_TSAN_
 #elif defined(__has_feature)
@@ -46,14 +45,14 @@ extern "C" {
 #endif
 
 #if defined(__aarch64__)
-#define TRACE_GATE_SIZE_	65536	/* the largest page there is */
+#define TRACE_GATE_SIZE_	65536	/* the largest page size */
 #else
 #define TRACE_GATE_SIZE_	4096
 #endif
 
 /*
- * Begins like struct asynctrace_control, and is that once the process has
- * registered: the first page of the control area is then mapped over it.
+ * Begins like struct asynctrace_control. When the process is registered, the first page of the
+ * control area is mapped over it.
  */
 union at_gate_ {
 	uint32_t gate;
@@ -63,16 +62,15 @@ union at_gate_ {
 extern union at_gate_ at_gate_;
 
 /**
- * struct at_site_ - one place in a program that may write a record
- * @on: the gate value under which this site was found enabled, all its names
- *	known
- * @off: the gate value under which it was found disabled
- * @head: category and name, as in bits 32..63 of an event's head
- * @category: NULL: written whatever categories are recorded
- * @refs: names of the arguments, as in bits 16..31 of an argument's head
- * @durable: the durable generation in which @head and @refs are valid
- * @name: of its event; NULL: it only asks whether the category is recorded
- * @nkeys: arguments
+ * struct at_site_ - a place in a program that may write a record
+ * @on: the gate value under which this site is enabled and its names are known
+ * @off: the gate value under which this site is disabled
+ * @head: references to category and name, as in bits 32..63 of an event's header
+ * @category: NULL: recorded whichever categories are recorded
+ * @refs: references to the names of arguments, as in bits 16..31 of an argument's header
+ * @durable: the generation of names in which @head and @refs are valid
+ * @name: name of the event; NULL: the site only tests its category
+ * @nkeys: number of arguments
  */
 struct at_site_ {
 	uint32_t on;
@@ -86,15 +84,15 @@ struct at_site_ {
 	uint32_t nkeys;
 };
 
-/* Where an event is: its site, and the references to its keys. */
+/* The site of an event, and the references to its keys. */
 struct at_here_ {
 	struct at_site_ *site;
 	const uint64_t *refs;
 };
 
 /*
- * The value of an argument. @bytes is the length of a string at @value. A string at
- * NULL becomes a null argument when it is encoded: so its type is a constant before.
+ * Value of an argument. @bytes is the length of the string at @value. A string at NULL becomes a
+ * null argument only when it is encoded, so that the type is a constant until then.
  */
 struct at_arg_ {
 	uint32_t type;
@@ -103,11 +101,11 @@ struct at_arg_ {
 };
 
 /**
- * struct at_text_ - the text of a string argument
- * @skip: words between the head of the string argument before and the head of this one;
- *	for the first text, words after word 2
- * @bytes: length; the library cuts what is too long
- * @from: its first byte
+ * struct at_text_ - text of a string argument
+ * @skip: words between the header of the previous string argument and this one's header; for the
+ *	first text, words after word 2
+ * @bytes: length; the library cuts a text that is too long
+ * @from: address of the text
  */
 struct at_text_ {
 	uint32_t skip;
@@ -115,20 +113,23 @@ struct at_text_ {
 	const char *from;
 };
 
-/* What at_site_learn_ may answer; on the fast path the first is known. */
+/* Results of at_site_test_(). */
 enum {
 	TRACE_SITE_OFF_	= 0,
 	TRACE_SITE_ON_	= 1,
-	TRACE_SITE_INLINE_	= 2	/* on, but the names must go with the record */
+	TRACE_SITE_INLINE_	= 2	/* enabled, but the record must carry its names */
 };
 
-/* Kinds of events, for at_event_: FXT's event type and what else there is. */
+/* Bits of the kind of an event, in addition to FXT's event type. */
 #define TRACE_EXTRA_	(1u << 8)	/* an id follows the arguments */
 
-/* Both as one: the gate, which may be another than before, and TRACE_SITE_*. */
+/* Returns the gate, which may have changed, and TRACE_SITE_*, as TRACE_FOUND_() combines them. */
 uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate);
 int at_enabled_(void);
-/* What was begun under a gate is written under another, if the run is the same; 0: it is not */
+/*
+ * Returns the gate under which an event that began under @gate may be written; 0: the run has
+ * ended.
+ */
 uint32_t at_gate_renew_(uint32_t gate);
 void at_alert_(const char *name);
 
@@ -136,22 +137,21 @@ void at_write_3_(uint32_t gate, uint64_t w0);
 void at_write_4_(uint32_t gate, uint64_t w0, uint64_t w3);
 void at_write_5_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4);
 void at_write_6_(uint32_t gate, uint64_t w0, uint64_t w3, uint64_t w4, uint64_t w5);
-/* @w: the whole record, where word 2 and the word @stamp are still to be set */
+/* @w: the whole record; the library sets word 2 and the word @stamp */
 void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp);
 /*
- * @w: the n words of the record that are not text. The library adds the record's size to
- * word 0, and the size and length of each text to its argument's head; words 1 and 2 are
- * still to be set.
+ * @w: the n words of the record that are not text. The library adds the record's size to word 0,
+ *	and the size and length of each text to its argument's header. It sets words 1 and 2.
  */
 void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
 		     unsigned int ntexts);
 void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
 		    unsigned int kind, uint64_t word, const struct at_arg_ *args,
 		    unsigned int nargs);
-/* Durations: w1 is the begin; the end, and last word, is the moment of writing. */
+/* Durations: w1 is the begin. The library sets the last word, which is the end, to the present. */
 void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
 void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
-/* As at_write_texts_(), but word 1 is the begin. */
+/* Like at_write_texts_(), but word 1 is the begin. */
 void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
 			unsigned int ntexts);
 uint64_t at_ticks_(uint32_t gate);
@@ -172,9 +172,9 @@ TRACE_INLINE_ uint32_t at_gate_load_(void)
 
 TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 {
-	/* Orders the load of the gate before all that depends on it. */
+	/* Orders the load of the gate before all loads that depend on it. */
 #ifdef TRACE_TSAN_
-	/* TSan does not know fences. */
+	/* TSan does not support fences. */
 	(void)__atomic_load_n(&at_gate_.gate, __ATOMIC_ACQUIRE);
 #else
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -186,7 +186,7 @@ TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 	return at_site_learn_(site, gate);
 }
 
-/* --- arguments --------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
 TRACE_INLINE_ struct at_arg_ at_arg_make_(uint32_t type, uint64_t value)
 {
@@ -269,7 +269,7 @@ TRACE_INLINE_ struct at_arg_ at_arg_same_(struct at_arg_ a)
 	return a;
 }
 
-/* Not a function: what TRACE_VALUE_ calls for a value that an event cannot have. */
+/* Never defined. TRACE_VALUE_ selects it for a value of an unsupported type. */
 extern const struct at_no_value_ *const at_value_of_unsupported_type_;
 
 TRACE_INLINE_ uint32_t at_arg_type_(struct at_arg_ a)
@@ -284,20 +284,20 @@ TRACE_INLINE_ int at_arg_two_words_(uint32_t type)
 	       type == ASYNCTRACE_FXT_ARG_KOID;
 }
 
-/* Applies m to the numbers 0..14: straight code folds where a loop may not. */
+/* Applies m to 0..14. The compiler folds straight code more reliably than a loop. */
 #define TRACE_EACH_(m) \
 	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14)
 
 /*
- * Unoptimised, the compiler does not see that what is beyond nargs is never
- * reached, and warns that it would not fit.
+ * Without optimisation, gcc does not see that items beyond nargs are never used, and warns that
+ * they would not fit.
  */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-/* Encodes arguments, without text, at w[n]; returns the index after them. */
+/* Encodes arguments, without text, at w[n]. Returns the index after them. */
 TRACE_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const uint64_t *refs,
 					const struct at_arg_ *args, unsigned int nargs)
 {
@@ -316,7 +316,7 @@ TRACE_INLINE_ unsigned int at_args_encode_(uint64_t *w, unsigned int n, const ui
 	return n;
 }
 
-/* Lists the texts of arguments; returns how many there are. */
+/* Lists the texts of arguments. Returns their number. */
 TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct at_arg_ *args,
 					  unsigned int nargs)
 {
@@ -343,32 +343,32 @@ TRACE_INLINE_ unsigned int at_args_texts_(struct at_text_ *texts, const struct a
 #endif
 
 /*
- * The way for records of any size. It takes a copy, because values whose address
- * is known outside would have to lie in memory on the fast path too.
+ * Writes a record of any size. Copies the arguments: passing their address to another function
+ * would force them into memory on the fast path, too.
  */
 TRACE_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, unsigned int kind,
 			      uint64_t word, const struct at_arg_ *args, unsigned int nargs)
 {
 	struct at_arg_ copy[ASYNCTRACE_FXT_ARGS_MAX];
 
-	/* Without arguments, gcc -flto would report that all of the copy is uninitialised. */
+	/* Without arguments, gcc -flto would warn that the copy is uninitialised. */
 	__asm__("" : "=m"(copy));
 #define TRACE_COPY_(i) \
 	if (nargs > (i)) \
 		copy[i] = args[i];
 	TRACE_EACH_(TRACE_COPY_)
 #undef TRACE_COPY_
-	at_write_args_(TRACE_TO_(uint32_t, found), site, TRACE_TO_(int, found >> 32), kind, word, copy,
-		       nargs);
+	at_write_args_(TRACE_TO_(uint32_t, found), site, TRACE_TO_(int, found >> 32), kind, word,
+		       copy, nargs);
 }
 
-/* The constants of the format are C macros: their casts are in the old style. */
+/* The constants of the format are C macros, which have C casts. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* The head of an event of n words at a site whose names are known. */
+/* Returns the header of an event of n words at a site whose names are known. */
 TRACE_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
 			     unsigned int nargs)
 {
@@ -381,15 +381,15 @@ TRACE_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, 
 #endif
 
 /*
- * Writes an event that is stamped with the present. All but the values of
- * arguments is known at compile time, so little of this becomes code.
+ * Writes an event with the present time. The compiler knows everything except the values of
+ * arguments, so that little code remains.
  */
 TRACE_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
 			  unsigned int kind, uint64_t id, const struct at_arg_ *args,
 			  unsigned int nargs)
 {
 	const uint32_t gate = TRACE_TO_(uint32_t, found);
-	/* words 1 and 2, stamp and slot, are filled in by the library */
+	/* the library sets words 1 and 2, stamp and slot */
 	uint64_t w[3 + 2 * ASYNCTRACE_FXT_ARGS_MAX + 1];
 	struct at_text_ texts[ASYNCTRACE_FXT_ARGS_MAX];
 	unsigned int n, ntexts;
@@ -426,7 +426,7 @@ TRACE_INLINE_ void at_event_(struct at_site_ *site, const uint64_t *refs, uint64
 	}
 }
 
-/* --- scoped durations ---------------------------------------------------------- */
+/* --- scoped durations ----------------------------------------------------- */
 
 /* Bytes of string arguments that a scope keeps from its begin to its end. */
 #define TRACE_SCOPE_TEXT_	128
@@ -439,12 +439,12 @@ struct at_scope_ {
 	unsigned int nargs;
 	const uint64_t *refs;
 	struct at_arg_ *args;
-	char *text;		/* of TRACE_SCOPE_TEXT_ bytes, or NULL */
+	char *text;		/* TRACE_SCOPE_TEXT_ bytes, or NULL */
 };
 
 size_t at_scope_cut_(const char *s, size_t bytes, size_t room);
 
-/* Copies as much of a string as has room; returns its length. */
+/* Copies as much of a string as has room. Returns the length of the copy. */
 TRACE_INLINE_ uint32_t at_scope_keep_(char *to, size_t room, struct at_arg_ a)
 {
 	const char *from = TRACE_TEXT_AT_(a.value);
@@ -456,8 +456,8 @@ TRACE_INLINE_ uint32_t at_scope_keep_(char *to, size_t room, struct at_arg_ a)
 }
 
 /*
- * A string may be gone, or be another, when the scope ends: what the record
- * says is what it was at the begin.
+ * Copies strings, because they may change or end before the scope does. The record has the values
+ * of the begin.
  */
 TRACE_INLINE_ void at_scope_begin_(struct at_scope_ *s, uint64_t found, const struct at_arg_ *args,
 				unsigned int nargs)
@@ -492,7 +492,7 @@ TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 
 	if (__builtin_expect(s->gate == 0, 1))
 		return;
-	/* Begun under another run, or none is on: not to be seen by this one. */
+	/* The run has ended, or the process registered anew. */
 	if (__builtin_expect(at_gate_load_() != s->gate, 0)) {
 		s->gate = at_gate_renew_(s->gate);
 		if (!s->gate)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Values that are numbers have a type of their own, because a counter takes nothing else
- */
+/* A type for values that are numbers, because a counter accepts nothing else */
 #ifndef ASYNCTRACE_NUMBER_H
 #define ASYNCTRACE_NUMBER_H
 
@@ -37,7 +35,7 @@ TRACE_INLINE_ unsigned int at_of_unsigned_(unsigned int n)
 	return n;
 }
 
-/* Not functions: a compiler's message names them. */
+/* Never defined. The names are for the compiler's error message. */
 extern const struct at_no_value_ *const at_counter_takes_numbers_only_;
 extern const struct at_no_value_ *const at_scope_is_no_TRACE_SCOPE_;
 extern const struct at_no_value_ *const at_blob_has_no_such_type_;

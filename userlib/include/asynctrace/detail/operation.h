@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Expansions of the macros of asynctrace/operation.h. Programs must not use these names.
- */
+/* Expansions of the macros of asynctrace/operation.h. Programs must not use these names. */
 #ifndef ASYNCTRACE_DETAIL_OPERATION_H
 #define ASYNCTRACE_DETAIL_OPERATION_H
 
@@ -15,12 +13,13 @@ extern "C" {
 #endif
 
 /**
- * struct at_current_ - what the calling thread works on
+ * struct at_current_ - the calling thread's current operation and scopes
  * @id: the current operation; 0: none
- * @cell: where the kernel reads @id, or NULL
- * @ids: the next id of this thread's block of ids; a multiple of the block's size: none is left
- * @depth: recorded scopes that are open
- * @base: those of them that began before the run of @gate
+ * @cell: memory in which the kernel reads @id, or NULL
+ * @ids: the next id of this thread's block of ids; a multiple of the block's size: the block is
+ *	used up
+ * @depth: number of open recorded scopes
+ * @base: number of open recorded scopes that began before the run of @gate
  * @gate: the gate value under which the thread last recorded the begin of a scope
  *
  * Only the thread itself, and signal handlers on it, change this.
@@ -37,27 +36,27 @@ struct at_current_ {
 
 extern __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
 
-/* enum for struct at_entered.kind_ */
+/* Values of kind_ of struct at_entered. */
 enum {
 	TRACE_REGION_	= 0,
-	TRACE_ENTER_	= 1	/* the end of the scope restores the operation of before */
+	TRACE_ENTER_	= 1	/* the end of the scope restores the operation */
 };
 
 struct at_entered;
 struct at_operation;
 
-/* Gives *@op a new id, and the parent @parent. */
+/* Gives *@op a new id and the parent @parent. */
 void at_operation_start_(struct at_operation *op, uint64_t parent);
-/* The thread records the begin of a scope under @gate, for the first time in this run. */
+/* Called when the thread records its first begin of a scope in the run of @gate. */
 void at_entered_run_(uint32_t gate);
-/* Writes the ends of @e, and of all scopes within it that did not end. */
+/* Writes the end of @e, and of all scopes within it that have not ended. */
 void at_entered_end_(const struct at_entered *e);
 __attribute__((format(printf, 4, 5)))
 void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const char *format, ...);
 
 /*
- * Names at_current_ instead of taking its address: UBSan would test the address for 0 by the flags
- * of an addition, for which the linker puts an instruction that sets none.
+ * Uses the name at_current_, not its address. UBSan would compare the address with 0 by the flags
+ * of an addition, for which the linker inserts an instruction that sets no flags.
  */
 TRACE_INLINE_ void at_current_set_(uint64_t id)
 {
@@ -66,7 +65,7 @@ TRACE_INLINE_ void at_current_set_(uint64_t id)
 		__atomic_store_n(at_current_.cell, id, __ATOMIC_RELAXED);
 }
 
-/* The first of two calls for an operation returns true. */
+/* Returns true only for the first of two calls for an operation. */
 TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 {
 	if (__builtin_expect(at_gate_load_() == 0, 1)) {
@@ -81,8 +80,8 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 #endif
 
 /*
- * A pair of the library's own follows those of the user, so the list that is passed on is
- * never empty: see pairs.h.
+ * A pair of the library follows the user's pairs, so the list that is passed on is never empty:
+ * see pairs.h.
  */
 #define TRACE_OPERATION_BEGIN_(nr, op, above, category, ...) \
 	TRACE_OPERATION_BEGIN2_(TRACE_CAT_(at_operation_, nr), op, above, category, __VA_ARGS__)
@@ -111,11 +110,14 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 
 #ifndef NTRACE
 
-/* A struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of both ends. */
+/*
+ * Makes a struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of the
+ * begin and of the end.
+ */
 #define TRACE_ENTERED_(nr, begin, category, ...) \
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), \
-			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), begin, category, TRACE_LEAD_(__VA_ARGS__), \
-			__VA_ARGS__, "operation", at_operation_current())
+			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), begin, category, \
+			TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__, "operation", at_operation_current())
 #define TRACE_ENTERED2_(that, now, here, found, begin, category, nm, ...) \
 	__extension__({ \
 		TRACE_PAIRS_CHECK_(__VA_ARGS__, "resumed", 0); \
@@ -128,7 +130,8 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 			if (found >> 32) { \
 				at_entered_record_(&that, here.site, found); \
 				at_event_(here.site, here.refs, found, \
-					  ASYNCTRACE_FXT_DURATION_BEGIN, 0, TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
+					  ASYNCTRACE_FXT_DURATION_BEGIN, 0, \
+					  TRACE_ARGS_(__VA_ARGS__), TRACE_COUNT_(__VA_ARGS__)); \
 			} \
 		} \
 		that; \
@@ -151,7 +154,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 
 #else /* NTRACE */
 
-/* Identity stays, as that of TRACE_NONCE() does; records go. */
+/* With NTRACE, ids and current operations work, but nothing is recorded. */
 #define TRACE_ENTERED_(nr, begin, category, ...) \
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), begin, category, __VA_ARGS__)
 #define TRACE_ENTERED2_(that, begin, category, ...) \

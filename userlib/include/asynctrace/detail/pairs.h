@@ -2,18 +2,18 @@
 /*
  * Preprocessor lists: LEAD, "key", value, "key", value, ... of 0 to 15 pairs
  *
- * LEAD is whatever the caller has before the pairs. A list without it could be
- * empty, and neither C nor C++17 has a way to pass an empty list on: the comma
- * before it stays. `, ##__VA_ARGS__` is a GNU extension that -Wpedantic reports,
- * and __VA_OPT__ is of C++20 and C23. So no list here is ever empty.
+ * LEAD is any argument that the caller has before the pairs. Without LEAD, a list could be empty,
+ * and neither C nor C++17 can pass on an empty list: the comma before it stays. `, ##__VA_ARGS__`
+ * is a GNU extension that -Wpedantic reports, and __VA_OPT__ needs C++20 or C23. So no list here
+ * is ever empty.
  *
- * TRACE_COUNT_(LIST)	number of pairs, or TRACE_ODD_, or TRACE_MANY_
- * TRACE_EACH_PAIR_(M, LIST)	M("key", value) M("key", value) ...
- * TRACE_KEYS_(LIST)	"key", "key", ... each followed by a comma
- * TRACE_LEAD_(LIST)	LEAD
+ *	TRACE_COUNT_(LIST)	number of pairs, or TRACE_ODD_, or TRACE_MANY_
+ *	TRACE_EACH_PAIR_(M, LIST)	M("key", value) M("key", value) ...
+ *	TRACE_KEYS_(LIST)	"key", "key", ... each followed by a comma
+ *	TRACE_LEAD_(LIST)	LEAD
  *
- * TRACE_PAIRS_CHECK_(LIST) does not compile if there is no LEAD, a key without a
- * value, or more than 15 pairs, and says which.
+ * TRACE_PAIRS_CHECK_(LIST) does not compile if there is no LEAD, a key without a value, or more
+ * than 15 pairs. The compiler's message says which.
  */
 #ifndef ASYNCTRACE_PAIRS_H
 #define ASYNCTRACE_PAIRS_H
@@ -27,7 +27,7 @@
 #define TRACE_CAT_(a, b) TRACE_CAT2_(a, b)
 #define TRACE_CAT2_(a, b) a##b
 
-/* Counts of lists that are wrong. Numbers, so that an assertion can test for them. */
+/* Counts of wrong lists. They are numbers, so that an assertion can compare them. */
 enum {
 	TRACE_ODD_		= 100,
 	TRACE_MANY_	= 101
@@ -43,12 +43,16 @@ enum {
 	i60, i61, i62, \
 	picked, ...) picked
 
-/* A list has one item more than its pairs have; the last 0 is there for TRACE_PICK_'s "...". */
+/* A list has one item more than its pairs. The last 0 is for the "..." of TRACE_PICK_. */
 #define TRACE_COUNT_(...) TRACE_PICK_(__VA_ARGS__, \
-	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
-	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
-	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
-	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
 	15, TRACE_ODD_, 14, TRACE_ODD_, 13, TRACE_ODD_, 12, TRACE_ODD_, \
 	11, TRACE_ODD_, 10, TRACE_ODD_, 9, TRACE_ODD_, 8, TRACE_ODD_, \
 	7, TRACE_ODD_, 6, TRACE_ODD_, 5, TRACE_ODD_, 4, TRACE_ODD_, \
@@ -56,7 +60,7 @@ enum {
 
 #define TRACE_LEAD_(...) TRACE_LEAD2_(__VA_ARGS__, 0)
 #define TRACE_LEAD2_(lead, ...) lead
-/* Takes the parentheses from a list. */
+/* Removes the parentheses of a list. */
 #define TRACE_OPEN_(...) __VA_ARGS__
 #define TRACE_TEXT_(...) TRACE_TEXT2_(__VA_ARGS__)
 #define TRACE_TEXT2_(...) #__VA_ARGS__
@@ -72,10 +76,10 @@ enum {
 #define TRACE_EACH_PAIR_(m, ...) \
 	TRACE_CAT_(TRACE_EACH_PAIR, TRACE_COUNT_(__VA_ARGS__))(m, __VA_ARGS__)
 #define TRACE_KEYS_(...) TRACE_EACH_PAIR_(TRACE_PAIR_KEY_, __VA_ARGS__)
-/* The "" makes anything but a literal an error. */
+/* "" makes a key that is no literal an error. */
 #define TRACE_PAIR_KEY_(k, v) "" k,
 
-/* TRACE_PAIRS_CHECK_ reports these. */
+/* TRACE_PAIRS_CHECK_ reports these two cases. */
 #define TRACE_EACH_PAIRTRACE_ODD_(...)
 #define TRACE_EACH_PAIRTRACE_MANY_(...)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Records that are rare, or large: blobs, kernel objects, events of virtual threads, events
- * with names that are no literals. The library encodes them, so that little code becomes part
- * of the program.
+ * Rare or large records: blobs, kernel objects, events of virtual threads, and events with names
+ * that are no literals. The library encodes them, so that little code becomes part of the
+ * program.
  *
- * @refs is that of the site, as at_event_() takes it.
+ * @refs is the site's, as at_event_() takes it.
  */
 #ifndef ASYNCTRACE_SPECIAL_H
 #define ASYNCTRACE_SPECIAL_H
@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-/* --- blobs ------------------------------------------------------------------------ */
+/* --- blobs ---------------------------------------------------------------- */
 
-/* For at_blob_(): the formats of large blobs. Smaller numbers are types of blob records. */
+/* Formats of large blobs for at_blob_(). Smaller numbers are types of blob records. */
 enum {
 	TRACE_BLOB_EVENT_	= 256 + ASYNCTRACE_FXT_BLOB_EVENT,
 	TRACE_BLOB_ATTACHMENT_	= 256 + ASYNCTRACE_FXT_BLOB_ATTACHMENT
@@ -28,20 +28,20 @@ enum {
 void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t found, unsigned int what,
 	      const void *blob, size_t size, const struct at_arg_ *args, unsigned int nargs);
 
-/* --- virtual threads ------------------------------------------------------------------ */
+/* --- virtual threads ------------------------------------------------------ */
 
-/* Bytes of a virtual thread's name */
+/* Bytes of a virtual thread's name. */
 #define TRACE_VTHREAD_NAME_MAX_	96
 
-/* @kind: as in at_event_(), with TRACE_EXTRA_ if there is an @id */
+/* @kind: as in at_event_(), with TRACE_EXTRA_ if there is an @id. */
 void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
 		       unsigned int kind, uint64_t id, const char *vthread, uint64_t vthread_id,
 		       uint64_t ticks, const struct at_arg_ *args, unsigned int nargs);
 
-/* --- kernel objects ------------------------------------------------------------------- */
+/* --- kernel objects ------------------------------------------------------- */
 
 struct at_handle_ {
-	int fd;			/* -1: it is the thread */
+	int fd;			/* -1: use the thread instead */
 	pthread_t thread;
 };
 
@@ -49,7 +49,7 @@ TRACE_INLINE_ struct at_handle_ at_handle_fd_(int fd)
 {
 	struct at_handle_ h = TRACE_ZERO_;
 
-	/* -1 would mean a thread; -2 is no descriptor either. */
+	/* -1 would select the thread; -2 is no valid descriptor either. */
 	h.fd = fd < 0 ? -2 : fd;
 	return h;
 }
@@ -66,9 +66,9 @@ TRACE_INLINE_ struct at_handle_ at_handle_thread_(pthread_t thread)
 void at_object_(struct at_site_ *site, const uint64_t *refs, uint64_t found,
 		struct at_handle_ handle, const struct at_arg_ *args, unsigned int nargs);
 
-/* --- names that are no literals ---------------------------------------------------------- */
+/* --- names that are no literals ------------------------------------------- */
 
-/* An argument with its name, as TRACE_DECLARE_ARGS() makes them */
+/* An argument with its name, for TRACE_DECLARE_ARGS(). */
 typedef struct at_named_arg_ {
 	const char *name;
 	struct at_arg_ value;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Plain C++ values as arguments of the TRACE_* macros
- */
+/* Plain C++ values as arguments of the TRACE_* macros */
 #ifndef ASYNCTRACE_VALUES_HPP
 #define ASYNCTRACE_VALUES_HPP
 
@@ -42,13 +40,13 @@ TRACE_CXX_INLINE_ at_arg_ at_value_(char *s)
 	return at_arg_string_(s);
 }
 
-/* Also std::string, which lives as long as the statement it stands in. */
+/* Also takes std::string; a temporary one lives until the end of the statement. */
 TRACE_CXX_INLINE_ at_arg_ at_value_(std::string_view s)
 {
 	return at_arg_text_(s.data() ? s.data() : "", s.size());
 }
 
-/* Integers of more than 64 bits are no values: they would be cut. */
+/* Integers of more than 64 bits do not compile, because they would be cut. */
 template <typename T,
 	  std::enable_if_t<std::is_floating_point_v<T> || std::is_enum_v<T> ||
 			   (std::is_integral_v<T> && sizeof(T) <= 8), int> = 0>
@@ -92,7 +90,7 @@ template <typename T> TRACE_CXX_INLINE_ at_arg_ at_counter_value_(T v)
 	return at_value_(v);
 }
 
-/* A string converts to neither of these. */
+/* A string converts neither to int nor to unsigned int, so it does not compile here. */
 TRACE_CXX_INLINE_ int at_scope_check_(int scope)
 {
 	return scope;
