@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Keep of the generator's kernel source what Linux 6.1 can compile.
+"""Extract the ranges and policies from the kernel source that the generator has written.
 
 usage: policies.py GENERATED.c OUT.c OUT.h
 
-That is the ranges and the policies; operation tables and the family need
-struct genl_split_ops. Policies lose their "static", if they have it (those of nests have not), and are
-declared in OUT.h. struct genl_ops has one policy for do and dump: the two must be equal, and one is
-kept.
+The operation tables and the family are left out, because they need struct genl_split_ops, which
+Linux 6.1 does not have. Policies become global and are declared in OUT.h. struct genl_ops has one
+policy for do and dump, so the two policies must be equal, and one is kept.
 """
 import re
 import sys
@@ -17,7 +16,7 @@ def main():
     generated, out_c, out_h = sys.argv[1:]
     text = open(generated, encoding='utf-8').read()
 
-    # Everything from the table on goes; the generator writes it last.
+    # The generator writes the operation table last.
     head, table, _ = text.partition('/* Ops table for ')
     if not table:
         sys.exit('policies.py: no operation table in the generated source')

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# libasynctrace. Included by the top-level Makefile; expects B (where to build),
-# CC and CFLAGS, and for installing PREFIX, LIBDIR and DESTDIR.
+# libasynctrace. The top-level Makefile includes this file, and sets B (the build directory),
+# CC and CFLAGS. Installing also uses PREFIX, LIBDIR and DESTDIR.
 #
-#	$(B)/libasynctrace.a	what programs of this tree link with
+#	$(B)/libasynctrace.a	the static library, which programs of this tree use
 #	$(B)/libasynctrace.so	the shared library, its links, and the .pc file
 #	$(B)/examples/hello	the example of README.md
 #	$(B)/examples/crash	a program that writes its last second when it crashes
 #	$(B)/examples/tutorial, tutorial-cxx	Fuchsia's tutorial, in C and in C++
 #	$(B)/examples/coffee, pool, twoproc
 #				programs with operations
-#	userlib-install		library, headers and manual pages
-#	userlib-uninstall	removes what userlib-install has installed
+#	userlib-install		installs library, headers and manual pages
+#	userlib-uninstall	removes the installed files
 
 AT_VERSION	:= 0.2.0
 AT_SONAME	:= libasynctrace.so.0
@@ -29,13 +29,13 @@ AT_UAPI_HEADERS	:= $(wildcard uapi/linux/*.h)
 AT_INCLUDES	:= -Iuapi -Iuserlib/include
 AT_MAN		:= $(wildcard userlib/man/*.3)
 
-# The memory of a provider is what its control page says it is: no aliasing rules.
+# Rings are accessed as words and as structures, so aliasing rules must not apply.
 AT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fno-strict-aliasing \
 		   -pthread $(AT_INCLUDES) -Iuserlib/src
 AT_LIBS		:= -lmnl -lpthread
 
-# at_variant NAME, OBJECT-DIR, EXTRA-FLAGS: the static library once more, otherwise
-# compiled. NAME.a is made of the objects below OBJECT-DIR.
+# at_variant NAME, OBJECT-DIR, EXTRA-FLAGS: a variant of the static library, compiled with
+# EXTRA-FLAGS. NAME is made of the objects below OBJECT-DIR.
 define at_variant
 $(2)/%.o: userlib/src/%.c
 	@mkdir -p $$(@D)
@@ -53,11 +53,14 @@ endef
 $(eval $(call at_variant,$(B)/libasynctrace.a,$(B)/userlib,))
 # With delays in the critical sections, for race tests.
 $(eval $(call at_variant,$(B)/race/libasynctrace.a,$(B)/race/userlib,-DAT_TEST_HOOKS))
-$(eval $(call at_variant,$(B)/asan/libasynctrace.a,$(B)/asan/userlib,-fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer))
-# It does not know fences; what they order here is in words it does not see anyway.
-$(eval $(call at_variant,$(B)/tsan/libasynctrace.a,$(B)/tsan/userlib,-fsanitize=thread -Wno-tsan))
+AT_ASAN		:= -fsanitize=address -fsanitize=undefined -fno-omit-frame-pointer
+$(eval $(call at_variant,$(B)/asan/libasynctrace.a,$(B)/asan/userlib,$(AT_ASAN)))
+# ThreadSanitizer does not support fences. The fences here order only words of the rings, which
+# ThreadSanitizer does not check.
+AT_TSAN		:= -fsanitize=thread -Wno-tsan
+$(eval $(call at_variant,$(B)/tsan/libasynctrace.a,$(B)/tsan/userlib,$(AT_TSAN)))
 
-# nodelete: threads keep pointers into it, and the kernel those to its sections.
+# nodelete: threads and the kernel keep pointers into the library.
 $(B)/libasynctrace.so.$(AT_VERSION): $(AT_OBJ:%=$(B)/userlib/%) userlib/libasynctrace.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) \
 		-Wl,-soname,$(AT_SONAME) -Wl,--version-script,userlib/libasynctrace.map \
@@ -69,15 +72,15 @@ $(B)/$(AT_SONAME): $(B)/libasynctrace.so.$(AT_VERSION)
 $(B)/libasynctrace.so: $(B)/$(AT_SONAME)
 	ln -sf $(<F) $@
 
-# Two descriptions of the one library. They differ in what libasynctrace.a needs: in a
-# program that only writes events, the linker takes no member that calls libmnl. A
-# program that uses asynctrace/session.h needs libmnl, and asks for the second one.
-# Debian has no libmnl.a: with -lmnl in the first, no program could be linked -static.
+# Two pkg-config files for one library. They differ only for static linking. A program that only
+# writes events needs no libmnl, because the linker takes no member that calls it. A program that
+# uses asynctrace/session.h needs libmnl, and must use the second file. The first file must not
+# have -lmnl, because Debian has no libmnl.a, and no program could be linked with -static.
 AT_PC		:= $(B)/libasynctrace.pc $(B)/libasynctrace-control.pc
 $(B)/libasynctrace.pc.new: AT_PC_LIBS := -lpthread
 $(B)/libasynctrace-control.pc.new: AT_PC_LIBS := $(AT_LIBS)
 
-# Written anew each time, because PREFIX may differ from the last time.
+# Written each time, because PREFIX may have changed.
 .PHONY: $(AT_PC:%=%.new)
 $(AT_PC:%=%.new):
 	@mkdir -p $(@D)
@@ -108,7 +111,7 @@ userlib-install: userlib
 	install -m 644 $(AT_MAN) $(DESTDIR)$(MANDIR)/man3
 	userlib/man/link $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
 
-# Directories that others share stay, unless they are empty.
+# Directories may have files of other packages: remove only empty ones.
 userlib-uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libasynctrace.a libasynctrace.so \
 		$(AT_SONAME) libasynctrace.so.$(AT_VERSION)) \

@@ -48,7 +48,7 @@
 #define ASYNCTRACE_DESCRIPTION_MAX	400	/* bytes of a known category's description */
 #define ASYNCTRACE_ALERT_MAX		14	/* bytes of an alert's name */
 
-/* --- ioctls ------------------------------------------------------------- */
+/* --- ioctls --------------------------------------------------------------- */
 
 /**
  * struct asynctrace_hello - version check and cookie of a descriptor
@@ -56,14 +56,14 @@
  * @abi: in: ASYNCTRACE_ABI_VERSION of the caller; out: of the module
  * @cookie: out: identifies this descriptor in netlink messages. Valid while the descriptor is
  *	open, and only for the calling process.
- * @salt: in: the salt that operation ids of this process already have; 0: there are none
- *	yet. The registration grants this salt unless another process has it: see struct
+ * @salt: in: the salt of operation ids that this process has already made; 0: none. The
+ *	registration grants this salt unless another process has it: see struct
  *	asynctrace_control.
  * @reserved: must be 0
  *
- * Fails with -EPROTO if the versions differ (@abi then is the module's), with -EPERM if
- * another process already got the cookie, and with -EOPNOTSUPP for a 32-bit process, which
- * needs two stores for a ring position.
+ * Fails with -EPROTO if the versions differ (@abi then is the module's), and with -EPERM if
+ * another process already got the cookie. Fails with -EOPNOTSUPP for a 32-bit process, which
+ * cannot store a ring position at once.
  */
 struct asynctrace_hello {
 	__u32 size;
@@ -124,9 +124,9 @@ struct asynctrace_consume {
  * @reserved: must be 0
  * @name: 1 to ASYNCTRACE_ALERT_MAX bytes, padded with NULs
  *
- * For a provider's descriptor. Subscribers to the session that records the provider get the
- * alert as an event. Fails with -EAGAIN if no session records the provider, or if it raises
- * too many alerts.
+ * For a provider's descriptor. Subscribers to the session that records the provider get a
+ * notification. Fails with -EAGAIN if no session records the provider, or if it raises too many
+ * alerts.
  */
 struct asynctrace_alert {
 	__u32 size;
@@ -173,8 +173,8 @@ struct asynctrace_observed {
 
 /* Values of asynctrace_control.gate; all others are a run's generation. */
 #define ASYNCTRACE_GATE_OFF		0	/* no session records this provider */
-#define ASYNCTRACE_GATE_ATTACH		1	/* this process has not registered */
-/* Larger generations are for programs that trace themselves without the module. */
+#define ASYNCTRACE_GATE_ATTACH		1	/* the process has not registered yet */
+/* Larger generations are for in-process traces, which do not use the module. */
 #define ASYNCTRACE_GENERATION_MAX	0xbfffffffU
 
 enum asynctrace_clock {
@@ -336,7 +336,7 @@ struct asynctrace_subbuf {
 #define ASYNCTRACE_RING_MIN		(ASYNCTRACE_SUBBUF_MIN * ASYNCTRACE_SUBBUFS_MIN)
 #define ASYNCTRACE_RING_MAX		(1ULL << 30)
 
-/* --- the durable ring ------------------------------------------------------ */
+/* --- the durable ring ----------------------------------------------------- */
 
 /*
  * The first word of its header line is the position: bits 0..31 are the words committed, bits
@@ -347,23 +347,23 @@ struct asynctrace_subbuf {
 #define ASYNCTRACE_DURABLE_GEN_SHIFT	32
 #define ASYNCTRACE_DURABLE_SIZE		(256 * 1024)	/* bytes with the line */
 
-/* --- cells ------------------------------------------------------------------ */
+/* --- cells ---------------------------------------------------------------- */
 
 /**
- * struct asynctrace_cell - what a thread and the kernel's scheduling records say to each other
- * @operation: written by the thread with one plain store: id of the operation that it works
- *	on; 0: none. The kernel reads it once at each switch and wakeup of the thread, does not
+ * struct asynctrace_cell - words that a thread and the kernel write for each other
+ * @operation: written by the thread with one plain store: id of the operation that it works on;
+ *	0: none. The kernel reads it once at each switch and wakeup of the thread, does not
  *	interpret it, and puts it into the record: ASYNCTRACE_FXT_STR_*_OPERATION.
  * @reserved1: 0
- * @sequence: odd while the kernel changes the words from here on. A reader reads them again
- *	if @sequence was odd, or changed meanwhile.
+ * @sequence: odd while the kernel changes the words from here on. A reader reads them again if
+ *	@sequence was odd, or changed meanwhile.
  * @reserved2: 0
  * @cpu_ns: time on a CPU in the present run up to @since, nanoseconds
  * @since: when the thread last began to run, in ticks of the control page's clock
  * @switches: number of times that the thread left a CPU in the present run
  * @reserved3: 0
  *
- * A thread has at most one cell. Its cell is given to another thread after it has ended.
+ * A thread has at most one cell. After the thread has ended, another thread may get the cell.
  *
  * Modules of this version give no cells yet: @cells of struct asynctrace_control is 0.
  */
@@ -378,7 +378,7 @@ struct asynctrace_cell {
 	__u64 reserved3[2];
 };
 
-/* --- records in rings ------------------------------------------------------ */
+/* --- records in rings ----------------------------------------------------- */
 
 /*
  * A provider writes FXT event records (linux/asynctrace_fxt.h), in ticks of the control page's
@@ -403,7 +403,7 @@ struct asynctrace_cell {
  * All of these have at most ASYNCTRACE_FXT_WORDS_MAX words.
  */
 
-/* --- chunks: what read(2) returns -------------------------------------------- */
+/* --- chunks: data that read(2) returns ------------------------------------ */
 
 enum asynctrace_chunk_kind {
 	ASYNCTRACE_CHUNK_PROVIDER	= 1,	/* struct asynctrace_provider_info */
@@ -418,11 +418,11 @@ enum asynctrace_chunk_kind {
 
 /* asynctrace_chunk.flags */
 #define ASYNCTRACE_CHUNK_F_FALLBACK	(1 << 0)	/* from the fallback ring */
-#define ASYNCTRACE_CHUNK_F_BROKEN	(1 << 1)	/* framing lost: no payload */
+#define ASYNCTRACE_CHUNK_F_BROKEN	(1 << 1)	/* the ring is damaged: no payload */
 #define ASYNCTRACE_CHUNK_F_LAST		(1 << 2)	/* the ring's counts are final */
 
 /**
- * struct asynctrace_chunk - head of what one read(2) returns
+ * struct asynctrace_chunk - header of the data that one read(2) returns
  * @size: size of this structure; the payload follows it
  * @kind: enum asynctrace_chunk_kind
  * @bytes: size of the payload
@@ -430,8 +430,8 @@ enum asynctrace_chunk_kind {
  * @provider: id of the provider; 0 for chunks that belong to no provider
  * @ring: index of the ring: the number of its CPU, except for the fallback ring
  * @sequence: linear word offset of the payload in its ring
- * @records: number of records that the payload claims to have; for STRINGS, their
- *	generation: if it changes, all indices of earlier chunks are invalid
+ * @records: number of records that the payload claims to have; for STRINGS, their generation: if
+ *	it changes, all indices of earlier chunks are invalid
  * @delivered: of this ring, records handed out so far, including this payload
  * @overwritten: of this ring, records lost to wraparound so far
  * @dropped: of this ring, records that found no room so far
@@ -442,7 +442,7 @@ enum asynctrace_chunk_kind {
  * @cleared: of this ring, records that later starts have cleared so far
  *
  * Names come before the records that use them. A chunk of events comes after all strings and
- * threads that existed when the end of its ring was read, and a chunk of scheduling records
+ * threads that existed when the end of its ring was read. A chunk of scheduling records comes
  * after all task names.
  */
 struct asynctrace_chunk {

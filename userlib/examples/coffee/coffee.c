@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The coffee shop of Go's runtime/trace: each order is an operation, on which a barista, a
- * milk frother and a cashier work, each in a thread of their own.
+ * The coffee shop from the documentation of Go's runtime/trace. Each order is an operation. A
+ * barista, a milk frother and a cashier work on it, each in a thread of their own.
  *
  *	ASYNCTRACE_OUT=coffee.fxt coffee 3
  *	asynctrace report coffee.fxt regions

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A program that crashes, and leaves a trace of its last second behind
+ * A program that crashes, and whose crash handler writes a trace of the last second
  *
  *	$ build/examples/crash crash.fxt
  *	$ asynctrace dump --events crash.fxt | tail
@@ -23,18 +23,21 @@
 static int file;
 
 /*
- * Only async-signal-safe functions from here on. -EBUSY: another thread crashed first,
- * and writes the file; the process must live until that is done.
+ * This handler must call only async-signal-safe functions. -EBUSY: another thread crashed first
+ * and is writing the file. Wait, because the process must live until the file is written.
  */
 static void write_last_second(int sig)
 {
 	while (at_flight_write(file, NULL) == -EBUSY)
 		usleep(1000);
-	/* SA_RESETHAND has restored the default: die of the signal, with a core dump. */
+	/*
+	 * SA_RESETHAND has restored the default action: the signal ends the process with a core
+	 * dump.
+	 */
 	raise(sig);
 }
 
-/* A stack of its own: the crash may be an overflow of the thread's stack. */
+/* Handlers need their own stack, because the crash may be an overflow of the thread's stack. */
 static void use_own_stack(void)
 {
 	stack_t stack = { .ss_size = 64 << 10 };

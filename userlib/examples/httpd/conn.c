@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The accept thread: takes connections, reads requests, hands them to the
- * workers, and waits for sockets. Connections are armed in epoll one event at
- * a time; while a request is with the other threads, its connection is not.
+ * The accept thread: accepts connections, reads requests, passes them to the workers, and waits
+ * for sockets. epoll reports one event of a connection at a time. While other threads have the
+ * request, epoll ignores its connection.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,22 +20,22 @@
 
 #include "httpd.h"
 
-#define LINGER_MS	2000	/* how long a closed client may take to go */
-#define RETRY_MS	100	/* until accepting again after running out of descriptors */
-#define BODY_RATE	64	/* bytes per millisecond a body must come with at least */
+#define LINGER_MS	2000	/* time for a client to close its side */
+#define RETRY_MS	100	/* time until the next accept() if there were no descriptors */
+#define BODY_RATE	64	/* slowest body, bytes per millisecond */
 #define NEVER		INT64_MAX
 
 enum state {
-	READING,		/* the head of a request, or waiting for one */
+	READING,		/* reading the head of a request, or waiting for one */
 	BODY,			/* reading a body */
-	BUSY,			/* the request is with the other threads */
-	WRITABLE,		/* waiting to go on writing */
-	LINGERING,		/* said all, letting the client read it */
+	BUSY,			/* other threads have the request */
+	WRITABLE,		/* waiting until the socket is writable */
+	LINGERING,		/* answered; waiting for the client to close */
 };
 
 struct conn {
 	struct conn *prev, *next;
-	struct conn *next_back;		/* in the list of those given back */
+	struct conn *next_back;		/* next in the list of returned connections */
 	struct request *req;
 	int fd;
 	enum state state;
@@ -48,7 +48,7 @@ struct conn {
 static struct conn all = { .prev = &all, .next = &all };
 static int conns;
 static int listen_fd = -1, epoll_fd = -1, wake_fd = -1;
-static bool accepting;		/* listen_fd is armed */
+static bool accepting;		/* epoll reports listen_fd */
 static int64_t now, next_sweep = NEVER;
 static atomic_bool stopping;
 static pthread_t thread;
@@ -93,7 +93,7 @@ static void set_deadline(struct conn *c, int64_t ms)
 		next_sweep = c->deadline;
 }
 
-/* Level-triggered, so nothing is missed between a read and the arming. */
+/* Level-triggered: epoll reports data that arrived before this call, too. */
 static void arm(struct conn *c, enum state state, uint32_t events)
 {
 	struct epoll_event ev = { .events = events | EPOLLONESHOT, .data.ptr = c };
@@ -122,8 +122,8 @@ static void drop(struct conn *c)
 }
 
 /*
- * Closing with unread bytes makes TCP reset the connection, and the client may
- * never see the answer. So only the sending side is closed at first.
+ * If a socket with unread bytes is closed, TCP resets the connection, and the client may not get
+ * the answer. So close only the sending side first.
  */
 static void linger(struct conn *c)
 {
@@ -139,7 +139,7 @@ static void submit(struct conn *c, enum stage stage, int status)
 	c->req->stage = stage;
 	if (status) {
 		c->req->status = status;
-		c->req->keep = false;	/* unread bytes may follow that are no request */
+		c->req->keep = false;	/* the unread bytes may not be a request */
 	}
 	if (atomic_load_explicit(&stopping, memory_order_relaxed))
 		c->req->keep = false;
@@ -160,7 +160,10 @@ static struct request *request_new(struct conn *c, const struct http_head *head)
 		return NULL;
 	req->conn = c;
 	req->fd = c->fd;
-	/* Unlike TRACE_NONCE(): the id in the trace is this one, as the log has it. */
+	/*
+	 * at_flow_id() instead of TRACE_NONCE(), because the trace has this id unchanged, and the
+	 * log must have the same id.
+	 */
 	req->async_id = at_flow_id();
 	req->flow_id = at_flow_id();
 	req->head = *head;
@@ -169,7 +172,7 @@ static struct request *request_new(struct conn *c, const struct http_head *head)
 	return req;
 }
 
-/* Returns whether more has to come; else *stage: how the request goes on. */
+/* Returns true if more bytes must come. Otherwise sets *stage to the next stage of the request. */
 static bool receive(struct conn *c, enum stage *stage)
 {
 	struct request *req = c->req;
@@ -205,7 +208,7 @@ static void start_body(struct conn *c)
 	size_t n = c->len < req->head.length ? c->len : req->head.length;
 
 	set_deadline(c, config.timeout_ms + req->head.length / BODY_RATE);
-	req->body = malloc(req->head.length);	/* costs memory only as bytes arrive */
+	req->body = malloc(req->head.length);	/* uses memory only as bytes arrive */
 	if (!req->body) {
 		submit(c, STAGE_WORK, 500);
 		return;
@@ -215,15 +218,15 @@ static void start_body(struct conn *c)
 	consume(c, n);
 	if (!n && req->head.expect_continue &&
 	    send(c->fd, invitation, sizeof(invitation) - 1, MSG_NOSIGNAL) != sizeof(invitation) - 1)
-		submit(c, STAGE_ABORT, 499);	/* reads nothing, or is gone */
+		submit(c, STAGE_ABORT, 499);	/* the client does not read or has closed */
 	else
 		body_readable(c);
 }
 
 /*
- * Begins a request when its head is there, and as well when what is there can
- * only be refused: the answer to a bad request takes the way of all others.
- * Returns 0 if there is no request yet; @status: what to answer anyway.
+ * Begins a request when its head is complete. Also begins a request that can only be rejected,
+ * because the answer takes the same path. Returns 0 if there is no request yet. @status: status
+ * of the answer, if it is already known.
  */
 static int begin(struct conn *c, int *status)
 {
@@ -279,7 +282,7 @@ static void head_readable(struct conn *c)
 		drop(c);
 		return;
 	}
-	if (first)	/* and not again: a head has to come in time as a whole */
+	if (first)	/* set once, because the whole head must come in time */
 		set_deadline(c, config.timeout_ms);
 	c->len += n;
 	next_request(c, 0);
@@ -295,7 +298,7 @@ static void discard(struct conn *c)
 		drop(c);
 }
 
-/* The answer went as far as the socket took it; a worker writes the rest. */
+/* The socket was full, and is now writable. A worker writes the rest of the answer. */
 static void resume(struct conn *c)
 {
 	TRACE_DURATION("http", "resume");
@@ -303,7 +306,7 @@ static void resume(struct conn *c)
 	TRACE_FLOW_STEP("http", "handoff", c->req->flow_id);
 }
 
-/* What a connection waited for is there, or (@late) did not come in time. */
+/* Handles an event of a connection, or its timeout (@late). */
 static void go_on(struct conn *c, bool late)
 {
 	switch (c->state) {
@@ -332,7 +335,7 @@ static void go_on(struct conn *c, bool late)
 		else
 			discard(c);
 		break;
-	case BUSY:	/* a hangup; the worker will notice when it writes */
+	case BUSY:	/* a hangup, which the worker will find when it writes */
 		break;
 	}
 }
@@ -449,7 +452,9 @@ static void *accept_main(void *arg)
 			else if (read(wake_fd, &count, sizeof(count)) < 0)
 				continue;
 		}
-		/* After the events: none may be left for what is freed here. */
+		/*
+		 * After the events, because an event may refer to a connection that is freed here.
+		 */
 		take_back();
 		if (now >= next_sweep)
 			sweep();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The disk thread's work: whatever may sleep long. */
+/* The disk thread: work that may sleep for a long time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "httpd.h"
 
-/* The next piece of a long file. */
+/* Reads the next piece of a long file. */
 static void read_piece(struct request *req)
 {
 	uint64_t left = req->file_size - req->file_pos;
@@ -37,7 +37,9 @@ static void read_piece(struct request *req)
 		req->stage = req->out_len ? STAGE_WRITE : STAGE_WORK;
 		req->status = 200;
 	} else {
-		/* Once its length was announced, a file cut short cannot be amended. */
+		/*
+		 * The head with the length has been sent, so a shortened file cannot be reported.
+		 */
 		req->stage = req->out_len ? STAGE_ABORT : STAGE_WORK;
 		req->status = 500;
 	}
@@ -68,12 +70,12 @@ static int write_synced(struct request *req, int fd)
 }
 
 /*
- * Under a name of its own first, so that whoever reads the upload sees the old
- * or the new one, whole. The directory too is synced before the answer.
+ * Writes the upload to a temporary name and renames it, so that a reader sees either the old or
+ * the whole new file. Syncs the directory, too, before the answer.
  */
 static int store(struct request *req, const char *name)
 {
-	static unsigned int count;	/* there is one disk thread */
+	static unsigned int count;	/* not shared: there is one disk thread */
 	bool existed;
 	char temp[48];
 	int fd, err;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Checksums of files, which the answers carry in the field ETag. Each is computed once and kept
- * in a table. A file that changes twice in one tick of the file system's clock, and keeps its
- * size, may keep its checksum.
+ * Checksums of files, for the field ETag of answers. Each checksum is computed once and kept in a
+ * table. If a file changes twice in one tick of the file system's clock and keeps its size, its
+ * old checksum may stay in the table.
  *
- * The lock is a mistake, made on purpose: a worker holds it while it reads a whole file, so all
- * others wait, even for checksums that are in the table. asynctrace why names that worker and
- * the request that it worked on.
+ * The lock is a mistake, made on purpose. A worker holds it while it reads a whole file. So all
+ * other workers wait, even for checksums in the table. asynctrace why names that worker and its
+ * request.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 
 #define TABLE_SIZE	256
 
-/* A slot is free if its inode number is 0. */
+/* An entry is free if its inode number is 0. */
 static struct known {
 	dev_t dev;
 	ino_t inode;
@@ -25,7 +25,7 @@ static struct known {
 	uint64_t sum;
 } table[TABLE_SIZE];
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static uint64_t writer;		/* the request that had the lock for writing last */
+static uint64_t writer;		/* the last request that locked for writing */
 
 static bool is_known(const struct known *k, const struct stat *st)
 {
@@ -98,7 +98,7 @@ int etag_find(struct request *req, const struct stat *st)
 		return 0;
 
 	lock_for_writing(req);
-	/* Another worker may have added it since. */
+	/* Another worker may have added the checksum in the meantime. */
 	if (!is_known(k, st))
 		err = learn(req, st, k);
 	req->etag = k->sum;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Opening what a client names, and nothing outside the directory it may see. */
+/* Opening of files that a client names. No file outside of the directory can be opened. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "httpd.h"
 
 /*
- * Without openat2 (before Linux 5.6, or forbidden by a sandbox): segment by
- * segment, following no symbolic link at all. Stricter, and as safe.
+ * Opens segment by segment and follows no symbolic link. For kernels before Linux 5.6, which have
+ * no openat2, and for sandboxes that forbid it. Stricter than openat2, and as safe.
  */
 static int open_by_segment(int dirfd, const char *path)
 {
@@ -25,15 +25,15 @@ static int open_by_segment(int dirfd, const char *path)
 	for (;;) {
 		size_t n = strcspn(path, "/");
 		bool last = !path[n];
-		int fd, err;
+		int fd, flags, err;
 
 		if (n > NAME_MAX)
 			fd = -1, errno = ENAMETOOLONG;
 		else {
 			memcpy(name, path, n);
 			name[n] = '\0';
-			fd = openat(at, n ? name : ".", O_CLOEXEC | O_NOFOLLOW |
-				    (last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY));
+			flags = last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY;
+			fd = openat(at, n ? name : ".", O_CLOEXEC | O_NOFOLLOW | flags);
 		}
 		err = errno;
 		if (fd < 0 && err == ENOTDIR && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -70,7 +70,8 @@ int file_open(int dirfd, const char *path)
 			return fd;
 		if (errno == ENOSYS || errno == EPERM)
 			atomic_store_explicit(&no_openat2, true, memory_order_relaxed);
-		else if (errno != EAGAIN && errno != EINTR)	/* EAGAIN: a rename raced */
+		else if (errno != EAGAIN && errno != EINTR)	/* EAGAIN: a rename happened
+								 * meanwhile */
 			return -errno;
 	}
 	return open_by_segment(dirfd, path);
@@ -83,7 +84,7 @@ int file_status(int err)
 	case ENOTDIR:
 	case ENAMETOOLONG:
 		return 404;
-	case EXDEV:	/* leads outside, as may what follows */
+	case EXDEV:	/* the path leaves the directory, or may leave it */
 	case ELOOP:
 	case EACCES:
 	case EPERM:
@@ -99,7 +100,7 @@ int file_status(int err)
 	return 500;
 }
 
-/* Uploads are plain names; hidden ones are the disk thread's own. */
+/* Uploads have plain names. Names with a leading dot are reserved for the disk thread. */
 bool file_upload_name(const char *path, const char **name)
 {
 	size_t n = strlen(UPLOAD_PREFIX);

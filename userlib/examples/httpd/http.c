@@ -39,7 +39,7 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* Cuts what precedes the first @c off @s; without a @c, all of it. */
+/* Removes and returns the part of @s before the first @c; the whole of @s if there is no @c. */
 static struct span cut(struct span *s, char c)
 {
 	const char *end = memchr(s->at, c, s->len);
@@ -70,7 +70,7 @@ static int parse_target(struct http_head *h, struct span t)
 			return -400;
 	}
 	if (h->method == HTTP_OTHER && *t.at != '/')
-		return 0;	/* "*" or "host:port": refused later anyway */
+		return 0;	/* "*" or "host:port", which is rejected later */
 	if (t.len > 7 && !strncasecmp(t.at, "http://", 7)) {
 		t.at += 7;
 		t.len -= 7;
@@ -84,7 +84,7 @@ static int parse_target(struct http_head *h, struct span t)
 	t = cut(&t, '?');
 	if (!t.len || *t.at != '/')
 		return -400;
-	/* Shorter than the request line, so it fits with its NUL. */
+	/* The decoded path is shorter than the request line, so it fits. */
 	for (size_t i = 0; i < t.len; i++) {
 		char c = t.at[i];
 
@@ -107,7 +107,7 @@ bad:
 
 static int parse_request_line(struct http_head *h, struct span line)
 {
-	static const char *const methods[] = {	/* as in enum http_method */
+	static const char *const methods[] = {	/* order of enum http_method */
 		"-", "GET", "HEAD", "PUT", "POST",
 		"DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT",
 	};
@@ -139,7 +139,7 @@ static int parse_length(struct http_head *h, struct span v)
 	for (size_t i = 0; i < v.len; i++) {
 		if (v.at[i] < '0' || v.at[i] > '9')
 			return -400;
-		/* Saturates: whatever is that long is too long anywhere. */
+		/* Stop at a maximum: such a body is too long in any case. */
 		if (h->length > UINT64_MAX / 10 - 1)
 			h->length = UINT64_MAX / 10 - 1;
 		h->length = h->length * 10 + (v.at[i] - '0');
@@ -148,7 +148,7 @@ static int parse_length(struct http_head *h, struct span v)
 	return 0;
 }
 
-/* What counts across the fields of one head. */
+/* State while the fields of one head are parsed. */
 struct seen {
 	unsigned int fields, hosts;
 	bool coding, wants_close;
@@ -162,7 +162,7 @@ static int parse_field(struct http_head *h, struct seen *seen, struct span line)
 		return -431;
 	name = cut(&value, ':');
 	if (name.len == line.len || !is_token(name))
-		return -400;	/* also a folded line and a blank before the colon */
+		return -400;	/* also a folded line, or a blank before the colon */
 	value = trim(value);
 	for (size_t i = 0; i < value.len; i++) {
 		unsigned char c = value.at[i];
@@ -199,7 +199,10 @@ static int check(struct http_head *h, const struct seen *seen)
 {
 	if (!h->http10 && !seen->hosts)
 		return -400;
-	/* Two ways to say where the body ends are how requests get smuggled. */
+	/*
+	 * If a head gives the body's end in two ways, another server may use the other way.
+	 * Attackers use this to smuggle requests.
+	 */
 	if (seen->coding)
 		return h->has_length || h->http10 ? -400 : -501;
 	if ((h->method == HTTP_PUT || h->method == HTTP_POST) && !h->has_length)
@@ -219,11 +222,11 @@ int http_parse(struct http_head *h, const char *buf, size_t len)
 	h->method_name = "-";
 	strcpy(h->path, "-");
 
-	/* What lies beyond must not change the answer to what lies before. */
+	/* Ignore bytes beyond the limit, so that they cannot change the answer. */
 	if (len > HTTP_HEAD_MAX)
 		len = HTTP_HEAD_MAX;
 	if (len >= 2 && !memcmp(buf, "\r\n", 2))
-		pos = 2;	/* one empty line before the request is forgiven */
+		pos = 2;	/* accept one empty line before the request */
 	for (;;) {
 		size_t limit = first && len - pos > HTTP_LINE_MAX ? HTTP_LINE_MAX : len - pos;
 		const char *end = memchr(buf + pos, '\n', limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The head of an HTTP/1.x request, parsed. Pure functions: no I/O, no state,
- * no allocation, so they can be tested and fuzzed alone.
+ * Parsing the head of an HTTP/1.x request. All functions are pure: no I/O, no state, no
+ * allocation. So they can be tested and fuzzed alone.
  */
 #ifndef HTTPD_HTTP_H
 #define HTTPD_HTTP_H
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HTTP_LINE_MAX	4096	/* request line; longer: 414 */
-#define HTTP_HEAD_MAX	8192	/* request line and fields; longer: 431 */
-#define HTTP_FIELDS_MAX	100	/* more: 431 */
+#define HTTP_LINE_MAX	4096	/* bytes of the request line; longer: 414 */
+#define HTTP_HEAD_MAX	8192	/* bytes of request line and fields; longer: 431 */
+#define HTTP_FIELDS_MAX	100	/* number of fields; more: 431 */
 
 enum http_method {
-	HTTP_NONE,		/* not known (yet) */
+	HTTP_NONE,		/* not known, or not known yet */
 	HTTP_GET,
 	HTTP_HEAD,
 	HTTP_PUT,
 	HTTP_POST,
-	HTTP_OTHER,		/* a method of HTTP's that nothing here allows */
+	HTTP_OTHER,		/* a method of HTTP that this server does not allow */
 };
 
 struct http_head {
@@ -30,24 +30,24 @@ struct http_head {
 	bool keep_alive;
 	bool expect_continue;
 	bool has_length;
-	uint64_t length;		/* of the body to come */
+	uint64_t length;		/* bytes of the body */
 	char path[HTTP_LINE_MAX];	/* decoded, begins with '/'; "-" if not known */
 };
 
 /*
- * Returns the length of a complete head, 0 when it goes on beyond @len, or the
- * negative status that answers it. The result does not depend on how the bytes
- * were split: what a prefix was answered with, the whole is answered with.
+ * Returns the length of a complete head; 0 if bytes are missing; or minus the status of the
+ * answer to a wrong head. The result does not depend on how the bytes arrive: if a prefix is
+ * rejected, the whole is rejected with the same status.
  */
 int http_parse(struct http_head *h, const char *buf, size_t len);
 
-/* Whether a decoded path has a ".." segment. */
+/* Does a decoded path have a ".." segment? */
 bool http_path_climbs(const char *path);
 
-/* The words that go with a status. */
+/* Returns the reason phrase of a status. */
 const char *http_reason(int status);
 
-/* The media type for a file name, by its ending. */
+/* Returns the media type of a file name, by its ending. */
 const char *http_media_type(const char *name);
 
 #endif

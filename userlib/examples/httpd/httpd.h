@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * httpd: a small HTTP/1.1 server that shows how a program with several threads
- * is instrumented. A request's life:
+ * httpd: a small HTTP/1.1 server that shows how to instrument a program with several threads. The
+ * life of a request:
  *
  *   accept thread      worker threads           disk thread
  *   -------------      --------------           -----------
@@ -10,19 +10,19 @@
  *   wait (socket <---  (full)
  *   writable)    --->  write, end
  *
- * A request belongs to one thread at a time: whoever pops it from a queue owns
- * it and its connection until pushing it on. So neither needs a lock.
+ * A request belongs to one thread at a time: the thread that takes it out of a queue owns the
+ * request and its connection, until it puts the request into a queue. So neither needs a lock.
  *
- * What is traced, always in the category "http":
+ * Events, always in the category "http":
  *   async     "request"  from the parsed head to the last byte of the answer,
  *                        with an instant for each phase. Begins on the accept
  *                        thread and ends on a worker, on every path.
- *   duration  "parse", "work", "read", ...: what a thread does meanwhile. One
- *                        that serves a request has an event of it inside, or
- *                        lies in one that has ("read lock", "fsync", ...).
- *   flow      "handoff"  ties the durations of one request together. Every flow
- *                        event lies in a duration: that is what it points at.
- *   counter   "worker queue", "disk queue": how many wait.
+ *   duration  "parse", "work", "read", ...: work of a thread. A duration that
+ *                        serves a request contains an event of the request, or
+ *                        is inside of one that does ("read lock", "fsync", ...).
+ *   flow      "handoff"  connects the durations of one request. Each flow event
+ *                        is inside of a duration, because viewers connect these.
+ *   counter   "worker queue", "disk queue": number of waiting requests.
  */
 #ifndef HTTPD_H
 #define HTTPD_H
@@ -38,8 +38,8 @@
 
 #define UPLOAD_PREFIX	"/upload/"
 #define UPLOAD_MAX	(8u << 20)	/* bytes; longer bodies: 413 */
-#define INLINE_MAX	(64u << 10)	/* longer files are read by the disk thread, */
-#define CHUNK		(256u << 10)	/* in pieces of this size */
+#define INLINE_MAX	(64u << 10)	/* bytes; the disk thread reads longer files */
+#define CHUNK		(256u << 10)	/* bytes of a piece of a longer file */
 #define CONNS_MAX	1024
 #define WORKERS_MAX	256
 
@@ -54,57 +54,58 @@ struct config {
 
 extern struct config config;
 
-/* What a worker does with a request it pops. */
+/* Next step of a worker with a request. */
 enum stage {
-	STAGE_WORK,		/* find the answer, or compose it if the status is known */
-	STAGE_WRITE,		/* go on writing */
-	STAGE_ABORT,		/* nothing more can be said to the client */
+	STAGE_WORK,		/* find the answer; if the status is known, compose the answer */
+	STAGE_WRITE,		/* continue writing */
+	STAGE_ABORT,		/* drop the request: the client cannot be answered */
 };
 
 struct request {
 	struct request *next;	/* in a queue */
 	struct conn *conn;
-	int fd;			/* of the connection */
-	uint64_t async_id;	/* the operation's id in the trace */
-	uint64_t flow_id;	/* of its way from thread to thread */
+	int fd;			/* descriptor of the connection */
+	uint64_t async_id;	/* id of the operation in the trace */
+	uint64_t flow_id;	/* id of the flow between the threads */
 	enum stage stage;
-	int status;		/* 0: not known yet */
-	bool keep;		/* keep the connection afterwards */
+	int status;		/* status of the answer; 0: not known yet */
+	bool keep;		/* keep the connection after the answer */
 	struct http_head head;
 
 	char *body;
 	size_t body_len;
 
-	int file;		/* what is sent, or -1 */
+	int file;		/* the file to send, or -1 */
 	uint64_t file_pos, file_size;
 	const char *media;
 
-	char out[512];		/* the head of the answer, and its length */
+	char out[512];		/* head of the answer; @out_len: its length */
 	size_t out_len;
-	char *data;		/* then this, of which the file's pieces pass */
+	char *data;		/* bytes to send after the head, a piece of the file at a time */
 	size_t data_len;
-	size_t sent;		/* of out and data together */
-	uint64_t bytes;		/* sent in all */
-	uint64_t etag;		/* of the file */
+	size_t sent;		/* bytes of @out and @data that were sent */
+	uint64_t bytes;		/* bytes sent in total */
+	uint64_t etag;		/* checksum of the file */
 
-	/* For the log, in nanoseconds of CLOCK_BOOTTIME */
-	uint64_t queued_at, taken_at;	/* when it was last queued, and taken from there */
-	uint64_t lock_ns;	/* waited for the lock of etag.c, */
-	uint64_t lock_holder;	/* which this request had */
+	/* For the log, in nanoseconds of CLOCK_BOOTTIME. */
+	uint64_t queued_at, taken_at;	/* when the request was last put into a queue, and taken
+					 * out */
+	uint64_t lock_ns;	/* time waited for the lock of etag.c */
+	uint64_t lock_holder;	/* request that held this lock */
 	uint64_t fsync_ns;
 };
 
-/* What the accept thread does with a connection a worker gives back. */
+/* Result of a worker: next step of the accept thread with the connection. */
 enum verdict {
-	CONN_KEEP,		/* answered, next request */
-	CONN_CLOSE,		/* answered, close */
-	CONN_GONE,		/* nobody is there any more */
-	CONN_FULL,		/* tell when the socket is writable */
+	CONN_KEEP,		/* answered; read the next request */
+	CONN_CLOSE,		/* answered; close */
+	CONN_GONE,		/* the client has closed */
+	CONN_FULL,		/* wait until the socket is writable */
 };
 
 /*
- * pool.c: queues, and the threads behind them. Once pushed, a request is another
- * thread's; durations that serve it end before the push.
+ * pool.c: queues and their threads. A thread that puts a request into a queue must not use it
+ * afterwards, so durations that serve the request must have ended.
  */
 struct queue {
 	pthread_mutex_t lock;
@@ -117,24 +118,27 @@ struct queue {
 extern struct queue worker_queue, disk_queue;
 
 void queue_push(struct queue *q, struct request *req);
-struct request *queue_pop(struct queue *q);	/* NULL: closed and empty */
+struct request *queue_pop(struct queue *q);	/* NULL: the queue is closed and empty */
 int pool_start(void);				/* 0 or -errno */
 void pool_stop(void);
 
-/* conn.c: the accept thread, and all connections */
-int conn_listen(void);				/* the port or -errno */
+/* conn.c: the accept thread and all connections */
+int conn_listen(void);				/* returns the port or -errno */
 int conn_start(void);				/* 0 or -errno */
-void conn_stop(void);				/* stops accepting, finishes what runs */
-/* When the workers have ended: the last of them may still wake the thread that has. */
+void conn_stop(void);				/* stops accepting; present requests are finished */
+/*
+ * Frees the connections. To be called after the workers have ended, because they return
+ * connections.
+ */
 void conn_free(void);
 void conn_return(struct conn *c, enum verdict v);
 
-/* respond.c: what workers do */
+/* respond.c: the workers */
 int respond_early(const struct http_head *h);	/* a status that needs no body, or 0 */
 void respond(struct request *req);
 void request_free(struct request *req);
 
-/* disk.c: what the disk thread does */
+/* disk.c: the disk thread */
 void disk_serve(struct request *req);
 
 /* etag.c: checksums of files */
@@ -147,9 +151,9 @@ void log_request(const struct request *req, uint64_t done);
 void log_close(void);
 
 /* files.c: names below a directory */
-int file_open(int dirfd, const char *path);	/* fd or -errno; never leaves dirfd */
-int file_status(int err);			/* what an errno is answered with */
-/* Whether a path is an upload's; *name: its file name, NULL if not allowed. */
+int file_open(int dirfd, const char *path);	/* fd or -errno; never a file outside of dirfd */
+int file_status(int err);			/* status of the answer for an errno */
+/* Is @path the path of an upload? *name: its file name; NULL if it is not allowed. */
 bool file_upload_name(const char *path, const char **name);
 
 #endif

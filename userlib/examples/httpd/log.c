@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The access log: a line for each request, with the id that it has in the trace. So a slow
- * request in the log is explained by asynctrace why FILE ID.
+ * The access log: a line for each request, with the id of the request in the trace. Pass that id
+ * to asynctrace why to explain a slow request.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 static int log_fd = -1;
 
-/* The clock of traces */
+/* The clock of traces. */
 uint64_t log_clock(void)
 {
 	struct timespec ts;
@@ -30,7 +30,7 @@ int log_open(const char *file)
 	return log_fd < 0 ? -errno : 0;
 }
 
-/* A control byte or a blank in a path would make two lines or two fields of it. */
+/* Escape control bytes and blanks, which would break lines and fields of the log. */
 static void put_path(char *to, const char *path)
 {
 	static const char digits[] = "0123456789ABCDEF";
@@ -49,7 +49,7 @@ static void put_path(char *to, const char *path)
 	*to = '\0';
 }
 
-/* Each line is one write, so lines of several workers do not mix. */
+/* Each line is one write(2), so that lines of several workers do not mix. */
 void log_request(const struct request *req, uint64_t done)
 {
 	char path[3 * HTTP_LINE_MAX + 1], line[sizeof(path) + 256];

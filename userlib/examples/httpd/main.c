@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Options, start and end. The main thread itself only waits for signals. */
+/* Options, start and end. The main thread then only waits for signals. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -125,7 +125,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 
-	/* Blocked in all threads, which inherit the mask; taken by sigwait below. */
+	/*
+	 * Block the signals before threads are created, which inherit the mask. sigwait takes them.
+	 */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
@@ -137,7 +139,10 @@ int main(int argc, char **argv)
 	err = conn_start();
 	if (err)
 		return fail("accept thread", -err, "it needs descriptors and memory");
-	/* Not needed: the first event would do it. This way it can be found before. */
+	/*
+	 * Optional: the first event would register the program. Registering here makes the program
+	 * visible to `asynctrace providers` before its first event.
+	 */
 	at_provider_register(NULL);
 	printf("listening on %s:%d\n", config.addr, port);
 	fflush(stdout);

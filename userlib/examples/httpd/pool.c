@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Two queues, the workers behind one and the disk thread behind the other. */
+/* Two queues: one for the workers and one for the disk thread. */
 #include <stdio.h>
 #include <asynctrace/trace.h>
 
@@ -19,7 +19,7 @@ struct queue disk_queue = {
 static pthread_t workers[WORKERS_MAX], disk;
 static int started;
 
-/* Names are literals, so each queue has a site of its own. */
+/* Names must be literals, so each queue has its own site. */
 static void count(const struct queue *q)
 {
 	if (q == &disk_queue)
@@ -30,7 +30,7 @@ static void count(const struct queue *q)
 
 void queue_push(struct queue *q, struct request *req)
 {
-	/* Before the push: afterwards the request is another thread's. */
+	/* Before queueing, because the request then belongs to another thread. */
 	TRACE_ASYNC_INSTANT("http", "request", req->async_id, "phase", TA_STRING("queued"));
 	req->queued_at = log_clock();
 	req->next = NULL;
@@ -102,7 +102,7 @@ int pool_start(void)
 	err = pthread_create(&disk, NULL, disk_main, NULL);
 	if (err)
 		return -err;
-	/* Named from here, so that no thread ever shows under another name. */
+	/* Set the name here, before the thread's first record. */
 	pthread_setname_np(disk, "disk");
 	for (; started < config.workers; started++) {
 		err = pthread_create(&workers[started], NULL, worker_main, NULL);
@@ -116,7 +116,7 @@ int pool_start(void)
 	return 0;
 }
 
-/* To be called when no connection is left: then nothing is between the queues. */
+/* To be called when there are no connections: then no request moves between the queues. */
 void pool_stop(void)
 {
 	queue_close(&disk_queue);

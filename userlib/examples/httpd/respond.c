@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* A worker's part in a request: find the answer, write it, end the request. */
+/* The workers: find the answer to a request, write it, end the request. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ int respond_early(const struct http_head *h)
 	return h->length > UPLOAD_MAX ? 413 : 0;
 }
 
-/* Opens the file to send, or a directory's index. Returns 0 or a status. */
+/* Opens the file to send, or the index of a directory. Returns 0 or a status. */
 static int find_file(struct request *req, struct stat *st)
 {
 	const char *name;
@@ -71,7 +71,7 @@ static int find_file(struct request *req, struct stat *st)
 	return S_ISREG(st->st_mode) ? 0 : 403;
 }
 
-/* Returns the status, or 0 if the disk thread has to do something first. */
+/* Returns the status, or 0 if the disk thread must work first. */
 static int find_answer(struct request *req)
 {
 	struct stat st;
@@ -100,7 +100,7 @@ static int find_answer(struct request *req)
 	return 200;
 }
 
-/* Appends to the answer's head, which is long enough for all that is put there. */
+/* Appends to the head of the answer, which has room for all fields of this server. */
 __attribute__((format(printf, 2, 3)))
 static void put(struct request *req, const char *format, ...)
 {
@@ -116,7 +116,7 @@ static void put(struct request *req, const char *format, ...)
 	req->out_len += n;
 }
 
-/* Without a file, the body of an answer is at most the words of its status. */
+/* Without a file, the body of an answer is the reason phrase of its status. */
 static void compose_body(struct request *req)
 {
 	const size_t size = 64;
@@ -165,7 +165,7 @@ static void compose(struct request *req)
 	req->stage = STAGE_WRITE;
 }
 
-/* Returns false if the disk thread is to go on with the request. */
+/* Returns false if the disk thread must continue with the request. */
 static bool work(struct request *req)
 {
 	TRACE_DURATION("http", "work");
@@ -179,7 +179,7 @@ static bool work(struct request *req)
 	return true;
 }
 
-/* The only place where a request ends; the caller is in a duration. */
+/* Ends a request. No other function does. The caller must be in a duration. */
 static void end(struct request *req)
 {
 	uint64_t done = log_clock();
@@ -190,7 +190,7 @@ static void end(struct request *req)
 	log_request(req, done);
 }
 
-/* Sends what is in memory. Returns 0, or -errno (-EAGAIN: the socket is full). */
+/* Sends the bytes in memory. Returns 0 or -errno; -EAGAIN: the socket is full. */
 static int send_all(struct request *req)
 {
 	while (req->sent < req->out_len + req->data_len) {
@@ -213,7 +213,7 @@ static int send_all(struct request *req)
 	return 0;
 }
 
-/* Returns what is to become of the connection; *more: of the file instead. */
+/* Returns what to do with the connection. *more: set instead if the file has more pieces. */
 static enum verdict write_answer(struct request *req, bool *more)
 {
 	int err;
@@ -227,7 +227,7 @@ static enum verdict write_answer(struct request *req, bool *more)
 		return CONN_FULL;
 	}
 	if (err)
-		req->status = 499;	/* the client went away */
+		req->status = 499;	/* the client has closed */
 	end(req);
 	return err ? CONN_GONE : req->keep ? CONN_KEEP : CONN_CLOSE;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A thread pool that hands operations over: pool_submit() notes the operation of the calling
- * thread, and the worker enters it. The code that submits need not know of tracing.
+ * A thread pool that passes operations to its workers. pool_submit() stores the current operation
+ * of the calling thread, and the worker enters it. So callers of the pool need no tracing code.
  *
  *	ASYNCTRACE_OUT=pool.fxt pool 4 20
  *	asynctrace why pool.fxt
@@ -101,7 +101,7 @@ static void store(void *arg)
 	free(r);
 }
 
-/* The worker has entered the request, so a job that this one submits belongs to it, too. */
+/* The worker has entered the request's operation, so a job submitted here belongs to it, too. */
 static void compute(void *arg)
 {
 	{
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 			return 1;
 		at_operation_leave(&e);
 	}
-	/* Workers submit jobs, too: the pool is closed when the last request is stored. */
+	/* Jobs submit other jobs, so wait until the queue is empty before closing the pool. */
 	for (;;) {
 		int idle;
 

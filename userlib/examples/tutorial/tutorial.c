@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Fuchsia's tutorial "Tracing asynchronously", in C. Its lines are as printed there; only the
- * #include line is another.
+ * Fuchsia's tutorial "Tracing asynchronously", in C. Lines of the tutorial are unchanged, except
+ * for the #include line.
  */
 #include <asynctrace/trace.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * An operation in two processes: a client sends the header "traceparent" over a socket; the
- * server works on the client's operation, and has a child operation of its own.
+ * An operation in two processes. The client sends the header "traceparent" over a socket. The
+ * server handles the request in an operation that is a child of the client's.
  *
  *	ASYNCTRACE_OUT=twoproc.%p.fxt twoproc
  *	asynctrace report twoproc.PID.fxt tree ID
  *
- * Each process writes a file of its own. `asynctrace record` has both in one file, but takes the
- * module.
+ * Each process writes its own file. With the module, `asynctrace record` writes one file for
+ * both.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void serve_one(const char *header, size_t bytes)
 	struct at_operation op;
 	struct at_traceparent t;
 
-	/* A request without a header, or with one that is wrong, is the first of its trace. */
+	/* A request without a valid header starts a new trace. */
 	if (at_traceparent_parse(&t, header, bytes)) {
 		TRACE_OPERATION_BEGIN_CHILD(&op, 0, "rpc", "handle");
 		at_traceparent_new(&t, op.id);
@@ -68,7 +68,8 @@ static int call(int fd, unsigned int number)
 		TRACE_OPERATION_SCOPE(op.id, "rpc", "wait for the server");
 		at_traceparent_new(&t, op.id);
 		if (at_traceparent_format(&t, value) ||
-		    write(fd, value, ASYNCTRACE_TRACEPARENT_BYTES) != ASYNCTRACE_TRACEPARENT_BYTES ||
+		    write(fd, value, ASYNCTRACE_TRACEPARENT_BYTES) !=
+		    ASYNCTRACE_TRACEPARENT_BYTES ||
 		    read(fd, answer, sizeof(answer)) != sizeof(answer))
 			err = 1;
 	}
@@ -78,7 +79,7 @@ static int call(int fd, unsigned int number)
 	return err;
 }
 
-/* The server runs the program anew, so that it has a trace of its own. */
+/* The server executes the program again, so that it writes its own trace. */
 static int start_server(int fd)
 {
 	char number[16];
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "serve"))
 		return server(atoi(argv[2]));
-	/* Each packet is one header, or one answer. */
+	/* Each packet has one header or one answer. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return 1;
 	pid = fork();
