@@ -52,8 +52,10 @@ UNPACKED := $(patsubst %,CONFIG_MODULE_COMPRESS_%=,ALL GZIP XZ ZSTD)
 
 .PHONY: install-module
 install-module: module
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(B)/kmod/host CONFIG_ASYNCTRACE=m CONFIG_MODULE_SIG_ALL= $(UNPACKED) modules_install
-	PATH=$$PATH:/usr/sbin:/sbin && release=$$(modinfo -F vermagic $(B)/kmod/host/asynctrace.ko) && \
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(B)/kmod/host CONFIG_ASYNCTRACE=m CONFIG_MODULE_SIG_ALL= \
+		$(UNPACKED) modules_install
+	PATH=$$PATH:/usr/sbin:/sbin && \
+		release=$$(modinfo -F vermagic $(B)/kmod/host/asynctrace.ko) && \
 		release=$${release%% *} && \
 		find "$(INSTALL_MOD_PATH)/lib/modules/$$release" -name asynctrace.ko \
 			-exec rm -f {}.gz {}.xz {}.zst \; && \

@@ -3,7 +3,8 @@
 # The command: $(B)/asynctrace. It is linked with the static library, so that it works
 # in any directory. tools-install also installs its manual pages and the completion for bash.
 
-TOOLS_SRC	:= $(wildcard tools/*.c $(foreach d,analysis doctor fxt record report session tail,tools/$(d)/*.c))
+TOOLS_DIRS	:= analysis doctor fxt record report session tail
+TOOLS_SRC	:= $(wildcard tools/*.c $(TOOLS_DIRS:%=tools/%/*.c))
 
 # asynctrace top needs ncurses with wide characters. Without it, the rest is built.
 NCURSES_CFLAGS	:= $(shell pkg-config --cflags ncursesw 2>/dev/null)
@@ -63,7 +64,8 @@ tools-install: tools
 tools-uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/asynctrace $(DESTDIR)$(COMPLETIONDIR)/asynctrace \
 		$(DESTDIR)$(PREFIX)/share/asynctrace/60-asynctrace.rules \
-		$(foreach s,1 5 7,$(patsubst tools/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard tools/man/*.$(s))))
+		$(foreach s,1 5 7,$(patsubst tools/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,\
+			$(wildcard tools/man/*.$(s))))
 	! test -d $(DESTDIR)$(PREFIX)/share/asynctrace || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/share/asynctrace
 

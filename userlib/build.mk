@@ -116,7 +116,8 @@ userlib-uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libasynctrace.a libasynctrace.so \
 		$(AT_SONAME) libasynctrace.so.$(AT_VERSION)) \
 		$(AT_PC:$(B)/%=$(DESTDIR)$(LIBDIR)/pkgconfig/%) \
-		$(patsubst userlib/include/%,$(DESTDIR)$(PREFIX)/include/%,$(AT_HEADERS) $(AT_DETAIL)) \
+		$(patsubst userlib/include/%,$(DESTDIR)$(PREFIX)/include/%,\
+			$(AT_HEADERS) $(AT_DETAIL)) \
 		$(AT_UAPI_HEADERS:uapi/%=$(DESTDIR)$(PREFIX)/include/%)
 	userlib/man/link --remove $(DESTDIR)$(MANDIR)/man3 $(AT_MAN)
 	for d in asynctrace/detail asynctrace linux; do \
