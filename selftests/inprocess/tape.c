@@ -359,7 +359,7 @@ void tape_end(struct tape *t, bool attached)
 
 	at_area_gate(&t->area, 0);
 	if (attached)
-		check(at_area_quiesce());
+		check(at_writers_quiesce());
 	sum = sum_of_lines(t);
 	if (t->linger) {
 		usleep(3000);

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../../userlib/src/control/register.h"
+#include "../../userlib/src/writer/register.h"
 #include "fake_kernel.h"
 
 /* --- opening ------------------------------------------------------------------ */

@@ -26,7 +26,7 @@
 
 #include <asynctrace/session.h>
 
-#include "../../userlib/src/control/register.h"
+#include "../../userlib/src/writer/register.h"
 
 static struct at_ctl *ctl;
 

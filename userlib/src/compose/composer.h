@@ -16,6 +16,9 @@
  *	clock.c		ticks to nanoseconds
  *	names.c		processes, threads, thread tables
  *	provider.c	providers, their strings, slots and rings
+ *	section.c	sections of the file
+ *	moments.c	begin, end and clock records
+ *	times.c		times of records
  *	args.c		text and arguments of records
  *	record.c	records that the composer makes
  *	text.c		UTF-8
@@ -259,6 +262,8 @@ struct atc_threads {
 	uint64_t uses;
 };
 
+void atc_process_record(struct at_compose *c, int32_t pid, const char *name);
+void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name);
 struct atc_task *atc_task(struct at_compose *c, int32_t tid);
 int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *comm);
 int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
@@ -375,8 +380,6 @@ static inline bool atc_string_known(const struct atc_provider *p, unsigned int i
 	return !index || p->strings[index / 64] >> index % 64 & 1;
 }
 
-/* Writes the provider record of @p, and the strings and threads that are known. */
-void atc_provider_introduce(struct at_compose *c, struct atc_provider *p);
 void atc_provider_destroy(void *p);
 
 static inline uint32_t atc_file_id(const struct atc_provider *p)
@@ -408,11 +411,21 @@ enum {
 };
 
 void atc_head(struct at_compose *c);
-void atc_section(struct at_compose *c, struct atc_provider *p);
 void atc_provider_record(struct at_compose *c, struct atc_provider *p);
 void atc_string_record(struct at_compose *c, unsigned int index, const void *text, size_t len);
-void atc_process_record(struct at_compose *c, int32_t pid, const char *name);
-void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name);
+/* Writes text at @w, padded with zeros to whole words. Returns the number of words. */
+size_t atc_put_text(uint64_t *w, const void *text, size_t len);
+bool atc_zero_padded(const void *words, size_t bytes);
+
+/* --- section.c: sections of the file -------------------------------------- */
+
+/* Writes the provider record of @p, and the strings and threads that are known. */
+void atc_provider_introduce(struct at_compose *c, struct atc_provider *p);
+/* Makes the section of @p the present one, and introduces @p if the file does not have it. */
+void atc_section(struct at_compose *c, struct atc_provider *p);
+
+/* --- moments.c: begin, end and clock records ------------------------------ */
+
 void atc_clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
 		      const struct asynctrace_clock_pair *pair);
 /*
@@ -421,13 +434,8 @@ void atc_clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
  */
 void atc_continued_record(struct at_compose *c, const struct asynctrace_clock_pair *pair);
 void atc_continues_record(struct at_compose *c);
-void atc_inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
-			 int32_t tid, int32_t weight);
-/* Writes text at @w, padded with zeros to whole words. Returns the number of words. */
-size_t atc_put_text(uint64_t *w, const void *text, size_t len);
-bool atc_zero_padded(const void *words, size_t bytes);
 
-/* --- args.c, events.c, sched.c: checking and converting records ----------- */
+/* --- args.c: checking and copying text and arguments ---------------------- */
 
 /* The present chunk of a ring. */
 struct atc_context {
@@ -481,6 +489,8 @@ size_t atc_ref_text(const struct atc_provider *p, unsigned int ref, const uint64
  */
 bool atc_args_have(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
 		   const char *name);
+/* --- times.c: times of records -------------------------------------------- */
+
 /*
  * Finds the time at which a record of the ring was published. Returns false if the time is
  * impossible.
@@ -495,6 +505,8 @@ bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint6
  */
 bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
 		    uint64_t end, uint64_t end_ns, uint64_t *ns);
+
+/* --- events.c, sched.c: converting records -------------------------------- */
 
 /*
  * atc_events() and atc_sched() convert the records that are well formed, and count them in

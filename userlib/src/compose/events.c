@@ -12,57 +12,6 @@
 
 #include "composer.h"
 
-/*
- * Finds the segment and time of a record. Within a segment and a ring, stamps do not go
- * backwards. A stamp that does belongs to a later segment, at most the one in which the chunk was
- * read.
- */
-bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-			uint64_t *ns)
-{
-	struct atc_ring *r = x->ring;
-
-	for (size_t s = r->segment; s <= x->segment; s++) {
-		if (s == r->segment && ticks < r->last_ticks)
-			continue;
-		if (s == x->segment && ticks > x->ticks)
-			continue;
-		if (atc_clock_ns(&c->clock, s, ticks, ns))
-			continue;
-		r->segment = s;
-		r->last_ticks = ticks;
-		if (*ns < r->last_ns)
-			*ns = r->last_ns;
-		r->last_ns = *ns;
-		if (!r->first_ns)
-			r->first_ns = *ns;
-		return true;
-	}
-	return false;
-}
-
-bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
-		    uint64_t end, uint64_t end_ns, uint64_t *ns)
-{
-	size_t s = x->ring->segment + (ticks <= end);
-
-	while (s-- > 0) {
-		int where = atc_clock_ns(&c->clock, s, ticks, ns);
-
-		if (where > 0 && ticks > end)
-			return false;
-		if (where > 0)
-			*ns = c->clock.segments[s + 1].pairs[0].ns;
-		if (where >= 0) {
-			if (*ns > end_ns)
-				*ns = end_ns;
-			return true;
-		}
-	}
-	*ns = atc_clock_start(&c->clock);
-	return ticks <= end;
-}
-
 static bool has_extra(unsigned int type)
 {
 	return type == ASYNCTRACE_FXT_COUNTER || type >= ASYNCTRACE_FXT_DURATION;

@@ -15,6 +15,39 @@
 /* A thread table entry is replaced only if as many later events did not use it. */
 #define TABLE_PATIENCE	4096
 
+void atc_process_record(struct at_compose *c, int32_t pid, const char *name)
+{
+	size_t len = strlen(name), words;
+	uint64_t *w;
+
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	words = 2 + atc_put_text(w + 2, name, len);
+	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, words) |
+	       ASYNCTRACE_FXT_OBJ_PROCESS << 16 |
+	       (uint64_t)(len ? ASYNCTRACE_FXT_INLINE | len : 0) << 24;
+	w[1] = pid;
+	atc_out_done(&c->out, words);
+}
+
+void atc_thread_record(struct at_compose *c, int32_t pid, int32_t tid, const char *name)
+{
+	size_t len = strlen(name), words;
+	uint64_t *w;
+
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	words = 2 + atc_put_text(w + 2, name, len);
+	w[words++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
+					ASYNCTRACE_FXT_STR_PROCESS, 0);
+	w[words++] = pid;
+	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, words) |
+	       ASYNCTRACE_FXT_OBJ_THREAD << 16 | 1ULL << 40 |
+	       (uint64_t)(len ? ASYNCTRACE_FXT_INLINE | len : 0) << 24;
+	w[1] = tid;
+	atc_out_done(&c->out, words);
+}
+
 struct atc_task *atc_task(struct at_compose *c, int32_t tid)
 {
 	struct atc_task *t = atc_map_make(&c->tasks, (uint32_t)tid, sizeof(*t));

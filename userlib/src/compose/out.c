@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "composer.h"
-#include "inprocess/inproc.h"
+#include "internal.h"
 
 #define BUFFER_DEFAULT	(256 * 1024)
 #define BUFFER_MIN	(2 * 8 * ASYNCTRACE_FXT_WORDS_MAX)

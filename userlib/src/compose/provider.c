@@ -82,23 +82,6 @@ int atc_provider_threads(struct at_compose *c, struct atc_provider *p,
 	return 0;
 }
 
-/*
- * Written once for each file, because readers empty the provider's tables at a provider record.
- * Strings and table entries that an earlier file has must be written again.
- */
-void atc_provider_introduce(struct at_compose *c, struct atc_provider *p)
-{
-	p->in_file = c->file;
-	atc_provider_record(c, p);
-	atc_map_each(&p->texts, e) {
-		const struct atc_text *t = e->value;
-
-		atc_string_record(c, e->key, t->text, t->len);
-	}
-	for (unsigned int i = 1; i <= p->threads.nr; i++)
-		p->threads.of[i]->moved = true;
-}
-
 static int keep_text(struct atc_provider *p, unsigned int index, const char *text, size_t len)
 {
 	struct atc_text *old = atc_map_get(&p->texts, index);

@@ -113,12 +113,36 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 	return true;
 }
 
+/* Writes a switch that no record of the kernel reports: the CPU of @r went to @tid at @ns. */
+static void inferred_switch(struct at_compose *c, struct atc_ring *r, uint64_t ns,
+			    int32_t tid, int32_t weight)
+{
+	uint64_t *w;
+
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	w[0] = ASYNCTRACE_FXT_SWITCH_HEAD(7, 3, r->index,
+		r->tid ? ASYNCTRACE_FXT_STATE_BLOCKED : ASYNCTRACE_FXT_STATE_NEW);
+	w[1] = ns;
+	w[2] = r->tid;
+	w[3] = tid;
+	w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_OUTGOING,
+				  r->weight);
+	w[5] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_INCOMING,
+				  weight);
+	w[6] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_BOOL, 1, ATC_STR_INFERRED, 1);
+	atc_out_done(&c->out, 7);
+	r->tid = tid;
+	r->weight = weight;
+	c->inferred++;
+}
+
 /* Marks the CPU as idle after its last record, because its thread may have left. */
 void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 {
 	r->lossy = false;
 	if (r->running && r->tid)
-		atc_inferred_switch(c, r, r->last_ns, 0, WEIGHT_IDLE);
+		inferred_switch(c, r, r->last_ns, 0, WEIGHT_IDLE);
 }
 
 /* Makes @tid the running thread at @ns. The CPU's previous record was at @before. */
@@ -142,11 +166,11 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 		err = atc_task_seen(c, between);
 		if (err)
 			return err;
-		atc_inferred_switch(c, r, before < ns ? before + 1 : ns, between,
+		inferred_switch(c, r, before < ns ? before + 1 : ns, between,
 				    between ? 0 : WEIGHT_IDLE);
 	}
 	if (r->tid != tid)
-		atc_inferred_switch(c, r, ns, tid, weight);
+		inferred_switch(c, r, ns, tid, weight);
 	return 0;
 }
 
@@ -229,7 +253,7 @@ int atc_sched_begin(struct at_compose *c)
 			return err;
 		r->tid = 0;
 		r->weight = WEIGHT_IDLE;
-		atc_inferred_switch(c, r, r->last_ns, tid, weight);
+		inferred_switch(c, r, r->last_ns, tid, weight);
 	}
 	return 0;
 }

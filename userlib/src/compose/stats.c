@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "composer.h"
-#include "inprocess/inproc.h"
+#include "internal.h"
 
 static int by_id(const void *a, const void *b)
 {

@@ -8,22 +8,6 @@
 
 #include "ctl.h"
 
-/* Stores a message about @err, and returns @err. */
-int at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(ctl->error, sizeof(ctl->error), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
-const char *at_ctl_error(const struct at_ctl *ctl)
-{
-	return ctl ? ctl->error : "out of memory";
-}
-
 /* Begins a request in the connection's buffer. */
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags)
 {
@@ -108,6 +92,30 @@ static int at_find_family(struct at_ctl *ctl)
 				   "the asynctrace module is not loaded; load it as root: modprobe asynctrace, or insmod asynctrace.ko from where it was built");
 	ctl->family = family;
 	return err;
+}
+
+static int at_got_info(const struct nlmsghdr *nlh, void *arg)
+{
+	struct at_info *info = arg;
+	struct at_attrs a;
+
+	at_parse(nlh, &a);
+	info->abi = at_attr_u32(&a, ASYNCTRACE_A_INFO_ABI);
+	info->clock = at_attr_u32(&a, ASYNCTRACE_A_INFO_CLOCK);
+	info->nr_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_NR_CPUS);
+	info->online_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_ONLINE_CPUS);
+	info->privileged = !!a.at[ASYNCTRACE_A_INFO_PRIVILEGED];
+	info->memory_limit = at_attr_u64(&a, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
+	return 0;
+}
+
+int at_info(struct at_ctl *ctl, struct at_info *info)
+{
+	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_INFO_GET, 0);
+
+	if (info->size < sizeof(*info))
+		return at_ctl_fail(ctl, -EINVAL, "struct at_info is older than the library");
+	return at_ctl_talk(ctl, nlh, at_got_info, info);
 }
 
 static int at_check_abi(struct at_ctl *ctl)

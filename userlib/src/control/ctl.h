@@ -36,10 +36,10 @@ typedef int (*at_answer_fn)(const struct nlmsghdr *nlh, void *arg);
 /* ctl.c */
 struct nlmsghdr *at_ctl_request(struct at_ctl *ctl, uint8_t cmd, uint16_t flags);
 int at_ctl_talk(struct at_ctl *ctl, struct nlmsghdr *nlh, at_answer_fn fn, void *arg);
-int __attribute__((format(printf, 3, 4)))
-at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...);
 
 /* error.c */
+int __attribute__((format(printf, 3, 4)))
+at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...);
 int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 		   const struct nlmsghdr *answer);
 

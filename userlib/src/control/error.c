@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Makes messages of the kernel's extended acks */
+/* Messages of errors: stores them, and makes them of the kernel's extended acks */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "attr_names.h"
 #include "ctl.h"
+
+/* Stores a message about @err, and returns @err. */
+int at_ctl_fail(struct at_ctl *ctl, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ctl->error, sizeof(ctl->error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *at_ctl_error(const struct at_ctl *ctl)
+{
+	return ctl ? ctl->error : "out of memory";
+}
 
 /* Names of attributes as in asynctrace.yaml. An unknown nest has none. */
 struct at_attr_set {

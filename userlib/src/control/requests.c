@@ -12,30 +12,6 @@
 /* Limit of attempts to get a list of rings that did not change while the kernel made it. */
 #define AT_RINGS_TRIES	8
 
-static int at_got_info(const struct nlmsghdr *nlh, void *arg)
-{
-	struct at_info *info = arg;
-	struct at_attrs a;
-
-	at_parse(nlh, &a);
-	info->abi = at_attr_u32(&a, ASYNCTRACE_A_INFO_ABI);
-	info->clock = at_attr_u32(&a, ASYNCTRACE_A_INFO_CLOCK);
-	info->nr_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_NR_CPUS);
-	info->online_cpus = at_attr_u32(&a, ASYNCTRACE_A_INFO_ONLINE_CPUS);
-	info->privileged = !!a.at[ASYNCTRACE_A_INFO_PRIVILEGED];
-	info->memory_limit = at_attr_u64(&a, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
-	return 0;
-}
-
-int at_info(struct at_ctl *ctl, struct at_info *info)
-{
-	struct nlmsghdr *nlh = at_ctl_request(ctl, ASYNCTRACE_CMD_INFO_GET, 0);
-
-	if (info->size < sizeof(*info))
-		return at_ctl_fail(ctl, -EINVAL, "struct at_info is older than the library");
-	return at_ctl_talk(ctl, nlh, at_got_info, info);
-}
-
 struct at_provider_each {
 	at_provider_fn fn;
 	void *arg;

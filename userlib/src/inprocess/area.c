@@ -2,7 +2,6 @@
 /* The memory of an in-process trace's rings, with the module's layout */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,28 +23,12 @@
 #define AT_GENERATION_FIRST	0xc0000000u
 
 static uint32_t generations = AT_GENERATION_FIRST;
-static bool membarrier_works;
 
 uint32_t at_new_generation(void)
 {
 	if (++generations < AT_GENERATION_FIRST)
 		generations = AT_GENERATION_FIRST + 1;
 	return generations;
-}
-
-bool at_membarrier_init(void)
-{
-	membarrier_works = !syscall(SYS_membarrier,
-				    MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-	return membarrier_works;
-}
-
-bool at_area_quiesce(void)
-{
-	if (membarrier_works &&
-	    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0))
-		return false;
-	return at_fallback_quiesce();
 }
 
 #ifdef __x86_64__

@@ -58,12 +58,7 @@ static void free_memory(void)
 	flight.window = (struct at_window){ 0 };
 }
 
-bool at_flight_by_module(void)
-{
-	return flight.state != OFF && flight.module;
-}
-
-void at_flight_forked(void)
+static void in_child(void)
 {
 	const bool on = flight.state != OFF;
 
@@ -160,7 +155,8 @@ static int start_session(uint64_t max_bytes)
 
 static int start(uint64_t min_age, uint64_t max_bytes)
 {
-	const int err = at_inproc_handle_fork();
+	static const struct at_fork_handlers handlers = { .child = in_child };
+	const int err = at_inproc_handle_fork(&handlers);
 
 	if (err)
 		return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Rings that a trace and the flight recorder share: interfaces of rings.c, trace.c, flight.c and
- * window.c for each other
+ * Rings that a trace and the flight recorder share: interfaces of rings.c, trace.c and flight.c for
+ * each other
  */
 #ifndef AT_FLIGHT_H
 #define AT_FLIGHT_H
@@ -17,8 +17,20 @@
 /* Takes the lock of start, stop and fork. Its holder raises no signal and cannot be cancelled. */
 void at_inproc_lock(struct at_quiet *quiet);
 void at_inproc_unlock(struct at_quiet *quiet);
-/* Registers the fork handlers, once. To be called before the first start. */
-int at_inproc_handle_fork(void);
+/**
+ * struct at_fork_handlers - functions of a user of the rings, called around fork(2)
+ * @before: called in the parent, with the lock of at_inproc_lock() held; or NULL
+ * @after: called in the parent, with that lock held; or NULL
+ * @child: called in the child
+ */
+struct at_fork_handlers {
+	void (*before)(void);
+	void (*after)(void);
+	void (*child)(void);
+};
+
+/* Registers the handlers of the caller, once. To be called at each start. */
+int at_inproc_handle_fork(const struct at_fork_handlers *handlers);
 struct at_area *at_rings_area(void);
 /*
  * Makes the caller a user of the rings. If there are no rings, allocates them by @shape and
@@ -37,20 +49,11 @@ void at_rings_put(void);
 
 /* --- trace.c -------------------------------------------------------------- */
 
-void at_trace_before_fork(void);
-void at_trace_after_fork(void);
-void at_trace_forked(void);
 /*
  * For the flight recorder: makes the rings of a running trace circular. Returns 0, also if there
  * is no trace, or -EBUSY if that is impossible; see at_flight_start(3).
  */
 int at_trace_share(void);
-
-/* --- flight.c ------------------------------------------------------------- */
-
-/* Does a session of the module record for the flight recorder? */
-bool at_flight_by_module(void);
-void at_flight_forked(void);
 
 #pragma GCC visibility pop
 

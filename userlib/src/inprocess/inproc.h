@@ -15,9 +15,6 @@
 
 #pragma GCC visibility push(hidden)
 
-struct at_compose;
-struct at_compose_counts;
-
 /* --- quiet.c: writing from threads of the program ------------------------- */
 
 /* Signal mask and cancel state before a quiet section. Sections may nest. */
@@ -120,20 +117,6 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 int at_trace_stop_file(struct at_trace_result *res, const struct at_output **out,
 		       struct at_trace_losses *losses);
 
-/* --- compose/ ------------------------------------------------------------- */
-
-/*
- * Sets functions that the composer calls before and after each write(2). If @before returns an
- * error, the composer does not write and takes that error for the write's.
- */
-void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
-			      void (*after)(void *arg), void *arg);
-/*
- * Computes the totals of at_compose_stats() without the kernel's rings. Async-signal-safe: it
- * neither allocates nor sorts.
- */
-void at_compose_totals(const struct at_compose *c, struct at_compose_counts *total);
-
 /* --- area.c: the memory of the rings, with the module's layout ------------ */
 
 /**
@@ -191,13 +174,6 @@ void at_area_detach(void);
 /* Opens the gate with a new generation; 0 closes it. */
 void at_area_gate(struct at_area *area, uint32_t generation);
 uint32_t at_new_generation(void);
-/* Waits until no writer is in the rings. The gate must be closed. Returns false on failure. */
-bool at_area_quiesce(void);
-/*
- * Registers for membarrier(2), which aborts critical sections of other threads. Returns false if
- * that is not available.
- */
-bool at_membarrier_init(void);
 
 /* --- reader.c: takes records out of one ring ------------------------------ */
 
@@ -304,14 +280,6 @@ struct at_oldest {
 bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o);
 /* Skips that sub-buffer. Returns false and changes nothing if it is the last one. */
 bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
-
-/* --- slots.c -------------------------------------------------------------- */
-
-void at_slots_forked(void);
-int at_slots_init(void);
-/* Fills @t from slot @slot. Returns false if the slot is not ready (yet). */
-bool at_slots_get(uint32_t slot, struct asynctrace_thread *t);
-uint32_t at_slots_last(void);
 
 /* --- drain.c: from rings to chunks ---------------------------------------- */
 

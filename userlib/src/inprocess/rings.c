@@ -16,9 +16,12 @@
 #include "flight.h"
 #include "inproc.h"
 
+#define AT_RINGS_USERS	2	/* trace.c and flight.c */
+
 static struct {
 	pthread_mutex_t lock;
 	bool fork_handled;
+	const struct at_fork_handlers *handlers[AT_RINGS_USERS];
 	unsigned int users;
 	bool shown;		/* writers see the area */
 	bool all;		/* every category is recorded */
@@ -52,12 +55,16 @@ struct at_area *at_rings_area(void)
 static void before_fork(void)
 {
 	pthread_mutex_lock(&rings.lock);
-	at_trace_before_fork();
+	for (int i = 0; i < AT_RINGS_USERS; i++)
+		if (rings.handlers[i] && rings.handlers[i]->before)
+			rings.handlers[i]->before();
 }
 
 static void after_fork(void)
 {
-	at_trace_after_fork();
+	for (int i = 0; i < AT_RINGS_USERS; i++)
+		if (rings.handlers[i] && rings.handlers[i]->after)
+			rings.handlers[i]->after();
 	pthread_mutex_unlock(&rings.lock);
 }
 
@@ -68,8 +75,9 @@ static void after_fork(void)
 static void in_child(void)
 {
 	pthread_mutex_init(&rings.lock, NULL);
-	at_trace_forked();
-	at_flight_forked();
+	for (int i = 0; i < AT_RINGS_USERS; i++)
+		if (rings.handlers[i])
+			rings.handlers[i]->child();
 	if (!rings.users)
 		return;
 	rings.users = 0;
@@ -82,15 +90,20 @@ static void in_child(void)
 	at_backend_why(ASYNCTRACE_REASON_FORKED, 0);
 }
 
-int at_inproc_handle_fork(void)
+int at_inproc_handle_fork(const struct at_fork_handlers *handlers)
 {
-	int err;
+	int err, i = 0;
 
-	if (rings.fork_handled)
-		return 0;
-	err = -pthread_atfork(before_fork, after_fork, in_child);
-	rings.fork_handled = !err;
-	return err;
+	if (!rings.fork_handled) {
+		err = -pthread_atfork(before_fork, after_fork, in_child);
+		if (err)
+			return err;
+		rings.fork_handled = true;
+	}
+	while (rings.handlers[i] && rings.handlers[i] != handlers)
+		i++;
+	rings.handlers[i] = handlers;
+	return 0;
 }
 
 /* --- users ---------------------------------------------------------------- */
@@ -170,7 +183,7 @@ bool at_rings_close(void)
 	if (rings.users > 1)
 		return false;
 	at_area_gate(&rings.area, 0);
-	if (!at_area_quiesce())
+	if (!at_writers_quiesce())
 		at_warn("a thread does not leave the fallback ring: counts may be too low");
 	return true;
 }

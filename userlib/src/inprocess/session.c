@@ -19,13 +19,16 @@
 #include <asynctrace/compose.h>
 
 #include "compose/composer.h"
-#include "control/genl.h"
-#include "control/register.h"
+#include "compose/internal.h"
+#include "writer/genl.h"
+#include "writer/register.h"
 #include "writer/internal.h"
 #include "writer/sys.h"
 #include "session.h"
 
 #define AT_FD_MIN	512
+
+static bool exists;
 
 bool at_session_possible(void)
 {
@@ -37,6 +40,11 @@ bool at_session_possible(void)
 bool at_session_records(void)
 {
 	return at_backend() == ASYNCTRACE_BACKEND_MODULE && at_gate_now() > ASYNCTRACE_GATE_ATTACH;
+}
+
+bool at_session_exists(void)
+{
+	return exists;
 }
 
 static int open_socket(void)
@@ -166,6 +174,7 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 		return -ENOMEM;
 	s->socket = open_socket();
 	err = s->socket < 0 ? s->socket : begin(s, mode, ring_size);
+	exists = !err;
 	if (err)
 		at_session_end(s);
 	return err;
@@ -176,6 +185,7 @@ void at_session_end(struct at_session *s)
 	if (s->socket >= 0)
 		at_sys_close(s->socket);
 	s->socket = -1;
+	exists = false;
 	free(s->buffer);
 	s->buffer = NULL;
 }
@@ -186,6 +196,7 @@ void at_session_forked(struct at_session *s)
 	if (s->socket >= 0)
 		at_sys_close(s->socket);
 	s->socket = -1;
+	exists = false;
 	s->buffer = NULL;
 }
 

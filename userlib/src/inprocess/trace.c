@@ -7,6 +7,7 @@
 
 #include <asynctrace/compose.h>
 
+#include "compose/internal.h"
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
@@ -42,13 +43,13 @@ static void after_write(void *arg)
 	at_drain_enter(arg);
 }
 
-void at_trace_before_fork(void)
+static void before_fork(void)
 {
 	if (trace.running)
 		at_drain_pause(&trace.drain);
 }
 
-void at_trace_after_fork(void)
+static void after_fork(void)
 {
 	if (trace.running)
 		at_drain_resume(&trace.drain);
@@ -58,7 +59,7 @@ void at_trace_after_fork(void)
  * The child closes its copy of the descriptor, because the reader of a pipe waits until all
  * copies are closed.
  */
-void at_trace_forked(void)
+static void in_child(void)
 {
 	if (!trace.running)
 		return;
@@ -67,6 +68,10 @@ void at_trace_forked(void)
 		at_output_close(&trace.out);
 	trace.out.fd = -1;
 }
+
+static const struct at_fork_handlers fork_handlers = {
+	.before = before_fork, .after = after_fork, .child = in_child,
+};
 
 int at_trace_share(void)
 {
@@ -163,13 +168,13 @@ static int start(const struct target *to, const struct at_trace_options *o,
 	if (at_categories_check(o->categories, &wrong, &n))
 		return -EINVAL;
 	/* In-process rings would take the process away from the session that records it. */
-	if (at_session_records() || at_flight_by_module())
+	if (at_session_records() || at_session_exists())
 		return -EBUSY;
 	/* The rings of the flight recorder are circular and full of older records. */
 	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
 		return -EBUSY;
 	*step = AT_START_MEMORY;
-	err = at_inproc_handle_fork();
+	err = at_inproc_handle_fork(&fork_handlers);
 	if (err)
 		return err;
 	trace.mode = shape.mode;

@@ -12,6 +12,7 @@
 
 #include <asynctrace/compose.h>
 
+#include "compose/internal.h"
 #include "compose/mem.h"
 #include "writer/internal.h"
 #include "window.h"

@@ -14,7 +14,7 @@
 #include <linux/netlink.h>
 
 #include "announce.h"
-#include "control/register.h"
+#include "register.h"
 
 /* Bytes of the attributes of a category with the longest texts. */
 #define AT_CATEGORY_BYTES \

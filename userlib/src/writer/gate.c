@@ -24,18 +24,21 @@ AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
  */
 static bool shown;
 
+/* This copy of the library uses the gate of another copy: see loaded.c. */
+static bool mixed;
+
 extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));
 
 _Static_assert(sizeof(at_gate_) == TRACE_GATE_SIZE_, "the gate's page is its own");
 
-size_t at_page_size(void)
+bool at_library_mixed(void)
 {
-	return sysconf(_SC_PAGESIZE);
+	return mixed;
 }
 
-void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset)
+void at_library_set_mixed(void)
 {
-	return (void *)syscall(SYS_mmap, addr, bytes, prot, flags, fd, offset);
+	mixed = true;
 }
 
 int at_gate_prepare(void)
@@ -58,13 +61,6 @@ int at_gate_map(int fd)
 	    MAP_FAILED)
 		return -errno;
 	return 0;
-}
-
-bool at_void_map(void *addr, size_t bytes)
-{
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-
-	return at_mmap(addr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED;
 }
 
 static void store(uint32_t value)

@@ -123,10 +123,7 @@ static inline bool at_gate_still(uint32_t gate)
 	return at_gate_load_() == gate;
 }
 
-/* --- gate.c --------------------------------------------------------------- */
-
-/* The at_gate_ of this copy of the library, not subject to symbol interposition. */
-extern union at_gate_ at_gate_own;
+/* --- memory.c ------------------------------------------------------------- */
 
 size_t at_page_size(void);
 /*
@@ -134,6 +131,14 @@ size_t at_page_size(void);
  * whole range.
  */
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
+/* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
+bool at_void_map(void *addr, size_t bytes);
+
+/* --- gate.c --------------------------------------------------------------- */
+
+/* The at_gate_ of this copy of the library, not subject to symbol interposition. */
+extern union at_gate_ at_gate_own;
+
 /*
  * May a control page be mapped over the gate? Returns 0, -ENOTSUP or -EBUSY. Call it with the
  * back end's lock held, before the mapping.
@@ -147,18 +152,24 @@ int at_gate_map(int fd);
  * copy's (see loaded.c).
  */
 int at_gate_reset(uint32_t value);
-/* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
-bool at_void_map(void *addr, size_t bytes);
 
-/* --- loaded.c ------------------------------------------------------------- */
-
-/* Runs before all other functions of the library: before main() or in dlopen(3). */
-void at_library_loaded(void);
 /*
  * Returns true if the dynamic linker gave this copy of the library the gate of another copy, but
  * not its functions. Then this copy records nothing.
  */
 bool at_library_mixed(void);
+void at_library_set_mixed(void);
+
+/* --- loaded.c ------------------------------------------------------------- */
+
+/* Runs before all other functions of the library: before main() or in dlopen(3). */
+void at_library_loaded(void);
+
+/* --- signals.c ------------------------------------------------------------ */
+
+/* Blocks all signals except those that the kernel forces on a thread. */
+void at_signals_block(uint64_t *old);
+void at_signals_restore(const uint64_t *old);
 
 /* --- lock.c: the back end's lock ------------------------------------------ */
 
@@ -169,7 +180,6 @@ bool at_library_mixed(void);
  */
 bool at_backend_trylock(void);
 void at_backend_lock(void);
-void at_backend_unlock(void);
 /* Like at_backend_unlock(), but does not settle missed records. */
 void at_backend_release(void);
 /*
@@ -177,9 +187,6 @@ void at_backend_release(void);
  * thread is the holder.
  */
 bool at_backend_wait(void);
-/* Blocks all signals except those that the kernel forces on a thread. */
-void at_signals_block(uint64_t *old);
-void at_signals_restore(const uint64_t *old);
 /*
  * Returns the address of this process's salt; the salt is 0 if there is none. A forked child
  * finds this memory cleared.
@@ -194,6 +201,8 @@ void at_backend_forked(void);
 void at_missed_add(const char *category);
 /* Counts missed records as dropped, as soon as the process is registered. */
 void at_missed_settle(void);
+/* Releases the back end's lock, and settles missed records. */
+void at_backend_unlock(void);
 void at_missed_forget(void);
 
 /* --- backend.c ------------------------------------------------------------ */
@@ -202,6 +211,10 @@ void at_missed_forget(void);
 void at_backend_set(enum at_backend backend, char *rw, const char *control);
 enum at_backend at_backend(void);
 void at_backend_why(enum at_reason reason, int error);
+/* Returns the last reason, and its error in *@error. */
+enum at_reason at_backend_reason(int *error);
+/* Finds the offset of the C library's struct rseq. */
+void at_rseq_init(void);
 const char *at_default_name(void);
 
 /* --- provider.c ----------------------------------------------------------- */
@@ -220,20 +233,31 @@ void at_module_forked(void);
 /* Did a new registration split the run of @gate, and is @run its second half? */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
-/* --- site.c --------------------------------------------------------------- */
+/* --- category.c ----------------------------------------------------------- */
 
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
+
+/* --- slots.c: slots of in-process traces ---------------------------------- */
+
+struct asynctrace_thread;
+
+void at_slots_forked(void);
+int at_slots_init(void);
+/* Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. */
+int at_inproc_slot(void);
+/* Fills @t from slot @slot. Returns false if the slot is not ready (yet). */
+bool at_slots_get(uint32_t slot, struct asynctrace_thread *t);
+uint32_t at_slots_last(void);
+
+/* --- site.c --------------------------------------------------------------- */
+
 /*
  * Returns the present gate if it belongs to the run of @gate. Sets *@cut if the process
  * registered anew during that run. OFF: another run, or none. ATTACH: the registration takes too
  * long.
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);
-
-/* --- inprocess/slots.c ---------------------------------------------------- */
-
-int at_inproc_slot(void);
 
 /* --- inprocess/trace.c ---------------------------------------------------- */
 
@@ -242,10 +266,13 @@ void at_trace_from_environment(void);
 
 /* --- thread.c ------------------------------------------------------------- */
 
-/* Finds the offset of the C library's struct rseq. */
-void at_rseq_init(void);
 /* Finds the path of the calling thread. Returns false if the gate has changed. */
 bool at_thread_learn(uint32_t gate);
+
+/* --- clock.c -------------------------------------------------------------- */
+
+/* Does PR_SET_TSC forbid the calling thread to read the counter? Reading would then be fatal. */
+bool at_counter_forbidden(void);
 /* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
 
@@ -308,6 +335,16 @@ void at_fallback_forked(void);
  * runs so far.
  */
 uint32_t at_fallback_collisions(void);
+
+/* --- quiesce.c ------------------------------------------------------------ */
+
+/*
+ * Registers for membarrier(2), which aborts critical sections of other threads. Returns false if
+ * that is not available.
+ */
+bool at_membarrier_init(void);
+/* Waits until no writer is in the rings. The gate must be closed. Returns false on failure. */
+bool at_writers_quiesce(void);
 
 /* --- text.c --------------------------------------------------------------- */
 

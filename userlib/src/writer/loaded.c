@@ -50,13 +50,6 @@ static bool replaced(void)
 	return exported != own_loaded;
 }
 
-static bool mixed;
-
-bool at_library_mixed(void)
-{
-	return mixed;
-}
-
 /*
  * A plug-in linked with -Bsymbolic-functions calls its own functions, but uses the gate of a
  * program that exports its symbols. A program that has a copy of the shared library's gate is not
@@ -99,8 +92,8 @@ void at_library_loaded(void)
 {
 	if (replaced())
 		return;
-	mixed = find_mixed();
-	if (mixed) {
+	if (find_mixed()) {
+		at_library_set_mixed();
 		at_backend_why(ASYNCTRACE_REASON_MIXED, 0);
 		return;
 	}

@@ -52,21 +52,6 @@ static struct lock_page without_page;
 static uint64_t held_signals;
 static int held_cancel;
 
-void at_signals_block(uint64_t *old)
-{
-	const int forced[] = { SIGSYS, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP };
-	uint64_t set = ~0ull;
-
-	for (unsigned int i = 0; i < sizeof(forced) / sizeof(forced[0]); i++)
-		set &= ~(1ull << (forced[i] - 1));
-	at_sys_sigprocmask(SIG_SETMASK, &set, old);
-}
-
-void at_signals_restore(const uint64_t *old)
-{
-	at_sys_sigprocmask(SIG_SETMASK, old, NULL);
-}
-
 static struct lock_page *make_page(void)
 {
 	struct lock_page *p, *other = NULL;
@@ -201,12 +186,6 @@ void at_backend_release(void)
 		wake_all(p);
 	at_signals_restore(&signals);
 	pthread_setcancelstate(cancel, NULL);
-}
-
-void at_backend_unlock(void)
-{
-	at_backend_release();
-	at_missed_settle();
 }
 
 void at_backend_forked(void)

@@ -113,3 +113,9 @@ void at_missed_forget(void)
 	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++)
 		__atomic_store_n(&m->count, 0, __ATOMIC_RELAXED);
 }
+
+void at_backend_unlock(void)
+{
+	at_backend_release();
+	at_missed_settle();
+}

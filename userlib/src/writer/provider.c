@@ -20,8 +20,7 @@
 #include <linux/asynctrace.h>
 
 #include "announce.h"
-#include "control/register.h"
-#include "inprocess/inproc.h"
+#include "register.h"
 #include "internal.h"
 #include "sys.h"
 
@@ -173,7 +172,7 @@ static void leave_run(void)
 	cut.run = before.run && before.next == run ? before.run : run;
 	cut.gate = gate;
 	at_membarrier_init();
-	at_area_quiesce();
+	at_writers_quiesce();
 }
 
 static void unmap_module(void)

@@ -11,11 +11,6 @@
 /* Aborts after which a record is dropped: a debugger may be stepping through the section. */
 #define AT_TRIES	100
 
-struct at_hot at_hot;
-__thread struct at_thread at_thread __attribute__((tls_model("initial-exec"))) = {
-	.cpu = AT_NO_CPU,
-};
-
 #ifdef AT_TEST_HOOKS
 uint64_t at_race_delay, at_race_delay_early;
 #endif

@@ -7,8 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "writer/internal.h"
-#include "inproc.h"
+#include "internal.h"
 
 /* Limit of threads that trace in the life of a process. Unused entries take only address space. */
 #define AT_SLOTS_MAX	(1u << 20)

@@ -13,7 +13,7 @@
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_netlink.h>
 
-#include "writer/sys.h"
+#include "sys.h"
 #include "genl.h"
 #include "register.h"
 

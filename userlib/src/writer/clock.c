@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Reading the clock of a run. */
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rseq.h"
+#include "sys.h"
+
+bool at_counter_forbidden(void)
+{
+#ifdef __x86_64__
+	int mode = PR_TSC_ENABLE;
+
+	if (at_sys_prctl(PR_GET_TSC, &mode))
+		return false;
+	return mode == PR_TSC_SIGSEGV;
+#else
+	return false;
+#endif
+}
+
+uint64_t at_clock(uint64_t boottime_offset, uint32_t clock)
+{
+	struct timespec ts;
+
+	if (clock == ASYNCTRACE_CLOCK_COUNTER)
+		return at_counter();
+	if (at_thread.raw_clock)
+		syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &ts);
+	else
+		clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - boottime_offset;
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* State of the process and of its threads: see internal.h. */
+#include "internal.h"
+
+struct at_hot at_hot;
+__thread struct at_thread at_thread __attribute__((tls_model("initial-exec"))) = {
+	.cpu = AT_NO_CPU,
+};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The present time for a program: the begin of a scope, and at_ticks(). */
+#include <errno.h>
+
+#include "rseq.h"
+
+/* Caches the answer for each thread, because PR_GET_TSC is a system call. */
+static bool counter_known_forbidden(void)
+{
+	/* 0: not asked yet; otherwise 1 + the answer */
+	static __thread unsigned char known __attribute__((tls_model("initial-exec")));
+
+	if (!known)
+		known = 1 + at_counter_forbidden();
+	return known == 2;
+}
+
+AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	bool cut;
+
+	if (likely(at_thread.gate == gate))
+		return at_counter();
+	while (!at_thread_learn(gate)) {
+		gate = at_gate_same_run(gate, &cut);
+		/* at_scope_end_() notices the same change and counts the record. */
+		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
+			return 0;
+	}
+	if (at_thread.path == ASYNCTRACE_PATH_NONE)
+		return 0;
+	return at_clock(c->clock_offset, c->clock);
+}
+
+AT_PUBLIC uint64_t at_ticks(void)
+{
+	const volatile struct asynctrace_control *c = at_control();
+	uint32_t gate = at_gate_now();
+	const int saved = errno;
+	bool forbidden;
+
+	if (likely(gate != ASYNCTRACE_GATE_OFF && at_thread.gate == gate))
+		return at_counter();
+	/* Only a registered process knows the clock of the module's sessions. */
+	if (gate == ASYNCTRACE_GATE_ATTACH && !at_library_mixed())
+		at_attach();
+	forbidden = counter_known_forbidden();
+	errno = saved;
+	if (c->clock == ASYNCTRACE_CLOCK_COUNTER)
+		return forbidden ? 0 : at_counter();
+	/* at_clock() must then call the kernel, because the vDSO also reads the counter. */
+	if (forbidden)
+		at_thread.raw_clock = true;
+	return at_clock(c->clock_offset, c->clock);
+}
