@@ -32,7 +32,7 @@ static void *froth_milk(void *arg)
 	return NULL;
 }
 
-/* The last step, in a third thread, ends the operation. */
+/* The third thread does the last step and ends the operation. */
 static void *serve(void *arg)
 {
 	struct order *o = arg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A program that crashes, and whose crash handler writes a trace of the last second
+ * A program that crashes. Its crash handler writes a trace of the last second.
  *
  *	$ build/examples/crash crash.fxt
  *	$ asynctrace dump --events crash.fxt | tail

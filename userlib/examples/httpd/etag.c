@@ -53,7 +53,7 @@ static void lock_for_writing(struct request *req)
 	writer = req->async_id;
 }
 
-/* FNV-1a, of the whole file. Returns 0 or -errno. */
+/* Computes FNV-1a of the whole file. Returns 0 or -errno. */
 static int checksum(int fd, uint64_t *sum)
 {
 	unsigned char piece[16384];

@@ -54,7 +54,8 @@ int file_open(int dirfd, const char *path)
 {
 	static atomic_bool no_openat2;
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,	/* a FIFO must not block */
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,	/* O_NONBLOCK: opening a
+									 * FIFO must not block */
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -89,9 +90,9 @@ int file_status(int err)
 	case EACCES:
 	case EPERM:
 	case EROFS:
-	case ENXIO:	/* a socket, or a device without driver */
+	case ENXIO:	/* the path names a socket, or a device without a driver */
 		return 403;
-	case EISDIR:	/* an upload over a directory */
+	case EISDIR:	/* the upload has the name of a directory */
 		return 409;
 	case ENOSPC:
 	case EDQUOT:

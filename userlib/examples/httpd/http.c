@@ -5,7 +5,7 @@
 
 #include "http.h"
 
-/* A piece of the buffer; never NUL-terminated. */
+/* A part of the buffer. It does not end in a NUL. */
 struct span {
 	const char *at;
 	size_t len;

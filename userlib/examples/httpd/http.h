@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HTTP_LINE_MAX	4096	/* bytes of the request line; longer: 414 */
-#define HTTP_HEAD_MAX	8192	/* bytes of request line and fields; longer: 431 */
-#define HTTP_FIELDS_MAX	100	/* number of fields; more: 431 */
+#define HTTP_LINE_MAX	4096	/* bytes of the request line; longer: status 414 */
+#define HTTP_HEAD_MAX	8192	/* bytes of request line and fields; longer: status 431 */
+#define HTTP_FIELDS_MAX	100	/* number of fields; more: status 431 */
 
 enum http_method {
 	HTTP_NONE,		/* not known, or not known yet */
@@ -31,7 +31,7 @@ struct http_head {
 	bool expect_continue;
 	bool has_length;
 	uint64_t length;		/* bytes of the body */
-	char path[HTTP_LINE_MAX];	/* decoded, begins with '/'; "-" if not known */
+	char path[HTTP_LINE_MAX];	/* decoded path, begins with '/'; "-" if not known */
 };
 
 /*

@@ -37,7 +37,7 @@
 #include "http.h"
 
 #define UPLOAD_PREFIX	"/upload/"
-#define UPLOAD_MAX	(8u << 20)	/* bytes; longer bodies: 413 */
+#define UPLOAD_MAX	(8u << 20)	/* bytes; longer bodies: status 413 */
 #define INLINE_MAX	(64u << 10)	/* bytes; the disk thread reads longer files */
 #define CHUNK		(256u << 10)	/* bytes of a piece of a longer file */
 #define CONNS_MAX	1024
@@ -48,8 +48,9 @@ struct config {
 	int port;
 	int workers;
 	int timeout_ms;
-	int root_fd;		/* directories, opened once */
-	int upload_fd;		/* -1: uploads are not allowed */
+	int root_fd;		/* descriptor of the directory with files */
+	int upload_fd;		/* descriptor of the directory for uploads; -1: uploads are not
+				 * allowed */
 };
 
 extern struct config config;
@@ -62,7 +63,7 @@ enum stage {
 };
 
 struct request {
-	struct request *next;	/* in a queue */
+	struct request *next;	/* next request in the queue */
 	struct conn *conn;
 	int fd;			/* descriptor of the connection */
 	uint64_t async_id;	/* id of the operation in the trace */
@@ -134,7 +135,8 @@ void conn_free(void);
 void conn_return(struct conn *c, enum verdict v);
 
 /* respond.c: the workers */
-int respond_early(const struct http_head *h);	/* a status that needs no body, or 0 */
+int respond_early(const struct http_head *h);	/* status of a request whose body is not needed,
+						 * or 0 */
 void respond(struct request *req);
 void request_free(struct request *req);
 
@@ -150,7 +152,7 @@ uint64_t log_clock(void);			/* nanoseconds of CLOCK_BOOTTIME */
 void log_request(const struct request *req, uint64_t done);
 void log_close(void);
 
-/* files.c: names below a directory */
+/* files.c: opening files below a directory */
 int file_open(int dirfd, const char *path);	/* fd or -errno; never a file outside of dirfd */
 int file_status(int err);			/* status of the answer for an errno */
 /* Is @path the path of an upload? *name: its file name; NULL if it is not allowed. */

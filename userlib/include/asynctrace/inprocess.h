@@ -60,11 +60,12 @@ struct at_trace_options {
  * @fd: descriptor to write to. It remains the caller's and must stay open until the stop
  * @options: settings; NULL: the defaults
  *
- * Return: 0; -EBUSY: a trace runs already, another process (for example a forked child) writes a
- * trace to the same file, pipe or socket, a session of the module records the process, or the
- * flight recorder runs and cannot share its rings with this trace (see at_flight_start(3));
- * -EBADF: @fd is not open for writing; -EINVAL: an option is wrong; -ENOMEM: no memory for the
- * rings; -EAGAIN: the thread could not be created.
+ * Return: 0; -EBUSY: see below; -EBADF: @fd is not open for writing; -EINVAL: an option is wrong;
+ * -ENOMEM: no memory for the rings; -EAGAIN: the thread could not be created.
+ *
+ * -EBUSY has four causes. A trace runs already. Another process, for example a forked child,
+ * writes a trace to the same file, pipe or socket. A session of the module records the process.
+ * The flight recorder runs and cannot share its rings with this trace, see at_flight_start(3).
  */
 int at_trace_start(int fd, const struct at_trace_options *options);
 

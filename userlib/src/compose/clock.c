@@ -10,7 +10,7 @@
  * must be guessed. There the nearest line is extended, but not beyond the other segment.
  *
  * A line that a time was read from does not change: later pairs that would bend it are ignored.
- * So a tick has the same time in the whole file, whatever the order in which rings are read.
+ * So a tick has the same time in the whole file, in any order of reading rings.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -199,8 +199,8 @@ void atc_clock_free(struct atc_clock *k);
  * and do not nest. See order.c.
  */
 struct atc_node {
-	uint64_t from;		/* when it began */
-	uint64_t begin;		/* when it began according to the file */
+	uint64_t from;		/* begin of the event */
+	uint64_t begin;		/* begin of the event in the file */
 	uint64_t end;
 	uint32_t item;		/* index of its first item in the file, in the present chunk */
 	bool open;		/* begun, not ended */
@@ -225,7 +225,8 @@ struct atc_task {
 
 struct atc_process {
 	int32_t pid;
-	unsigned int rank;	/* where the name comes from, ATC_RANK_* */
+	unsigned int rank;	/* source of the name, ATC_RANK_*; a higher one replaces a lower
+				 * one */
 	uint32_t in_file;		/* number of the last file that introduces it */
 	char name[ATC_COMM_MAX + 1];
 };
@@ -329,7 +330,7 @@ struct atc_ring {
 	size_t segment;		/* index of the last record's segment */
 	uint64_t last_ticks;
 	uint64_t last_ns;
-	uint64_t chunk_ns;	/* when the last chunk was read */
+	uint64_t chunk_ns;	/* time at which the last chunk was read, ns */
 	uint64_t first_ns;	/* time of the present chunk's first record; 0: none yet */
 	uint32_t losses;	/* id of its pseudo thread for losses; 0: none yet */
 	uint32_t idle;		/* id of its CPU's pseudo thread for the idle task; 0: none yet */

@@ -103,8 +103,8 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
 	/*
-	 * Overwritten records are older than all records left in the ring: end the marker at the
-	 * first.
+	 * Overwritten records are older than all records left in the ring, so end the marker at the
+	 * first record that is left.
 	 */
 	if (overwritten && !dropped && !malformed && r->first_ns >= r->chunk_ns &&
 	    r->first_ns < now)

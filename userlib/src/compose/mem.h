@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Memory of composers: see mem.c
- */
+/* Memory of composers, from malloc(3) or from an arena; see mem.c */
 #ifndef COMPOSE_MEM_H
 #define COMPOSE_MEM_H
 
@@ -11,10 +9,10 @@
 #pragma GCC visibility push(hidden)
 
 /**
- * struct atc_arena - memory that is given out piece by piece and freed all at once
- * @start: of the mapping
- * @bytes: of the mapping
- * @used: of them, given out
+ * struct atc_arena - memory that is allocated piece by piece and freed all at once
+ * @start: address of the mapping
+ * @bytes: size of the mapping
+ * @used: allocated bytes
  */
 struct atc_arena {
 	char *start;
@@ -22,24 +20,26 @@ struct atc_arena {
 	size_t used;
 };
 
-/* Reserves addresses; pages come when they are touched. Returns 0 or a negative errno. */
+/*
+ * Maps an arena. The kernel allocates pages when they are touched. Returns 0 or a negative errno.
+ */
 int atc_arena_init(struct atc_arena *a, size_t bytes);
-/* Frees all that was given out. Async-signal-safe. */
+/* Frees all allocations of the arena. Async-signal-safe. */
 void atc_arena_reset(struct atc_arena *a);
 void atc_arena_free(struct atc_arena *a);
 /*
- * From now on the calling thread allocates from @a; NULL: from malloc(3). Returns the
- * arena before. Async-signal-safe.
+ * Makes the calling thread allocate from @a; NULL: from malloc(3). Returns the arena used before.
+ * Async-signal-safe.
  */
 struct atc_arena *atc_arena_use(struct atc_arena *a);
 
-/* As malloc(3), and async-signal-safe while an arena is in use. */
+/* Like malloc(3), calloc(3) and realloc(3). Async-signal-safe while an arena is in use. */
 void *atc_malloc(size_t bytes);
 void *atc_calloc(size_t n, size_t bytes);
 void *atc_realloc(void *old, size_t bytes);
-/* Gives back what is behind the first @bytes of @p, the last allocation from the arena. */
+/* Returns all but the first @bytes of @p to the arena. @p must be the last allocation. */
 void atc_shrink(void *p, size_t bytes);
-/* Does nothing while an arena is in use. */
+/* Like free(3), but does nothing while an arena is in use. */
 void atc_free(void *p);
 
 #pragma GCC visibility pop

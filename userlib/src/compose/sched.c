@@ -232,8 +232,9 @@ int atc_sched(struct at_compose *c, const struct atc_context *x,
 }
 
 /*
- * The previous file told which threads are running. In the new file, they run since the CPU's
- * last record. No later time would be safe, because the CPU's next record may follow at once.
+ * The previous file has the switches to the running threads. In the new file, these threads run
+ * from the CPU's last record on. A later time would be wrong, because the CPU's next record may
+ * follow at once.
  */
 int atc_sched_begin(struct at_compose *c)
 {

@@ -12,7 +12,10 @@
 
 #include <asynctrace/session.h>
 
-/* Room for a request with all patterns of a session, and for a page of the answer. */
+/*
+ * Bytes of a buffer for a message. Enough for a request with all patterns of a session, and for a
+ * page of an answer.
+ */
 #define AT_MESSAGE_MAX	(64 * 1024)
 
 /* More than the number of attributes of any attribute set. */

@@ -218,7 +218,9 @@ static void emit_names(struct at_drain *d, const struct at_extent *x)
 			emit_used(d, x);
 		return;
 	}
-	/* A thread whose slot is not ready has not written yet: it is emitted in a later round. */
+	/*
+	 * If a slot is not ready, its thread has not written yet. A later round emits the thread.
+	 */
 	if (last != d->threads)
 		d->threads = emit_threads(d, d->threads + 1, last, false);
 }

@@ -181,7 +181,10 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
 	return err;
 }
 
-/* A thread that may not read the counter would be killed, or enter its handler again. */
+/*
+ * May this thread not read the counter? Reading would kill it, or enter its handler of SIGSEGV
+ * again.
+ */
 static bool counter_forbidden(void)
 {
 #ifdef __x86_64__

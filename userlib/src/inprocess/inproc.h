@@ -262,7 +262,8 @@ void at_reader_end(struct at_reader *rd, const struct at_mark *m);
  * @sub: its number
  * @records: records committed before it
  * @records_after: records committed up to its end
- * @after: time of the first record behind it, ticks; UINT64_MAX: no such record, or unknown
+ * @after: time of the first record after this sub-buffer, ticks; UINT64_MAX: no such record, or
+ *	unknown
  * @words: words from its start to the reader's end
  */
 struct at_oldest {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Reads extents of a ring, and counts their records
+ * Reads extents of a ring, and counts their records.
  *
- * Each sub-buffer's header says how many records were committed before it, and the position how
- * many since. So the number of lost records follows by subtraction, whatever was overwritten.
+ * Each sub-buffer's header has the number of records committed before it. The position has the
+ * number committed since. So the number of lost records follows by subtraction, even if their
+ * sub-buffers were overwritten.
  */
 #include <string.h>
 

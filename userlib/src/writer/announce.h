@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Announced categories, as the module wants them
- */
+/* Announced categories in the module's format */
 #ifndef AT_ANNOUNCE_H
 #define AT_ANNOUNCE_H
 
@@ -10,10 +8,10 @@
 #include <asynctrace/provider.h>
 
 /**
- * struct at_announced - the attributes of an announcement
- * @room: bytes of @attrs
- * @len: of them in use
- * @attrs: for ASYNCTRACE_IOC_ANNOUNCE
+ * struct at_announced - netlink attributes of an announcement
+ * @room: size of @attrs, bytes
+ * @len: used bytes of @attrs
+ * @attrs: attributes for ASYNCTRACE_IOC_ANNOUNCE
  */
 struct at_announced {
 	size_t room;
@@ -21,7 +19,10 @@ struct at_announced {
 	_Alignas(8) char attrs[];
 };
 
-/* As at_provider_announce(). What it makes is to be freed by free(). */
+/*
+ * Makes the attributes of an announcement. The caller frees *@out with free(3). Returns 0, or an
+ * error of at_provider_announce().
+ */
 int at_announced_make(const struct at_category *list, size_t n, struct at_announced **out)
 	__attribute__((visibility("hidden")));
 

@@ -9,7 +9,7 @@ static enum at_backend present;
 static enum at_reason why = ASYNCTRACE_REASON_UNREGISTERED;
 static int why_error;
 
-/* Absent in C libraries before 2.35. */
+/* glibc before 2.35 does not have these. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 

@@ -89,7 +89,7 @@ static inline unsigned int record_words_max(void)
 	return limit < ASYNCTRACE_FXT_WORDS_MAX ? limit : ASYNCTRACE_FXT_WORDS_MAX;
 }
 
-/* Bytes that a record has for texts, beside its fixed words. */
+/* Bytes that a record has for texts, in addition to its fixed words. */
 static inline unsigned int room_beside(unsigned int fixed)
 {
 	const unsigned int max = record_words_max();

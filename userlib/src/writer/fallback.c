@@ -150,7 +150,7 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 		uint64_t start = (lin + sub_words - 1) & ~(sub_words - 1);
 		uint64_t records = 0, *head = &data[start & ring_mask];
 
-		/* Pairs with the release of the limit, as in enter_next(). */
+		/* Pairs with the release of the limit: see enter_next() in write.c. */
 		if (start + sub_words > __atomic_load_n(&limits[ring], __ATOMIC_ACQUIRE))
 			return FULL;
 		if (lin)

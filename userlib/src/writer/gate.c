@@ -19,8 +19,8 @@ AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
 };
 
 /*
- * A control page is mapped over the gate. Protected by the back end's lock. A forked child
- * inherits both.
+ * Is a control page mapped over the gate? Protected by the back end's lock. A forked child
+ * inherits the mapping and this variable.
  */
 static bool shown;
 

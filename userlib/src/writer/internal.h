@@ -254,7 +254,7 @@ uint32_t at_slots_last(void);
 
 /*
  * Returns the present gate if it belongs to the run of @gate. Sets *@cut if the process
- * registered anew during that run. OFF: another run, or none. ATTACH: the registration takes too
+ * registered again during that run. OFF: another run, or none. ATTACH: the registration takes too
  * long.
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);

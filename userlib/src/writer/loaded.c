@@ -8,7 +8,7 @@
 
 #include "internal.h"
 
-/* Both are NULL in static programs. */
+/* In a static program, the addresses of both functions are NULL. */
 #pragma weak dladdr1
 #pragma weak dlsym
 

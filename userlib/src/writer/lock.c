@@ -77,7 +77,7 @@ static struct lock_page *the_page(void)
 	if (!p)
 		p = make_page();
 	pid = __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
-	/* A kernel without MADV_WIPEONFORK. */
+	/* Without MADV_WIPEONFORK, the child finds the page of its parent: clear it. */
 	if (pid && pid != at_sys_getpid() &&
 	    __atomic_compare_exchange_n(&p->pid, &pid, at_sys_getpid(), false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -127,7 +127,7 @@ static void wake_all(struct lock_page *p)
 	at_sys_futex(&p->word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
 }
 
-/* Sleeps for a while, or until the word changes. */
+/* Sleeps until the lock word changes, at most AT_LOOK_NS. */
 static void sleep_on(struct lock_page *p, uint32_t word)
 {
 	const struct timespec ts = { .tv_nsec = AT_LOOK_NS };

@@ -96,7 +96,10 @@ static void settle(void)
 
 void at_missed_settle(void)
 {
-	/* Orders at_missed_add() before its trylock, and the unlock before this load. */
+	/*
+	 * Orders the additions of at_missed_add() before the trylock, and an unlock before this
+	 * load.
+	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
 	       at_gate_now() != ASYNCTRACE_GATE_ATTACH && at_backend_trylock()) {

@@ -46,17 +46,17 @@ static struct {
 	uint64_t stride;
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	struct at_announced *announced;
-	struct asynctrace_observed seen;	/* last read from fd */
+	struct asynctrace_observed seen;	/* the last state that read(2) returned */
 } module = { .fd = -1 };
 
 /**
- * struct cut - a run that this process left and entered again by registering anew, once or
- * several times
+ * struct cut - a run that this process left by a new registration, and entered again
  * @run: the gate value with which the run began; 0: no such run
- * @gate: the last gate value before the process registered anew
+ * @gate: the last gate value before the new registration
  * @next: the run in which the new registration is
  *
- * Changes only while the gate is at ATTACH.
+ * Changes only while the gate is at ATTACH. The process may register again several times in one
+ * run.
  */
 static struct cut {
 	uint32_t run;
@@ -270,8 +270,8 @@ bool at_module_cut(uint32_t gate, uint32_t run)
 }
 
 /*
- * Registers. The caller holds the lock. The gate is closed, or at ATTACH so that other threads
- * wait.
+ * Registers the process. The caller holds the lock. The gate is closed, or at ATTACH so that
+ * other threads wait.
  */
 static int do_register(void)
 {
@@ -364,7 +364,7 @@ int at_module_slot(void)
 		slot = at_sys_ioctl(module.fd, ASYNCTRACE_IOC_THREAD, NULL);
 		return slot < 0 ? -errno : slot;
 	}
-	/* The program closed all descriptors, as daemons do: register anew. */
+	/* The program closed all descriptors, as daemons do: register again. */
 	while (!at_backend_trylock()) {
 		if (at_thread.in_fallback || !at_backend_wait())
 			return -EBADF;

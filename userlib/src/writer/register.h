@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for the attributes of any registration. */
+/* Size of a buffer for the attributes of a registration, bytes. */
 #define AT_REGISTER_ATTRS_MAX	160
 
 /*

@@ -30,7 +30,7 @@ enum at_cs_result {
 	AT_CS_DONE,
 	AT_CS_ABORTED,	/* try again; the thread may now be on another CPU */
 	AT_CS_STALE,	/* the gate has changed: the record belongs to no run */
-	AT_CS_FULL,	/* no room in this sub-buffer */
+	AT_CS_FULL,	/* the record does not fit into the sub-buffer */
 };
 
 /* Offsets of the used words of struct rseq. They are part of the kernel's ABI. */
@@ -61,15 +61,15 @@ struct at_put {
 	const struct at_piece *pieces;
 	const struct at_piece *end;
 	uint64_t words;
-	uint64_t stamp;		/* byte offset */
+	uint64_t stamp;		/* offset of the stamp in the record, bytes */
 };
 
 /* Operands of at_cs_enter(). */
 struct at_enter {
 	uint64_t *line;
 	uint64_t *to;		/* address of the new header */
-	uint64_t old;		/* the position before */
-	uint64_t pos;		/* the position after */
+	uint64_t old;		/* position before the sub-buffer is entered */
+	uint64_t pos;		/* position after the sub-buffer is entered */
 	uint64_t head[ASYNCTRACE_SUBBUF_WORDS];
 };
 

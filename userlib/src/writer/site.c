@@ -30,7 +30,10 @@ static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
 	return true;
 }
 
-/* Retries until the gate is stable: a changing gate must not lose a record. */
+/*
+ * Learns the state of a site. Retries until the gate is stable, because a changing gate must not
+ * lose a record.
+ */
 AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 {
 	int mode;
@@ -70,8 +73,8 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 }
 
 /*
- * A record that began before its process registered anew refers to names of the old registration.
- * It counts as dropped in the new registration.
+ * If the process registers again, a record that began before refers to names of the old
+ * registration. It counts as dropped in the new registration.
  */
 AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 {

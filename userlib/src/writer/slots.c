@@ -19,7 +19,7 @@ struct slot {
 
 static struct slot *slots;
 static uint32_t last;
-static uint32_t table = 1;	/* changes in a forked child */
+static uint32_t table = 1;	/* number of the table; a forked child begins a new one */
 
 static __thread struct {
 	uint32_t slot;

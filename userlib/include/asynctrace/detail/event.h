@@ -492,7 +492,7 @@ TRACE_INLINE_ void at_scope_end_(struct at_scope_ *s)
 
 	if (__builtin_expect(s->gate == 0, 1))
 		return;
-	/* The run has ended, or the process registered anew. */
+	/* The run has ended, or the process has registered again. */
 	if (__builtin_expect(at_gate_load_() != s->gate, 0)) {
 		s->gate = at_gate_renew_(s->gate);
 		if (!s->gate)
