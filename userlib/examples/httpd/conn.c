@@ -453,7 +453,8 @@ static void *accept_main(void *arg)
 				continue;
 		}
 		/*
-		 * After the events, because an event may refer to a connection that is freed here.
+		 * Free connections only after all events were handled, because an event may refer
+		 * to one.
 		 */
 		take_back();
 		if (now >= next_sweep)

@@ -13,8 +13,9 @@
 #include "httpd.h"
 
 /*
- * Opens segment by segment and follows no symbolic link. For kernels before Linux 5.6, which have
- * no openat2, and for sandboxes that forbid it. Stricter than openat2, and as safe.
+ * Opens a path segment by segment and follows no symbolic link. For kernels before Linux 5.6,
+ * which have no openat2, and for sandboxes that forbid openat2. Stricter than openat2, and as
+ * safe.
  */
 static int open_by_segment(int dirfd, const char *path)
 {

@@ -97,7 +97,8 @@ const char *at_ctl_error(const struct at_ctl *ctl);
  * @nr_cpus: number of rings of CPUs that each provider has
  * @online_cpus: number of online CPUs
  * @privileged: nonzero: the caller has CAP_PERFMON or CAP_SYS_ADMIN
- * @memory_limit: limit on the ring memory of a session of the caller, bytes
+ * @memory_limit: limit on ring memory, bytes: of one session if the caller is privileged,
+ *	otherwise of all sessions of the caller's user
  */
 struct at_info {
 	uint32_t size;

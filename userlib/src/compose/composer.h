@@ -163,7 +163,7 @@ struct atc_clock {
 	struct atc_line line;
 };
 
-/* Adds a moment on both clocks. Returns the index of its segment, or a negative errno. */
+/* Adds a pair of readings of one moment. Returns the index of its segment, or a negative errno. */
 ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, uint64_t ns);
 /*
  * Finds the time of @ticks in the segment with index @s. Returns 0; -1 if that time is before the
@@ -204,8 +204,8 @@ struct atc_node {
 	uint64_t end;
 	uint32_t item;		/* index of its first item in the file, in the present chunk */
 	bool open;		/* begun, not ended */
-	bool nests;		/* viewers depend on the duration that encloses it */
-	bool async;		/* an async event: the analysis depends on that duration */
+	bool nests;		/* viewers depend on the duration that encloses this event */
+	bool async;		/* an async event: the analysis depends on the enclosing duration */
 };
 
 struct atc_task {
@@ -213,7 +213,7 @@ struct atc_task {
 	int32_t pid;
 	bool named;
 	uint32_t seen;		/* number of the last file in which the kernel mentions it */
-	uint32_t in_file;		/* number of the last file that introduces it */
+	uint32_t in_file;		/* number of the last file with its kernel object */
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
 	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
@@ -227,7 +227,7 @@ struct atc_process {
 	int32_t pid;
 	unsigned int rank;	/* source of the name, ATC_RANK_*; a higher one replaces a lower
 				 * one */
-	uint32_t in_file;		/* number of the last file that introduces it */
+	uint32_t in_file;		/* number of the last file with its kernel object */
 	char name[ATC_COMM_MAX + 1];
 };
 
@@ -302,7 +302,7 @@ struct atc_provider {
 	uint32_t nr_slots;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
-	uint32_t in_file;		/* number of the last file that introduces it */
+	uint32_t in_file;		/* number of the last file with its provider record */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;
 	struct atc_slot *last_slot;	/* slot of the last record; the next record often has the

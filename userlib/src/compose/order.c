@@ -148,7 +148,7 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 	return 0;
 }
 
-/* An end makes one node of the matching begin and all nodes after it. */
+/* An end event merges the matching begin and all later nodes into one node. */
 static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 {
 	struct atc_item *it = &l->of[i];

@@ -29,7 +29,8 @@ int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_inf
 	bool known = p;
 
 	/*
-	 * Id 0 is the kernel's own provider. The file's ids are one higher, so UINT32_MAX has none.
+	 * Id 0 is the kernel's own provider. UINT32_MAX is invalid, because the file's id of a
+	 * provider is one higher.
 	 */
 	if (!info->id || info->id == UINT32_MAX || info->pid < 0)
 		return -EPROTO;

@@ -23,7 +23,7 @@
 /* A text of the kernel's section: a name of an event, its subsystem or a field. */
 struct atc_name {
 	unsigned int index;
-	uint32_t in_file;		/* number of the last file that has it */
+	uint32_t in_file;		/* number of the last file that has this text */
 	size_t len;
 	char text[];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Messages of errors: stores them, and makes them of the kernel's extended acks */
+/* Error messages: storing a message, and making one from an extended ack of the kernel */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

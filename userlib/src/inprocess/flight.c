@@ -66,7 +66,7 @@ static void in_child(void)
 	flight.busy = 0;
 	if (!on)
 		return;
-	/* Do not free memory of malloc(): in the parent, another thread may have held its lock. */
+	/* Do not call free(3): another thread of the parent may have held the lock of malloc(3). */
 	if (flight.arena.start)
 		atc_arena_free(&flight.arena);
 	flight.window = (struct at_window){ 0 };

@@ -171,7 +171,7 @@ void at_area_destroy(struct at_area *area);
 int at_area_attach(struct at_area *area);
 /* Replaces the mapping by empty memory. */
 void at_area_detach(void);
-/* Opens the gate with a new generation; 0 closes it. */
+/* Opens the gate with a new generation. Generation 0 closes the gate. */
 void at_area_gate(struct at_area *area, uint32_t generation);
 uint32_t at_new_generation(void);
 
@@ -279,7 +279,7 @@ struct at_oldest {
  * have been called.
  */
 bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o);
-/* Skips that sub-buffer. Returns false and changes nothing if it is the last one. */
+/* Skips the sub-buffer @o. Returns false and changes nothing if @o is the last one. */
 bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
 
 /* --- drain.c: from rings to chunks ---------------------------------------- */

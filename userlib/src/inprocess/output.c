@@ -286,7 +286,7 @@ void at_output_discard(struct at_output *out)
 {
 	struct stat st;
 
-	/* Is it still the file that was created here, and not another one of the same name? */
+	/* Is the file of this name still the file that was created here? */
 	if (out->made && !lstat(out->name, &st) && st.st_dev == out->dev && st.st_ino == out->ino)
 		unlink(out->name);
 	at_output_close(out);

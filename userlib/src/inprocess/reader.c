@@ -53,8 +53,9 @@ static uint64_t load_position(const struct at_reader *rd)
 }
 
 /*
- * Returns the oldest sub-buffer that a circular ring with position @end still has. The writer may
- * be writing the header of the next sub-buffer, over the one before it.
+ * Returns the oldest complete sub-buffer of a circular ring whose position is @end. The
+ * sub-buffer before the oldest may be damaged, because the writer may be writing the next header
+ * there.
  */
 static uint64_t oldest(const struct at_reader *rd, uint64_t end)
 {
@@ -64,7 +65,7 @@ static uint64_t oldest(const struct at_reader *rd, uint64_t end)
 	return current < nsub - 1 ? 0 : current - (nsub - 2);
 }
 
-/* Was sub-buffer @sub there until now? To be called after reading it. */
+/* Is sub-buffer @sub not overwritten yet? To be called after its words were read. */
 static bool still_there(const struct at_reader *rd, uint64_t sub)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -192,7 +193,7 @@ bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to)
 	} while (true);
 }
 
-/* Returns the time at which the first event of a sub-buffer was published; 0: it has none. */
+/* Returns the time at which the first event of a sub-buffer was published; 0: no event. */
 static uint64_t first_stamp(const struct at_reader *rd, uint64_t sub, uint64_t end)
 {
 	const uint32_t sub_words = rd->area->shape.sub_words;

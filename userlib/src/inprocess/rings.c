@@ -30,8 +30,8 @@ static struct {
 } rings = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /*
- * Functions that the holder calls may be cancellation points or raise SIGPIPE. A thread that
- * ended there would leave the lock held.
+ * The holder of the lock may call cancellation points and functions that raise SIGPIPE. If the
+ * thread ended there, the lock would stay held. So begin a quiet section first.
  */
 void at_inproc_lock(struct at_quiet *quiet)
 {

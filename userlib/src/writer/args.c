@@ -4,7 +4,7 @@
 
 #include "build.h"
 
-/* texts_x86_64.S depends on these. */
+/* Offsets and limits that texts_x86_64.S uses. */
 _Static_assert(offsetof(struct at_text_, skip) == 0, "asm");
 _Static_assert(offsetof(struct at_text_, bytes) == 4, "asm");
 _Static_assert(offsetof(struct at_text_, from) == 8, "asm");
@@ -46,7 +46,7 @@ AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 	write_texts(gate, w, n, texts, ntexts, duration, at_write_record);
 }
 
-/* On x86-64, texts_x86_64.S has these. */
+/* On x86-64, texts_x86_64.S defines these two functions. */
 #ifndef __x86_64__
 
 AT_PUBLIC void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n,
@@ -73,7 +73,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 {
 	const unsigned int etype = kind & 0xf;
 	const bool names = mode != TRACE_SITE_ON_, duration = etype == ASYNCTRACE_FXT_DURATION;
-	/* For each argument: header and value, or the last words of two texts. */
+	/* Space for header and value of each argument, or for the last words of its two texts. */
 	uint64_t scratch[3 + 2 + 3 * nargs + 1];
 	struct at_piece pieces[4 + 4 * nargs + 1];
 	unsigned short key_bytes[nargs + 1];

@@ -9,7 +9,7 @@ static enum at_backend present;
 static enum at_reason why = ASYNCTRACE_REASON_UNREGISTERED;
 static int why_error;
 
-/* glibc before 2.35 does not have these. */
+/* glibc before 2.35 does not define these symbols. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 

@@ -12,7 +12,10 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 	const bool names = found >> 32 != TRACE_SITE_ON_;
 	const bool large = what == TRACE_BLOB_EVENT_ || what == TRACE_BLOB_ATTACHMENT_;
 	const unsigned int max = record_words_max();
-	/* Header, time, slot, format word, size; the last words of two names and of the blob. */
+	/*
+	 * Space for header, time, slot, format word and size, and for the last words of two names
+	 * and of the blob.
+	 */
 	uint64_t scratch[5 + 3 + ARGS_SCRATCH(nargs)];
 	struct at_piece pieces[2 + 2 * 3 + ARGS_PIECES(nargs)];
 	unsigned short key_bytes[nargs + 1];

@@ -101,7 +101,7 @@ int at_gate_reset(uint32_t value)
 	return 0;
 }
 
-/* In this file, because each program that traces is linked with it. */
+/* The constructor is in this file, because each program that traces is linked with this file. */
 static __attribute__((constructor)) void library_loaded(void)
 {
 	at_library_loaded();

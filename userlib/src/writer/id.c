@@ -19,8 +19,8 @@ AT_PUBLIC uint64_t at_nonce(void)
 
 /*
  * The first id or the first registration fixes the salt. A registration proposes the salt to the
- * module, which makes sure that no two registered processes have the same. A process gets a new
- * salt only if it made ids before it registered, with the salt of another process.
+ * module, which makes sure that no two registered processes have the same salt. A process gets a
+ * new salt only if it made ids before it registered, with the salt of another process.
  */
 uint32_t at_salt(void)
 {

@@ -77,7 +77,10 @@ static void settle(void)
 {
 	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
 
-	/* Clear before reading: a record that is added later sets it again. */
+	/*
+	 * Clear @pending before the counters are read. A record that is added later sets @pending
+	 * again.
+	 */
 	__atomic_exchange_n(&pending, 0, __ATOMIC_ACQUIRE);
 	do {
 		gate = at_gate_now();

@@ -184,8 +184,8 @@ static void unmap_module(void)
 }
 
 /*
- * Ends the registration, or drops the one that a forked child has inherited. The caller holds the
- * lock, and the gate is closed.
+ * Ends the registration, or drops the registration that a forked child has inherited. The caller
+ * holds the lock, and the gate is closed.
  */
 static void forget(void)
 {

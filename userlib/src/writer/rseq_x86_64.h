@@ -132,8 +132,8 @@ full:
 }
 
 /*
- * Begins a section that uses a ring found outside of it. Checks that the CPU and the gate are
- * still those of the ring.
+ * Begins a section that uses a ring which was found before the section. Checks that the CPU and
+ * the gate have not changed since.
  */
 #define AT_CS_CHECK \
 	AT_CS_ARM("%[rseq]") \

@@ -11,7 +11,7 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 {
 	const bool names = found >> 32 != TRACE_SITE_ON_;
 	const unsigned int max = record_words_max();
-	/* Six words, the last words of three texts, the id. */
+	/* Space for six fixed words, the last words of three texts, and the id. */
 	uint64_t scratch[6 + 3 + ARGS_SCRATCH(nargs) + 1];
 	struct at_piece pieces[2 + 2 * 3 + ARGS_PIECES(nargs) + 1];
 	unsigned short key_bytes[nargs + 1];

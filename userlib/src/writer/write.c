@@ -34,7 +34,7 @@ static enum found find_ring(struct at_ring *r, uint32_t gate)
 	r->data = (uint64_t *)(at_rw() + c->rings + cpu * c->ring_stride);
 	r->sub_mask = c->sub_mask;
 	r->ring_mask = c->ring_mask;
-	/* Check that all of these belong to one run, before they are used. */
+	/* Check that these fields belong to one run before they are used. */
 	return at_gate_still(gate) ? FOUND : STALE;
 }
 
@@ -200,7 +200,7 @@ AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b,
 	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
-/* On x86-64, write_x86_64.S has these. */
+/* On x86-64, write_x86_64.S defines the functions below. */
 #ifndef __x86_64__
 
 AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned int stamp)
