@@ -2,15 +2,15 @@
 #
 # DKMS builds the module again for each kernel that the system installs.
 #
-#	install-dkms	puts the module's source where DKMS looks for it; without DESTDIR, also
-#			builds and installs the module for the running kernel
+#	install-dkms	installs the module's source for DKMS; without DESTDIR, also builds
+#			and installs the module for the running kernel
 #	uninstall-dkms	removes the modules that DKMS built, and the source
 
 DKMS_NAME	:= asynctrace/$(AT_VERSION)
 DKMS_SRC	:= $(DESTDIR)/usr/src/asynctrace-$(AT_VERSION)
 DKMS_FILES	:= Kbuild Kconfig LICENSE $(shell find kmod uapi -name '*.[ch]' ! -name '*.mod.c') \
 		   kmod/Kbuild
-# The kernel for which install-dkms builds.
+# Release of the kernel that install-dkms builds the module for.
 DKMS_KERNEL	?= $(shell uname -r)
 
 .PHONY: install-dkms uninstall-dkms

@@ -148,7 +148,7 @@ struct changes {
 	size_t nr, room;
 };
 
-/* What a thread worked on before the record at .told changed it */
+/* Operation of a thread before the record at .told changed it */
 struct turnover {
 	uint64_t told;
 	uint64_t operation, newest;

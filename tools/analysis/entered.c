@@ -242,7 +242,8 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 
 	if (scope && scope->operation != id)
 		scope = NULL;
-	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0, scope ? scope->name : it->name);
+	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0,
+			  scope ? scope->name : it->name);
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }
 

@@ -108,8 +108,8 @@ static int name_call(struct analysis *a, const struct arguments *args, struct it
 	it->name = name + 1;
 	it->has_argument = args->syscall && args->argument;
 	it->record = it->has_argument ? args->argument->u : 0;
-	if (!it->reason && args->state && !(off_cpu & ASYNCTRACE_FXT_OFF_PREEMPTED) && args->syscall &&
-	    fxt_text_is(&args->syscall->text, "sched_yield"))
+	if (!it->reason && args->state && !(off_cpu & ASYNCTRACE_FXT_OFF_PREEMPTED) &&
+	    args->syscall && fxt_text_is(&args->syscall->text, "sched_yield"))
 		it->reason = ANALYSIS_YIELDED;
 	return 0;
 }
@@ -120,7 +120,8 @@ int off_cpu_switch(struct analysis *a, const struct fxt_record *rec)
 	struct item it = {
 		.ns = rec->ns, .kind = ITEM_SWITCH, .cpu = rec->cpu, .id = rec->out,
 		.other = rec->in, .reason = reason_of(rec, &args), .inferred = args.inferred,
-		.operation = number(args.operation), .other_operation = number(args.other_operation),
+		.operation = number(args.operation),
+		.other_operation = number(args.other_operation),
 	};
 	int err = name_call(a, &args, &it);
 
