@@ -37,32 +37,12 @@
 #include <asynctrace/compose.h>
 #include <linux/asynctrace_fxt.h>
 
+#include "clock.h"
+#include "map.h"
 #include "mem.h"
+#include "text.h"
 
 #pragma GCC visibility push(hidden)
-
-/* --- map.c: hash tables --------------------------------------------------- */
-
-/* A hash table from 64-bit keys to pointers. Entries are never removed. */
-struct atc_map {
-	struct atc_entry {
-		uint64_t key;
-		void *value;		/* NULL: the entry is free */
-	} *entries;
-	size_t mask;
-	size_t used;
-};
-
-void *atc_map_get(const struct atc_map *m, uint64_t key);
-int atc_map_set(struct atc_map *m, uint64_t key, void *value);
-/* Returns the value of @key. If there is none, allocates @size zero bytes. NULL: no memory. */
-void *atc_map_make(struct atc_map *m, uint64_t key, size_t size);
-void atc_map_free(struct atc_map *m, void (*destroy)(void *value));
-uint64_t atc_mix(uint64_t x);
-
-#define atc_map_each(m, e) \
-	for (struct atc_entry *e = (m)->entries; e && e <= (m)->entries + (m)->mask; e++) \
-		if (e->value)
 
 /* --- out.c: whole records to a descriptor --------------------------------- */
 
@@ -117,77 +97,6 @@ static inline uint64_t *atc_out_record(struct atc_out *o)
 /* Writes the buffer. Later records are counted but not written. */
 int atc_out_shut(struct atc_out *o);
 void atc_out_free(struct atc_out *o);
-
-/* --- text.c: UTF-8 -------------------------------------------------------- */
-
-bool atc_text_valid(const void *text, size_t len);
-/* Returns how many bytes atc_text_repair() makes of @len bytes. */
-size_t atc_text_repaired(const void *text, size_t len);
-/*
- * Copies @len bytes and replaces each sequence that is not UTF-8 by U+FFFD. Copies only whole
- * characters, and at most @max bytes. Returns the number of bytes written.
- */
-size_t atc_text_repair(char *to, size_t max, const void *text, size_t len);
-/* Appends as much as fits to a string that ends before @end. Returns the new end of the string. */
-char *atc_text_put(char *to, const char *end, const char *text);
-char *atc_text_put_number(char *to, const char *end, uint32_t n);
-
-/* --- clock.c: ticks to nanoseconds ---------------------------------------- */
-
-struct atc_pair {
-	uint64_t ticks;
-	uint64_t ns;
-};
-
-struct atc_segment {
-	uint32_t number;
-	size_t nr, room;
-	struct atc_pair *pairs;	/* sorted; both members ascend */
-	uint64_t fixed;		/* times up to this tick were used */
-};
-
-/*
- * The line between two pairs that the last time was read from. The line stays valid, because
- * atc_clock_pair() adds no pair before the end of a line that was used.
- */
-struct atc_line {
-	size_t segment;		/* index of the line's segment */
-	uint64_t from, to;	/* ticks; both 0: no line yet */
-	uint64_t ns;		/* time at @from */
-	uint64_t rise;		/* ns from @from to @to; (@to - @from) * @rise fits in 64 bits */
-};
-
-struct atc_clock {
-	size_t nr, room;
-	struct atc_segment *segments;	/* sorted by number */
-	struct atc_line line;
-};
-
-/* Adds a pair of readings of one moment. Returns the index of its segment, or a negative errno. */
-ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, uint64_t ns);
-/*
- * Finds the time of @ticks in the segment with index @s. Returns 0; -1 if that time is before the
- * segment; 1 if it is after the segment.
- */
-int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns);
-
-/*
- * Same as atc_clock_find(), but inline and faster for records on the line that was used last,
- * which most records of a chunk are.
- */
-static inline int atc_clock_ns(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
-{
-	const struct atc_line *l = &k->line;
-
-	if (s != l->segment || ticks < l->from || ticks >= l->to)
-		return atc_clock_find(k, s, ticks, ns);
-	*ns = l->ns + (ticks - l->from) * l->rise / (l->to - l->from);
-	return 0;
-}
-
-uint64_t atc_clock_start(const struct atc_clock *k);
-uint64_t atc_clock_end(const struct atc_clock *k);
-void atc_clock_free(struct atc_clock *k);
 
 /* --- names.c: processes, threads, thread tables --------------------------- */
 

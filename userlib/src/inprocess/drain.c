@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compose/composer.h"
+#include "compose/text.h"
 #include "writer/internal.h"
 #include "inproc.h"
 

@@ -18,8 +18,9 @@
 
 #include <asynctrace/compose.h>
 
-#include "compose/composer.h"
 #include "compose/internal.h"
+#include "compose/mem.h"
+#include "compose/text.h"
 #include "writer/genl.h"
 #include "writer/register.h"
 #include "writer/internal.h"

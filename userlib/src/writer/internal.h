@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Internal interfaces of the files in writer/, inprocess/ and control/ */
+/* Internal interfaces of the files in writer/ and inprocess/ */
 #ifndef AT_INTERNAL_H
 #define AT_INTERNAL_H
 
