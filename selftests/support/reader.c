@@ -180,6 +180,7 @@ static bool parse_args(struct rd *rd, struct rd_provider *p, struct rd_event *ev
 		case ASYNCTRACE_FXT_ARG_UINT32:
 			a->value = *arg >> 32;
 			break;
+		case ASYNCTRACE_FXT_ARG_INT64:
 		case ASYNCTRACE_FXT_ARG_UINT64:
 		case ASYNCTRACE_FXT_ARG_DOUBLE:
 			a->value = *(*at)++;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The cases in programs that trace themselves: the result of at_trace_stop() accounts for each
+ * record, and what it calls delivered is in a valid file. A part of a case's name selects it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "life.h"
+
+/* The number that @command prints, or -1 */
+static long long number_of(const char *command)
+{
+	long long n = -1;
+	FILE *f;
+
+	fflush(stdout);
+	f = popen(command, "r");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%lld", &n) != 1)
+		n = -1;
+	pclose(f);
+	return n;
+}
+
+/* Records in all files of process @nr */
+static uint64_t in_files(unsigned int nr)
+{
+	uint64_t sum = 0;
+	char command[400];
+
+	for (uint32_t k = 0; k < life->process[nr].files; k++) {
+		char file[100];
+
+		snprintf(file, sizeof(file), "%s/%u.%u.fxt", life->dir, nr, k);
+		snprintf(command, sizeof(command), "build/asynctrace validate %s > %s.said 2>&1; echo $?",
+			 file, file);
+		if (number_of(command))
+			life_fail("%s is not valid", file);
+		snprintf(command, sizeof(command), "build/asynctrace dump --events %s | grep -c '\"life\"'",
+			 file);
+		sum += number_of(command);
+	}
+	return sum;
+}
+
+/* Threads with records in the first file of process 0 */
+static void check_threads(void)
+{
+	char command[300];
+	long long n;
+
+	snprintf(command, sizeof(command),
+		 "build/asynctrace dump --events %s/0.0.fxt | grep '\"life\"' | cut -d ' ' -f 2 | sort -u | wc -l",
+		 life->dir);
+	n = number_of(command);
+	if (n != life->threads)
+		life_fail("%lld threads in the file, not %u", n, life->threads);
+}
+
+static void one(const struct life_case *c)
+{
+	char command[100];
+
+	life_run(c, false);
+	for (unsigned int i = 0; i < life->processes && !life->skipped[0]; i++) {
+		const struct life_process *p = &life->process[i];
+		const uint64_t there = life->error ? p->delivered : in_files(i);
+
+		life_compare(i, p->delivered, p->lost);
+		if (there != p->delivered)
+			life_fail("process %u: %llu records in files, %llu delivered", i,
+				  (unsigned long long)there, (unsigned long long)p->delivered);
+	}
+	if (life->threads)
+		check_threads();
+	life_report(c);
+	snprintf(command, sizeof(command), "rm -rf '%s'", life->dir);
+	if (!life->failed[0] && system(command))
+		perror(life->dir);
+}
+
+static void some(const struct life_case *cases, unsigned int n, const char *only)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!(cases[i].flags & LIFE_MODULE) && (!only || strstr(cases[i].name, only)))
+			one(&cases[i]);
+}
+
+int main(int argc, char **argv)
+{
+	const char *only = argc > 1 ? argv[1] : NULL;
+
+	life_init(argv);
+	some(life_process_cases, life_nr_process_cases, only);
+	some(life_thread_cases, life_nr_thread_cases, only);
+	return life_exit();
+}
