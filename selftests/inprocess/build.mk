@@ -8,7 +8,7 @@ WT		:= $(B)/selftests/inprocess
 WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types \
 		   test_special test_cxx \
 		   test_ntrace test_flight test_beside test_handler test_operation \
-		   test_operation_cxx test_handover
+		   test_operation_cxx test_handover test_go test_span
 WT_HELPERS	:= tape numbers flown kept
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess
@@ -46,4 +46,4 @@ writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_
 		test_beside test_handler test_operation test_operation_cxx test_handover) \
 	$(addprefix $(WT)/tsan/,test_types test_special test_cxx test_law test_flight test_beside \
 		test_handler \
-		test_operation test_handover)
+		test_operation test_handover test_go test_span)

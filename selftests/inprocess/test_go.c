@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tests of Go's runtime/trace, for traces of a program by itself and the flight recorder:
+ * doc/statements.md has the names that they have there
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <asynctrace/flight.h>
+#include <asynctrace/inprocess.h>
+#include <asynctrace/operation.h>
+
+#include "flown.h"
+#include "kept.h"
+
+#define HOUR	3600000000000ull
+#define THREADS	8
+#define u(x)	((unsigned long long)(x))
+
+static int memory(void)
+{
+	return memfd_create("go", MFD_CLOEXEC);
+}
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -1 : st.st_size;
+}
+
+/* --- start and stop ----------------------------------------------------------------------- */
+
+static bool go_on;
+static uint64_t numbers[THREADS];
+
+static void *write_on(void *writer)
+{
+	const uintptr_t w = (uintptr_t)writer;
+
+	while (__atomic_load_n(&go_on, __ATOMIC_RELAXED))
+		flown_write(w, numbers[w]++);
+	return NULL;
+}
+
+static void start_writers(pthread_t *th, int n)
+{
+	go_on = true;
+	memset(numbers, 0, sizeof(numbers));
+	for (uintptr_t i = 0; i < (uintptr_t)n; i++)
+		pthread_create(&th[i], NULL, write_on, (void *)i);
+}
+
+static void end_writers(pthread_t *th, int n)
+{
+	__atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
+	for (int i = 0; i < n; i++)
+		pthread_join(th[i], NULL);
+}
+
+static void nothing_after_stop(void)
+{
+	pthread_t th[2];
+	struct flown f;
+	int fd = memory();
+	off_t size;
+
+	check(!at_trace_start(fd, NULL) && !at_trace_stop(NULL));
+	check(size_of(fd) > 0 && flown_valid(fd), "an empty trace");
+	close(fd);
+	fd = memory();
+	start_writers(th, 2);
+	check(!at_trace_start(fd, NULL));
+	usleep(5000);
+	check(!at_trace_stop(NULL));
+	size = size_of(fd);
+	usleep(100000);
+	check(size_of(fd) == size, "%lld bytes, then %lld", (long long)size, (long long)size_of(fd));
+	end_writers(th, 2);
+	flown_read(fd, &f);
+	check(!f.broken && flown_valid(fd));
+	close(fd);
+	done("G3_G10_file_is_complete_when_stop_returns");
+}
+
+static long rounds;
+static uint64_t refused, traced;
+
+/* Whoever starts a trace finds in its file all that it writes until it stops it. */
+static void *start_and_stop(void *writer)
+{
+	const uintptr_t w = (uintptr_t)writer;
+	uint64_t n = 0;
+
+	for (long i = 0; i < rounds; i++) {
+		const int fd = memory();
+		struct flown f;
+		int err;
+
+		err = at_trace_start(fd, NULL);
+		for (int k = 0; k < 50; k++)
+			flown_write(w, n++);
+		if (err) {
+			check(err == -EBUSY && !size_of(fd), "%d", err);
+			__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+			close(fd);
+			continue;
+		}
+		err = at_trace_stop(NULL);
+		check(!err, "%d", err);
+		flown_read(fd, &f);
+		check(!f.broken && f.of[w] == 50 && f.first[w] == n - 50, "%llu of writer %lu",
+		      u(f.of[w]), (unsigned long)w);
+		if (i % 16 == 0)
+			check(flown_valid(fd));
+		close(fd);
+		__atomic_fetch_add(&traced, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void parallel(void)
+{
+	pthread_t th[THREADS];
+
+	rounds = scale("SESSIONS", 100);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&th[i], NULL, start_and_stop, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(th[i], NULL);
+	check(traced + refused == (uint64_t)rounds * THREADS && traced);
+	check(at_trace_stop(NULL) == -ESRCH);
+	done("G4_G5_8_threads_start_and_stop: %llu traces, %llu refused", u(traced), u(refused));
+}
+
+/* --- the edge of the buffer ----------------------------------------------------------------- */
+
+static void three(uint64_t n)
+{
+	(void)n;
+	TRACE_INSTANT("edge", "e", TRACE_SCOPE_THREAD);
+}
+
+static void four(uint64_t n)
+{
+	TRACE_INSTANT("edge", "e", TRACE_SCOPE_THREAD, "n", TA_INT32((int)n));
+}
+
+static void five(uint64_t n)
+{
+	TRACE_INSTANT("edge", "e", TRACE_SCOPE_THREAD, "n", TA_UINT64(n));
+}
+
+static void seven(uint64_t n)
+{
+	TRACE_INSTANT("edge", "e", TRACE_SCOPE_THREAD, "n", TA_UINT64(n), "m", TA_UINT64(n));
+}
+
+static void text(uint64_t n)
+{
+	TRACE_INSTANT("edge", "e", TRACE_SCOPE_THREAD, "n", TA_UINT64(n), "t",
+		      TA_CHAR_ARRAY("twenty-four bytes of it.", 24));
+}
+
+static void scope(uint64_t n)
+{
+	TRACE_DURATION("edge", "e", "n", TA_UINT64(n));
+}
+
+static const struct edge {
+	void (*write)(uint64_t n);
+	uint32_t words;
+} edges[] = { { three, 3 }, { four, 4 }, { five, 5 }, { seven, 7 }, { text, 9 }, { scope, 6 } };
+
+static uint64_t next_number;
+
+static void in_order(const struct tape_event *ev, void *words)
+{
+	check(ev->words == *(const uint32_t *)words, "%u words", ev->words);
+	if (ev->nargs)
+		check(ev->args[0].value == next_number, "%llu", u(next_number));
+	next_number++;
+}
+
+/*
+ * So many records fit, and from @more on none: a record that ends where the sub-buffer does is
+ * still in it. The first records stay.
+ */
+static void edge_of(const struct edge *e, bool cpu_rings, int more)
+{
+	const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 16384, .sub_size = 4096,
+		.no_cpu_rings = !cpu_rings,
+	};
+	const uint64_t fit = 4 * ((4096 / 8 - ASYNCTRACE_SUBBUF_WORDS) / e->words);
+	const uint64_t n = fit + more;
+	struct tape t;
+
+	next_number = 0;
+	tape_new(&t, &o, in_order, (void *)&e->words);
+	tape_attach(&t);
+	tape_gate(&t, true);
+	for (uint64_t i = 0; i < n; i++)
+		e->write(i);
+	tape_end(&t, true);
+	tape_check(&t);
+	check(t.result.delivered == (more > 0 ? fit : n) && t.result.dropped == n - t.result.delivered,
+	      "%u words: %llu of %llu fit, %llu did", e->words, u(fit), u(n), u(t.result.delivered));
+	tape_free(&t);
+}
+
+static void edges_of_buffers(void)
+{
+	pin(nth_cpu(0));
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		for (int more = -3; more <= 3; more++) {
+			edge_of(&edges[i], true, more);
+			edge_of(&edges[i], false, more);
+		}
+	done("P40_records_fill_the_ring_to_its_last_word");
+}
+
+/* --- tasks and regions ------------------------------------------------------------------------ */
+
+static void take_apart(const struct tape_options *o, struct tape *t)
+{
+	kept_forget();
+	tape_new(t, o, kept_take, NULL);
+	tape_attach(t);
+}
+
+static void user_task_region(void)
+{
+	static const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20,
+	};
+	static const struct {
+		uint32_t type;
+		const char *name;
+	} want[] = {
+		{ ASYNCTRACE_FXT_ASYNC_BEGIN, "task0" }, { ASYNCTRACE_FXT_DURATION_BEGIN, "region0" },
+		{ ASYNCTRACE_FXT_DURATION_BEGIN, "region1" }, { ASYNCTRACE_FXT_INSTANT, "log" },
+		{ ASYNCTRACE_FXT_DURATION_END, "region1" }, { ASYNCTRACE_FXT_DURATION_END, "region0" },
+		{ ASYNCTRACE_FXT_ASYNC_END, "task0" },
+		{ ASYNCTRACE_FXT_DURATION_BEGIN, "post-existing region" },
+	};
+	struct at_entered before, after, outer, inner;
+	struct at_operation op;
+	struct tape t;
+
+	take_apart(&o, &t);
+	TRACE_REGION_BEGIN(&before, "task", "pre-existing region");
+	tape_gate(&t, true);
+	TRACE_OPERATION_BEGIN(&op, "task", "task0");
+	TRACE_OPERATION_ENTER(&outer, op.id, "task", "region0");
+	TRACE_REGION_BEGIN(&inner, "task", "region1");
+	TRACE_LOG("task", "0123456789abcdef");
+	at_region_end(&inner);
+	at_operation_leave(&outer);
+	TRACE_OPERATION_END(&op, "task", "task0");
+	at_region_end(&before);
+	TRACE_REGION_BEGIN(&after, "task", "post-existing region");
+	tape_end(&t, true);
+	at_region_end(&after);
+	kept_sort();
+	tape_check(&t);
+	tape_free(&t);
+	check(nr_kept == sizeof(want) / sizeof(want[0]), "%u", nr_kept);
+	for (unsigned int i = 0; i < nr_kept && i < sizeof(want) / sizeof(want[0]); i++)
+		check(kept_is(&kept[i], want[i].type, want[i].name), "%u: %s", i, kept[i].name);
+	check(!strcmp(kept_text(&kept[3], "message"), "0123456789abcdef"));
+	done("G43_G44_G50_user_task_region_is_exact");
+}
+
+static void *log_late(void *id)
+{
+	TRACE_OPERATION_SCOPE(*(uint64_t *)id, "task", "later");
+	TRACE_LOG("task", "after the end");
+	return NULL;
+}
+
+static void late_log(void)
+{
+	static const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20,
+	};
+	struct at_operation op;
+	struct tape t;
+	pthread_t th;
+
+	take_apart(&o, &t);
+	tape_gate(&t, true);
+	TRACE_OPERATION_BEGIN(&op, "task", "ended");
+	TRACE_OPERATION_END(&op, "task", "ended");
+	pthread_create(&th, NULL, log_late, &op.id);
+	pthread_join(th, NULL);
+	tape_end(&t, true);
+	kept_sort();
+	tape_free(&t);
+	check(nr_kept == 5 && kept_is(&kept[3], ASYNCTRACE_FXT_INSTANT, "log") &&
+	      kept_number(&kept[3], "operation", 0) == op.id);
+	done("G30_log_of_another_thread_after_the_end");
+}
+
+/* --- the flight recorder ----------------------------------------------------------------------- */
+
+static uint64_t winners;
+
+static void *fly(void *arg)
+{
+	struct at_flight_result r = { .size = sizeof(r) };
+	struct flown f;
+	int fd, err;
+
+	(void)arg;
+	for (long i = 0; i < rounds; i++) {
+		fd = memory();
+		err = at_flight_write(fd, &r);
+		if (err) {
+			check(err == -EBUSY && !r.bytes && !size_of(fd), "%d, %lld bytes", err,
+			      (long long)size_of(fd));
+		} else {
+			flown_read(fd, &f);
+			check((uint64_t)size_of(fd) == r.bytes, "%llu bytes, not %lld", u(r.bytes),
+			      (long long)size_of(fd));
+			check(!f.broken && f.events == r.delivered, "%llu of %llu", u(f.events),
+			      u(r.delivered));
+			if (i % 16 == 0)
+				check(flown_valid(fd));
+			__atomic_fetch_add(&winners, 1, __ATOMIC_RELAXED);
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+static void concurrent_writes(void)
+{
+	pthread_t th[THREADS], writers[2];
+
+	rounds = scale("FLIGHTS", 30);
+	check(!at_flight_start(HOUR, 1 << 20));
+	start_writers(writers, 2);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&th[i], NULL, fly, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(th[i], NULL);
+	end_writers(writers, 2);
+	check(winners > 0);
+	check(!at_flight_stop());
+	done("G72_concurrent_writes_of_8_threads: %llu won", u(winners));
+}
+
+/* The text of a log is in the snapshot, as a file that is not compressed has it. */
+static void log_in_snapshot(void)
+{
+	static const char message[] = "message that must be in the snapshot";
+	int fd = memory();
+	char *file;
+
+	check(!at_flight_start(HOUR, 0));
+	TRACE_LOG("flight", message);
+	check(!at_flight_write(fd, NULL) && flown_valid(fd));
+	file = mmap(NULL, size_of(fd), PROT_READ, MAP_SHARED, fd, 0);
+	check(memmem(file, size_of(fd), message, sizeof(message) - 1));
+	munmap(file, size_of(fd));
+	check(!at_flight_stop());
+	check(at_flight_write(fd, NULL) == -ESRCH && at_flight_stop() == -ESRCH);
+	close(fd);
+	done("G72_G74_log_is_in_the_snapshot");
+}
+
+/* --- trace and flight recorder in all orders ------------------------------------------------------ */
+
+/**
+ * struct run - a trace or a recorder that runs
+ * @fd: of the trace
+ * @from: the first event that is in its files
+ */
+struct run {
+	bool on;
+	int fd;
+	uint64_t from;
+};
+
+static uint64_t number;
+
+static void write_some(void)
+{
+	for (int i = 0; i < 100; i++)
+		flown_write(0, number++);
+}
+
+static void toggle_trace(struct run *t, bool valid)
+{
+	struct at_trace_result r = { .size = sizeof(r) };
+	struct flown f;
+
+	t->on = !t->on;
+	if (t->on) {
+		t->fd = memory();
+		t->from = number;
+		check(!at_trace_start(t->fd, NULL));
+		return;
+	}
+	check(!at_trace_stop(&r));
+	flown_read(t->fd, &f);
+	check(f.events == number - t->from && r.delivered == f.events, "%llu of %llu", u(f.events),
+	      u(number - t->from));
+	check(!f.events || (f.first[0] == t->from && flown_whole(&f, 0)));
+	check(!valid || flown_valid(t->fd));
+	close(t->fd);
+}
+
+static void toggle_recorder(struct run *r)
+{
+	r->on = !r->on;
+	r->from = number;
+	check(!(r->on ? at_flight_start(HOUR, 16 << 20) : at_flight_stop()));
+}
+
+static void snapshot(const struct run *r, bool valid)
+{
+	int fd = memory();
+	struct flown f;
+
+	check(!at_flight_write(fd, NULL));
+	flown_read(fd, &f);
+	check(f.events == number - r->from && (!f.events || f.first[0] == r->from), "%llu of %llu",
+	      u(f.events), u(number - r->from));
+	check(!valid || flown_valid(fd));
+	close(fd);
+}
+
+/* Bit i of @order: the trace or the recorder starts or stops in step i. */
+static void in_steps(unsigned int order, unsigned int steps)
+{
+	struct run trace = { .fd = -1 }, recorder = { .fd = -1 };
+
+	for (unsigned int i = 0; i < steps; i++) {
+		const bool last = i == steps - 1;
+
+		if (order >> i & 1)
+			toggle_trace(&trace, last);
+		else
+			toggle_recorder(&recorder);
+		write_some();
+		if (recorder.on)
+			snapshot(&recorder, last);
+	}
+	if (trace.on)
+		toggle_trace(&trace, false);
+	if (recorder.on)
+		toggle_recorder(&recorder);
+}
+
+static void subscribers(void)
+{
+	for (unsigned int order = 0; order < 1 << 6; order++)
+		in_steps(order, 6);
+	done("G71_64_orders_of_6_starts_and_stops");
+}
+
+int main(void)
+{
+	nothing_after_stop();
+	parallel();
+	edges_of_buffers();
+	user_task_region();
+	late_log();
+	concurrent_writes();
+	log_in_snapshot();
+	subscribers();
+	return finish();
+}
