@@ -209,7 +209,8 @@ static void edge_of(const struct edge *e, bool cpu_rings, int more)
 		e->write(i);
 	tape_end(&t, true);
 	tape_check(&t);
-	check(t.result.delivered == (more > 0 ? fit : n) && t.result.dropped == n - t.result.delivered,
+	check(t.result.delivered == (more > 0 ? fit : n));
+	check(t.result.delivered + t.result.dropped == n,
 	      "%u words: %llu of %llu fit, %llu did", e->words, u(fit), u(n), u(t.result.delivered));
 	tape_free(&t);
 }
@@ -307,7 +308,7 @@ static void late_log(void)
 	done("G30_log_of_another_thread_after_the_end");
 }
 
-/* --- the flight recorder ----------------------------------------------------------------------- */
+/* --- the flight recorder -------------------------------------------------------------------- */
 
 static uint64_t winners;
 
@@ -375,7 +376,7 @@ static void log_in_snapshot(void)
 	done("G72_G74_log_is_in_the_snapshot");
 }
 
-/* --- trace and flight recorder in all orders ------------------------------------------------------ */
+/* --- trace and flight recorder in all orders -------------------------------------------------- */
 
 /**
  * struct run - a trace or a recorder that runs

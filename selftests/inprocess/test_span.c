@@ -308,7 +308,7 @@ static void missed_sites(void)
 	done("P33_site_reached_while_off_is_not_missed: %ld", rounds);
 }
 
-/* --- Fuchsia's engine --------------------------------------------------------------------------- */
+/* --- Fuchsia's engine ------------------------------------------------------------------------ */
 
 static void in_file(uint64_t n, const char *text)
 {
@@ -335,7 +335,8 @@ static void circular_mode(void)
 		check(!strcmp(kept_text(&kept[i], "text"), "eleven char"));
 	}
 	/* Two of the four sub-buffers are full and can be read. */
-	check(nr_kept >= 2 * ((4096 / 8 - ASYNCTRACE_SUBBUF_WORDS) / 7) && last == 5000 && !gaps, "%u kept to %llu", nr_kept, u(last));
+	check(nr_kept >= 2 * ((4096 / 8 - ASYNCTRACE_SUBBUF_WORDS) / 7) && last == 5000 && !gaps,
+	      "%u kept to %llu", nr_kept, u(last));
 	done("P41_circular_ring_keeps_the_latest_and_names");
 }
 
