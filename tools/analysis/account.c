@@ -79,8 +79,9 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row)
 {
 	*row = (struct analysis_interval){
-		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = &t->out, .duration = "",
-		.in = "", .reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
+		.from = from, .to = to, .state = ANALYSIS_UNKNOWN, .thread = &t->out,
+		.duration = "", .in = "",
+		.reason = from < a->floor ? ANALYSIS_DROPPED : ANALYSIS_UNSCHEDULED,
 	};
 	if (!s)
 		return;
@@ -366,7 +367,8 @@ unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 
 	if (s)
 		s = last_of_wait(t, s);
-	return s && (s->state == ANALYSIS_RUNNABLE || s->state == ANALYSIS_RUNNING) ? s->cpu : NO_CPU;
+	return s && (s->state == ANALYSIS_RUNNABLE || s->state == ANALYSIS_RUNNING) ?
+	       s->cpu : NO_CPU;
 }
 
 /* Divides @row, which is runnable, by the threads that had the CPU. */
@@ -428,7 +430,8 @@ static int by_from(const void *a, const void *b)
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
-	return (x->thread->out.tid > y->thread->out.tid) - (x->thread->out.tid < y->thread->out.tid);
+	return (x->thread->out.tid > y->thread->out.tid) -
+	       (x->thread->out.tid < y->thread->out.tid);
 }
 
 /* Into @to, the parts of the intervals @from of @op, whose works are a->scratch.works */
@@ -451,7 +454,8 @@ static int divide(struct analysis *a, const struct operation *op, const struct i
 		if (row->state == ANALYSIS_RUNNABLE)
 			err = divide_runnable(a, row, to);
 		else if (row->state == ANALYSIS_QUEUED)
-			err = divide_queued(a, row, next < nr ? works[next]->thread : op->end_thread, to);
+			err = divide_queued(a, row,
+					    next < nr ? works[next]->thread : op->end_thread, to);
 		else
 			err = go_on(to, row);
 	}

@@ -296,7 +296,8 @@ struct analysis_totals {
 struct analysis_sink {
 	int (*operation)(void *arg, const struct analysis_operation *op);
 	int (*loss)(void *arg, const struct analysis_loss *loss);
-	int (*thread)(void *arg, const struct analysis_thread_row *row);	/* after all other rows */
+	/* Called after all other rows. */
+	int (*thread)(void *arg, const struct analysis_thread_row *row);
 	int (*wakeup)(void *arg, const struct analysis_wakeup *wakeup);
 	int (*wait)(void *arg, const struct analysis_wait *wait);
 	int (*turn)(void *arg, const struct analysis_turn *turn);

@@ -67,7 +67,8 @@ size_t works_after(const struct works *w, uint64_t ns)
 struct work *work_at(struct thread *t, uint64_t ns)
 {
 	const size_t after = works_after(&t->works, ns - 1);
-	const size_t least = ns > t->ended_by && t->ended > t->works.first ? t->ended : t->works.first;
+	const size_t least = ns > t->ended_by && t->ended > t->works.first ?
+			     t->ended : t->works.first;
 	size_t i = after;
 
 	/* Works are in order of their begin, so the first hit is the latest begin. */
@@ -308,7 +309,8 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 	if (!w)
 		return -ENOMEM;
 	*w = (struct work){
-		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name, .refs = 1,
+		.op = op, .thread = t, .in = d->number, .to = d->end, .duration = d->name,
+		.refs = 1,
 		.from = d->begin > op->begin ? d->begin : op->begin, .record = it->record,
 	};
 	work_lasts(a, w, d->end);
@@ -368,8 +370,10 @@ int durations_item(struct analysis *a, const struct item *it)
 	if (it->pid)
 		t->out.pid = it->pid;
 	if (it->apart)
-		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ? operations_begin(a, it) :
-		       it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END ? operations_end(a, it) : 0;
+		return it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_BEGIN ?
+		       operations_begin(a, it) :
+		       it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END ?
+		       operations_end(a, it) : 0;
 	err = scheduling_seen(a, t, it->ns);
 	if (err)
 		return err;

@@ -282,7 +282,8 @@ static int add_operation(struct analysis *a, const struct fxt_record *rec, struc
 
 static bool is_duration(const struct fxt_record *rec)
 {
-	return rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN && rec->number <= ASYNCTRACE_FXT_DURATION;
+	return rec->number >= ASYNCTRACE_FXT_DURATION_BEGIN &&
+	       rec->number <= ASYNCTRACE_FXT_DURATION;
 }
 
 static int add_event(struct analysis *a, const struct fxt_record *rec)

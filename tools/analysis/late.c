@@ -34,7 +34,8 @@ static void keep(struct analysis *a, const struct item *it)
 	struct late_item *kept;
 
 	/* A trace without an end cannot be read again. */
-	if (a->opts.names || l->nr == LATE_MAX || !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
+	if (a->opts.names || l->nr == LATE_MAX ||
+	    !more_room(&l->of, l->nr, &l->room, sizeof(*l->of)) ||
 	    !more_room(&l->losses, l->nr_losses, &l->room_losses, sizeof(*l->losses)))
 		return;
 	kept = &l->of[l->nr++];

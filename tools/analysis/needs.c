@@ -56,7 +56,8 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	const struct span *s = change ? &change->was : from ? span_at(t, from - 1, &to) : NULL;
 
 	*state = (struct analysis_thread_state){
-		.tid = t->out.tid, .cpu = NO_CPU, .followed = t->out.followed && t->followed_at < from,
+		.tid = t->out.tid, .cpu = NO_CPU,
+		.followed = t->out.followed && t->followed_at < from,
 		.shown = t->shown_since && t->shown_since < from,
 	};
 	operation_at(t, from, state);

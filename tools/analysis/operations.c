@@ -36,7 +36,8 @@ struct analysis_id id_of_item(const struct analysis *a, const struct item *it)
 
 	return (struct analysis_id){
 		.category = text_of(a, it->paired ? it->name : it->category),
-		.name = it->paired ? a->opts.pair->name : text_of(a, it->name), .id = it->id, .pid = it->pid,
+		.name = it->paired ? a->opts.pair->name : text_of(a, it->name),
+		.id = it->id, .pid = it->pid,
 		.key = it->paired && it->category != NO_NAME ? text_of(a, it->category) : NULL,
 		.provider = provider && provider->a ? text_of(a, provider->a - 1) : "",
 	};

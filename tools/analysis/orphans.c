@@ -23,7 +23,8 @@ int orphan_event(struct analysis *a, enum analysis_orphan_kind kind, const struc
 	const struct thread *t = a->sink.orphan ? thread_of(a, it->tid) : NULL;
 
 	return !t ? 0 : a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
-		.kind = kind, .ns = it->ns, .thread = &t->out, .has_id = kind <= ANALYSIS_FLOW_ALONE,
+		.kind = kind, .ns = it->ns, .thread = &t->out,
+		.has_id = kind <= ANALYSIS_FLOW_ALONE,
 		.id = id_of_item(a, it),
 	});
 }
@@ -51,7 +52,8 @@ int orphans_finish(struct analysis *a)
 			if (d->end != STILL_OPEN)
 				continue;
 			err = a->sink.orphan(a->sink.arg, &(struct analysis_orphan){
-				.kind = ANALYSIS_DURATION_BEGIN_ALONE, .ns = d->begin, .thread = &t->out,
+				.kind = ANALYSIS_DURATION_BEGIN_ALONE, .ns = d->begin,
+				.thread = &t->out,
 				.id = { .provider = "", .category = "", .name = text_of(a, d->name),
 					.pid = t->out.pid },
 			});

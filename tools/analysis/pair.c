@@ -65,7 +65,8 @@ int pair_event(struct analysis *a, const struct fxt_record *rec)
 	const bool start = is_start(rec, pair), done = is_done(rec, pair);
 	const bool complete = rec->number == ASYNCTRACE_FXT_DURATION;
 	struct item it = {
-		.ns = rec->ns, .tid = rec->thread.tid, .pid = rec->thread.pid, .provider = rec->provider,
+		.ns = rec->ns, .tid = rec->thread.tid, .pid = rec->thread.pid,
+		.provider = rec->provider,
 		.paired = true,
 	};
 	const struct fxt_arg *key;

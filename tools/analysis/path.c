@@ -71,7 +71,8 @@ static int by_end(const void *a, const void *b)
 		return x->to > y->to ? -1 : 1;
 	if (x->from != y->from)
 		return x->from > y->from ? -1 : 1;
-	return (x->thread->out.tid > y->thread->out.tid) - (x->thread->out.tid < y->thread->out.tid);
+	return (x->thread->out.tid > y->thread->out.tid) -
+	       (x->thread->out.tid < y->thread->out.tid);
 }
 
 /*

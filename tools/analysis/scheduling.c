@@ -255,7 +255,8 @@ static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
 	struct span *last = last_span(t);
 	int err;
 
-	if (last->state != ANALYSIS_RUNNING || !last->woken || ns <= t->woken_at || ns <= a->lost_until)
+	if (last->state != ANALYSIS_RUNNING || !last->woken || ns <= t->woken_at ||
+	    ns <= a->lost_until)
 		return 0;
 	err = note_change(a, t);
 	last->woken = false;

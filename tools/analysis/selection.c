@@ -36,7 +36,8 @@ static enum analysis_state state_of(const struct fxt_record *rec)
 	const struct fxt_arg *arg = arg_of(rec, "state", ASYNCTRACE_FXT_ARG_STRING);
 	int state = 0;
 
-	while (arg && state < ANALYSIS_STATES && !fxt_text_is(&arg->text, analysis_state_name(state)))
+	while (arg && state < ANALYSIS_STATES &&
+	       !fxt_text_is(&arg->text, analysis_state_name(state)))
 		state++;
 	return arg ? state : ANALYSIS_STATES;
 }

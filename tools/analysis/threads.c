@@ -39,7 +39,8 @@ static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct wo
 	if (is_real(w->waker) && !waker)
 		return -ENOMEM;
 	return a->sink.wakeup(a->sink.arg, &(struct analysis_wakeup){
-		.ns = w->ns, .waker_kind = waker_kind(w->waker), .waker = waker ? &waker->out : NULL,
+		.ns = w->ns, .waker_kind = waker_kind(w->waker),
+		.waker = waker ? &waker->out : NULL,
 		.woken = &t->out, .cpu = w->cpu, .slept = w->slept, .awake = w->awake, .ran = ran,
 		.latency_ns = ran && *ran > w->ns ? *ran - w->ns : 0,
 		.waker_id = waker ? id_of(a, work_of_waker(waker, w->ns)) : NULL,

@@ -40,7 +40,8 @@ _asynctrace_sessions() {
 # Completes the value of an option. Fails if the previous word takes no value.
 _asynctrace_value() { # COMMAND OPTION
 	case $1:$2 in
-	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | why:--* | report:--*)
+	dump:* | validate:--expect-async | validate:--cross-thread | validate:--window | \
+	why:--* | report:--*)
 		[[ $2 == --expect-async || $2 == --cross-thread || $2 == --window ||
 		   $2 == --slowest || $2 == --percentile || $2 == --type || $2 == --provider ||
 		   $2 == --category || $2 == --min || $2 == --max || $2 == --from || $2 == --to ||

@@ -456,12 +456,14 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 {
 	const struct asynctrace_chunk *chunk = buffer;
 	uint64_t written = size_now(o), room;
+	const char *payload;
 	int err;
 
 	if (got < sizeof(*chunk) || chunk->size + (size_t)chunk->bytes != got) {
 		tool_error("the module returned an invalid chunk; please report this");
 		return -EPROTO;
 	}
+	payload = (const char *)buffer + chunk->size;
 	room = room_for(chunk->bytes, chunk->kind == ASYNCTRACE_CHUNK_SCHED);
 	if (room > o->largest)
 		o->largest = room;
@@ -470,14 +472,13 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 		err = trace_out_rotate(o);
 		/* Feed the composer, which counts the records but does not write any more. */
 		if (err) {
-			at_compose_chunk(o->compose, chunk,
-					 (const char *)buffer + chunk->size);
+			at_compose_chunk(o->compose, chunk, payload);
 			return err;
 		}
 	}
 	if (o->tail)
-		return trace_out_check(o, choose_chunk(o, chunk, (const char *)buffer + chunk->size));
-	return trace_out_check(o, at_compose_chunk(o->compose, chunk, (const char *)buffer + chunk->size));
+		return trace_out_check(o, choose_chunk(o, chunk, payload));
+	return trace_out_check(o, at_compose_chunk(o->compose, chunk, payload));
 }
 
 /* Reports to the composer which of the records are not in the file. */

@@ -87,7 +87,10 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
 int trace_out_rotate(struct trace_out *o);
 /* Writes buffered data. */
 int trace_out_flush(struct trace_out *o);
-/* For callers that use @compose: handles @err of the composer. Returns 0, or @err after a message. */
+/*
+ * Handles the error @err of the composer, for callers that use @compose. Returns 0, or @err after a
+ * message.
+ */
 int trace_out_check(struct trace_out *o, int err);
 /* Ends the file, but not the session. */
 int trace_out_end(struct trace_out *o);

@@ -140,9 +140,11 @@ void lints_find_herds(struct lints *l)
 		w->herd = NULL;
 		if (w->count)
 			lints_add(l, &(struct finding){
-				.lint = LINT_THUNDERING_HERD, .thread = w->thread, .count = w->count,
+				.lint = LINT_THUNDERING_HERD, .thread = w->thread,
+				.count = w->count,
 				.type = { .provider = "", .category = "", .name = "" },
-				.part = w->futile, .all = w->woken, .ns = w->futile_ns, .example = w->example,
+				.part = w->futile, .all = w->woken, .ns = w->futile_ns,
+				.example = w->example,
 			});
 	}
 }

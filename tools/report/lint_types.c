@@ -47,7 +47,8 @@ static struct lint_provider *provider_of(struct lints *l, const char *name)
 	if (!e)
 		return NULL;
 	if (!e->a) {
-		if (!more_room(&l->providers, l->nr_providers, &l->room_providers, sizeof(*l->providers)))
+		if (!more_room(&l->providers, l->nr_providers, &l->room_providers,
+			       sizeof(*l->providers)))
 			return NULL;
 		l->providers[l->nr_providers] = (struct lint_provider){ .name = name };
 		e->a = ++l->nr_providers;
@@ -192,13 +193,15 @@ static void find_of_type(struct lints *l, const struct lint_type *t)
 
 	if (t->lost)
 		lints_add(l, &(struct finding){
-			.lint = LINT_LOST_WAKE, .type = id, .count = t->lost->count, .part = t->lost->count,
-			.all = t->open, .ns = t->lost->longest_ns, .example = t->lost->example,
+			.lint = LINT_LOST_WAKE, .type = id, .count = t->lost->count,
+			.part = t->lost->count, .all = t->open, .ns = t->lost->longest_ns,
+			.example = t->lost->example,
 		});
 	if (t->bursts)
 		lints_add(l, &(struct finding){
 			.lint = LINT_CREATION_BURST, .type = id, .count = t->bursts->count,
-			.part = t->bursts->operations, .all = t->operations, .example = t->bursts->example,
+			.part = t->bursts->operations, .all = t->operations,
+			.example = t->bursts->example,
 		});
 }
 

@@ -75,8 +75,9 @@ void lints_find_threads(struct lints *l, uint64_t ns)
 			});
 		if (t->long_turns)
 			lints_add(l, &(struct finding){
-				.lint = LINT_NEVER_YIELDS, .thread = t->thread, .count = t->long_turns,
-				.part = t->long_ns, .all = ns, .ns = t->longest_ns, .example = t->longest,
+				.lint = LINT_NEVER_YIELDS, .thread = t->thread,
+				.count = t->long_turns, .part = t->long_ns, .all = ns,
+				.ns = t->longest_ns, .example = t->longest,
 			});
 	}
 }

@@ -151,8 +151,9 @@ static bool write_compressed(FILE *f, const struct bytes *b)
 	unsigned char *out;
 	size_t room;
 
-	if (b->nr > UINT32_MAX / 2 || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
-						   Z_DEFAULT_STRATEGY) != Z_OK)
+	if (b->nr > UINT32_MAX / 2 ||
+	    deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	room = deflateBound(&z, b->nr);
 	out = malloc(room);

@@ -67,7 +67,8 @@ static bool next_level(const struct data *d, size_t type, uint64_t end, size_t *
 		       struct level *l)
 {
 	l->from = l->to;
-	for (; *edge < d->nr && d->edges[*edge].type == type && d->edges[*edge].ns <= l->from; ++*edge)
+	for (; *edge < d->nr && d->edges[*edge].type == type && d->edges[*edge].ns <= l->from;
+	     ++*edge)
 		l->level += d->edges[*edge].step;
 	l->to = *edge < d->nr && d->edges[*edge].type == type ? d->edges[*edge].ns : end;
 	return l->from < l->to;

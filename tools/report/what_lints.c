@@ -202,7 +202,8 @@ static bool print_example(const struct lint_example *e, uint64_t begin)
 		return false;
 	enough = print_line("  Example: at %.3f ms%s%s%s%s%s", ms, thread ? thread : "",
 			    e->has_id ? ", " : "", e->has_id ? tool_text(e->id.name) : "",
-			    e->has_id ? " " : "", e->has_id ? tool_text(id_text(&e->id, number)) : "");
+			    e->has_id ? " " : "",
+			    e->has_id ? tool_text(id_text(&e->id, number)) : "");
 	free(thread);
 	return enough;
 }

@@ -362,8 +362,8 @@ static int add_wakeup(void *arg, const struct analysis_wakeup *w)
 {
 	struct report *r = arg;
 	struct couples *all = r->data;
-	struct fxt_entry *e = fxt_make(&all->index, fxt_hash(fxt_hash((uintptr_t)w->waker, w->waker_kind),
-							     (uintptr_t)w->woken));
+	const uint64_t waker = fxt_hash((uintptr_t)w->waker, w->waker_kind);
+	struct fxt_entry *e = fxt_make(&all->index, fxt_hash(waker, (uintptr_t)w->woken));
 	struct couple *c;
 
 	if (!e)

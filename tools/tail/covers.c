@@ -70,7 +70,8 @@ static void replace(struct tail_covers *c, size_t first, size_t last, const stru
  * Covers that touch become one, because no record lies between them. Only the mark of the first
  * remains: the states at the other begins follow from records.
  */
-int covers_add(struct tail_covers *c, uint64_t from, uint64_t to, const uint64_t *mark, size_t words)
+int covers_add(struct tail_covers *c, uint64_t from, uint64_t to, const uint64_t *mark,
+	       size_t words)
 {
 	size_t first = first_after(c, from - 1), last = first;
 	struct tail_cover new = { .from = from, .to = to };

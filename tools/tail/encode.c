@@ -136,7 +136,8 @@ size_t encode_object(uint64_t *w, uint32_t id, uint32_t pid, const char *name)
 	size_t n = 2 + put_text(w + 2, &text);
 
 	if (pid) {
-		w[n++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2, ASYNCTRACE_FXT_STR_PROCESS, 0);
+		w[n++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
+					    ASYNCTRACE_FXT_STR_PROCESS, 0);
 		w[n++] = pid;
 	}
 	w[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, n) |

@@ -186,7 +186,7 @@ int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint6
 void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu)
 {
 	if (c->words && c->tid != c->switched[3])
-		put_switch(t, c, cpu, c->switched[1], ASYNCTRACE_FXT_STATE_BLOCKED, c->switched[3], 0,
-			   weight_of(c->switched, ASYNCTRACE_FXT_STR_INCOMING));
+		put_switch(t, c, cpu, c->switched[1], ASYNCTRACE_FXT_STATE_BLOCKED,
+			   c->switched[3], 0, weight_of(c->switched, ASYNCTRACE_FXT_STR_INCOMING));
 	c->hidden = false;
 }

@@ -62,7 +62,8 @@ void out_flush(struct tail *t)
 	size_t written = 0;
 
 	while (written < bytes && !o->error) {
-		ssize_t n = t->opts.write(t->opts.arg, (const char *)o->buf + written, bytes - written);
+		ssize_t n = t->opts.write(t->opts.arg, (const char *)o->buf + written,
+					  bytes - written);
 
 		if (n > 0 && (size_t)n <= bytes - written)
 			written += n;

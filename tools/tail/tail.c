@@ -174,7 +174,9 @@ int tail_source(struct tail *t, uint32_t provider, uint32_t ring)
 			t->sources = sources;
 			t->room_sources = room;
 		}
-		t->sources[t->nr_sources++] = (struct tail_source){ .provider = provider, .ring = ring };
+		t->sources[t->nr_sources++] = (struct tail_source){
+			.provider = provider, .ring = ring,
+		};
 		e->a = t->nr_sources;
 	}
 	t->source = e->a - 1;
@@ -337,7 +339,8 @@ static int note_large(struct tail *t, struct tail_entry *e, const struct fxt_rec
 {
 	struct tail_thread *thread;
 
-	if (rec->kind != FXT_EVENT || rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || encode_fits(rec))
+	if (rec->kind != FXT_EVENT || rec->number < ASYNCTRACE_FXT_DURATION_BEGIN ||
+	    encode_fits(rec))
 		return 0;
 	e->flags |= ENTRY_LARGE;
 	thread = thread_make(t, e->tid);

@@ -33,7 +33,9 @@ uint64_t window_bytes(const struct tail_entry *e)
 
 static bool grow_entries(struct tail_window *w)
 {
-	struct tail_window more = { .room_entries = w->room_entries ? 2 * w->room_entries : ENTRIES_MIN };
+	struct tail_window more = {
+		.room_entries = w->room_entries ? 2 * w->room_entries : ENTRIES_MIN,
+	};
 
 	more.entries = malloc(more.room_entries * sizeof(*more.entries));
 	if (!more.entries)
