@@ -55,8 +55,8 @@ int file_open(int dirfd, const char *path)
 {
 	static atomic_bool no_openat2;
 	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,	/* O_NONBLOCK: opening a
-									 * FIFO must not block */
+		/* O_NONBLOCK: opening a FIFO must not block. */
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -70,10 +70,10 @@ int file_open(int dirfd, const char *path)
 
 		if (fd >= 0)
 			return fd;
+		/* EAGAIN means that a rename happened meanwhile: try again. */
 		if (errno == ENOSYS || errno == EPERM)
 			atomic_store_explicit(&no_openat2, true, memory_order_relaxed);
-		else if (errno != EAGAIN && errno != EINTR)	/* EAGAIN: a rename happened
-								 * meanwhile */
+		else if (errno != EAGAIN && errno != EINTR)
 			return -errno;
 	}
 	return open_by_segment(dirfd, path);

@@ -49,8 +49,8 @@ struct config {
 	int workers;
 	int timeout_ms;
 	int root_fd;		/* descriptor of the directory with files */
-	int upload_fd;		/* descriptor of the directory for uploads; -1: uploads are not
-				 * allowed */
+	/* Descriptor of the directory for uploads; -1: uploads are not allowed. */
+	int upload_fd;
 };
 
 extern struct config config;
@@ -89,8 +89,8 @@ struct request {
 	uint64_t etag;		/* checksum of the file */
 
 	/* For the log, in nanoseconds of CLOCK_BOOTTIME. */
-	uint64_t queued_at, taken_at;	/* when the request was last put into a queue, and taken
-					 * out */
+	/* When the request was last put into a queue, and taken out. */
+	uint64_t queued_at, taken_at;
 	uint64_t lock_ns;	/* time waited for the lock of etag.c */
 	uint64_t lock_holder;	/* request that held this lock */
 	uint64_t fsync_ns;
@@ -135,8 +135,8 @@ void conn_free(void);
 void conn_return(struct conn *c, enum verdict v);
 
 /* respond.c: the workers */
-int respond_early(const struct http_head *h);	/* status of a request whose body is not needed,
-						 * or 0 */
+/* Status of a request whose body is not needed, or 0. */
+int respond_early(const struct http_head *h);
 void respond(struct request *req);
 void request_free(struct request *req);
 

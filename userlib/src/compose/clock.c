@@ -18,8 +18,8 @@
 
 #include "composer.h"
 
-#define PAIRS_MAX	(1u << 20)	/* pairs of a segment; when there are more, the older
-					 * half is removed */
+/* Pairs of a segment; when there are more, the older half is removed. */
+#define PAIRS_MAX	(1u << 20)
 
 static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 {

@@ -134,8 +134,8 @@ struct atc_task {
 
 struct atc_process {
 	int32_t pid;
-	unsigned int rank;	/* source of the name, ATC_RANK_*; a higher one replaces a lower
-				 * one */
+	/* Source of the name, ATC_RANK_*; a higher one replaces a lower one. */
+	unsigned int rank;
 	uint32_t in_file;		/* number of the last file with its kernel object */
 	char name[ATC_COMM_MAX + 1];
 };
@@ -148,8 +148,8 @@ enum { ATC_RANK_NONE, ATC_RANK_THREAD, ATC_RANK_PROVIDER, ATC_RANK_MAIN };
 /* Ids of pseudo threads: above all real threads, below ASYNCTRACE_TID_OTHER. */
 #define ATC_KOID_PROCESS	0x70000000	/* thread "asynctrace" */
 #define ATC_KOID_CLOCK		0x70000001	/* thread "clock" */
-#define ATC_KOID_OTHER		0x70000002	/* thread "other": tasks that the owner may not
-						 * see */
+/* Thread "other": tasks that the owner may not see. */
+#define ATC_KOID_OTHER		0x70000002
 #define ATC_KOID_LOSSES		0x70000003	/* first of the threads "cpu-N losses" */
 
 struct atc_provider;
@@ -214,8 +214,8 @@ struct atc_provider {
 	uint32_t in_file;		/* number of the last file with its provider record */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;
-	struct atc_slot *last_slot;	/* slot of the last record; the next record often has the
-					 * same */
+	/* Slot of the last record; the next record often has the same. */
+	struct atc_slot *last_slot;
 	struct atc_map virtuals;	/* struct atc_virtual, by the provider's number */
 	uint32_t nr_virtuals;
 	struct atc_threads threads;
@@ -513,8 +513,8 @@ struct at_compose {
 	bool pseudo;			/* the file has the pseudo process "asynctrace" */
 	bool other;			/* the file has the process "other" */
 	bool started;			/* a clock pair has arrived */
-	bool continued;			/* the file continues a session that an earlier file
-					 * began */
+	/* The file continues a session that an earlier file began. */
+	bool continued;
 	bool begun;			/* the file has its first clock record */
 	bool finished;
 	struct asynctrace_clock_pair pair;	/* the last clock pair */

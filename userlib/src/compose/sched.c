@@ -27,8 +27,8 @@ struct sched {
 	unsigned int cpu;
 	unsigned int nargs;
 	size_t head_words;
-	uint64_t tid[2];		/* of a switch: outgoing and incoming thread; of a
-					 * wakeup: the woken thread */
+	/* Of a switch: outgoing and incoming thread; of a wakeup: the woken thread. */
+	uint64_t tid[2];
 	uint64_t waker;
 	int32_t weight[2];
 };
@@ -60,9 +60,9 @@ static bool read_args(struct sched *s, const uint64_t *w)
 
 		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
 			continue;
+		/* Readers differ in which of two arguments of one name they use. */
 		if (seen & 1u << name)
-			return false;	/* Readers differ in which of two arguments of one name
-					 * they use. */
+			return false;
 		seen |= 1u << name;
 		if (weight) {
 			if (type != ASYNCTRACE_FXT_ARG_INT32)

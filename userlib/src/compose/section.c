@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Sections of the file: the provider whose strings and threads the following records use.
+ * Sections of the file. A section begins with a record that names a provider. The following
+ * records use the strings and threads of that provider.
  */
 #include "composer.h"
 

@@ -259,8 +259,8 @@ static void wait_for_writer(void)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	while (__atomic_load_n(&flight.busy, __ATOMIC_SEQ_CST))
-		syscall(SYS_nanosleep, &ms, NULL);	/* the system call is no cancellation
-							 * point */
+		/* The system call is no cancellation point. */
+		syscall(SYS_nanosleep, &ms, NULL);
 }
 
 AT_PUBLIC int at_flight_stop(void)

@@ -20,7 +20,8 @@ AT_PUBLIC uint64_t at_nonce(void)
 /*
  * The first id or the first registration fixes the salt. A registration proposes the salt to the
  * module, which makes sure that no two registered processes have the same salt. A process gets a
- * new salt only if it made ids before it registered, with the salt of another process.
+ * new salt only if it made ids before it registered, and another process has the salt of these
+ * ids.
  */
 uint32_t at_salt(void)
 {
