@@ -24,7 +24,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "common.h"
+#include "run.h"
 #include "sandbox.h"
 
 #define EVENTS	500

@@ -23,6 +23,7 @@ $(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
 	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -Iselftests/inprocess -MMD -MP -c -o $@ $<
 
 $(ATTACH_FLIGHT): %: %.o $(addprefix $(B)/selftests/attach/inprocess/,tape.o flown.o) \
+	$(addprefix $(B)/selftests/support/,common.o ktap.o) \
 	$(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 

@@ -14,7 +14,7 @@
 #include <asynctrace/provider.h>
 
 #include "cast.h"
-#include "common.h"
+#include "run.h"
 #include "raw.h"
 
 struct cast *cast;

@@ -16,7 +16,7 @@
 #include <asynctrace/provider.h>
 
 #include "cast.h"
-#include "common.h"
+#include "run.h"
 
 #define CGROUP		"/sys/fs/cgroup/death"
 #define BYSTANDER	"bystander"
@@ -314,7 +314,8 @@ static void judge_second(const struct run *run, const struct ledger *l)
 	for (int i = 0; i < CAST_WRITERS; i++) {
 		const uint64_t took = cast->took[i] + (uint64_t)round.taken[i];
 
-		ktap_check(took <= l->delivered[i] && l->delivered[i] + l->lost[i] == l->committed[i],
+		ktap_check(took <= l->delivered[i] &&
+			   l->delivered[i] + l->lost[i] == l->committed[i],
 			   "writer %d: %u and %u taken, %llu delivered, %llu lost, of %llu", i,
 			   cast->took[i], round.taken[i], (unsigned long long)l->delivered[i],
 			   (unsigned long long)l->lost[i], (unsigned long long)l->committed[i]);
@@ -535,7 +536,7 @@ static void play(unsigned int n)
 	note_held();
 }
 
-/* --- in the end --------------------------------------------------------------------------------- */
+/* --- in the end ----------------------------------------------------------------- */
 
 static int count_provider(const struct at_provider_info *p, void *n)
 {

@@ -87,7 +87,8 @@ void session_start_with(struct run *run, const struct at_start_options *o)
 	opts.size = sizeof(opts);
 	if (o ? at_session_start(ctl, run->id, &opts) : at_session_start(ctl, run->id, NULL))
 		ktap_bail("%s", at_ctl_error(ctl));
-	if (my_provider() && provider_session(my_provider()) == (int)run->id && !soon(gate_is_open, NULL))
+	if (my_provider() && provider_session(my_provider()) == (int)run->id &&
+	    !soon(gate_is_open, NULL))
 		ktap_bail("session %u does not open the gate", run->id);
 }
 
@@ -200,7 +201,8 @@ void wire_says(uint8_t cmd, uint32_t session, int error)
 	ktap_check(!error == !wire.text[0], "request %u: the ack says '%s'", cmd, wire.text);
 }
 
-unsigned int events_told(struct at_notifications *events, uint32_t kind, struct at_notification *last)
+unsigned int events_told(struct at_notifications *events, uint32_t kind,
+			 struct at_notification *last)
 {
 	struct at_notification ev = { .size = sizeof(ev) };
 	unsigned int n = 0;

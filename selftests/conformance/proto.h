@@ -12,7 +12,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
 
-#include "common.h"
+#include "run.h"
 #include "raw.h"
 
 /* The name of this process' provider, and the beginning of all others'. */
@@ -78,7 +78,8 @@ uint32_t emit_until_full(struct run *run);
 /* A request over the wire that must be answered so, and say why. */
 void wire_says(uint8_t cmd, uint32_t session, int error);
 /* How many events of this @kind are there? The rest is thrown away. @last may be NULL. */
-unsigned int events_told(struct at_notifications *events, uint32_t kind, struct at_notification *last);
+unsigned int events_told(struct at_notifications *events, uint32_t kind,
+			 struct at_notification *last);
 /* A provider's session by the wire, 0: none; or a negative errno. */
 int provider_session(uint32_t provider);
 

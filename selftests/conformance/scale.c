@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "run.h"
 #include "count.h"
 #include "raw.h"
 

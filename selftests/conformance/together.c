@@ -12,7 +12,7 @@
 
 #include <asynctrace/provider.h>
 
-#include "common.h"
+#include "run.h"
 
 #define NAME		"together"
 #define PROVIDERS	3

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Native tests of the library's writer and in-process back end.
+# Native tests of the library's writer and in-process back end
 #
-#	writer-tests	builds all that selftests/inprocess/run calls
+#	writer-tests	builds everything that selftests/inprocess/run calls
 
 WT		:= $(B)/selftests/inprocess
 WT_TESTS	:= test_first test_law test_kill test_step test_fork test_trace test_types \
 		   test_special test_cxx \
 		   test_ntrace test_flight test_beside test_handler test_operation \
 		   test_operation_cxx test_handover test_go test_span
-WT_HELPERS	:= tape numbers flown kept
+WT_HELPERS	:= tape flown kept run_inprocess
+# Shared with the tests of the module
+WT_SUPPORT	:= borrow common kill ktap law numbered reader run step stepper
 WT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
-		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess
+		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess -Iselftests/support
 WT_CXXFLAGS	:= -std=c++17 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
+
+WT_ASAN		:= -fsanitize=address -fsanitize=undefined
 
 # wt_flavour DIR, LIBRARY, FLAGS
 define wt_flavour
@@ -22,18 +26,21 @@ $(1)/%.o: selftests/inprocess/%.c
 $(1)/%.o: selftests/inprocess/%.cc
 	@mkdir -p $$(@D)
 	$$(CXX) $$(CFLAGS) $$(WT_CXXFLAGS) $(3) -MMD -MP -c -o $$@ $$<
-$(1)/%: $(1)/%.o $(WT_HELPERS:%=$(1)/%.o) $(2)
+$(1)/support/%.o: selftests/support/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(WT_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%: $(1)/%.o $(WT_HELPERS:%=$(1)/%.o) $(WT_SUPPORT:%=$(1)/support/%.o) $(2)
 	$$(CXX) $$(CFLAGS) $(3) $$(LDFLAGS) -o $$@ $$^ $$(AT_LIBS)
-.SECONDARY: $(WT_HELPERS:%=$(1)/%.o) $(WT_TESTS:%=$(1)/%.o)
--include $(WT_HELPERS:%=$(1)/%.d) $(WT_TESTS:%=$(1)/%.d)
+.SECONDARY: $(WT_HELPERS:%=$(1)/%.o) $(WT_SUPPORT:%=$(1)/support/%.o) $(WT_TESTS:%=$(1)/%.o)
+-include $(WT_HELPERS:%=$(1)/%.d) $(WT_SUPPORT:%=$(1)/support/%.d) $(WT_TESTS:%=$(1)/%.d)
 endef
 
 $(eval $(call wt_flavour,$(WT)/plain,$(B)/libasynctrace.a,))
 $(eval $(call wt_flavour,$(WT)/race,$(B)/race/libasynctrace.a,-DAT_TEST_HOOKS))
-$(eval $(call wt_flavour,$(WT)/asan,$(B)/asan/libasynctrace.a,-fsanitize=address -fsanitize=undefined))
+$(eval $(call wt_flavour,$(WT)/asan,$(B)/asan/libasynctrace.a,$(WT_ASAN)))
 $(eval $(call wt_flavour,$(WT)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
-# The macros in a program that links with the shared library.
+# A program with macros that links with the shared library
 $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WT_CFLAGS) -o $@ $< -L$(B) -lasynctrace

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program that its environment traces: see test_env.sh and test_out.sh. It writes 1001
- * events and then does what its arguments say, in order; a number is its exit status.
+ * A program that is traced by environment variables: see test_env.sh and test_out.sh
+ *
+ * It writes 1001 events and then does what its arguments say, in order. A number is its exit
+ * status.
  *
  *	forever		writes events until it is killed
  *	exec		executes itself with the arguments that follow
  *	spawn		runs itself with the arguments that follow, and waits for it
  *	fork		makes a child that lives until standard input ends
  *	wait		reads standard input to its end
- *	replace FILE	closes all descriptors from 3 on, then gives each number up to
- *			600 to FILE
- *	more		writes 200,000 events more, in 200 parts that are 1 ms apart
+ * replace FILE	closes all descriptors from 3 on, then opens FILE as each number up to 600
+ * more		writes 200,000 more events in 200 parts, 1 ms apart
  */
 #include <ctype.h>
 #include <fcntl.h>

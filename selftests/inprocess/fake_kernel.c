@@ -113,7 +113,7 @@ ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *nl, const void *req, s
 	struct nlmsghdr *answer;
 
 	(void)nl;
-	/* Nothing of an earlier answer may be left: the next one would not be found. */
+	/* An unread message would be taken for the answer to this request. */
 	assert_int_equal(kernel.head, kernel.tail);
 	memcpy(kernel.sent, req, siz);
 	assert_int_equal(nlh->nlmsg_len, siz);
@@ -156,7 +156,7 @@ ssize_t __wrap_mnl_socket_recvfrom(const struct mnl_socket *nl, void *buf, size_
 		errno = EAGAIN;
 		return -1;
 	}
-	/* The real one would wait for ever. */
+	/* The real kernel would block here. */
 	assert_int_not_equal(kernel.head, kernel.tail);
 	kernel.head++;
 	assert_true(kernel.lens[at % 8] <= siz);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A kernel that answers the session library what a test wants
+ * A fake kernel that sends the session library the answers that a test chooses
  *
  * libmnl's socket calls are wrapped (-Wl,--wrap): the fake looks at what the library sends, and
  * the test queues what it receives. Messages themselves are libmnl's.
@@ -32,7 +32,7 @@ struct fake_kernel {
 	void (*answer)(const struct nlmsghdr *request);
 	uint32_t abi;
 	bool no_family;
-	int fd;			/* what the socket's descriptor is taken for; 0: none */
+	int fd;			/* the socket's descriptor; 0: none */
 };
 
 extern struct fake_kernel kernel;
@@ -40,9 +40,9 @@ extern struct fake_kernel kernel;
 struct nlmsghdr *new_message(uint16_t type, uint16_t flags);
 struct nlmsghdr *new_answer(uint8_t cmd);
 void queue_message(const struct nlmsghdr *nlh);
-/* An ack without extended attributes. */
+/* Queues an ack without extended attributes. */
 void ack(int error);
-/* The end of a dump. */
+/* Queues the end of a dump. */
 void done(void);
 struct at_ctl *open_ctl(void (*answer)(const struct nlmsghdr *request));
 

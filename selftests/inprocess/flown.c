@@ -56,7 +56,7 @@ void flown_read(int fd, struct flown *f)
 		f->broken = !words || words > (uint64_t)(end - w);
 		if (f->broken)
 			break;
-		/* The composer's own instants have more arguments, or none. */
+		/* Skip instant events of the composer, which have other numbers of arguments. */
 		if (ASYNCTRACE_FXT_TYPE(*w) == ASYNCTRACE_FXT_EVENT &&
 		    (*w >> 16 & 0xf) == ASYNCTRACE_FXT_INSTANT && (*w >> 20 & 0xf) == 1)
 			take(f, w[words - 1]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbered events, and what of them is in a file of the flight recorder or of a trace
+ * Numbered events in files of the flight recorder and of traces
  */
 #ifndef FLOWN_H
 #define FLOWN_H
@@ -11,16 +11,16 @@
 #include <asynctrace/flight.h>
 
 #define FLOWN_WRITERS	16
-/* Words of the record that flown_write() makes in a ring. */
+/* Words in a ring of a record of flown_write() */
 #define FLOWN_WORDS	5
 
 /**
  * struct flown - the events of flown_write() in one file
- * @events: how many
- * @of: how many, by writer
+ * @events: their number
+ * @of: their number, by writer
  * @first: the lowest number, by writer
  * @last: the highest number, by writer
- * @broken: the file is not a row of whole records
+ * @broken: the file does not consist of whole records
  */
 struct flown {
 	uint64_t events;
@@ -33,11 +33,11 @@ struct flown {
 /* Attempts one event. */
 void flown_write(unsigned int writer, uint64_t number);
 void flown_read(int fd, struct flown *f);
-/* Does asynctrace validate find the file clean? */
+/* Does asynctrace validate accept the file as clean? */
 bool flown_valid(int fd);
-/* The number of attempted records by the ledger. */
+/* Returns the number of attempted records by the recorder's counts. */
 uint64_t flown_attempted(const struct at_flight_result *r);
-/* All events of one file that are between its first and its last are there. */
+/* Does the file have all events of the writer between its first and its last one? */
 bool flown_whole(const struct flown *f, unsigned int writer);
 
 #endif /* FLOWN_H */

@@ -9,77 +9,23 @@
 
 #include "tape.h"
 
-int passed, failed, skipped;
-static int bad;
 static pthread_mutex_t say = PTHREAD_MUTEX_INITIALIZER;
 
 bool check_(bool ok, const char *file, int line, const char *cond, const char *fmt, ...)
 {
+	char why[200];
 	va_list ap;
 
 	if (ok)
 		return true;
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
 	pthread_mutex_lock(&say);
-	if (bad++ < 20) {
-		printf("# %s:%d: not so: %s", strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
-		       line, cond);
-		va_start(ap, fmt);
-		vprintf(fmt, ap);
-		va_end(ap);
-		printf("\n");
-	}
+	ktap_fail("%s:%d: not so: %s%s", strrchr(file, '/') ? strrchr(file, '/') + 1 : file, line,
+		  cond, why);
 	pthread_mutex_unlock(&say);
 	return false;
-}
-
-void done(const char *fmt, ...)
-{
-	va_list ap;
-
-	printf("%s %d - ", bad ? "not ok" : "ok", ++passed + failed + skipped);
-	if (bad) {
-		passed--;
-		failed++;
-	}
-	bad = 0;
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	fflush(stdout);
-}
-
-void skip(const char *name, const char *why)
-{
-	printf("ok %d - %s # SKIP %s\n", passed + failed + ++skipped, name, why);
-}
-
-int finish(void)
-{
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-	return failed || !passed;
-}
-
-uint64_t seed(void)
-{
-	const char *s = getenv("SEED");
-	struct timespec ts;
-	uint64_t v;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	v = s ? strtoull(s, NULL, 0) : (uint64_t)ts.tv_sec * 1000003 ^ ts.tv_nsec ^ getpid();
-	v = v ?: 1;
-	printf("# SEED=%llu\n", (unsigned long long)v);
-	fflush(stdout);
-	return v;
-}
-
-uint32_t rnd(uint64_t *x)
-{
-	*x ^= *x << 13;
-	*x ^= *x >> 7;
-	*x ^= *x << 17;
-	return *x >> 16;
 }
 
 long scale(const char *env, long otherwise)
@@ -89,37 +35,7 @@ long scale(const char *env, long otherwise)
 	return s && *s ? strtol(s, NULL, 0) : otherwise;
 }
 
-static cpu_set_t allowed;
-
-static __attribute__((constructor)) void find_cpus(void)
-{
-	sched_getaffinity(0, sizeof(allowed), &allowed);
-}
-
-int nr_cpus(void)
-{
-	return CPU_COUNT(&allowed);
-}
-
-int nth_cpu(int n)
-{
-	n %= nr_cpus();
-	for (int c = 0; c < CPU_SETSIZE; c++)
-		if (CPU_ISSET(c, &allowed) && !n--)
-			return c;
-	return 0;
-}
-
-void pin(int cpu)
-{
-	cpu_set_t s;
-
-	CPU_ZERO(&s);
-	CPU_SET(cpu, &s);
-	sched_setaffinity(0, sizeof(s), &s);
-}
-
-/* --- taking records apart ------------------------------------------------------------- */
+/* --- parsing records ------------------------------------------------------------------- */
 
 static const uint64_t *text(struct tape *t, uint32_t ref, const uint64_t *at, const char **s,
 			    uint32_t *len)
@@ -147,7 +63,7 @@ static const uint64_t *text(struct tape *t, uint32_t ref, const uint64_t *at, co
 	return at;
 }
 
-/* False: that is no record of a provider. */
+/* Returns false if the words are no record that a provider may write. */
 static bool take_apart(struct tape *t, uint32_t ring, const uint64_t *w, struct tape_event *ev)
 {
 	const uint64_t *end = w + ASYNCTRACE_FXT_WORDS(w[0]), *at = w + 3;
@@ -277,7 +193,7 @@ static int take(void *arg, const struct asynctrace_chunk *c, const void *payload
 	return 0;
 }
 
-/* --- running it --------------------------------------------------------------------------- */
+/* --- running a trace ---------------------------------------------------------------------- */
 
 static void *need(void *p)
 {
@@ -304,7 +220,9 @@ void tape_new(struct tape *t, const struct tape_options *o, tape_fn fn, void *ar
 		shape.nr_rings = 0;
 	if (o->no_cpu_rings)
 		shape.nr_rings = 0;
-	/* The machine may not trust its counter; these tests need no true time from it. */
+	/*
+	 * These tests need no correct time, so they use the counter also where it is not trusted.
+	 */
 	shape.clock = o->boottime ? ASYNCTRACE_CLOCK_BOOTTIME : ASYNCTRACE_CLOCK_COUNTER;
 	if (!err)
 		err = at_area_create(&t->area, &shape, o->categories);
@@ -317,7 +235,10 @@ void tape_new(struct tape *t, const struct tape_options *o, tape_fn fn, void *ar
 	t->string_len = need(calloc(1 << 15, sizeof(*t->string_len)));
 	t->string_words = need(malloc(ASYNCTRACE_DURABLE_SIZE));
 	t->slots = need(calloc(1, 1 << 16));
-	err = at_drain_init(&t->drain, &t->area, "tape", take, t);
+	if (o->sink)
+		err = at_drain_init(&t->drain, &t->area, "tape", o->sink, o->sink_arg);
+	else
+		err = at_drain_init(&t->drain, &t->area, "tape", take, t);
 	if (err)
 		exit(2);
 }
@@ -363,7 +284,7 @@ void tape_end(struct tape *t, bool attached)
 	sum = sum_of_lines(t);
 	if (t->linger) {
 		usleep(3000);
-		check(sum == sum_of_lines(t), "a writer was still in there");
+		check(sum == sum_of_lines(t), "a writer wrote after the end");
 	}
 	if (t->drain.thread)
 		at_drain_stop(&t->drain);
@@ -395,12 +316,12 @@ void tape_check(const struct tape *t)
 	check(!t->torn, "%llu torn", (unsigned long long)t->torn);
 	check(!t->miscounted, "%llu miscounted", (unsigned long long)t->miscounted);
 	check(!t->backwards, "%llu backwards", (unsigned long long)t->backwards);
-	check(!t->unpadded, "%llu texts not padded with zeros", (unsigned long long)t->unpadded);
+	check(!t->unpadded, "%llu texts are not padded with zeros", (unsigned long long)t->unpadded);
 	check(!t->unnamed, "%llu unnamed", (unsigned long long)t->unnamed);
 	check(!t->strangers, "%llu strangers", (unsigned long long)t->strangers);
 	check(t->events == t->result.delivered, "%llu events, %llu delivered",
 	      (unsigned long long)t->events, (unsigned long long)t->result.delivered);
 	for (uint32_t i = 0; i <= t->area.shape.nr_rings; i++)
-		check(!t->drain.readers[i].broken, "ring %u: %llu heads", i,
+		check(!t->drain.readers[i].broken, "ring %u: %llu broken heads", i,
 		      (unsigned long long)t->drain.readers[i].broken);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A trace of this process, or of a forked one, kept in memory and checked as it
- * comes: what the tests of the writer have in common
+ * A trace of this process or of a forked one, kept in memory and checked while it is read
  */
 #ifndef TAPE_H
 #define TAPE_H
@@ -11,29 +10,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common.h"
 #include "inprocess/inproc.h"
 #include "writer/internal.h"
 
-/* --- a small harness ------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------ */
 
-extern int passed, failed, skipped;
-
-/* Says what was not so, once for each place, and goes on. */
+/* Fails the running test, which goes on, unless @cond is true. Threads may call it. */
 #define check(cond, ...) check_(!!(cond), __FILE__, __LINE__, #cond, " " __VA_ARGS__)
 bool check_(bool ok, const char *file, int line, const char *cond, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Closes a test: it passed if all of its checks did. */
-void done(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void skip(const char *name, const char *why);
-/* The last line; the exit status. */
-int finish(void);
+#define done(...)		ktap_done(__VA_ARGS__)
+#define skip(name, why)		ktap_done_skipped(name, why)
+#define finish()		ktap_exit()
 
-uint64_t seed(void);		/* SEED, or one of its own, printed */
-uint32_t rnd(uint64_t *state);	/* xorshift */
 long scale(const char *env, long otherwise);
-void pin(int cpu);
-int nr_cpus(void);		/* that this process may use */
-int nth_cpu(int n);
 
 #ifdef AT_TEST_HOOKS
 extern uint64_t at_race_delay __attribute__((visibility("hidden")));
@@ -50,8 +41,8 @@ struct tape_arg {
 };
 
 /*
- * A record, taken apart. Texts lie in the record and have no NUL. Of a record that is no event
- * of a thread, @type is TAPE_SPECIAL and only @ring, @words, @slot, @time and @raw are set.
+ * A parsed record. Texts lie in the record and have no NUL. If the record is no event of a thread,
+ * @type is TAPE_SPECIAL and only @ring, @words, @slot, @time and @raw are set.
  */
 #define TAPE_SPECIAL	100
 
@@ -62,7 +53,7 @@ struct tape_event {
 	uint32_t words;
 	uint32_t slot;
 	uint64_t time;
-	uint64_t id;		/* the extra word, if there is one */
+	uint64_t id;		/* the extra word, if the type has one */
 	const char *category, *name;
 	uint32_t category_len, name_len;
 	uint32_t nargs;
@@ -78,19 +69,19 @@ struct tape {
 	void *arg;
 	uint64_t words;		/* of events */
 	uint64_t events;
-	uint64_t torn;		/* runs of words that are not whole records */
-	uint64_t miscounted;	/* runs that hold another number of them than they claim */
-	uint64_t backwards;	/* stamps lower than the one before in their ring */
-	uint64_t unpadded;	/* texts followed by bytes that are not 0 */
-	uint64_t unnamed;	/* references to strings that had not come yet */
-	uint64_t strangers;	/* slots that had not come yet */
-	uint64_t *last;		/* stamp, by ring */
-	const char **strings;	/* by index; length before it */
+	uint64_t torn;		/* chunks whose words are not whole records */
+	uint64_t miscounted;	/* chunks with another number of records than they claim */
+	uint64_t backwards;	/* stamps lower than the previous one of their ring */
+	uint64_t unpadded;	/* texts whose padding is not 0 */
+	uint64_t unnamed;	/* references to strings that were not read before */
+	uint64_t strangers;	/* slots of threads that were not read before */
+	uint64_t *last;		/* latest stamp, by ring */
+	const char **strings;	/* by index */
 	uint32_t *string_len;
 	uint8_t *slots;
 	uint64_t *string_words;	/* a copy of the durable ring */
 	struct at_trace_result result;
-	bool linger;		/* at the end, see that no writer comes late */
+	bool linger;		/* check at the end that no writer writes later */
 };
 
 struct tape_options {
@@ -99,21 +90,22 @@ struct tape_options {
 	uint64_t sub_size;
 	const char *categories;
 	bool boottime;		/* as if the counter were not trusted */
-	bool no_cpu_rings;	/* as if there were none */
-	bool keep_fd;		/* for children */
+	bool no_cpu_rings;	/* as if CPUs had no rings */
+	at_sink sink;		/* takes the chunks; NULL: the tape does */
+	void *sink_arg;
 };
 
-/* Makes the rings; the gate is closed. */
+/* Creates the rings, with the gate closed. */
 void tape_new(struct tape *t, const struct tape_options *o, tape_fn fn, void *arg);
-/* This process writes there. */
+/* Lets the threads of this process write to the rings. */
 void tape_attach(struct tape *t);
 void tape_gate(struct tape *t, bool open);
-/* Drains in a thread from now on (not in circular mode). */
+/* Starts a thread that reads the rings until the end; circular rings are read at the end only. */
 void tape_roll(struct tape *t);
-/* Closes the gate, waits for this process' writers, drains to the end. */
+/* Closes the gate, waits for this process's writers, and reads to the end. */
 void tape_end(struct tape *t, bool attached);
 void tape_free(struct tape *t);
-/* Nothing torn, miscounted, out of order, unpadded, unnamed. */
+/* Fails the test if a record was torn, miscounted, out of order, unpadded or unnamed. */
 void tape_check(const struct tape *t);
 
 #endif /* TAPE_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder beside a trace: each has its own ledger and its own file, whichever
- * of them starts and stops first
+ * The flight recorder beside a trace: each has its own counts and its own file, whichever of them
+ * starts or stops first
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,9 @@ static void fly(struct at_flight_result *r, struct flown *f)
 	close(fd);
 }
 
-/* Which calls come when: t and T start and stop the trace, f and F the recorder. */
+/*
+ * @order: calls in this order. t starts and T stops the trace; f starts and F stops the recorder.
+ */
 static void in_order(const char *order, uint32_t mode)
 {
 	struct at_trace_options o = { .size = sizeof(o), .mode = mode, .ring_size = 4 << 20 };
@@ -149,7 +151,7 @@ static void refused(void)
 	done("unfit_trace_and_recorder_exclude_each_other");
 }
 
-/* --- a descriptor that takes nothing ------------------------------------------------------ */
+/* --- a descriptor that accepts no more data ----------------------------------------------- */
 
 static void *drain_pipe(void *arg)
 {
@@ -160,7 +162,7 @@ static void *drain_pipe(void *arg)
 	return NULL;
 }
 
-/* The trace's thread waits in write(2): the rings cannot be changed under it. */
+/* The trace's thread waits in write(2), so the rings cannot be made circular. */
 static void stuck(void)
 {
 	struct at_trace_options o = { .size = sizeof(o), .ring_size = 1 << 20 };
@@ -175,7 +177,7 @@ static void stuck(void)
 	number = 0;
 	check(!at_trace_start(pair[1], &o));
 	write_many(200000);
-	/* The pipe is full: the thread waits, or is about to. */
+	/* When the pipe is full, the thread waits in write(2) or will. */
 	while (!ioctl(pair[0], FIONREAD, &held) && held < 65536)
 		usleep(1000);
 	check(at_flight_start(0, 0) == -EBUSY);
@@ -190,7 +192,7 @@ static void stuck(void)
 	close(pair[1]);
 	pthread_join(thread, NULL);
 	close(pair[0]);
-	/* Beside a flight recorder, rings are circular: they overwrite records, and drop none. */
+	/* Beside a flight recorder the rings are circular: they overwrite records and drop none. */
 	check(!pipe2(pair, O_CLOEXEC));
 	from = number;
 	check(!at_trace_start(pair[1], &o));
@@ -240,9 +242,9 @@ static uint64_t sum_of(bool begun)
 }
 
 /**
- * struct range - records that were attempted since a start
- * @low: begun before the start returned
- * @high: ended before the start was called
+ * struct range - numbers of records that were attempted since a start
+ * @low: attempted before the start returned
+ * @high: attempted before the start was called
  */
 struct range {
 	uint64_t low;
@@ -284,7 +286,7 @@ static void toggle_flight(bool *on, struct range *from)
 		check(!at_flight_stop());
 	} else {
 		from->high = sum_of(false);
-		/* -EBUSY: on a busy machine, the trace's thread does not answer in time. */
+		/* -EBUSY: on a busy machine the trace's thread may not answer in time. */
 		do {
 			err = at_flight_start(HOUR, 1 << 20);
 		} while (err == -EBUSY);
@@ -301,18 +303,19 @@ static void random_order(void)
 	struct range of_trace = { 0 }, of_flight = { 0 };
 	pthread_t threads[WRITERS];
 	struct at_flight_result r;
-	uint64_t x = seed(), ended;
+	uint32_t x = seed();
+	uint64_t ended;
 	struct flown f;
 	int fd = -1;
 
 	for (uintptr_t i = 0; i < WRITERS; i++)
 		pthread_create(&threads[i], NULL, write_on, (void *)i);
 	for (long i = 0; i < rounds; i++) {
-		if (rnd(&x) % 2)
+		if (rnd(&x, 2))
 			toggle_trace(&trace, &fd, &of_trace);
 		else
 			toggle_flight(&flight, &of_flight);
-		usleep(rnd(&x) % 2000);
+		sleep_us(rnd(&x, 2000));
 		if (!flight)
 			continue;
 		ended = sum_of(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread whose binding to a ring was interrupted, and that has no rseq afterwards
+ * A thread whose binding to a ring was interrupted, and that then loses rseq
  *
  * The kernel then writes RSEQ_CPU_ID_UNINITIALIZED into its struct rseq. No critical
  * section may take that for the CPU of the interrupted binding.
@@ -26,7 +26,7 @@
 static volatile uint32_t gate;
 static volatile bool interrupted, unregistered;
 
-/* The size that the C library registered: 32 bytes, or those that the kernel has fields for. */
+/* The C library registered either 32 bytes, or the bytes of all fields that the kernel knows. */
 static void unregister_rseq(void)
 {
 	const unsigned int sizes[] = { 32, (getauxval(AT_RSEQ_FEATURE_SIZE) + 31) & ~31u };
@@ -76,7 +76,7 @@ int main(void)
 	tape_gate(&t, true);
 	fallback = t.area.shape.nr_rings;
 	pin(nth_cpu(0));
-	/* From here on this CPU's ring has room, which a critical section looks for first. */
+	/* After this event the CPU's ring has room. A critical section checks that first. */
 	event(2);
 	at_thread.gate = ASYNCTRACE_GATE_OFF;
 	gate = at_gate_now();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The session library against a kernel that answers what the tests want: requests, errors,
- * events. Its lists are in test_listings.c.
+ * The session library against a fake kernel: requests, errors, notifications
+ *
+ * test_listings.c tests its lists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +57,7 @@ static void info_is_what_the_module_says(void **state)
 	assert_int_equal(info.nr_cpus, 8);
 	assert_int_equal(info.memory_limit, 1ULL << 33);
 	assert_int_equal(info.privileged, 1);
-	assert_int_equal(info.online_cpus, 0);	/* not told */
+	assert_int_equal(info.online_cpus, 0);	/* the answer does not have it */
 	info.size--;
 	assert_int_equal(at_info(ctl, &info), -EINVAL);
 	at_ctl_close(ctl);
@@ -124,7 +125,7 @@ static void a_new_session_says_all_it_was_given(void **state)
 		}
 	}
 	assert_int_equal(texts, 2);
-	/* Types 2 to 9, and the id is the kernel's to give. */
+	/* Types 2 to 9 were sent; the kernel chooses the id. */
 	assert_int_equal(seen, 0x3fc);
 	at_ctl_close(ctl);
 }
@@ -172,7 +173,7 @@ static void what_is_so_already_is_no_error(void **state)
 
 /* --- errors ----------------------------------------------------------------------- */
 
-/* Offset in the request of its attribute of a type. */
+/* Returns the offset in the request of its attribute of this type. */
 static uint32_t offset_of(const struct nlmsghdr *request, int type)
 {
 	const struct nlattr *attr;
@@ -184,7 +185,7 @@ static uint32_t offset_of(const struct nlmsghdr *request, int type)
 	return 0;
 }
 
-/* Offset of what is nested in that, of a type. */
+/* Returns the offset of the attribute @type nested in the attribute @outer. */
 static uint32_t offset_within(const struct nlmsghdr *request, int outer, int type)
 {
 	const struct nlattr *attr, *nest;
@@ -197,7 +198,7 @@ static uint32_t offset_within(const struct nlmsghdr *request, int outer, int typ
 	return 0;
 }
 
-/* As Linux refuses a value that is out of its policy's range. */
+/* Answers as Linux does if a value exceeds its policy's range. */
 static void put_out_of_range(uint32_t offset)
 {
 	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
@@ -249,7 +250,7 @@ static void create_with_buffer(struct at_ctl *ctl, int error)
 	assert_int_equal(at_session_create(ctl, &o, &id), error);
 }
 
-/* Types of nested attributes are others: 2 is ring-size there, and name outside. */
+/* Nested attributes have types of their own: 2 is ring-size there, and name outside. */
 static void an_error_names_a_nested_attribute(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_nested_out_of_range);
@@ -283,7 +284,7 @@ static void an_attribute_missing_in_a_nest_is_named(void **state)
 	at_ctl_close(ctl);
 }
 
-/* The request is quoted whole, as where NETLINK_CAP_ACK is not understood. */
+/* Quotes the whole request, as the kernel does for sockets without NETLINK_CAP_ACK. */
 static void answer_missing(const struct nlmsghdr *request)
 {
 	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_ACK_TLVS);
@@ -307,7 +308,7 @@ static void a_missing_attribute_is_named(void **state)
 	at_ctl_close(ctl);
 }
 
-/* An offset outside of the request, and a text that does not end. */
+/* Sends an offset outside of the request and a text without a NUL. */
 static void answer_nonsense(const struct nlmsghdr *request)
 {
 	struct nlmsghdr *nlh = new_message(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
@@ -330,7 +331,7 @@ static void an_ack_that_makes_no_sense_is_still_an_error(void **state)
 	at_ctl_close(ctl);
 }
 
-/* --- events ------------------------------------------------------------------------------ */
+/* --- notifications -------------------------------------------------------------------- */
 
 static void new_event(uint32_t kind, const char *name, uint32_t lost)
 {
@@ -345,7 +346,7 @@ static void new_event(uint32_t kind, const char *name, uint32_t lost)
 	queue_message(nlh);
 }
 
-/* What happens between the subscription and the answer to it comes before that. */
+/* Notifications between the subscription and its answer come before the answer. */
 static void answer_subscribe(const struct nlmsghdr *request)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(request);
@@ -383,7 +384,7 @@ static void events_are_told_in_order_also_early_ones(void **state)
 	assert_int_equal(e.lost, 0);
 	assert_int_equal(at_notifications_next(events, &e), 0);
 	assert_string_equal(e.name, "less early");
-	/* A message that is no event is none. */
+	/* The library must skip messages that are no notifications. */
 	ack(0);
 	assert_int_equal(at_notifications_next(events, &e), 0);
 	assert_string_equal(e.name, "late");
@@ -398,7 +399,7 @@ static void events_are_told_in_order_also_early_ones(void **state)
 	close(kernel.fd);
 }
 
-/* Early ones that nobody has taken are freed (the address sanitizer would tell). */
+/* Closing must free early notifications that were not taken; the address sanitizer checks that. */
 static void a_subscription_can_be_closed_at_once(void **state)
 {
 	struct at_notifications *events;
@@ -445,7 +446,7 @@ static void registration_has_exactly_these_attributes(void **state)
 	assert_int_equal(at_register_attrs(buf, sizeof(buf), "", 9, 1), -EINVAL);
 }
 
-/* A real socket: no cookie of ours is 1, so nobody can be registered by this. */
+/* Uses a real socket. No provider has the cookie 1, so this registers nothing. */
 static void registration_keeps_errno_and_tells_refusal_from_absence(void **state)
 {
 	bool module = !access("/dev/" ASYNCTRACE_DEVICE, F_OK);
@@ -460,7 +461,7 @@ static void registration_keeps_errno_and_tells_refusal_from_absence(void **state
 	assert_int_equal(err, module ? -ENOENT : -EAFNOSUPPORT);
 	assert_int_equal(id, 4711);
 
-	/* No descriptor is to be had: a call that fails sets errno. */
+	/* Without a free descriptor the call fails; it must set errno. */
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
 	no_files.rlim_max = files.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &no_files), 0);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test_crash.sh CRASH ASYNCTRACE: the example program crashes; its file is valid and has the
-# last events before the crash.
+# test_crash.sh CRASH ASYNCTRACE: run the example program, which crashes. Its file must be valid and
+# contain the last events before the crash.
 set -u
 export LC_ALL=C.UTF-8
 
@@ -24,15 +24,15 @@ ok() { # NAME CONDITION...
 }
 
 ulimit -c 0
-# On one CPU, so that one ring has them all.
+# On one CPU one ring has all events.
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 { taskset -c "$cpu" "$crash" "$tmp/crash.fxt"; } 2> "$tmp/err"
 ok crash_dies_of_its_signal [ $? = 139 ]
 ok G74_crash_file_is_valid "$asynctrace" validate "$tmp/crash.fxt"
 "$asynctrace" dump --events "$tmp/crash.fxt" > "$tmp/events"
 
-# In order of the crashed thread: its requests up to the last one but one, which has an end,
-# and then what it wrote in the request that crashed.
+# The crashed thread's events, in order: requests up to the last but one, with its end, and what the
+# thread wrote in the request that crashed.
 thread=$(sed -n 's|^[0-9.]* \([0-9/]*\) instant "app" "about to crash".*|\1|p' "$tmp/events")
 ok crash_event_is_there [ -n "$thread" ]
 grep -F " $thread complete \"app\" \"request\" " "$tmp/events" |

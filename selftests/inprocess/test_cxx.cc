@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The macros in C++17: plain values, strings, enums; a trace of it
+ * The macros in C++17: plain values, strings, enums, and a trace of them
  */
 #include <cstdio>
 #include <cstdlib>
@@ -110,7 +110,7 @@ int main()
 	for (auto &t : threads)
 		t.join();
 	test(TRACE_ENABLED() && TRACE_CATEGORY_ENABLED("cxx") && !TRACE_CATEGORY_ENABLED("c"),
-	     "questions are answered");
+	     "cxx_state_functions_answer");
 
 	struct at_trace_result r = {};
 	r.size = sizeof(r);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# test_env.sh PROGRAM TOOL: a program that knows nothing of it is traced by its
-# environment. PROGRAM writes 1000 events and a scope; TOOL is asynctrace. test_out.sh
-# tests file names, limits and wrong settings.
+# test_env.sh PROGRAM TOOL: environment variables trace a program that does not trace itself.
+# PROGRAM writes 1000 events and a scope; TOOL is asynctrace. test_out.sh tests file names, limits
+# and wrong settings.
 set -u
 
 prog=$1
@@ -36,19 +36,19 @@ for mode in oneshot circular streaming; do
 	f=$dir/$mode.fxt
 	ok "$mode: the program's own status is kept" \
 		is "$(ASYNCTRACE_OUT=$f ASYNCTRACE_MODE=$mode "$prog" 7 2>"$dir/err"; echo $?)" 7
-	ok "$mode: it says nothing" test ! -s "$dir/err"
+	ok "$mode: prints no message" test ! -s "$dir/err"
 	ok "$mode: the file is valid" valid "$f"
 	ok "$mode: all events are there" is "$(events "$f")" 1001
 done
 
 f=$dir/small.fxt
 ASYNCTRACE_OUT=$f ASYNCTRACE_MODE=oneshot ASYNCTRACE_BUFFER_SIZE=16K "$prog" 0 2>"$dir/err"
-ok "too small a buffer: loss is told" grep -q 'records dropped.*ASYNCTRACE_BUFFER_SIZE' "$dir/err"
+ok "too small a buffer: the message counts the loss" grep -q 'records dropped.*ASYNCTRACE_BUFFER_SIZE' "$dir/err"
 ok "too small a buffer: the file is valid" valid "$f"
 
 f=$dir/none.fxt
 ASYNCTRACE_OUT=$f ASYNCTRACE_CATEGORIES=other,l "$prog" 0
-ok "categories: what is not asked for is not there" is "$(events "$f")" 0
+ok "categories: others are not recorded" is "$(events "$f")" 0
 f=$dir/prefix.fxt
 ASYNCTRACE_OUT=$f ASYNCTRACE_CATEGORIES='other,l*' "$prog" 0
 ok "categories: by prefix" is "$(events "$f")" 1001
@@ -60,7 +60,7 @@ GLIBC_TUNABLES=glibc.pthread.rseq=0 ASYNCTRACE_OUT=$dir/rseq.fxt "$prog" 0
 ok "without rseq: the file is valid" valid "$dir/rseq.fxt"
 ok "without rseq: all events are there" is "$(events "$dir/rseq.fxt")" 1001
 
-# Killed in the midst: what was written until then is a trace.
+# A program that is killed while it writes leaves a readable trace.
 ASYNCTRACE_OUT=$dir/killed.fxt "$prog" forever &
 pid=$!
 n=0
@@ -71,7 +71,7 @@ done
 kill -9 $pid
 wait $pid 2>/dev/null
 "$tool" dump "$dir/killed.fxt" >"$dir/log" 2>&1
-ok "killed: what was written is there" is "$([ "$(grep -c ' "law" "event"' "$dir/log")" -gt 1000 ] && echo yes)" yes
+ok "killed: the file has the events before" is "$([ "$(grep -c ' "law" "event"' "$dir/log")" -gt 1000 ] && echo yes)" yes
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ $failed = 0 ]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The first macro of a process, which registers it: threads that are cancelled or killed
- * there leave no lock behind, sandboxes that answer with signals are survived, and no
- * function of the program is called. Without the module, too.
+ * The first macro of a process, which registers the process
+ *
+ * Threads that are cancelled or killed in it leave no lock held. Sandboxes that answer system calls
+ * with signals do no harm. The library calls no function of the program. The tests also run without
+ * the module.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,7 +36,7 @@ static void *cancelled_before(void *arg)
 	return arg;
 }
 
-/* In a child that has not traced yet. Exit status: a bit for each thing that is wrong. */
+/* Runs in a child that has not traced yet. The exit status has a bit for each failed check. */
 static int first_macro(void)
 {
 	pthread_t thread;
@@ -46,7 +48,7 @@ static int first_macro(void)
 	pthread_join(thread, &result);
 	bad = !passed_macro;
 	bad |= (result != PTHREAD_CANCELED) << 1;
-	/* It returns, whatever it finds. */
+	/* The call must return, whatever state the cancelled thread left. */
 	err = at_provider_register(NULL);
 	bad |= (err && err != -ENOENT && err != -EACCES) << 2;
 	return bad;
@@ -82,7 +84,7 @@ static void *ask(void *arg)
 	return arg;
 }
 
-/* Each time, threads are somewhere in these functions when they are cancelled. */
+/* Cancels threads at different moments in these functions. */
 static int all_functions(void)
 {
 	const int rounds = scale("CANCELS", 200);
@@ -106,7 +108,7 @@ static int all_functions(void)
 
 static uint32_t trapped;
 
-/* The handler traces, too: in the middle of the registration. */
+/* The handler traces in the middle of the registration. */
 static void on_sigsys(int sig)
 {
 	(void)sig;
@@ -143,7 +145,9 @@ static int thread_killed(void)
 	alarm(60);
 	if (pthread_create(&thread, NULL, killed_in_macro, NULL))
 		return 1;
-	/* The C library does not wait for a thread that the kernel ended: wait for its id. */
+	/*
+	 * The C library does not know that the kernel killed the thread: wait until its id is gone.
+	 */
 	while (!killed_tid || !syscall(SYS_tkill, killed_tid, 0))
 		sched_yield();
 	err = at_provider_register(NULL);
@@ -151,8 +155,8 @@ static int thread_killed(void)
 }
 
 /*
- * A program may have functions of these names, and trace in them. The library calls none
- * of them in a macro: that would be the macro within the macro.
+ * A program may define functions with these names that trace. If a macro called one of them, the
+ * macro would call itself.
  */
 static __thread bool in_macro;
 static uint32_t calls;

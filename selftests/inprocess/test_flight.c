@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder: which records are in its files, its ledger, its beginning and end,
- * and descriptors that cannot be written
+ * The flight recorder: the records in its files, its counts, its start and stop, and descriptors
+ * that cannot be written
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static int start(uint64_t min_age, uint64_t max_bytes)
 	return at_flight_start(min_age, max_bytes);
 }
 
-/* Writes a file and checks what holds for all of them. */
+/* Writes a file and checks what must be true for each file. */
 static void fly(struct at_flight_result *r, struct flown *f)
 {
 	int fd = memory();
@@ -163,7 +163,7 @@ static void overwritten(void)
 
 static void bytes(void)
 {
-	/* So small that the rings, of 16 KiB each, hold more. */
+	/* The rings, of 16 KiB each, have more records than this. */
 	const uint64_t max = 8 << 10, n = 100000;
 	struct at_flight_result r;
 	struct flown f;
@@ -178,7 +178,7 @@ static void bytes(void)
 	check(r.delivered && f.last[0] == number - 1);
 	if (nr_cpus() > 1)
 		check(r.older);
-	/* Of each ring, the sub-buffer in use always stays. */
+	/* The newest sub-buffer of each ring always stays in the file. */
 	check(r.delivered * FLOWN_WORDS * 8 <= max + 4096ull * nr_cpus());
 	check(!at_flight_stop());
 	done("G70_max_bytes_wins_over_min_age");
@@ -212,7 +212,7 @@ static void age(void)
 	end = boottime();
 	check(flown_attempted(&r) == 2 * n && !r.overwritten && !r.dropped);
 	check(flown_whole(&f, 0) && f.last[0] == 2 * n - 1 && f.first[0] == r.older);
-	/* Of the first half, a sub-buffer may be left. */
+	/* The file may contain one sub-buffer of the first half. */
 	check(r.older > n / 2, "%llu", u(r.older));
 	for (uint64_t i = n; i < r.older; i++)
 		if (!check(at[i] < end - min_age, "%llu", u(i)))
@@ -309,19 +309,19 @@ static void busy_writers(void)
 	done("ledger_beside_8_writers_is_exact: %ld files", rounds);
 }
 
-/* Where a reader copies to. The first store there faults, and the handler traces. */
+/* A reader copies to this memory. The first store there faults, and the signal handler traces. */
 static uint64_t *landing;
 static size_t landing_bytes;
 
 static void on_fault(int sig)
 {
 	(void)sig;
-	/* Goes round the whole ring. */
+	/* Write so many records that the ring wraps. */
 	write_many(1000);
 	mprotect(landing, landing_bytes, PROT_READ | PROT_WRITE);
 }
 
-/* Are these whole records, with one number after the other? */
+/* Does the extent have whole records with ascending numbers? */
 static bool in_order(const struct at_extent *x)
 {
 	const uint64_t *w = x->words;
@@ -415,7 +415,7 @@ static void waiting(void)
 	done("G72_write_beside_another_is_busy");
 
 	pthread_create(&stopper, NULL, stop_it, NULL);
-	/* From then on the recorder is stopping. */
+	/* From now on the recorder is stopping. */
 	while (at_flight_write(fd, &r) == -EBUSY)
 		nanosleep(&ms, NULL);
 	check(r.error == -ESRCH);
@@ -479,10 +479,10 @@ static void descriptors(void)
 	setrlimit(RLIMIT_FSIZE, &few);
 	check_failed(fd, -EFBIG, "RLIMIT_FSIZE");
 	setrlimit(RLIMIT_FSIZE, &unlimited);
-	/* The file has whole records only. */
+	/* The file must contain whole records only. */
 	flown_read(fd, &f);
 	check(!f.broken && f.events && f.events < number);
-	/* And nothing is lost to the next one. */
+	/* The failed write must not lose records of the next file. */
 	fly(&r, &f);
 	check(r.delivered == number && flown_whole(&f, 0));
 	check(!at_flight_stop());

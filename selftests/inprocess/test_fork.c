@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Children of a process that traces itself: a forked one is not in its parent's
- * trace, does not disturb it, and may trace itself; fork() in the midst of writing
- * threads leaves no lock behind; exec disturbs no trace, and neither does the child of a
- * bare clone that shares no memory. And starting and stopping.
+ * Children of a process that traces itself
+ *
+ * A forked child is not in its parent's trace, does not disturb it, and may trace itself. fork()
+ * while threads write leaves no lock held. exec and the child of a raw clone without shared memory
+ * do not disturb the trace. Also starting and stopping.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +80,7 @@ static void starting(void)
 	event(1);
 	check(at_trace_stop(&r) == -ENOSPC && r.error == -ENOSPC && r.delivered == 1);
 	close(fd);
-	done("starting and stopping, wrong options, a full disk");
+	done("starts_stops_and_wrong_options_are_reported");
 }
 
 static void forked(void)
@@ -112,7 +113,7 @@ static void forked(void)
 	stop(&r);
 	check(r.delivered == 2, "%llu", (unsigned long long)r.delivered);
 	close(fd);
-	done("a forked child is not in its parent's trace, and can trace itself");
+	done("forked_child_traces_only_itself");
 }
 
 /* A trace of the process itself, and a forked child, before any other thread exists. */
@@ -153,9 +154,8 @@ static int trace_in_child(void)
 {
 #ifdef __SANITIZE_ADDRESS__
 	/*
-	 * The sanitizer's allocator is not safe in the child of a process with
-	 * threads (unlike glibc's it has no handler of fork()): what does not
-	 * allocate is all that can be asked here.
+	 * The sanitizer's allocator is unusable in a forked child of a process with threads: unlike
+	 * glibc's, it has no handler of fork(). So this child only does what does not allocate.
 	 */
 	event(1);
 	return TRACE_ENABLED();
@@ -169,7 +169,7 @@ static int trace_in_child(void)
 #endif
 }
 
-/* Whatever locks the other threads hold at that moment. */
+/* Forks at moments at which other threads may hold locks. */
 static void forked_amid(void)
 {
 	const int rounds = scale("FORKS", 100);
@@ -199,7 +199,7 @@ static void forked_amid(void)
 	stop(&r);
 	check(r.delivered + r.dropped == sum);
 	close(fd);
-	done("%d forks amid writing threads; every record of the parent is counted", rounds);
+	done("forks_amid_writers_lose_no_count: %d forks", rounds);
 }
 
 static int in_vfork(void *arg)
@@ -220,7 +220,10 @@ static void others(void)
 	pid = clone(in_vfork, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, "/proc/self/exe");
 	check(pid > 0 && !child_status(pid));
 	event(1);
-	/* No handler of pthread_atfork() sees this one: it writes into the parent's rings. */
+	/*
+	 * Handlers of pthread_atfork() do not run for this child: it writes into the parent's
+	 * rings.
+	 */
 	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!pid) {
 		for (int i = 0; i < 100; i++)
@@ -264,14 +267,14 @@ static void status_after_stop(void)
 static void forbidden(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	printf("# PR_SET_TSC: not here, the sanitizer's own runtime reads the counter\n");
+	printf("# PR_SET_TSC: not tested, because the sanitizer's runtime reads the counter\n");
 #elif defined(__x86_64__)
 	struct at_status_info st = { .size = sizeof(st) };
 	struct at_trace_result r;
 	int fd = memory();
 	pid_t pid;
 
-	/* Before: the trace uses another clock. */
+	/* If the counter is forbidden before the start, the trace uses another clock. */
 	pid = fork();
 	if (!pid) {
 		int bad;
@@ -280,13 +283,14 @@ static void forbidden(void)
 		bad = at_trace_start(fd, NULL) != 0;
 		event(1);
 		at_status(&st);
-		bad |= (st.path != ASYNCTRACE_PATH_FALLBACK || st.reason != ASYNCTRACE_REASON_CLOCK) << 1;
+		bad |= (st.path != ASYNCTRACE_PATH_FALLBACK ||
+			st.reason != ASYNCTRACE_REASON_CLOCK) << 1;
 		r = (struct at_trace_result){ .size = sizeof(r) };
 		bad |= (at_trace_stop(&r) || r.delivered != 1) << 2;
 		_exit(bad);
 	}
 	check(!child_status(pid));
-	/* After: what cannot be stamped is dropped. */
+	/* If the counter is forbidden later, events without a stamp are dropped. */
 	pid = fork();
 	if (!pid) {
 		int bad;
@@ -294,13 +298,14 @@ static void forbidden(void)
 		bad = at_trace_start(fd, NULL) != 0;
 		at_status(&st);
 		if (st.clock)
-			_exit(0);	/* it was not the counter anyway */
+			_exit(0);	/* the trace does not use the counter */
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
-		at_thread.epoch = 0;	/* as a thread that has not traced before */
+		at_thread.epoch = 0;	/* as in a thread that has not traced yet */
 		at_thread.gate = 0;
 		event(1);
 		at_status(&st);
-		bad |= (st.path != ASYNCTRACE_PATH_NONE || st.reason != ASYNCTRACE_REASON_TSC_FORBIDDEN) << 1;
+		bad |= (st.path != ASYNCTRACE_PATH_NONE ||
+			st.reason != ASYNCTRACE_REASON_TSC_FORBIDDEN) << 1;
 		prctl(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0);
 		r = (struct at_trace_result){ .size = sizeof(r) };
 		bad |= (at_trace_stop(&r) || r.delivered || r.dropped != 1) << 2;
@@ -308,9 +313,9 @@ static void forbidden(void)
 	}
 	check(!child_status(pid));
 	close(fd);
-	done("PR_SET_TSC: another clock, or dropped and counted, never a signal");
+	done("forbidden_counter_raises_no_signal");
 #else
-	printf("# PR_SET_TSC: there is none on this architecture\n");
+	printf("# PR_SET_TSC: does not exist on this architecture\n");
 #endif
 }
 
@@ -318,7 +323,7 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1)
-		return 0;	/* what was executed */
+		return 0;	/* as the executed program */
 	starting();
 	I5_salt_is_one_of_process();
 	forked();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * at_flight_write() in signal handlers: while the interrupted code holds the allocator's
- * lock, at any instruction of the library's own code, on a small stack
+ * at_flight_write() in signal handlers: while the interrupted code holds the allocator's lock, at
+ * any instruction of the library's code, and on a small stack
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "tape.h"
 
 #define HOUR	3600000000000ull
-/* The stack that asynctrace/flight.h promises to be enough, and the kernel's frame. */
+/* The stack that asynctrace/flight.h promises to be enough, and the kernel's signal frame */
 #define STACK	(16 << 10)
 #define FRAME	(4 << 10)
 #ifdef __SANITIZE_ADDRESS__
@@ -30,7 +30,7 @@
 #define OWN_STACK_BYTES	(STACK + FRAME)
 #endif
 
-/* --- an allocator that crashes in between ------------------------------------------------ */
+/* --- an allocator that can crash with its lock held --------------------------------------- */
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define OWN_ALLOCATOR 1
@@ -41,7 +41,7 @@ void *__libc_realloc(void *p, size_t bytes);
 void __libc_free(void *p);
 
 static bool crash;	/* the next call crashes */
-static bool forbidden;	/* a call now would find the lock held, and wait for ever */
+static bool forbidden;	/* a call now would wait for the lock, which is held */
 static unsigned int calls;
 
 static void enter(void)
@@ -99,7 +99,7 @@ static void on_crash(int sig)
 	forbidden = false;
 	while (unused < FRAME + STACK && stack[unused] == 0xa5)
 		unused++;
-	/* Here, because a sanitizer's functions need more. */
+	/* Not with a sanitizer, whose functions need more stack. */
 #ifdef OWN_ALLOCATOR
 	if (!unused)
 		_exit(3);
@@ -126,7 +126,7 @@ static void *use_names(void *arg)
 	return arg;
 }
 
-/* In a child: a full recorder with several threads, then a crash in malloc(). */
+/* Runs in a child: fills the recorder with several threads, then crashes in malloc(). */
 static int crashes(void)
 {
 	pthread_t threads[5];
@@ -143,7 +143,7 @@ static int crashes(void)
 	catch(on_crash, SIGSEGV, OWN_STACK_BYTES);
 	crash = true;
 	free(malloc(1));
-	/* Sanitized. */
+	/* With a sanitizer the allocator is not ours: raise the signal. */
 	raise(SIGSEGV);
 	return 11;
 }
@@ -192,15 +192,15 @@ static void on_timer(int sig)
 		delivered = r.delivered;
 }
 
-/* Starts, stops, traces, allocates, and writes files itself, while the timer interrupts it. */
-static void work(uint64_t *x)
+/* Starts, stops, traces, allocates and writes files while the timer interrupts it. */
+static void work(uint32_t *x)
 {
 	static uint64_t number;
 	int fd;
 
-	switch (rnd(x) % 4) {
+	switch (rnd(x, 4)) {
 	case 0:
-		free(malloc(rnd(x) % 100000));
+		free(malloc(rnd(x, 100000)));
 		break;
 	case 1:
 		fd = memfd_create("own", MFD_CLOEXEC);
@@ -218,7 +218,7 @@ static void at_random(void)
 	const long rounds = scale("FLIGHTS", 30);
 	const struct itimerval often = { .it_interval.tv_usec = 1000, .it_value.tv_usec = 1000 };
 	const struct itimerval never = { 0 };
-	uint64_t x = seed();
+	uint32_t x = seed();
 	struct flown f;
 
 	file = memfd_create("flight", MFD_CLOEXEC);
@@ -229,7 +229,7 @@ static void at_random(void)
 		work(&x);
 	setitimer(ITIMER_PROF, &never, NULL);
 	check(!failures, "%u", failures);
-	/* The last one may have been busy, and left no file. */
+	/* The last handler may have found the recorder busy and left no file. */
 	on_timer(0);
 	flown_read(file, &f);
 	check(!f.broken && f.events == delivered);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations under load: many threads that hand them over, signal handlers, forked
- * children, cancelled threads, and a sandbox that kills for any system call
+ * Operations under load: many threads that hand them over, signal handlers, forked children,
+ * cancelled threads, and a sandbox that kills for any system call
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -30,16 +30,16 @@
 #define BEGIN	ASYNCTRACE_FXT_DURATION_BEGIN
 #define END	ASYNCTRACE_FXT_DURATION_END
 
-/* --- what came --------------------------------------------------------------------------- */
+/* --- recorded events --------------------------------------------------------------------- */
 
-/* Counts of records, by type; operations are told apart by their number. */
+/* Counts of records by type. The operation's number identifies it. */
 static struct {
 	uint64_t of[ASYNCTRACE_FXT_EVENT_TYPES];
-	uint8_t *begun, *ended;	/* by number of the operation, from 0 on */
+	uint8_t *begun, *ended;	/* by number of the operation */
 	uint64_t nr, twice, strange;
 } came;
 
-/* Of the operation's argument "number" */
+/* Returns the operation's argument "number". */
 static uint64_t number_of(const struct tape_event *ev)
 {
 	for (uint32_t i = 0; i < ev->nargs; i++)
@@ -81,7 +81,7 @@ static void begin(uint32_t mode, uint64_t ring_size)
 #define THREADS		64
 #define HOPS		4
 
-/* A job is worked on by HOPS threads, one after the other; the last one ends it. */
+/* HOPS threads work on a job, one after the other. The last one ends it. */
 struct job {
 	struct at_operation op;
 	uint32_t number;
@@ -106,7 +106,7 @@ static void put(struct job *j)
 	pthread_mutex_unlock(&queue.lock);
 }
 
-/* NULL: all jobs are done. */
+/* Returns NULL if all jobs are done. */
 static struct job *get(void)
 {
 	struct job *j;
@@ -181,7 +181,7 @@ static void handovers(long jobs)
 
 /* --- signal handlers -------------------------------------------------------------------- */
 
-/* Ids, in the order in which they were taken; a handler takes some meanwhile. */
+/* Ids in the order in which they were taken. A handler takes some in between. */
 static uint64_t *ids;
 static long nr_ids, max_ids;
 static uint64_t handlers;
@@ -266,7 +266,7 @@ static void *cancelled(void *arg)
 	return NULL;
 }
 
-/* Scopes are no cancellation points: the thread goes on until poll(). */
+/* Scopes are no cancellation points: the thread runs on until poll(). */
 static void *not_cancelled(void *written)
 {
 	pthread_testcancel();
@@ -294,7 +294,7 @@ static void cancellations(void)
 	pthread_create(&th, NULL, cancelled, NULL);
 	pthread_cancel(th);
 	pthread_join(th, &result);
-	/* It may have been cancelled before it began. */
+	/* The thread may have been cancelled before it began. */
 	check(result == PTHREAD_CANCELED);
 	pthread_create(&th, NULL, not_cancelled, &written);
 	usleep(1000);
@@ -339,8 +339,7 @@ static void forks(void)
 /* --- no system calls ---------------------------------------------------------------------- */
 
 /*
- * From now on the process may do nothing but exit. SECCOMP_MODE_STRICT would also forbid to read
- * the counter.
+ * From now on the process may only exit. SECCOMP_MODE_STRICT would also forbid to read the counter.
  */
 static int forbid_all(void)
 {
@@ -384,7 +383,7 @@ static void strict(long events)
 	pid_t pid;
 
 	begin(ASYNCTRACE_MODE_CIRCULAR, 64 << 10);
-	/* The first records of a process take system calls: of its registration, of its threads. */
+	/* The first events of a process make system calls to register it and its threads. */
 	one_of_each(&op, 0);
 	pid = fork();
 	if (!pid) {
@@ -417,8 +416,8 @@ int main(void)
 	signals(events);
 	forks();
 	/*
-	 * Not with a sanitizer: ASan takes the frames that a cancelled thread left for ones
-	 * that are in use, and sanitizers make system calls of their own.
+	 * Not with a sanitizer: ASan considers frames of a cancelled thread as in use, and
+	 * sanitizers make system calls.
 	 */
 	if (!SANITIZED) {
 		cancellations();

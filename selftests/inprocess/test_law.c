@@ -1,252 +1,143 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The loss law: with rings far too small, in each mode,
+ * The accounting invariant in a process that traces itself
  *
- *	written = delivered + overwritten + dropped
- *
- * exactly; what was delivered is intact, and in its writer's order in each ring.
- * Also while signal handlers write in the midst of it, through the fallback ring,
- * and with stamps of CLOCK_BOOTTIME. Sessions that end and begin while threads
- * write have nothing of each other.
+ * It holds also through the fallback ring, with stamps of CLOCK_BOOTTIME, and in the library
+ * whose critical sections wait (AT_TEST_HOOKS). Sessions that start and end while threads
+ * write contain no event of another session.
  */
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "numbers.h"
+#include "law.h"
+#include "run_inprocess.h"
+#include "tape.h"
 
-static long events_each = 200000;
+static const char *const mode_names[] = { "", "oneshot", "circular", "streaming" };
 
-struct writer {
-	pthread_t thread;
-	uint32_t index;
-	int cpu;		/* -1: any */
-	uint64_t written;
-	uint64_t handled;	/* written by its signal handler */
-	bool signals;
-	bool finished;
-};
-
-static __thread struct writer *self;
-static bool stop_signals;
-static bool leave;	/* signals go to threads that are there */
-
-/* The handler is a writer of its own: it may come amid a record of the other. */
-static void on_signal(int sig)
+static void law(const struct run_options *run, const char *what, unsigned int threads,
+		bool handlers)
 {
-	(void)sig;
-	if (self && self->handled < 1ull << 40)
-		nb_write(self->index + NB_WRITERS / 2, self->handled++);
-}
+	char name[64];
+	const struct law law = {
+		.name = name, .reading = MEANWHILE, .run = *run, .threads = threads,
+		.handlers = handlers,
+		/* The thread that reads may be as fast as the writers. */
+		.keeps_up = run->mode == ASYNCTRACE_MODE_STREAMING,
+	};
 
-static void *write_all(void *arg)
-{
-	struct writer *w = arg;
-
-	self = w;
-	if (w->cpu >= 0)
-		pin(w->cpu);
-	/* Signals must have come, however few records the scheduler lets pass. */
-	for (long i = 0; i < events_each || (w->signals && w->handled < 20); i++) {
-		nb_write(w->index, i);
-		w->written++;
-	}
-	__atomic_store_n(&w->finished, true, __ATOMIC_RELEASE);
-	while (!__atomic_load_n(&leave, __ATOMIC_ACQUIRE))
-		usleep(1000);
-	return NULL;
-}
-
-static void *send_signals(void *arg)
-{
-	struct writer *w = arg;
-	const struct timespec ts = { .tv_nsec = 50000 };
-
-	while (!__atomic_load_n(&stop_signals, __ATOMIC_RELAXED)) {
-		for (int i = 0; w[i].thread; i++)
-			pthread_kill(w[i].thread, SIGUSR1);
-		nanosleep(&ts, NULL);
-	}
-	return NULL;
-}
-
-static void law(const char *name, const struct tape_options *o, int nthreads, bool signals)
-{
-	struct writer w[NB_WRITERS / 2] = { 0 };
-	pthread_t sender;
-	uint64_t written = 0;
-	struct numbers n;
-	struct tape t;
-
-	stop_signals = leave = false;
-	nb_init(&n);
-	tape_new(&t, o, nb_take, &n);
-	tape_attach(&t);
-	tape_roll(&t);
-	tape_gate(&t, true);
-	for (int i = 0; i < nthreads; i++) {
-		w[i].index = i;
-		w[i].cpu = i & 1 ? nth_cpu(i / 2) : -1;
-		w[i].signals = signals;
-		pthread_create(&w[i].thread, NULL, write_all, &w[i]);
-	}
-	if (signals)
-		pthread_create(&sender, NULL, send_signals, w);
-	for (int i = 0; i < nthreads; i++)
-		while (!__atomic_load_n(&w[i].finished, __ATOMIC_ACQUIRE))
-			usleep(1000);
-	if (signals) {
-		__atomic_store_n(&stop_signals, true, __ATOMIC_RELAXED);
-		pthread_join(sender, NULL);
-	}
-	__atomic_store_n(&leave, true, __ATOMIC_RELEASE);
-	for (int i = 0; i < nthreads; i++) {
-		pthread_join(w[i].thread, NULL);
-		written += w[i].written + w[i].handled;
-	}
-	tape_end(&t, true);
-	tape_check(&t);
-	nb_check(&n);
-	check(written == t.result.delivered + t.result.overwritten + t.result.dropped,
-	      "written %llu, delivered %llu + overwritten %llu + dropped %llu",
-	      (unsigned long long)written, (unsigned long long)t.result.delivered,
-	      (unsigned long long)t.result.overwritten, (unsigned long long)t.result.dropped);
-	check(t.result.delivered > 0);
-	if (o->mode == ASYNCTRACE_MODE_CIRCULAR)
-		check(t.result.overwritten > 0);
-	else
-		check(!t.result.overwritten);
-	if (o->mode == ASYNCTRACE_MODE_ONESHOT)
-		check(t.result.dropped > 0);
-	done("%s: %llu written = %llu delivered + %llu overwritten + %llu dropped", name,
-	     (unsigned long long)written, (unsigned long long)t.result.delivered,
-	     (unsigned long long)t.result.overwritten, (unsigned long long)t.result.dropped);
-	tape_free(&t);
-	nb_free(&n);
+	snprintf(name, sizeof(name), "I13_%s_%u_threads%s", mode_names[run->mode], threads, what);
+	law_test(&law);
 }
 
 /* --- sessions one after the other ------------------------------------------------------ */
 
-static bool go_on;
-static uint64_t tries[NB_WRITERS];
+#define WRITERS	4
+
+static volatile uint32_t go_on;
+static volatile uint32_t tries[WRITERS];
 
 static void *write_on(void *arg)
 {
-	uint32_t index = (uintptr_t)arg;
+	const uint32_t id = (uintptr_t)arg;
 
-	for (uint64_t i = 0; __atomic_load_n(&go_on, __ATOMIC_RELAXED); i++) {
-		if (i & 1)
-			nb_write_gate(index, i);
-		else
-			nb_write(index, i);
-		__atomic_store_n(&tries[index], i + 1, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; load(&go_on); i++) {
+		nu_emit(id, i, NU_VARIED);
+		store(&tries[id], i + 1);
 	}
 	return NULL;
 }
 
-/*
- * A number is written once. So within [tries at the start, tries at the end] of a
- * session lies all that is in it, and numbers go up from one session to the next.
- */
-static void sessions(const char *name, struct tape_options o, uint64_t *rng)
+static void one_session(uint32_t round, bool fallback, uint32_t *rng, uint64_t *events,
+			uint64_t *lost)
 {
-	const long rounds = scale("SESSIONS", 300);
-	uint64_t before[4], events = 0, lost = 0, foreign = 0;
-	pthread_t threads[4];
+	const struct run_options opts = {
+		.mode = ASYNCTRACE_MODE_ONESHOT + round % 3, .ring_size = 16384,
+		.no_cpu_rings = fallback,
+	};
+	uint32_t before[WRITERS];
+	uint64_t attempts = 0;
+	struct rd_ring sum;
+	struct run run;
 
-	go_on = true;
-	memset(tries, 0, sizeof(tries));
-	for (uintptr_t i = 0; i < 4; i++)
-		pthread_create(&threads[i], NULL, write_on, (void *)i);
-	for (int i = 0; i < 4; i++)
-		while (!__atomic_load_n(&tries[i], __ATOMIC_ACQUIRE))
-			usleep(100);
-	for (long r = 0; r < rounds; r++) {
-		struct numbers n;
-		struct tape t;
-		uint64_t attempts = 0;
+	run_open(&run, NULL, &opts);
+	for (int i = 0; i < WRITERS; i++)
+		before[i] = load(&tries[i]);
+	run_start(&run);
+	run_linger(round % 4 == 0);
+	sleep_us(rnd(rng, 1500));
+	run_stop(&run);
+	run_drain(&run);
+	for (int i = 0; i < WRITERS; i++) {
+		const uint32_t now = load(&tries[i]) + 1;
 
-		nb_init(&n);
-		o.mode = 1 + r % 3;
-		tape_new(&t, &o, nb_take, &n);
-		tape_attach(&t);
-		for (int i = 0; i < 4; i++)
-			before[i] = __atomic_load_n(&tries[i], __ATOMIC_ACQUIRE);
-		tape_gate(&t, true);
-		n.gate = t.area.control->gate;
-		t.linger = r % 4 == 0;
-		usleep(rnd(rng) % 1500);
-		tape_end(&t, true);
-		tape_check(&t);
-		nb_check(&n);
-		for (int i = 0; i < 4; i++) {
-			const uint64_t now = __atomic_load_n(&tries[i], __ATOMIC_ACQUIRE);
-
-			attempts += now + 1 - before[i];
-			for (uint32_t ring = 0; ring <= t.area.shape.nr_rings; ring++)
-				if (n.next[ring][i] > now + 1)
-					foreign++;
-			if (n.of[i] && n.lowest[i] < before[i])
-				foreign++;
-		}
-		check(t.result.delivered + t.result.overwritten + t.result.dropped <= attempts);
-		events += t.result.delivered;
-		lost += t.result.overwritten + t.result.dropped;
-		tape_free(&t);
-		nb_free(&n);
+		attempts += now - before[i];
+		ktap_check(run.seen.max[i] <= now, "writer %d: number %u, of %u", i,
+			   run.seen.max[i], now);
 	}
-	__atomic_store_n(&go_on, false, __ATOMIC_RELAXED);
-	for (int i = 0; i < 4; i++)
-		pthread_join(threads[i], NULL);
-	check(!foreign, "%llu", (unsigned long long)foreign);
-	check(events > 0);
-	done("%s: %ld sessions, %llu delivered, %llu lost, none of another session", name, rounds,
-	     (unsigned long long)events, (unsigned long long)lost);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	ktap_check(run_total(&run) <= attempts, "%llu attempts, %llu accounted for",
+		   (unsigned long long)attempts, (unsigned long long)run_total(&run));
+	ktap_check(!run.seen.events || (run.seen.nr_generations == 1 &&
+					run.seen.generation[0] == run_generation()),
+		   "%u generations, not only %u", run.seen.nr_generations, run_generation());
+	run_check(&run);
+	*events += sum.delivered;
+	*lost += sum.overwritten + sum.dropped;
+	run_terminate(&run);
+	run_close(&run);
 }
 
-/* In the library that is built for it, critical sections take their time. */
-static void set_delay(void)
+static void sessions(const char *name, bool fallback, uint32_t *rng)
 {
-#ifdef AT_TEST_HOOKS
-	at_race_delay = scale("DELAY", 300);
-#endif
+	const unsigned int rounds = amount("KT_SESSIONS", 300);
+	uint64_t events = 0, lost = 0;
+	pthread_t threads[WRITERS];
+
+	ktap_begin("%s", name);
+	store(&go_on, 1);
+	for (uintptr_t i = 0; i < WRITERS; i++) {
+		store(&tries[i], 0);
+		must(!pthread_create(&threads[i], NULL, write_on, (void *)i));
+	}
+	for (int i = 0; i < WRITERS; i++)
+		while (!load(&tries[i]))
+			sleep_us(100);
+	for (uint32_t r = 0; r < rounds && !ktap_failed(); r++)
+		one_session(r, fallback, rng, &events, &lost);
+	store(&go_on, 0);
+	for (int i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	ktap_check(events, "no event was delivered");
+	ktap_note("%u sessions, %llu events delivered, %llu lost", rounds,
+		  (unsigned long long)events, (unsigned long long)lost);
+	ktap_end();
 }
 
 int main(void)
 {
-	static const char *const modes[] = { "", "one-shot", "circular", "streaming" };
-	const struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	uint64_t rng = seed();
-	char name[80];
+	uint32_t rng = seed();
 
-	events_each = scale("EVENTS", 200000);
-	sigaction(SIGUSR1, &sa, NULL);
-	set_delay();
+#ifdef AT_TEST_HOOKS
+	at_race_delay = scale("DELAY", 300);
+#endif
+	ktap_plan(3 * 7 + 2);
+	law_init(NULL, amount("KT_EVENTS", 200000));
 	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++) {
-		struct tape_options o = { .mode = mode, .ring_size = 16384 };
+		struct run_options o = { .mode = mode, .ring_size = 16384, .reads = true };
 
-		for (int threads = 1; threads <= 8; threads *= 2) {
-			snprintf(name, sizeof(name), "%s, 16 KiB, %d threads", modes[mode], threads);
-			law(name, &o, threads, false);
-		}
+		for (unsigned int threads = 1; threads <= LAW_THREADS; threads *= 2)
+			law(&o, "", threads, false);
 		o.ring_size = 65536;
-		snprintf(name, sizeof(name), "%s, 64 KiB, 4 threads and their signal handlers",
-			 modes[mode]);
-		law(name, &o, 4, true);
+		law(&o, "_handlers", 4, true);
 		o.boottime = true;
-		snprintf(name, sizeof(name), "%s, CLOCK_BOOTTIME, 4 threads and signals", modes[mode]);
-		law(name, &o, 4, true);
+		law(&o, "_handlers_boottime", 4, true);
 		o.boottime = false;
 		o.no_cpu_rings = true;
-		snprintf(name, sizeof(name), "%s, no rings of CPUs, 4 threads", modes[mode]);
-		law(name, &o, 4, false);
+		law(&o, "_fallback", 4, false);
 	}
-	sessions("rings of CPUs", (struct tape_options){ .ring_size = 16384 }, &rng);
-	sessions("fallback ring", (struct tape_options){ .ring_size = 16384, .no_cpu_rings = true },
-		 &rng);
-	return finish();
+	sessions("I17_sessions_in_a_row_do_not_mix", false, &rng);
+	sessions("I17_sessions_in_a_row_do_not_mix_fallback", true, &rng);
+	return ktap_exit();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lists of the session library, against a kernel that answers what the tests want
+ * Lists of the session library against a fake kernel
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,13 +18,13 @@ static void put_session(uint32_t id)
 	nlh->nlmsg_flags = NLM_F_MULTI;
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, id);
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, "one");
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PAGES, 3);	/* is 64 bits wide */
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_PAGES, 3);	/* the attribute has 64 bits */
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_PROBE_CALLS, 1ULL << 40);
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_THREADS_MISSED, 1ULL << 41);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ENDED, 17);
-	for (int i = 0; i < 150; i++)	/* more than this library knows to be allowed */
+	for (int i = 0; i < 150; i++)	/* more categories than this library allows */
 		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_CATEGORY, i ? "x" : "first");
-	mnl_attr_put_u32(nlh, 4000, 1);	/* from the future */
+	mnl_attr_put_u32(nlh, 4000, 1);	/* an attribute of a later version */
 	queue_message(nlh);
 }
 
@@ -34,7 +34,7 @@ static void answer_sessions(const struct nlmsghdr *request)
 
 	assert_int_equal(request->nlmsg_flags & NLM_F_DUMP, NLM_F_DUMP);
 	put_session(1);
-	/* The rest of an answer to somebody else, or to an earlier request. */
+	/* The rest of an answer to another request */
 	stale = new_answer(ASYNCTRACE_CMD_SESSION_GET);
 	stale->nlmsg_seq--;
 	mnl_attr_put_u32(stale, ASYNCTRACE_A_SESSION_ID, 99);
@@ -87,14 +87,14 @@ static void a_list_that_was_stopped_leaves_nothing_behind(void **state)
 	(void)state;
 	assert_int_equal(at_for_each_session(ctl, see_session, &seen), 4711);
 	assert_int_equal(seen.calls, 2);
-	/* The fake checks that the socket is empty then. */
+	/* The fake checks that no message is left in the socket. */
 	seen = (struct seen){ 0 };
 	assert_int_equal(at_for_each_session(ctl, see_session, &seen), 0);
 	assert_int_equal(seen.calls, 3);
 	at_ctl_close(ctl);
 }
 
-/* A session whose lists take several messages: categories @from..@to of it. */
+/* Adds a part of a session that takes several messages: its categories @from to @to. */
 static void put_part(uint32_t id, int from, int to, bool more)
 {
 	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_SESSION_GET);
@@ -114,7 +114,7 @@ static void put_part(uint32_t id, int from, int to, bool more)
 	queue_message(nlh);
 }
 
-/* The sessions 2 and 4 end while they are listed. */
+/* The sessions 2 and 4 end while the dump runs. */
 static void answer_parts(const struct nlmsghdr *request)
 {
 	assert_int_equal(request->nlmsg_flags & NLM_F_DUMP, NLM_F_DUMP);
@@ -169,7 +169,7 @@ static uint32_t asked_id(const struct nlmsghdr *request)
 	return mnl_attr_get_u32(attr);
 }
 
-/* A reply of one message has no room for it, a dump has. */
+/* A reply of one message has no room for the session; a dump has. */
 static void answer_long(const struct nlmsghdr *request)
 {
 	assert_int_equal(asked_id(request), SESSION);
@@ -212,7 +212,7 @@ static void short_session_is_read_at_once(void **state)
 	at_ctl_close(ctl);
 }
 
-/* The session ends before the dump has all of it. */
+/* The session ends before the dump is complete. */
 static void answer_ended(const struct nlmsghdr *request)
 {
 	put_part(SESSION, 0, 30, true);
@@ -234,7 +234,7 @@ static void session_that_ends_meanwhile_is_an_error(void **state)
 	at_ctl_close(ctl);
 }
 
-/* As a dump fails in Linux: its end carries the error, and what there is to say. */
+/* A dump that fails in Linux ends with a message that has the error and a text. */
 static void answer_failed_dump(const struct nlmsghdr *request)
 {
 	struct nlmsghdr *nlh = new_message(NLMSG_DONE, NLM_F_MULTI | NLM_F_ACK_TLVS);
@@ -265,7 +265,7 @@ static void a_dump_that_fails_says_why(void **state)
 
 static unsigned int answers;	/* to requests for rings */
 
-/* A provider ends while the first answer is made. */
+/* A provider ends while the kernel makes the first answer. */
 static void answer_changed_dump(const struct nlmsghdr *request)
 {
 	struct nlmsghdr *nlh = new_answer(ASYNCTRACE_CMD_RING_GET);
@@ -319,7 +319,7 @@ static void answer_categories(const struct nlmsghdr *request)
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "web");
 	put_known(nlh, "http", "requests");
 	queue_message(nlh);
-	/* The rest of them. */
+	/* The other categories */
 	nlh = new_answer(genl->cmd);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_PROVIDER_ID, 3);
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "web");
@@ -347,7 +347,10 @@ static void announced_categories_are_told_one_by_one(void **state)
 	char text[256] = "";
 
 	(void)state;
-	/* It stops when asked to, and the rest of the answer is not left behind. */
+	/*
+	 * The iteration stops when the callback says so, and the library takes the rest of the
+	 * answer.
+	 */
 	assert_int_equal(at_for_each_category(ctl, write_category, text), 42);
 	assert_string_equal(text, "3 web http (requests);3 web db ();");
 	assert_int_equal(kernel.head, kernel.tail);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NTRACE: the macros are gone, the program still compiles without warnings (this
- * is built with -Werror), numbers still count
+ * NTRACE: the program compiles without warnings (-Werror) although the macros expand to
+ * nothing; TRACE_NONCE() still counts
  */
 #define NTRACE
 #include <stdio.h>
@@ -16,7 +16,7 @@ static int count(void)
 	return ++evaluated;
 }
 
-/* Used by nothing but macros, parameters as well as the function. */
+/* Only macros use this function and its parameter. */
 static const char *only_for_traces(int x)
 {
 	return x ? "x" : "y";

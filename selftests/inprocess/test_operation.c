@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations: their ids, parents and ends; what a thread works on; regions, logs
+ * Operations: ids, parents and ends, the operation of a thread, regions and logs
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #define BEGIN	ASYNCTRACE_FXT_DURATION_BEGIN
 #define END	ASYNCTRACE_FXT_DURATION_END
-#define NONE	0xabcdefULL	/* the argument is not there */
+#define NONE	0xabcdefULL	/* the argument does not exist */
 
 static struct tape tape;
 
@@ -42,7 +42,10 @@ static void end(void)
 	tape_free(&tape);
 }
 
-/* Is event @i one of @type and @name, and is its argument @key that number? NONE: absent */
+/*
+ * Is event @i of this type and name, and is its argument @key equal to the number? NONE: it must
+ * not exist.
+ */
 static bool event_is(unsigned int i, uint32_t type, const char *name, const char *key, uint64_t n)
 {
 	return i < nr_kept && kept_is(&kept[i], type, name) &&
@@ -139,7 +142,7 @@ static void end_twice(void)
 		end_it(&op);
 		pthread_join(th, NULL);
 		end_it(&op);
-		/* It may begin again, as another one. */
+		/* The structure can be used for a new operation. */
 		TRACE_OPERATION_BEGIN(&op, "operation", "twice");
 		end_it(&op);
 	}
@@ -229,13 +232,13 @@ static void scopes(void)
 	done("G46_region_without_operation_is_of_0");
 }
 
-/* A scope with a text and one without a place for its names: the same as before. */
+/* A scope with a text, and a scope whose names find no room in the table, behave alike. */
 static void inline_names(void)
 {
 	static const struct at_arg_ none[1];
 	uint64_t refs[1];
 
-	/* Fill the table of names, so that further names go with their records. */
+	/* Fill the table of names. Further names then go with their records. */
 	begin();
 	for (int i = 0; i < 12000; i++) {
 		char name[32];
@@ -299,7 +302,7 @@ static void jumps(void)
 	done("H8_end_of_a_scope_ends_those_that_a_jump_left");
 }
 
-/* A run that ended and another one that began while the scope was open */
+/* The scope is open while one run ends and another begins. */
 static void over_runs(void)
 {
 	struct at_entered before, during, inner;
@@ -319,7 +322,7 @@ static void over_runs(void)
 	check(nr_kept == 2 && event_is(1, END, "inner", "operation", NONE), "%u", nr_kept);
 	done("G44_region_of_one_run_has_no_end_in_the_next");
 
-	/* The scope of the first run is not left before the third one. */
+	/* The scope of the first run is left in the third one. */
 	begin();
 	TRACE_REGION_BEGIN(&during, "operation", "during");
 	end();
@@ -555,7 +558,7 @@ static void traceparent(void)
 	check(!at_traceparent_parse(&t, "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03-more",
 				    60) && t.flags == 3);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		/* Without a NUL, so that a sanitizer sees a read beyond the end. */
+		/* Without a NUL, a sanitizer sees a read beyond the end. */
 		copy = malloc(strlen(bad[i]) + 1);
 		memcpy(copy, bad[i], strlen(bad[i]));
 		again = t;

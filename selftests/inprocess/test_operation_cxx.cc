@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations in C++17: exceptions, cancellation, strings, lambdas; a trace of it
+ * Operations in C++17: exceptions, cancellation, strings, lambdas, and a trace of them
  */
 #include <cstdio>
 #include <cstdlib>
@@ -59,7 +59,7 @@ int main()
 	pthread_t th;
 	request r;
 
-	test(!r.operation.id && !at_operation_current(), "nothing is current at first");
+	test(!r.operation.id && !at_operation_current(), "operation_current_is_0_at_first");
 	if (at_trace_start(fd, nullptr)) {
 		std::printf("cannot start\n");
 		return 1;

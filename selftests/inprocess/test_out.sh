@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# test_out.sh PROGRAM TOOL: which file ASYNCTRACE_OUT makes, and that neither the file of
-# another process nor a resource limit comes to harm. PROGRAM is env_prog, TOOL asynctrace.
+# test_out.sh PROGRAM TOOL: tests which file ASYNCTRACE_OUT creates, and that neither files of other
+# processes nor resource limits lead to damage. PROGRAM is env_prog, TOOL is asynctrace.
 set -u
 
 prog=$(realpath "$1")
@@ -16,11 +16,11 @@ why() { cat err out; ls -l; }
 fresh() { find . -mindepth 1 -delete; : > err; : > out; }
 events() { "$tool" dump "$1" | grep -cE ' "law" "(event|scope)"'; }
 valid() { { "$tool" validate "$1" && account_holds "$tool" "$1"; } > out 2>&1; }
-# Clean as far as it goes, without an end.
+# The file has no mistake but lacks its end.
 endless() { "$tool" validate "$1" > out 2>&1; [ $? = 3 ]; }
-# trace FILE N: it is valid, and has N events
+# trace FILE N: FILE is valid and has N events
 trace() { valid "$1" && [ "$(events "$1")" = "$2" ]; }
-# traced VALUE [ARGUMENT...]: the program's own status
+# traced VALUE [ARGUMENT...]: run the program with ASYNCTRACE_OUT=VALUE; exits with its status
 traced() {
 	local value=$1
 	shift
@@ -28,9 +28,9 @@ traced() {
 }
 lines() { [ "$(wc -l < err)" = "$1" ]; }
 says() { grep -qxF "asynctrace: $1" err; }
-# named FILE...: these are there, and no other trace
+# named FILE...: these traces exist, and no others
 named() { [ "$(printf '%s\n' "$@" | sort)" = "$(ls -d -- *.fxt* 2> /dev/null | sort)" ]; }
-# The name of the second process, from what it said.
+# The name of the second process's file, from its message
 other() { sed -n 's/.*writes its trace to //p' err; }
 
 # --- names ------------------------------------------------------------------------------
@@ -42,16 +42,16 @@ check "the program runs" traced t.fxt 0
 check "the file is as it was" [ "$(cat t.fxt)" = precious ]
 check "one line" lines 1
 pid=$(sed -n 's/.*process \([0-9]*\) .*/\1/p' err)
-check "which says the name" says "t.fxt exists: process $pid writes its trace to t.$pid.fxt"
-check "and that is the trace" trace "t.$pid.fxt" 1001
+check "the message has the name" says "t.fxt exists: process $pid writes its trace to t.$pid.fxt"
+check "the trace is whole" trace "t.$pid.fxt" 1001
 end
 
 begin out_second_run_gets_its_own_file
 fresh
-check "first" traced t.fxt 0
-check "it says nothing" lines 0
+check "the first program runs" traced t.fxt 0
+check "no message" lines 0
 cp t.fxt first
-check "second" traced t.fxt 0
+check "the second program runs" traced t.fxt 0
 check "the first trace is as it was" cmp t.fxt first
 check "the second is whole" trace "$(other)" 1001
 end
@@ -69,16 +69,16 @@ fresh
 check "the program runs" traced a%%b.%p.fxt 0
 pid=$(sed -n 's/.*process \([0-9]*\) .*/\1/p' err)
 check "one line" lines 1
-check "which says the name" says "process $pid writes its trace to a%b.$pid.fxt"
+check "the message has the name" says "process $pid writes its trace to a%b.$pid.fxt"
 check "the trace" trace "a%b.$pid.fxt" 1001
 end
 
 begin out_unknown_percent_is_refused
 fresh
 check "the program runs" traced t.%q.fxt 0
-check "said" says "ASYNCTRACE_OUT=t.%q.fxt: %q is unknown: %p is the process ID, %% a percent sign; not tracing"
-check "the last one" traced t% 0
-check "said, too" says "ASYNCTRACE_OUT=t%: ends in a single %: %p is the process ID, %% a percent sign; not tracing"
+check "the message" says "ASYNCTRACE_OUT=t.%q.fxt: %q is unknown: %p is the process ID, %% a percent sign; not tracing"
+check "the program with a single % runs" traced t% 0
+check "the second message" says "ASYNCTRACE_OUT=t%: ends in a single %: %p is the process ID, %% a percent sign; not tracing"
 check "nothing was made" named
 end
 
@@ -103,21 +103,21 @@ fresh
 name=$(printf 'x%.0s' $(seq 250)).fxt
 check "the name fits" traced $name 0
 check "the other name does not" traced $name 0
-check "said" grep -q 'File name too long; not tracing' err
+check "the message" grep -q 'File name too long; not tracing' err
 name=$(printf 'x/%.0s' $(seq 2100))
 check "no path is that long" traced $name 0
-check "said, too" says "ASYNCTRACE_OUT: must have fewer than 4096 bytes, has 4200; not tracing"
+check "the second message" says "ASYNCTRACE_OUT: must have fewer than 4096 bytes, has 4200; not tracing"
 end
 
 begin out_unusable_place_is_named
 fresh
 mkdir d
 traced d 3
-check "a directory: the status is the program's" [ $? = 3 ]
-check "said" says "ASYNCTRACE_OUT=d: Is a directory; not tracing"
+check "a directory: the program's status" [ $? = 3 ]
+check "the message" says "ASYNCTRACE_OUT=d: Is a directory; not tracing"
 traced no/t.fxt 3
-check "no such directory: the status is the program's" [ $? = 3 ]
-check "said" says "ASYNCTRACE_OUT=no/t.fxt: No such file or directory; not tracing"
+check "no such directory: the program's status" [ $? = 3 ]
+check "the message" says "ASYNCTRACE_OUT=no/t.fxt: No such file or directory; not tracing"
 end
 
 begin out_symbolic_link_is_not_followed
@@ -131,7 +131,7 @@ for l in full empty none; do
 	check "$l" traced $l.fxt 0
 	check "$l: own file" trace "$(other)" 1001
 done
-check "what they point to" [ "$(cat file empty)" = precious ]
+check "their targets are unchanged" [ "$(cat file empty)" = precious ]
 check "nothing was made" [ ! -e nothing ]
 end
 
@@ -150,16 +150,16 @@ fresh
 check "three programs, one process" traced t.fxt exec exec 0
 check "two lines" lines 2
 mapfile -t names < <(other; echo; echo; echo)
-check "names by count" [ "${names[0]%.fxt}.2.fxt" = "${names[1]}" ]
+check "names with a count" [ "${names[0]%.fxt}.2.fxt" = "${names[1]}" ]
 check "three files" named t.fxt "${names[0]}" "${names[1]}"
 check "the last one is whole" trace "${names[1]}" 1001
-# The others end where the process executed another program.
-check "the first one lacks its end only" endless t.fxt
-check "the second one lacks its end only" endless "${names[0]}"
+# The other files end at the moment of the exec.
+check "the first one lacks only its end" endless t.fxt
+check "the second one lacks only its end" endless "${names[0]}"
 fresh
 check "with %p" traced t.%p.fxt exec exec 0
 mapfile -t names < <(other; echo; echo; echo)
-check "names by count, too" \
+check "names with count and process ID" \
 	[ "${names[0]%.fxt}.2.fxt ${names[0]%.fxt}.3.fxt" = "${names[1]} ${names[2]}" ]
 end
 
@@ -192,7 +192,7 @@ fresh
 twenty_at_once
 end
 
-# --- what is not a file of its own ----------------------------------------------------------
+# --- pipes, devices and other non-files -----------------------------------------------------
 
 begin out_pipe_is_written_by_one_process
 fresh
@@ -200,7 +200,7 @@ for value in /dev/stdout /dev/fd/1 /proc/self/fd/1; do
 	traced $value spawn 0 | cat > t
 	check "$value: one trace" trace t 1001
 	check "$value: one line" lines 1
-	check "$value: which says why" grep -qE "^asynctrace: ASYNCTRACE_OUT=$value: process [0-9]+ writes its trace there; not tracing process [0-9]+$" err
+	check "$value: the message has the reason" grep -qE "^asynctrace: ASYNCTRACE_OUT=$value: process [0-9]+ writes its trace there; not tracing process [0-9]+$" err
 done
 end
 
@@ -210,7 +210,7 @@ fresh
 check "before" [ "$(head -n 1 t)" = first ]
 check "behind" [ "$(tail -c 5 t)" = last ]
 tail -c +7 t | head -c -5 > middle
-check "between" trace middle 1001
+check "the trace between the others" trace middle 1001
 end
 
 begin out_fifo_is_written
@@ -220,13 +220,13 @@ cat f > t &
 check "the program runs" traced f spawn 0
 check "the reader ends" wait $!
 check "the trace" trace t 1001
-check "it is still there" [ -p f ]
+check "the FIFO still exists" [ -p f ]
 end
 
 begin out_device_is_written
 fresh
 check "the program runs" traced /dev/null spawn 0
-check "it says nothing" lines 0
+check "no message" lines 0
 end
 
 begin out_forked_child_holds_no_pipe
@@ -235,7 +235,7 @@ mkfifo f in
 (cat f > t; : > ended) &
 exec 5<> in
 check "the program runs" traced f fork 0 < in 5>&-
-# The child lives until 5 is closed.
+# The child lives until descriptor 5 is closed.
 check "the reader sees the end" soon [ -e ended ]
 check "the trace" trace t 1001
 exec 5>&-
@@ -246,8 +246,8 @@ begin out_closed_descriptor_spares_other_files
 fresh
 check "the program runs" traced t.fxt replace other more 0
 check "its own file is empty" [ ! -s other ]
-check "said" grep -qE '^asynctrace: t.fxt: the program closed the descriptor of its trace; [0-9]+ of [0-9]+ records are not in the file$' err
-check "what was written lacks its end only" endless t.fxt
+check "the message" grep -qE '^asynctrace: t.fxt: the program closed the descriptor of its trace; [0-9]+ of [0-9]+ records are not in the file$' err
+check "the file lacks only its end" endless t.fxt
 end
 
 begin out_closed_standard_output_gets_no_trace
@@ -262,44 +262,44 @@ end
 begin limit_file_size_zero_lets_program_run
 fresh
 ((ulimit -f 0; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2>&1 | cat > err; exit ${PIPESTATUS[0]})
-check "its own status" [ $? = 3 ]
+check "the program's status" [ $? = 3 ]
 check "one line" lines 1
-check "which is true" says "t.fxt: writing the trace: File too large; 1001 of 1001 records are not in it"
-check "nothing is in it" [ ! -s t.fxt ]
+check "the message has the counts" says "t.fxt: writing the trace: File too large; 1001 of 1001 records are not in it"
+check "the file is empty" [ ! -s t.fxt ]
 end
 
 begin limit_file_size_cuts_behind_a_record
 fresh
 ((ulimit -f 24; ASYNCTRACE_OUT=t.fxt exec "$prog" more 3) 2>&1 | cat > err; exit ${PIPESTATUS[0]})
-check "its own status" [ $? = 3 ]
-check "said" grep -qE '^asynctrace: t.fxt: writing the trace: File too large; [0-9]+ of [0-9]+ records are not in it$' err
-check "not too large" [ "$(stat -c %s t.fxt)" -le 24576 ]
-check "nearly as large" [ "$(stat -c %s t.fxt)" -gt 24000 ]
-check "what is in it can be read" [ "$(events t.fxt)" -gt 100 ]
+check "the program's status" [ $? = 3 ]
+check "the message" grep -qE '^asynctrace: t.fxt: writing the trace: File too large; [0-9]+ of [0-9]+ records are not in it$' err
+check "the file is within the limit" [ "$(stat -c %s t.fxt)" -le 24576 ]
+check "the file is close to the limit" [ "$(stat -c %s t.fxt)" -gt 24000 ]
+check "its events can be read" [ "$(events t.fxt)" -gt 100 ]
 missing=$(sed -n 's/.*; \([0-9]*\) of [0-9]* records.*/\1/p' err)
 all=$(sed -n 's/.* of \([0-9]*\) records.*/\1/p' err)
-check "the message has the number" [ $((all - missing)) = "$(events t.fxt)" ]
+check "the message counts the missing records" [ $((all - missing)) = "$(events t.fxt)" ]
 end
 
 begin limit_file_size_of_messages_lets_program_run
 fresh
 (ulimit -f 0; ASYNCTRACE_OUT=no/t.fxt exec "$prog" 3 2> err)
-check "its own status" [ $? = 3 ]
+check "the program's status" [ $? = 3 ]
 end
 
 begin limit_file_size_of_a_large_ring_is_no_limit
 fresh
 (ulimit -f 1024; ASYNCTRACE_BUFFER_SIZE=64M ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)
-check "its own status" [ $? = 3 ]
-check "it says nothing" lines 0
+check "the program's status" [ $? = 3 ]
+check "no message" lines 0
 check "the trace" trace t.fxt 1001
 end
 
 begin limit_memory_is_named
 fresh
 (ulimit -v 200000; ASYNCTRACE_BUFFER_SIZE=1G ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)
-check "its own status" [ $? = 3 ]
-check "said" says "cannot map rings of 1048576 KiB for each CPU: Cannot allocate memory; use a smaller ASYNCTRACE_BUFFER_SIZE than 1048576K; not tracing"
+check "the program's status" [ $? = 3 ]
+check "the message" says "cannot map rings of 1048576 KiB for each CPU: Cannot allocate memory; use a smaller ASYNCTRACE_BUFFER_SIZE than 1048576K; not tracing"
 check "no file was made" named
 end
 
@@ -309,17 +309,17 @@ for kib in $(seq 4000 4000 120000); do
 	rm -f t.fxt
 	(ulimit -v $kib; exec "$prog" 3 2> /dev/null) || [ $? = 3 ] || continue
 	(ulimit -v $kib; ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)
-	check "$kib KiB: its own status" [ $? = 3 ]
+	check "$kib KiB: the program's status" [ $? = 3 ]
 	if [ -e t.fxt ]; then
 		check "$kib KiB: the trace" trace t.fxt 1001
 		check "$kib KiB: silent" lines 0
 	else
-		check "$kib KiB: said" grep -q 'Cannot allocate memory.*; not tracing\|Resource temporarily unavailable; not tracing' err
+		check "$kib KiB: the message" grep -q 'Cannot allocate memory.*; not tracing\|Resource temporarily unavailable; not tracing' err
 	fi
 done
 end
 
-# Close what this script inherited, so that the limit alone says what is left.
+# Close inherited descriptors, so that the limit alone says how many are left.
 only_standard() {
 	local fd
 
@@ -332,16 +332,16 @@ only_standard() {
 begin limit_descriptors_is_named
 fresh
 (only_standard; ulimit -n 3; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
-# A shared library cannot be opened then, either.
+# With this limit a shared library cannot be opened.
 case $? in
 3)
-	check "said" says "ASYNCTRACE_OUT=t.fxt: Too many open files; not tracing" ;;
+	check "the message" says "ASYNCTRACE_OUT=t.fxt: Too many open files; not tracing" ;;
 *)
-	check "the dynamic linker said so" grep -q 'cannot open shared object file' err ;;
+	check "the message of the dynamic linker" grep -q 'cannot open shared object file' err ;;
 esac
 (only_standard; ulimit -n 4; ASYNCTRACE_OUT=t.fxt exec "$prog" 3) 2> err
-check "its own status" [ $? = 3 ]
-check "one is enough" trace t.fxt 1001
+check "the program's status" [ $? = 3 ]
+check "the trace with one descriptor" trace t.fxt 1001
 end
 
 begin limit_threads_is_named
@@ -354,15 +354,15 @@ else
 fi
 cp "$prog" ./prog
 (ulimit -u 1; ASYNCTRACE_OUT=t.fxt exec $as ./prog 3 2> err)
-check "its own status" [ $? = 3 ]
-check "said" says "cannot start the thread that writes the trace: Resource temporarily unavailable; not tracing"
-check "no file stays" named
+check "the program's status" [ $? = 3 ]
+check "the message" says "cannot start the thread that writes the trace: Resource temporarily unavailable; not tracing"
+check "no file is left" named
 end
 
 begin limit_locked_memory_lets_program_run
 fresh
 (ulimit -l 0; ASYNCTRACE_OUT=t.fxt exec "$prog" 3 2> err)
-check "its own status" [ $? = 3 ]
+check "the program's status" [ $? = 3 ]
 check "the trace" trace t.fxt 1001
 end
 
@@ -373,36 +373,36 @@ mkfifo f
 exec 7> f
 wait
 traced /dev/fd/7 more 3
-check "its own status" [ $? = 3 ]
-check "said" grep -qE '^asynctrace: /dev/fd/7: writing the trace: Broken pipe; [0-9]+ of [0-9]+ records are not in it$' err
+check "the program's status" [ $? = 3 ]
+check "the message" grep -qE '^asynctrace: /dev/fd/7: writing the trace: Broken pipe; [0-9]+ of [0-9]+ records are not in it$' err
 exec 7>&-
 end
 
-# Valgrind refuses to map anonymous memory twice: the rings are in a memfd there.
+# Valgrind refuses to map anonymous memory twice: there the rings are in a memfd.
 begin valgrind_program_is_traced
 fresh
 ASYNCTRACE_OUT=t.fxt valgrind -q "$prog" 3 2> err
-check "its own status" [ $? = 3 ]
+check "the program's status" [ $? = 3 ]
 check "the trace" trace t.fxt 1001
 (ulimit -f 1024; ASYNCTRACE_OUT=t.fxt exec valgrind -q "$prog" 3) 2> err
-check "with a limit: its own status" [ $? = 3 ]
+check "with a limit: the program's status" [ $? = 3 ]
 end
 
 begin full_disk_lets_program_run
 fresh
 traced /dev/full 3
-check "its own status" [ $? = 3 ]
-check "said" says "/dev/full: writing the trace: No space left on device; 1001 of 1001 records are not in it"
+check "the program's status" [ $? = 3 ]
+check "the message" says "/dev/full: writing the trace: No space left on device; 1001 of 1001 records are not in it"
 end
 
 # --- other settings ---------------------------------------------------------------------------
 
-# wrong NAME VALUE MESSAGE: the file is as it was, and the message is the only one
+# wrong NAME VALUE MESSAGE: the message is the only one, and the file is unchanged
 wrong() {
 	echo precious > t.fxt
 	rm -f t.*.fxt
 	env ASYNCTRACE_OUT=t.fxt "$1=$2" "$prog" 3 2> err
-	check "$1: its own status" [ $? = 3 ]
+	check "$1: the program's status" [ $? = 3 ]
 	check "$1: $3" says "$3; not tracing"
 	check "$1: one line" lines 1
 	check "$1: the file is as it was" [ "$(cat t.fxt)" = precious ]

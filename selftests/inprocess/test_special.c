@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blobs, kernel objects and events of virtual threads as they stand in the ring; nonces; the
- * clock of the records.
+ * Blobs, kernel objects and events of virtual threads in the ring; nonces; the clock of records
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +59,7 @@ static void end(void)
 static void A18_blobs(void)
 {
 	static const size_t sizes[] = { 0, 1, 7, 8, 9, 4096, 31999, 32000 };
-	/* A blob that ends where memory ends: reading a byte more is a fault. */
+	/* The blob ends where the mapped memory ends: reading one more byte would fault. */
 	const size_t page = sysconf(_SC_PAGESIZE);
 	char *map = mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
@@ -101,7 +100,7 @@ static void A18_blobs(void)
 static void A18_too_large(void)
 {
 	static char bytes[40000];
-	const size_t room = 4096 - 4 * 8;	/* of a sub-buffer, without its head */
+	const size_t room = 4096 - 4 * 8;	/* of a sub-buffer, without its header */
 
 	begin(0);
 	TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "blob", bytes, 32001);
@@ -109,7 +108,7 @@ static void A18_too_large(void)
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, 32001);
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, SIZE_MAX);
 	TRACE_BLOB_ATTACHMENT("special", "attachment", bytes, 32000);
-	/* With 15 arguments of two words it has more than 4095 words. */
+	/* With 15 arguments of two words the record has more than 4095 words. */
 	TRACE_BLOB_EVENT("special", "event", bytes, 32000, "1", 1l, "2", 2l, "3", 3l, "4", 4l,
 			 "5", 5l, "6", 6l, "7", 7l, "8", 8l, "9", 9l, "10", 10l, "11", 11l, "12", 12l,
 			 "13", 13l, "14", 14l, "15", 15l);
@@ -133,7 +132,7 @@ static void A18_too_large(void)
 	done("A18_larger_blobs_are_dropped_and_counted");
 }
 
-/* Events of no category are recorded whatever is; all others by their category. */
+/* Events without a category are recorded in each trace, others if their category is. */
 static void categories(void)
 {
 	struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20,
@@ -229,11 +228,11 @@ static void objects(void)
 	TRACE_KERNEL_OBJECT(pidfd, "s", "text");
 	TRACE_KERNEL_OBJECT(pthread_self());
 	TRACE_KERNEL_OBJECT(thread);
-	/* Not valid, so not recorded. */
+	/* Invalid, and not recorded */
 	TRACE_KERNEL_OBJECT(-1);
 	TRACE_KERNEL_OBJECT(12345);
 	check(errno == 77);
-	/* A thread's process is one argument more. */
+	/* The thread's process takes one more argument. */
 	TRACE_KERNEL_OBJECT(thread, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5, "6", 6, "7", 7, "8", 8,
 			    "9", 9, "10", 10, "11", 11, "12", 12, "13", 13, "14", 14);
 	TRACE_KERNEL_OBJECT(thread, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5, "6", 6, "7", 7, "8", 8,
@@ -266,7 +265,7 @@ static void objects(void)
 	done("objects_of_descriptors_processes_and_threads");
 }
 
-/* Without room for names, or before they are known, the record carries all of them. */
+/* If names are unknown yet or find no room, the record contains all of them. */
 static void names_inline(void)
 {
 	const int many = 40000;
@@ -314,7 +313,7 @@ static void declared(void)
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_ASYNC_BEGIN, "special", many, 9, args,
 				 TRACE_NUM_ARGS(args));
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "", 9, none, 0);
-		/* Neither has a meaning: dropped. */
+		/* Neither is a valid event: both are dropped. */
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_DURATION, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(11, "special", "d", 9, none, 0);
 		ASYNCTRACE_EVENT(ASYNCTRACE_FXT_INSTANT, "special", "d", 9, args, 16);
@@ -371,7 +370,7 @@ static void A1_nonces(void)
 	done("A1_A2_nonces_of_threads_are_1_2_3_and_so_on");
 }
 
-/* Whether something is recorded or not, the clock goes on; within a trace it is the records'. */
+/* The clock goes on while nothing is recorded. In a trace it is that of the records. */
 static void clock_of_records(void)
 {
 	uint64_t last = 0;
@@ -405,7 +404,7 @@ static void clock_of_records(void)
 	done("ticks_are_those_of_the_records");
 }
 
-/* A thread that may not read the counter gets no time, and no signal. */
+/* A thread that may not read the counter gets 0, and no signal. */
 static void clock_forbidden(void)
 {
 #ifdef __x86_64__
@@ -429,7 +428,7 @@ int main(void)
 	whole = malloc(8 * WORDS);
 	A1_nonces();
 	clock_forbidden();
-	/* Rings come one after the other: in order is only what one CPU wrote. */
+	/* Rings are read one after the other: only the events of one CPU are in order. */
 	pin(nth_cpu(0));
 	A18_blobs();
 	A18_too_large();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * at_trace_start() and at_trace_stop(): the descriptor that processes share, threads that
- * are cancelled there, signals that writing raises, and fork() with an allocator that has
- * no handler of fork(), as those of sanitizers
+ * at_trace_start() and at_trace_stop(): descriptors that processes share, threads that are
+ * cancelled in them, signals raised by writing, and fork() with an allocator that has no handler of
+ * fork(), as those of sanitizers
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ void *__libc_realloc(void *p, size_t bytes);
 void __libc_free(void *p);
 
 static uint32_t allocator_lock;
-static bool slow;		/* threads but the first one hold the lock for long */
+static bool slow;		/* all threads but the first hold the lock for long */
 static uint64_t slow_calls;
 static pid_t first_thread;
 
@@ -105,7 +105,7 @@ static int memory(void)
 	return memfd_create("trace", MFD_CLOEXEC);
 }
 
-/* The status of a child that does @fn(@arg), or -1 if a signal or the alarm ended it. */
+/* Runs @fn(@arg) in a child. Returns its status, or -1 if a signal or the alarm ended it. */
 static int in_child(int (*fn)(int arg), int arg)
 {
 	pid_t pid = fork();
@@ -215,7 +215,7 @@ static void *stop_cancelled(void *fd)
 	return NULL;
 }
 
-/* Without the fix the second call waits for ever. */
+/* A lock that the cancelled thread left held would block the second call. */
 static int cancelled(int fd)
 {
 	struct at_trace_result r = { .size = sizeof(r) };
@@ -257,7 +257,7 @@ static int without_reader(int fd)
 	bad = at_trace_start(fd, NULL) != 0;
 	event();
 	bad |= (at_trace_stop(&r) != -EPIPE) << 1;
-	/* The program's own signals are as they were. */
+	/* Signals of the program must not change. */
 	sigpending(&pending);
 	bad |= sigismember(&pending, SIGPIPE) << 2;
 	return bad;
@@ -329,7 +329,7 @@ static void fork_while_allocating(void)
 		int status;
 		pid_t pid;
 
-		/* The composer allocates for each thread that is new to the trace. */
+		/* The composer allocates for each new thread in the trace. */
 		__atomic_store_n(&slow, true, __ATOMIC_RELAXED);
 		calls = __atomic_load_n(&slow_calls, __ATOMIC_ACQUIRE);
 		pthread_create(&thread, NULL, trace_one, NULL);
@@ -358,7 +358,7 @@ static int allocates(int arg)
 	return 0;
 }
 
-/* The thread allocates most at a trace's beginning: fork there. */
+/* The thread allocates most when a trace begins: fork at that time. */
 static void fork_while_allocating(void)
 {
 	const int rounds = scale("FORKS", 50);
@@ -377,7 +377,7 @@ static void fork_while_allocating(void)
 }
 #endif
 
-/* A pipe that nobody reads blocks the thread in write(2), and not a fork. */
+/* A full pipe without a reader blocks the thread in write(2), but must not block fork(). */
 static int fork_with_full_pipe(int fd)
 {
 	struct at_trace_options o = { .size = sizeof(o), .ring_size = 1 << 20 };
@@ -386,7 +386,7 @@ static int fork_with_full_pipe(int fd)
 	pid_t pid;
 
 	bad = at_trace_start(fd, &o) != 0;
-	/* As many bytes as the pipe and the composer's buffer hold, many times. */
+	/* Writes many times the bytes that the pipe and the composer's buffer hold. */
 	for (int i = 0; i < 200000; i++)
 		event();
 	clock_gettime(CLOCK_MONOTONIC, &begin);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the macros write is what the program said: kinds of events, types of
- * arguments, lengths of texts; what is not recorded is not evaluated; names that
- * find no room go with their records; what does not fit is cut between characters,
- * or dropped and counted.
+ * The records of macros: kinds of events, types of arguments, lengths of texts
+ *
+ * Arguments of events that are not recorded are not evaluated. Names that find no room go with
+ * their records. Texts that do not fit are cut between characters, and records that do not fit are
+ * dropped and counted.
  */
 #include <float.h>
 #include <limits.h>
@@ -19,7 +20,7 @@
 
 #define KEEP	40000
 
-/* What came, in order, with texts of its own. */
+/* The recorded events, with copies of their texts */
 static struct tape_event got[KEEP];
 static char *got_text[KEEP][ASYNCTRACE_FXT_ARGS_MAX];
 static char *got_name[KEEP];
@@ -42,8 +43,8 @@ static void keep(const struct tape_event *ev, void *arg)
 	got[ngot] = *ev;
 	got_name[ngot] = copy_of(ev->name, ev->name_len);
 	for (uint32_t i = 0; i < ev->nargs; i++)
-		got_text[ngot][i] = ev->args[i].text ? copy_of(ev->args[i].text, ev->args[i].value) :
-						       NULL;
+		got_text[ngot][i] = ev->args[i].text ?
+				    copy_of(ev->args[i].text, ev->args[i].value) : NULL;
 	ngot++;
 }
 
@@ -106,7 +107,7 @@ static void all_types(void)
 		      "koid", TA_KOID(77), "string", TA_STRING("grüße"), "chars",
 		      TA_CHAR_ARRAY("abcdefgh", 8), "empty", TA_STRING(""), "nothing",
 		      TA_STRING((const char *)NULL), "last", TA_INT32(-1));
-	/* In C a plain value says what it is too. */
+	/* In C a plain value's type says the type of the argument, too. */
 	TRACE_INSTANT("types", "plain", TRACE_SCOPE_THREAD, "c", 'x', "s", (short)-5, "i", -6, "u", 7u,
 		      "l", -8l, "ul", 9ul, "ll", -10ll, "ull", 11ull, "f", 0.5f, "d", d, "b", (bool)true,
 		      "str", "text", "p", (void *)&x, "arg", TA_KOID(12));
@@ -138,7 +139,7 @@ static void all_types(void)
 	check(arg_is(1, 11, "str", ASYNCTRACE_FXT_ARG_STRING, 4));
 	check(arg_is(1, 12, "p", ASYNCTRACE_FXT_ARG_POINTER, (uintptr_t)&x));
 	check(arg_is(1, 13, "arg", ASYNCTRACE_FXT_ARG_KOID, 12));
-	done("every type of argument, with its extremes");
+	done("argument_types_keep_their_extremes");
 }
 
 static void scopes(int depth)
@@ -185,16 +186,16 @@ static void all_kinds(void)
 	}
 	for (int i = 10; i < 16; i++)
 		check(got[i].type == ASYNCTRACE_FXT_DURATION && got[i].time < got[i].id);
-	/* Inner scopes end first, and began last. */
+	/* Inner scopes end first and begin last. */
 	check(arg_is(10, 0, "depth", ASYNCTRACE_FXT_ARG_INT32, 0));
 	check(arg_is(12, 0, "depth", ASYNCTRACE_FXT_ARG_INT32, 2));
 	check(got[12].time < got[11].time && got[11].time < got[10].time);
 	check(!strcmp(got_text[11][1], "as it was"));
 	check(!strcmp(got_name[13], "words") && !strcmp(got_name[15], "bare"));
-	done("every kind of event; scopes end inside out and keep their begin's values");
+	done("event_kinds_and_nested_scopes_are_recorded");
 }
 
-/* A page between two that cannot be read. */
+/* Returns a page between two unreadable ones. */
 static char *lonely_page(size_t page)
 {
 	char *map = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -214,7 +215,7 @@ static void kept(const char *s, int n)
 
 static void lengths(void)
 {
-	/* Text that ends where memory ends: a byte more and there is a fault. */
+	/* The text ends where the mapped memory ends: reading one more byte would fault. */
 	const size_t page = sysconf(_SC_PAGESIZE);
 	char *map = mmap(NULL, 10 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0), *edge = map + 9 * page, *lonely = lonely_page(page);
@@ -249,7 +250,7 @@ static void lengths(void)
 		check(text_is(i, 1, edge - many[k], many[k]));
 	munmap(lonely - page, 3 * page);
 	munmap(map, 10 * page);
-	done("texts of 0 to 99, 255, 4096, 31999 and 32000 bytes, between unreadable pages");
+	done("texts_of_all_lengths_are_not_overread");
 }
 
 static void places(void)
@@ -292,12 +293,12 @@ static void places(void)
 		else
 			check(text_is(5, k, text, 11));
 	}
-	done("texts in any place among arguments, up to 15 of them, and null ones");
+	done("texts_in_any_place_or_null_are_recorded");
 }
 
 static bool changed;
 
-/* Not instrumented: TSan would report the race that is tested here. */
+/* TSan would report the race that this test needs. */
 __attribute__((no_sanitize("thread")))
 static void *change(void *text)
 {
@@ -307,7 +308,10 @@ static void *change(void *text)
 	return NULL;
 }
 
-/* Lengths are fixed before the copy. A byte is one of those that it had. */
+/*
+ * The library fixes a length before it copies. Each byte must be one that the text had at some
+ * time.
+ */
 static void changing(void)
 {
 	char text[61] = { 0 };
@@ -330,10 +334,10 @@ static void changing(void)
 			wrong += got_text[i][0][k] != '\0' && got_text[i][0][k] != '\xff';
 	}
 	check(!wrong, "%u", wrong);
-	done("texts that another thread changes meanwhile keep their lengths");
+	done("texts_changed_meanwhile_keep_their_lengths");
 }
 
-/* Where a text of 3-byte characters may be cut. */
+/* Does the text of 3-byte characters end between two of them? */
 static bool whole(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i += 3)
@@ -382,7 +386,7 @@ static void too_long(void)
 	check(got[0].args[2].value < 8);
 	check(got[1].args[0].value == 126 && whole(got_text[1][0], 126));
 	free(euros);
-	done("long texts are cut between characters, to 32000 bytes, the record and the sub-buffer");
+	done("long_texts_are_cut_between_characters");
 }
 
 static int evaluated;
@@ -443,10 +447,10 @@ static void categories(void)
 	begin(&o);
 	check(TRACE_ENABLED() && !TRACE_CATEGORY_ENABLED("one"));
 	end();
-	done("categories by name and prefix, never the empty one; nothing is evaluated in vain");
+	done("categories_match_by_name_and_prefix");
 }
 
-/* More names than there is room for: 20,000 sites, made here. */
+/* More names than the table has room for: 20,000 sites, created here */
 static void names(void)
 {
 	const int many = 20000;
@@ -484,7 +488,7 @@ static void names(void)
 		    !arg_is(i, 0, "number", ASYNCTRACE_FXT_ARG_INT32, i % many))
 			wrong++;
 	check(!wrong);
-	done("%d names: %u interned, the others go with their records", many, interned);
+	done("names_without_room_go_with_records: %d, %u interned", many, interned);
 	free(sites);
 	free(text);
 	free(refs);
@@ -504,7 +508,7 @@ static void dropped(void)
 	tape_check(&tape);
 	check(tape.result.dropped > 0 && tape.result.dropped + tape.result.delivered == 300);
 	tape_free(&tape);
-	done("what finds no room is counted");
+	done("records_without_room_are_counted");
 }
 
 static void ids(void)
@@ -513,12 +517,12 @@ static void ids(void)
 
 	check(a == 1 && TRACE_NONCE() == 2);
 	check(b && c == b + 1 && b >> 44 && b >> 44 == c >> 44);
-	done("numbers count from 1; those for flows have a salt above");
+	done("nonces_count_from_1_and_flow_ids_have_a_salt");
 }
 
 int main(void)
 {
-	/* Rings come one after the other: in order is only what one CPU wrote. */
+	/* Rings are read one after the other: only the events of one CPU are in order. */
 	pin(nth_cpu(0));
 	ids();
 	all_types();

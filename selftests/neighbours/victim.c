@@ -28,7 +28,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
 
-#include "common.h"
+#include "run.h"
 #include "raw.h"
 
 #define VICTIM		2000
@@ -228,7 +228,7 @@ static void *reader(void *arg)
 	return arg;
 }
 
-/* --- other sessions ------------------------------------------------------------------------------ */
+/* --- other sessions ------------------------------------------------------------- */
 
 static int start(struct at_ctl *ctl, uint32_t id)
 {
@@ -279,7 +279,7 @@ static void *controller(void *arg)
 	return arg;
 }
 
-/* --- programs, one after the other ------------------------------------------------------------------ */
+/* --- programs, one after the other ---------------------------------------------- */
 
 static struct report *reports;
 static size_t nr_reports, room_for_reports;
@@ -336,7 +336,7 @@ static bool told_to_leave(void)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* --- the accounting ---------------------------------------------------------------------------------- */
+/* --- the accounting ------------------------------------------------------------- */
 
 static void check_ledger(void)
 {

@@ -12,7 +12,7 @@
 
 #include <asynctrace/provider.h>
 
-#include "../support/common.h"
+#include "../support/run.h"
 #include "knobs.h"
 #include "names.h"
 #include "trial.h"

@@ -15,7 +15,7 @@
 #include <asynctrace/provider.h>
 
 #include "../../userlib/src/writer/internal.h"
-#include "../support/common.h"
+#include "../support/run.h"
 #include "knobs.h"
 #include "probes.h"
 #include "trial.h"

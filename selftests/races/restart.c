@@ -20,7 +20,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "../support/common.h"
+#include "../support/run.h"
 #include "knobs.h"
 #include "names.h"
 #include "probes.h"

@@ -5,7 +5,7 @@
 #ifndef LEDGER_H
 #define LEDGER_H
 
-#include "common.h"
+#include "run.h"
 
 struct ledger {
 	struct at_ctl *ctl;

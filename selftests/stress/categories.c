@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Categories: what a session wants of which provider, in this run or in all, and
- * other ones while it runs. Over an update nothing is lost, doubled or uncounted.
+ * Categories that a session records, of all or of one provider, for one run or for all, and updates
+ * of them while the session runs
+ *
+ * An update loses, doubles or miscounts no event.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,16 +18,16 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "common.h"
+#include "run.h"
 
 #define THREADS		4
-/* The writers of a thread's signal handler come after those of the threads. */
+/* The signal handler of thread i is writer HANDLER(i). */
 #define HANDLER(i)	(THREADS + (i))
 
 static struct shared {
-	volatile uint32_t leave, go, done, ready;	/* of one provider: one turn each */
+	volatile uint32_t leave, go, done, ready;	/* @go and @done count turns */
 	volatile uint32_t running;
-	volatile uint32_t leisure;	/* microseconds between some events */
+	volatile uint32_t leisure;	/* microseconds of sleep between some events */
 	volatile uint32_t written[2 * THREADS];
 	volatile uint32_t durations[2 * THREADS];
 } *sh;
@@ -38,7 +40,10 @@ static const char *const categories[] = { "net", "fs", "fs:read", "fs:write", "d
 
 #define CATEGORIES	(sizeof(categories) / sizeof(*categories))
 
-/* The name of the event is that of its category. A bit for each that was on. */
+/*
+ * Writes an event of each category, with the category as its name. Returns a bit for each that was
+ * on.
+ */
 static uint32_t write_each(void)
 {
 	uint32_t on = 0;
@@ -72,7 +77,7 @@ static pid_t provider(struct shared *s, const char *name)
 	must(!at_provider_register(&opts));
 	s->ready = 1;
 	for (uint32_t turn = 0; !s->leave; ) {
-		/* A gate that is still shut after a clear opens in a moment. */
+		/* After a clear the gate may open a moment later. */
 		if (s->go == turn || (s->running && !nu_gate())) {
 			sleep_us(100);
 			continue;
@@ -84,7 +89,9 @@ static pid_t provider(struct shared *s, const char *name)
 	_exit(0);
 }
 
-/* The categories that the provider's sites call enabled, and that they write */
+/*
+ * Returns the categories that the provider's sites call enabled, and checks that they write those.
+ */
 static uint32_t turn(struct shared *s)
 {
 	s->go++;
@@ -130,7 +137,7 @@ static size_t count_of(const char *const *list)
 
 static void expect(const char *what, uint32_t is, uint32_t should)
 {
-	ktap_check(is == should, "%s: 0x%x are on, 0x%x should", what, is, should);
+	ktap_check(is == should, "%s: 0x%x are on, not 0x%x", what, is, should);
 }
 
 static uint32_t session(const char *const *own)
@@ -192,7 +199,10 @@ static void wishes(void)
 		expect("alpha, P31 P32", turn(&sh[0]), w->alpha);
 		expect("beta, P31 P32", turn(&sh[1]), w->beta);
 		stop(id);
-		/* P33: the sites have to learn anew; P32: what was added is so no more. */
+		/*
+		 * P33: after a clear the sites learn their state again. P32: additional categories
+		 * are no longer recorded.
+		 */
 		start(id, none, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 		own[0] = turn(&sh[0]);
 		own[1] = turn(&sh[1]);
@@ -246,7 +256,7 @@ static void updates(void)
 			}
 		}
 	}
-	/* While it is stopped: it counts from the next start on. */
+	/* An update of a stopped session takes effect at the next start. */
 	stop(id);
 	if (at_session_update(ctl, id, 1, (const char *const[]){ "db" }))
 		ktap_bail("%s", at_ctl_error(ctl));
@@ -301,7 +311,7 @@ static void limits(void)
 	how.nr_additional = 0;
 	refused(at_session_start(ctl, id, &how), -ERANGE, "disposition");
 	how.disposition = 0;
-	/* 100 of its own and 100 more. */
+	/* 100 categories of the session and 100 additional ones */
 	how.nr_additional = 100;
 	ktap_check(!at_session_start(ctl, id, &how), "%s", at_ctl_error(ctl));
 	ktap_check(!at_session_update(ctl, id, 100, list), "%s", at_ctl_error(ctl));
@@ -317,10 +327,10 @@ static void limits(void)
 		refused(at_session_start(ctl, id, &how), -EINVAL, "additional");
 	}
 	ktap_check(!at_session_destroy(ctl, id), "%s", at_ctl_error(ctl));
-	ktap_check(at_session_update(ctl, id, 1, one) == -ENOENT, "updated what is not there");
+	ktap_check(at_session_update(ctl, id, 1, one) == -ENOENT, "updated a session that does not exist");
 }
 
-/* P12, P2, P3: what was refused, or ignored, leaves nothing behind. */
+/* P12, P2, P3: a refused or ignored request changes nothing. */
 static void ignored(void)
 {
 	static const char *const net[] = { "net", NULL }, *const db[] = { "db", NULL };
@@ -346,14 +356,17 @@ static void ignored(void)
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
-/* --- the law, in a storm of updates -------------------------------------------------------------- */
+/*
+ * --- accounting during a storm of updates
+ * ----------------------------------------------------------
+ */
 
 static __thread struct {
 	volatile bool writing;
 	uint32_t id;
 } self;
 
-/* Each is recorded, whatever happens to the gate; the number is the writer's own. */
+/* Each event is recorded whatever happens to the gate; the writer numbers its events. */
 static void write_one(uint32_t id)
 {
 	const uint64_t n = (uint64_t)id << 32 | sh->written[id];
@@ -387,7 +400,10 @@ static void *storm_writer(void *arg)
 	wait_for(&sh->go, 1, "go");
 	self.writing = !sh->leisure;
 	while (!sh->leave) {
-		/* In the fallback ring a busy lock means to drop. */
+		/*
+		 * The fallback ring drops events that find its lock taken: threads that may lose
+		 * none take turns.
+		 */
 		if (sh->leisure)
 			pthread_mutex_lock(&turn);
 		write_one(id);
@@ -424,7 +440,7 @@ static pid_t storm_provider(void)
 		pthread_join(thread[i], NULL);
 	must(!setitimer(ITIMER_REAL, &never, NULL));
 	sh->done = 1;
-	/* The session is to be stopped before the provider ends. */
+	/* The test must stop the session before the provider ends. */
 	wait_for(&sh->running, 2, "the end");
 	_exit(0);
 }
@@ -442,9 +458,9 @@ static void storm_event(const struct rd_event *ev, void *arg)
 }
 
 /*
- * @us: the reader's and the writers' leisure, so that nothing is lost; 0: neither
- * has any. How many of "flip", which is on and off, are tried nobody knows: so
- * where something is lost, it is never on.
+ * @us: the reader and the writers sleep about so long, so that nothing is lost; 0: they do not
+ *	sleep. Nothing counts attempts of the category "flip", which is sometimes off. Therefore
+ *	"flip" is never on if events are lost.
  */
 static void storm(uint32_t mode, const char *how, uint64_t ring_size, unsigned int us)
 {
@@ -497,7 +513,7 @@ static void storm(uint32_t mode, const char *how, uint64_t ring_size, unsigned i
 	for (int i = 0; i < 2 * THREADS; i++)
 		written += sh->written[i] + sh->durations[i];
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
-	ktap_note("%llu written, and some flips = %llu delivered, %llu flips among them, + %llu overwritten + %llu dropped",
+	ktap_note("%llu written and some flips = %llu delivered, with %llu flips, + %llu overwritten + %llu dropped",
 		  (unsigned long long)written, (unsigned long long)sum.delivered,
 		  (unsigned long long)flips, (unsigned long long)sum.overwritten,
 		  (unsigned long long)sum.dropped);
@@ -512,7 +528,7 @@ static void storm(uint32_t mode, const char *how, uint64_t ring_size, unsigned i
 	ktap_check(run.seen.events + flips + durations == sum.delivered, "%llu delivered, %llu seen",
 		   (unsigned long long)sum.delivered,
 		   (unsigned long long)(run.seen.events + flips + durations));
-	ktap_check(written, "nothing was written");
+	ktap_check(written, "no event was written");
 	run_check(&run);
 	run_terminate(&run);
 	run_close(&run);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whom a session records, by process, ancestor, user and cgroup; and with rings of
- * what size (P13). The providers are children of this process, each with its own.
+ * Filters of sessions by process, ancestor, user and cgroup, and ring sizes by provider (P13)
+ *
+ * The providers are children of this process.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 
 #include <asynctrace/provider.h>
 
-#include "common.h"
+#include "run.h"
 
 #define PROVIDER	"filter"
 #define CGROUP		"/sys/fs/cgroup/asynctrace-filter"
@@ -34,7 +35,7 @@ struct kind {
 	const char *name;
 	uid_t uid;
 	const char *cgroup;
-	bool fork;		/* the provider is a child of the child */
+	bool fork;		/* the provider is a grandchild of this process */
 };
 
 static void move_to(const char *cgroup)
@@ -51,7 +52,7 @@ static void be_provider(const struct kind *k)
 
 	if (k->cgroup)
 		move_to(k->cgroup);
-	/* As after an exec, which makes a program that user's. */
+	/* PR_SET_DUMPABLE, as exec(2) would set it for a program that the user starts */
 	if (k->uid)
 		must(!setresuid(k->uid, k->uid, k->uid) && !prctl(PR_SET_DUMPABLE, 1));
 	must(!at_provider_register(&opts));
@@ -60,7 +61,7 @@ static void be_provider(const struct kind *k)
 	_exit(0);
 }
 
-/* Returns its process; with ->fork, the provider's is sh->grandchild. */
+/* Returns the child. With ->fork, the provider is sh->grandchild. */
 static pid_t provider(const struct kind *k)
 {
 	const uint32_t ready = sh->ready + 1;
@@ -178,15 +179,15 @@ static void test_pids(void)
 	pid_t a, b, c;
 	uint32_t id, pids[2];
 
-	ktap_begin("filter: by process");
+	ktap_begin("filter_selects_processes");
 	begin();
 	a = provider(&one);
 	b = provider(&two);
 	pids[0] = a;
-	pids[1] = getpid();	/* no provider */
+	pids[1] = getpid();	/* is no provider */
 	id = create(ctl, &(struct at_session_options){ .nr_pids = 2, .pids = pids });
 	init(id);
-	c = provider(&one);	/* of a name that is wanted, too, and late */
+	c = provider(&one);	/* matches the session's name, but registers too late */
 	ktap_check(has(id, a) && !has(id, b) && !has(id, c), "session %u has %d%d%d", id,
 		   has(id, a), has(id, b), has(id, c));
 	show(id);
@@ -202,7 +203,7 @@ static void test_pids(void)
 	ktap_end();
 }
 
-/* The number of a process that is gone is given to another one by the test. */
+/* Starts a provider with the number @pid, which belonged to a process that has ended. */
 static pid_t provider_with_pid(const struct kind *k, pid_t pid)
 {
 	char text[16];
@@ -236,7 +237,7 @@ static void test_reused(void)
 	}
 	must(tries < 20);
 	init(id);
-	ktap_check(!has(id, b), "it is in session %u", id);
+	ktap_check(!has(id, b), "provider with the reused pid is in session %u", id);
 	show(id);
 	ktap_check(shown.nr_pids == 1 && !shown_pids[0], "%u is shown", shown_pids[0]);
 	end(id);
@@ -271,7 +272,7 @@ static void test_follow(void)
 		reap(a);
 		reap(b);
 	}
-	/* And of those that come later: everybody descends from us. */
+	/* With this process as the ancestor, also providers that register later are recorded. */
 	begin();
 	pids[0] = getpid();
 	id = create(ctl, &(struct at_session_options){
@@ -280,7 +281,7 @@ static void test_follow(void)
 	init(id);
 	a = provider(&k);
 	late = sh->grandchild;
-	ktap_check(has(id, late), "who comes late is not followed");
+	ktap_check(has(id, late), "a provider that registers late is not followed");
 	end(id);
 	sh->leave = 1;
 	reap(a);
@@ -295,7 +296,7 @@ static void test_users(void)
 	uint32_t id;
 	pid_t a, b;
 
-	ktap_begin("filter: by user");
+	ktap_begin("filter_selects_users");
 	begin();
 	a = provider(&mine);
 	b = provider(&his);
@@ -362,7 +363,7 @@ static void test_cgroups(void)
 	uint32_t id;
 	pid_t a, b, c;
 
-	ktap_begin("filter: by cgroup, and those below");
+	ktap_begin("filter_selects_cgroups_and_their_children");
 	mkdir("/sys/fs/cgroup", 0755);
 	must(!mkdir(CGROUP, 0755) || errno == EEXIST);
 	must(!mkdir(CGROUP "/below", 0755) || errno == EEXIST);
@@ -452,7 +453,7 @@ static void test_refused(void)
 
 struct sized {
 	const char *name;
-	uint64_t bytes;		/* of its ring, as the session has it */
+	uint64_t bytes;		/* size of its ring in the session */
 	uint32_t id;
 	uint64_t committed;
 };
@@ -484,7 +485,7 @@ static void fill_ring(const char *name)
 	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
 	while (!nu_gate())
 		sleep_us(500);
-	/* Records of at least five words: more than what any of them holds. */
+	/* Records of at least five words fill each of the rings. */
 	for (uint32_t i = 0; i < (2 << 20) / 40; i++)
 		must(nu_emit(0, i, 0));
 	__atomic_add_fetch(&sh->ready, 1, __ATOMIC_SEQ_CST);
@@ -503,7 +504,7 @@ static void test_sizes(void)
 	static const struct at_buffer_size sizes[] = {
 		{ PROVIDER " small", 16 << 10 },
 		{ PROVIDER " l*", 1 << 20 },
-		{ PROVIDER " last", 16 << 10 },	/* the one before holds */
+		{ PROVIDER " last", 16 << 10 },	/* the previous pattern matches first */
 	};
 	struct sized all[] = {
 		{ .name = PROVIDER " small", .bytes = 16 << 10 },
@@ -542,13 +543,13 @@ static void test_sizes(void)
 		const double expected = (double)all[i].bytes / all[0].bytes;
 
 		ktap_check(ratio > expected * 0.9 && ratio < expected * 1.1,
-			   "%s: %llu records, that of 16 KiB has %llu", all[i].name,
+			   "%s: %llu records; the ring of 16 KiB has %llu", all[i].name,
 			   (unsigned long long)all[i].committed,
 			   (unsigned long long)all[0].committed);
 	}
 	if (at_session_get(ctl, id, rings_held, &pages))
 		ktap_bail("%s", at_ctl_error(ctl));
-	/* Four providers' header pages come besides. */
+	/* The header pages of four providers are counted, too. */
 	ktap_check(pages >= (16 + 1024 + 1024 + 64) / 4 && pages <= (16 + 2048 + 64) / 4 + 8,
 		   "%llu pages", (unsigned long long)pages);
 	show(id);
@@ -589,10 +590,10 @@ static void test_sum(void)
 	id = create(ctl, &o);
 	init(id);
 	end(id);
-	/* The kernel's own rings are as large as the session says. */
+	/* The kernel's own rings have the session's size. */
 	o.sched = ASYNCTRACE_SCHED_TARGETS;
 	id = create(ctl, &o);
-	/* Kernels before 6.3 pass on no numbers. */
+	/* Kernels before 6.3 report no numbers. */
 	ktap_check(at_session_init(ctl, id) == -ENOSPC &&
 		   (strstr(at_ctl_error(ctl), " * 2 rings of several sizes = ") ||
 		    (before_6_3() && strstr(at_ctl_error(ctl), "above the memory limit"))), "%s",

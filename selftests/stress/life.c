@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lives and deaths: children of each kind, exec, providers that come late, stop
- * or die; sessions whose owner dies; and where the memory of it all goes.
+ * Lives and deaths: children of each kind, exec, providers that come late, are stopped or die,
+ * sessions whose owner dies, and the memory of all of them
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 #include <asynctrace/provider.h>
 
-#include "common.h"
+#include "run.h"
 
 #define PROVIDER	"life"
 #define CGROUP		"/sys/fs/cgroup/asynctrace-test"
@@ -67,16 +67,16 @@ static void open_session(struct run *run, struct at_ctl *on, uint32_t mode, uint
 	run_open(run, on, &opts);
 }
 
-/* All that was written is there: rings were large enough. */
+/* The rings are large enough: all events must have been delivered. */
 static void check_all(struct run *run, uint32_t writers)
 {
 	for (uint32_t i = 0; i < writers; i++)
 		ktap_check(run->seen.of[i] == sh->written[i] && sh->written[i],
-			   "writer %u: %u of %u are there", i, run->seen.of[i], sh->written[i]);
+			   "writer %u: %u of %u were delivered", i, run->seen.of[i], sh->written[i]);
 	run_check(run);
 }
 
-/* Ends the session, with everything read and checked. */
+/* Reads and checks everything, and ends the session. */
 static void finish(struct run *run, uint32_t writers)
 {
 	run_stop(run);
@@ -111,7 +111,7 @@ static void forking(int (*how)(void))
 	write_some(0, 0, 500);
 	pid = how();
 	if (!pid) {
-		/* Into nothing of its parent's: it registers by itself. */
+		/* The child registers itself: it writes nothing into its parent's rings. */
 		write_some(1, 0, 500);
 		sh->again = getpid();
 		_exit(0);
@@ -151,11 +151,11 @@ static void test_fork(const char *name, void (*fn)(void))
 	if (parent && other) {
 		ktap_check(rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, parent->id).parsed == 1000 &&
 			   rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, other->id).parsed == 500,
-			   "the records are not where they belong");
+			   "records are in another provider's rings");
 		ktap_check(parent->flags & ASYNCTRACE_PROVIDER_F_GONE &&
-			   other->flags & ASYNCTRACE_PROVIDER_F_GONE, "their end is not told");
+			   other->flags & ASYNCTRACE_PROVIDER_F_GONE, "the stream does not tell that they ended");
 		ktap_check(other->flags & ASYNCTRACE_PROVIDER_F_LATE &&
-			   !(parent->flags & ASYNCTRACE_PROVIDER_F_LATE), "who is late?");
+			   !(parent->flags & ASYNCTRACE_PROVIDER_F_LATE), "the wrong provider is marked as late");
 	}
 	finish(&run, 2);
 	ktap_end();
@@ -171,7 +171,7 @@ static void execing(void)
 	_exit(4);
 }
 
-/* The program after an exec: what it has of the one before is the memory's descriptor. */
+/* The program after exec(2). It inherits the descriptor of the shared memory. */
 static int after_exec(void)
 {
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED, 100, 0);
@@ -213,7 +213,7 @@ static void coming(void)
 	register_as(PROVIDER);
 	write_some(0, 0, 1000);
 	must(!at_provider_unregister());
-	/* Nothing happens, and nothing is counted. */
+	/* This process is no provider: the event has no effect and is not counted. */
 	nu_emit(0, 1000, -1);
 	register_as(PROVIDER "-again");
 	write_some(1, 0, 1000);
@@ -270,7 +270,7 @@ static void test_stopped(void)
 		must(soon(wrote_more, &from));
 		must(!kill(pid, SIGSTOP));
 		must(soon(is_stopped, &pid));
-		/* If one of these waited for the provider, it would do so for ever. */
+		/* A call that waited for the stopped provider would never return. */
 		run_stop(&run);
 		run_start(&run);
 		run_stop(&run);
@@ -278,7 +278,7 @@ static void test_stopped(void)
 		run_terminate(&run);
 		rd_drain(&run.rd);
 		total = run_total(&run);
-		ktap_check(is_stopped(&pid), "it was not stopped all the while");
+		ktap_check(is_stopped(&pid), "the provider was continued too early");
 		ktap_check(total >= 100, "%llu records", (unsigned long long)total);
 		run_check(&run);
 		run_close(&run);
@@ -320,7 +320,7 @@ static void test_death(void)
 	run_start(&run);
 	sh->go = 1;
 	must(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
-	ktap_check(soon(gone, &run), "its end is not told while the session runs");
+	ktap_check(soon(gone, &run), "the stream does not tell the provider's end while the session runs");
 	check_all(&run, 1);
 	finish(&run, 1);
 	ktap_end();
@@ -342,7 +342,7 @@ static bool no_session(void *name)
 	return !found;
 }
 
-/* Bytes of kernel memory that are charged to the group. */
+/* Returns the bytes of kernel memory that are charged to the group. */
 static uint64_t charged(const char *group)
 {
 	char path[128], line[128];
@@ -418,7 +418,7 @@ static void test_owner(void)
 	if (!own)
 		owning();
 	wait_for(&sh->ready, 2, "ready");
-	ktap_check(!no_session(PROVIDER), "the session is not there");
+	ktap_check(!no_session(PROVIDER), "the session does not exist");
 	sh->go = 1;
 	wait_for(&sh->again, 1, "again");
 	owner = charged(CGROUP "/owner");
@@ -431,7 +431,7 @@ static void test_owner(void)
 	ktap_check(provider < before + (1 << 20), "the provider is charged for the rings");
 	must(!kill(own, SIGKILL));
 	must(waitpid(own, NULL, 0) == own);
-	ktap_check(soon(no_session, PROVIDER), "the session is still there");
+	ktap_check(soon(no_session, PROVIDER), "the session still exists");
 	ktap_check(soon(is_discharged, CGROUP "/owner"), "%llu KiB are still charged to the owner",
 		   (unsigned long long)charged(CGROUP "/owner") >> 10);
 	sh->stop = 1;
@@ -439,7 +439,7 @@ static void test_owner(void)
 	ktap_end();
 }
 
-/* The next session over a provider whose last one's owner died. */
+/* The owner of the provider's previous session has died. */
 static void test_next(void)
 {
 	struct run run;
@@ -514,8 +514,8 @@ static void test_memory(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("life: %s", rounds < enough ? "sessions use memory, one after another" :
-		   "sessions use more memory than there is, one after another");
+	ktap_begin("life_%s", rounds < enough ? "sessions_in_a_row_reuse_memory" :
+		   "sessions_in_a_row_exceed_all_memory");
 	pid = child(filling);
 	wait_for(&sh->ready, 1, "ready");
 	for (int i = 0; i < rounds && !ktap_failed(); i++) {
@@ -547,7 +547,7 @@ int main(int argc, char **argv)
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
 	test_fork("fork", forking_libc);
-	test_fork("clone, unseen by the C library,", forking_raw);
+	test_fork("raw_clone", forking_raw);
 	test_exec();
 	test_late();
 	test_stopped();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider's share of the kernel's rings: beside one whose threads switch, start
- * and rename themselves as fast as they can, and with nobody reading, an honest one
- * that does little is recorded completely; and what is dropped counts for whose it is.
+ * A provider's share of the kernel's rings
+ *
+ * The flood is a provider whose threads switch, start and rename themselves as fast as they can. No
+ * reader empties the rings. An honest provider that does little is recorded completely, and drops
+ * are counted for the provider that caused them.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -16,16 +18,16 @@
 #include <asynctrace/provider.h>
 
 #include "../../userlib/src/writer/internal.h"
-#include "common.h"
+#include "run.h"
 
-#define ROUNDS		3	/* of the honest one */
-#define SLEEPS		6	/* in each */
+#define ROUNDS		3	/* of the honest provider */
+#define SLEEPS		6	/* in each round */
 #define RENAMES		3
-#define PAIRS		2	/* of the flood's threads */
+#define PAIRS		2	/* pairs of threads of the flood */
 #define FLOODING	(2 * PAIRS + 2)
 #define RING		(256 << 10)
 
-/* How a thread was scheduled between two moments, by the kernel's own count */
+/* How often a thread was switched out between two moments, by /proc */
 struct report {
 	int32_t tid;
 	uint64_t from, to;
@@ -37,7 +39,7 @@ static struct shared {
 	struct report flooding[FLOODING];
 	struct report honest[2 * ROUNDS];
 	struct asynctrace_task_name renamed[ROUNDS * RENAMES];
-	int32_t honest_tid[ROUNDS];	/* of the threads it started */
+	int32_t honest_tid[ROUNDS];	/* threads that the honest provider started */
 } *sh;
 
 static struct at_ctl *ctl;
@@ -66,7 +68,7 @@ static uint64_t switches(void)
 	return r.ru_nvcsw + r.ru_nivcsw;
 }
 
-/* How often the thread was switched out so far, and a moment when that was so. */
+/* Returns how often the thread was switched out so far, and stores when in *at. */
 static uint64_t moment(uint64_t *at)
 {
 	uint64_t before;
@@ -89,7 +91,7 @@ static void report_end(struct report *r)
 	r->switches = moment(&r->to) - r->switches;
 }
 
-/* --- the flood --------------------------------------------------------------------- */
+/* --- the flood -------------------------------------------------------------------- */
 
 struct player {
 	struct report *report;
@@ -189,7 +191,7 @@ static void flood(void)
 	wait_for(&sh->leave, 1, "leave");
 }
 
-/* No provider, but seen beside the flood. */
+/* This process is no provider, but its tasks are recorded beside the flood. */
 static void stranger(void)
 {
 	pin(0);
@@ -197,14 +199,14 @@ static void stranger(void)
 	rename_all_the_time("stranger");
 }
 
-/* --- the honest one ------------------------------------------------------------------ */
+/* --- the honest provider ------------------------------------------------------------- */
 
 static void *worker(void *arg)
 {
 	struct report *r = arg;
 
 	report_begin(r);
-	/* Where a machine stands still for a while, a sleep may be over before it begins. */
+	/* On a machine that stands still for a while a sleep may end before it begins. */
 	do
 		sleep_us(1000);
 	while (switches() == r->switches);
@@ -233,7 +235,7 @@ static void honest_round(int round)
 	sh->honest_tid[round] = r[1].tid;
 }
 
-/* Between rounds it sleeps, and is asked for the next by a byte. */
+/* Between rounds the honest provider sleeps until it reads a byte. */
 static int asked[2], answered[2];
 
 static void honest(void)
@@ -306,9 +308,9 @@ static void check_honest(const struct seen *s)
 		const struct report *r = &sh->honest[i];
 		uint64_t out = count(s, r, false), in = count(s, r, true);
 
-		ktap_check(r->switches, "part %d of the honest one never slept", i);
+		ktap_check(r->switches, "part %d of the honest provider never slept", i);
 		ktap_check(out == r->switches && in == r->switches,
-			   "part %d of the honest one: left %llu times and came %llu times, of %llu",
+			   "part %d of the honest provider: %llu switches out, %llu in, of %llu",
 			   i, (unsigned long long)out, (unsigned long long)in,
 			   (unsigned long long)r->switches);
 	}
@@ -320,7 +322,7 @@ static void check_honest(const struct seen *s)
 			   sh->honest_tid[i]);
 }
 
-/* Missing records of the flooding threads were dropped and counted as theirs. */
+/* Missing records of the flood's threads were dropped and counted for the flood. */
 static void check_flood(const struct seen *s, const struct rd_provider *p)
 {
 	uint64_t missing = 0, there = 0;
@@ -328,17 +330,17 @@ static void check_flood(const struct seen *s, const struct rd_provider *p)
 	for (int i = 0; i < FLOODING; i++) {
 		uint64_t out = count(s, &sh->flooding[i], false);
 
-		ktap_check(out <= sh->flooding[i].switches, "thread %d left %llu times, of %llu",
+		ktap_check(out <= sh->flooding[i].switches, "thread %d: %llu switches out, of %llu",
 			   sh->flooding[i].tid, (unsigned long long)out,
 			   (unsigned long long)sh->flooding[i].switches);
 		missing += sh->flooding[i].switches - out;
 		there += out;
 	}
-	ktap_note("the flood's: %llu switches are there, %llu missing; %llu records and %llu names dropped",
+	ktap_note("the flood's: %llu switches delivered, %llu missing; %llu records and %llu names dropped",
 		  (unsigned long long)there, (unsigned long long)missing,
 		  (unsigned long long)p->sched_dropped, (unsigned long long)p->names_dropped);
-	ktap_check(there, "nothing of it is there");
-	ktap_check(p->names_dropped, "it lost no names: no test");
+	ktap_check(there, "no switch of the flood was delivered");
+	ktap_check(p->names_dropped, "the flood lost no names");
 	ktap_check(missing && missing <= p->sched_dropped, "%llu missing, %llu dropped",
 		   (unsigned long long)missing, (unsigned long long)p->sched_dropped);
 }
@@ -346,7 +348,7 @@ static void check_flood(const struct seen *s, const struct rd_provider *p)
 /* --- the rings ------------------------------------------------------------------------------ */
 
 struct rings {
-	bool full[2];			/* of the first CPU: records, names */
+	bool full[2];			/* of the first CPU's rings: records, names */
 	uint64_t dropped[2];
 };
 
@@ -394,7 +396,7 @@ static int check_view(const struct at_provider_info *p, void *arg)
 
 	ktap_check(told && told->sched_dropped == p->sched_dropped &&
 		   told->names_dropped == p->names_dropped,
-		   "of %s other drops are told than shown", p->name);
+		   "of %s the stream and the query report different drops", p->name);
 	return 0;
 }
 
@@ -410,11 +412,11 @@ static void check_law(struct run *run, const struct rd_provider *p, bool targets
 	ktap_check(!run->rd.malformed, "%llu things malformed: %s",
 		   (unsigned long long)run->rd.malformed, run->rd.first);
 	ktap_check(sched.dropped == is.dropped[0] && names.dropped == is.dropped[1] &&
-		   sched.last && names.last, "what was told last is not what is");
+		   sched.last && names.last, "the last chunk does not have the final counts");
 	ktap_check(targets ? p->sched_dropped == sched.dropped : p->sched_dropped <= sched.dropped,
 		   "%llu records dropped, %llu the flood's", (unsigned long long)sched.dropped,
 		   (unsigned long long)p->sched_dropped);
-	/* The rest of the names are the stranger's. */
+	/* The remaining names are the stranger's. */
 	ktap_check(p->names_dropped <= names.dropped, "%llu names dropped, %llu the flood's",
 		   (unsigned long long)names.dropped, (unsigned long long)p->names_dropped);
 }
@@ -425,7 +427,7 @@ struct scenario {
 	const char *name;
 	uint32_t mode;
 	uint32_t sched;
-	bool read;	/* between the rounds, a little */
+	bool read;	/* the test reads a little between the rounds */
 };
 
 static pid_t child(void (*fn)(void))
@@ -444,7 +446,7 @@ static struct rd_provider *provider(struct run *run, pid_t pid)
 	for (uint32_t i = 0; i < run->rd.nr_providers; i++)
 		if (run->rd.provider[i]->pid == pid)
 			return run->rd.provider[i];
-	ktap_bail("the session does not have process %d", pid);
+	ktap_bail("process %d is not in the session", pid);
 }
 
 static void share(const struct scenario *sc)
@@ -488,7 +490,7 @@ static void share(const struct scenario *sc)
 	h = provider(&run, being_honest);
 	check_honest(&seen);
 	ktap_check(!h->sched_dropped && !h->names_dropped,
-		   "of the honest one %llu records and %llu names were dropped",
+		   "of the honest provider %llu records and %llu names were dropped",
 		   (unsigned long long)h->sched_dropped, (unsigned long long)h->names_dropped);
 	check_flood(&seen, f);
 	check_law(&run, f, sc->sched == ASYNCTRACE_SCHED_TARGETS);

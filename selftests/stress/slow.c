@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A writer that is slow between entering its critical section and publishing, and a
- * session that is stopped meanwhile and started again with a clear, whose reader looks
- * at once: what is published until the writer has been made to leave is of before that
- * start. So nobody gets it, neither the reader nor one of snapshots, and it is counted,
- * also where the session is stopped again before it has been cleared.
+ * A writer that is slow between entering its critical section and publishing
  *
- * Links with the library built with AT_TEST_HOOKS. Without rseq the writer fails to
- * publish across a start, and is not to be missed.
+ * The session is stopped meanwhile and started again with a clear, and read at once. Until the
+ * module has made the writer leave, the writer may publish a record of the earlier run. No reader
+ * and no snapshot may get that record, and it must be counted. The same holds if the session is
+ * stopped again before the clear is done.
+ *
+ * The program links with the library built with AT_TEST_HOOKS. Without rseq the writer cannot
+ * publish across a start, and nothing is missing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,19 +17,19 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "common.h"
+#include "run.h"
 #include "floor.h"
 
 #define PROVIDER	"slow"
 
-/* Turns of the critical section's delay. */
+/* Turns of the delay loop in critical sections */
 extern uint64_t at_race_delay;
 
 static struct shared {
 	volatile uint32_t ready, leave;
 	volatile uint32_t pause, paused;
-	volatile uint32_t in;		/* the generation it writes under at this moment */
-	volatile uint32_t turns;	/* of a delay, at most */
+	volatile uint32_t in;		/* the generation of the event that is being written */
+	volatile uint32_t turns;	/* upper limit of a delay's turns */
 	volatile uint32_t tried;
 } *sh;
 
@@ -114,10 +115,7 @@ static uint32_t a_clear(void)
 				ASYNCTRACE_DISPOSITION_CLEAR_NONDURABLE;
 }
 
-/*
- * Until the writer is in its section in this run: but it may not come to that. Returns
- * whether it is.
- */
+/* Waits until the writer is in its section in this run. Returns false if that does not happen. */
 static bool wait_for_writer(void)
 {
 	for (int i = 0; i < 400; i++) {
@@ -168,7 +166,7 @@ static int add_ring(const struct at_ring_info *r, void *arg)
 
 /* --- the tests ------------------------------------------------------------------------- */
 
-/* The consumer's counts at the end are final. */
+/* The reader's counts must be final when the session ends. */
 static void check_end(struct run *run)
 {
 	const uint64_t tried = sh->tried, total = run_total(run);
@@ -176,17 +174,20 @@ static void check_end(struct run *run)
 
 	if (at_for_each_ring(ctl, run->id, add_ring, &sum))
 		ktap_bail("%s", at_ctl_error(ctl));
-	ktap_check(total == sum.delivered + sum.dropped, "%llu are known of, of %llu",
+	ktap_check(total == sum.delivered + sum.dropped, "%llu accounted for, of %llu",
 		   (unsigned long long)total,
 		   (unsigned long long)(sum.delivered + sum.dropped));
-	/* One that was begun in a run and is not there when it ends may be of none. */
-	ktap_check(total <= tried && total + starts >= tried, "%llu tried, %llu are somewhere",
+	/*
+	 * A record that was begun in a run and not published when the run ends may belong to no
+	 * run.
+	 */
+	ktap_check(total <= tried && total + starts >= tried, "%llu tried, %llu accounted for",
 		   (unsigned long long)tried, (unsigned long long)total);
 	floor_check();
 	run_check(run);
 }
 
-/* On a slow machine it takes more cycles until each case occurred. */
+/* Slow machines need more cycles until each case has occurred. */
 static bool more(unsigned int cycle, unsigned int cycles, bool occurred)
 {
 	return cycle < cycles || (!occurred && cycle < 100 * cycles);
@@ -222,7 +223,10 @@ static void cleared(uint32_t mode, uint32_t sched)
 		start(&run, a_clear());
 		for (uint32_t n = rnd(&state, 12); n; n--)
 			rd_read(&run.rd, 1 + rnd(&state, 3));
-		/* Stopped before it was cleared, perhaps, and what is there then retained. */
+		/*
+		 * Sometimes the session is stopped before the clear is done, and the next start may
+		 * retain records.
+		 */
 		if (!rnd(&state, 4)) {
 			run_stop(&run);
 			if (rnd(&state, 2))
@@ -233,14 +237,14 @@ static void cleared(uint32_t mode, uint32_t sched)
 	}
 	pause_writer();
 	run_stop(&run);
-	/* Half of the time, this start is still at it when the session is stopped. */
+	/* In half of the rounds the session is stopped while this start still clears. */
 	if (rnd(&state, 2)) {
 		start(&run, a_clear());
 		run_stop(&run);
 	}
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
-	ktap_note("%u starts, the writer was at it at %u of %u stops; %llu delivered, %llu cleared",
+	ktap_note("%u starts, the writer was in its section at %u of %u stops; %llu delivered, %llu cleared",
 		  starts, caught, cycles, (unsigned long long)sum.delivered,
 		  (unsigned long long)sum.cleared);
 	ktap_check(caught && sum.delivered && sum.cleared, "no test");
@@ -273,7 +277,7 @@ static void snapshots(void)
 		start(&run, a_clear());
 		if (stop)
 			run_stop(&run);
-		/* At once, and when something may have been written. */
+		/* Take a snapshot at once, and if the session runs another one later. */
 		for (int n = 0; n < (stop ? 1 : 2); n++) {
 			if (n) {
 				wait_for_writer();
@@ -292,7 +296,7 @@ static void snapshots(void)
 		if (stop)
 			start(&run, a_clear());
 	}
-	ktap_note("%u snapshots, the writer was at it at %u stops; %llu events", cycles, caught,
+	ktap_note("%u snapshots, the writer was in its section at %u stops; %llu events", cycles, caught,
 		  (unsigned long long)events);
 	ktap_check(caught && events, "no test");
 	floor_check();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Snapshots of circular sessions (P41): whole, repeatable, taken while everybody
- * writes; names that outlive their rings; and reads that fail and lose nothing.
+ * Snapshots of circular sessions (P41)
+ *
+ * They are whole, repeatable, and can be taken while threads write. Names of threads outlive the
+ * rings' records. A read that fails loses nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,7 @@
 #include <asynctrace/compose.h>
 #include <asynctrace/provider.h>
 
-#include "common.h"
+#include "run.h"
 
 #define PROVIDER	"snapshot"
 #define WRITERS		4
@@ -182,7 +184,7 @@ static const struct at_ring_info *ring_in(const struct committed *c, const struc
 	return NULL;
 }
 
-/* Each ring's records are those that it had when the snapshot was taken. */
+/* Each ring's records are those that it had at the moment of the snapshot. */
 static void check_law(struct run *run, const struct committed *before,
 		      const struct committed *after)
 {
@@ -211,7 +213,7 @@ static void check_law(struct run *run, const struct committed *before,
 	for (uint32_t i = 0; i < before->nr; i++)
 		told -= before->ring[i].kind != ASYNCTRACE_RING_KIND_NAMES &&
 			(before->ring[i].committed || before->ring[i].dropped);
-	ktap_check(!told, "%d rings more, or fewer, than there are", (int)told);
+	ktap_check(!told, "the number of rings differs by %d", (int)told);
 }
 
 /* --- the tests ------------------------------------------------------------------- */
@@ -244,7 +246,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 		rings_of(id, after);
 		ktap_check(read(run.rd.fd, run.rd.buf, ASYNCTRACE_READ_MIN) == 0 &&
 			   read(run.rd.fd, run.rd.buf, ASYNCTRACE_READ_MIN) == 0,
-			   "a snapshot that has been read goes on");
+			   "a snapshot that was read to its end has another chunk");
 		must(read(run.rd.fd, byte, sizeof(byte)) < 0 && errno == EINVAL);
 		run_check(&run);
 		check_law(&run, before, after);
@@ -252,7 +254,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 		overwritten += rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0).overwritten;
 		run_close(&run);
 	}
-	ktap_check(events && overwritten, "%llu events, %llu overwritten: no test",
+	ktap_check(events && overwritten, "%llu events, %llu overwritten",
 		   (unsigned long long)events, (unsigned long long)overwritten);
 	ktap_note("%u snapshots with %llu events", rounds, (unsigned long long)events);
 	sh->stop = 1;
@@ -266,7 +268,7 @@ static void test_running(const char *name, uint64_t ring_size, uint32_t sched)
 	ktap_end();
 }
 
-/* All chunks of a snapshot, but for when each was read. */
+/* Collects all chunks of a snapshot, without the time at which each was read. */
 static size_t snapshot_bytes(uint32_t id, char **bytes)
 {
 	char *buf = malloc(ASYNCTRACE_READ_MIN);
@@ -292,7 +294,7 @@ static size_t snapshot_bytes(uint32_t id, char **bytes)
 	return n;
 }
 
-/* A second reader gets all names, but no record a second time. */
+/* A second reader of the session gets all names again, but no record. */
 static void forget_names(struct rd *rd)
 {
 	for (uint32_t i = 0; i < rd->nr_providers; i++) {
@@ -324,7 +326,7 @@ static void test_stopped(void)
 	while (sh->written[0] < 20000)
 		sleep_us(500);
 
-	/* The consumer has some already, and gets the rest: snapshots do not disturb it. */
+	/* The consumer has read some records and reads the rest: snapshots must not disturb it. */
 	fd = at_session_open_stream(ctl, id);
 	must(fd >= 0);
 	run.ctl = ctl;
@@ -332,7 +334,7 @@ static void test_stopped(void)
 	nu_seen_init(&run.seen);
 	rd_open(&run.rd, fd, nu_event, &run.seen);
 	rd_read(&run.rd, 30);
-	ktap_check(at_session_open_snapshot(ctl, id) == -EBUSY, "a snapshot beside a consumer");
+	ktap_check(at_session_open_snapshot(ctl, id) == -EBUSY, "a snapshot opens although a consumer reads");
 	close(fd);
 
 	sh->stop = 1;
@@ -348,8 +350,9 @@ static void test_stopped(void)
 
 	fd = at_session_open_snapshot(ctl, id);
 	must(fd >= 0);
-	ktap_check(at_session_open_stream(ctl, id) == -EBUSY && at_session_open_snapshot(ctl, id) == -EBUSY,
-		   "two readers at a time");
+	ktap_check(at_session_open_stream(ctl, id) == -EBUSY &&
+		   at_session_open_snapshot(ctl, id) == -EBUSY,
+		   "two readers open at a time");
 	must(read(fd, run.rd.buf, ASYNCTRACE_READ_MIN) > 0);
 	close(fd);
 	run.rd.fd = at_session_open_stream(ctl, id);
@@ -379,7 +382,7 @@ static void test_refused(void)
 			   "mode %u: %d, %s", modes[i], ret, at_ctl_error(ctl));
 		do_it(at_session_destroy, id);
 	}
-	ktap_check(at_session_open_snapshot(ctl, 12345678) == -ENOENT, "of a session that is none");
+	ktap_check(at_session_open_snapshot(ctl, 12345678) == -ENOENT, "of a session that does not exist");
 	ktap_end();
 }
 
@@ -461,7 +464,10 @@ static void test_names(void)
 	ktap_end();
 }
 
-/* As asynctrace validate has it; what began before the snapshot's oldest record may end. */
+/*
+ * The check is that of asynctrace validate. An operation may end that began before the oldest
+ * record.
+ */
 static void test_file(void)
 {
 	const char *path = "/tmp/snapshot.fxt";
@@ -504,9 +510,9 @@ static void test_file(void)
 		ktap_check(!system("build/asynctrace validate --allow-open /tmp/snapshot.fxt"),
 			   "the file breaks rules");
 		ktap_check(!system("build/selftests/account /tmp/snapshot.fxt"),
-			   "the time of an operation does not add up to its latency");
+			   "the parts of an operation do not add up to its latency");
 	}
-	ktap_check(events, "no events: no test");
+	ktap_check(events, "the file has no events");
 	sh->stop = 1;
 	wait_for(&sh->done, WRITERS, "done");
 	do_it(at_session_destroy, id);
@@ -519,20 +525,20 @@ static void test_file(void)
 
 /* --- reads that fail -------------------------------------------------------------- */
 
-/* Pages of which the second and the fourth are not there. */
+/* Memory whose second and fourth page are not mapped */
 static char *holes;
 static unsigned long faults;
 
 static void fail_first(struct rd *rd)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), head = sizeof(struct asynctrace_chunk);
-	/* Nothing fits; a page of what follows the head; all but the head. */
+	/* Not mapped: all but the first word; what follows the header; all but the header. */
 	char *const at[] = { holes + page - 8, holes + 2 * page - head, holes + 4 * page - head };
 
 	for (unsigned int i = 0; i < 3; i++) {
 		errno = 0;
 		if (read(rd->fd, at[i], ASYNCTRACE_READ_MIN) > 0)
-			ktap_bail("a chunk fits where there is no room for its head");
+			ktap_bail("a read succeeds although its buffer is not mapped");
 		faults += errno == EFAULT;
 	}
 }
@@ -576,7 +582,7 @@ static void test_fault(const char *name, uint32_t mode)
 			sched.delivered -= c.ring[i].committed - c.ring[i].overwritten;
 	ktap_check(!sched.delivered, "kernel rings: the difference is %lld",
 		   (long long)sched.delivered);
-	ktap_check(faults > 20, "%lu faults: no test", faults);
+	ktap_check(faults > 20, "only %lu reads faulted", faults);
 	ktap_note("%lu faults", faults);
 	run_terminate(&run);
 	run_close(&run);
@@ -618,7 +624,7 @@ static void test_gone(void)
 		rd_drain(&run.rd);
 		sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
 		ktap_check(run.rd.nr_providers + run.rd.ended.providers == rounds,
-			   "%u providers and %llu that gave way, of %u", run.rd.nr_providers,
+			   "%u providers and %llu that made room, of %u", run.rd.nr_providers,
 			   (unsigned long long)run.rd.ended.providers, rounds);
 		sum.overwritten += run.rd.ended_sum.overwritten;
 		ktap_check(sum.delivered + sum.overwritten == 100ULL * rounds && sum.last &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dispositions: a start decides what becomes of the records of earlier runs. Nothing of
- * before a clear comes after it, nothing of after it is lost, and all is counted:
- * committed = delivered + overwritten + cleared, in each mode, however slow the
- * reader.
+ * Dispositions: a start decides what happens to the records of earlier runs
+ *
+ * No record from before a clear is delivered after it, and no later record is lost. committed =
+ * delivered + overwritten + cleared holds in each mode, however slow the reader is.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
-#include "common.h"
+#include "run.h"
 #include "floor.h"
 
 #define PROVIDER	"starts"
@@ -25,12 +25,12 @@
 
 static struct shared {
 	volatile uint32_t ready, leave;
-	volatile uint32_t go;		/* write now: the round */
-	volatile uint32_t count;	/* so many, each; 0: until it is over */
-	volatile uint32_t pause;	/* no more in this round */
-	volatile uint32_t done[THREADS];	/* the round that it is done with */
+	volatile uint32_t go;		/* the round in which threads write */
+	volatile uint32_t count;	/* events of each thread in this round; 0: until @pause */
+	volatile uint32_t pause;	/* ends the round */
+	volatile uint32_t done[THREADS];	/* the last round that the thread has ended */
 	volatile uint32_t tried[THREADS];
-	volatile uint32_t gate[THREADS];	/* the last it wrote under */
+	volatile uint32_t gate[THREADS];	/* generation of its latest event */
 } *sh;
 
 static struct at_ctl *ctl;
@@ -41,8 +41,8 @@ static const char *const mode_names[] = { "", "one-shot", "circular", "streaming
 /* --- the provider ------------------------------------------------------------------ */
 
 /*
- * In the fallback ring a busy lock means to drop: who writes a certain number, so that
- * nothing is lost, takes turns.
+ * The fallback ring drops events that find its lock taken. Threads that write a certain number, and
+ * may lose none, take turns.
  */
 static uint32_t emit(uint32_t id, uint32_t seq)
 {
@@ -109,7 +109,7 @@ static void leave(pid_t pid)
 	reap(pid);
 }
 
-/* Each thread writes @count, or until write_end(). */
+/* Has each thread write @count events, or write until write_end() if @count is 0. */
 static void write_begin(uint32_t count)
 {
 	sh->pause = 0;
@@ -142,7 +142,7 @@ static uint64_t tried(void)
 
 /* --- what the kernel says ------------------------------------------------------------ */
 
-/* Records that slow writers published after the last stop stay there. */
+/* Records that slow writers published after the last stop. They stay in the rings. */
 static unsigned int late;
 
 static int check_ring(const struct at_ring_info *r, void *arg)
@@ -185,7 +185,10 @@ static void open_run(struct run *run, uint32_t mode, uint64_t ring_size, uint32_
 	floor_watch(run);
 }
 
-/* Starts; what was written until now, by threads that are or are not in the middle of it. */
+/*
+ * Starts the session. A clear removes all events of the generations that threads wrote under so
+ * far.
+ */
 static void start_with(struct run *run, uint32_t disposition)
 {
 	uint32_t gate = 0;
@@ -219,7 +222,7 @@ static void disposition(uint32_t mode, uint32_t how, bool read_before)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("%s, %s%s", names[how], mode_names[mode], read_before ? ", some was read" : "");
+	ktap_begin("disposition_%s_%s%s", names[how], mode_names[mode], read_before ? "_partly_read" : "");
 	pid = provider();
 	open_run(&run, mode, 1 << 20, 0);
 	start_with(&run, how);
@@ -235,7 +238,7 @@ static void disposition(uint32_t mode, uint32_t how, bool read_before)
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
 	ktap_check(sum.delivered == (retain ? first : before) + second,
-		   "%llu delivered, of %llu and %llu; %llu before", (unsigned long long)sum.delivered,
+		   "%llu delivered, not %llu or %llu; %llu before", (unsigned long long)sum.delivered,
 		   (unsigned long long)first, (unsigned long long)second,
 		   (unsigned long long)before);
 	ktap_check(sum.cleared == (retain ? 0 : first - before), "%llu cleared",
@@ -245,12 +248,12 @@ static void disposition(uint32_t mode, uint32_t how, bool read_before)
 	ktap_check(run_total(&run) == tried(), "%llu in total, %llu tried",
 		   (unsigned long long)run_total(&run), (unsigned long long)tried());
 	floor_check();
-	/* Whether a name that was told is still valid. */
+	/* Is each name that the reader got still valid? */
 	if (run.rd.nr_providers)
 		p = run.rd.provider[0];
 	ktap_check(p && p->generations == (how == ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE && before ?
 					   2 : 1),
-		   "names were told in %u generations", p ? p->generations : 0);
+		   "names came in %u generations", p ? p->generations : 0);
 	run_check(&run);
 	check_rings(&run);
 	close_run(&run);
@@ -300,19 +303,22 @@ static void room(void)
 					 ASYNCTRACE_DISPOSITION_RETAIN);
 		write_some(4000);
 		run_stop(&run);
-		/* The second time, it is cleared before anybody has read it. */
+		/* The second clear happens before the session is read. */
 		if (i != 1)
 			rd_drain(&run.rd);
 		sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
 		delivered[i] = sum.delivered - last;
 		last = sum.delivered;
 	}
-	/* All rings were full the first time; part of one sub-buffer may be cleared. */
+	/*
+	 * All rings were full in the first run. After the clear, part of one sub-buffer may be
+	 * missing.
+	 */
 	ktap_check(delivered[0] && delivered[2] > delivered[0] / 2, "%llu, then %llu fit",
 		   (unsigned long long)delivered[0], (unsigned long long)delivered[2]);
 	ktap_check(!delivered[1] && sum.cleared > delivered[0] / 2, "%llu cleared",
 		   (unsigned long long)sum.cleared);
-	/* A CPU that nobody wrote on before may have room. */
+	/* A CPU that no thread ran on in earlier runs may have room. */
 	ktap_check(delivered[3] < delivered[0] / 2, "%llu fit into a full ring that is retained",
 		   (unsigned long long)delivered[3]);
 	ktap_check(!sum.overwritten && sum.dropped, "%llu overwritten, %llu dropped",
@@ -327,9 +333,9 @@ static void room(void)
 	ktap_end();
 }
 
-/* --- the law, with clears at random moments ----------------------------------------------- */
+/* --- accounting with clears at random moments -------------------------------------------- */
 
-/* One reader all the while, as slow as it likes. */
+/* One reader during the whole test, which may be slow */
 struct reading {
 	pthread_t thread;
 	struct run *run;
@@ -352,8 +358,8 @@ static void *read_on(void *arg)
 }
 
 /*
- * @pausing: writers have nothing in hand when a run ends: then what they tried is
- * exactly what there is. Else a record may be of no run any more.
+ * @pausing: no writer is amid an event when a run ends, so that the sum is exactly what was
+ *	attempted. Otherwise an event may belong to no run.
  */
 static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 {
@@ -364,20 +370,23 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("law: %s, %s, cleared at random%s%s", mode_names[mode],
-		   us == 0 ? "read at the end" : us < 1000 ? "read meanwhile" : "read slowly",
-		   pausing ? "" : ", writers in the middle", sched ? ", with scheduling" : "");
+	ktap_begin("I13_%s_%s_random_clears%s%s", mode_names[mode],
+		   us == 0 ? "read_at_end" : us < 1000 ? "read_meanwhile" : "read_slowly",
+		   pausing ? "" : "_amid_events", sched ? "_sched" : "");
 	pid = provider();
 	open_run(&run, mode, 64 << 10, sched);
 	reading.run = &run;
 	if (us)
 		must(!pthread_create(&reading.thread, NULL, read_on, &reading));
-	/* On a slow machine a run may end before a writer wrote. This gives the first clear work. */
+	/*
+	 * On a slow machine a run may end before a writer wrote. This run gives the first clear
+	 * work.
+	 */
 	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);
 	write_some(100);
 	run_stop(&run);
 	for (unsigned int i = 0; i < cycles; i++) {
-		/* The reader between two events is not to find the floor raised. */
+		/* The floor must not rise while the reader is between two events. */
 		pthread_mutex_lock(&reading.lock);
 		start_with(&run, 1 + rnd(&state, 3));
 		pthread_mutex_unlock(&reading.lock);
@@ -393,7 +402,7 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 			sleep_us(rnd(&state, 2000));
 	}
 	write_end();
-	/* Where time is short nothing else may have been left to be read. */
+	/* In a short test the clears may have left nothing to read. */
 	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);
 	write_some(100);
 	run_stop(&run);
@@ -410,12 +419,12 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 		  (unsigned long long)sum.overwritten, (unsigned long long)sum.cleared,
 		  (unsigned long long)sum.dropped);
 	ktap_check(pausing ? total == n : total <= n && total >= n - (uint64_t)cycles * THREADS,
-		   "%llu tried, %llu are somewhere", (unsigned long long)n,
+		   "%llu attempted, %llu accounted for", (unsigned long long)n,
 		   (unsigned long long)total);
-	ktap_check(sum.cleared && (sum.delivered || !us), "%llu cleared, %llu delivered: no test",
+	ktap_check(sum.cleared && (sum.delivered || !us), "%llu cleared, %llu delivered",
 		   (unsigned long long)sum.cleared, (unsigned long long)sum.delivered);
 	ktap_check(!sum.overwritten || mode == ASYNCTRACE_MODE_CIRCULAR,
-		   "%llu overwritten in the wrong mode", (unsigned long long)sum.overwritten);
+		   "%llu overwritten", (unsigned long long)sum.overwritten);
 	ktap_check(run.seen.events == sum.delivered, "%llu delivered, %llu seen",
 		   (unsigned long long)sum.delivered, (unsigned long long)run.seen.events);
 	floor_check();
@@ -450,9 +459,9 @@ static void other_session(void)
 	run_stop(&new);
 	rd_drain(&new.rd);
 	rd_drain(&old.rd);
-	ktap_check(old.seen.events == 100 * THREADS, "%llu of the old one",
+	ktap_check(old.seen.events == 100 * THREADS, "%llu of the ended session",
 		   (unsigned long long)old.seen.events);
-	ktap_check(new.seen.events == 70 * THREADS, "%llu of the new one",
+	ktap_check(new.seen.events == 70 * THREADS, "%llu of the new session",
 		   (unsigned long long)new.seen.events);
 	run_check(&old);
 	run_check(&new);
@@ -496,11 +505,11 @@ static void compose_all(struct at_compose *c, int fd)
 	free(buf);
 }
 
-/* Every provider of the file is followed by its ticks at once, and all else comes later. */
+/* Each provider's record is followed by its ticks, before any other record of the provider. */
 static void check_file(const struct file *f, uint32_t *events)
 {
 	const uint64_t *w = f->words, *end = w + f->bytes / 8;
-	uint64_t init = 0;	/* ids of providers that have their ticks */
+	uint64_t init = 0;	/* ids of providers whose ticks have come */
 	uint32_t id = 0;
 
 	for (; w < end; w += ASYNCTRACE_FXT_WORDS(*w)) {
@@ -516,7 +525,7 @@ static void check_file(const struct file *f, uint32_t *events)
 			continue;
 		}
 		if (type == ASYNCTRACE_FXT_INIT) {
-			ktap_check(w[1] == 1000000000, "%llu ticks a second",
+			ktap_check(w[1] == 1000000000, "%llu ticks per second",
 				   (unsigned long long)w[1]);
 			init |= 1ULL << id % 64;
 			continue;
@@ -540,7 +549,7 @@ static void ticks(uint32_t how)
 
 	must(c);
 	ktap_begin("P47_ticks_come_first_after_%s", how == ASYNCTRACE_DISPOSITION_RETAIN ?
-		   "run that is retained" : "clear");
+		   "retain" : "clear");
 	pid = provider();
 	open_run(&run, ASYNCTRACE_MODE_STREAMING, 1 << 20, 0);
 	for (int i = 0; i < 3; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes on the thread-local storage of sleeping threads.
+ * Processes that use the thread-local storage of sleeping threads
  */
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ static int rseq(char *tp, int flags)
 	return syscall(SYS_rseq, tp + __rseq_offset, size, flags, RSEQ_SIG);
 }
 
-/* Gives its registration back, and sleeps for ever. */
+/* Unregisters its struct rseq, for the borrower to use, and sleeps. */
 static void *lender(void *arg)
 {
 	struct borrow *b = arg;

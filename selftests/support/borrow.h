@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Writers that can be killed alone: processes that share this one's memory, and
- * so its rings. Each lives on the thread-local storage of a thread that sleeps,
- * so that the C library and ours find there what they expect.
+ * Writers that can be killed one at a time: processes that share this process's memory, and with it
+ * its rings
+ *
+ * Each uses the thread-local storage of a sleeping thread, so that the C library and libasynctrace
+ * find their data there.
  */
 #ifndef BORROW_H
 #define BORROW_H
@@ -12,7 +14,7 @@
 
 enum borrow_rseq {
 	BORROW_RSEQ,	/* registered with the kernel */
-	BORROW_FAKE,	/* looks so, but the kernel never aborts: it can be stepped through */
+	BORROW_FAKE,	/* looks registered; the kernel aborts no section */
 	BORROW_NONE,
 };
 
@@ -25,9 +27,9 @@ struct borrow {
 	void *arg;
 };
 
-/* Once for each: makes the thread whose storage is borrowed. */
+/* Creates the sleeping thread whose storage is borrowed. */
 void borrow_make(struct borrow *b);
-/* A process on it. The one before must be dead. It exits when @fn returns. */
+/* Starts a process on @b; the previous one must be dead. It exits when @fn returns. */
 pid_t borrow_spawn(struct borrow *b, enum borrow_rseq rseq, void (*fn)(void *), void *arg);
 
 #endif /* BORROW_H */

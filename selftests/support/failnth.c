@@ -11,7 +11,7 @@
 #include "failnth.h"
 #include "ktap.h"
 
-#define MOST	600	/* allocations of one operation */
+#define MOST	600	/* allocations of one operation, at most */
 
 static int fail_nth = -1;
 
@@ -40,7 +40,7 @@ void fail_need(void)
 	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N"));
 	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N"));
 	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/min-order", "0"));
-	/* The injection's own messages, with a stack each, would fill the log. */
+	/* Messages of the fault injection, each with a stack trace, would fill the log. */
 	NEED(!raw_put("/sys/kernel/debug/failslab/verbose", "0"));
 	NEED(!raw_put("/sys/kernel/debug/fail_page_alloc/verbose", "0"));
 	NEED(!raw_put("/sys/kernel/debug/fail_usercopy/verbose", "0"));
@@ -48,8 +48,8 @@ void fail_need(void)
 }
 
 /*
- * If none was injected into the operation, it may be that what we copy here fails
- * instead: then it is over, too.
+ * If the operation had no @n-th allocation, the write below may fail instead. That clears the
+ * counter, too.
  */
 bool fail_one(int n, int (*run)(void), int *ret)
 {
@@ -76,7 +76,7 @@ bool fail_clean(int err)
 	       err == -EMFILE || err == -ENOSPC;
 }
 
-/* --- what there is ------------------------------------------------------------ */
+/* --- state of the module ------------------------------------------------------ */
 
 static void say(struct state *s, const char *fmt, ...)
 {
@@ -90,7 +90,7 @@ static void say(struct state *s, const char *fmt, ...)
 	s->len += n < (int)room ? (size_t)n : room - 1;
 }
 
-/* Numbers that are never twice the same, and what counts by itself. */
+/* Attributes whose values differ each time or change without a request. */
 static bool differs(uint8_t cmd, uint16_t type)
 {
 	switch (cmd) {
@@ -123,7 +123,7 @@ static int add(const struct nlmsghdr *nlh, void *arg)
 	struct listing *l = arg;
 	const struct nlattr *attr;
 
-	/* The kernel's rings fill as the machine goes. */
+	/* The kernel's rings fill at any time. */
 	if (genl->cmd == ASYNCTRACE_CMD_RING_GET)
 		mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
 			if (mnl_attr_get_type(attr) == ASYNCTRACE_A_RING_KIND &&
@@ -180,34 +180,34 @@ bool state_same(const struct state *a, const struct state *b)
 	return a->len == b->len && !memcmp(a->text, b->text, a->len);
 }
 
-#define SHOWN	160	/* of a line */
+#define SHOWN	160	/* characters of a line */
 
-/* From where the two differ. */
+/* Prints both states from the first difference on. */
 void state_show(const struct state *is, const struct state *want)
 {
 	size_t at = 0;
 
 	while (at < is->len && at < want->len && is->text[at] == want->text[at])
 		at++;
-	printf("# they differ at byte %zu of %zu and %zu:\n", at, is->len, want->len);
+	printf("# the states differ at byte %zu of %zu and %zu:\n", at, is->len, want->len);
 	at -= at > SHOWN / 2 ? SHOWN / 2 : at;
 	printf("#   it is         '%.*s'\n", SHOWN, is->text + at);
-	printf("#   it was to be  '%.*s'\n", SHOWN, want->text + at);
+	printf("#   it should be  '%.*s'\n", SHOWN, want->text + at);
 }
 
 /* --- operations ----------------------------------------------------------------- */
 
-/* Whether a state is that; says what is not, where it is not. */
+/* Fails the test if the states differ; @when says what the test expected. */
 static bool is_state(int n, const char *when, const struct state *is, const struct state *want)
 {
 	if (state_same(is, want))
 		return true;
-	ktap_fail("failure %d: not the state %s", n, when);
+	ktap_fail("failure %d: the state is not that %s", n, when);
 	state_show(is, want);
 	return false;
 }
 
-/* Wrong many times in the same way: the first ones are enough. */
+/* Stop after this many failures: more are of the same kind. */
 #define ENOUGH	4
 
 void fail_every(const struct fail_op *op, struct raw_nl *nl)
@@ -218,7 +218,7 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 
 	fail_need();
 	NEED(!state_take(&none, nl));
-	/* The first time, nothing fails. */
+	/* Round 0 injects no failure. */
 	for (n = 0; injected && n < MOST && ktap_failed() < ENOUGH; n++) {
 		bool lost;
 
@@ -242,7 +242,7 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 			ktap_fail("failure %d: %s", n, strerror(-ret));
 		} else if (lost) {
 			if (!state_same(&now, &before))
-				is_state(n, "after it, with the answer lost", &now, &done);
+				is_state(n, "after the operation, whose answer was lost", &now, &done);
 		} else if (ret < 0) {
 			is_state(n, "before it", &now, &before);
 		} else if (n && !(op->flags & FAIL_QUIET)) {
@@ -255,10 +255,10 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 			if (op->take && ret >= 0)
 				ret = op->take();
 			if (ret < 0 && (!lost || (was && !state_same(&before, &done))))
-				ktap_fail("after failure %d it fails with %s",
+				ktap_fail("after failure %d, the second try fails with %s",
 					  n, strerror(-ret));
 			NEED(!state_take(&now, nl));
-			is_state(n, "after it was done again", &now, &done);
+			is_state(n, "after the second try", &now, &done);
 			if (op->check && ret >= 0)
 				op->check(false);
 		} else if (op->check) {
@@ -269,9 +269,9 @@ void fail_every(const struct fail_op *op, struct raw_nl *nl)
 		is_state(n, "of nothing", &now, &none);
 	}
 	EXPECT(n < MOST);
-	/* n - 2: the one without, and the one that did not come to it. */
-	printf("# %s: %d failures, %d told, %d borne\n", op->name, n - 2, told, borne);
-	/* An operation that allocates nothing would prove nothing. */
+	/* n - 2: without the round that injects none, and the last, which found no allocation. */
+	printf("# %s: %d failures, %d reported, %d tolerated\n", op->name, n - 2, told, borne);
+	/* An operation without an allocation proves nothing. */
 	EXPECT(n > 2 || op->flags & FAIL_FREE);
 }
 

@@ -1,59 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An operation with its first allocation failing, its second, and so on until it
- * needs no more of them. And what there is to be seen of the module from outside,
- * as text: an operation that failed has changed none of it.
+ * Runs an operation with its first allocation failing, then with its second, and so on until it
+ * needs no more allocations. The module's state, as text, must be the same after a failed
+ * operation.
  */
 #ifndef SELFTESTS_FAILNTH_H
 #define SELFTESTS_FAILNTH_H
 
 #include "raw.h"
 
-/*
- * Needs a kernel that injects failures, as the debug kernel does: fails the test, and
- * ends it, where there is none.
- */
+/* Fails and ends the test if the kernel cannot inject failures. The debug kernel can. */
 void fail_need(void);
 
-/* The same in a child of fork, which has a count of its own. 0, or a negative errno. */
+/*
+ * As fail_need(), in a forked child, which has a counter of its own. Returns 0 or a negative errno.
+ */
 int fail_again(void);
 
 /*
- * Runs @run with the @n-th allocation that it makes failing. What it returned is in
- * *ret; returns whether it came to that. 0: none fails.
+ * Runs @run with its @n-th allocation failing, or none if @n is 0. Stores the result of @run in
+ * *ret. Returns whether @run made that allocation.
  */
 bool fail_one(int n, int (*run)(void), int *ret);
 
-/* Is it an error of those that a lack of memory may have? */
+/* May a lack of memory cause the error @err? */
 bool fail_clean(int err);
 
-/* --- what there is ------------------------------------------------------------ */
+/* --- state of the module ------------------------------------------------------ */
 
 /**
- * struct state - all sessions, providers, announced categories and rings that @nl may
- * see, one a line, without what is another each time
- * @text: it
- * @len: bytes of it
+ * struct state - all sessions, providers, announced categories and rings that @nl may see, one per
+ * line, without values that differ each time
+ * @text: the lines
+ * @len: length of @text in bytes
  */
 struct state {
 	char text[65536];
 	size_t len;
 };
 
-/* 0, or a negative errno */
+/* Returns 0 or a negative errno. */
 int state_take(struct state *s, struct raw_nl *nl);
 bool state_same(const struct state *a, const struct state *b);
-/* Where the two differ. */
+/* Prints where the two states differ. */
 void state_show(const struct state *is, const struct state *want);
 
 /* --- operations ----------------------------------------------------------------- */
 
 /**
- * enum fail_flags - what is special about an operation
- * @FAIL_QUIET: it may work without what it could not have, and says so elsewhere
- * @FAIL_DUMB: where its answer is lost (-EFAULT, -ENOBUFS), it may be done all the same
- * @FAIL_FREE: all that may fail in it is copying
- * @FAIL_SETTLE: before each time, the probes of earlier sessions are to be gone
+ * enum fail_flags - properties of an operation
+ * @FAIL_QUIET: may succeed without the memory, and reports what is missing elsewhere
+ * @FAIL_DUMB: may be done although its answer is lost (-EFAULT, -ENOBUFS)
+ * @FAIL_FREE: allocates nothing; only copying can fail
+ * @FAIL_SETTLE: must begin after the probes of earlier sessions are gone
  */
 enum fail_flags {
 	FAIL_QUIET = 1,
@@ -63,14 +62,14 @@ enum fail_flags {
 };
 
 /**
- * struct fail_op - one operation, in one state of the session and the provider
+ * struct fail_op - an operation in one state of the session and the provider
  * @name: of the test
- * @prepare: makes the state
- * @run: does it, failures being injected: 0 or more, or a negative errno
- * @take: takes the answer, none being injected any more; NULL: @run has it
- * @check: expects what is so after it has worked, NULL: nothing but the state. Its
- *	argument: whether memory was refused meanwhile
- * @clean: has nothing be left of it, nor of what was prepared
+ * @prepare: brings the session and the provider into that state
+ * @run: the operation, with failures injected: returns 0 or more, or a negative errno
+ * @take: receives the answer without failures injected; NULL: @run does
+ * @check: checks more than the state after the operation succeeded, or NULL. Its argument: was an
+ *	allocation refused meanwhile?
+ * @clean: undoes @run and @prepare
  * @flags: enum fail_flags
  */
 struct fail_op {
@@ -84,17 +83,18 @@ struct fail_op {
 };
 
 /*
- * Every failure of it. @nl: a socket that nothing else is done with.
+ * Runs the operation with each of its allocations failing. @nl: a socket that is used for nothing
+ * else.
  *
- * A failure that was told has changed nothing, and done again, the operation works.
- * One that was not told has either done it, or not. In the end it works without
- * one, and nothing is left of it.
+ * An operation that reports a failure has changed nothing, and succeeds when it is repeated. One
+ * that does not report the failure has either been done or not. At last it succeeds without a
+ * failure, and @clean leaves nothing of it.
  */
 void fail_every(const struct fail_op *op, struct raw_nl *nl);
 
 /*
- * Runs the operations as tests; FAIL_SHARE in the environment: so many of them
- * that need not settle, which ones by FAIL_SEED. What main() is to return.
+ * Runs the operations as tests. The environment variable FAIL_SHARE limits the number of those
+ * without FAIL_SETTLE, and FAIL_SEED chooses them. Returns the exit status of main().
  */
 int fail_run(const struct fail_op *ops, int count, const char *only,
 	     void (*run)(const struct fail_op *op));

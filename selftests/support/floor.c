@@ -23,9 +23,9 @@ void floor_event(const struct rd_event *ev, void *arg)
 	struct nu_seen *seen = arg;
 
 	nu_event(ev, seen);
-	/* Records of other runs are many, and of no interest here. */
+	/* The list has room for 64 generations. This test has more, and does not need them. */
 	seen->nr_generations = 0;
-	/* An event has 16 bits of it. */
+	/* An event has the lower 16 bits of its generation. */
 	if (has_floor &&
 	    (int16_t)(NU_GENERATION(nu_number(ev)) - (floor_generation & 0xffff)) <= 0)
 		too_old++;
@@ -33,5 +33,5 @@ void floor_event(const struct rd_event *ev, void *arg)
 
 void floor_check(void)
 {
-	ktap_check(!too_old, "%llu events of before the clear", (unsigned long long)too_old);
+	ktap_check(!too_old, "%llu events were written before the clear", (unsigned long long)too_old);
 }

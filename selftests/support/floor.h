@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A generation that nothing may come of any more, nor of those before it: what was
- * written under them has been cleared. For one session at a time.
+ * The floor: a generation. Events written under it or earlier ones have been cleared and must not
+ * be delivered. For one session at a time.
  */
 #ifndef FLOOR_H
 #define FLOOR_H
 
-#include "common.h"
+#include "run.h"
 
-/* Has the reader of the session look. There is no floor yet. */
+/* Has the session's reader check each event. No floor is set yet. */
 void floor_watch(struct run *run);
 void floor_raise(uint32_t generation);
-/* nu_event(), and looks at the generation. For rd_open() of another reader of the session. */
+/* Does what nu_event() does and checks the generation. For other readers of the session. */
 void floor_event(const struct rd_event *ev, void *seen);
-/* Fails the test for what came from below the floor. */
+/* Fails the test if an event from below the floor was delivered. */
 void floor_check(void);
 
 #endif /* FLOOR_H */

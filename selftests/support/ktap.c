@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KTAP on standard output.
+ * KTAP on standard output
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,22 +8,26 @@
 
 #include "ktap.h"
 
-/* A test that fails in a loop prints so many reasons. */
+/* Reasons that are printed for a test that fails in a loop */
 #define REASONS_MAX	12
 
 static struct {
 	pid_t pid;
 	unsigned int planned, done, passed, failed, skipped;
 	unsigned int reasons;
-	const char *skip;	/* why, or NULL */
+	const char *skip;	/* reason, or NULL */
 	char name[160];
-	jmp_buf end;		/* of a test of ktap_run() */
+	jmp_buf end;		/* where ktap_leave() jumps to */
 } ktap;
 
-void ktap_plan(unsigned int tests)
+static __attribute__((constructor)) void ktap_init(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	ktap.pid = getpid();
+}
+
+void ktap_plan(unsigned int tests)
+{
 	ktap.planned = tests;
 	printf("KTAP version 1\n1..%u\n", tests);
 }
@@ -99,9 +103,28 @@ void ktap_end(void)
 	}
 }
 
+void ktap_done(const char *name, ...)
+{
+	va_list ap;
+
+	va_start(ap, name);
+	vsnprintf(ktap.name, sizeof(ktap.name), name, ap);
+	va_end(ap);
+	ktap_end();
+	ktap.name[0] = '\0';
+	ktap.reasons = 0;
+	ktap.skip = NULL;
+}
+
+void ktap_done_skipped(const char *name, const char *why)
+{
+	ktap.skip = why;
+	ktap_done("%s", name);
+}
+
 int ktap_exit(void)
 {
-	if (ktap.done != ktap.planned) {
+	if (ktap.planned && ktap.done != ktap.planned) {
 		printf("# %u tests were planned, %u ran\n", ktap.planned, ktap.done);
 		ktap.failed++;
 	}
@@ -118,18 +141,18 @@ void ktap_bail(const char *why, ...)
 	vprintf(why, ap);
 	va_end(ap);
 	printf("\n");
-	/* A child's failure is its parent's to report. */
+	/* The parent reports a child's failure. */
 	if (ktap.pid != getpid())
 		_exit(97);
 	ktap.failed++;
-	ktap.done = ktap.planned;
+	ktap.planned = 0;
 	printf("Bail out!\n");
 	exit(ktap_exit());
 }
 
 void ktap_leave(void)
 {
-	/* The jump would make a child run the tests that follow. */
+	/* After the jump a child would run the tests that follow. */
 	if (ktap.pid != getpid())
 		_exit(97);
 	longjmp(ktap.end, 1);

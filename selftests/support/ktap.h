@@ -2,8 +2,9 @@
 /*
  * The harness of the tests in C: KTAP, version 1, and a closing line with the counts
  *
- * A program either has a table of tests for KTAP_MAIN() or ktap_run(), or it announces its
- * tests with ktap_plan() and runs each between ktap_begin() and ktap_end().
+ * A program has a table of tests for KTAP_MAIN() or ktap_run(). Or it announces its tests
+ * with ktap_plan() and runs each between ktap_begin() and ktap_end(). Or it ends each test
+ * with ktap_done(), without a plan.
  */
 #ifndef KTAP_H
 #define KTAP_H
@@ -32,7 +33,7 @@ void ktap_bail(const char *why, ...) KTAP_PRINTF(1, 2) __attribute__((noreturn))
 			ktap_fail(__VA_ARGS__); \
 	} while (0)
 
-/* For preparations: without @cond there is nothing to test. */
+/* For preparations: ends the program unless @cond is true. */
 #define must(cond) \
 	do { \
 		if (!(cond)) \
@@ -88,6 +89,15 @@ void ktap_plan(unsigned int tests);
 /* Begins a test; a failure until ktap_end() fails it. */
 void ktap_begin(const char *name, ...) KTAP_PRINTF(1, 2);
 void ktap_end(void);
+
+/* --- tests without a plan -------------------------------------------------------- */
+
+/* Ends the test that the previous call began; the first test begins with the program. */
+void ktap_done(const char *name, ...) KTAP_PRINTF(1, 2);
+void ktap_done_skipped(const char *name, const char *why);
+
+/* --- the end --------------------------------------------------------------------- */
+
 /* Prints the closing line. Returns the exit status of main(). */
 int ktap_exit(void);
 

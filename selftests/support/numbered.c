@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Numbered events, written and recognised.
+ * Writes numbered events and recognizes them
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "ktap.h"
 #include "numbered.h"
 
-#define NU_RINGS	16
+#define NU_RINGS	1025
 #define NU_TEXT		48
 
 static uint64_t mix(uint64_t n)
@@ -21,9 +21,9 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 29;
 }
 
-static int shape_of(uint64_t number)
+static int shape_of(uint64_t number, int shapes)
 {
-	return mix(number ^ 0x5bd1e995) % NU_SHAPES;
+	return mix(number ^ 0x5bd1e995) % shapes;
 }
 
 static uint32_t text_of(char *to, uint64_t number)
@@ -36,8 +36,8 @@ static uint32_t text_of(char *to, uint64_t number)
 }
 
 /*
- * As the macros of asynctrace/trace.h do it, but under a gate that was read
- * before, so that the number can hold it. False: it was not tried.
+ * Does what the macros of asynctrace/trace.h do, but only if the gate is still @now, so that the
+ * number can contain the gate. Evaluates to false if it attempted nothing.
  */
 #define NU_EVENT(now, kind, nm, ...) \
 	__extension__({ \
@@ -62,6 +62,60 @@ uint32_t nu_gate(void)
 	return gate == ASYNCTRACE_GATE_ATTACH ? ASYNCTRACE_GATE_OFF : gate;
 }
 
+/* Writes an event as if there were no room for its names in the durable ring. */
+static void emit_inline(uint32_t gate, uint64_t n, const char *text, uint32_t bytes)
+{
+	const struct at_here_ here = TRACE_SITE_("law", "wi", 0, "n", TA_UINT64(n), "t",
+						 TA_CHAR_ARRAY(text, bytes));
+	const uint64_t found = at_site_test_(here.site, gate);
+
+	if (found >> 32)
+		at_event_(here.site, here.refs,
+			  TRACE_FOUND_(TRACE_SITE_INLINE_, (uint32_t)found), ASYNCTRACE_FXT_INSTANT,
+			  0, TRACE_ARGS_(0, "n", TA_UINT64(n), "t", TA_CHAR_ARRAY(text, bytes)), 2);
+}
+
+static void emit_more(uint32_t gate, uint64_t n, int shape)
+{
+	char text[NU_TEXT];
+	const uint32_t bytes = text_of(text, n);
+
+	switch (shape) {
+	case 6: {
+		TRACE_DURATION("law", "wd", "n", TA_UINT64(n));
+		break;
+	}
+	case 7: {
+		TRACE_DURATION("law", "wdn", "n", TA_UINT64(n), "t", TA_CHAR_ARRAY(text, bytes));
+		break;
+	}
+	case 8:
+		emit_inline(gate, n, text, bytes);
+		break;
+	case 9:
+		TRACE_ASYNC_BEGIN("law", "wnn", n, "s", TA_CHAR_ARRAY(text, bytes), "t",
+				  TA_CHAR_ARRAY(text + bytes / 2, bytes - bytes / 2), "h",
+				  TA_INT32((int32_t)mix(n)), "u", TA_CHAR_ARRAY(text, bytes / 4));
+		break;
+	case 10:
+		TRACE_COUNTER("law", "wf", n, "h", TA_UINT64(mix(n)), "i", TA_UINT64(~n), "f",
+			      TA_DOUBLE((double)NU_SEQ(n)));
+		break;
+	/* These records have no room for the number. */
+	case 11:
+		TRACE_INSTANT("law", "plain", TRACE_SCOPE_THREAD);
+		break;
+	case 12: {
+		TRACE_DURATION("law", "plain");
+		break;
+	}
+	case 13: {
+		TRACE_DURATION("law", "plain", "h", TA_UINT32((uint32_t)mix(n)));
+		break;
+	}
+	}
+}
+
 uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 {
 	const uint32_t gate = nu_gate();
@@ -72,14 +126,20 @@ uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 
 	if (!gate)
 		return 0;
-	switch (shape < 0 ? shape_of(n) : shape) {
+	if (shape < 0)
+		shape = shape_of(n, shape == NU_ANY ? NU_ALL_SHAPES : NU_SHAPES);
+	if (shape >= NU_SHAPES) {
+		emit_more(gate, n, shape);
+		return gate;
+	}
+	switch (shape) {
 	case 0:	/* 4 words */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_INSTANT | TRACE_EXTRA_, "w4", n);
 		break;
 	case 1:	/* 5 words */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "w5", 0, "n", TA_UINT64(n));
 		break;
-	case 2:	/* 5 words, otherwise made */
+	case 2:	/* 5 words, encoded by another function */
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_, "w5c", n, "h",
 				 TA_UINT32((uint32_t)mix(n)));
 		break;
@@ -91,7 +151,7 @@ uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape)
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_, "w8", n, "h",
 				 TA_UINT64(mix(n)), "i", TA_UINT64(~n));
 		break;
-	case 5:	/* of several pieces */
+	case 5:	/* with text */
 		bytes = text_of(text, n);
 		tried = NU_EVENT(gate, ASYNCTRACE_FXT_INSTANT, "wn", 0, "n", TA_UINT64(n), "t",
 				 TA_CHAR_ARRAY(text, bytes));
@@ -131,25 +191,33 @@ static void spoiled(struct nu_seen *s, const struct rd_event *ev, const char *wh
 
 uint64_t nu_number(const struct rd_event *ev)
 {
-	if (!strcmp(ev->name, "w5") || !strcmp(ev->name, "wn"))
-		return ev->nargs ? ev->arg[0].value : 0;
+	static const char *const in_argument[] = { "w5", "wn", "wd", "wdn", "wi" };
+
+	for (size_t i = 0; i < sizeof(in_argument) / sizeof(*in_argument); i++)
+		if (!strcmp(ev->name, in_argument[i]))
+			return ev->nargs ? ev->arg[0].value : 0;
 	return ev->extra;
+}
+
+static bool is_text(const struct rd_arg *a, const char *text, uint32_t bytes)
+{
+	return a->type == ASYNCTRACE_FXT_ARG_STRING && a->bytes == bytes &&
+	       !memcmp(a->text, text, bytes);
 }
 
 static bool intact(const struct rd_event *ev, uint64_t number)
 {
 	const struct rd_arg *a = ev->arg;
 	char text[NU_TEXT];
+	const uint32_t bytes = text_of(text, number);
+	const double seq = NU_SEQ(number);
 
 	if (!strcmp(ev->name, "w5"))
 		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 1 &&
 		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64;
-	if (!strcmp(ev->name, "wn"))
+	if (!strcmp(ev->name, "wn") || !strcmp(ev->name, "wi"))
 		return ev->type == ASYNCTRACE_FXT_INSTANT && ev->nargs == 2 &&
-		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64 &&
-		       a[1].type == ASYNCTRACE_FXT_ARG_STRING &&
-		       a[1].bytes == text_of(text, number) &&
-		       !memcmp(a[1].text, text, a[1].bytes);
+		       a[0].type == ASYNCTRACE_FXT_ARG_UINT64 && is_text(&a[1], text, bytes);
 	if (!strcmp(ev->name, "w4"))
 		return ev->type == ASYNCTRACE_FXT_ASYNC_INSTANT && !ev->nargs;
 	if (!strcmp(ev->name, "w5c"))
@@ -161,10 +229,25 @@ static bool intact(const struct rd_event *ev, uint64_t number)
 	if (!strcmp(ev->name, "w8"))
 		return ev->type == ASYNCTRACE_FXT_ASYNC_END && ev->nargs == 2 &&
 		       a[0].value == mix(number) && a[1].value == ~number;
+	if (!strcmp(ev->name, "wd"))
+		return ev->type == ASYNCTRACE_FXT_DURATION && ev->nargs == 1 &&
+		       ev->begin <= ev->ticks;
+	if (!strcmp(ev->name, "wdn"))
+		return ev->type == ASYNCTRACE_FXT_DURATION && ev->nargs == 2 &&
+		       ev->begin <= ev->ticks && is_text(&a[1], text, bytes);
+	if (!strcmp(ev->name, "wnn"))
+		return ev->type == ASYNCTRACE_FXT_ASYNC_BEGIN && ev->nargs == 4 &&
+		       is_text(&a[0], text, bytes) &&
+		       is_text(&a[1], text + bytes / 2, bytes - bytes / 2) &&
+		       a[2].value == (uint32_t)mix(number) && is_text(&a[3], text, bytes / 4);
+	if (!strcmp(ev->name, "wf"))
+		return ev->type == ASYNCTRACE_FXT_COUNTER && ev->nargs == 3 &&
+		       a[0].value == mix(number) && a[1].value == ~number &&
+		       !memcmp(&a[2].value, &seq, sizeof(seq));
 	return false;
 }
 
-/* True: it was not there yet. */
+/* Returns true if the number was not seen before. */
 static bool first_time(struct nu_seen *s, uint32_t writer, uint32_t seq)
 {
 	if (seq / 8 >= s->room[writer]) {
@@ -204,8 +287,10 @@ void nu_event(const struct rd_event *ev, void *seen)
 	uint32_t *next, writer, seq;
 
 	s->events++;
+	if (!strcmp(ev->name, "plain"))
+		return;
 	if (!intact(ev, n) || NU_WRITER(n) >= NU_WRITERS) {
-		spoiled(s, ev, "not intact: 0x%llx", (unsigned long long)n);
+		spoiled(s, ev, "contradicts its number 0x%llx", (unsigned long long)n);
 		return;
 	}
 	must(ev->ring < NU_RINGS);
@@ -218,9 +303,9 @@ void nu_event(const struct rd_event *ev, void *seen)
 	if (seq >= s->max[writer])
 		s->max[writer] = seq + 1;
 	if (!first_time(s, writer, seq))
-		spoiled(s, ev, "writer %u: number %u again", writer, seq);
+		spoiled(s, ev, "writer %u: number %u for the second time", writer, seq);
 	if (s->slot[writer] && s->slot[writer] != ev->slot)
-		spoiled(s, ev, "writer %u: of slot %u, not %u", writer, ev->slot, s->slot[writer]);
+		spoiled(s, ev, "writer %u: has slot %u, and had %u", writer, ev->slot, s->slot[writer]);
 	s->slot[writer] = ev->slot;
 	s->of[writer]++;
 	count_generation(s, NU_GENERATION(n));

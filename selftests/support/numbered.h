@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Numbered events: who wrote it, under which generation, and which of his it is.
- * All else in the event follows from the number, so that a reader can tell
- * whether it is intact.
+ * Numbered events
+ *
+ * The number says which thread wrote the event, under which generation, and which of the
+ * thread's events it is. Everything else in the event follows from the number, so that a
+ * reader can tell whether the event is intact.
  */
 #ifndef NUMBERED_H
 #define NUMBERED_H
@@ -13,7 +15,12 @@
 #include "reader.h"
 
 #define NU_WRITERS	2048
+/* Shapes that are written only under the generation in their number */
 #define NU_SHAPES	6
+/* With shapes that macros write under the generation at that moment, or without a number */
+#define NU_ALL_SHAPES	14
+#define NU_VARIED	-1	/* one of the first NU_SHAPES */
+#define NU_ANY		-2	/* one of NU_ALL_SHAPES */
 
 /* Bits of a number. */
 #define NU_SEQ(n)	((uint32_t)(n))
@@ -21,31 +28,36 @@
 #define NU_GENERATION(n) ((uint32_t)((n) >> 48))
 
 /*
- * Writes the event (@writer, @seq), stamped with the generation it is written
- * under. @shape: 0..NU_SHAPES-1, or -1: varied. Returns that generation; 0: there
- * was nothing to write to.
+ * Attempts the event @seq of @writer. @shape: a shape's number, NU_VARIED or NU_ANY. Returns
+ * the generation in its number, or 0: nothing was attempted.
  */
 uint32_t nu_emit(uint32_t writer, uint32_t seq, int shape);
-/* The gate, having registered if that was still to be done. 0: shut. */
+/* Returns the gate, after registering if that had to be done. 0: the gate is closed. */
 uint32_t nu_gate(void);
 
 /**
- * struct nu_seen - what was delivered
- * @events: all of them
- * @of: by writer
- * @generations: different ones, modulo 2^16, in the order they were seen
- * @spoiled: events that are not what their number says, twice there, or not in
- *	order
- * @first: the first of them
+ * struct nu_seen - the events that a reader was given
+ * @events: their number
+ * @of: their number, by writer
+ * @max: one more than the highest number, by writer
+ * @slot: the writer's thread slot
+ * @bits: a bit for each number seen, by writer
+ * @room: bytes allocated in @bits
+ * @next: one more than the last number, by writer and ring
+ * @nr_generations: number of different generations
+ * @generation: each of them, modulo 2^16, in the order they were seen
+ * @per_generation: events with this generation
+ * @spoiled: events that contradict their number, were seen before, or are out of order
+ * @first: describes the first spoiled event
  */
 struct nu_seen {
 	uint64_t events;
 	uint32_t of[NU_WRITERS];
-	uint32_t max[NU_WRITERS];	/* the highest number + 1 */
+	uint32_t max[NU_WRITERS];
 	uint32_t slot[NU_WRITERS];
 	uint8_t *bits[NU_WRITERS];
 	uint32_t room[NU_WRITERS];
-	uint32_t *next;			/* by writer and ring */
+	uint32_t *next;
 	uint32_t nr_generations;
 	uint32_t generation[64];
 	uint64_t per_generation[64];
@@ -55,9 +67,9 @@ struct nu_seen {
 
 void nu_seen_init(struct nu_seen *s);
 void nu_seen_free(struct nu_seen *s);
-/* The number of an event that is intact. */
+/* Returns the number of an event that is intact. */
 uint64_t nu_number(const struct rd_event *ev);
-/* For rd_open(). */
+/* The callback of rd_open(). @seen: a struct nu_seen */
 void nu_event(const struct rd_event *ev, void *seen);
 
 #endif /* NUMBERED_H */

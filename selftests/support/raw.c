@@ -131,7 +131,7 @@ uint64_t raw_stamp(const struct raw_provider *p)
 
 uint64_t raw_write(const struct raw_provider *p, uint32_t ring, unsigned int records)
 {
-	/* Names of one byte, inline: five words each. */
+	/* One-byte names in the records: five words each */
 	const uint64_t head = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, 5, 0,
 							ASYNCTRACE_FXT_INLINE | 1,
 							ASYNCTRACE_FXT_INLINE | 1);
@@ -250,7 +250,7 @@ static void take_ack(struct raw_nl *nl, const struct nlmsghdr *nlh)
 	}
 }
 
-/* All answers up to the ack, the end of the dump, or an error. */
+/* Receives all messages up to the ack, the end of the dump, or an error. */
 int raw_nl_take_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg)
 {
 	char buf[65536];
@@ -282,7 +282,7 @@ int raw_nl_send(struct raw_nl *nl)
 	nl->text[0] = 0;
 	nl->bad = nl->missing = 0;
 	nl->replies = 0;
-	/* The ack tells that the answer is over. */
+	/* The ack is the last message. */
 	if (!(nl->request->nlmsg_flags & NLM_F_DUMP))
 		nl->request->nlmsg_flags |= NLM_F_ACK;
 	return mnl_socket_sendto(nl->socket, nl->request, nl->request->nlmsg_len) < 0 ? -errno : 0;
@@ -353,7 +353,7 @@ int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)
 	return raw_nl_ask(nl);
 }
 
-/* Of which rings: those of @kind; if that is 0, @provider's, or any provider's (0). */
+/* The rings to add: those of @kind; if @kind is 0, those of @provider, or of all if it is 0 */
 struct sum {
 	struct raw_ledger *ledger;
 	uint32_t provider;
@@ -461,7 +461,7 @@ int raw_become(int uid)
 {
 	if (uid == -1)
 		return 0;
-	/* As after an exec, which is how others' programs come to be theirs. */
+	/* PR_SET_DUMPABLE, as exec(2) would set it for a program that the user starts. */
 	return setgroups(0, NULL) || setgid(uid) || setuid(uid) || prctl(PR_SET_DUMPABLE, 1);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading chunks, and the records in them.
+ * Reads chunks and parses the records in them
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -140,7 +140,7 @@ static void take_strings(struct rd *rd, const struct asynctrace_chunk *c, const 
 	}
 }
 
-/* A string reference: the text that follows at *@at, or that of the table. */
+/* Resolves a string reference: inline text at *@at, or an entry of the table. */
 static bool text_of(struct rd *rd, struct rd_provider *p, uint32_t ref, const uint64_t **at,
 		    const uint64_t *end, const char **text, uint32_t *bytes)
 {
@@ -148,7 +148,8 @@ static bool text_of(struct rd *rd, struct rd_provider *p, uint32_t ref, const ui
 		*bytes = ref & 0x7fff;
 		*text = (const char *)*at;
 		*at += ASYNCTRACE_FXT_TEXT_WORDS(*bytes);
-		return *at <= end;
+		/* Bytes between the text and the next word are 0. */
+		return *at <= end && (!(*bytes % 8) || !((*at)[-1] >> *bytes % 8 * 8));
 	}
 	if (ref > p->names) {
 		bad(rd, "string %u is used, %u are known", ref, p->names);
@@ -229,7 +230,8 @@ static bool parse_event(struct rd *rd, struct rd_provider *p, struct rd_event *e
 		return false;
 	if (has_extra(ev->type))
 		ev->extra = *at++;
-	/* The last word of a complete duration is its end, and the publishing. */
+	/* The last word of a complete duration is its end time, and publishes the record. */
+	ev->begin = ev->ticks;
 	if (ev->type == ASYNCTRACE_FXT_DURATION)
 		ev->ticks = ev->extra;
 	return at == end;
@@ -261,7 +263,7 @@ static void take_events(struct rd *rd, struct rd_ring *r, const struct asynctrac
 			break;
 		}
 		if (ev.slot >= RD_THREADS || !p->tid[ev.slot])
-			bad(rd, "ring %u: slot %u is nobody's", c->ring, ev.slot);
+			bad(rd, "ring %u: no thread has slot %u", c->ring, ev.slot);
 		if (ev.ticks < r->ticks)
 			r->backwards++;
 		r->ticks = ev.ticks;
@@ -274,7 +276,7 @@ static void take_events(struct rd *rd, struct rd_ring *r, const struct asynctrac
 		    (unsigned long long)n, c->records);
 }
 
-/* Scheduling records: whole ones, and as many as there are to be. */
+/* Checks that scheduling records are whole and as many as the chunk claims. */
 static void take_sched(struct rd *rd, struct rd_ring *r, const struct asynctrace_chunk *c,
 		       const uint64_t *w)
 {
@@ -309,12 +311,12 @@ static void take_ring(struct rd *rd, const struct asynctrace_chunk *c, const voi
 
 	r->claimed += c->records;
 	if (c->delivered != r->before + r->claimed)
-		bad(rd, "ring %u: %llu delivered, %llu were", c->ring, c->delivered,
+		bad(rd, "ring %u: %llu delivered, but %llu were read", c->ring, c->delivered,
 		    (unsigned long long)(r->before + r->claimed));
 	if (c->overwritten < r->overwritten)
-		bad(rd, "ring %u: overwritten goes down", c->ring);
+		bad(rd, "ring %u: overwritten decreases", c->ring);
 	if (c->cleared < r->cleared)
-		bad(rd, "ring %u: cleared goes down", c->ring);
+		bad(rd, "ring %u: cleared decreases", c->ring);
 	r->cleared = c->cleared;
 	r->delivered = c->delivered;
 	r->overwritten = c->overwritten;
@@ -351,13 +353,40 @@ static void take_ended(struct rd *rd, const struct asynctrace_chunk *c, const vo
 	rd->ended_sum = *c;
 }
 
+void rd_take(struct rd *rd, const struct asynctrace_chunk *c, const void *payload)
+{
+	rd->chunks++;
+	switch (c->kind) {
+	case ASYNCTRACE_CHUNK_PROVIDER:
+		take_provider(rd, c, payload);
+		break;
+	case ASYNCTRACE_CHUNK_THREADS:
+		take_threads(rd, c, payload);
+		break;
+	case ASYNCTRACE_CHUNK_STRINGS:
+		take_strings(rd, c, payload);
+		break;
+	case ASYNCTRACE_CHUNK_EVENTS:
+	case ASYNCTRACE_CHUNK_SCHED:
+	case ASYNCTRACE_CHUNK_NAMES:
+		take_ring(rd, c, payload);
+		break;
+	case ASYNCTRACE_CHUNK_CLOCK:
+		break;
+	case ASYNCTRACE_CHUNK_ENDED:
+		take_ended(rd, c, payload);
+		break;
+	default:
+		bad(rd, "a chunk of kind %u", c->kind);
+	}
+}
+
 unsigned int rd_read(struct rd *rd, unsigned int max)
 {
 	struct asynctrace_chunk c;
 	unsigned int n;
 
 	for (n = 0; n < max; n++) {
-		const char *payload = rd->buf + sizeof(c);
 		ssize_t ret;
 
 		if (rd->before)
@@ -371,30 +400,7 @@ unsigned int rd_read(struct rd *rd, unsigned int max)
 		memcpy(&c, rd->buf, sizeof(c));
 		if (c.size != sizeof(c) || c.bytes != ret - sizeof(c))
 			bad(rd, "a chunk of %zd bytes: %u + %u", ret, c.size, c.bytes);
-		rd->chunks++;
-		switch (c.kind) {
-		case ASYNCTRACE_CHUNK_PROVIDER:
-			take_provider(rd, &c, payload);
-			break;
-		case ASYNCTRACE_CHUNK_THREADS:
-			take_threads(rd, &c, payload);
-			break;
-		case ASYNCTRACE_CHUNK_STRINGS:
-			take_strings(rd, &c, (const uint64_t *)payload);
-			break;
-		case ASYNCTRACE_CHUNK_EVENTS:
-		case ASYNCTRACE_CHUNK_SCHED:
-		case ASYNCTRACE_CHUNK_NAMES:
-			take_ring(rd, &c, payload);
-			break;
-		case ASYNCTRACE_CHUNK_CLOCK:
-			break;
-		case ASYNCTRACE_CHUNK_ENDED:
-			take_ended(rd, &c, payload);
-			break;
-		default:
-			bad(rd, "a chunk of kind %u", c.kind);
-		}
+		rd_take(rd, &c, rd->buf + sizeof(c));
 	}
 	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A reader of sessions, for tests: it parses what read(2) returns by the letter
- * of linux/asynctrace.h, knows no repair, and shares no code with the library's.
+ * A reader of sessions for tests: parses what read(2) returns strictly by linux/asynctrace.h,
+ * repairs nothing, and shares no code with the library's
  */
 #ifndef READER_H
 #define READER_H
@@ -12,7 +12,7 @@
 #include <linux/asynctrace.h>
 #include <linux/asynctrace_fxt.h>
 
-#define RD_RINGS	256
+#define RD_RINGS	1100
 #define RD_PROVIDERS	64
 #define RD_NAMES	64
 #define RD_ARGS		4
@@ -25,7 +25,7 @@ struct rd_arg {
 	uint32_t bytes;
 };
 
-/* An event as a provider's ring has it. */
+/* An event in a provider's ring */
 struct rd_event {
 	uint32_t provider;
 	uint32_t ring;
@@ -33,20 +33,21 @@ struct rd_event {
 	uint32_t slot;
 	uint32_t words;
 	uint32_t nargs;
-	uint64_t ticks;
+	uint64_t ticks;		/* of a duration: its end */
+	uint64_t begin;		/* of a duration; else equal to @ticks */
 	uint64_t extra;
 	char name[64];
 	struct rd_arg arg[RD_ARGS];
 };
 
 /**
- * struct rd_ring - what was told of a ring
+ * struct rd_ring - what the chunks of a ring said
  * @kind: enum asynctrace_chunk_kind: EVENTS, SCHED or NAMES
- * @delivered: by the kernel's ledger
- * @parsed: records that are there, and well formed
- * @claimed: records that the heads of chunks claim
- * @before: that another reader was given before this one
- * @cleared: by the kernel's ledger
+ * @delivered: by the kernel's count
+ * @parsed: well-formed records
+ * @claimed: records by the chunks' headers
+ * @before: records that an earlier reader was given
+ * @cleared: by the kernel's count
  * @broken: chunks without framing
  * @backwards: records stamped earlier than the one before them
  */
@@ -75,26 +76,24 @@ struct rd_provider {
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
 	char name[ASYNCTRACE_NAME_MAX + 4];
-	uint32_t generation;	/* of its names */
-	uint32_t generations;	/* that there were */
-	uint32_t words;		/* of the durable ring, told so far */
+	uint32_t generation;	/* of the provider's names */
+	uint32_t generations;	/* number of generations of names so far */
+	uint32_t words;		/* read so far of the durable ring */
 	uint32_t names;
 	char text[RD_NAMES][64];
-	int32_t tid[RD_THREADS];	/* by slot; 0: not told */
+	int32_t tid[RD_THREADS];	/* by slot; 0: unknown */
 };
 
 /**
- * struct rd - a session's consumer
- * @event: called for each event that is well formed
- * @record: where set, called for each record of the kernel's rings of that kind, SCHED
- *	or NAMES: a scheduling record's words, a struct asynctrace_task_name. With
- *	@record_arg
- * @before: called before each read(2), where it is set
- * @second: another one has read the session before
- * @ended: providers that had ended before, and
- * @ended_sum: the chunk that told of them
- * @malformed: things that are not as the header says
- * @lost: sum over the rings of events: overwritten and dropped
+ * struct rd - a reader of a session
+ * @event: called for each well-formed event
+ * @record: NULL, or called with @record_arg for each record of the kernel's rings: the words of a
+ *	scheduling record (SCHED) or a struct asynctrace_task_name (NAMES)
+ * @before: NULL, or called before each read(2)
+ * @second: another reader has read the session before
+ * @ended: sums of providers that ended before the session was read
+ * @ended_sum: the chunk with @ended
+ * @malformed: number of violations of the header's description
  */
 struct rd {
 	int fd;
@@ -113,16 +112,18 @@ struct rd {
 	struct asynctrace_chunk ended_sum;
 	uint64_t chunks;
 	uint64_t malformed;
-	char first[256];	/* the first that was malformed */
+	char first[256];	/* describes the first violation */
 };
 
 void rd_open(struct rd *rd, int fd, void (*event)(const struct rd_event *, void *), void *arg);
-/* Reads up to @max chunks. Returns how many: fewer, where there is no more. */
+/* Reads up to @max chunks. Returns their number, which is less if nothing is left. */
 unsigned int rd_read(struct rd *rd, unsigned int max);
 void rd_drain(struct rd *rd);
+/* Parses a chunk that was not read from @rd->fd. */
+void rd_take(struct rd *rd, const struct asynctrace_chunk *c, const void *payload);
 void rd_close(struct rd *rd);
 struct rd_provider *rd_provider(struct rd *rd, uint32_t id);
-/* Sums over the rings of one kind, and where @provider is not 0, of that one. */
+/* Returns sums over the rings of one kind, of one provider or, if @provider is 0, of all. */
 struct rd_ring rd_sum(const struct rd *rd, uint32_t kind, uint32_t provider);
 
 #endif /* READER_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sandboxes of the kind that services and browsers use: seccomp answers one system call
+ * A sandbox as services and browsers use it: seccomp(2) answers one system call
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 /*
- * Has the system call @nr of the calling thread answered with @action, SECCOMP_RET_*, from
- * now on. @flags: SECCOMP_FILTER_FLAG_*. Returns what seccomp(2) returns: -1 and errno, 0,
- * or with SECCOMP_FILTER_FLAG_NEW_LISTENER a descriptor.
+ * Lets seccomp(2) answer the system call @nr of the calling thread with @action (SECCOMP_RET_*)
+ * from now on. @flags: SECCOMP_FILTER_FLAG_*. Returns the result of seccomp(2): -1 with errno, 0,
+ * or a descriptor with SECCOMP_FILTER_FLAG_NEW_LISTENER.
  */
 static inline int sandbox(long nr, uint32_t action, unsigned int flags)
 {

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A session of a back end, with a reader that recognises numbered events
+ *
+ * run_module.c drives sessions of the module, inprocess/run_inprocess.c traces of this
+ * process. A program links one of them. On failure the functions end the program.
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include <asynctrace/provider.h>
+#include <asynctrace/session.h>
+
+#include "common.h"
+#include "numbered.h"
+#include "reader.h"
+
+struct run {
+	struct at_ctl *ctl;	/* of the module's back end */
+	uint32_t id;
+	struct rd rd;
+	struct nu_seen seen;
+};
+
+/**
+ * struct run_options - a session
+ * @name: of the session
+ * @provider: pattern; NULL: all providers
+ * @reads: the in-process back end reads in a thread of the library
+ * @boottime: the in-process back end stamps with CLOCK_BOOTTIME
+ * @no_cpu_rings: the in-process back end has only the fallback ring
+ */
+struct run_options {
+	const char *name;
+	uint32_t mode;
+	uint32_t sched;
+	uint64_t ring_size;
+	uint64_t sub_size;
+	const char *provider;
+	bool reads;
+	bool boottime;
+	bool no_cpu_rings;
+};
+
+/* --- both back ends ------------------------------------------------------------- */
+
+/* Creates and initializes a session and opens its reader. */
+void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *opts);
+void run_start(struct run *run);
+void run_stop(struct run *run);
+/* Reads up to @max chunks, or, in-process, what is there. */
+void run_read(struct run *run, unsigned int max);
+/* Reads until nothing is left. */
+void run_drain(struct run *run);
+void run_terminate(struct run *run);
+/* Frees what was read. The session must be terminated. */
+void run_close(struct run *run);
+/* Fails the test for each fault that the reader found. */
+void run_check(const struct run *run);
+/* Returns delivered + overwritten + cleared + dropped of all rings of events. */
+uint64_t run_total(const struct run *run);
+/* Reads what is there if needed. Returns what run_total() will be if the session ends now. */
+uint64_t run_attempted(struct run *run);
+/* Has a ring of events lost a record, or will it when it is read? */
+bool run_has_lost(struct run *run, uint64_t ring_size);
+/* Do events of this session take the fallback ring? */
+bool run_uses_fallback(const struct run *run);
+/*
+ * Runs @fn where it can trace: in a child that is the provider @name, which exits then, or
+ * in a thread of this process. Returns the child, or 0.
+ */
+pid_t run_tracing(const char *name, void (*fn)(void));
+/* After writers were killed: the fallback ring's lock may still be held by one of them. */
+void run_forget_killed(void);
+/* Waits for the end of @fn, and checks that the child exited with 0. */
+void run_join(pid_t pid);
+
+/* --- the module's back end ------------------------------------------------------- */
+
+/* @disposition: enum asynctrace_disposition */
+void run_start_with(struct run *run, uint32_t disposition);
+/* Forks a provider that runs until its @threads threads return from @fn, given 0, 1, ... */
+pid_t fork_provider(const struct at_provider_options *opts, unsigned int threads,
+		    void *(*fn)(void *number));
+/* Do events take the fallback ring here, by what C library and machine say? */
+bool fallback_expected(struct at_ctl *ctl);
+
+#endif /* RUN_H */
