@@ -28,7 +28,8 @@ $(B)/selftests/conformance/table: %: %.o $(PT_COMMON:%=$(B)/selftests/conformanc
 $(B)/selftests/conformance/death: $(B)/selftests/conformance/cast.o
 $(B)/selftests/conformance/scale $(B)/selftests/conformance/beside $(B)/selftests/conformance/parts: $(B)/selftests/conformance/count.o
 
+# The library comes last: other rules add objects that need it.
 $(PT_ALONE:%=$(B)/selftests/conformance/%): %: %.o $(PT_SHARED) $(B)/libasynctrace.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(AT_LIBS)
 
 -include $(wildcard $(B)/selftests/conformance/*.d)
