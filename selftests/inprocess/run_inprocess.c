@@ -64,7 +64,7 @@ void run_stop(struct run *run)
 {
 	(void)run;
 	at_area_gate(&tape.area, 0);
-	ktap_check(at_area_quiesce(), "a writer does not leave its ring");
+	ktap_check(at_writers_quiesce(), "a writer does not leave its ring");
 }
 
 void run_read(struct run *run, unsigned int max)

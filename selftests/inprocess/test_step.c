@@ -4,8 +4,8 @@
  */
 #include <sys/rseq.h>
 
-#include "inprocess/inproc.h"
 #include "step.h"
+#include "writer/internal.h"
 
 int main(void)
 {
