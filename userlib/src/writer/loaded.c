@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <asynctrace/context.h>
 #include <asynctrace/detail/special.h>
 #include <asynctrace/operation.h>
 
@@ -34,6 +35,10 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_entered_run_,
 	(void (*)(void))at_entered_end_,
 	(void (*)(void))at_logf_,
+	(void (*)(void))at_context_init_,
+	(void (*)(void))at_context_enter_,
+	(void (*)(void))at_context_leave_,
+	(void (*)(void))at_context_destroy_,
 };
 
 /* The at_loaded_() of this copy, not subject to symbol interposition. */

@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include <asynctrace/detail/operation.h>
+
 #include "internal.h"
 #include "sys.h"
 
@@ -45,6 +47,10 @@ struct lock_page {
 };
 
 static struct lock_page *page;
+static const uint32_t no_salt;
+
+AT_PUBLIC const uint32_t *at_salted_ = &no_salt;
+
 /* Used if mmap() fails. A forked child inherits its state. */
 static struct lock_page without_page;
 
@@ -62,8 +68,12 @@ static struct lock_page *make_page(void)
 	if (p == &without_page || at_sys_madvise(p, at_page_size(), MADV_WIPEONFORK))
 		p->pid = at_sys_getpid();
 	if (__atomic_compare_exchange_n(&page, &other, p, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
+					__ATOMIC_ACQUIRE)) {
+		/* Elsewhere, a forked child would find the salt of its parent. */
+		if (!p->pid)
+			__atomic_store_n(&at_salted_, &p->salt, __ATOMIC_RELEASE);
 		return p;
+	}
 	if (p != &without_page)
 		at_sys_munmap(p, at_page_size());
 	return other;

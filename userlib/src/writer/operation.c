@@ -5,40 +5,25 @@
 #include "internal.h"
 #include "operation.h"
 
-/*
- * An id is salt << 44 | 1 << 42 | number. at_flow_id() counts from 1 without bit 42.
- * at_compose_chunk() sets bit 43 in ids that are not the library's.
- */
-#define AT_SALT_SHIFT	44
-#define AT_OPERATION	(1ULL << 42)
-#define AT_NUMBERS	(AT_OPERATION - 1)
-
-/*
- * Numbers that a thread takes at a time. With 64 threads, a counter shared by all would cost a
- * thread more than a record.
- */
-#define AT_BLOCK	256u
-
 AT_PUBLIC __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
 
 static uint64_t blocks;
 
-/*
- * Returns the next number of the thread. Multiples of AT_BLOCK are not used: they mean that the
- * block is used up. A signal handler may take numbers, and a block, at any moment.
- */
-static uint64_t next_number(void)
+/* A new block. A signal handler may take one meanwhile, whose numbers are then not used. */
+static uint64_t first_number(void)
 {
-	uint64_t *next = &at_current_.ids;
-	uint64_t old = __atomic_load_n(next, __ATOMIC_RELAXED), n;
+	const uint64_t block = __atomic_fetch_add(&blocks, 2 * TRACE_IDS_, __ATOMIC_RELAXED);
+	const uint64_t n = TRACE_OPERATION_ | (block & (TRACE_OPERATION_ - 1)) | TRACE_IDS_;
 
-	do {
-		n = old;
-		if (unlikely(!(n % AT_BLOCK)))
-			n = __atomic_fetch_add(&blocks, AT_BLOCK, __ATOMIC_RELAXED) + 1;
-	} while (!__atomic_compare_exchange_n(next, &old, n + 1, false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
+	__atomic_store_n(&at_current_.ids, n + 1, __ATOMIC_RELAXED);
 	return n;
+}
+
+static uint64_t make_id(void)
+{
+	const uint64_t n = at_number_() ?: first_number();
+
+	return (uint64_t)at_salt() << TRACE_SALT_SHIFT_ | n;
 }
 
 AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
@@ -46,7 +31,7 @@ AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
 	/* The registration may give the process another salt. */
 	if (unlikely(at_gate_load_() == ASYNCTRACE_GATE_ATTACH) && !at_library_mixed())
 		at_attach();
-	op->id = (uint64_t)at_salt() << AT_SALT_SHIFT | AT_OPERATION | (next_number() & AT_NUMBERS);
+	op->id = at_id_() ?: make_id();
 	op->parent = parent;
 	__atomic_store_n(&op->ended_, 0, __ATOMIC_RELAXED);
 	op->reserved_ = 0;

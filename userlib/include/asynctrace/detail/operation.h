@@ -16,11 +16,13 @@ extern "C" {
  * struct at_current_ - the calling thread's current operation and scopes
  * @id: the current operation; 0: none
  * @cell: memory in which the kernel reads @id, or NULL
- * @ids: the next id of this thread's block of ids; a multiple of the block's size: the block is
- *	used up
+ * @ids: the next number of this thread's block; without the bit TRACE_IDS_: none is left
  * @depth: number of open recorded scopes
  * @base: number of open recorded scopes that began before the run of @gate
  * @gate: the gate value under which the thread last recorded the begin of a scope
+ * @inherits: 0: a context that is made or entered takes over nothing but the operation
+ * @context: address of the innermost context that the thread has entered; 0: none. TRACE_LIGHT_
+ *	is set if nothing in the context says so.
  *
  * Only the thread itself, and signal handlers on it, change this.
  */
@@ -31,7 +33,8 @@ struct at_current_ {
 	uint32_t depth;
 	uint32_t base;
 	uint32_t gate;
-	uint32_t reserved;
+	uint32_t inherits;
+	uintptr_t context;
 };
 
 extern __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
@@ -53,6 +56,49 @@ void at_entered_run_(uint32_t gate);
 void at_entered_end_(const struct at_entered *e);
 __attribute__((format(printf, 4, 5)))
 void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const char *format, ...);
+
+/*
+ * An id is salt << 44 | 1 << 42 | number. at_flow_id() counts from 1 without bit 42, and
+ * at_compose_chunk() puts bit 43 into ids that are not the library's.
+ */
+#define TRACE_SALT_SHIFT_	44
+#define TRACE_OPERATION_	(TRACE_TO_(uint64_t, 1) << 42)
+
+/*
+ * A thread takes as many numbers at a time, because a counter that all threads share costs a
+ * thread of 64 more than a record. They have this bit; numbers without it belong to no thread, so
+ * that a signal handler that takes one when the block is used up takes none of another thread.
+ */
+#define TRACE_IDS_		256u
+
+/* The salt of this process, 0: none yet, or one that a function must look up */
+extern const uint32_t *at_salted_;
+
+/*
+ * A new number, with TRACE_OPERATION_, or 0: the block is used up. A signal handler may take numbers
+ * at any moment.
+ */
+TRACE_INLINE_ uint64_t at_number_(void)
+{
+	uint64_t n = 1;
+
+#if defined(__x86_64__)
+	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(at_current_.ids) : : "cc");
+#else
+	n = __atomic_fetch_add(&at_current_.ids, n, __ATOMIC_RELAXED);
+#endif
+	return n & TRACE_IDS_ ? n : 0;
+}
+
+/* A new id, or 0: at_operation_start_() must make it. */
+TRACE_INLINE_ uint64_t at_id_(void)
+{
+	const uint64_t salt = __atomic_load_n(__atomic_load_n(&at_salted_, __ATOMIC_RELAXED),
+					      __ATOMIC_RELAXED);
+	const uint64_t n = at_number_();
+
+	return __builtin_expect(salt && n, 1) ? salt << TRACE_SALT_SHIFT_ | n : 0;
+}
 
 /*
  * Uses the name at_current_, not its address. UBSan would compare the address with 0 by the flags

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the inline functions of asynctrace/context.h need. Programs must not use these names.
+ */
+#ifndef ASYNCTRACE_DETAIL_CONTEXT_H
+#define ASYNCTRACE_DETAIL_CONTEXT_H
+
+#include <asynctrace/operation.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct at_context;
+struct at_context_type;
+
+/*
+ * Bits of struct at_context.state_, beside a number that memory which is no context does not have
+ * by accident. Without TRACE_CONTEXT_FULL_, members from listeners_ on are not initialized.
+ */
+#define TRACE_CONTEXT_READY_	0x6163e100u
+#define TRACE_CONTEXT_RUNS_	0x01u
+#define TRACE_CONTEXT_FULL_	0x02u
+#define TRACE_CONTEXT_TYPED_	0x04u	/* it has a type_ */
+#define TRACE_CONTEXT_BITS_	0x07u
+#define TRACE_CONTEXT_DEAD_	0x6163deadu
+
+/*
+ * In at_current_.context: the thread was in no context and worked on no operation before. Neither
+ * the context's state nor outer_ nor entered_ is set.
+ */
+#define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
+
+#ifdef __cplusplus
+#define TRACE_CONTEXT_AT_(address)	reinterpret_cast<struct at_context *>(address)
+#else
+#define TRACE_CONTEXT_AT_(address)	((struct at_context *)(address))
+#endif
+
+extern const char *const at_context_keys_[3];
+
+/* One site for the begin, with the key "parent", and one for runs: see write_end(). */
+#define TRACE_CONTEXT_TYPE_(variable, provider, name) { \
+	provider, \
+	{ 0, 0, 0, variable.refs_, at_context_keys_, "context", "" name, 0, 1 }, \
+	{ 0, 0, 0, variable.refs_ + 1, at_context_keys_ + 1, "context", "" name, 0, 2 }, \
+	{ 0, 0, 0 } }
+
+/* @type: NULL: that of the provider. @parent: NULL: what runs now */
+void at_context_init_(struct at_context *context, uint32_t provider, struct at_context_type *type,
+		      void *object, struct at_context *parent);
+void at_context_enter_(struct at_context *context);
+void at_context_leave_(struct at_context *context);
+void at_context_destroy_(struct at_context *context);
+
+#define TRACE_CONTEXT_SCOPE_(nr, context) \
+	__attribute__((unused, cleanup(at_context_unscope_))) \
+	struct at_context *TRACE_CAT_(at_in_, nr) = at_context_scope_(context)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ASYNCTRACE_DETAIL_CONTEXT_H */

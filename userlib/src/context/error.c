@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Errors in callbacks: at_context_run(), at_context_fail(), at_throw()
+ *
+ * Listeners and the handler are told where the error is found, before anything is unwound. So they
+ * see the current context, local storage and the message. Unwinding ends contexts and scopes by
+ * the lists that the thread has of them.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "contexts.h"
+
+#define AT_EXIT_UNHANDLED	1
+#define AT_EXIT_ERROR_IN_ERROR	7
+
+static at_unhandled_fn *unhandled;
+
+AT_PUBLIC at_unhandled_fn *at_unhandled_set(at_unhandled_fn *handler)
+{
+	return __atomic_exchange_n(&unhandled, handler, __ATOMIC_ACQ_REL);
+}
+
+__attribute__((noreturn)) static AT_COLD void die(const char *why, const struct at_error *e, int status)
+{
+	fprintf(stderr, "asynctrace: %s%s%s: error %d%s%s\n", why, e->context ? " in " : "",
+		e->context ? at_context_name(e->context) : "", e->error,
+		e->message ? ": " : "", e->message ?: "");
+	exit(status);
+}
+
+AT_COLD bool at_raise(int error, const char *message)
+{
+	struct at_flow *f = &at_flow;
+	struct at_context *c = at_context_here();
+	const enum at_phase phase = f->phase;
+	const struct at_error e = { error, message, c };
+	at_unhandled_fn *handler;
+	bool handled;
+
+	if (phase == AT_PHASE_ERROR)
+		die("an error() callback or the handler has failed", &e, AT_EXIT_ERROR_IN_ERROR);
+	if (error >= 0)
+		at_misuse(c, "an error is not negative");
+	if (c) {
+		at_context_fill(c);
+		c->flags_ |= AT_CONTEXT_FAILED;
+	}
+	f->phase = AT_PHASE_ERROR;
+	/* N29: an error in a callback of a listener cannot be handled by listeners. */
+	handled = at_listeners_error(&e) && phase == AT_PHASE_NONE;
+	f->stop = phase != AT_PHASE_NONE;
+	at_context_record_error(at_operation_current(), &e, handled);
+	if (!handled) {
+		handler = __atomic_load_n(&unhandled, __ATOMIC_ACQUIRE);
+		if (!handler || !handler(&e))
+			die("unhandled error", &e, AT_EXIT_UNHANDLED);
+	}
+	f->phase = phase;
+	return handled;
+}
+
+AT_PUBLIC bool at_context_fail(int error, const char *message)
+{
+	return at_raise(error, message);
+}
+
+/* Ends what began in the run of @k. */
+static void unwind(struct at_catch *k)
+{
+	struct at_flow *f = &at_flow;
+
+	at_emissions_end(k->emission);
+	f->phase = k->phase;
+	while (at_context_here() != k->around)
+		at_context_pop();
+	at_locals_unwind(k->locals);
+	at_operation_leave(&k->here);
+	f->catch = k->outer;
+}
+
+AT_PUBLIC void at_throw(int error, const char *message)
+{
+	struct at_catch *k = at_flow.catch;
+	const struct at_error e = { error, message, at_context_here() };
+
+	at_raise(error, message);
+	if (!k)
+		die("at_throw() outside of at_context_run()", &e, AT_EXIT_UNHANDLED);
+	unwind(k);
+	_longjmp(k->to, 1);
+}
+
+/* Not inlined: no local variable of this function changes between _setjmp() and _longjmp(). */
+static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *c,
+					 int (*fn)(void *arg), void *arg)
+{
+	int result = 0;
+
+	at_context_enter(c);
+	/* at_misuse() has said why. */
+	if (at_context_here() == k->around)
+		return -EINVAL;
+	if (!at_context_is_full(c) || !(c->flags_ & AT_CONTEXT_FAILED)) {
+		result = fn(arg);
+		if (result < 0) {
+			/* N33: at_context_fail() has reported it. */
+			if (!k->context || !at_context_is_full(c) ||
+			    !(c->flags_ & AT_CONTEXT_FAILED))
+				at_raise(result, NULL);
+			result = 0;
+		}
+	}
+	if (k->context)
+		at_context_leave(c);
+	return result;
+}
+
+AT_PUBLIC int at_context_run(struct at_context *c, int (*fn)(void *arg), void *arg)
+{
+	struct at_flow *f = &at_flow;
+	struct at_catch k;
+	int result;
+
+	k.outer = f->catch;
+	k.context = c;
+	k.around = at_context_here();
+	k.locals = f->scopes;
+	k.emission = f->emission;
+	k.phase = f->phase;
+	k.here = at_operation_here();
+	f->catch = &k;
+	if (_setjmp(k.to))
+		return 0;
+	result = run(&k, c, fn, arg);
+	at_flow.catch = k.outer;
+	return result;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libasynctrace: records of contexts: those of operations, named like the provider or the type
+ */
+#ifndef AT_CONTEXT_RECORD_H
+#define AT_CONTEXT_RECORD_H
+
+#include "contexts.h"
+
+#pragma GCC visibility push(hidden)
+
+#define AT_NEXTTICK_TYPE	32
+
+extern struct at_context_type *const at_context_types[AT_NEXTTICK_TYPE + 1];
+struct at_context_type *at_context_type_user(void);
+
+#pragma GCC visibility pop
+
+/* A number that is no provider's is USER's. */
+static inline struct at_context_type *at_context_type(const struct at_context *c)
+{
+	struct at_context_type *type;
+
+	if (c->state_ & TRACE_CONTEXT_TYPED_)
+		return c->type_;
+	if (c->provider & (c->provider - 1))
+		type = c->provider == ASYNCTRACE_ASYNC_NEXTTICK ? at_context_types[AT_NEXTTICK_TYPE] :
+								  NULL;
+	else
+		type = c->provider ? at_context_types[__builtin_ctz(c->provider)] : NULL;
+	return likely(type) ? type : at_context_type_user();
+}
+
+static inline void at_context_record_begin(struct at_context *c)
+{
+	struct at_site_ *site = &at_context_type(c)->begin_;
+	const struct at_arg_ parent = at_arg_u64_(c->operation.parent);
+	const uint64_t found = at_site_test_(site, at_gate_load_());
+
+	if (found >> 32)
+		at_event_(site, site->refs, found, ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_,
+			  c->operation.id, &parent, 1);
+}
+
+static inline void at_context_record_end(struct at_context *c)
+{
+	static const struct at_arg_ none[1];
+	const uint32_t gate = at_gate_load_();
+	struct at_site_ *site;
+	uint64_t found;
+
+	if (gate == ASYNCTRACE_GATE_OFF)
+		return;
+	site = &at_context_type(c)->begin_;
+	found = at_site_test_(site, gate);
+	if (found >> 32)
+		at_event_(site, site->refs, found, ASYNCTRACE_FXT_ASYNC_END | TRACE_EXTRA_,
+			  c->operation.id, none, 0);
+}
+
+/* Enters the operation of @c and, if it is recorded, writes the begin of a duration. */
+static inline void at_context_record_run(struct at_context *c)
+{
+	const uint32_t gate = at_gate_load_();
+	const struct at_arg_ id = at_arg_u64_(c->operation.id);
+	struct at_site_ *site;
+	uint64_t found;
+
+	/* Member by member: a copy of a structure would wait for its parts to be stored. */
+	c->entered_.previous_ = at_operation_current();
+	c->entered_.site_ = NULL;
+	c->entered_.thread_ = &at_current_;
+	c->entered_.depth_ = at_current_.depth;
+	c->entered_.kind_ = TRACE_ENTER_;
+	c->entered_.mode_ = 0;
+	at_current_set_(c->operation.id);
+	if (gate == ASYNCTRACE_GATE_OFF)
+		return;
+	site = &at_context_type(c)->run_;
+	found = at_site_test_(site, gate);
+	if (found >> 32) {
+		at_entered_record_(&c->entered_, site, found);
+		at_event_(site, site->refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, 0, &id, 1);
+	}
+}
+
+#endif /* AT_CONTEXT_RECORD_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Records of contexts that are rare, and the names of all
+ */
+#include "record.h"
+
+AT_PUBLIC const char *const at_context_keys_[3] = { "parent", "operation", "resumed" };
+
+#define TYPES(T) \
+	T(CRYPTO) T(FSEVENT) T(FS) T(GETADDRINFO) T(PIPE) T(PROCESS) T(QUERY) T(SHUTDOWN) \
+	T(SIGNAL) T(STATWATCHER) T(TCP) T(TIMER) T(TLS) T(TTY) T(UDP) T(ZLIB) T(URING) \
+	T(THREADPOOL) T(HTTP) T(USER) T(NEXTTICK)
+
+#define TYPE(name) \
+	static struct at_context_type type_##name = \
+		TRACE_CONTEXT_TYPE_(type_##name, ASYNCTRACE_ASYNC_##name, #name);
+TYPES(TYPE)
+#undef TYPE
+
+/* By the number of the provider's bit; AT_NEXTTICK_TYPE for more than one bit */
+struct at_context_type *const at_context_types[] = {
+#define TYPE(name) \
+	[ASYNCTRACE_ASYNC_##name == ASYNCTRACE_ASYNC_NEXTTICK ? AT_NEXTTICK_TYPE : \
+	 __builtin_ctz(ASYNCTRACE_ASYNC_##name)] = &type_##name,
+	TYPES(TYPE)
+#undef TYPE
+};
+
+struct at_context_type *at_context_type_user(void)
+{
+	return &type_USER;
+}
+
+const char *at_context_name(const struct at_context *c)
+{
+	return at_context_type(c)->begin_.name;
+}
+
+/* --- rare ones --------------------------------------------------------------------------------- */
+
+void at_context_record_error(uint64_t id, const struct at_error *error, bool handled)
+{
+	TRACE_OPERATION_INSTANT(id, "context", "error", "error", error->error,
+				"message", TA_STRING(error->message), "handled", TA_BOOL(handled));
+}
+
+void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what)
+{
+	TRACE_OPERATION_INSTANT(id, "context", "misuse", "what", TA_STRING(what),
+				"expected", TA_UINT64(expected));
+}
