@@ -10,6 +10,7 @@
 #	$(B)/examples/tutorial, tutorial-cxx	Fuchsia's tutorial, in C and in C++
 #	$(B)/examples/coffee, pool, twoproc
 #				programs with operations
+#	$(B)/examples/loop	an event loop with contexts, listeners and local storage
 #	userlib-install		installs library, headers and manual pages
 #	userlib-uninstall	removes the installed files
 
@@ -127,7 +128,7 @@ userlib-uninstall:
 
 AT_EXAMPLES	:= hello crash coffee pool twoproc tutorial
 
-examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(B)/examples/tutorial-cxx
+examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(B)/examples/tutorial-cxx $(B)/examples/loop
 
 define at_example
 $(B)/examples/$(1): userlib/examples/$(1)/$(1).c $(B)/libasynctrace.a
@@ -144,3 +145,9 @@ $(B)/examples/tutorial-cxx: userlib/examples/tutorial/tutorial.cc $(B)/libasynct
 		$(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
 
 -include $(B)/examples/tutorial-cxx.d
+
+AT_LOOP_SRC	:= $(wildcard userlib/examples/loop/*.c)
+$(B)/examples/loop: $(AT_LOOP_SRC) $(wildcard userlib/examples/loop/*.h) $(B)/libasynctrace.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -o $@ \
+		$(AT_LOOP_SRC) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
