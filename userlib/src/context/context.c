@@ -47,14 +47,16 @@ void at_flow_watch(void)
 	at_flow.watched = ends_known && !pthread_setspecific(ends, &at_flow);
 }
 
+/* at_current_ comes last: a signal handler finds the context as it was, or as it is to be. */
 AT_COLD void at_context_settle(void)
 {
 	struct at_context *c = at_context_current();
 
-	at_current_.context = TRACE_ADDRESS_(c);
 	c->outer_ = NULL;
-	c->state_ |= TRACE_CONTEXT_RUNS_;
 	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .kind_ = TRACE_ENTER_ };
+	c->state_ |= TRACE_CONTEXT_RUNS_;
+	__atomic_signal_fence(__ATOMIC_RELEASE);
+	at_current_.context = TRACE_ADDRESS_(c);
 }
 
 /* --- making -------------------------------------------------------------------------------- */

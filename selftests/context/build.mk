@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests of contexts, listeners, local storage and the example loop.
+#
+#	context-tests	builds all that selftests/context/run calls
+
+CX		:= $(B)/selftests/context
+CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks test_requests
+# Of selftests/inprocess and of the example
+CX_HELPERS	:= tape kept
+CX_LOOP		:= loop timers pool sockets
+CX_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
+		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess -Iselftests/context \
+		   -Iuserlib/examples/loop
+
+# cx_flavour DIR, LIBRARY, FLAGS
+define cx_flavour
+$(1)/%.o: selftests/context/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%.o: selftests/inprocess/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%.o: userlib/examples/loop/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/%: $(1)/%.o $(CX_HELPERS:%=$(1)/%.o) $(CX_LOOP:%=$(1)/%.o) $(1)/cast.o $(2)
+	$$(CC) $$(CFLAGS) $(3) $$(LDFLAGS) -o $$@ $$^ $$(AT_LIBS)
+.SECONDARY: $(addprefix $(1)/,$(addsuffix .o,$(CX_HELPERS) $(CX_LOOP) $(CX_TESTS) cast))
+-include $(wildcard $(1)/*.d)
+endef
+
+$(eval $(call cx_flavour,$(CX)/plain,$(B)/libasynctrace.a,))
+$(eval $(call cx_flavour,$(CX)/asan,$(B)/asan/libasynctrace.a,-fsanitize=address -fsanitize=undefined))
+$(eval $(call cx_flavour,$(CX)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
+
+.PHONY: context-tests
+context-tests: $(foreach f,plain asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%))
