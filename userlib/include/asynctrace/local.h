@@ -50,11 +50,11 @@ void *at_local_get(const struct at_local *local);
 
 /*
  * Calls @fn with @value as the current value, and returns its result. The value before is the
- * current one again afterwards, also after at_throw(). -ENOMEM: @fn was not called, and @value
- * was not taken over.
+ * current one again afterwards, also after at_throw(). @value: NULL: there is none. -ENOMEM: @fn
+ * was not called, and @value was not taken over.
  */
 int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg);
-/* The same without a value */
+/* As at_local_run() with NULL */
 int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg);
 /*
  * Makes @value the current one until the end of the current run, or of the current call of

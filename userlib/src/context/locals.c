@@ -111,31 +111,36 @@ static void append(struct at_locals_ *l, struct at_value *v)
 	l->of[l->n++] = v;
 }
 
-/* The current values without those of @local. NULL: no memory */
-static struct at_locals_ *without(const struct at_local *local)
+/*
+ * The current values, but @value for @local; NULL: none for that. A list without values is NULL.
+ */
+static int change(struct at_local *local, void *value, struct at_locals_ **values)
 {
 	const struct at_locals_ *old = at_flow.locals;
+	struct at_value *v = value ? malloc(sizeof(*v)) : NULL;
 	struct at_locals_ *l = new_list((old ? old->n : 0) + 1);
 
-	for (uint32_t i = 0; l && old && i < old->n; i++)
+	if (!l || (value && !v)) {
+		free(v);
+		free(l);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; old && i < old->n; i++)
 		if (old->of[i]->local != local && is_current(old->of[i]))
 			append(l, old->of[i]);
-	return l;
-}
-
-static struct at_locals_ *with(struct at_local *local, void *value)
-{
-	struct at_value *v = malloc(sizeof(*v));
-	struct at_locals_ *l = v ? without(local) : NULL;
-
-	if (!l) {
-		free(v);
-		return NULL;
+	if (v) {
+		__atomic_fetch_add(&local->refs, 1, __ATOMIC_RELAXED);
+		*v = (struct at_value){
+			1, __atomic_load_n(&local->epoch, __ATOMIC_RELAXED), local, value,
+		};
+		l->of[l->n++] = v;
 	}
-	__atomic_fetch_add(&local->refs, 1, __ATOMIC_RELAXED);
-	*v = (struct at_value){ 1, __atomic_load_n(&local->epoch, __ATOMIC_RELAXED), local, value };
-	l->of[l->n++] = v;
-	return l;
+	if (!l->n) {
+		free(l);
+		l = NULL;
+	}
+	*values = l;
+	return 0;
 }
 
 AT_PUBLIC void *at_local_get(const struct at_local *local)
@@ -165,7 +170,7 @@ struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context 
 	for (i = 0; i < from->n && wanted(from->of[i], c); i++)
 		;
 	if (i == from->n)
-		return from->n ? at_locals_get(from) : NULL;
+		return at_locals_get(from);
 	l = new_list(from->n);
 	if (!l) {
 		at_misuse(c, "no memory for the local storage of a context");
@@ -217,35 +222,32 @@ void at_locals_unwind_run(const struct at_context *c)
 		end_innermost();
 }
 
-static int run(struct at_locals_ *values, int (*fn)(void *arg), void *arg)
+AT_PUBLIC int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg)
 {
+	struct at_locals_ *values;
 	struct at_local_scope s;
-	int result;
+	int result = change(local, value, &values);
 
-	if (!values)
-		return -ENOMEM;
+	if (result)
+		return result;
 	begin(&s, values);
 	result = fn(arg);
 	at_locals_unwind(s.outer);
 	return result;
 }
 
-AT_PUBLIC int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg)
-{
-	return run(with(local, value), fn, arg);
-}
-
 AT_PUBLIC int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg)
 {
-	return run(without(local), fn, arg);
+	return at_local_run(local, NULL, fn, arg);
 }
 
 AT_PUBLIC int at_local_enter_with(struct at_local *local, void *value)
 {
-	struct at_locals_ *values = with(local, value), *before = at_flow.locals;
+	struct at_locals_ *values, *before = at_flow.locals;
+	const int err = change(local, value, &values);
 
-	if (!values)
-		return -ENOMEM;
+	if (err)
+		return err;
 	/* The end of its run brings back the values before. */
 	if (at_context_here())
 		at_context_fill(at_context_here());
