@@ -20,7 +20,8 @@ static struct {
 #define TEXT8(s) ({ uint64_t w_ = 0; memcpy(&w_, s, sizeof(s) - 1); w_; })
 
 /* Strings of provider 1 */
-enum { PROCESS = 1, IN, OUT, WEIGHT, WAKER, CAT, WORK, ASYNCTRACE, START, END };
+enum { PROCESS = 1, IN, OUT, WEIGHT, WAKER, CAT, WORK, ASYNCTRACE, START, END, CONTEXT,
+	OPERATION };
 
 static size_t rec(struct words *b, size_t nr, const uint64_t *w)
 {
@@ -78,18 +79,45 @@ static void clock_event(struct words *b, unsigned int name, uint64_t ns)
 	    0x70000001);
 }
 
+/* Makes events of the category "context", whose name is "cat". */
+#define CONTEXTS ((uint64_t)(CAT ^ CONTEXT) << 32 | (uint64_t)(WORK ^ CAT) << 48)
+
+/* A context, as the library writes it: begun, and entered */
+static void context_begin(struct words *b, uint64_t ns, uint64_t id)
+{
+	b->w[with_id(b, ASYNCTRACE_FXT_ASYNC_BEGIN, 1, ns, id)] ^= CONTEXTS;
+}
+
+static void context_end(struct words *b, uint64_t ns, uint64_t id)
+{
+	b->w[with_id(b, ASYNCTRACE_FXT_ASYNC_END, 1, ns, id)] ^= CONTEXTS;
+}
+
+static void context_run(struct words *b, unsigned int thread, uint64_t ns, uint64_t id)
+{
+	const uint64_t h = head(ASYNCTRACE_FXT_DURATION_BEGIN, 1, 4, thread);
+
+	REC(b, h ^ CONTEXTS, ns, 4 | 2 << 4 | OPERATION << 16, id);
+}
+
+/* The end of a run; it may lack names. */
+static void context_left(struct words *b, unsigned int thread, uint64_t ns)
+{
+	REC(b, 4 | 2 << 4 | ASYNCTRACE_FXT_DURATION_END << 16 | (uint64_t)thread << 24, ns);
+}
+
 static void good_file(struct words *b)
 {
 	static const char *const strings[] = {
 		"process", "incoming_weight", "outgoing_weight", "weight", "waker", "cat", "work",
-		"asynctrace", "session start", "trace end",
+		"asynctrace", "session start", "trace end", "context", "operation",
 	};
 
 	words_push(b, ASYNCTRACE_FXT_MAGIC);
 	at.provider = REC(b, 0 | 2 << 4 | 1 << 16 | 1 << 20 | 4ULL << 52, TEXT8("test"));
 	at.init = REC(b, 1 | 2 << 4, 1000000000);
 	at.string = b->nr;
-	for (unsigned int i = 0; i < 10; i++)
+	for (unsigned int i = 0; i < 12; i++)
 		put_string(b, i + 1, strings[i], strlen(strings[i]));
 	process(b, 0x70000000);
 	object(b, 0x70000000, 0x70000000);
@@ -132,6 +160,12 @@ static void good_file(struct words *b)
 	/* Ids of objects that are no threads may have more than 32 bits. */
 	REC(b, 7 | 2 << 4 | 31 << 16 | (uint64_t)WORK << 24, 1ULL << 40);
 	at.kernel_event = REC(b, 0 | 1 << 4 | 3 << 16 | 1 << 20);
+	context_begin(b, 4910, 0xc);
+	context_run(b, 1, 4920, 0xc);
+	context_left(b, 1, 4940);
+	context_run(b, 2, 4950, 0xc);
+	context_left(b, 2, 4960);
+	context_end(b, 4970, 0xc);
 	at.last = b->nr;
 	clock_event(b, END, 5000);
 }
@@ -250,6 +284,10 @@ WRONG(flow_outside, with_id(b, ASYNCTRACE_FXT_FLOW_BEGIN, 1, 4000, 0xb);
 	complete(b, 1, 4100, 4200);
 	with_id(b, ASYNCTRACE_FXT_FLOW_END, 1, 4150, 0xb);)
 
+WRONG(A23_context_runs_unmade, context_run(b, 1, 4000, 0xd); context_left(b, 1, 4100);)
+WRONG(H6_context_runs_destroyed, context_run(b, 1, 4980, 0xc); context_left(b, 1, 4985);)
+WRONG(H6_context_runs_twice, context_run(b, 2, 4925, 0xc); context_left(b, 2, 4930);)
+
 #define W(rule, id) { FXT_RULE_##rule, #id, id }
 static const struct {
 	enum fxt_rule rule;
@@ -286,7 +324,8 @@ static const struct {
 	W(ASYNC_ORPHAN, async_orphan), W(ASYNC_ORPHAN, async_orphan_instant),
 	W(ASYNC_TWICE, async_twice), W(FLOW_OPEN, flow_open), W(FLOW_ORPHAN, flow_orphan),
 	W(FLOW_ORPHAN, flow_orphan_end), W(FLOW_TWICE, flow_twice),
-	W(FLOW_OUTSIDE, flow_outside),
+	W(FLOW_OUTSIDE, flow_outside), W(CONTEXT_LIFE, A23_context_runs_unmade),
+	W(CONTEXT_LIFE, H6_context_runs_destroyed), W(CONTEXT_TWICE, H6_context_runs_twice),
 };
 
 static struct fxt_check *check_words(const struct words *b, const char *expect, uint64_t count,
@@ -338,7 +377,7 @@ static void test_the_good_file_is_clean(void **unused)
 	nothing(&b);
 	c = check_words(&b, "work", 1, "work");
 	assert_int_equal(others(c, FXT_RULE_COUNT, "good"), 0);
-	assert_int_equal(fxt_tally(c)->asyncs, 1);
+	assert_int_equal(fxt_tally(c)->asyncs, 2);
 	assert_int_equal(fxt_tally(c)->flows, 1);
 	assert_int_equal(fxt_tally(c)->switches, 2);
 	assert_int_equal(fxt_tally(c)->wakeups, 1);

@@ -15,12 +15,13 @@ struct fxt_item {
 	uint32_t tid, pid;
 	uint32_t category, name;	/* numbers from names.h */
 	uint32_t type;			/* of the event */
-	uint32_t reserved;
+	bool context;			/* a run of the context @id begins */
 };
 
 /* A duration that is open on a thread, or has not been left; see check_time.c */
 struct fxt_slice {
 	uint64_t begin, end, limit;
+	uint64_t context;		/* whose run it is; 0: none */
 	uint64_t offset;
 	uint32_t name, category;
 	bool open;
@@ -69,6 +70,7 @@ struct fxt_check {
 	struct fxt_table stacks;	/* tid, pid: .a struct fxt_stack */
 	struct fxt_table asyncs;	/* id, category, name: .a tid, .b offset */
 	struct fxt_table async_ids;	/* id, category: .a number of open operations */
+	struct fxt_table running;	/* ids of contexts */
 	struct fxt_table flows;		/* id: .b offset */
 	struct fxt_expected *expected;
 	size_t nr_expected;
@@ -82,6 +84,9 @@ int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec);
 int fxt_window_end(struct fxt_check *c);
 int fxt_time_item(struct fxt_check *c, const struct fxt_item *it);
 int fxt_time_end(struct fxt_check *c);
+/* check_context.c: a run of a context begins, or ends */
+int fxt_context_enter(struct fxt_check *c, const struct fxt_item *it);
+void fxt_context_leave(struct fxt_check *c, uint64_t id);
 void fxt_time_free(struct fxt_check *c);
 
 #endif /* FXT_CHECK_PRIV_H */

@@ -67,8 +67,9 @@ static int enter(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item
 	s->of[s->nr++] = (struct fxt_slice){
 		.begin = it->ns, .end = it->end_ns, .limit = limit, .offset = it->offset,
 		.name = it->name, .category = it->category, .open = open,
+		.context = it->context ? it->id : 0,
 	};
-	return 0;
+	return it->context ? fxt_context_enter(c, it) : 0;
 }
 
 static void end(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item *it)
@@ -93,10 +94,14 @@ static void end(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item 
 	if (it->ns > top->limit)
 		fxt_found(c, FXT_RULE_OVERLAP, it->offset,
 			  "\"%s\" of thread %u ends after what encloses it", name, it->tid);
-	if (top->name != it->name || top->category != it->category)
+	/* An end without names is of whatever is open: a jump has left it. */
+	if ((top->name != it->name || top->category != it->category) &&
+	    (*name || *c->names.of[it->category]))
 		fxt_found(c, FXT_RULE_DURATION_NAME, it->offset,
 			  "\"%s\" ends \"%s\" on thread %u", name, c->names.of[top->name],
 			  it->tid);
+	if (top->context)
+		fxt_context_leave(c, top->context);
 	s->nr = i - 1;
 }
 
@@ -261,6 +266,7 @@ void fxt_time_free(struct fxt_check *c)
 	fxt_table_free(&c->stacks);
 	fxt_table_free(&c->asyncs);
 	fxt_table_free(&c->async_ids);
+	fxt_table_free(&c->running);
 	fxt_table_free(&c->flows);
 	fxt_names_free(&c->names);
 	free(c->expected);

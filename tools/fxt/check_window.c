@@ -55,6 +55,20 @@ static int room(struct fxt_check *c)
 	return 0;
 }
 
+/* Runs of contexts name their operation: see asynctrace/context.h. */
+static void find_context(struct fxt_item *it, const struct fxt_record *rec)
+{
+	const struct fxt_arg *id;
+
+	if (rec->number != ASYNCTRACE_FXT_DURATION_BEGIN || !fxt_text_is(&rec->category, "context"))
+		return;
+	id = fxt_arg(rec, "operation");
+	if (!id || id->type != ASYNCTRACE_FXT_ARG_UINT64 || !id->u)
+		return;
+	it->context = true;
+	it->id = id->u;
+}
+
 int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
 {
 	struct fxt_item *it;
@@ -75,6 +89,7 @@ int fxt_window_add(struct fxt_check *c, const struct fxt_record *rec)
 		.category = fxt_name(&c->names, rec->category.s, rec->category.len),
 		.name = fxt_name(&c->names, rec->name.s, rec->name.len),
 	};
+	find_context(it, rec);
 	return it->category == UINT32_MAX || it->name == UINT32_MAX ? -ENOMEM : 0;
 }
 

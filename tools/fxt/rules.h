@@ -54,6 +54,8 @@
 	RULE(ASYNC_OPEN, "async-open", "an async operation begins and does not end", LOSS) \
 	RULE(ASYNC_ORPHAN, "async-orphan", "an async operation ends, or has an instant, but did not begin", LOSS) \
 	RULE(ASYNC_TWICE, "async-twice", "an async operation begins again before it ended", LOSS) \
+	RULE(CONTEXT_LIFE, "context-life", "a context runs before it is made, or after it was destroyed", LOSS) \
+	RULE(CONTEXT_TWICE, "context-twice", "a context is entered while it runs", LOSS) \
 	RULE(FLOW_OPEN, "flow-open", "a flow begins and does not end", LOSS) \
 	RULE(FLOW_ORPHAN, "flow-orphan", "a flow continues or ends but did not begin", LOSS) \
 	RULE(FLOW_TWICE, "flow-twice", "a flow begins again before it ended", LOSS) \
