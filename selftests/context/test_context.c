@@ -46,6 +46,7 @@ static void end(void)
 {
 	tape_end(&tape, true);
 	kept_sort();
+	kept_check_contexts();
 	tape_check(&tape);
 	tape_free(&tape);
 }

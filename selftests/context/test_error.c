@@ -440,6 +440,7 @@ static void unwinding(void)
 	check(said("cI bI eI dI"));
 	tape_end(&tape, true);
 	kept_sort();
+	kept_check_contexts();
 	tape_check(&tape);
 	tape_free(&tape);
 	for (unsigned int i = 0; i < nr_kept; i++) {

@@ -626,7 +626,9 @@ static void multi_context(void)
 		      program, caught, unhandled);
 	}
 	at_listener_put(key);
-	said("");
+	check(said("global:not caught either global:not caught "
+		   "global:not caught in the connection's stack "
+		   "global:not caught: made after the removal"));
 	at_unhandled_set(NULL);
 	done("N45_N46_N50_multi_context");
 }

@@ -104,3 +104,91 @@ unsigned int kept_count(uint32_t type, const char *name)
 		n += kept_is(&kept[i], type, name);
 	return n;
 }
+
+/* --- contexts ---------------------------------------------------------------------------------- */
+
+enum { UNKNOWN, MADE, RUNS, DESTROYED };
+
+struct life {
+	uint64_t id;
+	int state;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct life *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool is_context(const struct kept *k)
+{
+	return !strcmp(k->category, "context");
+}
+
+/* Of @k, which begins, runs or ends a context; else 0 */
+static uint64_t context_of(const struct kept *k)
+{
+	if (!is_context(k))
+		return 0;
+	return k->ev.type == ASYNCTRACE_FXT_DURATION_BEGIN ? kept_number(k, "operation", 0) :
+	       k->ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN || k->ev.type == ASYNCTRACE_FXT_ASYNC_END ?
+	       k->ev.id : 0;
+}
+
+void kept_check_contexts(void)
+{
+	struct life *lives = calloc(nr_kept + 1, sizeof(*lives)), *l;
+	/* Open durations, each with its thread, innermost last */
+	struct {
+		uint32_t slot;
+		struct life *life;
+	} *open = calloc(nr_kept + 1, sizeof(*open));
+	unsigned int n = 0, nr_open = 0;
+
+	for (unsigned int i = 0; i < nr_kept; i++)
+		if (kept[i].ev.type == ASYNCTRACE_FXT_ASYNC_BEGIN && is_context(&kept[i]))
+			lives[n++].id = kept[i].ev.id;
+	qsort(lives, n, sizeof(*lives), by_id);
+	for (unsigned int i = 1; i < n; i++)
+		check(lives[i].id != lives[i - 1].id, "a context is made twice");
+	for (unsigned int i = 0; i < nr_kept; i++) {
+		const struct life key = { .id = context_of(&kept[i]) };
+		unsigned int at = nr_open;
+
+		l = key.id ? bsearch(&key, lives, n, sizeof(*lives), by_id) : NULL;
+		switch (kept[i].ev.type) {
+		case ASYNCTRACE_FXT_ASYNC_BEGIN:
+			if (l)
+				l->state = MADE;
+			break;
+		case ASYNCTRACE_FXT_DURATION_BEGIN:
+			/* Contexts that were made before the tape began have no life here. */
+			if (l) {
+				check(l->state == MADE, "a context runs in state %d", l->state);
+				l->state = RUNS;
+			}
+			open[nr_open].slot = kept[i].ev.slot;
+			open[nr_open++].life = l;
+			break;
+		case ASYNCTRACE_FXT_DURATION_END:
+			while (at && open[at - 1].slot != kept[i].ev.slot)
+				at--;
+			if (!check(at, "a duration ends that has not begun"))
+				break;
+			if (open[at - 1].life && open[at - 1].life->state == RUNS)
+				open[at - 1].life->state = MADE;
+			memmove(&open[at - 1], &open[at], (nr_open-- - at) * sizeof(*open));
+			break;
+		case ASYNCTRACE_FXT_ASYNC_END:
+			if (l) {
+				check(l->state == MADE || l->state == RUNS, "a context ends in state %d",
+				      l->state);
+				l->state = DESTROYED;
+			}
+			break;
+		}
+	}
+	free(lives);
+	free(open);
+}

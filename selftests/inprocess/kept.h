@@ -31,4 +31,11 @@ bool kept_is(const struct kept *k, uint32_t type, const char *name);
 /* Returns the number of events of this type and name. */
 unsigned int kept_count(uint32_t type, const char *name);
 
+/*
+ * Fails the test unless each context (asynctrace/context.h) that has records was made first, ran on
+ * one thread at a time, did not run after it was destroyed, and was destroyed once. The events are
+ * sorted.
+ */
+void kept_check_contexts(void);
+
 #endif /* KEPT_H */

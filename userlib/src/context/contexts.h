@@ -185,6 +185,8 @@ bool at_raise(int error, const char *message);
 
 /* @c: may be anything; NULL: none */
 void at_misuse(const struct at_context *c, const char *what);
+/* Is this debug mode? */
+bool at_misuse_aborts(void);
 
 #pragma GCC visibility pop
 

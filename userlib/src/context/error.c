@@ -14,6 +14,7 @@
 
 #define AT_EXIT_UNHANDLED	1
 #define AT_EXIT_ERROR_IN_ERROR	7
+#define AT_EXIT_IN_CALLBACK	-1	/* abort() in debug mode, or else as AT_EXIT_UNHANDLED */
 
 static at_unhandled_fn *unhandled;
 
@@ -27,7 +28,9 @@ __attribute__((noreturn)) static AT_COLD void die(const char *why, const struct 
 	fprintf(stderr, "asynctrace: %s%s%s: error %d%s%s\n", why, e->context ? " in " : "",
 		e->context ? at_context_name(e->context) : "", e->error,
 		e->message ? ": " : "", e->message ?: "");
-	exit(status);
+	if (status == AT_EXIT_IN_CALLBACK && at_misuse_aborts())
+		abort();
+	exit(status == AT_EXIT_IN_CALLBACK ? AT_EXIT_UNHANDLED : status);
 }
 
 AT_COLD bool at_raise(int error, const char *message)
@@ -55,7 +58,8 @@ AT_COLD bool at_raise(int error, const char *message)
 	if (!handled) {
 		handler = __atomic_load_n(&unhandled, __ATOMIC_ACQUIRE);
 		if (!handler || !handler(&e))
-			die("unhandled error", &e, AT_EXIT_UNHANDLED);
+			die(phase == AT_PHASE_NONE ? "unhandled error" : "a listener's callback has failed",
+			    &e, phase == AT_PHASE_NONE ? AT_EXIT_UNHANDLED : AT_EXIT_IN_CALLBACK);
 	}
 	f->phase = phase;
 	return handled;
@@ -66,18 +70,16 @@ AT_PUBLIC bool at_context_fail(int error, const char *message)
 	return at_raise(error, message);
 }
 
-/* Ends what began in the run of @k. */
+/* Ends what began in the run of @k. Names at_flow like at_current_set_() does at_current_. */
 static void unwind(struct at_catch *k)
 {
-	struct at_flow *f = &at_flow;
-
 	at_emissions_end(k->emission);
-	f->phase = k->phase;
+	at_flow.phase = k->phase;
 	while (at_context_here() != k->around)
 		at_context_pop();
 	at_locals_unwind(k->locals);
 	at_operation_leave(&k->here);
-	f->catch = k->outer;
+	at_flow.catch = k->outer;
 }
 
 AT_PUBLIC void at_throw(int error, const char *message)

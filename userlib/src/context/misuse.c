@@ -14,7 +14,7 @@ static uint64_t misuses;
 /* 0: as the environment says; else 1 + the answer */
 static uint32_t debug;
 
-static bool fatal(void)
+bool at_misuse_aborts(void)
 {
 	const uint32_t d = __atomic_load_n(&debug, __ATOMIC_RELAXED);
 	const char *text;
@@ -32,7 +32,7 @@ AT_COLD void at_misuse(const struct at_context *c, const char *what)
 
 	__atomic_fetch_add(&misuses, 1, __ATOMIC_RELAXED);
 	at_context_record_misuse(id, expected, what);
-	if (!fatal())
+	if (!at_misuse_aborts())
 		return;
 	fprintf(stderr, "asynctrace: the stack of contexts has become corrupted (actual: %#" PRIx64
 		", expected: %#" PRIx64 "): %s\n", id, expected, what);
