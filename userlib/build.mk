@@ -149,5 +149,5 @@ $(B)/examples/tutorial-cxx: userlib/examples/tutorial/tutorial.cc $(B)/libasynct
 AT_LOOP_SRC	:= $(wildcard userlib/examples/loop/*.c)
 $(B)/examples/loop: $(AT_LOOP_SRC) $(wildcard userlib/examples/loop/*.h) $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) -o $@ \
-		$(AT_LOOP_SRC) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
+		-o $@ $(AT_LOOP_SRC) $(B)/libasynctrace.a $(LDFLAGS) $(AT_LIBS)

@@ -5,7 +5,8 @@
 #	context-tests	builds all that selftests/context/run calls
 
 CX		:= $(B)/selftests/context
-CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks test_requests
+CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks \
+		   test_requests
 # Of selftests/inprocess and of the example
 CX_HELPERS	:= tape kept
 CX_LOOP		:= loop timers pool sockets
@@ -31,8 +32,10 @@ $(1)/%: $(1)/%.o $(CX_HELPERS:%=$(1)/%.o) $(CX_LOOP:%=$(1)/%.o) $(1)/cast.o $(2)
 endef
 
 $(eval $(call cx_flavour,$(CX)/plain,$(B)/libasynctrace.a,))
-$(eval $(call cx_flavour,$(CX)/asan,$(B)/asan/libasynctrace.a,-fsanitize=address -fsanitize=undefined))
+CX_ASAN		:= -fsanitize=address -fsanitize=undefined
+$(eval $(call cx_flavour,$(CX)/asan,$(B)/asan/libasynctrace.a,$(CX_ASAN)))
 $(eval $(call cx_flavour,$(CX)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
+# Sanitizers have allocators of their own, so test_memory is built plain only.
 .PHONY: context-tests
-context-tests: $(foreach f,plain asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%))
+context-tests: $(foreach f,plain asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%)) $(CX)/plain/test_memory

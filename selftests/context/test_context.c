@@ -58,7 +58,7 @@ static bool event_is(unsigned int i, uint32_t type, const char *name, const char
 	       kept_number(&kept[i], key, NONE) == n;
 }
 
-/* --- records --------------------------------------------------------------------------------- */
+/* --- records --------------------------------------------------------------------------- */
 
 static void whole_life(void)
 {
@@ -222,7 +222,7 @@ static void scopes_within(void)
 	done("G41_contexts_and_scopes_nest");
 }
 
-/* --- threads ------------------------------------------------------------------------------- */
+/* --- threads --------------------------------------------------------------------------- */
 
 static void *run_elsewhere(void *c)
 {
@@ -246,7 +246,8 @@ static void moves(void)
 	run_elsewhere(&c);
 	at_context_destroy(&c);
 	end();
-	check(nr_kept == 8 && kept[1].ev.slot == kept[2].ev.slot && kept[3].ev.slot == kept[4].ev.slot &&
+	check(nr_kept == 8 && kept[1].ev.slot == kept[2].ev.slot &&
+	      kept[3].ev.slot == kept[4].ev.slot &&
 	      kept[1].ev.slot != kept[3].ev.slot);
 	for (unsigned int i = 1; i < 7; i += 2)
 		check(event_is(i, BEGIN, "TIMER", "operation", c.operation.id) &&
@@ -310,7 +311,7 @@ static void in_handlers(void)
 	done("G21_handlers_take_ids_of_their_own");
 }
 
-/* --- misuse ---------------------------------------------------------------------------------- */
+/* --- misuse ---------------------------------------------------------------------------- */
 
 /* Checks that the trace has one record of misuse, which says @what. */
 static void one_misuse(const char *what, uint64_t id)
@@ -508,7 +509,7 @@ static void debug(void)
 	done("H5_debug_mode_prints_both_ids_and_aborts");
 }
 
-/* --- unusual ends ------------------------------------------------------------------------------ */
+/* --- unusual ends ---------------------------------------------------------------------- */
 
 static void destroyed_in_its_run(void)
 {

@@ -45,7 +45,8 @@ static bool swallow(const struct at_error *error)
 }
 
 /* Makes a context with these listeners. */
-static void make(struct at_context *c, uint32_t provider, struct at_listener *a, struct at_listener *b)
+static void make(struct at_context *c, uint32_t provider, struct at_listener *a,
+		 struct at_listener *b)
 {
 	at_listener_add(a);
 	if (b)
@@ -59,7 +60,7 @@ static void make(struct at_context *c, uint32_t provider, struct at_listener *a,
 	at_listener_put(b);
 }
 
-/* --- who is told ------------------------------------------------------------------------------- */
+/* --- who is told ----------------------------------------------------------------------- */
 
 static int deep(int levels, void *message)
 {
@@ -219,7 +220,7 @@ static void any_provider(void)
 	done("N27_removed_listener_is_told_of_errors");
 }
 
-/* --- errors of callbacks of listeners ------------------------------------------------------------- */
+/* --- errors of callbacks of listeners -------------------------------------------------- */
 
 static int phase_fails;		/* 0: at_throw() */
 
@@ -348,7 +349,7 @@ static void in_create(void)
 	at_unhandled_set(NULL);
 }
 
-/* --- exactly once --------------------------------------------------------------------------------- */
+/* --- exactly once ---------------------------------------------------------------------- */
 
 static int run_inner_and_return(void *unused)
 {
@@ -401,7 +402,7 @@ static void valid_ids(void)
 	done("H8_ids_are_right_in_the_handler_and_after");
 }
 
-/* --- what is unwound ------------------------------------------------------------------------------- */
+/* --- what is unwound ------------------------------------------------------------------- */
 
 static struct tape tape;
 
@@ -507,7 +508,7 @@ static void refused(void)
 	done("H6_run_of_a_wrong_context_is_refused");
 }
 
-/* --- exits ------------------------------------------------------------------------------------------ */
+/* --- exits ----------------------------------------------------------------------------- */
 
 static void at_the_end(int status, void *unused)
 {
@@ -560,7 +561,9 @@ static bool not_called(const struct at_error *error)
 
 static void exit_error_in_error(void)
 {
-	const struct at_listener_options o = { .error = phase_fails ? fail_in_error : throw_in_error };
+	const struct at_listener_options o = {
+		.error = phase_fails ? fail_in_error : throw_in_error,
+	};
 	struct at_context c;
 
 	on_exit(at_the_end, NULL);

@@ -37,7 +37,7 @@ static void end(void)
 	tape_free(&tape);
 }
 
-/* --- graphs of causes --------------------------------------------------------------------------- */
+/* --- graphs of causes ------------------------------------------------------------------ */
 
 /* The @nr-th context of a name, by its begin; or NULL */
 static const struct kept *context(const char *name, int nr)
@@ -187,7 +187,7 @@ static void default_trigger(void)
 	done("H1_nexttick_default_trigger");
 }
 
-/* --- enabling and disabling ----------------------------------------------------------------------- */
+/* --- enabling and disabling ------------------------------------------------------------ */
 
 static struct at_listener *hook;
 
@@ -250,7 +250,7 @@ static void enable_disable(void)
 	done("H3_enable_disable_counts_by_phase");
 }
 
-/* --- errors of hooks --------------------------------------------------------------------------------- */
+/* --- errors of hooks ------------------------------------------------------------------- */
 
 static void throw_text(void *object, void *value)
 {
@@ -314,7 +314,7 @@ static void callback_error(void)
 	done("H4_error_of_a_hook_ends_the_process");
 }
 
-/* --- an embedder's own type ---------------------------------------------------------------------------- */
+/* --- an embedder's own type ------------------------------------------------------------ */
 
 TRACE_CONTEXT_TYPE(resource, ASYNCTRACE_ASYNC_USER, "foobazFile");
 
@@ -353,7 +353,7 @@ static void embedder(void)
 	done("H1_embedder_api_async_resource");
 }
 
-/* --- local storage on a loop ------------------------------------------------------------------------------ */
+/* --- local storage on a loop ----------------------------------------------------------- */
 
 static struct at_local *store, *other_store;
 

@@ -7,7 +7,7 @@
 
 #include "cast.h"
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making ---------------------------------------------------------------------------- */
 
 static void made_but_not_added(void)
 {
@@ -97,7 +97,7 @@ static void defaults(void)
 	done("N5_create_gets_data_type_and_object");
 }
 
-/* --- values -------------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------- */
 
 static void *next_value;
 
@@ -202,7 +202,7 @@ static void children_begin_anew(void)
 	done("N8_child_begins_with_the_listeners_data");
 }
 
-/* --- runs ---------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------------------------------------------------------ */
 
 static void *run_object;
 
@@ -299,7 +299,7 @@ static void no_listener(void)
 	done("N76_nothing_is_told_without_a_listener");
 }
 
-/* --- within callbacks ------------------------------------------------------------------------------ */
+/* --- within callbacks ------------------------------------------------------------------ */
 
 static struct at_context inner;
 
@@ -322,8 +322,9 @@ static void run_in(void *object, void *value)
 
 static void not_nested(void)
 {
-	const struct at_listener_options o = { .create = create_in, .before = run_in, .after = run_in,
-					       .destroy = run_in };
+	const struct at_listener_options o = {
+		.create = create_in, .before = run_in, .after = run_in, .destroy = run_in,
+	};
 	struct at_listener *l = listener_of(o, "A", ALL);
 
 	at_listener_add(l);
@@ -495,7 +496,7 @@ static void destroyed_in_callback(void)
 	done("H6_destroyed_in_its_own_before_is_found");
 }
 
-/* --- adding, removing, propagation ------------------------------------------------------------------ */
+/* --- adding, removing, propagation ----------------------------------------------------- */
 
 static void repeated(void)
 {
@@ -707,7 +708,7 @@ static void restored(void)
 	done("N53_context_around_is_restored");
 }
 
-/* --- providers --------------------------------------------------------------------------------------- */
+/* --- providers ------------------------------------------------------------------------- */
 
 static void masks(void)
 {
@@ -735,7 +736,7 @@ static void masks(void)
 	done("N62_ticks_are_told_whatever_the_mask_but_none");
 }
 
-/* --- threads and sizes -------------------------------------------------------------------------------- */
+/* --- threads and sizes ----------------------------------------------------------------- */
 
 #define THREADS		4
 

@@ -93,7 +93,7 @@ static void inner(void)
 	done("H9_exit_hides_the_value");
 }
 
-/* --- contexts ------------------------------------------------------------------------------------- */
+/* --- contexts -------------------------------------------------------------------------- */
 
 static struct at_context c, child;
 
@@ -212,7 +212,9 @@ static int run_in_two(void *unused)
 
 static void vetoes(void)
 {
-	const struct at_local_options o = { .size = sizeof(o), .release = release, .propagate = veto };
+	const struct at_local_options o = {
+		.size = sizeof(o), .release = release, .propagate = veto,
+	};
 
 	make();
 	at_local_put(one);
@@ -234,7 +236,7 @@ static void vetoes(void)
 	done("H9_propagation_may_be_vetoed");
 }
 
-/* --- errors ---------------------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------- */
 
 static int throws(void *unused)
 {
@@ -330,7 +332,7 @@ static void outer_destroyed(void)
 	done("H9_outer_context_is_destroyed_in_a_run");
 }
 
-/* --- threads ------------------------------------------------------------------------------------------ */
+/* --- threads --------------------------------------------------------------------------- */
 
 #define THREADS		4
 

@@ -34,7 +34,7 @@ static void drop_key(void)
 	at_listener_put(key);
 }
 
-/* --- an error and its listeners ------------------------------------------------------------------ */
+/* --- an error and its listeners -------------------------------------------------------- */
 
 static int caught, unhandled, expected;
 
@@ -138,7 +138,7 @@ static void error_multiple(void)
 	at_unhandled_set(NULL);
 }
 
-/* --- errors everywhere ------------------------------------------------------------------------------ */
+/* --- errors everywhere ----------------------------------------------------------------- */
 
 static int in_stat(void *message)
 {
@@ -183,7 +183,7 @@ static void error(void)
 	done("N20_error_in_each_kind_of_callback");
 }
 
-/* --- sockets ------------------------------------------------------------------------------------------- */
+/* --- sockets --------------------------------------------------------------------------- */
 
 static struct loop_server *server;
 
@@ -287,7 +287,7 @@ static void run_error_once(void)
 	done("N33_run_error_once");
 }
 
-/* --- the context of an error ------------------------------------------------------------------------- */
+/* --- the context of an error ----------------------------------------------------------- */
 
 static void *wanted_object;
 static int intervals;
@@ -361,7 +361,7 @@ static void error_context(void)
 	done("N21_error_context");
 }
 
-/* --- errors of listeners --------------------------------------------------------------------------------- */
+/* --- errors of listeners --------------------------------------------------------------- */
 
 static void throw_value(void *object, void *value)
 {
@@ -494,7 +494,7 @@ static void error_throw_in_error(void)
 	done("N28_error_throw_in_error");
 }
 
-/* --- adding and removing ------------------------------------------------------------------------------- */
+/* --- adding and removing --------------------------------------------------------------- */
 
 static int remove_key(void *unused)
 {
@@ -541,7 +541,8 @@ static int add_in_timer(void *unused)
 }
 
 /* In the stack of the connection: the server's context keeps the listener. */
-static int remove_in_connection(struct loop_conn *conn, const char *data, size_t bytes, void *unused)
+static int remove_in_connection(struct loop_conn *conn, const char *data, size_t bytes,
+				void *unused)
 {
 	(void)data, (void)bytes, (void)unused;
 	loop_conn_close(conn);
@@ -775,7 +776,7 @@ static void removing_tests(void)
 	done("N27_remove_inflight_error");
 }
 
-/* --- once per event ------------------------------------------------------------------------------------- */
+/* --- once per event -------------------------------------------------------------------- */
 
 static int add_and_tick(void *levels)
 {
@@ -801,7 +802,7 @@ static void run_inst_once(void)
 	done("N42_run_inst_once");
 }
 
-/* --- counts ------------------------------------------------------------------------------------------------ */
+/* --- counts ---------------------------------------------------------------------------- */
 
 static struct {
 	const char *type;
@@ -975,7 +976,7 @@ static void asynclistener(void)
 	done("N44_N47_asynclistener_counts_each_type");
 }
 
-/* --- create() sees a whole object ----------------------------------------------------------------------------- */
+/* --- create() sees a whole object ------------------------------------------------------ */
 
 static void *look_at(void *data, const char *type, void *object)
 {

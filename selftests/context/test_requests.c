@@ -77,7 +77,7 @@ static int perhaps_fail(struct request *r)
 	}
 }
 
-/* --- the listener, whose value is the request -------------------------------------------------- */
+/* --- the listener, whose value is the request ------------------------------------------ */
 
 static void *on_create(void *data, const char *type, void *object)
 {
@@ -115,7 +115,7 @@ static void on_destroy(void *object, void *value)
 	COUNT(destroys);
 }
 
-/* --- the server ---------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------ */
 
 static int in_request(struct request *r, const char *where)
 {
@@ -231,7 +231,7 @@ static int client_gone(struct loop_conn *conn, void *unused)
 	return gone(conn, unused);
 }
 
-/* --- clients ------------------------------------------------------------------------------------- */
+/* --- clients --------------------------------------------------------------------------- */
 
 static int ask(struct loop_conn *conn, void *unused)
 {

@@ -105,7 +105,7 @@ unsigned int kept_count(uint32_t type, const char *name)
 	return n;
 }
 
-/* --- contexts ---------------------------------------------------------------------------------- */
+/* --- contexts -------------------------------------------------------------------------- */
 
 enum { UNKNOWN, MADE, RUNS, DESTROYED };
 

@@ -33,7 +33,8 @@ struct loop_immediate *loop_immediate(struct loop *loop, loop_fn *fn, void *arg)
 void loop_immediate_cancel(struct loop_immediate *immediate);
 
 /* Calls @fn after @ms; @repeat: and again and again, until loop_timer_stop(). */
-struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, loop_fn *fn, void *arg);
+struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, loop_fn *fn,
+			      void *arg);
 void loop_timer_stop(struct loop_timer *timer);
 
 /*
@@ -44,7 +45,7 @@ int loop_work(struct loop *loop, uint32_t provider, loop_fn *work, loop_fn *done
 /* Calls stat(2) on the pool. @path stays until @done is called. */
 int loop_stat(struct loop *loop, const char *path, loop_fn *done, void *arg);
 
-/* --- sockets, on the loopback interface -------------------------------------------------------- */
+/* --- sockets, on the loopback interface ------------------------------------------------ */
 
 struct loop_server;
 struct loop_conn;
@@ -61,15 +62,17 @@ struct loop_conn_calls {
 	int (*close)(struct loop_conn *conn, void *arg);
 };
 
-/* @listening, NULL or a callback: connections can come. @calls->open runs in the server's context. */
+/*
+ * @listening: NULL, or called when connections can come. @calls->open runs in the server's context.
+ */
 struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
 				const struct loop_conn_calls *calls, void *arg);
 uint16_t loop_server_port(const struct loop_server *server);
 /* @closed: NULL, or called afterwards */
 void loop_server_close(struct loop_server *server, loop_fn *closed);
 
-struct loop_conn *loop_connect(struct loop *loop, uint16_t port, const struct loop_conn_calls *calls,
-			       void *arg);
+struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
+			       const struct loop_conn_calls *calls, void *arg);
 /* Keeps what cannot be written at once. -ENOMEM, -EPIPE: it is closed */
 int loop_write(struct loop_conn *conn, const void *data, size_t bytes);
 /* Closes it after what is kept has been written. */
@@ -80,9 +83,9 @@ void *loop_conn_user(const struct loop_conn *conn);
 
 struct loop_udp;
 
-struct loop_udp *loop_udp(struct loop *loop,
-			  int (*message)(struct loop_udp *udp, const char *data, size_t bytes, void *arg),
-			  void *arg);
+typedef int loop_udp_fn(struct loop_udp *udp, const char *data, size_t bytes, void *arg);
+
+struct loop_udp *loop_udp(struct loop *loop, loop_udp_fn *message, void *arg);
 uint16_t loop_udp_port(const struct loop_udp *udp);
 int loop_udp_send(struct loop_udp *udp, uint16_t port, const void *data, size_t bytes);
 void loop_udp_close(struct loop_udp *udp);

@@ -22,7 +22,8 @@
 
 static struct loop *loop;
 
-static struct at_listener *listen_to(struct at_listener_options *options, void *data, uint32_t providers)
+static struct at_listener *listen_to(struct at_listener_options *options, void *data,
+				     uint32_t providers)
 {
 	struct at_listener *listener;
 
@@ -40,7 +41,7 @@ static int nothing(void *unused)
 	return 0;
 }
 
-/* --- errors ------------------------------------------------------------------------------------ */
+/* --- errors ---------------------------------------------------------------------------- */
 
 static void *number(void *counter, const char *type, void *object)
 {
@@ -88,7 +89,7 @@ static void errors(void)
 	at_listener_put(l);
 }
 
-/* --- masks ------------------------------------------------------------------------------------- */
+/* --- masks ----------------------------------------------------------------------------- */
 
 static void *say_type(void *data, const char *type, void *object)
 {
@@ -119,7 +120,7 @@ static void masks(void)
 	at_listener_put(l);
 }
 
-/* --- below --------------------------------------------------------------------------------------- */
+/* --- below ----------------------------------------------------------------------------- */
 
 static struct loop_server *server;
 static struct loop_conn *client;
@@ -149,8 +150,8 @@ static int accepted(struct loop_conn *conn, void *unused)
 static void below(void)
 {
 	static const struct loop_conn_calls serve = { .open = accepted }, none;
-	struct at_listener *l = listen_to(&(struct at_listener_options){ .error = handle_all }, NULL,
-					  ASYNCTRACE_ASYNC_TCP);
+	struct at_listener *l = listen_to(&(struct at_listener_options){ .error = handle_all },
+					  NULL, ASYNCTRACE_ASYNC_TCP);
 
 	at_listener_add(l);
 	server = loop_listen(loop, NULL, &serve, NULL);
@@ -159,7 +160,7 @@ static void below(void)
 	at_listener_put(l);
 }
 
-/* --- removed ------------------------------------------------------------------------------------- */
+/* --- removed --------------------------------------------------------------------------- */
 
 static struct at_listener *summoned;
 
@@ -199,7 +200,7 @@ static void removed(void)
 	loop_timer(loop, 100, false, add_and_remove, NULL);
 }
 
-/* --- unhandled ----------------------------------------------------------------------------------- */
+/* --- unhandled ------------------------------------------------------------------------- */
 
 static void at_end(int status, void *unused)
 {
@@ -230,7 +231,7 @@ static void unhandled(void)
 	at_listener_put(l);
 }
 
-/* --- locals -------------------------------------------------------------------------------------- */
+/* --- locals ---------------------------------------------------------------------------- */
 
 static struct at_local *user;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the files of the loop share */
+/* Declarations that the files of the loop share */
 #ifndef LOOP_PRIV_H
 #define LOOP_PRIV_H
 

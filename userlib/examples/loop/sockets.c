@@ -48,7 +48,7 @@ struct loop_udp {
 	struct at_context context;
 	struct later later;
 	struct loop *loop;
-	int (*message)(struct loop_udp *udp, const char *data, size_t bytes, void *arg);
+	loop_udp_fn *message;
 	void *arg;
 	const char *data;
 	size_t length;
@@ -88,7 +88,7 @@ static void shut(struct watch *w)
 	w->fd = -1;
 }
 
-/* --- connections ------------------------------------------------------------------------------ */
+/* --- connections ----------------------------------------------------------------------- */
 
 static int call_open(void *arg)
 {
@@ -138,7 +138,8 @@ static bool conn_flush(struct loop_conn *c)
 	size_t done = 0;
 
 	while (done < c->bytes) {
-		const ssize_t n = send(c->watch.fd, c->unwritten + done, c->bytes - done, MSG_NOSIGNAL);
+		const ssize_t n = send(c->watch.fd, c->unwritten + done, c->bytes - done,
+				       MSG_NOSIGNAL);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -228,8 +229,8 @@ static struct loop_conn *conn_new(struct loop *loop, int fd, const struct loop_c
 	return c;
 }
 
-struct loop_conn *loop_connect(struct loop *loop, uint16_t port, const struct loop_conn_calls *calls,
-			       void *arg)
+struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
+			       const struct loop_conn_calls *calls, void *arg)
 {
 	const struct sockaddr_in to = loopback(port);
 	const int fd = make_socket(SOCK_STREAM, false);
@@ -279,7 +280,7 @@ void *loop_conn_user(const struct loop_conn *c)
 	return c->user;
 }
 
-/* --- servers ----------------------------------------------------------------------------------- */
+/* --- servers --------------------------------------------------------------------------- */
 
 static int call_accepted(void *arg)
 {
@@ -352,7 +353,7 @@ void loop_server_close(struct loop_server *s, loop_fn *closed)
 	loop_free_later(s->loop, &s->later, server_gone, s);
 }
 
-/* --- datagrams --------------------------------------------------------------------------------- */
+/* --- datagrams ------------------------------------------------------------------------- */
 
 static int call_message(void *arg)
 {
@@ -385,9 +386,7 @@ static int udp_gone(void *arg)
 	return 0;
 }
 
-struct loop_udp *loop_udp(struct loop *loop,
-			  int (*message)(struct loop_udp *udp, const char *data, size_t bytes, void *arg),
-			  void *arg)
+struct loop_udp *loop_udp(struct loop *loop, loop_udp_fn *message, void *arg)
 {
 	const int fd = make_socket(SOCK_DGRAM, true);
 	struct loop_udp *u = fd < 0 ? NULL : calloc(1, sizeof(*u));

@@ -82,7 +82,8 @@ static void take(struct loop *loop, struct loop_timer *t)
 		settle(loop, t->place, last);
 }
 
-struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, loop_fn *fn, void *arg)
+struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, loop_fn *fn,
+			      void *arg)
 {
 	struct loop_timer *t = calloc(1, sizeof(*t));
 

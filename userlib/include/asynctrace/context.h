@@ -232,7 +232,7 @@ TRACE_INLINE_ uint64_t at_context_trigger(const struct at_context *context)
 	return context->operation.parent;
 }
 
-/* --- errors ---------------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------- */
 
 /**
  * struct at_error - an error in a callback
@@ -273,13 +273,13 @@ __attribute__((noreturn)) void at_throw(int error, const char *message);
 /*
  * Sets what is called for an error that no listener handles; NULL: nothing. If it returns true,
  * the program goes on. Otherwise, the process prints the error and exits with status 1 by exit(3);
- * functions of on_exit(3) get the status. An error in an error() callback, or in this handler, exits
- * with status 7. Returns the previous handler.
+ * functions of on_exit(3) get the status. An error in an error() callback, or in this handler,
+ * exits with status 7. Returns the previous handler.
  */
 typedef bool at_unhandled_fn(const struct at_error *error);
 at_unhandled_fn *at_unhandled_set(at_unhandled_fn *handler);
 
-/* --- misuse ------------------------------------------------------------------------------------ */
+/* --- misuse ---------------------------------------------------------------------------- */
 
 /*
  * Misuse, such as leaving a context that was not entered, or using one after it was destroyed, has

@@ -59,7 +59,7 @@ AT_COLD void at_context_settle(void)
 	at_current_.context = TRACE_ADDRESS_(c);
 }
 
-/* --- making -------------------------------------------------------------------------------- */
+/* --- making ---------------------------------------------------------------------------- */
 
 void at_context_fill(struct at_context *c)
 {
@@ -140,7 +140,7 @@ AT_PUBLIC void at_context_init_type(struct at_context *c, struct at_context_type
 	at_context_init_(c, type->provider, type, object, parent);
 }
 
-/* --- running --------------------------------------------------------------------------------- */
+/* --- running --------------------------------------------------------------------------- */
 
 AT_PUBLIC void at_context_enter_(struct at_context *c)
 {
@@ -237,7 +237,7 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 	at_context_pop();
 }
 
-/* --- destroying ------------------------------------------------------------------------------ */
+/* --- destroying ------------------------------------------------------------------------ */
 
 /*
  * The values around the run of @c are to be current again where its own first were replaced: in the

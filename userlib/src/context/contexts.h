@@ -18,7 +18,7 @@
 /* struct at_context.flags_ */
 #define AT_CONTEXT_FAILED	1u	/* there was an error in this run */
 
-/* What listeners are being told */
+/* The moment of which listeners are being told */
 enum at_phase {
 	AT_PHASE_NONE,
 	AT_PHASE_CREATE,
@@ -103,7 +103,7 @@ struct at_flow {
 
 extern __thread struct at_flow at_flow __attribute__((tls_model("initial-exec")));
 
-/* --- context.c ------------------------------------------------------------------------------ */
+/* --- context.c ------------------------------------------------------------------------- */
 
 void at_context_settle(void);
 /* The thread's current context, with all that says where it runs; or NULL */
@@ -137,13 +137,13 @@ void at_context_pop(void);
 /* Puts what the thread itself has, when it ends. */
 void at_flow_watch(void);
 
-/* --- records.c --------------------------------------------------------------------------------- */
+/* --- records.c ------------------------------------------------------------------------- */
 
 const char *at_context_name(const struct at_context *c);
 void at_context_record_error(uint64_t id, const struct at_error *error, bool handled);
 void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what);
 
-/* --- listeners.c --------------------------------------------------------------------------------- */
+/* --- listeners.c ----------------------------------------------------------------------- */
 
 /* @c is new: takes over @from, without those of the mask @gone, and tells create(). */
 void at_listeners_inherit(struct at_context *c, struct at_listeners_ *from, uint32_t gone);
@@ -162,9 +162,9 @@ void at_emissions_end(struct at_emission *to);
 /* Is some listener of @c being told something? */
 bool at_emission_of(const struct at_context *c);
 
-/* --- locals.c ----------------------------------------------------------------------------------- */
+/* --- locals.c -------------------------------------------------------------------------- */
 
-/* What @c takes over from @from: a reference, or NULL */
+/* Returns a reference to the values that @c takes over from @from, or NULL. */
 struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context *c);
 struct at_locals_ *at_locals_get(struct at_locals_ *l);
 void at_locals_drop(struct at_locals_ *l);
@@ -173,7 +173,7 @@ void at_locals_unwind(struct at_local_scope *to);
 /* Ends those that began in the run of @c. */
 void at_locals_unwind_run(const struct at_context *c);
 
-/* --- error.c --------------------------------------------------------------------------------- */
+/* --- error.c --------------------------------------------------------------------------- */
 
 /*
  * Tells listeners and the handler of an error of the current context. True: a listener has handled
@@ -181,7 +181,7 @@ void at_locals_unwind_run(const struct at_context *c);
  */
 bool at_raise(int error, const char *message);
 
-/* --- misuse.c -------------------------------------------------------------------------------- */
+/* --- misuse.c -------------------------------------------------------------------------- */
 
 /* @c: may be anything; NULL: none */
 void at_misuse(const struct at_context *c, const char *what);

@@ -23,7 +23,8 @@ AT_PUBLIC at_unhandled_fn *at_unhandled_set(at_unhandled_fn *handler)
 	return __atomic_exchange_n(&unhandled, handler, __ATOMIC_ACQ_REL);
 }
 
-__attribute__((noreturn)) static AT_COLD void die(const char *why, const struct at_error *e, int status)
+__attribute__((noreturn))
+static AT_COLD void die(const char *why, const struct at_error *e, int status)
 {
 	fprintf(stderr, "asynctrace: %s%s%s: error %d%s%s\n", why, e->context ? " in " : "",
 		e->context ? at_context_name(e->context) : "", e->error,

@@ -32,7 +32,7 @@ struct at_listeners_ {
 #define AT_INLINE_VALUES	2
 #define AT_SPARES		64u
 
-/* --- listeners ----------------------------------------------------------------------------- */
+/* --- listeners ------------------------------------------------------------------------- */
 
 AT_PUBLIC int at_listener_new(struct at_listener **listener,
 			      const struct at_listener_options *options, void *data,
@@ -61,7 +61,7 @@ AT_PUBLIC void at_listener_put(struct at_listener *l)
 		free(l);
 }
 
-/* --- lists --------------------------------------------------------------------------------- */
+/* --- lists ----------------------------------------------------------------------------- */
 
 static uint32_t all(const struct at_listeners_ *list)
 {
@@ -184,7 +184,7 @@ AT_PUBLIC void *at_listener_value(const struct at_listener *l, const struct at_c
 	return i < 0 || c->gone_ >> i & 1 ? NULL : *value_of((struct at_context *)c, i);
 }
 
-/* --- adding and removing ------------------------------------------------------------------- */
+/* --- adding and removing --------------------------------------------------------------- */
 
 static uint32_t moved(uint32_t bits, uint32_t keep)
 {
@@ -308,7 +308,7 @@ AT_PUBLIC int at_listener_remove(struct at_listener *l)
 	return 0;
 }
 
-/* --- emissions ------------------------------------------------------------------------------ */
+/* --- emissions ------------------------------------------------------------------------- */
 
 bool at_emission_of(const struct at_context *c)
 {
@@ -374,7 +374,7 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 		do {
 			const uint32_t i = __builtin_ctz(calls);
 
-			/* A listener that fails in create() has no value, but before() has its after(). */
+			/* A create() that fails has made no value; a before() needs its after(). */
 			if (told && phase == AT_PHASE_BEFORE)
 				*told |= bits & ((2u << i) - 1);
 			tell(c, e.list->of[i], i, phase);
@@ -449,8 +449,9 @@ bool at_listeners_error(const struct at_error *error)
 		const uint32_t i = __builtin_ctz(bits);
 		const struct at_listener *l = list->of[i];
 
-		if (l->calls.error &&
-		    l->calls.error(c ? c->object : NULL, c ? *value_of(c, i) : l->data, error, handled))
+		void *value = c ? *value_of(c, i) : l->data;
+
+		if (l->calls.error && l->calls.error(c ? c->object : NULL, value, error, handled))
 			handled = true;
 	}
 	at_emissions_end(e.outer);

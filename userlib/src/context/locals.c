@@ -31,7 +31,7 @@ struct at_locals_ {
 	struct at_value *of[];
 };
 
-/* --- storages ------------------------------------------------------------------------------ */
+/* --- storages -------------------------------------------------------------------------- */
 
 AT_PUBLIC int at_local_new(struct at_local **local, const struct at_local_options *options)
 {
@@ -61,7 +61,7 @@ AT_PUBLIC void at_local_disable(struct at_local *l)
 	__atomic_fetch_add(&l->epoch, 1, __ATOMIC_RELAXED);
 }
 
-/* --- values -------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------- */
 
 static bool is_current(const struct at_value *v)
 {
@@ -153,7 +153,7 @@ AT_PUBLIC void *at_local_get(const struct at_local *local)
 	return NULL;
 }
 
-/* --- contexts ------------------------------------------------------------------------------ */
+/* --- contexts -------------------------------------------------------------------------- */
 
 static bool wanted(const struct at_value *v, struct at_context *c)
 {
@@ -185,7 +185,7 @@ struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context 
 	return NULL;
 }
 
-/* --- what a thread has ---------------------------------------------------------------------- */
+/* --- what a thread has ----------------------------------------------------------------- */
 
 /* The reference to the values before goes to the scope. */
 static void begin(struct at_local_scope *s, struct at_locals_ *values)

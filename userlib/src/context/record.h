@@ -23,11 +23,11 @@ static inline struct at_context_type *at_context_type(const struct at_context *c
 
 	if (c->state_ & TRACE_CONTEXT_TYPED_)
 		return c->type_;
-	if (c->provider & (c->provider - 1))
-		type = c->provider == ASYNCTRACE_ASYNC_NEXTTICK ? at_context_types[AT_NEXTTICK_TYPE] :
-								  NULL;
-	else
-		type = c->provider ? at_context_types[__builtin_ctz(c->provider)] : NULL;
+	if (c->provider == ASYNCTRACE_ASYNC_NEXTTICK)
+		return at_context_types[AT_NEXTTICK_TYPE];
+	if (!c->provider || c->provider & (c->provider - 1))
+		return at_context_type_user();
+	type = at_context_types[__builtin_ctz(c->provider)];
 	return likely(type) ? type : at_context_type_user();
 }
 

@@ -36,7 +36,7 @@ const char *at_context_name(const struct at_context *c)
 	return at_context_type(c)->begin_.name;
 }
 
-/* --- rare ones --------------------------------------------------------------------------------- */
+/* --- rare ones ------------------------------------------------------------------------- */
 
 void at_context_record_error(uint64_t id, const struct at_error *error, bool handled)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the inline functions of asynctrace/context.h need. Programs must not use these names.
+ * Declarations for the inline functions of asynctrace/context.h. Programs must not use these names.
  */
 #ifndef ASYNCTRACE_DETAIL_CONTEXT_H
 #define ASYNCTRACE_DETAIL_CONTEXT_H

@@ -75,8 +75,8 @@ void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const
 extern const uint32_t *at_salted_;
 
 /*
- * A new number, with TRACE_OPERATION_, or 0: the block is used up. A signal handler may take numbers
- * at any moment.
+ * A new number, with TRACE_OPERATION_, or 0: the block is used up. A signal handler may take
+ * numbers at any moment.
  */
 TRACE_INLINE_ uint64_t at_number_(void)
 {
