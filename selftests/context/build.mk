@@ -6,7 +6,7 @@
 
 CX		:= $(B)/selftests/context
 CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks \
-		   test_requests
+		   test_counts test_requests
 # Of selftests/inprocess and of the example
 CX_HELPERS	:= tape kept
 CX_LOOP		:= loop timers pool sockets
