@@ -4,7 +4,10 @@
  * with warnings as errors. It is not run.
  */
 #include <asynctrace/compose.h>
+#include <asynctrace/context.h>
 #include <asynctrace/inprocess.h>
+#include <asynctrace/listener.h>
+#include <asynctrace/local.h>
 #include <asynctrace/operation.h>
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
@@ -51,6 +54,8 @@ int silent_nested(int n);
 uint64_t silent_operations(struct at_operation *op, const struct values *v, const char *text);
 void silent_operation_functions(struct at_operation *op, struct at_traceparent *t, pthread_t *th,
 				const pthread_attr_t *attr);
+uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at_local **local,
+			 void *object);
 void silent_fifteen(int n);
 
 /* Plain values: in C by _Generic, in C++ by overload. */
@@ -253,4 +258,76 @@ void silent_operation_functions(struct at_operation *op, struct at_traceparent *
 	if (!at_traceparent_format(t, value))
 		(void)at_traceparent_parse(t, value, sizeof(value) - 1);
 	(void)at_thread_create(th, attr, silent_thread, op);
+}
+
+static int silent_callback(void *arg)
+{
+	return arg ? 0 : -1;
+}
+
+static void *silent_create(void *data, const char *type, void *object)
+{
+	return type && object ? data : ASYNCTRACE_KEEP;
+}
+
+static void silent_moment(void *object, void *value)
+{
+	(void)object, (void)value;
+}
+
+static bool silent_error(void *object, void *value, const struct at_error *error, bool handled)
+{
+	return object && value && error->error && handled;
+}
+
+static bool silent_propagate(void *value, struct at_context *context)
+{
+	return value && context->object;
+}
+
+static void silent_release(void *value)
+{
+	(void)value;
+}
+
+static bool silent_unhandled(const struct at_error *error)
+{
+	return error->message && error->context;
+}
+
+TRACE_CONTEXT_TYPE(silent_type, ASYNCTRACE_ASYNC_USER, "silent");
+
+uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at_local **local,
+			 void *object)
+{
+	const struct at_listener_options lo = {
+		sizeof(lo), 0, silent_create, silent_moment, silent_moment, silent_error, silent_moment,
+	};
+	const struct at_local_options o = { sizeof(o), 0, silent_propagate, silent_release };
+
+	if (at_listener_new(l, &lo, object, ASYNCTRACE_ASYNC_TIMER | ASYNCTRACE_ASYNC_TCP) ||
+	    at_local_new(local, &o))
+		return 0;
+	at_context_init(c, ASYNCTRACE_ASYNC_NEXTTICK, object);
+	at_context_init_under(c + 1, ASYNCTRACE_ASYNC_ALL, object, c);
+	at_context_init_type(c + 2, &silent_type, object, c);
+	at_context_enter(c);
+	at_context_leave(c);
+	{
+		TRACE_CONTEXT_SCOPE(c);
+		(void)at_context_run(c + 1, silent_callback, at_context_current());
+		(void)at_context_fail(-1, "text");
+	}
+	(void)at_listener_add(*l);
+	(void)at_listener_remove(*l);
+	at_listener_put(*l);
+	(void)at_local_run(*local, object, silent_callback, at_local_get(*local));
+	(void)at_local_exit(*local, silent_callback, at_listener_value(*l, c));
+	(void)at_local_enter_with(*local, object);
+	at_local_disable(*local);
+	at_local_put(*local);
+	(void)at_unhandled_set(at_unhandled_set(silent_unhandled));
+	at_context_debug(false);
+	at_context_destroy(c);
+	return at_context_misuses() + at_context_execution() + at_context_trigger(c);
 }

@@ -21,7 +21,7 @@ static uint64_t first_number(void)
 
 static uint64_t make_id(void)
 {
-	const uint64_t n = at_number_() ?: first_number();
+	const uint64_t n = at_next_number_() ?: first_number();
 
 	return (uint64_t)at_salt() << TRACE_SALT_SHIFT_ | n;
 }

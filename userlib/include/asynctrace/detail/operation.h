@@ -78,7 +78,7 @@ extern const uint32_t *at_salted_;
  * A new number, with TRACE_OPERATION_, or 0: the block is used up. A signal handler may take
  * numbers at any moment.
  */
-TRACE_INLINE_ uint64_t at_number_(void)
+TRACE_INLINE_ uint64_t at_next_number_(void)
 {
 	uint64_t n = 1;
 
@@ -95,7 +95,7 @@ TRACE_INLINE_ uint64_t at_id_(void)
 {
 	const uint64_t salt = __atomic_load_n(__atomic_load_n(&at_salted_, __ATOMIC_RELAXED),
 					      __ATOMIC_RELAXED);
-	const uint64_t n = at_number_();
+	const uint64_t n = at_next_number_();
 
 	return __builtin_expect(salt && n, 1) ? salt << TRACE_SALT_SHIFT_ | n : 0;
 }
