@@ -101,7 +101,6 @@ struct at_context {
 	struct at_context_type *type_;
 	struct at_context *outer_;
 	struct at_entered entered_;
-	/* Only contexts that have more than their records have what follows. */
 	struct at_listeners_ *listeners_;
 	void **more_;			/* values of listeners from the third on */
 	void *values_[2];
@@ -276,8 +275,8 @@ __attribute__((noreturn)) void at_throw(int error, const char *message);
  * functions of on_exit(3) get the status. An error in an error() callback, or in this handler,
  * exits with status 7. Returns the previous handler.
  */
-typedef bool at_unhandled_fn(const struct at_error *error);
-at_unhandled_fn *at_unhandled_set(at_unhandled_fn *handler);
+typedef bool (*at_error_handler)(const struct at_error *error);
+at_error_handler at_unhandled_set(at_error_handler handler);
 
 /* --- misuse ---------------------------------------------------------------------------- */
 

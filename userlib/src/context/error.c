@@ -16,9 +16,9 @@
 #define AT_EXIT_ERROR_IN_ERROR	7
 #define AT_EXIT_IN_CALLBACK	-1	/* abort() in debug mode, or else as AT_EXIT_UNHANDLED */
 
-static at_unhandled_fn *unhandled;
+static at_error_handler unhandled;
 
-AT_PUBLIC at_unhandled_fn *at_unhandled_set(at_unhandled_fn *handler)
+AT_PUBLIC at_error_handler at_unhandled_set(at_error_handler handler)
 {
 	return __atomic_exchange_n(&unhandled, handler, __ATOMIC_ACQ_REL);
 }
@@ -40,7 +40,7 @@ AT_COLD bool at_raise(int error, const char *message)
 	struct at_context *c = at_context_here();
 	const enum at_phase phase = f->phase;
 	const struct at_error e = { error, message, c };
-	at_unhandled_fn *handler;
+	at_error_handler handler;
 	bool handled;
 
 	if (phase == AT_PHASE_ERROR)
