@@ -301,7 +301,8 @@ uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at
 			 void *object)
 {
 	const struct at_listener_options lo = {
-		sizeof(lo), 0, silent_create, silent_moment, silent_moment, silent_error, silent_moment,
+		sizeof(lo), 0, silent_create, silent_moment, silent_moment, silent_error,
+		silent_moment,
 	};
 	const struct at_local_options o = { sizeof(o), 0, silent_propagate, silent_release };
 
