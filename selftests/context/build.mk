@@ -3,15 +3,18 @@
 # Tests of contexts, listeners, local storage and the example loop.
 #
 #	context-tests	builds all that selftests/context/run calls
+#	context-tests-plain	builds those without sanitizers
 
 CX		:= $(B)/selftests/context
 CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks \
 		   test_counts test_requests
 # Of selftests/inprocess and of the example
 CX_HELPERS	:= tape kept
+CX_SUPPORT	:= borrow common ktap numbered reader
 CX_LOOP		:= loop timers pool sockets
 CX_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 		   $(AT_INCLUDES) -Iuserlib/src -Iselftests/inprocess -Iselftests/context \
+		   -Iselftests/support \
 		   -Iuserlib/examples/loop
 
 # cx_flavour DIR, LIBRARY, FLAGS
@@ -22,13 +25,18 @@ $(1)/%.o: selftests/context/%.c
 $(1)/%.o: selftests/inprocess/%.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/support/%.o: selftests/support/%.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 $(1)/%.o: userlib/examples/loop/%.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
-$(1)/%: $(1)/%.o $(CX_HELPERS:%=$(1)/%.o) $(CX_LOOP:%=$(1)/%.o) $(1)/cast.o $(2)
+$(1)/%: $(1)/%.o $(CX_HELPERS:%=$(1)/%.o) $(CX_SUPPORT:%=$(1)/support/%.o) \
+		$(CX_LOOP:%=$(1)/%.o) $(1)/cast.o $(2)
 	$$(CC) $$(CFLAGS) $(3) $$(LDFLAGS) -o $$@ $$^ $$(AT_LIBS)
-.SECONDARY: $(addprefix $(1)/,$(addsuffix .o,$(CX_HELPERS) $(CX_LOOP) $(CX_TESTS) cast))
--include $(wildcard $(1)/*.d)
+.SECONDARY: $(addprefix $(1)/,$(addsuffix .o,$(CX_HELPERS) $(CX_LOOP) $(CX_TESTS) cast)) \
+	$(CX_SUPPORT:%=$(1)/support/%.o)
+-include $(wildcard $(1)/*.d $(1)/support/*.d)
 endef
 
 $(eval $(call cx_flavour,$(CX)/plain,$(B)/libasynctrace.a,))
@@ -37,5 +45,6 @@ $(eval $(call cx_flavour,$(CX)/asan,$(B)/asan/libasynctrace.a,$(CX_ASAN)))
 $(eval $(call cx_flavour,$(CX)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
 # Sanitizers have allocators of their own, so test_memory is built plain only.
-.PHONY: context-tests
-context-tests: $(foreach f,plain asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%)) $(CX)/plain/test_memory
+.PHONY: context-tests context-tests-plain
+context-tests-plain: $(CX_TESTS:%=$(CX)/plain/%) $(CX)/plain/test_memory
+context-tests: context-tests-plain $(foreach f,asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%))

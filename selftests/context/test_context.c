@@ -593,16 +593,16 @@ static void random_lives(void)
 	static struct at_context c[N];
 	static unsigned int runs[N];
 	struct at_context *stack[8];
-	uint64_t s = seed();
+	uint32_t s = seed();
 	unsigned int depth = 0, begins = 0, ends = 0, ran = 0;
 
 	begin();
 	for (int i = 0; i < N; i++)
 		at_context_init(&c[i], TIMER, NULL);
 	for (int i = 0; i < STEPS; i++) {
-		const unsigned int n = rnd(&s) % N;
+		const unsigned int n = rnd(&s, N);
 
-		if (depth && (depth == 8 || rnd(&s) % 2)) {
+		if (depth && (depth == 8 || rnd(&s, 2))) {
 			check(at_context_current() == stack[depth - 1]);
 			at_context_leave(stack[--depth]);
 		} else if (!(c[n].state_ & TRACE_CONTEXT_RUNS_)) {

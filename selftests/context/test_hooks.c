@@ -355,12 +355,12 @@ static void embedder(void)
 
 /* --- local storage on a loop ----------------------------------------------------------- */
 
-static struct at_local *store, *other_store;
+static struct at_local *stored, *other_store;
 
 static int say_store(void *unused)
 {
 	(void)unused;
-	say("%s", (char *)at_local_get(store) ?: "-");
+	say("%s", (char *)at_local_get(stored) ?: "-");
 	return 0;
 }
 
@@ -379,14 +379,14 @@ static int start_async(void *unused)
 
 static int exit_and_start(void *unused)
 {
-	at_local_exit(store, start_async, unused);
+	at_local_exit(stored, start_async, unused);
 	return say_store(unused);
 }
 
 static int both_stores(void *unused)
 {
 	(void)unused;
-	say("%s+%s", (char *)at_local_get(store) ?: "-", (char *)at_local_get(other_store) ?: "-");
+	say("%s+%s", (char *)at_local_get(stored) ?: "-", (char *)at_local_get(other_store) ?: "-");
 	return 0;
 }
 
@@ -420,7 +420,7 @@ static int start_throwing(void *unused)
 
 static int enter_store(void *unused)
 {
-	at_local_enter_with(store, "entered");
+	at_local_enter_with(stored, "entered");
 	loop_timer(loop, 1, false, say_store, unused);
 	return 0;
 }
@@ -428,7 +428,7 @@ static int enter_store(void *unused)
 static int disable_store(void *unused)
 {
 	(void)unused;
-	at_local_disable(store);
+	at_local_disable(stored);
 	say_store(unused);
 	return 0;
 }
@@ -445,27 +445,27 @@ static void local_storage(void)
 	const struct at_listener_options o = { .error = error_store };
 	struct at_listener *l;
 
-	at_local_new(&store, NULL);
+	at_local_new(&stored, NULL);
 	at_local_new(&other_store, NULL);
 	begin();
-	at_local_run(store, "s", start_async, NULL);
+	at_local_run(stored, "s", start_async, NULL);
 	end();
 	check(said("s s s s"));
 	done("H9_als_nested");
 	begin();
-	at_local_run(store, "s", exit_and_start, NULL);
+	at_local_run(stored, "s", exit_and_start, NULL);
 	end();
 	check(said("- s - - -"));
 	done("H9_als_exit");
 	begin();
-	at_local_run(store, "hi", run_other, NULL);
+	at_local_run(stored, "hi", run_other, NULL);
 	end();
 	check(said("hi+hello node"));
 	done("H9_als_misc_stores");
 	begin();
 	l = listener_of(o, NULL, ALL);
 	at_listener_add(l);
-	at_local_run(store, "thrower", start_throwing, NULL);
+	at_local_run(stored, "thrower", start_throwing, NULL);
 	end();
 	at_listener_put(l);
 	check(said("thrower"));
@@ -477,11 +477,11 @@ static void local_storage(void)
 	check(said("- entered"));
 	done("H9_als_enter_with");
 	begin();
-	at_local_run(store, "s", start_then_disable, NULL);
+	at_local_run(stored, "s", start_then_disable, NULL);
 	end();
 	check(said("- -"));
 	done("H9_als_enable_disable");
-	at_local_put(store);
+	at_local_put(stored);
 	at_local_put(other_store);
 }
 

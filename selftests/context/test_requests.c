@@ -3,7 +3,7 @@
  * A server that keeps each request in local storage, on the example loop: requests come by sockets
  * and go through a timer, the pool, an immediate and a tick. Each callback may fail, in each way.
  *
- * REQUESTS=N: how many. SEED=N: for the errors
+ * REQUESTS=N: how many. KT_SEED=N: for the errors
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +46,15 @@ static void expect(bool ok, const char *where)
 		printf("# wrong store: %s\n", where);
 }
 
+static uint32_t first_seed, threads;
+
 static uint32_t some(uint32_t n)
 {
-	static __thread uint64_t state;
+	static __thread uint32_t state;
 
 	if (!state)
-		state = seed() + (uintptr_t)&state;
-	return rnd(&state) % n;
+		state = (first_seed + __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED)) | 1;
+	return rnd(&state, n);
 }
 
 /* Fails now and then, in one of three ways. */
@@ -271,6 +273,7 @@ int main(void)
 	};
 	struct at_listener *l = listener_of(o, NULL, ALL);
 
+	first_seed = seed();
 	to_ask = scale("REQUESTS", 20000);
 	loop = loop_new();
 	at_local_new(&local, &lo);
