@@ -67,6 +67,24 @@ void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, ui
 	add_arg(rec, "state", ASYNCTRACE_FXT_ARG_UINT32)->u = state;
 }
 
+void add_call(struct trace *t, const char *syscall, int64_t argument, unsigned int off_cpu)
+{
+	struct fxt_record *rec = &t->of[t->nr - 1];
+
+	add_number(rec, "off_cpu", ASYNCTRACE_FXT_ARG_UINT32,
+		   off_cpu | (syscall ? ASYNCTRACE_FXT_OFF_SYSCALL : 0));
+	if (syscall)
+		add_text(rec, "syscall", syscall);
+	if (syscall && argument >= 0)
+		add_number(rec, "syscall_argument", ASYNCTRACE_FXT_ARG_UINT64, argument);
+}
+
+void add_cell(struct trace *t, const char *name, uint64_t id)
+{
+	if (id)
+		add_number(&t->of[t->nr - 1], name, ASYNCTRACE_FXT_ARG_UINT64, id);
+}
+
 void put_wakeup(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t tid, uint32_t waker)
 {
 	struct fxt_record *rec = add_record(t, FXT_WAKEUP, ns);
@@ -156,6 +174,10 @@ static void print_interval(FILE *f, const struct analysis_interval *i)
 		fprintf(f, "/%s", analysis_reason_name(i->reason));
 	if (i->thread)
 		fprintf(f, " t%u", i->thread->tid);
+	if (i->in[0])
+		fprintf(f, " @%s", i->in);
+	if (i->has_argument)
+		fprintf(f, "(%llu)", (unsigned long long)i->argument);
 	if (i->duration[0])
 		fprintf(f, " in %s", i->duration);
 	switch (i->other_kind) {
@@ -186,6 +208,8 @@ static void check_tiles(const struct analysis_interval *of, size_t nr, uint64_t 
 		assert_int_equal(of[i].from, from);
 		assert_true(of[i].to > from);
 		assert_non_null(of[i].duration);
+		assert_non_null(of[i].in);
+		assert_true(of[i].state == ANALYSIS_BLOCKED || (!of[i].in[0] && !of[i].has_argument));
 		assert_true(of[i].other_kind != ANALYSIS_OTHER_THREAD || of[i].other);
 		from = of[i].to;
 	}

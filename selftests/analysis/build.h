@@ -40,6 +40,10 @@ void add_text(struct fxt_record *rec, const char *name, const char *text);
 void put_clock(struct trace *t, uint64_t ns);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);
+/* The last record, a switch: the leaving thread was in @syscall; @argument < 0: none */
+void add_call(struct trace *t, const char *syscall, int64_t argument, unsigned int off_cpu);
+/* The last record has an operation of a thread: "incoming_operation"; 0: none, so no argument */
+void add_cell(struct trace *t, const char *name, uint64_t id);
 /* @waker 0: an interrupt */
 void put_wakeup(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t tid, uint32_t waker);
 void put_duration(struct trace *t, uint64_t ns, uint64_t end, uint32_t tid, const char *name);
@@ -65,7 +69,7 @@ void put_work(struct trace *t);
  *
  * and each interval, separated by ", ":
  *
- *	10-20 blocked/sleep t7 in read by t8 on req 2 ?	"?": inferred
+ *	10-20 blocked/sleep t7 @futex(5) in read by t8 on req 2 ?	"?": inferred
  */
 struct rows {
 	char **of;

@@ -22,6 +22,9 @@ struct machine {
 	int running[CPUS_MAX];
 	struct {
 		uint8_t state, reason;
+		const char *in;
+		uint8_t cell;		/* what it works on */
+		uint16_t period;
 		unsigned int since;
 		unsigned int changed;	/* when the scheduler last touched it */
 		unsigned int stack[DEPTH_MAX], depth;
@@ -104,7 +107,7 @@ static void note_switch(struct machine *k, int t, bool comes)
 /* The thread @t leaves its CPU. */
 static void leave(struct machine *k, int t, enum analysis_reason reason)
 {
-	bool preempted = reason == ANALYSIS_PREEMPTED;
+	bool preempted = reason == ANALYSIS_PREEMPTED || reason == ANALYSIS_YIELDED;
 
 	note_switch(k, t, false);
 	if (k->threads[t].leaving)
@@ -119,18 +122,56 @@ static void leave(struct machine *k, int t, enum analysis_reason reason)
 	k->threads[t].leaving = false;
 }
 
+/* The record that was put last shows what @t works on. */
+static void prove(struct machine *k, struct trace *trace, int t, const char *name)
+{
+	struct model *m = k->m;
+
+	if (!m->cells || t == NOBODY)
+		return;
+	add_cell(trace, name, k->threads[t].cell);
+	more(m->proofs, m->nr_proofs, m->room_proofs);
+	m->proofs[m->nr_proofs++] = (struct model_proof){
+		t, k->now, k->threads[t].cell, k->threads[t].period,
+	};
+}
+
+/* A thread enters another operation right after it came. */
+static void choose_cell(struct machine *k, int t)
+{
+	struct model *m = k->m;
+	const uint8_t was = k->threads[t].cell;
+
+	if (rnd_chance(50))
+		k->threads[t].cell = rnd_below(IDS + 1);
+	if (k->threads[t].cell == was)
+		return;
+	k->threads[t].period++;
+	more(m->changes, m->nr_changes, m->room_changes);
+	m->changes[m->nr_changes++] = (struct model_change){ t, k->now, was, k->threads[t].cell };
+}
+
 static void switch_cpu(struct machine *k, int cpu)
 {
 	static const struct {
 		uint32_t state;
 		enum analysis_reason reason;
+		const char *in;		/* "": not told */
+		unsigned int off_cpu;
 	} ways[] = {
-		{ PREEMPTED, ANALYSIS_PREEMPTED }, { PREEMPTED, ANALYSIS_PREEMPTED },
-		{ SLEEPS, ANALYSIS_SLEEP }, { SLEEPS, ANALYSIS_SLEEP },
-		{ SLEEPS_ON_DISK, ANALYSIS_DISK }, { STOPS, ANALYSIS_STOPPED },
+		{ PREEMPTED, ANALYSIS_PREEMPTED, "", 0 },
+		{ PREEMPTED, ANALYSIS_PREEMPTED, "sched_yield", ASYNCTRACE_FXT_OFF_PREEMPTED },
+		{ SLEEPS, ANALYSIS_SLEEP, "", 0 },
+		{ SLEEPS, ANALYSIS_SLEEP, "futex", 0 },
+		{ SLEEPS, ANALYSIS_IOWAIT, "read", ASYNCTRACE_FXT_OFF_IOWAIT },
+		{ SLEEPS_ON_DISK, ANALYSIS_DISK, "", 0 },
+		{ SLEEPS_ON_DISK, ANALYSIS_IOWAIT, "fsync", ASYNCTRACE_FXT_OFF_IOWAIT },
+		{ SLEEPS_ON_DISK, ANALYSIS_DISK, ANALYSIS_PAGE_FAULT, ASYNCTRACE_FXT_OFF_EXCEPTION },
+		{ STOPS, ANALYSIS_STOPPED, "", 0 },
+		{ PREEMPTED, ANALYSIS_YIELDED, "sched_yield", 0 },
 	};
 	int out = k->running[cpu], in = NOBODY, waiting[THREADS_MAX], nr = 0;
-	unsigned int way = rnd_below(6);
+	unsigned int way = rnd_below(sizeof(ways) / sizeof(ways[0]));
 	struct trace t = { 0 };
 
 	if (out != NOBODY && is_touched(k, out))
@@ -144,8 +185,10 @@ static void switch_cpu(struct machine *k, int cpu)
 		return;
 	if (out != NOBODY && k->threads[out].leaving)
 		way = 2;
-	if (out != NOBODY)
+	if (out != NOBODY) {
 		leave(k, out, ways[way].reason);
+		k->threads[out].in = ways[way].in;
+	}
 	if (in != NOBODY) {
 		note_switch(k, in, true);
 		change(k, in, ANALYSIS_RUNNING, ANALYSIS_NO_REASON, UNTOLD, cpu);
@@ -153,6 +196,14 @@ static void switch_cpu(struct machine *k, int cpu)
 	k->running[cpu] = in;
 	put_switch(&t, T0 + k->now, cpu, out == NOBODY ? 0 : TID(out), in == NOBODY ? 0 : TID(in),
 		   ways[way].state);
+	if (out != NOBODY && !strcmp(ways[way].in, ANALYSIS_PAGE_FAULT))
+		add_call(&t, NULL, -1, ways[way].off_cpu);
+	else if (out != NOBODY && ways[way].in[0])
+		add_call(&t, ways[way].in, rnd_below(3), ways[way].off_cpu);
+	prove(k, &t, out, "outgoing_operation");
+	prove(k, &t, in, "incoming_operation");
+	if (in != NOBODY)
+		choose_cell(k, in);
 	keep(k, &t, cpu, NOBODY, k->seq++);
 }
 
@@ -182,6 +233,8 @@ static void wake(struct machine *k, int t)
 	k->threads[t].changed = k->now;
 	k->threads[t].about = false;
 	put_wakeup(&trace, T0 + k->now, rnd_below(k->m->cpus), TID(t), waker == NOBODY ? 0 : TID(waker));
+	prove(k, &trace, t, "operation");
+	prove(k, &trace, waker, "waker_operation");
 	keep(k, &trace, cpu, NOBODY, k->seq++);
 }
 
@@ -263,7 +316,8 @@ static bool begin_operation(struct machine *k, int t, uint64_t id, const char *n
 	struct model *m = k->m;
 
 	for (size_t i = 0; i < m->nr_ops; i++)
-		if (m->ops[i].begin == k->now && m->ops[i].id == id && !strcmp(m->ops[i].name, name))
+		if (m->ops[i].id == id && ((m->cells && !m->ops[i].ended) ||
+					   (m->ops[i].begin == k->now && !strcmp(m->ops[i].name, name))))
 			return false;
 	more(m->ops, m->nr_ops, m->room_ops);
 	m->ops[m->nr_ops++] = (struct model_operation){
@@ -362,6 +416,9 @@ static void note(struct machine *k)
 		m->state[t][k->now] = k->threads[t].state;
 		m->reason[t][k->now] = k->threads[t].reason;
 		m->late[t][k->now] = k->threads[t].late;
+		m->in[t][k->now] = k->threads[t].in;
+		m->cell[t][k->now] = m->cells ? k->threads[t].cell : 0;
+		m->period[t][k->now] = k->threads[t].period;
 	}
 	for (unsigned int c = 0; c < m->cpus; c++)
 		m->occupant[c][k->now] = k->running[c];
@@ -380,6 +437,8 @@ static void begin(struct machine *k)
 		m->unsure[t] = m->ns;
 		m->doubt[t] = m->ns;
 		k->threads[t].changed = UINT32_MAX;
+		k->threads[t].in = "";
+		k->threads[t].cell = rnd_below(IDS + 1);
 		k->threads[t].state = rnd_chance(50) ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED;
 		k->threads[t].reason = k->threads[t].state == ANALYSIS_BLOCKED ? ANALYSIS_SLEEP :
 				       ANALYSIS_NO_REASON;
@@ -417,7 +476,7 @@ static void end(struct machine *k)
 	}
 }
 
-void model_run(struct model *m, bool dense)
+void model_run(struct model *m, bool dense, bool cells)
 {
 	const unsigned int switches = 1 + rnd_below(20), wakeups = 1 + rnd_below(20),
 			   events = 1 + rnd_below(30), sleeps = rnd_below(20);
@@ -426,6 +485,7 @@ void model_run(struct model *m, bool dense)
 	m->ns = 20 + rnd_below(rnd_chance(20) ? NS_MAX - 20 : 200);
 	m->cpus = 1 + rnd_below(CPUS_MAX);
 	m->threads = 1 + rnd_below(THREADS_MAX);
+	m->cells = cells;
 	begin(&k);
 	note(&k);
 	for (unsigned int i = 0; i < IDS; i++)
@@ -455,6 +515,8 @@ void model_free(struct model *m)
 	free(m->ops);
 	free(m->works);
 	free(m->recs);
+	free(m->proofs);
+	free(m->changes);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -485,12 +547,112 @@ void model_end_rounds(struct model *m)
 
 /* --- what it means ------------------------------------------------------------------------- */
 
+/* Does @p show that its thread works on @o, which is open? */
+static bool proves(const struct model_proof *p, const struct model_operation *o)
+{
+	return p->id == o->id && p->ns >= o->begin && p->ns <= o->end;
+}
+
+bool model_is_entered(const struct model *m, unsigned int op)
+{
+	for (size_t i = 0; i < m->nr_proofs; i++)
+		if (proves(&m->proofs[i], &m->ops[op]))
+			return true;
+	return false;
+}
+
+/* The first record with an operation of @thread, or NULL */
+static const struct model_proof *first_proof(const struct model *m, int thread)
+{
+	for (size_t i = 0; i < m->nr_proofs; i++)
+		if (m->proofs[i].thread == thread && m->proofs[i].id)
+			return &m->proofs[i];
+	return NULL;
+}
+
+/* The next record after @c that shows what its thread works on, or the end */
+static unsigned int shown_at(const struct model *m, const struct model_change *c)
+{
+	for (size_t i = 0; i < m->nr_proofs; i++)
+		if (m->proofs[i].thread == c->thread && m->proofs[i].ns > c->ns)
+			return m->proofs[i].ns;
+	return m->ns;
+}
+
+static bool is_open(const struct model *m, uint64_t id, unsigned int from, unsigned int to)
+{
+	for (size_t i = 0; i < m->nr_ops; i++)
+		if (m->ops[i].id == id && m->ops[i].begin <= to && m->ops[i].end >= from)
+			return true;
+	return false;
+}
+
+/* Does a record come too late to show that a thread began or ended to work on @o? */
+static bool is_shown_late(const struct model *m, const struct model_operation *o)
+{
+	for (size_t i = 0; i < m->nr_changes; i++) {
+		const struct model_change *c = &m->changes[i];
+		const unsigned int to = shown_at(m, c);
+
+		if ((c->was == o->id || c->is == o->id) && o->begin <= to && o->end >= c->ns &&
+		    (is_open(m, c->was, c->ns, to) || !first_proof(m, c->thread) ||
+		     first_proof(m, c->thread)->ns > c->ns))
+			return true;
+	}
+	return false;
+}
+
+bool model_is_vague(const struct model *m, unsigned int op)
+{
+	const struct model_operation *o = &m->ops[op];
+	bool entered = false;
+
+	for (size_t i = 0; i < m->nr_proofs; i++) {
+		const struct model_proof *p = &m->proofs[i];
+
+		if (!proves(p, o))
+			continue;
+		/* The order of two records of one time is not defined. */
+		if (p->ns == o->begin || p->ns == o->end || p == first_proof(m, p->thread))
+			return true;
+		entered = true;
+	}
+	if (!entered)
+		return false;
+	for (unsigned int i = 0; i < m->nr_ops; i++)
+		if (i != op && m->ops[i].id == o->id && m->ops[i].begin <= o->end &&
+		    m->ops[i].end >= o->begin)
+			return true;
+	return is_shown_late(m, o);
+}
+
+/* True if a scheduling record shows that @thread works on @o, in the same period as at @ns */
+static bool is_proved(const struct model *m, const struct model_operation *o, int thread,
+		      unsigned int ns)
+{
+	for (size_t i = 0; i < m->nr_proofs; i++) {
+		const struct model_proof *p = &m->proofs[i];
+
+		if (p->thread == thread && proves(p, o) &&
+		    p->period == m->period[thread][ns])
+			return true;
+	}
+	return false;
+}
+
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns)
 {
 	const struct model_operation *o = &m->ops[op];
 
 	if (ns < o->begin || ns >= o->end)
 		return false;
+	if (model_is_entered(m, op))
+		return m->cell[thread][ns] == o->id && is_proved(m, o, thread, ns);
+	return model_is_around(m, op, thread, ns);
+}
+
+bool model_is_around(const struct model *m, unsigned int op, int thread, unsigned int ns)
+{
 	for (size_t i = 0; i < m->nr_works; i++) {
 		const struct model_duration *d = &m->durations[m->works[i].duration];
 

@@ -36,6 +36,21 @@ struct model_work {
 	unsigned int op, duration;
 };
 
+/* A scheduling record that has what its thread works on */
+struct model_proof {
+	int thread;
+	unsigned int ns;
+	uint8_t id;		/* 0: none */
+	uint16_t period;	/* see struct model */
+};
+
+/* A thread works on something else, but the next record that shows it comes later. */
+struct model_change {
+	int thread;
+	unsigned int ns;
+	uint8_t was, is;
+};
+
 /* A record, and what decides its place in the file */
 struct model_record {
 	struct fxt_record rec;
@@ -53,6 +68,10 @@ struct model {
 	uint16_t wake_at[THREADS_MAX][NS_MAX];
 	int8_t got[THREADS_MAX][NS_MAX];	/* CPU that ended the wait */
 	int8_t occupant[CPUS_MAX][NS_MAX];
+	const char *in[THREADS_MAX][NS_MAX];	/* blocked: system call or page fault; or "" */
+	bool cells;				/* scheduling records have operations */
+	uint8_t cell[THREADS_MAX][NS_MAX];	/* operation of the thread, while .cells */
+	uint16_t period[THREADS_MAX][NS_MAX];	/* number of the changes of .cell so far */
 	bool late[THREADS_MAX][NS_MAX];		/* runnable by a wakeup before it left its CPU */
 	unsigned int first[THREADS_MAX];	/* switch; .ns: none */
 	/*
@@ -65,15 +84,18 @@ struct model {
 	struct model_operation *ops;
 	struct model_work *works;
 	struct model_record *recs;
-	size_t nr_durations, nr_ops, nr_works, nr_recs;
-	size_t room_durations, room_ops, room_works, room_recs;
+	struct model_proof *proofs;
+	struct model_change *changes;
+	size_t nr_durations, nr_ops, nr_works, nr_recs, nr_proofs, nr_changes;
+	size_t room_durations, room_ops, room_works, room_recs, room_proofs, room_changes;
 };
 
 /*
  * Let a machine run. @dense: several events of a thread in one nanosecond, as a coarse
- * clock shows them; the rings must be read at once then.
+ * clock shows them; the rings must be read at once then. @cells: scheduling records have the
+ * operations of both threads.
  */
-void model_run(struct model *m, bool dense);
+void model_run(struct model *m, bool dense, bool cells);
 /* Lose the records of the kernel's ring of @cpu from @from until before @to. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
 /*
@@ -97,8 +119,18 @@ uint64_t model_rounds(struct model *m, void (*one)(void));
 void model_end_rounds(struct model *m);
 
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);
+/* True if a scheduling record shows that a thread works on the operation @op */
+bool model_is_entered(const struct model *m, unsigned int op);
+/*
+ * True if the records do not tell exactly which threads work on @op. A thread counts for the
+ * operations with its id that were open when a record showed it. Until a record shows another
+ * operation, it works on the one before, unless that is not open.
+ */
+bool model_is_vague(const struct model *m, unsigned int op);
 /* True if the records do not tell the state of @thread, although none is lost */
 bool model_is_unsure(const struct model *m, int thread, unsigned int ns);
+/* True if @thread is in a duration around an event of @op */
+bool model_is_around(const struct model *m, unsigned int op, int thread, unsigned int ns);
 enum analysis_state model_state(const struct model *m, unsigned int op, unsigned int ns);
 
 #endif /* ANALYSIS_MODEL_H */

@@ -61,7 +61,7 @@ static struct words random_words(void)
 	struct trace t = { 0 };
 	struct words w;
 
-	model_run(&model, false);
+	model_run(&model, false, true);
 	put_thread(&t, PSEUDO, 0x70000000, "clock");
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, T0, PSEUDO, "session start", 0);
 	for (unsigned int i = 0; i < model.threads; i++)

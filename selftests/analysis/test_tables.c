@@ -214,7 +214,7 @@ static void schedule_round(void)
 	size_t told = 0;
 
 	lossy = false;
-	model_run(&model, false);
+	model_run(&model, false, false);
 	put_clock(&t, T0);
 	model_file(&model, 1 + rnd_below(6), &t);
 	put_clock(&t, T0 + model.ns);
@@ -235,7 +235,7 @@ static void loss_round(void)
 	struct trace t = { 0 };
 
 	lossy = true;
-	model_run(&model, false);
+	model_run(&model, false, false);
 	cpu = rnd_below(model.cpus);
 	from = rnd_below(model.ns);
 	to = from + rnd_below(model.ns - from + 1);

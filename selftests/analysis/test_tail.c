@@ -43,7 +43,7 @@ static void whole_round(void)
 	const bool dense = rnd_chance(50);
 	struct trace t;
 
-	model_run(&model, dense);
+	model_run(&model, dense, rnd_chance(50));
 	begin_file(&t);
 	model_file(&model, dense ? 1 : 1 + rnd_below(6), &t);
 	end_file(&t, 1 << 30);
@@ -53,7 +53,7 @@ static void small_window_round(void)
 {
 	struct trace t;
 
-	model_run(&model, false);
+	model_run(&model, false, rnd_chance(50));
 	begin_file(&t);
 	model_file(&model, 1 + model.ns / (1 + rnd_below(20)), &t);
 	end_file(&t, 4096 << rnd_below(6));
@@ -65,7 +65,7 @@ static void loss_round(void)
 	size_t nr = 1 + rnd_below(3);
 	struct trace t;
 
-	model_run(&model, dense);
+	model_run(&model, dense, rnd_chance(50));
 	begin_file(&t);
 	for (size_t i = 0; i < nr; i++) {
 		unsigned int cpu = rnd_below(model.cpus), from = rnd_below(model.ns);
@@ -147,7 +147,7 @@ static void wild_round(void)
 	const bool scheduled = rnd_chance(50);
 	struct trace t;
 
-	model_run(&model, scheduled);
+	model_run(&model, scheduled, rnd_chance(50));
 	begin_file(&t);
 	if (scheduled)
 		model_file(&model, 1, &t);

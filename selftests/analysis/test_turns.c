@@ -109,7 +109,7 @@ static void one_round(bool losses)
 	memset(ends, 0, sizeof(ends));
 	memset(running, 0, sizeof(running));
 	last_woken = nr_woken = nr_slept = 0;
-	model_run(&model, false);
+	model_run(&model, false, false);
 	put_clock(&t, T0);
 	if (losses) {
 		cpu = rnd_below(model.cpus);

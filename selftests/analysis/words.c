@@ -64,9 +64,19 @@ static void put_weight(struct words *w, unsigned int name, uint32_t tid)
 					       tid ? 120 : ASYNCTRACE_FXT_WEIGHT_IDLE);
 }
 
+/* Returns 1, the number of arguments. */
+static unsigned int put_arg(struct words *w, const struct fxt_arg *arg)
+{
+	uint64_t to[16];
+	size_t n = encode_arg(to, arg);
+
+	memcpy(more_words(w, n), to, n * 8);
+	return 1;
+}
+
 static void put_sched(struct words *w, const struct fxt_record *rec)
 {
-	const struct fxt_arg *arg = rec->nargs ? &rec->args[0] : NULL;
+	bool inferred = false;
 	bool is_switch = rec->kind == FXT_SWITCH;
 	size_t at = w->nr, nargs = is_switch ? 2 : 1;
 
@@ -78,17 +88,14 @@ static void put_sched(struct words *w, const struct fxt_record *rec)
 	put_weight(w, is_switch ? 3 : 4, w->of[at + 2]);
 	if (is_switch)
 		put_weight(w, 2, rec->in);
-	if (arg) {
-		uint64_t to[16];
-		size_t n = encode_arg(to, arg);
-
-		memcpy(more_words(w, n), to, n * 8);
-		nargs++;
+	for (unsigned int i = 0; i < rec->nargs; i++) {
+		nargs += put_arg(w, &rec->args[i]);
+		inferred |= rec->args[i].type == ASYNCTRACE_FXT_ARG_BOOL;
 	}
 	w->of[at] = is_switch ?
 		ASYNCTRACE_FXT_SWITCH_HEAD(w->nr - at, nargs, rec->cpu, rec->number) :
 		ASYNCTRACE_FXT_WAKEUP_HEAD(w->nr - at, nargs, rec->cpu);
-	if (arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL)
+	if (inferred)
 		return;
 	if (is_switch)
 		w->switches++;
@@ -100,6 +107,21 @@ static void put_sched(struct words *w, const struct fxt_record *rec)
 static uint64_t own_tid(uint64_t tid)
 {
 	return tid > PSEUDO ? tid + 16 : tid;
+}
+
+/* A thread with its process, and further arguments if it has any */
+static void put_object(struct words *w, const struct fxt_record *rec, const char *name)
+{
+	uint64_t to[256];
+	const size_t n = encode_object(to, own_tid(rec->id), rec->args[0].u, name), at = w->nr;
+	unsigned int nargs = 1;
+
+	memcpy(more_words(w, n), to, n * 8);
+	for (unsigned int i = 1; i < rec->nargs; i++)
+		nargs += put_arg(w, &rec->args[i]);
+	/* The size of the record and the number of its arguments */
+	w->of[at] += (uint64_t)(w->nr - at - n) << 4;
+	w->of[at] += (uint64_t)(nargs - 1) << 40;
 }
 
 void put_record(struct words *w, const struct fxt_record *rec)
@@ -118,8 +140,8 @@ void put_record(struct words *w, const struct fxt_record *rec)
 		return;
 	case FXT_OBJECT:
 		snprintf(name, sizeof(name), "%.*s", (int)rec->name.len, rec->name.s);
-		n = encode_object(to, own_tid(rec->id), rec->args[0].u, name);
-		break;
+		put_object(w, rec, name);
+		return;
 	default:
 		if (own) {
 			copy.category = (struct fxt_text){ .s = "asynctrace", .len = 10 };

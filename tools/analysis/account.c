@@ -180,7 +180,7 @@ static int collect(struct analysis *a, const struct operation *op)
 	for (size_t i = 0; i < nr; i++) {
 		struct work *w = op->works.of[i];
 
-		if (w->entered ? w->from < w->to : !op->entered)
+		if (w->entered ? w->from < w->to : !operation_is_entered(op))
 			s->works[s->nr_works++] = w;
 	}
 	nr = s->nr_works;

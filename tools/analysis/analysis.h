@@ -155,6 +155,7 @@ struct analysis_thread_row {
 	uint64_t preempted;	/* times that the thread left a CPU although it was runnable */
 	uint64_t migrations;	/* times that the thread came to another CPU than before */
 	uint64_t wakeups, wakes;	/* wakeups of the thread; wakeups by the thread */
+	struct analysis_interval last;	/* the state at the end; .thread NULL: not known */
 };
 
 /*

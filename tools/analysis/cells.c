@@ -10,14 +10,18 @@
 #include "entered.h"
 
 /*
- * Returns the time from which @t has worked on the operation that a record at @ns shows, if no
- * record before told on what it worked: since it has been in its state. That is a guess while
- * the thread runs. A thread that does not run does not change its cell.
+ * Returns the time from which @t has worked on the operation @id, which a record at @ns shows.
+ * If the operation before is still open, @t has worked on that one until now. Otherwise it has
+ * worked on @id since it has been in its state. That is a guess while the thread runs. A thread
+ * that does not run does not change its cell.
  */
-static uint64_t since(struct thread *t, uint64_t ns)
+static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 {
 	const struct span *last = last_span(t);
 
+	/* The operation began after @t entered it. */
+	if (t->known && t->operation == id)
+		return t->changed;
 	if (entered_open(t) || !last || last->state == ANALYSIS_UNKNOWN)
 		return ns;
 	return last->from > t->changed ? last->from : t->changed;
@@ -30,7 +34,7 @@ int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 		return 0;
 	if (!t->shown_since)
 		t->shown_since = ns;
-	return entered_show(a, t, since(t, ns), id, UINT64_MAX);
+	return entered_show(a, t, since(t, ns, id), id, UINT64_MAX);
 }
 
 int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m)

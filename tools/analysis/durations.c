@@ -44,7 +44,7 @@ void works_free(struct works *w)
 
 uint64_t work_end(const struct work *w)
 {
-	if (w->op->entered && !w->entered)
+	if (!w->entered && operation_is_entered(w->op))
 		return w->from;
 	return w->to < w->op->end ? w->to : w->op->end;
 }
@@ -69,15 +69,25 @@ struct work *work_at(struct thread *t, uint64_t ns)
 	const size_t after = works_after(&t->works, ns - 1);
 	const size_t least = ns > t->ended_by && t->ended > t->works.first ?
 			     t->ended : t->works.first;
+	struct work *found = NULL;
 	size_t i = after;
 
 	/* Works are in order of their begin, so the first hit is the latest begin. */
 	while (i > least) {
+		struct work *w;
+
 		if (after - i == LOOK_BACK)
-			return NULL;
-		if (work_end(t->works.of[--i]) >= ns)
-			return t->works.of[i];
+			return found;
+		w = t->works.of[--i];
+		if (work_end(w) < ns)
+			continue;
+		/* What the thread has entered counts more than a duration. */
+		if (w->entered || !t->changed)
+			return w;
+		found = found ? found : w;
 	}
+	if (found)
+		return found;
 	/* Ends of works never become later, so the next search need not look at these. */
 	if (after >= t->ended) {
 		t->ended = after;
@@ -356,7 +366,7 @@ static int mark(struct analysis *a, struct thread *t, const struct item *it)
 	if (it->kind == ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_INSTANT && !op)
 		err = orphan_event(a, ANALYSIS_STEP_ALONE, it);
 	for (int i = 0; i < SAME_ID_MAX && op && d && !err; i++, op = op->same_id)
-		err = op->entered ? 0 : work_on(a, t, d, op, it);
+		err = operation_is_entered(op) ? 0 : work_on(a, t, d, op, it);
 	return err;
 }
 

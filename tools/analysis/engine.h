@@ -352,7 +352,7 @@ int threads_finish(struct analysis *a);
 int durations_item(struct analysis *a, const struct item *it);
 /* Returns the name of the innermost duration that is open on @t at @ns, or NO_NAME. */
 uint32_t durations_innermost(const struct thread *t, uint64_t ns);
-/* Returns the work of @t at @ns that began last, or NULL. */
+/* Returns the work of @t at @ns that began last, preferably one that @t entered, or NULL. */
 struct work *work_at(struct thread *t, uint64_t ns);
 /* Returns the work of @waker when it woke a thread at @ns, or NULL. */
 struct work *work_of_waker(struct thread *waker, uint64_t ns);
@@ -398,7 +398,9 @@ struct operation {
 	struct analysis_id out;
 	uint64_t parent;
 	uint64_t begin, end;
+	uint64_t entered_at;		/* a thread entered it; STILL_OPEN: none so far */
 	uint64_t key;
+	const struct analysis *analysis;
 	struct thread *begin_thread, *end_thread;
 	struct works works;
 	struct operation *same_key, *same_key_newer;	/* open operations with the same key,
@@ -415,13 +417,17 @@ struct operation {
 	bool ended;
 	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
-	bool entered;			/* only works within scopes of it count */
 };
 
 int operations_begin(struct analysis *a, const struct item *it);
 int operations_end(struct analysis *a, const struct item *it);
 /* Returns the names of the operation that the event @it belongs to. */
 struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
+/*
+ * True if only works within scopes of @op count, because threads enter it. Records of one time
+ * have no order, so one of the current time does not matter.
+ */
+bool operation_is_entered(const struct operation *op);
 /* Returns the first open operation with the id @id; .same_id links the others. */
 struct operation *operations_by_id(struct analysis *a, uint64_t id);
 /* Hands out @op, now or as soon as the states of its threads are known. */

@@ -26,9 +26,10 @@ static int add_work(struct analysis *a, struct thread *t, struct operation *op, 
 		.op = op, .thread = t, .to = STILL_OPEN, .duration = name, .refs = 1,
 		.entered = true, .from = ns, .record = record, .made = a->now,
 	};
-	if (!op->entered && a->sink.entered)
-		a->sink.entered(a->sink.arg, op->begin_record, ns);
-	op->entered = true;
+	if (op->entered_at == STILL_OPEN && a->sink.entered)
+		a->sink.entered(a->sink.arg, op->begin_record, a->now);
+	if (op->entered_at == STILL_OPEN)
+		op->entered_at = a->now;
 	op->refs++;
 	t->refs++;
 	work_lasts(a, w, STILL_OPEN);
@@ -87,6 +88,7 @@ static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t i
 		   uint64_t record, uint32_t name)
 {
 	struct operation *op = id ? operations_by_id(a, id) : NULL;
+	unsigned int nr = 1;
 	int err;
 
 	if (t->known && t->operation == id && (entered_open(t) || !op))
@@ -99,11 +101,13 @@ static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t i
 	t->newest = 0;
 	if (op && a->sink.turn)
 		threads_worked(t, &op->out);
-	for (int i = 0; i < SAME_ID_MAX && op && !err; i++, op = op->same_id) {
+	/* The newest one last, so that work_at() prefers it. */
+	while (op && op->same_id && nr++ < SAME_ID_MAX)
+		op = op->same_id;
+	for (; op && nr-- && !err; op = op->same_id_newer) {
 		if (op->begin > newest)
 			continue;
-		if (op->begin > t->newest)
-			t->newest = op->begin;
+		t->newest = op->begin;
 		err = add_work(a, t, op, ns > op->begin ? ns : op->begin, record, name);
 	}
 	return err;
@@ -137,7 +141,8 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 	struct operation *op = operations_by_id(a, id);
 
 	for (int i = 0; i < SAME_ID_MAX && op; i++, op = op->same_id)
-		op->entered |= op->begin == begin;
+		if (op->begin == begin && op->entered_at == STILL_OPEN)
+			op->entered_at = a->now;
 }
 
 /* The innermost scope that is open, or NULL */
@@ -244,6 +249,10 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		scope = NULL;
 	err = entered_set(a, t, it->ns, id, scope ? scope->record : 0,
 			  scope ? scope->name : it->name);
+	/* The works go on without the begin, which matters only while its scope is open. */
+	for (size_t i = 0; d && i < t->entered.nr; i++)
+		if (t->entered.of[i]->record == d->record)
+			work_lasts(a, t->entered.of[i], it->ns);
 	return err || !d || !d->scope ? err : region_ended(a, t, d, it->ns);
 }
 

@@ -97,6 +97,9 @@ static int name_call(struct analysis *a, const struct arguments *args, struct it
 	const uint64_t off_cpu = number(args->off_cpu);
 	uint32_t name;
 
+	/* Such a thread does not wait for the call. */
+	if (it->reason == ANALYSIS_EXITED || it->reason == ANALYSIS_STOPPED)
+		return 0;
 	if (args->syscall)
 		name = fxt_name(&a->names, args->syscall->text.s, args->syscall->text.len);
 	else if (off_cpu & ASYNCTRACE_FXT_OFF_EXCEPTION)

@@ -23,6 +23,13 @@ static uint64_t key_of(const struct item *it)
 	return fxt_hash(fxt_hash(it->id, it->category), it->paired ? 0 : it->name);
 }
 
+bool operation_is_entered(const struct operation *op)
+{
+	const struct analysis *a = op->analysis;
+
+	return op->entered_at != STILL_OPEN && (op->entered_at < a->now || a->over);
+}
+
 struct operation *operations_by_id(struct analysis *a, uint64_t id)
 {
 	struct fxt_entry *e = fxt_find(&a->by_id, fxt_hash(id, 0));
@@ -110,6 +117,7 @@ int operations_begin(struct analysis *a, const struct item *it)
 	*op = (struct operation){
 		.out = id_of_item(a, it), .begin_thread = t,
 		.begin = it->ns, .end = STILL_OPEN, .key = key->key, .refs = 1,
+		.entered_at = STILL_OPEN, .analysis = a,
 		.begin_record = it->record, .wanted = it->wanted,
 		.parent = it->entered && a->child == it->id ? a->parent : 0,
 		.same_key = (struct operation *)(uintptr_t)key->a,
@@ -166,10 +174,14 @@ int operations_end(struct analysis *a, const struct item *it)
 static struct thread *unsettled(struct operation *op)
 {
 	for (; op->nr_settled < op->works.nr; op->nr_settled++) {
-		struct thread *t = op->works.of[op->nr_settled]->thread;
+		const struct work *w = op->works.of[op->nr_settled];
+		struct thread *t = w->thread;
 		const struct span *last = t->spans.nr > t->spans.first ?
 			&t->spans.of[t->spans.nr - 1] : NULL;
 
+		/* Such a work does not count: see work_end(). */
+		if (!w->entered && operation_is_entered(op))
+			continue;
 		if (!last || (last->pending && last->from < op->end) ||
 		    (last->reason == ANALYSIS_LOST && last->state == ANALYSIS_UNKNOWN &&
 		     t->lost_until < op->end))

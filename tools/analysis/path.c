@@ -151,8 +151,11 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 	const struct span *s = span_at(t, w->now - 1, end);
 
 	span_row(w->a, t, s, s && s->from > bound ? s->from : bound, w->now, row);
-	if (!t->out.followed && (row->state != ANALYSIS_RUNNING || row->inferred))
-		row->state = ANALYSIS_UNKNOWN;
+	if (t->out.followed || (row->state == ANALYSIS_RUNNING && !row->inferred))
+		return;
+	row->state = ANALYSIS_UNKNOWN;
+	row->in = "";
+	row->has_argument = false;
 }
 
 /* Takes one step back on the thread on top of the stack. */

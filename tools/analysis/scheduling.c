@@ -365,6 +365,16 @@ static bool may_be_woken(const struct span *last)
 	return !last || last->state != ANALYSIS_RUNNING || last->woken;
 }
 
+/* The switch or wakeup @it of @t shows what @t works on. Only followed threads have cells. */
+static int show_own_cell(struct analysis *a, struct thread *t, const struct item *it, uint64_t id)
+{
+	if (id && !t->out.followed) {
+		t->out.followed = true;
+		t->followed_at = it->ns;
+	}
+	return cells_show(a, t, it->ns, id);
+}
+
 static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span s = {
@@ -380,7 +390,7 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 		return leaves_inferred(a, t, it);
 	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	if (!err)
-		err = cells_show(a, t, it->ns, it->operation);
+		err = show_own_cell(a, t, it, it->operation);
 	if (err)
 		return err;
 	s.pending = s.state == ANALYSIS_BLOCKED && s.reason != ANALYSIS_EXITED &&
@@ -416,7 +426,7 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
 	if (!err && !it->inferred)
-		err = cells_show(a, t, it->ns, it->other_operation);
+		err = show_own_cell(a, t, it, it->other_operation);
 	if (err)
 		return err;
 	return push_span(a, t, &(struct span){
@@ -501,7 +511,7 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 static int show_cells(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct thread *waker;
-	int err = cells_show(a, t, it->ns, it->operation);
+	int err = show_own_cell(a, t, it, it->operation);
 
 	if (err || !is_real(it->other) || !it->other_operation)
 		return err;

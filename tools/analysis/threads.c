@@ -170,7 +170,7 @@ int threads_switch(struct analysis *a, const struct item *it)
 	if (it->inferred)
 		return 0;
 	if (out) {
-		if (it->reason)
+		if (it->reason && it->reason != ANALYSIS_YIELDED)
 			out->counts.voluntary++;
 		else
 			out->counts.preempted++;
@@ -229,6 +229,17 @@ static int by_id(const void *a, const void *b)
 	return (x->out.tid > y->out.tid) - (x->out.tid < y->out.tid);
 }
 
+/* The state of @t at the end of the trace, at @ns */
+static struct analysis_interval last_state(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	const struct span *last = last_span(t);
+	struct analysis_interval row = { .state = ANALYSIS_UNKNOWN, .duration = "", .in = "" };
+
+	if (last && (t->out.followed || last->state == ANALYSIS_RUNNING))
+		span_row(a, t, last, last->from, ns, &row);
+	return row;
+}
+
 static int hand_out_thread(struct analysis *a, struct thread *t)
 {
 	const struct thread_counts *c = &t->counts;
@@ -245,6 +256,7 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 		return 0;
 	else
 		row.from = row.to;
+	row.last = last_state(a, t, row.to);
 	row.exited_ns = c->exited_ns;
 	row.inferred_ns = c->inferred_ns;
 	if (t->out.followed) {

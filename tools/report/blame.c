@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blame.h"
+#include "reasons.h"
 
 /*
  * Interns @text: equal texts get the same pointer, which is valid until blame_free(). Returns
@@ -50,15 +51,13 @@ static const char *keep_other(struct blame *b, const struct analysis_interval *r
 	default:
 		break;
 	}
-	if (row->state == ANALYSIS_UNKNOWN)
-		return keep(b, analysis_reason_name(row->reason));
 	return id ? keep_joined(b, "working on ", id->name, "") : keep(b, "");
 }
 
 static int add(struct blame *b, const char *type, const struct analysis_interval *row)
 {
 	struct blame_row r = {
-		.type = type, .state = row->state,
+		.type = type, .state = row->state, .reason = keep(b, reason_of(row)),
 		.thread = keep(b, row->thread ? row->thread->name : ""),
 		.duration = keep(b, row->duration),
 		.other = keep_other(b, row),
@@ -66,9 +65,10 @@ static int add(struct blame *b, const char *type, const struct analysis_interval
 	struct fxt_entry *e;
 	uint64_t hash;
 
-	if (!r.thread || !r.duration || !r.other)
+	if (!r.reason || !r.thread || !r.duration || !r.other)
 		return -ENOMEM;
 	hash = fxt_hash((uintptr_t)r.type, r.state);
+	hash = fxt_hash(hash, (uintptr_t)r.reason);
 	hash = fxt_hash(hash, (uintptr_t)r.thread);
 	hash = fxt_hash(hash, (uintptr_t)r.duration);
 	hash = fxt_hash(hash, (uintptr_t)r.other);
@@ -112,6 +112,8 @@ static int by_ns(const void *a, const void *b)
 	order = strcmp(x->type, y->type);
 	if (!order)
 		order = strcmp(x->thread, y->thread);
+	if (!order)
+		order = strcmp(x->reason, y->reason);
 	return order ? order : strcmp(x->other, y->other);
 }
 
@@ -124,7 +126,8 @@ void blame_sort(struct blame *b)
 size_t blame_frames(const struct blame_row *row, const char *frames[BLAME_FRAMES])
 {
 	const char *const all[BLAME_FRAMES] = {
-		row->type, analysis_state_name(row->state), row->thread, row->duration, row->other,
+		row->type, analysis_state_name(row->state), row->reason, row->thread, row->duration,
+		row->other,
 	};
 	size_t nr = 0;
 

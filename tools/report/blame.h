@@ -13,6 +13,7 @@
 struct blame_row {
 	const char *type;	/* category/name of the operation */
 	enum analysis_state state;
+	const char *reason;	/* what it was blocked in, or why it waited; "" if not known */
 	const char *thread;	/* name of the thread, "" if none */
 	const char *duration;
 	const char *other;	/* the other party in words, "" if none */
@@ -32,7 +33,7 @@ struct blame {
 int blame_add(struct blame *b, const struct analysis_operation *op,
 	      const struct analysis_interval *rows, size_t nr, unsigned int states);
 /* Writes the frames of @row as a stack, beginning with the root. Returns their number. */
-#define BLAME_FRAMES	5
+#define BLAME_FRAMES	6
 size_t blame_frames(const struct blame_row *row, const char *frames[BLAME_FRAMES]);
 /* Sorts the rows by time, the largest first. */
 void blame_sort(struct blame *b);

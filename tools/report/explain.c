@@ -8,6 +8,7 @@
 #include "id.h"
 #include "fxt/print.h"
 #include "parties.h"
+#include "reasons.h"
 #include "tool.h"
 
 /* --- times ---------------------------------------------------------------------- */
@@ -100,6 +101,28 @@ static void print_other(FILE *f, const struct party *p)
 	}
 }
 
+/* Prints in what @row, which is blocked, is: "in fsync(7) (iowait) within flush " */
+static void print_place(FILE *f, const struct analysis_interval *row)
+{
+	if (row->in[0]) {
+		fputs("in ", f);
+		reason_print_call(f, row);
+		fputs(row->reason == ANALYSIS_IOWAIT ? " (iowait) " : " ", f);
+	} else if (row->reason == ANALYSIS_IOWAIT) {
+		fputs("in iowait ", f);
+	}
+	if (row->duration[0])
+		fprintf(f, "%s %s ", row->in[0] || row->reason == ANALYSIS_IOWAIT ? "within" : "in",
+			tool_text(row->duration));
+}
+
+/* Prints why the thread of @row, which is runnable, left its CPU, if that was its own doing. */
+static void print_yield(FILE *f, const struct analysis_interval *row)
+{
+	if (row->reason == ANALYSIS_YIELDED)
+		fputs("after sched_yield, ", f);
+}
+
 /*
  * Prints the cause of a part of the time, such as "while disk/147 worked on ..." or "behind
  * ab/160".
@@ -122,10 +145,8 @@ static void print_party(FILE *f, const struct party *p)
 		}
 		break;
 	case ANALYSIS_BLOCKED:
-		if (row->duration[0])
-			fprintf(f, "in %s on ", tool_text(row->duration));
-		else
-			fputs("on ", f);
+		print_place(f, row);
+		fputs("on ", f);
 		print_thread(f, row->thread);
 		if (row->other_kind != ANALYSIS_OTHER_NONE) {
 			fputs(", woken by ", f);
@@ -133,6 +154,7 @@ static void print_party(FILE *f, const struct party *p)
 		}
 		break;
 	case ANALYSIS_RUNNABLE:
+		print_yield(f, row);
 		if (row->other_kind == ANALYSIS_OTHER_IDLE) {
 			fputs("until the idle CPU took ", f);
 			print_thread(f, row->thread);
@@ -311,6 +333,21 @@ static void json_thread(FILE *f, const struct analysis_thread *t)
 	fputc('}', f);
 }
 
+/* Prints what a blocked thread is in. */
+static void json_place(FILE *f, const struct analysis_interval *row)
+{
+	if (!row->in[0])
+		return;
+	fputc(',', f);
+	fxt_print_json_member(f, "blocked_in", reason_of(row));
+	if (!strcmp(row->in, ANALYSIS_PAGE_FAULT))
+		return;
+	fputc(',', f);
+	fxt_print_json_member(f, "syscall", row->in);
+	if (row->has_argument)
+		fprintf(f, ",\"syscall_argument\":\"0x%" PRIx64 "\"", row->argument);
+}
+
 /* Prints all members about a row except its time. */
 static void json_row(FILE *f, const struct analysis_interval *row)
 {
@@ -322,6 +359,7 @@ static void json_row(FILE *f, const struct analysis_interval *row)
 	fprintf(f, "\"state\":\"%s\"", analysis_state_name(row->state));
 	if (row->reason)
 		fprintf(f, ",\"reason\":\"%s\"", analysis_reason_name(row->reason));
+	json_place(f, row);
 	if (row->thread) {
 		fputs(",\"thread\":", f);
 		json_thread(f, row->thread);

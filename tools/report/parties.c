@@ -18,9 +18,11 @@ static uint64_t key_of(const struct analysis_interval *row)
 	 */
 	if (row->state == ANALYSIS_QUEUED)
 		return fxt_hash(key, !row->other_id);
+	if (row->state != ANALYSIS_BLOCKED)
+		return fxt_hash(key, 0);
 	/* The analysis stores each name once, so pointers can be compared. */
-	return fxt_hash(key, row->state == ANALYSIS_BLOCKED && row->duration[0] ?
-			(uintptr_t)row->duration : 0);
+	return fxt_hash(fxt_hash(key, row->duration[0] ? (uintptr_t)row->duration : 0),
+			row->in[0] ? (uintptr_t)row->in : 0);
 }
 
 static int add_id(struct party *p, const struct analysis_id *id, uint64_t ns)
@@ -86,6 +88,9 @@ static int add(struct parties *p, const struct analysis_interval *row)
 	}
 	party = &p->of[e->a - 1];
 	party->ns += row->to - row->from;
+	/* A thread may wait for several descriptors or locks. */
+	if (row->argument != party->row.argument || !row->has_argument)
+		party->row.has_argument = false;
 	return row->other_id ? add_id(party, row->other_id, row->to - row->from) : 0;
 }
 

@@ -8,7 +8,7 @@
 
 #define PARTY_IDS_MAX	3
 
-/* Intervals of one state with the same thread, duration and other party */
+/* Intervals of one state with the same thread, system call, duration and other party */
 struct party {
 	uint64_t ns;
 	struct analysis_interval row;	/* the first of them */

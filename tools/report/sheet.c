@@ -11,7 +11,7 @@
 #include "sheet.h"
 #include "tool.h"
 
-#define COLUMNS_MAX	16
+#define COLUMNS_MAX	20
 #define WIDTH_MAX	100
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8

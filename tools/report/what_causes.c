@@ -18,6 +18,7 @@ static const struct sheet_column columns[] = {
 	COLUMN("count", "TIMES", SHEET_COUNT),
 	COLUMN("type", "TYPE", SHEET_TEXT),
 	COLUMN("state", "STATE", SHEET_TEXT),
+	COLUMN("reason", "REASON", SHEET_TEXT),
 	COLUMN("thread", "THREAD", SHEET_TEXT),
 	COLUMN("duration", "IN", SHEET_TEXT),
 	COLUMN("other", "OTHER PARTY", SHEET_TEXT),
@@ -52,6 +53,7 @@ static void fill(struct report *r)
 		sheet_number(&r->sheet, b->count);
 		sheet_text(&r->sheet, b->type);
 		sheet_text(&r->sheet, analysis_state_name(b->state));
+		sheet_text(&r->sheet, b->reason);
 		sheet_text(&r->sheet, b->thread);
 		sheet_text(&r->sheet, b->duration);
 		sheet_text(&r->sheet, b->other);

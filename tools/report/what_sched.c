@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fxt/table.h"
+#include "reasons.h"
 #include "what.h"
 
 /* --- threads ---------------------------------------------------------------------- */
@@ -30,11 +31,25 @@ static const struct sheet_column threads_columns[] = {
 	COLUMN("migrations", "MOVED", SHEET_COUNT),
 	COLUMN_OPTIONAL("wakeups", "WOKEN", SHEET_COUNT),
 	COLUMN_OPTIONAL("wakes", "WAKES", SHEET_COUNT),
+	COLUMN_OPTIONAL("last", "AT THE END", SHEET_TEXT),
 };
+
+/* The state in which a thread is at the end of the trace: "blocked in futex" */
+static void add_last(struct sheet *s, const struct analysis_interval *last)
+{
+	const char *reason = reason_of(last);
+
+	if (last->state == ANALYSIS_BLOCKED && last->in[0])
+		sheet_textf(s, "blocked in %s", reason);
+	else if (*reason && last->state != ANALYSIS_UNKNOWN)
+		sheet_textf(s, "%s: %s", analysis_state_name(last->state), reason);
+	else
+		sheet_text(s, analysis_state_name(last->state));
+}
 
 static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 {
-	const uint64_t preempted = row->reason_ns[ANALYSIS_PREEMPTED];
+	const uint64_t preempted = row->reason_ns[ANALYSIS_PREEMPTED] + row->reason_ns[ANALYSIS_YIELDED];
 	struct report *r = arg;
 	struct sheet *s = &r->sheet;
 
@@ -47,7 +62,7 @@ static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 	sheet_number(s, row->ns[ANALYSIS_RUNNABLE] - preempted);
 	sheet_number(s, preempted);
 	sheet_number(s, row->ns[ANALYSIS_BLOCKED]);
-	sheet_number(s, row->reason_ns[ANALYSIS_DISK]);
+	sheet_number(s, row->reason_ns[ANALYSIS_DISK] + row->reason_ns[ANALYSIS_IOWAIT]);
 	sheet_number(s, row->ns[ANALYSIS_UNKNOWN]);
 	sheet_number(s, row->inferred_ns);
 	sheet_number(s, row->voluntary);
@@ -55,6 +70,7 @@ static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 	sheet_number(s, row->migrations);
 	sheet_number(s, row->wakeups);
 	sheet_number(s, row->wakes);
+	add_last(s, &row->last);
 	return s->failed ? -ENOMEM : 0;
 }
 

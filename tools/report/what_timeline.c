@@ -11,6 +11,7 @@
 #include "fxt/table.h"
 #include "id.h"
 #include "kept.h"
+#include "reasons.h"
 #include "tool.h"
 #include "what.h"
 
@@ -61,7 +62,7 @@ static void add_rows(struct sheet *s, const struct analysis_operation *op)
 		sheet_number(s, row->from - op->begin);
 		sheet_number(s, row->to - op->begin);
 		sheet_text(s, analysis_state_name(row->state));
-		sheet_text(s, analysis_reason_name(row->reason));
+		sheet_text(s, reason_of(row));
 		sheet_text(s, row->thread ? row->thread->name : "");
 		sheet_number(s, row->thread ? row->thread->tid : 0);
 		sheet_text(s, row->duration);

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What scheduling records say: why a thread left its CPU, and what both threads work on. */
+#include "build.h"
+#include "report/blame.h"
+#include "report/explain.h"
+#include "report/reasons.h"
+
+/* Threads 1 and 2 run on CPU 0 and 1 from 1 on, and work on nothing. */
+static void start(struct trace *t)
+{
+	put_clock(t, 0);
+	put_switch(t, 1, 0, 0, 1, 0);
+	put_switch(t, 1, 1, 0, 2, 0);
+}
+
+/* Thread 1 leaves CPU 0 to idle while it works on @id. */
+static void leaves_on(struct trace *t, uint64_t ns, uint32_t state, uint64_t id)
+{
+	put_switch(t, ns, 0, 1, 0, state);
+	add_cell(t, "outgoing_operation", id);
+}
+
+static void comes_on(struct trace *t, uint64_t ns, uint64_t id)
+{
+	put_switch(t, ns, 0, 0, 1, 0);
+	add_cell(t, "incoming_operation", id);
+}
+
+static void switches_name_what_blocks(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	add_call(&t, "recvfrom", 5, 0);
+	put_wakeup(&t, 30, 0, 1, 2);
+	put_switch(&t, 31, 0, 0, 1, 0);
+	put_switch(&t, 40, 0, 1, 0, SLEEPS_ON_DISK);
+	add_call(&t, "fsync", 7, ASYNCTRACE_FXT_OFF_IOWAIT);
+	put_wakeup(&t, 50, 0, 1, 0);
+	put_switch(&t, 51, 0, 0, 1, 0);
+	put_switch(&t, 60, 0, 1, 0, SLEEPS_ON_DISK);
+	add_call(&t, NULL, -1, ASYNCTRACE_FXT_OFF_EXCEPTION);
+	put_wakeup(&t, 70, 0, 1, 0);
+	put_switch(&t, 71, 0, 0, 1, 0);
+	put_switch(&t, 80, 0, 1, 3, PREEMPTED);
+	add_call(&t, "sched_yield", -1, 0);
+	put_switch(&t, 85, 0, 3, 1, PREEMPTED);
+	put_switch(&t, 90, 0, 1, 3, PREEMPTED);
+	add_call(&t, "sched_yield", -1, ASYNCTRACE_FXT_OFF_PREEMPTED);
+	put_switch(&t, 95, 0, 3, 1, PREEMPTED);
+	ENDS(&t, 100, 1, 1);
+	put_switch(&t, 110, 0, 1, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 @recvfrom(5) in work by t2, "
+			"30-31 runnable/woken t1 by idle, 31-40 running t1, "
+			"40-50 blocked/iowait t1 @fsync(7) in work by interrupt, "
+			"50-51 runnable/woken t1 by idle, 51-60 running t1, "
+			"60-70 blocked/disk sleep t1 @page fault in work by interrupt, "
+			"70-71 runnable/woken t1 by idle, 71-80 running t1, "
+			"80-85 runnable/yielded t1 in work by t3, 85-90 running t1, "
+			"90-95 runnable/preempted t1 in work by t3, 95-100 running t1 | "
+			"10-20 running t1, 20-30 running t2, 30-31 runnable/woken t1 by idle, "
+			"31-40 running t1, 40-50 blocked/iowait t1 @fsync(7) in work by interrupt, "
+			"50-51 runnable/woken t1 by idle, 51-60 running t1, "
+			"60-70 blocked/disk sleep t1 @page fault in work by interrupt, "
+			"70-71 runnable/woken t1 by idle, 71-80 running t1, "
+			"80-85 runnable/yielded t1 in work by t3, 85-90 running t1, "
+			"90-95 runnable/preempted t1 in work by t3, 95-100 running t1", NULL);
+}
+
+/* A thread that exits is in the system call exit, for which it does not wait. */
+static void exited_threads_wait_for_nothing(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_duration(&t, 10, 100, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, EXITS);
+	add_call(&t, "exit", 0, 0);
+	ENDS(&t, 40, 2, 1);
+	put_switch(&t, 50, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 10-40: 10-20 running t1, 20-40 blocked/exited t1 in work | "
+			"10-20 running t1, 20-40 blocked/exited t1 in work", NULL);
+}
+
+/* No event says on what the threads work: only the records of the scheduler do. */
+static void ids_alone_tell_the_account(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 5, 2, 1);
+	BEGINS(&t, 5, 2, 2);
+	BEGINS(&t, 5, 2, 3);
+	leaves_on(&t, 20, SLEEPS, 1);
+	add_call(&t, "futex", -1, 0);
+	/* Thread 2 serves request 2 when it wakes thread 1. */
+	put_wakeup(&t, 30, 0, 1, 2);
+	add_cell(&t, "operation", 1);
+	add_cell(&t, "waker_operation", 2);
+	/* Thread 3 serves request 3 on the CPU for which thread 1 waits. */
+	put_switch(&t, 25, 0, 0, 3, 0);
+	add_cell(&t, "incoming_operation", 3);
+	put_switch(&t, 40, 0, 3, 1, SLEEPS);
+	add_cell(&t, "outgoing_operation", 3);
+	add_cell(&t, "incoming_operation", 1);
+	ENDS(&t, 50, 1, 1);
+	leaves_on(&t, 60, SLEEPS, 0);
+	ENDS(&t, 70, 2, 2);
+	ENDS(&t, 70, 2, 3);
+	put_switch(&t, 80, 1, 2, 0, SLEEPS);
+	add_cell(&t, "outgoing_operation", 2);
+	expect_rows(&t, "req 1 5-50: 5-20 running t1, 20-30 blocked/sleep t1 @futex by t2 on req 2, "
+			"30-40 runnable/woken t1 by t3 on req 3, 40-50 running t1 | "
+			"5-20 running t1, 20-30 running t2, 30-40 runnable/woken t1 by t3 on req 3, "
+			"40-50 running t1",
+		    "req 2 5-70: 5-70 running t2 | 5-70 running t2",
+		    /* A thread that does not run cannot enter an operation: it had done so before. */
+		    "req 3 5-70: 5-20 runnable t3 by t1 on req 1 ?, 20-25 runnable t3 by idle ?, "
+			"25-40 running t3, 40-70 blocked/sleep t3 | 5-20 runnable t3 by t1 on req 1 ?, "
+			"20-25 runnable t3 by idle ?, 25-40 running t3, 40-70 blocked/sleep t3", NULL);
+}
+
+/* The worker of request 1 serves request 2 first. */
+static void ids_tell_what_the_worker_did(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 5, 2, 1);
+	BEGINS(&t, 5, 2, 2);
+	leaves_on(&t, 10, SLEEPS, 2);
+	put_wakeup(&t, 15, 0, 1, 0);
+	comes_on(&t, 20, 2);
+	ENDS(&t, 30, 1, 2);
+	leaves_on(&t, 40, SLEEPS, 1);
+	put_wakeup(&t, 45, 0, 1, 0);
+	comes_on(&t, 50, 1);
+	ENDS(&t, 60, 1, 1);
+	leaves_on(&t, 70, SLEEPS, 0);
+	put_switch(&t, 80, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 2 5-30: 5-10 running t1, 10-15 blocked/sleep t1 by interrupt, "
+			"15-20 runnable/woken t1 by idle, 20-30 running t1 | 5-10 running t1, "
+			"10-15 blocked/sleep t1 by interrupt, 15-20 runnable/woken t1 by idle, "
+			"20-30 running t1",
+		    "req 1 5-60: 5-20 queued t1 on req 2, 20-40 running t1, "
+			"40-45 blocked/sleep t1 by interrupt, 45-50 runnable/woken t1 by idle, "
+			"50-60 running t1 | 5-20 queued t1 on req 2, 20-40 running t1, "
+			"40-45 blocked/sleep t1 by interrupt, 45-50 runnable/woken t1 by idle, "
+			"50-60 running t1", NULL);
+}
+
+/* Thread 2 is in a duration around an event of request 9, but serves request 2. */
+static void ids_count_more_than_durations(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 2, 1, 2);
+	BEGINS(&t, 2, 1, 9);
+	put_duration(&t, 5, 60, 2, "other");
+	STEPS(&t, 6, 2, 9);
+	put_duration(&t, 10, 50, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_wakeup(&t, 30, 0, 1, 2);
+	add_cell(&t, "waker_operation", 2);
+	put_switch(&t, 31, 0, 0, 1, 0);
+	ENDS(&t, 50, 1, 1);
+	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	put_clock(&t, 80);
+	expect_rows(&t, "req 1 10-50: 10-20 running t1, 20-30 blocked/sleep t1 in work by t2 on req 2, "
+			"30-31 runnable/woken t1 by idle, 31-50 running t1 | 10-20 running t1, "
+			"20-30 running t2, 30-31 runnable/woken t1 by idle, 31-50 running t1",
+		    "req 2 2-80 open: 2-80 running t2 |",
+		    "req 9 2-80 open: 2-5 queued t2 on req 2, 5-60 running t2, 60-80 queued |", NULL);
+}
+
+/* Once a record had an id of the thread, a record without one means that it works on nothing. */
+static void absent_id_ends_the_work(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 5, 2, 1);
+	leaves_on(&t, 10, SLEEPS, 1);
+	put_wakeup(&t, 20, 0, 1, 0);
+	add_cell(&t, "operation", 1);
+	comes_on(&t, 30, 1);
+	leaves_on(&t, 40, SLEEPS, 0);
+	ENDS(&t, 60, 2, 1);
+	put_switch(&t, 70, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 5-60: 5-10 running t1, 10-20 blocked/sleep t1 by interrupt, "
+			"20-30 runnable/woken t1 by idle, 30-40 running t1, 40-60 queued t2 | "
+			"5-10 running t1, 10-20 blocked/sleep t1 by interrupt, "
+			"20-30 runnable/woken t1 by idle, 30-40 running t1, 40-60 queued t2", NULL);
+}
+
+/* --- threads that sleep ------------------------------------------------------------------ */
+
+static char threads[1024];
+
+static int keep_thread(void *arg, const struct analysis_thread_row *row)
+{
+	(void)arg;
+	snprintf(threads + strlen(threads), sizeof(threads) - strlen(threads),
+		 "t%u %llu-%llu running %llu blocked %llu unknown %llu: %s @%s; ", row->thread->tid,
+		 (unsigned long long)row->from, (unsigned long long)row->to,
+		 (unsigned long long)row->ns[ANALYSIS_RUNNING],
+		 (unsigned long long)row->ns[ANALYSIS_BLOCKED],
+		 (unsigned long long)row->ns[ANALYSIS_UNKNOWN], analysis_state_name(row->last.state),
+		 row->last.in);
+	return 0;
+}
+
+static void put_asleep(struct trace *t, uint32_t tid, const char *syscall)
+{
+	put_thread(t, tid, 100, "worker");
+	add_number(&t->of[t->nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, SLEEPS);
+	if (syscall)
+		add_text(&t->of[t->nr - 1], "syscall", syscall);
+}
+
+static void G11_sleeping_thread_has_its_state(void **state)
+{
+	const struct analysis_sink sink = { .thread = keep_thread };
+	const struct analysis_options opts = { 0 };
+	struct trace t = { 0 };
+
+	*threads = '\0';
+	put_clock(&t, 100);
+	put_asleep(&t, 5, "epoll_wait");
+	put_asleep(&t, 6, NULL);
+	/* It can run, so the records have to show its state. */
+	put_thread(&t, 7, 100, "worker");
+	add_number(&t.of[t.nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, 0);
+	put_wakeup(&t, 150, 0, 6, 0);
+	put_switch(&t, 160, 0, 0, 6, 0);
+	put_clock(&t, 200);
+	analysis_free(analyse_into(&t, &opts, &sink));
+	assert_string_equal(threads, "t5 100-200 running 0 blocked 100 unknown 0: blocked @epoll_wait; "
+				     "t6 100-200 running 40 blocked 50 unknown 0: running @; ");
+	trace_free(&t);
+}
+
+/* A wakeup that was lost may have been the thread's. */
+static void G11_loss_hides_what_a_sleeper_did(void **state)
+{
+	const struct analysis_sink sink = { .thread = keep_thread };
+	const struct analysis_options opts = { 0 };
+	struct trace t = { 0 };
+
+	*threads = '\0';
+	put_clock(&t, 100);
+	put_asleep(&t, 5, "epoll_wait");
+	put_kernel_loss(&t, 120, 130, 0);
+	put_clock(&t, 200);
+	analysis_free(analyse_into(&t, &opts, &sink));
+	assert_string_equal(threads, "t5 100-200 running 0 blocked 0 unknown 100: unknown @; ");
+	trace_free(&t);
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+struct said {
+	struct blame blame;
+	char sentence[512];
+};
+
+static int say(void *arg, const struct analysis_operation *op)
+{
+	struct said *said = arg;
+	FILE *f = fmemopen(said->sentence, sizeof(said->sentence), "w");
+
+	assert_non_null(f);
+	explain_sentence(f, op);
+	fclose(f);
+	return blame_add(&said->blame, op, op->intervals, op->nr_intervals, 1u << ANALYSIS_BLOCKED);
+}
+
+static void sentence_and_profile_name_the_reason(void **state)
+{
+	struct said said = { 0 };
+	const struct analysis_sink sink = { .operation = say, .arg = &said };
+	const struct analysis_options opts = { 0 };
+	const char *frames[BLAME_FRAMES];
+	struct trace t = { 0 };
+	struct analysis *a;
+
+	put_thread(&t, 1, 100, "worker");
+	start(&t);
+	put_duration(&t, 10, 100, 1, "flush");
+	BEGINS(&t, 10, 1, 1);
+	put_switch(&t, 20, 0, 1, 0, SLEEPS_ON_DISK);
+	add_call(&t, "fdatasync", 7, ASYNCTRACE_FXT_OFF_IOWAIT);
+	put_wakeup(&t, 60, 0, 1, 0);
+	put_switch(&t, 60, 0, 0, 1, 0);
+	put_switch(&t, 70, 0, 1, 0, SLEEPS);
+	add_call(&t, "futex", 0x1000, 0);
+	put_wakeup(&t, 90, 0, 1, 0);
+	put_switch(&t, 90, 0, 0, 1, 0);
+	ENDS(&t, 100, 1, 1);
+	a = analyse_into(&t, &opts, &sink);
+	assert_string_equal(said.sentence, "req 0x1 took 90 ns: 60 blocked (40 of it in fdatasync(7) "
+					   "(iowait) within flush on worker/1, woken by an interrupt), "
+					   "30 running.\n");
+	blame_sort(&said.blame);
+	assert_int_equal(said.blame.nr, 2);
+	assert_int_equal(said.blame.of[0].ns, 40);
+	assert_string_equal(said.blame.of[0].reason, "fsync");
+	assert_int_equal(said.blame.of[1].ns, 20);
+	assert_string_equal(said.blame.of[1].reason, "futex");
+	assert_int_equal(blame_frames(&said.blame.of[1], frames), 6);
+	assert_string_equal(frames[2], "futex");
+	blame_free(&said.blame);
+	analysis_free(a);
+	trace_free(&t);
+}
+
+/* The table of system calls is searched by halves. */
+static void each_call_has_its_reason(void **state)
+{
+	static const char *const of[][2] = {
+		{ "accept", "socket" }, { "epoll_pwait2", "epoll" }, { "futex", "futex" },
+		{ "clock_nanosleep", "sleep" }, { "read", "read" }, { "recvmsg", "socket" },
+		{ "splice", "pipe" }, { "wait4", "child" }, { "writev", "write" },
+		{ "syscall_999", "syscall_999" }, { ANALYSIS_PAGE_FAULT, ANALYSIS_PAGE_FAULT },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const struct analysis_interval row = {
+			.state = ANALYSIS_BLOCKED, .reason = ANALYSIS_SLEEP, .in = of[i][0],
+		};
+
+		assert_string_equal(reason_of(&row), of[i][1]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(switches_name_what_blocks),
+		cmocka_unit_test(exited_threads_wait_for_nothing),
+		cmocka_unit_test(ids_alone_tell_the_account),
+		cmocka_unit_test(ids_tell_what_the_worker_did),
+		cmocka_unit_test(ids_count_more_than_durations),
+		cmocka_unit_test(absent_id_ends_the_work),
+		cmocka_unit_test(G11_sleeping_thread_has_its_state),
+		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
+		cmocka_unit_test(sentence_and_profile_name_the_reason),
+		cmocka_unit_test(each_call_has_its_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What system calls wait for */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fxt/print.h"
+#include "reasons.h"
+#include "tool.h"
+
+enum argument {
+	OTHER,		/* says little about what the call waits for */
+	DESCRIPTOR,
+	ADDRESS,	/* the call waits for a change there */
+};
+
+/* In order of .name. A call that is not here is its own reason. */
+static const struct call {
+	const char *name, *reason;
+	enum argument argument;
+} calls[] = {
+	{ "accept", "socket", DESCRIPTOR },
+	{ "accept4", "socket", DESCRIPTOR },
+	{ "clock_nanosleep", "sleep", OTHER },
+	{ "connect", "socket", DESCRIPTOR },
+	{ "copy_file_range", "read", DESCRIPTOR },
+	{ "epoll_pwait", "epoll", DESCRIPTOR },
+	{ "epoll_pwait2", "epoll", DESCRIPTOR },
+	{ "epoll_wait", "epoll", DESCRIPTOR },
+	{ "fdatasync", "fsync", DESCRIPTOR },
+	{ "flock", "file lock", DESCRIPTOR },
+	{ "fsync", "fsync", DESCRIPTOR },
+	{ "futex", "futex", ADDRESS },
+	{ "futex_wait", "futex", ADDRESS },
+	{ "futex_waitv", "futex", ADDRESS },
+	{ "io_getevents", "aio", OTHER },
+	{ "io_pgetevents", "aio", OTHER },
+	{ "io_uring_enter", "io_uring", DESCRIPTOR },
+	{ "mq_timedreceive", "message queue", DESCRIPTOR },
+	{ "mq_timedsend", "message queue", DESCRIPTOR },
+	{ "msgrcv", "message queue", OTHER },
+	{ "msgsnd", "message queue", OTHER },
+	{ "msync", "fsync", OTHER },
+	{ "nanosleep", "sleep", OTHER },
+	{ "open", "open", OTHER },
+	{ "openat", "open", OTHER },
+	{ "openat2", "open", OTHER },
+	{ "pause", "signal", OTHER },
+	{ "poll", "poll", OTHER },
+	{ "ppoll", "poll", OTHER },
+	{ "pread64", "read", DESCRIPTOR },
+	{ "preadv", "read", DESCRIPTOR },
+	{ "preadv2", "read", DESCRIPTOR },
+	{ "pselect6", "select", OTHER },
+	{ "pwrite64", "write", DESCRIPTOR },
+	{ "pwritev", "write", DESCRIPTOR },
+	{ "pwritev2", "write", DESCRIPTOR },
+	{ "read", "read", DESCRIPTOR },
+	{ "readv", "read", DESCRIPTOR },
+	{ "recvfrom", "socket", DESCRIPTOR },
+	{ "recvmmsg", "socket", DESCRIPTOR },
+	{ "recvmsg", "socket", DESCRIPTOR },
+	{ "rt_sigsuspend", "signal", OTHER },
+	{ "rt_sigtimedwait", "signal", OTHER },
+	{ "select", "select", OTHER },
+	{ "semop", "semaphore", OTHER },
+	{ "semtimedop", "semaphore", OTHER },
+	{ "sendfile", "write", DESCRIPTOR },
+	{ "sendmmsg", "socket", DESCRIPTOR },
+	{ "sendmsg", "socket", DESCRIPTOR },
+	{ "sendto", "socket", DESCRIPTOR },
+	{ "splice", "pipe", DESCRIPTOR },
+	{ "sync", "fsync", OTHER },
+	{ "sync_file_range", "fsync", DESCRIPTOR },
+	{ "syncfs", "fsync", DESCRIPTOR },
+	{ "tee", "pipe", DESCRIPTOR },
+	{ "vmsplice", "pipe", DESCRIPTOR },
+	{ "wait4", "child", OTHER },
+	{ "waitid", "child", OTHER },
+	{ "write", "write", DESCRIPTOR },
+	{ "writev", "write", DESCRIPTOR },
+};
+
+static int by_name(const void *key, const void *call)
+{
+	return strcmp(key, ((const struct call *)call)->name);
+}
+
+static const struct call *call_of(const char *name)
+{
+	return bsearch(name, calls, sizeof(calls) / sizeof(calls[0]), sizeof(calls[0]), by_name);
+}
+
+const char *reason_of(const struct analysis_interval *row)
+{
+	const struct call *call;
+
+	if (row->state != ANALYSIS_BLOCKED || !row->in[0])
+		return analysis_reason_name(row->reason);
+	call = call_of(row->in);
+	return call ? call->reason : row->in;
+}
+
+void reason_print_call(FILE *f, const struct analysis_interval *row)
+{
+	const struct call *call = call_of(row->in);
+
+	fputs(tool_text(row->in), f);
+	if (!row->has_argument || !call || call->argument == OTHER)
+		return;
+	fprintf(f, call->argument == DESCRIPTOR ? "(%" PRIu64 ")" : "(0x%" PRIx64 ")", row->argument);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names what a thread waited for. */
+#ifndef REPORT_REASONS_H
+#define REPORT_REASONS_H
+
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+
+/*
+ * Returns what the thread of @row was blocked in, such as "futex", "socket" or "page fault". If
+ * the trace does not tell, and for other states, returns the name of the reason; "" if there is
+ * none.
+ */
+const char *reason_of(const struct analysis_interval *row);
+/* Prints the system call of @row, as in "recvfrom(5)", or the page fault. */
+void reason_print_call(FILE *f, const struct analysis_interval *row);
+
+#endif /* REPORT_REASONS_H */
