@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# golden.sh ASYNCTRACE [--write]: files that earlier versions have made are read as they were
+# then: all of their records, threads, operations, regions, logs and losses.
+#
+# Each golden/NAME.fxt.gz has golden/NAME.said. A new version of the format gets new files;
+# those that are there stay as they are. --write writes the texts anew, for instance if a
+# report has another form.
+set -u
+
+at=$1
+cd "$(dirname "$0")" || exit 1
+at=$(cd - > /dev/null && realpath "$at")
+. ../lib.sh
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# What there is of each kind and name, without times, threads and values of arguments
+kinds() { # FILE
+	"$at" dump --events "$1" | sed -E 's/^[0-9.]+ [0-9]+\/[0-9]+ //' |
+		sed -nE 's/^([a-z-]+ "[^"]*" "[^"]*").*/\1/p' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
+}
+
+json() { # FILTER ARGUMENT...
+	"$at" report --json "${@:2}" 2> /dev/null | jq -r "$1" | LC_ALL=C sort
+}
+
+said() { # NAME
+	local name=$1 file=$tmp/$1.fxt
+
+	gzip -dc "golden/$name.fxt.gz" > "$file"
+	echo "# SPDX-License-Identifier: GPL-2.0"
+	echo "# What golden.sh reads in $name.fxt.gz"
+	"$at" validate --allow-open "$file" 2>&1 | sed 's/^[^:]*: //'
+	kinds "$file"
+	json '"operation \(.type) \(.count) \(.incomplete) max \(.max_ns) ns"' "$file"
+	json '"region \(.region) \(.count) \(.unfinished) \(.total_ns) ns, self \(.self_ns) ns"' \
+		"$file" regions
+	json '"log \(.message)"' "$file" logs
+	json '"loss \(.provider) \(.dropped) \(.overwritten) \(.malformed)"' "$file" losses
+	json '"thread \(.thread) \(.running_ns) \(.woken_ns) \(.preempted_ns) \(.blocked_ns)"' \
+		"$file" threads
+}
+
+if [ "${2-}" = --write ]; then
+	for file in golden/*.fxt.gz; do
+		name=$(basename "$file" .fxt.gz)
+		said "$name" > "golden/$name.said"
+	done
+	exit
+fi
+for file in golden/*.fxt.gz; do
+	name=$(basename "$file" .fxt.gz)
+	begin "golden_${name}_is_read_as_it_was"
+	said "$name" > "$tmp/said"
+	check "the same" diff "golden/$name.said" "$tmp/said" > "$tmp/diff" 2>&1
+	[ -n "$ok" ] || sed 's/^/#   /' "$tmp/diff" | head -n 20
+	# As it is, compressed
+	check "compressed" "$at" validate --allow-open "$file" > "$tmp/diff" 2>&1
+	end
+done
+close
