@@ -16,7 +16,7 @@ at=$(cd - > /dev/null && realpath "$at")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-# What there is of each kind and name, without times, threads and values of arguments
+# Numbers of events of each kind and name, without times, threads and values of arguments
 kinds() { # FILE
 	"$at" dump --events "$1" | sed -E 's/^[0-9.]+ [0-9]+\/[0-9]+ //' |
 		sed -nE 's/^([a-z-]+ "[^"]*" "[^"]*").*/\1/p' | LC_ALL=C sort | uniq -c | sed 's/^ *//'
@@ -31,8 +31,8 @@ said() { # NAME
 
 	gzip -dc "golden/$name.fxt.gz" > "$file"
 	echo "# SPDX-License-Identifier: GPL-2.0"
-	echo "# What golden.sh reads in $name.fxt.gz"
-	"$at" validate --allow-open "$file" 2>&1 | sed 's/^[^:]*: //'
+	echo "# golden.sh: the contents of $name.fxt.gz"
+	"$at" validate --allow-open "$file" 2>&1 | sed 's/^[^:]*: //; s/, /\n/g'
 	kinds "$file"
 	json '"operation \(.type) \(.count) \(.incomplete) max \(.max_ns) ns"' "$file"
 	json '"region \(.region) \(.count) \(.unfinished) \(.total_ns) ns, self \(.self_ns) ns"' \
