@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, which annotations.sh
+ * analyses. They print the ids of their operations.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <asynctrace/operation.h>
+
+static struct at_operation task0, task1, nested[3];
+
+static void work(long us)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 1000 * us }, NULL);
+}
+
+static void print(const char *name, const struct at_operation *op)
+{
+	printf("%s 0x%llx\n", name, (unsigned long long)op->id);
+}
+
+/* A thread that was made within a region works on the task, too. */
+static void *inherits(void *arg)
+{
+	TRACE_REGION("task", "region1");
+	TRACE_LOG("task", "0123456789abcdef");
+	work(100);
+	return arg;
+}
+
+static void *ends(void *arg)
+{
+	{
+		TRACE_OPERATION_SCOPE(task0.id, "task", "region2");
+		work(100);
+	}
+	TRACE_OPERATION_END(&task0, "task", "task0");
+	return arg;
+}
+
+/* Two tasks, of which one has regions on three threads; and a region of none */
+static void annotations(void)
+{
+	pthread_t th;
+
+	TRACE_OPERATION_BEGIN(&task0, "task", "task0");
+	{
+		TRACE_OPERATION_SCOPE(task0.id, "task", "region0");
+		at_thread_create(&th, NULL, inherits, NULL);
+		pthread_join(th, NULL);
+	}
+	pthread_create(&th, NULL, ends, NULL);
+	pthread_join(th, NULL);
+	{
+		TRACE_REGION("task", "taskless");
+		TRACE_OPERATION_BEGIN(&task1, "task", "task1");
+		TRACE_OPERATION_END(&task1, "task", "task1");
+	}
+	print("task0", &task0);
+	print("task1", &task1);
+}
+
+/* Each has the one before as its parent, and regions of its own. */
+static void tree(void)
+{
+	struct at_entered e[3];
+
+	TRACE_OPERATION_BEGIN(&nested[0], "task", "task1");
+	TRACE_OPERATION_ENTER(&e[0], nested[0].id, "task", "task1.region");
+	TRACE_OPERATION_BEGIN(&nested[1], "task", "task2");
+	TRACE_OPERATION_ENTER(&e[1], nested[1].id, "task", "task2.region");
+	TRACE_OPERATION_BEGIN(&nested[2], "task", "task3");
+	TRACE_OPERATION_ENTER(&e[2], nested[2].id, "task", "task3.region");
+	work(100);
+	for (int i = 2; i >= 0; i--)
+		at_operation_leave(&e[i]);
+	TRACE_OPERATION_END(&nested[2], "task", "task3");
+	TRACE_OPERATION_END(&nested[1], "task", "task2");
+	TRACE_OPERATION_END(&nested[0], "task", "task1");
+	for (int i = 0; i < 3; i++)
+		print("task", &nested[i]);
+}
+
+static void collect(void)
+{
+	TRACE_REGION("gc", "collect");
+	work(500);
+}
+
+/* A collection within each of two tasks, and none within the third */
+static void collections(void)
+{
+	static const char *const names[] = { "with", "with too", "without" };
+
+	for (int i = 0; i < 3; i++) {
+		TRACE_OPERATION_BEGIN(&nested[i], "task", "task");
+		{
+			TRACE_OPERATION_SCOPE(nested[i].id, "task", "work");
+			work(100);
+			if (i < 2)
+				collect();
+		}
+		TRACE_OPERATION_END(&nested[i], "task", "task");
+		collect();
+		print(names[i], &nested[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} programs[] = {
+		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
+	};
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (argc == 2 && !strcmp(argv[1], programs[i].name)) {
+			programs[i].run();
+			return 0;
+		}
+	return 2;
+}
