@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, which annotations.sh
- * analyses. They print the ids of their operations.
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations and one that jumps, which
+ * annotations.sh analyses. They print the ids of their operations.
  */
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -109,6 +110,29 @@ static void collections(void)
 	}
 }
 
+static sigjmp_buf back;
+
+static void leave(void)
+{
+	TRACE_OPERATION_SCOPE(nested[1].id, "task", "left");
+	TRACE_REGION("task", "left within");
+	siglongjmp(back, 1);
+}
+
+/* Two scopes that a jump leaves end together with the one around them. */
+static void jumps(void)
+{
+	for (int i = 0; i < 2; i++)
+		TRACE_OPERATION_BEGIN(&nested[i], "task", "task");
+	{
+		TRACE_OPERATION_SCOPE(nested[0].id, "task", "stays");
+		if (!sigsetjmp(back, 0))
+			leave();
+	}
+	for (int i = 0; i < 2; i++)
+		TRACE_OPERATION_END(&nested[i], "task", "task");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -116,6 +140,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} programs[] = {
 		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
+		{ "jumps", jumps },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

@@ -77,4 +77,13 @@ check regions report collections.fxt regions
 check "5 in all" [ "$(all 'map(select(.region == "gc/collect"))[0].count')" = 5 ]
 end
 
+begin "H8_scopes_that_a_jump_left_end_by_name"
+check "the trace is clean" record jumps
+check regions report jumps.fxt regions
+check "all ended" [ "$(all 'map("\(.region) \(.count) \(.unfinished)") | sort | join(", ")')" = \
+	"task/left 1 0, task/left within 1 0, task/stays 1 0" ] || cat out
+"$AT" dump --events jumps.fxt >out
+check "ends have names" [ "$(grep -c 'end "task" "left' out)" = 2 ]
+end
+
 close

@@ -115,6 +115,9 @@ struct atc_node {
 	bool open;		/* begun, not ended */
 	bool nests;		/* viewers depend on the duration that encloses this event */
 	bool async;		/* an async event: the analysis depends on the enclosing duration */
+	uint32_t names;		/* of a begin: references to category and name; 0: none */
+	uint32_t provider;	/* id of the provider whose table they refer to, and */
+	uint64_t generation;	/* the generation of that table */
 };
 
 struct atc_task {
@@ -453,6 +456,7 @@ struct atc_item {
 	uint64_t ns;
 	uint64_t end;		/* end of a complete duration */
 	uint32_t next, prev;	/* neighbours in the order of writing */
+	uint32_t names;		/* references to write instead; 0: those of the record */
 	uint8_t form;		/* enum atc_form */
 	uint8_t type;		/* for an event: ASYNCTRACE_FXT_INSTANT, ... */
 	bool table;		/* fits only with a thread table entry */
@@ -463,6 +467,7 @@ struct atc_items {
 	struct atc_item *of;
 	size_t nr, room;
 	uint32_t head, tail;
+	const struct atc_provider *provider;
 	struct atc_task **tasks;	/* tasks that have an item */
 	size_t nr_tasks, room_tasks;
 };

@@ -52,6 +52,7 @@ static bool check_event(struct at_compose *c, const struct atc_context *x, const
 	}
 	it->form = ATC_EVENT;
 	it->type = type;
+	it->names = 0;
 	it->table = words + k.growth + 1 > ASYNCTRACE_FXT_WORDS_MAX;
 	it->repair = k.repair;
 	return true;
@@ -154,6 +155,10 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 		while (rest--)
 			w[n++] = *from++;
 	}
+	if (it->names) {
+		category = it->names & 0xffff;
+		name = it->names >> 16;
+	}
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		w[n++] = it->end;
 	else if (it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END)
@@ -197,6 +202,7 @@ int atc_events(struct at_compose *c, const struct atc_context *x,
 		items->room = room;
 	}
 	items->nr = 0;
+	items->provider = x->ring->provider;
 	for (uint64_t n = 0; nr && n < x->limit; n++, w += words, nr -= words) {
 		words = ASYNCTRACE_FXT_WORDS(w[0]);
 		/* The size is wrong, so the place of the next record is unknown. */

@@ -20,6 +20,10 @@
  * this, but the analysis looks for the duration that encloses the event.
  *
  * Between chunks, a list keeps its last NODES_MAX nodes. The order is not guaranteed beyond that.
+ *
+ * The end of a scope that siglongjmp(3) left has no name and no argument, because the scope's
+ * site is unknown then. Viewers drop an end whose name is not that of its begin. So the end
+ * gets the names of the begin that it ends, unless they were inline.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -148,6 +152,35 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 	return 0;
 }
 
+static int push_begin(struct atc_items *l, struct atc_task *t, uint32_t i)
+{
+	const uint32_t refs = l->of[i].at[0] >> 32;
+	const bool is_inline = (refs | refs >> 16) & ASYNCTRACE_FXT_INLINE;
+	int err = push(t, &l->of[i], i);
+	struct atc_node *n;
+
+	if (err)
+		return err;
+	n = &t->nodes[t->nr_nodes - 1];
+	n->names = is_inline ? 0 : refs;
+	n->provider = l->provider->id;
+	n->generation = l->provider->names;
+	return 0;
+}
+
+/*
+ * An end without names and arguments gets the names of the begin at @n. Another ring may have
+ * brought a later begin already.
+ */
+static void take_names(const struct atc_items *l, struct atc_item *it, const struct atc_node *n)
+{
+	const bool unnamed = !(it->at[0] >> 32) && !(it->at[0] >> 20 & 0xf);
+
+	if (unnamed && n->begin <= it->ns && n->provider == l->provider->id &&
+	    n->generation == l->provider->names)
+		it->names = n->names;
+}
+
 /* An end event merges the matching begin and all later nodes into one node. */
 static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 {
@@ -159,6 +192,7 @@ static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 	/* Without a begin, the start of the duration is unknown. */
 	if (!t->nr_nodes)
 		return;
+	take_names(l, it, &t->nodes[t->nr_nodes - 1]);
 	t->nodes[t->nr_nodes - 1].open = false;
 	t->nodes[t->nr_nodes - 1].end = it->ns;
 }
@@ -181,7 +215,7 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 		return 0;
 	}
 	link_before(l, i, ATC_NONE);
-	return push(t, it, i);
+	return it->type == ASYNCTRACE_FXT_DURATION_BEGIN ? push_begin(l, t, i) : push(t, it, i);
 }
 
 /* After a chunk was written, keeps the nodes that a duration of a later chunk may enclose. */
