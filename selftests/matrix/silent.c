@@ -9,6 +9,7 @@
 #include <asynctrace/listener.h>
 #include <asynctrace/local.h>
 #include <asynctrace/operation.h>
+#include <asynctrace/probe.h>
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
 #include <asynctrace/trace.h>
@@ -57,6 +58,7 @@ void silent_operation_functions(struct at_operation *op, struct at_traceparent *
 uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at_local **local,
 			 void *object);
 void silent_fifteen(int n);
+void silent_probes(struct at_uid *uid, const struct values *v, const struct opaque *o);
 
 /* Plain values: in C by _Generic, in C++ by overload. */
 void silent_plain(struct values *v, struct opaque *o, const struct values *cv)
@@ -332,3 +334,41 @@ uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at
 	at_context_destroy(c);
 	return at_context_misuses() + at_context_execution() + at_context_trigger(c);
 }
+
+TRACE_PROBE_DEFINE(silent, probe__one);
+TRACE_PROBE_DEFINE(silent, probe__two);
+
+void silent_probes(struct at_uid *uid, const struct values *v, const struct opaque *o)
+{
+	struct at_uid copy = at_uid_share(uid);
+	static struct at_uid fresh = ASYNCTRACE_UID_INIT;
+
+	TRACE_PROBE(silent, probe__one, at_uid_get(uid));
+	TRACE_PROBE(silent, probe__one, at_uid_get(&copy), v->b, v->c, v->sc, v->uc, v->s, v->us,
+		    v->i, v->u, v->l, v->ul, v->ll);
+	if (TRACE_PROBE_ENABLED(silent, probe__one))
+		TRACE_PROBE(silent, probe__two, at_uid_get(&fresh), v->ull, v->e, PLAIN_ONE, v,
+			    o, v->text, "literal", -1);
+	if (v->b)
+		TRACE_PROBE(silent, probe__two, 1);
+	else
+		TRACE_PROBE(silent, probe__two, TRACE_NONCE(), TRACE_CATEGORY_ENABLED("silent"));
+#ifdef __cplusplus
+	TRACE_PROBE(silent, probe__two, at_uid_get(uid), small_enum::one);
+#endif
+}
+
+#ifdef __cplusplus
+/* The symbol is that of C, wherever the probe stands. */
+namespace silent_names {
+template <typename T> struct probing {
+	static inline void probe(T value) { TRACE_PROBE(silent, probe__one, 1, value); }
+};
+void silent_in_a_namespace();
+void silent_in_a_namespace()
+{
+	probing<int>::probe(1);
+	probing<const char *>::probe("text");
+}
+} /* namespace silent_names */
+#endif

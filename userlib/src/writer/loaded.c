@@ -6,6 +6,7 @@
 #include <asynctrace/context.h>
 #include <asynctrace/detail/special.h>
 #include <asynctrace/operation.h>
+#include <asynctrace/probe.h>
 
 #include "internal.h"
 
@@ -39,6 +40,8 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_context_enter_,
 	(void (*)(void))at_context_leave_,
 	(void (*)(void))at_context_destroy_,
+	(void (*)(void))at_uid_make_,
+	(void (*)(void))at_probe_learn_,
 };
 
 /* The at_loaded_() of this copy, not subject to symbol interposition. */

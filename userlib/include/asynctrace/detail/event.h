@@ -170,7 +170,8 @@ TRACE_INLINE_ uint32_t at_gate_load_(void)
 
 #define TRACE_FOUND_(mode, gate) (TRACE_TO_(uint64_t, mode) << 32 | (gate))
 
-TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
+/* What is known of @site under @gate: TRACE_FOUND_(); 0: nothing yet */
+TRACE_INLINE_ uint64_t at_site_known_(const struct at_site_ *site, uint32_t gate)
 {
 	/* Orders the load of the gate before all loads that depend on it. */
 #ifdef TRACE_TSAN_
@@ -183,7 +184,15 @@ TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
 		return TRACE_FOUND_(TRACE_SITE_ON_, gate);
 	if (__atomic_load_n(&site->off, __ATOMIC_RELAXED) == gate)
 		return TRACE_FOUND_(TRACE_SITE_OFF_, gate);
-	return at_site_learn_(site, gate);
+	return 0;
+}
+
+/* @gate is not 0. */
+TRACE_INLINE_ uint64_t at_site_test_(struct at_site_ *site, uint32_t gate)
+{
+	const uint64_t found = at_site_known_(site, gate);
+
+	return __builtin_expect(found != 0, 1) ? found : at_site_learn_(site, gate);
 }
 
 /* --- arguments ------------------------------------------------------------ */

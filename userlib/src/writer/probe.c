@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Probes: numbers of unique ids, and names
+ */
+#include <asynctrace/operation.h>
+#include <asynctrace/probe.h>
+
+#include "internal.h"
+
+/* If two threads make the number at once, both return the one that is stored first. */
+AT_PUBLIC AT_COLD uint64_t at_uid_make_(struct at_uid *uid)
+{
+	struct at_operation op;
+	uint64_t old = 0;
+
+	at_operation_start_(&op, 0);
+	return __atomic_compare_exchange_n(&uid->number_, &old, op.id, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ? op.id : old;
+}
+
+/* Threads that do it at once store the same bytes. */
+AT_PUBLIC AT_COLD uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate, char *name,
+					   const char *from, size_t bytes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < bytes; i++) {
+		const bool dash = from[i] == '_' && from[i + 1] == '_';
+
+		__atomic_store_n(&name[n++], dash ? '-' : from[i], __ATOMIC_RELAXED);
+		i += dash;
+	}
+	return at_site_learn_(site, gate);
+}
+
+/* The inline functions of asynctrace/probe.h as symbols, for bindings of other languages */
+AT_PUBLIC uint64_t at_symbol_uid_get(struct at_uid *uid) __asm__("at_uid_get");
+AT_PUBLIC struct at_uid at_symbol_uid_share(struct at_uid *uid) __asm__("at_uid_share");
+
+uint64_t at_symbol_uid_get(struct at_uid *uid)
+{
+	return at_uid_get(uid);
+}
+
+struct at_uid at_symbol_uid_share(struct at_uid *uid)
+{
+	return at_uid_share(uid);
+}
