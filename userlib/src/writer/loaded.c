@@ -5,6 +5,7 @@
 
 #include <asynctrace/context.h>
 #include <asynctrace/detail/special.h>
+#include <asynctrace/loop.h>
 #include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 
@@ -42,6 +43,8 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_context_destroy_,
 	(void (*)(void))at_uid_make_,
 	(void (*)(void))at_probe_learn_,
+	(void (*)(void))at_loop_wait_,
+	(void (*)(void))at_loop_work_,
 };
 
 /* The at_loaded_() of this copy, not subject to symbol interposition. */

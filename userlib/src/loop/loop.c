@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Meters of event loops
+ *
+ * Only the loop's thread stores to a meter, except for the switches. Others load with relaxed
+ * atomics: a sum may lack the present round.
+ */
+#include <time.h>
+
+#include <asynctrace/loop.h>
+#include <asynctrace/trace.h>
+
+#include "writer/internal.h"
+#include "writer/operation.h"
+
+#define CATEGORY	"loop"
+
+#define SHIFT		3	/* 8 classes for each power of two */
+#define PER_POWER	(1u << SHIFT)
+#define LAST_CLASS	(ASYNCTRACE_LOOP_CLASSES - 1)
+
+#define get(member)		__atomic_load_n(&(member), __ATOMIC_RELAXED)
+#define set(member, value)	__atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
+
+_Static_assert(ASYNCTRACE_LOOP_CLASSES == (40 - SHIFT + 1) * PER_POWER + 1,
+	       "the last class begins with 2^40 ns");
+
+/* 0 to 7 have a class each; then the three bits below the highest one choose the class. */
+static unsigned int class_of(uint64_t ns)
+{
+	unsigned int power, class;
+
+	if (ns < PER_POWER)
+		return ns;
+	power = 63 - __builtin_clzll(ns);
+	class = (power - SHIFT + 1) * PER_POWER + (ns >> (power - SHIFT)) % PER_POWER;
+	return class < LAST_CLASS ? class : LAST_CLASS;
+}
+
+/* The largest delay of a class */
+static uint64_t end_of(unsigned int class)
+{
+	const unsigned int power = class / PER_POWER;
+
+	if (!power)
+		return class;
+	return ((uint64_t)(PER_POWER + class % PER_POWER + 1) << (power - 1)) - 1;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* --- switches ----------------------------------------------------------------------------- */
+
+AT_PUBLIC bool at_loop_enable(struct at_loop *loop)
+{
+	const uint32_t time = __atomic_add_fetch(&loop->times_, 2, __ATOMIC_RELAXED) | 1;
+	uint32_t off = 0;
+
+	return __atomic_compare_exchange_n(&loop->enabled_, &off, time, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+AT_PUBLIC bool at_loop_disable(struct at_loop *loop)
+{
+	return __atomic_exchange_n(&loop->enabled_, 0, __ATOMIC_RELAXED);
+}
+
+static void set_double(double *to, double value)
+{
+	__atomic_store(to, &value, __ATOMIC_RELAXED);
+}
+
+static void forget(struct at_loop *loop)
+{
+	set(loop->count_, 0);
+	set(loop->min_, 0);
+	set(loop->max_, 0);
+	set_double(&loop->sum_, 0);
+	set_double(&loop->squares_, 0);
+	for (unsigned int i = 0; i < ASYNCTRACE_LOOP_CLASSES; i++)
+		set(loop->of_[i], 0);
+}
+
+AT_PUBLIC void at_loop_reset(struct at_loop *loop)
+{
+	set(loop->reset_, 1);
+}
+
+/* --- the loop's thread -------------------------------------------------------------------- */
+
+static void add_double(double *sum, double value)
+{
+	double total;
+
+	__atomic_load(sum, &total, __ATOMIC_RELAXED);
+	set_double(sum, total + value);
+}
+
+static void add_delay(struct at_loop *loop, uint64_t ns)
+{
+	uint64_t *const class = &loop->of_[class_of(ns)];
+
+	if (!loop->count_ || ns < loop->min_)
+		set(loop->min_, ns);
+	if (ns > loop->max_)
+		set(loop->max_, ns);
+	add_double(&loop->sum_, ns);
+	add_double(&loop->squares_, (double)ns * ns);
+	set(*class, *class + 1);
+	set(loop->count_, loop->count_ + 1);
+}
+
+static void record(const struct at_loop *loop, uint64_t idle, uint64_t active)
+{
+	static const char *const keys[] = { "idle", "active" };
+	const struct at_arg_ args[] = { at_arg_u64_(idle), at_arg_u64_(active) };
+	const struct at_site_ site = { .keys = keys, .category = CATEGORY, .name = loop->name };
+	const uint64_t found = at_category_find(CATEGORY);
+
+	if (found >> 32)
+		at_write_args_(found, &site, found >> 32, ASYNCTRACE_FXT_COUNTER | TRACE_EXTRA_,
+			       (uintptr_t)loop, args, 2);
+}
+
+/*
+ * Is the loop measured, or recorded? If both have changed to off, or to off and on again, the
+ * begin of the present round is not known.
+ */
+static bool on(struct at_loop *loop, bool *measured, bool *recorded)
+{
+	const uint32_t enabled = get(loop->enabled_), gate = at_gate_load_();
+
+	*measured = enabled;
+	*recorded = TRACE_CATEGORY_ENABLED(CATEGORY);
+	if (likely((*measured || *recorded) && enabled == loop->under_[0] &&
+		   gate == loop->under_[1]))
+		return true;
+	loop->under_[0] = enabled;
+	loop->under_[1] = gate;
+	loop->since_ = 0;
+	loop->waited_ = 0;
+	return *measured || *recorded;
+}
+
+/*
+ * The work ends, and a wait begins. A round counts if all of it was measured: its wait, too. A
+ * zero in since_ says that it was not.
+ */
+AT_PUBLIC void at_loop_wait_(struct at_loop *loop)
+{
+	bool measured, recorded;
+	uint64_t now, active;
+
+	if (!on(loop, &measured, &recorded))
+		return;
+	now = now_ns();
+	if (unlikely(get(loop->reset_)) && measured) {
+		set(loop->reset_, 0);
+		forget(loop);
+	}
+	if (loop->since_ && loop->waited_) {
+		active = now - loop->since_;
+		if (measured) {
+			set(loop->idle_, loop->idle_ + loop->waited_ - 1);
+			set(loop->active_, loop->active_ + active);
+			add_delay(loop, active);
+		}
+		if (recorded)
+			record(loop, loop->waited_ - 1, active);
+	}
+	loop->since_ = now;
+	loop->waited_ = 0;
+}
+
+AT_PUBLIC void at_loop_work_(struct at_loop *loop)
+{
+	bool measured, recorded;
+	uint64_t now;
+
+	if (!on(loop, &measured, &recorded))
+		return;
+	now = now_ns();
+	/* One more, so that a wait of 0 ns is one. */
+	loop->waited_ = loop->since_ ? now - loop->since_ + 1 : 0;
+	loop->since_ = loop->waited_ ? now : 0;
+}
+
+/* Newton's method: sqrt() would make each program need libm. */
+static double root(double square)
+{
+	double x = square;
+
+	if (square < 1)
+		return 0;
+	for (int i = 0; i < 100; i++)
+		x = (x + square / x) / 2;
+	return x;
+}
+
+/* --- results ------------------------------------------------------------------------------ */
+
+static struct at_loop_use use_of(uint64_t idle, uint64_t active)
+{
+	struct at_loop_use use = { .idle = idle, .active = active };
+
+	if (idle + active)
+		use.utilization = (double)active / (idle + active);
+	return use;
+}
+
+AT_PUBLIC struct at_loop_use at_loop_utilization(const struct at_loop *loop)
+{
+	return use_of(get(loop->idle_), get(loop->active_));
+}
+
+AT_PUBLIC struct at_loop_use at_loop_utilization_since(const struct at_loop *loop,
+						       const struct at_loop_use *then)
+{
+	return use_of(get(loop->idle_) - then->idle, get(loop->active_) - then->active);
+}
+
+AT_PUBLIC struct at_loop_delay at_loop_delay(const struct at_loop *loop)
+{
+	struct at_loop_delay d = { 0 };
+	double sum, squares, variance;
+
+	if (get(loop->reset_) || !get(loop->count_))
+		return d;
+	__atomic_load(&loop->sum_, &sum, __ATOMIC_RELAXED);
+	__atomic_load(&loop->squares_, &squares, __ATOMIC_RELAXED);
+	d.count = get(loop->count_);
+	d.min = get(loop->min_);
+	d.max = get(loop->max_);
+	d.mean = sum / d.count;
+	variance = squares / d.count - d.mean * d.mean;
+	d.stddev = root(variance);
+	return d;
+}
+
+AT_PUBLIC uint64_t at_loop_percentile(const struct at_loop *loop, double percent)
+{
+	uint64_t total = 0, below = 0, max = get(loop->max_);
+	double wanted;
+
+	if (get(loop->reset_))
+		return 0;
+	for (unsigned int i = 0; i < ASYNCTRACE_LOOP_CLASSES; i++)
+		total += get(loop->of_[i]);
+	wanted = total * percent / 100;
+	for (unsigned int i = 0; i < ASYNCTRACE_LOOP_CLASSES; i++) {
+		below += get(loop->of_[i]);
+		if (below && below >= wanted)
+			return i == LAST_CLASS || end_of(i) > max ? max : end_of(i);
+	}
+	return total ? max : 0;
+}
+
+/* --- the inline functions as symbols, for bindings of other languages --------------------- */
+
+AT_PUBLIC void at_symbol_poll_begin(struct at_loop *loop) __asm__("at_loop_poll_begin");
+AT_PUBLIC void at_symbol_poll_end(struct at_loop *loop) __asm__("at_loop_poll_end");
+
+void at_symbol_poll_begin(struct at_loop *loop)
+{
+	at_loop_poll_begin(loop);
+}
+
+void at_symbol_poll_end(struct at_loop *loop)
+{
+	at_loop_poll_end(loop);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Collections of garbage: what runtimes report, and who is told
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#include <asynctrace/memory.h>
+#include <asynctrace/trace.h>
+
+#include "writer/internal.h"
+#include "writer/operation.h"
+
+#define CATEGORY	"memory"
+
+struct listener {
+	at_collection_fn fn;
+	void *arg;
+	uint64_t since;		/* collections that had begun when it was added */
+};
+
+/*
+ * The lock is recursive, because listeners are called under it: they may add and remove
+ * listeners, and a removal by another thread waits for them.
+ */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct listener listeners[ASYNCTRACE_COLLECTION_LISTENERS];
+static unsigned int nr_listeners;
+static bool emitting;		/* listeners are being called */
+static uint64_t begun;		/* collections that listeners will be told of */
+static void (*hook)(int on, void *arg);
+static void *hook_arg;
+
+/* The collection of the thread. @depth: those that have begun within each other, and it */
+static __thread struct {
+	unsigned int depth;
+	bool telling;		/* a listener runs on this thread */
+	bool told;		/* listeners will be told */
+	uint32_t gate;		/* under which the begin was recorded, or 0 */
+	uint64_t number;
+	struct at_collection before;
+} own;
+
+/* --- listeners --------------------------------------------------------------------------- */
+
+static struct listener *find(at_collection_fn fn, void *arg)
+{
+	for (unsigned int i = 0; i < nr_listeners; i++)
+		if (listeners[i].fn == fn && listeners[i].arg == arg)
+			return &listeners[i];
+	return NULL;
+}
+
+/* Removes places of listeners that are gone. */
+static void tidy(void)
+{
+	const unsigned int before = nr_listeners;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < before; i++)
+		if (listeners[i].fn)
+			listeners[n++] = listeners[i];
+	__atomic_store_n(&nr_listeners, n, __ATOMIC_RELAXED);
+	if (before && !n && hook)
+		hook(0, hook_arg);
+}
+
+/* In a child, the thread that holds the lock has another number: it could not unlock it. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
+{
+	static bool fork_handled;
+	int err = 0;
+
+	if (!fn)
+		return -EINVAL;
+	pthread_mutex_lock(&lock);
+	if (!fork_handled)
+		err = -pthread_atfork(before_fork, after_fork, in_child);
+	fork_handled = !err;
+	if (err) {
+		/* Without memory for the handlers, a child could wait forever. */
+	} else if (find(fn, arg)) {
+		err = -EEXIST;
+	} else if (nr_listeners == ASYNCTRACE_COLLECTION_LISTENERS) {
+		err = -ENOSPC;
+	} else {
+		if (!nr_listeners && hook)
+			hook(1, hook_arg);
+		listeners[nr_listeners] = (struct listener){ .fn = fn, .arg = arg, .since = begun };
+		__atomic_store_n(&nr_listeners, nr_listeners + 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
+{
+	struct listener *l;
+
+	if (!fn)
+		return -ENOENT;
+	pthread_mutex_lock(&lock);
+	l = find(fn, arg);
+	if (l) {
+		l->fn = NULL;
+		/* Places must not move under the loop that calls listeners. */
+		if (!emitting)
+			tidy();
+	}
+	pthread_mutex_unlock(&lock);
+	return l ? 0 : -ENOENT;
+}
+
+AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	if (fn && hook) {
+		err = -EBUSY;
+	} else {
+		hook = fn;
+		hook_arg = arg;
+		if (hook && nr_listeners)
+			hook(1, hook_arg);
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+/* Collections in a listener overwrite what the thread keeps of its own one. */
+static void tell(const struct at_collection *after)
+{
+	const struct at_collection before = own.before;
+	const uint64_t number = own.number;
+	unsigned int n;
+
+	pthread_mutex_lock(&lock);
+	own.telling = true;
+	emitting = true;
+	n = nr_listeners;
+	for (unsigned int i = 0; i < n; i++)
+		if (listeners[i].fn && listeners[i].since < number)
+			listeners[i].fn(&before, after, listeners[i].arg);
+	emitting = false;
+	own.telling = false;
+	tidy();
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- records ------------------------------------------------------------------------------ */
+
+static void write_duration(uint64_t found, unsigned int type, uint32_t flags)
+{
+	static const char *const keys[] = { "flags" };
+	const struct at_arg_ arg = at_arg_u32_(flags);
+	const struct at_site_ site = {
+		.keys = keys, .category = CATEGORY, .name = own.before.type,
+	};
+
+	at_write_args_(found, &site, found >> 32, type, 0, &arg,
+		       type == ASYNCTRACE_FXT_DURATION_BEGIN);
+}
+
+static void record_begin(uint32_t flags)
+{
+	const uint64_t found = at_category_find(CATEGORY);
+
+	own.gate = found >> 32 ? (uint32_t)found : 0;
+	if (own.gate)
+		write_duration(found, ASYNCTRACE_FXT_DURATION_BEGIN, flags);
+}
+
+/* As a region, a collection whose begin is of another run has no end in this one. */
+static void record_end(const struct at_collection *after)
+{
+	uint64_t found;
+
+	if (!own.gate)
+		return;
+	found = at_category_find(CATEGORY);
+	if (!(found >> 32) || at_gate_renew_(own.gate) != (uint32_t)found)
+		return;
+	TRACE_COUNTER(CATEGORY, "heap", 0, "total", after->heap.total_heap_size,
+		      "used", after->heap.used_heap_size,
+		      "physical", after->heap.total_physical_size,
+		      "used before", own.before.heap.used_heap_size);
+	write_duration(found, ASYNCTRACE_FXT_DURATION_END, 0);
+}
+
+/* --- what runtimes report ----------------------------------------------------------------- */
+
+static void note(struct at_collection *c, const char *type, uint32_t flags,
+		 const struct at_heap_stats *heap)
+{
+	struct timespec ts;
+
+	*c = (struct at_collection){ .type = type, .flags = flags };
+	if (heap)
+		c->heap = *heap;
+	else
+		at_heap_stats(&c->heap);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	c->time = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
+				   const struct at_heap_stats *heap)
+{
+	const bool listened = __atomic_load_n(&nr_listeners, __ATOMIC_RELAXED) && !own.telling;
+
+	if (own.depth++)
+		return;
+	own.told = false;
+	own.gate = 0;
+	if (likely(!listened && !TRACE_CATEGORY_ENABLED(CATEGORY)))
+		return;
+	note(&own.before, type, flags, heap);
+	if (listened) {
+		pthread_mutex_lock(&lock);
+		own.number = ++begun;
+		pthread_mutex_unlock(&lock);
+		own.told = true;
+	}
+	record_begin(flags);
+}
+
+AT_PUBLIC void at_collection_end(const struct at_heap_stats *heap)
+{
+	struct at_collection after;
+
+	if (!own.depth || --own.depth || (!own.told && !own.gate))
+		return;
+	note(&after, own.before.type, own.before.flags, heap);
+	record_end(&after);
+	if (own.told)
+		tell(&after);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Sizes of the heap and of the process
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <asynctrace/memory.h>
+
+#include "writer/internal.h"
+
+/* Returns the length, or a negative errno; the text ends with a NUL. */
+static ssize_t read_text(const char *path, char *text, size_t room)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, text, room - 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		n = -errno;
+	close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	return n;
+}
+
+/* Lowers *@limit to the limit in this file. "max" and a file that is absent are none. */
+static void lower(uint64_t *limit, const char *directory, const char *file)
+{
+	char path[512], text[32];
+	uint64_t n;
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, file) >= (int)sizeof(path) ||
+	    read_text(path, text, sizeof(text)) <= 0 || text[0] < '0' || text[0] > '9')
+		return;
+	n = strtoull(text, NULL, 10);
+	if (n < *limit)
+		*limit = n;
+}
+
+/* Limits of control groups hold for all groups below, so each one up to the root counts. */
+static uint64_t group_limit(void)
+{
+	static const char root[] = "/sys/fs/cgroup";
+	uint64_t limit = UINT64_MAX;
+	char text[384], path[sizeof(root) + sizeof(text)], *group, *end;
+
+	if (read_text("/proc/self/cgroup", text, sizeof(text)) <= 0)
+		return limit;
+	group = strstr(text, "0::/");
+	if (!group)
+		return limit;
+	group += strlen("0::");
+	group[strcspn(group, "\n")] = 0;
+	snprintf(path, sizeof(path), "%s%s", root, strcmp(group, "/") ? group : "");
+	for (;;) {
+		lower(&limit, path, "memory.max");
+		end = strrchr(path, '/');
+		if (!end || (size_t)(end - path) < sizeof(root) - 1)
+			return limit;
+		*end = 0;
+	}
+}
+
+static uint64_t size_limit(void)
+{
+	const uint64_t limit = group_limit();
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_AS, &rl) || rl.rlim_cur == RLIM_INFINITY || rl.rlim_cur > limit)
+		return limit;
+	return rl.rlim_cur;
+}
+
+/* One line of /proc/self/maps: "55d0-55d1 r-xp ..." */
+static uint64_t executable_bytes(const char *line)
+{
+	unsigned long long from, to;
+	char rights[5];
+
+	if (sscanf(line, "%llx-%llx %4s", &from, &to, rights) != 3)
+		return 0;
+	return rights[2] == 'x' && rights[3] == 'p' ? to - from : 0;
+}
+
+static int executable_size(uint64_t *bytes)
+{
+	char line[512];
+	bool begin = true;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	if (!maps)
+		return -errno;
+	*bytes = 0;
+	while (fgets(line, sizeof(line), maps)) {
+		if (begin)
+			*bytes += executable_bytes(line);
+		/* The rest of a long line is no line of its own. */
+		begin = strchr(line, '\n');
+	}
+	fclose(maps);
+	return 0;
+}
+
+static int resident_size(uint64_t *bytes)
+{
+	unsigned long long size, resident;
+	char text[128];
+	const ssize_t n = read_text("/proc/self/statm", text, sizeof(text));
+
+	if (n < 0)
+		return n;
+	if (sscanf(text, "%llu %llu", &size, &resident) != 2)
+		return -EIO;
+	*bytes = resident * at_page_size();
+	return 0;
+}
+
+AT_PUBLIC int at_heap_stats(struct at_heap_stats *stats)
+{
+	const struct mallinfo2 m = mallinfo2();
+	struct at_heap_stats s = {
+		.total_heap_size = m.arena + m.hblkhd, .used_heap_size = m.uordblks + m.hblkhd,
+	};
+	int err;
+
+	if (!stats)
+		return -EINVAL;
+	err = executable_size(&s.total_heap_size_executable);
+	if (!err)
+		err = resident_size(&s.total_physical_size);
+	if (err)
+		return err;
+	s.heap_size_limit = size_limit();
+	*stats = s;
+	return 0;
+}
+
+AT_PUBLIC int at_heap_trim(size_t pad)
+{
+	int trimmed;
+
+	at_collection_begin("trim", 0, NULL);
+	trimmed = malloc_trim(pad);
+	at_collection_end(NULL);
+	return trimmed;
+}
