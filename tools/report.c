@@ -24,6 +24,7 @@ static const char usage[] =
 "  tree ID     parts of the operation with this id: operations, regions, logs\n"
 "  regions     time in scopes of each name, with and without inner ones\n"
 "  logs        logs, in order of time\n"
+"  loop        rounds of event loops: how busy they were, and their delays\n"
 "  histogram   distribution of the latencies of each type\n"
 "  concurrency number of operations of each type that were open at once\n"
 "  levels      time at each such number\n"
@@ -93,6 +94,7 @@ static int read_rows(struct report *r)
 
 	s->rows = r->what->rows;
 	s->rows.arg = r;
+	s->record = r->what->record;
 	s->restart = restart;
 	s->opts.totals_only = r->what->totals_only;
 	status = source_read(s);

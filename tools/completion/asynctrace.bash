@@ -178,9 +178,9 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical timeline tree regions logs histogram concurrency levels \
-				unfinished orphans threads sched sched-histogram sched-occupants \
-				wakeups losses lints summary
+				critical timeline tree regions logs loop histogram concurrency \
+				levels unfinished orphans threads sched sched-histogram \
+				sched-occupants wakeups losses lints summary
 		else
 			_asynctrace_files
 		fi ;;

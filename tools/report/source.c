@@ -278,13 +278,15 @@ static int read_all(struct source *s)
 	s->incomplete = false;
 	fxt_on_breach(r, on_breach, s);
 	/*
-	 * Arguments of events are needed only for pairs, for notes, and in files of slow
-	 * operations, which begin with a mark.
+	 * Arguments of events are needed only for pairs, for notes, for reports of records, and in
+	 * files of slow operations, which begin with a mark.
 	 */
-	if (!s->pair && !s->rows.note)
+	if (!s->pair && !s->rows.note && !s->record)
 		fxt_without_args(r);
 	while ((err = fxt_next(r, &rec)) > 0 && !failed) {
 		failed = analysis_record(s->analysis, &rec);
+		if (!failed && s->record)
+			failed = s->record(s->rows.arg, &rec);
 		if (analysis_totals(s->analysis)->selection)
 			fxt_with_args(r);
 	}

@@ -35,6 +35,7 @@ struct source {
 	struct source_filter filter;
 	struct analysis_options opts;
 	struct analysis_sink rows;	/* gets the rows that pass the filter, and all turns */
+	int (*record)(void *arg, const struct fxt_record *rec);	/* see struct what; may be NULL */
 	/* Drops all rows: the trace is read again, because records came too late. */
 	void (*restart)(void *arg);	/* called with .rows.arg */
 

@@ -8,7 +8,7 @@ const struct what *what_find(const char *name)
 {
 	static const struct what *const groups[] = {
 		whats_types, whats_causes, whats_levels, whats_timeline, whats_sched, whats_trace,
-		whats_lints, whats_operations,
+		whats_lints, whats_operations, whats_loop,
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -24,7 +24,6 @@ const char *what_is_missing(const char *name)
 		const char *name, *why;
 	} of[] = {
 		{ "syscalls", "system calls are not recorded" },
-		{ "loop", "event loops do not record their rounds" },
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)

@@ -28,6 +28,11 @@ struct what {
 	const char *name;
 	/* Rows of the analysis that the report takes. .arg is set to the struct report. */
 	struct analysis_sink rows;
+	/*
+	 * Takes each record of the file, in the order of the file, with .rows.arg. Returns 0 or a
+	 * negative errno. NULL: the report needs rows only
+	 */
+	int (*record)(void *arg, const struct fxt_record *rec);
 	bool totals_only;	/* the report needs no intervals and paths */
 	size_t data_size;
 	/* Called after the rows of the first of two files. */
@@ -70,7 +75,7 @@ void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* A report without a name ends each list. */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
-	whats_timeline[], whats_trace[], whats_lints[], whats_operations[];
+	whats_timeline[], whats_trace[], whats_lints[], whats_operations[], whats_loop[];
 extern const struct what what_diff;
 
 /* Returns NULL if there is no such report. */
