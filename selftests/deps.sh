@@ -19,6 +19,8 @@ test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils lib
 matrix="clang lld llvm libclang-rt-14-dev"
 # For the comparisons of make bench
 bench="lttng-tools liblttng-ust-dev"
+# Other tracers, which must find the probes
+tracers="bpftrace linux-perf"
 
 # newest REGEX: the package of that name pattern with the highest version.
 newest() {
@@ -39,7 +41,7 @@ missing() {
 node=
 command -v node >/dev/null && command -v npm >/dev/null || node="nodejs npm"
 
-want="$build $kernel $test $matrix $bench $node"
+want="$build $kernel $test $matrix $bench $tracers $node"
 # Kernel headers and sources: found by installed packages first, so that a
 # second run asks the package lists nothing.
 h61=$(dpkg-query -W -f '${Package} ${Status}\n' 'linux-headers-6.1.0-*-amd64' 2>/dev/null | grep ' installed$' | cut -d' ' -f1 | sort -V | tail -n 1)

@@ -11,6 +11,7 @@
 #	$(B)/examples/coffee, pool, twoproc
 #				programs with operations
 #	$(B)/examples/loop	an event loop with contexts, listeners and local storage
+#	$(B)/examples/uid	probes and unique ids
 #	userlib-install		installs library, headers and manual pages
 #	userlib-uninstall	removes the installed files
 
@@ -126,7 +127,7 @@ userlib-uninstall:
 		! test -d $$d || rmdir --ignore-fail-on-non-empty $$d; \
 	done
 
-AT_EXAMPLES	:= hello crash coffee pool twoproc tutorial
+AT_EXAMPLES	:= hello crash coffee pool twoproc tutorial uid
 
 examples: $(AT_EXAMPLES:%=$(B)/examples/%) $(B)/examples/tutorial-cxx $(B)/examples/loop
 

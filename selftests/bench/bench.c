@@ -19,9 +19,13 @@
 #include <unistd.h>
 
 #include <asynctrace/inprocess.h>
+#include <asynctrace/probe.h>
 #include <asynctrace/trace.h>
 
 #include "timing.h"
+
+TRACE_PROBE_DEFINE(bench, probe);
+TRACE_PROBE_DEFINE(other, probe);
 
 #define RECORD_BYTES	40	/* of an async event with one integer */
 #define FILE_BYTES	32	/* of the same in a file */
@@ -67,8 +71,10 @@ static void w_counter(int thread)
 		(void)id; \
 	}
 #define CAT "bench"
+#define PROVIDER bench
 #include "events.h"
 #undef CAT
+#undef PROVIDER
 #undef EVENT
 
 #define EVENT(name, needs, limit, statement, lttng) \
@@ -82,8 +88,10 @@ static void w_counter(int thread)
 		(void)id; \
 	}
 #define CAT "other"
+#define PROVIDER other
 #include "events.h"
 #undef CAT
+#undef PROVIDER
 #undef EVENT
 
 /* Work that writes no event */
@@ -111,6 +119,16 @@ static void w_category_enabled_other(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
 		bool on = TRACE_CATEGORY_ENABLED("other");
+
+		OPAQUE(on);
+	}
+	(void)thread;
+}
+
+static void w_probe_enabled(int thread)
+{
+	for (long i = 0; i < WINDOW; i++) {
+		bool on = TRACE_PROBE_ENABLED(bench, probe);
 
 		OPAQUE(on);
 	}
@@ -229,6 +247,7 @@ int main(void)
 		{ .name = "empty_loop", .window = w_empty },
 		{ .name = "enabled_off", .window = w_enabled },
 		{ .name = "category_enabled_off", .window = w_category_enabled },
+		{ .name = "probe_enabled_off", .window = w_probe_enabled },
 		{ .name = "alert_off", .window = w_alert },
 #include "events.h"
 	};
@@ -241,6 +260,7 @@ int main(void)
 		{ .name = "enabled", .window = w_enabled },
 		{ .name = "category_enabled", .window = w_category_enabled },
 		{ .name = "category_enabled_other", .window = w_category_enabled_other },
+		{ .name = "probe_enabled", .window = w_probe_enabled },
 		{ .name = "alert", .window = w_alert },
 		{ .name = "alert_other", .window = w_alert_other },
 		{ .name = "nonce", .window = w_nonce },

@@ -8,8 +8,8 @@
  * cost, in readings of the counter, 0: no bar. LTTNG writes the same fields with LTTng-UST, which
  * has no null and no event for a whole duration: its begin and its end are two events there.
  *
- * The statement uses CAT, its category; i, a long; id; and the texts of timing.h. run
- * tests that no macro is missing.
+ * The statement uses CAT, its category, or PROVIDER, the category as an identifier; i, a long;
+ * id; and the texts of timing.h. run tests that no macro is missing.
  */
 
 /* Each macro, with few arguments */
@@ -24,6 +24,10 @@ EVENT(async_end, 1, 1.2, TRACE_ASYNC_END(CAT, "e", id), TP(id, id))
 EVENT(flow_begin, 1, 1.2, TRACE_FLOW_BEGIN(CAT, "e", id), TP(id, id))
 EVENT(flow_step, 1, 1.2, TRACE_FLOW_STEP(CAT, "e", id), TP(id, id))
 EVENT(flow_end, 1, 1.2, TRACE_FLOW_END(CAT, "e", id), TP(id, id))
+
+/* Probes, to which no tracer is attached */
+EVENT(probe, 1, 1.2, TRACE_PROBE(PROVIDER, probe, id), TP(u64, id))
+EVENT(probe_2int64, 1, 1.2, TRACE_PROBE(PROVIDER, probe, id, i), TP(2i64, id, i))
 
 /* Each kind of argument */
 EVENT(null, 1, 1.2, TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "n", TA_NULL()), TP(none))

@@ -423,6 +423,38 @@ static void clock_forbidden(void)
 #endif
 }
 
+/* The id is the last word, also if there are arguments. */
+static void A11_flows(void)
+{
+	static const uint64_t ids[] = { 1, 1ULL << 63, UINT64_MAX };
+	const uint64_t own = at_flow_id();
+	unsigned int wrong = 0;
+
+	begin(0);
+	for (int i = 0; i < 4; i++) {
+		const uint64_t id = i < 3 ? ids[i] : own;
+
+		TRACE_FLOW_BEGIN("flows", "flow", id);
+		for (int k = 0; k < i * 50; k++)
+			TRACE_FLOW_STEP("flows", "flow", id, "step", k);
+		TRACE_FLOW_END("flows", "flow", id, "text", "end");
+	}
+	end();
+	check(ngot == 4 * 2 + 50 * (1 + 2 + 3), "%u records", ngot);
+	for (unsigned int i = 0, n = 0; i < 4; i++) {
+		for (unsigned int k = 0; k < i * 50 + 2 && n < ngot; k++, n++) {
+			const unsigned int type = k == 0 ? ASYNCTRACE_FXT_FLOW_BEGIN :
+						  k == i * 50 + 1 ? ASYNCTRACE_FXT_FLOW_END :
+						  ASYNCTRACE_FXT_FLOW_STEP;
+
+			wrong += (got[n][0] >> 16 & 0xf) != type ||
+				 got[n][got_words[n] - 1] != (i < 3 ? ids[i] : own);
+		}
+	}
+	check(!wrong && own >> 44, "%u records", wrong);
+	done("A11_flow_of_any_steps_has_one_id");
+}
+
 int main(void)
 {
 	whole = malloc(8 * WORDS);
@@ -430,6 +462,7 @@ int main(void)
 	clock_forbidden();
 	/* Rings are read one after the other: only the events of one CPU are in order. */
 	pin(nth_cpu(0));
+	A11_flows();
 	A18_blobs();
 	A18_too_large();
 	categories();

@@ -8,6 +8,8 @@
 #include <asynctrace/inprocess.h>
 #include <asynctrace/listener.h>
 #include <asynctrace/local.h>
+#include <asynctrace/loop.h>
+#include <asynctrace/memory.h>
 #include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 #include <asynctrace/provider.h>
@@ -333,6 +335,23 @@ uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at
 	at_context_debug(false);
 	at_context_destroy(c);
 	return at_context_misuses() + at_context_execution() + at_context_trigger(c);
+}
+
+void silent_loops(const struct values *v);
+void silent_loops(const struct values *v)
+{
+	static struct at_loop loop = ASYNCTRACE_LOOP_INIT("silent");
+	struct at_loop_use use = at_loop_utilization(&loop);
+
+	if (at_loop_enable(&loop))
+		at_loop_poll_begin(&loop);
+	at_loop_poll_end(&loop);
+	use = at_loop_utilization_since(&loop, &use);
+	if (at_loop_percentile(&loop, v->d) > at_loop_delay(&loop).max)
+		at_loop_reset(&loop);
+	(void)at_loop_disable(&loop);
+	at_collection_begin("silent", v->u, NULL);
+	at_collection_end(NULL);
 }
 
 TRACE_PROBE_DEFINE(silent, probe__one);

@@ -170,7 +170,7 @@ TRACE_INLINE_ uint32_t at_gate_load_(void)
 
 #define TRACE_FOUND_(mode, gate) (TRACE_TO_(uint64_t, mode) << 32 | (gate))
 
-/* What is known of @site under @gate: TRACE_FOUND_(); 0: nothing yet */
+/* Returns TRACE_FOUND_() if the state of @site under @gate is known, or 0. */
 TRACE_INLINE_ uint64_t at_site_known_(const struct at_site_ *site, uint32_t gate)
 {
 	/* Orders the load of the gate before all loads that depend on it. */

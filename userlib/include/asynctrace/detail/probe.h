@@ -111,14 +111,16 @@ template <typename T>
 /* --- lists of 1 to 12 values --------------------------------------------------------------- */
 
 #define TRACE_PROBE_COUNT_(...) \
-	TRACE_PROBE_PICK_(__VA_ARGS__, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+	TRACE_PROBE_PICK_(__VA_ARGS__, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
+			  TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
 			  12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TRACE_PROBE_PICK_(i0, i1, i2, i3, i4, i5, i6, i7, i8, i9, i10, i11, i12, i13, i14, i15, \
 			  i16, i17, i18, i19, picked, ...) picked
 
 /* TRACE_PROBE_EACH_(M, X, V...): M(X, 0, V) M(X, 1, V) ... */
 #define TRACE_PROBE_EACH_(m, x, ...) \
-	TRACE_CAT_(TRACE_CAT_(TRACE_PROBE_EACH, TRACE_PROBE_COUNT_(__VA_ARGS__)), _)(m, x, __VA_ARGS__)
+	TRACE_CAT_(TRACE_CAT_(TRACE_PROBE_EACH, TRACE_PROBE_COUNT_(__VA_ARGS__)), _) \
+	(m, x, __VA_ARGS__)
 /* TRACE_PROBE_CHECK_() reports it. */
 #define TRACE_PROBE_EACHTRACE_MANY__(...)
 #define TRACE_PROBE_EACH1_(m, x, v0) \
@@ -250,36 +252,45 @@ template <typename T>
 
 /* --- the semaphore ------------------------------------------------------------------------ */
 
-/*
- * Tracers that are attached to the probe. The kernel counts them in the file's page in the
- * process, so the compiler must load it each time. Hidden, because each program and shared
- * library counts those of its own probes. Each use has a name of its own for it, because
- * -Wredundant-decls would report a name that a file declares twice.
- */
 #define TRACE_PROBE_COUNTER_(provider, name) \
 	TRACE_CAT_(TRACE_CAT_(provider, _), TRACE_CAT_(name, _semaphore))
-#define TRACE_PROBE_DECLARE_(variable, counter) \
-	extern volatile unsigned short variable \
+#define TRACE_PROBE_DECLARE_(counter) \
+	extern volatile unsigned short counter \
 		__asm__(TRACE_TEXT_(counter)) __attribute__((visibility("hidden")))
 
 #ifndef NTRACE
 
-/* The linker sees no use of the counter in the note, so it must not rename it: "used". */
+/*
+ * Tracers that are attached to the probe. The kernel counts them in the file's page in the
+ * process. Hidden, because each program and shared library counts those of its own probes.
+ * "used", because compilers see no use of it: only assembly names it.
+ */
 #define TRACE_PROBE_DEFINE_(counter) \
-	TRACE_PROBE_DECLARE_(counter, counter); \
+	TRACE_PROBE_DECLARE_(counter); \
 	__attribute__((used, section(".probes"))) volatile unsigned short counter = 0
 
-#define TRACE_PROBE_TRACED_(nr, counter) \
-	TRACE_PROBE_TRACED2_(TRACE_CAT_(at_tracers_of_, nr), counter)
-#define TRACE_PROBE_TRACED2_(variable, counter) \
+/*
+ * Loads the counter. Assembly, because a probe has no place for a declaration: -Wredundant-decls
+ * reports a second one, and in a template g++ forgets the name for the assembler.
+ */
+#if defined(__aarch64__)
+#define TRACE_PROBE_LOAD_(counter) \
+	"adrp %x0, " counter "\n" \
+	"ldrh %w0, [%x0, #:lo12:" counter "]\n"
+#else
+#define TRACE_PROBE_LOAD_(counter) "movzwl " counter "(%%rip), %0\n"
+#endif
+#define TRACE_PROBE_TRACED_(nr, counter) TRACE_PROBE_TRACED2_(TRACE_CAT_(at_counter_, nr), counter)
+#define TRACE_PROBE_TRACED2_(value, counter) \
 	__extension__({ \
-		TRACE_PROBE_DECLARE_(variable, counter); \
-		variable; \
+		unsigned int value; \
+		__asm__ volatile (TRACE_PROBE_LOAD_(TRACE_TEXT_(counter)) : "=r" (value)); \
+		value; \
 	})
 
 #else /* NTRACE */
 
-#define TRACE_PROBE_DEFINE_(counter) TRACE_PROBE_DECLARE_(counter, counter)
+#define TRACE_PROBE_DEFINE_(counter) TRACE_PROBE_DECLARE_(counter)
 #define TRACE_PROBE_TRACED_(nr, counter) 0
 
 #endif

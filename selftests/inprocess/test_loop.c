@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Meters of event loops: switches, delays, utilisation, and what is recorded
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <asynctrace/loop.h>
+
+#include "kept.h"
+
+#define MS	1000000ull
+#define NONE	0xabcdefULL	/* the argument is not there */
+
+static struct tape tape;
+static struct at_loop loop = ASYNCTRACE_LOOP_INIT("the loop");
+
+static void begin_of(const char *categories)
+{
+	const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20, .categories = categories,
+	};
+
+	kept_forget();
+	tape_new(&tape, &o, kept_take, NULL);
+	tape_attach(&tape);
+	tape_gate(&tape, true);
+}
+
+static void end(void)
+{
+	tape_end(&tape, true);
+	kept_sort();
+	tape_check(&tape);
+	tape_free(&tape);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Lasts at least so long. */
+static void spend(uint64_t ns)
+{
+	const uint64_t until = now_ns() + ns;
+
+	while (now_ns() < until)
+		;
+}
+
+/* A wait and the work after it */
+static void round_of(uint64_t idle, uint64_t active)
+{
+	at_loop_poll_begin(&loop);
+	spend(idle);
+	at_loop_poll_end(&loop);
+	spend(active);
+}
+
+/* --- switches ----------------------------------------------------------------------------- */
+
+static void switches(void)
+{
+	struct at_loop_delay d;
+
+	check(at_loop_delay(&loop).count == 0 && at_loop_percentile(&loop, 50) == 0);
+	check(at_loop_utilization(&loop).utilization == 0);
+	round_of(0, 0);
+	check(!at_loop_disable(&loop));
+	check(at_loop_enable(&loop));
+	check(!at_loop_enable(&loop));
+	/* The wait before the first poll was not seen; the last round has not ended. */
+	round_of(0, 0);
+	check(!at_loop_delay(&loop).count);
+	round_of(0, 0);
+	check(at_loop_delay(&loop).count == 1);
+	check(at_loop_disable(&loop));
+	check(!at_loop_disable(&loop));
+	round_of(0, 0);
+	check(at_loop_delay(&loop).count == 1);
+	/* A pause is no round. */
+	spend(5 * MS);
+	at_loop_enable(&loop);
+	at_loop_poll_end(&loop);
+	at_loop_poll_begin(&loop);
+	at_loop_poll_end(&loop);
+	d = at_loop_delay(&loop);
+	check(d.count == 1, "%llu rounds", (unsigned long long)d.count);
+	at_loop_poll_begin(&loop);
+	d = at_loop_delay(&loop);
+	check(d.count == 2 && d.max < 5 * MS && at_loop_utilization(&loop).idle < 5 * MS);
+	at_loop_disable(&loop);
+	done("H10_enable_and_disable_are_idempotent");
+}
+
+/* --- numbers ------------------------------------------------------------------------------ */
+
+static void delays(void)
+{
+	struct at_loop_delay d;
+	uint64_t last = 0;
+
+	at_loop_reset(&loop);
+	check(!at_loop_delay(&loop).count && !at_loop_percentile(&loop, 100));
+	at_loop_enable(&loop);
+	round_of(0, 0);
+	for (int i = 0; i < 98; i++)
+		round_of(0, MS / 10);
+	round_of(0, 8 * MS);
+	round_of(0, 0);
+	round_of(0, 0);
+	at_loop_disable(&loop);
+	d = at_loop_delay(&loop);
+	check(d.count == 101, "%llu rounds", (unsigned long long)d.count);
+	check(d.min && d.min <= d.mean && d.mean <= d.max && d.max >= 8 * MS);
+	check(d.stddev > 0 && d.stddev <= d.max);
+	for (double p = 0; p <= 100; p += 0.5) {
+		const uint64_t ns = at_loop_percentile(&loop, p);
+
+		check(ns >= last && ns >= d.min && ns <= d.max, "%g %%: %llu", p,
+		      (unsigned long long)ns);
+		last = ns;
+	}
+	check(at_loop_percentile(&loop, 50) >= MS / 10);
+	check(at_loop_percentile(&loop, 100) == d.max && at_loop_percentile(&loop, 99.5) >= 8 * MS);
+	done("H10_delays_have_order_and_percentiles");
+}
+
+/* Each delay is in a class whose end is at most an eighth above it: exact delays by hand. */
+static void classes(void)
+{
+	static struct at_loop l = ASYNCTRACE_LOOP_INIT("classes");
+	unsigned int wrong = 0;
+
+	for (uint64_t ns = 1; ns < 1ull << 41; ns += 1 + ns / 50) {
+		l = (struct at_loop)ASYNCTRACE_LOOP_INIT("classes");
+		at_loop_enable(&l);
+		at_loop_poll_begin(&l);
+		at_loop_poll_end(&l);
+		/* As if the work had begun so long ago */
+		l.since_ = now_ns() - ns;
+		at_loop_poll_begin(&l);
+		{
+			const uint64_t exact = at_loop_delay(&l).max;
+			const uint64_t found = at_loop_percentile(&l, 1);
+
+			/* The maximum bounds it from above; a second, larger delay does not. */
+			if (exact < ns || found != exact) {
+				wrong++;
+				printf("# %llu: %llu, not %llu\n", (unsigned long long)ns,
+				       (unsigned long long)found, (unsigned long long)exact);
+			}
+		}
+		at_loop_poll_end(&l);
+		l.since_ = now_ns() - (1ull << 42);
+		at_loop_poll_begin(&l);
+		{
+			const uint64_t least = at_loop_delay(&l).min;
+			const uint64_t found = at_loop_percentile(&l, 50);
+
+			if (found < least ||
+			    (least < 1ull << 40 && found > least + least / 8 + 1)) {
+				wrong++;
+				printf("# at least %llu: %llu\n", (unsigned long long)least,
+				       (unsigned long long)found);
+			}
+		}
+	}
+	check(!wrong, "%u delays in a wrong class", wrong);
+	done("H10_percentiles_are_an_eighth_too_large_at_most");
+}
+
+static void utilisation(void)
+{
+	struct at_loop_use before, after, d;
+	uint64_t from, to;
+
+	at_loop_enable(&loop);
+	round_of(0, 0);
+	at_loop_poll_begin(&loop);
+	before = at_loop_utilization(&loop);
+	from = now_ns();
+	at_loop_poll_end(&loop);
+	for (int i = 0; i < 5; i++)
+		round_of(MS, 2 * MS);
+	at_loop_poll_begin(&loop);
+	to = now_ns();
+	after = at_loop_utilization(&loop);
+	at_loop_disable(&loop);
+	d = at_loop_utilization_since(&loop, &before);
+	check(d.idle == after.idle - before.idle && d.active == after.active - before.active);
+	check(d.idle >= 5 * MS && d.active >= 10 * MS);
+	/* Nothing is counted twice, and the rounds have no gaps but that of the first poll. */
+	check(d.idle + d.active <= to - from + MS, "%llu of %llu ns",
+	      (unsigned long long)(d.idle + d.active), (unsigned long long)(to - from));
+	check(d.utilization > 0 && d.utilization < 1 &&
+	      d.utilization == (double)d.active / (d.idle + d.active));
+	done("H10_idle_and_active_are_the_elapsed_time");
+}
+
+/* --- the trace ---------------------------------------------------------------------------- */
+
+static void records(void)
+{
+	uint64_t active = 0, idle = 0, rounds = 0;
+	struct at_loop_use before, use;
+	uint64_t count;
+
+	begin_of("another");
+	round_of(0, 0);
+	round_of(0, 0);
+	end();
+	check(!nr_kept);
+	/* Recorded, also without being enabled */
+	count = at_loop_delay(&loop).count;
+	begin_of("loop");
+	for (int i = 0; i < 4; i++)
+		round_of(0, 0);
+	end();
+	check(nr_kept == 3 && at_loop_delay(&loop).count == count, "%u records", nr_kept);
+	/* Enabled and recorded: the same numbers */
+	begin_of(NULL);
+	at_loop_enable(&loop);
+	before = at_loop_utilization(&loop);
+	for (int i = 0; i < 4; i++)
+		round_of(MS, MS / 2);
+	at_loop_poll_begin(&loop);
+	use = at_loop_utilization_since(&loop, &before);
+	at_loop_disable(&loop);
+	end();
+	for (unsigned int i = 0; i < nr_kept; i++) {
+		check(kept_is(&kept[i], ASYNCTRACE_FXT_COUNTER, "the loop") &&
+		      !strcmp(kept[i].category, "loop") && kept[i].ev.id == (uintptr_t)&loop);
+		idle += kept_number(&kept[i], "idle", NONE);
+		active += kept_number(&kept[i], "active", NONE);
+		rounds++;
+	}
+	check(rounds == 4 && idle == use.idle && active == use.active && active >= 2 * MS);
+	done("H10_each_round_is_a_counter_in_the_trace");
+}
+
+/* --- other threads ------------------------------------------------------------------------ */
+
+static int over;
+
+static void *look(void *unused)
+{
+	(void)unused;
+	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
+		struct at_loop_delay d = at_loop_delay(&loop);
+
+		(void)at_loop_percentile(&loop, 50);
+		(void)at_loop_utilization(&loop);
+		at_loop_enable(&loop);
+		at_loop_reset(&loop);
+		at_loop_disable(&loop);
+		if (d.count > 1ull << 40)
+			break;
+	}
+	return NULL;
+}
+
+static void beside(void)
+{
+	pthread_t th[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&th[i], NULL, look, NULL);
+	for (int i = 0; i < 20000; i++) {
+		at_loop_poll_begin(&loop);
+		at_loop_poll_end(&loop);
+	}
+	__atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++)
+		pthread_join(th[i], NULL);
+	at_loop_enable(&loop);
+	at_loop_reset(&loop);
+	for (int i = 0; i < 10; i++)
+		round_of(0, 0);
+	check(at_loop_delay(&loop).count >= 8);
+	done("loop_beside_readers_and_switches");
+}
+
+int main(void)
+{
+	switches();
+	delays();
+	classes();
+	utilisation();
+	records();
+	beside();
+	return finish();
+}

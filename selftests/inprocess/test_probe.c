@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes and unique ids: what a tracer sees, what is recorded, and what neither evaluates
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <asynctrace/operation.h>
+#include <asynctrace/probe.h>
+
+#include "kept.h"
+#include "usdt.h"
+
+TRACE_PROBE_DEFINE(my_prov, event__start);
+TRACE_PROBE_DEFINE(my_prov, event__done);
+TRACE_PROBE_DEFINE(my_prov, alone);
+TRACE_PROBE_DEFINE(my_prov, widths);
+TRACE_PROBE_DEFINE(my_prov, twelve);
+TRACE_PROBE_DEFINE(my_prov, many);
+TRACE_PROBE_DEFINE(names, plain);
+TRACE_PROBE_DEFINE(names, a_b);
+TRACE_PROBE_DEFINE(names, a__b__c);
+TRACE_PROBE_DEFINE(names, a___b);
+TRACE_PROBE_DEFINE(names, _a_);
+TRACE_PROBE_DEFINE(names, end__);
+TRACE_PROBE_DEFINE(names, a____b);
+
+#define NONE	0xabcdefULL	/* the argument is not there */
+#define NUMBER	((1ULL << 42) - 1)	/* of an id: the part that is no salt */
+
+static struct tape tape;
+
+/* Records these categories; NULL: all */
+static void begin_of(const char *categories)
+{
+	const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20, .categories = categories,
+	};
+
+	kept_forget();
+	tape_new(&tape, &o, kept_take, NULL);
+	tape_attach(&tape);
+	tape_gate(&tape, true);
+}
+
+static void end(void)
+{
+	tape_end(&tape, true);
+	kept_sort();
+	tape_check(&tape);
+	tape_free(&tape);
+}
+
+/* Probes that the tracer has seen */
+static struct usdt_hit hits[4096];
+static unsigned int nr_hits;
+
+static void note_hit(const struct usdt_hit *hit)
+{
+	const unsigned int i = __atomic_fetch_add(&nr_hits, 1, __ATOMIC_RELAXED);
+
+	if (i < sizeof(hits) / sizeof(*hits))
+		hits[i] = *hit;
+}
+
+static void attach(const char *provider, const char *name)
+{
+	nr_hits = 0;
+	check(usdt_attach(provider, name, note_hit) > 0, "no probe %s:%s", provider, name ?: "*");
+}
+
+static bool hit_is(unsigned int i, const char *name, unsigned int nargs)
+{
+	return i < nr_hits && !strcmp(hits[i].site->name, name) && hits[i].nargs == nargs;
+}
+
+/* --- unique ids -------------------------------------------------------------------------- */
+
+static int evaluated;
+
+static int count(int value)
+{
+	evaluated++;
+	return value;
+}
+
+/* The first test: nothing has made an id before. */
+static void number_is_made_late(void)
+{
+	struct at_uid uid = ASYNCTRACE_UID_INIT, zeros;
+	uint64_t number;
+
+	memset(&zeros, 0, sizeof(zeros));
+	check(!memcmp(&uid, &zeros, sizeof(uid)));
+	begin_of("another");
+	TRACE_PROBE(my_prov, alone, at_uid_get(&uid));
+	end();
+	check(!uid.number_ && !nr_kept);
+	attach("my_prov", "alone");
+	TRACE_PROBE(my_prov, alone, at_uid_get(&uid));
+	usdt_detach("my_prov", "alone");
+	number = uid.number_;
+	check((number & NUMBER) == 1, "the first number is %#llx", (unsigned long long)number);
+	begin_of("my_prov");
+	TRACE_PROBE(my_prov, alone, at_uid_get(&uid));
+	end();
+	check(uid.number_ == number && at_uid_get(&uid) == number);
+	check(hit_is(0, "alone", 1) && (uint64_t)hits[0].arg[0] == number);
+	check(nr_kept == 1 && kept_number(&kept[0], "arg0", NONE) == number);
+	done("U6_U7_number_is_made_by_an_enabled_probe");
+}
+
+static void *take_number(void *arg)
+{
+	return (void *)(uintptr_t)at_uid_get(arg);
+}
+
+static void share(void)
+{
+	struct at_uid uid = ASYNCTRACE_UID_INIT, copy = at_uid_share(&uid), second;
+	pthread_t th;
+	void *other;
+
+	check(uid.number_ && copy.number_ == uid.number_);
+	second = at_uid_share(&copy);
+	pthread_create(&th, NULL, take_number, &second);
+	pthread_join(th, &other);
+	check((uintptr_t)other == at_uid_get(&uid));
+	done("U8_shared_id_has_its_number_in_a_thread");
+}
+
+#define THREADS		32
+#define IDS		2000
+
+static struct at_uid uids[THREADS][IDS];
+
+static void *take_numbers(void *arg)
+{
+	struct at_uid *mine = arg;
+
+	for (int i = 0; i < IDS; i++)
+		at_uid_get(&mine[i]);
+	return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void unique(void)
+{
+	uint64_t *const all = &uids[0][0].number_;
+	struct at_operation op;
+	unsigned int twice = 0;
+	pthread_t th[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&th[i], NULL, take_numbers, uids[i]);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(th[i], NULL);
+	qsort(all, THREADS * IDS, sizeof(*all), by_number);
+	for (int i = 1; i < THREADS * IDS; i++)
+		twice += all[i] == all[i - 1];
+	check(all[0] && !twice, "%u numbers twice", twice);
+	at_operation_begin(&op, "operation", "op");
+	check(!bsearch(&op.id, all, THREADS * IDS, sizeof(*all), by_number));
+	done("U9_numbers_are_unique_with_32_threads");
+}
+
+static pthread_barrier_t barrier;
+
+#if defined(__x86_64__)
+#define TRAP_FLAG	0x100
+
+static struct at_uid stepped;
+static volatile long step, stop_at;
+static volatile uint64_t inner;
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)sig;
+	(void)info;
+	if (++step < stop_at)
+		return;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+	if (step == stop_at)
+		inner = at_uid_get(&stepped);
+}
+
+/*
+ * While one at_uid_get() is at its instruction number N, another one for the same id runs as a
+ * whole; so for each N. Returns false if the first one was over before.
+ */
+static bool step_to(long n)
+{
+	uint64_t outer;
+
+	stepped = (struct at_uid)ASYNCTRACE_UID_INIT;
+	step = 0;
+	inner = 0;
+	stop_at = n;
+	/* The compiler does not know that the flag makes a handler run. */
+	__asm__ volatile("" : : : "memory");
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | TRAP_FLAG);
+	outer = at_uid_get(&stepped);
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() & ~TRAP_FLAG);
+	check(!inner || inner == outer, "at instruction %ld", n);
+	check(outer == stepped.number_);
+	return inner;
+}
+
+static void shared_by_pointer(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+	long n = 1;
+
+	sigaction(SIGTRAP, &sa, NULL);
+	while (step_to(n))
+		n++;
+	signal(SIGTRAP, SIG_DFL);
+	check(n > 20, "%ld instructions", n);
+	done("U10_users_that_share_an_id_get_one_number");
+}
+#else
+static void shared_by_pointer(void)
+{
+	skip("U10_users_that_share_an_id_get_one_number", "no single steps");
+}
+#endif
+
+/* --- arguments --------------------------------------------------------------------------- */
+
+static void evaluated_only_if_enabled(void)
+{
+	evaluated = 0;
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	check(!TRACE_PROBE_ENABLED(my_prov, alone));
+	begin_of("another");
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	check(!TRACE_PROBE_ENABLED(my_prov, alone));
+	end();
+	check(!evaluated && !nr_kept, "%d values", evaluated);
+
+	attach("my_prov", "alone");
+	check(TRACE_PROBE_ENABLED(my_prov, alone) && !TRACE_PROBE_ENABLED(my_prov, many));
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	check(evaluated == 2 && hit_is(0, "alone", 2) && nr_hits == 1);
+	begin_of("another");
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	end();
+	check(evaluated == 4 && nr_hits == 2 && !nr_kept);
+	begin_of("my_prov");
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	end();
+	check(evaluated == 6 && nr_hits == 3 && nr_kept == 1);
+	usdt_detach("my_prov", "alone");
+	begin_of(NULL);
+	check(TRACE_PROBE_ENABLED(my_prov, alone));
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	end();
+	check(evaluated == 8 && nr_hits == 3 && nr_kept == 1);
+	check(kept_number(&kept[0], "arg0", NONE) == 1 && kept_number(&kept[0], "arg1", NONE) == 2);
+	TRACE_PROBE(my_prov, alone, count(1), count(2));
+	check(evaluated == 8 && nr_hits == 3);
+	done("U11_values_are_evaluated_once_if_enabled");
+}
+
+enum color { RED = 3 };
+
+/* Values of each type at both of its ends: the tracer has each with its sign. */
+static void widths(void)
+{
+	static const int64_t want[] = {
+		true, -128, 255, -32768, 65535, INT32_MIN, UINT32_MAX, INT64_MIN, -1, INT64_MAX,
+		RED,
+	};
+	const uint64_t largest = UINT64_MAX;
+	const signed char sc = -128;
+	const unsigned char uc = 255;
+	const short s = INT16_MIN;
+	const unsigned short us = UINT16_MAX;
+	const enum color color = RED;
+	const long long ll = INT64_MAX;
+
+	attach("my_prov", "widths");
+	begin_of(NULL);
+	TRACE_PROBE(my_prov, widths, 1, (bool)4, sc, uc, s, us, INT32_MIN, UINT32_MAX, INT64_MIN,
+		    largest, ll, color);
+	end();
+	usdt_detach("my_prov", "widths");
+	check(nr_hits == 1 && hit_is(0, "widths", 12));
+	for (int i = 0; i < 11; i++) {
+		char key[8];
+
+		snprintf(key, sizeof(key), "arg%d", i + 1);
+		check(hits[0].arg[i + 1] == want[i], "%s is %lld for the tracer", key,
+		      (long long)hits[0].arg[i + 1]);
+		check(nr_kept == 1 && (int64_t)kept_number(&kept[0], key, NONE) ==
+		      (i == 1 || i == 3 || i == 5 ? (int64_t)(uint32_t)want[i] : want[i]),
+		      "%s is recorded as %#llx", key,
+		      (unsigned long long)kept_number(&kept[0], key, NONE));
+	}
+	check(nr_kept == 1 && kept[0].ev.args[2].type == ASYNCTRACE_FXT_ARG_INT32 &&
+	      kept[0].ev.args[1].type == ASYNCTRACE_FXT_ARG_BOOL);
+	done("U12_widths_and_signs_reach_the_tracer");
+}
+
+static void texts(void)
+{
+	static const char text[] = "some text";
+	char array[8] = "array";
+	int n = 5, *p = &n;
+
+	attach("my_prov", "twelve");
+	begin_of(NULL);
+	TRACE_PROBE(my_prov, twelve, 0, text, array, "literal", p, (void *)p, 5, 6, 7, 8, 9, 10);
+	end();
+	usdt_detach("my_prov", "twelve");
+	check(nr_hits == 1 && hit_is(0, "twelve", 12));
+	check(hits[0].arg[1] == (intptr_t)text && hits[0].arg[2] == (intptr_t)array &&
+	      !strcmp((const char *)hits[0].arg[3], "literal"));
+	check(hits[0].arg[4] == (intptr_t)p && hits[0].arg[5] == (intptr_t)p);
+	check(nr_kept == 1 && !strcmp(kept_text(&kept[0], "arg1"), text) &&
+	      !strcmp(kept_text(&kept[0], "arg2"), "array") &&
+	      !strcmp(kept_text(&kept[0], "arg3"), "literal"));
+	for (int i = 6; i < 12; i++)
+		check(hits[0].arg[i] == i - 1);
+	check(kept[0].ev.nargs == 12 && kept_number(&kept[0], "arg11", NONE) == 10);
+	done("U12_strings_pointers_and_12_arguments");
+}
+
+/* --- names and sites ----------------------------------------------------------------------- */
+
+static void probe_all_names(void)
+{
+	TRACE_PROBE(names, plain, 1);
+	TRACE_PROBE(names, a_b, 1);
+	TRACE_PROBE(names, a__b__c, 1);
+	TRACE_PROBE(names, a___b, 1);
+	TRACE_PROBE(names, _a_, 1);
+	TRACE_PROBE(names, end__, 1);
+	TRACE_PROBE(names, a____b, 1);
+}
+
+static void names(void)
+{
+	static const char *const want[] = {
+		"plain", "a_b", "a-b-c", "a-_b", "_a_", "end-", "a--b",
+	};
+
+	begin_of(NULL);
+	attach("names", NULL);
+	probe_all_names();
+	usdt_detach("names", NULL);
+	end();
+	check(nr_hits == 7 && nr_kept == 7);
+	for (int i = 0; i < 7; i++) {
+		check(hit_is(i, want[i], 1), "the note of %s", want[i]);
+		check(kept_is(&kept[i], ASYNCTRACE_FXT_INSTANT, want[i]) &&
+		      !strcmp(kept[i].category, "names"), "the record of %s", want[i]);
+	}
+	done("U13_two_underscores_become_a_dash");
+}
+
+/*
+ * libbpf refuses more than 256 different lists of arguments, and no number of sites. Ten sites a
+ * function: compilers need long for a large one.
+ */
+#define ONE	TRACE_PROBE(my_prov, many, evaluated++, "x")
+#define TEN(n) \
+	__attribute__((noinline)) static void ten_##n(void) \
+	{ \
+		ONE; ONE; ONE; ONE; ONE; ONE; ONE; ONE; ONE; ONE; \
+	}
+#define EACH_TEN(m) \
+	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14) m(15) \
+	m(16) m(17) m(18) m(19) m(20) m(21) m(22) m(23) m(24) m(25) m(26) m(27) m(28) m(29)
+#define CALL_TEN(n) ten_##n();
+
+EACH_TEN(TEN)
+
+static void three_hundred(void)
+{
+	EACH_TEN(CALL_TEN)
+}
+
+static void many_sites(void)
+{
+	unsigned int sites = 0;
+	unsigned short *one = NULL;
+
+	for (unsigned int i = 0; i < usdt_nr_sites; i++) {
+		if (strcmp(usdt_sites[i].name, "many"))
+			continue;
+		check(!one || one == usdt_sites[i].semaphore, "two counters for one probe");
+		one = usdt_sites[i].semaphore;
+		sites++;
+	}
+	check(sites >= 300 && one, "%u sites", sites);
+	attach("my_prov", "many");
+	check(one && *one == sites);
+	evaluated = 0;
+	three_hundred();
+	usdt_detach("my_prov", "many");
+	check(nr_hits == 300, "%u hits", nr_hits);
+	for (int i = 0; i < 300; i++)
+		check(hits[i].arg[0] == i);
+	three_hundred();
+	check(nr_hits == 300 && evaluated == 300 && one && *one == 0);
+	done("U15_300_sites_share_one_counter");
+}
+
+/* --- what consumers do -------------------------------------------------------------------- */
+
+/* The script of the document: event[arg0] = 1 at the start; at the end, if it is set. */
+static uint64_t started[64];
+static unsigned int nr_started, nr_done;
+
+static void script(const struct usdt_hit *hit)
+{
+	if (!strcmp(hit->site->name, "event-start")) {
+		started[nr_started++] = hit->arg[0];
+		return;
+	}
+	for (unsigned int i = 0; i < nr_started; i++) {
+		if (started[i] != (uint64_t)hit->arg[0])
+			continue;
+		started[i] = 0;
+		nr_done++;
+	}
+}
+
+static struct at_uid early = ASYNCTRACE_UID_INIT, a = ASYNCTRACE_UID_INIT, b = ASYNCTRACE_UID_INIT;
+
+static void start(struct at_uid *uid)
+{
+	TRACE_PROBE(my_prov, event__start, at_uid_get(uid));
+}
+
+static void *finish_it(void *uid)
+{
+	TRACE_PROBE(my_prov, event__done, at_uid_get(uid), 0);
+	return NULL;
+}
+
+static void interleaved(void)
+{
+	pthread_t th;
+
+	start(&early);
+	usdt_attach("my_prov", "event-start", script);
+	usdt_attach("my_prov", "event-done", script);
+	start(&a);
+	start(&b);
+	pthread_create(&th, NULL, finish_it, &a);
+	pthread_join(th, NULL);
+	finish_it(&early);
+	finish_it(&a);
+	usdt_detach("my_prov", "event-start");
+	usdt_detach("my_prov", "event-done");
+	check(nr_started == 2 && nr_done == 1, "%u started, %u done", nr_started, nr_done);
+	check(started[1] == at_uid_get(&b));
+	done("U1_U2_U5_a_consumer_keyed_by_id_finds_one_done");
+}
+
+/* A task with two children at once: each has an id and the same parent. */
+static void children(void)
+{
+	struct at_operation task, child[2];
+	struct at_entered e;
+
+	begin_of(NULL);
+	TRACE_OPERATION_BEGIN(&task, "op", "task");
+	TRACE_OPERATION_ENTER(&e, task.id, "op", "join");
+	for (int i = 0; i < 2; i++) {
+		TRACE_OPERATION_BEGIN(&child[i], "op", "child");
+		TRACE_PROBE(my_prov, event__start, child[i].id, child[i].parent);
+	}
+	for (int i = 0; i < 2; i++)
+		TRACE_PROBE(my_prov, event__done, child[i].id, 0);
+	at_operation_leave(&e);
+	end();
+	check(child[0].id != child[1].id && child[0].parent == task.id);
+	for (unsigned int i = 0, n = 0; i < nr_kept; i++) {
+		if (!kept_is(&kept[i], ASYNCTRACE_FXT_INSTANT, "event-start"))
+			continue;
+		check(n < 2 && kept_number(&kept[i], "arg0", NONE) == child[n].id &&
+		      kept_number(&kept[i], "arg1", NONE) == task.id);
+		n++;
+	}
+	check(kept_count(ASYNCTRACE_FXT_INSTANT, "event-start") == 2 &&
+	      kept_count(ASYNCTRACE_FXT_INSTANT, "event-done") == 2);
+	done("U3_children_at_once_have_ids_and_a_parent");
+}
+
+/* A probe needs no registration: attaching twice, and in any thread, changes nothing else. */
+static void *attach_and_probe(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 100; i++)
+		TRACE_PROBE(my_prov, alone, i);
+	return NULL;
+}
+
+static void first_use_of_many_threads(void)
+{
+	pthread_t th[8];
+
+	pthread_barrier_init(&barrier, NULL, 8);
+	begin_of(NULL);
+	attach("my_prov", "alone");
+	for (int i = 0; i < 8; i++)
+		pthread_create(&th[i], NULL, attach_and_probe, NULL);
+	for (int i = 0; i < 8; i++)
+		pthread_join(th[i], NULL);
+	usdt_detach("my_prov", "alone");
+	end();
+	check(nr_hits == 800, "%u hits", nr_hits);
+	check(kept_count(ASYNCTRACE_FXT_INSTANT, "alone") == 800);
+	attach("my_prov", "alone");
+	TRACE_PROBE(my_prov, alone, 1);
+	usdt_detach("my_prov", "alone");
+	check(nr_hits == 1);
+	pthread_barrier_destroy(&barrier);
+	done("U14_first_use_by_8_threads_and_attaching_again");
+}
+
+/* --- what a disabled probe costs ------------------------------------------------------------ */
+
+__attribute__((noinline)) static void instant(long n)
+{
+	TRACE_INSTANT("my_prov", "alone", TRACE_SCOPE_THREAD, "arg0", n);
+	__asm__ volatile("" : : "r"(n) : "memory");
+}
+
+__attribute__((noinline)) static void with(long n)
+{
+	TRACE_PROBE(my_prov, alone, n);
+	__asm__ volatile("" : : "r"(n) : "memory");
+}
+
+/* Instructions of @fn, counted one by one */
+static long steps_of(void (*fn)(long n))
+{
+	long steps = 0;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		raise(SIGSTOP);
+		fn(1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	while (WIFSTOPPED(status)) {
+		steps++;
+		if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL))
+			return -1;
+		waitpid(pid, &status, 0);
+	}
+	return steps;
+}
+
+static void disabled(void)
+{
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	long event, probe;
+
+	begin_of("another");
+	end();
+	event = steps_of(instant);
+	probe = steps_of(with);
+	/* An event loads the gate and branches. A probe also loads its counter. */
+	check(event > 0 && probe - event <= 5, "%ld instructions more", probe - event);
+	done("U15_a_disabled_probe_is_a_load_and_a_branch");
+#else
+	(void)steps_of;
+	(void)with;
+	(void)instant;
+	skip("U15_a_disabled_probe_is_a_load_and_a_branch", "the compiler does not optimise");
+#endif
+}
+
+int main(void)
+{
+	usdt_read(NULL);
+	number_is_made_late();
+	share();
+	unique();
+	shared_by_pointer();
+	evaluated_only_if_enabled();
+	widths();
+	texts();
+	names();
+	many_sites();
+	interleaved();
+	children();
+	first_use_of_many_threads();
+	disabled();
+	check(!usdt_strange, "%u arguments that are not understood", usdt_strange);
+	done("U4_notes_describe_all_arguments");
+	return finish();
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Probes in functions that two files and, in C++, one section group share
+ */
+#ifndef PROBES_H
+#define PROBES_H
+
+#include <asynctrace/probe.h>
+
+#ifdef __cplusplus
+template <typename T> inline void shared_probe(uint64_t id, T value)
+#else
+static inline void shared_probe(uint64_t id, short value)
+#endif
+{
+	TRACE_PROBE(matrix, shared__probe, id, value);
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In the other file, and in a shared object */
+void other_probes(uint64_t id, const char *text);
+void library_probes(uint64_t id, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PROBES_H */

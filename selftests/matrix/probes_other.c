@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "probes.h"
+
+void other_probes(uint64_t id, const char *text)
+{
+	shared_probe(id, TRACE_TO_(short, -2));
+	TRACE_PROBE(matrix, plain, id, text, -7L);
+}
