@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <asynctrace/operation.h>
 
 #include "proto.h"
 
@@ -52,6 +55,41 @@ static void P30_100_categories_of_100_bytes(void)
 	ret = create(1, ASYNCTRACE_CATEGORY_MAX + 1);
 	ktap_check(ret == -ERANGE && wire.bad == ASYNCTRACE_A_SESSION_CATEGORY,
 		   "101 bytes: %d, '%s', of attribute %u", ret, wire.text, wire.bad);
+}
+
+/* Each of them is recorded, and no other one. */
+static void P30_all_100_categories_are_recorded(void)
+{
+	const char *list[ASYNCTRACE_CATEGORIES_MAX];
+	const struct at_session_options opts = {
+		.nr_categories = ASYNCTRACE_CATEGORIES_MAX, .categories = list,
+	};
+	int id = create(ASYNCTRACE_CATEGORIES_MAX, ASYNCTRACE_CATEGORY_MAX);
+	struct law law;
+
+	/* Only for the texts */
+	must(id > 0 && !at_session_destroy(ctl, id));
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
+		list[i] = text[i];
+	id = session_ready(&opts);
+	must(!at_session_init(ctl, id) && !at_session_start(ctl, id, NULL));
+	while (!nu_gate())
+		usleep(1000);
+	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
+		at_log(list[i], "of this category");
+		law = law_of(id);
+		ktap_check(law.committed == (uint64_t)i + 1, "category %d: %llu records", i,
+			   (unsigned long long)law.committed);
+		/* A shorter one, and one that differs in its last byte */
+		text[i][ASYNCTRACE_CATEGORY_MAX - 1] = 0;
+		at_log(list[i], "of none");
+		text[i][ASYNCTRACE_CATEGORY_MAX - 1] = 'd';
+		at_log(list[i], "of none");
+	}
+	law = law_of(id);
+	ktap_check(law.committed == ASYNCTRACE_CATEGORIES_MAX && !law.dropped, "%llu records",
+		   (unsigned long long)law.committed);
+	must(!at_session_destroy(ctl, id));
 }
 
 static void want(struct run *run, const char *category)
@@ -154,6 +192,7 @@ static void P32_additional_categories_last_one_run(void)
 
 const struct statement category_statements[] = {
 	STATEMENT(P30_100_categories_of_100_bytes),
+	STATEMENT(P30_all_100_categories_are_recorded),
 	STATEMENT(P31_empty_list_enables_all),
 	STATEMENT(P32_additional_categories_last_one_run),
 	STATEMENT(P33_site_state_ends_at_start_and_stop),

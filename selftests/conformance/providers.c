@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <asynctrace/trace.h>
+
 #include "proto.h"
 
 #define OTHER	PROTO "-other"
@@ -278,6 +280,53 @@ static void P25_late_provider_is_started_at_once(void)
 	session_end(&run);
 }
 
+#define LAPS		20000
+#define SMALL_RING	16384
+
+static void late_busy_provider(void)
+{
+	const struct at_provider_options opts = { .size = sizeof(opts), .name = OTHER };
+
+	must(!at_provider_register(&opts));
+	for (uint32_t i = 0; i < LAPS; i++) {
+		TRACE_INSTANT("refused", "event", TRACE_SCOPE_THREAD, "i", i);
+		must(emit(1) == 1);
+	}
+}
+
+/* Its ring wraps many times: one record of the refused category would change the sum. */
+static void P25_late_provider_overwrites_and_refuses(void)
+{
+	static const char *const law_only[] = { "law", "-refused" };
+	struct at_session_options opts = over_others;
+	struct rd_ring sum;
+	struct run run;
+	pid_t pid;
+
+	opts.nr_categories = 2;
+	opts.categories = law_only;
+	opts.mode = ASYNCTRACE_MODE_CIRCULAR;
+	opts.ring_size = SMALL_RING;
+	session_make(&run, &opts);
+	session_start(&run);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		late_busy_provider();
+		_exit(0);
+	}
+	reap(pid);
+	session_finish(&run);
+	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, 0);
+	ktap_check(sum.delivered + sum.overwritten == LAPS && !sum.dropped,
+		   "%llu delivered, %llu overwritten, %llu dropped",
+		   (unsigned long long)sum.delivered, (unsigned long long)sum.overwritten,
+		   (unsigned long long)sum.dropped);
+	ktap_check(sum.overwritten > sum.delivered && run.seen.events == sum.delivered,
+		   "%llu events", (unsigned long long)run.seen.events);
+	session_end(&run);
+}
+
 const struct statement provider_statements[] = {
 	STATEMENT(P20_registration_need_not_wait),
 	STATEMENT(P20_first_event_registers),
@@ -286,5 +335,6 @@ const struct statement provider_statements[] = {
 	STATEMENT(P23_socket_can_be_closed_after_registration),
 	STATEMENT(P24_pid_and_name_of_100_bytes_are_listed),
 	STATEMENT(P25_late_provider_is_started_at_once),
+	STATEMENT(P25_late_provider_overwrites_and_refuses),
 	{ 0 }
 };

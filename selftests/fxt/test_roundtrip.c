@@ -341,6 +341,69 @@ static void test_async_ids_are_global(void **unused)
 	words_free(&b);
 }
 
+/* One flow in two processes: begin and end in the first, @steps in both. */
+static void one_flow(uint64_t id, unsigned int steps)
+{
+	static const unsigned int types[] = {
+		ASYNCTRACE_FXT_FLOW_BEGIN, ASYNCTRACE_FXT_FLOW_STEP, ASYNCTRACE_FXT_FLOW_END,
+	};
+	unsigned int got[3] = { 0 }, order = 0;
+	uint64_t pids = 0;
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	give_provider(&s, 2, 200, 9, "other");
+	give_thread(&s, 2, 1, 200, 201, "other");
+	for (unsigned int i = 0; i < steps + 2; i++) {
+		const uint32_t provider = i == 0 || i == steps + 1 ? 1 : 1 + i % 2;
+		const unsigned int type = types[i == 0 ? 0 : i == steps + 1 ? 2 : 1];
+		const struct ref cat = TXT("flows"), name = TXT("request");
+		struct words b = { 0 };
+
+		put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION_BEGIN, s.ticks, 1, cat,
+					       TXT("around"), 0, 0, { } });
+		put_event(&b, &(struct event){ type, s.ticks + 1, 1, cat, name, id, 0, { } });
+		put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION_END, s.ticks + 2, 1, cat,
+					       TXT("around"), 0, 0, { } });
+		s.ticks += 10;
+		give_events(&s, provider, 0, &b);
+		words_free(&b);
+	}
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	file_open(&f, s.path);
+	while (file_next(&f)) {
+		if (f.rec.kind != FXT_EVENT || f.rec.number < ASYNCTRACE_FXT_FLOW_BEGIN)
+			continue;
+		assert_true(f.rec.id == id);
+		assert_true(fxt_text_is(&f.rec.name, "request"));
+		got[f.rec.number - ASYNCTRACE_FXT_FLOW_BEGIN]++;
+		assert_true(f.rec.number >= order);
+		order = f.rec.number;
+		pids |= f.rec.thread.pid == 100 ? 1 : f.rec.thread.pid == 200 ? 2 : 4;
+	}
+	file_close(&f);
+	assert_int_equal(got[0], 1);
+	assert_int_equal(got[1], steps);
+	assert_int_equal(got[2], 1);
+	assert_int_equal(pids, steps ? 3 : 1);
+	stream_close(&s);
+}
+
+static void test_A11_flow_keeps_its_id_in_two_processes(void **unused)
+{
+	static const uint64_t ids[] = {
+		1, (1ULL << 44) - 1, 7ULL << 44 | 5, 9ULL << 44 | 5, 1ULL << 63, ~0ULL,
+	};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		one_flow(ids[i], 0);
+		one_flow(ids[i], 1);
+		one_flow(ids[i], 100);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_every_field_comes_back_with_a_counter),
 		cmocka_unit_test(test_same_chunks_same_file),
 		cmocka_unit_test(test_async_ids_are_global),
+		cmocka_unit_test(test_A11_flow_keeps_its_id_in_two_processes),
 	};
 
 	test_random_init();

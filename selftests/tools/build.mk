@@ -36,7 +36,7 @@ $(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c too
 
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider $(B)/selftests/tools/slow \
-		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations \
+		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations $(B)/selftests/tools/loops \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \

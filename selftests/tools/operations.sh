@@ -93,4 +93,16 @@ check "the child is found" [ "$(all 'map("\(.depth) \(.what | sub("^ +"; ""))") 
 	"0 ?, 1 rpc/handle" ]
 end
 
+# The latest event is done first, by two threads; each is done after 2 ms times its number.
+begin "U5_probes_with_one_id_are_an_operation"
+check run env ASYNCTRACE_OUT=uid.fxt "$EXAMPLES/uid" 2>err
+check valid valid uid.fxt
+check pairs report --pair event-start:event-done --key arg0 uid.fxt
+check "6 operations" is "6 0" '"\(.count) \(.unfinished // .incomplete // 0)"'
+check orphans report --pair event-start:event-done --key arg0 uid.fxt orphans
+check "none" [ ! -s out ]
+check reversed report --pair event-done:event-start --key arg0 uid.fxt orphans
+check "six starts without an end, and ends without a start" [ "$(wc -l <out)" = 12 ]
+end
+
 close
