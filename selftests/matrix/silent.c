@@ -342,7 +342,10 @@ void silent_loops(const struct values *v)
 {
 	static struct at_loop loop = ASYNCTRACE_LOOP_INIT("silent");
 	struct at_loop_use use = at_loop_utilization(&loop);
+	struct at_heap_stats heap;
 
+	if (at_heap_stats(&heap))
+		return;
 	if (at_loop_enable(&loop))
 		at_loop_poll_begin(&loop);
 	at_loop_poll_end(&loop);
@@ -350,8 +353,8 @@ void silent_loops(const struct values *v)
 	if (at_loop_percentile(&loop, v->d) > at_loop_delay(&loop).max)
 		at_loop_reset(&loop);
 	(void)at_loop_disable(&loop);
-	at_collection_begin("silent", v->u, NULL);
-	at_collection_end(NULL);
+	at_collection_begin("silent", v->u, &heap);
+	at_collection_end(&heap);
 }
 
 TRACE_PROBE_DEFINE(silent, probe__one);
