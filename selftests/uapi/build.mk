@@ -2,8 +2,10 @@
 #
 # Tests of what crosses the boundary to the module, without the library.
 
-UAPI_TESTS := $(patsubst selftests/uapi/%.c,$(B)/selftests/uapi/%,$(wildcard selftests/uapi/test_*.c))
-UAPI_COMMON := $(B)/selftests/uapi/notifications.o $(patsubst %,$(B)/selftests/support/%.o,raw ktap)
+UAPI_TESTS := \
+	$(patsubst selftests/uapi/%.c,$(B)/selftests/uapi/%,$(wildcard selftests/uapi/test_*.c))
+UAPI_COMMON := $(B)/selftests/uapi/notifications.o \
+	       $(patsubst %,$(B)/selftests/support/%.o,raw ktap)
 UAPI_FAILNTH := $(B)/selftests/uapi/fixture.o $(B)/selftests/support/failnth.o
 UAPI_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-strict-aliasing -pthread \
 	       -Iuapi -Iselftests/support -Iselftests/uapi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Checks for a child, which has no test to end: if a check fails, the child prints why
- * and exits with 1. "nl" is the socket that it asks on.
+ * Checks for a child process: if a check fails, the child prints the reason and exits with 1. "nl"
+ * is the socket of its requests.
  */
 #ifndef SELFTESTS_CHILD_H
 #define SELFTESTS_CHILD_H

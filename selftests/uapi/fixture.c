@@ -30,7 +30,7 @@ struct raw_nl *be_nobody(void)
 	static struct raw_nl looking;
 
 	fail_need();
-	/* His children open files of their own in /proc. */
+	/* NOBODY's children open files of their own in /proc. */
 	if (getuid() != NOBODY)
 		NEED(!raw_become(NOBODY));
 	if (!looking.socket)
@@ -38,7 +38,7 @@ struct raw_nl *be_nobody(void)
 	return &looking;
 }
 
-/* --- states -------------------------------------------------------------------- */
+/* --- states, each made from the previous one ----------------------------------- */
 
 void nothing(void)
 {
@@ -143,7 +143,7 @@ void started(void)
 	started_as(ASYNCTRACE_MODE_ONESHOT);
 }
 
-/* --- parts of them ----------------------------------------------------------------- */
+/* --- steps of the states ----------------------------------------------------------- */
 
 int make(uint32_t mode, uint32_t flags, uint32_t sched)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * States before an operation of which each allocation fails: a provider and a session,
- * in the states that make a difference. A user without rights owns all of it, so that
- * all of it is charged to that user.
+ * States of a provider and a session before an operation whose allocations fail
+ *
+ * A user without rights owns everything, so that everything is charged to that user.
  */
 #ifndef SELFTESTS_FIXTURE_H
 #define SELFTESTS_FIXTURE_H
@@ -12,22 +12,22 @@
 #define STRIDE	(64 * 1024)
 
 /*
- * One socket for what is prepared, one for what fails: a dump that failed keeps its
+ * One socket for preparations, one for the operations that fail: a dump that failed leaves its
  * socket busy.
  */
 extern struct raw_nl ctl, nl;
-/* The provider that is mapped, as the library does it. Its descriptor: -1, without one. */
+/* The provider, mapped as the library does it. Its descriptor is -1 if there is none. */
 extern struct raw_provider p;
-/* The device, opened by itself, or -1; and its cookie, where that was asked for. */
+/* A descriptor of the device without a provider, or -1, and its cookie if a state asked for it */
 extern int fd;
 extern uint64_t cookie;
-/* The session. It ends with @ctl, but for one that is detached. */
+/* The session. It ends with @ctl unless it is detached. */
 extern int session;
 
-/* Gives up root's rights, if it has them, and returns a socket that only looks. */
+/* Gives up root's rights, if the process has them, and returns a socket that only queries. */
 struct raw_nl *be_nobody(void);
 
-/* --- states, each made of the one before ---------------------------------------- */
+/* --- states, each made from the previous one ------------------------------------- */
 
 void nothing(void);
 
@@ -45,20 +45,20 @@ void initialized(void);
 void started_as(uint32_t mode);
 void started(void);
 
-/* Of all of them. */
+/* Ends the session and the provider, in any of the states. */
 void clean(void);
 
-/* --- parts of them ----------------------------------------------------------------- */
+/* --- steps of the states --------------------------------------------------------------- */
 
-/* A session of one's own: its id, or a negative errno. */
+/* Creates a session. Returns its id or a negative errno. */
 int make(uint32_t mode, uint32_t flags, uint32_t sched);
 int init_and_start(int id);
-/* The provider puts a name of two words, as the library does. */
+/* The provider interns a name of two words, as the library does. */
 void put_name(void);
 
-/* --- what is so of them -------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------- */
 
-/* Events that have arrived at a subscriber, and those that are said to be lost. */
+/* Returns the number of notifications that arrived at a subscriber or were reported lost. */
 unsigned int events_told(struct raw_nl *by);
 
 #endif /* SELFTESTS_FIXTURE_H */

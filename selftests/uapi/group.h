@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A memory cgroup, to see what the kernel holds for a test.
+ * A memory cgroup, which shows the memory that the kernel holds for a test
  */
 #ifndef SELFTESTS_GROUP_H
 #define SELFTESTS_GROUP_H
@@ -29,7 +29,7 @@ static inline void group_leave(void)
 	NEED(!raw_put("/sys/fs/cgroup/cgroup.procs", "0"));
 }
 
-/* A line of the group's memory.stat: bytes. @what: with a line feed before and a space after. */
+/* Returns bytes from the group's memory.stat. @what: the name between a line feed and a space. */
 static inline long long group_bytes(const char *what)
 {
 	char text[8192];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Limits of the module that take minutes to reach on a kernel with checkers, where a
- * thread takes 40 ms. The module for that kernel has knobs to lower them. On the other
- * kernels the tests reach the real limits.
+ * Limits of the module that are slow to reach on a kernel with checkers, which takes 40 ms for a
+ * thread
+ *
+ * The module for that kernel has knobs that lower the limits. On other kernels the tests reach the
+ * real limits.
  */
 #ifndef SELFTESTS_LIMIT_H
 #define SELFTESTS_LIMIT_H
@@ -16,7 +18,7 @@
 #define LIMIT_SLOTS	"/sys/kernel/debug/asynctrace/limit_slots"
 #define LIMIT_PROVIDERS	"/sys/kernel/debug/asynctrace/limit_providers"
 
-/* Returns the limit that holds now: @few, or @normal if the module has no such knob. */
+/* Lowers the limit to @few and returns that, or returns @normal if the module has no such knob. */
 static inline int limit_lower(const char *knob, int normal, int few)
 {
 	char text[16];

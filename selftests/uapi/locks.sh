@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Runs in a test machine whose kernel has lockdep, after the other tests: each lock that
-# kmod/base/lock.h lists was taken, so lockdep has checked its order and its contexts. Also
-# each lock that lockdep knows of the module's is listed.
+# Run in a test machine whose kernel has lockdep, after the other tests. Each lock that
+# kmod/base/lock.h lists must have been taken, so that lockdep has checked its order and contexts.
+# Each lock of the module that lockdep knows must be listed.
 set -u
 
 cd "$(dirname "$0")/../.."
 [ -r /proc/lockdep ] || { echo "locks.sh: no /proc/lockdep: run this on the debug kernel" >&2; exit 1; }
 
-# The list: "at_lock" is a variable, and "at_session.request_lock" a member of a structure.
+# Entries of the list: "at_lock" is a variable, "at_session.request_lock" a member of a structure.
 listed=$(sed -n 's/^ \*  *\(at_[a-z_.]*\(lock\|mutex\|sem\)\)  *.*/\1/p' kmod/base/lock.h)
 taken=$(sed -n 's/.*: \(&.*[>.]\)\{0,1\}\([a-z_]*\)\(#[0-9]*\)\{0,1\}\(\/[0-9]*\)\{0,1\}$/\2/p' /proc/lockdep)
 

@@ -67,7 +67,7 @@ int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes)
 		if (bytes)
 			*bytes = n;
 		genl = mnl_nlmsg_get_payload(nlh);
-		/* One message at a time, from nobody, to nobody's request. */
+		/* Each read has one message, which answers no request and was sent to no port. */
 		if (nlh->nlmsg_len != n || nlh->nlmsg_type != nl->family || nlh->nlmsg_pid ||
 		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_NOTIFICATION)
 			return -EBADMSG;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Subscribers of notifications, for tests
+ * Subscribers to notifications
  */
 #ifndef SELFTESTS_NOTIFICATIONS_H
 #define SELFTESTS_NOTIFICATIONS_H
@@ -10,8 +10,8 @@
 #define ALL_KINDS	0x7f
 
 /**
- * struct event - a notification that arrived; fields that it lacks are 0 or empty
- * @has: bits of the attributes that the notification has
+ * struct event - a notification; members without an attribute are 0 or empty
+ * @has: bits of its attributes
  */
 struct event {
 	uint32_t has;
@@ -21,17 +21,17 @@ struct event {
 	char alert[32];
 };
 
-/* Milliseconds to wait for what must come. A slow machine may need long. */
+/* Milliseconds to wait for a notification that must come; slow machines need long */
 #define EV_PATIENCE	240000
 
-/* Subscribes the socket: 0, or the negative errno. @session 0: all of them. */
+/* Subscribes the socket. @session 0: to all sessions. Returns 0 or a negative errno. */
 int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session);
 /*
- * The next event, waited for @ms: 0, -EAGAIN, -ENOBUFS. The message's bytes are in
- * nl->reply, *bytes of them, where @bytes is not NULL.
+ * Waits up to @ms for the next notification: returns 0, -EAGAIN or -ENOBUFS. The message is in
+ * nl->reply; its length is stored in *bytes unless @bytes is NULL.
  */
 int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes);
-/* Waits for the next one of that kind; all others before it are forgotten. */
+/* Waits for the next notification of this kind and skips others. */
 int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind);
 
 #endif /* SELFTESTS_NOTIFICATIONS_H */

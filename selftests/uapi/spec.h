@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The netlink spec as tables (spec.py prints them from uapi/asynctrace.yaml), for
- * tests that are about every attribute.
+ * The netlink spec as tables, which spec.py prints from uapi/asynctrace.yaml, for tests of all
+ * attributes
  */
 #ifndef SELFTESTS_SPEC_H
 #define SELFTESTS_SPEC_H
@@ -20,15 +20,15 @@ enum spec_kind {
 
 /**
  * struct spec_attr - an attribute
- * @type: its number in its set
+ * @type: its number in the set
  * @name: as in the spec
- * @kind: what its payload is
+ * @kind: type of its payload
  * @size: bytes of a number
- * @nested: of a nest, the set in it
- * @multi: it may come more than once
+ * @nested: of a nest, the set inside
+ * @multi: may come more than once
  * @min: of a number, the smallest allowed
- * @max: of a number, the largest; of a string, bytes without a NUL. 0: no limit
- * @mask: of flags, all of them
+ * @max: of a number, the largest allowed; of a string, bytes without a NUL; 0: no limit
+ * @mask: of flags, all valid ones
  */
 struct spec_attr {
 	uint16_t type;
@@ -56,8 +56,8 @@ struct spec_list {
  * @cmd: its number
  * @name: as in the spec
  * @set: index of its attribute set
- * @has_do: it can be asked for
- * @has_dump: it can be asked for as a dump
+ * @has_do: can be a request for one answer
+ * @has_dump: can be a request for a dump
  * @do_: attributes that the request may have
  * @dump: attributes that the request for a dump may have
  */
@@ -73,7 +73,7 @@ extern const struct spec_set spec_sets[];
 extern const struct spec_op spec_ops[];
 extern const unsigned int spec_nr_sets, spec_nr_ops;
 
-/* The attribute of that number, or NULL. */
+/* Returns the attribute with this number, or NULL. */
 static inline const struct spec_attr *spec_attr(unsigned int set, uint16_t type)
 {
 	for (unsigned int i = 0; i < spec_sets[set].count; i++)

@@ -4,8 +4,7 @@
 
 usage: spec.py ASYNCTRACE.YAML
 
-Whoever adds an attribute or an operation has it fuzzed and handed in malformed
-without having thought of it.
+New attributes and operations of the spec are fuzzed and sent malformed without further work.
 """
 import sys
 
@@ -30,7 +29,7 @@ class Spec:
         return self.consts[value] if isinstance(value, str) else value
 
     def range(self, attr):
-        """min, max, mask of a number, each None where there is none."""
+        """Return min, max and mask of a number; None if there is none."""
         low, high, mask = self.limit(attr, 'min'), self.limit(attr, 'max'), None
         if attr.get('enum'):
             enum = self.enums[attr['enum']]

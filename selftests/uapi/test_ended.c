@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers that have ended: a session adds their numbers up, loses none, and keeps nothing else
- * of them when there is nothing more to be read.
+ * Providers that have ended: a session keeps sums of their numbers, loses none, and keeps nothing
+ * else of them when everything has been read
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 #define STRIDE		(64 * 1024)
 #define SOME		200
 #define RECORDS		10
-/* So many rings that a dump of them takes several messages. */
+/* So many rings that a dump of them takes several messages */
 #define MANY		400
 
 static struct raw_nl nl;
@@ -73,7 +73,7 @@ static struct raw_ledger ended_of(int id)
 	return sum;
 }
 
-/* A provider ends in a moment after its mapping. */
+/* A provider ends a moment after its mapping. */
 static void wait_ended(int id, uint32_t want)
 {
 	for (int i = 0; i < 1000 && about(id, ASYNCTRACE_A_SESSION_ENDED) != want; i++)
@@ -83,7 +83,7 @@ static void wait_ended(int id, uint32_t want)
 
 /* --- reading -------------------------------------------------------------------------- */
 
-/* Counts of a reader: records, providers, and providers that it knows to have ended */
+/* A reader's counts: records, providers, and providers that it knows to have ended */
 struct told {
 	uint64_t records, providers, gone, serial;
 	struct asynctrace_ended ended;
@@ -177,7 +177,7 @@ static void ended_providers_with_scheduling_are_added_up(void)
 	check_read(true);
 }
 
-static void silent_providers_are_kept_by_nobody(void)
+static void silent_providers_are_not_kept(void)
 {
 	int id = begin(ASYNCTRACE_MODE_ONESHOT), fd;
 	struct told t = {};
@@ -188,7 +188,7 @@ static void silent_providers_are_kept_by_nobody(void)
 	EXPECT_IS(about(id, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS), 0);
 	EXPECT_IS(sum_of(id).lines, 1);
 	EXPECT_IS(sum_of(id).committed, 0);
-	/* A reader learns how many there were. */
+	/* A reader learns the number of ended providers. */
 	fd = consume(id, 0);
 	read_all(fd, &t);
 	EXPECT_IS(t.ended.providers, SOME);
@@ -225,7 +225,7 @@ static void unread_records_stay_to_be_read(void)
 	raw_nl_close(&nl);
 }
 
-/* In a circular session that nobody reads, the last ones take the memory of the first. */
+/* In a circular session that is not read, the last providers take the memory of the first. */
 static int pass_in_a_circle(void *arg)
 {
 	uint64_t size = 1 << 20;
@@ -285,7 +285,7 @@ static void overwritten_providers_are_added_up(void)
 	EXPECT_IS(raw_child(pass_in_a_circle, NULL, NOBODY), 0);
 }
 
-/* More than a user may have at a time, in a session with room for more. */
+/* More providers than a user may have at a time, in a session with room for more */
 static int pass_unread(void *arg)
 {
 	const int max = *(int *)arg, rounds = max + max / 2;
@@ -300,7 +300,7 @@ static int pass_unread(void *arg)
 		raw_write(&p, 0, RECORDS);
 		raw_provider_end(&p);
 	}
-	/* The last one ends in a moment. */
+	/* The last provider ends a moment after its mapping. */
 	for (int i = 0; i < 1000 && sum_of(id).lines > (unsigned int)max; i++)
 		usleep(10000);
 	sum = sum_of(id);
@@ -320,7 +320,7 @@ static void unread_providers_leave_room_on_the_account(void)
 	limit_restore(LIMIT_PROVIDERS);
 }
 
-static void providers_that_end_in_a_snapshot_stay_for_it(void)
+static void snapshot_keeps_providers_that_end(void)
 {
 	int id = begin(ASYNCTRACE_MODE_CIRCULAR), fd;
 	struct raw_provider p[4];
@@ -342,7 +342,7 @@ static void providers_that_end_in_a_snapshot_stay_for_it(void)
 	read_all(fd, &t);
 	EXPECT_IS(t.records, 2 * RECORDS);
 	close(fd);
-	/* Those that wrote are still to be read. */
+	/* Providers that wrote have records to read. */
 	wait_ended(id, SOME + 2);
 	EXPECT_IS(sum_of(id).committed, 2 * RECORDS);
 	EXPECT_IS(sum_of(id).lines, 2 + 1);
@@ -355,7 +355,7 @@ static int count_changed(const struct nlmsghdr *nlh, unsigned int *changed)
 	return nlh->nlmsg_type == NLMSG_DONE;
 }
 
-/* Messages of a dump, one buffer of them or all. Returns whether the dump is over. */
+/* Reads messages of a dump: one buffer, or all. Returns true if the dump is over. */
 static bool take_some(struct raw_nl *from, bool all, unsigned int *changed)
 {
 	bool done = false;
@@ -372,7 +372,7 @@ static bool take_some(struct raw_nl *from, bool all, unsigned int *changed)
 	return done;
 }
 
-static void a_dump_says_that_providers_ended_meanwhile(void)
+static void dump_reports_providers_ended_meanwhile(void)
 {
 	static struct raw_provider p[MANY];
 	unsigned int changed = 0, records = 0;
@@ -397,7 +397,7 @@ static void a_dump_says_that_providers_ended_meanwhile(void)
 	NEED(!raw_nl_send(&dump));
 	NEED(!take_some(&dump, false, &changed));
 	EXPECT_IS(changed, 0);
-	/* The walk stands on one of them. */
+	/* End providers, one of which is the dump's current position. */
 	for (int i = 0; i < MANY; i++)
 		raw_provider_end(&p[i]);
 	for (int i = 0; i < 1000 && t.gone < MANY; i++) {
@@ -436,7 +436,7 @@ static void serial_numbers_go_up(void)
 	raw_nl_close(&nl);
 }
 
-/* Kernel objects of the session and its providers, control areas, per-CPU counts */
+/* Bytes of the session's and providers' kernel objects, control areas and per-CPU counts */
 static long long held(void)
 {
 	return group_bytes("\nslab_unreclaimable ") + group_bytes("\nvmalloc ") +
@@ -458,7 +458,7 @@ static void come_and_be_read(int fd, unsigned int n)
 	}
 }
 
-/* ENDED_PROVIDERS: how many; a soak has 100,000. */
+/* The environment variable ENDED_PROVIDERS is the number of providers; a soak has 100,000. */
 static void many_ended_providers_hold_no_memory(void)
 {
 	const char *many = getenv("ENDED_PROVIDERS");
@@ -474,7 +474,7 @@ static void many_ended_providers_hold_no_memory(void)
 	come_and_be_read(fd, count);
 	wait_ended(id, count + 100);
 	now = held();
-	/* Batches of freed objects are waited for. */
+	/* Objects are freed in batches: wait. */
 	for (int i = 0; i < 300 && now - before > 1 << 20; i++) {
 		usleep(100000);
 		now = held();
@@ -490,12 +490,12 @@ static void many_ended_providers_hold_no_memory(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(ended_providers_that_were_read_are_added_up),
 	KTAP_TEST(ended_providers_with_scheduling_are_added_up),
-	KTAP_TEST(silent_providers_are_kept_by_nobody),
+	KTAP_TEST(silent_providers_are_not_kept),
 	KTAP_TEST(unread_records_stay_to_be_read),
 	KTAP_TEST(overwritten_providers_are_added_up),
 	KTAP_TEST(unread_providers_leave_room_on_the_account),
-	KTAP_TEST(providers_that_end_in_a_snapshot_stay_for_it),
-	KTAP_TEST(a_dump_says_that_providers_ended_meanwhile),
+	KTAP_TEST(snapshot_keeps_providers_that_end),
+	KTAP_TEST(dump_reports_providers_ended_meanwhile),
 	KTAP_TEST(serial_numbers_go_up),
 	KTAP_TEST(many_ended_providers_hold_no_memory),
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each request of the netlink family, and those that can be made by ioctl(2), in each
- * state in which it makes a difference, with each of its allocations failing once.
+ * Requests of the netlink family, and those that ioctl(2) can make, in each state that matters,
+ * with each allocation failing once
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,9 +18,9 @@
 
 static uint64_t cgroup;
 
-/* --- what is prepared, beside the fixture -------------------------------------- */
+/* --- preparations, beside the fixture ------------------------------------------ */
 
-/* Somebody who reads whatever there is, all the time. */
+/* A thread that reads the session all the time */
 static pthread_t reader;
 static atomic_bool reading;
 
@@ -38,7 +38,7 @@ static void *read_on(void *arg)
 	return NULL;
 }
 
-/* Memory that is refused does not take anything away from the reader. */
+/* A refused allocation must not disturb the reader. */
 static void ready_and_read(void)
 {
 	ready_circular();
@@ -67,7 +67,7 @@ static void stopped(void)
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
 }
 
-/* With names, of which a session that it has left has not been told. */
+/* The stopped session has names, which a reader has not been given. */
 static void stopped_with_names(void)
 {
 	int old;
@@ -84,7 +84,7 @@ static void stopped_with_names(void)
 	NEED(!raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session));
 }
 
-/* As many categories as there may be. */
+/* Puts as many categories as are allowed. */
 static void put_known(struct nlmsghdr *nlh)
 {
 	char name[ASYNCTRACE_CATEGORY_MAX];
@@ -147,7 +147,7 @@ static int ask(uint8_t cmd)
 	return raw_nl_send(&nl);
 }
 
-/* As many names as there may be, as long as they may be, of this letter. */
+/* Puts as many names as are allowed, of the greatest length, made of @letter. */
 static void put_names(struct nlmsghdr *nlh, uint16_t attr, char letter)
 {
 	char text[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
@@ -157,12 +157,12 @@ static void put_names(struct nlmsghdr *nlh, uint16_t attr, char letter)
 		mnl_attr_put_strz(nlh, attr, text);
 }
 
-/* All of it: the later messages are made when the first ones have been read. */
+/* Takes all messages: the kernel makes the later ones when the first have been read. */
 static int list(uint8_t cmd)
 {
 	struct raw_nl *by = &nl;
 
-	/* Once more, on a socket that no dump has been left in the middle on. */
+	/* A dump that was interrupted leaves its socket busy: use a new socket. */
 	if (nl.seq)
 		by = &ctl;
 	raw_nl_begin(by, cmd, NLM_F_DUMP);
@@ -219,7 +219,7 @@ static int category_list(void)
 	return list(ASYNCTRACE_CMD_CATEGORY_GET);
 }
 
-/* Everything that a session can have. */
+/* A session with every attribute */
 static int session_create(void)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
@@ -249,7 +249,7 @@ static int session_init(void)
 	return ask(ASYNCTRACE_CMD_SESSION_INIT);
 }
 
-/* Its provider is in it, or it says that it is not; and with the start, it is. */
+/* The provider is in the session, or the session reports that it is not. After a start it is. */
 static void provider_or_refused(bool refused)
 {
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_GET, session), 0);
@@ -261,8 +261,8 @@ static void provider_or_refused(bool refused)
 }
 
 /*
- * The provider's threads are recorded, if not at once, then soon: the missed thread is
- * reported then, and once.
+ * The provider's threads are recorded, at once or soon; then the missed thread has been counted
+ * once.
  */
 static void traced(bool refused)
 {
@@ -277,7 +277,7 @@ static void traced(bool refused)
 	EXPECT(raw_nl_u64(&ctl, ASYNCTRACE_A_SESSION_THREADS_MISSED) <= refused);
 }
 
-/* After a clear, the gate opens in a moment. */
+/* After a clear the gate opens a moment later. */
 static void running(bool refused)
 {
 	for (int i = 0; p.control->gate <= ASYNCTRACE_GATE_ATTACH && i < 24000; i++)
@@ -286,12 +286,12 @@ static void running(bool refused)
 	traced(refused);
 }
 
-/* The subscriber is told of this start, or with the next one that he was not. */
+/* The subscriber is notified of this start, or the next notification reports it lost. */
 static void running_and_told(bool refused)
 {
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session), 0);
-	/* Before what else is asked on that socket takes them away. */
+	/* Count now: later requests on this socket would take the messages. */
 	EXPECT_IS(events_told(&ctl), 2);
 	running(refused);
 }
@@ -302,7 +302,7 @@ static void shut(bool refused)
 	EXPECT_IS(p.control->gate, ASYNCTRACE_GATE_OFF);
 }
 
-/* Likewise one that came while it ran. */
+/* As above, for a provider that joins a running session. */
 static void joined_or_refused(bool refused)
 {
 	uint32_t id = 0;
@@ -333,7 +333,8 @@ static int session_start_clear(void)
 {
 	struct nlmsghdr *nlh = begin(ASYNCTRACE_CMD_SESSION_START);
 
-	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION, ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
+	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_DISPOSITION,
+			 ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 	put_names(nlh, ASYNCTRACE_A_SESSION_ADDITIONAL, 'y');
 	return raw_nl_send(&nl);
 }
@@ -401,7 +402,7 @@ static int subscribe_to_none(void)
 	return subscribe_to(0, 0);
 }
 
-/* Done again, because the answer was lost, it is no error. */
+/* After a lost answer the repeated request succeeds. */
 static void told(bool refused)
 {
 	struct event ev;
@@ -421,7 +422,7 @@ static void not_told(bool refused)
 	EXPECT_IS(ev_next(&nl, &ev, 20, NULL), -EAGAIN);
 }
 
-/* With its socket, the session goes. */
+/* The session ends with its owner's socket. */
 static int close_owner(void)
 {
 	raw_nl_close(&ctl);

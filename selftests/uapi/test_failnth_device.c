@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each use of the device, in each state in which it makes a difference, with each
- * of its allocations failing once: ioctls, mappings, the first touch of pages,
- * reading, closing. Registration and announcement are with the requests by netlink.
+ * Uses of the device in each state that matters, with each allocation failing once: ioctls,
+ * mappings, first touches of pages, reads, closing
+ *
+ * test_failnth_control.c tests registration and announcements.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +21,7 @@ static void *mapped;
 static size_t mapped_size;
 static char buffer[ASYNCTRACE_READ_MIN];
 
-/* --- what is prepared, beside the fixture -------------------------------------- */
+/* --- preparations, beside the fixture ------------------------------------------ */
 
 static void unmap_and_clean(void)
 {
@@ -30,7 +31,7 @@ static void unmap_and_clean(void)
 	clean();
 }
 
-/* With an eye to what the control page says. */
+/* Maps the control page, for what it says. */
 static void mapped_control(void)
 {
 	registered();
@@ -45,14 +46,14 @@ static void started_and_told(void)
 	NEED(!ev_subscribe(&nl, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 }
 
-/* The page tables are not ours: another page of the same area is there already. */
+/* Touch another page of the area: allocations of page tables do not belong to the operation. */
 static void started_and_touched(void)
 {
 	started_as(ASYNCTRACE_MODE_CIRCULAR);
 	raw_ring(&p, 0)[STRIDE / 8 - 1] = 1;
 }
 
-/* The control page tells where the rings are from the first start on. */
+/* From the first start on, the control page says where the rings are. */
 static void stopped(void)
 {
 	started();
@@ -72,7 +73,7 @@ static void open_consumer(void)
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
-/* Records, names, and what the kernel saw of a thread that sleeps. */
+/* Records, names, and scheduling of a thread that sleeps */
 static void recorded_as(uint32_t mode)
 {
 	started_as(mode);
@@ -94,7 +95,7 @@ static void recorded_circular(void)
 	recorded_as(ASYNCTRACE_MODE_CIRCULAR);
 }
 
-/* By one who has gone: the next begins anew. */
+/* Another reader has read the session and closed it. */
 static void recorded_and_read(void)
 {
 	int first = raw_open();
@@ -146,7 +147,7 @@ static void snapshotted(void)
 	NEED(!snapshot());
 }
 
-/* --- what is done ----------------------------------------------------------------- */
+/* --- operations ----------------------------------------------------------------------- */
 
 static int do_open(void)
 {
@@ -187,7 +188,7 @@ static int map_control(void)
 	return map(4096, PROT_READ, 0);
 }
 
-/* Offset and size are in the control page, which is told by another mapping. */
+/* Offset and size from the control page, by another mapping */
 static uint64_t rw_offset, rw_size;
 
 static void registered_and_measured(void)
@@ -214,7 +215,7 @@ static int do_alert(void)
 	return raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, &a);
 }
 
-/* It was told, or the next one says that one was not. */
+/* The alert was delivered, or the next one reports that one was lost. */
 static void told_or_counted(bool refused)
 {
 	(void)refused;
@@ -280,7 +281,7 @@ static uint64_t limit(uint32_t ring)
 	return limits[ring];
 }
 
-/* A ring that went without a page takes no more records, and its session says so. */
+/* A ring without memory takes no records, and its session reports that. */
 static void refused_or_not(bool refused)
 {
 	bool closed = !limit(0) || !limit(p.control->nr_rings);
@@ -290,7 +291,7 @@ static void refused_or_not(bool refused)
 	EXPECT(refused || !closed);
 }
 
-/* Where there is no page for names, none are to be put. */
+/* A provider without a page for names interns none. */
 static void names_or_not(bool refused)
 {
 	volatile char *byte = (char *)(p.rw + p.control->durable + 4096);
@@ -321,7 +322,7 @@ static int close_consumer(void)
 
 /* --- reading ---------------------------------------------------------------------- */
 
-/* Each chunk goes on where the one before it in the same ring ended. */
+/* Each chunk begins where the previous chunk of the same ring ended. */
 static struct {
 	uint64_t records, sequence;
 } got[ASYNCTRACE_CHUNK_SCHED + 1][8];
@@ -360,7 +361,7 @@ static void tally(int n)
 	}
 }
 
-/* Every read(2) fails once in this way, and is done again: nothing of it is lost. */
+/* Each read(2) fails once for each allocation, is repeated, and loses nothing. */
 static void read_every(const struct fail_op *op, struct raw_nl *by)
 {
 	bool injected = true;
@@ -398,7 +399,7 @@ static void read_every(const struct fail_op *op, struct raw_nl *by)
 
 /* --- a child --------------------------------------------------------------------- */
 
-/* Pages that it has not touched: of headers, of names, of rings. */
+/* An untouched page each of the headers, names and rings */
 static int touched;
 
 static int touch_foreign(void)
@@ -430,7 +431,7 @@ static void child_every(const struct fail_op *op, struct raw_nl *by)
 	fail_need();
 	op->prepare();
 	EXPECT_IS(raw_child(in_a_child, NULL, -1), 0);
-	/* None of it is in its parent's rings. */
+	/* The child's stores are not in its parent's rings. */
 	EXPECT_IS(raw_ledger(by, session, p.id, &sum), 0);
 	EXPECT_IS(sum.committed, 0);
 	EXPECT_IS(sum.pages, 0);
@@ -480,7 +481,7 @@ static void run(const struct fail_op *op)
 {
 	struct raw_nl *looking = be_nobody();
 
-	/* The buffer is mapped already, so that copying to it cannot fail. */
+	/* Touch the buffer now, so that copying to it cannot fail. */
 	memset(buffer, 0, sizeof(buffer));
 	if (op->flags & READS)
 		read_every(op, looking);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads that there is no memory to remember: that what the scheduler did to them is
- * missing is counted. Needs a kernel with fault injection.
+ * Threads for which there is no memory: scheduling that is not recorded is counted
+ *
+ * Needs a kernel with fault injection.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -64,15 +65,15 @@ static uint64_t recorded(void)
 	return sum.committed;
 }
 
-/* --- threads that are there when the session is started ------------------------------ */
+/* --- threads that exist when the session starts --------------------------------------- */
 
 #define OTHERS	3
-#define BEFORE	40	/* allocations of a start, more than before its first entry */
+#define BEFORE	40	/* allocations of a start before its first table entry, at most */
 #define ROUNDS	20
 
 static int pipes[2];
 
-/* Until the pipe is closed. */
+/* Sleeps until the pipe is closed. */
 static void *sleeper(void *arg)
 {
 	char byte;
@@ -82,8 +83,8 @@ static void *sleeper(void *arg)
 }
 
 /*
- * The first entry that is allocated by the start is the one that makes all of them
- * missed. Which allocation that is, is not the same each time.
+ * If the first table entry of a start cannot be allocated, all threads are missed. The number of
+ * that allocation differs from run to run.
  */
 static int start_without_memory(void)
 {
@@ -114,14 +115,14 @@ static void threads_without_memory_are_counted_once(void)
 		n = start_without_memory();
 	NEED(n);
 	EXPECT_IS(missed(), 1 + OTHERS);
-	/* They are looked for again, with or without memory: they are the same ones. */
+	/* The next start looks for the same threads again. */
 	EXPECT_IS(stop(), 0);
 	fail_one(n, start, &err);
 	EXPECT(!err || fail_clean(err));
 	EXPECT_IS(missed(), 1 + OTHERS);
 	if (err)
 		EXPECT(start() == 0 || start() == -EALREADY);
-	/* And found. */
+	/* With memory, it finds them. */
 	for (int i = 0; !found && i < 24000; i++) {
 		usleep(10000);
 		found = recorded();
@@ -137,7 +138,7 @@ static void threads_without_memory_are_counted_once(void)
 
 /* --- a thread of the provider's memory, but of another process --------------------- */
 
-/* The child's findings; it shares our memory. */
+/* The child's results, in shared memory */
 static struct {
 	int err, first, again;
 	bool injected, injected_again;
@@ -156,7 +157,7 @@ static int borrower(void *arg)
 	if (seen.err)
 		return 0;
 	seen.injected = fail_one(nth, do_slot, &seen.first);
-	/* Now it has a slot, and is traced or not. */
+	/* Now the thread has a slot, and is traced or counted as missed. */
 	do_slot();
 	seen.injected_again = fail_one(1, do_slot, &seen.again);
 	return 0;
@@ -174,10 +175,10 @@ static void borrow(void)
 }
 
 /*
- * Let each allocation fail that a thread of another process makes when it asks for its
- * slot, one allocation for each thread. The last one is its entry in the task table: without
- * the entry the thread is not traced, which is counted, and it gets an entry when it asks
- * again. Then nothing is left to allocate. Returns how many threads were counted.
+ * Lets each allocation fail that a thread of another process makes when it asks for its slot: one
+ * allocation for each thread. The last allocation is the thread's entry in the task table. Without
+ * it the thread is counted and not traced, and gets an entry when it asks again. Returns the number
+ * of counted threads.
  */
 static uint64_t sweep(void)
 {
@@ -188,7 +189,7 @@ static uint64_t sweep(void)
 	for (nth = 1; seen.injected && nth < MOST && !ktap_failed(); nth++) {
 		borrow();
 		now = missed();
-		/* It got its slot, or else was told that there is no memory. */
+		/* The thread got its slot, or an error that a lack of memory may cause. */
 		EXPECT(seen.first > 0 || fail_clean(seen.first));
 		EXPECT(now == before || (now == before + 1 && seen.injected && seen.first > 0));
 		EXPECT(seen.again > 0 && !seen.injected_again);
@@ -200,9 +201,8 @@ static uint64_t sweep(void)
 }
 
 /*
- * Not every sweep comes to the entry: the table of slots needs a node for some threads and
- * none for others, so the entry may be the third allocation of the second thread, and the
- * second one of the third.
+ * Not every round reaches the entry: the table of slots needs a node for some threads only, so the
+ * entry may be the third allocation of one thread and the second of the next.
  */
 static void a_thread_without_memory_is_counted_once(void)
 {

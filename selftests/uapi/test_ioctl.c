@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ioctls of the device, each with every argument wrong that can be: the
- * errno is the documented one, and nothing has happened.
+ * The ioctls of the device with each argument wrong: the errno is the documented one, and nothing
+ * has changed
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void unknown_ioctls_are_refused(void)
 
 	EXPECT_IS(raw_ioctl(fd, _IO(ASYNCTRACE_IOC_MAGIC, 6), NULL), -ENOTTY);
 	EXPECT_IS(raw_ioctl(fd, _IO('x', 0), NULL), -ENOTTY);
-	/* The number counts, and not the size that a request also holds. */
+	/* The module compares the command's number, not the size in the request code. */
 	EXPECT_IS(raw_ioctl(fd, _IOWR(ASYNCTRACE_IOC_MAGIC, 0, __u32), BAD_ADDRESS), -EFAULT);
 	close(fd);
 }
@@ -53,7 +53,7 @@ static void hello_tells_the_abi(void)
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h), -EPROTO);
 	EXPECT_IS(h.abi, ASYNCTRACE_ABI_VERSION);
 	EXPECT_IS(h.cookie, 0);
-	/* The first version of it ended with the cookie. */
+	/* The first version of the structure ended with the cookie. */
 	h = (struct asynctrace_hello){ .size = 15, .abi = ASYNCTRACE_ABI_VERSION };
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h), -EINVAL);
 	h.size = 0;
@@ -61,7 +61,7 @@ static void hello_tells_the_abi(void)
 	close(fd);
 }
 
-/* Says hello, registers, and returns the salt that the control page tells. */
+/* Says hello, registers, and returns the salt in the control page. */
 static int salt_of(int fd, uint32_t wanted)
 {
 	struct asynctrace_hello h = {
@@ -85,7 +85,7 @@ static void salt_proposed_is_granted(void)
 	uint32_t any = salt_of(first, 0);
 
 	EXPECT(any && any < 1 << 20);
-	/* One registration of the process may follow another that is still read. */
+	/* A process may register again while a session still reads its first provider. */
 	EXPECT_IS(salt_of(second, any), any);
 	EXPECT_IS(salt_of(third, 0xabcde), 0xabcde);
 	close(first);
@@ -108,7 +108,7 @@ static void salt_of_other_process_is_not_granted(void)
 	EXPECT_IS(salt, 0xabcde);
 	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
 	close(fd);
-	/* It is free when its process is gone. */
+	/* The salt is free when its process has ended. */
 	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 1);
 }
 
@@ -120,7 +120,7 @@ static void salt_beyond_20_bits_is_not_granted(void)
 	close(fd);
 }
 
-static void a_cookie_stays_and_is_one_descriptors(void)
+static void cookie_stays_with_its_descriptor(void)
 {
 	int fd = opened(), other = opened();
 	uint64_t first, again, others;
@@ -150,7 +150,7 @@ static int child_thread(void *arg)
 	return -raw_ioctl(*(int *)arg, ASYNCTRACE_IOC_THREAD, NULL);
 }
 
-static void descriptor_belongs_to_process_that_said_hello(void)
+static void descriptor_belongs_to_hello_process(void)
 {
 	int fd = opened();
 
@@ -162,7 +162,7 @@ static void descriptor_belongs_to_process_that_said_hello(void)
 	close(fd);
 }
 
-/* REGISTER with what is put into a message, and the length changed by @more. */
+/* Sends REGISTER with the attributes of @put, and with a length changed by @more. */
 static int register_with(void (*put)(struct nlmsghdr *nlh), int more)
 {
 	char buf[2048] __attribute__((aligned(8))) = { 0 };
@@ -192,7 +192,11 @@ static void uneven(struct nlmsghdr *nlh) { NAME(nlh, "x"); SIZE(nlh, 3 * STRIDE)
 static void small(struct nlmsghdr *nlh) { NAME(nlh, "x"); SIZE(nlh, ASYNCTRACE_RING_MIN / 2); }
 static void large(struct nlmsghdr *nlh) { NAME(nlh, "x"); SIZE(nlh, ASYNCTRACE_RING_MAX * 2); }
 static void zero(struct nlmsghdr *nlh) { NAME(nlh, "x"); SIZE(nlh, 0); }
-static void cookie(struct nlmsghdr *nlh) { good(nlh); mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, 1); }
+static void cookie(struct nlmsghdr *nlh)
+{
+	good(nlh);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, 1);
+}
 static void unknown(struct nlmsghdr *nlh) { good(nlh); mnl_attr_put_u32(nlh, 99, 1); }
 
 static void long_name(struct nlmsghdr *nlh)
@@ -221,7 +225,7 @@ static void overlong(struct nlmsghdr *nlh)
 	struct nlattr *attr;
 
 	good(nlh);
-	/* It says that it goes on behind the end. */
+	/* The attribute claims to end behind the message. */
 	attr = mnl_nlmsg_get_payload(nlh);
 	attr->nla_len = 4000;
 }
@@ -243,7 +247,7 @@ static void registrations_are_checked(void)
 	EXPECT_IS(register_with(cookie, 0), -EINVAL);
 	EXPECT_IS(register_with(unknown, 0), -EINVAL);
 	EXPECT_IS(register_with(overlong, 0), -EINVAL);
-	EXPECT_IS(register_with(good, 1000), -EINVAL);	/* longer than any may be */
+	EXPECT_IS(register_with(good, 1000), -EINVAL);	/* longer than any message may be */
 	EXPECT_IS(register_with(good, -6), -EINVAL);	/* cut within an attribute */
 }
 
@@ -269,7 +273,7 @@ static void the_frame_of_a_registration_is_checked(void)
 	a.reserved = 0;
 	a.len = ~0U;
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_REGISTER, &a), -EINVAL);
-	/* None of that has used the descriptor up. */
+	/* The descriptor can still register. */
 	a.len = mnl_nlmsg_get_payload_len(nlh);
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_REGISTER, &a), 0);
 	EXPECT(a.id > 0);
@@ -277,8 +281,9 @@ static void the_frame_of_a_registration_is_checked(void)
 	close(fd);
 }
 
-/* An argument as a program of other headers has it: @size bytes, of which the kernel knows @known */
-static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uint32_t size, int tail)
+/* Calls with an argument of another header version: @bytes bytes, which begin with @known. */
+static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uint32_t size,
+		 int tail)
 {
 	static char buf[8192] __attribute__((aligned(8)));
 
@@ -291,8 +296,8 @@ static int sized(int fd, unsigned long cmd, const void *known, size_t bytes, uin
 }
 
 /*
- * The argument is as good as without the words that the kernel does not know: it answers @as.
- * @least: bytes that the first version of the structure had
+ * The module ignores words that it does not know: the call returns @as. @least: size of the
+ * structure's first version
  */
 static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes, size_t least,
 		     int as)
@@ -307,12 +312,12 @@ static void any_size(int fd, unsigned long cmd, const void *known, size_t bytes,
 	EXPECT_IS(sized(fd, cmd, known, bytes, bytes, 0), as);
 	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 0), as);
 	EXPECT_IS(sized(fd, cmd, known, bytes, 4096, 0), as);
-	/* The size in the request's number does not count. */
+	/* The size in the request code is ignored. */
 	cmd = _IOC(_IOC_DIR(cmd), _IOC_TYPE(cmd), _IOC_NR(cmd), bytes + 8);
 	EXPECT_IS(sized(fd, cmd, known, bytes, bytes + 8, 0), as);
 }
 
-static void arguments_may_be_of_other_headers(void)
+static void arguments_of_other_versions_work(void)
 {
 	const struct asynctrace_hello hello = { .abi = ASYNCTRACE_ABI_VERSION };
 	const struct asynctrace_consume consume = { .session = 1U << 30 };
@@ -330,7 +335,7 @@ static void arguments_may_be_of_other_headers(void)
 	close(fd);
 }
 
-static void answers_have_what_the_kernel_knows(void)
+static void answers_fit_the_callers_size(void)
 {
 	struct {
 		struct asynctrace_hello hello;
@@ -384,14 +389,14 @@ static void a_thread_has_one_slot(void)
 	NEED(!pthread_create(&thread, NULL, other_thread, &fd));
 	pthread_join(thread, &other);
 	EXPECT_IS((long)other, 2);
-	/* The number of one that is gone is not given again. */
+	/* The slot of an ended thread is not used again. */
 	NEED(!pthread_create(&thread, NULL, other_thread, &fd));
 	pthread_join(thread, &other);
 	EXPECT_IS((long)other, 3);
 	close(fd);
 }
 
-/* --- one user's share --------------------------------------------------------- */
+/* --- limits of one user --------------------------------------------------------- */
 
 #define PROVIDERS_MAX	4096
 
@@ -433,7 +438,7 @@ static long compat_ioctl(int fd, unsigned int cmd, void *arg)
 {
 	register long ax __asm__("rax") = 54;	/* ioctl of i386 */
 
-	/* From 64-bit code too, this enters as a 32-bit system call. */
+	/* Also from 64-bit code, this enters as a 32-bit system call. */
 	__asm__ volatile("int $0x80" : "+r"(ax)
 			 : "b"((long)fd), "c"((long)cmd), "d"(arg)
 			 : "memory", "r8", "r9", "r10", "r11");
@@ -478,11 +483,11 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(salt_proposed_is_granted),
 	KTAP_TEST(salt_of_other_process_is_not_granted),
 	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
-	KTAP_TEST(a_cookie_stays_and_is_one_descriptors),
-	KTAP_TEST(descriptor_belongs_to_process_that_said_hello),
+	KTAP_TEST(cookie_stays_with_its_descriptor),
+	KTAP_TEST(descriptor_belongs_to_hello_process),
 	KTAP_TEST(registrations_are_checked),
-	KTAP_TEST(arguments_may_be_of_other_headers),
-	KTAP_TEST(answers_have_what_the_kernel_knows),
+	KTAP_TEST(arguments_of_other_versions_work),
+	KTAP_TEST(answers_fit_the_callers_size),
 	KTAP_TEST(reserved_words_and_unknown_flags_are_refused),
 	KTAP_TEST(the_frame_of_a_registration_is_checked),
 	KTAP_TEST(a_thread_has_one_slot),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session with long lists takes several messages of a dump, each of at most a page. A reply
- * of one message has what fits, and says that there is more.
+ * Long lists of a session: a dump has them in several messages of at most a page each, a reply of
+ * one message has what fits and says that there is more
  */
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -18,13 +18,13 @@ static struct raw_nl nl, other;
 
 /* The answer of SESSION_GET about one session */
 static struct said {
-	char text[3 * 65536];	/* of each item of its lists the type and the value */
+	char text[3 * 65536];	/* type and value of each item of the lists */
 	size_t len, longest;
 	unsigned int messages, heads, more;
 	bool last_more;
 } said;
 
-static uint32_t wanted;	/* id of the session that is looked at */
+static uint32_t wanted;	/* id of the session that the test queries */
 
 static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
 {
@@ -83,7 +83,7 @@ static int take(const struct nlmsghdr *nlh, void *arg)
 		said.longest = nlh->nlmsg_len;
 	if (!id || mnl_attr_get_u32(id) != wanted)
 		return 0;
-	/* A message without the flag ends the lists. */
+	/* A message without the flag is the last one. */
 	EXPECT(!said.messages || said.last_more);
 	said.messages++;
 	said.heads += !!attr_of(nlh, ASYNCTRACE_A_SESSION_NAME);
@@ -118,7 +118,7 @@ static int get(uint16_t flags, uint32_t id)
 	return get_end(&nl);
 }
 
-/* --- a session with all there may be ------------------------------------------------ */
+/* --- a session with everything that is allowed ---------------------------------------- */
 
 static uint64_t cgroup(void)
 {
@@ -128,7 +128,7 @@ static uint64_t cgroup(void)
 	return st.st_ino;
 }
 
-/* A text of the greatest length, another one for each @i. */
+/* Returns a text of the greatest length, which differs for each @i. */
 static const char *longest(int i, char mark)
 {
 	static char text[ASYNCTRACE_CATEGORY_MAX + 1];
@@ -173,7 +173,7 @@ static uint32_t make_session(const char *name, bool lists)
 	return raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* The answer about the session of put_lists() if its categories have @mark */
+/* Returns the expected answer about the session of put_lists() if its categories have @mark. */
 static char *whole(char mark)
 {
 	static char text[sizeof(said.text)];
@@ -207,7 +207,7 @@ static void end(void)
 	raw_nl_close(&nl);
 }
 
-/* The last dump had all of the session, and no item twice. */
+/* The last dump had everything of the session, and nothing twice. */
 static void is_whole(char mark)
 {
 	EXPECT(!strcmp(said.text, whole(mark)));
@@ -227,7 +227,7 @@ static void longest_session_takes_many_messages(void)
 	EXPECT_IS(get(NLM_F_DUMP, 0), 0);
 	is_whole('c');
 	EXPECT(nl.replies >= said.messages + 2);
-	/* Only the one that the dump is about. */
+	/* A dump with an id has only this session. */
 	EXPECT_IS(get(NLM_F_DUMP, wanted), 0);
 	is_whole('c');
 	EXPECT_IS(nl.replies, said.messages);
@@ -251,7 +251,7 @@ static void reply_of_one_message_says_that_there_is_more(void)
 	end();
 }
 
-/* Sessions whose lists take from no message to more than one: the flag fits each of them. */
+/* Sessions whose lists need no message to several ones: the flag must be right for each. */
 static void lists_of_all_lengths_are_whole(void)
 {
 	char want[sizeof(said.text)], text[ASYNCTRACE_CATEGORY_MAX + 1], *at;
@@ -280,7 +280,7 @@ static void lists_of_all_lengths_are_whole(void)
 	end();
 }
 
-/* The kernel has put a part of the categories when get_begin() returns. */
+/* When get_begin() returns, the kernel has sent a part of the categories. */
 static void categories_replaced_in_a_dump(void)
 {
 	struct nlmsghdr *req;
@@ -297,7 +297,7 @@ static void categories_replaced_in_a_dump(void)
 	is_whole('c');
 	EXPECT_IS(get(NLM_F_DUMP, wanted), 0);
 	is_whole('u');
-	/* Categories that are taken away, and a dump that is not read to its end. */
+	/* The categories are removed while another dump is left unfinished. */
 	get_begin(&other, NLM_F_DUMP, 0);
 	mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_SESSION_UPDATE, 0),
 			 ASYNCTRACE_A_SESSION_ID, wanted);
@@ -318,7 +318,7 @@ static void session_ends_in_a_dump(void)
 	wanted = first + 1;
 	EXPECT_IS(get_end(&other), 0);
 	is_whole('c');
-	/* The dump of the session itself ends, too. */
+	/* A dump of the session must end although the session ends. */
 	get_begin(&other, NLM_F_DUMP, wanted);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, wanted));
 	EXPECT_IS(get_end(&other), 0);

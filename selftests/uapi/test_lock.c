@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * No user waits for what another does for long: a socket of another family is closed while a
- * request holds its session's lock, and a provider comes and goes while another's addresses
- * are zapped. For a module with the knobs of the race tests.
+ * No user waits long for another: a socket of another family is closed while a request holds its
+ * session's lock, and a provider comes and goes while another provider's addresses are zapped
+ *
+ * Needs a module with the knobs of the race tests.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -14,10 +15,10 @@
 
 static struct raw_nl nl;
 
-/* How long a request holds its session's lock before it begins, in microseconds */
+/* Microseconds for which a request holds its session's lock before it begins */
 #define HELD_KNOB	"/sys/kernel/debug/asynctrace/delay_lock"
 #define HELD_US		"3000000"
-/* How long zapping takes */
+/* Duration of zapping in microseconds */
 #define ZAP_KNOB	"/sys/kernel/debug/asynctrace/delay_zap"
 #define ZAP_US		"10000000"
 
@@ -31,7 +32,7 @@ static void *init_session(void *id)
 	return NULL;
 }
 
-/* Is a socket of that port closed before the request is answered? */
+/* Is a socket with this port closed before the request is answered? */
 static bool closed_meanwhile(unsigned int port)
 {
 	struct mnl_socket *other = mnl_socket_open(NETLINK_GENERIC);
@@ -56,14 +57,14 @@ static bool closed_meanwhile(unsigned int port)
 	return quick;
 }
 
-static void a_socket_that_is_not_ours_is_closed_at_once(void)
+static void foreign_socket_is_closed_at_once(void)
 {
 	struct raw_provider p;
 	bool quick = false;
 
 	NEED(!access(HELD_KNOB, W_OK));
 	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "slow", STRIDE));
-	/* One port may happen to look like ours. */
+	/* One of the ports may fall into the same hash bucket as ours: try three. */
 	for (unsigned int port = 1u << 30; port < (1u << 30) + 3 && !quick; port++)
 		quick = closed_meanwhile(port);
 	EXPECT(quick);
@@ -71,7 +72,7 @@ static void a_socket_that_is_not_ours_is_closed_at_once(void)
 	raw_nl_close(&nl);
 }
 
-/* A session over all providers of this name: initialized and started */
+/* Returns a session over all providers of this name, started */
 static int running(const char *name)
 {
 	int id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, name);
@@ -87,8 +88,8 @@ static void terminate(int id)
 }
 
 /*
- * A provider has two ranges for rings. When both are being zapped, it is in a session, but not
- * recorded: this tells that the zapping is not over.
+ * A provider has two ranges for rings. While both are being zapped it is in a session but not
+ * recorded. That shows that zapping goes on.
  */
 static void slow_zap_delays_no_other_provider(void)
 {
@@ -123,7 +124,7 @@ static void slow_zap_delays_no_other_provider(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(slow_zap_delays_no_other_provider),
-	KTAP_TEST(a_socket_that_is_not_ours_is_closed_at_once),
+	KTAP_TEST(foreign_socket_is_closed_at_once),
 };
 
 KTAP_MAIN(tests)

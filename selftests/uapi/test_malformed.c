@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every attribute of the spec, malformed in every way that its type allows, in every
- * operation: refused, the attribute named, and nothing done. What is in the spec
- * tomorrow is tried tomorrow.
+ * Each attribute of the spec, malformed in each way that its type allows, in each operation
+ *
+ * The kernel must refuse the request, name the attribute, and change nothing. New attributes of the
+ * spec are tested without further work.
  */
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -19,7 +20,7 @@ static int session, fresh, registered;
 static uint64_t fresh_cookie, registered_cookie;
 static unsigned int tried;
 
-/* Attributes that an operation needs and the spec cannot express */
+/* Attributes that an operation needs, which the spec cannot express */
 static const struct {
 	uint8_t cmd;
 	uint16_t types[3];
@@ -50,7 +51,7 @@ static const uint16_t *needs(uint8_t cmd)
 	return nothing;
 }
 
-/* 6.1 does not pass on what a dump has to say when it is refused at its start. */
+/* 6.1 does not pass on the text of a dump that is refused at its start. */
 static bool dumps_explain(void)
 {
 	struct utsname u;
@@ -58,14 +59,15 @@ static bool dumps_explain(void)
 	return !uname(&u) && strncmp(u.release, "6.1.", 4);
 }
 
-/* --- what is right ------------------------------------------------------------------ */
+/* --- valid requests --------------------------------------------------------------------- */
 
 static uint64_t number(unsigned int set, const struct spec_attr *a)
 {
 	const char *of = spec_sets[set].name;
 
 	if (!strcmp(a->name, "cookie"))
-		return op->cmd == ASYNCTRACE_CMD_PROVIDER_REGISTER ? fresh_cookie : registered_cookie;
+		return op->cmd == ASYNCTRACE_CMD_PROVIDER_REGISTER ? fresh_cookie :
+									  registered_cookie;
 	if (!strcmp(a->name, "session") || (!strcmp(a->name, "id") && !strcmp(of, "session")))
 		return session;
 	if (!strcmp(a->name, "pid"))
@@ -100,7 +102,7 @@ static void put_valid(unsigned int set, const struct spec_attr *a, uint16_t with
 	}
 }
 
-/* A request with what it needs, but for one. */
+/* Begins a request with the attributes that it needs, except @without. */
 static void request(uint16_t without)
 {
 	const uint16_t *types = needs(op->cmd);
@@ -111,7 +113,7 @@ static void request(uint16_t without)
 			put_valid(op->set, spec_attr(op->set, types[i]), 0);
 }
 
-/* --- what is wrong ------------------------------------------------------------------- */
+/* --- malformed requests ------------------------------------------------------------------ */
 
 static void complain(const struct spec_attr *a, const char *what, int ret)
 {
@@ -120,7 +122,7 @@ static void complain(const struct spec_attr *a, const char *what, int ret)
 		  ret < 0 ? strerror(-ret) : "", nl.bad, nl.missing, nl.text);
 }
 
-/* The request's answer: one of these errors, and the ack names @type and says why. */
+/* Checks the answer: one of these errors, and an ack that names @type and gives a reason. */
 static void refused(const struct spec_attr *a, uint16_t type, const char *what)
 {
 	int ret = raw_nl_ask(&nl);
@@ -132,7 +134,7 @@ static void refused(const struct spec_attr *a, uint16_t type, const char *what)
 		complain(a, what, ret);
 }
 
-/* Puts an attribute of @len bytes into a request, within @nest where there is one. */
+/* Sends an attribute of @len bytes, within @nest unless that is NULL. */
 static void with(const struct spec_attr *nest, const struct spec_attr *a, uint16_t flags,
 		 size_t len, const void *data, const char *what)
 {
@@ -159,7 +161,7 @@ static void malformed_number(const struct spec_attr *nest, const struct spec_att
 	with(nest, a, 0, a->size - 1, value, "a byte too short");
 	with(nest, a, 0, a->size + 1, value, "a byte too long");
 	with(nest, a, 0, a->size * 2, value, "twice as long");
-	with(nest, a, NLA_F_NESTED, a->size, value, "said to be a nest");
+	with(nest, a, NLA_F_NESTED, a->size, value, "flagged as a nest");
 	if (a->min) {
 		value[0] = a->min - 1;
 		with(nest, a, 0, a->size, value, "too small");
@@ -172,14 +174,14 @@ static void malformed_number(const struct spec_attr *nest, const struct spec_att
 		value[0] = ~0ULL;
 		with(nest, a, 0, a->size, value, "all ones");
 	}
-	/* A smallest value above 1 is that of a size in bytes. */
+	/* A smallest value above 1 belongs to a size in bytes, which is a power of two. */
 	if (a->min > 1) {
 		value[0] = a->min + 1;
 		with(nest, a, 0, a->size, value, "no power of two");
 	}
 	if (a->mask) {
 		value[0] = a->mask + 1;
-		with(nest, a, 0, a->size, value, "of an unknown flag");
+		with(nest, a, 0, a->size, value, "with an unknown flag");
 	}
 }
 
@@ -195,8 +197,8 @@ static void malformed_string(const struct spec_attr *nest, const struct spec_att
 		with(nest, a, 0, a->max + 2, text, "a byte too long, and a NUL");
 	}
 	with(nest, a, 0, 4, "a\0b", "with a NUL in it");
-	with(nest, a, NLA_F_NESTED, 2, "a", "said to be a nest");
-	/* A description may be empty, all other strings name something. */
+	with(nest, a, NLA_F_NESTED, 2, "a", "flagged as a nest");
+	/* Only descriptions may be empty. */
 	if (!strcmp(a->name, "description"))
 		return;
 	with(nest, a, 0, 0, text, "of no bytes");
@@ -210,8 +212,8 @@ static void malformed_nest(const struct spec_attr *a)
 	const struct spec_set *set = &spec_sets[a->nested];
 	struct nlattr *outer;
 
-	with(NULL, a, 0, 0, "", "not said to be a nest");
-	/* Rubbish is no attribute that could be named. */
+	with(NULL, a, 0, 0, "", "not flagged as a nest");
+	/* The content is garbage, which has no attribute to name. */
 	request(a->type);
 	mnl_attr_put(nl.request, a->type | NLA_F_NESTED, 4, "\xff\xff\xff\xff");
 	refused(a, 0, "of rubbish");
@@ -249,7 +251,7 @@ static void malformed(const struct spec_attr *nest, const struct spec_attr *a)
 
 /* --- the tables ------------------------------------------------------------------------ */
 
-/* Calls @fn for each request there is, with the attributes it may have. */
+/* Calls @fn for each request, with the attributes it may have. */
 static void every_request(void (*fn)(const struct spec_list *list))
 {
 	struct raw_nl other;
@@ -270,11 +272,11 @@ static void every_request(void (*fn)(const struct spec_list *list))
 		if (op->has_do)
 			fn(&op->do_);
 		dump = true;
-		/* As a dump, an operation that also asks for one takes nothing. */
+		/* An operation that also has a dump takes no attribute there. */
 		if (op->has_dump)
 			fn(&op->dump);
 	}
-	/* Nothing of all that was done. */
+	/* No request has changed anything. */
 	EXPECT(raw_register(fresh, "malformed", ASYNCTRACE_RING_MIN) > 0);
 	EXPECT_IS(raw_session_do(&other, ASYNCTRACE_CMD_SESSION_GET, session), 0);
 	EXPECT_IS(raw_nl_u32(&other, ASYNCTRACE_A_SESSION_STATE),
@@ -325,11 +327,11 @@ static void each_foreign(const struct spec_list *list)
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		request(0);
 		mnl_attr_put_u32(nl.request, unknown[i], 1);
-		refused(NULL, unknown[i], "unknown to all");
+		refused(NULL, unknown[i], "unknown to all operations");
 	}
 }
 
-static void attributes_that_do_not_belong_are_named(void)
+static void foreign_attributes_are_named(void)
 {
 	every_request(each_foreign);
 }
@@ -341,7 +343,7 @@ static void each_missing(const struct spec_list *list)
 	for (int i = 0; i < 3 && types[i]; i++) {
 		int ret;
 
-		/* A dump without an id is about all sessions. */
+		/* A dump of sessions without an id has all sessions. */
 		if (!in(list, types[i]) || (dump && op->cmd == ASYNCTRACE_CMD_SESSION_GET))
 			continue;
 		request(types[i]);
@@ -351,11 +353,12 @@ static void each_missing(const struct spec_list *list)
 				       (nl.missing != types[i] || !nl.text[0])))
 			complain(spec_attr(op->set, types[i]), "missing", ret);
 	}
-	/* And what a nest needs. */
+	/* Attributes that a nest must contain */
 	for (unsigned int i = 0; i < list->count; i++) {
 		const struct spec_attr *a = spec_attr(op->set, list->types[i]);
 
-		for (unsigned int n = 0; a->kind == SPEC_NEST && n < spec_sets[a->nested].count; n++) {
+		for (unsigned int n = 0;
+		     a->kind == SPEC_NEST && n < spec_sets[a->nested].count; n++) {
 			const struct spec_attr *inner = &spec_sets[a->nested].attrs[n];
 			int ret;
 
@@ -371,7 +374,7 @@ static void each_missing(const struct spec_list *list)
 	}
 }
 
-static void what_is_missing_is_named(void)
+static void missing_attributes_are_named(void)
 {
 	every_request(each_missing);
 }
@@ -401,8 +404,8 @@ static void too_many_are_named(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(malformed_attributes_are_named),
-	KTAP_TEST(attributes_that_do_not_belong_are_named),
-	KTAP_TEST(what_is_missing_is_named),
+	KTAP_TEST(foreign_attributes_are_named),
+	KTAP_TEST(missing_attributes_are_named),
 	KTAP_TEST(too_many_are_named),
 };
 

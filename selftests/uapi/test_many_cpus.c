@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * On a machine with many CPUs, a session's kernel rings have memory only for CPUs that wrote
- * records. Needs a machine with 24 CPUs or more.
+ * A session's kernel rings take memory only for CPUs that wrote records
+ *
+ * Needs a machine with 24 CPUs or more.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +21,7 @@
 /* Spare rings that a session keeps when no CPU has needed one for a second */
 #define SPARE_EVENTS	2
 #define SPARE_NAMES	16
-/* Pages of the session that are not rings' */
+/* Pages of the session that belong to no ring */
 #define OTHER_PAGES	4
 
 static struct raw_nl nl;
@@ -48,7 +49,7 @@ static void *echo(void *arg)
 	return arg;
 }
 
-/* Each of the two threads waits for the other one @n times. */
+/* The two threads wake each other @n times. */
 static void ping(int n)
 {
 	char c = 0;
@@ -80,7 +81,7 @@ static void begin(void)
 			      RING, "sparse");
 	NEED(session > 0);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
-	/* A page fault during the session could be completed, and so wake us, on any CPU. */
+	/* Run this once before the session: a page fault in it could be completed on any CPU. */
 	NEED(!raw_sched_ledger(&nl, session, &unused));
 	session_pages();
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
@@ -99,7 +100,7 @@ static void kernel_rings_of_idle_cpus_have_no_memory(void)
 	EXPECT_IS(sched.dropped, 0);
 	EXPECT(sched.committed > 1000);
 
-	/* Until then there are more spares, as all CPUs may begin at once. */
+	/* At first the session keeps more spare rings, because all CPUs may begin at once. */
 	for (int i = 0; i < 1000; i++) {
 		NEED(!raw_names_ledger(&nl, session, &names));
 		NEED(!raw_ledger(&nl, session, 0, &user));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every way to map the device that is not one of the two, and everything that
- * could be done to a mapping.
+ * Invalid ways to map the device, and changes of its mappings
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -27,7 +26,7 @@ static struct raw_provider p;
 static struct raw_nl nl;
 static int session;
 
-/* mmap(2) with a negative errno; what it mapped is unmapped again. */
+/* Returns 0 after mmap(2) and munmap(2), or a negative errno. */
 static int map(size_t size, int prot, int flags, int fd, off_t offset)
 {
 	void *at = mmap(NULL, size, prot, flags, fd, offset);
@@ -50,7 +49,7 @@ static void end(void)
 	raw_provider_end(&p);
 }
 
-/* A session that has the provider started, so that its pages are rings'. */
+/* Starts a session that records the provider, so that its pages are rings. */
 static void record(void)
 {
 	NEED(!raw_nl_open(&nl));
@@ -104,7 +103,7 @@ static void I4_control_area_is_read_only(void)
 	EXPECT_IS(map(size, PROT_READ | PROT_EXEC, MAP_SHARED, p.fd, 0), -EINVAL);
 	EXPECT_IS(map(size + 4096, PROT_READ, MAP_SHARED, p.fd, 0), -EINVAL);
 	EXPECT_IS(map(4096, PROT_READ, MAP_SHARED, p.fd, 4096), -EINVAL);
-	/* Any part from its beginning, any number of times. */
+	/* Any part from the beginning can be mapped, any number of times. */
 	EXPECT_IS(map(size, PROT_READ, MAP_SHARED, p.fd, 0), 0);
 	EXPECT_IS(map(4096, PROT_READ, MAP_SHARED, p.fd, 0), 0);
 
@@ -117,7 +116,7 @@ static void I4_control_area_is_read_only(void)
 	end();
 }
 
-static void the_read_write_area_is_mapped_once_and_whole(void)
+static void read_write_area_is_mapped_once_and_whole(void)
 {
 	off_t offset;
 	size_t size;
@@ -134,14 +133,14 @@ static void the_read_write_area_is_mapped_once_and_whole(void)
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_PRIVATE, p.fd, offset), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_SHARED, p.fd, offset),
 		  -EINVAL);
-	/* Where another provider's addresses are in the device. */
+	/* The addresses of the next provider in the device */
 	EXPECT_IS(map(4096, PROT_READ, MAP_SHARED, p.fd, (off_t)(p.id + 1) << 43), -EINVAL);
 	EXPECT_IS(map(size, PROT_READ | PROT_WRITE, MAP_SHARED, p.fd,
 		      ((off_t)p.id << 43) + offset), -EINVAL);
 	end();
 }
 
-/* Without the right to write, the kernel takes even MAP_SHARED for private. */
+/* Without the right to write, mmap(2) treats even MAP_SHARED as private. */
 static void a_descriptor_opened_for_reading_maps_nothing(void)
 {
 	int fd;
@@ -171,10 +170,10 @@ static void the_rings_are_not_executable_split_or_moved(void)
 	EXPECT_IS(RET(munmap(p.rw, 4096)), -EINVAL);
 	EXPECT_IS(RET(munmap(p.rw + size - 4096, 4096)), -EINVAL);
 	EXPECT_IS(RET(munmap(p.rw + 4096, 4096)), -EINVAL);
-	/* Over a part of it. */
+	/* Map over a part of it. */
 	EXPECT(mmap(p.rw + 4096, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 		    0) == MAP_FAILED);
-	/* Elsewhere, larger, smaller, a second time, leaving the first. */
+	/* Move, grow, shrink, move a second time, and move without unmapping. */
 	EXPECT(mremap(p.rw, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, p.rw - 2 * size) ==
 	       MAP_FAILED);
 	EXPECT(mremap(p.rw, size, 2 * size, MREMAP_MAYMOVE) == MAP_FAILED);
@@ -182,7 +181,7 @@ static void the_rings_are_not_executable_split_or_moved(void)
 	EXPECT(mremap(p.rw, 0, size, MREMAP_MAYMOVE) == MAP_FAILED);
 	EXPECT(mremap(p.rw, size, size, MREMAP_MAYMOVE | 4 /* DONTUNMAP */) == MAP_FAILED);
 	EXPECT(syscall(SYS_remap_file_pages, p.rw, 4096, 0, 0, 0) < 0);
-	/* It has stayed a provider through all of that, and works. */
+	/* The provider is unchanged and works. */
 	usleep(100000);
 	EXPECT(recorded());
 	raw_write(&p, 0, 10);
@@ -197,18 +196,18 @@ static void the_rings_are_not_executable_split_or_moved(void)
 	end();
 }
 
-static void nothing_populates_what_was_not_touched(void)
+static void untouched_pages_are_never_populated(void)
 {
 	struct raw_provider q;
 	uint64_t before;
 	void *at;
 	char byte;
 
-	/* Registered alone, so that its area can be mapped with MAP_POPULATE. */
+	/* The provider registers without a mapping, so that MAP_POPULATE can map it. */
 	NEED(!raw_provider(&q, "mapped", STRIDE));
 	munmap(q.rw, q.rw_size);
 	close(q.fd);
-	/* It ends in a moment, and is not to be in the session. */
+	/* The first provider ends a moment later. It must not be in the session. */
 	usleep(100000);
 	q.fd = raw_open();
 	NEED(q.fd >= 0 && raw_register(q.fd, "mapped", STRIDE) > 0);
@@ -224,14 +223,14 @@ static void nothing_populates_what_was_not_touched(void)
 	EXPECT_IS(pages(), before);
 	EXPECT(madvise(at, q.rw_size, MADV_POPULATE_READ) < 0);
 	EXPECT(madvise(at, q.rw_size, MADV_POPULATE_WRITE) < 0);
-	/* Both may fail or succeed; neither may make pages. */
+	/* These calls may succeed or fail, but must not create pages. */
 	madvise(at, q.rw_size, MADV_WILLNEED);
 	mlock(at, q.rw_size);
 	EXPECT_IS(pages(), before);
 	EXPECT_IS(RET(mlockall(MCL_CURRENT | MCL_FUTURE)), 0);
 	EXPECT_IS(pages(), before);
 	munlockall();
-	/* One page is one page. */
+	/* Touching one page creates one. */
 	byte = *(volatile char *)raw_ring(&p, 0);
 	(void)byte;
 	EXPECT_IS(pages(), before + 1);
@@ -245,7 +244,7 @@ static void nothing_populates_what_was_not_touched(void)
 	close(p.fd);
 }
 
-/* A thread that was migrated when its CPU went offline looks at that CPU's ring once more. */
+/* A thread that was migrated off its CPU may look at that CPU's ring once more. */
 static void ring_of_offline_cpu_keeps_its_pages(void)
 {
 	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
@@ -288,7 +287,7 @@ static void ring_is_not_readable_from_other_process(void)
 	EXPECT(pread(fd, buf, 64, (off_t)(uintptr_t)from.iov_base) < 0);
 	EXPECT(pwrite(fd, buf, 64, (off_t)(uintptr_t)from.iov_base) < 0);
 	close(fd);
-	/* A debugger. */
+	/* A child as a debugger */
 	pid = fork();
 	if (!pid) {
 		pid_t parent = getppid();
@@ -318,14 +317,14 @@ static int child_maps(void *arg)
 	return err == -EACCES ? 0 : 2;
 }
 
-/* A fork's child finds "attach" there, and writes into nothing. */
+/* A forked child finds the gate "attach" and writes into the sink. */
 static int child_writes(void *arg)
 {
 	struct raw_provider *q = arg;
 	uint32_t gate = q->control->gate;
 	volatile uint64_t *ring = raw_ring(q, 0);
 
-	/* Its control page is another: what it says of the layout is 0 there. */
+	/* The child's control page is another one: its layout is all 0. */
 	if (gate != ASYNCTRACE_GATE_ATTACH || q->control->headers || q->control->magic)
 		return 1;
 	for (size_t i = 0; i < q->rw_size; i += 4096)
@@ -373,7 +372,7 @@ static bool gone_soon(int id)
 	return !listed(id);
 }
 
-/* The mapping stays, and maps the sink. */
+/* The mapping stays and shows the sink. */
 static void a_provider_ends_with_its_mapping(void)
 {
 	begin();
@@ -382,7 +381,7 @@ static void a_provider_ends_with_its_mapping(void)
 	EXPECT_IS(RET(munmap(p.rw, p.rw_size)), 0);
 	EXPECT(gone_soon(p.id));
 	p.rw = NULL;
-	/* Its descriptor is spent. */
+	/* The descriptor cannot register again. */
 	EXPECT_IS(raw_register(p.fd, "again", STRIDE), -EBUSY);
 	end();
 
@@ -416,10 +415,10 @@ static void a_second_control_mapping_keeps_nothing_alive(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(nothing_is_mapped_before_registration),
 	KTAP_TEST(I4_control_area_is_read_only),
-	KTAP_TEST(the_read_write_area_is_mapped_once_and_whole),
+	KTAP_TEST(read_write_area_is_mapped_once_and_whole),
 	KTAP_TEST(a_descriptor_opened_for_reading_maps_nothing),
 	KTAP_TEST(the_rings_are_not_executable_split_or_moved),
-	KTAP_TEST(nothing_populates_what_was_not_touched),
+	KTAP_TEST(untouched_pages_are_never_populated),
 	KTAP_TEST(ring_of_offline_cpu_keeps_its_pages),
 	KTAP_TEST(ring_is_not_readable_from_other_process),
 	KTAP_TEST(child_cannot_map_or_write_parents_rings),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session that is over may still be read, when another one has the provider intern
- * its names anew. Those that it needs are kept for it, once for all such sessions, on
- * the account of one of them, and are no more than the provider has pages for.
+ * Names for an ended session that is still read while another session has the provider intern its
+ * names anew
+ *
+ * The module keeps the names that ended sessions need: once for all of them, charged to one of
+ * them, and not more than the provider has pages for.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -47,7 +49,7 @@ static void leave_group(void)
 	raw_put(GROUP "/memory.max", "max");
 }
 
-/* Bytes on the group's account, to half a megabyte: each CPU has some in advance. */
+/* Bytes charged to the group, exact to half a megabyte, because each CPU charges some in advance */
 static long long used(void)
 {
 	int fd = open(GROUP "/memory.current", O_RDONLY | O_CLOEXEC);
@@ -65,7 +67,7 @@ static uint64_t word(int provider, uint32_t generation, uint32_t i)
 	return (uint64_t)generation << 32 | provider << 24 | i;
 }
 
-/* Says that there are @words of names, and writes so many as there is room for in @pages. */
+/* Claims @words words of names, and writes as many as fit in @pages. */
 static void put_names(int provider, uint32_t words, uint32_t pages)
 {
 	struct raw_provider *p = &providers[provider];
@@ -101,7 +103,7 @@ static int begin(const char *name)
 	return id;
 }
 
-/* One that has had the providers, and is over; its consumer. */
+/* Returns a reader of a session that had the providers and has ended. */
 static int session_over(void)
 {
 	int id = begin("over"), fd = raw_open();
@@ -112,7 +114,7 @@ static int session_over(void)
 	return fd;
 }
 
-/* Another session that begins, has the providers run, and begins again with a clear. */
+/* Another session starts, records the providers, and starts again with a clear. */
 static void clear_names(void)
 {
 	uint32_t generation[PROVIDERS];
@@ -127,7 +129,7 @@ static void clear_names(void)
 	mnl_attr_put_u32(nl.request, ASYNCTRACE_A_SESSION_DISPOSITION,
 			 ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 	NEED(!raw_nl_ask(&nl));
-	/* The worker may wait until writers have left. */
+	/* The worker first waits until writers have left. */
 	for (int i = 0, n = 0; i < nr_providers; i++)
 		for (; providers[i].control->durable_generation == generation[i]; n++) {
 			NEED(n < 24000);
@@ -137,8 +139,8 @@ static void clear_names(void)
 }
 
 /*
- * Reads a session to its end. Returns the words of names that it was told, of each
- * provider as many, or -1 where one is not what was written under that @generation.
+ * Reads a session to its end. Returns the words of names that it got of each provider, the same
+ * number for each; -1 if a word was not written under @generation.
  */
 static long names_told(int fd, const uint32_t *generation)
 {
@@ -170,7 +172,10 @@ static long names_told(int fd, const uint32_t *generation)
 
 /* --- tests ----------------------------------------------------------------------------- */
 
-/* Each claims names in all of the ring, with @pages of it; memory that keeping them took. */
+/*
+ * Returns the memory that kept names take. Each provider claims all words of the ring and has
+ * @pages pages of names.
+ */
 static long long keep_for_many(uint32_t pages, uint32_t words)
 {
 	uint32_t generation[PROVIDERS];
@@ -215,8 +220,8 @@ static void claimed_names_take_no_memory(void)
 }
 
 /*
- * One that is on the group's account, which has no memory from then on: but for less than
- * all names take, which a CPU may have in advance.
+ * A session charged to a group that gets no more memory. A CPU may have charged some in advance,
+ * but less than all names take.
  */
 static int session_of_the_poor(void)
 {
@@ -245,7 +250,7 @@ static void without_memory_names_are_lost_not_confused(void)
 	EXPECT_IS(names_told(poor, &generation), 0);
 	close(poor);
 
-	/* Where one session has memory, all have the names. */
+	/* If one session has memory, all sessions have the names. */
 	NEED(!raw_put(GROUP "/memory.max", "max"));
 	generation = providers[0].control->durable_generation;
 	rich = session_over();

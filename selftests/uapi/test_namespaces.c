@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process in namespaces of its own, for pids, the network, mounts and time, that
- * has been given nothing but a node of the device: providers and sessions work
- * there. Ids are those of whoever reads; times are the machine's, whatever the
- * clocks say where the program runs.
+ * A process in namespaces for pids, network, mounts and time, which has nothing but a node of the
+ * device: providers and sessions work there
+ *
+ * Ids are those of the reader's namespace. Times are the machine's, whatever the namespace's clocks
+ * say.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -27,10 +28,10 @@
 #define NOBODY	65534
 #define STRIDE	(64 * 1024)
 #define RECORDS	7
-/* Seconds that CLOCK_BOOTTIME is ahead in the namespace: a day and a bit */
+/* Seconds by which CLOCK_BOOTTIME is ahead in the namespace: more than a day */
 #define AHEAD	100000
 
-/* In a child, which has no test to end. */
+/* A check in a child process */
 #define SO(what) do {							\
 	if (!(what)) {							\
 		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno)); \
@@ -41,26 +42,26 @@
 static struct raw_nl nl, sub;
 static struct raw_provider p;
 
-/* Messages between inside and outside */
+/* Results that inside and outside share */
 static struct shared {
-	int provider;		/* of the inside: id, */
-	int tid;		/* and thread as it is called there */
+	int provider;		/* id of the provider inside */
+	int tid;		/* its thread's id inside */
 	int outside_pid;
 	int64_t ahead;		/* nanoseconds; 0: this kernel has no time namespaces */
 } *shared;
 
-/* --- what a session has, as its reader gets it ----------------------------------- */
+/* --- reading a session ------------------------------------------------------------- */
 
 /**
- * struct got - of one provider
+ * struct got - a reader's results about one provider
  * @pid: its process
- * @thread: its thread
- * @thread_pid: the process of that
- * @records: of its rings
- * @from: CLOCK_BOOTTIME of the first, by the pairs that came with it
- * @to: of the last
- * @switches: in which @of has a part
- * @foreign: thread ids in records of the kernel that are neither @of nor "other"
+ * @thread: id of its thread
+ * @thread_pid: the process of that thread
+ * @records: in its rings
+ * @from: CLOCK_BOOTTIME of the first record, by the clock pairs of the session
+ * @to: CLOCK_BOOTTIME of the last record
+ * @switches: switches of the thread @of
+ * @foreign: thread ids in the kernel's records that are neither @of nor "other"
  * @strange: names of tasks that are neither
  */
 struct got {
@@ -172,7 +173,7 @@ static int begin_session(const char *name, const char *provider)
 	return id;
 }
 
-/* As the library does, with naps between the records. */
+/* Writes records as the library does, with sleeps between them. */
 static void record(void)
 {
 	volatile uint64_t *words = raw_ring(&p, 0);
@@ -184,9 +185,9 @@ static void record(void)
 	}
 }
 
-/* --- inside ------------------------------------------------------------------------ */
+/* --- inside the namespaces ---------------------------------------------------------- */
 
-/* An empty place, in which there is only the device's node. */
+/* Makes a root directory that has only the device's node. */
 static int only_the_node(const struct stat *node)
 {
 	char place[] = "/tmp/asynctrace.XXXXXX";
@@ -208,7 +209,7 @@ static int set_ahead(void)
 	return raw_put("/proc/self/timens_offsets", text);
 }
 
-/* Runs @fn as a process of its own in all of these namespaces: what it returned. */
+/* Runs @fn in a process with these namespaces. Returns its result. */
 static int in_namespaces(int (*fn)(void *arg), void *arg)
 {
 	struct stat node;
@@ -229,7 +230,7 @@ static int in_namespaces_of(void *arg)
 	return in_namespaces(arg, NULL);
 }
 
-/* --- all of it in there ---------------------------------------------------------------- */
+/* --- provider and session inside -------------------------------------------------------- */
 
 static int all_inside(void *arg)
 {
@@ -258,7 +259,9 @@ static int all_inside(void *arg)
 	       (unsigned long long)g.records, (unsigned long long)g.switches);
 	SO(g.pid == 1 && g.thread == 1 && g.thread_pid == 1);
 	SO(g.records == RECORDS && g.switches > 0 && !g.foreign && !g.strange);
-	/* The machine's time, a hundredth of a second for a line through two points. */
+	/*
+	 * The machine's time; a line through two clock pairs may be off by a hundredth of a second.
+	 */
 	SO(g.from >= from - 10000000 && g.to <= to + 10000000 && g.from < g.to);
 	SO((int64_t)pairs[0].boottime >= from - 10000000000 &&
 	   (int64_t)pairs[1].boottime <= raw_boottime() - shared->ahead);
@@ -273,7 +276,7 @@ static void a_session_in_namespaces_of_its_own(void)
 	EXPECT(shared->ahead || access("/proc/self/ns/time", F_OK));
 }
 
-/* --- in there, and seen from outside ------------------------------------------------------ */
+/* --- a provider inside, a session outside --------------------------------------------------- */
 
 static int pipes[4];
 
@@ -291,7 +294,7 @@ static int provide_inside(void *arg)
 	return 0;
 }
 
-/* The pid of the only child of @parent, as it is called out here. */
+/* Returns the pid, outside, of the only child of @parent. */
 static int child_of(int parent)
 {
 	for (int pid = parent + 1; pid < parent + 10000; pid++) {
@@ -347,7 +350,7 @@ static void a_provider_in_there_seen_from_outside(void)
 	raw_nl_close(&nl);
 }
 
-/* --- outside, and seen from in there --------------------------------------------------- */
+/* --- a provider outside, a session inside ---------------------------------------------- */
 
 static int look_outside(void *arg)
 {
@@ -362,12 +365,12 @@ static int look_outside(void *arg)
 	SO(session > 0);
 	SO(write(pipes[1], "x", 1) == 1 && read(pipes[2], &byte, 1) == 1);
 	SO(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
-	/* Root's is for root to see, but what is not in this namespace has no id there. */
+	/* Root may see root's provider, but a process outside the namespace has no id in it. */
 	SO(ev.pid == 0);
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
 	SO(!take_all(&g, session, ev.provider, -1));
 	SO(!g.pid && !g.thread && !g.thread_pid && g.records == RECORDS);
-	/* Nor are its threads told apart from others. */
+	/* The provider's threads appear as "other". */
 	SO(!g.switches && !g.foreign && !g.strange);
 	return 0;
 }
@@ -393,7 +396,7 @@ static void a_provider_out_there_seen_from_inside(void)
 		close(pipes[i]);
 }
 
-/* --- rights of a user namespace are none --------------------------------------------------- */
+/* --- rights in a user namespace give no rights here ------------------------------------------ */
 
 static int with_rights_of_its_own(void *arg)
 {
@@ -437,7 +440,8 @@ static const struct ktap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		return 1;
 	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);

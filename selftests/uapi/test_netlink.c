@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests with wrong attributes: the errno, the attribute that the extended ack
- * blames or misses, and a sentence, each time.
+ * Requests with wrong attributes: the errno, the attribute that the extended ack blames or misses,
+ * and a text, each time
  */
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 static struct raw_nl nl;
 static struct nlmsghdr *req;
 
-/* 6.1 does not pass on what a dump has to say when it is refused at its start. */
+/* 6.1 does not pass on the text of a dump that is refused at its start. */
 static bool dumps_explain(void)
 {
 	struct utsname u;
@@ -38,14 +38,14 @@ static void end(void)
 #define U32(type, n)	mnl_attr_put_u32(req, ASYNCTRACE_A_##type, n)
 #define U64(type, n)	mnl_attr_put_u64(req, ASYNCTRACE_A_##type, n)
 
-/* The answer is @error, and the ack blames that attribute (or 0) and says something. */
+/* The answer must be @error; the ack must blame @attr (or 0) and have a text. */
 #define REFUSED(error, attr) do {					\
 	EXPECT_IS(raw_nl_ask(&nl), error);				\
 	EXPECT_IS(nl.bad, attr);					\
 	EXPECT(nl.text[0]);						\
 } while (0)
 
-/* The answer is -EINVAL, and the ack names the attribute that is not there. */
+/* The answer must be -EINVAL; the ack must name the missing attribute. */
 #define MISSES(attr) do {						\
 	EXPECT_IS(raw_nl_ask(&nl), -EINVAL);				\
 	EXPECT_IS(nl.missing, attr);					\
@@ -60,7 +60,7 @@ static void good_session(void)
 	U64(SESSION_RING_SIZE, ASYNCTRACE_RING_MIN);
 }
 
-static void what_is_missing_is_named(void)
+static void missing_attributes_are_named(void)
 {
 	begin();
 	REQUEST(SESSION_CREATE);
@@ -109,14 +109,14 @@ static void wrong_sizes_and_types_are_blamed(void)
 	REQUEST(PROVIDER_REGISTER);
 	U32(PROVIDER_COOKIE, 1);
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_COOKIE);
-	/* A nest where none is. */
+	/* A nest where a number belongs */
 	REQUEST(SESSION_START);
 	mnl_attr_nest_end(req, mnl_attr_nest_start(req, ASYNCTRACE_A_SESSION_ID));
 	REFUSED(-EINVAL, ASYNCTRACE_A_SESSION_ID);
 	end();
 }
 
-static void what_is_too_long_is_blamed(void)
+static void too_long_values_are_blamed(void)
 {
 	char text[300];
 
@@ -212,7 +212,7 @@ static void values_out_of_range_are_blamed(void)
 	U64(SESSION_SUB_SIZE, 2048);
 	REFUSED(-EINVAL, ASYNCTRACE_A_SESSION_SUB_SIZE);
 	good_session();
-	U64(SESSION_SUB_SIZE, 8192);	/* more than a quarter */
+	U64(SESSION_SUB_SIZE, 8192);	/* more than a quarter of the ring */
 	REFUSED(-EINVAL, ASYNCTRACE_A_SESSION_SUB_SIZE);
 	good_session();
 	U64(SESSION_SUB_SIZE, ASYNCTRACE_SUBBUF_MAX * 2);
@@ -232,7 +232,7 @@ static void values_out_of_range_are_blamed(void)
 }
 
 /* Attributes of replies, and attributes that do not exist */
-static void attributes_that_do_not_belong_are_blamed(void)
+static void foreign_attributes_are_blamed(void)
 {
 	begin();
 	good_session();
@@ -248,7 +248,7 @@ static void attributes_that_do_not_belong_are_blamed(void)
 	REQUEST(PROVIDER_REGISTER);
 	U32(PROVIDER_PID, 1);
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_PID);
-	/* Bytes behind the attributes are no attribute. */
+	/* Bytes behind the attributes are too few for an attribute. */
 	REQUEST(SESSION_START);
 	U32(SESSION_ID, 1);
 	req->nlmsg_len += 3;
@@ -256,7 +256,7 @@ static void attributes_that_do_not_belong_are_blamed(void)
 	end();
 }
 
-static void what_is_not_there_is_blamed(void)
+static void unknown_ids_are_blamed(void)
 {
 	begin();
 	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_GET; cmd++) {
@@ -347,7 +347,7 @@ static void I7_memory_refusal_has_the_arithmetic(void)
 
 /* --- lost replies ------------------------------------------------------------------- */
 
-/* More replies than a socket with the smallest buffer has room for */
+/* Replies that exceed a socket with the smallest buffer */
 #define UNREAD	16
 
 static int is_named_lost(const struct nlmsghdr *nlh, void *count)
@@ -360,7 +360,7 @@ static int is_named_lost(const struct nlmsghdr *nlh, void *count)
 	return 0;
 }
 
-static void session_whose_reply_is_lost_is_ended(void)
+static void session_with_lost_reply_is_ended(void)
 {
 	static struct raw_nl other;
 	int smallest = 1, sessions = 0;
@@ -389,17 +389,17 @@ static void session_whose_reply_is_lost_is_ended(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(what_is_missing_is_named),
+	KTAP_TEST(missing_attributes_are_named),
 	KTAP_TEST(wrong_sizes_and_types_are_blamed),
-	KTAP_TEST(what_is_too_long_is_blamed),
+	KTAP_TEST(too_long_values_are_blamed),
 	KTAP_TEST(star_within_a_pattern_is_blamed),
 	KTAP_TEST(values_out_of_range_are_blamed),
-	KTAP_TEST(attributes_that_do_not_belong_are_blamed),
-	KTAP_TEST(what_is_not_there_is_blamed),
+	KTAP_TEST(foreign_attributes_are_blamed),
+	KTAP_TEST(unknown_ids_are_blamed),
 	KTAP_TEST(steps_out_of_order_are_refused),
 	KTAP_TEST(unknown_commands_and_dumps_are_refused),
 	KTAP_TEST(I7_memory_refusal_has_the_arithmetic),
-	KTAP_TEST(session_whose_reply_is_lost_is_ended),
+	KTAP_TEST(session_with_lost_reply_is_ended),
 };
 
 KTAP_MAIN(tests)

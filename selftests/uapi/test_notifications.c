@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events: each kind arrives, in the order in which things happened, at whom it is
- * for and nobody else; and who does not keep up is told of what was missed.
+ * Notifications: each kind arrives in the order of what happened, only at sockets that may see it,
+ * and reports how many were lost before it
  */
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,10 +13,10 @@
 
 #define NOBODY	65534
 #define STRIDE	(64 * 1024)
-#define SUB	4096		/* the sub-buffer of such a ring */
+#define SUB	4096		/* the sub-buffer size of a ring of this size */
 #define SUB_WORDS	(SUB / 8)
 
-static struct raw_nl nl, sub;	/* who controls, who is told */
+static struct raw_nl nl, sub;	/* the controller's and the subscriber's socket */
 static struct event ev;
 
 static void begin(uint32_t kinds)
@@ -94,7 +94,7 @@ static void every_kind_arrives_in_order(void)
 	EXPECT(!strcmp(ev.alert, "fourteen bytes") && !strcmp(ev.name, "told"));
 	IS(provider, p.id);
 
-	/* A full sub-buffer, and words of the next. */
+	/* One full sub-buffer and words of the next */
 	raw_write(&p, 0, 100);
 	raw_header(&p, 0)->position = SUB_WORDS + 20;
 	NEXT(SAVE_BUFFER);
@@ -111,7 +111,7 @@ static void every_kind_arrives_in_order(void)
 	IS(session, id);
 	IS(generation, generation);
 
-	/* P8: once more. P3, P6: what is ignored is not told. */
+	/* P8: a second stop. P3, P6: ignored requests cause no notification. */
 	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_STOP, id), -EALREADY);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_START, id), -EALREADY);
@@ -125,7 +125,7 @@ static void every_kind_arrives_in_order(void)
 	IS(provider, p.id);
 	IS(session, id);
 
-	/* P9: terminate stops first. */
+	/* P9: a running session is stopped before it is terminated. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 	NEXT(STOPPED);
 	IS(generation, again);
@@ -136,8 +136,8 @@ static void every_kind_arrives_in_order(void)
 	end();
 }
 
-/* P11: who made the session is gone, and so is the session: it is told. */
-static void a_session_that_ends_with_its_owner_is_told(void)
+/* P11: a session ends when its owner's socket is closed; subscribers are notified. */
+static void owner_end_notifies_session_end(void)
 {
 	struct raw_nl owner;
 	int id;
@@ -154,8 +154,8 @@ static void a_session_that_ends_with_its_owner_is_told(void)
 	end();
 }
 
-/* P4, P25: a provider that comes while the session runs is started, and that is told. */
-static void a_late_provider_is_started_with_a_status(void)
+/* P4, P25: a provider that registers while the session runs is started, with a notification. */
+static void late_provider_is_started_with_a_status(void)
 {
 	struct raw_provider p;
 	int id;
@@ -177,8 +177,8 @@ static void a_late_provider_is_started_with_a_status(void)
 	end();
 }
 
-/* P4: a provider that another session has is told as one that is not taken. */
-static void why_a_provider_is_not_taken_is_told(void)
+/* P4: if another session has the provider, the notification says so. */
+static void held_provider_is_notified_with_reason(void)
 {
 	struct raw_provider p;
 	int first, second;
@@ -205,8 +205,8 @@ static void why_a_provider_is_not_taken_is_told(void)
 	end();
 }
 
-/* P42: each full sub-buffer is told once, and not what was read. */
-static void full_sub_buffers_are_told_once(void)
+/* P42: each full sub-buffer is reported once, unless it has been read. */
+static void full_sub_buffer_is_notified_once(void)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
 	struct raw_provider p;
@@ -227,12 +227,12 @@ static void full_sub_buffers_are_told_once(void)
 	NEXT(SAVE_BUFFER);
 	IS(position, 2 * SUB_WORDS);
 	NO_MORE();
-	/* A position beyond the ring's limit counts as one at the limit. */
+	/* A position beyond the ring's limit counts as the limit. */
 	raw_header(&p, 0)->position = ASYNCTRACE_POS_MASK;
 	NEXT(SAVE_BUFFER);
 	IS(position, STRIDE / 8);
 	NO_MORE();
-	/* Another ring, and it is over before the next look. */
+	/* The session is stopped before the worker looks at the other ring. */
 	raw_write(&p, 1, 3);
 	raw_header(&p, 1)->position = SUB_WORDS + 4;
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
@@ -264,9 +264,9 @@ static void full_sub_buffers_are_told_once(void)
 	end();
 }
 
-/* --- to whom -------------------------------------------------------------------- */
+/* --- subscriptions -------------------------------------------------------------- */
 
-static void only_what_was_asked_for_arrives(void)
+static void only_subscribed_kinds_arrive(void)
 {
 	struct raw_provider p;
 	int one, other;
@@ -283,7 +283,7 @@ static void only_what_was_asked_for_arrives(void)
 		IS(session, id);
 	}
 	NO_MORE();
-	/* Of one session: in place of what there was. */
+	/* A subscription to one session replaces the previous one. */
 	NEED(!ev_subscribe(&sub, ALL_KINDS, one));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, other));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, one));
@@ -297,7 +297,7 @@ static void only_what_was_asked_for_arrives(void)
 	IS(session, one);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, other));
 	NO_MORE();
-	/* And no more. */
+	/* End the subscription. */
 	NEED(!ev_subscribe(&sub, 0, 0));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, one));
 	NO_MORE();
@@ -326,13 +326,13 @@ static void wrong_subscriptions_are_blamed(void)
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_NOTIFICATION_KINDS, 1);
 	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
 	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_KINDS);
-	/* It is for the kernel to say that something has happened. */
+	/* Only the kernel sends notifications. */
 	raw_nl_begin(&sub, ASYNCTRACE_CMD_NOTIFICATION, 0);
 	EXPECT_IS(raw_nl_ask(&sub), -EOPNOTSUPP);
 	end();
 }
 
-/* --- not to whom ------------------------------------------------------------------ */
+/* --- rights --------------------------------------------------------------------------- */
 
 static int pipes[4];
 
@@ -344,7 +344,9 @@ static void meet(int to, int from)
 		_exit(90);
 }
 
-/* All that arrives at a socket until nothing has for a while, and how many. */
+/*
+ * Collects what arrives until nothing has arrived for a while. Returns the number of notifications.
+ */
 static int collect(struct raw_nl *who, char *all, size_t room, size_t *len)
 {
 	size_t bytes;
@@ -371,14 +373,14 @@ static int nobody_listens(void *arg)
 
 	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
 	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
-	/* Nor can one session be asked for that is not his. */
+	/* The user cannot subscribe to another user's session. */
 	SO(ev_subscribe(&nl, ALL_KINDS, *(int *)arg) == -ENOENT);
 	meet(1, 2);
-	/* Meanwhile root does all that there is. */
+	/* Meanwhile root causes every kind of notification. */
 	meet(1, 2);
 	n = collect(&sub, all, sizeof(all), &len);
 	SO(n == 0 && len == 0);
-	/* The user's own objects, among those of root */
+	/* The user's own objects, while root has others */
 	SO(!raw_provider(&own, "of nobody", STRIDE));
 	id = session("nobody's", ASYNCTRACE_MODE_ONESHOT, NULL);
 	SO(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
@@ -388,7 +390,7 @@ static int nobody_listens(void *arg)
 	raw_provider_end(&own);
 	SO(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 	n = collect(&sub, all, sizeof(all), &len);
-	SO(n == 5);	/* came, started, went, stopped, terminated */
+	SO(n == 5);	/* joined, started, left, stopped, terminated */
 	SO(memmem(all, len, "nobody", 6));
 	SO(!memmem(all, len, "secret", 6));
 	for (const struct nlmsghdr *nlh = (void *)all; (char *)nlh < all + len;
@@ -422,7 +424,7 @@ static void all_there_is(const char *name)
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, id));
 }
 
-static void nobody_is_told_of_what_is_not_his(void)
+static void user_gets_only_visible_notifications(void)
 {
 	pid_t child;
 	int status, id;
@@ -434,7 +436,7 @@ static void nobody_is_told_of_what_is_not_his(void)
 	if (!child) {
 		int fds[4] = { pipes[0], pipes[1], pipes[2], pipes[3] };
 
-		/* It writes to 1 and reads from 2. */
+		/* The child writes to 1 and reads from 2. */
 		memcpy(pipes, fds, sizeof(fds));
 		_exit(raw_child(nobody_listens, &id, NOBODY));
 	}
@@ -449,7 +451,7 @@ static void nobody_is_told_of_what_is_not_his(void)
 	EXPECT_IS(status, 0);
 	for (int i = 0; i < 4; i++)
 		close(pipes[i]);
-	/* Root was told of all of it, and of what nobody did. */
+	/* Root was notified of everything, also of the user's actions. */
 	EXPECT_IS(ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_ALERT), 0);
 	EXPECT(!strcmp(ev.alert, "secret alert"));
 	do {
@@ -459,7 +461,7 @@ static void nobody_is_told_of_what_is_not_his(void)
 	end();
 }
 
-/* A session of root's records a provider of nobody's, who is told only of the latter. */
+/* Root's session records the user's provider. The user is notified only about the provider. */
 static int held_by_another(void *arg)
 {
 	struct raw_provider own;
@@ -498,9 +500,9 @@ static void event_of_held_provider_hides_foreign_session(void)
 	end();
 }
 
-/* --- who does not keep up ------------------------------------------------------------ */
+/* --- lost notifications ------------------------------------------------------------------- */
 
-static void who_does_not_read_is_told_how_much_was_lost(void)
+static void slow_subscriber_gets_the_number_lost(void)
 {
 	int small = 1, id, rounds = 500, got = 0, err, one = 1;
 	uint32_t lost = 0;
@@ -515,7 +517,7 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	}
-	/* Events that had room have arrived, from the first one on. */
+	/* The notifications that found room have arrived, beginning with the first. */
 	while (!(err = ev_next(&sub, &ev, 100, NULL))) {
 		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_NOTIFICATION_KINDS_STOPPED :
 					     ASYNCTRACE_NOTIFICATION_KINDS_STARTED);
@@ -524,19 +526,19 @@ static void who_does_not_read_is_told_how_much_was_lost(void)
 	}
 	EXPECT_IS(err, -EAGAIN);
 	EXPECT(got > 0 && got < 2 * rounds);
-	/* The next says how many were not: exactly. */
+	/* The next notification has the exact number of lost ones. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
 	lost = ev.lost;
 	EXPECT_IS(got + lost, 2 * rounds);
-	/* And that only once. */
+	/* The number is reported only once. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	NEXT(STOPPED);
 	end();
 }
 
-/* Where the socket wants to hear of it from the socket layer, too. */
-static void an_overrun_is_an_error_of_the_socket_too(void)
+/* NETLINK_BROADCAST_ERROR: the socket layer reports the loss, too. */
+static void overrun_is_also_a_socket_error(void)
 {
 	int small = 1, id, got = 0, overruns = 0, err;
 
@@ -574,7 +576,7 @@ static int subscribe_often(void *arg)
 		SO(!raw_nl_open(&many[i]));
 		err = ev_subscribe(&many[i], 1, 0);
 		SO(err == (i < SUBSCRIBERS_MAX ? 0 : -EDQUOT));
-		/* Another one in its place takes no more. */
+		/* The request that replaces a subscription needs no further room. */
 		SO(i == SUBSCRIBERS_MAX || !ev_subscribe(&many[i], 3, 0));
 	}
 	SO(strstr(many[SUBSCRIBERS_MAX].text, "end some"));
@@ -586,22 +588,22 @@ static int subscribe_often(void *arg)
 static void a_user_has_so_many_subscriptions(void)
 {
 	EXPECT_IS(raw_child(subscribe_often, NULL, NOBODY), 0);
-	/* They ended with their sockets. */
+	/* The subscriptions ended with their sockets. */
 	EXPECT_IS(raw_child(subscribe_often, NULL, NOBODY), 0);
 }
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(every_kind_arrives_in_order),
-	KTAP_TEST(a_session_that_ends_with_its_owner_is_told),
-	KTAP_TEST(a_late_provider_is_started_with_a_status),
-	KTAP_TEST(why_a_provider_is_not_taken_is_told),
-	KTAP_TEST(full_sub_buffers_are_told_once),
-	KTAP_TEST(only_what_was_asked_for_arrives),
+	KTAP_TEST(owner_end_notifies_session_end),
+	KTAP_TEST(late_provider_is_started_with_a_status),
+	KTAP_TEST(held_provider_is_notified_with_reason),
+	KTAP_TEST(full_sub_buffer_is_notified_once),
+	KTAP_TEST(only_subscribed_kinds_arrive),
 	KTAP_TEST(wrong_subscriptions_are_blamed),
-	KTAP_TEST(nobody_is_told_of_what_is_not_his),
+	KTAP_TEST(user_gets_only_visible_notifications),
 	KTAP_TEST(event_of_held_provider_hides_foreign_session),
-	KTAP_TEST(who_does_not_read_is_told_how_much_was_lost),
-	KTAP_TEST(an_overrun_is_an_error_of_the_socket_too),
+	KTAP_TEST(slow_subscriber_gets_the_number_lost),
+	KTAP_TEST(overrun_is_also_a_socket_error),
 	KTAP_TEST(a_user_has_so_many_subscriptions),
 };
 

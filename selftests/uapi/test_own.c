@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which providers and sessions are one's own: a user sees and records what ptrace(2)
- * would let him look at, which is less than what runs as him.
+ * A user's own providers and sessions: a user sees and records the processes that ptrace(2) would
+ * let the user attach to, which is less than all processes with the user's id
  */
 #include <grp.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #define BIT(cap)	(1ull << (cap))
 #define MOST	8
 
-/* In a child, which has no test to end. */
+/* A check in a child process */
 #define SO(what) do {							\
 	if (!(what)) {							\
 		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno)); \
@@ -32,15 +32,15 @@
 } while (0)
 
 /**
- * struct who - what a process becomes before it does anything
+ * struct who - changes of a process before it acts
  * @name: of its provider
- * @uid: thrice, 0: stays root
+ * @uid: real, effective and saved id; 0: the process stays root
  * @gid: real, effective, saved
- * @caps: permitted and effective, where they are @fewer than root's
- * @fewer: see there
- * @hidden: it is undumpable
- * @contained: in a user namespace that it made
- * @given: in one that root made
+ * @caps: permitted and effective capabilities, if @fewer
+ * @fewer: the process has @caps, not all of root's
+ * @hidden: the process is undumpable
+ * @contained: the process is in a user namespace that it created
+ * @given: the process is in a user namespace that root created
  */
 struct who {
 	const char *name;
@@ -50,7 +50,7 @@ struct who {
 	bool fewer, hidden, contained, given;
 };
 
-/* Of this thread only. */
+/* Of the calling thread only */
 static int set_caps(uint64_t caps)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -62,7 +62,7 @@ static int set_caps(uint64_t caps)
 	return syscall(SYS_capset, &head, data);
 }
 
-/* Root's namespace, in which there is nobody but nobody. */
+/* Enters a user namespace of root in which only NOBODY is mapped. */
 static int be_given(void)
 {
 	int made[2], status;
@@ -97,7 +97,7 @@ static int become(const struct who *who)
 	SO(!who->uid || !setresuid(who->uid, who->uid, who->uid));
 	SO(!who->contained || !unshare(CLONE_NEWUSER));
 	SO(!who->fewer || !set_caps(who->caps));
-	/* As after exec, which is how programs get other ids. */
+	/* PR_SET_DUMPABLE, as exec(2) would set it for a program with other ids */
 	SO(!prctl(PR_SET_DUMPABLE, !who->hidden));
 	return 0;
 }
@@ -108,7 +108,7 @@ static const struct who *all;
 static unsigned int nr_all;
 static int leave[2];
 
-/* Returns what SO() does; whoever waits is told that it went wrong, too. */
+/* Returns what SO() returns, and tells the waiting process about a failure. */
 static int say(int fd, int err)
 {
 	SO(write(fd, err ? "!" : "x", 1) == 1 && !err);
@@ -132,7 +132,7 @@ static int provide(const struct who *who, int ready)
 	return read(leave[0], &byte, 1);
 }
 
-/* --- who looks ------------------------------------------------------------------------- */
+/* --- observers ---------------------------------------------------------------------- */
 
 static int listed(const struct nlmsghdr *nlh, void *arg)
 {
@@ -169,7 +169,7 @@ static int told(struct raw_nl *sub)
 	return seen;
 }
 
-/* The providers, a bit each, that are told of, listed and recorded: the same ones. */
+/* Returns a bit for each provider that is notified, listed and recorded; these must be the same. */
 static int look(struct raw_nl *nl, struct raw_nl *sub)
 {
 	int by_event = told(sub), by_list = 0, by_session = 0;
@@ -195,7 +195,7 @@ static void *open_poor(void *arg)
 	return (void *)(long)(set_caps(0) || raw_nl_open(&nl) || raw_nl_open(&sub));
 }
 
-/* The sockets: its own, or those that somebody without capabilities opened. */
+/* Opens the sockets, or takes those that a process without capabilities opened. */
 static int open_sockets(bool poor)
 {
 	pthread_t thread;
@@ -216,7 +216,7 @@ static int look_as(const struct who *who, bool poor, int ready, int go)
 	return look(&nl, &sub);
 }
 
-/* A bit for each new provider that @who sees */
+/* Returns a bit for each new provider that @who sees. */
 static int seen_through(const struct who *who, bool poor, const struct who *providers,
 			unsigned int count)
 {
@@ -259,7 +259,7 @@ static int seen_by(const struct who *who, const struct who *providers, unsigned 
 
 /* --- sessions -------------------------------------------------------------------------- */
 
-/* Makes a session, and tells its id; it ends with this process. */
+/* Creates a session and sends its id. It ends with this process. */
 static int have_session(const struct who *who, int made)
 {
 	char byte;
@@ -285,7 +285,7 @@ static int is_listed(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-/* Whether it is there for @who, not only a part of it; if so, what reading it says. */
+/* Is the session fully visible for @who? Returns the result of reading it, if so. */
 static int try_session(const struct who *who, int id)
 {
 	int seen[2] = { id }, get, fd;
@@ -302,7 +302,7 @@ static int try_session(const struct who *who, int id)
 	return -raw_consume(fd, id);
 }
 
-/* The answer to @who, trying to read a session of @owner */
+/* Returns the result if @who tries to read a session of @owner. */
 static int reading_as(const struct who *who, const struct who *owner)
 {
 	int made[2], status, result, id;
@@ -379,7 +379,7 @@ static void I6_process_with_more_capabilities_is_hidden(void)
 	EXPECT_IS(SEEN_BY(&roots[2], roots), 0xf);
 }
 
-/* A program with more rights than its user can be made to write to his socket. */
+/* A program with more rights than its user can be made to write to the user's socket. */
 static void I6_capabilities_of_opener_and_sender_count(void)
 {
 	EXPECT_IS(seen_through(&roots[1], true, roots, 4), 1);
@@ -394,7 +394,7 @@ static void I6_namespace_creator_sees_into_it(void)
 	};
 
 	EXPECT_IS(SEEN_BY(&nobody, providers), 3);
-	/* A process inside the namespace sees nothing outside or beside it. */
+	/* A process inside the namespace sees no process outside or in another namespace. */
 	EXPECT_IS(SEEN_BY(&providers[1], providers), 0);
 }
 
@@ -406,14 +406,14 @@ static void namespace_hides_sessions_outside_of_it(void)
 	EXPECT_IS(reading_as(&nobody, &nobody), 0);
 	EXPECT_IS(reading_as(&contained, &nobody), -ENOENT);
 	EXPECT_IS(reading_as(&given, &nobody), -ENOENT);
-	/* Beside. */
+	/* A process in a namespace of its own */
 	EXPECT_IS(reading_as(&contained, &contained), -ENOENT);
 	EXPECT_IS(reading_as(&nobody, &contained), 0);
 	EXPECT_IS(reading_as(&nobody, &given), -ENOENT);
 }
 
-/* It is its user's all the same: to start, and to stop. */
-static void session_is_readable_if_reader_could_record_it(void)
+/* The session still belongs to its user, who may start and stop it. */
+static void session_needs_right_to_record_to_be_read(void)
 {
 	static const struct who group = { .uid = NOBODY, .gid = { GROUP, GROUP, GROUP } };
 	static const struct who raw = { NOBODYS, .fewer = true, .caps = BIT(CAP_NET_RAW) };
@@ -434,7 +434,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(I6_capabilities_of_opener_and_sender_count),
 	KTAP_TEST(I6_namespace_creator_sees_into_it),
 	KTAP_TEST(namespace_hides_sessions_outside_of_it),
-	KTAP_TEST(session_is_readable_if_reader_could_record_it),
+	KTAP_TEST(session_needs_right_to_record_to_be_read),
 };
 
 KTAP_MAIN(tests)

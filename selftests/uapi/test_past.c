@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session may stay for weeks. Threads and providers that have ended meanwhile hold
- * nothing: no memory, and no place on their user's account; but for what a session is
- * still to be told.
+ * Threads and providers that have ended: while a session lives on, they hold no memory and count
+ * towards no limit, except for what the session has not been told yet
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +16,7 @@
 
 #define NOBODY		65534
 #define STRIDE		(64 * 1024)
-#define PROVIDERS_MAX	4096	/* that a user has at a time */
+#define PROVIDERS_MAX	4096	/* of a user at a time */
 #define SOME		300	/* threads */
 #define MANY		1000
 
@@ -52,13 +51,13 @@ static void run_threads(int n)
 	}
 }
 
-/* Bytes of the kernel's objects that this group has: a task is one. */
+/* Bytes of kernel objects that this group has; a task is one of them */
 static long long objects(void)
 {
 	return group_bytes("\nslab_unreclaimable ");
 }
 
-/* Waits until they are below @bytes, which they are in a moment: nobody waits for that. */
+/* Waits until they are below @bytes. No call waits for that, so it takes a moment. */
 static void objects_below(long long bytes)
 {
 	long long now = objects();
@@ -83,7 +82,7 @@ static void end_with_provider(struct raw_provider *p)
 	raw_nl_close(&nl);
 }
 
-/* Less than a task is, by far. */
+/* Far less than a task takes */
 #define TASK	4096
 
 static void thread_made_while_stopped_is_forgotten(void)
@@ -130,12 +129,14 @@ static void thread_ended_while_stopped_is_forgotten(void)
 	end_with_provider(&p);
 }
 
-/* A provider keeps so many slots of ended threads. */
+/* A provider keeps slots of so many ended threads. */
 #define SLOTS_KEPT	4096
 
 static void *slot_thread(void *p)
 {
-	return raw_ioctl(((struct raw_provider *)p)->fd, ASYNCTRACE_IOC_THREAD, NULL) > 0 ? p : NULL;
+	const int fd = ((struct raw_provider *)p)->fd;
+
+	return raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, NULL) > 0 ? p : NULL;
 }
 
 static void run_threads_with_slots(struct raw_provider *p, int n)
@@ -151,7 +152,7 @@ static void run_threads_with_slots(struct raw_provider *p, int n)
 
 static int reader_of(int id);
 
-/* Of the provider, in all that there is to be read. */
+/* Returns the number of the provider's threads in all that can be read. */
 static int threads_told(int fd)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
@@ -174,10 +175,10 @@ static void thread_unknown_to_a_session_is_remembered(void)
 	fd = reader_of(id);
 	run_threads_with_slots(&p, before);
 	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id));
-	/* It is over, and has told nobody of them. */
+	/* The session has ended and has not told its reader about these threads. */
 	run_threads_with_slots(&p, 20);
 	EXPECT(threads_told(fd) > before);
-	/* Now it has: it may stay, they need not. */
+	/* Now the reader has been told: the slots may stay but need not. */
 	run_threads_with_slots(&p, kept);
 	raw_nl_close(&nl);
 	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
@@ -205,7 +206,7 @@ static int come_and_go(void)
 	return id;
 }
 
-/* Until there is nothing for the moment. */
+/* Reads until nothing is left for the moment. */
 static int read_all(int fd)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
@@ -226,7 +227,7 @@ static int reader_of(int id)
 	return fd;
 }
 
-/* @count of them in one session, one after the other. */
+/* @count providers in one session, one after the other */
 static int pass(uint32_t mode, unsigned int count)
 {
 	const bool read = mode == ASYNCTRACE_MODE_STREAMING;
@@ -243,7 +244,7 @@ static int pass(uint32_t mode, unsigned int count)
 	return 0;
 }
 
-/* More than there may be at a time. */
+/* More providers than a user may have at a time */
 static int pass_and_are_read(void *arg)
 {
 	return pass(ASYNCTRACE_MODE_STREAMING, *(int *)arg + 10);
@@ -257,7 +258,7 @@ static void I19_ended_providers_are_not_charged(void)
 	limit_restore(LIMIT_PROVIDERS);
 }
 
-/* More than there is room for at a time: the first give theirs to the last. */
+/* More providers than there is room for: the last ones take the room of the first. */
 static int pass_and_are_forgotten(void *arg)
 {
 	uint64_t limit, set;
@@ -277,7 +278,7 @@ static void I19_ended_providers_make_room_if_circular(void)
 	EXPECT_IS(raw_child(pass_and_are_forgotten, NULL, NOBODY), 0);
 }
 
-/* Areas that the module has mapped for itself; each provider has some. */
+/* Returns the number of areas that the module has mapped; each provider has some. */
 static int areas(void)
 {
 	FILE *f = fopen("/proc/vmallocinfo", "re");
@@ -306,11 +307,11 @@ static void I19_read_rings_are_freed(void)
 	const int turns = 200;
 
 	NEED(come_and_go() > 0 && !read_all(fd));
-	/* After a moment no provider is left, of this test or those before. */
+	/* After a moment no provider is left of this test or the earlier ones. */
 	EXPECT_IS(areas_left(), 0);
 	for (int i = 0; i < turns; i++)
 		NEED(come_and_go() > 0);
-	/* It is kept for as long as it may be needed, and no longer. */
+	/* The areas stay as long as they may be needed. */
 	EXPECT(areas() >= turns);
 	EXPECT_IS(read_all(fd), 0);
 	EXPECT_IS(areas_left(), 0);

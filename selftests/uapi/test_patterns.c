@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which providers a session takes by its patterns: against a plain list, with many names that
- * begin alike, several providers of one name, patterns that overlap, and another user.
+ * Providers that a session takes by its patterns, compared with a plain list: many names that begin
+ * alike, several providers with one name, overlapping patterns, and another user
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct raw_nl nl;
 static char names[PROVIDERS][8];
 static unsigned int seed;
 
-/* Of few letters: a quarter of the names are there twice. */
+/* Names of few letters: a quarter of them occur twice. */
 static void random_name(char *name, int least)
 {
 	int n = least + rand_r(&seed) % 3;
@@ -74,7 +74,7 @@ static int create(char (*patterns)[8], int n)
 	return raw_nl_ask(&nl) ?: (int)raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* As whoever calls. Root sees the same names of another user, too, and so twice as many. */
+/* Compares for the calling user. Root also sees the names of another user, so twice as many. */
 static int compare(unsigned int users)
 {
 	char patterns[PATTERNS_MAX][8];
@@ -115,13 +115,13 @@ static int as_one_of_two(void *arg)
 	SO(!raw_nl_open(&nl) && !register_all());
 	SO(!compare(1));
 	SO(write(ends[1], "x", 1) == 1);
-	/* Until root has looked. */
+	/* The child lives until root has compared. */
 	close(ends[3]);
 	SO(read(ends[2], &byte, 1) == 0);
 	return 0;
 }
 
-static void sessions_take_what_their_patterns_name(void)
+static void sessions_take_matching_providers(void)
 {
 	const char *given = getenv("PRIVATE_SEED");
 	int ends[4], status;
@@ -133,7 +133,7 @@ static void sessions_take_what_their_patterns_name(void)
 	NEED(!pipe(ends) && !pipe(ends + 2));
 	child = fork();
 	if (!child) {
-		/* The same seed gives root's providers the same names. */
+		/* Root's providers get the same names by the same seed. */
 		if (raw_become(NOBODY))
 			_exit(255);
 		_exit(as_one_of_two(ends));
@@ -149,7 +149,7 @@ static void sessions_take_what_their_patterns_name(void)
 }
 
 static const struct ktap_test tests[] = {
-	KTAP_TEST(sessions_take_what_their_patterns_name),
+	KTAP_TEST(sessions_take_matching_providers),
 };
 
 KTAP_MAIN(tests)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A user without rights learns nothing while others are busy: on the same CPUs
- * root's processes switch, wake, are forked, renamed and run programs, root's
- * providers come and go, root's sessions start and stop. All of root's names hold
- * one word, drawn anew each time. Every byte that reaches the user is kept and
- * searched for it, and every thread id in it is to be one of his providers'.
+ * A user without rights learns nothing from others' activity
  *
- * A session of root's in the same run has all of that in it: what is searched for
- * is there to be found.
+ * On the same CPUs root's processes switch, wake, fork, rename themselves and run programs; root's
+ * providers come and go, and root's sessions start and stop. All of root's names contain one random
+ * word. The test searches every byte that reaches the user for this word, and every thread id must
+ * be one of the user's provider.
+ *
+ * A session of root's in the same run contains all of that, which shows that the search would find
+ * it.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,7 +38,7 @@
 static struct shared {
 	char word[WORD + 1];
 	atomic_bool over;
-	atomic_uint rounds;		/* of those who make noise */
+	atomic_uint rounds;		/* of the noise makers */
 	atomic_uint noise_providers;
 	atomic_uint own_count;
 	int own[OWN];			/* thread ids of the user's provider */
@@ -47,7 +48,7 @@ static struct shared {
 
 static unsigned int seed;
 
-/* In a child, which has no test to end. */
+/* A check in a child process */
 #define SO(what) do {							\
 	if (!(what)) {							\
 		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno)); \
@@ -58,22 +59,22 @@ static unsigned int seed;
 
 #define UNKNOWN	256
 
-/* --- bytes that arrived -------------------------------------------------------- */
+/* --- what arrives ---------------------------------------------------------------- */
 
 /**
  * struct catch - what one reader got
- * @what: of it, for people
- * @bytes: how many
- * @words: how often the word was in it
+ * @what: name of the source, for messages
+ * @bytes: number of bytes
+ * @words: occurrences of the word
  * @ids: thread ids that are not the user's
- * @others: ids of those who are not shown
- * @own: ids of the user's
- * @switches: records
- * @wakeups: records
- * @names: names of tasks
- * @unknown: ids that are looked up later: a thread that is new may be read of before
- *	it has said that it is the user's
- * @nr_unknown: of them
+ * @others: ids that stand for hidden threads
+ * @own: thread ids of the user
+ * @switches: number of switch records
+ * @wakeups: number of wakeup records
+ * @names: number of names of tasks
+ * @unknown: ids to look up later: a record of a new thread may be read before the thread has
+ *	announced that it is the user's
+ * @nr_unknown: number of @unknown
  */
 struct catch {
 	const char *what;
@@ -112,7 +113,7 @@ static bool is_own(int tid)
 	return false;
 }
 
-/* 0: no task, a CPU is idle. */
+/* 0: the CPU is idle. */
 static bool id(struct catch *c, int64_t tid)
 {
 	bool other = tid > 0 && tid <= INT32_MAX && ASYNCTRACE_TID_IS_OTHER((int32_t)tid);
@@ -130,7 +131,7 @@ static bool id(struct catch *c, int64_t tid)
 	return other;
 }
 
-/* @wait: for threads of the user's that have not said so yet */
+/* @wait: for threads of the user that have not announced themselves yet */
 static void settle(struct catch *c, bool wait)
 {
 	for (unsigned int i = 0; i < c->nr_unknown; i++) {
@@ -145,7 +146,7 @@ static void settle(struct catch *c, bool wait)
 	c->nr_unknown = 0;
 }
 
-/* The values that follow a record's ids, by the index of their names. */
+/* Returns the 32-bit value that follows a record's ids and has this name. */
 static int32_t arg32(const uint64_t *w, unsigned int from, unsigned int words, unsigned int name)
 {
 	for (; from < words && (w[from] >> 4 & 0xfff); from += w[from] >> 4 & 0xfff)
@@ -162,7 +163,7 @@ static void scheduling(struct catch *c, const uint64_t *w, unsigned int n)
 
 		if (w[0] >> 60 == ASYNCTRACE_FXT_SCHED_WAKEUP) {
 			c->wakeups++;
-			/* Whoever is woken is the user's. */
+			/* The woken thread must be the user's. */
 			if (id(c, w[2]))
 				c->ids++;
 			if (words > 5)
@@ -172,7 +173,7 @@ static void scheduling(struct catch *c, const uint64_t *w, unsigned int n)
 		c->switches++;
 		out = id(c, w[2]);
 		in = id(c, w[3]);
-		/* Of those who are not shown, neither priority nor state. */
+		/* Records of hidden threads have neither priority nor state. */
 		if (out && (arg32(w, 4, words, ASYNCTRACE_FXT_STR_OUTGOING) ||
 			    arg32(w, 4, words, ASYNCTRACE_FXT_STR_STATE) || w[0] >> 36 & 0xf))
 			c->ids++;
@@ -211,7 +212,7 @@ static void chunk(struct catch *c, const char *bytes, size_t len)
 	}
 }
 
-/* All that there is to be read now. */
+/* Reads everything that can be read now. */
 static int drain(struct catch *c, int fd)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
@@ -228,7 +229,7 @@ static int found(const struct nlmsghdr *nlh, void *arg)
 	return 0;
 }
 
-/* Everything that can be asked for. */
+/* Makes each query. */
 static int ask_all(struct catch *c, struct raw_nl *nl, uint32_t session)
 {
 	static const uint8_t lists[] = {
@@ -246,7 +247,7 @@ static int ask_all(struct catch *c, struct raw_nl *nl, uint32_t session)
 	return 0;
 }
 
-/* Ids that others' might have: what is told of one that is not his. */
+/* Asks for an id of another user: the answer must tell nothing. */
 static int ask_for(struct catch *c, struct raw_nl *nl, uint32_t id)
 {
 	mnl_attr_put_u32(raw_nl_begin(nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
@@ -273,7 +274,7 @@ static int events(struct catch *c, struct raw_nl *sub)
 	return err == -EAGAIN || err == -ENOBUFS ? 0 : err;
 }
 
-/* --- those who make noise --------------------------------------------------------- */
+/* --- noise makers ---------------------------------------------------------------------- */
 
 static void rename_as(const char *what, unsigned int n)
 {
@@ -293,8 +294,7 @@ static void pin(unsigned int cpu)
 }
 
 /*
- * A byte goes round: root's process wakes the user's thread, and the other way round.
- * Pipes are made before.
+ * A byte goes round: root's process and the user's thread wake each other. The pipes exist before.
  */
 static int pass[2][4];
 
@@ -313,7 +313,7 @@ static int noise(int i)
 		if (!child) {
 			rename_as("b", n);
 			sched_yield();
-			/* A program of that name, which ends at once. */
+			/* Runs a program of that name, which ends at once. */
 			if (n % 4 == 0)
 				execl(file, file, NULL);
 			_exit(0);
@@ -341,7 +341,7 @@ static int control_noise(void)
 		struct raw_provider p;
 		struct {
 			struct nlattr nest, name;
-			char text[12];	/* with the NUL, and what aligns it */
+			char text[12];	/* with the NUL and padding */
 		} attrs = {
 			{ 8 + WORD + 1, ASYNCTRACE_A_PROVIDER_KNOWN | NLA_F_NESTED },
 			{ 4 + WORD + 1, ASYNCTRACE_A_KNOWN_NAME }, "",
@@ -370,7 +370,7 @@ static int control_noise(void)
 	return 0;
 }
 
-/* --- the user's own ----------------------------------------------------------------- */
+/* --- the user's provider -------------------------------------------------------------- */
 
 static int device;
 
@@ -436,7 +436,7 @@ static int own_provider(void *arg)
 	return 0;
 }
 
-/* --- the two who look ----------------------------------------------------------------- */
+/* --- the two readers -------------------------------------------------------------------- */
 
 struct looker {
 	const char *who;
@@ -500,7 +500,7 @@ static int look(void *arg)
 	return 0;
 }
 
-/* Nothing foreign, but that there was something. */
+/* The user may learn that there was activity, and nothing else. */
 static int look_as_nobody(void *arg)
 {
 	const struct looker *l = arg;
@@ -520,12 +520,12 @@ static int look_as_root(void *arg)
 	if (look(arg))
 		return 1;
 	SO(by_read.words && by_asking.words && by_events.words);
-	/* All of it is foreign here: whose it is it tells. */
+	/* Root's reader must find all of it. */
 	SO(by_read.ids);
 	return 0;
 }
 
-/* --- all of it at once ------------------------------------------------------------------ */
+/* --- all at once ---------------------------------------------------------------------------- */
 
 static pid_t child_of(int (*fn)(void *arg), void *arg, int uid)
 {
@@ -533,7 +533,7 @@ static pid_t child_of(int (*fn)(void *arg), void *arg, int uid)
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		/* A pipe whose other end is gone ends a loop, and not the process. */
+		/* If the other end of a pipe is gone, the loop ends, not the process. */
 		signal(SIGPIPE, SIG_IGN);
 		if (raw_become(uid))
 			_exit(255);
@@ -572,7 +572,7 @@ static void draw_word(void)
 	shared->word[WORD] = 0;
 }
 
-/* A program of that name. */
+/* Creates a program with that name. */
 static void make_program(void)
 {
 	char file[64];
@@ -650,7 +650,8 @@ int main(int argc, char **argv)
 	seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
 	printf("# PRIVATE_SEED=%u\n", seed);
 	srand(seed);
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		return 1;
 	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process of a provider runs another program while the provider goes on: its memory
- * is kept by a child of clone(2), or it is that child which runs the program. The
- * program may be one that others' rights come with. It is no part of the provider: of
- * what it does, and what it is called, the provider's owner reads nothing.
+ * A process of a provider runs another program while the provider goes on: a child of clone(2)
+ * keeps the provider's memory, or such a child runs the program
+ *
+ * The program may have more rights than its user. It is no part of the provider: the provider's
+ * owner must not learn its activity or its name.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,10 +29,10 @@ static struct shared {
 	char word[WORD + 1];	/* the program's name */
 	atomic_int provider;	/* its id */
 	atomic_uint failed;
-	int tid;		/* who is to run the program */
+	int tid;		/* the thread that will run the program */
 } *shared;
 
-/* In a child, which has no test to end. */
+/* A check in a child process */
 #define SO(what) do {							\
 	if (!(what)) {							\
 		printf("# %s:%d: not so: %s (%s)\n", __FILE__, __LINE__, #what, strerror(errno)); \
@@ -42,7 +43,7 @@ static struct shared {
 
 #define NAP_ARGUMENT	"--nap"
 
-/* Over and over, until there is something to be read. */
+/* Sleeps again and again until a byte can be read. */
 static int nap(int fd)
 {
 	struct pollfd fds = { fd, POLLIN, 0 };
@@ -68,7 +69,7 @@ static void run_program(void)
 static int device;
 static char stack[65536] __attribute__((aligned(16)));
 
-/* Both in the memory of the process that registered, with descriptors of their own. */
+/* The child shares the memory of the process that registered, but has its own descriptors. */
 static int keep_memory(void *arg)
 {
 	char byte;
@@ -85,7 +86,7 @@ static int be_traced_and_run(void *arg)
 	return 0;
 }
 
-/* The process runs the program, or a child of its memory does. */
+/* Runs the program in the process, or in a child that shares its memory. */
 static int run_one(void *arg)
 {
 	bool child = *(bool *)arg;
@@ -97,7 +98,7 @@ static int run_one(void *arg)
 	device = p.fd;
 	close(gone_on[1]);
 	close(go_on[1]);
-	/* The child keeps open what another program must find closed. */
+	/* The child has descriptors of its own, so that exec closes the others. */
 	pid = clone(child ? be_traced_and_run : keep_memory, stack + sizeof(stack),
 		    CLONE_VM | SIGCHLD, NULL);
 	SO(pid > 0);
@@ -112,7 +113,7 @@ static int run_one(void *arg)
 
 static unsigned int words_seen;
 
-/* Records in which that thread has a part. */
+/* Returns the number of records that involve the thread. */
 static uint64_t records_of(int fd, int tid)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
@@ -159,7 +160,7 @@ static bool runs_program(int pid)
 	return !strncmp(comm, shared->word, WORD);
 }
 
-/* @arg: whether it is a child of its memory that runs the program */
+/* @arg: true if a child that shares the memory runs the program */
 static int watch(void *arg)
 {
 	static struct raw_nl nl;
@@ -185,7 +186,7 @@ static int watch(void *arg)
 	SO(write(go_on[1], "x", 1) == 1);
 	while (!runs_program(tid) && !atomic_load(&shared->failed))
 		usleep(1000);
-	/* Now it is somebody else's, and naps. */
+	/* From now on the thread belongs to another program, which sleeps. */
 	records_of(fd, tid);
 	usleep(100000);
 	after = records_of(fd, tid);
@@ -194,7 +195,7 @@ static int watch(void *arg)
 	       words_seen);
 	SO(runs_program(tid));
 	SO(before > 0 && !after && !words_seen);
-	/* Nor does a session see it that is begun now. */
+	/* A session that starts now does not see the thread either. */
 	close(fd);
 	raw_nl_close(&nl);
 	SO(!raw_nl_open(&nl));
@@ -249,7 +250,8 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(argv[1], NAP_ARGUMENT))
 		return nap(atoi(argv[2]));
 	srand(time(NULL));
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		return 1;
 	return ktap_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider's descriptor: alerts, announced categories, and the state of its
- * session.
+ * A provider's descriptor: alerts, announced categories, and the state of its session
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -109,7 +108,7 @@ static void only_the_provider_raises_alerts(void)
 	close(fd);
 }
 
-static void alerts_of_whom_nobody_records_are_refused(void)
+static void alerts_without_a_session_are_refused(void)
 {
 	begin("alerts");
 	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
@@ -129,7 +128,7 @@ static void alerts_of_whom_nobody_records_are_refused(void)
 	end();
 }
 
-/* Those that come too fast are refused, and how many they were is told. */
+/* Alerts that come too fast are refused, and their number is reported. */
 static void a_flood_of_alerts_is_bounded_and_counted(void)
 {
 	const int n = 5000;
@@ -252,7 +251,7 @@ static void list(void)
 	list_end(&nl);
 }
 
-/* Whether the last list has these categories of one provider, and no others. */
+/* Does the last list have these categories of one provider, and no others? */
 static bool listed(const char *categories)
 {
 	char text[sizeof(listing.text)];
@@ -279,7 +278,7 @@ static void begin_announcing(void)
 	NEED(!raw_hello(p.fd, &cookie));
 }
 
-static void what_is_announced_is_listed(void)
+static void announced_categories_are_listed(void)
 {
 	begin_announcing();
 	list();
@@ -292,14 +291,14 @@ static void what_is_announced_is_listed(void)
 	EXPECT_IS(nl.replies, 1);
 	EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID), p.id);
 	EXPECT(listed("http=requests, from accept to the last byte;db;"));
-	/* In place of what was said before. */
+	/* A second announcement replaces the first. */
 	announce();
 	known("other", "");
 	EXPECT_IS(raw_nl_ask(&nl), 0);
 	list();
 	EXPECT(listed("other;"));
 	EXPECT_IS(raw_child(nobody_lists, NULL, NOBODY), 0);
-	/* Nothing, too. */
+	/* An empty announcement does, too. */
 	announce();
 	EXPECT_IS(raw_nl_ask(&nl), 0);
 	list();
@@ -307,10 +306,11 @@ static void what_is_announced_is_listed(void)
 	end();
 }
 
-/* Announce @n categories of the greatest length; their names have a @mark. */
+/* Announces @n categories of the greatest length, whose names contain @mark. */
 static void announce_long(int fd, int n, char mark)
 {
-	char name[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 1] = { 0 };
+	char name[ASYNCTRACE_CATEGORY_MAX + 1] = { 0 };
+	char more[ASYNCTRACE_DESCRIPTION_MAX + 1] = { 0 };
 
 	NEED(!raw_hello(fd, &cookie));
 	announce();
@@ -323,7 +323,7 @@ static void announce_long(int fd, int n, char mark)
 	NEED(!raw_nl_ask(&nl));
 }
 
-/* Adds to @text what a list has of announce_long(). */
+/* Appends to @text the list that announce_long() must cause. */
 static void want_long(char *text, int provider, int n, char mark)
 {
 	char *at = text + strlen(text);
@@ -361,7 +361,7 @@ static void longest_announcement_takes_many_messages(void)
 	end();
 }
 
-/* The kernel has put a part of the first provider's list when list_begin() returns. */
+/* When list_begin() returns, the kernel has sent a part of the first provider's list. */
 static void announcement_replaced_in_a_list(void)
 {
 	char want[sizeof(listing.text)] = "";
@@ -375,11 +375,11 @@ static void announcement_replaced_in_a_list(void)
 	announce_long(p.fd, MOST, 'y');
 	announce_long(other.fd, MOST, 'y');
 	list_end(&sub);
-	/* Of each one announcement: of the first one that which was begun. */
+	/* The first provider's announcement must be the one that was begun. */
 	want_long(want, p.id, MOST, 'x');
 	want_long(want, other.id, MOST, 'y');
 	EXPECT(!strcmp(listing.text, want));
-	/* The same if the provider takes its announcement back. */
+	/* The same holds if the provider withdraws its announcement. */
 	list_begin(&sub);
 	announce_long(p.fd, 0, 0);
 	announce_long(other.fd, 0, 0);
@@ -406,7 +406,7 @@ static void provider_ends_in_a_list(void)
 	raw_provider_end(&p);
 	usleep(200 * 1000);
 	list_end(&sub);
-	/* A part of the first one, which is well formed, and all of the other one. */
+	/* The list has a well-formed part of the first announcement and all of the other one. */
 	want_long(want, other.id, MOST, 'y');
 	at = strchr(listing.text, ' ');
 	EXPECT(at && !strcmp(at + 1, want));
@@ -418,7 +418,7 @@ static void provider_ends_in_a_list(void)
 	raw_nl_close(&nl);
 }
 
-/* A list that nobody reads to its end keeps nothing: kmemleak of the debug kernel looks. */
+/* A list that is not read to its end must keep no memory: kmemleak of the debug kernel checks. */
 static void list_not_read_to_its_end(void)
 {
 	begin("announces");
@@ -428,7 +428,7 @@ static void list_not_read_to_its_end(void)
 	end();
 }
 
-/* A reader needs room for one provider's categories, not for all providers'. */
+/* A reader needs room for one provider's categories at a time. */
 static void a_list_of_many_fits_a_small_buffer(void)
 {
 	enum { MANY = 20 };
@@ -444,7 +444,7 @@ static void a_list_of_many_fits_a_small_buffer(void)
 		NEED(!raw_provider(&many[i], "many", STRIDE));
 		announce_long(many[i].fd, 2, 'x');
 	}
-	/* One that the kernel has not seen give it a larger one. */
+	/* A socket that has not received yet gets larger messages. */
 	small = mnl_socket_open(NETLINK_GENERIC);
 	NEED(small && !mnl_socket_bind(small, 0, MNL_SOCKET_AUTOPID));
 	raw_nl_begin(&nl, ASYNCTRACE_CMD_CATEGORY_GET, NLM_F_DUMP);
@@ -472,7 +472,8 @@ static void a_list_of_many_fits_a_small_buffer(void)
 
 static void wrong_announcements_are_blamed(void)
 {
-	char name[ASYNCTRACE_CATEGORY_MAX + 2] = { 0 }, more[ASYNCTRACE_DESCRIPTION_MAX + 2] = { 0 };
+	char name[ASYNCTRACE_CATEGORY_MAX + 2] = { 0 };
+	char more[ASYNCTRACE_DESCRIPTION_MAX + 2] = { 0 };
 
 	begin_announcing();
 	announce();
@@ -523,7 +524,7 @@ static void wrong_announcements_are_blamed(void)
 	known("once", "a");
 	known("twice", "b");
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_KNOWN);
-	/* None of them has changed anything. */
+	/* None of the refused announcements has changed anything. */
 	list();
 	EXPECT(listed("kept;"));
 	end();
@@ -582,7 +583,7 @@ static void an_ioctl_announces_as_well(void)
 	end();
 }
 
-/* --- observing --------------------------------------------------------------------- */
+/* --- observing the session ----------------------------------------------------------- */
 
 static short ready(int ms)
 {
@@ -629,7 +630,7 @@ static void P5_provider_sees_what_its_session_does(void)
 	SEES(false, ASYNCTRACE_SESSION_STATE_STOPPED);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
 	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
-	/* Between two looks there may be a whole run: it is another gate. */
+	/* Between two looks a whole run may have passed: the gate differs. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
 	SEES(true, ASYNCTRACE_SESSION_STATE_STARTED);
@@ -639,7 +640,7 @@ static void P5_provider_sees_what_its_session_does(void)
 	end();
 }
 
-/* A provider that comes late finds the gate open. */
+/* A provider that registers late finds the gate open. */
 static void P25_late_provider_sees_that_it_is_recorded(void)
 {
 	NEED(!raw_nl_open(&nl));
@@ -695,7 +696,7 @@ static void only_the_provider_reads_its_descriptor(void)
 	begin("mine");
 	EXPECT_IS(raw_child(look_in_child, &o, -1), EPERM);
 	SEES(false, 0);
-	/* Its end is the end of the file. */
+	/* When the provider ends, reading its descriptor reports the end of the file. */
 	munmap(p.rw, p.rw_size);
 	p.rw = NULL;
 	EXPECT_IS(ready(1000), POLLIN | POLLHUP);
@@ -711,32 +712,19 @@ static void P24_name_of_101_bytes_is_refused(void)
 {
 	char name[ASYNCTRACE_NAME_MAX + 2] = { 0 };
 	struct nlmsghdr *nlh;
-	int fd = raw_open();
+	int err, fd = raw_open();
 
 	NEED(fd >= 0 && !raw_hello(fd, &cookie) && !raw_nl_open(&nl));
-	for (int len = ASYNCTRACE_NAME_MAX + 1; len >= ASYNCTRACE_NAME_MAX; len--) {
-		memset(name, 0, sizeof(name));
-		memset(name, 'n', len);
-		nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
-		mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
-		mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, name);
-		mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
-		if (len > ASYNCTRACE_NAME_MAX) {
-			int err = raw_nl_ask(&nl);
-
-			EXPECT(err == -ERANGE || err == -EINVAL);
-			EXPECT_IS(nl.bad, ASYNCTRACE_A_PROVIDER_NAME);
-			err = raw_register(fd, name, STRIDE);
-			EXPECT(err == -ERANGE || err == -EINVAL);
-			continue;
-		}
-		EXPECT_IS(raw_nl_ask(&nl), 0);
-		mnl_attr_put_u32(raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_GET, 0),
-				 ASYNCTRACE_A_PROVIDER_ID, raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_ID));
-		EXPECT_IS(raw_nl_ask(&nl), 0);
-		EXPECT(!strcmp(mnl_attr_get_str(raw_nl_attr(&nl, ASYNCTRACE_A_PROVIDER_NAME)), name));
-		EXPECT_IS(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_PID), getpid());
-	}
+	memset(name, 'n', ASYNCTRACE_NAME_MAX + 1);
+	nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_COOKIE, cookie);
+	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, name);
+	mnl_attr_put_u64(nlh, ASYNCTRACE_A_PROVIDER_RING_STRIDE, STRIDE);
+	err = raw_nl_ask(&nl);
+	EXPECT(err == -ERANGE || err == -EINVAL);
+	EXPECT_IS(nl.bad, ASYNCTRACE_A_PROVIDER_NAME);
+	err = raw_register(fd, name, STRIDE);
+	EXPECT(err == -ERANGE || err == -EINVAL);
 	close(fd);
 	raw_nl_close(&nl);
 }
@@ -744,9 +732,9 @@ static void P24_name_of_101_bytes_is_refused(void)
 static const struct ktap_test tests[] = {
 	KTAP_TEST(names_of_alerts_are_checked),
 	KTAP_TEST(only_the_provider_raises_alerts),
-	KTAP_TEST(alerts_of_whom_nobody_records_are_refused),
+	KTAP_TEST(alerts_without_a_session_are_refused),
 	KTAP_TEST(a_flood_of_alerts_is_bounded_and_counted),
-	KTAP_TEST(what_is_announced_is_listed),
+	KTAP_TEST(announced_categories_are_listed),
 	KTAP_TEST(longest_announcement_takes_many_messages),
 	KTAP_TEST(announcement_replaced_in_a_list),
 	KTAP_TEST(provider_ends_in_a_list),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading a session: who may, with what buffer, and what a provider that lies
- * can make of it. The providers here are this process, so that what happens
- * between two reads is exact.
+ * Reading a session: the right to do so, buffers, and providers that lie
+ *
+ * The providers are this process, so that the order of stores and reads is exact.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -104,7 +104,7 @@ static void consuming_is_checked(void)
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), 0);
 	EXPECT_IS(raw_ioctl(fd, ASYNCTRACE_IOC_CONSUME, &c), -EBUSY);
 	EXPECT_IS(raw_consume(other, session), -EBUSY);
-	/* A consumer is no provider, and the other way round. */
+	/* A consumer cannot become a provider, nor a provider a consumer. */
 	EXPECT_IS(raw_register(fd, "x", STRIDE), -EBUSY);
 	EXPECT(raw_register(other, "x", STRIDE) > 0);
 	EXPECT_IS(raw_consume(other, session), -EBUSY);
@@ -127,7 +127,9 @@ static void another_user_may_not_consume(void)
 	NEED(!raw_nl_open(&nl));
 	session = raw_session(&nl, "read", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "none");
 	NEED(session > 0);
-	/* A user who may not see a session is not told that it exists. */
+	/*
+	 * A user who may not see the session gets the same answer as for one that does not exist.
+	 */
 	EXPECT_IS(raw_child(consume_as, NULL, 65534), ENOENT);
 	EXPECT_IS(raw_child(consume_as, NULL, 0), 0);
 	raw_nl_close(&nl);
@@ -142,23 +144,23 @@ static void buffers_are_checked(void)
 	EXPECT(read(consumer, buffer, BUFFER - 1) < 0 && errno == EINVAL);
 	EXPECT(read(consumer, buffer, sizeof(struct asynctrace_chunk)) < 0 && errno == EINVAL);
 	start();
-	/* The first chunk, of clock pairs, to where nothing is. */
+	/* The first chunk, of clock pairs, into unmapped memory */
 	EXPECT(syscall(SYS_read, consumer, 8, BUFFER) < 0 && errno == EFAULT);
 	stop();
-	/* The next, to where only half of it has room. */
+	/* The next chunk, into memory of which only half is mapped */
 	pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(pages != MAP_FAILED && !munmap(pages + 4096, 4096));
 	EXPECT(read(consumer, pages + 4096 - 8, BUFFER) < 0 && errno == EFAULT);
 	end();
 }
 
-static void read_and_poll_agree_on_what_there_is(void)
+static void read_and_poll_agree(void)
 {
 	struct pollfd p;
 
 	begin(ASYNCTRACE_MODE_ONESHOT, "none");
 	p = (struct pollfd){ .fd = consumer, .events = POLLIN };
-	/* Not started, nothing there: the end. */
+	/* Without a start there is nothing to read: the stream ends. */
 	EXPECT_IS(take(), 0);
 	start();
 	while (take() > 0)
@@ -185,7 +187,7 @@ static void *second_thread(void *arg)
 	return NULL;
 }
 
-/* A provider can do this between two reads if it is fast enough. */
+/* A fast provider can do this between two reads. */
 static void make_news(struct raw_provider *p)
 {
 	volatile uint64_t *durable = (void *)(p->rw + p->control->durable);
@@ -221,7 +223,7 @@ static void I18_busy_provider_does_not_starve_others(void)
 	}
 	EXPECT_IS(found, 10);
 	stop();
-	/* And it ends. */
+	/* The stream ends. */
 	for (reads = 0; reads < 60 && take() > 0; reads++)
 		make_news(&loud);
 	EXPECT(reads < 60);
@@ -231,8 +233,8 @@ static void I18_busy_provider_does_not_starve_others(void)
 }
 
 /*
- * Whatever the reader is at when a provider joins: it is told who that is before it
- * is told of its threads, names and records. Which come, all of them.
+ * A provider may join at any moment of a read: the reader must get the provider before its threads,
+ * names and records, and get all of them.
  */
 static void new_provider_is_announced_before_its_data(void)
 {
@@ -274,7 +276,7 @@ static void new_provider_is_announced_before_its_data(void)
 	}
 }
 
-/* All that the ring claims, whatever it claims, is no more than its words hold. */
+/* The records that a ring claims are limited to what its words can hold. */
 static void I2_position_is_clamped_to_ring_words(void)
 {
 	static const uint64_t positions[] = {
@@ -302,7 +304,7 @@ static void I2_position_is_clamped_to_ring_words(void)
 			bytes += chunk()->bytes;
 		}
 		EXPECT(reads < 1000);
-		/* Three rings, of two words or more a record. */
+		/* Three rings, with two words or more per record */
 		EXPECT(bytes <= 3 * STRIDE && records <= 3 * STRIDE / 16);
 		EXPECT_IS(raw_ledger(&nl, session, p.id, &sum), 0);
 		if (sum.delivered != records)
@@ -314,7 +316,7 @@ static void I2_position_is_clamped_to_ring_words(void)
 	}
 }
 
-/* Read what there is; returns the records of providers. */
+/* Reads everything. Returns the number of providers' records. */
 static uint64_t take_all(void)
 {
 	uint64_t records = 0;
@@ -325,7 +327,7 @@ static uint64_t take_all(void)
 	return records;
 }
 
-/* The largest ring of which a session may have those of one provider, and not of two */
+/* Returns a ring size with which a session has memory for one provider's rings, not for two. */
 static uint64_t half_of_the_memory(void)
 {
 	uint64_t size = ASYNCTRACE_RING_MIN, limit, rings;
@@ -340,8 +342,8 @@ static uint64_t half_of_the_memory(void)
 }
 
 /*
- * A provider claims ten records, which are read, and then claims to have none. Neither while
- * it lives nor when another needs its rings' memory are less counted than were read.
+ * A provider claims ten records, which are read, and then claims none. The count stays, also when
+ * the provider has ended and another one needs the memory of its rings.
  */
 static void ledger_of_a_liar_keeps_what_was_read(void)
 {
@@ -367,7 +369,7 @@ static void ledger_of_a_liar_keeps_what_was_read(void)
 	raw_provider_end(&liar);
 	NEED(!raw_provider(&other, "other", size));
 	NEED(other.control->gate > ASYNCTRACE_GATE_ATTACH);
-	/* It has ended, and all that it claims was read. */
+	/* The provider has ended, and all records that it claimed were read. */
 	EXPECT_IS(raw_ended(&nl, session, &sum), 0);
 	EXPECT_IS(sum.delivered, 10);
 	EXPECT_IS(sum.committed, 10);
@@ -376,7 +378,7 @@ static void ledger_of_a_liar_keeps_what_was_read(void)
 	raw_provider_end(&other);
 }
 
-/* A consumer that goes on reading a session that is over touches no other's limits. */
+/* A consumer that still reads an ended session does not change limits of other sessions. */
 static void ended_session_frees_no_room_in_the_next(void)
 {
 	struct raw_provider p;
@@ -413,7 +415,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(consuming_is_checked),
 	KTAP_TEST(another_user_may_not_consume),
 	KTAP_TEST(buffers_are_checked),
-	KTAP_TEST(read_and_poll_agree_on_what_there_is),
+	KTAP_TEST(read_and_poll_agree),
 	KTAP_TEST(I18_busy_provider_does_not_starve_others),
 	KTAP_TEST(new_provider_is_announced_before_its_data),
 	KTAP_TEST(I2_position_is_clamped_to_ring_words),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One process may be several providers, each for a part of it. Its threads are those of
- * each: when one of them ends, or its session, what the scheduler does to them is still
- * the other's to be told of.
+ * A process may be several providers. Its threads belong to each: when one provider or its session
+ * ends, the other one's session still gets the threads' scheduling.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +13,7 @@
 
 #define STRIDE	(64 * 1024)
 #define RING	(256 * 1024)
-/* Records that show that a thread is traced, and how long it may take. */
+/* Records that show that a thread is traced */
 #define ENOUGH	20
 #define WAIT_MS	240000
 
@@ -55,7 +54,7 @@ static void end(void)
 	raw_nl_close(&nl);
 }
 
-/* Whether the process' switches come into the session, from now on. */
+/* Does the session get switches of the process from now on? */
 static bool goes_on(int session)
 {
 	struct raw_ledger before, now = { };
@@ -100,7 +99,7 @@ static void threads_go_to_the_other_session_when_one_ends(void)
 	end();
 }
 
-/* A provider that takes over is in turn followed by another. */
+/* A provider that takes over is followed by another one. */
 static void threads_stay_as_long_as_there_is_a_provider(void)
 {
 	struct raw_provider more[4];

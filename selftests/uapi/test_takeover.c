@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose session gets a provider that an administrator and its own user both want: the
- * administrator's, also where the user's came first. So no user can hide a process.
+ * A provider that both an administrator and its own user want belongs to the administrator's
+ * session, even if the user's session was first. So no user can hide a process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 
 #define NOBODY	65534
 #define STRIDE	(64 * 1024)
-#define USERS	7		/* records that the user's session gets */
-#define ROOTS	5		/* records that root's session gets */
+#define USERS	7		/* records in the user's session */
+#define ROOTS	5		/* records in root's session */
 
 static struct raw_nl nl, sub;
 static struct event ev;
 static int to_user[2], to_root[2];
 
-/* The user's process and root's go on in turns. */
+/* The user's process and root's take turns. */
 static int pass(int fd)
 {
 	return write(fd, "", 1) == 1 ? 0 : -errno;
@@ -63,7 +63,7 @@ static int provider_flags(uint32_t id)
 	return raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_FLAGS);
 }
 
-/* Runs @user as a child, and @root in turns with it. */
+/* Runs @user in a child, in turns with @root. */
 static void in_turns(int (*user)(void *arg), void (*root)(void))
 {
 	pid_t child;
@@ -100,7 +100,7 @@ static int read_all_of(int id)
 	return errno == EAGAIN ? 0 : -errno;
 }
 
-/* --- the user's session is there first -------------------------------------------------- */
+/* --- the user's session is first ----------------------------------------------------------- */
 
 static int loses_a_provider(void *arg)
 {
@@ -119,12 +119,12 @@ static int loses_a_provider(void *arg)
 	raw_write(&p, 0, USERS);
 	SO(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
 
-	/* Root initializes a session, and nothing changes. */
+	/* When root initializes a session, nothing changes. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate == gate);
 	SO(committed(id, p.id) == USERS);
 
-	/* Root starts it. */
+	/* Root starts the session: it takes the provider. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate > ASYNCTRACE_GATE_ATTACH && p.control->gate != gate);
 	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
@@ -134,19 +134,22 @@ static int loses_a_provider(void *arg)
 	raw_write(&p, 0, ROOTS);
 	SO(committed(id, p.id) == USERS);
 
-	/* Root's session has ended: it was taken away for good, and what there was is kept. */
+	/*
+	 * When root's session has ended, the user's session does not get the provider back, but
+	 * keeps its records.
+	 */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
 	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
 	SO(committed(id, p.id) == USERS);
 
-	/* The session remembers that also when it has been read, while the provider lives. */
+	/* The session remembers this also after it was read, while the provider lives. */
 	SO(!read_all_of(id));
 	SO(committed(id, p.id) == 0 && committed(id, 0) == USERS);
 	SO(!make(ASYNCTRACE_CMD_SESSION_STOP, id) && !make(ASYNCTRACE_CMD_SESSION_START, id));
 	SO(p.control->gate == ASYNCTRACE_GATE_OFF);
-	/* Both end at the same time. */
+	/* The user's session and provider end at the same time. */
 	raw_nl_close(&nl);
 	raw_provider_end(&p);
 	return 0;
@@ -172,7 +175,7 @@ static void privileged_start_takes_a_provider_away(void)
 	in_turns(loses_a_provider, takes_a_provider);
 }
 
-/* --- both sessions are there, and the provider comes ------------------------------------ */
+/* --- both sessions run when the provider registers ------------------------------------------ */
 
 static int comes_late(void *arg)
 {
@@ -189,7 +192,9 @@ static int comes_late(void *arg)
 	SO(provider_flags(p.id) & ASYNCTRACE_PROVIDER_F_HELD);
 	SO(!committed(id, p.id));
 
-	/* When root's session has ended, the user's gets a provider that it has never had. */
+	/*
+	 * When root's session has ended, the user's session gets the provider, which it never had.
+	 */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	for (int i = 0; i < 3000 && p.control->gate <= ASYNCTRACE_GATE_ATTACH; i++)
 		usleep(10000);
@@ -218,7 +223,7 @@ static void late_provider_goes_to_the_privileged(void)
 	in_turns(comes_late, is_preferred);
 }
 
-/* --- root's session is there first ------------------------------------------------------ */
+/* --- root's session is first ------------------------------------------------------------- */
 
 static int starts_later(void *arg)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traced threads: the module's table of them grows with their number, and one user may not
- * have any number of them.
+ * Traced threads: the module's table grows with their number, and each user has a limit
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -90,13 +89,13 @@ static void each_thread_of_a_crowd_is_traced(void)
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
 	end_threads(threads, CROWD);
 	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
-	/* Each was woken, and was switched to. */
+	/* Each thread was woken and switched to. */
 	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * CROWD);
 	raw_provider_end(&p);
 	raw_nl_close(&nl);
 }
 
-/* --- a crowd that another session takes over --------------------------------------------- */
+/* --- many threads that another session takes over ------------------------------------------- */
 
 #define TAKEN	300
 
@@ -114,7 +113,7 @@ static bool wait_turn(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
-/* A user's process of many threads, in a session of the user. */
+/* A process of the user with many threads, in a session of the user */
 static int crowd_of_a_user(void *arg)
 {
 	static pthread_t threads[TAKEN];
@@ -130,8 +129,8 @@ static int crowd_of_a_user(void *arg)
 }
 
 /*
- * Keeps all CPUs busy with real-time threads until @spinning is cleared: the module's workers
- * do not run.
+ * Keeps all CPUs busy with real-time threads until @spinning is cleared, so that the module's
+ * workers do not run.
  */
 static volatile bool spinning;
 static volatile int spinners;
@@ -177,7 +176,7 @@ static int start_without_workers(void)
 	return id;
 }
 
-/* The worker that takes the threads out of the first session has not run yet. */
+/* The worker that removes the threads from the first session has not run yet. */
 static void crowd_is_traced_by_the_session_that_takes_it(void)
 {
 	struct raw_ledger before, after;
@@ -196,14 +195,14 @@ static void crowd_is_traced_by_the_session_that_takes_it(void)
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
 	NEED(pass(to_child[1]) && wait_turn(to_parent[0]));
 	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
-	/* Each was woken, and was switched to. */
+	/* Each thread was woken and switched to. */
 	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * TAKEN);
 	NEED(pass(to_child[1]) && waitpid(child, &status, 0) == child);
 	EXPECT_IS(status, 0);
 	raw_nl_close(&nl);
 }
 
-/* --- names of others ----------------------------------------------------------------------- */
+/* --- names of threads in other processes --------------------------------------------------- */
 
 #define RENAMES	3
 
@@ -230,7 +229,7 @@ static int renames_itself(void *arg)
 		SO(wait_turn(to_child[0]));
 		snprintf(name, sizeof(name), "renamed-%d", i);
 		SO(!prctl(PR_SET_NAME, name));
-		/* A write wakes the parent only if the parent sleeps in its read. */
+		/* The write wakes the parent only if the parent sleeps in its read. */
 		while (!is_asleep(getppid()))
 			usleep(1000);
 		SO(pass(to_parent[1]));
@@ -238,7 +237,7 @@ static int renames_itself(void *arg)
 	return 0;
 }
 
-/* Count the names of thread @tid that it gave itself, in their order. */
+/* Counts the names that thread @tid gave itself, in their order. */
 static int names_seen(int fd, int32_t tid)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
@@ -274,7 +273,7 @@ static void foreign_task_is_named_after_each_rename(void)
 			 STRIDE, "threads");
 	NEED(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) &&
 	     !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id));
-	/* Each time, the child wakes this process. */
+	/* The child wakes this process each time. */
 	for (int i = 0; i < RENAMES; i++) {
 		NEED(pass(to_child[1]));
 		NEED(wait_turn(to_parent[0]));
@@ -294,7 +293,7 @@ static void foreign_task_is_named_after_each_rename(void)
 #define MOST	40
 #define MORE	25
 
-/* With MOST + MORE threads; returns how many sessions did not trace as many as they should. */
+/* Runs MOST + MORE threads. Returns the number of sessions that traced fewer than they should. */
 static int beyond_the_limit(void *arg)
 {
 	int limited = *(int *)arg, id, wrong = 0;

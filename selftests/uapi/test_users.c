@@ -31,7 +31,7 @@ static int as_nobody(void *arg)
 
 	(void)arg;
 	SO(!raw_nl_open(&nl));
-	/* Objects of root are not visible. */
+	/* Root's objects are invisible. */
 	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_GET; cmd++) {
 		SO(raw_session_do(&nl, cmd, roots_session) == -ENOENT);
 		SO(nl.bad == ASYNCTRACE_A_SESSION_ID && nl.text[0]);
@@ -48,12 +48,12 @@ static int as_nobody(void *arg)
 	SO(fd >= 0 && raw_consume(fd, roots_session) == -ENOENT);
 	close(fd);
 
-	/* Everybody's scheduling: refused, with the remedy. */
+	/* Scheduling of all tasks is refused; the text says what to do. */
 	SO(raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_ALL, STRIDE,
 		       NULL) == -EPERM);
 	SO(nl.bad == ASYNCTRACE_A_SESSION_SCHED && strstr(nl.text, "CAP_PERFMON"));
 
-	/* A session of his own has his own provider, and not root's. */
+	/* A session of the user has the user's provider, and not root's. */
 	SO(!raw_provider(&own, "own", STRIDE));
 	id = raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS,
 			 STRIDE, NULL);
@@ -95,9 +95,9 @@ static void I6_users_do_not_see_each_other(void)
 	end();
 }
 
-/* --- what a user's programs may that have capabilities, and those that have none ------ */
+/* --- users with capabilities, and root without ---------------------------------------- */
 
-/* From now on: CAP_PERFMON, or nothing. */
+/* From now on the process has CAP_PERFMON, or no capability. */
 static int have_only(bool perfmon)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -109,7 +109,7 @@ static int have_only(bool perfmon)
 	return syscall(SYS_capset, &head, caps);
 }
 
-/* Sees what others have, and reads or changes none of it. */
+/* Sees everything of others, and reads or changes nothing of it. */
 static int nobody_with_perfmon(void *arg)
 {
 	struct raw_ledger sum;
@@ -121,25 +121,26 @@ static int nobody_with_perfmon(void *arg)
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, roots_session));
 	SO(raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID) == (uint32_t)roots_session);
 	SO(!raw_ledger(&nl, roots_session, roots.id, &sum));
-	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_TERMINATE; cmd++) {
+	for (int cmd = ASYNCTRACE_CMD_SESSION_INIT; cmd <= ASYNCTRACE_CMD_SESSION_TERMINATE;
+	     cmd++) {
 		SO(raw_session_do(&nl, cmd, roots_session) == -EPERM);
 		SO(nl.bad == ASYNCTRACE_A_SESSION_ID && strstr(nl.text, "CAP_SYS_ADMIN"));
 	}
 	fd = raw_open();
 	SO(fd >= 0 && raw_consume(fd, roots_session) == -EPERM);
 	close(fd);
-	/* Everybody's scheduling, and everybody's providers. */
+	/* Scheduling of all tasks, and all providers */
 	id = raw_session(&nl, "all", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_ALL, STRIDE,
 			 "roots");
 	SO(id > 0);
-	/* Without what it was made with, its owner has nothing of it. */
+	/* Without the capability it was created with, the owner cannot use the session. */
 	SO(!have_only(false));
 	SO(!raw_nl_open(&nl));
 	SO(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id) == -ENOENT);
 	return 0;
 }
 
-/* Of a container, say, that has no user namespace of its own. */
+/* Root of a container without a user namespace, for example */
 static int root_without_capabilities(void *arg)
 {
 	struct raw_ledger sum;
@@ -160,7 +161,7 @@ static int root_without_capabilities(void *arg)
 	close(fd);
 	SO(raw_session(&nl, "root's", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x") == -EEXIST);
 	SO(strstr(nl.text, "CAP_PERFMON"));
-	/* Its own it has, and whoever has the capabilities has that, too. */
+	/* Such a root has its own session; a process with the capabilities can use it, too. */
 	id = raw_session(&nl, "own", ASYNCTRACE_MODE_ONESHOT, 0, STRIDE, "x");
 	SO(id > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id));
 	return 0;
@@ -181,7 +182,7 @@ static void I6_privileged_session_needs_capabilities(void)
 	end();
 }
 
-/* A socket that root opened and left to another is neither's. */
+/* A socket that root opened and passed to another user has the rights of neither. */
 static int with_roots_socket(void *arg)
 {
 	(void)arg;
@@ -195,7 +196,7 @@ static void I6_socket_of_other_user_gives_no_rights(void)
 	end();
 }
 
-/* A cookie is good in its own process only. */
+/* A cookie is valid only in its process. */
 static int register_with_cookie(void *arg)
 {
 	struct nlmsghdr *nlh;
@@ -225,7 +226,7 @@ static void cookie_belongs_to_one_process(void)
 	close(fd);
 }
 
-/* Another user's process is recorded by root, never by nobody. */
+/* Root records another user's process; that user cannot record root's. */
 static int only_provider(void *arg)
 {
 	struct raw_provider own;
@@ -267,11 +268,11 @@ static void I6_only_root_records_other_users(void)
 		close(pipes[i]);
 }
 
-/* --- how much one user may have ------------------------------------------------------ */
+/* --- limits of one user -------------------------------------------------------------- */
 
 #define SESSIONS_MAX	64
 
-/* Those that have ended are on the account until they are freed, which nobody waits for. */
+/* Ended sessions count until they are freed, which no call waits for: try again. */
 static int make_session_soon(const char *name, uint32_t sched, uint64_t ring)
 {
 	int ret = -EDQUOT;
@@ -303,11 +304,11 @@ static int make_sessions(void *arg)
 static void a_user_has_so_many_sessions(void)
 {
 	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
-	/* They ended with their socket. */
+	/* The sessions ended with their socket. */
 	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
 }
 
-/* Sessions that are read and over hold their memory, too: it is on the account. */
+/* Ended sessions hold memory until they are closed: it counts towards the limit. */
 static int take_memory(void *arg)
 {
 	uint64_t limit, ring, cpus;
@@ -320,7 +321,7 @@ static int take_memory(void *arg)
 	SO(!raw_nl_ask(&nl));
 	limit = raw_nl_u64(&nl, ASYNCTRACE_A_INFO_MEMORY_LIMIT);
 	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
-	/* One session of that size is within the limit, three are not. */
+	/* One session of this size is within the limit, three are not. */
 	for (ring = ASYNCTRACE_RING_MIN; ring * cpus * 3 <= limit; ring *= 2)
 		;
 	for (int i = 0; i < 3; i++) {
@@ -341,14 +342,14 @@ static int take_memory(void *arg)
 	return 2;
 }
 
-static void a_users_sessions_share_one_limit_of_memory(void)
+static void sessions_of_user_share_memory_limit(void)
 {
 	EXPECT_IS(raw_child(take_memory, NULL, NOBODY), 0);
 }
 
 /*
- * A provider whose last two sessions ended a moment ago waits for its rings until every
- * CPU has run something else. Ours does not: we have it for ourselves.
+ * A provider whose last two sessions ended a moment ago waits for its rings until each CPU has run
+ * something else. This CPU does not, because the test keeps it busy.
  */
 #define NEVER_WAITED	77
 
@@ -374,7 +375,7 @@ static int end_two_sessions(const char *provider)
 	return 0;
 }
 
-/* One more provider comes: how many has the session refused by then? */
+/* Another provider registers. Returns how many providers the session has refused by then. */
 static int refused_after_one_more(int id, uint64_t stride)
 {
 	struct raw_provider more;
@@ -386,8 +387,8 @@ static int refused_after_one_more(int id, uint64_t stride)
 }
 
 /*
- * A session that has as many providers as the limit allows, one of which waits. @arg:
- * does that one end while it does?
+ * A session with as many providers as the limit allows, one of which waits for its rings. @arg:
+ * does that provider end while it waits?
  */
 static int fill_while_one_waits(void *arg)
 {
@@ -403,7 +404,7 @@ static int fill_while_one_waits(void *arg)
 	cpus = raw_nl_u32(&nl, ASYNCTRACE_A_INFO_ONLINE_CPUS);
 	for (ring = ASYNCTRACE_RING_MIN; ring * (cpus + 1) * 4 <= limit; ring *= 2)
 		;
-	/* Two or three have room. */
+	/* Two or three providers fit. */
 	for (uint64_t n = limit / (ring * (cpus + 1)); n > 1; n--)
 		SO(!raw_provider(&some, "some", ring));
 	SO(!raw_provider(&one, "one", ring));
@@ -420,7 +421,7 @@ static int fill_while_one_waits(void *arg)
 		return 0;
 	}
 	SO(refused_after_one_more(id, ring) == 1);
-	/* Has it got them meanwhile? */
+	/* Has the waiting provider got its rings meanwhile? */
 	if (!waits(&one))
 		return NEVER_WAITED;
 	for (int i = 0; i < 2400 && waits(&one); i++)
@@ -433,7 +434,7 @@ static int fill_while_one_waits(void *arg)
 static void fill(bool ends)
 {
 	const struct sched_param first = { .sched_priority = 1 }, none = { 0 };
-	/* Each time somebody else: sessions are on an account for a while after their end. */
+	/* A new user for each test: ended sessions count for a while. */
 	static int user = NOBODY;
 	int ret = NEVER_WAITED;
 	cpu_set_t all, one;
@@ -464,7 +465,7 @@ static void ended_waiter_is_not_charged(void)
 
 #define SUBORDINATES	3
 
-/* As user @uid of the namespace, make sessions until one is refused. Returns how many. */
+/* As user @uid of the namespace, makes sessions until one is refused. Returns their number. */
 static int make_as_subordinate(int uid, int share)
 {
 	char name[16];
@@ -484,7 +485,7 @@ static int make_as_subordinate(int uid, int share)
 	return made;
 }
 
-/* Pipes that the most privileged process in the namespace shares with root outside */
+/* Pipes between the most privileged process in the namespace and root outside */
 static struct {
 	int ready[2], mapped[2];
 } space;
@@ -523,7 +524,7 @@ static void I19_subordinate_uids_share_their_owners_quota(void)
 	pid_t child;
 	char path[64], byte;
 
-	/* The tests before this have used up the account: their sessions are freed in a while. */
+	/* The earlier tests have used up the limit: their sessions are freed after a while. */
 	EXPECT_IS(raw_child(make_sessions, NULL, NOBODY), 0);
 	NEED(!pipe(space.ready) && !pipe(space.mapped));
 	for (int i = 0; i < 2400; i++) {
@@ -540,7 +541,7 @@ static void I19_subordinate_uids_share_their_owners_quota(void)
 		NEED(!raw_put(path, "0 65534 1\n"));
 		NEED(write(space.mapped[1], "x", 1) == 1);
 		NEED(waitpid(child, &status, 0) == child && WIFEXITED(status));
-		/* More than the limit is wrong; less: sessions of before are not freed yet. */
+		/* More than the limit is a failure. Fewer: earlier sessions are not freed yet. */
 		if (WEXITSTATUS(status) >= SESSIONS_MAX)
 			break;
 		usleep(100000);
@@ -560,7 +561,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(cookie_belongs_to_one_process),
 	KTAP_TEST(I6_only_root_records_other_users),
 	KTAP_TEST(a_user_has_so_many_sessions),
-	KTAP_TEST(a_users_sessions_share_one_limit_of_memory),
+	KTAP_TEST(sessions_of_user_share_memory_limit),
 	KTAP_TEST(provider_waiting_for_rings_is_charged),
 	KTAP_TEST(ended_waiter_is_not_charged),
 	KTAP_TEST(I19_subordinate_uids_share_their_owners_quota),
