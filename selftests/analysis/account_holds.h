@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 /*
- * True if each operation of the trace @path has an account that equals its latency, and
- * intervals and a critical path that lead from its begin to its end without a gap. Else a
- * message on the standard error names the first operation for which that is not so.
+ * Returns true if the account of each operation in the trace @path equals its latency, and if
+ * intervals and critical path lead from its begin to its end without a gap. Otherwise prints the
+ * first operation that is wrong to the standard error.
  */
 bool account_holds(const char *path);
 

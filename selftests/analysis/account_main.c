@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* account FILE...: test the account of each operation in each trace. */
+/* account FILE...: tests the account of each operation in each trace. */
 #include "account_holds.h"
 
 int main(int argc, char **argv)

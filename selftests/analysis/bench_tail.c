@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_tail FILE MICROSECONDS [OUT]: what it costs to keep only what operations need that took
- * longer, beside what the analysis alone costs. FILE is a trace. Prints records per second, and
- * writes what is kept to OUT.
+ * bench_tail FILE MICROSECONDS [OUT]: measures what it costs to keep only what longer operations
+ * need, beside the analysis alone. FILE is a trace. Prints records per second, and writes what is
+ * kept to OUT.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "analysis/analysis.h"
 #include "tail/tail.h"
 
-#define STEP_WORDS	(32 * 1024)	/* as the composer's buffer */
+#define STEP_WORDS	(32 * 1024)	/* size of the composer's buffer */
 
 static const uint64_t *words;
 static size_t nr_words;
@@ -30,7 +30,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* Whole records from @at on, about as many as a buffer holds */
+/* Returns the size of the whole records from @at on that fill about one buffer. */
 static size_t step(size_t at)
 {
 	size_t n = 0;

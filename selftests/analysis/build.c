@@ -209,7 +209,8 @@ static void check_tiles(const struct analysis_interval *of, size_t nr, uint64_t 
 		assert_true(of[i].to > from);
 		assert_non_null(of[i].duration);
 		assert_non_null(of[i].in);
-		assert_true(of[i].state == ANALYSIS_BLOCKED || (!of[i].in[0] && !of[i].has_argument));
+		assert_true(of[i].state == ANALYSIS_BLOCKED ||
+			    (!of[i].in[0] && !of[i].has_argument));
 		assert_true(of[i].other_kind != ANALYSIS_OTHER_THREAD || of[i].other);
 		from = of[i].to;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For tests of the analysis: records made by hand, and the rows that come of them as text. */
+/* Records made by hand, and rows of the analysis as text */
 #ifndef ANALYSIS_BUILD_H
 #define ANALYSIS_BUILD_H
 
@@ -16,7 +16,7 @@
 
 #include "analysis/analysis.h"
 
-#define PSEUDO		0x70000001u	/* the first thread id of the recorder's own */
+#define PSEUDO		0x70000001u	/* the first thread id that the recorder gives itself */
 #define HIDDEN_ON(cpu)	(0x7fffffffu - (cpu))
 
 /* Linux's task states */
@@ -36,7 +36,7 @@ struct fxt_record *add_record(struct trace *t, enum fxt_kind kind, uint64_t ns);
 void add_bool(struct fxt_record *rec, const char *name);
 void add_number(struct fxt_record *rec, const char *name, unsigned int type, int64_t value);
 void add_text(struct fxt_record *rec, const char *name, const char *text);
-/* Any event of the recorder: it tells when the trace began or ended. */
+/* Puts an event of the recorder, which shows that the trace had begun or had not ended. */
 void put_clock(struct trace *t, uint64_t ns);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);
@@ -47,15 +47,15 @@ void add_cell(struct trace *t, const char *name, uint64_t id);
 /* @waker 0: an interrupt */
 void put_wakeup(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t tid, uint32_t waker);
 void put_duration(struct trace *t, uint64_t ns, uint64_t end, uint32_t tid, const char *name);
-/* An event of @type, ASYNCTRACE_FXT_* */
+/* Puts an event of @type (ASYNCTRACE_FXT_*). */
 void put_event(struct trace *t, unsigned int type, uint64_t ns, uint32_t tid, const char *name,
 	       uint64_t id);
 void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
-/* Records of CPU @cpu are missing: the kernel's, or those of @provider. */
+/* Loses records of CPU @cpu: the kernel's, or those of @provider. */
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
 void trace_free(struct trace *t);
-/* Thread 1 works on operation 1 in its duration "work", both from 10 to 100. */
+/* Thread 1 works on operation 1 in its duration "work". Both last from 10 to 100. */
 void put_work(struct trace *t);
 
 #define BEGINS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns, tid, "req", id)
@@ -76,20 +76,20 @@ struct rows {
 	size_t nr, room;
 };
 
-/* Check what is true of each row: times without gaps, sums. Fails the test if not. */
+/* Checks that a row has no gaps and that its sums are right. Fails the test if not. */
 void check_row(const struct analysis_operation *op);
 char *row_text(const struct analysis_operation *op);
 int rows_add(void *rows, const struct analysis_operation *op);
 void rows_free(struct rows *r);
-/* Give the records of @t to @a. */
+/* Gives the records of @t to @a. */
 void feed(struct analysis *a, const struct trace *t);
-/* Analyse @t from its first record to its end. Free what is returned. */
+/* Analyses @t from its first record to its end. The caller frees the result. */
 struct analysis *analyse_into(const struct trace *t, const struct analysis_options *opts,
 			      const struct analysis_sink *sink);
-/* Analyse @t; @totals may be NULL. */
+/* Analyses @t. @totals may be NULL. */
 struct rows analyse(const struct trace *t, const struct analysis_options *opts,
 		    struct analysis_totals *totals);
-/* Analyse @t and free it. There must be exactly these rows, ended by NULL. */
+/* Analyses @t and frees it. The rows must be exactly these, ended by NULL. */
 void expect_rows(struct trace *t, ...);
 
 #endif /* ANALYSIS_BUILD_H */

@@ -8,7 +8,7 @@
 #include "report/explain.h"
 #include "report/lints.h"
 
-/* In a sink: end the analysis if @x does not hold. */
+/* For a sink: ends the analysis if @x is false. */
 #define MUST(x) do { \
 	if (!(x)) { \
 		fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #x); \

@@ -5,8 +5,8 @@
 #include "fxt/fxt.h"
 
 /*
- * Analyse what @r reads, print each operation, and test the sums of each row. @choices is a
- * set of bits that choose options and tables. 0, or a negative errno after a message.
+ * Analyses what @r reads, prints each operation, and tests the sums of each row. @choices: bits
+ * that choose options and tables. Returns 0, or a negative errno after a message.
  */
 int fuzz_rows(struct fxt_reader *r, uint64_t choices);
 

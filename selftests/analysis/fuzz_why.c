@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files that are nearly traces: reader, engine and report live, and end. */
+/* Files that are almost traces: reader, engine and report must neither crash nor hang. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# libfuzzer.sh [--seconds N] [--seed N]: feed the analysis with what libFuzzer makes of traces,
-# under ASan and UBSan. An input that fails is left in build/selftests/analysis/libfuzzer.
+# libfuzzer.sh [--seconds N] [--seed N]: give the analysis traces that libFuzzer changes, under ASan
+# and UBSan. An input that fails is left in build/selftests/analysis/libfuzzer.
 set -u
 cd "$(dirname "$0")/../.."
 seconds=60 seed=$RANDOM

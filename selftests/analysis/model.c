@@ -26,15 +26,16 @@ struct machine {
 		uint8_t cell;		/* what it works on */
 		uint16_t period;
 		unsigned int since;
-		unsigned int changed;	/* when the scheduler last touched it */
+		unsigned int changed;	/* when the scheduler last changed it */
 		unsigned int stack[DEPTH_MAX], depth;
 		int cpu;
-		bool about;		/* marked as sleeping while it can still run: wakeups come */
-		bool leaving;		/* a wakeup came too late to keep it from leaving its CPU */
+		/* marked as sleeping while it can still run: wakeups come */
+		bool about;
+		bool leaving;		/* a wakeup came too late to keep it on its CPU */
 		bool switched;		/* a switch of it was recorded */
-		bool seen;		/* before that, an event told that it ran */
+		bool seen;		/* before that, an event showed that it ran */
 		bool woken;		/* a wakeup came since it came to its CPU */
-		bool late;		/* it left its CPU after a wakeup, and could have gone on */
+		bool late;		/* it left its CPU after a wakeup, although it could run */
 	} threads[THREADS_MAX];
 	struct {
 		unsigned int at;
@@ -48,7 +49,7 @@ static struct model_record *keep(struct machine *k, struct trace *t, int ring, i
 	struct model *m = k->m;
 	struct model_record *r;
 
-	/* After a wakeup, an event of the thread tells that it ran, and runs on. */
+	/* After a wakeup, an event of the thread shows that it still runs. */
 	if (thread != NOBODY)
 		k->threads[thread].woken = false;
 	if (thread != NOBODY && !k->threads[thread].switched && m->unsure[thread] != m->ns) {
@@ -66,7 +67,7 @@ static struct model_record *keep(struct machine *k, struct trace *t, int ring, i
 
 /* --- scheduling -------------------------------------------------------------------- */
 
-/* The thread @t changes: what it was until now is known at last. */
+/* Ends the current state of thread @t, of which only now everything is known. */
 static void change(struct machine *k, int t, enum analysis_state state, enum analysis_reason reason,
 		   int waker, int cpu)
 {
@@ -91,7 +92,9 @@ static bool is_touched(const struct machine *k, int t)
 	return k->threads[t].changed == k->now;
 }
 
-/* A switch of @t is recorded. It tells what @t did before, but not before a wakeup if @t comes. */
+/*
+ * Records a switch of @t. The record shows what @t did before, except before a wakeup if @t @comes.
+ */
 static void note_switch(struct machine *k, int t, bool comes)
 {
 	struct model *m = k->m;
@@ -104,7 +107,7 @@ static void note_switch(struct machine *k, int t, bool comes)
 		m->unsure[t] = 0;
 }
 
-/* The thread @t leaves its CPU. */
+/* Thread @t leaves its CPU. */
 static void leave(struct machine *k, int t, enum analysis_reason reason)
 {
 	bool preempted = reason == ANALYSIS_PREEMPTED || reason == ANALYSIS_YIELDED;
@@ -113,7 +116,8 @@ static void leave(struct machine *k, int t, enum analysis_reason reason)
 	if (k->threads[t].leaving)
 		change(k, t, ANALYSIS_RUNNABLE, ANALYSIS_WOKEN, UNTOLD, UNTOLD);
 	else
-		change(k, t, preempted ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED, reason, UNTOLD, UNTOLD);
+		change(k, t, preempted ? ANALYSIS_RUNNABLE : ANALYSIS_BLOCKED, reason, UNTOLD,
+		       UNTOLD);
 	k->threads[t].late = k->threads[t].leaving;
 	if (k->threads[t].woken && !preempted)
 		k->m->doubt[t] = k->now;
@@ -166,7 +170,8 @@ static void switch_cpu(struct machine *k, int cpu)
 		{ SLEEPS, ANALYSIS_IOWAIT, "read", ASYNCTRACE_FXT_OFF_IOWAIT },
 		{ SLEEPS_ON_DISK, ANALYSIS_DISK, "", 0 },
 		{ SLEEPS_ON_DISK, ANALYSIS_IOWAIT, "fsync", ASYNCTRACE_FXT_OFF_IOWAIT },
-		{ SLEEPS_ON_DISK, ANALYSIS_DISK, ANALYSIS_PAGE_FAULT, ASYNCTRACE_FXT_OFF_EXCEPTION },
+		{ SLEEPS_ON_DISK, ANALYSIS_DISK, ANALYSIS_PAGE_FAULT,
+		  ASYNCTRACE_FXT_OFF_EXCEPTION },
 		{ STOPS, ANALYSIS_STOPPED, "", 0 },
 		{ PREEMPTED, ANALYSIS_YIELDED, "sched_yield", 0 },
 	};
@@ -207,7 +212,9 @@ static void switch_cpu(struct machine *k, int cpu)
 	keep(k, &t, cpu, NOBODY, k->seq++);
 }
 
-/* A thread can be woken from when it marks itself as sleeping: then it may still have its CPU. */
+/*
+ * A thread can be woken from the moment when it marks itself as sleeping, although it still runs.
+ */
 static bool can_be_woken(const struct machine *k, int t)
 {
 	return !is_touched(k, t) && !k->threads[t].leaving &&
@@ -232,15 +239,16 @@ static void wake(struct machine *k, int t)
 	k->threads[t].leaving = k->threads[t].state == ANALYSIS_RUNNING && rnd_chance(30);
 	k->threads[t].changed = k->now;
 	k->threads[t].about = false;
-	put_wakeup(&trace, T0 + k->now, rnd_below(k->m->cpus), TID(t), waker == NOBODY ? 0 : TID(waker));
+	put_wakeup(&trace, T0 + k->now, rnd_below(k->m->cpus), TID(t),
+		   waker == NOBODY ? 0 : TID(waker));
 	prove(k, &trace, t, "operation");
 	prove(k, &trace, waker, "waker_operation");
 	keep(k, &trace, cpu, NOBODY, k->seq++);
 }
 
 /*
- * The provider's ring that @t writes to. Events of one time keep their order only within a
- * ring, so a coarse clock needs a single one.
+ * Returns the provider's ring that @t writes to. Events with the same time keep their order only
+ * within a ring, so a coarse clock needs a single one.
  */
 static int ring_of(const struct machine *k, int t)
 {
@@ -278,7 +286,7 @@ static bool begin_duration(struct machine *k, int t)
 		.thread = t, .begin = k->now, .end = m->ns, .complete = rnd_chance(70),
 	};
 	k->threads[t].stack[k->threads[t].depth++] = d;
-	/* A complete duration's record is put down now for its number, and written at its end. */
+	/* A complete duration's record is numbered now and written at its end. */
 	if (m->durations[d].complete)
 		put_duration(&trace, T0 + k->now, T0 + m->ns, TID(t), "work");
 	else
@@ -317,7 +325,8 @@ static bool begin_operation(struct machine *k, int t, uint64_t id, const char *n
 
 	for (size_t i = 0; i < m->nr_ops; i++)
 		if (m->ops[i].id == id && ((m->cells && !m->ops[i].ended) ||
-					   (m->ops[i].begin == k->now && !strcmp(m->ops[i].name, name))))
+					   (m->ops[i].begin == k->now &&
+					    !strcmp(m->ops[i].name, name))))
 			return false;
 	more(m->ops, m->nr_ops, m->room_ops);
 	m->ops[m->nr_ops++] = (struct model_operation){
@@ -327,13 +336,14 @@ static bool begin_operation(struct machine *k, int t, uint64_t id, const char *n
 	return true;
 }
 
-/* The operation that began last of those with this name and id */
+/* Ends the latest operation with this name and id. */
 static bool end_operation(struct machine *k, int t, uint64_t id, const char *name)
 {
 	struct model *m = k->m;
 	size_t i = m->nr_ops;
 
-	while (i && (m->ops[i - 1].ended || m->ops[i - 1].id != id || strcmp(m->ops[i - 1].name, name)))
+	while (i &&
+	       (m->ops[i - 1].ended || m->ops[i - 1].id != id || strcmp(m->ops[i - 1].name, name)))
 		i--;
 	if (!i)
 		return false;
@@ -352,7 +362,7 @@ static bool mark(struct machine *k, int t)
 	struct trace trace = { 0 };
 	uint64_t id = i + 1;
 
-	/* The order of two threads' events at one time is not defined. */
+	/* Two threads' events at the same time have no defined order. */
 	if (k->ids[i].at == k->now && k->ids[i].thread != t)
 		return false;
 	switch (rnd_below(4)) {
@@ -381,7 +391,7 @@ static bool mark(struct machine *k, int t)
 	return true;
 }
 
-/* In one nanosecond a thread begins durations, then marks, then ends durations. */
+/* In one nanosecond a thread begins durations, then marks events, then ends durations. */
 static void act(struct machine *k, int t)
 {
 	unsigned int phase = 0;
@@ -397,7 +407,7 @@ static void act(struct machine *k, int t)
 	} while (k->dense && phase < 3 && rnd_chance(60));
 }
 
-/* A thread marks itself as sleeping before it checks once more whether it has to. */
+/* A thread marks itself as sleeping before it checks again whether it must sleep. */
 static void think_of_sleep(struct machine *k, int t, unsigned int chance)
 {
 	if (k->threads[t].about)
@@ -466,7 +476,8 @@ static void end(struct machine *k)
 		if (!k->threads[t].switched && !k->threads[t].seen)
 			m->unsure[t] = m->ns;
 		while (k->threads[t].depth) {
-			struct model_duration *d = &m->durations[k->threads[t].stack[k->threads[t].depth - 1]];
+			struct model_duration *d =
+				&m->durations[k->threads[t].stack[k->threads[t].depth - 1]];
 
 			if (d->complete)
 				end_duration(k, t);
@@ -530,7 +541,7 @@ uint64_t model_rounds(struct model *m, void (*one)(void))
 	const uint64_t rounds = seed ? 1 : nr ? strtoull(nr, NULL, 0) : 1000;
 
 	seed_now = seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL) * 1000000;
-	print_message("from seed %llu\n", (unsigned long long)seed_now);
+	print_message("first seed: %llu\n", (unsigned long long)seed_now);
 	for (uint64_t i = 0; i < rounds; i++, seed_now++) {
 		model_free(m);
 		rnd_seed(seed_now * 0x9e3779b97f4a7c15ULL | 1);
@@ -541,11 +552,11 @@ uint64_t model_rounds(struct model *m, void (*one)(void))
 
 void model_end_rounds(struct model *m)
 {
-	print_message("again with ANALYSIS_SEED=%llu\n", (unsigned long long)seed_now);
+	print_message("repeat with ANALYSIS_SEED=%llu\n", (unsigned long long)seed_now);
 	model_free(m);
 }
 
-/* --- what it means ------------------------------------------------------------------------- */
+/* --- questions to the model ---------------------------------------------------------------- */
 
 /* Does @p show that its thread works on @o, which is open? */
 static bool proves(const struct model_proof *p, const struct model_operation *o)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A machine of a few CPUs and threads that does random things. For each nanosecond it
- * knows what everybody does, so the state of an operation can be looked up there, by the
- * definitions of asynctrace-why(1). It shares nothing with the engine.
+ * A random machine with a few CPUs and threads
+ *
+ * The model knows the state of each thread in each nanosecond, so that a test can look up the state
+ * of an operation by the definitions of asynctrace-why(1). It shares no code with the engine.
  */
 #ifndef ANALYSIS_MODEL_H
 #define ANALYSIS_MODEL_H
@@ -10,13 +11,13 @@
 #include "../fxt/random.h"
 #include "build.h"
 
-#define T0		1000u	/* the machine begins */
+#define T0		1000u	/* time at which the machine begins */
 #define NS_MAX		2000
 #define CPUS_MAX	4
 #define THREADS_MAX	6
 #define TID(t)		(101u + (t))
-#define NOBODY		(-1)	/* idle; an interrupt */
-#define UNTOLD		(-2)	/* no record tells */
+#define NOBODY		(-1)	/* idle, or an interrupt */
+#define UNTOLD		(-2)	/* no record shows it */
 
 struct model_duration {
 	int thread;
@@ -54,19 +55,19 @@ struct model_change {
 /* A record, and what decides its place in the file */
 struct model_record {
 	struct fxt_record rec;
-	int ring;		/* 0..: kernel's, by CPU; from CPUS_MAX on: the provider's */
+	int ring;		/* 0..: the kernel's, by CPU; from CPUS_MAX on the provider's */
 	unsigned int written;	/* ns after T0 */
-	int thread;		/* of events, else NOBODY */
-	unsigned int seq;	/* of its beginning */
+	int thread;		/* of events; NOBODY for other records */
+	unsigned int seq;	/* of the record's begin */
 };
 
 struct model {
 	unsigned int cpus, threads, ns;
 	uint8_t state[THREADS_MAX][NS_MAX];	/* enum analysis_state */
 	uint8_t reason[THREADS_MAX][NS_MAX];	/* of the span at each moment */
-	int8_t waker[THREADS_MAX][NS_MAX];	/* who ended the sleep */
+	int8_t waker[THREADS_MAX][NS_MAX];	/* the thread that ended the sleep */
 	uint16_t wake_at[THREADS_MAX][NS_MAX];
-	int8_t got[THREADS_MAX][NS_MAX];	/* CPU that ended the wait */
+	int8_t got[THREADS_MAX][NS_MAX];	/* the CPU that ended the wait */
 	int8_t occupant[CPUS_MAX][NS_MAX];
 	const char *in[THREADS_MAX][NS_MAX];	/* blocked: system call or page fault; or "" */
 	bool cells;				/* scheduling records have operations */
@@ -75,9 +76,8 @@ struct model {
 	bool late[THREADS_MAX][NS_MAX];		/* runnable by a wakeup before it left its CPU */
 	unsigned int first[THREADS_MAX];	/* switch; .ns: none */
 	/*
-	 * All records together do not tell the state of the thread before .unsure, if its first
-	 * record is a wakeup, and from .doubt on, if it left its CPU after a wakeup and did not
-	 * come back.
+	 * The records do not show the state of the thread before .unsure if its first record is a
+	 * wakeup, and from .doubt on if it left its CPU after a wakeup and did not come back.
 	 */
 	unsigned int unsure[THREADS_MAX], doubt[THREADS_MAX];
 	struct model_duration *durations;
@@ -99,23 +99,23 @@ void model_run(struct model *m, bool dense, bool cells);
 /* Lose the records of the kernel's ring of @cpu from @from until before @to. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
 /*
- * Lose the complete durations that ended from @from on until before @to. Those stay in which an
- * operation ended before @from: the engine hands an operation out at its end, and cannot know
- * what is lost later.
+ * Loses the complete durations that ended from @from to @to, except those in which an operation
+ * ended before @from: the engine reports an operation at its end, before it can know of later
+ * losses.
  */
 void model_lose_durations(struct model *m, unsigned int from, unsigned int to);
-/* The switches that a composer adds after losses */
+/* Adds the switches that the composer infers after losses. */
 void model_infer_switches(struct model *m);
-/* The records as a file has them: rings read @rounds times */
+/* Makes the file's records, with rings read @rounds times. */
 void model_file(const struct model *m, unsigned int rounds, struct trace *t);
 void model_free(struct model *m);
 
 /*
- * Call @one ANALYSIS_ROUNDS times, with seeds that follow each other, or once with
- * ANALYSIS_SEED. @m is empty before each call. Returns how many calls there were.
+ * Calls @one ANALYSIS_ROUNDS times with successive seeds, or once with ANALYSIS_SEED. @m is empty
+ * before each call. Returns the number of calls.
  */
 uint64_t model_rounds(struct model *m, void (*one)(void));
-/* After the rounds, also after a failure: print the seed that repeats it. */
+/* After the rounds, also after a failure: prints the seed that repeats it. */
 void model_end_rounds(struct model *m);
 
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);

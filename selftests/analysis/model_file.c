@@ -15,8 +15,9 @@ void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned i
 	m->nr_recs = nr;
 }
 
-/* True if an operation ended within @r, a duration, but not after @before. */
-static bool op_ended_within(const struct model *m, const struct model_record *r, unsigned int before)
+/* Returns true if an operation ended within the duration @r, later than @before. */
+static bool op_ended_within(const struct model *m, const struct model_record *r,
+			    unsigned int before)
 {
 	for (size_t i = 0; i < m->nr_ops; i++)
 		if (T0 + m->ops[i].end >= r->rec.ns && m->ops[i].end <= before)
@@ -89,8 +90,8 @@ void model_infer_switches(struct model *m)
 }
 
 /*
- * One reading of a ring: in order of writing, but a complete duration stands before what
- * the thread did after its begin.
+ * Reads a ring once: in the order of writing, but a complete duration comes before what the thread
+ * did after its begin.
  */
 static void read_ring(const struct model *m, int ring, unsigned int from, unsigned int to,
 		      struct trace *out)

@@ -79,7 +79,7 @@ struct tailed {
 static ssize_t take_output(void *arg, const void *buf, size_t len)
 {
 	struct tailed *tailed = arg;
-	/* As write(2), take less now and then. */
+	/* As write(2) may do, take less sometimes. */
 	size_t n = tailed->torn && rnd_chance(20) ? 8 * (1 + rnd_below(len / 8)) : len;
 
 	memcpy(more_words(&tailed->file, n / 8), buf, n);
@@ -120,7 +120,7 @@ static struct tailed tail_of(const struct words *in, const struct tailed_options
 	return tailed;
 }
 
-/* Each record of a ring is in the file or counted as filtered. */
+/* Each record of a ring must be in the file or counted as filtered. */
 static void check_ledger(const struct words *in, struct tailed *tailed)
 {
 	count_words(&tailed->file);
@@ -144,7 +144,7 @@ static void dump(const char *name, const struct words *w)
 	fclose(f);
 }
 
-/* Fails if @part breaks a rule that @whole, which may have losses upon losses, keeps. */
+/* Fails if @part breaks a rule that @whole keeps. @whole may have losses. */
 static void check_valid(const struct words *part, const struct words *whole)
 {
 	struct fxt_check *check = check_of(part), *other = check_of(whole);
@@ -156,14 +156,15 @@ static void check_valid(const struct words *part, const struct words *whole)
 			continue;
 		dump("part.fxt", part);
 		print_message("%s: %llu, first at byte %llu: %s\n", fxt_rules[rule].name,
-			      (unsigned long long)f->count, (unsigned long long)f->offset, f->detail);
+			      (unsigned long long)f->count, (unsigned long long)f->offset,
+			      f->detail);
 		fail();
 	}
 	fxt_check_free(check);
 	fxt_check_free(other);
 }
 
-/* Each answer of @part, the file, is one of @whole. */
+/* Each answer of the file, @part, must be one of @whole's. */
 static void compare(const struct answers *part, const struct answers *whole,
 		    const struct words *file, const struct words *in)
 {
@@ -174,7 +175,7 @@ static void compare(const struct answers *part, const struct answers *whole,
 			continue;
 		dump("whole.fxt", in);
 		dump("part.fxt", file);
-		print_message("the file says\n%snot among the answers of the whole:\n", part->rows.of[i]);
+		print_message("the file's answer\n%sis not among those of the whole trace:\n", part->rows.of[i]);
 		for (k = 0; k < whole->rows.nr; k++)
 			print_message("%s", whole->rows.of[k]);
 		fail();

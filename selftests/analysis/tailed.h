@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A trace as a whole, and what record --slower-than keeps of it */
+/* A whole trace, and the part that record --slower-than keeps of it */
 #ifndef ANALYSIS_TAILED_H
 #define ANALYSIS_TAILED_H
 
@@ -13,11 +13,11 @@ struct tailed_options {
 };
 
 /*
- * Fails unless what is kept of @t gives the same answers about slow operations as @t, has no
- * others, and is a valid file, and unless each record is counted once. Adds the number of answers
- * that were compared to *@compared: none if the counts say that records were late, or hasty.
+ * Fails unless the part kept of @t is a valid file, gives the same answers about slow operations as
+ * @t and no others, and unless each record is counted once. Adds the number of compared answers to
+ * *@compared: none if counts say that records were late or hasty.
  *
- * If TAIL_DUMP names a directory, a failure leaves the traces part.fxt and whole.fxt there.
+ * If TAIL_DUMP names a directory, a failure leaves part.fxt and whole.fxt there.
  */
 struct tail_counts tailed_check(const struct trace *t, const struct tailed_options *o,
 				uint64_t *compared);

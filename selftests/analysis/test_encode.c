@@ -7,7 +7,7 @@
 #include "../fxt/random.h"
 #include "tail/encode.h"
 
-/* An async begin that fills a record but for less than 8 words, if its names leave room */
+/* An async begin that leaves less than 8 words of a record free, if its names fit */
 static void largest_event(struct fxt_record *rec, const char *letters)
 {
 	size_t left = ASYNCTRACE_FXT_WORDS_MAX - 5 - rnd_below(8);
@@ -33,7 +33,7 @@ static void apart_event_fits_a_record(void **state)
 	struct fxt_record rec, got;
 	struct fxt_reader *r;
 
-	print_message("from seed %llu\n", (unsigned long long)seed);
+	print_message("seed: %llu\n", (unsigned long long)seed);
 	rnd_seed(seed);
 	memset(letters, 'a', sizeof(letters));
 	for (int i = 0; i < 20000; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations that threads enter: what they work on is what they say. */
+/* Operations that threads enter: a thread works on the operation that its records name. */
 #include "build.h"
 
 #define U64	ASYNCTRACE_FXT_ARG_UINT64
@@ -89,7 +89,7 @@ static void scopes_nest(void **state)
 }
 
 /* The trace began while thread 1 was in two scopes. */
-static void region_tells_what_its_scope_was(void **state)
+static void region_shows_the_scope_around_it(void **state)
 {
 	struct trace t = { 0 };
 
@@ -120,7 +120,7 @@ static void resumed_operation_is_worked_on(void **state)
 			"10-20 queued t1, 20-40 running t1, 40-60 queued t2", NULL);
 }
 
-/* A duration whose program gave it the argument "operation" for reasons of its own */
+/* A duration whose program gave it the argument "operation" for other reasons */
 static void end_restores_what_was_before(void **state)
 {
 	struct trace t = { 0 };
@@ -141,7 +141,7 @@ static void end_restores_what_was_before(void **state)
 			"40-100 queued |", NULL);
 }
 
-/* The library's end without a name, behind a jump */
+/* The library writes the end without a name after a jump. */
 static void jump_leaves_no_scope_open(void **state)
 {
 	struct trace t = { 0 };
@@ -169,7 +169,7 @@ static void jump_leaves_no_scope_open(void **state)
 	trace_free(&t);
 }
 
-/* Programs that do not say what their threads work on: durations tell, as ever. */
+/* If programs do not say what their threads work on, durations show it. */
 static void without_scopes_durations_tell(void **state)
 {
 	struct trace t = { 0 };
@@ -183,7 +183,7 @@ static void without_scopes_durations_tell(void **state)
 			"10-30 running t1, 30-60 queued t2", NULL);
 }
 
-/* Another process enters it. Its own other operations are as they were. */
+/* Another process enters the operation. Its own operations are not affected. */
 static void operation_of_another_process_is_entered(void **state)
 {
 	struct trace t = { 0 };
@@ -328,7 +328,7 @@ static void g50_moments_of_operations_have_rows(void **state)
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 12, 1, "follows from", 0);
 	add_last(&t, "cause", 7);
 	add_last(&t, "operation", 6);
-	/* A program's own instants are none. */
+	/* A program's own instant events do not count. */
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 13, 1, "log", 0);
 	add_text(&t.of[t.nr - 1], "message", "text");
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 14, 1, "log", 0);
@@ -341,7 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scopes_are_exact),
 		cmocka_unit_test(scopes_nest),
-		cmocka_unit_test(region_tells_what_its_scope_was),
+		cmocka_unit_test(region_shows_the_scope_around_it),
 		cmocka_unit_test(resumed_operation_is_worked_on),
 		cmocka_unit_test(end_restores_what_was_before),
 		cmocka_unit_test(jump_leaves_no_scope_open),

@@ -5,7 +5,7 @@
 #include "tailed.h"
 #include "words.h"
 
-#define SLOW	20	/* operations that take longer */
+#define SLOW	20	/* operations that take longer are slow */
 
 static void begin_trace(struct trace *t)
 {
@@ -16,7 +16,7 @@ static void begin_trace(struct trace *t)
 		put_thread(t, tid, 100, "worker");
 }
 
-/* Exactly @nr operations are slow, and all of them are in the file with the same answers. */
+/* Exactly @nr operations must be slow, and the file must give the same answers about them. */
 static void expect_kept(struct trace *t, uint64_t nr)
 {
 	const struct tailed_options o = { .slower_than = SLOW, .window = 1 << 20 };
@@ -39,8 +39,8 @@ static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in
 }
 
 /*
- * CPU 1 loses records until 90. Thread 1 came to CPU 0 meanwhile, and left it unseen: so nothing
- * is known of it until 90, although it ran when its operation began.
+ * CPU 1 loses records until 90. Meanwhile thread 1 came to CPU 0 and left it without a record. So
+ * its state is unknown until 90, although it ran when its operation began.
  */
 static void loss_before_the_operation_still_counts(void **state)
 {
@@ -62,7 +62,7 @@ static void loss_before_the_operation_still_counts(void **state)
 	expect_kept(&t, 1);
 }
 
-/* The loss took the first record of thread 1, and was over before its operation began. */
+/* The loss took the first record of thread 1 and ended before its operation began. */
 static void loss_since_the_first_event_still_counts(void **state)
 {
 	struct trace t;
@@ -78,8 +78,8 @@ static void loss_since_the_first_event_still_counts(void **state)
 }
 
 /*
- * The first event of thread 2, which wakes thread 1, contradicts what is known of thread 2. Its
- * records are kept from that moment on.
+ * The first event of thread 2, which wakes thread 1, contradicts what is known of thread 2. Records
+ * of thread 2 are kept from that moment on.
  */
 static void first_event_with_the_operation_counts(void **state)
 {
@@ -98,7 +98,7 @@ static void first_event_with_the_operation_counts(void **state)
 	expect_kept(&t, 1);
 }
 
-/* Thread 2 has the CPU that thread 1 waits for, and no record while the operation lasts. */
+/* Thread 2 has the CPU that thread 1 waits for, and no record during the operation. */
 static void thread_without_records_is_named(void **state)
 {
 	struct trace t;
@@ -155,9 +155,9 @@ static void first_event_before_the_duration_counts(void **state)
 	expect_kept(&t, 1);
 }
 
-/* --- what a record has no room for ------------------------------------------------------- */
+/* --- names that have no room in a record -------------------------------------------------- */
 
-#define LONG_NAME	1	/* index of a string that is as long as a string may be */
+#define LONG_NAME	1	/* index of a string of the greatest length */
 
 static void put_long_name(struct words *w)
 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces that are large in one way. Each takes seconds at most; time that grows with the
- * square of the length would make it minutes, which the runner's limit of work ends.
+ * Traces that are large in one respect
+ *
+ * Each takes seconds. If time grew with the square of the length it would take minutes, and the
+ * runner would end the test.
  */
 #include "analysis/engine.h"
 #include "build.h"
@@ -16,7 +18,7 @@ static int count(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
-/* Analyse @t and free it: there must be @want operations. */
+/* Analyses @t and frees it: there must be @want operations. */
 static void expect_operations(struct trace *t, uint64_t want)
 {
 	uint64_t nr = 0;
@@ -28,7 +30,7 @@ static void expect_operations(struct trace *t, uint64_t want)
 	trace_free(t);
 }
 
-/* One operation stays open for all of it. */
+/* One operation stays open during the whole trace. */
 static void worker_serves_many_without_scheduling(void **state)
 {
 	struct trace t = { 0 };
@@ -125,7 +127,7 @@ static void one_operation_has_many_threads(void **state)
 		STEPS(&t, 10 + i, 10 + i, 1);
 	}
 	ENDS(&t, 100000, 1, 1);
-	/* Each thread's state is told one after the other, after the end. */
+	/* The states of the threads come one after the other, after the end. */
 	for (uint64_t i = 0; i < MANY; i++)
 		put_switch(&t, 200000 + i, 0, 10 + i, 0, SLEEPS);
 	expect_operations(&t, 1);
@@ -168,7 +170,7 @@ static void wakers_in_a_circle(void **state)
 	expect_operations(&t, 1);
 }
 
-/* Each switch out makes a part of its own, because the innermost duration changes. */
+/* Each switch out begins a new part, because the innermost duration changes. */
 static void thread_leaves_its_cpu_again_and_again(void **state)
 {
 	struct trace t = { 0 };
@@ -226,7 +228,7 @@ static void durations_are_deeper_than_the_stack(void **state)
 	expect_operations(&t, MANY);
 }
 
-/* An operation that is open all the time holds no more works than the history has room for. */
+/* An operation that is open all the time keeps no more works than the history has room for. */
 static void long_operation_stays_within_history(void **state)
 {
 	struct analysis_options opts = { .history = 1000, .window = 16 };
@@ -255,7 +257,7 @@ static void long_operation_stays_within_history(void **state)
 	trace_free(&t);
 }
 
-/* Each record is older than the one before, so none of them belong to one run. */
+/* Each record is older than the previous one, so that no two belong to one run. */
 static void records_come_in_reverse_order(void **state)
 {
 	struct trace t = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Missing records: unknown, never wrong */
+/* Missing records make states unknown, never wrong. */
 #include "build.h"
 
 static void thread_on_another_cpu_stays_known(void **state)
@@ -34,7 +34,7 @@ static void thread_on_the_lossy_cpu_is_unknown(void **state)
 		    "80-100 running t1", NULL);
 }
 
-/* The wakeup that came when it was about to sleep is among the lost records. */
+/* A wakeup that came when the thread was about to sleep is among the lost records. */
 static void lost_wakeup_may_keep_a_thread_runnable(void **state)
 {
 	struct trace t = { 0 };
@@ -117,7 +117,7 @@ static void sleep_between_losses_may_have_ended(void **state)
 		    "60-80 unknown/records were lost t1, 80-100 running t1", NULL);
 }
 
-/* An event tells that the thread runs, but not on which CPU. */
+/* An event shows that the thread runs, but not on which CPU. */
 static void second_loss_after_an_event_is_not_missed(void **state)
 {
 	struct trace t = { 0 };
@@ -189,7 +189,7 @@ static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in
 	add_bool(&t->of[t->nr - 1], "inferred");
 }
 
-/* Records that the recorder adds after a loss: 1 left to idle at 20, and came again at 60. */
+/* Records that the recorder adds after a loss: thread 1 left to idle at 20 and came again at 60. */
 static void inferred_switches_are_not_taken_for_records(void **state)
 {
 	struct trace t = { 0 };
@@ -229,7 +229,10 @@ static void inferred_leave_after_a_loss_tells_nothing(void **state)
 		    "80-90 runnable t1 by t3 ?, 90-100 running t1", NULL);
 }
 
-/* The thread runs on CPU 1 when CPU 2 begins to lose, and loses its own CPU within that. */
+/*
+ * The thread runs on CPU 1 when CPU 2 begins to lose records, and loses its own CPU during the
+ * loss.
+ */
 static void longer_loss_of_another_cpu_counts(void **state)
 {
 	struct trace t = { 0 };

@@ -110,7 +110,7 @@ static void begin_end_duration_works_until_its_end(void **state)
 		    "5-10 queued t2, 10-40 running t2, 40-50 queued t1", NULL);
 }
 
-/* More records than fit a window of 16 come before the end, which belongs before the begin. */
+/* More records than a window of 16 can hold come before the end, which is older than the begin. */
 static void late_end_is_an_orphan(void **state)
 {
 	struct analysis_options opts = { .window = 16 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rows of events that lack their counterpart: each kind, and nothing else */
+/* Rows of events without their counterpart: each kind, and nothing else */
 #include "build.h"
 
 struct found {
@@ -13,11 +13,12 @@ static int add_row(void *arg, const struct analysis_orphan *o)
 
 	assert_int_equal(o->has_id, o->kind <= ANALYSIS_FLOW_ALONE);
 	snprintf(f->text + len, sizeof(f->text) - len, "%s%s %s at %llu on %u", len ? ", " : "",
-		 analysis_orphan_name(o->kind), o->id.name, (unsigned long long)o->ns, o->thread->tid);
+		 analysis_orphan_name(o->kind), o->id.name, (unsigned long long)o->ns,
+		 o->thread->tid);
 	return 0;
 }
 
-/* Analyse @t and free it: the rows are @want. */
+/* Analyses @t and frees it: the rows must be @want. */
 static void expect(struct trace *t, const char *want)
 {
 	struct found found = { "" };

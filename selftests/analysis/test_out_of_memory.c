@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record --slower-than without memory: what was taken is a file of whole records, each record is
- * counted once, and nothing crashes, whichever allocation fails first.
+ * record --slower-than without memory: whichever allocation fails first, the records taken so far
+ * are a file of whole records, each record is counted once, and nothing crashes
  */
 #include <errno.h>
 #include <linux/asynctrace_fxt.h>
@@ -11,7 +11,7 @@
 #include "tail/tail.h"
 #include "words.h"
 
-/* The linker's --wrap puts these in the place of the allocator's. */
+/* The linker's --wrap puts these functions in the place of the allocator's. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t nr, size_t size);
 void *__real_realloc(void *p, size_t size);
@@ -74,7 +74,7 @@ static struct words random_words(void)
 	return w;
 }
 
-/* Push as the composer writes: until nothing is taken. Words that were taken */
+/* Pushes words as the composer does, until nothing is taken. Returns the number of words taken. */
 static size_t push(struct tail *t, const struct words *in)
 {
 	size_t at = 0;
@@ -92,7 +92,7 @@ static size_t push(struct tail *t, const struct words *in)
 	return at;
 }
 
-/* Fails if @part breaks a rule that @whole keeps, but that about its missing end. */
+/* Fails if @part breaks a rule that @whole keeps, except the rule about its missing end. */
 static void check_valid(const struct words *part, const struct words *whole)
 {
 	struct fxt_check *check = check_of(part), *other = check_of(whole);
@@ -100,18 +100,23 @@ static void check_valid(const struct words *part, const struct words *whole)
 	for (int rule = 0; rule < FXT_RULE_COUNT; rule++) {
 		const struct fxt_finding *f = &fxt_findings(check)[rule];
 
-		if (!f->count || fxt_findings(other)[rule].count || fxt_excused(check, rule, false) ||
+		if (!f->count || fxt_findings(other)[rule].count ||
+		    fxt_excused(check, rule, false) ||
 		    rule == FXT_RULE_NO_END)
 			continue;
 		print_message("%s: %llu, first at byte %llu: %s\n", fxt_rules[rule].name,
-			      (unsigned long long)f->count, (unsigned long long)f->offset, f->detail);
+			      (unsigned long long)f->count, (unsigned long long)f->offset,
+			      f->detail);
 		fail();
 	}
 	fxt_check_free(check);
 	fxt_check_free(other);
 }
 
-/* The tail of @in, if allocations from number @first to @last fail. True: it did without */
+/*
+ * Filters @in with allocations @first to @last failing. Returns true if the filter needed none of
+ * them.
+ */
 static bool runs_out(const struct words *in, uint64_t window, uint64_t first, uint64_t last)
 {
 	const struct tail_bound bound = { .type = "*", .ns = 50, .text = "*>50ns" };
@@ -168,7 +173,7 @@ static void each_failed_allocation_is_counted(void **state)
 	const char *nr = getenv("ANALYSIS_ROUNDS");
 	const uint64_t rounds = nr ? strtoull(nr, NULL, 0) / 100 + 1 : 10;
 
-	print_message("from seed %llu\n", (unsigned long long)seed);
+	print_message("seed: %llu\n", (unsigned long long)seed);
 	rnd_seed(seed);
 	for (uint64_t i = 0; i < rounds; i++) {
 		const uint64_t window = 4096 << rnd_below(6);

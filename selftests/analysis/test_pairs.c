@@ -14,8 +14,8 @@ static void put_number(struct trace *t, uint64_t ns, const char *name, uint64_t 
 }
 
 /*
- * Analyse with the pair, and free @t. The rows without their intervals must be @want. What
- * waits for scheduling comes in reverse order.
+ * Analyses with the pair and frees @t. The rows without their intervals must be @want. Rows that
+ * wait for scheduling come in reverse order.
  */
 static struct analysis_totals expect(struct trace *t, const struct analysis_pair *pair,
 				     const char *want)
@@ -139,7 +139,7 @@ static int keep_queued(void *arg, const struct analysis_operation *op)
 	return 0;
 }
 
-/* The durations themselves are the work: 10 to 20 and 30 to 45. */
+/* The durations themselves are the work: from 10 to 20 and from 30 to 45. */
 static void duration_of_the_pair_is_work(void **state)
 {
 	static const struct analysis_pair pair = {

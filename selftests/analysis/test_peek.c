@@ -17,7 +17,7 @@ static void live_begin(struct live *l, uint64_t patience)
 	assert_non_null(l->a);
 }
 
-/* Give all of @t, and settle it before @ns. */
+/* Gives all of @t, and settles it before @ns. */
 static void live_give(struct live *l, struct trace *t, uint64_t ns)
 {
 	feed(l->a, t);
@@ -79,7 +79,7 @@ static void open_operation_is_known_until_now(void **state)
 	assert_string_equal(seen.of[1], "req 8 30-50 open: 30-50 queued |");
 	rows_free(&seen);
 
-	/* A look changes nothing. */
+	/* A look must change nothing. */
 	put_wakeup(&t, 60, 0, 1, 0);
 	put_switch(&t, 70, 0, 0, 1, 0);
 	ENDS(&t, 80, 1, 7);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Random machines: the engine says of each nanosecond what is true, or that it is unknown. */
+/* Random machines: for each nanosecond the engine must say the truth or "unknown". */
 #include "model.h"
 
 static struct model model;
-/* Records or events are missing: the engine may say "unknown", and leave parties out. */
+/* Records or events are missing: the engine may say "unknown" and leave parties out. */
 static bool lossy;
 static uint64_t second_readings, told_parties;
 
@@ -80,7 +80,7 @@ static void check_other(const struct analysis_operation *op, const struct analys
 		must(row->other_kind == ANALYSIS_OTHER_THREAD && thread_index(row->other) == want);
 }
 
-/* The state that @row gives its thread at @ns */
+/* Checks the state that @row gives its thread at @ns. */
 static void check_thread(const struct analysis_operation *op, const struct analysis_interval *row,
 			 unsigned int ns)
 {
@@ -105,7 +105,8 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 		check_other(op, row, model.waker[t][ns]);
 		check_cell(op, row, model.wake_at[t][ns], model.wake_at[t][ns]);
 		if (row->other_id)
-			must(works_on_id(thread_index(row->other), row->other_id, model.wake_at[t][ns]) ||
+			must(works_on_id(thread_index(row->other), row->other_id,
+					 model.wake_at[t][ns]) ||
 			     works_on_id(thread_index(row->other), row->other_id,
 					 model.wake_at[t][ns] - 1));
 	} else if (row->state == ANALYSIS_RUNNABLE) {
@@ -147,7 +148,7 @@ static bool enters_next(unsigned int op, const struct analysis_thread *thread, u
 }
 
 /*
- * Is @thread one that works on the operation next, at or after @ns? Work of no length counts
+ * Is @thread the next one that works on the operation, at or after @ns? Work of no length may count
  * or not.
  */
 static bool is_next(unsigned int op, const struct analysis_thread *thread, unsigned int ns)
@@ -225,7 +226,8 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	for (i = 0; i < model.nr_ops; i++) {
 		o = &model.ops[i];
 		if (!o->seen && o->id == op->id.id && !strcmp(o->name, op->id.name) &&
-		    T0 + o->begin == op->begin && T0 + o->end == op->end && o->ended == op->complete)
+		    T0 + o->begin == op->begin && T0 + o->end == op->end &&
+		    o->ended == op->complete)
 			break;
 	}
 	must(i < model.nr_ops);
@@ -243,7 +245,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Analyse @t, and settle now and then if @settle. A second time if records came late. */
+/* Analyses @t, and settles now and then if @settle. Analyses again if records came late. */
 static struct rows run(const struct trace *t, size_t window, bool settle)
 {
 	struct analysis_options opts = { .window = window };
@@ -364,7 +366,7 @@ static void kernel_loss_round(void)
 	end_file(&t);
 }
 
-/* A provider lost durations, or nothing that matters. */
+/* The provider lost durations, or records that do not matter. */
 static void provider_loss_round(void)
 {
 	const bool dense = rnd_chance(50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The state of an operation at each instant, and who had a part in it */
+/* The state of an operation at each moment, and the parties that contributed */
 #include "build.h"
 
 static void running_thread_is_running(void **state)
@@ -12,7 +12,7 @@ static void running_thread_is_running(void **state)
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 | 10-100 running t1", NULL);
 }
 
-static void preempted_names_who_had_the_cpu(void **state)
+static void preempted_row_names_the_running_thread(void **state)
 {
 	struct trace t = { 0 };
 
@@ -65,7 +65,7 @@ static void woken_thread_names_waker_and_its_operation(void **state)
 		    "31-70 running t2, 70-110 queued t2", NULL);
 }
 
-/* Thread 2 is not followed: it may have run and slept unseen after it was preempted. */
+/* Thread 2 is not followed: it may have run and slept without records after it was preempted. */
 static void path_skips_waker_that_is_not_followed(void **state)
 {
 	struct trace t = { 0 };
@@ -122,7 +122,7 @@ static void each_sleep_has_its_reason(void **state)
 	}
 }
 
-static void interrupt_and_hidden_wakers_are_told(void **state)
+static void interrupt_and_hidden_wakers_are_named(void **state)
 {
 	struct trace t = { 0 };
 
@@ -208,15 +208,15 @@ static void first_record_tells_what_was_before(void **state)
 		    "10-90 running t1 ?, 90-100 blocked/sleep t1 in work", NULL);
 	put_work(&t);
 	put_switch(&t, 90, 0, 0, 1, 0);
-	/* It ran when its duration began, and when it left its CPU, no record tells. */
+	/* Thread 1 ran when its duration began; no record shows when it left its CPU. */
 	expect_rows(&t, "req 1 10-100: 10-90 unknown/no scheduling was recorded t1, "
 		    "90-100 running t1 | 10-90 unknown/no scheduling was recorded t1, "
 		    "90-100 running t1", NULL);
 	put_work(&t);
-	/* It never left its CPU, or a record would tell: so the wakeup came while it ran. */
+	/* A record would show that the thread left its CPU: so the wakeup came while it ran. */
 	put_wakeup(&t, 90, 0, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
-	/* Also if it comes after the end of the operation */
+	/* The same holds if it comes after the end of the operation. */
 	put_work(&t);
 	put_switch(&t, 500, 0, 1, 0, SLEEPS);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
@@ -239,7 +239,7 @@ static void second_wakeup_changes_nothing(void **state)
 		    "30-40 runnable/woken t1 by idle, 40-100 running t1", NULL);
 }
 
-/* A wakeup may overtake the record that the thread leaves its CPU. */
+/* A wakeup may come before the record that the thread leaves its CPU. */
 static void thread_woken_as_it_leaves_is_runnable(void **state)
 {
 	struct trace t = { 0 };
@@ -254,7 +254,7 @@ static void thread_woken_as_it_leaves_is_runnable(void **state)
 		    "20-40 runnable/woken t1 in work by t2 ?, 40-100 running t1", NULL);
 }
 
-/* It may have been woken when it was about to sleep, and never comes back. */
+/* The thread may have been woken when it was about to sleep, and it never comes back. */
 static void sleep_of_a_woken_thread_needs_a_wakeup(void **state)
 {
 	struct trace t = { 0 };
@@ -271,7 +271,7 @@ static void sleep_of_a_woken_thread_needs_a_wakeup(void **state)
 		    "10-20 running t1, 20-40 unknown/no scheduling was recorded t1", NULL);
 }
 
-/* A duration that began before the trace; the wakeup did not end a sleep. */
+/* The duration began before the trace, and the wakeup did not end a sleep. */
 static void first_wakeup_may_find_a_thread_running(void **state)
 {
 	struct trace t = { 0 };
@@ -291,7 +291,9 @@ static void first_wakeup_may_find_a_thread_running(void **state)
 		    "50-100 running t1", NULL);
 }
 
-/* Thread 1 came back to its CPU unseen before it traced, and was followed from then on. */
+/*
+ * Thread 1 came back to its CPU without a record before it traced, and was followed from then on.
+ */
 static void thread_followed_late_runs_when_it_traces(void **state)
 {
 	struct trace t = { 0 };
@@ -321,13 +323,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(running_thread_is_running),
-		cmocka_unit_test(preempted_names_who_had_the_cpu),
+		cmocka_unit_test(preempted_row_names_the_running_thread),
 		cmocka_unit_test(preempted_thread_waits_for_the_cpu_it_gets),
 		cmocka_unit_test(woken_thread_names_waker_and_its_operation),
 		cmocka_unit_test(path_skips_waker_that_is_not_followed),
 		cmocka_unit_test(path_follows_any_waker_while_it_runs),
 		cmocka_unit_test(each_sleep_has_its_reason),
-		cmocka_unit_test(interrupt_and_hidden_wakers_are_told),
+		cmocka_unit_test(interrupt_and_hidden_wakers_are_named),
 		cmocka_unit_test(best_of_several_threads_counts),
 		cmocka_unit_test(queue_names_next_thread_and_its_work),
 		cmocka_unit_test(thread_without_scheduling_is_unknown),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Rows of threads, wakeups and waits: what the model says of each nanosecond and record */
+/* Rows of threads, wakeups and waits, compared with the model for each nanosecond and record */
 #include "model.h"
 
 static struct model model;
@@ -24,7 +24,7 @@ static uint64_t arg_of(const struct fxt_record *rec, const char *name)
 	return arg ? arg->u : 0;
 }
 
-/* Counts of thread @tid by the records that are left */
+/* Returns the counts of thread @tid by the remaining records. */
 static struct counts count_records(uint32_t tid)
 {
 	struct counts c = { 0 };
@@ -56,7 +56,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 	uint64_t want[ANALYSIS_STATES] = { 0 }, states = 0, reasons = 0;
 
 	nr_threads++;
-	/* Before the first record it may have run, too. */
+	/* Before its first record the thread may have run, too. */
 	for (uint64_t ns = row->from - T0; ns < row->to - T0; ns++)
 		want[row->thread->followed ? (model_is_unsure(&model, t, ns) ? ANALYSIS_UNKNOWN :
 					      model.state[t][ns]) :
@@ -84,7 +84,7 @@ static int on_thread(void *arg, const struct analysis_thread_row *row)
 
 /* --- waits --------------------------------------------------------------------------- */
 
-/* The trace tells who has @cpu from its first switch on. */
+/* From its first switch on, the trace shows which thread has @cpu. */
 static bool is_told(unsigned int cpu, unsigned int ns)
 {
 	for (size_t i = 0; i < model.nr_recs; i++)
@@ -125,7 +125,7 @@ static int on_wait(void *arg, const struct analysis_wait *wait)
 	return 0;
 }
 
-/* Times that a thread ran which was runnable before */
+/* Returns how often a thread ran after it was runnable. */
 static size_t waits_in_model(void)
 {
 	size_t nr = 0;
@@ -181,7 +181,7 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	if (w->awake)
 		assert_true(!w->slept && model.state[t][ns - 1] != ANALYSIS_BLOCKED &&
 			    (lossy || !model_is_unsure(&model, t, ns - 1)));
-	/* Only before the first switch, records may not tell. */
+	/* Records may not show it only before the first switch. */
 	assert_true(lossy || w->slept || w->awake || ns <= model.first[t]);
 	assert_true(w->slept || !w->ran);
 	while (ns < model.ns && model.state[t][ns] == ANALYSIS_RUNNABLE)
@@ -344,7 +344,9 @@ static int add_parts(void *arg, const struct analysis_wait *wait)
 	return 0;
 }
 
-/* The engine forgets what no open operation needs; a long wait needs who had the CPU. */
+/*
+ * The engine forgets what no open operation needs. A long wait needs the threads that had the CPU.
+ */
 static void long_wait_is_divided_whole(void **state)
 {
 	enum { SWITCHES = 50000 };

@@ -87,11 +87,11 @@ static void loss_round(void)
 
 /* Open durations of a thread */
 struct wild_thread {
-	bool nests;		/* each within the one before */
+	bool nests;		/* each is within the previous one */
 	bool enters;		/* durations say what the thread works on */
 	const char *names[DEPTH_MAX];
 	unsigned int depth;
-	uint64_t since;		/* the last begin or end of a duration */
+	uint64_t since;		/* time of the last begin or end of a duration */
 };
 
 static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid, uint64_t ns,
@@ -122,7 +122,7 @@ static void put_wild_event(struct trace *t, struct wild_thread *w, uint32_t tid,
 		w->since = ns;
 }
 
-/* Events of a program that begins, ends and takes ids again as it likes, from type @first on */
+/* Events of a program that begins, ends and takes ids again at random, of types from @first on */
 static void put_wild(struct trace *t, unsigned int first)
 {
 	const uint64_t ids = 1 + rnd_below(6), step = 2 + rnd_below(40);
@@ -138,7 +138,8 @@ static void put_wild(struct trace *t, unsigned int first)
 		unsigned int i = rnd_below(model.threads);
 
 		put_wild_event(t, &threads[i], TID(i), ns,
-			       first + rnd_below(ASYNCTRACE_FXT_EVENT_TYPES - first), rnd_below(ids));
+			       first + rnd_below(ASYNCTRACE_FXT_EVENT_TYPES - first),
+			       rnd_below(ids));
 	}
 }
 
@@ -156,7 +157,7 @@ static void wild_round(void)
 	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
 }
 
-/* --- days ------------------------------------------------------------------------------- */
+/* --- long traces ------------------------------------------------------------------------ */
 
 #define LIVES		200000
 #define LIVE_TIDS	20000
@@ -183,7 +184,8 @@ static void live(struct words *w, unsigned int i)
 	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns + 30, tid, name, i);
 	put_event(&t, ASYNCTRACE_FXT_FLOW_STEP, ns + 40, tid, "step", i / 2);
 	if (i % 5)
-		put_event(&t, ASYNCTRACE_FXT_ASYNC_END, ns + 100 + (i % 101 ? 0 : 700), tid, name, i);
+		put_event(&t, ASYNCTRACE_FXT_ASYNC_END, ns + 100 + (i % 101 ? 0 : 700), tid, name,
+			  i);
 	if (i % 3)
 		put_event(&t, ASYNCTRACE_FXT_DURATION_END, ns + 850, tid, "main", 0);
 	put_switch(&t, ns + 900, 0, tid, 0, EXITS);
@@ -199,7 +201,7 @@ static void memory_does_not_grow_with_time(void **state)
 		.bounds = &bound, .nr_bounds = 1, .window = 1 << 20, .write = drop_output,
 	});
 	struct words w = { 0 };
-	size_t early = 0;	/* stays 0 under ASan, which tells no sizes */
+	size_t early = 0;	/* stays 0 under ASan, which reports no sizes */
 
 	assert_non_null(t);
 	put_head(&w);
@@ -211,7 +213,7 @@ static void memory_does_not_grow_with_time(void **state)
 		if (i == LIVES / 2)
 			early = mallinfo2().uordblks;
 	}
-	print_message("%zu bytes after a half, %zu in the end\n", early, mallinfo2().uordblks);
+	print_message("%zu bytes after one half, %zu at the end\n", early, mallinfo2().uordblks);
 	assert_true(mallinfo2().uordblks <= early + early / 4);
 	assert_int_equal(tail_finish(t), 0);
 	assert_true(tail_counts(t)->operations > LIVES / 200);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Threads: their names, their numbers, and how many there are */
+/* Threads: names, numbers, and how many there are */
 #include "build.h"
 
-/* At some numbers of threads, the next look-up makes the table of threads larger. */
+/* At some numbers of threads the next look-up enlarges the table of threads. */
 static void finish_with_any_number_of_threads(void **state)
 {
 	for (uint32_t nr = 1; nr < 200; nr++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Turns of threads: from the end of one sleep to the end of the next one */
+/* Turns of threads: from the end of one sleep to the end of the next */
 #include "model.h"
 
 static struct model model;
@@ -22,14 +22,15 @@ static bool is_woken_by(const struct analysis_turn *turn)
 		const struct fxt_record *rec = &model.recs[i].rec;
 		const struct fxt_arg *arg = fxt_arg(rec, "waker");
 
-		if (rec->kind == FXT_WAKEUP && rec->ns == turn->to && rec->in == turn->thread->tid &&
+		if (rec->kind == FXT_WAKEUP && rec->ns == turn->to &&
+		    rec->in == turn->thread->tid &&
 		    (arg ? arg->u : 0) == waker)
 			return true;
 	}
 	return false;
 }
 
-/* The time that @t ran and that the records tell of */
+/* Returns the time that @t ran and that the records show. */
 static uint64_t ran(int t, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
@@ -69,7 +70,9 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 	return 0;
 }
 
-/* The trace tells that @tid is followed from its first event, or from idle's switch to it. */
+/*
+ * Returns the time from which on the trace follows @tid: its first event, or idle's switch to it.
+ */
 static uint64_t followed_at(uint32_t tid)
 {
 	uint64_t ns = T0 + model.ns;
@@ -155,7 +158,7 @@ static int end_rounds(void **state)
 
 struct turns {
 	struct analysis_turn of[8];
-	uint64_t ids[8];	/* 0: none */
+	uint64_t ids[8];	/* 0: no operation */
 	size_t nr;
 };
 
@@ -206,7 +209,7 @@ static void turn_goes_on_while_it_is_preempted(void **state)
 	assert_false(turns.of[1].woken);
 }
 
-/* The wakeup came before the record that the thread left its CPU, which then was no sleep. */
+/* The wakeup came before the record that the thread left its CPU: it did not sleep. */
 static void wakeup_before_the_switch_is_no_sleep(void **state)
 {
 	struct trace t = { 0 };
@@ -233,7 +236,7 @@ static void turn_names_the_operation_of_its_events(void **state)
 	put_duration(&t, 12, 75, 7, "work");
 	BEGINS(&t, 15, 7, 3);
 	put_switch(&t, 20, 0, 7, 0, SLEEPS);
-	/* The duration, in which it works on the operation, goes on. */
+	/* The duration in which the thread works on the operation goes on. */
 	put_wakeup(&t, 40, 0, 7, 0);
 	put_switch(&t, 50, 0, 0, 7, 0);
 	put_switch(&t, 60, 0, 7, 0, SLEEPS);
@@ -250,7 +253,7 @@ static void turn_names_the_operation_of_its_events(void **state)
 		assert_int_equal(turns.ids[i], i < 3 ? 3 : 0);
 }
 
-/* Threads that are not followed have sleeps that no record tells of. */
+/* Threads that are not followed have sleeps without records. */
 static void unfollowed_thread_runs_no_time(void **state)
 {
 	struct trace t = { 0 };

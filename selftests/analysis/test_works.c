@@ -19,7 +19,7 @@ static struct work *slow_work_at(const struct thread *t, uint64_t ns)
 	return NULL;
 }
 
-/* One record on thread 1 at @ns, mostly an event of some operation in some duration */
+/* Puts one record of thread 1 at @ns, mostly an event of an operation in a duration. */
 static void random_record(struct trace *t, uint64_t ns)
 {
 	uint64_t id = 1 + rnd_below(OPERATIONS);

@@ -103,7 +103,7 @@ static void put_sched(struct words *w, const struct fxt_record *rec)
 		w->wakeups++;
 }
 
-/* Pseudo threads but the clock have other ids than the composer's. */
+/* Pseudo threads, except the clock, have other ids than the composer's. */
 static uint64_t own_tid(uint64_t tid)
 {
 	return tid > PSEUDO ? tid + 16 : tid;
@@ -195,7 +195,8 @@ void count_words(struct words *w)
 	assert_int_equal(fxt_push(r, w->of, w->nr), 0);
 	while (fxt_next(r, &rec) > 0) {
 		w->events += rec.kind == FXT_EVENT && rec.provider > 1 &&
-			     !(rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT && has_flag(&rec, FILTERED));
+			     !(rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT &&
+			       has_flag(&rec, FILTERED));
 		w->switches += rec.kind == FXT_SWITCH && !has_flag(&rec, FILTERED) &&
 			       !has_flag(&rec, "inferred");
 		w->wakeups += rec.kind == FXT_WAKEUP;

@@ -13,17 +13,17 @@ struct words {
 	uint64_t events, switches, wakeups;	/* of rings */
 };
 
-/* Room for @nr more words */
+/* Returns room for @nr more words. */
 uint64_t *more_words(struct words *w, size_t nr);
-/* Magic, tables of strings, the kernel and the provider "server" */
+/* Puts the magic, tables of strings, the kernel and the provider "server". */
 void put_head(struct words *w);
 void put_process(struct words *w, uint32_t pid, const char *name);
 void put_record(struct words *w, const struct fxt_record *rec);
-/* A whole file */
+/* Returns a whole file. */
 struct words words_of(const struct trace *t);
-/* The number of rings' records in @w */
+/* Counts the rings' records in @w. */
 void count_words(struct words *w);
-/* What the rules of the format say to the file @w. Freed by fxt_check_free() */
+/* Checks the file @w by the rules of the format. fxt_check_free() frees the result. */
 struct fxt_check *check_of(const struct words *w);
 
 #endif /* ANALYSIS_WORDS_H */
