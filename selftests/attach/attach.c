@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library and the module: how processes of all sorts become providers
+ * The library and the module: how processes of all kinds become providers
  *
- * A session that wants everybody runs; a child does what its case says and writes
- * a known number of events; afterwards they are there, all of them, under the
- * process and the name that wrote them.
+ * A session over all providers runs. A child does what its case says and writes a known number of
+ * events. Afterwards the session must have all events, under the process and the name that wrote
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define EVENTS	500
 
 static struct shared {
-	int32_t pid[4];		/* who writes, in the order of the case */
+	int32_t pid[4];		/* the writers, in the order of the case */
 	uint32_t fd_harmed;
 } *sh;
 
@@ -50,7 +50,7 @@ static uint32_t path(void)
 	return st.path;
 }
 
-/* --- the cases: each runs in a child ----------------------------------------------- */
+/* --- cases; each runs in a child ------------------------------------------------------ */
 
 static void c_first_event(void)
 {
@@ -64,11 +64,11 @@ static void c_registered(void)
 	must(!at_provider_register(&opts));
 	emit(0, EVENTS);
 	must(!at_provider_unregister());
-	/* No longer. */
+	/* No event is recorded any more. */
 	must(!nu_emit(0, EVENTS, -1) && at_provider_unregister() == -ESRCH);
 }
 
-/* A duration begun before two registrations counts as dropped in the second one. */
+/* A duration that began before two registrations counts as dropped in the second one. */
 static void c_again_in_scope(void)
 {
 	const struct at_provider_options opts = { .size = sizeof(opts) };
@@ -79,7 +79,7 @@ static void c_again_in_scope(void)
 	must(!at_provider_register(&opts));
 }
 
-/* One after the other, under two names. */
+/* Two registrations in a row, under two names */
 static void c_again(void)
 {
 	struct at_provider_options opts = { .size = sizeof(opts), .name = "first name" };
@@ -108,7 +108,7 @@ static void c_forked(void)
 		must(nu_emit(0, i, -1));
 }
 
-/* Behind the C library's back. */
+/* clone(2) without the C library: no handlers of fork run. */
 static void c_cloned(void)
 {
 	pid_t pid;
@@ -136,7 +136,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* While other threads write, in whatever they are. */
+/* Forks while other threads write. */
 static void c_forked_amid(void)
 {
 	uint32_t n = 0;
@@ -165,7 +165,7 @@ static void c_forked_amid(void)
 static void *emit_more(void *arg)
 {
 	(void)arg;
-	/* Finds the descriptor closed, registers anew, and is dropped. */
+	/* The library finds its descriptor closed, registers again, and drops this event. */
 	nu_emit(1, 0, -1);
 	for (int i = 1; i <= EVENTS; i++)
 		if (!nu_emit(1, i, -1))
@@ -173,7 +173,7 @@ static void *emit_more(void *arg)
 	return NULL;
 }
 
-/* As daemons do: and what takes the descriptor's place is left alone. */
+/* Closes all descriptors, as daemons do. The library must not use those that take their place. */
 static void c_closed_all(void)
 {
 	int fd, last = -1;
@@ -193,7 +193,7 @@ static void c_closed_all(void)
 			sh->fd_harmed++;
 }
 
-/* No socket may be made: what netlink cannot do, an ioctl does. */
+/* Without sockets, an ioctl registers instead of netlink. */
 static void c_no_sockets(void)
 {
 	must(!sandbox(SYS_socket, SECCOMP_RET_ERRNO | EPERM, 0));
@@ -201,7 +201,7 @@ static void c_no_sockets(void)
 	emit(0, EVENTS);
 }
 
-/* Where addresses are few, rings are small. */
+/* If few addresses are available, rings are small. */
 static void c_few_addresses(void)
 {
 	struct rlimit r = { 40 << 20, 40 << 20 };
@@ -224,7 +224,7 @@ static void on_signal(int sig)
 	emit(0, EVENTS);
 }
 
-/* The very first event is a signal handler's, on a small stack. */
+/* The first event is written in a signal handler on a small stack. */
 static void c_in_handler(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
@@ -266,7 +266,7 @@ static void c_many_threads(void)
 
 static char **self;
 
-/* The tunable is read when a program starts. */
+/* The C library reads the tunable when a program starts. */
 static void c_no_rseq(void)
 {
 	setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
@@ -285,11 +285,11 @@ static int without_rseq(void)
 	return path() == ASYNCTRACE_PATH_FALLBACK ? 0 : 5;
 }
 
-/* --- what there must be ---------------------------------------------------------------- */
+/* --- expected results ----------------------------------------------------------------- */
 
 struct expect {
 	const char *name;	/* of the provider; NULL: the program's */
-	int who;		/* whose pid */
+	int who;		/* index of its process */
 	uint64_t events;
 };
 
@@ -298,22 +298,22 @@ static const struct test {
 	void (*run)(void);
 	struct expect expect[3];
 } tests[] = {
-	{ "the first event registers", c_first_event, { { NULL, 0, EVENTS } } },
-	{ "registered by name, and withdrawn", c_registered, { { "by name", 0, EVENTS } } },
-	{ "registered anew under another name", c_again,
+	{ "first_event_registers", c_first_event, { { NULL, 0, EVENTS } } },
+	{ "registered_by_name_and_withdrawn", c_registered, { { "by name", 0, EVENTS } } },
+	{ "registered_again_by_another_name", c_again,
 	  { { "first name", 0, EVENTS }, { "second name", 0, EVENTS } } },
 	{ "I20_scope_over_two_registrations_is_counted", c_again_in_scope,
 	  { { NULL, 0, EVENTS } } },
-	{ "a forked child is a provider of its own", c_forked,
+	{ "forked_child_is_a_provider", c_forked,
 	  { { NULL, 0, 2 * EVENTS }, { NULL, 1, EVENTS / 2 } } },
-	{ "so is a cloned one", c_cloned, { { NULL, 0, EVENTS }, { NULL, 1, EVENTS / 2 } } },
-	{ "forks amid writing threads", c_forked_amid, { { NULL, 0, 0 } } },
-	{ "all descriptors closed, and others in their place", c_closed_all, { { NULL, 0, 0 } } },
+	{ "cloned_child_is_a_provider", c_cloned, { { NULL, 0, EVENTS }, { NULL, 1, EVENTS / 2 } } },
+	{ "forks_amid_writing_threads", c_forked_amid, { { NULL, 0, 0 } } },
+	{ "closed_descriptors_are_replaced", c_closed_all, { { NULL, 0, 0 } } },
 	{ "no sockets", c_no_sockets, { { NULL, 0, EVENTS } } },
 	{ "few addresses", c_few_addresses, { { NULL, 0, EVENTS } } },
 	{ "few descriptors", c_few_descriptors, { { NULL, 0, EVENTS } } },
-	{ "the first event in a signal handler", c_in_handler, { { NULL, 0, EVENTS } } },
-	{ "a trace of its own is refused", c_in_process, { { NULL, 0, 2 * EVENTS } } },
+	{ "first_event_in_a_signal_handler", c_in_handler, { { NULL, 0, EVENTS } } },
+	{ "own_trace_is_refused", c_in_process, { { NULL, 0, 2 * EVENTS } } },
 	{ "500 threads", c_many_threads, { { NULL, 0, EVENTS } } },
 	{ "no rseq", c_no_rseq, { { "without rseq", 0, EVENTS } } },
 };
@@ -336,7 +336,7 @@ static void one(struct at_ctl *ctl, const struct test *t)
 	const struct run_options o = { .name = "attach", .mode = ASYNCTRACE_MODE_ONESHOT,
 				       .ring_size = 1 << 20 };
 	static struct run run;
-	/* A record that was begun under the old registration. */
+	/* Includes a record that was begun under the old registration. */
 	const uint64_t dropped = t->run == c_closed_all || t->run == c_again_in_scope;
 	struct rd_ring sum;
 	pid_t pid;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of the library against the module: $(B)/selftests/attach/NAME, in the test machine.
+# Tests of the library against the module, run in the test machine: $(B)/selftests/attach/NAME
 
 ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
@@ -16,7 +16,7 @@ $(B)/selftests/attach/%.o: selftests/attach/%.c
 $(ATTACH_TESTS): %: %.o $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
-# It has the harness and the events of the native tests of the flight recorder.
+# This test uses the harness and the events of the native tests of the flight recorder.
 $(ATTACH_FLIGHT): ATTACH_CFLAGS := -Iselftests/inprocess
 $(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
 	@mkdir -p $(@D)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The flight recorder with the module: a circular session of the process's own does the
- * work. Runs in the test machine.
+ * The flight recorder with the module, where it uses a circular session of the process
+ *
+ * Runs in the test machine.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -145,7 +146,7 @@ static void other_session(void)
 	done("module_session_of_others_is_busy");
 }
 
-/* A child that lives longer must not keep the session of its parent. */
+/* A child that outlives its parent must not keep the parent's session. */
 static void child(void)
 {
 	struct at_flight_result r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library and the module: forms of registration (P20 to P25), alerts, announced
- * categories, observing, and the events that a controller is told of them.
+ * The library and the module: forms of registration (P20 to P25), alerts, announced categories,
+ * observing, and notifications about them
  */
 #include <dirent.h>
 #include <poll.h>
@@ -48,7 +48,7 @@ static void end(void)
 	at_ctl_close(ctl);
 }
 
-/* To wait for what must come. A slow machine may need long. */
+/* Milliseconds to wait for what must come; a slow machine may need long */
 #define PATIENCE_MS	240000
 
 static int next(int ms)
@@ -134,14 +134,14 @@ static void P21_registration_tells_if_a_session_records(void)
 	EXPECT(!strcmp(ev.name, "p21") && ev.pid == (uint32_t)getpid());
 	EXPECT_IS(providers_of_mine(), 1);
 	session("p21", NULL);
-	/* Initialized is not started. */
+	/* An initialized session does not record yet. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
 	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 1);
 	EXPECT(TRACE_ENABLED());
-	/* Not by the name of another. */
+	/* A session that names another provider does not record this one. */
 	o.name = "p21x";
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
@@ -171,7 +171,7 @@ static void P21_registration_can_wait_for_a_start(void)
 	void *err;
 
 	begin();
-	/* No session comes. */
+	/* No session starts. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(started, 0);
 	session("waits", NULL);
@@ -182,7 +182,7 @@ static void P21_registration_can_wait_for_a_start(void)
 	EXPECT(TRACE_ENABLED());
 	pthread_join(t, &err);
 	EXPECT(!err);
-	/* And need not, where one runs. */
+	/* If a session runs, registering does not wait. */
 	started = 7;
 	o.wait_ms = 0;
 	EXPECT_IS(at_provider_register(&o), 0);
@@ -230,7 +230,7 @@ static void P23_registered_provider_needs_no_socket(void)
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT_IS(sockets(), before);
 	NEXT(PROVIDER_CAME);
-	/* It is still there, and can be recorded. */
+	/* The provider still exists and can be recorded. */
 	session("p23", NULL);
 	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	NEXT(STARTED);
@@ -269,7 +269,7 @@ static void P25_late_provider_is_recorded_at_once(void)
 	EXPECT_IS(ev.session, id);
 	EXPECT_IS(ev.status, 0);
 	EXPECT(ev.provider && !strcmp(ev.name, "p25"));
-	/* With the session's categories. */
+	/* The session's categories are enabled. */
 	EXPECT(TRACE_CATEGORY_ENABLED("only") && !TRACE_CATEGORY_ENABLED("others"));
 	end();
 }
@@ -292,7 +292,7 @@ static void alerts_reach_the_controller(void)
 	int fd;
 
 	begin();
-	/* No session, no alert. */
+	/* Without a session there is no alert. */
 	EXPECT_IS(at_provider_register(&o), 0);
 	TRACE_ALERT("alerts", "too early");
 	NEXT(PROVIDER_CAME);
@@ -362,7 +362,7 @@ static void announced_categories_are_listed(void)
 	char text[102] = "", description[402] = "";
 
 	begin();
-	/* Before registering, and for every registration to come. */
+	/* An announcement before registering holds for each later registration. */
 	EXPECT_IS(at_provider_announce(list, 2), 0);
 	EXPECT(!strcmp(announced(), ""));
 	EXPECT_IS(at_provider_register(&o), 0);
@@ -371,10 +371,10 @@ static void announced_categories_are_listed(void)
 	EXPECT_IS(at_provider_register(&o), 0);
 	EXPECT(!strcmp(announced(), "parent:net=packets;parent:disk=;"));
 	EXPECT_IS(child_is(announces_in_child), 0);
-	/* In place of what was said. */
+	/* A second announcement replaces the first. */
 	EXPECT_IS(at_provider_announce(list + 1, 1), 0);
 	EXPECT(!strcmp(announced(), "parent:disk=;"));
-	/* Wrong lists change nothing. */
+	/* Invalid lists change nothing. */
 	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
 	bad.name = NULL;
 	EXPECT_IS(at_provider_announce(&bad, 1), -EINVAL);
@@ -387,7 +387,7 @@ static void announced_categories_are_listed(void)
 	EXPECT_IS(at_provider_announce(many, 2), -EINVAL);
 	EXPECT_IS(at_provider_announce(many, ASYNCTRACE_CATEGORIES_MAX + 1), -ERANGE);
 	EXPECT(!strcmp(announced(), "parent:disk=;"));
-	/* As many and as long as may be. */
+	/* As many and as long as allowed */
 	description[400] = 0;
 	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++) {
 		static char names[ASYNCTRACE_CATEGORIES_MAX][101];
@@ -438,7 +438,7 @@ static void P5_program_observes_start_and_stop(void)
 	EXPECT(!readable(0));
 	EXPECT_IS(at_session_start(ctl, id, NULL), 0);
 	EXPECT(readable(PATIENCE_MS));
-	/* As often as one likes. */
+	/* Observing twice returns the same. */
 	for (int i = 0; i < 3; i++) {
 		EXPECT_IS(at_provider_observe(&o), 0);
 		EXPECT(o.recording && o.state == ASYNCTRACE_SESSION_STATE_STARTED && o.generation);
@@ -454,7 +454,7 @@ static void P5_program_observes_start_and_stop(void)
 	EXPECT(readable(PATIENCE_MS));
 	EXPECT_IS(at_provider_observe(&o), 0);
 	EXPECT(!o.recording && !o.state && !o.generation);
-	/* Another library's structure has less. */
+	/* Another version of the library has a smaller structure. */
 	o.size = sizeof(o.size) + sizeof(o.recording);
 	o.state = 7;
 	EXPECT_IS(at_provider_observe(&o), 0);

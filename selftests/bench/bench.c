@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Costs of an event for the program that writes it, in the in-process back end:
- * beside a bare read of the counter, and beside a write(2) of 40 bytes
+ * Costs of an event for the program that writes it, in the in-process back end, beside a read of
+ * the counter and a write(2) of 40 bytes
  *
- * Rows end in _off if nothing is recorded, and in _other if the category of the event is
- * not. The rings are those of a flight recorder (circular): this measures a steady state in
- * which nothing is dropped. In rows that end in _streaming, a thread on the other CPU takes
- * the records away meanwhile; none may be dropped.
+ * Rows end in _off if nothing is recorded, and in _other if the event's category is not. The rings
+ * are those of a flight recorder (circular), so that a steady state without drops is measured. In
+ * rows that end in _streaming, a thread on the other CPU reads the records meanwhile, and none may
+ * be dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ TRACE_PROBE_DEFINE(bench, probe);
 TRACE_PROBE_DEFINE(other, probe);
 
 #define RECORD_BYTES	40	/* of an async event with one integer */
-#define FILE_BYTES	32	/* of the same in a file */
+#define FILE_BYTES	32	/* of the same event in a file */
 
 static inline uint64_t counter(void)
 {
@@ -59,7 +59,7 @@ static void w_counter(int thread)
 	(void)thread;
 }
 
-/* Of each event two: one that may be recorded, and one of a category that never is. */
+/* Two windows for each event: one that may be recorded, and one of a category that never is */
 #define EVENT(name, needs, limit, statement, lttng) \
 	static void w_##name(int thread) \
 	{ \
@@ -94,7 +94,7 @@ static void w_counter(int thread)
 #undef PROVIDER
 #undef EVENT
 
-/* Work that writes no event */
+/* Windows that write no event */
 static void w_enabled(int thread)
 {
 	for (long i = 0; i < WINDOW; i++) {
@@ -175,7 +175,7 @@ static void w_write(int thread)
 }
 
 static int trace_fd = -1;
-static uint64_t streamed;	/* bytes of the file that these events are at least */
+static uint64_t streamed;	/* least size of the file with these events */
 
 static void w_streaming(int thread)
 {
@@ -183,7 +183,7 @@ static void w_streaming(int thread)
 	__atomic_fetch_add(&streamed, WINDOW * FILE_BYTES, __ATOMIC_RELAXED);
 }
 
-/* Between windows the drainer catches up, however busy the machine is. */
+/* Between windows the drainer catches up, also on a busy machine. */
 static void w_catch_up(int thread)
 {
 	const struct timespec ts = { .tv_nsec = 1000000 };

@@ -2,8 +2,8 @@
 /*
  * The events of events.h with LTTng-UST
  *
- * bench_lttng: in the session that run has made, a flight recorder, too (--snapshot,
- * --overwrite). bench_lttng off: while nothing is recorded.
+ * bench_lttng: in a session that run has created (--snapshot, --overwrite, so a flight recorder,
+ * too). bench_lttng off: while nothing is recorded.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE

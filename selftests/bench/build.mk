@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-#	make bench		what an event costs, beside others' tracers
+#	make bench		what an event costs, beside other tracers
 #	make bench-server	what tracing costs a server, beside LTTng-UST
 #				ROUNDS=N REQUESTS=N: of each round
 #	make bench-analysis	how fast a trace is analysed, beside Perfetto's reader
-#				EVENTS="N ...": traces of so many events
+#				EVENTS="N ...": sizes of the traces
 
 BE		:= $(B)/selftests/bench
 BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
@@ -30,10 +30,11 @@ $(BE)/cost: selftests/bench/cost.c
 bench: $(BE)/bench $(BE)/bench_lttng
 	@selftests/bench/run $(B)
 
-# The example server, with LTTng's tracepoints in the place of the library's macros.
+# The example server, with LTTng's tracepoints instead of the library's macros
 $(BE)/httpd-lttng/%.o: userlib/examples/httpd/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -pthread -Iselftests/bench/lttng -Iselftests/bench \
+	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -pthread -Iselftests/bench/lttng \
+		-Iselftests/bench \
 		-MMD -MP -c -o $@ $<
 
 $(BE)/httpd-lttng/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(BE)/httpd-lttng/%.o) \

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cost COMMAND [ARGUMENT ...]: run it without its output, and print what it took: seconds of
- * CPU time, and KiB of memory at most. CPU time, because other work on the machine hardly
- * changes it.
+ * cost COMMAND [ARGUMENT ...]: run the command without its output, and print its CPU time in
+ * seconds and its peak memory in KiB. CPU time hardly depends on other work on the machine.
  */
 #include <stdio.h>
 #include <sys/resource.h>

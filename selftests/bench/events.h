@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The events that are measured: every macro and every kind of argument
+ * The events that the benchmarks measure: every macro and every kind of argument
  *
  *	EVENT(NAME, NEEDS, LIMIT, STATEMENT, LTTNG)
  *
- * NEEDS: readings of the counter that the statement cannot do without; LIMIT: what it may
- * cost, in readings of the counter, 0: no bar. LTTNG writes the same fields with LTTng-UST, which
- * has no null and no event for a whole duration: its begin and its end are two events there.
+ * NEEDS: reads of the counter that the statement cannot do without. LIMIT: what it may cost, in
+ * reads of the counter; 0: no limit. LTTNG writes the same fields with LTTng-UST, which has no null
+ * and no event for a whole duration: there a duration is two events.
  *
  * The statement uses CAT, its category, or PROVIDER, the category as an identifier; i, a long;
  * id; and the texts of timing.h. run tests that no macro is missing.
@@ -47,7 +47,7 @@ EVENT(char_array_11, 1, 2,
       TRACE_INSTANT(CAT, "e", TRACE_SCOPE_THREAD, "s", TA_CHAR_ARRAY(text_11, length_11)),
       TP(chars, text_11, length_11))
 
-/* Several numbers: from 7 words on, a record's words are no longer in registers */
+/* Several numbers: from 7 words on, the words of a record are no longer in registers */
 EVENT(async_begin_int32, 1, 1.2, TRACE_ASYNC_BEGIN(CAT, "e", id, "n", TA_INT32(i)),
       TP(id_i32, id, i))
 EVENT(async_begin_2int32, 1, 1.2,

@@ -2,11 +2,10 @@
 //
 //	node load.mjs SMALL TRACE OPERATIONS
 //
-// Print the seconds and the most KiB of memory that Perfetto's trace processor takes to load a
-// trace.
-// Its start is not counted, nor is its compilation: it loads the trace SMALL before. Node has
-// other threads, so of CPU time and elapsed time the smaller one counts. The trace must have
-// that many operations.
+// Print the seconds and the peak memory in KiB that Perfetto's trace processor needs to load a
+// trace. Its start and compilation are not counted: it loads the trace SMALL before. Node has
+// other threads, so the smaller of CPU time and elapsed time counts. The trace must have that
+// many operations.
 
 import { openTrace, Unavailable } from '../perfetto/query.mjs';
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Of the rows that the benchmarks print: the table, bench.json, and the limits.
-# Variables: json, its name; cpu, the processor; missing, macros that no row has.
+# Print the table, bench.json and the limits from the rows that the benchmarks print.
+# Variables: json, its name; cpu, the processor; missing, macros without a row.
 
 $1 == "bar" {
 	if (!($2 in needs))
@@ -20,7 +20,7 @@ $1 == "bar" {
 		ns[name] = $2 + 0
 }
 
-# ns as counter reads: t = "" or "_2threads".
+# ns as reads of the counter; t = "" or "_2threads"
 function reads(name, t) {
 	return ns[name t] / ns["counter_read" t]
 }

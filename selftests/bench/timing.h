@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How the benchmarks measure: short windows, many times over, in turns, so that
- * a change of the processor's clock or a noisy neighbour hits all rows alike; and
- * of each row the best window
+ * How the benchmarks measure: short windows, repeated many times, in turns, so that a change of the
+ * processor's clock or other work hits all rows alike. The best window of each row counts.
  */
 #ifndef TIMING_H
 #define TIMING_H
@@ -17,10 +16,10 @@
 #define THREADS_MAX	2
 
 /**
- * struct row - one thing to be measured
+ * struct row - a row of the table
  * @name: in the table and in bench.json
- * @window: does it WINDOW times, on thread number @thread
- * @ns: of one, by threads that do it at the same time: 1, 2
+ * @window: runs the statement WINDOW times on thread number @thread
+ * @ns: best time of one run, with 1 or 2 threads at the same time
  */
 struct row {
 	const char *name;
@@ -28,12 +27,12 @@ struct row {
 	double ns[THREADS_MAX];
 };
 
-/* Measures all rows, rounds times, with nthreads of them at once. */
+/* Measures all rows @rounds times, with @nthreads threads at once. */
 void measure(struct row *rows, int nrows, int nthreads, int rounds);
-/* One line of JSON for each. */
+/* Prints a line of JSON for each row. */
 void print_rows(const struct row *rows, int nrows, int nthreads);
 
-/* The compiler does not know their lengths. */
+/* The compiler does not know these lengths. */
 extern const char *text_0, *text_3, *text_11, *text_40, *text_200, *text_1000;
 extern size_t length_11;
 
@@ -45,7 +44,7 @@ static inline const char *text_random(void)
 	return text_40 + (x >> 59);
 }
 
-/* Keeps the compiler from seeing through a loop. */
+/* Keeps the compiler from optimizing a loop away. */
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x) : : "memory")
 
 #endif /* TIMING_H */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests of one user cost the same number of instructions beside any number of providers of
- * another user, and in a session with any number of ended providers. Needs
- * selftests/vm/run --icount.
+ * Requests of one user cost the same number of instructions beside any number of another user's
+ * providers, and in a session with any number of ended providers
+ *
+ * Needs selftests/vm/run --icount.
  *
  * usage: beside
  *
- * ENDED_PROVIDERS: how many end; 3,000 if it is not set
+ * The environment variable ENDED_PROVIDERS is the number of ended providers; default 3,000.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -24,9 +25,9 @@
 #define NAME	"beside"
 #define OTHER	65533
 #define NOBODY	65534
-/* The least of so many: what else happens in the machine only ever adds. */
+/* The least of so many rounds counts, because other activity only adds instructions. */
 #define ROUNDS	9
-/* Percent that a request may cost more beside the most providers. */
+/* Percent by which a request may cost more beside the most providers */
 #define MORE	20
 
 static const unsigned int sizes[] = { 10, 4096 };
@@ -53,7 +54,7 @@ static struct shared {
 
 static struct raw_nl nl;
 
-/* Another user's providers number @from to @to - 1, until the test ends. */
+/* Another user's providers number @from to @to - 1 live until the test ends. */
 static void others(unsigned int from, unsigned int to)
 {
 	struct rlimit files = { 8192, 8192 };
@@ -64,7 +65,7 @@ static void others(unsigned int from, unsigned int to)
 		char name[32];
 
 		must(!setrlimit(RLIMIT_NOFILE, &files) && !raw_become(OTHER));
-		/* To become another user resets this. */
+		/* A change of the user resets this. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (unsigned int i = from; i < to; i++) {
 			snprintf(name, sizeof(name), NAME "%u", i);
@@ -84,8 +85,8 @@ static void keep_least(uint64_t *least, uint64_t value)
 }
 
 /*
- * Until what is done behind the back of those who end sessions has been done. Each time a
- * little longer, so that a request does not always meet the timer's interrupt.
+ * Waits until workers have done what ending a session leaves to them. Each wait is a little longer,
+ * so that a request does not always meet the timer's interrupt.
  */
 static void settle(void)
 {
@@ -104,7 +105,7 @@ static void session_do(uint8_t cmd, int id, uint64_t *least)
 	settle();
 }
 
-/* With the work that is left to workers. */
+/* Measures a request with the work that it leaves to workers. */
 static void session_do_all(uint8_t cmd, int id, uint64_t *least)
 {
 	uint64_t begin = busy();
@@ -157,7 +158,7 @@ static int open_provider(void)
 	return fd;
 }
 
-/* A running session that nobody reads has providers that come and go. */
+/* A running session that is not read, with providers that come and go */
 static void run_ended(void)
 {
 	unsigned int ended = 0;
@@ -182,7 +183,7 @@ static void run_ended(void)
 			fd = open_provider();
 			keep_least(&least[REGISTER], now() - begin);
 			session_do_all(ASYNCTRACE_CMD_SESSION_STOP, id, &least[STOP]);
-			/* A session that runs has work of its own all the time. */
+			/* A running session always causes some work. */
 			begin = busy();
 			close(fd);
 			settle();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * P40 to P49: buffers, modes, dispositions.
+ * P40 to P49: buffers, modes, dispositions
  */
 #include <errno.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "proto.h"
 
 #define RING	(64 << 10)
-/* Bytes of one that emit() writes. */
+/* Bytes of an event that emit() writes */
 #define EVENT	40
 
 static void open_mode(struct run *run, uint32_t mode)
@@ -23,7 +23,7 @@ static void open_mode(struct run *run, uint32_t mode)
 	session_start(run);
 }
 
-/* The law, as ring-get has it at the end, and as the reader was told. */
+/* Checks the accounting by ring-get at the end, and by the reader. */
 static void check_law(struct run *run, uint64_t attempted)
 {
 	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
@@ -63,7 +63,7 @@ static void P40_oneshot_full_drops_and_counts(void)
 	session_finish(&run);
 	check_law(&run, next_number - first);
 	law = law_of(run.id);
-	/* The first ones, and all of these. */
+	/* The first events were delivered, without a gap. */
 	ktap_check(law.delivered > RING / 2 / EVENT && run.seen.max[1] == first + law.delivered &&
 		   has_all(&run, first, first + law.delivered), "%llu events, up to the %uth",
 		   (unsigned long long)law.delivered, run.seen.max[1] - first);
@@ -79,12 +79,17 @@ static void P41_circular_overwrites_oldest_keeps_names(void)
 	struct run run;
 
 	open_mode(&run, ASYNCTRACE_MODE_CIRCULAR);
-	/* Several laps: no record is left that was written when the names were. */
+	/*
+	 * Several laps: the records that were written when the names were interned are overwritten.
+	 */
 	emit(4 * RING / EVENT);
 	session_finish(&run);
 	check_law(&run, next_number - first);
 	law = law_of(run.id);
-	/* The last ones, and all of these; that they have their names is the reader's to see. */
+	/*
+	 * The last events were delivered, without a gap. The reader checks that they have their
+	 * names.
+	 */
 	ktap_check(law.delivered > RING / 2 / EVENT && run.seen.max[1] == next_number &&
 		   has_all(&run, next_number - law.delivered, next_number), "%llu events, up to the %uth",
 		   (unsigned long long)law.delivered, run.seen.max[1] - first);
@@ -125,13 +130,13 @@ static void P41_snapshot_is_whole_and_repeatable(void)
 	session_start(&run);
 	for (int i = 0; i < 3; i++) {
 		must(emit(4 * RING / EVENT) == 4 * RING / EVENT);
-		/* Twice the same: nothing is taken out. */
+		/* A second snapshot is the same: the first took nothing. */
 		take_snapshot(&run, RING / 2 / EVENT);
 		take_snapshot(&run, RING / 2 / EVENT);
 		ktap_check(session_state(run.id) == ASYNCTRACE_SESSION_STATE_STARTED, "state %u",
 			   session_state(run.id));
 	}
-	ktap_check(!law_of(run.id).delivered && !law_of(run.id).dropped, "something was taken");
+	ktap_check(!law_of(run.id).delivered && !law_of(run.id).dropped, "a snapshot has taken records");
 	run_terminate(&run);
 }
 
@@ -158,7 +163,7 @@ static void P42_full_sub_buffer_is_reported(void)
 	if (at_notifications_open(&events, ASYNCTRACE_NOTIFICATION_KINDS_SAVE_BUFFER, run.id))
 		ktap_bail("%s", at_notifications_error(events));
 	emit(RING / 2 / EVENT);
-	ktap_check(soon(is_told_full, events), "it is not told");
+	ktap_check(soon(is_told_full, events), "no notification tells of a full sub-buffer");
 	session_finish(&run);
 	session_end(&run);
 	at_notifications_close(events);
@@ -173,15 +178,15 @@ static void P42_streaming_full_drops_until_read(void)
 	open_mode(&run, ASYNCTRACE_MODE_STREAMING);
 	emit_until_full(&run);
 	law = law_of(run.id);
-	ktap_check(law.committed > RING / 2 / EVENT && !law.overwritten, "%llu of %u are there",
+	ktap_check(law.committed > RING / 2 / EVENT && !law.overwritten, "%llu of %u committed",
 		   (unsigned long long)law.committed, next_number - first);
-	/* Reading is what gives room. */
+	/* Reading makes room. */
 	for (int i = 0; i < 20; i++) {
 		const uint64_t dropped = law_of(run.id).dropped;
 
 		rd_drain(&run.rd);
 		emit(RING / 2 / EVENT);
-		ktap_check(law_of(run.id).dropped == dropped, "no room where all was read");
+		ktap_check(law_of(run.id).dropped == dropped, "a ring that was read to its end has no room");
 	}
 	ktap_check(run.seen.events > 9 * RING / EVENT, "%llu events",
 		   (unsigned long long)run.seen.events);
@@ -232,7 +237,7 @@ static uint32_t names_interned(void)
 	return status.names;
 }
 
-/* Names beside those that emit() uses. */
+/* Names besides those of emit() */
 static void intern_more(void)
 {
 	struct run run;
@@ -243,7 +248,7 @@ static void intern_more(void)
 	session_end(&run);
 }
 
-/* One run of 100 events, of which nothing is read, and one of 50 after it. */
+/* A run of 100 events that are not read, and a run of 50 events */
 static void two_runs(struct run *run, uint32_t mode, uint32_t disposition)
 {
 	const struct at_start_options again = { .disposition = disposition };
@@ -254,7 +259,7 @@ static void two_runs(struct run *run, uint32_t mode, uint32_t disposition)
 	ktap_check(law_of(run->id).committed == 100, "the first run: %llu events",
 		   (unsigned long long)law_of(run->id).committed);
 	session_start_with(run, &again);
-	ktap_check(emit(50) == 50, "the gate is shut");
+	ktap_check(emit(50) == 50, "the gate is closed");
 	session_finish(run);
 	check_law(run, 150);
 }
@@ -274,7 +279,7 @@ static void each_mode(uint32_t disposition, uint32_t cleared, bool anew)
 		ktap_check(has_all(&run, first + cleared, next_number) &&
 			   run.seen.events == 150 - cleared, "mode %u: %llu events", mode,
 			   (unsigned long long)run.seen.events);
-		/* Anew: only those that this run needed are there now. */
+		/* After a clear there are only the names of this run. */
 		ktap_check(names > 3 && (anew ? names_interned() < names :
 				     names_interned() == names),
 			   "mode %u: %u names, %u before", mode, names_interned(), names);
@@ -297,7 +302,10 @@ static void P46_retain_appends(void)
 	each_mode(ASYNCTRACE_DISPOSITION_RETAIN, 0, false);
 }
 
-/* Reads all there is; how many runs' beginnings are told, and not after their events? */
+/*
+ * Reads everything. Returns how many runs' beginnings were reported. *@late: one came after its
+ * events.
+ */
 static unsigned int starts_told(int fd, char *buf, bool *late)
 {
 	const struct asynctrace_chunk *c = (const void *)buf;
@@ -360,7 +368,7 @@ static void P48_reading_changes_no_state(void)
 	session_end(&run);
 }
 
-/* A provider that does not keep to the protocol spoils its own records, and no more. */
+/* A provider that violates the protocol spoils its own records only. */
 static void P48_nonsense_in_ring_ends_nothing(void)
 {
 	static const char *const all[] = { PROTO "*" };
@@ -383,7 +391,7 @@ static void P48_nonsense_in_ring_ends_nothing(void)
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
 	ktap_check(sum.broken && !sum.parsed, "%llu records of nonsense",
 		   (unsigned long long)sum.parsed);
-	ktap_check(run.seen.events == 100 && !run.seen.spoiled, "%llu of the other's events",
+	ktap_check(run.seen.events == 100 && !run.seen.spoiled, "%llu events of the other provider",
 		   (unsigned long long)run.seen.events);
 	run_terminate(&run);
 	run_close(&run);
@@ -404,10 +412,12 @@ static void *write_on(void *arg)
 	const int cpus = cpus_online();
 	uint32_t rng = w->id;
 
-	/* The gate was open when this began; it is shut after the threads have ended. */
+	/*
+	 * The gate was open at the beginning, and must be closed only after the threads have ended.
+	 */
 	while (!*w->stop) {
 		if (!nu_emit(w->id, w->written, -1))
-			return "the gate is shut";
+			return "the gate is closed";
 		w->written++;
 		if (!rnd(&rng, 100))
 			pin(rnd(&rng, cpus));

@@ -21,12 +21,13 @@ $(B)/selftests/conformance/%.o: selftests/conformance/%.c
 
 $(B)/selftests/conformance/table: $(PT_TABLE:%=$(B)/selftests/conformance/%.o)
 
-$(B)/selftests/conformance/table: %: %.o $(PT_COMMON:%=$(B)/selftests/conformance/%.o) $(PT_SHARED) \
-		$(B)/libasynctrace.a
+$(B)/selftests/conformance/table: %: %.o $(PT_COMMON:%=$(B)/selftests/conformance/%.o) \
+	$(PT_SHARED) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 $(B)/selftests/conformance/death: $(B)/selftests/conformance/cast.o
-$(B)/selftests/conformance/scale $(B)/selftests/conformance/beside $(B)/selftests/conformance/parts: $(B)/selftests/conformance/count.o
+$(B)/selftests/conformance/scale $(B)/selftests/conformance/beside \
+	$(B)/selftests/conformance/parts: $(B)/selftests/conformance/count.o
 
 # The library comes last: other rules add objects that need it.
 $(PT_ALONE:%=$(B)/selftests/conformance/%): %: %.o $(PT_SHARED) $(B)/libasynctrace.a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Those who take part: each does nothing but what it is told, until it is killed.
+ * The participants of a session: each does only what it is told, until it is killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void writer(uint32_t id)
 	cast->provider[id] = status.provider;
 	for (;;) {
 		cast->silent[id] = cast->hush;
-		/* It is set back while all are silent. */
+		/* The counter is reset while no writer writes. */
 		n = cast->written[id];
 		if (cast->hush || n == CAST_EVENTS || !nu_emit(id, n, -1)) {
 			sleep_us(CAST_PAUSE);
@@ -51,7 +51,7 @@ static void writer(uint32_t id)
 	}
 }
 
-/* Waits in the kernel for events, and ignores their contents. */
+/* Waits in the kernel for a change of the session, and ignores its contents. */
 static void observer(void)
 {
 	struct asynctrace_observed o;
@@ -64,7 +64,7 @@ static void observer(void)
 	_exit(1);
 }
 
-/* --- who controls ----------------------------------------------------------------- */
+/* --- the controller ----------------------------------------------------------------- */
 
 int cast_step(struct at_ctl *ctl, uint32_t session, uint32_t state)
 {
@@ -105,7 +105,7 @@ static void controller(const struct cast_plan *plan)
 	}
 }
 
-/* --- who records ------------------------------------------------------------------- */
+/* --- the recorder -------------------------------------------------------------------- */
 
 bool cast_event(const struct rd_event *ev, uint32_t *writer, uint32_t *seq)
 {
@@ -121,7 +121,7 @@ static void take(const struct rd_event *ev, void *seen)
 {
 	uint32_t writer, seq;
 
-	/* This finds what is not intact. */
+	/* Finds events that are not intact. */
 	nu_event(ev, seen);
 	if (!cast_event(ev, &writer, &seq))
 		return;
@@ -159,7 +159,7 @@ static bool has_ended(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
 }
 
-/* Reads until the session has ended, and there is no more of it. */
+/* Reads until the session has ended and nothing is left. */
 static void recorder(const struct cast_plan *plan)
 {
 	static struct nu_seen seen;
@@ -187,7 +187,7 @@ static void recorder(const struct cast_plan *plan)
 				sleep_us(CAST_PAUSE);
 		}
 		cast->in_read = 0;
-		/* It waits in read(2) only where the session runs. */
+		/* read(2) waits only while the session runs. */
 		sleep_us(CAST_PAUSE);
 	} while (!ended);
 	report(&rd, &seen);

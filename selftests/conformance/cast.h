@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Those who take part in a session, each a process that can be killed: providers that
- * write, one that waits for news of itself, who controls the session, who records it.
+ * The participants of a session, each a process that can be killed: providers that write, one that
+ * waits for changes of its session, the controller, and the recorder
  */
 #ifndef CAST_H
 #define CAST_H
@@ -13,9 +13,9 @@
 
 #include "reader.h"
 
-/* The names of all their providers begin with this. */
+/* The names of all these providers begin with this. */
 #define CAST		"cast"
-/* Microseconds: a machine that is emulated has no time for those who look more often. */
+/* Microseconds between two looks: in an emulated machine, more frequent looks take all the time */
 #define CAST_PAUSE	3000
 #define CAST_WRITERS	2
 /* Records that a writer writes at most */
@@ -27,9 +27,9 @@ enum cast_role {
 };
 
 enum cast_reading {
-	CAST_WAITS,	/* reads on, and waits in read(2) for more */
-	CAST_LINGERS,	/* the same, with a pause after each chunk */
-	CAST_RESTS,	/* has read some, and reads on when it is told to */
+	CAST_WAITS,	/* reads, and waits in read(2) for more */
+	CAST_LINGERS,	/* as CAST_WAITS, with a pause after each chunk */
+	CAST_RESTS,	/* has read some, and reads on when told to */
 	CAST_READINGS
 };
 
@@ -40,7 +40,7 @@ struct cast_plan {
 	enum cast_reading reading;
 };
 
-/* Counts that the recorder read at the end */
+/* Counts that the recorder had at the end */
 struct cast_report {
 	struct cast_sums {
 		uint64_t delivered, overwritten, cleared, dropped, parsed;
@@ -51,20 +51,20 @@ struct cast_report {
 };
 
 /**
- * struct cast - what they say to each other, in memory that they share
- * @hush: writers: write no more
- * @target: controller: take the session there, enum asynctrace_session_state
- * @read_on: recorder: read all there is
- * @provider: ids
- * @written: events that a writer has tried to write
- * @silent: a writer knows of @hush, and @written is complete
- * @session: its id
- * @state: that it has come to, by the controller
- * @consuming: the recorder has it open
- * @in_read: the recorder is in read(2), or looks at what that returned
- * @took: events that it got of a writer
- * @has: which
- * @report: see above
+ * struct cast - shared memory of the participants
+ * @hush: tells writers to stop writing
+ * @target: tells the controller where to take the session, enum asynctrace_session_state
+ * @read_on: tells the recorder to read everything
+ * @provider: their ids
+ * @written: events that a writer has attempted
+ * @silent: the writer has seen @hush, and @written is final
+ * @session: id of the session
+ * @state: the state that the controller has reached
+ * @consuming: the recorder has opened the session
+ * @in_read: the recorder is in read(2), or uses what that returned
+ * @took: number of a writer's events that the recorder got
+ * @has: a bit for each of them
+ * @report: the recorder's counts
  */
 struct cast {
 	volatile uint32_t hush, target, read_on;
@@ -85,7 +85,7 @@ pid_t cast_fork(enum cast_role role, const struct cast_plan *plan);
 /* Takes a session from @state to the next one. Returns 0 or a negative errno. */
 int cast_step(struct at_ctl *ctl, uint32_t session, uint32_t state);
 
-/* Which event of which writer. False: it is not one of theirs. */
+/* Finds writer and number of an event. Returns false if no writer here wrote it. */
 bool cast_event(const struct rd_event *ev, uint32_t *writer, uint32_t *seq);
 
 #endif /* CAST_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * P30 to P33: categories.
+ * P30 to P33: categories
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static char text[ASYNCTRACE_CATEGORIES_MAX + 1][ASYNCTRACE_CATEGORY_MAX + 2];
 
-/* A request with @n categories, each of @bytes. */
+/* Requests a session with @n categories of @bytes bytes each. */
 static int create(unsigned int n, unsigned int bytes)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(&wire, ASYNCTRACE_CMD_SESSION_CREATE, 0);
@@ -44,9 +44,9 @@ static void P30_100_categories_of_100_bytes(void)
 		must(session_see(ret, &seen));
 		ktap_check(seen.nr_categories == ASYNCTRACE_CATEGORIES_MAX &&
 			   !strcmp(seen.category, text[0]), "%u are there", seen.nr_categories);
-		/* They fit where providers look for them, too. */
+		/* They also fit in the page where providers read them. */
 		must(!at_session_init(ctl, ret) && !at_session_start(ctl, ret, NULL));
-		ktap_check(nu_gate() && !emit(1), "an event is wanted");
+		ktap_check(nu_gate() && !emit(1), "an event of no category is enabled");
 		must(!at_session_destroy(ctl, ret));
 	}
 	ret = create(ASYNCTRACE_CATEGORIES_MAX + 1, 4);
@@ -106,7 +106,7 @@ static void P31_empty_list_enables_all(void)
 	struct run run;
 
 	want(&run, NULL);
-	ktap_check(emit(10) == 10, "an event is not wanted");
+	ktap_check(emit(10) == 10, "an event is not enabled");
 	session_finish(&run);
 	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
 	session_end(&run);
@@ -139,7 +139,7 @@ static void P33_site_state_ends_at_start_and_stop(void)
 	}
 }
 
-/* Is "law" wanted in a run with these @additional categories? */
+/* Is the category "law" enabled in a run with these @additional categories? */
 static bool wanted_with(struct run *run, const char *additional)
 {
 	const struct at_start_options opts = {
@@ -162,13 +162,13 @@ static void P32_additional_categories_last_one_run(void)
 	int err;
 
 	session_make(&run, &opts);
-	ktap_check(!wanted_with(&run, NULL), "it is wanted before");
-	ktap_check(wanted_with(&run, "law"), "it is not wanted in the run that adds it");
-	ktap_check(!wanted_with(&run, NULL), "it is wanted in the run after");
-	ktap_check(!wanted_with(&run, "third"), "it is wanted where another is added");
-	ktap_check(wanted_with(&run, "la*"), "not by a prefix");
+	ktap_check(!wanted_with(&run, NULL), "law is enabled before");
+	ktap_check(wanted_with(&run, "law"), "law is not enabled in the run that adds it");
+	ktap_check(!wanted_with(&run, NULL), "law is enabled in the next run");
+	ktap_check(!wanted_with(&run, "third"), "law is enabled in a run that adds another");
+	ktap_check(wanted_with(&run, "la*"), "law is not enabled by a prefix");
 
-	/* A limit of their own, beside the session's. */
+	/* Additional categories have a limit of their own. */
 	for (unsigned int n = ASYNCTRACE_CATEGORIES_MAX; n <= ASYNCTRACE_CATEGORIES_MAX + 1; n++) {
 		nlh = raw_nl_begin(&wire, ASYNCTRACE_CMD_SESSION_START, 0);
 		mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_ID, run.id);

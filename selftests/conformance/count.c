@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The clock, and whether it is one. */
+/* The machine's clock, which may count instructions */
 #include <err.h>
 #include <stdio.h>
 #include <time.h>
@@ -19,11 +19,11 @@ bool instructions_are_counted(void)
 	const uint64_t turns = 10 << 20;
 	uint64_t least = UINT64_MAX;
 
-	/* Another process may run meanwhile: take the shortest of some tries. */
+	/* Another process may run in between: take the shortest of some tries. */
 	for (int i = 0; i < 5; i++) {
 		uint64_t left = turns, begin = now(), ns;
 
-		/* Two instructions a turn. */
+		/* Two instructions per turn */
 		__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
 		ns = now() - begin;
 		if (ns < least)

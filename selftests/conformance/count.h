@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Costs in instructions: selftests/vm/run --icount makes the machine's clock count
- * instructions.
+ * Costs in instructions: with selftests/vm/run --icount the machine's clock counts instructions
  */
 #ifndef PROTOCOL_COUNT_H
 #define PROTOCOL_COUNT_H
@@ -9,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the clock, which is in nanoseconds elsewhere. */
+/* Returns instructions, or nanoseconds without --icount. */
 uint64_t now(void);
-/* Instructions of all CPUs since they came up, without the idle task; and of the clock */
+/* Returns the instructions of all CPUs since they came up, without the idle task. */
 uint64_t busy(void);
 bool instructions_are_counted(void);
 

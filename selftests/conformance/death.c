@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SIGKILL of each of those who take part in a session, in each state of it: what
- * providers published is delivered as long as there is a session, the next session
- * works, and a session beside it does not notice.
+ * SIGKILL of each participant of a session in each of its states: what providers published is
+ * delivered as long as the session exists, the next session works, and a session beside it is not
+ * affected
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 #define CGROUP		"/sys/fs/cgroup/death"
 #define BYSTANDER	"bystander"
-/* Its number as a writer. */
+/* number of the bystander as a writer */
 #define BYSTANDING	9
 /* Records that read(2) may have returned to a reader that was killed before it used them */
 #define IN_FLIGHT	(ASYNCTRACE_SUBBUF_MIN / 32)
@@ -30,9 +30,9 @@ static const struct {
 	const char *name;
 } victims[] = {
 	{ CAST_WRITER, "a provider that writes" },
-	{ CAST_OBSERVER, "a provider that waits for news" },
-	{ CAST_CONTROLLER, "who controls it" },
-	{ CAST_RECORDER, "who records it" },
+	{ CAST_OBSERVER, "a provider that waits for changes" },
+	{ CAST_CONTROLLER, "the controller" },
+	{ CAST_RECORDER, "the recorder" },
 };
 
 #define VICTIMS	(sizeof(victims) / sizeof(victims[0]))
@@ -43,15 +43,15 @@ static struct at_ctl *ctl;
 static uint32_t rng;
 static pid_t pids[CAST_ROLES];
 
-/* One round. */
+/* State of one round */
 static struct {
 	struct cast_plan plan;
 	enum cast_role victim;
-	uint32_t state;		/* of the session, when it dies */
-	bool anytime;		/* or on the way there */
+	uint32_t state;		/* of the session, when the participant dies */
+	bool anytime;		/* or on the way to it */
 	bool cut;		/* a stop came while writers wrote */
 	uint32_t in_read;	/* a recorder was killed in read(2) */
-	uint32_t taken[CAST_WRITERS];	/* by a reader that took over */
+	uint32_t taken[CAST_WRITERS];	/* events that a reader got which took over */
 } round;
 
 static bool lives(enum cast_role role)
@@ -68,7 +68,7 @@ static void say_round(unsigned int n)
 		  round.anytime ? ", on the way" : "", cast->report.why);
 }
 
-/* --- beside it -------------------------------------------------------------------- */
+/* --- the session beside ------------------------------------------------------------------ */
 
 static struct run beside;
 static volatile uint32_t *beside_wrote;
@@ -135,7 +135,7 @@ static bool no_session(void *arg)
 	return !session_state();
 }
 
-/* By writer. */
+/* Counts by writer */
 struct ledger {
 	uint64_t committed[CAST_WRITERS], delivered[CAST_WRITERS], dropped[CAST_WRITERS];
 	uint64_t lost[CAST_WRITERS];
@@ -156,7 +156,7 @@ static int add_ring(const struct at_ring_info *r, void *arg)
 	return 0;
 }
 
-/* --- what they do --------------------------------------------------------------------- */
+/* --- actions -------------------------------------------------------------------------- */
 
 static void end(enum cast_role role)
 {
@@ -166,7 +166,7 @@ static void end(enum cast_role role)
 	pids[role] = 0;
 }
 
-/* By its controller, or by us where that is dead. */
+/* The controller takes the session to @to, or this process if the controller is dead. */
 static void advance(uint32_t to)
 {
 	uint32_t state;
@@ -192,7 +192,7 @@ static bool wrote(void *least)
 	return true;
 }
 
-/* Until each writer that lives has written so many events more. */
+/* Waits until each living writer has written @least more events. */
 static void have_written(uint32_t least)
 {
 	ktap_check(soon(wrote, &least), "a writer does not find the gate open");
@@ -204,7 +204,7 @@ static void note_written(void)
 		written_from[i] = cast->written[i];
 }
 
-/* From now on, what writers say that they have written is what they have. */
+/* Stops the writers: from now on their own counts are final. */
 static void hush(void)
 {
 	cast->hush = 1;
@@ -213,11 +213,11 @@ static void hush(void)
 			wait_for(&cast->silent[i], 1, "a writer");
 }
 
-/* --- what must be ----------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------------ */
 
 /*
- * Of each writer, @n were accounted for. One that was killed may not have come to count
- * its last one, and who found the gate shut after he had begun has not written.
+ * Are @n events of this writer correct? A killed writer may not have counted its last event. A
+ * writer that found the gate closed amid an event has counted one that was not written.
  */
 static bool is_count(int writer, uint64_t n)
 {
@@ -226,7 +226,7 @@ static bool is_count(int writer, uint64_t n)
 	       (round.cut && n + 1 == cast->written[writer]);
 }
 
-/* The module's accounting of providers that live */
+/* Checks the module's accounting of living providers. */
 static void judge_ledger(struct ledger *l)
 {
 	memset(l, 0, sizeof(*l));
@@ -242,14 +242,14 @@ static void judge_ledger(struct ledger *l)
 	}
 }
 
-/* The recorder lives and has read to the end. @l: NULL where its session was ended meanwhile. */
+/* The recorder lives and has read to the end. @l: NULL if its session was ended meanwhile. */
 static void judge_recorder(const struct ledger *l)
 {
 	const struct cast_report *r = &cast->report;
 
 	ktap_check(!r->malformed && !r->spoiled, "%llu things malformed, %llu spoiled",
 		   (unsigned long long)r->malformed, (unsigned long long)r->spoiled);
-	ktap_check(r->last, "not every ring was told to be done");
+	ktap_check(r->last, "the recorder was not told the end of each ring");
 	for (int i = 0; i < CAST_WRITERS; i++) {
 		const struct cast_sums *of = &r->of[i];
 		const uint64_t committed = of->delivered + of->overwritten + of->cleared;
@@ -278,7 +278,7 @@ static void judge_recorder(const struct ledger *l)
 	}
 }
 
-/* A second reader gets the rest, and no record that the first one had. */
+/* A second reader gets the remaining records, and none that the first one had. */
 static void take_over(const struct rd_event *ev, void *seen)
 {
 	uint32_t writer, seq;
@@ -305,7 +305,7 @@ static void open_second(struct run *run)
 	rd_drain(&run->rd);
 }
 
-/* The recorder was killed, and @run has read on. */
+/* The recorder was killed, and @run has read the rest. */
 static void judge_second(const struct run *run, const struct ledger *l)
 {
 	uint64_t in_flight = 0;
@@ -321,11 +321,11 @@ static void judge_second(const struct run *run, const struct ledger *l)
 			   (unsigned long long)l->lost[i], (unsigned long long)l->committed[i]);
 		in_flight += l->delivered[i] - took;
 	}
-	ktap_check(in_flight <= (round.in_read ? IN_FLIGHT : 0), "%llu events are nowhere",
+	ktap_check(in_flight <= (round.in_read ? IN_FLIGHT : 0), "%llu events are missing",
 		   (unsigned long long)in_flight);
 }
 
-/* A session over the providers that are left. */
+/* Runs a session over the remaining providers. */
 static void next_session(void)
 {
 	const struct run_options opts = {
@@ -365,8 +365,8 @@ static void next_session(void)
 /* --- pages --------------------------------------------------------------------------- */
 
 /*
- * Pages that are charged to the group and belong to nobody else than the module: not
- * to slabs, stacks, page tables; other processes than this one have ended.
+ * Returns the pages charged to the group that only the module can hold: without slabs, stacks and
+ * page tables. Other processes of the group have ended.
  */
 static long pages_held(void)
 {
@@ -393,10 +393,10 @@ static long pages_held(void)
 	return held / sysconf(_SC_PAGESIZE);
 }
 
-/* The most that was held between rounds, so that it is known to be seen. */
+/* The most pages between rounds: shows that they are counted. */
 static long most_held;
 
-/* Each CPU may have a page set aside for small objects, and one may have a few of them. */
+/* Each CPU may keep a page for small objects, and one CPU may keep a few. */
 static bool nothing_held(void *arg)
 {
 	(void)arg;
@@ -413,7 +413,7 @@ static void note_held(void)
 
 /* --- a round --------------------------------------------------------------------------------- */
 
-/* Providers that live go on, and count anew. They are silent. */
+/* Living providers go on and count from 0. They do not write. */
 static void forget_round(void)
 {
 	for (int i = 0; i <= CAST_OBSERVER; i++)
@@ -453,7 +453,7 @@ static void kill_victim(void)
 	if (round.anytime) {
 		cast->target = round.state;
 	} else {
-		/* Something is to be there when it dies. */
+		/* Something should be in the rings when the participant dies. */
 		if (round.state >= ASYNCTRACE_SESSION_STATE_STARTED) {
 			advance(ASYNCTRACE_SESSION_STATE_STARTED);
 			have_written(1 + rnd(&rng, 1500));
@@ -466,7 +466,7 @@ static void kill_victim(void)
 	round.in_read = cast->in_read;
 }
 
-/* The session goes on, to its end. */
+/* The session goes on to its end. */
 static void go_on(void)
 {
 	struct ledger l;
@@ -499,11 +499,11 @@ static void go_on(void)
 	}
 }
 
-/* It went with who controlled it; its recorder has what was there by then. */
+/* The session ended with its controller. The recorder has what was there by then. */
 static void end_with_it(void)
 {
 	if (!soon(no_session, NULL))
-		ktap_bail("the session of a controller that died is left");
+		ktap_bail("the session of a dead controller still exists");
 	round.cut = true;
 	hush();
 	cast->read_on = 1;
@@ -522,7 +522,7 @@ static void play(unsigned int n)
 	round.plan.detached = rnd(&rng, 2);
 	round.plan.reading = rnd(&rng, CAST_READINGS);
 	round.victim = victims[n % VICTIMS].role;
-	/* Each in each state, by turns. */
+	/* Each participant in each state, in turns */
 	round.state = ASYNCTRACE_SESSION_STATE_READY + n / VICTIMS % 4;
 	round.anytime = !rnd(&rng, 4);
 	cast_all();
@@ -536,7 +536,7 @@ static void play(unsigned int n)
 	note_held();
 }
 
-/* --- in the end ----------------------------------------------------------------- */
+/* --- at the end -------------------------------------------------------------------- */
 
 static int count_provider(const struct at_provider_info *p, void *n)
 {
@@ -561,13 +561,13 @@ static void test_leftovers(void)
 	must(at_for_each_provider(ctl, count_provider, &providers) >= 0);
 	must(at_for_each_session(ctl, count_session, &sessions) >= 0);
 	ktap_check(!providers && !sessions, "%u providers, %u sessions", providers, sessions);
-	ktap_check(soon(nothing_held, NULL), "%ld pages are held", pages_held());
+	ktap_check(soon(nothing_held, NULL), "%ld pages are still held", pages_held());
 	ktap_check(most_held > 0, "pages are not counted");
 	ktap_note("at most %ld pages were held", most_held);
 	ktap_end();
 }
 
-/* Of all from here on. To move into a group waits for a grace period: it is done once. */
+/* All processes from here on. Entering a group waits for a grace period: do it once. */
 static void join_group(void)
 {
 	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");

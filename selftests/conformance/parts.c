@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process may be many providers, and have many threads. A start looks at these once,
- * and not once for each provider: thousands times thousands everybody would wait for.
- * Counted are instructions: selftests/vm/run --icount.
+ * A process may be many providers and have many threads. A start must look at its threads once, not
+ * once for each provider, because thousands times thousands would delay everybody.
+ *
+ * Needs selftests/vm/run --icount, which counts instructions.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #define RING	(64 * 1024)
 #define PARTS	128
 #define THREADS	1000
-/* The least of so many: what else happens in the machine only ever adds. */
+/* The least of so many starts counts, because other activity only adds instructions. */
 #define STARTS	5
 
 static struct raw_nl nl;
@@ -37,7 +38,7 @@ static uint64_t cost_of_a_start(int session)
 		uint64_t begin, took;
 
 		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
-		/* Work that the module leaves to its worker does not count for the start. */
+		/* Work that the module leaves to its worker does not count. */
 		usleep(200000);
 		begin = now();
 		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
@@ -47,7 +48,7 @@ static uint64_t cost_of_a_start(int session)
 	return least;
 }
 
-/* Instructions that the threads add to a start over the providers of that name */
+/* Returns the instructions that the threads add to a start over the providers with this name. */
 static uint64_t cost_of_threads(const char *providers)
 {
 	int session = raw_session(&nl, "parts", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions, and the provider that this process is.
+ * Sessions, and this process as a provider
  */
 #include <errno.h>
 #include <string.h>
@@ -187,7 +187,7 @@ uint32_t emit_until_full(struct run *run)
 		n += emit(100);
 		law = law_of(run->id);
 		if (n > 10 << 20)
-			ktap_bail("the ring does not get full");
+			ktap_bail("the ring does not fill");
 	} while (!law.dropped);
 	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Shared by the tests of the protocol: one process is controller and provider at once,
- * so that nothing happens but what a test does, and in that order.
+ * Shared by the tests of the protocol: one process is controller and provider, so that nothing
+ * happens except what the test does, in that order
  */
 #ifndef PROTO_H
 #define PROTO_H
@@ -15,28 +15,28 @@
 #include "run.h"
 #include "raw.h"
 
-/* The name of this process' provider, and the beginning of all others'. */
+/* The name of this process's provider, and the beginning of the others' names */
 #define PROTO	"proto"
 
 extern struct at_ctl *ctl;
 extern struct raw_nl wire;
 
-/* Connects, and makes this process a provider, on one CPU. */
+/* Connects, pins this process to a CPU and registers it. */
 void proto_init(void);
 
-/* A session over this process' provider; @opts may be NULL, and so may fields be 0. */
+/* Opens a session over this process's provider. @opts may be NULL, and its fields 0. */
 void session_make(struct run *run, const struct at_session_options *opts);
-/* The same, not initialized and without a reader. */
+/* As session_make(), but the session is not initialized and has no reader. */
 uint32_t session_ready(const struct at_session_options *opts);
 /*
- * Starts it, and waits until this process' gate is open, if the session is over it:
- * a provider whose last two sessions ended a moment ago joins a moment later.
+ * Starts the session and waits until this process's gate is open, if the session is over this
+ * process: a provider whose last two sessions ended a moment ago joins a moment later.
  */
 void session_start(struct run *run);
 void session_start_with(struct run *run, const struct at_start_options *opts);
-/* Stops it, reads all of it, checks what the reader found. */
+/* Stops the session, reads everything, and checks the reader. */
 void session_finish(struct run *run);
-/* And ends it. */
+/* As session_finish(), and ends the session. */
 void session_end(struct run *run);
 
 struct session_seen {
@@ -50,11 +50,11 @@ struct session_seen {
 	char category[ASYNCTRACE_CATEGORY_MAX + 1];
 };
 
-/* False: there is none of this id. */
+/* Returns false if no session has this id. */
 bool session_see(uint32_t id, struct session_seen *seen);
 uint32_t session_state(uint32_t id);
 
-/* Sums over a session's rings of providers. */
+/* Sums over a session's rings of providers */
 struct law {
 	uint64_t committed;
 	uint64_t delivered;
@@ -66,21 +66,21 @@ struct law {
 
 struct law law_of(uint32_t session);
 
-/* Of the next event. */
+/* number of the next event */
 extern uint32_t next_number;
 
 uint32_t my_provider(void);
-/* Writes @n more events. Returns how many found the gate open and were wanted. */
+/* Writes @n more events. Returns how many were enabled while the gate was open. */
 uint32_t emit(uint32_t n);
-/* Writes until the session has dropped something. Returns how many. */
+/* Writes until the session has dropped an event. Returns the number of attempted events. */
 uint32_t emit_until_full(struct run *run);
 
-/* A request over the wire that must be answered so, and say why. */
+/* Sends a request that must be answered with @error and a text. */
 void wire_says(uint8_t cmd, uint32_t session, int error);
-/* How many events of this @kind are there? The rest is thrown away. @last may be NULL. */
+/* Returns the number of notifications of this @kind and drops the others. @last may be NULL. */
 unsigned int events_told(struct at_notifications *events, uint32_t kind,
 			 struct at_notification *last);
-/* A provider's session by the wire, 0: none; or a negative errno. */
+/* Returns a provider's session by netlink, 0 if it has none, or a negative errno. */
 int provider_session(uint32_t provider);
 
 /* --- the table ------------------------------------------------------------ */

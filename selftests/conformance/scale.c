@@ -4,9 +4,9 @@
  *
  * usage: scale [--time]
  *
- * Each provider is a process that writes an event in each session. Judged is the
- * number of instructions, for which the machine must count nothing else
- * (selftests/vm/run --icount); with --time, times are printed, and nothing is judged.
+ * Each provider is a process that writes an event in each session. The test compares numbers of
+ * instructions, for which the machine must count nothing else (selftests/vm/run --icount). --time
+ * prints times and compares nothing.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -26,9 +26,9 @@
 
 #define NAME	"scale"
 #define MAX	1000
-/* The least of so many: what else happens in the machine only ever adds. */
+/* The least of so many rounds counts, because other activity only adds instructions. */
 #define ROUNDS	5
-/* Percent that a provider may cost more where there are MAX of them. */
+/* Percent by which a provider may cost more if there are MAX of them */
 #define MORE	20
 
 static const unsigned int sizes[] = { 10, 100, MAX };
@@ -53,7 +53,7 @@ static struct shared {
 
 static struct at_ctl *ctl;
 static pid_t pids[MAX];
-/* For each provider. */
+/* by number of providers */
 static uint64_t cost[SIZES][COSTS];
 
 /* --- providers ---------------------------------------------------------------- */
@@ -111,7 +111,7 @@ static void want(int err)
 		ktap_bail("%s", at_ctl_error(ctl));
 }
 
-/* Until what is done behind the back of those who end sessions has been done. */
+/* Waits until workers have done what ending a session leaves to them. */
 static void settle(void)
 {
 	sleep_us(500000);
@@ -152,7 +152,7 @@ static void run_once(unsigned int n, uint64_t *least)
 	terminated = busy();
 	want(at_session_destroy(ctl, id));
 	settle();
-	/* Workers zap and wait for writers, and on one CPU they run in between. */
+	/* Workers zap and wait for writers. On one CPU these run in between. */
 	keep_least(&least[TERMINATE], busy() - terminated);
 	keep_least(&least[ALL], busy() - from);
 }
@@ -164,7 +164,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Providers @from to @to - 1 come, while a session runs. Returns what one of them costs. */
+/* Providers @from to @to - 1 register while a session runs. Returns the cost of one. */
 static uint64_t join(unsigned int from, unsigned int to)
 {
 	const uint32_t id = create();
@@ -177,13 +177,13 @@ static uint64_t join(unsigned int from, unsigned int to)
 		must(pids[i] >= 0);
 		if (!pids[i])
 			provider(i);
-		/* One after the other, lest they should count for each other. */
+		/* One after the other, so that each counts alone */
 		wait_for(&sh->ready, i + 1, "providers");
 		ns[i - from] = sh->registering[i];
 	}
 	want(at_session_destroy(ctl, id));
 	settle();
-	/* Now and then there is an interrupt. */
+	/* The median, because of interrupts */
 	qsort(ns, to - from, sizeof(ns[0]), by_value);
 	return ns[(to - from) / 2];
 }
@@ -201,7 +201,7 @@ static void measure(unsigned int s)
 
 static void show(const char *unit)
 {
-	ktap_note("%s for each of so many providers:", unit);
+	ktap_note("%s per provider, by number of providers:", unit);
 	ktap_note("%-36s %10u %10u %10u", "", sizes[0], sizes[1], sizes[2]);
 	for (int c = 0; c < COSTS; c++)
 		ktap_note("%-36s %10llu %10llu %10llu", names[c],
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 			   sizes[SIZES - 1], sizes[0]);
 		for (unsigned int s = 0; s < SIZES - 1; s++)
 			ktap_check(cost[SIZES - 1][c] * 100 <= cost[s][c] * (100 + MORE),
-				   "%llu where there are %u, %llu where there are %u",
+				   "%llu with %u of them, %llu with %u",
 				   (unsigned long long)cost[SIZES - 1][c], sizes[SIZES - 1],
 				   (unsigned long long)cost[s][c], sizes[s]);
 		ktap_end();

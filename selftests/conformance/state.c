@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * P1 to P13: the states of a session.
+ * P1 to P13: the states of a session
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,15 +19,15 @@ static void P1_init_prepares_and_does_not_start(void)
 	ktap_check(!nu_gate(), "the gate is open");
 	ktap_check(!emit(100), "an event found the gate open");
 	rd_drain(&run.rd);
-	ktap_check(!run.seen.events && !law_of(run.id).committed, "something was written");
+	ktap_check(!run.seen.events && !law_of(run.id).committed, "an event was recorded");
 	session_start(&run);
-	ktap_check(emit(100) == 100, "the gate is shut");
+	ktap_check(emit(100) == 100, "the gate is closed");
 	session_finish(&run);
 	ktap_check(run.seen.events == 100, "%llu events", (unsigned long long)run.seen.events);
 	session_end(&run);
 }
 
-/* A request that is ignored: the wire says so, the library is content. */
+/* Sends a request that must be ignored: the kernel returns -EALREADY, the library 0. */
 static void ignored(uint8_t cmd, int (*call)(struct at_ctl *, uint32_t), uint32_t id)
 {
 	struct session_seen before, after;
@@ -37,11 +37,11 @@ static void ignored(uint8_t cmd, int (*call)(struct at_ctl *, uint32_t), uint32_
 	wire_says(cmd, id, -EALREADY);
 	ktap_check(!call(ctl, id), "the library: %s", at_ctl_error(ctl));
 	must(session_see(id, &after));
-	/* A provider may join late at any moment, and its rings have pages then. */
+	/* A provider may join late at any moment; then its rings have pages. */
 	before.late = after.late;
 	before.pages = after.pages;
-	ktap_check(!memcmp(&before, &after, sizeof(before)), "the session is another");
-	ktap_check(gate == nu_gate(), "the gate is another: %u, then %u", gate, nu_gate());
+	ktap_check(!memcmp(&before, &after, sizeof(before)), "the session has changed");
+	ktap_check(gate == nu_gate(), "the gate has changed: %u, then %u", gate, nu_gate());
 }
 
 static void P2_second_init_is_ignored(void)
@@ -99,7 +99,7 @@ static void P3_second_start_is_ignored(void)
 	emit(10);
 	events = listen_to(run.id);
 	ignored(ASYNCTRACE_CMD_SESSION_START, start, run.id);
-	ktap_check(!events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, NULL), "it is told");
+	ktap_check(!events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, NULL), "the ignored start was notified");
 	at_notifications_close(events);
 	emit(10);
 	session_finish(&run);
@@ -108,7 +108,7 @@ static void P3_second_start_is_ignored(void)
 	session_end(&run);
 }
 
-static void P4_start_is_told_by_an_event(void)
+static void P4_start_is_notified(void)
 {
 	struct at_notifications *events;
 	struct at_notification ev = { 0 };
@@ -118,7 +118,7 @@ static void P4_start_is_told_by_an_event(void)
 	session_make(&run, NULL);
 	events = listen_to(0);
 	wire_says(ASYNCTRACE_CMD_SESSION_START, run.id, 0);
-	ktap_check(!wire.replies, "%u messages beside the ack", wire.replies);
+	ktap_check(!wire.replies, "%u messages besides the ack", wire.replies);
 	n = events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, &ev);
 	ktap_check(n == 1 && ev.session == run.id && !ev.status && ev.generation,
 		   "%u events, the last of session %u with status %u", n, ev.session, ev.status);
@@ -127,7 +127,7 @@ static void P4_start_is_told_by_an_event(void)
 	at_notifications_close(events);
 }
 
-/* There: after every observer's acknowledgement. Here: at once, and it is true. */
+/* Fuchsia's STARTED waits for each observer's acknowledgement. Here it comes at once. */
 static void P5_started_waits_for_no_acknowledgement(void)
 {
 	const uint64_t stride = 1 << 20;
@@ -140,21 +140,20 @@ static void P5_started_waits_for_no_acknowledgement(void)
 	struct raw_provider p;
 	struct run run;
 
-	/* One that never looks, and so acknowledges nothing. */
+	/* A provider that never looks at its session */
 	must(!raw_provider(&p, PROTO "-raw", stride));
 	session_make(&run, &opts);
 	events = listen_to(run.id);
 	must(!at_provider_observe(&seen) && !seen.recording);
 	session_start(&run);
-	ktap_check(events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, &ev) >= 1,
-		   "it is not told");
-	ktap_check(p.control->gate == ev.generation, "the gate: %u, told: %u", p.control->gate,
+	ktap_check(events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, &ev) >= 1, "the start was not notified");
+	ktap_check(p.control->gate == ev.generation, "the gate is %u, the notification has %u", p.control->gate,
 		   ev.generation);
 	must(!at_provider_observe(&seen));
 	ktap_check(seen.recording && seen.generation == nu_gate() &&
 		   seen.state == ASYNCTRACE_SESSION_STATE_STARTED, "observed: %u, state %u",
 		   seen.recording, seen.state);
-	/* The module's ABI version stands for the version of the protocol. */
+	/* The module's ABI version is the version of the protocol. */
 	ktap_check(!at_info(ctl, &info) && info.abi == ASYNCTRACE_ABI_VERSION, "version %u", info.abi);
 	run.rd.event = NULL;
 	session_end(&run);
@@ -176,14 +175,14 @@ static void P6_second_stop_is_ignored(void)
 	run_stop(&run);
 	ignored(ASYNCTRACE_CMD_SESSION_STOP, at_session_stop, run.id);
 	n = events_told(events, ASYNCTRACE_NOTIFICATION_KINDS_STOPPED, NULL);
-	ktap_check(n == 1, "it is told %u times", n);
+	ktap_check(n == 1, "the stop was notified %u times", n);
 	at_notifications_close(events);
 	session_finish(&run);
 	ktap_check(run.seen.events == 10, "%llu events", (unsigned long long)run.seen.events);
 	session_end(&run);
 }
 
-/* The position after raw_write() and @records more */
+/* Publishes @records more records behind those of raw_write(). */
 static void write_more(const struct raw_provider *p, uint64_t at, unsigned int from,
 		       unsigned int records)
 {
@@ -215,7 +214,7 @@ static void P7_record_after_stop_is_dropped_and_counted(void)
 	session_start(&run);
 	at = raw_write(&p, 0, 10);
 	run_stop(&run);
-	/* A thread that had passed the gate, or one that does not care for it. */
+	/* A thread that had passed the gate, or a provider that ignores it */
 	write_more(&p, at, 10, 3);
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
@@ -225,7 +224,7 @@ static void P7_record_after_stop_is_dropped_and_counted(void)
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
 	ktap_check(sum.delivered == 10 && sum.dropped == 3 && sum.last,
-		   "in the end %llu delivered, %llu dropped", (unsigned long long)sum.delivered,
+		   "at the end %llu delivered, %llu dropped", (unsigned long long)sum.delivered,
 		   (unsigned long long)sum.dropped);
 	run_close(&run);
 	raw_provider_end(&p);
@@ -238,9 +237,9 @@ static void P8_start_and_stop_many_times(void)
 	session_make(&run, NULL);
 	for (unsigned int i = 0; i < 50; i++) {
 		session_start(&run);
-		ktap_check(emit(10) == 10, "run %u: the gate is shut", i);
+		ktap_check(emit(10) == 10, "run %u: the gate is closed", i);
 		run_stop(&run);
-		ktap_check(!emit(10), "run %u: the gate is open after it", i);
+		ktap_check(!emit(10), "run %u: the gate is open afterwards", i);
 		if (i % 3)
 			rd_drain(&run.rd);
 	}
@@ -261,7 +260,7 @@ static void P9_terminate_stops_and_can_be_repeated(void)
 	emit(100);
 	run_terminate(&run);
 	ktap_check(!nu_gate() && !emit(10), "the gate is open");
-	ktap_check(!session_state(run.id), "it is still there");
+	ktap_check(!session_state(run.id), "the session still exists");
 	/* The reader gets all published records and then the end. */
 	rd_drain(&run.rd);
 	run_check(&run);
@@ -269,8 +268,8 @@ static void P9_terminate_stops_and_can_be_repeated(void)
 	pfd.fd = run.rd.fd;
 	ktap_check(poll(&pfd, 1, 0) == 1 && pfd.revents & POLLHUP, "poll(2) says 0x%x",
 		   pfd.revents);
-	ktap_check(!read(run.rd.fd, run.rd.buf, ASYNCTRACE_READ_MIN), "read(2) knows no end");
-	/* Once more, with another session there that is not to be hurt. */
+	ktap_check(!read(run.rd.fd, run.rd.buf, ASYNCTRACE_READ_MIN), "read(2) does not report the end");
+	/* Terminate again while another session exists, which must not be affected. */
 	session_make(&next, NULL);
 	session_start(&next);
 	ktap_check(!at_session_destroy(ctl, run.id), "terminate again: %s", at_ctl_error(ctl));
@@ -289,7 +288,7 @@ static void P10_session_after_terminate(void)
 
 	for (unsigned int i = 1; i <= 5; i++) {
 		session_make(&run, NULL);
-		ktap_check(run.id != last, "the same id");
+		ktap_check(run.id != last, "two sessions have the same id");
 		session_start(&run);
 		emit(10 * i);
 		session_finish(&run);
@@ -312,17 +311,17 @@ static void P11_dead_owner_ends_session_not_provider(void)
 	must(!at_ctl_open(&other));
 	run_open(&run, other, &opts);
 	session_start(&run);
-	ktap_check(emit(10) == 10, "the gate is shut");
-	/* The reader, too, was the manager's. */
+	ktap_check(emit(10) == 10, "the gate is closed");
+	/* The reader belonged to the manager, too. */
 	run_close(&run);
 	at_ctl_close(other);
 	ktap_check(!nu_gate() && !emit(10), "the gate is open");
-	ktap_check(!session_state(run.id), "the session is still there");
+	ktap_check(!session_state(run.id), "the session still exists");
 	session_make(&run, NULL);
 	session_start(&run);
-	ktap_check(emit(10) == 10, "the gate is shut for the next one");
+	ktap_check(emit(10) == 10, "the gate is closed in the next session");
 	session_finish(&run);
-	ktap_check(run.seen.events == 10, "%llu events: those in flight are to be gone",
+	ktap_check(run.seen.events == 10, "%llu events: events in flight must be gone",
 		   (unsigned long long)run.seen.events);
 	session_end(&run);
 }
@@ -332,7 +331,7 @@ static void P12_start_before_init_has_its_own_error(void)
 	const uint32_t id = session_ready(NULL);
 
 	wire_says(ASYNCTRACE_CMD_SESSION_START, id, -EINVAL);
-	ktap_check(at_session_start(ctl, id, NULL) == -EINVAL, "the library does not say so");
+	ktap_check(at_session_start(ctl, id, NULL) == -EINVAL, "the library does not return -EINVAL");
 	ktap_check(session_state(id) == ASYNCTRACE_SESSION_STATE_READY && !nu_gate(), "state %u",
 		   session_state(id));
 	must(!at_session_init(ctl, id) && !at_session_start(ctl, id, NULL));
@@ -391,7 +390,7 @@ static void P13_ring_size_of_some_providers(void)
 		}
 		session_make(&run, &opts);
 		session_start(&run);
-		/* Four times what the session's size would have room for. */
+		/* Four times what rings of the session's size have room for */
 		ktap_check(emit(1600) == 1600 && !law_of(run.id).dropped, "%llu dropped",
 			   (unsigned long long)law_of(run.id).dropped);
 		session_finish(&run);
@@ -403,7 +402,7 @@ const struct statement state_statements[] = {
 	STATEMENT(P1_init_prepares_and_does_not_start),
 	STATEMENT(P2_second_init_is_ignored),
 	STATEMENT(P3_second_start_is_ignored),
-	STATEMENT(P4_start_is_told_by_an_event),
+	STATEMENT(P4_start_is_notified),
 	STATEMENT(P5_started_waits_for_no_acknowledgement),
 	STATEMENT(P6_second_stop_is_ignored),
 	STATEMENT(P7_record_after_stop_is_dropped_and_counted),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Several sessions at once, over different providers and over the same, and providers
- * that are stopped: nobody waits for another one, and each session's law holds.
+ * Several sessions at once, over the same and over different providers, and providers that are
+ * stopped: no session waits for another, and the accounting of each is exact
  */
 #include <errno.h>
 #include <signal.h>
@@ -86,7 +86,7 @@ static bool wrote(void *arg)
 	return sh->of[m->writer].written > m->than;
 }
 
-/* Provider @i is recorded: it writes so many events more. */
+/* Waits until provider @i has written @count more events in a session. */
 static void have_written(int i, uint32_t count)
 {
 	struct more more = { i, sh->of[i].written + count };
@@ -94,7 +94,7 @@ static void have_written(int i, uint32_t count)
 	ktap_check(soon(wrote, &more), "provider %d does not write", i);
 }
 
-/* No provider writes, and the counts they report are those of their rings. */
+/* Stops all writers: the counts that they report are those of their rings. */
 static void hush(void)
 {
 	sh->hush = 1;
@@ -122,7 +122,10 @@ static void open_over(struct run *run, const char *name, const char *providers, 
 	run_open(run, ctl, &opts);
 }
 
-/* Provider @i's, and of those of @of, which is a mask, only. @count: that it has written. */
+/*
+ * The session must have @count events of provider @i, and of other providers only those in the mask
+ * @of.
+ */
 static void check_law(struct run *run, const char *what, uint32_t of, int i, uint32_t count)
 {
 	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, sh->of[i].provider);
@@ -160,7 +163,7 @@ static void test_side_by_side(void)
 		run_start(&runs[i]);
 	speak();
 	for (int turn = 0; turn < 6; turn++) {
-		/* One is stopped and started while the others go on. */
+		/* One session is stopped and started while the others go on. */
 		struct run *run = &runs[turn % PROVIDERS];
 
 		for (int i = 0; i < PROVIDERS; i++) {
@@ -206,7 +209,7 @@ static bool is_held_by(void *id)
 	return holder == *(uint32_t *)id;
 }
 
-/* Is it told of provider 0 that @session does not get it, and of nobody else? */
+/* The session must have been notified that it does not get provider 0, and of nothing else. */
 static void check_refused(struct at_notifications *events, uint32_t session)
 {
 	struct at_notification ev = { .size = sizeof(ev) };
@@ -229,7 +232,7 @@ static void test_wanted_by_two(void)
 	struct run one, two, next;
 	uint32_t from;
 
-	ktap_begin("second_session_is_told_who_has_provider");
+	ktap_begin("second_session_gets_busy_notification");
 	come();
 	hush();
 	open_over(&one, "one", names[0], ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
@@ -239,8 +242,8 @@ static void test_wanted_by_two(void)
 	run_start(&two);
 	check_refused(events, two.id);
 	at_notifications_close(events);
-	ktap_check(is_held_by(&one.id), "it is not said to be in the first");
-	/* It is the other's, started or not. */
+	ktap_check(is_held_by(&one.id), "provider 0 is not in the first session");
+	/* The provider belongs to the first session, started or not. */
 	run_start(&one);
 	speak();
 	for (int i = 0; i < PROVIDERS; i++)
@@ -254,7 +257,7 @@ static void test_wanted_by_two(void)
 	check_law(&two, "two", 6, 1, sh->of[1].written);
 	check_law(&two, "two", 6, 2, sh->of[2].written);
 	end(&one);
-	/* And now anybody's. */
+	/* Now the provider is free. */
 	from = sh->of[0].written;
 	open_over(&next, "next", names[0], ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_OFF);
 	run_start(&next);
@@ -270,7 +273,7 @@ static void test_wanted_by_two(void)
 	ktap_end();
 }
 
-/* How often a session was told that it has a provider, and that another one has it. */
+/* How often a session was notified that it has a provider, and that another session has it */
 struct told {
 	unsigned int taken, busy;
 };
@@ -291,7 +294,7 @@ static void tally(struct at_notifications *events, struct told told[PROVIDERS])
 	}
 }
 
-/* All write for a while, and then nobody. @from: out: what each had written before */
+/* All providers write for a while, then none. @from: what each had written before */
 static void have_all_written(uint32_t from[PROVIDERS])
 {
 	for (int i = 0; i < PROVIDERS; i++)
@@ -323,21 +326,21 @@ static void test_from_one_to_the_next(void)
 	tally(events, told);
 	for (int i = 0; i < PROVIDERS; i++)
 		ktap_check(told[i].taken == (i > 0) && told[i].busy == !i,
-			   "told of %d: taken %u, another's %u", i, told[i].taken, told[i].busy);
-	ktap_check(is_held_by(&runs.id), "the one that runs does not have it");
+			   "notifications of session %d: %u taken, %u busy", i, told[i].taken, told[i].busy);
+	ktap_check(is_held_by(&runs.id), "the running session does not have the provider");
 	run_stop(&runs);
 	rd_drain(&runs.rd);
 	check_law(&runs, "runs", 1, 0, sh->of[0].written);
 	from[0] = sh->of[0].written;
 	end(&runs);
-	/* In a moment: nobody waits for that. */
-	ktap_check(soon(is_held_by, &also.id), "the other one that runs does not get it");
+	/* The module does this a moment later; no request waits for it. */
+	ktap_check(soon(is_held_by, &also.id), "the other running session does not get the provider");
 	speak();
 	have_written(0, EVENTS / 20);
 	hush();
 	tally(events, told);
 	at_notifications_close(events);
-	ktap_check(told[0].taken == 1 && !told[0].busy, "then: taken %u, another's %u",
+	ktap_check(told[0].taken == 1 && !told[0].busy, "later: %u taken, %u busy",
 		   told[0].taken, told[0].busy);
 	run_stop(&also);
 	rd_drain(&also.rd);
@@ -346,7 +349,7 @@ static void test_from_one_to_the_next(void)
 	check_law(&also, "also", 7, 2, sh->of[2].written);
 	end(&also);
 	/* A session takes a free provider when it starts, not before. */
-	ktap_check(soon(is_held_by, &nobody), "it is not free");
+	ktap_check(soon(is_held_by, &nobody), "the provider is not free");
 	run_start(&idle);
 	have_all_written(from);
 	run_stop(&idle);
@@ -358,14 +361,14 @@ static void test_from_one_to_the_next(void)
 	ktap_end();
 }
 
-/* A call that waited for the provider would do so for ever: nobody has it go on. */
+/* A call that waited for the stopped provider would never return. */
 static void test_stopped(void)
 {
 	struct run run;
 
 	ktap_begin("I14_stopped_process_delays_no_request");
 	come();
-	/* Somewhere in its writing, with the gate open. */
+	/* The provider is stopped while it writes, with the gate open. */
 	open_over(&run, NAME, NAME "*", ASYNCTRACE_MODE_CIRCULAR, ASYNCTRACE_SCHED_TARGETS);
 	run_start(&run);
 	for (int i = 0; i < PROVIDERS; i++)
@@ -378,7 +381,7 @@ static void test_stopped(void)
 	for (uint32_t mode = ASYNCTRACE_MODE_ONESHOT; mode <= ASYNCTRACE_MODE_STREAMING; mode++) {
 		open_over(&run, NAME, NAME "*", mode, ASYNCTRACE_SCHED_TARGETS);
 		run_start(&run);
-		/* Its companions are recorded. */
+		/* The other providers are recorded. */
 		have_written(1, 100);
 		have_written(2, 100);
 		run_stop(&run);
@@ -391,7 +394,7 @@ static void test_stopped(void)
 		run_stop(&run);
 		end(&run);
 	}
-	ktap_check(is_stopped(&pids[0]), "it was not stopped all the while");
+	ktap_check(is_stopped(&pids[0]), "the process was continued too early");
 	must(!kill(pids[0], SIGCONT));
 	hush();
 	open_over(&run, NAME, NAME "*", ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS);
@@ -401,7 +404,7 @@ static void test_stopped(void)
 	run_stop(&run);
 	rd_drain(&run.rd);
 	run_check(&run);
-	ktap_check(run.seen.of[0] >= 100, "%u events when it goes on", run.seen.of[0]);
+	ktap_check(run.seen.of[0] >= 100, "%u events after the process was continued", run.seen.of[0]);
 	end(&run);
 	leave();
 	ktap_end();
