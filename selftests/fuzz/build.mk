@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The fuzzer of the module's interfaces, and the spec's tables that lead it.
+# The fuzzer of the module's interfaces, and the tables of the netlink spec that guide it
 
 FUZZ_SRC := $(wildcard selftests/fuzz/*.c)
 FUZZ_OBJ := $(FUZZ_SRC:selftests/fuzz/%.c=$(B)/selftests/fuzz/%.o)

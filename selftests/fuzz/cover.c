@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel says it ran: Documentation/dev-tools/kcov.rst. Only the module is
- * built to tell.
+ * Coverage by KCOV (Documentation/dev-tools/kcov.rst). Only the module is built for it.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -19,7 +18,7 @@
 
 struct area {
 	int fd;
-	uint64_t *words;	/* a count, and as many places */
+	uint64_t *words;	/* a count, and as many places in the code */
 };
 
 struct signal *cover_signal;
@@ -32,7 +31,8 @@ static void open_area(struct area *a)
 		err(1, "/sys/kernel/debug/kcov: this needs the debug kernel");
 	if (ioctl(a->fd, KCOV_INIT_TRACE, WORDS))
 		err(1, "KCOV_INIT_TRACE");
-	a->words = mmap(NULL, WORDS * sizeof(*a->words), PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+	a->words = mmap(NULL, WORDS * sizeof(*a->words), PROT_READ | PROT_WRITE, MAP_SHARED,
+			a->fd, 0);
 	if (a->words == MAP_FAILED)
 		err(1, "mapping KCOV's buffer");
 }
@@ -83,7 +83,7 @@ void cover_end(unsigned int key)
 void cover_child(void)
 {
 	__atomic_store_n(&children.words[0], 0, __ATOMIC_RELAXED);
-	/* Busy while another child has it: that one's is counted. */
+	/* If another child uses the buffer, its coverage is counted instead. */
 	(void)!ioctl(children.fd, KCOV_ENABLE, KCOV_TRACE_PC);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on descriptors of the device.
+ * Operations on descriptors of the device
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@ static void opened(const struct op *op, int *fd)
 {
 	if (*fd >= 0)
 		return;
-	/* Nothing here may wait for anybody. */
+	/* Nonblocking: no operation may wait. */
 	*fd = open("/dev/" ASYNCTRACE_DEVICE, (op->a & O_ACCMODE) | O_CLOEXEC | O_NONBLOCK);
 }
 
@@ -74,7 +74,7 @@ static void any(const struct op *op, int fd)
 	static __thread uint64_t words[64];
 	struct rng r = { op->c };
 
-	/* Those of file systems freeze what the machine stands on. */
+	/* Skip ioctls of file systems, which can freeze the machine's disk. */
 	if ((op->a >> 8 & 0xff) == 'X')
 		return;
 	for (size_t i = 0; i < ARRAY(words); i++)

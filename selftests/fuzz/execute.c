@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs a program, operation by operation, from nothing to nothing.
+ * Runs a program, operation by operation, and frees what it leaves
  */
 #include <err.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ uint64_t resolve(enum ref ref, unsigned int slot)
 	}
 }
 
-/* A store to where no page is, or may not be written. */
+/* Handles a store to an unmapped or read-only page. */
 static void on_fault(int sig)
 {
 	if (!trapped) {
@@ -67,7 +67,7 @@ static void on_fault(int sig)
 
 static void on_alarm(int sig)
 {
-	(void)sig;	/* what waited, waits no more */
+	(void)sig;	/* the signal has interrupted the call */
 }
 
 static void dispatch(const struct op *op)
@@ -86,7 +86,10 @@ static void dispatch(const struct op *op)
 		netlink_op(op);
 		break;
 	case OP_USER:
-		/* This thread's only, which the library's function would not do. */
+		/*
+		 * The system call changes only this thread; the C library's function would change
+		 * all.
+		 */
 		syscall(SYS_setresuid, op->a & 1 ? NOBODY : 0, op->a & 1 ? NOBODY : 0, 0);
 		break;
 	case OP_SLEEP:
@@ -110,7 +113,7 @@ void run_op(const struct op *op)
 		;
 }
 
-/* --- two at a time ---------------------------------------------------------------- */
+/* --- two operations at a time ----------------------------------------------------- */
 
 static void *help(void *arg)
 {
@@ -158,13 +161,14 @@ static void start_helper(const struct op *op)
 
 enum {
 	FORK_BESIDE = 1,	/* the parent does not wait */
-	FORK_EXEC = 2,		/* the child becomes another program at last */
+	FORK_EXEC = 2,		/* the child executes another program at last */
 };
 
 static unsigned int fork_op(const struct program *p, unsigned int at)
 {
 	static const int spaces[] = {
-		CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWPID, CLONE_NEWUSER | CLONE_NEWNET, CLONE_NEWNS,
+		CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWPID, CLONE_NEWUSER | CLONE_NEWNET,
+		CLONE_NEWNS,
 		CLONE_NEWUSER | CLONE_NEWPID, CLONE_FILES, CLONE_NEWTIME,
 	};
 	const struct op *op = &p->ops[at];
@@ -187,7 +191,7 @@ static unsigned int fork_op(const struct program *p, unsigned int at)
 	if (pid > 0)
 		children[nr_children++] = pid;
 	if (pid > 0 && !(op->b & FORK_BESIDE)) {
-		/* The alarm interrupts a child that waits for ever. */
+		/* The alarm ends a child that waits forever. */
 		waitpid(pid, NULL, 0);
 		cover_children();
 	}
@@ -201,15 +205,16 @@ static int vm_child(void *arg)
 	_exit(0);
 }
 
-/* A process of the same memory: not of the thread group. */
+/* Makes a process that shares the memory but is not in the thread group. */
 static void vmclone(void)
 {
 	static char stack[32768] __attribute__((aligned(16)));
-	pid_t pid = nr_children < CHILDREN ? clone(vm_child, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) : -1;
+	pid_t pid = nr_children < CHILDREN ?
+		clone(vm_child, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) : -1;
 
 	if (pid > 0)
 		children[nr_children++] = pid;
-	/* Its stack is not to be had twice. */
+	/* Both processes would use the same stack: wait. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a running program has in its hands. Operations find their objects by
- * number, and whether there are any is a matter of luck.
+ * Objects of a running program. Operations choose objects by number; whether one exists is random.
  */
 #ifndef SELFTESTS_EXECUTE_H
 #define SELFTESTS_EXECUTE_H
@@ -16,10 +15,10 @@
 
 /**
  * struct map - a mapping of the device
- * @at: where, NULL: there is none
- * @size: bytes
- * @rw: of the read-write area
- * @geometry: of its provider, as the control page said when it was mapped
+ * @at: address, or NULL: no mapping
+ * @size: bytes of the mapping
+ * @rw: the mapping is of the read-write area
+ * @geometry: of its provider, from the control page when it was mapped
  */
 struct map {
 	char *at;
@@ -39,7 +38,7 @@ struct env {
 	uint32_t providers[FDS];
 	int sockets[SOCKETS];
 	uint32_t sessions[SESSIONS];
-	unsigned int nr_sessions;	/* made so far */
+	unsigned int nr_sessions;	/* created so far */
 	struct map maps[MAPS];
 	int family;
 	int fail_nth;
@@ -54,11 +53,11 @@ void run_op(const struct op *op);
 void device_op(const struct op *op);
 void memory_op(const struct op *op);
 void netlink_op(const struct op *op);
-/* Learns the family's number. Exits where it cannot. */
+/* Finds the family's number, or exits. */
 void netlink_init(void);
-/* Ends the program's sessions that outlive their sockets. */
+/* Ends the program's detached sessions, which outlive their sockets. */
 void netlink_end_detached(void);
-/* Ends all that there are. */
+/* Ends all sessions. */
 void netlink_end_all(void);
 
 #endif /* SELFTESTS_EXECUTE_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fuzzer of the module's interfaces, led by KCOV. What it runs is a program: a
- * list of operations, each a plain struct, so that programs are copied, changed,
- * stored and repeated as bytes.
+ * A fuzzer of the module's interfaces, guided by KCOV. It runs programs: lists of operations, each
+ * a plain struct, so that programs can be copied, changed, stored and repeated as bytes.
  */
 #ifndef SELFTESTS_FUZZ_H
 #define SELFTESTS_FUZZ_H
@@ -32,7 +31,7 @@ enum kind {
 
 extern const char *const kind_names[OP_KINDS];
 
-/* What a number in a message or an argument stands for when the program runs. */
+/* Values in messages and arguments that are known only when the program runs */
 enum ref {
 	REF_NONE, REF_SESSION, REF_COOKIE, REF_PROVIDER, REF_PID, REF_UID, REF_KINDS
 };
@@ -40,26 +39,26 @@ enum ref {
 extern const char *const ref_names[REF_KINDS];
 
 enum form {
-	FORM_NUMBER,	/* @len bytes of @value, or of what @ref stands for */
-	FORM_TEXT,	/* text number @value, ended by a NUL where @len is odd */
+	FORM_NUMBER,	/* @len bytes of @value, or of the value that @ref names */
+	FORM_TEXT,	/* text number @value, with a NUL if @len is odd */
 	FORM_FILL,	/* @len bytes of the character @value; see FILL_* */
-	FORM_NOISE,	/* @len bytes that @value seeds */
-	FORM_NEST,	/* the attributes behind it that are deeper */
+	FORM_NOISE,	/* @len random bytes by the seed @value */
+	FORM_NEST,	/* contains the following attributes that are deeper */
 	FORM_KINDS
 };
 
-#define FILL_ENDED	0x100	/* a NUL more */
-#define FILL_HOLED	0x200	/* a NUL in the middle */
+#define FILL_ENDED	0x100	/* with a NUL at the end */
+#define FILL_HOLED	0x200	/* with a NUL in the middle */
 
 /**
  * struct attr - an attribute of a message
- * @type: its number, with NLA_F_* where they are to be set
+ * @type: its number, and NLA_F_* flags
  * @form: enum form
  * @depth: how deep it is nested
  * @ref: enum ref
- * @slot: of @ref
- * @repeat: how often it comes
- * @lie: what its length says too much
+ * @slot: object that @ref refers to
+ * @repeat: how often it is put
+ * @lie: added to its length
  * @len: bytes of payload
  * @value: see enum form
  */
@@ -79,15 +78,15 @@ struct attr {
 /**
  * struct op - one operation
  * @kind: enum kind
- * @slot: descriptor, socket or mapping that it is made on
- * @cmd: of netlink
- * @flags: of netlink
- * @fail: which allocation fails, 0: none
- * @async: it runs beside the one that follows
- * @nr_attrs: attributes in use
+ * @slot: descriptor, socket or mapping that it uses
+ * @cmd: command of netlink
+ * @flags: flags of netlink
+ * @fail: number of the allocation that fails; 0: none
+ * @async: runs at the same time as the next operation
+ * @nr_attrs: number of @attrs
  * @cut: bytes cut off the message
- * @a, @b, @c: arguments, what they are is the kind's
- * @attrs: of the message, or of what an ioctl takes instead
+ * @a, @b, @c: arguments, whose meaning depends on @kind
+ * @attrs: of the message, or of an ioctl's argument
  */
 struct op {
 	uint8_t kind;
@@ -104,9 +103,9 @@ struct op {
 };
 
 /**
- * struct program - what is run at once, from nothing
- * @nr_ops: operations in use
- * @nobody: an unprivileged user runs it
+ * struct program - operations that run with no objects at the start
+ * @nr_ops: number of @ops
+ * @nobody: an unprivileged user runs the program
  * @ops: the operations
  */
 struct program {
@@ -122,9 +121,9 @@ struct rng {
 };
 
 uint64_t rnd(struct rng *r);
-/* Below @n, which is not 0. */
+/* Returns a random number below @n, which is not 0. */
 uint64_t below(struct rng *r, uint64_t n);
-/* True once in @n. */
+/* Returns true once in @n times. */
 bool one_in(struct rng *r, uint64_t n);
 
 /* --- message.c --------------------------------------------------------------- */
@@ -132,49 +131,49 @@ bool one_in(struct rng *r, uint64_t n);
 extern const char *const texts[];
 extern const unsigned int nr_texts;
 
-/* What refs stand for. */
+/* Returns the value that a reference stands for. */
 typedef uint64_t (*resolve_fn)(enum ref ref, unsigned int slot);
 
-/* Puts the attributes of @op at @buf, which has @size bytes; returns how many it took. */
+/* Puts the attributes of @op into @buf. Returns the number of bytes. */
 size_t message_attrs(const struct op *op, void *buf, size_t size, resolve_fn resolve);
 
 /* --- generate.c, mutate.c ------------------------------------------------------ */
 
-/* Programs that use everything as it is meant; false where @n is beyond the last. */
+/* Makes a program that uses the interfaces as intended. Returns false if @n exceeds the last. */
 bool generate_seed(struct rng *r, struct program *p, unsigned int n);
 void generate_op(struct rng *r, struct op *op);
 void generate(struct rng *r, struct program *p);
-/* An attribute of that set: one of @types, or where that is NULL of any number. */
+/* Makes an attribute of the set: one of @types, or if that is NULL of any type. */
 void generate_attr(struct rng *r, struct op *op, unsigned int set, uint16_t type,
 		   unsigned int depth, bool wild);
 uint64_t interesting(struct rng *r);
-/* Changes @p a little; @other is another one to take from. */
+/* Changes @p a little; parts may come from @other. */
 void mutate(struct rng *r, struct program *p, const struct program *other);
 
 /* --- execute.c ----------------------------------------------------------------- */
 
-/* What is set up once in the process that runs programs. Exits where it cannot. */
+/* Prepares the process that runs programs, once. Exits on failure. */
 void execute_init(void);
 void execute(const struct program *p);
 
 /* --- cover.c -------------------------------------------------------------------- */
 
-/* In the process that runs programs, for the thread and the children it forks. */
+/* In the process that runs programs, for the calling thread and forked children */
 void cover_init(void);
-/* Around an operation; @key tells operations apart. */
+/* Around an operation; @key identifies operations. */
 void cover_begin(void);
 void cover_end(unsigned int key);
-/* In a forked child: its part is counted with the operation that forked it. */
+/* In a forked child: its coverage counts for the operation that forked it. */
 void cover_child(void);
 void cover_children(void);
 
 /**
- * struct signal - what was ever reached; shared with the supervisor
+ * struct signal - coverage so far, shared with the supervisor
  * @points: places in the module
- * @pairs: places, told apart by the operation that reached them
- * @truncated: times that a buffer was too small
+ * @pairs: pairs of an operation and a place that it reached
+ * @truncated: how often a buffer was too small
  * @done: netlink operations that succeeded
- * @unsupported: those that the module does not know
+ * @unsupported: operations that the module does not know
  */
 struct signal {
 	uint32_t points, pairs, truncated;

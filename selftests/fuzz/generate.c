@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations from nothing: netlink's from the spec's tables, the others by hand.
+ * Generates operations: those of netlink by the tables of the spec, the others by hand
  */
 #include <fcntl.h>
 #include <string.h>
@@ -17,7 +17,8 @@ uint64_t interesting(struct rng *r)
 {
 	static const uint64_t edges[] = {
 		0, 1, 2, 3, 4, 7, 8, 63, 64, 100, 101, 255, 256, 511, 512, 4095, 4096, 4097, 16384,
-		65535, 65536, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 1ULL << 36, 1ULL << 47,
+		65535, 65536, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 1ULL << 36,
+		1ULL << 47,
 		1ULL << 48, 0x7fffffffffffffff, 1ULL << 63, ~0ULL, ~0ULL - 4095,
 	};
 
@@ -33,7 +34,7 @@ uint64_t interesting(struct rng *r)
 	}
 }
 
-/* What numbers of that name are, that only the running program knows. */
+/* Returns the object whose number an attribute of this name contains, known only at run time. */
 static enum ref ref_of(unsigned int set, const struct spec_attr *spec)
 {
 	const char *name = spec->name, *of = spec_sets[set].name;
@@ -55,14 +56,15 @@ static enum ref ref_of(unsigned int set, const struct spec_attr *spec)
 
 static unsigned int slot_of(struct rng *r)
 {
-	/* Mostly the first, so that operations meet. */
+	/* Mostly slot 0, so that operations use the same objects */
 	return one_in(r, 3) ? below(r, 4) : 0;
 }
 
 static void valid_number(struct rng *r, struct attr *a, unsigned int set,
 			 const struct spec_attr *spec)
 {
-	uint64_t max = spec->max ? spec->max : spec->size < 8 ? (1ULL << 8 * spec->size) - 1 : ~0ULL;
+	uint64_t max = spec->max ? spec->max :
+		       spec->size < 8 ? (1ULL << 8 * spec->size) - 1 : ~0ULL;
 
 	a->ref = ref_of(set, spec);
 	a->slot = slot_of(r);
@@ -70,7 +72,7 @@ static void valid_number(struct rng *r, struct attr *a, unsigned int set,
 		a->value = rnd(r) & spec->mask;
 	else if (max - spec->min < 64)
 		a->value = spec->min + below(r, max - spec->min + 1);
-	else if (spec->min && !one_in(r, 8))	/* a size: a power of two, and a small one */
+	else if (spec->min && !one_in(r, 8))	/* a size: a small power of two */
 		a->value = spec->min << (one_in(r, 6) ? below(r, 17) : below(r, 3));
 	else
 		a->value = one_in(r, 2) ? interesting(r) : below(r, 4);
@@ -172,7 +174,7 @@ void generate_attr(struct rng *r, struct op *op, unsigned int set, uint16_t type
 	repeat(r, a, spec, wild);
 	if (!wild || !one_in(r, 4))
 		return;
-	/* It is something else than the spec says. */
+	/* The attribute differs from the spec. */
 	switch (below(r, 5)) {
 	case 0:
 		a->form = below(r, FORM_KINDS);
@@ -203,7 +205,7 @@ static const struct spec_op *op_of(uint8_t cmd)
 	return NULL;
 }
 
-/* A request as the spec has it; @wild of its attributes are not. */
+/* Makes a request by the spec, of which @wild attributes differ from it. */
 static void request(struct rng *r, struct op *op, const struct spec_op *spec, bool dump, bool wild)
 {
 	const struct spec_list *list = dump ? &spec->dump : &spec->do_;
@@ -212,7 +214,7 @@ static void request(struct rng *r, struct op *op, const struct spec_op *spec, bo
 	op->cmd = spec->cmd;
 	op->flags = NLM_F_REQUEST | (dump ? NLM_F_DUMP : 0) | (one_in(r, 3) ? 0 : NLM_F_ACK);
 	for (unsigned int i = 0; i < list->count; i++) {
-		/* What is rarely given is mostly not needed: the first ones are. */
+		/* The first attributes are mostly required, the later ones rarely. */
 		if (!one_in(r, i < 3 ? 24 : 2))
 			generate_attr(r, op, spec->set, list->types[i], 0, wild && one_in(r, 4));
 	}
@@ -244,7 +246,7 @@ static void netlink(struct rng *r, struct op *op)
 		op->flags ^= NLM_F_DUMP;
 }
 
-/* The same attributes where an ioctl takes them: without the cookie. */
+/* Passes the attributes by ioctl, without the cookie. */
 static void by_ioctl(struct rng *r, struct op *op, uint8_t cmd)
 {
 	const struct spec_op *spec = op_of(cmd);
@@ -262,7 +264,7 @@ static void by_ioctl(struct rng *r, struct op *op, uint8_t cmd)
 		generate_attr(r, op, spec->set, below(r, 40), 0, true);
 	if (wild && one_in(r, 8))
 		op->cut = below(r, 16);
-	/* The frame: size, reserved, address. */
+	/* The frame: size, reserved, address */
 	op->a = one_in(r, 16) ? interesting(r) : sizeof(struct asynctrace_attrs);
 	op->b = one_in(r, 24) ? interesting(r) : 0;
 	op->c = one_in(r, 24);
@@ -277,7 +279,7 @@ static void memory(struct rng *r, struct op *op)
 {
 	switch (op->kind) {
 	case OP_MMAP:
-		/* @a: 0 control, 1 read-write, else an offset; @b: bytes, 0: all; @c: prot */
+		/* @a: 0 control, 1 read-write, otherwise an offset; @b: bytes, 0: all; @c: prot */
 		op->a = one_in(r, 6) ? interesting(r) & ~4095ULL : below(r, 2);
 		op->b = one_in(r, 5) ? interesting(r) & 0xffffffff : 0;
 		op->c = one_in(r, 5) ? below(r, 8) : op->a ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -288,8 +290,10 @@ static void memory(struct rng *r, struct op *op)
 		break;
 	case OP_MADVISE: {
 		static const int advice[] = {
-			MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_REMOVE, MADV_FREE, MADV_HUGEPAGE,
-			MADV_COLD, MADV_PAGEOUT, MADV_WILLNEED, MADV_POPULATE_READ, MADV_POPULATE_WRITE,
+			MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_REMOVE, MADV_FREE,
+			MADV_HUGEPAGE,
+			MADV_COLD, MADV_PAGEOUT, MADV_WILLNEED, MADV_POPULATE_READ,
+			MADV_POPULATE_WRITE,
 			MADV_WIPEONFORK, MADV_DONTDUMP,
 		};
 
@@ -297,7 +301,7 @@ static void memory(struct rng *r, struct op *op)
 	}
 		/* fall through */
 	default:
-		/* @a: first page, @b: pages, 0: all; @c: prot, or a flag */
+		/* @a: first page; @b: pages, 0: all; @c: prot or a flag */
 		op->a = one_in(r, 2) ? 0 : below(r, 64);
 		op->b = one_in(r, 2) ? 0 : 1 + below(r, 64);
 		if (op->kind != OP_MADVISE)
@@ -329,7 +333,7 @@ static void arguments(struct rng *r, struct op *op)
 		op->cmd = one_in(r, 4) ? below(r, SESSIONS) : 0;
 		break;
 	case OP_ALERT:
-		/* @a: bytes of the name that are not NUL, @b: of what */
+		/* @a: bytes of the name that are not NUL; @b: the byte */
 		op->a = one_in(r, 3) ? below(r, 20) : 5;
 		op->b = one_in(r, 3) ? rnd(r) : 'a';
 		break;
@@ -341,25 +345,25 @@ static void arguments(struct rng *r, struct op *op)
 		op->c = rnd(r);
 		break;
 	case OP_READ:
-		/* @a: bytes, 0: as many as it takes; @b: times; @c: a bad address */
+		/* @a: bytes, 0: as many as needed; @b: times; @c: a bad address */
 		op->a = one_in(r, 4) ? interesting(r) & 0xfffff : 0;
 		op->b = 1 + below(r, one_in(r, 3) ? 60 : 5);
 		op->c = one_in(r, 12);
 		break;
 	case OP_SCRIBBLE:
-		/* @a: where, see execute.c; @b: what; @c: how often */
+		/* @a: address, see execute.c; @b: value; @c: times */
 		op->a = rnd(r);
 		op->b = one_in(r, 2) ? interesting(r) : rnd(r);
 		op->c = 1 + below(r, 8);
 		break;
 	case OP_WRITE:
-		/* @a: ring, @b: records, @c: a seed for what they say */
+		/* @a: ring; @b: records; @c: seed of their contents */
 		op->a = one_in(r, 3) ? below(r, 4) : 0;
 		op->b = 1 + below(r, 50);
 		op->c = one_in(r, 2) ? 0 : rnd(r);
 		break;
 	case OP_FORK:
-		/* @a: operations that the child runs, @b: see execute.c, @c: namespaces */
+		/* @a: operations that the child runs; @b: see execute.c; @c: namespaces */
 		op->a = below(r, 5);
 		op->b = below(r, 8);
 		op->c = one_in(r, 4) ? rnd(r) : 0;
@@ -400,9 +404,9 @@ static void make(struct rng *r, struct op *op, enum kind kind)
 
 void generate_op(struct rng *r, struct op *op)
 {
-	/* Half of the interface is netlink's. */
+	/* Many operations are netlink's, because half of the interface is. */
 	make(r, op, one_in(r, 3) ? OP_NETLINK : below(r, OP_KINDS));
-	/* Processes are dear here. */
+	/* Processes are slow here: make few of them. */
 	if ((op->kind == OP_FORK || op->kind == OP_VMCLONE) && !one_in(r, 3))
 		make(r, op, OP_NETLINK);
 	finish(r, op);
@@ -417,9 +421,9 @@ void generate(struct rng *r, struct program *p)
 		generate_op(r, &p->ops[i]);
 }
 
-/* --- as it is meant ------------------------------------------------------------- */
+/* --- intended use ------------------------------------------------------------------ */
 
-/* An operation of @kind, drawn until it is one that a program would use. */
+/* Makes an operation of @kind, repeatedly until it is one that a program would use. */
 static struct op *seed_op(struct rng *r, struct program *p, enum kind kind)
 {
 	struct op *op = &p->ops[p->nr_ops++];
@@ -457,7 +461,7 @@ static struct op *seed_op(struct rng *r, struct program *p, enum kind kind)
 	return op;
 }
 
-/* All that the spec has for it, valid. */
+/* Makes a request with all attributes that the spec has for it, valid. */
 static void seed_request(struct rng *r, struct program *p, uint8_t cmd, unsigned int attrs)
 {
 	struct op *op = &p->ops[p->nr_ops++];
@@ -512,7 +516,7 @@ static void seed_provider(struct rng *r, struct program *p, bool by_netlink)
 	seed_op(r, p, OP_THREAD);
 }
 
-/* The course of a session, in several ways. */
+/* Makes the course of a session, in several ways. */
 static void seed_course(struct rng *r, struct program *p, unsigned int n)
 {
 	seed_provider(r, p, n & 2);
@@ -535,7 +539,7 @@ static void seed_course(struct rng *r, struct program *p, unsigned int n)
 
 #define EDGES	4
 
-/* What is at the edge of what the spec allows, or beyond it. */
+/* Puts a value at or beyond the limit that the spec sets. */
 static void edge(struct attr *a, const struct spec_attr *spec, unsigned int n)
 {
 	static const uint8_t times[EDGES] = { 100, 101, 128, 255 };
@@ -545,7 +549,7 @@ static void edge(struct attr *a, const struct spec_attr *spec, unsigned int n)
 	if (spec->multi) {
 		a->repeat = times[n];
 	} else if (spec->kind == SPEC_NUMBER && (spec->max || n < EDGES - 1)) {
-		/* Where it has no limits, once it is right. */
+		/* The interface without limits must succeed first. */
 		a->ref = REF_NONE;
 		a->value = numbers[n];
 	} else if (spec->kind == SPEC_STRING) {
@@ -555,7 +559,7 @@ static void edge(struct attr *a, const struct spec_attr *spec, unsigned int n)
 	}
 }
 
-/* All is valid but for one attribute, and there is something to ask it of. */
+/* Makes a request that is valid except for one attribute, about objects that exist. */
 static bool seed_edge(struct rng *r, struct program *p, unsigned int n)
 {
 	for (unsigned int i = 0; i < spec_nr_ops; i++) {
@@ -577,7 +581,7 @@ static bool seed_edge(struct rng *r, struct program *p, unsigned int n)
 		if (spec->cmd != ASYNCTRACE_CMD_SESSION_INIT)
 			seed_request(r, p, ASYNCTRACE_CMD_SESSION_INIT, 0);
 		op = &p->ops[p->nr_ops];
-		/* Only what is needed, and that one. */
+		/* The required attributes and this one */
 		seed_request(r, p, spec->cmd, n / EDGES < 3 ? 0 : 1U << (n / EDGES - 3));
 		for (unsigned int a = 0; a < op->nr_attrs; a++)
 			if ((op->attrs[a].type & NLA_TYPE_MASK) == list->types[n / EDGES] &&

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz: programs from a seed, for so many seconds; what reaches something new is
- * kept and changed further. One process runs them, another watches over it. What
- * the kernel complains of is found out after each program, which is then shown,
- * and stored for --replay.
+ * fuzz: runs programs by a seed, for a number of seconds. Programs that reach new code are kept and
+ * changed further. One process runs them, another supervises it. After each program the kernel log
+ * is checked for complaints; a program that caused one is printed and stored for --replay.
  *
  * Runs in the VM on the debug kernel, called by selftests/fuzz/run.
  */
@@ -28,7 +27,7 @@
 #define BATCH		400	/* programs that one process runs */
 #define STUCK		400	/* seconds for a program; vm/run gives up later */
 #define DEATHS_MAX	5
-#define ENOUGH		20000	/* programs, to reach what must be reached */
+#define ENOUGH		20000	/* programs until the required code must have been reached */
 
 static struct shared {
 	struct signal signal;
@@ -55,7 +54,7 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* Has the kernel complained since this was asked? What in full, klog decides. */
+/* Has the kernel complained since the last call? klog decides later in full. */
 static bool complained(void)
 {
 	static const char *const words[] = {
@@ -101,7 +100,7 @@ static const struct program *kept(struct rng *r)
 {
 	unsigned int a = below(r, shared->nr_corpus), b = below(r, shared->nr_corpus);
 
-	/* What came later is less worn. */
+	/* Prefer later programs, which have been changed less often. */
 	return &shared->corpus[a > b ? a : b];
 }
 
@@ -151,7 +150,7 @@ static void run_programs(unsigned int count)
 	_exit(0);
 }
 
-/* --- what it must reach --------------------------------------------------------------- */
+/* --- required coverage ----------------------------------------------------------------- */
 
 /* If no request for an operation ever succeeded, the code behind it was not fuzzed. */
 static bool every_operation(void)
@@ -181,13 +180,13 @@ static bool a_third(void)
 	return shared->signal.points && shared->signal.points >= options.points / 3;
 }
 
-/* A slow machine needs more than the seconds asked for. */
+/* On a slow machine the run lasts longer than the seconds asked for. */
 static bool has_reached(void)
 {
 	return options.replay || shared->executions >= ENOUGH || (a_third() && every_operation());
 }
 
-/* --- the process that watches ------------------------------------------------------ */
+/* --- the supervisor --------------------------------------------------------------- */
 
 static void progress(time_t start)
 {
@@ -198,7 +197,7 @@ static void progress(time_t start)
 	       shared->signal.pairs, shared->nr_corpus);
 }
 
-/* Waits for the process: its status, or -1 where it hangs. */
+/* Waits for the process. Returns its status, or -1 if it hangs. */
 static int watch(pid_t pid, time_t start)
 {
 	static time_t told;
@@ -225,7 +224,7 @@ static int watch(pid_t pid, time_t start)
 	}
 }
 
-/* Returns whether all was well. */
+/* Returns true if no problem was found. */
 static bool fuzz(time_t start)
 {
 	unsigned int deaths = 0;
@@ -240,11 +239,11 @@ static bool fuzz(time_t start)
 			run_programs(options.replay ? options.times : BATCH);
 		status = watch(pid, start);
 		if (status == -1) {
-			store("nothing moves any more");
+			store("no program ends");
 			return false;
 		}
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
-			exit(1);	/* it has said why */
+			exit(1);	/* it has printed the reason */
 		if ((WIFEXITED(status) && WEXITSTATUS(status) == 3) || complained()) {
 			store("the kernel complained");
 			return false;
@@ -261,7 +260,7 @@ static bool fuzz(time_t start)
 	return true;
 }
 
-/* --- what it was worth ---------------------------------------------------------------- */
+/* --- results --------------------------------------------------------------------------- */
 
 static unsigned int passed, failed;
 
@@ -330,9 +329,12 @@ static void put(const char *path, const char *text)
 
 static void prepare(void)
 {
-	/* An Oops kills the process that made it; we tell which program it was. */
+	/*
+	 * An Oops kills only the process that caused it, so that the supervisor can print the
+	 * program.
+	 */
 	put("/proc/sys/kernel/panic_on_oops", "0");
-	/* Waiting for grace periods is most of what a program does here. */
+	/* Programs wait for grace periods most of the time: make these short. */
 	put("/sys/kernel/rcu_expedited", "1");
 	put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
 	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
@@ -343,7 +345,8 @@ static void prepare(void)
 	kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (kmsg < 0 || lseek(kmsg, 0, SEEK_END) < 0)
 		err(1, "/dev/kmsg");
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		err(1, "memory");
 	cover_signal = &shared->signal;
@@ -365,9 +368,9 @@ int main(int argc, char **argv)
 	well = fuzz(start);
 	netlink_end_all();
 	progress(start);
-	printf("# of %u points in the module %u reached; %u buffers were too small\n",
+	printf("# %u points in the module, %u of them reached; %u buffers were too small\n",
 	       options.points, shared->signal.points, shared->signal.truncated);
-	test(well, "the_kernel_has_nothing_to_say");
+	test(well, "kernel_log_has_no_complaint");
 	if (!options.replay && well) {
 		test(a_third(), "a_third_of_the_module_was_reached");
 		show_operations();

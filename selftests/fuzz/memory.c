@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on mappings of the device, and on what is in them.
+ * Operations on mappings of the device and on their contents
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -37,7 +37,8 @@ static void map(const struct op *op, struct map *m)
 		offset = op->a ? c.rw_offset : 0;
 		size = size ? size : op->a ? c.rw_size : c.control_size;
 	}
-	at = mmap(NULL, size ? size : PAGE, op->c & 7, op->cut & MAP_PRIVATE ? MAP_PRIVATE : MAP_SHARED,
+	at = mmap(NULL, size ? size : PAGE, op->c & 7,
+		  op->cut & MAP_PRIVATE ? MAP_PRIVATE : MAP_SHARED,
 		  fd, offset & ~(PAGE - 1));
 	if (at == MAP_FAILED)
 		return;
@@ -52,7 +53,7 @@ static void map(const struct op *op, struct map *m)
 	m->geometry.nr_rings = c.nr_rings;
 }
 
-/* What has changed since it was mapped: where the run is. */
+/* Reads again what may have changed since the mapping: where the run is. */
 static void look_again(struct map *m)
 {
 	struct asynctrace_control c;
@@ -69,7 +70,7 @@ static void look_again(struct map *m)
 	}
 }
 
-/* @at counts from the mapping's begin; what lies beyond it is somebody else's. */
+/* @at counts from the mapping's begin. Returns NULL beyond its end. */
 static volatile uint64_t *word(struct map *m, uint64_t at)
 {
 	at &= ~7ULL;
@@ -105,14 +106,14 @@ static void scribble(const struct op *op, struct map *m)
 		case 3:
 			at = below(&r, m->size);
 			break;
-		default:	/* the next page that nobody has had */
+		default:	/* a page that was not touched yet */
 			at = m->geometry.rings + ring * m->geometry.stride + below(&r, 64) * PAGE;
 		}
 		put(m, at, one_in(&r, 3) ? rnd(&r) >> below(&r, 64) : op->b);
 	}
 }
 
-/* Records as they should be, or nearly. */
+/* Writes records that are valid or almost. */
 static void records(const struct op *op, struct map *m)
 {
 	const uint64_t head = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, 5, 0,
@@ -137,7 +138,7 @@ static void records(const struct op *op, struct map *m)
 	    at | count << ASYNCTRACE_POS_BITS);
 }
 
-/* Pages [a, a + b) of the mapping, as far as there are any. */
+/* Returns the pages [a, a + b) of the mapping, as far as they exist. */
 static bool part(const struct op *op, struct map *m, char **at, size_t *size)
 {
 	size_t pages = m->size / PAGE, from = op->a < pages ? op->a : 0;
@@ -177,7 +178,7 @@ void memory_op(const struct op *op)
 			m->at = NULL;
 		break;
 	case OP_MREMAP:
-		/* Where it moved, the rest stays known under the old address. */
+		/* If a part moved, the rest keeps the old address. */
 		if (at == m->at && size == m->size) {
 			at = mremap(at, size, op->c & 1 ? size : size / 2 + PAGE, MREMAP_MAYMOVE);
 			if (at != MAP_FAILED) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes as bytes, however wrong they are.
+ * Attributes as bytes, valid or not
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-/* Names, patterns, categories, exclusions, and what is nearly one. */
+/* Names, patterns, categories and exclusions, some of them not quite valid */
 const char *const texts[] = {
 	"fuzz", "fuzz two", "*", "f*", "fuzz*", "?uzz", "[f]uzz", "[!a-f]*", "[", "[a", "[a-", "[]", "\\",
 	"\\*", "***", "*a*a*a*a*a*a*a*b", "", "-", "-*", "cat", "-cat", "cat*", "fuzz/cat", "f*/cat*",
@@ -68,7 +68,7 @@ static void payload(const struct attr *a, char *to, size_t len, resolve_fn resol
 	}
 }
 
-/* One attribute and, where it is a nest, what is in it; returns the next one's index. */
+/* Puts one attribute with the attributes inside it. Returns the index of the next one. */
 static unsigned int put(const struct op *op, unsigned int i, struct out *out, resolve_fn resolve)
 {
 	const struct attr *a = &op->attrs[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs from programs.
+ * Changes programs
  */
 #include <string.h>
 
@@ -124,7 +124,7 @@ static void change_op(struct rng *r, struct op *op)
 	}
 }
 
-/* The begin of one, the end of the other. */
+/* Joins the begin of one program and the end of another. */
 static void splice(struct rng *r, struct program *p, const struct program *other)
 {
 	unsigned int keep = below(r, p->nr_ops + 1), from = below(r, other->nr_ops);

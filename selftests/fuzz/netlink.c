@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests, as wrong as their attributes are. Sockets here are plain, and wait for
- * nothing: the family answers before sendto() returns.
+ * Requests, whose attributes may be invalid
+ *
+ * Sockets are plain and nonblocking: the family answers before sendto() returns.
  */
 #include <err.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ void netlink_init(void)
 	raw_nl_close(&nl);
 }
 
-/* Ids of sessions are learned from answers to whatever asked for one. */
+/* Learns ids of sessions from any answer. */
 static void learn(const struct nlmsghdr *nlh)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
@@ -41,7 +42,7 @@ static void learn(const struct nlmsghdr *nlh)
 			env.sessions[env.nr_sessions++ % SESSIONS] = mnl_attr_get_u32(attr);
 }
 
-/* Requests carry the operation as their number, so that answers tell whose they are. */
+/* A request's sequence number is its operation, so that answers show theirs. */
 static void take(const struct nlmsghdr *nlh)
 {
 	uint8_t cmd = nlh->nlmsg_seq;
@@ -98,7 +99,8 @@ static void request(const struct op *op, int fd)
 
 static int opened(void)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_GENERIC), one = 1;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_GENERIC);
+	int one = 1;
 
 	if (fd >= 0) {
 		setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));

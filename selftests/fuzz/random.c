@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Numbers that a seed repeats (splitmix64).
+ * Random numbers that a seed repeats (splitmix64)
  */
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Programs for people.
+ * Prints programs
  */
 #include <linux/netlink.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fuzzers without a framework: rounds with seeds, for a number of rounds or of
- * seconds. A round that fails aborts; its seed is on stderr, and --seed runs it
- * again alone.
+ * Fuzzers without a framework: rounds with successive seeds, for a number of rounds or seconds. A
+ * round that fails aborts and prints its seed to stderr; --seed repeats it alone.
  */
 #ifndef FORMAT_FUZZ_H
 #define FORMAT_FUZZ_H
@@ -16,11 +15,11 @@
 
 static uint64_t fuzz_seed_now;
 
-/* Called by sanitizers as they die */
+/* Called by sanitizers before they abort */
 void __asan_on_error(void);
 void __asan_on_error(void)
 {
-	fprintf(stderr, "again with: --seed %llu\n", (unsigned long long)fuzz_seed_now);
+	fprintf(stderr, "repeat with: --seed %llu\n", (unsigned long long)fuzz_seed_now);
 }
 
 #define fuzz_assert(x) do { \
@@ -31,7 +30,7 @@ void __asan_on_error(void)
 	} \
 } while (0)
 
-/* Change random words of @b, but not the magic. */
+/* Changes random words of @b, except the magic. */
 static inline void fuzz_spoil(struct words *b)
 {
 	for (uint64_t n = rnd_below(30); n; n--)
@@ -59,7 +58,7 @@ static int fuzz_main(int argc, char **argv, void (*round)(void))
 	}
 	if (!one)
 		seed *= 1000000;
-	fprintf(stderr, "from seed %llu\n", (unsigned long long)seed);
+	fprintf(stderr, "first seed: %llu\n", (unsigned long long)seed);
 	do {
 		fuzz_seed_now = seed + done;
 		rnd_seed(fuzz_seed_now * 0x9e3779b97f4a7c15ULL + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chunks that are nearly right, in any order: the composer lives, the law holds
- * and the file keeps every rule of the format.
+ * Chunks that are almost right, in any order: the composer must not crash, its accounting must be
+ * exact, and the file must keep each rule of the format
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ static struct ref random_ref(void)
 							       1 + rnd_below(600) };
 }
 
-/* A blob, a large blob, a kernel object or an event of a virtual thread, nearly right */
+/* A blob, a large blob, a kernel object or an event of a virtual thread, almost right */
 static void random_special(struct words *b, uint64_t ticks)
 {
 	const size_t at = b->nr, size = rnd_below(40), args = rnd_below(3);
@@ -88,7 +88,8 @@ static void random_records(struct words *b, uint64_t *ticks, bool sched, uint32_
 		*ticks += rnd_below(30);
 		if (sched) {
 			if (rnd_chance(50))
-				put_switch(b, ring, *ticks, rnd_below(6), rnd_below(6), rnd_below(6));
+				put_switch(b, ring, *ticks, rnd_below(6), rnd_below(6),
+					   rnd_below(6));
 			else
 				put_wakeup(b, ring, *ticks, rnd_below(6), rnd_below(6));
 			continue;
@@ -103,7 +104,8 @@ static void random_records(struct words *b, uint64_t *ticks, bool sched, uint32_
 		e.name = random_ref();
 		e.nargs = rnd_below(5);
 		for (unsigned int i = 0; i < e.nargs; i++)
-			e.args[i] = (struct arg){ rnd_below(10), random_ref(), rnd(), random_ref() };
+			e.args[i] =
+				(struct arg){ rnd_below(10), random_ref(), rnd(), random_ref() };
 		e.extra = e.type == ASYNCTRACE_FXT_DURATION ? *ticks : small_or_wild(100);
 		if (e.type == ASYNCTRACE_FXT_DURATION)
 			e.ticks -= rnd_below(200);
@@ -185,7 +187,8 @@ static void trusted(struct session *s)
 	default:
 		h.kind = ASYNCTRACE_CHUNK_NAMES;
 		h.bytes = sizeof(u.name);
-		u.name.tid = rnd_chance(90) ? (int)rnd_below(6) : ASYNCTRACE_TID_OTHER_ON(rnd_below(3));
+		u.name.tid = rnd_chance(90) ? (int)rnd_below(6) :
+			ASYNCTRACE_TID_OTHER_ON(rnd_below(3));
 		u.name.pid = rnd_below(6);
 		random_text(u.name.comm, sizeof(u.name.comm));
 	}
@@ -247,7 +250,10 @@ static void check_file(int fd)
 	fuzz_assert(r && c);
 	fuzz_assert(fxt_check_all(c, r) == 0);
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
-		/* What the records mean is the provider's affair; and clocks are wild here. */
+		/*
+		 * Rules about the meaning of records depend on the provider, and clocks are random
+		 * here.
+		 */
 		if (i >= FXT_RULE_END_TIME && i != FXT_RULE_NO_THREAD && i != FXT_RULE_PHANTOM &&
 		    i != FXT_RULE_NO_PROCESS && i != FXT_RULE_MAIN && i != FXT_RULE_SWITCH &&
 		    i != FXT_RULE_CPU_TIME && i != FXT_RULE_END_TIME)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Files that are nearly traces: reader, check and printers live, and end. */
+/* Files that are almost traces: reader, check and printers must neither crash nor hang. */
 #include <sys/mman.h>
 #include <unistd.h>
 

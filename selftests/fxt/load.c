@@ -3,9 +3,9 @@
 
 #include "load.h"
 
-#define LANES		4	/* a thread of each process, which hand operations on */
-#define OPERATION	50	/* events of an operation; see operation() */
-#define BLOCKS_EACH	4	/* operations of which one blocks */
+#define LANES		4	/* threads of each process, which hand operations over */
+#define OPERATION	50	/* events per operation; see operation() */
+#define BLOCKS_EACH	4	/* one of so many operations blocks */
 #define CHUNK_WORDS	8192
 
 enum { CATEGORY = 1, REQUEST, ACCEPT, PARSE, LOOKUP, ENCODE, STORE, CHECK, HIT, DEPTH,
@@ -16,7 +16,7 @@ static const char *const names[] = {
 	"cache hit", "queue depth", "bytes", "path", "pages",
 };
 
-/* The gateway takes operations, the store works for it. They are providers 1 and 2. */
+/* The gateway takes operations, the store works for it: providers 1 and 2 */
 enum { GATEWAY, STORAGE, PROCESSES };
 
 struct lane {
@@ -44,7 +44,7 @@ static void event(struct lane *l, int process, unsigned int type, int lane, unsi
 	l->now += 200;
 }
 
-/* It began @ns ago and ends now. A complete duration is written when it ends. */
+/* A duration that began @ns ago and ends now. A complete duration is written when it ends. */
 static void duration(struct lane *l, int process, int lane, unsigned int name, uint64_t ns)
 {
 	put_event(&l->events[process], &(struct event){
@@ -70,7 +70,7 @@ static void comes(struct lane *l, int lane, uint64_t out)
 	l->now += 100;
 }
 
-/* 4 events: the operation begins, and goes to the lane's other thread. */
+/* 4 events: the operation begins and moves to the lane's other thread. */
 static void take(struct lane *l, int lane, uint64_t id)
 {
 	uint64_t begin = l->now;
@@ -108,7 +108,7 @@ static void serve(struct lane *l, int lane, uint64_t id)
 	event(l, STORAGE, ASYNCTRACE_FXT_DURATION_END, lane, STORE, 0, 0);
 }
 
-/* 12 events. @waits: the other thread serves meanwhile, and wakes this one. */
+/* 12 events. @waits: meanwhile the other thread serves, and wakes this one. */
 static void parse(struct lane *l, int lane, uint64_t id, bool waits)
 {
 	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_BEGIN, lane, PARSE, 0, 1);
@@ -176,7 +176,7 @@ static void introduce(struct stream *s)
 	words_free(&b);
 }
 
-/* As a recorder reads: one ring after the other */
+/* Rings are read one after the other, as by a recorder. */
 static void give_lanes(struct stream *s, struct lane *lanes)
 {
 	for (int i = 0; i < LANES; i++)

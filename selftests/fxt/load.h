@@ -5,9 +5,9 @@
 #include "stream.h"
 
 /*
- * A busy server: two processes with four threads each, which have a CPU each. An operation
- * has 50 events; every fourth one blocks a thread until a thread of the other process
- * wakes it. Gives @events / 50 operations to @s. Prints how many there are.
+ * Gives @events / 50 operations of a busy server to @s: two processes with four threads each, which
+ * have one CPU each. An operation has 50 events. Every fourth one blocks a thread until a thread of
+ * the other process wakes it. Prints the numbers.
  */
 void load(struct stream *s, uint64_t events);
 

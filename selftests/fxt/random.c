@@ -23,7 +23,7 @@ void rnd_seed(uint64_t seed)
 	state = seed;
 }
 
-/* Marsaglia's xorshift64*, never at 0 */
+/* Marsaglia's xorshift64*; the state is never 0. */
 uint64_t rnd(void)
 {
 	if (!state)

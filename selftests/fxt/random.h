@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern uint64_t test_seed;	/* of FORMAT_SEED, or of the time; printed once */
+extern uint64_t test_seed;	/* by FORMAT_SEED or the time; printed once */
 void test_random_init(void);
 void rnd_seed(uint64_t seed);
 uint64_t rnd(void);

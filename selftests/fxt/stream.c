@@ -327,13 +327,13 @@ void stream_simple(struct stream *s)
 	words_free(&b);
 }
 
-/* --- what came of it ----------------------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------------------ */
 
 static void on_breach(void *arg, enum fxt_rule rule, uint64_t offset, const char *detail)
 {
 	struct file *f = arg;
 
-	/* Expected after a write error; the records are whole all the same. */
+	/* Expected after a write error, when the records are still whole */
 	if (rule == FXT_RULE_NO_END)
 		return;
 	f->breaches++;

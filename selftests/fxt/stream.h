@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For tests of the format: chunks as a session's consumer gets them, made by
- * hand, and the file that comes of them.
+ * For tests of the format: chunks as a session's consumer gets them, made by hand, and the file
+ * that the composer makes of them
  */
 #ifndef FORMAT_STREAM_H
 #define FORMAT_STREAM_H
@@ -35,10 +35,10 @@ uint64_t *words_add(struct words *b, size_t nr);
 void words_push(struct words *b, uint64_t w);
 void words_text(struct words *b, const void *text, size_t len);
 void words_free(struct words *b);
-/* Change or delete a random word of @b, from number @first on. */
+/* Changes or deletes a random word of @b, from number @first on. */
 void words_spoil(struct words *b, size_t first);
 
-/* A string reference as an event names it: by index, or inline (index 0). */
+/* A string reference as in an event: by index, or inline (index 0) */
 struct ref {
 	unsigned int index;
 	const char *text;	/* NULL and index 0: the empty string */
@@ -65,12 +65,12 @@ struct event {
 	uint64_t ticks;
 	uint64_t slot;
 	struct ref category, name;
-	uint64_t extra;		/* id, end; left out where the type has none */
+	uint64_t extra;		/* id or end; not written if the type has none */
 	unsigned int nargs;
 	struct arg args[ASYNCTRACE_FXT_ARGS_MAX];
 };
 
-/* The record as a provider writes it. Returns where it begins in @b. */
+/* Puts the record as a provider writes it. Returns its position in @b. */
 size_t put_event(struct words *b, const struct event *e);
 void put_switch(struct words *b, unsigned int cpu, uint64_t ticks, uint64_t out, uint64_t in,
 		unsigned int state);
@@ -83,10 +83,10 @@ struct stream {
 	struct at_compose *c;
 	int fd;
 	char path[32];
-	uint64_t ticks;		/* of the next chunk's head */
+	uint64_t ticks;		/* of the next chunk's header */
 	uint32_t segment;
 	uint64_t (*ns)(uint64_t ticks);	/* the clock; NULL: the identity */
-	/* Takes chunks in place of the composer, if not NULL */
+	/* Takes chunks instead of the composer, if not NULL */
 	int (*take)(void *arg, const struct asynctrace_chunk *h, const void *payload);
 	void *arg;
 	struct {
@@ -95,9 +95,9 @@ struct stream {
 };
 
 void stream_open(struct stream *s);
-void stream_finish(struct stream *s);	/* at_compose_finish(), must succeed */
+void stream_finish(struct stream *s);	/* at_compose_finish(), which must succeed */
 void stream_close(struct stream *s);
-/* Finish and close @s. Returns the words of its file. */
+/* Finishes and closes @s. Returns the words of its file. */
 struct words stream_words(struct stream *s);
 
 int give(struct stream *s, struct asynctrace_chunk *h, const void *payload);
@@ -107,29 +107,29 @@ void give_thread(struct stream *s, uint32_t provider, uint32_t slot, int32_t pid
 		 const char *comm);
 void give_name(struct stream *s, int32_t pid, int32_t tid, const char *comm);
 void give_strings(struct stream *s, uint32_t provider, const struct words *b);
-/* All of @b as one chunk of that ring; @b is empty afterwards. */
+/* Gives all of @b as one chunk of that ring; @b is empty afterwards. */
 void give_events(struct stream *s, uint32_t provider, uint32_t ring, struct words *b);
 void give_sched(struct stream *s, uint32_t cpu, struct words *b);
-/* What the ring lost, as the next chunk of it will say */
+/* Adds losses that the ring's next chunk will report. */
 void lose(struct stream *s, uint32_t provider, uint32_t ring, uint64_t overwritten,
 	  uint64_t dropped);
 /* A session with one provider, one thread (slot 1: 100/101), strings 1 "cat" 2 "work" 3 "n" */
 void stream_simple(struct stream *s);
 
-/* --- what came of it ------------------------------------------------------------------- */
+/* --- the file ------------------------------------------------------------------------ */
 
 struct file {
 	struct fxt_reader *r;
 	struct fxt_record rec;
-	uint64_t breaches;	/* of the format, told on stderr */
+	uint64_t breaches;	/* violations of the format, printed to stderr */
 };
 
 void file_open(struct file *f, const char *path);
-bool file_next(struct file *f);		/* a record */
-bool file_event(struct file *f, uint32_t provider);	/* an event, of that provider */
-void file_close(struct file *f);	/* fails the test on breaches */
+bool file_next(struct file *f);		/* reads a record */
+bool file_event(struct file *f, uint32_t provider);	/* reads an event of that provider */
+void file_close(struct file *f);	/* fails the test if there were violations */
 
-/* Fails the test if the file breaks a rule, but for those in @but (ended by -1) */
+/* Fails the test if the file breaks a rule, except those in @but (ended by -1). */
 void assert_clean(const char *path, ...);
 uint64_t findings(const char *path, enum fxt_rule rule);
 const struct at_compose_counts *ring_counts(struct at_compose *c, uint32_t provider,

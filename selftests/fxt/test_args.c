@@ -77,7 +77,7 @@ static void assert_same(const struct fxt_record *x, const struct fxt_record *y)
 	assert_same_text(&x->name, &y->name);
 }
 
-/* Records of both readers are the same, but for arguments. */
+/* Both readers must return the same records, except for arguments. */
 static void compare(const struct words *b)
 {
 	static struct log all, some;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ticks to nanoseconds: exact, never backwards, never across a segment. */
+/* Ticks to nanoseconds: exact, never backwards, never across a segment */
 #include "stream.h"
 #include "compose/composer.h"
 
@@ -8,7 +8,7 @@ static uint64_t ns_at(struct atc_clock *k, size_t s, uint64_t ticks)
 	uint64_t ns;
 
 	if (atc_clock_ns(k, s, ticks, &ns))
-		fail_msg("no time for tick %llu", (unsigned long long)ticks);
+		fail_msg("tick %llu has no time", (unsigned long long)ticks);
 	return ns;
 }
 
@@ -28,7 +28,7 @@ static void test_boottime_is_the_identity(void **unused)
 	atc_clock_free(&k);
 }
 
-/* On a line through two pairs the time is the floor of the true quotient. */
+/* On a line through two pairs the time is the floor of the exact quotient. */
 static void test_a_line_is_exact(void **unused)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -47,7 +47,7 @@ static void test_a_line_is_exact(void **unused)
 	}
 }
 
-/* Pairs with noise, whatever their order: more ticks is never less time. */
+/* With noisy pairs in any order, more ticks never mean less time. */
 static void test_never_backwards(void **unused)
 {
 	for (int i = 0; i < 200; i++) {
@@ -69,7 +69,7 @@ static void test_never_backwards(void **unused)
 	}
 }
 
-/* What was told once stays true, whatever pairs come later. */
+/* A time that was returned once stays the same, whatever pairs come later. */
 static void test_a_time_is_never_taken_back(void **unused)
 {
 	struct atc_clock k = { 0 };
@@ -86,7 +86,7 @@ static void test_a_time_is_never_taken_back(void **unused)
 			at[nr] = from + rnd_below(t - from + 1);
 			told[nr] = ns_at(&k, 0, at[nr]);
 		}
-		/* Late ones, that would bend what was told */
+		/* Late pairs that would change returned times */
 		for (int n = 0; n < 5; n++)
 			atc_clock_pair(&k, 0, from - rnd_below(900000) + rnd_below(t - from), t);
 	}
@@ -95,7 +95,7 @@ static void test_a_time_is_never_taken_back(void **unused)
 	atc_clock_free(&k);
 }
 
-/* A pair that comes late, but before anything was told, is used. */
+/* A late pair is used if no returned time changes. */
 static void test_late_pairs_that_bend_nothing_are_used(void **unused)
 {
 	struct atc_clock k = { 0 };
@@ -108,7 +108,7 @@ static void test_late_pairs_that_bend_nothing_are_used(void **unused)
 	atc_clock_free(&k);
 }
 
-/* Before the first pair there was no session, after the last one nothing is known. */
+/* Before the first pair there was no session; after the last one the time is unknown. */
 static void test_outside(void **unused)
 {
 	struct atc_clock k = { 0 };
@@ -123,7 +123,7 @@ static void test_outside(void **unused)
 	atc_clock_free(&k);
 }
 
-/* A machine slept: counter and clock part. No time falls into the sleep. */
+/* The machine slept, and counter and clock diverged: no time falls into the sleep. */
 static void test_segments_do_not_mix(void **unused)
 {
 	struct atc_clock k = { 0 };
@@ -133,17 +133,17 @@ static void test_segments_do_not_mix(void **unused)
 	atc_clock_pair(&k, 0, 2000, 2000);
 	assert_int_equal(atc_clock_pair(&k, 1, 2100, 902100), 1);
 	atc_clock_pair(&k, 1, 3100, 903100);
-	assert_int_equal(ns_at(&k, 0, 2050), 2050);	/* on with the old line */
+	assert_int_equal(ns_at(&k, 0, 2050), 2050);	/* continues the old line */
 	assert_int_equal(ns_at(&k, 1, 2600), 902600);
-	assert_int_equal(ns_at(&k, 1, 2090), 902090);	/* back with the new one */
+	assert_int_equal(ns_at(&k, 1, 2090), 902090);	/* goes back by the new line */
 	assert_int_equal(atc_clock_ns(&k, 0, 2100, &ns), 1);
 	assert_int_equal(atc_clock_ns(&k, 0, 2600, &ns), 1);
-	/* A segment older than what there is cannot be inserted. */
+	/* A segment older than the existing ones cannot be inserted. */
 	assert_int_equal(atc_clock_pair(&k, 0, 2001, 2001), 0);
 	atc_clock_free(&k);
 }
 
-/* The same through the composer: a ring's records on both sides of a break. */
+/* The same through the composer: a ring has records on both sides of the break. */
 static uint64_t broken_clock(uint64_t ticks)
 {
 	return ticks;
@@ -171,7 +171,7 @@ static void test_a_ring_crosses_a_break(void **unused)
 	assert_int_equal(at_compose_chunk(s.c, &h, pairs), 0);
 	for (size_t i = 0; i < 5; i++)
 		put_event(&b, &(struct event){ 0, ticks[i], 1, IDX(1), IDX(2), 0, 0, { } });
-	/* Back in the old segment, though the ring is in the new one */
+	/* In the old segment, although the ring is in the new one */
 	put_event(&b, &(struct event){ 0, 1000250, 1, IDX(1), IDX(2), 0, 0, { } });
 	h.kind = ASYNCTRACE_CHUNK_EVENTS;
 	h.provider = 1;
@@ -189,7 +189,7 @@ static void test_a_ring_crosses_a_break(void **unused)
 	words_free(&b);
 }
 
-/* When a duration began is data: before the session it is cut off there. */
+/* The begin of a duration is data: if it is before the session, it is cut off at its start. */
 static void test_begin_before_the_session(void **unused)
 {
 	struct words b = { 0 };
@@ -212,7 +212,7 @@ static void test_begin_before_the_session(void **unused)
 	words_free(&b);
 }
 
-/* A record cannot be younger than the reading that found it, known as that time is. */
+/* A record cannot be younger than the reading that found it. */
 static void test_after_the_reading(void **unused)
 {
 	struct words b = { 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A recorder that is killed leaves a file that may end anywhere. Readers show each whole
- * record of it, say that the end is missing, and find no other fault.
+ * A recorder that is killed leaves a file that may end anywhere. Readers must return each whole
+ * record, say that the end is missing, and find no other fault.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 #define RECORDS_MAX	4096
 
-/* Bytes between the lengths tried. ASan makes an open of a file ten times slower. */
+/* Bytes between the tested lengths. Under ASan opening a file is ten times slower. */
 #ifdef __SANITIZE_ADDRESS__
 #define STEP	7
 #else
@@ -36,7 +36,8 @@ static void put(struct words *b, unsigned int type, uint64_t at, uint64_t slot, 
 }
 
 /*
- * All that a missing end can hide: operations, flows and durations whose begin is in a
+ * Everything that a missing end can hide: operations, flows and durations whose begin is in a later
+ * chunk than their end, a thread that is named at the end of the file, losses
  * later chunk than their end, a thread that is named at the end of the file, losses.
  */
 static void compose(struct stream *s)
@@ -66,7 +67,7 @@ static void compose(struct stream *s)
 		if (i == 3)
 			put_switch(&sched, 0, t + 4, 777, 0, 0);
 		s->ticks += 1000;
-		/* Rings are read one after the other: an end may stand before its begin. */
+		/* Rings are read one after the other: an end may come before its begin. */
 		if (i % 2 == 0) {
 			give_events(s, 1, 1, &b);
 			give_events(s, 1, 0, &a);
@@ -124,7 +125,7 @@ static void on_end(void *arg, enum fxt_rule rule, uint64_t offset, const char *d
 	e->others += rule != FXT_RULE_TRUNCATED && rule != FXT_RULE_NO_END;
 }
 
-/* Reads it to its end. Returns how many records there were. */
+/* Reads the file to its end. Returns the number of records. */
 static size_t read_all(const char *path, struct end *e)
 {
 	struct fxt_record rec;
@@ -140,13 +141,13 @@ static size_t read_all(const char *path, struct end *e)
 	while ((err = fxt_next(r, &rec)) > 0)
 		n++;
 	assert_int_equal(err, 0);
-	/* The end is reported once. */
+	/* The end is reported only once. */
 	assert_int_equal(fxt_next(r, &rec), 0);
 	fxt_close(r);
 	return n;
 }
 
-/* No rule is broken, but for those that a missing end excuses. */
+/* The file may break only rules that a missing end excuses. */
 static void assert_clean_so_far(const char *path, bool incomplete)
 {
 	struct fxt_check *c = fxt_check_new(0);
@@ -193,11 +194,11 @@ static void test_every_prefix_is_clean_so_far(void **unused)
 
 	whole_open(&w);
 	nr = w.nr;
-	/* Before the mark of the start, the end is not known to be missing. */
+	/* Before the mark of the start, the missing end cannot be noticed. */
 	for (size_t size = w.size; size >= w.end[w.started - 1]; size--) {
 		while (nr && w.end[nr - 1] > size)
 			nr--;
-		/* One place within each record does for all. */
+		/* One position within each record is enough. */
 		if (size != w.end[nr - 1] && size != w.end[nr] - 3)
 			continue;
 		assert_int_equal(ftruncate(w.s.fd, size), 0);
@@ -239,7 +240,9 @@ static void test_an_empty_file_and_noise_are_no_traces(void **unused)
 
 static size_t pack_gzip(const struct whole *w, unsigned char *to, size_t room)
 {
-	z_stream z = { .next_in = w->bytes, .avail_in = w->size, .next_out = to, .avail_out = room };
+	z_stream z = {
+		.next_in = w->bytes, .avail_in = w->size, .next_out = to, .avail_out = room,
+	};
 
 	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
@@ -247,7 +250,7 @@ static size_t pack_gzip(const struct whole *w, unsigned char *to, size_t room)
 	return room - z.avail_out;
 }
 
-/* In one frame of many blocks: a block is unpacked as a whole or not at all. */
+/* One frame of many blocks: a block is unpacked as a whole or not at all. */
 static size_t pack_zstd(const struct whole *w, unsigned char *to, size_t room)
 {
 	ZSTD_outBuffer out = { to, room, 0 };
@@ -266,7 +269,7 @@ static size_t pack_zstd(const struct whole *w, unsigned char *to, size_t room)
 	return out.pos;
 }
 
-/* @head: bytes that show that it is compressed */
+/* @head: bytes that identify the compression */
 static void every_packed_prefix(size_t (*pack)(const struct whole *, unsigned char *, size_t),
 				size_t head)
 {
@@ -308,7 +311,7 @@ static void test_every_prefix_of_zstd_is_cut(void **unused)
 	every_packed_prefix(pack_zstd, 4);
 }
 
-/* Two members, the second damaged: what the first holds is read, then the error. */
+/* Two members, of which the second is damaged: the first is read, then comes the error. */
 static void test_records_before_damage_are_read(void **unused)
 {
 	struct fxt_record rec;

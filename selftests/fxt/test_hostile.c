@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider may write anything. What is not well formed is counted, to the
- * record; what is, keeps its place; nobody else's records change.
+ * A provider may write anything: each record that is not well formed is counted, well-formed ones
+ * keep their place, and records of other providers do not change
  */
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ static const struct event good = {
 	{ { ASYNCTRACE_FXT_ARG_UINT64, { .index = 3 }, 42, { 0 } } },
 };
 
-/* One record that is wrong in one way. @w: its first word, @b: to add to. */
+/* A record that is wrong in one way. @w: its first word; @b: the buffer. */
 struct crime {
 	const char *name;
 	void (*commit)(struct words *b);
@@ -170,7 +170,7 @@ static void open_two(struct stream *s)
 	s->ticks = NOW + 1000;
 }
 
-/* good, wrong, good: the good ones are there, the wrong one is counted. */
+/* A good, a wrong and a good record: the good ones are in the file, the wrong one is counted. */
 static void test_each_wrong_record_is_one_malformed(void **unused)
 {
 	for (size_t i = 0; i < sizeof(crimes) / sizeof(crimes[0]); i++) {
@@ -201,7 +201,7 @@ static void test_each_wrong_record_is_one_malformed(void **unused)
 	}
 }
 
-/* A size of 0, or beyond the payload: the rest of the chunk is malformed. */
+/* After a size of 0 or beyond the payload, the rest of the chunk is malformed. */
 static void test_lost_framing_ends_the_chunk(void **unused)
 {
 	static const uint64_t heads[] = { 4, 0, 4 | 0xfffULL << 4 };
@@ -219,7 +219,7 @@ static void test_lost_framing_ends_the_chunk(void **unused)
 		for (int k = 0; k < 4; k++)
 			put_event(&b, &good);
 		give_events(&s, 1, 0, &b);
-		put_event(&b, &good);		/* the next chunk is read again */
+		put_event(&b, &good);		/* the next chunk is read */
 		give_events(&s, 1, 0, &b);
 		stream_finish(&s);
 		n = ring_counts(s.c, 1, 0);
@@ -247,7 +247,7 @@ static void test_a_broken_chunk_counts_what_it_claims(void **unused)
 	stream_close(&s);
 }
 
-/* No more records than the position that the kernel read says there are. */
+/* No more records count than the position read by the kernel claims. */
 static void test_only_the_claimed_number_counts(void **unused)
 {
 	struct words b = { 0 };
@@ -269,7 +269,7 @@ static void test_only_the_claimed_number_counts(void **unused)
 	words_free(&b);
 }
 
-/* A string record that is wrong defines nothing, and hides nothing behind it. */
+/* A wrong string record defines nothing, and hides no record behind it. */
 static void test_wrong_strings_define_nothing(void **unused)
 {
 	struct words b = { 0 };
@@ -324,7 +324,7 @@ static void some_events(struct words *b, uint64_t *ticks, uint64_t slot, uint64_
 	}
 }
 
-/* An honest provider beside one whose payload is random in every way */
+/* An honest provider beside one whose payload is random */
 static void test_honest_beside_hostile(void **unused)
 {
 	for (int round = 0; round < 150; round++) {
@@ -362,14 +362,15 @@ static void test_honest_beside_hostile(void **unused)
 		for (int ring = 0; ring < 2; ring++)
 			if (claimed[ring])
 				assert_int_equal(ring_counts(s.c, 2, ring)->delivered +
-						 ring_counts(s.c, 2, ring)->malformed, claimed[ring]);
+						 ring_counts(s.c, 2, ring)->malformed,
+						 claimed[ring]);
 		file_open(&f, s.path);
 		while (file_next(&f)) {
 			if (f.rec.kind != FXT_EVENT)
 				continue;
 			if (f.rec.provider == 2)
 				next++;
-			/* Nothing passes for another's: neither thread nor provider. */
+			/* No record appears under another thread or provider. */
 			if (f.rec.provider == 2)
 				assert_true(f.rec.thread.tid == 101 && f.rec.thread.pid == 100);
 			if (f.rec.provider == 3)
@@ -387,8 +388,8 @@ static void test_honest_beside_hostile(void **unused)
 	}
 }
 
-/* The kernel's word is taken, but a chunk that cannot be is refused, and no more. */
-static void test_chunks_that_cannot_be(void **unused)
+/* Chunks come from the kernel, but impossible ones are refused without other effect. */
+static void test_impossible_chunks_are_refused(void **unused)
 {
 	static const struct asynctrace_chunk bad[] = {
 		{ .kind = ASYNCTRACE_CHUNK_EVENTS, .provider = 9 },
@@ -400,7 +401,8 @@ static void test_chunks_that_cannot_be(void **unused)
 		{ .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 9, .bytes = 32 },
 		{ .kind = ASYNCTRACE_CHUNK_THREADS, .provider = 1, .bytes = 31 },
 		{ .kind = ASYNCTRACE_CHUNK_PROVIDER, .bytes = 8 },
-		{ .kind = ASYNCTRACE_CHUNK_PROVIDER, .bytes = sizeof(struct asynctrace_provider_info) },
+		{ .kind = ASYNCTRACE_CHUNK_PROVIDER,
+		  .bytes = sizeof(struct asynctrace_provider_info) },
 		{ .kind = ASYNCTRACE_CHUNK_CLOCK, .bytes = 8 },
 		{ .kind = ASYNCTRACE_CHUNK_NAMES, .bytes = 1 },
 		{ .kind = ASYNCTRACE_CHUNK_ENDED, .bytes = 8 },
@@ -417,18 +419,18 @@ static void test_chunks_that_cannot_be(void **unused)
 		assert_int_equal(give(&s, &h, zeros), -EPROTO);
 		assert_int_equal(at_compose_stats(s.c)->protocol, i + 1);
 	}
-	/* A head that is too short, a kind of the future */
+	/* A header that is too short, and a kind of a later version */
 	h = (struct asynctrace_chunk){ .size = 8, .kind = ASYNCTRACE_CHUNK_CLOCK };
 	assert_int_equal(at_compose_chunk(s.c, &h, zeros), -EPROTO);
 	h = (struct asynctrace_chunk){ .kind = 4711, .bytes = 16 };
 	assert_int_equal(give(&s, &h, zeros), 0);
 	stream_finish(&s);
-	/* What comes after the end is no error: see test_unwritten.c. */
+	/* A chunk after the end is no error: see test_unwritten.c. */
 	assert_int_equal(give(&s, &h, zeros), 0);
 	assert_clean(s.path, -1);
 	stream_close(&s);
 
-	/* No clock yet: nobody knows when its events were. */
+	/* Without a clock, the time of events is unknown. */
 	stream_open(&s);
 	give_provider(&s, 1, 1, 1, "p");
 	h = (struct asynctrace_chunk){ .kind = ASYNCTRACE_CHUNK_EVENTS, .provider = 1 };
@@ -445,7 +447,7 @@ int main(void)
 		cmocka_unit_test(test_only_the_claimed_number_counts),
 		cmocka_unit_test(test_wrong_strings_define_nothing),
 		cmocka_unit_test(test_honest_beside_hostile),
-		cmocka_unit_test(test_chunks_that_cannot_be),
+		cmocka_unit_test(test_impossible_chunks_are_refused),
 	};
 
 	test_random_init();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Losses: counted exactly, shown twice, and switches that join across them. */
+/* Losses: counted exactly and shown twice; switches join across them */
 #include <stdio.h>
 
 #include "stream.h"
@@ -8,7 +8,7 @@ struct lost {
 	uint64_t dropped, overwritten, malformed, markers, events;
 };
 
-/* Losses of each provider, as the file itself states them */
+/* Losses of each provider by the file itself */
 static void read_losses(const char *path, struct lost *of)
 {
 	struct file f;
@@ -40,7 +40,7 @@ static void read_losses(const char *path, struct lost *of)
 	file_close(&f);
 }
 
-/* Random losses on many rings: attempted = what became of it, three times over */
+/* With random losses on many rings, the numbers of attempted records add up in three ways. */
 static void test_the_law(void **unused)
 {
 	for (int round = 0; round < 30; round++) {
@@ -66,7 +66,7 @@ static void test_the_law(void **unused)
 				else
 					put_wakeup(&b, ring, s.ticks, 101, 100);
 				if (rnd_chance(5)) {
-					b.w[at] ^= 3;	/* not a record that may be here */
+					b.w[at] ^= 3;	/* no record that may be here */
 					wrong++;
 				}
 			}
@@ -76,7 +76,7 @@ static void test_the_law(void **unused)
 				overwritten = rnd_below(1000);
 			lose(&s, p, ring, overwritten, dropped);
 			attempted[p] += n + dropped + overwritten;
-			/* By a start: it counts, and is no loss for the file to show. */
+			/* Cleared by a start: counted, but no loss to show in the file */
 			if (rnd_chance(20)) {
 				uint64_t gone = rnd_below(1000);
 
@@ -115,8 +115,8 @@ static void test_the_law(void **unused)
 	}
 }
 
-/* It is told again and again, and the last word counts. */
-static void test_drops_of_the_kernel_are_told_of_providers(void **unused)
+/* The number is reported repeatedly; the last report counts. */
+static void test_kernel_drops_are_reported_for_providers(void **unused)
 {
 	struct asynctrace_provider_info info = {
 		.id = 1, .pid = 100, .salt = 7, .name = "simple", .sched_dropped = 3,
@@ -139,13 +139,13 @@ static void test_drops_of_the_kernel_are_told_of_providers(void **unused)
 	assert_int_equal(st->providers[1].names_dropped, 2);
 	assert_int_equal(st->providers[2].sched_dropped, 0);
 	assert_int_equal(st->providers[2].names_dropped, 0);
-	/* Of the ring they are told by its own chunks. */
+	/* Losses of the ring are reported by its own chunks. */
 	assert_int_equal(st->total.dropped, 0);
 	stream_finish(&s);
 	stream_close(&s);
 }
 
-/* Nothing of them is in the file, so that only the statistics know of them. */
+/* The file has nothing of these providers; only the statistics count them. */
 static void test_providers_that_ended_before_are_counted(void **unused)
 {
 	const struct asynctrace_ended ended = {
@@ -174,7 +174,7 @@ static void test_providers_that_ended_before_are_counted(void **unused)
 	stream_close(&s);
 }
 
-/* From the ring's last chunk to this one, on a thread of the ring's own */
+/* From the ring's previous chunk to this one, on a thread of the ring's own */
 static void test_markers_say_when_and_where(void **unused)
 {
 	uint64_t begin[4], end[4], tid[4];
@@ -195,7 +195,7 @@ static void test_markers_say_when_and_where(void **unused)
 	lose(&s, 0, 2, 0, 1);
 	s.ticks = 1000950;
 	give_sched(&s, 2, &b);
-	/* Records that were overwritten are older than those that are left. */
+	/* Overwritten records are older than the remaining ones. */
 	lose(&s, 1, 2, 3, 0);
 	s.ticks = 1001100;
 	put_event(&b, &(struct event){ 0, 1001050, 1, IDX(1), IDX(2), 0, 0, { } });
@@ -224,7 +224,7 @@ static void test_markers_say_when_and_where(void **unused)
 	words_free(&b);
 }
 
-/* A provider claims what it likes; sums stay sums, and nothing goes round. */
+/* A provider may claim any number: sums must not overflow. */
 static void test_claims_without_measure(void **unused)
 {
 	struct words b = { 0 };
@@ -235,7 +235,7 @@ static void test_claims_without_measure(void **unused)
 	s.rings[1][1].dropped = ~0ULL;
 	give_events(&s, 1, 0, &b);
 	give_events(&s, 1, 1, &b);
-	s.rings[1][1].dropped = 3;		/* backwards */
+	s.rings[1][1].dropped = 3;		/* decreases */
 	give_events(&s, 1, 1, &b);
 	stream_finish(&s);
 	assert_true(at_compose_stats(s.c)->total.dropped == ~0ULL);
@@ -283,7 +283,7 @@ static void open_sched(struct stream *s)
 
 #define T	1000000
 
-static void test_what_was_not_recorded_between_is_other(void **unused)
+static void test_unrecorded_switches_become_other(void **unused)
 {
 	static const struct want want[] = {
 		{ T + 10, 101, 102, false },
@@ -291,7 +291,7 @@ static void test_what_was_not_recorded_between_is_other(void **unused)
 		{ T + 20, ASYNCTRACE_TID_OTHER_ON(3), 103, true },
 		{ T + 20, 103, 101, false },
 		{ T + 30, 101, 0, false },
-		{ T + 40, 0, 104, true },		/* idle till then, as far as is known */
+		{ T + 40, 0, 104, true },		/* idle until then, as far as known */
 		{ T + 40, 104, 101, false },
 		{ T + 50, 101, 102, false },
 		{ T + 51, 102, 0, true },
@@ -318,18 +318,18 @@ static void test_what_was_not_recorded_between_is_other(void **unused)
 	words_free(&b);
 }
 
-static void test_nobody_runs_through_a_loss(void **unused)
+static void test_no_thread_runs_through_a_loss(void **unused)
 {
 	static const struct want want[] = {
 		{ T + 10, 101, 102, false },
-		{ T + 12, 102, 0, true },		/* after the last record before it */
+		{ T + 12, 102, 0, true },		/* after the previous record */
 		{ T + 300, 0, 103, true },
 		{ T + 300, 103, 101, false },
-		/* dropped, and the next record contradicts: the same */
+		/* Dropped, and the next record contradicts */
 		{ T + 300, 101, 0, true },
 		{ T + 500, 0, 104, true },
 		{ T + 500, 104, 102, false },
-		/* dropped at the very end */
+		/* Dropped at the very end */
 		{ T + 500, 102, 0, true },
 	};
 	struct words b = { 0 };
@@ -358,8 +358,8 @@ static void test_nobody_runs_through_a_loss(void **unused)
 	words_free(&b);
 }
 
-/* The kernel's records are checked, too. */
-static void test_scheduling_that_cannot_be(void **unused)
+/* Records of the kernel are checked, too. */
+static void test_impossible_scheduling_is_malformed(void **unused)
 {
 	static const struct {
 		size_t word;
@@ -371,14 +371,14 @@ static void test_scheduling_that_cannot_be(void **unused)
 		{ 0, 1ULL << 20 },		/* another CPU */
 		{ 0, 5ULL << 36 },		/* state 6 */
 		{ 0, 1ULL << 40 },		/* reserved */
-		{ 0, 1ULL << 16 },		/* one argument more */
-		{ 0, 1ULL << 4 },		/* one word more */
+		{ 0, 1ULL << 16 },		/* one more argument */
+		{ 0, 1ULL << 4 },		/* one more word */
 		{ 1, 1ULL << 40 },		/* after the chunk */
 		{ 1, T },			/* before the session */
 		{ 2, 1ULL << 31 },		/* no thread id */
 		{ 3, 1ULL << 63 },
 		{ 4, 2 },			/* a weight that is no int32 */
-		{ 5, 0x4000ULL << 16 },		/* a name that is not known */
+		{ 5, 0x4000ULL << 16 },		/* an unknown name */
 	};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct words b = { 0 };
@@ -391,7 +391,7 @@ static void test_scheduling_that_cannot_be(void **unused)
 		give_sched(&s, 0, &b);
 		stream_finish(&s);
 		if (ring_counts(s.c, 0, 0)->malformed != 1)
-			fail_msg("%zu is taken", i);
+			fail_msg("record %zu is accepted", i);
 		assert_switches(s.path, NULL, 0);
 		assert_clean(s.path, -1);
 		stream_close(&s);
@@ -399,7 +399,7 @@ static void test_scheduling_that_cannot_be(void **unused)
 	}
 }
 
-/* Viewers know idle by the weight whose name belongs to this type of record. */
+/* Viewers recognize idle by the weight, whose name belongs to this type of record. */
 static void test_wakeup_of_idle_without_its_weight(void **unused)
 {
 	static const unsigned int names[] = {
@@ -445,13 +445,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_law),
-		cmocka_unit_test(test_drops_of_the_kernel_are_told_of_providers),
+		cmocka_unit_test(test_kernel_drops_are_reported_for_providers),
 		cmocka_unit_test(test_providers_that_ended_before_are_counted),
 		cmocka_unit_test(test_markers_say_when_and_where),
 		cmocka_unit_test(test_claims_without_measure),
-		cmocka_unit_test(test_what_was_not_recorded_between_is_other),
-		cmocka_unit_test(test_nobody_runs_through_a_loss),
-		cmocka_unit_test(test_scheduling_that_cannot_be),
+		cmocka_unit_test(test_unrecorded_switches_become_other),
+		cmocka_unit_test(test_no_thread_runs_through_a_loss),
+		cmocka_unit_test(test_impossible_scheduling_is_malformed),
 		cmocka_unit_test(test_wakeup_of_idle_without_its_weight),
 		cmocka_unit_test(test_switch_from_idle_without_its_weight),
 	};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every process and thread has its object, whoever it is and whenever it is learned. */
+/* Each process and thread has an object, whenever the composer learns of it. */
 #include <stdio.h>
 
 #include "stream.h"
 
-/* The last object of that koid in the file */
+/* Finds the last object with that koid in the file. */
 static bool last_object(const char *path, unsigned int type, uint64_t koid, char *name,
 			uint64_t *process, unsigned int *count)
 {
@@ -38,7 +38,8 @@ static bool last_object(const char *path, unsigned int type, uint64_t koid, char
 	char name_[64]; \
 	uint64_t process_; \
 	unsigned int count_; \
-	assert_true(last_object(path, ASYNCTRACE_FXT_OBJ_PROCESS, pid, name_, &process_, &count_)); \
+	assert_true(last_object(path, ASYNCTRACE_FXT_OBJ_PROCESS, pid, name_, &process_, \
+				&count_)); \
 	assert_string_equal(name_, want); \
 } while (0)
 
@@ -47,12 +48,12 @@ static void test_names_and_renames(void **unused)
 	struct stream s;
 
 	stream_simple(&s);
-	give_name(&s, 100, 101, "worker");	/* known: nothing new */
+	give_name(&s, 100, 101, "worker");	/* already known */
 	give_name(&s, 100, 101, "renamed");
 	give_name(&s, 100, 102, "another");
-	give_name(&s, 300, 301, "kid");		/* its main thread is not known */
+	give_name(&s, 300, 301, "kid");		/* its main thread is unknown */
 	give_name(&s, 400, 401, "kid");
-	give_name(&s, 400, 400, "boss");	/* and here it is, later */
+	give_name(&s, 400, 400, "boss");	/* the main thread, later */
 	give_name(&s, 2, 2, "kthreadd");
 	stream_finish(&s);
 	assert_thread(s.path, 101, 100, "renamed", 2);
@@ -68,7 +69,7 @@ static void test_names_and_renames(void **unused)
 	stream_close(&s);
 }
 
-/* A thread id used again, by another process: from then on it is there. */
+/* A thread id is used again by another process: from then on it means the new thread. */
 static void test_a_thread_id_used_again(void **unused)
 {
 	struct words b = { 0 };
@@ -88,7 +89,7 @@ static void test_a_thread_id_used_again(void **unused)
 	words_free(&b);
 }
 
-/* A slot given to another thread: records before and after are told apart. */
+/* A slot is given to another thread: earlier records keep the old one. */
 static void test_a_slot_used_again(void **unused)
 {
 	static const uint64_t want[] = { 101, 101, 555, 555 };
@@ -114,7 +115,7 @@ static void test_a_slot_used_again(void **unused)
 	words_free(&b);
 }
 
-static void test_who_nobody_named(void **unused)
+static void test_unnamed_threads_get_objects(void **unused)
 {
 	struct words b = { 0 };
 	struct stream s;
@@ -122,7 +123,7 @@ static void test_who_nobody_named(void **unused)
 	stream_simple(&s);
 	put_switch(&b, 0, s.ticks, 101, 77, 3);
 	put_wakeup(&b, 0, s.ticks, 101, ASYNCTRACE_TID_OTHER);
-	put_switch(&b, 0, s.ticks, 77, 100, 3);	/* a main thread, by its process's name */
+	put_switch(&b, 0, s.ticks, 77, 100, 3);	/* a main thread gets its process's name */
 	put_switch(&b, 0, s.ticks, 100, 0, 3);
 	give_sched(&s, 0, &b);
 	stream_finish(&s);
@@ -136,7 +137,7 @@ static void test_who_nobody_named(void **unused)
 	words_free(&b);
 }
 
-/* A provider that the session's owner cannot see by number is shown, as nobody. */
+/* A provider that the session's owner cannot see by number appears as nobody. */
 static void test_invisible_threads(void **unused)
 {
 	struct words b = { 0 };
@@ -158,7 +159,7 @@ static void test_invisible_threads(void **unused)
 	words_free(&b);
 }
 
-/* 1,000 threads and 255 entries: each event is its thread's, in any order. */
+/* 1,000 threads and 255 table entries: each event has its thread, in any order. */
 static void many_threads(bool scattered)
 {
 	uint64_t number = 0, table = 0, in_line = 0;
@@ -199,9 +200,9 @@ static void many_threads(bool scattered)
 	for (size_t i = 0; i < number; i++)
 		assert_int_equal(slots[i], 0);
 	if (scattered)
-		assert_true(in_line > 10000);	/* the table is of no use here */
+		assert_true(in_line > 10000);	/* the table is useless here */
 	else
-		assert_true(table > 255 && in_line == 0);	/* and here it is */
+		assert_true(table > 255 && in_line == 0);	/* the table is used here */
 	assert_clean(s.path, -1);
 	stream_close(&s);
 	words_free(&b);
@@ -218,7 +219,7 @@ static void test_a_thousand_threads_by_and_by(void **unused)
 	many_threads(false);
 }
 
-/* The largest record there can be, from a thread without a table entry */
+/* The largest possible record, from a thread without a table entry */
 static void test_the_largest_record(void **unused)
 {
 	struct words b = { 0 };
@@ -234,7 +235,8 @@ static void test_the_largest_record(void **unused)
 		give_thread(&s, 1, i, 100, 1000 + i, "many");
 	for (int i = 2; i <= 400; i++) {
 		struct event e = { 0, s.ticks, i, IDX(1), { .text = text, .len = 32000 }, 0, 1,
-				   { ARG_STR(IDX(3), ((struct ref){ .text = text, .len = 728 })) } };
+				   { ARG_STR(IDX(3),
+					     ((struct ref){ .text = text, .len = 728 })) } };
 		size_t at = put_event(&b, &e);
 
 		assert_int_equal(b.nr - at, ASYNCTRACE_FXT_WORDS_MAX);
@@ -257,7 +259,7 @@ int main(void)
 		cmocka_unit_test(test_names_and_renames),
 		cmocka_unit_test(test_a_thread_id_used_again),
 		cmocka_unit_test(test_a_slot_used_again),
-		cmocka_unit_test(test_who_nobody_named),
+		cmocka_unit_test(test_unnamed_threads_get_objects),
 		cmocka_unit_test(test_invisible_threads),
 		cmocka_unit_test(test_a_thousand_threads_at_random),
 		cmocka_unit_test(test_a_thousand_threads_by_and_by),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session in several files: each is whole, and together they hold what one
- * file would have held, record by record.
+ * A session in several files: each is whole, and together they have what one file would have,
+ * record by record
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 
 #define PARTS_MAX	16
 
-/* --- a session, chunk by chunk, to be given more than once ------------------------ */
+/* --- a session, chunk by chunk, that can be given repeatedly -------------------------- */
 
 struct kept {
 	struct asynctrace_chunk head;
@@ -72,7 +72,7 @@ static void keep_provider(struct stream *s, uint32_t id, const char *name)
 			.slot = slot, .pid = 100 * id, .tid = 100 * id + slot - 1,
 		};
 
-		/* The fourth is none of the owner's to see. */
+		/* The owner must not see the fourth. */
 		if (slot == 4)
 			t.tid = 0;
 		snprintf(t.comm, sizeof(t.comm), "t%u.%u", id, slot);
@@ -83,7 +83,7 @@ static void keep_provider(struct stream *s, uint32_t id, const char *name)
 	words_free(&b);
 }
 
-/* What a session may bring, in a random order */
+/* Everything that a session may contain, in random order */
 static void make_session(struct stream *s)
 {
 	uint64_t running[2] = { 0 };
@@ -112,12 +112,14 @@ static void make_session(struct stream *s)
 		case 1:
 			keep_clock(s, 0);
 			break;
-		case 2:		/* switches between threads of both, and of nobody known */
+		case 2:		/* switches between known and unknown threads */
 			for (uint64_t n = rnd_below(20); n--; s->ticks += 5) {
-				static const uint64_t tids[] = { 0, 100, 101, 200, 202, 7000, 7001 };
+				static const uint64_t tids[] = {
+					0, 100, 101, 200, 202, 7000, 7001,
+				};
 				uint64_t to = tids[rnd_below(7)];
 
-				/* Now and then what ran between was not recorded. */
+				/* Sometimes the thread in between was not recorded. */
 				if (rnd_chance(10))
 					running[ring] = tids[rnd_below(7)];
 				put_switch(&b, ring, s->ticks, running[ring], to, 3);
@@ -142,10 +144,12 @@ static void make_session(struct stream *s)
 				uint64_t id = rnd();
 
 				put_event(&b, &(struct event){
-					ASYNCTRACE_FXT_ASYNC_BEGIN, s->ticks, 1 + rnd_below(4), IDX(1),
+					ASYNCTRACE_FXT_ASYNC_BEGIN, s->ticks, 1 + rnd_below(4),
+					IDX(1),
 					IDX(1 + rnd_below(strings)), id, 0, { } });
 				put_event(&b, &(struct event){
-					ASYNCTRACE_FXT_DURATION, s->ticks + 1, 1 + rnd_below(4), IDX(1),
+					ASYNCTRACE_FXT_DURATION, s->ticks + 1, 1 + rnd_below(4),
+					IDX(1),
 					TXT("inline"), s->ticks + 1, 0, { } });
 			}
 			s->ticks += 5;
@@ -185,7 +189,7 @@ static void close_parts(struct parts *p)
 		close(p->fd[i]);
 }
 
-/* Composes what is kept; a new file begins before a chunk now and then. */
+/* Composes what is kept; before some chunks a new file begins. */
 static struct at_compose *compose(struct parts *p, unsigned int percent)
 {
 	struct at_compose_options o = options(p);
@@ -209,7 +213,7 @@ static struct at_compose *compose(struct parts *p, unsigned int percent)
 	return c;
 }
 
-/* The next record that a session, and not a file, brings; over all files. */
+/* The next record of the session, not of a file, over all files */
 struct walk {
 	const struct parts *p;
 	size_t i;
@@ -267,7 +271,7 @@ static void same_record(const struct fxt_record *a, const struct fxt_record *b)
 	assert_int_equal(a->end_ns, b->end_ns);
 	same_text(&a->category, &b->category);
 	same_text(&a->name, &b->name);
-	/* Threads of losses have numbers of their own in each file. */
+	/* Threads of losses have different numbers in each file. */
 	if (a->provider != 1) {
 		assert_int_equal(a->id, b->id);
 		assert_int_equal(a->thread.tid, b->thread.tid);
@@ -275,7 +279,7 @@ static void same_record(const struct fxt_record *a, const struct fxt_record *b)
 	}
 }
 
-/* Each part by itself keeps the rules that a part can keep. */
+/* Each part must keep the rules that a part can keep. */
 static void assert_part_clean(const char *path, bool part)
 {
 	struct fxt_check *check = fxt_check_new(0);
@@ -289,10 +293,10 @@ static void assert_part_clean(const char *path, bool part)
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
 		const struct fxt_finding *f = &fxt_findings(check)[i];
 
-		/* Its async operations do not end, on purpose. */
+		/* Its async operations do not end, intentionally. */
 		if (!f->count || i == FXT_RULE_ASYNC_OPEN || fxt_excused(check, i, true))
 			continue;
-		/* In a whole session, too, threads may not be scheduled. */
+		/* In a whole session, too, threads may be without scheduling. */
 		if (i == FXT_RULE_UNSCHEDULED)
 			continue;
 		fail_msg("%s at byte %llu: %s", fxt_rules[i].name, (unsigned long long)f->offset,
@@ -345,8 +349,8 @@ static bool find_instant(const char *path, const char *name, struct file *f)
 	return false;
 }
 
-/* Who runs when a file begins is told, and since when. */
-static void test_who_runs_is_told_again(void **unused)
+/* The file begins with the thread that runs on each CPU, and since when. */
+static void test_running_threads_are_repeated(void **unused)
 {
 	struct parts parts = { .nr = 0 };
 	struct at_compose_options o;
@@ -390,7 +394,7 @@ static void test_who_runs_is_told_again(void **unused)
 	words_free(&b);
 }
 
-/* A reader that comes late: the file begins where it does, not at the session's start. */
+/* A reader that starts late: the file begins then, not at the session's start. */
 static void test_a_late_reader(void **unused)
 {
 	struct parts parts = { .nr = 0 };
@@ -413,7 +417,7 @@ static void test_a_late_reader(void **unused)
 	give_thread(&s, 1, 1, 100, 101, "worker");
 	put_event(&b, &(struct event){ 0, 9200, 1, TXT("c"), TXT("n"), 0, 0, { } });
 	give_events(&s, 1, 0, &b);
-	/* The one who reads leaves, the session goes on. */
+	/* The reader leaves, and the session goes on. */
 	assert_int_equal(at_compose_next(s.c, NULL), 0);
 	assert_int_equal(at_compose_next(s.c, NULL), -EINVAL);
 	assert_int_equal(at_compose_finish(s.c), 0);
@@ -454,7 +458,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts_hold_what_one_file_holds),
-		cmocka_unit_test(test_who_runs_is_told_again),
+		cmocka_unit_test(test_running_threads_are_repeated),
 		cmocka_unit_test(test_a_late_reader),
 		cmocka_unit_test(test_wrong_options_change_nothing),
 	};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Durations before what they enclose: with a coarse clock, where parents and
- * children begin in one tick, no viewer may drop one. The check knows the rules
- * that Perfetto goes by.
+ * Durations come before what they enclose: with a coarse clock, parents and children begin in one
+ * tick, and viewers must drop none. The check implements Perfetto's rules.
  */
 #include <stdio.h>
 
@@ -21,7 +20,7 @@ static void put_plain(struct words *b, unsigned int type, uint64_t at, uint64_t 
 	put_event(b, &(struct event){ type, at, 1, IDX(1), IDX(2), id, 0, { } });
 }
 
-/* Child first, as rings have it; all began and some ended in one tick. */
+/* The child comes first, as in rings. All began in one tick, some also ended in it. */
 static void test_one_chunk(void **unused)
 {
 	struct words b = { 0 };
@@ -30,7 +29,7 @@ static void test_one_chunk(void **unused)
 	uint64_t last = ~0ULL;
 
 	stream_simple(&s);
-	put_plain(&b, ASYNCTRACE_FXT_FLOW_BEGIN, T + 41, 1);	/* in the innermost */
+	put_plain(&b, ASYNCTRACE_FXT_FLOW_BEGIN, T + 41, 1);	/* in the innermost duration */
 	put_complete(&b, 1, T + 41, T + 41);
 	put_complete(&b, 1, T + 41, T + 82);
 	put_complete(&b, 1, T + 41, T + 123);
@@ -46,7 +45,7 @@ static void test_one_chunk(void **unused)
 			continue;
 		assert_true(f.rec.end_ns <= last);	/* parents first */
 		last = f.rec.end_ns;
-		assert_true(f.rec.ns == T || f.rec.ns == T + 41);	/* untouched */
+		assert_true(f.rec.ns == T || f.rec.ns == T + 41);	/* unchanged */
 	}
 	file_close(&f);
 	assert_int_equal(at_compose_stats(s.c)->overlaps, 0);
@@ -55,7 +54,7 @@ static void test_one_chunk(void **unused)
 	words_free(&b);
 }
 
-/* The parent ends in a later chunk, even of another CPU: 1 ns earlier, no more. */
+/* The parent ends in a later chunk, possibly of another CPU: it is moved 1 ns earlier. */
 static void test_later_chunks(void **unused)
 {
 	static const uint64_t begins[] = { T + 41, T + 40, T + 39, T };
@@ -83,7 +82,7 @@ static void test_later_chunks(void **unused)
 	words_free(&b);
 }
 
-/* The analysis looks for the duration around an async event, so the duration begins before. */
+/* The analysis looks for the duration around an async event, so the duration must begin before. */
 static void test_async_event_of_an_earlier_chunk(void **unused)
 {
 	struct words b = { 0 };
@@ -110,7 +109,7 @@ static void test_async_event_of_an_earlier_chunk(void **unused)
 	words_free(&b);
 }
 
-/* Where a sibling ended just then, the time stays, and that is said. */
+/* If a sibling ended at that moment the time stays, and the file says so. */
 static void test_no_room_to_move(void **unused)
 {
 	struct words b = { 0 };
@@ -131,7 +130,7 @@ static void test_no_room_to_move(void **unused)
 	words_free(&b);
 }
 
-/* Begin and end of their own, around and within, in the same ticks */
+/* Separate begin and end events, around and within, in the same ticks */
 static void test_with_begin_and_end(void **unused)
 {
 	struct words b = { 0 };
@@ -148,7 +147,7 @@ static void test_with_begin_and_end(void **unused)
 	put_plain(&b, ASYNCTRACE_FXT_DURATION_BEGIN, T + 164, 0);
 	s.ticks = T + 170;
 	give_events(&s, 1, 0, &b);
-	put_complete(&b, 1, T + 164, T + 200);	/* in the open one */
+	put_complete(&b, 1, T + 164, T + 200);	/* in the open duration */
 	put_plain(&b, ASYNCTRACE_FXT_DURATION_END, T + 205, 0);
 	s.ticks = T + 205;
 	give_events(&s, 1, 0, &b);
@@ -162,10 +161,10 @@ static void test_with_begin_and_end(void **unused)
 /* --- random nesting, with a clock of 24 MHz -------------------------------------------- */
 
 struct run {
-	struct words b[4];	/* a thread each, in its own ring */
+	struct words b[4];	/* one for each thread, in its own ring */
 	uint64_t now, flow;
 	unsigned int per_chunk;
-	unsigned int coarse;	/* percent: how often two readings are the same */
+	unsigned int coarse;	/* percent of readings that equal the previous one */
 	struct stream *s;
 	uint64_t written;
 };
@@ -185,7 +184,7 @@ static void maybe_chunk(struct run *r, unsigned int t)
 	give_events(r->s, 1, t, &r->b[t]);
 }
 
-/* A duration on thread @t and what is in it: scoped, or with begin and end */
+/* A duration on thread @t with what is in it: complete, or with begin and end events */
 static void nest(struct run *r, unsigned int t, int depth)
 {
 	bool scoped = rnd_chance(80);
@@ -205,7 +204,8 @@ static void nest(struct run *r, unsigned int t, int depth)
 	maybe_chunk(r, t);
 }
 
-static void random_nesting(unsigned int per_chunk, unsigned int coarse, uint64_t *overlaps, uint64_t *found)
+static void random_nesting(unsigned int per_chunk, unsigned int coarse, uint64_t *overlaps,
+			   uint64_t *found)
 {
 	struct run r = { .per_chunk = per_chunk, .coarse = coarse, .now = T };
 	struct stream s;
@@ -240,7 +240,7 @@ static void test_random_nesting_in_one_chunk(void **unused)
 	assert_int_equal(found, 0);
 }
 
-/* Cut anywhere: what is not said to be in danger, is not; that is hardly any. */
+/* Cut anywhere: durations that are not reported as in danger are not, and few are. */
 static void test_random_nesting_in_many_chunks(void **unused)
 {
 	uint64_t all = 0, found = 0;

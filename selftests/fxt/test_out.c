@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Wherever writing stops, what is in the file are whole records. */
+/* Wherever writing stops, the file has whole records. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include "stream.h"
 
-/* What a writer got, and how much it takes at a time, before it fails */
+/* The bytes that a writer got, and how many it takes at a time before it fails */
 struct sink {
 	struct words got;
 	size_t bytes;
@@ -91,7 +91,7 @@ static void test_short_writes_lose_nothing(void **unused)
 	words_free(&bits.got);
 }
 
-/* The first error is the last word, in every later call. */
+/* The first error is returned by every later call. */
 static void test_errors_stay(void **unused)
 {
 	static const int errors[] = { -ENOSPC, -EIO, -EPIPE, 0 };
@@ -127,7 +127,7 @@ static void assert_whole(const char *path, const struct stream *s)
 	assert_int_equal(findings(path, FXT_RULE_NO_END), 1);
 }
 
-/* The file may grow no further: EFBIG in mid-record, at many places. */
+/* The file may not grow further: EFBIG amid records, at many positions */
 static void test_a_file_is_cut_at_a_record(void **unused)
 {
 	struct rlimit old, limit;
@@ -157,7 +157,7 @@ static void test_a_file_is_cut_at_a_record(void **unused)
 	unlink(path);
 }
 
-/* A file system that is full: a real one, 512 KiB small */
+/* A full file system of 512 KiB */
 static void test_a_full_disk(void **unused)
 {
 	char dir[] = "/tmp/asynctrace-full-XXXXXX", path[64];
@@ -198,7 +198,7 @@ static void test_dev_full(void **unused)
 	close(o.fd);
 }
 
-/* A pipe that nobody reads any more, and one that is read slowly, non-blocking */
+/* A pipe whose reader has gone, and one with a slow reader, nonblocking */
 static void test_a_closed_pipe(void **unused)
 {
 	struct at_compose_options o = { .size = sizeof(o) };
@@ -251,8 +251,8 @@ static void test_a_slow_reader(void **unused)
 }
 
 /*
- * A kill can end a write(2) early, but the record before each write(2) is whole, because
- * the next write(2) begins with a record. A socket of packets keeps each write(2) apart.
+ * A kill can end a write(2) early, but the previous write(2) is whole, because each begins with a
+ * record. A packet socket keeps each write(2) apart.
  */
 static void test_each_write_holds_whole_records(void **unused)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces in pipes and sockets: a write(2) of up to PIPE_BUF bytes arrives as a whole or
- * not at all, so each of them holds whole records.
+ * Traces in pipes and sockets: a write(2) of up to PIPE_BUF bytes arrives whole or not at all, so
+ * each must have whole records
  */
 #include <limits.h>
 #include <pthread.h>
@@ -12,11 +12,11 @@
 #include "stream.h"
 #include "../../tools/record/trace_out.h"
 
-/* Counters of the reader of a packet socket, where one packet is one write(2). */
+/* Counts of the reader of a packet socket, where a packet is a write(2) */
 struct reader {
 	int fd;
 	uint64_t packets, bytes;
-	uint64_t torn;		/* packets that end within a record that fits PIPE_BUF */
+	uint64_t torn;		/* packets that end within a record that fits into PIPE_BUF */
 	uint64_t large;		/* pieces of records that do not fit */
 };
 
@@ -37,7 +37,7 @@ static void *read_packets(void *arg)
 			last = 8 * ASYNCTRACE_FXT_WORDS(head);
 			at += last ? last : PIPE_BUF;
 		}
-		/* The rest of a large record, and a large record's begin, are packets alone. */
+		/* The rest of a large record, and the begin of one, are packets of their own. */
 		r->torn += (rest && at != (size_t)n && at != rest) || n > PIPE_BUF ||
 			   (!rest && at != (size_t)n && (last <= PIPE_BUF || at != last));
 		r->large += rest || at != (size_t)n;
@@ -62,7 +62,7 @@ static void test_pipe_gets_whole_records(void **unused)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd), 0);
 	r.fd = fd[0];
 	assert_int_equal(pthread_create(&t, NULL, read_packets, &r), 0);
-	/* Standard output is the socket while it is opened. */
+	/* The trace must not contain what is still in the buffer of standard output. */
 	fflush(stdout);
 	saved = dup(STDOUT_FILENO);
 	dup2(fd[1], STDOUT_FILENO);

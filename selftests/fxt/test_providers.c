@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace may introduce any number of providers, each with tables of its own. */
+/* A trace may have any number of providers, each with tables of its own. */
 #include "fxt/fxt.h"
 #include "stream.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A trace that is pushed in pieces reads as its file does. */
+/* A trace that is pushed in pieces reads like its file. */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "stream.h"
 
-/* The words of a random file; *@fd is the file. */
+/* Returns the words of a random file; *@fd is the file. */
 static struct words make_file(int *fd)
 {
 	struct words b, chunk = { 0 };
@@ -60,7 +60,7 @@ static void pushed_pieces_read_as_the_file(void **state)
 
 			assert_int_equal(fxt_push(pushed, b.w + at, n), 0);
 			at += n;
-			/* Records leave the fields of other kinds as they were. */
+			/* Records do not set the fields of other kinds. */
 			for (;; records++) {
 				memset(&x, 0, sizeof(x));
 				memset(&y, 0, sizeof(y));
@@ -84,7 +84,7 @@ static void count_breach(void *arg, enum fxt_rule rule, uint64_t offset, const c
 	((unsigned int *)arg)[rule]++;
 }
 
-static void missing_end_of_pushed_words_is_told(void **state)
+static void missing_end_of_pushed_words_is_reported(void **state)
 {
 	for (int cut = 0; cut < 2; cut++) {
 		struct fxt_reader *r = fxt_open_pushed();
@@ -112,7 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pushed_pieces_read_as_the_file),
-		cmocka_unit_test(missing_end_of_pushed_words_is_told),
+		cmocka_unit_test(missing_end_of_pushed_words_is_reported),
 	};
 
 	test_random_init();

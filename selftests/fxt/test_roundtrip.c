@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes into the composer comes out of the file: random streams of chunks,
- * every event with a number of its own, compared field by field.
+ * The composer's input comes out of the file: random streams of chunks with numbered events,
+ * compared field by field
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #define CHUNKS		60
 #define TEXTS		12
 
-/* What an event should be in the file; indexed by its number */
+/* The expected event in the file, by its number */
 struct expected {
 	struct event e;
 	uint32_t provider, ring;
@@ -115,7 +115,7 @@ static uint64_t salt_of(uint32_t provider)
 	return 0x1000 + provider;
 }
 
-/* An id below 2^44 gets the salt; any other is told from all other providers'. */
+/* An id below 2^44 gets the salt; any other id must differ from other providers'. */
 static void same_id(const struct expected *x, uint64_t id)
 {
 	uint64_t salt = salt_of(x->provider);
@@ -128,7 +128,7 @@ static void same_id(const struct expected *x, uint64_t id)
 		assert_int_equal(id >> 44, salt);
 }
 
-/* Ends are exact; a begin is, or was told 1..8 ns earlier, where a sibling's was the same. */
+/* Ends are exact. A begin is exact or 1..8 ns earlier, if a sibling's was the same. */
 static void same_times(const struct expected *x, const struct fxt_record *rec,
 		       uint64_t (*ns)(uint64_t))
 {
@@ -171,7 +171,7 @@ static void compare(struct stream *s)
 		same_times(x, rec, s->ns);
 		if (rec->number == ASYNCTRACE_FXT_COUNTER || rec->number > ASYNCTRACE_FXT_DURATION)
 			same_id(x, rec->id);
-		/* Only durations change their place. */
+		/* Only durations are moved. */
 		if (rec->number != ASYNCTRACE_FXT_DURATION) {
 			assert_true(rec->args[0].u >= last[x->provider][x->ring]);
 			last[x->provider][x->ring] = rec->args[0].u;
@@ -233,7 +233,7 @@ static void random_stream(struct stream *s)
 		if (ticks[p][r] > s->ticks)
 			s->ticks = ticks[p][r];
 		s->ticks += 3 * rnd_below(100);
-		/* The clock is a straight line, pairs lie on it. */
+		/* The clock is a straight line on which the pairs lie. */
 		s->ticks += s->ns ? (3 - s->ticks % 3) % 3 : 0;
 		give_events(s, p, r, &b);
 	}
@@ -272,7 +272,7 @@ static void test_every_field_comes_back_with_a_counter(void **unused)
 		run(three);
 }
 
-/* The same chunks give the same bytes: nothing depends on where memory lies. */
+/* The same chunks give the same bytes: the file does not depend on addresses. */
 static void test_same_chunks_same_file(void **unused)
 {
 	uint64_t seed = rnd();
@@ -300,7 +300,7 @@ static void test_same_chunks_same_file(void **unused)
 	stream_close(&s[1]);
 }
 
-/* What the library numbered itself is left alone, of what a program chose one id stays one. */
+/* Ids that the library made stay; an id that a program chose stays one id. */
 static void test_async_ids_are_global(void **unused)
 {
 	static const uint64_t ids[] = {
@@ -316,7 +316,8 @@ static void test_async_ids_are_global(void **unused)
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		for (unsigned int type = ASYNCTRACE_FXT_ASYNC_BEGIN;
 		     type <= ASYNCTRACE_FXT_ASYNC_END; type++)
-			put_event(&b, &(struct event){ type, s.ticks, 1, IDX(1), IDX(2), ids[i], 0, { } });
+			put_event(&b, &(struct event){ type, s.ticks, 1, IDX(1), IDX(2), ids[i], 0,
+						       { } });
 	give_events(&s, 1, 0, &b);
 	stream_finish(&s);
 	file_open(&f, s.path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every rule of asynctrace validate: a file that keeps all rules, and for each
- * rule the same file with one thing wrong, which trips that rule and no other.
+ * Each rule of asynctrace validate: a file that keeps all rules, and for each rule the same file
+ * with one fault, which breaks only that rule
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 
 #include "stream.h"
 
-/* Where what stands in the good file, in words */
+/* Positions in the good file, in words */
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
 	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
@@ -157,7 +157,7 @@ static void good_file(struct words *b)
 	at.blob_event = REC(b, 15 | 6 << 4, CAT | WORK << 16 | 1ULL << 32 | 1ULL << 36, 2650,
 			    9 | 1 << 4 | WORK << 16 | 1ULL << 32, 3, TEXT8("\1\2\3"));
 	at.attachment = REC(b, 15 | 4 << 4 | 1ULL << 40, CAT | WORK << 16, 3, TEXT8("\1\2\3"));
-	/* Ids of objects that are no threads may have more than 32 bits. */
+	/* Ids of objects other than threads may have more than 32 bits. */
 	REC(b, 7 | 2 << 4 | 31 << 16 | (uint64_t)WORK << 24, 1ULL << 40);
 	at.kernel_event = REC(b, 0 | 1 << 4 | 3 << 16 | 1 << 20);
 	context_begin(b, 4910, 0xc);
@@ -170,13 +170,13 @@ static void good_file(struct words *b)
 	clock_event(b, END, 5000);
 }
 
-/* --- one thing wrong ------------------------------------------------------------------------ */
+/* --- one fault ------------------------------------------------------------------------------- */
 
 #define WRONG(id, ...) static void id(struct words *b) { uint64_t *w = b->w; (void)w; __VA_ARGS__ }
 
 WRONG(nothing, )
 WRONG(size_0, REC(b, 4);)
-/* A word put in at @i */
+/* Inserts a word at @i. */
 static void insert(struct words *b, size_t i, uint64_t word)
 {
 	words_add(b, 1);
@@ -351,7 +351,7 @@ static struct fxt_check *check_words(const struct words *b, const char *expect, 
 	return c;
 }
 
-/* Of all rules, @rule alone is broken; FXT_RULE_COUNT: none is. */
+/* Counts the broken rules other than @rule. */
 static unsigned int others(const struct fxt_check *c, enum fxt_rule rule, const char *name)
 {
 	unsigned int n = 0;
@@ -402,7 +402,7 @@ static void test_each_breach_trips_its_rule_alone(void **unused)
 		fxt_check_free(c);
 		words_free(&b);
 	}
-	/* What depends on what was asked for */
+	/* Rules that depend on options */
 	covered[FXT_RULE_EXPECT] = true;
 	covered[FXT_RULE_SAME_THREAD] = true;
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
@@ -413,7 +413,7 @@ static void test_each_breach_trips_its_rule_alone(void **unused)
 	assert_int_equal(failures, 0);
 }
 
-static void test_what_was_asked_for(void **unused)
+static void test_expectations_are_checked(void **unused)
 {
 	static const struct {
 		const char *expect;
@@ -446,7 +446,7 @@ static void test_what_was_asked_for(void **unused)
 	words_free(&b);
 }
 
-/* A loss between two switches of a CPU explains that they do not join. */
+/* A loss between two switches of a CPU explains why they do not join. */
 static void test_a_loss_excuses_switches(void **unused)
 {
 	struct words b = { 0 };
@@ -461,7 +461,7 @@ static void test_a_loss_excuses_switches(void **unused)
 	words_free(&b);
 }
 
-/* Events in any order of the file: time is what counts. */
+/* Events may be in any order in the file: their time counts. */
 static void test_order_of_the_file_is_free(void **unused)
 {
 	struct words b = { 0 };
@@ -486,7 +486,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_good_file_is_clean),
 		cmocka_unit_test(test_each_breach_trips_its_rule_alone),
-		cmocka_unit_test(test_what_was_asked_for),
+		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
 		cmocka_unit_test(test_order_of_the_file_is_free),
 	};

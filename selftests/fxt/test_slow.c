@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One stream of chunks to a file, and through --slower-than: the answers about slow operations
- * are equal, and each record of each ring is counted once, also where writing fails.
+ * One stream of chunks to a file, with and without --slower-than: the answers about slow operations
+ * are equal, and each record of each ring is counted once, also if writing fails
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "../../tools/record/trace_out.h"
 
 #define MS	1000000ULL
-#define THREADS	400	/* more than a thread table holds */
+#define THREADS	400	/* more than a thread table has room for */
 #define CPUS	4
 
 static const struct tail_bound bound = { .type = "http/request", .ns = 3 * MS, .text = "http/request>3ms" };
@@ -47,7 +47,8 @@ static void run_thread(struct server *v, unsigned int cpu, unsigned int thread, 
 
 	if (out == thread)
 		return;
-	put_switch(&v->sched[cpu], cpu, v->now[cpu], out ? 4000 + out : 0, thread ? 4000 + thread : 0,
+	put_switch(&v->sched[cpu], cpu, v->now[cpu], out ? 4000 + out : 0,
+		   thread ? 4000 + thread : 0,
 		   state);
 	v->running[cpu] = thread;
 }
@@ -93,20 +94,22 @@ static void special(struct server *v, unsigned int cpu, uint64_t at)
 	}
 }
 
-static void event(struct server *v, unsigned int cpu, unsigned int type, uint64_t at, uint64_t extra)
+static void event(struct server *v, unsigned int cpu, unsigned int type, uint64_t at,
+		  uint64_t extra)
 {
 	struct ref name = rnd_chance(20) ? TXT("inline name") : IDX(1 + rnd_below(v->strings));
 
-	/* An operation's begin and end have one name. */
+	/* Begin and end of an operation have one name. */
 	if (type == ASYNCTRACE_FXT_ASYNC_BEGIN || type == ASYNCTRACE_FXT_ASYNC_END)
 		name = IDX(2);
 	if (rnd_chance(5))
 		special(v, cpu, type == ASYNCTRACE_FXT_DURATION ? extra : at);
 	put_event(&v->events[cpu], &(struct event){
-		type, at, v->running[cpu], IDX(1), name, extra, rnd_below(2), { ARG_U64(IDX(3), extra) } });
+		type, at, v->running[cpu], IDX(1), name, extra, rnd_below(2),
+		{ ARG_U64(IDX(3), extra) } });
 }
 
-/* A request is taken by a thread of one CPU, waits, and is finished by one of another CPU. */
+/* A thread of one CPU takes a request, which waits, and a thread of another CPU finishes it. */
 static void request(struct server *v, uint64_t id)
 {
 	unsigned int from = rnd_below(CPUS), to = rnd_below(CPUS), first = 1 + rnd_below(THREADS),
@@ -245,7 +248,7 @@ static void read_answers(const char *path, struct answers *answers)
 	qsort(answers->of, answers->nr, sizeof(char *), by_text);
 }
 
-/* Each of @part is one of @whole. */
+/* Each answer of @part must be one of @whole, in order. */
 static void assert_in_order(const struct answers *part, const struct answers *whole)
 {
 	size_t k = 0;
@@ -266,7 +269,7 @@ static void free_answers(struct answers *answers)
 
 /* --- tests ------------------------------------------------------------------------------ */
 
-/* A file without a name; close() ends it */
+/* Makes a file without a name; close() removes it. */
 static int scratch(char *path, size_t size)
 {
 	int fd = memfd_create("slow", 0);
@@ -327,7 +330,8 @@ static struct trace_out slow_out(const char *path, uint64_t window)
 
 static uint64_t attempted(const struct at_compose_counts *c)
 {
-	return c->delivered + c->filtered + c->malformed + c->overwritten + c->dropped + c->cleared +
+	return c->delivered + c->filtered + c->malformed + c->overwritten + c->dropped +
+	       c->cleared +
 	       c->unwritten;
 }
 
@@ -357,13 +361,14 @@ static void slow_file_answers_as_the_whole(void **state)
 		read_answers(whole_path, &whole);
 		read_answers(slow_path, &slow);
 		assert_true(slow.nr > 20);
-		/* The window leaves out operations that began too long ago and never end. */
+		/* The window omits operations that began too long ago and never end. */
 		assert_int_equal(slow.nr + tail_counts(o.tail)->left_out, whole.nr);
 		assert_int_equal(slow.complete, whole.complete);
 		assert_in_order(&slow, &whole);
 		assert_int_equal(slow.totals.complete + slow.totals.incomplete, slow.nr);
-		/* Excused because the file is a part */
-		assert_clean(slow_path, FXT_RULE_OVERLAP, FXT_RULE_ASYNC_OPEN, FXT_RULE_ASYNC_ORPHAN,
+		/* Excused, because the file is a part */
+		assert_clean(slow_path, FXT_RULE_OVERLAP, FXT_RULE_ASYNC_OPEN,
+			     FXT_RULE_ASYNC_ORPHAN,
 			     FXT_RULE_FLOW_ORPHAN, FXT_RULE_FLOW_OUTSIDE, FXT_RULE_UNSCHEDULED, -1);
 		free_answers(&slow);
 		free_answers(&whole);
@@ -377,7 +382,8 @@ static void full_disk_leaves_whole_records_counted(void **state)
 {
 	struct rlimit limit = { .rlim_cur = 100000, .rlim_max = RLIM_INFINITY }, before;
 	char whole_path[32], cut_path[32];
-	int whole_fd = scratch(whole_path, sizeof(whole_path)), fd = scratch(cut_path, sizeof(cut_path));
+	int whole_fd = scratch(whole_path, sizeof(whole_path));
+	int fd = scratch(cut_path, sizeof(cut_path));
 	struct trace_out o = slow_out(cut_path, 256 << 10);
 	const struct at_compose_stats *st;
 	const uint64_t seed = rnd();
@@ -407,7 +413,8 @@ static void full_disk_leaves_whole_records_counted(void **state)
 		if (fxt_arg(&f.rec, FILTERED) && f.rec.kind != FXT_EVENT)
 			continue;
 		records += (f.rec.kind == FXT_EVENT && f.rec.provider > 1 &&
-			    !(f.rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT && fxt_arg(&f.rec, FILTERED))) ||
+			    !(f.rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT &&
+			      fxt_arg(&f.rec, FILTERED))) ||
 			   ((f.rec.kind == FXT_SWITCH || f.rec.kind == FXT_WAKEUP) && !inferred);
 	}
 	fxt_close(f.r);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Blobs, kernel objects and events of virtual threads: what is well formed reaches the file
- * as it was written; what is not is counted, and changes nothing; and no provider names a
- * process or a thread.
+ * Blobs, kernel objects and events of virtual threads: well-formed ones are in the file as they
+ * were written, others are counted and change nothing, and no provider can name a process or thread
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -22,7 +21,7 @@ static const struct event good = {
 
 /* --- records as a provider writes them ------------------------------------------------ */
 
-/* Head, time, slot; the size follows by close_record(). Returns where it begins. */
+/* Puts head, time and slot; close_record() sets the size. Returns the position. */
 static size_t open_record(struct words *b, uint64_t head)
 {
 	const size_t at = b->nr;
@@ -118,7 +117,7 @@ static uint64_t *put_virtual(struct words *b, unsigned int type, uint64_t number
 	return close_record(b, at);
 }
 
-/* --- what is well formed --------------------------------------------------------------- */
+/* --- well-formed records ---------------------------------------------------------------- */
 
 static void expect_counts(struct stream *s, uint64_t delivered, uint64_t malformed)
 {
@@ -180,7 +179,7 @@ static void test_A18_blobs_reach_the_file(void **unused)
 	words_free(&b);
 }
 
-/* A record of one word in the file: as many as the buffer has words. */
+/* A record of one word in the file, so many that they fill the buffer */
 static void test_A18_empty_blobs_fill_the_buffer(void **unused)
 {
 	const uint64_t nr = 70000;
@@ -201,7 +200,7 @@ static void test_A18_empty_blobs_fill_the_buffer(void **unused)
 
 /* --- virtual threads ----------------------------------------------------------------- */
 
-/* The last name of thread @tid in the file, "" if there is none */
+/* Finds the last name of thread @tid in the file; "" if there is none. */
 static void name_of(const char *path, uint64_t tid, uint64_t pid, char name[400])
 {
 	struct file f;
@@ -276,7 +275,10 @@ static void test_virtual_threads_have_ids_of_their_own(void **unused)
 	words_free(&b);
 }
 
-/* The program gives the time: before the session it is its begin, in the future it is none. */
+/*
+ * The program gives the time: a time before the session becomes its begin, one in the future is
+ * refused.
+ */
 static void test_virtual_time_is_not_in_the_future(void **unused)
 {
 	struct words b = { 0 };
@@ -322,7 +324,7 @@ static void test_virtual_threads_are_bounded(void **unused)
 	words_free(&b);
 }
 
-/* Each file of a session names the virtual threads that it has, by the same ids. */
+/* Each file of a session names its virtual threads, with the same ids. */
 static void test_virtual_threads_in_the_next_file(void **unused)
 {
 	struct at_compose_options o = { .size = sizeof(o) };
@@ -368,7 +370,7 @@ struct claim {
 	const char *want_name;
 };
 
-/* Provider 1 is process 100 with thread 101; the kernel knows 300/301, too. */
+/* Provider 1 is process 100 with thread 101; the kernel also knows 300/301. */
 static const struct claim claims[] = {
 	{ "a descriptor", ASYNCTRACE_FXT_OBJ_SOCKET, 1ULL << 40, 0, ASYNCTRACE_FXT_OBJ_SOCKET, "evil" },
 	{ "its own process", ASYNCTRACE_FXT_OBJ_PROCESS, 100, 100, ASYNCTRACE_FXT_OBJ_PROCESS, "simple" },
@@ -431,7 +433,7 @@ static void test_objects_have_the_kernels_names(void **unused)
 	}
 }
 
-/* --- what is not well formed -------------------------------------------------------------- */
+/* --- malformed records ---------------------------------------------------------------------- */
 
 struct crime {
 	const char *name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* UTF-8: what is, stays; what is not, is replaced as the Unicode standard says. */
+/* UTF-8: valid text stays, invalid text is replaced as the Unicode standard says. */
 #include "stream.h"
 #include "compose/composer.h"
 #include "../../tools/fxt/print.h"
@@ -33,7 +33,7 @@ static void test_examples_of_the_standard(void **unused)
 	REPAIRED("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf");
 }
 
-/* Every code point comes back as it is. */
+/* Every code point stays the same. */
 static void test_every_character_stays(void **unused)
 {
 	for (uint32_t c = 0; c <= 0x10ffff; c++) {
@@ -57,7 +57,7 @@ static void test_every_character_stays(void **unused)
 	}
 }
 
-/* Random bytes: two implementations agree, repair is valid, and repairs once. */
+/* Random bytes: two implementations agree, and a repair is valid and final. */
 static void test_repair_is_valid_and_final(void **unused)
 {
 	static const unsigned char often[] = {
@@ -82,7 +82,7 @@ static void test_repair_is_valid_and_final(void **unused)
 		}
 		assert_int_equal(atc_text_repair(twice, sizeof(twice), once, n), n);
 		assert_memory_equal(once, twice, n);
-		/* Cut: whole characters, a beginning of the whole */
+		/* Cut: only whole characters, which are a beginning of the text */
 		max = rnd_below(n + 1);
 		len = atc_text_repair(twice, max, s, len);
 		assert_true(len <= max && len + 4 > max);
@@ -91,7 +91,7 @@ static void test_repair_is_valid_and_final(void **unused)
 	}
 }
 
-/* Through the composer: everywhere where text can stand */
+/* Through the composer, everywhere that text can be */
 static void test_all_text_of_a_file_is_repaired(void **unused)
 {
 	struct words b = { 0 };
@@ -152,7 +152,7 @@ static void printed(void (*print)(FILE *, const struct fxt_text *), const char *
 	free(got);
 }
 
-/* What a terminal would obey is shown, not sent: C0, DEL, C1, and bytes that are no text. */
+/* Characters that terminals obey are printed as escapes: C0, DEL, C1, and invalid bytes. */
 static void test_control_characters_are_shown_as_escapes(void **unused)
 {
 	printed(fxt_print_text, "a\x1b]0;t\x07\x7f\n\"", "\"a\\x1b]0;t\\x07\\x7f\\n\\\"\"");
@@ -165,7 +165,7 @@ static void test_control_characters_are_shown_as_escapes(void **unused)
 	printed(fxt_print_json, "\x9b\xe2\x82\xac", "\"\\ufffd\xe2\x82\xac\"");
 }
 
-/* They differ, but not as keys: none of the values is lost for that. */
+/* Names that differ only in bytes that are repaired become one key: no value is lost. */
 static void test_names_that_become_one_key_share_it(void **unused)
 {
 	static const char *const names[] = { "a\xff", "a\xef\xbf\xbd", "a", "a\xfe" };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events of the kernel's tracepoints: time, thread, fields and account. */
+/* Events of the kernel's tracepoints: time, thread, fields and accounting */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -78,7 +78,8 @@ static void test_fields_become_arguments(void **unused)
 		VALUE("signed", INT64, -7), VALUE("unsigned", UINT64, UINT64_MAX),
 		VALUE("pointer", POINTER, 0x1000),
 		{ .name = "text", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = 3, .text = "a\xff" "b" },
-		{ .name = "long", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = sizeof(text), .text = text },
+		{ .name = "long", .type = ASYNCTRACE_FXT_ARG_STRING, .bytes = sizeof(text),
+		  .text = text },
 		{ .name = "empty", .type = ASYNCTRACE_FXT_ARG_STRING },
 	};
 	struct at_compose_tracepoint t;
@@ -139,7 +140,7 @@ static void test_wrong_events_are_refused(void **unused)
 	stream_close(&s);
 }
 
-/* Interrupts of an idle CPU: each CPU has a track, because the idle tasks share one id. */
+/* Interrupts of an idle CPU: each CPU has a track, because all idle tasks have one id. */
 static void test_idle_task_has_a_track_per_cpu(void **unused)
 {
 	struct at_compose_tracepoint t;
@@ -195,8 +196,8 @@ static void test_losses_are_counted_and_shown(void **unused)
 	stream_close(&s);
 }
 
-/* Each file of several has the texts that its events refer to. */
-static void test_texts_are_told_in_each_file(void **unused)
+/* Each of several files has the texts that its events refer to. */
+static void test_texts_are_in_each_file(void **unused)
 {
 	struct at_compose_tracepoint t;
 	struct at_compose_options o = { .size = sizeof(o), .fd = memfd_create("next", MFD_CLOEXEC) };
@@ -228,7 +229,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_events_are_refused),
 		cmocka_unit_test(test_idle_task_has_a_track_per_cpu),
 		cmocka_unit_test(test_losses_are_counted_and_shown),
-		cmocka_unit_test(test_texts_are_told_in_each_file),
+		cmocka_unit_test(test_texts_are_in_each_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

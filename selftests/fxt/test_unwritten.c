@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What was handed to the composer is in the file or counted, for each ring, wherever
- * the file ends: each record that is in it counts as delivered, and no other.
+ * Every record that the composer got is in the file or counted, for each ring, wherever the file
+ * ends: exactly the records in the file count as delivered
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -13,15 +13,15 @@
 #include "stream.h"
 
 #define PROVIDERS	2
-#define RINGS		3	/* of each provider; and CPUs */
+#define RINGS		3	/* of each provider; also the number of CPUs */
 
-/* Records handed over; provider 0: the kernel. Malformed ones are among them. */
+/* Records given to the composer, with malformed ones; provider 0: the kernel */
 struct given {
 	uint64_t records[PROVIDERS + 1][RINGS];
 	uint64_t malformed[PROVIDERS + 1][RINGS];
 };
 
-/* Whatever comes of it. */
+/* Gives a chunk and ignores the result. */
 static int hand_over(struct stream *s, struct given *g, uint32_t provider, uint32_t ring,
 		     struct words *b, uint64_t malformed)
 {
@@ -48,7 +48,7 @@ static int hand_events(struct stream *s, struct given *g, struct words *b)
 	for (unsigned int i = 0; i < n; i++) {
 		bool bad = rnd_chance(5);
 
-		/* Of a slot that nobody has */
+		/* Of a slot without a thread */
 		put_event(b, &(struct event){ ASYNCTRACE_FXT_INSTANT, s->ticks, bad ? 99 : 1,
 			TXT("category"), TXT("n"), 0, rnd_below(2),
 			{ ARG_STR(TXT("x"), TXT("some text to make it longer")) } });
@@ -66,7 +66,7 @@ static int hand_sched(struct stream *s, struct given *g, struct words *b)
 		if (rnd_chance(30))
 			put_wakeup(b, cpu, s->ticks, 100 + rnd_below(3), 0);
 		else
-			/* They do not join, so that some are added. */
+			/* These switches do not join, so that the composer adds some. */
 			put_switch(b, cpu, s->ticks, 100 + rnd_below(3), 100 + rnd_below(3), 1);
 	}
 	return hand_over(s, g, 0, cpu, b, 0);
@@ -87,7 +87,7 @@ static void begin_session(struct stream *s, int fd)
 	}
 }
 
-/* Hands over @chunks of them; returns the first error. */
+/* Gives @chunks chunks. Returns the first error. */
 static int hand_all(struct stream *s, struct given *g, int chunks)
 {
 	struct words b = { 0 };
@@ -105,7 +105,7 @@ static int hand_all(struct stream *s, struct given *g, int chunks)
 	return first;
 }
 
-/* The records of the file that a session brought, by provider */
+/* Counts the session's records in the file, by provider. */
 static void count_file(const char *path, struct at_compose_counts n[PROVIDERS + 1])
 {
 	struct file f;
@@ -123,7 +123,7 @@ static void count_file(const char *path, struct at_compose_counts n[PROVIDERS + 
 	file_close(&f);
 }
 
-/* Returns how many were not written. */
+/* Returns the number of records that were not written. */
 static uint64_t assert_law(struct at_compose *c, const struct given *g, const char *path)
 {
 	const struct at_compose_stats *st = at_compose_stats(c);
@@ -152,7 +152,7 @@ static uint64_t assert_law(struct at_compose *c, const struct given *g, const ch
 	return st->total.unwritten;
 }
 
-/* In memory; it is gone when it is closed. */
+/* In memory; removed when it is closed */
 static int new_file(char path[32])
 {
 	int fd = memfd_create("unwritten", MFD_CLOEXEC);
@@ -162,7 +162,7 @@ static int new_file(char path[32])
 	return fd;
 }
 
-static void test_what_a_full_disk_did_not_take_is_counted(void **unused)
+static void test_records_after_a_full_disk_are_counted(void **unused)
 {
 	struct rlimit old, limit;
 	char path[32];
@@ -189,8 +189,8 @@ static void test_what_a_full_disk_did_not_take_is_counted(void **unused)
 	close(fd);
 }
 
-/* Nothing is left of the records in the buffer, either, where nothing was written. */
-static void test_a_pipe_that_nobody_reads_gets_nothing(void **unused)
+/* If nothing was written, records in the buffer do not count either. */
+static void test_pipe_without_reader_gets_nothing(void **unused)
 {
 	struct given g = { 0 };
 	struct stream s;
@@ -208,7 +208,7 @@ static void test_a_pipe_that_nobody_reads_gets_nothing(void **unused)
 	close(fd[1]);
 }
 
-static void test_after_the_last_file_everything_is_counted(void **unused)
+static void test_records_after_the_last_file_are_counted(void **unused)
 {
 	for (int i = 0; i < 10; i++) {
 		struct given g = { 0 };
@@ -224,7 +224,7 @@ static void test_after_the_last_file_everything_is_counted(void **unused)
 		before = at_compose_stats(s.c)->total.delivered;
 		assert_int_equal(assert_law(s.c, &g, path), 0);
 		assert_int_equal(hand_all(&s, &g, 20), 0);
-		/* Those who come now are told of, too. */
+		/* Providers that come now are introduced, too. */
 		give_provider(&s, 3, 300, 7, "late");
 		give_clock(&s, ASYNCTRACE_MOMENT_STOP);
 		assert_int_equal(at_compose_finish(s.c), 0);
@@ -237,7 +237,7 @@ static void test_after_the_last_file_everything_is_counted(void **unused)
 		}
 }
 
-/* The file before was whole, and counts; the one that is full does not undo it. */
+/* The previous file is whole and counts, although the next one is full. */
 static void test_earlier_files_stay_counted(void **unused)
 {
 	struct at_compose_options full = { .size = sizeof(full) };
@@ -262,9 +262,9 @@ static void test_earlier_files_stay_counted(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_a_full_disk_did_not_take_is_counted),
-		cmocka_unit_test(test_a_pipe_that_nobody_reads_gets_nothing),
-		cmocka_unit_test(test_after_the_last_file_everything_is_counted),
+		cmocka_unit_test(test_records_after_a_full_disk_are_counted),
+		cmocka_unit_test(test_pipe_without_reader_gets_nothing),
+		cmocka_unit_test(test_records_after_the_last_file_are_counted),
 		cmocka_unit_test(test_earlier_files_stay_counted),
 	};
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# tool.sh BIN: asynctrace dump and validate as one calls them, with what is built
-# in the directory BIN; and what Perfetto says of traces that they call clean.
+# tool.sh BIN: run asynctrace dump and validate, built in the directory BIN, as users do, and
+# compare with what Perfetto finds in traces that they call clean
 set -u
 bin=$1
 here=$(dirname "$0")
@@ -14,7 +14,7 @@ ok() { passed=$((passed + 1)); echo "ok - $1"; }
 bad() { failed=$((failed + 1)); echo "not ok - $1"; shift; for l in "$@"; do echo "# $l"; done; }
 skip() { skipped=$((skipped + 1)); echo "ok - $1 # SKIP $2"; }
 
-# exits WHAT STATUS COMMAND...: with that status, all output in $tmp/out
+# exits WHAT STATUS COMMAND...: the command exits with STATUS; its output is in $tmp/out
 exits() {
 	what=$1 want=$2
 	shift 2
@@ -22,7 +22,7 @@ exits() {
 	got=$?
 	if [ "$got" = "$want" ]; then ok "$what"; else bad "$what" "exit status $got, not $want" "$(head -n 5 "$tmp/out")"; fi
 }
-says() { # WHAT TEXT: of the last command
+says() { # says WHAT TEXT: the last command printed TEXT
 	if grep -qF -- "$2" "$tmp/out"; then ok "$1"; else bad "$1" "no '$2' in: $(head -n 5 "$tmp/out")"; fi
 }
 same() { # WHAT FILE FILE
@@ -40,7 +40,7 @@ tool=$bin/tool
 head -c 100001 "$tmp/good.fxt" > "$tmp/cut.fxt"
 head -c 5000 /dev/urandom > "$tmp/noise.fxt"
 : > "$tmp/empty.fxt"
-# Cut before its last record, and in the middle of one behind a damaged one
+# Cut before the last record, and in the middle of a record behind a damaged one
 "$tool" dump --offsets "$tmp/good.fxt" | tail -n 1 | sed 's/ .*//' > "$tmp/out"
 head -c $((0x$(cat "$tmp/out"))) "$tmp/good.fxt" > "$tmp/noend.fxt"
 { head -c 8 "$tmp/good.fxt"; head -c 8 /dev/zero | tr '\000' '\032'; tail -c +9 "$tmp/cut.fxt"; } > "$tmp/cut-lossy.fxt"
@@ -48,7 +48,7 @@ head -c $((0x$(cat "$tmp/out"))) "$tmp/good.fxt" > "$tmp/noend.fxt"
 # --- validate
 exits "a good trace is clean" 0 "$tool" validate "$tmp/good.fxt"
 says "it says so" "clean: "
-exits "what was asked for is there" 0 "$tool" validate --expect-async request=500 --cross-thread request "$tmp/good.fxt"
+exits "expectations that hold" 0 "$tool" validate --expect-async request=500 --cross-thread request "$tmp/good.fxt"
 exits "one less is wrong" 1 "$tool" validate --expect-async request=499 "$tmp/good.fxt"
 says "with both numbers" '500 of "request", not 499'
 exits "no such operation is wrong" 1 "$tool" validate --cross-thread nothing "$tmp/good.fxt"
@@ -66,9 +66,9 @@ exits "validate_cut_at_record_exits_3" 3 "$tool" validate "$tmp/noend.fxt"
 says "validate_cut_at_record_warns" "warning: no-end: 1, first at byte"
 exits "validate_cut_and_damaged_exits_1" 1 "$tool" validate "$tmp/cut-lossy.fxt"
 exits "validate_quiet_cut_file_exits_3" 3 "$tool" validate -q "$tmp/cut.fxt"
-if [ -s "$tmp/out" ]; then bad "says nothing" "$(cat "$tmp/out")"; else ok "says nothing"; fi
+if [ -s "$tmp/out" ]; then bad "prints nothing" "$(cat "$tmp/out")"; else ok "prints nothing"; fi
 exits "noise is no trace" 2 "$tool" validate "$tmp/noise.fxt"
-says "and that is said" "not a Fuchsia trace"
+says "the message says why" "not a Fuchsia trace"
 exits "validate_empty_file_exits_2" 2 "$tool" validate "$tmp/empty.fxt"
 says "validate_empty_file_says_empty" "empty.fxt: it is empty"
 exits "a file that is not there" 2 "$tool" validate "$tmp/absent.fxt"
@@ -76,7 +76,7 @@ says "is named" "absent.fxt: No such file or directory"
 exits "a directory cannot be read" 2 "$tool" validate "$tmp"
 exits "no file" 2 "$tool" validate
 exits "two files" 2 "$tool" validate "$tmp/good.fxt" "$tmp/good.fxt"
-exits "an option that does not exist" 2 "$tool" validate --nonsense "$tmp/good.fxt"
+exits "an unknown option" 2 "$tool" validate --nonsense "$tmp/good.fxt"
 exits "an expectation without a number" 2 "$tool" validate --expect-async request "$tmp/good.fxt"
 for n in "" x -1 +1 " 1" 1x 0x1 18446744073709551616 18446744073709551617 -18446744073709551115; do
 	exits "a window of '$n'" 2 "$tool" validate --window "$n" "$tmp/good.fxt"
@@ -97,10 +97,10 @@ says "also those beyond ASCII, but for text" 'end "\xc2\x9b31m€"'
 if LC_ALL=C grep -q "$(printf '[\001-\010\013-\037\177]\\|\302[\200-\237]')" "$tmp/out"; then
 	bad "and not sent to it" "$(cat -v "$tmp/out")"
 else
-	ok "and not sent to it"
+	ok "control characters are escaped"
 fi
 if [ "$(wc -l < "$tmp/out")" = 3 ]; then
-	ok "nor are they lines"
+	ok "line feeds are escaped"
 else
 	bad "nor are they lines" "$(cat -v "$tmp/out")"
 fi
@@ -143,7 +143,7 @@ says "dump_cut_pipe_says_cut" "asynctrace: -: at byte "
 
 # --- dump
 if [ "$(wc -l < "$tmp/text")" = "$(sed 's/.*"records":\([0-9]*\).*/\1/' "$tmp/good.json")" ]; then
-	ok "one line a record"
+	ok "one line per record"
 else
 	bad "one line a record" "$(wc -l < "$tmp/text") lines"
 fi
@@ -164,7 +164,8 @@ import json, sys
 def unique(pairs):
     assert len(dict(pairs)) == len(pairs), pairs
     return dict(pairs)
-args = { r[\"name\"]: r[\"args\"] for r in (json.loads(l, object_pairs_hook=unique) for l in sys.stdin) }
+args = { r[\"name\"]: r[\"args\"] for r in
+	(json.loads(l, object_pairs_hook=unique) for l in sys.stdin) }
 assert args[\"all\"] == { \"n\": [1, 2, -3], \"text\": [\"a\", \"n\"], \"one\": 7 }, args
 assert args[\"none\"] == { \"n\": 1, \"n\\x01\": 2, \"nn\": 3 }, args"' sh "$tool" "$tmp/twice.fxt"
 "$tool" dump --offsets "$tmp/good.fxt" | sed 's/ .*//; s/^0*\(.\)/\1/' > "$tmp/text2"
@@ -173,7 +174,7 @@ assert args[\"none\"] == { \"n\": 1, \"n\\x01\": 2, \"nn\": 3 }, args"' sh "$too
 for line in sys.stdin: print("%x" % json.loads(line)["offset"])' > "$tmp/out"
 same "offsets in JSON are those of the text" "$tmp/text2" "$tmp/out"
 "$tool" dump --json "$tmp/good.fxt" > "$tmp/out"
-if [ -s "$tmp/out" ] && ! grep -q '"offset"' "$tmp/out"; then ok "and only if asked for"; else bad "and only if asked for"; fi
+if [ -s "$tmp/out" ] && ! grep -q '"offset"' "$tmp/out"; then ok "offsets only if asked for"; else bad "offsets only if asked for"; fi
 exits "dump_cut_file_exits_3" 3 "$tool" dump "$tmp/cut.fxt"
 says "dump_cut_file_says_so" "the file is cut: it ends within a record ("
 says "dump_cut_file_says_what_is_shown" "all whole records are shown"
@@ -186,14 +187,14 @@ exits "noise is not shown" 2 "$tool" dump "$tmp/noise.fxt"
 exits "no file to dump" 2 "$tool" dump
 exits "nowhere to write to" 2 sh -c '"$1" dump "$2" > /dev/full' sh "$tool" "$tmp/good.fxt"
 
-# --- memory: sixteen times less than the file
+# --- memory: one sixteenth of the file's size
 if [ "${bin##*/}" = plain ]; then
 	"$bin/traces" big "$tmp/big.fxt" 256 > /dev/null 2>&1
 	exits "256 MiB in 32 MiB of addresses" 0 sh -c 'ulimit -v 32768; exec "$1" validate "$2"' sh "$tool" "$tmp/big.fxt"
 	exits "shown in 32 MiB, too" 0 sh -c 'ulimit -v 32768; "$1" dump "$2" > /dev/null' sh "$tool" "$tmp/big.fxt"
 	rm -f "$tmp/big.fxt"
 	"$bin/traces" server "$tmp/many.fxt" 20000 > /dev/null 2>&1
-	exits "a small window does, where order is nearly that of time" 0 "$tool" validate --window 5000 --expect-async request=20000 "$tmp/many.fxt"
+	exits "a small window is enough if order is close to time" 0 "$tool" validate --window 5000 --expect-async request=20000 "$tmp/many.fxt"
 fi
 
 # --- Perfetto
@@ -215,7 +216,7 @@ if [ "${bin##*/}" = plain ]; then
 		--slice handle --count 500 --counter depth --min-wakers 500
 	perfetto "and no fault in one with losses" "$tmp/lossy.fxt" --max-open 100 \
 		--slice "lost records"
-	perfetto "and each duration of those that begin together" "$tmp/nested.fxt" --no-sched --no-flow \
+	perfetto "Perfetto finds all durations that begin together" "$tmp/nested.fxt" --no-sched --no-flow \
 		--slice work --count "$(value durations "$tmp/nested")"
 fi
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Traces for other readers to judge, made by the composer from chunks:
+ * traces: traces for other readers to judge, made by the composer from chunks
  *
  *	traces server FILE REQUESTS	a server with requests, and its scheduling
  *	traces lossy FILE		the same with losses of all kinds
  *	traces nested FILE		durations that begin together, cut anywhere
- *	traces evil FILE		wrong in names that a terminal would obey
- *	traces twice FILE		arguments of one name
+ * traces evil FILE		wrong, in names with characters that a terminal obeys
+ * traces twice FILE		several arguments with one name
  *	traces big FILE MEGABYTES	instants, as many as fit
  *	traces load FILE EVENTS		two processes of a busy server; see load.h
  *
- * Prints "KEY VALUE" lines of what must be found in it.
+ * Prints "KEY VALUE" lines with what the file must contain.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,8 @@ static void finish(struct stream *s)
 	       (unsigned long long)st->total.events, (unsigned long long)st->total.switches,
 	       (unsigned long long)st->total.wakeups, (unsigned long long)st->inferred,
 	       (unsigned long long)st->overlaps,
-	       (unsigned long long)(st->total.dropped + st->total.overwritten + st->total.malformed),
+	       (unsigned long long)(st->total.dropped + st->total.overwritten +
+				    st->total.malformed),
 	       (unsigned long long)st->written);
 	stream_close(s);
 }
@@ -62,8 +63,8 @@ static void put(struct words *b, unsigned int type, uint64_t at, uint64_t slot, 
 }
 
 /*
- * Accepted by thread 1 on CPU 0, done by thread 2 on CPU 1, each asleep in
- * between. Chunks of events and of scheduling come ring by ring.
+ * Thread 1 on CPU 0 accepts, thread 2 on CPU 1 finishes; each sleeps in between. Chunks of events
+ * and of scheduling come ring by ring.
  */
 static void server(struct stream *s, int requests, bool lossy)
 {
@@ -112,7 +113,7 @@ static void server(struct stream *s, int requests, bool lossy)
 				lose(s, 0, cpu, rnd_below(9), rnd_below(9));
 			if (lossy && i % 80 == 0) {
 				ev[cpu].w[0] ^= 1;
-				sched[cpu].nr -= 12;	/* what is missing, and claimed */
+				sched[cpu].nr -= 12;	/* missing although claimed */
 			}
 			give_sched(s, cpu, &sched[cpu]);
 			give_events(s, 1, cpu, &ev[cpu]);
@@ -170,7 +171,7 @@ static void nested(struct stream *s)
 	printf("durations %llu\n", (unsigned long long)count);
 }
 
-/* Only ends, so that a finding names each; one would be a line of its own, and a clean one. */
+/* Only ends, so that a finding names each of them in a line */
 static void evil(struct stream *s)
 {
 	struct words b = { 0 };
@@ -186,7 +187,7 @@ static void evil(struct stream *s)
 	words_free(&b);
 }
 
-/* Inline and by index, alone, with others between, and three of one name */
+/* Inline and by index, alone, between others, and three with one name */
 static void twice(struct stream *s)
 {
 	struct words b = { 0 };

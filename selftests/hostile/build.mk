@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Providers that wish others ill, programs that are short of memory, and what
-# happens around the module. Needs UAPI_CFLAGS.
+# Malicious providers, programs short of memory, and an unloaded module
+#
+# Needs UAPI_CFLAGS.
 
 HOSTILE_PROGRAMS := hostile memcg churn
 HOSTILE_DIR := $(B)/selftests/hostile
 
 .PHONY: selftests-hostile
-selftests-hostile: $(B)/selftests/account $(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%) $(HOSTILE_DIR)/honest
+selftests-hostile: $(B)/selftests/account $(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%) \
+	$(HOSTILE_DIR)/honest
 
 $(HOSTILE_DIR)/%.o: selftests/hostile/%.c
 	@mkdir -p $(@D)
@@ -17,7 +19,7 @@ $(HOSTILE_PROGRAMS:%=$(HOSTILE_DIR)/%): %: %.o $(HOSTILE_DIR)/forge.o \
 		$(B)/selftests/support/raw.o $(B)/selftests/support/ktap.o
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lmnl
 
-# The honest one uses the library.
+# The honest provider uses the library.
 $(HOSTILE_DIR)/honest: selftests/tools/provider.c $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \

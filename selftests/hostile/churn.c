@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers and sessions that come and go, also while the module does.
+ * Providers and sessions that come and go, also while the module is unloaded and loaded
  *
  * churn provider SECONDS [MS]	registers, maps, writes, makes threads, ends
  * churn session SECONDS [MS]	makes sessions, starts, reads, stops and ends them;
  *				each with a pause of up to so many milliseconds
- * churn module FILE COUNT	unloads the module and loads it from FILE, so many times;
- *				says how often it was unloaded
- * churn detached NAME		makes and starts one that stays; all scheduling
- * churn hold			makes and starts one, says so, and waits for a line;
- *				then its requests are to fail: there is no module
- * churn slow COUNT		COUNT records, one a millisecond, as a provider; says
- *				when it is registered
+ * churn module FILE COUNT	unloads the module and loads it from FILE, COUNT times; prints how
+ * often it was unloaded
+ * churn detached NAME		makes and starts a detached session; all scheduling
+ * churn hold			makes and starts one, prints that, and waits for a line; then its
+ * requests must fail, because there is no module
+ * churn slow COUNT		writes COUNT records, one per millisecond, as a provider; prints
+ * when it is registered
  */
 #include <errno.h>
 #include <fcntl.h>

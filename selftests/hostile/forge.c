@@ -14,7 +14,7 @@ static uint64_t head(unsigned int type, unsigned int words, unsigned int nargs)
 	return ASYNCTRACE_FXT_EVENT_HEAD(type, words, nargs, INLINE4, INLINE4);
 }
 
-/* An event with @extra words after its names, which are zero. */
+/* An event with @extra words after its names, which are zero */
 static size_t event(const struct forge *f, uint64_t *w, unsigned int type, unsigned int nargs,
 		    unsigned int extra)
 {
@@ -70,7 +70,7 @@ static size_t thread_of_a_table(const struct forge *f, uint64_t *w)
 	return n;
 }
 
-/* As a file has them: process and thread in the record. */
+/* Process and thread in the record, as in a file */
 static size_t thread_inline(const struct forge *f, uint64_t *w)
 {
 	w[0] = head(ASYNCTRACE_FXT_INSTANT, 6, 0);
@@ -130,7 +130,8 @@ static size_t provider_info(const struct forge *f, uint64_t *w)
 static size_t section(const struct forge *f, uint64_t *w)
 {
 	(void)f;
-	return of_type(ASYNCTRACE_FXT_METADATA, 1, ASYNCTRACE_FXT_META_SECTION << 16 | 1ULL << 20, w);
+	return of_type(ASYNCTRACE_FXT_METADATA, 1, ASYNCTRACE_FXT_META_SECTION << 16 | 1ULL << 20,
+		       w);
 }
 
 static size_t magic(const struct forge *f, uint64_t *w)
@@ -170,7 +171,7 @@ static size_t blob(const struct forge *f, uint64_t *w)
 	return of_type(ASYNCTRACE_FXT_BLOB, 3, 0, w);
 }
 
-/* Well formed, but a viewer would take it for a trace that can rename any process. */
+/* Well formed, but a viewer would accept it as a trace that can rename any process */
 static size_t blob_of_perfetto(const struct forge *f, uint64_t *w)
 {
 	of_type(ASYNCTRACE_FXT_BLOB, 4,
@@ -282,7 +283,7 @@ static size_t text_after_the_text(const struct forge *f, uint64_t *w)
 {
 	size_t n = forge_good(f, w);
 
-	w[4] |= 1ULL << 63;	/* what pads is not zero */
+	w[4] |= 1ULL << 63;	/* padding that is not zero */
 	return n;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Records that a provider must not write, each wrong in one way. */
+/* Records that a provider must not write, each wrong in one way */
 #ifndef SELFTESTS_FORGE_H
 #define SELFTESTS_FORGE_H
 
@@ -9,19 +9,21 @@
 /* Names and slots to which a forged record may refer */
 struct forge {
 	uint64_t now;		/* ticks */
-	uint32_t slot;		/* one that is the provider's */
-	uint32_t foreign;	/* one that is not */
+	uint32_t slot;		/* a slot of the provider */
+	uint32_t foreign;	/* a slot of another provider */
 };
 
-/* How many kinds there are. */
+/* the number of kinds */
 extern const unsigned int forge_kinds;
 
-/* Words of record of that kind at @w, at most FORGE_WORDS_MAX; framed as it should be. */
+/*
+ * Puts a record of that kind at @w, correctly framed. Returns its words, at most FORGE_WORDS_MAX.
+ */
 #define FORGE_WORDS_MAX	16
 size_t forge(unsigned int kind, const struct forge *f, uint64_t *w);
 const char *forge_name(unsigned int kind);
 
-/* A good one: an instant of category "evil". */
+/* Puts a valid record: an instant of category "evil". */
 size_t forge_good(const struct forge *f, uint64_t *w);
 
 #endif /* SELFTESTS_FORGE_H */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A provider that wishes everybody ill. It registers and maps as it must, and
- * then writes what it should not, from two threads, until it is killed.
+ * A malicious provider: it registers and maps as it must, then writes invalid data from two threads
+ * until it is killed
  *
  * usage: hostile ATTACK [SEED]
  *
  * scribble	random words all over the mapping
  * positions	positions backwards, far ahead, at each edge; counts; drops
  * forge	well-formed sub-buffers of forged records, and forged names
- * flood	news without an end: drops, threads, names
- * all		each of these in turns
- * exact	each forged record once among good ones, in one sub-buffer that is
- *		as it should be; says "exact: GOOD good, BAD bad", and waits
+ * flood		endless news: drops, threads, names
+ * all		each of these, in turns
+ * exact		each forged record once among good ones, in a valid sub-buffer; prints
+ * "exact: GOOD good, BAD bad" and waits
  */
 #include <pthread.h>
 #include <signal.h>
@@ -37,13 +37,13 @@ static uint64_t rnd(void)
 	return state;
 }
 
-/* A ring of this machine, the fallback ring included. */
+/* Any ring of this machine, or the fallback ring */
 static uint32_t any_ring(void)
 {
 	return rnd() % (p.control->nr_rings + 1);
 }
 
-/* A position that somebody might stumble over. */
+/* A position that could confuse the reader */
 static uint64_t any_position(void)
 {
 	const uint64_t sub = p.control->sub_mask + 1ULL, ring = p.control->ring_mask + 1ULL;
@@ -75,12 +75,12 @@ static void scribble(void)
 	for (int i = 0; i < 4096; i++) {
 		uint64_t at = rnd() % (p.rw_size / 8);
 
-		/* Every second one into the lines, which are few among so many. */
+		/* Every second one into the header lines, which are a small part of the memory */
 		if (i & 1)
 			at = p.control->headers / 8 + rnd() % (8 * (p.control->nr_rings + 1));
 		words[at] = rnd() & 1 ? rnd() : rnd() % 8192;
 	}
-	/* And a run of them into the names. */
+	/* Some successive words into the names */
 	words = (void *)(p.rw + p.control->durable);
 	words[0] = rnd() % (2ULL * p.control->durable_words);
 	for (int i = 0; i < 64; i++)
@@ -98,7 +98,7 @@ static void positions(void)
 	}
 }
 
-/* A sub-buffer's head: right, or wrong in one of its words. */
+/* A sub-buffer's head, correct or with one wrong word */
 static void forge_head(volatile uint64_t *w, uint64_t sequence, uint64_t records, uint64_t end)
 {
 	w[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)p.control->gate << 32;
@@ -130,7 +130,7 @@ static void forge_ring(uint32_t ring, unsigned int subs)
 				data[(at + i) & mask] = w[i];
 			at += n;
 			count++;
-			if (!(rnd() % 400))	/* lost framing: no size, or too much */
+			if (!(rnd() % 400))	/* lost framing: a size of 0, or too large */
 				data[at++ & mask] = rnd() & 1 ? 4 : 0xfff4;
 		}
 		end = at;
@@ -172,7 +172,7 @@ static void flood(void)
 
 	for (uint32_t i = 0; i <= p.control->nr_rings; i++)
 		raw_header(&p, i)->position = 4;
-	/* One thread does nothing but that, so that no look finds the same twice. */
+	/* One thread does only this, so that the data changes between any two looks. */
 	for (int n = 0; n < 100000 || (second && n < 10000000); n++)
 		for (uint32_t i = 0; i <= p.control->nr_rings; i++)
 			raw_header(&p, i)->dropped++;
@@ -209,7 +209,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* One sub-buffer of one ring, framed as it should be. */
+/* One sub-buffer of one ring, correctly framed */
 static void exact(void)
 {
 	struct forge f = { .slot = p.slot, .foreign = 12345 };
@@ -237,7 +237,7 @@ static void exact(void)
 			data[at++] = w[j];
 		bad++;
 	}
-	/* Last, as nothing behind them can be found: the framing is lost. */
+	/* At the end, because readers find nothing behind lost framing */
 	data[at++] = ASYNCTRACE_FXT_EVENT;	/* of size 0 */
 	forge_good(&f, w);
 	for (size_t j = 0; j < 5; j++)

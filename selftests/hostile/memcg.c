@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory cgroups at their limit: that of a provider, which is neither killed nor
- * made to reclaim, as its rings are on the account of whoever started the
- * session; and that of the session, whose rings then go without pages, while the
- * provider goes on and every record is accounted for.
+ * Memory cgroups at their limit
+ *
+ * A provider at its limit is neither killed nor made to reclaim, because its rings are charged to
+ * the process that started the session. If the session is at its limit, rings stay without pages,
+ * the provider goes on, and every record is accounted for.
  *
  * usage: memcg HONEST [TEST]
  */
@@ -37,7 +38,7 @@ static int put(const char *group, const char *file, const char *fmt, long long v
 	return raw_put(path, text);
 }
 
-/* The number in a file, or behind a word of it. */
+/* Returns the number in a file, or behind a word in it. */
 static long long get(const char *group, const char *file, const char *word)
 {
 	char path[128], text[1024];
@@ -84,7 +85,7 @@ static void remove_group(const char *group)
 
 /* --- a provider at its limit ---------------------------------------------------------- */
 
-#define ROOM	(192 * KIB)	/* that the provider has left: for page tables, not for rings */
+#define ROOM	(192 * KIB)	/* left for page tables, too little for rings */
 
 struct pipes {
 	int up[2], down[2];
@@ -100,7 +101,7 @@ static int provider_at_limit(void *arg)
 	if (put("/at-provider", "cgroup.procs", "%lld", getpid()) ||
 	    raw_provider(&p, "memcg", RING))
 		return 10;
-	/* The limit is the present use and half a megabyte, which the process then takes itself. */
+	/* The limit is the present use and half a megabyte, which this process then uses. */
 	max = (get("/at-provider", "memory.current", NULL) + MIB / 2 + ROOM) & -4096;
 	if (put("/at-provider", "memory.max", "%lld", max))
 		return 11;
@@ -113,7 +114,7 @@ static int provider_at_limit(void *arg)
 	}
 	if (write(pipes->up[1], &byte, 1) != 1 || read(pipes->down[0], &byte, 1) != 1)
 		return 13;
-	/* It is recorded now, and fills the rings of two CPUs. */
+	/* The provider is recorded from now on, and fills the rings of two CPUs. */
 	if (p.control->gate <= ASYNCTRACE_GATE_ATTACH)
 		return 14;
 	for (uint32_t ring = 0; ring < 2; ring++)
@@ -127,7 +128,7 @@ static int provider_at_limit(void *arg)
 	return 0;
 }
 
-/* Waits until the child says so, or is gone. */
+/* Waits until the child writes a byte. Returns false if it is gone. */
 static bool told(struct pipes *pipes)
 {
 	char byte;
@@ -168,10 +169,10 @@ static void I7_provider_at_its_limit_pays_no_ring_page(void)
 	NEED(write(pipes.down[1], "x", 1) == 1);
 	EXPECT(told(&pipes));
 
-	/* Whose the pages are. */
+	/* The pages are charged to the starter. */
 	EXPECT(get("/at-starter", "memory.current", NULL) - starter >= 2 * RING);
 	EXPECT(get("/at-provider", "memory.current", NULL) - provider < ROOM);
-	/* It was not short of memory for a moment. */
+	/* The provider never reached its limit. */
 	EXPECT_IS(get("/at-provider", "memory.events", "\nmax "), reclaims);
 	EXPECT_IS(get("/at-provider", "memory.events", "oom_kill "), 0);
 	EXPECT_IS(raw_ledger(&nl, id, 0, &sum), 0);
@@ -192,7 +193,7 @@ static void I7_provider_at_its_limit_pays_no_ring_page(void)
 
 /* --- a session at its limit --------------------------------------------------------------- */
 
-/* The starter is in the group only while it makes the session: that is what counts. */
+/* The starter is in the group only while it creates the session: that decides who is charged. */
 static int session_in_group(uint64_t ring)
 {
 	int id;
@@ -209,7 +210,7 @@ static int session_in_group(uint64_t ring)
 	return id;
 }
 
-/* HONEST with so many turns of its one thread; 3 events each. */
+/* Runs HONEST with @turns turns of its one thread, 3 events each. */
 static int run_honest(int turns)
 {
 	char count[16];
@@ -266,7 +267,7 @@ static void I7_session_without_memory_gets_no_provider(void)
 
 #define LARGE	(16 * MIB)
 
-/* Makes a session and initializes it, above what its group may have: the kernel slows it. */
+/* Creates and initializes a session above the limit of its group: the kernel slows the call. */
 static int slow_init(void *arg)
 {
 	long long high;
@@ -283,7 +284,7 @@ static int slow_init(void *arg)
 	return -raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id);
 }
 
-static void I18_session_short_of_memory_delays_nobody(void)
+static void I18_session_short_of_memory_delays_no_user(void)
 {
 	int id, pipe[2], status;
 	pid_t child;
@@ -297,7 +298,7 @@ static void I18_session_short_of_memory_delays_nobody(void)
 	NEED(!raw_nl_open(&nl));
 	for (int i = 0; i < 600 && get("/at-slow", "memory.events", "high ") < 10; i++)
 		usleep(10000);
-	/* It is at it. Others go on, and it can be ended. */
+	/* The call is still running. Others can work, and it can be killed. */
 	EXPECT_IS(waitpid(child, &status, WNOHANG), 0);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id), -EBUSY);
 	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, id), 0);
@@ -311,10 +312,10 @@ static void I18_session_short_of_memory_delays_nobody(void)
 }
 
 #define MANY	256
-#define SLOW	4096LL		/* what the group may have before it is slowed: it has more */
+#define SLOW	4096LL		/* limit of the group: it has more and is slowed */
 #define ANSWERS	50
 
-/* All providers are in a session, soon. */
+/* Do all providers join the session soon? */
 static bool all_joined(int id)
 {
 	for (int i = 0; i < 3000; i++) {
@@ -328,8 +329,8 @@ static bool all_joined(int id)
 }
 
 /*
- * One request, in a group that is slowed from now on; told before, and when all
- * providers have come into the session @into.
+ * One request in a group that is slowed from now on. The caller is told before it, and when all
+ * providers have joined the session @into.
  */
 static int slow_request(int pipe, uint8_t cmd, int id, int into)
 {
@@ -344,8 +345,8 @@ static int slow_request(int pipe, uint8_t cmd, int id, int into)
 }
 
 /*
- * Many providers come into a session when it is initialized; into the next when that is
- * started; and into the last, which runs, when that ends.
+ * Many providers join a session when it is initialized, the next one when that is started, and the
+ * last one, which runs, when the second ends.
  */
 static int slow_providers(int pipe, int go)
 {
@@ -380,11 +381,11 @@ static int slow_providers(int pipe, int go)
 	err = slow_request(pipe, ASYNCTRACE_CMD_SESSION_TERMINATE, id[1], id[2]);
 	if (err || read(go, &byte, 1) != 1)
 		return err ? err : 207;
-	/* They have not lost anything by it. */
+	/* No provider must have been refused. */
 	return !all_joined(id[2]) || raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_REFUSED_PROVIDERS);
 }
 
-/* Has it said that it is done? */
+/* Has the child written a byte? */
 static bool said(int pipe)
 {
 	struct pollfd fd = { .fd = pipe, .events = POLLIN };
@@ -393,8 +394,8 @@ static bool said(int pipe)
 }
 
 /*
- * Answers that others get before it is done: as far as ANSWERS. Who holds the lock while
- * it waits leaves none.
+ * Counts answers that others get until the request is done, up to ANSWERS: none if the request
+ * holds the lock while it waits.
  */
 static unsigned int answers_in_between(int pipe)
 {
@@ -408,8 +409,8 @@ static unsigned int answers_in_between(int pipe)
 	return said(pipe) ? 0 : n;
 }
 
-/* When a session is initialized, started, and offered what another had. */
-static void I18_cells_short_of_memory_delay_nobody(void)
+/* A session is initialized, started, and offered providers of another session. */
+static void I18_cells_short_of_memory_delay_no_user(void)
 {
 	int up[2], down[2], status;
 	long long high;
@@ -426,7 +427,10 @@ static void I18_cells_short_of_memory_delay_nobody(void)
 	for (int i = 0; i < 3; i++) {
 		NEED(read(up[0], &byte, 1) == 1 && byte == 'a');
 		high = get("/at-slow", "memory.events", "high ");
-		/* It has begun, and is above what it may have: so it stays until it is let go. */
+		/*
+		 * The request has begun and is above the limit: it stays there until the limit is
+		 * lifted.
+		 */
 		for (int n = 0; n < 3000 && get("/at-slow", "memory.events", "high ") == high; n++)
 			usleep(1000);
 		EXPECT(get("/at-slow", "memory.events", "high ") > high);
@@ -448,8 +452,8 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(I7_provider_at_its_limit_pays_no_ring_page),
 	KTAP_TEST(I7_session_at_its_limit_drops_and_counts),
 	KTAP_TEST(I7_session_without_memory_gets_no_provider),
-	KTAP_TEST(I18_session_short_of_memory_delays_nobody),
-	KTAP_TEST(I18_cells_short_of_memory_delay_nobody),
+	KTAP_TEST(I18_session_short_of_memory_delays_no_user),
+	KTAP_TEST(I18_cells_short_of_memory_delay_no_user),
 };
 
 int main(int argc, char **argv)

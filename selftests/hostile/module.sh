@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The module goes and comes: refused while anybody maps it or reads a session,
-# safe else, and the machine well after any number of times.
+# Unloading and loading the module: refused while it is mapped or a session is read, safe otherwise,
+# any number of times
 #
 # usage: module.sh ASYNCTRACE DIR MODULE.ko [ROUNDS]
 set -u
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/../lib.sh"
 
-# Their output is shown only if they fail.
+# The output of these commands is shown only if they fail.
 run() {
 	"$@" >out 2>&1
 }
@@ -35,7 +35,7 @@ busy() {
 	! rmmod asynctrace 2>err && grep -qi 'in use' err && loaded
 }
 
-# unload: what has ended may still hold it for a moment
+# unload: objects that have ended may hold the module for a moment
 unload() {
 	local i
 
@@ -53,7 +53,7 @@ started() {
 
 echo "KTAP version 1"
 
-begin "a mapped provider keeps the module, and goes on"
+begin "mapped provider keeps the module loaded"
 check load load
 "$DIR"/churn slow 100000 > slow & slow=$!
 check "registered" soon grep -q registered slow
@@ -65,7 +65,7 @@ wait $slow 2>/dev/null
 check "rmmod" unload
 end
 
-begin "a consumer keeps the module and its recording"
+begin "consumer keeps the module loaded"
 check load load
 "$AT" record -o t.fxt -s all 2>summary & recorder=$!
 check "started" soon started
@@ -78,17 +78,17 @@ check "switches" grep -q '[1-9][0-9,]* switches' summary
 check "rmmod" unload
 end
 
-begin "an unread detached session keeps no module"
+begin "unread detached session does not keep it"
 check load load
 check "session" "$DIR"/churn detached left
-check "it is there" sh -c '"$0" status | grep -q left' "$AT"
+check "the session exists" sh -c '"$0" status | grep -q left' "$AT"
 check "rmmod, probes active" rmmod asynctrace
 check "load again" load
-check "it is gone" sh -c '! "$0" status | grep -q left' "$AT"
+check "the session is gone" sh -c '! "$0" status | grep -q left' "$AT"
 check "rmmod" unload
 end
 
-begin "a live owner keeps no module and is told"
+begin "owner of an ended session gets errors"
 check load load
 mkfifo line
 "$DIR"/churn hold < line > held & holder=$!
@@ -98,12 +98,12 @@ check "rmmod" rmmod asynctrace
 echo >&3
 wait $holder
 ended=$?
-check "his stop failed, cleanly: $(cat held)" [ $ended = 0 ]
+check "the owner's stop failed cleanly: $(cat held)" [ $ended = 0 ]
 exec 3>&-
 end
 
-# Probes are unregistered a second after the last session: all around that moment.
-begin "the module goes at any moment after a session"
+# Probes are unregistered a second after the last session: unload at times around that.
+begin "unloading is safe at any time after a session"
 for delay in 0 0.5 0.9 0.92 0.94 0.96 0.98 1 1.02 1.1; do
 	check load load
 	check session "$DIR"/churn session 0

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A hostile provider is recorded beside an honest one by the real recorder. The
-# recorder ends and its file is valid; the honest one's events are all there; the
-# hostile one's forgeries are counted as malformed, and nothing that it wrote is
-# shown as anybody else's. That the kernel is well the test machine says.
+# The recorder records a hostile provider beside an honest one. The recorder must end and its file
+# be valid. The honest provider's events must be complete. Forged records must be counted as
+# malformed, and no record of the hostile provider appear as another's. The test machine checks the
+# kernel's log.
 #
 # usage: record.sh ASYNCTRACE DIR [SLOWER [SEED]]
 #
-# DIR: of the programs; SLOWER: how much less is done, on a slow kernel
+# DIR: of the programs; SLOWER: divides the work, for a slow kernel
 set -u
 
 AT=$1 DIR=$2 SLOWER=${3-1} SEED=${4-$RANDOM}
@@ -22,13 +22,13 @@ why() {
 	cat err log
 }
 
-# record MODE SIZE ATTACK TURNS: TURNS of each of the honest one's two threads. The
-# hostile one is there before, and goes on behind the end.
+# record MODE SIZE ATTACK TURNS: the honest provider's two threads do TURNS turns each. The hostile
+# one starts before and goes on after the recording.
 record() {
 	rm -f honest.pid t.fxt log
 	"$DIR"/hostile $3 $SEED > log 2>&1 &
 	hostile=$!
-	# It says what it has written when it can write.
+	# It prints what it has written when it can write.
 	timeout -k 5 300 "$AT" record -o t.fxt -m "$1" -b "$2" -s targets -- bash -c '
 		until [ -s log ]; do sleep 0.05; done
 		echo $$ > honest.pid
@@ -39,21 +39,21 @@ record() {
 	wait $hostile 2>/dev/null
 }
 
-# of PID COLUMN: a number of that provider's line of the summary; 3: recorded ...
+# of PID COLUMN: a number of that provider's line in the summary; 3: recorded ...
 of() {
 	awk -v pid="$1" -v column="$2" \
 		'$2 == pid && NF == 6 { gsub(",", ""); print $column; found = 1 } END { if (!found) print "none" }' err
 }
 
-# The honest one's events are there, as many as it made, and lost is none.
+# The honest provider's events are complete, and none is lost.
 complete() {
 	[ "$(of $honest 3) $(of $honest 4) $(of $honest 5) $(of $honest 6)" = "$1 0 0 0" ]
 }
 
-# In the file: what is http or disk is the honest one's, all else is not.
+# In the file, exactly the events of http and disk are the honest provider's.
 attributed() { # COUNT
 	"$AT" dump --events t.fxt 2>&1 | awk -v honest="$honest" -v hostile="$hostile" -v want="$1" '
-		$3 ~ /^(instant|async-begin|async-end|async-instant|counter|duration|duration-begin|duration-end|flow-begin|flow-step|flow-end)$/ {
+		$3 ~ /^(instant$|counter$|async-|duration|flow-)/ {
 			split($2, thread, "/")
 			if ($4 == "\"http\"" || $4 == "\"disk\"") {
 				mine++
@@ -70,13 +70,13 @@ attributed() { # COUNT
 		}'
 }
 
-# No process, thread or provider has a name that the hostile one's records gave it.
+# No process, thread or provider has a name from the hostile provider's records.
 named() {
 	"$AT" dump t.fxt | grep -E '^(process|thread|provider) [0-9]' > names
 	grep -q "^process $honest \"honest\"" names && ! grep -q '"evil"' names
 }
 
-# A malformed record may be what ends something: that is excused, nothing else.
+# A malformed record may have been the end of something: only that is excused.
 valid() {
 	"$AT" validate --allow-open t.fxt >> log 2>&1 && account_holds "$AT" t.fxt >> log 2>&1
 }
@@ -84,9 +84,9 @@ valid() {
 common() { # COUNT
 	check "the recorder ended with $status" [ $status = 0 ]
 	check "the file is valid" valid
-	check "the honest one's $1 are complete" complete $1
-	check "everything is shown as its author's" attributed $1
-	check "names are the kernel's" named
+	check "the honest provider's $1 are complete" complete $1
+	check "each event is shown under its provider" attributed $1
+	check "names come from the kernel" named
 }
 
 echo "KTAP version 1"
@@ -96,7 +96,7 @@ for mode in oneshot circular streaming; do
 	record $mode 1M exact 200
 	common 1200
 	read -r good bad < <(sed -n 's/exact: \([0-9]*\) good, \([0-9]*\) bad/\1 \2/p' log)
-	check "of the hostile one $good good and $bad bad ($(of $hostile 3), $(of $hostile 6))" \
+	check "the hostile provider's $good good and $bad bad ($(of $hostile 3), $(of $hostile 6))" \
 		[ "$(of $hostile 3) $(of $hostile 6)" = "$good $bad" ]
 	end
 done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the server answers, right and wrong requests alike."""
+"""The server's answers to valid and invalid requests"""
 import argparse
 import collections
 import hashlib
@@ -53,7 +53,7 @@ def an_etag_changes_with_the_content():
             changed = os.stat(index).st_mtime_ns
             with open(index, 'wb') as f:
                 f.write(content)
-            # Two writes may come in one tick of the file system's clock.
+            # Two writes may happen in one tick of the file system's clock.
             os.utime(index, ns=(changed + 1, changed + 1))
             eq(tag('/') == tags['64k.bin'], same, 'the tag is of the content')
         eq('etag' in c.ask(get('/nope'))[1], False, 'of a file only')
@@ -169,7 +169,7 @@ def nothing_outside_the_root_is_served_without_openat2():
                 eq(c.ask(get(path))[0], 404, path)
         refused_outside(s)
         os.symlink('index.html', f'{s.root}/inside')
-        with s.client() as c:   # how one tells that it is the other way of opening
+        with s.client() as c:   # shows that the fallback for openat2 was used
             eq(c.ask(get('/inside'))[0], 403)
 
 
@@ -186,7 +186,7 @@ def unreadable_files_are_403():
         os.chmod(f'{s.root}/x.unknown', 0)
         eq(c.ask(get('/x.unknown'))[0], 403)
         os.chmod(s.uploads, 0o555)
-        eq(c.ask(put('/upload/x', b'x'))[0], 403, 'into a directory one may not write')
+        eq(c.ask(put('/upload/x', b'x'))[0], 403, 'into a directory without write permission')
 
 
 @test
@@ -232,7 +232,7 @@ def connections_are_kept_or_closed_as_asked():
         with s.client() as c:
             for _ in range(3):
                 eq(c.ask(get('/', 'Connection: Keep-Alive', version='1.0', host=''))[1]['connection'], 'keep-alive')
-        with s.client() as c:       # half closed: still gets all its answers
+        with s.client() as c:       # half closed: the client still gets all its answers
             c.send(get('/5m.bin') + get('/'))
             c.sock.shutdown(socket.SHUT_WR)
             eq(c.answer()[2], s.files['5m.bin'])
@@ -301,7 +301,7 @@ def expect_100_continue():
             eq(c.ask(head)[0], 100)
             eq(c.ask('body')[0], want)
         eq(c.ask(head + 'body')[0], 204, 'no invitation for what is there already')
-        eq(c.ask(get('/', 'Expect: 100-continue'))[0], 200, 'nor where no body comes')
+        eq(c.ask(get('/', 'Expect: 100-continue'))[0], 200, 'also without a body')
 
 
 @test
@@ -324,7 +324,7 @@ def concurrent_uploads_never_mix():
                     if c.ask(put('/upload/same', body))[0] not in (201, 204):
                         wrong.append('status')
 
-        # Counting in one thread would be simpler, but then nothing is concurrent.
+        # Counting in one thread would be simpler, but then nothing would be concurrent.
         threads = [threading.Thread(target=writer, args=(b,)) for b in bodies]
         watcher = threading.Thread(target=reader)
         for t in (*threads, watcher):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the example server and talks to it. It is seen from outside, by what it answers; and from inside, by
-what it would have traced (built with standin/, it checks that at exit, and each
-server that stops is asked for the statuses of all its requests).
+"""Runs the example server and talks to it
+
+Tests see the server from outside, by its answers, and from inside: the program is built with
+standin/, which checks at exit what the server would have traced. Each server that stops must
+report the statuses of all its requests.
 """
 import argparse
 import collections
@@ -66,7 +68,7 @@ class Client:
         return bool(data)
 
     def eof(self):
-        """Nothing more comes, and the connection was closed in order."""
+        """The connection was closed in order, with no more data."""
         eq(self.buf, b'', 'left over')
         eq(self.sock.recv(1), b'', 'after the end')
 
@@ -119,7 +121,7 @@ def put(path, body, *fields, method='PUT'):
 
 
 def no_openat2():
-    """As on a kernel before 5.6: openat2 answers ENOSYS."""
+    """As on a kernel before 5.6: openat2 returns ENOSYS."""
     prog = b''.join(struct.pack('HBBI', *i) for i in (
         (0x20, 0, 0, 0),                    # load the system call's number
         (0x15, 0, 1, 437),                  # openat2, on every architecture
@@ -132,9 +134,10 @@ def no_openat2():
 
 
 class Server:
-    """A server with a root of known files. Leaving the block stops it, and
-    checks that it exits with 0, and that every request it began ended once,
-    with the status the clients saw."""
+    """A server with a root of known files
+
+    Leaving the block stops it, and checks that it exits with 0 and that every request ended
+    once, with the status that the clients saw."""
 
     def __init__(self, *options, timeout=30, preexec=None, prefix=(), uploads=None, compare=True):
         self.options, self.timeout, self.preexec = options, timeout, preexec
@@ -160,7 +163,7 @@ class Server:
                 f.write(data)
         with open(f'{self.dir}/secret', 'w') as f:
             f.write('secret')
-        # A copy, for servers that run as somebody who may not reach the build.
+        # A copy, for servers that run as a user who cannot read the build directory.
         binary = shutil.copy(args.httpd, f'{self.dir}/httpd') if self.preexec else args.httpd
         self.proc = subprocess.Popen(
             [*self.prefix, binary, '-p', '0', '-r', self.root, '-u', self.uploads,
@@ -176,7 +179,7 @@ class Server:
     def child(self):
         if self.preexec:
             self.preexec()
-        libc.prctl(1, signal.SIGKILL, 0, 0, 0)      # when the test is killed, so is this
+        libc.prctl(1, signal.SIGKILL, 0, 0, 0)      # the server ends with the test
 
     def client(self, **kw):
         return Client(self, **kw)
@@ -201,7 +204,7 @@ class Server:
                 self.finish()
         finally:
             if self.proc.poll() is None:
-                self.stop(signal.SIGKILL)       # not only strace around it
+                self.stop(signal.SIGKILL)       # the server itself, not only strace around it
                 self.proc.kill()
             self.proc.communicate()
             shutil.rmtree(self.dir)
@@ -226,7 +229,7 @@ class Server:
 
 
 def send_quietly(c, data):
-    """To a server that may close the connection meanwhile."""
+    """Send to a server that may close the connection meanwhile."""
     try:
         c.send(data)
     except OSError:

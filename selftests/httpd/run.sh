@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Build the example server against the checking stand-in header, plain and with
-# the sanitizers, and test it and its parser.
+# Build the example server against the checking stand-in header, plain and with sanitizers, and test
+# it and its parser.
 #
 # usage: run.sh [plain|asan|tsan]...	(all three)
 set -eu
@@ -14,7 +14,7 @@ out=$top/build/selftests/httpd
 log=$out/log
 CC=${CC:-gcc}
 flags="-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -pthread"
-# A sanitizer and strace cannot both trace a process; the plain variant runs it.
+# A sanitizer and strace cannot both trace a process: only the plain variant uses strace.
 traced="--without uploads_are_synced_before_the_answer"
 passed=0 failed=0 skipped=0
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The request parser of the example server: a table of heads and their
- * answers, and laws that hold for any bytes:
+ * The request parser of the example server: a table of heads and their answers, and rules that hold
+ * for any bytes:
  *
  *   - the answer is 0, a length up to what was given, or a known status;
- *   - it does not depend on how the bytes were split: once a prefix has an
- *     answer, every longer prefix has the same;
- *   - an accepted path begins with '/', and was made from the bytes given;
- *   - nothing beyond the given length is read (each buffer is its own exact
- *     allocation, so the address sanitizer sees one byte too many).
+ *   - it does not depend on how the bytes were split: if a prefix has an answer, every longer
+ * prefix has the same;
+ *   - an accepted path begins with '/' and consists of the given bytes;
+ *   - the parser reads nothing beyond the given length (each buffer is an allocation of that size,
+ * so that the address sanitizer notices one byte too many).
  *
  * usage: test_http [SEED [ROUNDS]]
  */
@@ -38,7 +38,7 @@ static int parse(struct http_head *h, const char *bytes, size_t len)
 	int ret;
 
 	memcpy(exact, bytes, len);
-	/* What an earlier head left must not show through. */
+	/* Fields that an earlier head set must not remain. */
 	memset(h, 0xa5, sizeof(*h));
 	ret = http_parse(h, exact, len);
 	free(exact);
@@ -50,7 +50,7 @@ static int parse(struct http_head *h, const char *bytes, size_t len)
 
 static const struct {
 	const char *head;
-	int answer;		/* OK: exactly this head is accepted */
+	int answer;		/* OK: this head is accepted */
 	const char *path;
 } table[] = {
 	{ "GET / HTTP/1.1\r\n" HOST "\r\n", OK, "/" },
@@ -230,7 +230,7 @@ static bool known(int status)
 	return strcmp(http_reason(status), "Unknown") && status >= 400 && status != 500;
 }
 
-/* Checks all laws for one input. @step: distance of the prefixes tried. */
+/* Checks all rules for one input. @step: distance between the tested prefixes. */
 static bool laws(const char *bytes, size_t len, size_t step)
 {
 	struct http_head h, last;
@@ -291,7 +291,7 @@ static size_t garbage(char *to, size_t max)
 	return n;
 }
 
-/* A correct head with a few bytes changed, left out or doubled. */
+/* A correct head with some bytes changed, removed or doubled */
 static size_t mutant(char *to)
 {
 	const char *from = table[random() % (sizeof(table) / sizeof(*table))].head;
@@ -318,7 +318,8 @@ static size_t mutant(char *to)
 
 int main(int argc, char **argv)
 {
-	unsigned int seed = argc > 1 ? strtoul(argv[1], NULL, 0) : (unsigned int)time(NULL) ^ getpid();
+	unsigned int seed = argc > 1 ? strtoul(argv[1], NULL, 0) :
+				       (unsigned int)time(NULL) ^ getpid();
 	int rounds = argc > 2 ? atoi(argv[2]) : 50000;
 	static char buf[3 * HTTP_HEAD_MAX];
 	bool held = true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Slow clients, vanishing clients, many clients, shortages, the end."""
+"""Slow clients, vanishing clients, many clients, shortages, the end of the server"""
 import argparse
 import collections
 import os
@@ -15,7 +15,8 @@ import threading
 import time
 import traceback
 
-from harness import Client, Server, Skip, TIMEOUT, UPLOAD_MAX, args, eq, get, put, readable, send_quietly, test
+from harness import (Client, Server, Skip, TIMEOUT, UPLOAD_MAX, args, eq, get, put, readable,
+                     send_quietly, test)
 
 
 @test
@@ -42,14 +43,14 @@ def slow_requests_are_408():
                     status, fields, _ = c.answer()
                 eq((status, fields['connection']), (408, 'close'), part)
                 c.eof()
-        with s.client() as c:       # a trickle does not buy time
+        with s.client() as c:       # a trickle of bytes does not extend the time
             try:
                 while not readable(c.sock, 0.1):
                     c.send('G' if not c.buf else '')
             except OSError:
                 pass
             eq(c.answer()[0], 408)
-        with s.client() as c:       # nothing at all: closed without a word
+        with s.client() as c:       # no byte at all: closed without an answer
             c.eof()
         with s.client() as c:
             eq(c.ask(get('/'))[0], 200)
@@ -61,7 +62,7 @@ def slow_requests_are_408():
 def a_slow_reader_gets_everything():
     with Server('-w', '1') as s, s.client(rcvbuf=4096) as c:
         c.send(get('/5m.bin') + get('/512k.bin'))
-        with s.client() as other:   # the one worker is not held up by it
+        with s.client() as other:   # the only worker is not blocked by it
             eq(other.ask(get('/5m.bin'))[2], s.files['5m.bin'])
         got = b''
         while b'\r\n\r\n' not in c.buf:
@@ -103,15 +104,15 @@ def a_client_that_never_reads_is_given_up():
     with Server(timeout=1) as s, s.client(rcvbuf=4096) as c:
         c.send(get('/5m.bin') * 2)
         c.head()
-        # What is in the socket's buffers arrives, then comes the end. Not
-        # reading is the point, so there is nothing to wait on but the server.
+        # The contents of the socket's buffers arrive, then the end. The client must not read
+        # meanwhile, so only the server can be waited for.
         while ' 01 ' in conn_states(s.address[1]):
             time.sleep(0.05)
         s.seen[499] += 1
 
 
 def conn_states(port):
-    """The states of the server's sockets at @port, 01 being established."""
+    """Return the states of the server's sockets at @port; 01 is established."""
     with open('/proc/net/tcp') as f:
         lines = [l.split() for l in f.readlines()[1:]]
     return ''.join(f' {l[3]} ' for l in lines if int(l[1].split(':')[1], 16) == port)
@@ -138,8 +139,8 @@ def a_file_cut_short_ends_the_answer():
 @test
 def stopping_finishes_what_runs():
     for sig in (signal.SIGTERM, signal.SIGINT):
-        with Server() as s, s.client(rcvbuf=4096) as slow, s.client() as upload, s.client() as idle, \
-                s.client() as partial:
+        with Server() as s, s.client(rcvbuf=4096) as slow, s.client() as upload, \
+                s.client() as idle, s.client() as partial:
             slow.send(get('/5m.bin') + get('/never'))
             while b'\r\n\r\n' not in slow.buf:
                 slow.fill()
@@ -226,8 +227,8 @@ def ab_2000_requests_16_at_a_time():
 
 @test
 def mixed_load_leaves_nothing_behind():
-    """Uploads, downloads, errors, vanishing clients at once; then every request
-    has ended once, and every one that was answered was counted."""
+    """Uploads, downloads, errors and vanishing clients at once; afterwards every request has
+        ended once, and every answered request was counted."""
     with Server('-w', '3', compare=False) as s:
         wrong = []
         lock = threading.Lock()
@@ -248,7 +249,7 @@ def mixed_load_leaves_nothing_behind():
                         elif what == 1:
                             eq(c.ask(get('/nope'))[0], 404)
                         elif what == 2:
-                            c.send(get('/5m.bin'))      # and never read it all
+                            c.send(get('/5m.bin'))      # and never read all of it
                             c.fill()
                             break
                         elif what == 3:
@@ -280,7 +281,8 @@ def garbage_does_no_harm():
                 b'5', b'/', b'%2e', b'\n', b' ', get('/').encode(), get('/5m.bin').encode(),
                 put('/upload/g', b'12345'), get('/', 'Connection: close').encode()]
         for _ in range(300):
-            data = b''.join(rng.choice(bits) if rng.randrange(5) else rng.randbytes(rng.randrange(20))
+            data = b''.join(rng.choice(bits) if rng.randrange(5) else
+                            rng.randbytes(rng.randrange(20))
                             for _ in range(rng.randrange(30)))
             with s.client() as c:
                 send_quietly(c, data)

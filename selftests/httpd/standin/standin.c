@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks what the example server would have traced:
+ * Checks what the example server would trace:
  *
  *   - each async id has one begin, on the accept thread, and one end, on a
  *     worker; instants only in between;
  *   - each flow id has one begin, on the accept thread, and one end, on a
  *     worker; steps only in between; each of the three inside a duration;
  *   - a flow ends inside the duration in which the request ends, and any duration
- *     with a flow event has an event of a request as well;
+ * - a flow ends inside the duration in which the request ends, and any duration with a flow event
+ * also has an event of a request;
  *   - durations end in the reverse order of their beginnings, thread by thread;
  *   - a counter goes in steps of one, never below zero, and ends at zero.
  *
- * At exit it writes to standard error how many of each there were and how many
- * requests ended with which status. Any violation makes the exit status 99.
+ * At exit it prints the number of each kind of event to standard error, and how many requests ended
+ * with which status. A violation makes the exit status 99.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -47,7 +48,7 @@ static __thread const char *stack[DEPTH_MAX];
 static __thread int depth;
 static __thread uint64_t outermost;
 static __thread bool flow_seen, async_seen;	/* in the outermost duration */
-/* The flow that ended last on this thread, to be followed by its request's end. */
+/* The flow that ended last on this thread; the end of its request must follow. */
 static __thread uint64_t flow_ended_in;
 
 __attribute__((format(printf, 1, 2)))
@@ -252,7 +253,7 @@ __attribute__((destructor))
 static void report(void)
 {
 	if (!scopes)
-		return;		/* never served: --help, or a wrong option */
+		return;		/* The server never ran: --help, or a wrong option */
 	for (size_t i = 0; i < table_size; i++)
 		if (table[i].id && (table[i].begins != 1 || table[i].ends != 1))
 			wrong("%s %lu: %d begins, %d ends", table[i].flow ? "flow" : "request",
@@ -264,8 +265,10 @@ static void report(void)
 		wrong("not one flow per request");
 	fprintf(stderr, "trace-check: %lu begun, %lu ended, %lu instants, %lu steps, %lu durations, "
 		"%lu counts, %lu errors\nstatuses:",
-		(unsigned long)counts[STANDIN_ASYNC_BEGIN], (unsigned long)counts[STANDIN_ASYNC_END],
-		(unsigned long)counts[STANDIN_ASYNC_INSTANT], (unsigned long)counts[STANDIN_FLOW_STEP],
+		(unsigned long)counts[STANDIN_ASYNC_BEGIN],
+		(unsigned long)counts[STANDIN_ASYNC_END],
+		(unsigned long)counts[STANDIN_ASYNC_INSTANT],
+		(unsigned long)counts[STANDIN_FLOW_STEP],
 		(unsigned long)scopes, (unsigned long)counts[STANDIN_COUNTER],
 		(unsigned long)errors);
 	for (int i = 0; i < 600; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Stands in for the library's header, see trace.h: there is nobody to tell. */
+/* Replaces the library's header, see trace.h: registering does nothing. */
 #ifndef STANDIN_PROVIDER_H
 #define STANDIN_PROVIDER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Stands in for the library's header when the example server is tested: the
- * same macros, but each event is checked instead of recorded (see standin.c).
- * Categories, names and keys must be literals, arguments must be key, TA_*()
+ * Replaces the library's header when the example server is tested: it has the same macros, but each
+ * event is checked, not recorded (see standin.c). Categories, names and keys must be literals.
+ * Arguments must be up to 15 pairs of a key and TA_*(). Anything else does not compile.
  * pairs, at most 15; anything else does not compile.
  */
 #ifndef STANDIN_TRACE_H
@@ -66,7 +66,7 @@ static inline struct standin_value standin_string(const char *v)
 #define STANDIN_R2(k, v, ...)	{ "" k "", v }, __VA_OPT__(STANDIN_S2(__VA_ARGS__))
 #define STANDIN_S2(k, v)	{ "" k "", v },
 
-/* One dummy in front, so that no arguments at all are an array too. */
+/* With a dummy in front, no arguments are an array, too. */
 #define STANDIN_ARGS(...) \
 	((const struct standin_arg[]){ { 0 }, __VA_OPT__(STANDIN_P2(__VA_ARGS__)) })
 #define STANDIN_COUNT(...) \
