@@ -4,9 +4,9 @@
  *
  * usage: icount EMPTYPROBE.KO KERNEL JSON
  *
- * Runs in a machine whose counter counts instructions (selftests/vm/run
- * --icount). README.md tells how switches and wakings are told apart. Exits with
- * 1 if a bar is missed.
+ * Runs in a machine whose counter counts instructions (selftests/vm/run --icount). README.md
+ * explains how the costs of switches and wakeups are separated. Exits with 1 if a limit is
+ * exceeded.
  */
 #include <err.h>
 #include <math.h>
@@ -17,11 +17,11 @@
 
 #include "setups.h"
 
-/* Instructions at most. */
+/* Limits, in instructions */
 #define BAR_SWITCH	150
 #define BAR_WAKING	80
 #define BAR_UNTRACED	45
-/* How far two ways to measure a switch may be apart. */
+/* Two ways to measure a switch may differ by this much. */
 #define CROSS_CHECK	8
 
 enum {
@@ -29,7 +29,7 @@ enum {
 	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
 	NONE_AGAIN,
 	SETUPS,
-	/* By yields only, and not in the list of the others. */
+	/* Measured by yields only, and not in the list of the others */
 	UNTRACED_CROWD = SETUPS,
 	ALL_SETUPS
 };
@@ -54,7 +54,7 @@ static const struct setup setups[ALL_SETUPS] = {
 		.switches = 2, .wakings = { 0, 1, 2 },
 	},
 	[HALF] = {
-		/* Who is not traced is shown coming and going, but not woken. */
+		/* An untraced task is recorded when it comes and goes, but not when it is woken. */
 		"half_traced", "asynctrace, of one of the two", SETUP_SESSION, EVENT_BOTH,
 		.process = true,
 		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
@@ -83,15 +83,14 @@ static const struct setup setups[ALL_SETUPS] = {
 		"ftrace_waking", "ftrace, sched_waking", SETUP_FTRACE, EVENT_WAKING,
 		.wakings = { 0, 1, 2 },
 	},
-	[NONE_AGAIN] = { "none_again", "nobody listens, again", SETUP_NONE },
+	[NONE_AGAIN] = { "none_again", "no probe, again", SETUP_NONE },
 };
 
-/* Instructions that a setup added to a round. */
+/* Instructions that a setup added to a round */
 static double added[ALL_SETUPS][PATTERNS];
 
 /*
- * At least so many, and up to a tenth more for what happens between batches, where each
- * session's worker looks at its rings.
+ * The count may exceed @want by a tenth: between batches each session's worker looks at its rings.
  */
 static void expect(const char *what, const struct setup *s, enum pattern pattern,
 		   uint64_t got, uint64_t want)
@@ -99,7 +98,7 @@ static void expect(const char *what, const struct setup *s, enum pattern pattern
 	unsigned int sessions = s->sessions ? s->sessions : 1;
 
 	if (got < want || got > want + sessions * ROUNDS_PLAYED / 10)
-		errx(1, "%s, pattern %d: %llu %s for %u rounds, not %llu: not what was to be measured",
+		errx(1, "%s, pattern %d: %llu %s for %u rounds, not %llu: the measurement is invalid",
 		     s->key, pattern, (unsigned long long)got, what, ROUNDS_PLAYED,
 		     (unsigned long long)want);
 }
@@ -128,7 +127,7 @@ static double measure(const struct setup *s, struct pair *pair)
 	return ticks;
 }
 
-/* All setups of one kind of pair, with what it takes when nobody listens. */
+/* Measures all setups with one kind of pair, compared with no probe. */
 static void measure_all(bool process)
 {
 	for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
@@ -146,10 +145,10 @@ static void measure_all(bool process)
 	}
 }
 
-/* Pairs whose mean is taken where it depends on the task whether it hits others' slots. */
+/* The cost depends on whether a task hits others' slots: take the mean of this many pairs. */
 #define CROWD_PAIRS	8
 
-/* What a switch of untraced tasks costs beside many traced ones: a mean of several pairs. */
+/* Measures a switch of untraced tasks beside many traced ones: a mean over several pairs. */
 static void measure_crowd(void)
 {
 	double sum = 0;
@@ -165,22 +164,22 @@ static void measure_crowd(void)
 	added[UNTRACED_CROWD][PATTERN_YIELD] = sum / CROWD_PAIRS;
 }
 
-/* Of the two of a round, the one waking that PATTERN_FULL has and PATTERN_HALF has not. */
+/* Returns the cost of the one wakeup that PATTERN_FULL has and PATTERN_HALF lacks. */
 static double waking(int setup)
 {
 	return added[setup][PATTERN_FULL] - added[setup][PATTERN_HALF];
 }
 
-/* What is left of a round when its waking is taken off. */
+/* Returns the cost of a round without its wakeup. */
 static double context_switch(int setup)
 {
-	/* Of the half-traced pair, PATTERN_HALF wakes the one that is not traced. */
+	/* In the half-traced pair, PATTERN_HALF wakes the untraced task. */
 	double one = waking(setup == HALF ? UNTRACED : setup);
 
 	return (added[setup][PATTERN_HALF] - one) / SWITCHES_PER_ROUND;
 }
 
-/* Pipes and sched_yield() must tell the same, or the sum is not of such parts. */
+/* Pipes and sched_yield() must give the same cost, otherwise it is not the sum of these parts. */
 static void cross_check(void)
 {
 	for (int i = 0; i < SETUPS; i++) {
@@ -192,7 +191,7 @@ static void cross_check(void)
 			     setups[i].key, pipes, yields);
 	}
 	if (fabs(context_switch(NONE_AGAIN)) > 2 || fabs(waking(NONE_AGAIN)) > 2)
-		errx(1, "nobody listens, but a switch takes %.1f and a waking %.1f more than before",
+		errx(1, "without probes a switch takes %.1f and a waking %.1f more than before",
 		     context_switch(NONE_AGAIN), waking(NONE_AGAIN));
 }
 
@@ -273,6 +272,6 @@ int main(int argc, char **argv)
 	print_table(argv[2]);
 	write_json(argv[3], argv[2]);
 	if (missed)
-		printf("%d of the bars missed\n", missed);
+		printf("%d limits exceeded\n", missed);
 	return missed > 0;
 }

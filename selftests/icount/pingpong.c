@@ -12,9 +12,9 @@
 #include "pingpong.h"
 
 /**
- * struct pair_shared - one page
+ * struct pair_shared - a page that both tasks share
  * @ready: the partner has its priority
- * @yielding: until it is false, the partner does not sleep
+ * @yielding: while true, the partner does not sleep
  */
 struct pair_shared {
 	volatile bool ready;
@@ -23,7 +23,7 @@ struct pair_shared {
 
 #define PRIORITY	10
 
-/* Nobody but another real-time task interferes, and when one preempts is certain. */
+/* Only another real-time task can interfere, and the moment of preemption is certain. */
 static void be_realtime(int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
@@ -122,9 +122,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * The mean of the rounds that no interrupt fell into. The counter is exact, so
- * that rounds are either alike, to a few hundred instructions for what comes now
- * and then, or have thousands more.
+ * Returns the mean of the rounds without interrupts. The counter is exact: rounds are equal within
+ * a few hundred instructions, or an interrupt adds thousands.
  */
 static double undisturbed(uint32_t *ticks, unsigned int rounds)
 {
@@ -140,8 +139,8 @@ static double undisturbed(uint32_t *ticks, unsigned int rounds)
 }
 
 /*
- * Others, who have no chance against real-time tasks, get one between batches:
- * a kernel thread that is waiting makes the scheduler take another path.
+ * Other tasks cannot run beside real-time tasks. Let them run between batches, because a waiting
+ * kernel thread makes the scheduler take another path.
  */
 static void play(struct pair *p, uint32_t *ticks)
 {
@@ -153,7 +152,7 @@ static void play(struct pair *p, uint32_t *ticks)
 		p->shared->yielding = true;
 		put(p->to[1]);
 	}
-	/* The first ones find the partner wherever it was before. */
+	/* In the first rounds the partner may be at another place. */
 	for (unsigned int i = 0; i < WARM_UP; i++)
 		round_trip(p);
 	begin = counter();
@@ -184,6 +183,6 @@ bool counter_counts_instructions(void)
 
 	__asm__ volatile("1: dec %0; jnz 1b" : "+r" (left) : : "cc");
 	ticks = counter() - begin;
-	/* A timer interrupt is some thousand. */
+	/* A timer interrupt takes some thousand instructions. */
 	return ticks >= 2 * turns && ticks < 2 * turns + 20000;
 }

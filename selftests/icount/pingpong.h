@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two tasks that hand one byte, or just the CPU, to and fro
+ * Two tasks that pass a byte, or only the CPU, to each other
  */
 #ifndef ICOUNT_PINGPONG_H
 #define ICOUNT_PINGPONG_H
@@ -11,13 +11,13 @@
 #include <sys/types.h>
 
 /*
- * Every round is two context switches. How many wakings it has is the scheduler's
- * policy for the two, which is how switches and wakings are told apart.
+ * Each round has two context switches. The scheduler's policy of the two tasks decides how many
+ * wakeups it has, which separates the costs of switches and wakeups.
  */
 enum pattern {
-	PATTERN_YIELD,	/* none: both give up the CPU, neither sleeps */
-	PATTERN_HALF,	/* one: the partner preempts, and so it is never waited for */
-	PATTERN_FULL,	/* two: each wakes the other, and then goes to sleep */
+	PATTERN_YIELD,	/* no wakeup: both give up the CPU, neither sleeps */
+	PATTERN_HALF,	/* one: the partner preempts, so no task waits for it */
+	PATTERN_FULL,	/* two: each wakes the other and then sleeps */
 	PATTERNS
 };
 
@@ -29,18 +29,18 @@ struct pair_shared;
 #define BATCH		100
 #define BATCHES		40
 #define WARM_UP		10
-/* What is measured, and what is played for it. */
+/* Rounds that are measured */
 #define ROUNDS		(BATCH * BATCHES)
 #define ROUNDS_PLAYED	((WARM_UP + BATCH) * (1 + BATCHES))
 
 /**
  * struct pair - the caller and its partner
- * @pattern: what they do
+ * @pattern: what the tasks do in a round
  * @to: pipe to the partner
- * @from: pipe from it
- * @shared: what both see, also when the partner is a process
- * @thread: the partner, where it is a thread
- * @process: the partner, where it is a process; else 0
+ * @from: pipe from the partner
+ * @shared: memory that both see, also if the partner is a process
+ * @thread: the partner, if it is a thread
+ * @process: the partner, if it is a process; otherwise 0
  */
 struct pair {
 	enum pattern pattern;
@@ -51,9 +51,9 @@ struct pair {
 	pid_t process;
 };
 
-/* The partner is a thread of this process, or a child. Dies of what goes wrong. */
+/* Starts the partner, a thread of this process or a child. Exits on failure. */
 void pair_start(struct pair *p, enum pattern pattern, bool process);
-/* Plays ROUNDS rounds. What one takes, in ticks of the CPU's counter. */
+/* Runs ROUNDS rounds. Returns the ticks of the CPU's counter for one. */
 double pair_rounds(struct pair *p);
 void pair_stop(struct pair *p);
 
@@ -65,7 +65,7 @@ static inline uint64_t counter(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Whether the counter counts instructions. */
+/* Does the counter count instructions? */
 bool counter_counts_instructions(void);
 
 #endif /* ICOUNT_PINGPONG_H */

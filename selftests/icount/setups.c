@@ -53,7 +53,7 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-/* All stacks are in one mapping: the kernel limits the number of mappings. */
+/* All stacks are in one mapping, because the kernel limits the number of mappings. */
 static int make_threads(unsigned int n)
 {
 	pthread_attr_t attr;
@@ -73,7 +73,7 @@ static int make_threads(unsigned int n)
 	return 0;
 }
 
-/* A process that a session can be about without being about the pair. */
+/* A process that is a provider but not part of the pair */
 static void bystander(const char *name, unsigned int threads)
 {
 	int ready[2];
@@ -102,7 +102,7 @@ static void bystander(const char *name, unsigned int threads)
 void setups_prepare(const char *module)
 {
 	empty_module = module;
-	/* The kernel's own limit follows from the memory. */
+	/* The kernel's limit depends on the memory. */
 	set("/proc/sys/kernel/threads-max", "60000");
 	bystander(PROVIDER_BYSTANDER, 0);
 	bystander(PROVIDER_CROWD, CROWD);
@@ -120,7 +120,7 @@ static void check(int e, const char *what)
 static void session_on(const struct setup *s)
 {
 	char name[24];
-	/* Nobody reads it: in a circular buffer there is room all the same. */
+	/* The session is not read: a circular buffer always has room. */
 	struct at_session_options o = {
 		.size = sizeof(o),
 		.name = name,
@@ -146,7 +146,7 @@ static void session_off(void)
 {
 	while (nr_sessions)
 		check(at_session_destroy(ctl, sessions[--nr_sessions]), "terminate");
-	/* Unused probes stay for a second, in case the next session comes. */
+	/* The module keeps unused probes for a second. */
 	sleep(3);
 }
 
@@ -158,7 +158,7 @@ static void ftrace(unsigned int events, const char *value)
 		set(TRACING "events/sched/sched_waking/enable", value);
 }
 
-/* What is in CPU 0's buffer, and what was. */
+/* Returns the records in CPU 0's buffer and those that were overwritten. */
 static uint64_t ftrace_records(void)
 {
 	FILE *f = fopen(TRACING "per_cpu/cpu0/stats", "re");

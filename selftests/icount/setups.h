@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Who listens to the scheduler while a pair is measured
+ * Probes and tracers that are active while a pair is measured
  */
 #ifndef ICOUNT_SETUPS_H
 #define ICOUNT_SETUPS_H
@@ -24,18 +24,17 @@ enum {
 };
 
 /**
- * struct setup - see above
- * @key: in the JSON file
- * @what: in the table
- * @kind: who listens
- * @events: to what: EVENT_*
- * @process: the partner is a process of its own, and not traced
- * @sched: of a session: enum asynctrace_sched
- * @provider: of a session: whom it records
- * @sessions: number of sessions, the last of which is asked for its counts; 0: one
- * @switches: records of each round's two switches; for the proof that what was
- *	measured did what it is said to do
- * @wakings: the same of its wakings, by pattern
+ * struct setup - one of them
+ * @key: name in the JSON file
+ * @what: name in the table
+ * @kind: enum of probes and tracers
+ * @events: events that they use, EVENT_*
+ * @process: the partner is another process, which is not traced
+ * @sched: of a session, enum asynctrace_sched
+ * @provider: of a session, the provider that it records
+ * @sessions: number of sessions, of which the last one has the counts; 0: one
+ * @switches: records of each round's two switches, which show that the measurement is valid
+ * @wakings: records of each round's wakeups, by pattern
  */
 struct setup {
 	const char *key;
@@ -54,15 +53,15 @@ struct setup {
 #define PROVIDER_BYSTANDER	"icount-bystander"
 #define PROVIDER_CROWD		"icount-crowd"
 
-/* Once, before any other thread: registers both providers. */
+/* Registers both providers. Called once, before other threads start. */
 void setups_prepare(const char *empty_module);
 
 void setup_on(const struct setup *s);
-/* When it returns, nobody listens any more. */
+/* When this returns, no probe is active. */
 void setup_off(const struct setup *s);
-/* Records made so far, or false where nobody counts them. */
+/* Returns the records so far in *records, or false if this setup has no count. */
 bool setup_records(const struct setup *s, uint64_t *records);
-/* Probes of the module that ran so far. */
+/* Returns how often probes of the module have run. */
 uint64_t setup_calls(void);
 
 #endif /* ICOUNT_SETUPS_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Included before each file of the modules that selftests/kunit/run builds. It turns
- * KUnit on for them, after the headers whose structures must be those of a kernel
- * without KUnit.
+ * Included before each file of the modules that selftests/kunit/run builds. It enables KUnit for
+ * them, after the headers whose structures must be those of a kernel without KUnit.
  */
 #ifndef KUNIT_STOCK_H
 #define KUNIT_STOCK_H
@@ -16,7 +15,7 @@
 #define CONFIG_KUNIT_DEBUGFS 1
 #define CONFIG_KUNIT_DEFAULT_ENABLED 1
 
-/* Pointer to the running test. A stock kernel's task_struct has no field for it. */
+/* The running test, for which a stock kernel's task_struct has no field */
 struct kunit_stock {
 	struct kunit *kunit_test;
 };
@@ -32,8 +31,8 @@ extern struct kunit_stock kunit_stock;
 #include <kunit/test.h>
 
 /*
- * A kernel with KUnit finds the suites of a module by their section. Here the module
- * exports each of them, and suites.ko has them run.
+ * A kernel with KUnit finds a module's suites by their section. Here the module exports each suite,
+ * and suites.ko runs them.
  */
 #undef kunit_test_suite
 #define kunit_test_suite(suite) \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Have KUnit run the suites that another module exports. selftests/kunit/run includes
- * this file behind a definition of SUITES and SUITE_COUNT.
+ * Runs the suites that another module exports. selftests/kunit/run includes this file after a
+ * definition of SUITES and SUITE_COUNT.
  */
 static struct kunit_suite *suites[SUITE_COUNT];
 

@@ -4,7 +4,7 @@
 
 LIFE_DIR    := $(B)/selftests/life
 LIFE_CASES  := life processes threads
-LIFE_COMMON := common ktap reader numbered borrow floor
+LIFE_COMMON := common ktap reader numbered borrow floor run run_module
 LIFE_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	       -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/support -Iselftests/starts
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every macro of an event with 0 to 15 arguments, valid as C and as C++. The script counts
- * knows what it writes. Its argument is the number of values that it must evaluate. With
- * NTRACE, or if nothing is recorded, these are those of TRACE_DECLARE_ARGS() alone.
+ * Every macro of an event with 0 to 15 arguments, valid as C and as C++
+ *
+ * The script counts knows the events. The program's argument is the number of values that it must
+ * evaluate. With NTRACE, or if nothing is recorded, only TRACE_DECLARE_ARGS() evaluates.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,13 +46,13 @@ static int n(void)
 	return ++evaluated ? 7 : 0;
 }
 
-/* Each use gives an id of its own; the same ids again for the next kind of event. */
+/* Each use returns another id. The next kind of event uses the same ids again. */
 __attribute__((unused)) static uint64_t id(uint64_t *last)
 {
 	return ++*last;
 }
 
-/* A counter has at least one number, and that is its own. */
+/* A counter needs at least one number, which it adds itself. */
 #define COUNTER(...) TRACE_COUNTER("counts", "counter", 9, __VA_ARGS__)
 #define DECLARED(...) \
 	do { \
@@ -60,7 +61,7 @@ __attribute__((unused)) static uint64_t id(uint64_t *last)
 				 TRACE_NUM_ARGS(args)); \
 	} while (0)
 
-/* One function for each macro: compilers need long for a large one. */
+/* One function for each macro, because compilers are slow with large functions. */
 static void instants(void) { SIXTEEN(TRACE_INSTANT, "counts", "instant", TRACE_SCOPE_THREAD); }
 static void begins(void) { SIXTEEN(TRACE_DURATION_BEGIN, "counts", "pair"); }
 static void ends(void) { SIXTEEN(TRACE_DURATION_END, "counts", "pair"); }
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
 	objects();
 	TRACE_BLOB(TRACE_BLOB_TYPE_DATA, "plain blob", "xy", 2);
 	TRACE_BLOB_ATTACHMENT("counts", "attachment", "z", 1);
-	/* The nonce counts on without tracing. */
+	/* TRACE_NONCE() counts without tracing, too. */
 	if (TRACE_NONCE() != 1 || TRACE_NONCE() != 2)
 		return 99;
 	if (evaluated != expected)

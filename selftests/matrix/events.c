@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program that writes events of every kind, valid as C and as C++. The script run
- * knows what it writes. With an argument, no two of its threads write at a time: the
- * fallback ring drops a record if two threads meet. It prints the way of its records.
+ * A program that writes events of every kind, valid as C and as C++
+ *
+ * The script run knows the events. With an argument, no two threads write at the same time, because
+ * the fallback ring drops a record if two threads meet. The program prints which ring it uses.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #define THREADS	4
 #define ROUNDS	250
 
-/* Returns text that is gone when the block ends. */
+/* The texts are destroyed when the block ends. */
 static void scopes(int depth)
 {
 	char text[16];
@@ -43,7 +44,7 @@ static void values(void)
 	TRACE_INSTANT("matrix", "fifteen", TRACE_SCOPE_GLOBAL, "1", 1, "2", 2, "3", 3, "4", 4, "5", 5,
 		      "6", 6, "7", 7, "8", 8, "9", 9, "10", 10, "11", 11, "12", 12, "13", 13, "14", 14,
 		      "15", 15);
-	/* A typed pointer is recorded as the void pointer of the same address. */
+	/* A typed pointer is recorded like the void pointer of the same address. */
 	TRACE_INSTANT("matrix", "typed pointer", TRACE_SCOPE_THREAD, "p", &target);
 	TRACE_INSTANT("matrix", "void pointer", TRACE_SCOPE_THREAD, "p", (void *)&target);
 	TRACE_INSTANT("matrix", "nested", TRACE_SCOPE_THREAD, "on", TRACE_CATEGORY_ENABLED("matrix"),
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 	kinds();
 	inline_events(1);
 	other_events(2);
-	/* Not evaluated: the category is not recorded. */
+	/* Its argument is not evaluated, because the category is not recorded. */
 	TRACE_INSTANT("unwanted", "not evaluated", TRACE_SCOPE_THREAD, "n", ++n);
 	for (int i = 0; i < THREADS; i++) {
 		bases[i] = 1000000u * (unsigned int)(i + 1);

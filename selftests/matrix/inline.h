@@ -2,11 +2,11 @@
 /*
  * Functions that trace, in a header that both files of the program include
  *
- * In C++ they are inline functions, of which the linker keeps one copy, with one copy
- * of each static variable. The two files include this header after different numbers
- * of macros: if the names of the variables depended on that number, an event of one
- * function would get the site of another. always_inline: each file has its own copy of
- * the code, so that only the variables are shared.
+ * In C++ these are inline functions, of which the linker keeps one copy, with one copy of each
+ * static variable. The two files include this header after different numbers of macros. If the
+ * names of the variables depended on that number, an event of one function would get another's
+ * site. always_inline: each file has its own copy of the code, so that only the variables are
+ * shared.
  */
 #ifndef SELFTESTS_MATRIX_INLINE_H
 #define SELFTESTS_MATRIX_INLINE_H
@@ -29,7 +29,7 @@ MATRIX_INLINE void inline_events(int n)
 		TRACE_COUNTER("matrix", "inline counter", 7, "n", n);
 }
 
-/* Of the other file. */
+/* A function of the other file */
 #ifdef __cplusplus
 extern "C" {
 #endif

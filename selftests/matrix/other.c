@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The second file of the program: see inline.h. */
+/* The second file of the program: see inline.h */
 #include <asynctrace/trace.h>
 
-/* Moves __COUNTER__ on, by another number than in events.c. */
+/* Advances __COUNTER__ by another number than events.c does. */
 static void move_on(void)
 {
 	TRACE_INSTANT("unwanted", "moves on", TRACE_SCOPE_THREAD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every public header and macro, with every type of value: compiled as C and as C++,
- * with warnings as errors. It is not run.
+ * Every public header and macro, with every type of value, compiled as C and as C++ with warnings
+ * as errors. The program is not run.
  */
 #include <asynctrace/compose.h>
 #include <asynctrace/context.h>
@@ -62,7 +62,7 @@ uint64_t silent_contexts(struct at_context *c, struct at_listener **l, struct at
 void silent_fifteen(int n);
 void silent_probes(struct at_uid *uid, const struct values *v, const struct opaque *o);
 
-/* Plain values: in C by _Generic, in C++ by overload. */
+/* Plain values: _Generic in C, overloads in C++ */
 void silent_plain(struct values *v, struct opaque *o, const struct values *cv)
 {
 	int array[3] = { 1, 2, 3 };
@@ -172,7 +172,7 @@ void silent_special(uint64_t id, int fd, const char *name, const void *p, size_t
 	}
 }
 
-/* Macros in the arguments of macros: nothing is shadowed. */
+/* Macros in the arguments of macros shadow nothing. */
 int silent_nested(int n)
 {
 	TRACE_DURATION("silent", "outer", "on", TRACE_CATEGORY_ENABLED("silent"));

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An unprivileged user who tries to hold other users up.
+ * An unprivileged user who tries to delay other users
  *
  * usage: attack ATTACK ordinary|hostile COUNT
  *
  * names	COUNT providers with names of 100 bytes, and sessions with 100 patterns
- * high		COUNT processes that send 16 requests at a time; the suite puts them into a
- *		memory cgroup whose memory.high they exceed
+ * high		COUNT processes that send 16 requests at a time; the suite puts them into a memory
+ * cgroup whose memory.high they exceed
  * strides	COUNT children that have populated page tables for strides of 1 GiB
  * threads	COUNT traced threads, or as many as the system permits
- * brief	COUNT providers, and more, that end as soon as they have registered
+ * brief	COUNT providers, repeatedly, that end as soon as they have registered
  * quota	COUNT processes that make requests; the suite gives them 1 % of a CPU
  * fifo		COUNT processes that make requests on the CPU that a FIFO thread occupies
  *
- * "ordinary" is the control: the same processes and threads make system calls that do not
- * reach the module. The program prints "ready" when it has what it attacks with, and
- * attacks until a signal ends it. Root starts it; it becomes user ATTACKER.
+ * "ordinary" is the control: the same processes and threads make system calls that do not reach the
+ * module. The program prints "ready" when it is prepared, and attacks until a signal ends it. Root
+ * starts it; it becomes user ATTACKER.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,10 +45,10 @@ static struct raw_nl nl;
 static bool hostile;
 static int count;
 
-/* In memory that all processes share. */
+/* Shared by all processes */
 static struct shared {
 	volatile int unready;	/* processes that are not ready yet */
-	unsigned int done;	/* requests, or rounds of several, that were */
+	unsigned int done;	/* finished requests, or rounds of several */
 	unsigned int refused;	/* requests that failed */
 } *shared;
 
@@ -66,7 +66,7 @@ static void be_ready(void)
 	}
 }
 
-/* Returns whether a request succeeded. */
+/* Counts a request. Returns true if it succeeded. */
 static bool did(int err)
 {
 	__atomic_add_fetch(err < 0 ? &shared->refused : &shared->done, 1, __ATOMIC_RELAXED);
@@ -152,11 +152,12 @@ static void send_batch(bool to_module)
 
 /* --- ordinary work ----------------------------------------------------------------- */
 
-/* System calls of the sorts that requests to the module consist of. */
+/* System calls of the same kinds that requests to the module consist of */
 static void work(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	void *at = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
 
 	if (at != MAP_FAILED) {
 		memset(at, 1, 16 * PAGE);
@@ -176,7 +177,7 @@ static void work_forever(int number)
 
 /* --- requests ----------------------------------------------------------------------- */
 
-/* One session from its creation to its end, over the providers that @pattern matches. */
+/* Runs a session from its creation to its end, over the providers that @pattern matches. */
 static void session(const char *pattern, uint32_t sched)
 {
 	char name[32];
@@ -204,7 +205,7 @@ static void register_and_close(const char *name)
 	close(fd);
 }
 
-/* Every sort of request once. */
+/* Makes every kind of request once. */
 static void request_all(void)
 {
 	register_and_close("attack");
@@ -254,7 +255,7 @@ static int create_with_patterns(void)
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, ASYNCTRACE_RING_MIN);
 	for (int i = 0; i < PATTERNS; i++) {
 		long_name(name, i);
-		/* Only the last one matches a provider. */
+		/* Only the last pattern matches a provider. */
 		if (i < PATTERNS - 1)
 			strcpy(name + ASYNCTRACE_NAME_MAX - 4, "x*");
 		else
@@ -265,7 +266,7 @@ static int create_with_patterns(void)
 	return err ? err : (int)raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
-/* Replaces the categories by 100 that each name providers. */
+/* Replaces the categories by 100 that name providers. */
 static void update_with_patterns(int id)
 {
 	char text[ASYNCTRACE_CATEGORY_MAX + 1];
@@ -317,7 +318,7 @@ static void high(int number)
 			    -1, 0);
 
 	(void)number;
-	/* Above the limit that the suite sets now, the kernel delays each allocation. */
+	/* The suite has set the limit: from now on the kernel delays each allocation. */
 	for (size_t i = 0; memory != MAP_FAILED && i < 4 << 20; i += PAGE)
 		memory[i] = 1;
 	be_ready();
@@ -327,7 +328,7 @@ static void high(int number)
 
 /* --- page tables --------------------------------------------------------------------------- */
 
-/* Makes a page table for each 2 MiB, and gives the pages back. */
+/* Makes a page table for each 2 MiB and frees the pages. */
 static void populate(char *at, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i += PAGE_TABLE) {
@@ -383,7 +384,7 @@ static void strides(void)
 
 #define THREADS_PROCESSES	10
 #define THREAD_STACK		(16 << 10)
-#define AWAKE			8	/* threads of each process that do not only sleep */
+#define AWAKE			8	/* threads of each process that do more than sleep */
 
 static int threads_fd = -1;
 
@@ -429,7 +430,7 @@ static void threads(int number)
 	}
 }
 
-/* --- providers that end at once ------------------------------------------------------------------ */
+/* --- providers that end at once ------------------------------------------------- */
 
 #define BRIEF_PROCESSES	4
 
@@ -454,7 +455,7 @@ static void brief(int number)
 	}
 }
 
-/* --- a FIFO thread ------------------------------------------------------------------------------- */
+/* --- a FIFO thread -------------------------------------------------------------- */
 
 static void pin(void)
 {
@@ -480,7 +481,7 @@ static void fifo(int number)
 	if (sched_setscheduler(0, SCHED_FIFO, &param))
 		die("SCHED_FIFO", -errno);
 	be_ready();
-	/* It also sleeps, so that it preempts the others in the middle of their requests. */
+	/* The thread also sleeps, so that it preempts others in the middle of their requests. */
 	for (;;) {
 		for (volatile int i = 0; i < 20000000; i++)
 			;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Unprivileged attackers, and other users who must not notice them:
-# selftests/neighbours/run. Needs selftests/support/build.mk.
+# Unprivileged attackers, and other users who must not notice them: selftests/neighbours/run
+#
+# Needs selftests/support/build.mk.
 
 NB_DIR := $(B)/selftests/neighbours
 NB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -fno-strict-aliasing \

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Inside the test machine: unprivileged attackers run, alone and all together. Meanwhile
-# another user's instrumented program starts, forks and exits, and root records. Their waits
-# for locks stay short, each of their operations succeeds, and the accounting is exact.
+# Runs inside the test machine: unprivileged attackers, each alone and all together. Meanwhile
+# another user's instrumented program starts, forks and exits, and root records it. Waits for locks
+# must stay short, each operation must succeed, and the accounting must be exact.
 #
 # usage: suite.sh DIR SECONDS full|share [ATTACK...]
 #
-# DIR has the programs. Each attack lasts SECONDS, or some times that, after it is prepared.
-# Each has a control: the attackers make ordinary system calls instead.
+# DIR has the programs. Each attack lasts SECONDS, or a multiple, after its preparation. Each has a
+# control, in which the attackers make ordinary system calls.
 set -u
 
 DIR=$1 seconds=$2 size=$3
@@ -24,9 +24,9 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 . "$here/../lib.sh"
 
-# In ms of the guest: the limit, and a wait that the emulator alone may cause.
+# In ms of guest time: the limit, and a wait that emulation alone may cause
 limit=100 floor=20
-# A wait that the module causes comes again. What the host's load causes does not.
+# A wait caused by the module occurs in each try, one caused by the host's load does not.
 tries=3
 
 if [ $size = full ]; then
@@ -36,8 +36,8 @@ else
 	declare -A counts=([names]=1024 [high]=24 [strides]=6 [threads]=1000
 		[brief]=1000 [quota]=8 [fifo]=4)
 fi
-# Requests with patterns over many providers, above memory.high, and those that zap the pages
-# of many children are long.
+# Requests are slow with patterns over many providers, above memory.high, and if they zap the
+# pages of many children.
 declare -A times=([names]=2 [high]=6 [strides]=10 [all]=6)
 attacks="names high strides threads brief quota fifo"
 [ $# -gt 0 ] || set -- $attacks all
@@ -76,14 +76,14 @@ prepare() {
 		echo stacktrace > events/neighbours/spin_begin/trigger
 		echo 1 > events/neighbours/enable
 	else
-		echo "# no kprobe events of spinlocks: a single CPU that waits is not seen"
+		echo "# no kprobe events of spinlocks: waits of a single CPU are not measured"
 	fi
 	cd "$work" || exit 1
 }
 
 # --- one run ----------------------------------------------------------------------------------
 
-# Only the task in the file, and what it forks, is traced.
+# trace_begin PID: trace only this task and those it forks
 trace_begin() { # PID
 	echo $1 > $tracing/instances/neighbours/set_event_pid
 	echo > $tracing/instances/neighbours/trace
@@ -125,7 +125,7 @@ victims_end() {
 	rm line ready.*
 }
 
-# prepared ATTACK...: wait until those that were begun are ready
+# prepared ATTACK...: wait until the attacks that were begun are ready
 prepared() {
 	local a
 
@@ -135,17 +135,18 @@ prepared() {
 	done
 }
 
-# run_attack ATTACK hostile|ordinary: the figures are in waits, lost and victims
+# run_attack ATTACK hostile|ordinary: results are in the files waits, lost and victims
 run_attack() {
 	local a list=$1
 
 	[ $1 != all ] || list=$attacks
 	attackers=
 	victims_begin || return
-	# selftests/vm/run --icount switches this off, because programs read the host's files.
+	# selftests/vm/run --icount switches this limit off, because programs read the host's files.
 	echo 120 > /proc/sys/kernel/hung_task_timeout_secs
 	trace_begin $victims
-	# The FIFO thread is the last, because the others would need long to get ready beside it.
+	# The FIFO thread starts last, because the other attackers would be slow to get ready beside
+	# it.
 	for a in $list; do
 		[ $a != fifo ] || prepared $list
 		attack $a $2
@@ -154,7 +155,7 @@ run_attack() {
 	constrain 2M 1000
 	sleep $((seconds * ${times[$1]:-1}))
 	constrain max max
-	# Their end is a part of the attack.
+	# The attackers' end is a part of the attack.
 	kill $attackers 2>/dev/null
 	wait $attackers 2>/dev/null
 	soon emptied
@@ -164,7 +165,7 @@ run_attack() {
 	echo 0 > /proc/sys/kernel/hung_task_timeout_secs
 }
 
-# Not before they are ready: that would take minutes.
+# Set it only now: with the limit, getting ready would take minutes.
 constrain() {
 	echo $1 > $group/attackers/high/memory.high
 	echo "$2 100000" > $group/attackers/quota/cpu.max
@@ -203,9 +204,9 @@ figures() { # WHAT
 	grep '^# victims wrote\|^# operations' victims
 }
 
-# Waits in the module stay below the issue's limit, and below three times of what waits are
-# beside ordinary work. Of the kernel's other locks, ordinary work may hold one longer, for
-# instance if its CPU quota is used up.
+# Waits in the module must stay below the limit, and below three times the waits beside ordinary
+# work. Ordinary work may hold other locks of the kernel longer, for example if its CPU quota is
+# used up.
 bearable() {
 	local ok=1
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The users who must not notice an attack.
+ * Users who must not notice an attack
  *
- * usage: victim record PATTERN...	root: records the providers that PATTERN names, makes and
- *					ends other sessions, and runs programs of user VICTIM, until
- *					a line or the end comes on standard input
- *        victim program REPORT		one of these programs: registers, writes events, forks a
- *					child that does the same, and exits
+ * usage: victim record PATTERN...	root: records the providers that PATTERN matches, creates
+ * and ends other sessions, and runs programs of user VICTIM, until standard input has a line or
+ * ends
+ *        victim program REPORT		such a program: registers, writes events, forks a child that
+ * does the same, and exits
  *
- * Each operation must succeed, and the session's accounting of each program must be exact:
- * what it wrote = delivered + overwritten + cleared + dropped.
+ * Each operation must succeed, and for each program written = delivered + overwritten + cleared +
+ * dropped must hold exactly.
  */
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +33,7 @@
 
 #define VICTIM		2000
 #define EVENTS		200
-#define GATE_MS		120000	/* a program waits so long until the session records it */
+#define GATE_MS		120000	/* how long a program waits until the session records it */
 #define RING_SIZE	(64 << 10)
 #define PAUSE_US	20000
 #define PATTERNS_MAX	8
@@ -42,7 +42,7 @@
 struct report {
 	uint32_t provider;
 	uint32_t written;
-	uint32_t gate_us;	/* until it was recorded */
+	uint32_t gate_us;	/* time until it was recorded */
 	uint32_t fork_us;
 };
 
@@ -58,7 +58,7 @@ static uint64_t now_us(void)
 
 static int report_fd;
 
-/* Registers at its first event, as each program that uses the macros does. */
+/* Registers with its first event, as each program does that uses the macros. */
 static struct report be_recorded(void)
 {
 	struct at_status_info status = { .size = sizeof(status) };
@@ -121,7 +121,7 @@ static int program(const char *fd)
 	return send_report(&r);
 }
 
-/* --- what is measured ------------------------------------------------------------------- */
+/* --- measurements ----------------------------------------------------------------------- */
 
 enum operation { PROGRAM, RECORDED, FORK, CREATE, INIT, START, STOP, TERMINATE, OPERATIONS };
 
@@ -156,7 +156,7 @@ static void __attribute__((format(printf, 1, 2))) fail(const char *fmt, ...)
 
 /* --- the recorder ---------------------------------------------------------------------------- */
 
-/* Counts of the session's chunks of one ring */
+/* Counts by the session's chunks of one ring */
 struct ring {
 	uint32_t provider, ring;
 	bool fallback, last;
@@ -166,7 +166,7 @@ struct ring {
 static struct ring *rings;
 static size_t nr_rings, room;
 
-/* The newest first: chunks are of providers that run. */
+/* Search from the newest, because chunks belong to running providers. */
 static struct ring *find_ring(uint32_t provider, uint32_t index, bool fallback)
 {
 	for (size_t i = nr_rings; i--; )
@@ -201,7 +201,7 @@ static void take_chunk(const struct asynctrace_chunk *c)
 
 static int session_fd;
 
-/* Reads what is there. Returns false if there is no more. */
+/* Reads a chunk. Returns false if none is left. */
 static bool read_chunk(void)
 {
 	static char buf[ASYNCTRACE_READ_MIN] __attribute__((aligned(8)));
@@ -324,7 +324,7 @@ static void run_program(const char *self)
 		return;
 	}
 	measured(PROGRAM, now_us() - begin);
-	/* The child's, and the program's own. */
+	/* The reports of the child and of the program */
 	take_report();
 	take_report();
 }
@@ -414,7 +414,7 @@ static int record(const char *self, int nr, const char *const *patterns)
 		fail("terminate: %s", at_ctl_error(ctl));
 	at_ctl_close(ctl);
 	if (!turns[PROGRAM] || !turns[TERMINATE])
-		fail("nothing was done");
+		fail("no operation was made");
 	return failures != 0;
 }
 

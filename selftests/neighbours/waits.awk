@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long the tasks of a trace waited for locks. Input: the trace file of an instance with
-# the events lock:contention_begin and lock:contention_end, the kprobe events spin_begin and
-# spin_end at both ends of the spinlocks' slow path, and stack traces of the begins.
+# Print how long the tasks of a trace waited for locks. Input: the trace of an instance with the
+# events lock:contention_begin and lock:contention_end, the kprobe events spin_begin and spin_end at
+# both ends of the spinlocks' slow path, and stack traces of the begins.
 #
-# The kprobe events are there because a CPU that is the only one to wait for a spinlock
-# does not report that as contention.
+# The kprobe events are needed because a single CPU that waits for a spinlock does not report
+# contention.
 #
-# Prints "module MS COUNT", "any MS COUNT": the longest wait, in ms, and how many there were;
-# and the stack of each, in lines that begin with '#'. A wait is for a lock of the module
-# if a function of the module is in its stack.
+# Prints "module MS COUNT" and "any MS COUNT": the longest wait in ms and the number of waits; and
+# the stack of each wait, in lines that begin with '#'. A wait is for a lock of the module if its
+# stack has a function of the module.
 
 function finish(key, pid) {
 	if (!(key in from))
 		return
-	# The host's files are the test machine's own: a program is read from them.
+	# Skip locks of the host's files, from which the test machine reads programs.
 	if (stack[key] !~ /\[(9p|9pnet|9pnet_virtio|netfs|overlay|virtio[a-z_]*)\]/)
 		waited(pid, (now - from[key]) * 1000, stack[key])
 	delete from[key]
@@ -39,7 +39,7 @@ function keep(kind, ms, pid, text) {
 	at[kind] = now
 }
 
-# The stack of the last begin follows it.
+# The stack of the last begin comes next.
 /^ => / {
 	if (last != "")
 		stack[last] = stack[last] $0 "\n"
@@ -61,7 +61,7 @@ match($0, /-[0-9]+ +\[[0-9]+\]/) {
 	}
 	last = ""
 	split(rest, word, " ")
-	# A mutex reports that it begins to wait each time that it has spun in vain.
+	# A mutex reports the begin of a wait each time after it has spun in vain.
 	if (word[1] == "contention_begin:") {
 		key = pid " " word[2]
 		if (!(key in from))
@@ -70,7 +70,7 @@ match($0, /-[0-9]+ +\[[0-9]+\]/) {
 	} else if (word[1] == "contention_end:") {
 		finish(pid " " word[2], pid)
 	} else if (word[1] == "spin_begin:") {
-		# An interrupt may wait for another spinlock.
+		# An interrupt may wait for another spinlock meanwhile.
 		key = pid " spin " ++depth[pid]
 		from[key] = now
 		begun[pid] = key
@@ -89,7 +89,7 @@ function print_longest(kind, lines, line, i) {
 		print "#  " line[i]
 }
 
-# Waits that have not ended last until the end.
+# Waits that have not ended last until the end of the trace.
 END {
 	for (key in from) {
 		split(key, word, " ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Does an independent reader, Perfetto, find in a trace what we meant to write?
-// One check, one line; the rows that break it follow as comments.
+// Does an independent reader, Perfetto, find in a trace what asynctrace meant to write?
+// Each check prints a line, and the rows that break it as comments.
 
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,15 +21,15 @@ The last three may be given more than once.`;
 
 class UsageError extends Error {}
 
-// The slices of one async operation lie on one track. An instant inside one is a
-// slice of length 0 there.
+// The slices of an async operation are on one track. An instant in it is a slice
+// of length 0 there.
 const ASYNC = "slice s join track t on s.track_id = t.id and t.type = 'legacy_async_global_slice'";
 const THREAD_SLICE = 'slice s join thread_track t on s.track_id = t.id join thread using (utid) left join process using (upid)';
 const literal = (s) => `'${s.replaceAll("'", "''")}'`;
 
-// The SQL of a check gives the rows that are wrong ...
+// The SQL of a check selects wrong rows ...
 const none = (id, text, sql) => ({ id, text, sql, broken: (rows) => rows });
-// ... or, in a column n, how many there are of something, and what is said of n.
+// ... or, in a column n, a number that must satisfy @holds.
 const count = (id, text, from, holds) => ({
 	id, text, sql: `select count(*) as n from ${from}`,
 	broken: ([row]) => holds(row.n) ? [] : [{ found: row.n }],
@@ -76,7 +76,8 @@ function allChecks(o) {
 			'select ts, dur, cpu from sched join thread using (utid) where tid = 0'),
 		o.sched && none('cpu', 'a CPU runs one thread at a time',
 			`select ts, dur, cpu, following, tid from (select *, lead(ts) over
-			 (partition by ucpu order by ts, id) as following from sched) join thread using (utid)
+			 (partition by ucpu order by ts, id) as following from sched)
+			 join thread using (utid)
 			 where following is not null and (dur < 0 or ts + dur > following)`),
 		o.sched && o.minWakers !== undefined && count('wakers',
 			`${o.minWakers} wakeups name the other thread that caused them`,
@@ -89,7 +90,8 @@ function allChecks(o) {
 			`select s.ts, s.name, t.id as track from ${ASYNC}
 			 where s.dur = 0 and s.parent_id is null`),
 		none('async-id', 'no two async operations at a time have one id',
-			`select s.ts, s.name, t.id as track from ${ASYNC} join slice p on p.id = s.parent_id
+			`select s.ts, s.name, t.id as track from ${ASYNC}
+			 join slice p on p.id = s.parent_id
 			 where s.dur != 0 and s.name = p.name`),
 		o.minRequests !== undefined && count('requests', `${o.minRequests} or more async operations`,
 			`${ASYNC} where s.parent_id is null and s.dur > 0`, (n) => n >= o.minRequests),
@@ -99,12 +101,14 @@ function allChecks(o) {
 			`${THREAD_SLICE} where s.name = ${literal(a.name)}`)),
 		...o.counter.map((a) => named('counter', 'values of a counter', a,
 			`counter join track t on t.id = track_id
-			 where t.name = ${literal(a.name)} or substr(t.name, 1, ${a.name.length + 1}) = ${literal(a.name + ':')}`)),
+			 where t.name = ${literal(a.name)} or
+			 substr(t.name, 1, ${a.name.length + 1}) = ${literal(a.name + ':')}`)),
 	].filter(Boolean);
 }
 
 export function parseOptions(args) {
-	const o = { slice: true, flow: true, sched: true, maxOpen: 0, async: [], slices: [], counter: [] };
+	const o = { slice: true, flow: true, sched: true, maxOpen: 0,
+		async: [], slices: [], counter: [] };
 	const list = { '--async': o.async, '--slice': o.slices, '--counter': o.counter };
 	const number = { '--max-open': 'maxOpen', '--min-requests': 'minRequests', '--min-wakers': 'minWakers' };
 	let last;
@@ -142,7 +146,7 @@ export function parseOptions(args) {
 	return o;
 }
 
-// Run the checks; gives [{ id, text, rows }], rows empty where the check holds.
+// Runs the checks. Returns [{ id, text, rows }]; rows is empty if the check passes.
 export async function check(options) {
 	let trace;
 	try {
@@ -159,7 +163,7 @@ export async function check(options) {
 	return results;
 }
 
-// Print results as KTAP; a skipped one has a reason in skip. Gives the exit status.
+// Prints results as KTAP; a skipped one has the reason in skip. Returns the exit status.
 export function report(results) {
 	const failed = results.filter((r) => r.rows.length > 0).length;
 	const skipped = results.filter((r) => r.skip).length;
@@ -176,7 +180,7 @@ export function report(results) {
 	return failed ? 1 : skipped === results.length ? 77 : 0;
 }
 
-// Run main where this file is the program, and turn what it throws into a status.
+// Runs main if this file is the program, and turns exceptions into an exit status.
 export async function program(url, main) {
 	if (!process.argv[1] || realpathSync(process.argv[1]) !== fileURLToPath(url))
 		return;
@@ -184,7 +188,9 @@ export async function program(url, main) {
 		process.exitCode = report(await main(process.argv.slice(2)));
 	} catch (e) {
 		if (e instanceof Unavailable) {
-			process.exitCode = report([{ id: 'load', text: 'trace processor', rows: [], skip: e.message }]);
+			process.exitCode = report([
+				{ id: 'load', text: 'trace processor', rows: [], skip: e.message },
+			]);
 			return;
 		}
 		console.error(e instanceof UsageError ? `check.mjs: ${e.message}\n${USAGE}` : e.syscall ? e.message : e);

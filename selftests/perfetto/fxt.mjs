@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Writes small FXT files record by record, so that the checks can be tried on
-// files whose content, and whose faults, are known. It shares nothing with the
-// project's own writer: a mistake there must not be repeated here.
+// Writes small FXT files record by record, so that the checks can be tested with files
+// whose contents and faults are known. It shares nothing with the project's writer,
+// because a mistake there must not be repeated here.
 
 export const IDLE = -0x80000000;	/* the weight of an idle thread */
 const EVENTS = ['instant', 'counter', 'begin', 'end', 'complete', 'asyncBegin',
 	'asyncInstant', 'asyncEnd', 'flowBegin', 'flowStep', 'flowEnd'];
 
-// Put fields, given as [lowest bit, value], into one word.
+// Packs fields, given as [lowest bit, value], into one word.
 const word = (...fields) => fields.reduce((w, [bit, v]) => w | (BigInt(v) << BigInt(bit)), 0n);
 
 export class Fxt {
@@ -59,10 +59,11 @@ export class Fxt {
 
 	threadObject(pid, tid, name) {
 		const args = this.args({ process: BigInt(pid) });
-		return this.record(word([16, 2], [24, this.string(name)], [40, 1]), 7, [tid, ...args]);
+		return this.record(word([16, 2], [24, this.string(name)], [40, 1]), 7,
+			[tid, ...args]);
 	}
 
-	// extra: the end time, or the id, of the events that have one.
+	// extra: end time or id, for events that have one
 	event(type, [pid, tid], ts, name, extra, args = {}) {
 		const body = [ts, ...this.args(args), ...(extra === undefined ? [] : [extra])];
 		return this.record(word([16, EVENTS.indexOf(type)], [20, Object.keys(args).length],
@@ -71,22 +72,27 @@ export class Fxt {
 	}
 
 	switch(cpu, ts, out, state, into) {
-		const args = this.args({ outgoing_weight: out ? 120 : IDLE, incoming_weight: into ? 120 : IDLE });
-		return this.record(word([16, 2], [20, cpu], [36, state], [60, 1]), 8, [ts, out, into, ...args]);
+		const args = this.args({ outgoing_weight: out ? 120 : IDLE,
+			incoming_weight: into ? 120 : IDLE });
+		return this.record(word([16, 2], [20, cpu], [36, state], [60, 1]), 8,
+			[ts, out, into, ...args]);
 	}
 
 	wakeup(cpu, ts, tid, waker) {
-		const args = { weight: 120, ...(waker === undefined ? {} : { waker: BigInt(waker) }) };
+		const args = { weight: 120,
+			...(waker === undefined ? {} : { waker: BigInt(waker) }) };
 		const body = [ts, tid, ...this.args(args)];
-		return this.record(word([16, Object.keys(args).length], [20, cpu], [60, 2]), 8, body);
+		return this.record(word([16, Object.keys(args).length], [20, cpu], [60, 2]), 8,
+			body);
 	}
 
 	bytes() {
-		return new Uint8Array(BigUint64Array.from(this.words, (w) => BigInt.asUintN(64, w)).buffer);
+		return new Uint8Array(BigUint64Array.from(this.words,
+			(w) => BigInt.asUintN(64, w)).buffer);
 	}
 }
 
-// Text as words, padded with zeros.
+// Returns text as words, padded with zeros.
 function stream(text) {
 	const bytes = Buffer.alloc(Math.ceil(text.length / 8) * 8);
 	bytes.write(text, 'latin1');

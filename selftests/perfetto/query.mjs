@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Ask Perfetto's trace processor about a trace, with SQL:
+// Queries a trace with SQL by Perfetto's trace processor:
 //
 //	node query.mjs [--json] TRACE "SQL" ["SQL" ...]
 //
-// or import openTrace. Integers come as numbers, and as BigInt (in --json: as
-// strings) where a number would not be exact. Works on node 18 and later.
+// or import openTrace. Integers are returned as numbers, or as BigInt (with --json as strings)
+// if a number would not be exact. Works with node 18 and later.
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, realpathSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const CHUNK = 16 << 20;		/* half of the processor's request buffer */
 
-// The tool could not be had, for a reason that is no fault of the trace.
+// Thrown if the tool is not available, which is no fault of the trace
 export class Unavailable extends Error {}
 
 let runtime;
 
-// Fetch and compile once per process; every trace gets an instance of its own.
+// Fetches and compiles once per process. Each trace gets an instance.
 async function loadRuntime() {
 	let dir;
 	try {
@@ -32,13 +32,13 @@ async function loadRuntime() {
 	const { EngineBase } = await import(pathToFileURL(join(dir, 'engine.mjs')).href);
 	const wasm = readFileSync(join(dir, 'trace_processor.wasm'));
 	const module = new WebAssembly.Module(wasm);
-	// The bundle was built for a web worker and looks only at these globals.
+	// The bundle was built for a web worker and uses only these globals.
 	const start = new Function('self', 'WorkerGlobalScope', 'XMLHttpRequest', 'WebAssembly', 'console',
 		readFileSync(join(dir, 'engine_bundle.node.js'), 'utf8'));
 	return { EngineBase, wasm, module, start };
 }
 
-// Run the bundle in a worker scope, and connect the engine to it.
+// Runs the bundle in a worker scope and connects to the engine.
 async function startEngine() {
 	runtime ??= loadRuntime();
 	const { EngineBase, wasm, module, start } = await runtime;
@@ -49,8 +49,9 @@ async function startEngine() {
 		open() {}
 		send() { this.response = wasm; }
 	}
-	// Where a module with a 64-bit memory compiles (node 24), the bundle takes the
-	// 64-bit build, which the package lacks: refuse the module it probes with.
+	// If a module with 64-bit memory compiles (node 24), the bundle uses the 64-bit build,
+	// which
+	// the package lacks: refuse the module that it uses to find out.
 	function Module(bytes) {
 		if (bytes.length === wasm.length)
 			return module;
@@ -58,15 +59,17 @@ async function startEngine() {
 			throw new WebAssembly.CompileError('no 64-bit memory, please');
 		return new WebAssembly.Module(bytes);
 	}
-	start(self, class {}, SyncRequest, Object.create(WebAssembly, { Module: { value: Module } }),
+	start(self, class {}, SyncRequest,
+		Object.create(WebAssembly, { Module: { value: Module } }),
 		{ log: quiet, warn: quiet, error: quiet });
 
 	class Engine extends EngineBase {
 		id = 'asynctrace';
 		mode = 'WASM';
 		port = { postMessage: (data) => this.onRpcResponseBytes(data) };
-		// Request and reply are one synchronous call. The engine warns of reply
-		// fields newer than itself, on every query.
+		// Request and reply are one synchronous call. The engine warns of unknown reply
+		// fields on
+		// every query.
 		rpcSendRequestBytes(data) {
 			const { warn } = console;
 			console.warn = quiet;
@@ -79,15 +82,15 @@ async function startEngine() {
 	}
 	const engine = new Engine();
 	self.onmessage({ data: engine.port });
-	// The runtime initialises itself in microtasks.
+	// The runtime initializes itself in microtasks.
 	await new Promise(setImmediate);
 	return engine;
 }
 
 const plain = (v) => typeof v === 'bigint' && Number.isSafeInteger(Number(v)) ? Number(v) : v;
 
-// Load the trace at path and return { query(sql) -> array of objects, close() }.
-// Throws where the processor refuses the trace. Calls started() before it loads the trace.
+// Loads the trace at path. Returns { query(sql) -> array of objects, close() }. Throws if the
+// processor refuses the trace. Calls started() before it loads the trace.
 export async function openTrace(path, started = () => {}) {
 	const fd = openSync(path, 'r');
 	let engine;
@@ -113,7 +116,8 @@ export async function openTrace(path, started = () => {}) {
 			const columns = result.columns();
 			const rows = [];
 			for (const it = result.iter({}); it.valid(); it.next())
-				rows.push(Object.fromEntries(columns.map((c) => [c, plain(it.get(c))])));
+				rows.push(Object.fromEntries(
+					columns.map((c) => [c, plain(it.get(c))])));
 			return rows;
 		},
 		close() { engine = null; },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //
-// Can each check fail? A good trace passes all of them; each mutation of it
-// must fail exactly the checks named with it. Then the programs around them.
+// Can each check fail? A good trace passes all checks. Each changed trace must fail exactly
+// the checks that are named with it. Then the programs are tested.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,8 +16,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const MAIN = [100, 100], WORKER = [100, 101], CLIENT = [200, 200];
 const PREEMPTED = 0, BLOCKED = 3;
 
-// A client and a server with two threads on two CPUs. CPU 0 accepts request 7,
-// hands it to the worker, and sleeps; the worker preempts the client on CPU 1.
+// A client and a server with two threads on two CPUs. CPU 0 accepts request 7, hands it to
+// the worker and sleeps. The worker preempts the client on CPU 1.
 const GOOD = {
 	server: (f) => f.process(100, 'server'),
 	client: (f) => f.process(200, 'client'),
@@ -49,7 +49,7 @@ const GOOD = {
 };
 const OPTIONS = '--min-wakers 1 --min-requests 1 --async request --count 1 --slice work --count 1 --counter queue';
 
-// The good trace without some records, with others in their place, or with more.
+// The good trace without some records, with others instead, or with more
 function without(...names) {
 	return Object.fromEntries(Object.entries(GOOD).filter(([n]) => !names.includes(n)));
 }
@@ -69,7 +69,7 @@ const FLOWS = named(/^flow/);
 const DURATIONS = ['call', 'called', 'accept', 'accepted', 'work'];
 const KERNEL = [...SWITCHES, ...WAKEUPS];
 
-// What, the bytes, the checks that fail, and the options if not the usual ones.
+// Description, bytes, checks that fail, and options if not the usual ones
 const CASES = [
 	['the good trace', build(GOOD), []],
 	['no magic', build(GOOD).slice(8), ['type', 'stats'], '--no-sched --no-flow --no-slice'],
@@ -81,7 +81,8 @@ const CASES = [
 	['a duration that ends before it begins',
 		build(also((f) => f.event('complete', WORKER, 1899, 'w', 1880))), ['stats']],
 	['a process argument that is no koid', build(also((f) => f.record(
-		0x8002n << 24n | 2n << 16n | 1n << 40n, 7, [0x7a6c6c6977n, ...f.args({ process: 100 })]))), ['stats']],
+		0x8002n << 24n | 2n << 16n | 1n << 40n, 7,
+		[0x7a6c6c6977n, ...f.args({ process: 100 })]))), ['stats']],
 	['a flow without its begin', build(without('flowCall')), ['flow-start']],
 	['no durations', build(without(...DURATIONS, ...FLOWS)), ['slice', 'flow', 'slice-work']],
 	['no durations, none wanted', build(without(...DURATIONS, ...FLOWS)), [], '--no-slice --no-flow'],
@@ -142,7 +143,8 @@ async function programs(tmp) {
 	const results = [];
 	const is = (id, text, got, want) => results.push({ id, text,
 		rows: String(got) === String(want) ? [] : [{ got, want }] });
-	const run = (file, ...args) => spawnSync(process.execPath, [join(here, file), ...args], { encoding: 'utf8' });
+	const run = (file, ...args) =>
+		spawnSync(process.execPath, [join(here, file), ...args], { encoding: 'utf8' });
 	const good = join(tmp, 'good.fxt'), bad = join(tmp, 'bad.fxt');
 	writeFileSync(good, build(GOOD));
 	writeFileSync(bad, build(without('done')));
@@ -164,7 +166,7 @@ async function programs(tmp) {
 	r = run('query.mjs', good, 'select nonsense');
 	is('query', 'an SQL error is status 1 and said', `${r.status} ${/nonsense/.test(r.stderr)}`, '1 true');
 
-	// A reply of many batches, and a file of more than one read.
+	// A reply of many batches, and a file of more than one read
 	const many = new Fxt(), n = 700000;
 	many.string('n'), many.string('cat'), many.thread(...MAIN);
 	for (let i = 0; i < n; i++)
@@ -176,7 +178,8 @@ async function programs(tmp) {
 	is('query', `a file of ${n} events comes back whole`, rows.length === n && rows.every((row, i) => row.ts === 1000 + 10 * i), true);
 
 	const env = { ...process.env, npm_config_registry: 'http://127.0.0.1:9/', npm_config_cache: join(tmp, 'npm') };
-	const fetch = (cache) => spawnSync(join(here, 'fetch'), { encoding: 'utf8', env: { ...env, ...cache } });
+	const fetch = (cache) =>
+		spawnSync(join(here, 'fetch'), { encoding: 'utf8', env: { ...env, ...cache } });
 	const dir = execFileSync(join(here, 'fetch'), { encoding: 'utf8' });
 	is('fetch', 'a full cache needs no registry', `${fetch({}).status} ${fetch({}).stdout}`, `0 ${dir}`);
 	r = fetch({ ASYNCTRACE_CACHE: join(tmp, 'empty') });

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Plug-ins that trace, and hosts that load them: selftests/plugin/run.
+# Plug-ins that trace, and hosts that load them: selftests/plugin/run
 
 PLUG_DIR    := $(B)/selftests/plugin
 PLUG_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
@@ -16,7 +16,8 @@ $(PLUG_DIR)/plug-static.so: selftests/plugin/plug.c $(B)/libasynctrace.a
 
 $(PLUG_DIR)/plug-symbolic.so: selftests/plugin/plug.c $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -shared -fPIC -Wl,-Bsymbolic-functions -o $@ $^ $(LDFLAGS) $(AT_LIBS)
+	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -shared -fPIC -Wl,-Bsymbolic-functions -o $@ $^ $(LDFLAGS) \
+		$(AT_LIBS)
 
 $(PLUG_DIR)/plug-shared.so: selftests/plugin/plug.c $(B)/libasynctrace.so
 	@mkdir -p $(@D)
@@ -26,7 +27,7 @@ $(PLUG_DIR)/host: selftests/plugin/host.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -o $@ $< $(LDFLAGS) -ldl
 
-# With a library of its own that plug-ins do not see, and with one that they do.
+# Hosts with a library of their own, which plug-ins do not see or do see
 $(PLUG_DIR)/host-static: selftests/plugin/host.c $(B)/libasynctrace.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PLUG_CFLAGS) -DHOST_TRACES -o $@ $^ $(LDFLAGS) $(AT_LIBS) -ldl

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * host PLUGIN ROUNDS THREADS: loads a plug-in, has threads write records in it, unloads
- * it while they and their descriptions of critical sections are still around, and lets
- * the kernel look at these.
+ * host PLUGIN ROUNDS THREADS: loads a plug-in, has threads write records in it, and unloads it
+ * while the threads and their descriptions of critical sections still exist. Then the kernel reads
+ * these descriptions.
  *
- * Built with HOST_TRACES, the host contains a library, too, and writes one record of its
- * own a round.
+ * Built with HOST_TRACES, the host contains a library, too, and writes one record per round.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -29,7 +28,7 @@ static void *member(void *arg)
 	plug_write(RECORDS);
 	pthread_barrier_wait(&written);
 	pthread_barrier_wait(&unloaded);
-	/* To sleep and to wake up is when the kernel looks. */
+	/* The kernel reads them when a thread sleeps and wakes up. */
 	for (int i = 0; i < 20; i++)
 		nanosleep(&moment, NULL);
 	return arg;

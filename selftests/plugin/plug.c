@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A plug-in that traces, and contains the static library or is linked with the shared one. */
+/* A plug-in that traces; it contains the static library or is linked with the shared one */
 #include <asynctrace/trace.h>
 
 void plug_write(unsigned int records);
 
-/* Threads end in different critical sections: words in registers, in memory, and texts. */
+/* Threads end in different critical sections: words in registers, words in memory, texts. */
 void plug_write(unsigned int records)
 {
 	static unsigned int calls;

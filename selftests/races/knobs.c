@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files of debugfs.
+ * Files in debugfs
  */
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The knobs of a module built with CONFIG_ASYNCTRACE_RACES.
+ * Knobs of a module built with CONFIG_ASYNCTRACE_RACES
  */
 #ifndef KNOBS_H
 #define KNOBS_H
 
-/* Bails out where there is no such knob. */
+/* Ends the program if the module has no such knob. */
 void knob_set(const char *knob, const char *value);
 
 #endif /* KNOBS_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions that are over, and are read while another one has the provider intern its
- * names anew: who reads to the end gets the names that the records use.
+ * Ended sessions that are read while another session has the provider intern its names anew: a
+ * reader gets the names that the records use
  *
- * The reader is held up where it has seen that none are kept for it, and has not looked
- * at the provider's.
+ * A knob delays the reader after it has seen that no names are kept for its session, and before it
+ * reads the provider's.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@
 #include "trial.h"
 
 #define PROVIDER	"names"
-/* Microseconds that the reader is held up. */
+/* Microseconds by which the reader is delayed */
 #define DELAY		20000
-/* Records of a session. */
+/* Records of a session */
 #define RECORDS		50
 
 static struct shared {
@@ -54,7 +54,7 @@ static const char *verdict(const struct run *run)
 	return run->seen.events ? NULL : "no records";
 }
 
-/* Returns what is wrong with a session that another one follows, or NULL. */
+/* Returns what is wrong with a session that is followed by another, or NULL. */
 static const char *session(struct at_ctl *ctl, uint32_t *state, uint64_t *events)
 {
 	const struct run_options opts = {
@@ -98,7 +98,7 @@ void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t r
 	char delay[16];
 	pid_t pid;
 
-	trial_begin(&trial, "names cleared while an old session is read", fix);
+	trial_begin(&trial, "names cleared while read", fix);
 	if (!sh)
 		sh = shared_memory(sizeof(*sh));
 	sh->ready = sh->stop = sh->written = 0;
@@ -115,6 +115,6 @@ void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t r
 	knob_set("delay_names", "0");
 	sh->stop = 1;
 	reap(pid);
-	ktap_check(trial.events, "no session saw anything: no test");
+	ktap_check(trial.events, "no session had an event");
 	trial_end(&trial);
 }

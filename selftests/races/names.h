@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session that is over and read, while another one clears the names: one test.
+ * A test: names are cleared while an ended session is read
  */
 #ifndef NAMES_H
 #define NAMES_H
@@ -9,7 +9,7 @@
 
 #include <asynctrace/session.h>
 
-/* @fix: to be switched off: then the test looks for the spoiled session; or NULL */
+/* @fix: NULL, or the fix to switch off; then the test must find a spoiled session */
 void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds);
 
 #endif /* NAMES_H */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions stopped while a probe on another CPU has found them started, and has not
- * published its record yet: who reads to the end is told of that record, too. And where
- * they are started again at once, with a clear, nobody gets it, for it is of before that.
+ * Sessions stopped while a probe on another CPU has found them started and has not published its
+ * record: a reader that reads to the end gets that record, too. If the session is started again at
+ * once with a clear, the record must not be delivered, because it is older than the clear.
  *
- * Two threads do nothing but switch, on a CPU of their own, and each record takes the
- * probe a millisecond. With scheduling of all tasks it is the long way of the probe, of
- * the provider's threads the short one.
+ * Two threads switch all the time on a CPU of their own, and the probe takes a millisecond for each
+ * record. Recording all tasks uses the probe's slow path, recording the provider's threads the fast
+ * one.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 #define PROVIDER	"switches"
 #define THREADS		2
-/* Runs of one session. */
+/* Runs of one session */
 #define RUNS		5
 
 static struct shared {
@@ -49,7 +49,7 @@ static pid_t provider(void)
 	return pid;
 }
 
-/* Records stamped before this must not come any more. */
+/* Records with an older stamp must not be delivered any more. */
 static uint64_t since;
 static uint64_t early;
 
@@ -70,7 +70,7 @@ static uint64_t now(struct at_ctl *ctl)
 	return at_clock(0, info.clock);
 }
 
-/* Of the kernel's rings: records that were published, and those the consumer knows of. */
+/* Kernel rings: published records, and those that the reader was told of */
 struct sums {
 	uint64_t committed, told;
 };
@@ -99,17 +99,17 @@ static const char *verdict(struct at_ctl *ctl, const struct run *run)
 		return why;
 	}
 	if (early) {
-		snprintf(why, sizeof(why), "%llu records of before the last start",
+		snprintf(why, sizeof(why), "%llu records are older than the last start",
 			 (unsigned long long)early);
 		return why;
 	}
 	if (!events.last || !names.last)
-		return "not every ring was told to be done";
+		return "the reader was not told the end of each ring";
 	if (at_for_each_ring(ctl, run->id, add_ring, &sums))
 		ktap_bail("%s", at_ctl_error(ctl));
 	if (sums.committed == sums.told)
 		return NULL;
-	snprintf(why, sizeof(why), "%llu records are there at the end, %llu were told of",
+	snprintf(why, sizeof(why), "%llu records at the end, the reader was told of %llu",
 		 (unsigned long long)sums.committed, (unsigned long long)sums.told);
 	return why;
 }
@@ -139,11 +139,11 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 				rd_read(&run.rd, rnd(state, 10));
 		}
 		run_stop(&run);
-		/* This read waits until the probes are done. */
+		/* This read waits until the probes have finished. */
 		if (clear && i < RUNS - 1)
 			continue;
 		rd_drain(&run.rd);
-		/* Records that come after the end have come by then. */
+		/* By then, late records have been published. */
 		sleep_us(5000);
 		wrong = verdict(ctl, &run);
 	}
@@ -159,8 +159,8 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 	struct trial trial;
 	pid_t pid;
 
-	trial_begin(&trial, clear ? "stopped and cleared while probes record" :
-				    "stopped while probes record", fix);
+	trial_begin(&trial, clear ? "clear while probes record" :
+				    "stop while probes record", fix);
 	if (!sh)
 		sh = shared_memory(sizeof(*sh));
 	pid = provider();
@@ -168,7 +168,7 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 	if (fix)
 		knob_set(fix, "0");
 	while (trial_goes_on(&trial, rounds)) {
-		/* A start goes on clearing meanwhile, and longer than it takes by itself. */
+		/* The clear of a start is delayed so that it overlaps with the probes. */
 		if (clear)
 			knob_set("delay_switch", delays[trial.sessions % 5]);
 		trial_add(&trial, session(ctl, state, clear, &trial.events));
@@ -179,6 +179,6 @@ void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fi
 	knob_set("delay_switch", "0");
 	sh->stop = 1;
 	reap(pid);
-	ktap_check(trial.events, "no session saw anything: no test");
+	ktap_check(trial.events, "no session had an event");
 	trial_end(&trial);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session stopped while probes record: one test.
+ * A test: a session is stopped while probes record
  */
 #ifndef PROBES_H
 #define PROBES_H
@@ -11,8 +11,8 @@
 #include <asynctrace/session.h>
 
 /*
- * @clear: it is started again with a clear
- * @fix: to be switched off: then the test looks for the spoiled session; or NULL
+ * @clear: the session is started again with a clear
+ * @fix: NULL, or the fix to switch off; then the test must find a spoiled session
  */
 void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions started and ended as fast as it goes while threads write, with each
- * window between the two widened: what belongs to one session never shows in the
- * next, no record is torn, and none lost without being counted. And with the fix
- * for a window switched off, the same test finds sessions spoiled: it can tell. And the
- * same of probes in the kernel: probes.c; and of names that are cleared: names.c.
+ * Sessions that start and end as fast as possible while threads write, with each critical moment
+ * between the two made longer
  *
- * Needs a module built with CONFIG_ASYNCTRACE_RACES, and links with the library
- * built with AT_TEST_HOOKS.
+ * No event of one session may be in the next, no record may be torn or lost without being counted.
+ * With the fix for a moment switched off, the same test must find spoiled sessions. probes.c does
+ * the same for probes in the kernel, names.c for names that are cleared.
  *
- * usage: restart [nofix]	with "nofix" also the tests with a fix switched off
+ * Needs a module built with CONFIG_ASYNCTRACE_RACES, and the library built with AT_TEST_HOOKS.
+ *
+ * usage: restart [nofix]	"nofix": also run the tests with a fix switched off
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,22 +28,22 @@
 
 #define PROVIDER	"races"
 #define THREADS		3
-/* Generations that a thread's counts are remembered for. */
+/* Number of generations for which a thread's counts are kept */
 #define GENERATIONS	128
 
-/* Turns of the critical sections' delays: of the library, with AT_TEST_HOOKS. */
+/* Turns of the delay loops in critical sections */
 extern uint64_t at_race_delay, at_race_delay_early;
 
 static struct shared {
 	volatile uint32_t ready, stop, gate;
-	uint32_t writers;		/* threads that could write; one more lets them go */
-	volatile uint32_t threads;	/* so many write */
-	volatile uint32_t early, late;	/* does the first of them wait in its sections? */
-	volatile uint32_t every;	/* so many records, about; 0: never */
-	volatile uint64_t turns;	/* at least so long */
-	volatile uint32_t release;	/* microseconds until who waits goes on; 0: he waits */
-	volatile uint32_t in;		/* the generation it writes under at this moment */
-	/* Records whose gate was open before and after: they are somewhere. */
+	uint32_t writers;		/* threads that may write; one more thread releases them */
+	volatile uint32_t threads;	/* number of threads that write */
+	volatile uint32_t early, late;	/* does the first thread wait in its sections? */
+	volatile uint32_t every;	/* waits once in about so many records; 0: never */
+	volatile uint64_t turns;	/* least number of turns that it waits */
+	volatile uint32_t release;	/* us until the waiting thread goes on; 0: it waits */
+	volatile uint32_t in;		/* the generation of the event that it is writing */
+	/* Records whose gate was open before and after: these must be accounted for. */
 	struct {
 		volatile uint32_t generation, sure;
 	} count[THREADS][GENERATIONS];
@@ -54,7 +54,7 @@ static uint32_t state, generation, spin;
 
 /* --- the provider ---------------------------------------------------------------- */
 
-/* Writers of a run: their numbers begin anew with it. */
+/* Writers of a run: their numbers begin anew in each run. */
 static uint32_t writer_of(uint32_t thread, uint32_t gate)
 {
 	return thread + THREADS * (gate % GENERATIONS);
@@ -86,7 +86,9 @@ static void *writer(void *arg)
 		if (!id) {
 			const bool wait = sh->every && !rnd(&rng, sh->every);
 			const bool early = sh->early && (!sh->late || rnd(&rng, 2));
-			/* A writer that is alone is let go; else it takes its time. */
+			/*
+			 * A single writer is released by another thread; several wait for a while.
+			 */
 			const bool held = sh->threads == 1 && rnd(&rng, 4);
 			const uint64_t longer = held ? 10 : rnd(&rng, 6);
 			const uint64_t turns = wait ? sh->turns << longer : 0;
@@ -109,7 +111,7 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Never on the writer's CPU: what runs there takes it out of its section. */
+/* Not on the writer's CPU: another thread there would abort the writer's section. */
 static void *releaser(void *arg)
 {
 	while (!sh->stop) {
@@ -148,15 +150,15 @@ static pid_t provider(uint32_t writers)
 /* --- windows ----------------------------------------------------------------------- */
 
 /**
- * struct window - a place where a session's end or start can come at a bad moment
- * @name: of it
- * @threads: that write
- * @every: so many records a writer waits; 0: never
+ * struct window - a moment at which a session's end or start may interfere with writers
+ * @name: of the test
+ * @threads: number of writers
+ * @every: a writer waits once in so many records; 0: never
  * @early: a writer waits when it has seen the gate open
- * @late: it waits before it publishes
+ * @late: a writer waits before it publishes
  * @knob: of the kernel's delay, or NULL
- * @delay: of it, microseconds; twice and four times that in some sessions, for a kernel
- *	that looks after itself is slow to end one and to begin the next
+ * @delay: of @knob in microseconds; twice and four times that in some sessions, because a kernel
+ *	with checkers is slow to end a session and begin the next
  */
 struct window {
 	const char *name;
@@ -171,7 +173,7 @@ struct window {
 
 /* --- the tests --------------------------------------------------------------------- */
 
-/* A run of the session begins: the kernel counts these. */
+/* Starts a run of the session; the kernel counts runs. */
 static void start(struct run *run)
 {
 	run_start(run);
@@ -187,7 +189,7 @@ static void wait_a_while(void)
 	sleep_us(rnd(&state, us));
 }
 
-/* Waits for it, but not for ever: it may not come. */
+/* Waits for a condition, with a limit: it may never be true. */
 static void hope(bool (*cond)(void))
 {
 	for (int i = 0; i < 400 && !cond(); i++)
@@ -210,7 +212,7 @@ static bool has_written(void)
 	       sh->count[0][generation % GENERATIONS].sure > 2;
 }
 
-/* Sets the time that writers wait in a critical section, also for those that wait. */
+/* Sets how long writers wait in a critical section, also those that wait already. */
 static void release(uint32_t us)
 {
 	sh->release = us + 1;
@@ -229,10 +231,10 @@ static bool has_written_at_last(void)
 }
 
 /*
- * Lets the session last until the writer is done with a record that it began
- * under an earlier one, and has written some under this one; or ends it while the
- * writer is at it; or at once, so that this one, or the one after the next, which has
- * the same addresses again, finds the writer where it is.
+ * Ends the session at one of three moments: when the writer has finished a record that it began
+ * under an earlier session and has written some under this one; while the writer is in its section;
+ * or at once, so that this session, or the one after the next with the same addresses, finds the
+ * writer there.
  */
 static void chase(const struct window *w)
 {
@@ -251,12 +253,12 @@ static void chase(const struct window *w)
 	}
 	hope(is_in);
 	sleep_us(rnd(&state, 100));
-	/* When the session is about to end, or has, or the next one begins. */
+	/* When the session is about to end, has ended, or the next one begins */
 	if (rnd(&state, 2))
 		release(rnd(&state, 500) << rnd(&state, 6));
 }
 
-/* Records that are sure to have been written under the last @starts generations. */
+/* Returns the number of records that were certainly written under the last @starts generations. */
 static uint64_t sure(uint32_t starts)
 {
 	uint64_t n = 0;
@@ -268,7 +270,7 @@ static uint64_t sure(uint32_t starts)
 	return n;
 }
 
-/* NULL, or what is wrong with it. */
+/* Returns what is wrong with the session, or NULL. */
 static const char *verdict(const struct run *run, uint32_t starts)
 {
 	const struct rd_ring sum = rd_sum(&run->rd, ASYNCTRACE_CHUNK_EVENTS, 0);
@@ -282,9 +284,9 @@ static const char *verdict(const struct run *run, uint32_t starts)
 	if (sum.backwards)
 		return "time goes backwards in a ring";
 	if (sum.parsed != sum.delivered)
-		return "not all that is delivered is there";
+		return "delivered records are missing";
 	if (run->rd.nr_rings && !sum.last)
-		return "not every ring was told to be done";
+		return "the reader was not told the end of each ring";
 	for (uint32_t i = 0; i < run->seen.nr_generations; i++) {
 		uint32_t behind = (generation - run->seen.generation[i]) & 0xffff;
 
@@ -296,14 +298,14 @@ static const char *verdict(const struct run *run, uint32_t starts)
 	}
 	if (total < least || total > least + starts * THREADS) {
 		snprintf(why, sizeof(why),
-			 "%llu records are accounted for; %llu were written for sure",
+			 "%llu records are accounted for; at least %llu were written",
 			 (unsigned long long)total, (unsigned long long)least);
 		return why;
 	}
 	return NULL;
 }
 
-/* One session. Returns what is wrong with it; *@events: what it saw. */
+/* Runs one session. Returns what is wrong with it or NULL; *@events: its number of events. */
 static const char *session(const struct window *w, uint64_t *events)
 {
 	const struct run_options opts = {
@@ -342,7 +344,7 @@ static const char *session(const struct window *w, uint64_t *events)
 	return wrong;
 }
 
-/* Lets the provider run once undisturbed, to learn at which generation we are. */
+/* Runs the provider once undisturbed, to learn the current generation. */
 static void synchronise(void)
 {
 	const struct run_options opts = {
@@ -393,7 +395,7 @@ static void test(const struct window *w, const char *fix, uint32_t rounds)
 	sh->every = 0;
 	sh->stop = 1;
 	reap(pid);
-	ktap_check(trial.events || fix, "no session saw anything: no test");
+	ktap_check(trial.events || fix, "no session had an event");
 	trial_end(&trial);
 }
 
@@ -402,12 +404,12 @@ int main(int argc, char **argv)
 	const bool nofix = argc > 1 && !strcmp(argv[1], "nofix");
 	const uint32_t rounds = amount("KT_ROUNDS", 150);
 	const struct window windows[] = {
-		{ "as it comes", THREADS, 0, false, false, NULL, 0, { NULL } },
+		{ "at random moments", THREADS, 0, false, false, NULL, 0, { NULL } },
 		{ "publishing late", 1, 2, false, true, NULL, 0, { "fix_switch", "fix_ranges" } },
-		{ "a ring page's fault", 1, 0, false, false, "delay_fault", 12000, { "fix_lock_ring" } },
-		{ "the sink's fault", 1, 2, true, true, "delay_sink", 12000, { "fix_lock_sink" } },
+		{ "ring page faults", 1, 0, false, false, "delay_fault", 12000, { "fix_lock_ring" } },
+		{ "sink faults", 1, 2, true, true, "delay_sink", 12000, { "fix_lock_sink" } },
 		{ "between headers and rings", 1, 100, true, true, "delay_zap", 3000, { "fix_rwsem" } },
-		{ "all of it", THREADS, 5, true, true, "delay_zap", 300, { NULL } },
+		{ "all delays", THREADS, 5, true, true, "delay_zap", 300, { NULL } },
 	};
 	const int n = sizeof(windows) / sizeof(*windows);
 

@@ -2,18 +2,18 @@
 #include "../support/common.h"
 #include "trial.h"
 
-/* Spoiled in the same way, mostly: the first ones are enough. */
+/* Stop after so many spoiled sessions, which mostly are spoiled in the same way. */
 #define ENOUGH	4
-/* So many times the rounds are tried until a race that must occur does. */
+/* A race that must occur is tried for so many times the rounds. */
 #define MORE	20
 
 void trial_begin(struct trial *t, const char *race, const char *fix)
 {
 	*t = (struct trial){ .fix = fix };
 	if (fix)
-		ktap_begin("races: %s, without %s: sessions are spoiled", race, fix);
+		ktap_begin("%s, no %s: spoiled", race, fix);
 	else
-		ktap_begin("races: %s: no session is spoiled", race);
+		ktap_begin("%s: no session is spoiled", race);
 }
 
 void trial_add(struct trial *t, const char *wrong)

@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /**
- * struct trial - sessions, of which none is to be spoiled; with a fix switched off, one is
+ * struct trial - sessions, none of which may be spoiled, or at least one if a fix is off
  * @fix: the knob that is off, or NULL
- * @sessions: so many there were
- * @spoiled: of these
- * @events: that all of them have seen
+ * @sessions: number of sessions
+ * @spoiled: number of spoiled sessions
+ * @events: sum of their events
  */
 struct trial {
 	const char *fix;
@@ -18,14 +18,14 @@ struct trial {
 	uint64_t events;
 };
 
-/* Begins the test of that race. */
+/* Begins the test of a race. */
 void trial_begin(struct trial *t, const char *race, const char *fix);
-/* @wrong: with one more session, or NULL. */
+/* Adds a session. @wrong: what is wrong with it, or NULL. */
 void trial_add(struct trial *t, const char *wrong);
 /*
- * Returns whether another session is needed after @rounds of them. How often a race occurs
- * depends on the machine: if no session had an event, or the fix is off and no session was
- * spoiled, more are tried.
+ * Returns true if another session is needed after @rounds of them. How often a race occurs depends
+ * on the machine: if no session had an event, or a fix is off and no session was spoiled, more
+ * sessions are tried.
  */
 bool trial_goes_on(const struct trial *t, uint32_t rounds);
 void trial_end(const struct trial *t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A session around something that processes do, and what its ledger says of each
+ * A session around a scene, and its accounting for each process
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session around something that processes do, and what its ledger says of each
+ * A session around a scene, and its accounting for each process
  */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -13,11 +13,11 @@ struct ledger {
 	struct rd rd;
 };
 
-/* Creates and starts the session. Bails out on failure. */
+/* Creates and starts the session. Ends the program on failure. */
 void ledger_open(struct ledger *l, struct at_ctl *ctl, const struct at_session_options *opts);
-/* Ends it and reads all of it; what is malformed fails the test. */
+/* Ends the session and reads everything. Malformed data fails the test. */
 void ledger_end(struct ledger *l);
-/* Sums over all registrations of a process. */
+/* Returns sums over all registrations of a process. */
 struct rd_ring ledger_of(const struct ledger *l, pid_t pid);
 void ledger_close(struct ledger *l);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes under a session: its ledger accounts for each record of each process.
- * STARTS_ROUNDS, STARTS_THREADS (the most of a scene), STARTS_SEED.
+ * Scenes in a session of the module, which must account for each record of each process
+ *
+ * Environment: STARTS_ROUNDS, STARTS_THREADS (most threads of a scene), STARTS_SEED.
  */
 #include <string.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 /* Returns the records that the scene wrote. */
 static uint64_t round_of(struct at_ctl *ctl, const struct scene *s, struct tally *t)
 {
-	/* In each fourth round, rings that are too small. */
+	/* In each fourth round rings are too small. */
 	const struct at_session_options opts = {
 		.size = sizeof(opts), .name = "starts",
 		.mode = s->seed % 2 ? ASYNCTRACE_MODE_ONESHOT : ASYNCTRACE_MODE_CIRCULAR,
@@ -37,7 +38,7 @@ static uint64_t round_of(struct at_ctl *ctl, const struct scene *s, struct tally
 		const struct rd_ring sum = ledger_of(&l, t->process[p].pid);
 		const uint64_t n = sum.delivered + sum.overwritten + sum.dropped;
 
-		ktap_check(n == t->process[p].written, "process %u wrote %llu records, the ledger has %llu",
+		ktap_check(n == t->process[p].written, "process %u wrote %llu records, accounted for are %llu",
 			   p, (unsigned long long)t->process[p].written, (unsigned long long)n);
 		records += t->process[p].written;
 	}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes of a process that traces itself: the result of at_trace_stop() accounts for
- * each record. STARTS_ROUNDS, STARTS_THREADS (the most of a scene), STARTS_SEED.
+ * Scenes of a process that traces itself: at_trace_stop() must account for each record
+ *
+ * Environment: STARTS_ROUNDS, STARTS_THREADS (most threads of a scene), STARTS_SEED.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static uint64_t amount(const char *name, uint64_t otherwise)
 	return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-/* Few bytes: some rounds drop records, and these count, too. */
+/* So small that some rounds drop records, which must be counted. */
 static const struct at_trace_options small = { .size = sizeof(small), .ring_size = 1 << 16 };
 
 static void begin(void)
@@ -51,7 +52,7 @@ static uint64_t child(bool starts)
 	return 0;
 }
 
-/* In a process of its own. False: it did not end as it should. */
+/* Runs the scene in a child. Returns false if the child failed. */
 static bool play(const struct scene *s, struct tally *t)
 {
 	int status;
@@ -83,7 +84,7 @@ int main(void)
 		struct scene s = scene_of(seed + i, threads);
 		bool exact;
 
-		/* The descriptor of the trace is one of those it would close. */
+		/* The scene would also close the descriptor of the trace. */
 		s.closes = 0;
 		*t = (struct tally){ 0 };
 		exact = play(&s, t);

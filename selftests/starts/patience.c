@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A registration that takes its time: seccomp holds the registering thread in open(2)
- * until the test lets it go
+ * A slow registration: seccomp holds the registering thread in open(2) until the test releases it
  *
- * Meanwhile other threads write. They wait, or, if it takes too long, their records
- * count as dropped, by category. Signals of the registering thread come afterwards, and
- * a forked child registers itself.
+ * Meanwhile other threads write. They wait, or if it takes too long, their records count as
+ * dropped, by category. Signals for the registering thread are handled afterwards. A forked child
+ * registers itself.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -26,13 +25,13 @@
 #define RECORDS	50
 
 static struct {
-	uint32_t listener;	/* descriptor + 1, of the registering thread's filter */
+	uint32_t listener;	/* descriptor of the registering thread's filter, plus 1 */
 	uint32_t registered;
 	uint32_t tid[OTHERS];
-	uint32_t done;		/* other threads */
+	uint32_t done;		/* number of other threads that have finished */
 } now;
 
-/* Shared with the parent: what the child of fork was. */
+/* Results of the forked child, shared with it */
 static struct {
 	int32_t pid;
 	int32_t forked;
@@ -40,7 +39,7 @@ static struct {
 
 static void wanted(unsigned int n)
 {
-	/* The question alone is no record. */
+	/* Asking whether a category is enabled is no record. */
 	for (unsigned int i = 0; i < n; i++) {
 		(void)TRACE_CATEGORY_ENABLED("wanted");
 		TRACE_INSTANT("wanted", "record", TRACE_SCOPE_THREAD, "i", i);
@@ -63,7 +62,7 @@ static void on_signal(int sig)
 
 static void *first(void *arg)
 {
-	/* scene() receives each open(2) of this thread, and decides when it returns. */
+	/* scene() receives each open(2) of this thread and decides when it returns. */
 	const int fd = sandbox(SYS_openat, SECCOMP_RET_USER_NOTIF,
 			       SECCOMP_FILTER_FLAG_NEW_LISTENER);
 
@@ -85,7 +84,7 @@ static void *other(void *arg)
 	return NULL;
 }
 
-/* Is the thread in a futex, as it is while it waits for the registration? */
+/* Does the thread wait in a futex, as it does for the registration? */
 static bool waits(void *tid)
 {
 	char path[64], text[32] = "";
@@ -114,7 +113,7 @@ static void forked_child(void)
 	reap(pid);
 }
 
-/* @late: lets the registration go on only when the others have given up. */
+/* @late: the registration goes on only after the other threads have given up. */
 static void scene(bool late)
 {
 	struct seccomp_notif_resp resp = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
@@ -130,7 +129,7 @@ static void scene(bool late)
 		sched_yield();
 	p.fd = now.listener - 1;
 	must(poll(&p, 1, -1) == 1 && !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_RECV, &req));
-	/* Not delivered before the registration is done. */
+	/* The signal is handled when the registration has finished. */
 	pthread_kill(thread, SIGUSR1);
 	for (uintptr_t i = 0; i < OTHERS; i++)
 		must(!pthread_create(&others[i], NULL, other, (void *)i));
@@ -144,7 +143,7 @@ static void scene(bool late)
 			must(soon(waits, &now.tid[i]));
 		}
 	}
-	ktap_check(!now.registered, "it has registered already");
+	ktap_check(!now.registered, "the registration was not held");
 	resp.id = req.id;
 	must(!ioctl(p.fd, SECCOMP_IOCTL_NOTIF_SEND, &resp));
 	pthread_join(thread, NULL);
@@ -176,13 +175,13 @@ static void one(struct at_ctl *ctl, const char *name, bool late)
 	reap(pid);
 	ledger_end(&l);
 	sum = ledger_of(&l, shared->pid);
-	/* One more: the signal's. */
+	/* One more event: the signal handler's */
 	ktap_check(sum.delivered == RECORDS + 1 + theirs - dropped, "%llu delivered",
 		   (unsigned long long)sum.delivered);
 	ktap_check(sum.dropped == dropped, "%llu dropped", (unsigned long long)sum.dropped);
 	if (late) {
 		sum = ledger_of(&l, shared->forked);
-		ktap_check(sum.delivered == RECORDS && !sum.dropped, "of the child: %llu, %llu",
+		ktap_check(sum.delivered == RECORDS && !sum.dropped, "the child: %llu delivered, %llu dropped",
 			   (unsigned long long)sum.delivered, (unsigned long long)sum.dropped);
 	}
 	ledger_close(&l);

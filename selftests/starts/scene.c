@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A scene: many threads, signal handlers and forked children begin to trace at the
- * same moment. Uses the public macros only.
+ * A scene: many threads, signal handlers and forked children begin to trace at the same moment.
+ * Uses public macros only.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -25,7 +25,7 @@
 #define STACK	(64 * 1024)
 #define LATE	3	/* threads of a child, or after the descriptors were closed */
 
-/* Of the process that plays; a forked child sets them anew. */
+/* Counts of this process; a forked child resets them. */
 static struct tally *tally;
 static unsigned int self;
 static uint32_t go, ready, written_all, finish;
@@ -49,7 +49,7 @@ struct scene scene_of(uint64_t seed, unsigned int max_threads)
 
 	for (int i = 0; i < 4; i++)
 		next(&state);
-	/* Each power of two as often as the others; few scenes are that large. */
+	/* Each power of two is as likely as the others, so that few scenes are large. */
 	s.threads = 1u << next(&state) % 8;
 	if (next(&state) % 16 == 0)
 		s.threads <<= next(&state) % 6;
@@ -88,7 +88,7 @@ static void futex_set(uint32_t *word, uint32_t value)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Adds 1 and wakes whoever waits for the number to become @all. */
+/* Adds 1 and wakes the threads that wait for the number to become @all. */
 static void futex_add(uint32_t *word, uint32_t all)
 {
 	if (__atomic_add_fetch(word, 1, __ATOMIC_ACQ_REL) == all)
@@ -103,7 +103,7 @@ static void futex_until(uint32_t *word, uint32_t all)
 		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
 }
 
-/* One to three records, of the kinds that differ in how they get into the ring. */
+/* One to three records, of kinds that take different paths into the ring */
 static unsigned int write_some(uint32_t i)
 {
 	switch (i % 6) {
@@ -167,12 +167,12 @@ static void *member(void *arg)
 		at_provider_register(NULL);
 	write_records(crew->records, kind);
 	futex_add(&written_all, crew->threads);
-	/* Alive until no signal is sent any more. */
+	/* The thread lives until the last signal has been sent. */
 	futex_wait(&finish, 0);
 	return NULL;
 }
 
-/* Threads that are ready, and wait for go. */
+/* Starts threads, which get ready and wait for go. */
 static pthread_t *muster(struct crew *crew)
 {
 	pthread_t *threads = calloc(crew->threads, sizeof(*threads));
@@ -222,7 +222,7 @@ static void in_child(unsigned int number, uint64_t (*child)(bool starts))
 	_exit(0);
 }
 
-/* Every @period microseconds; 0: no more. */
+/* Sets a timer with @period microseconds; 0 stops it. */
 static void set_timer(unsigned int period)
 {
 	const struct itimerval t = { { 0, period }, { 0, period } };
@@ -254,7 +254,8 @@ void scene_play(const struct scene *s, struct tally *t, void (*begin)(void),
 		set_timer(500);
 	futex_set(&go, 1);
 	for (unsigned int i = 0; i < s->signals; i++) {
-		pthread_kill(threads[next(&state) % s->threads], next(&state) % 2 ? SIGUSR1 : SIGUSR2);
+		pthread_kill(threads[next(&state) % s->threads],
+			     next(&state) % 2 ? SIGUSR1 : SIGUSR2);
 		if (i < 8)
 			write_records(2, i);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A scene: many threads, signal handlers and forked children begin to trace at the
- * same moment, and each counts the records that it writes
+ * A scene: many threads, signal handlers and forked children begin to trace at the same moment, and
+ * each counts the records that it writes
  */
 #ifndef SCENE_H
 #define SCENE_H
@@ -13,15 +13,15 @@
 #define SCENE_PROCESSES	8
 
 /**
- * struct scene - what happens; all of it follows from a seed
- * @threads: that begin at once
- * @records: that each of them writes
- * @signals: the main thread sends so many to the others, whose handlers write, and a
+ * struct scene - parameters, which all follow from a seed
+ * @threads: number of threads that begin at once
+ * @records: that each thread writes
+ * @signals: number of signals that the main thread sends to the others, whose handlers write; a
  *	timer interrupts the main thread
  * @children: forked while the others begin; three threads of each begin at once
- * @closes: how often the process closes all its descriptors, as daemons do; after
- *	each time, three new threads begin at once
- * @registers: one thread calls at_provider_register() in the midst of it
+ * @closes: how often the process closes all its descriptors, as daemons do; after each time three
+ *	new threads begin at once
+ * @registers: one thread calls at_provider_register() meanwhile
  */
 struct scene {
 	uint64_t seed;
@@ -43,15 +43,14 @@ struct tally {
 	} process[SCENE_PROCESSES];
 };
 
-/* The scene of a seed, with at most so many threads. */
+/* Returns the scene of a seed, with at most so many threads. */
 struct scene scene_of(uint64_t seed, unsigned int max_threads);
 void scene_print(const struct scene *s);
 
 /*
- * Plays it in the calling process, which becomes the tally's first. @begin, if not
- * NULL, is called when all threads are ready; @child, if not NULL, is called in each
- * forked child with true before it writes, and with false after; it then returns
- * what its own trace accounts for.
+ * Runs the scene in the calling process, which becomes the tally's first. @begin, if not NULL, is
+ * called when all threads are ready. @child, if not NULL, is called in each forked child with true
+ * before it writes and with false afterwards; then it returns what its own trace accounts for.
  */
 void scene_play(const struct scene *s, struct tally *t, void (*begin)(void),
 		uint64_t (*child)(bool starts));

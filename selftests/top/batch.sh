@@ -11,7 +11,7 @@ AT=$1 FEEDER=$2 TRACES=$3 HELLO=$4
 scratch
 trap 'rm -rf "$work"' EXIT
 
-# The types of a file by report, and by top, as the same lines
+# Print the types of a file by report and by top in the same form.
 same_as_report() {
 	"$AT" report --json "$1" >report 2>err
 	jq -r '[.type, .provider, .count, .incomplete, .max_ns, .running, .runnable, .blocked, .queued, .unknown] | @tsv' \
@@ -22,12 +22,13 @@ same_as_report() {
 	cmp want got || { diff want got >>err; false; }
 }
 
-# Percentiles are not below report's, and at most a 32nd above.
+# Percentiles are at least report's, and at most a 32nd above.
 percentiles_fit() {
 	jq -s --slurpfile top out '[.[] | . as $r | $top[0].types[] |
 		select(.type == $r.type and .provider == $r.provider) |
 		.p50_ns >= $r.p50_ns and .p50_ns <= $r.p50_ns * 33 / 32 and
-		.p99_ns >= $r.p99_ns and .p99_ns <= $r.p99_ns * 33 / 32] | all' <report | grep -qx true
+		.p99_ns >= $r.p99_ns and .p99_ns <= $r.p99_ns * 33 / 32] |
+			all' <report | grep -qx true
 }
 
 begin "finished_file_has_the_numbers_of_report"
@@ -54,8 +55,8 @@ done
 check "they add up" is true '.attempted == .analysed + .dropped + .overwritten + .malformed + .cleared + .unwritten'
 check "some" is true '.attempted > .analysed'
 "$AT" top --batch lossy.fxt >out 2>err
-check "text tells them" grep -q '^LOST [1-9].* records (.*): unknown time$' out
-check "and the share" grep -Eq ', [0-9.]+ % analysed of [0-9,]+$' out
+check "the text has the losses" grep -q '^LOST [1-9].* records (.*): unknown time$' out
+check "the text has the share" grep -Eq ', [0-9.]+ % analysed of [0-9,]+$' out
 end
 
 begin "pipe_has_the_numbers_of_its_file"
@@ -80,7 +81,8 @@ say "end 1 1 order 1000 2150"
 close_feed
 wait $top
 check "status" [ $? = 0 ]
-check "the end" last '.ended and .types[0].count == 101 and .open_count == 0 and .types[0].max_ns == 50000000'
+check "at the end" last ".ended and .types[0].count == 101 and .open_count == 0"
+check "the longest" last ".types[0].max_ns == 50000000"
 check "objects, one a line" eval '[ "$(wc -l <out)" -gt 1 ] && [ "$(jq -c . <out | wc -l)" = "$(wc -l <out)" ]'
 end
 
@@ -169,12 +171,12 @@ begin "too_much_memory_begins_the_analysis_anew"
 	done
 } | "$FEEDER" >names.fxt
 check status status 0 "$AT" top --batch --json --memory 64M names.fxt
-check "it says so" is true '.restarts > 0'
+check "the restart is reported" is true '.restarts > 0'
 "$AT" top --batch --memory 64M names.fxt >out 2>err
 check "in text, too" grep -q 'RESTARTED [0-9]* times: --memory was too small' out
 end
 
-begin "what_cannot_be_read_is_told"
+begin "unreadable_input_is_reported"
 check "no file" status 2 "$AT" top --batch none.fxt
 check why says "cannot read none.fxt: No such file or directory"
 check "no trace" eval 'echo this is no trace at all | status 2 "$AT" top --batch -'
@@ -185,19 +187,19 @@ check "compressed pipe" eval 'gzip -c server.fxt | status 2 "$AT" top --batch -'
 check remedy says "unpack it"
 head -c $(($(stat -c %s server.fxt) - 8)) server.fxt >cut.fxt
 check "cut" status 3 "$AT" top --batch cut.fxt
-check "it is told" grep -q "the END of the trace is missing" out
+check "the message says so" grep -q "the END of the trace is missing" out
 check "cut pipe" eval 'cat cut.fxt | status 3 "$AT" top --batch -'
-check "it is told" grep -q "the END of the trace is missing" out
+check "the message says so" grep -q "the END of the trace is missing" out
 check "cut within a word" eval 'head -c 100001 server.fxt | status 3 "$AT" top --batch -'
 head -c 80000 server.fxt >damaged.fxt
 head -c 80000 /dev/zero >>damaged.fxt
 check "damaged" status 1 "$AT" top --batch damaged.fxt
-check "it is told" grep -q "the trace is DAMAGED" out
+check "the message says so" grep -q "the trace is DAMAGED" out
 check "damaged pipe" eval 'cat damaged.fxt | status 1 "$AT" top --batch -'
-check "it is told" says "standard input is damaged: the rest cannot be read"
+check "the message says so" says "standard input is damaged: the rest cannot be read"
 end
 
-# The device is there only with the module.
+# The device exists only if the module is loaded.
 if [ ! -e /dev/asynctrace ]; then
 	begin "without_module_a_pipe_is_named"
 	check status status 1 "$AT" top --batch
@@ -206,7 +208,7 @@ if [ ! -e /dev/asynctrace ]; then
 	end
 fi
 
-begin "wrong_use_is_told"
+begin "wrong_use_is_reported"
 for wrong in "--json" "--count 3" "--batch --count 0" "--batch --interval 0 x" "--batch --interval x" \
 	     "--batch --sort size" "--batch one two" "--attach one two" "-c http one" "-m circular" \
 	     "--follow" "--memory 63M" "--memory much"; do

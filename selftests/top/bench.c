@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records that one CPU takes from chunks to numbers in a second of its time: the composer,
- * the reader and the engine, settled twice in a second of the trace. Each operation has
+ * Measures how many records a CPU analyses per second of its time, from chunks to numbers: the
+ * composer, the reader and the engine, settled twice per second of the trace. Each operation has
  * eight events, four switches and two wakeups.
  *
  * usage: bench [OPERATIONS_PER_SECOND [SECONDS]]
@@ -13,7 +13,7 @@
 #include "top/live.h"
 
 #define S	1000000000ull
-/* Rings are read that often in a second. */
+/* Rings are read so often per second. */
 #define ROUNDS	20
 
 struct bench {
@@ -77,7 +77,7 @@ static void begin(struct bench *b)
 	words_free(&w);
 }
 
-/* CPU time that reading and analysing the chunks of a round takes */
+/* Returns the CPU time for reading and analysing the chunks of a round. */
 static double take(struct bench *b, uint64_t now)
 {
 	const clock_t before = clock();

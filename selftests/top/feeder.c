@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes a trace to standard output, as standard input says, line by line:
+ * Writes a trace to standard output by lines on standard input:
  *
  *	provider ID PID NAME
  *	thread PROVIDER SLOT TID NAME
@@ -9,13 +9,12 @@
  *	switch CPU MS OUT IN STATE		thread ids, 0: idle; state 0: ready, 3: blocked
  *	wakeup CPU MS TID WAKER
  *	lose PROVIDER COUNT			records dropped by its ring
- *	ops PROVIDER SLOT NAME ID COUNT MS STEP LATENCY GROWTH
- *						operations; ID, the begin and LATENCY grow by
- *						1, STEP and GROWTH with each
- *	flush					write all that was said so far
+ * ops PROVIDER SLOT NAME ID COUNT MS STEP LATENCY GROWTH	operations; with each, ID grows by
+ * 1, the begin by STEP and LATENCY by GROWTH
+ * flush					write everything so far
  *	cut					end without the mark of the end
  *
- * Category is "t". At the end of the input the trace ends.
+ * The category is "t". The trace ends with the input.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -68,7 +67,8 @@ static bool put_events(struct feeder *f, const char *line)
 		   &count, &ms, &to, &latency, &growth) == 9) {
 		for (; count; count--, id++, ms += to, latency += growth) {
 			put(f, provider % 8, ASYNCTRACE_FXT_ASYNC_BEGIN, slot, name, ms, id);
-			put(f, provider % 8, ASYNCTRACE_FXT_ASYNC_END, slot, name, ms + latency, id);
+			put(f, provider % 8, ASYNCTRACE_FXT_ASYNC_END, slot, name, ms + latency,
+			    id);
 		}
 		return true;
 	}
@@ -134,7 +134,7 @@ int main(void)
 	give_clock(&f.s, ASYNCTRACE_MOMENT_START);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!put_scheduling(&f, line) && !put_rest(&f, line) && !put_events(&f, line)) {
-			fprintf(stderr, "feeder: what is: %s", line);
+			fprintf(stderr, "feeder: unknown line: %s", line);
 			return 2;
 		}
 	}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by the tests of asynctrace top: a terminal, and a trace that is fed line by line
+# Shared by the tests of asynctrace top: a terminal, and a trace that is written line by line
 
 . "${BASH_SOURCE[0]%/*}/../tools/lib.sh"
 
-# A server of tmux of our own: another one for each terminal, because one that ends takes time
+# Each terminal has its own server of tmux, because a server takes time to end.
 terminals=0
 TERMINAL() {
 	tmux -L "top-$$-$terminals" -f /dev/null "$@"
@@ -24,7 +24,7 @@ pane() {
 	TERMINAL capture-pane -p >pane
 }
 
-# The text is on the screen
+# shows TEXT: the text is on the screen
 shows() {
 	pane && grep -qF -e "$1" pane
 }
@@ -41,7 +41,7 @@ keys() {
 	TERMINAL send-keys "$@"
 }
 
-# A line of the shell in the terminal
+# Type a line into the terminal's shell.
 typed() {
 	keys -l "$1"
 	keys Enter
@@ -52,12 +52,12 @@ why() {
 	tail -n 1 out 2>/dev/null | cut -c1-1000
 }
 
-# last FILTER: jq finds that true of the last line of "out"
+# last FILTER: jq finds the filter true for the last line of "out"
 last() {
 	[ "$(tail -n 1 out | jq "$1" 2>>err)" = true ]
 }
 
-# Feed the named pipe "trace" with what is said; the feeder ends with close_feed.
+# Feed the named pipe "trace" with lines; close_feed ends the feeder.
 open_feed() {
 	rm -f trace said
 	mkfifo trace said
@@ -73,8 +73,8 @@ close_feed() {
 	exec 9>&-
 }
 
-# orders: 100 operations of 5 ms, the last one of 10: running 3, runnable 1, blocked 1, and
-# the last one queued for 5
+# orders: 100 operations of 5 ms, except the last one of 10: running 3, runnable 1, blocked 1, the
+# last one also queued for 5
 orders() {
 	local i at
 
@@ -82,7 +82,8 @@ orders() {
 	say "switch 0 1 0 101 0" "switch 1 1 0 102 0" "switch 0 2 101 0 3"
 	for i in $(seq 100); do
 		at=$((i * 20))
-		# The clerk begins it outside of any duration, so it is queued until the worker comes.
+		# The clerk begins the order outside of any duration: it is queued until the worker
+		# comes.
 		[ "$i" = 100 ] && say "begin 1 2 order $i $((at - 5))"
 		say "wakeup 0 $((at - 1)).5 101 102" "switch 0 $at 0 101 0"
 		[ "$i" = 100 ] || say "begin 1 1 order $i $at"

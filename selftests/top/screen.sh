@@ -45,32 +45,32 @@ end
 
 begin "frozen_screen_stays_as_it_is"
 keys f
-check "it says so" soon shows "FROZEN"
+check "the screen says FROZEN" soon shows "FROZEN"
 say "end 1 1 order 1000 2120" "end 1 2 parcel 1001 2121" "begin 1 2 gift 5 2122" flush
 sleep 1
 check "as it was" shows "OPEN: 2, the oldest first"
 keys f
-check "it goes on" soon shows "OPEN: 1, the oldest first"
+check "the screen goes on" soon shows "OPEN: 1, the oldest first"
 check "at the present" soon shows_line "  t/gift             0\.000 ms  0x100000000005     shop/100"
 end
 
 begin "filter_shows_types_with_that_text"
 keys /
-check "it asks" soon shows "show only: _"
+check "a prompt" soon shows "show only: _"
 keys -l "parx"
 keys BSpace
 check "letters" soon shows "show only: par_"
 keys Enter
 check "one type" soon shows_not "t/order"
 check "that one" soon shows "t/parcel"
-check "it is told" soon shows "only 'par'"
+check "the screen shows the filter" soon shows "only 'par'"
 check "open ones, too" soon shows "OPEN: 1, 0 of the filter"
 keys Escape
 check "all again" soon shows "t/order"
 end
 
 begin "s_sorts_by_the_next_column"
-# order: at most 10 ms in 100; parcel: 11 ms in 1
+# order: at most 10 ms in 100 operations; parcel: 11 ms in one
 keys s
 check "name of the column" soon shows "by p50"
 check "the largest first" soon eval 'pane; grep -m1 "^t/" pane | grep -q parcel'
@@ -132,11 +132,11 @@ end
 
 begin "after_the_end_the_screen_stays"
 close_feed
-check "it says so" soon shows ", ended"
+check "the screen says that the trace ended" soon shows ", ended"
 check "the first of the open ones" soon shows "  t/gift  "
 end
 
-# state_of_terminal NAME: keep its settings, its modes and its text in files of that name
+# state_of_terminal NAME: save its settings, modes and text in files with that name
 state_of_terminal() {
 	typed "stty -g >$1.stty"
 	soon [ -s "$1.stty" ]
@@ -145,7 +145,7 @@ state_of_terminal() {
 	grep -v '^\$ *$' pane >"$1.pane"
 }
 
-# leaves_with KEY STATUS: the terminal is as it was
+# leaves_with KEY STATUS: the terminal is as it was before
 leaves_with() {
 	terminal 80 24
 	rm -f before.* after.* status
@@ -160,8 +160,8 @@ leaves_with() {
 	state_of_terminal after
 	check "settings" cmp before.stty after.stty
 	check "cursor and screen" cmp before.flags after.flags
-	check "what was there" grep -qx 'this stays' after.pane
-	check "nothing of ours" soon shows_not "q quit"
+	check "the earlier text" grep -qx 'this stays' after.pane
+	check "no text of top" soon shows_not "q quit"
 }
 
 rm -f trace
@@ -174,7 +174,7 @@ begin "ctrl_c_leaves_the_terminal_as_it_was"
 leaves_with C-c 0
 end
 
-begin "error_leaves_the_terminal_and_is_told"
+begin "error_leaves_the_terminal_with_message"
 terminal 80 24
 rm -f status
 typed "$AT top trace; echo \$? >status"
@@ -198,7 +198,7 @@ check "keys come from the terminal" soon shows_not "q quit"
 close_feed
 end
 
-begin "unusable_terminal_is_told_and_batch_named"
+begin "unusable_terminal_message_names_batch"
 terminal 80 24
 rm -f trace
 mkfifo trace

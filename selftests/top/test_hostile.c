@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Traces with wrong bytes in them, while they are written: ASan and UBSan watch. */
+/* Traces with random wrong bytes, read while they are written, under ASan and UBSan */
 #include <stdio.h>
 
 #include "../fxt/stream.h"
@@ -7,7 +7,7 @@
 
 #define S	1000000000ull
 
-/* A trace of a few operations, and what the scheduler did, as words */
+/* Makes a trace of a few operations with scheduling, as words. */
 static struct words make_trace(void)
 {
 	struct words b, events = { 0 }, sched = { 0 };
@@ -49,7 +49,7 @@ static void explain_all(struct live *l)
 	}
 }
 
-/* The list of open operations agrees with its counts. */
+/* The list of open operations must agree with its counts. */
 static void check_open(const struct live *l)
 {
 	size_t listed = 0, of_types = 0;
@@ -103,7 +103,7 @@ static ssize_t take_words(void *arg, const void *buf, size_t len)
 	return len;
 }
 
-/* An operation that thread 101 works on for 500 ns; it ends if @end says so. */
+/* An operation that thread 101 works on for 500 ns and, if @end, ends */
 static void work(struct stream *s, uint64_t id, bool end)
 {
 	struct words b = { 0 };
@@ -121,7 +121,7 @@ static void work(struct stream *s, uint64_t id, bool end)
 	words_free(&b);
 }
 
-/* Names without end: the analysis begins anew, and so does the composer's file. */
+/* So many names that the analysis begins anew, and so does the composer's file */
 static void names_are_known_after_a_new_begin(void **state)
 {
 	struct live l = { .memory = 64 << 20 };
@@ -152,7 +152,7 @@ static void names_are_known_after_a_new_begin(void **state)
 			give_events(&s, 1, 0, &b);
 	}
 	assert_int_equal(at_compose_flush(s.c), 0);
-	/* ASan's allocator tells no sizes. */
+	/* ASan's allocator reports no sizes. */
 #ifndef __SANITIZE_ADDRESS__
 	assert_int_equal(live_bound(&l), 1);
 #endif

@@ -7,7 +7,7 @@
 
 #define S	1000000000ull
 
-/* Sums of complete operations by name, as asynctrace report has them */
+/* Sums of complete operations by name, as in asynctrace report */
 struct want {
 	const char *name;
 	uint64_t nr, max, sum, ns[ANALYSIS_STATES];
@@ -73,7 +73,7 @@ static void live_begin(struct live *l)
 	assert_int_equal(live_open(l), 0);
 }
 
-/* Settles at random moments. True if all records came in time */
+/* Settles at random moments. Returns true if all records came in time. */
 static bool run_live(struct live *l, const struct trace *t)
 {
 	uint64_t wall = 100 * S, seen = 0;
@@ -95,7 +95,7 @@ static bool run_live(struct live *l, const struct trace *t)
 	return !live_late(l);
 }
 
-static void without_late_records_it_is_the_report(void **state)
+static void top_equals_report_without_late_records(void **state)
 {
 	const char *text = getenv("ANALYSIS_ROUNDS");
 	const int rounds = text ? atoi(text) : 1000;
@@ -186,7 +186,7 @@ static void enclosing_duration_is_held_for(void **state)
 	live_read_until(&l, 100 * S, 30);
 	assert_int_equal(live_settle(&l, 100 * S + HOLD_MIN - 1), 0);
 	trace_free(&t);
-	/* It is written when it ends. */
+	/* A complete duration is written when it ends. */
 	put_duration(&t, 8, 40, 1, "work");
 	assert_int_equal(live_record(&l, &t.of[0]), 0);
 	live_read_until(&l, 101 * S, 40);
@@ -217,7 +217,7 @@ static void late_records_are_counted(void **state)
 	live_close(&l);
 }
 
-/* The explanation of the oldest open operation; NULL: there is none */
+/* Returns the explanation of the oldest open operation, or NULL if there is none. */
 static char *explanation(struct live *l)
 {
 	char *text = NULL;
@@ -283,11 +283,11 @@ static void too_many_names_begin_the_analysis_anew(void **state)
 			err = live_bound(&l);
 		assert_true(err >= 0);
 	}
-	/* ASan's allocator tells no sizes. */
+	/* ASan's allocator reports no sizes. */
 #ifndef __SANITIZE_ADDRESS__
 	assert_int_equal(l.restarts, 1);
 #endif
-	/* The list of open operations has no part in it. */
+	/* The list of open operations is not affected. */
 	assert_int_equal(l.open.nr, 1);
 	live_close(&l);
 }
@@ -295,7 +295,7 @@ static void too_many_names_begin_the_analysis_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_late_records_it_is_the_report),
+		cmocka_unit_test(top_equals_report_without_late_records),
 		cmocka_unit_test(second_reading_of_a_file_is_the_report),
 		cmocka_unit_test(open_operations_are_there_at_once),
 		cmocka_unit_test(enclosing_duration_is_held_for),

@@ -103,7 +103,7 @@ static void recent_has_the_last_ten_seconds(void **state)
 	assert_int_equal(sum->ns[ANALYSIS_RUNNING], want);
 	assert_int_equal(sum->latencies.max, 35);
 
-	/* Time goes on without operations. */
+	/* Time passes without operations. */
 	tally_settled(&m, 43 * SLICE_NS);
 	memset(sum, 0, sizeof(*sum));
 	tally_recent(&m, m.of[0], sum);
@@ -140,7 +140,7 @@ static void types_beyond_the_limit_share_a_row(void **state)
 	assert_int_equal(m.nr, TYPES_MAX + 1);
 	assert_string_equal(m.of[TYPES_MAX]->name, "(other types)");
 	assert_int_equal(m.of[TYPES_MAX]->all.latencies.nr, 100);
-	/* A type that has a row keeps it when the table is full. */
+	/* A type that has a row keeps it although the table is full. */
 	add(&m, "op 7", 100, 10);
 	assert_int_equal(m.of[7]->all.latencies.nr, 2);
 	assert_int_equal(m.of[TYPES_MAX]->all.latencies.nr, 100);
@@ -160,7 +160,7 @@ static void rate_is_of_the_time_since_the_last(void **state)
 	tally_settled(&m, 6 * SLICE_NS);
 	tally_rates(&m, SLICE_NS);
 	assert_true(m.of[0]->rate == 0.5);
-	/* No time has passed: nothing is known better. */
+	/* No time has passed: the rates stay the same. */
 	tally_rates(&m, SLICE_NS);
 	assert_true(m.of[0]->rate == 0.5);
 	tally_free(&m);
@@ -209,7 +209,7 @@ static void end_read_before_its_begin_counts(void **state)
 	assert_int_equal(open_end(&t, 5, 100), 0);
 	assert_int_equal(begin(&t, 5, 90), 0);
 	assert_int_equal(t.nr, 0);
-	/* An end is of one begin only, and not of a later one. */
+	/* An end belongs to one begin, not to a later one. */
 	assert_int_equal(begin(&t, 5, 95), 0);
 	assert_int_equal(t.nr, 1);
 	assert_int_equal(open_end(&t, 6, 100), 0);
@@ -278,7 +278,7 @@ static void long_durations_lengthen_the_delay(void **state)
 	assert_int_equal(hold_ns(h), 5 * S);
 	hold_duration(h, UINT64_MAX);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
-	/* For one to two periods */
+	/* The sample counts for one to two periods. */
 	hold_sample(h, 100 * S + HOLD_MEMORY, 2);
 	assert_int_equal(hold_ns(h), HOLD_MAX);
 	hold_sample(h, 100 * S + 2 * HOLD_MEMORY, 3);

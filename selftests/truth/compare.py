@@ -25,7 +25,7 @@ def total(rows):
 
 
 def is_right(want, row, op):
-    """Whether the party that ended the sleep is the one that truth knows, or not known"""
+    """Is the party that ended the sleep the known one, or unknown?"""
     kind = row.get("other_kind")
     if want["other"] in ("interrupt", "kernel"):
         return kind == "interrupt" or (kind == "thread" and want["other"] == "kernel"
@@ -35,12 +35,12 @@ def is_right(want, row, op):
 
 
 def waits(want, op):
-    """Blocked in that duration: how long, and who ended it"""
+    """How long was the operation blocked in that duration, and which party ended it?"""
     blocked = [r for r in op["intervals"] if r["state"] == "blocked"
                and tid(r["thread"]) == want["thread"]]
     rows = [r for r in blocked if r.get("duration") == want["duration"]]
-    # Before it slept it may have waited for a CPU. After a loss, the record that would tell
-    # the duration may be missing.
+    # Before it slept the thread may have waited for a CPU. After a loss the record with the
+    # duration may be missing.
     open_to_doubt = op["running_ns"] + op["runnable_ns"] + op["unknown_ns"]
     if op["unknown_ns"]:
         open_to_doubt += total([r for r in blocked if r.get("inferred") and "duration" not in r])
@@ -85,7 +85,7 @@ def wrong(want, op, lossy):
         yield from waits(want, op)
     if "busy_at_least_ns" in want and busy + lost < want["busy_at_least_ns"] - SLACK:
         yield f"running and runnable {busy}, not at least {want['busy_at_least_ns']}"
-    # The threads that make records get lost also take the CPU from each other.
+    # Threads whose work makes records get lost also compete for the CPU.
     if "runnable_behind" in want and not lossy:
         yield from is_delayed(want, op)
     if "queued_behind" in want:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Two threads that hand each other a byte. Each burst overflows a small ring. */
+/* Two threads that pass a byte to each other. Each burst overflows a small ring. */
 #include <fcntl.h>
 #include <unistd.h>
 

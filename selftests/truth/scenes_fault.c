@@ -29,7 +29,7 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Reads each page in a duration. Returns the operation's id; *spent: the time this took */
+/* Reads each page in a duration. Returns the operation's id; *spent: the time it took. */
 static uint64_t touch(const volatile char *pages, size_t nr, uint64_t *spent)
 {
 	uint64_t id = at_flow_id();
@@ -47,7 +47,7 @@ static uint64_t touch(const volatile char *pages, size_t nr, uint64_t *spent)
 	return id;
 }
 
-/* A file whose pages are on the disk only, opened for reading */
+/* Opens a file whose pages are only on the disk. */
 static int uncached_file(size_t size)
 {
 	char path[256], *content = calloc(1, size);
@@ -63,7 +63,7 @@ static int uncached_file(size_t size)
 	return fd;
 }
 
-/* Returns whether the thread slept: the disk may also be faster. */
+/* Returns true if the thread slept; a fast disk needs no sleep. */
 static bool touch_file(void)
 {
 	const size_t nr = rnd(PAGES / 2, PAGES), size = nr * page_size();
@@ -74,7 +74,7 @@ static bool touch_file(void)
 	bool slept;
 
 	must(pages != MAP_FAILED);
-	must(!madvise(pages, size, MADV_RANDOM));	/* no reading ahead */
+	must(!madvise(pages, size, MADV_RANDOM));	/* no readahead */
 	id = touch(pages, nr, &spent);
 	must(used().ru_majflt > before.ru_majflt);
 	slept = used().ru_nvcsw > before.ru_nvcsw;
@@ -91,7 +91,7 @@ void scene_file_fault(void)
 		;
 }
 
-/* A thread that fills the pages that others touch, while it works on an operation of its own */
+/* A thread that works on its own operation and fills pages that others touch */
 struct filler {
 	int fd, tid;
 	uint64_t id, ns;

@@ -11,7 +11,7 @@
 
 #include "truth.h"
 
-/* --- a queue behind one worker ----------------------------------------------------------------- */
+/* --- a queue behind one worker -------------------------------------------------- */
 
 #define JOBS	4
 
@@ -67,7 +67,7 @@ void scene_queue(void)
 		       q.jobs[i].works - q.jobs[i].before);
 }
 
-/* --- fan-out and join ------------------------------------------------------------------------------ */
+/* --- fan-out and join ----------------------------------------------------------- */
 
 #define PARTS	4
 
@@ -114,7 +114,7 @@ void scene_fan(void)
 	       f.tids[0], f.tids[1], f.tids[2], f.tids[3], longest);
 }
 
-/* --- another process, by a pipe and by a socket ------------------------------------------------------- */
+/* --- another process, by a pipe and by a socket --------------------------------- */
 
 struct call {
 	uint64_t id, ns;
@@ -125,7 +125,7 @@ struct answer {
 	uint64_t took;
 };
 
-/* Answers calls until there are none. */
+/* Answers calls until no more come. */
 static void serve(int in, int out)
 {
 	struct call c;
@@ -136,7 +136,7 @@ static void serve(int in, int out)
 		{
 			TRACE_DURATION("truth", "serve");
 			TRACE_FLOW_STEP("truth", "call", c.id);
-			/* Before that, the process became a provider. */
+			/* By then, the process has become a provider. */
 			a.took = now();
 			burn(c.ns);
 			a.took = now() - a.took;

@@ -18,9 +18,9 @@ struct convoy {
 	pthread_mutex_t lock;
 	sem_t taken;
 	uint64_t ns[CONVOY_MAX];
-	int last_tid;		/* of who released the lock last */
+	int last_tid;		/* the thread that released the lock last */
 	uint64_t last_id, released;
-	unsigned int nr, asking;	/* threads, and those that have asked or are about to */
+	unsigned int nr, asking;	/* threads, and those that have asked or are about to ask */
 	int next;
 };
 
@@ -46,7 +46,7 @@ static void *waits_for_lock(void *arg)
 	released = c->released;
 	if (!me) {
 		sem_post(&c->taken);
-		/* If all ask before the first releases the lock, none overtakes another. */
+		/* If all ask before the lock is first released, no thread overtakes another. */
 		while (__atomic_load_n(&c->asking, __ATOMIC_SEQ_CST) < c->nr)
 			nap(MS);
 	}
@@ -73,7 +73,7 @@ static void queue_for_lock(unsigned int nr)
 	sem_init(&c.taken, 0, 0);
 	for (unsigned int i = 0; i < nr; i++)
 		c.ns[i] = rnd(2 * MS, 10 * MS);
-	/* A thread counts itself before it asks for the lock. These 30 ms let it get there. */
+	/* A thread counts itself before it asks for the lock: 30 ms give it time to ask. */
 	c.ns[0] = 30 * MS;
 	start(&threads[0], waits_for_lock, &c);
 	sem_wait(&c.taken);
@@ -144,7 +144,7 @@ static void *is_delayed(void *arg)
 
 void scene_spinner(void)
 {
-	/* Longer than the scheduler lets one of two run, on any kernel */
+	/* Longer than the scheduler's time slice, on any kernel */
 	struct spin s = { .ns = rnd(100 * MS, 200 * MS) };
 	pthread_t threads[2];
 

@@ -22,9 +22,9 @@ US = 1000
 
 
 class Event:
-    """kind: in, out, sleep (out, and not runnable) or wake. cpu: on which it was recorded, but of
-    our wakeups, on which the thread is to run. record: of an event of ftrace, ours of the same;
-    ours: its stamp."""
+    """kind: in, out, sleep (out and not runnable) or wake. cpu: the CPU that recorded it; for
+        asynctrace's wakeups the CPU on which the thread will run. record: of an event of ftrace,
+        asynctrace's record of the same; ours: its stamp."""
     def __init__(self, ns, kind, cpu, waker=None):
         self.ns, self.kind, self.cpu, self.waker = ns, kind, cpu, waker
         self.record = self.ours = None
@@ -59,8 +59,8 @@ def read_ftrace(file):
 
 
 def read_dump(file):
-    """The events of each thread without those that the recorder concluded, and the threads that
-    traced operations"""
+    """Return the events of each thread without those that the recorder inferred, and the threads
+        that traced operations."""
     threads, tracing = {}, set()
     for line in file:
         r = json.loads(line)
@@ -79,14 +79,14 @@ def read_dump(file):
 
 
 def bounds(event, cpus):
-    """Any stamp of this event lies between those of the events around it on its CPU."""
+    """Does any stamp of this event lie between those of its neighbours on its CPU?"""
     times = cpus[event.cpu]
     low, high = bisect_left(times, event.ns), bisect_right(times, event.ns)
     return times[low - 1] if low else 0, times[high] + US if high < len(times) else 1 << 63
 
 
 def settle(our, near, seen):
-    """Find one of the events near ours that is free, or whose own can have another."""
+    """Find an event near ours that is free, or whose own record can take another one."""
     for e in sorted(near(our), key=lambda e: abs(e.ns - our.ns)):
         if id(e) in seen:
             continue
@@ -98,8 +98,8 @@ def settle(our, near, seen):
 
 
 def match(tid, ours, theirs, cpus):
-    """Set .record of those events of ftrace that we have, too. Between the two stamps of one event
-    the machine may have done something else, so the nearest one need not be the same."""
+    """Set .record of ftrace's events that asynctrace has, too. Between the two stamps of an event
+        the machine may have done something else, so the nearest need not be the same."""
     kinds = {}
     for e in theirs:
         kinds.setdefault((e.kind, e.waker if e.kind == "wake" else e.cpu), []).append(e)
@@ -117,7 +117,7 @@ def match(tid, ours, theirs, cpus):
 
 
 def in_our_order(theirs):
-    """The events in order, but a sleep and a wakeup of two CPUs in the order that we have"""
+    """Return the events in order, with a sleep and a wakeup of two CPUs in asynctrace's order."""
     theirs = list(theirs)
     for i, (a, b) in enumerate(zip(theirs, theirs[1:])):
         if {a.kind, b.kind} == {"sleep", "wake"} and a.cpu != b.cpu \
@@ -127,7 +127,7 @@ def in_our_order(theirs):
 
 
 def is_complete(tid, theirs):
-    """We have all events from our first to our last one, in order."""
+    """asynctrace has all events from its first to its last one, in order."""
     have = [i for i, e in enumerate(theirs) if e.ours]
     part = theirs[have[0]:have[-1] + 1]
     missing = [e for e in part if not e.ours]
@@ -137,7 +137,7 @@ def is_complete(tid, theirs):
 
 
 class Segment:
-    """A state of a thread, and bounds of our stamp of the event that began it"""
+    """A state of a thread, and bounds of asynctrace's stamp of the event that began it"""
     def __init__(self, state, event, cpus):
         self.state, self.waker = state, event.waker
         self.low, self.high = (min(event.ns, event.ours), max(event.ns + US, event.ours)) \
@@ -153,7 +153,7 @@ def segments(events, cpus):
             woken = True
             state = found[-1].state if found and found[-1].state != "blocked" else "runnable"
         else:
-            # A wakeup may overtake the switch: then the thread comes back without another.
+            # A wakeup may overtake the switch: then the thread comes back without another wakeup.
             comes = i + 1 < len(events) and events[i + 1].kind == "in"
             state = "runnable" if e.kind == "out" or (woken and comes) else "blocked"
             woken = False
@@ -163,16 +163,16 @@ def segments(events, cpus):
 
 
 def covering(state, row, history):
-    """The numbers of the states of ftrace that may cover the row. The lower bounds of events of
-    two CPUs need not ascend, so each state is looked at."""
+    """Return the indices of ftrace's states that may cover the row. Lower bounds of events on two
+        CPUs need not ascend, so each state is checked."""
     ends = [s.high for s in history[1:]] + [1 << 63]
     return [i for i, (s, end) in enumerate(zip(history, ends))
             if s.state == state and s.low <= row["from_ns"] and row["to_ns"] <= end]
 
 
 def agrees(row, histories):
-    """ftrace has the row's state, and if the row names another thread, that one woke its thread
-    or ran meanwhile"""
+    """Does ftrace have the row's state? If the row names another thread, that one must have woken
+        the thread or run meanwhile."""
     history = histories[row["thread"]["tid"]]
     found = covering(row["state"], row, history)
     if not found or "other" not in row or row["state"] == "running":

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations that are slow for a known reason.
+ * Operations that are slow for a known reason
  *
  *	truth SEED PLAN DIRECTORY [noise]
  *
- * Runs each scene once, in an order and with durations that SEED decides. Writes to PLAN
- * what asynctrace why must find out: a JSON object a line, for one operation each. All
- * times are the program's own, of CLOCK_BOOTTIME: an emulated CPU's time is no measure.
- * DIRECTORY is on a disk. noise: meanwhile, two threads switch as fast as they can.
+ * Runs each scene once, in an order and with durations by SEED. Writes to PLAN what asynctrace why
+ * must find: a JSON object per line, for one operation each. All times are the program's, of
+ * CLOCK_BOOTTIME, because an emulated CPU's time is no measure. DIRECTORY is on a disk. noise:
+ * meanwhile two threads switch as fast as they can.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The scenes of truth, and what they share. Times are nanoseconds of CLOCK_BOOTTIME. */
+/* The scenes of truth and what they share. Times are nanoseconds of CLOCK_BOOTTIME. */
 #ifndef TRUTH_H
 #define TRUTH_H
 
@@ -28,7 +28,7 @@ int tid(void);
 void burn(uint64_t ns);			/* of the thread's CPU time */
 void nap(uint64_t ns);
 void start(pthread_t *t, void *(*fn)(void *), void *arg);
-/* One line of the plan. @fmt: the members that tell what to find */
+/* Writes a line of the plan. @fmt: the members with the expected results */
 void expect(uint64_t id, const char *scene, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A probe that does nothing, to compare with: what a tracepoint costs as soon as
- * anybody listens. Loaded with tracepoint=NAME, it listens until it is unloaded.
+ * A probe that does nothing, for comparison: the cost of a tracepoint with any probe. Loaded with
+ * tracepoint=NAME, it is active until it is unloaded.
  */
 #include <linux/module.h>
 #include <linux/tracepoint.h>
@@ -22,7 +22,7 @@ static void empty_waking(void *data, struct task_struct *p)
 {
 }
 
-/* Never called: has the compiler check the probes' signatures. */
+/* Never called: lets the compiler check the probes' signatures. */
 static void __maybe_unused check_signatures(void)
 {
 	check_trace_callback_type_sched_switch(empty_switch);
