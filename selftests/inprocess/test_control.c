@@ -17,7 +17,7 @@
 
 /* --- opening ------------------------------------------------------------------ */
 
-static void no_module_is_said_with_the_remedy(void **state)
+static void missing_module_is_reported_with_remedy(void **state)
 {
 	struct at_ctl *ctl;
 
@@ -75,7 +75,7 @@ static void answer_id(const struct nlmsghdr *request)
 	ack(0);
 }
 
-static void a_new_session_says_all_it_was_given(void **state)
+static void new_session_request_has_all_options(void **state)
 {
 	static const char *const categories[] = { "http", "disk*" };
 	static const char *const providers[] = { "srv?" };
@@ -136,7 +136,7 @@ static void answer_nothing(const struct nlmsghdr *request)
 	fail();
 }
 
-static void patterns_that_fit_no_message_are_refused(void **state)
+static void patterns_above_a_message_are_refused(void **state)
 {
 	static const char *categories[1000];
 	struct at_session_options o = {
@@ -160,7 +160,7 @@ static void answer_already(const struct nlmsghdr *request)
 	ack(-EALREADY);
 }
 
-static void what_is_so_already_is_no_error(void **state)
+static void repeated_requests_are_no_error(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_already);
 
@@ -321,7 +321,7 @@ static void answer_nonsense(const struct nlmsghdr *request)
 	(void)request;
 }
 
-static void an_ack_that_makes_no_sense_is_still_an_error(void **state)
+static void nonsense_ack_is_an_error(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_nonsense);
 
@@ -365,7 +365,7 @@ static void answer_subscribe(const struct nlmsghdr *request)
 	ack(0);
 }
 
-static void events_are_told_in_order_also_early_ones(void **state)
+static void notifications_come_in_order_also_early(void **state)
 {
 	struct at_notification e = { .size = sizeof(e) };
 	struct at_notifications *events;
@@ -447,7 +447,7 @@ static void registration_has_exactly_these_attributes(void **state)
 }
 
 /* Uses a real socket. No provider has the cookie 1, so this registers nothing. */
-static void registration_keeps_errno_and_tells_refusal_from_absence(void **state)
+static void registration_tells_refusal_from_absence(void **state)
 {
 	bool module = !access("/dev/" ASYNCTRACE_DEVICE, F_OK);
 	struct rlimit no_files = { 0 }, files;
@@ -474,21 +474,21 @@ static void registration_keeps_errno_and_tells_refusal_from_absence(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_module_is_said_with_the_remedy),
+		cmocka_unit_test(missing_module_is_reported_with_remedy),
 		cmocka_unit_test(another_abi_is_refused_with_both_versions),
 		cmocka_unit_test(info_is_what_the_module_says),
-		cmocka_unit_test(a_new_session_says_all_it_was_given),
-		cmocka_unit_test(patterns_that_fit_no_message_are_refused),
-		cmocka_unit_test(what_is_so_already_is_no_error),
+		cmocka_unit_test(new_session_request_has_all_options),
+		cmocka_unit_test(patterns_above_a_message_are_refused),
+		cmocka_unit_test(repeated_requests_are_no_error),
 		cmocka_unit_test(an_error_names_attribute_reason_and_range),
 		cmocka_unit_test(an_error_names_a_nested_attribute),
 		cmocka_unit_test(an_attribute_missing_in_a_nest_is_named),
 		cmocka_unit_test(a_missing_attribute_is_named),
-		cmocka_unit_test(an_ack_that_makes_no_sense_is_still_an_error),
-		cmocka_unit_test(events_are_told_in_order_also_early_ones),
+		cmocka_unit_test(nonsense_ack_is_an_error),
+		cmocka_unit_test(notifications_come_in_order_also_early),
 		cmocka_unit_test(a_subscription_can_be_closed_at_once),
 		cmocka_unit_test(registration_has_exactly_these_attributes),
-		cmocka_unit_test(registration_keeps_errno_and_tells_refusal_from_absence),
+		cmocka_unit_test(registration_tells_refusal_from_absence),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -42,10 +42,10 @@ static void *write_on(void *arg)
 {
 	const uint32_t id = (uintptr_t)arg;
 
-	for (uint32_t i = 0; load(&go_on); i++) {
-		nu_emit(id, i, NU_VARIED);
-		store(&tries[id], i + 1);
-	}
+	/* A number is used once, and only under an open gate: there are 2^32 of them. */
+	for (uint32_t i = 0; load(&go_on);)
+		if (nu_emit(id, i, NU_VARIED))
+			store(&tries[id], ++i);
 	return NULL;
 }
 
@@ -101,9 +101,6 @@ static void sessions(const char *name, bool fallback, uint32_t *rng)
 		store(&tries[i], 0);
 		must(!pthread_create(&threads[i], NULL, write_on, (void *)i));
 	}
-	for (int i = 0; i < WRITERS; i++)
-		while (!load(&tries[i]))
-			sleep_us(100);
 	for (uint32_t r = 0; r < rounds && !ktap_failed(); r++)
 		one_session(r, fallback, rng, &events, &lost);
 	store(&go_on, 0);

@@ -67,7 +67,7 @@ static int see_session(const struct at_session_info *s, void *arg)
 	return (int)s->id == seen->stop_at ? 4711 : 0;
 }
 
-static void a_list_is_told_whole_and_nothing_else(void **state)
+static void list_is_complete_and_nothing_else(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_sessions);
 	struct seen seen = { 0 };
@@ -79,7 +79,7 @@ static void a_list_is_told_whole_and_nothing_else(void **state)
 	at_ctl_close(ctl);
 }
 
-static void a_list_that_was_stopped_leaves_nothing_behind(void **state)
+static void stopped_list_leaves_no_message(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_sessions);
 	struct seen seen = { .stop_at = 2 };
@@ -222,7 +222,7 @@ static void answer_ended(const struct nlmsghdr *request)
 		ack(0);
 }
 
-static void session_that_ends_meanwhile_is_an_error(void **state)
+static void session_end_meanwhile_is_an_error(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_ended);
 	struct seen seen = { 0 };
@@ -253,7 +253,7 @@ static int see_ring(const struct at_ring_info *ring, void *arg)
 	return 0;
 }
 
-static void a_dump_that_fails_says_why(void **state)
+static void failed_dump_gives_the_reason(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_failed_dump);
 
@@ -341,7 +341,7 @@ static int write_category(const struct at_category_info *c, void *arg)
 	return strcmp(c->name, "db") ? 0 : 42;
 }
 
-static void announced_categories_are_told_one_by_one(void **state)
+static void announced_categories_come_one_by_one(void **state)
 {
 	struct at_ctl *ctl = open_ctl(answer_categories);
 	char text[256] = "";
@@ -360,15 +360,15 @@ static void announced_categories_are_told_one_by_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_is_told_whole_and_nothing_else),
-		cmocka_unit_test(a_list_that_was_stopped_leaves_nothing_behind),
+		cmocka_unit_test(list_is_complete_and_nothing_else),
+		cmocka_unit_test(stopped_list_leaves_no_message),
 		cmocka_unit_test(parts_of_a_session_are_joined),
 		cmocka_unit_test(long_session_is_read_by_a_dump),
 		cmocka_unit_test(short_session_is_read_at_once),
-		cmocka_unit_test(session_that_ends_meanwhile_is_an_error),
-		cmocka_unit_test(a_dump_that_fails_says_why),
+		cmocka_unit_test(session_end_meanwhile_is_an_error),
+		cmocka_unit_test(failed_dump_gives_the_reason),
 		cmocka_unit_test(rings_are_asked_for_again_if_they_changed),
-		cmocka_unit_test(announced_categories_are_told_one_by_one),
+		cmocka_unit_test(announced_categories_come_one_by_one),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -260,7 +260,7 @@ static void test_stopped(void)
 	struct run run;
 	pid_t pid;
 
-	ktap_begin("I14_stopped_provider_delays_nobody");
+	ktap_begin("I14_stopped_provider_delays_no_request");
 	pid = child(going_on);
 	wait_for(&sh->ready, 1, "ready");
 	for (int i = 0; i < (amount("KT_FEW", 0) ? 4 : 20); i++) {

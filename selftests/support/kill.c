@@ -128,8 +128,8 @@ static void check(struct run *run, int victim, unsigned int killed)
 
 	for (int i = 0; i < WRITERS; i++)
 		written += load(&sh->written[i]);
-	ktap_check(total - written <= killed, "%llu were written, and %lld more are accounted for",
-		   (unsigned long long)written, (long long)(total - written));
+	ktap_check(total - written <= killed, "%llu were written, %llu are accounted for",
+		   (unsigned long long)written, (unsigned long long)total);
 	for (int i = 0; i < WRITERS; i++)
 		ktap_check(run->seen.max[i] <= load(&sh->written[i]) + (victim < 0 || i == victim),
 			   "writer %d: number %u, of %u", i, run->seen.max[i] - 1,
