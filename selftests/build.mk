@@ -4,7 +4,7 @@
 
 HTTPD_SRC := $(wildcard userlib/examples/httpd/*.c)
 
-# Suites that build something bring a fragment.
+# Suites that build something have a build.mk.
 include selftests/support/build.mk
 include $(filter-out selftests/support/%,$(wildcard selftests/*/build.mk))
 
@@ -17,7 +17,8 @@ $(B)/examples/httpd/%.o: userlib/examples/httpd/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EX_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/examples/httpd/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(B)/examples/httpd/%.o) $(B)/libasynctrace.a
+$(B)/examples/httpd/httpd: $(HTTPD_SRC:userlib/examples/httpd/%.c=$(B)/examples/httpd/%.o) \
+	$(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
 -include $(HTTPD_SRC:userlib/examples/httpd/%.c=$(B)/examples/httpd/%.d)
@@ -37,7 +38,7 @@ check: deps
 check-full: deps
 	@selftests/check --full
 
-# The campaigns of which make check-full runs a share. Hours.
+# The full campaigns, of which make check-full runs a share; they take hours.
 .PHONY: soak
 soak: deps
 	@selftests/soak

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Install what building, testing and the demo need on Debian 12. This is the
-# only place of the project that installs packages. With --check, install
-# nothing: name what is missing and fail.
+# Install the Debian 12 packages that building, testing and the demo need. No other part of the
+# project installs packages. --check: install nothing, name missing packages and fail.
 set -eu
 
 # To build the library, the tools and the module
@@ -13,16 +12,16 @@ build="gcc make pkg-config libmnl-dev libelf-dev zlib1g-dev libzstd-dev libjanss
 kernel="sparse flex bison bc cpio lz4 xz-utils kmod libssl-dev rsync python3 python3-yaml python3-jsonschema"
 # To run the test machine, the tests and the demo
 test="qemu-system-x86 qemu-system-arm busybox-static e2fsprogs apache2-utils libcmocka-dev g++
-      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc man-db udev
-      dkms tmux"
-# The other compiler of the compiler matrix, with its linker, archiver and sanitizers.
+      gcc-aarch64-linux-gnu libc6-dev-arm64-cross gdb jq strace util-linux procps valgrind mandoc
+      man-db udev dkms tmux"
+# Clang for the compiler matrix, with its linker, archiver and sanitizers
 matrix="clang lld llvm libclang-rt-14-dev"
-# For the comparisons of make bench
+# Tracers for the comparisons of make bench
 bench="lttng-tools liblttng-ust-dev"
 # Other tracers, which must find the probes
 tracers="bpftrace linux-perf"
 
-# newest REGEX: the package of that name pattern with the highest version.
+# newest REGEX: print the package that matches and has the highest version
 newest() {
 	apt-cache search --names-only "$1" | cut -d' ' -f1 | sort -V | tail -n 1
 }
@@ -36,8 +35,8 @@ missing() {
 	done
 }
 
-# node and npm drive an independent reader of trace files; any version of node
-# from 18 on will do, and where one is there already it is left alone.
+# node and npm run an independent reader of trace files. Any node from version 18 on is good; an
+# installed one is kept.
 node=
 command -v node >/dev/null && command -v npm >/dev/null || node="nodejs npm"
 

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests in shell: each begins, checks, and ends; the last line says how many passed.
-# For scripts that are in a directory of their own.
+# Tests in shell: each begins, checks and ends. The last line has the counts. For scripts that run
+# in a directory of their own.
 
 passed=0 failed=0 test=
 
-# begin NAME: what the checks from here on prove
+# begin NAME: name the test to which the following checks belong
 begin() {
 	test=$1
 	ok=1
 }
 
-# run COMMAND...: what is checked, and where what it says goes
+# run COMMAND...: run a check's command and redirect its output
 run() {
 	"$@"
 }
 
-# Prints the failed command's output, and other hints at the reason.
+# Print the failed command's output, and other hints at the reason.
 why() {
 	cat err
 }
 
-# check WHAT COMMAND...: the command succeeds
+# check WHAT COMMAND...: the command must succeed
 check() {
 	local what=$1
 	shift
@@ -41,20 +41,20 @@ end() {
 	fi
 }
 
-# account_holds TOOL FILE: in the trace, the time of each operation adds up to its latency.
-# TOOL is asynctrace in the directory of the build.
+# account_holds TOOL FILE: in the trace, the time of each operation equals its latency. TOOL is
+# asynctrace in the build directory.
 account_holds() {
 	"${1%/*}/selftests/account" "$2"
 }
 
-# The tests' last line, and whether all passed
+# Print the closing line; succeed if all tests passed.
 close() {
 	echo "$passed passed, $failed failed, 0 skipped"
 	[ $failed = 0 ]
 }
 
-# soon COMMAND...: wait until it succeeds; give up after four minutes or more, before
-# selftests/vm/run gives up on the test
+# soon COMMAND...: wait until the command succeeds; give up after four minutes or more, before
+# selftests/vm/run ends the test
 soon() {
 	local i
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Limits on progress, for bash scripts. A test may take as long as the machine needs. It
-# hangs if it prints nothing although it had enough of one of these:
+# Limits on progress, for bash scripts. A test may take as long as the machine needs. It hangs if it
+# prints nothing although it has used up one of these:
 #
 #	work	CPU time, in seconds of the machine on which the limits were chosen. A
 #		test that spins reaches this limit. A slower CPU gets more seconds. A
@@ -13,11 +13,11 @@
 # The limits unless the caller chooses others. ASYNCTRACE_PATIENCE multiplies both.
 progress_work=$((1200 * ${ASYNCTRACE_PATIENCE:-1}))
 progress_idle=$((600 * ${ASYNCTRACE_PATIENCE:-1}))
-# The CPU time that the loop below took on the machine on which they were chosen, in ms.
+# CPU time of the loop below on the machine on which the limits were chosen, in ms
 progress_reference=70
 
-# Print how long the CPU takes here for what took 100 there; at least 100. The shortest of
-# some tries: other load only makes them longer.
+# Print the CPU time here, in percent of that machine's, at least 100. The shortest of some tries,
+# because other load makes them longer.
 progress_slowness() {
 	local TIMEFORMAT=%3U i try ms least=1000000
 
@@ -30,14 +30,14 @@ progress_slowness() {
 	echo $((least > 100 ? least : 100))
 }
 
-# progress_cpu pid|session ID: print the CPU time that the process, or the processes of
-# the session, and the children that they waited for used, in clock ticks; and "asleep"
-# if all their threads sleep.
+# progress_cpu pid|session ID: print the CPU time, in clock ticks, of the process or of the
+# session's processes, with the children that they waited for; and "asleep" if all their threads
+# sleep
 progress_cpu() {
 	local state=asleep ticks pids line which='[0-9]*'
 
 	[ "$1" = session ] || which=$2
-	# Count the fields from behind the name, which may contain anything.
+	# Count the fields from the end of the name, which may contain anything.
 	read -r ticks pids < <(cat /proc/$which/stat 2>/dev/null | awk -v by="$1" -v id="$2" '
 		{ pid = $1; sub(/.*\) /, "") }
 		(by == "pid" ? pid : $4) == id {
@@ -53,9 +53,8 @@ progress_cpu() {
 	echo "$ticks $state"
 }
 
-# progress_watch pid|session ID WORK IDLE FILE...: return 0 when process ID has ended. If
-# a limit is reached before, print which, and return 1. Every byte that is appended to
-# one of the files is progress.
+# progress_watch pid|session ID WORK IDLE FILE...: return 0 when process ID has ended. If a limit is
+# reached before, print it and return 1. Each byte that is appended to a file is progress.
 progress_watch() {
 	local by=$1 id=$2 max_work=$3 max_idle=$4 hz step=5 ticks was state size last=''
 	local work=0 idle=0
@@ -67,7 +66,7 @@ progress_watch() {
 	while sleep $step && kill -0 "$id" 2>/dev/null; do
 		size=$(stat -c %s "$@" 2>/dev/null | tr '\n' ' ')
 		read -r ticks state < <(progress_cpu "$by" "$id")
-		# An orphan that ended takes its time with it.
+		# The time of an orphan that ended is lost.
 		[ "$ticks" -ge "$was" ] || was=$ticks
 		work=$((work + ticks - was))
 		[ "$state" != asleep ] || [ $(((ticks - was) * 5)) -ge $((hz * step)) ] ||

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by the Makefiles of format, analysis and top, which test sources of tools/ as units.
+# Shared by the Makefiles of fxt, analysis and top, which test sources of tools/ as units
 #
-# A Makefile sets dirs, directories below tools/ of which all sources are tested, and sources,
-# the names of others. Then $(eval $(call objects,FLAVOUR)), FLAVOUR being plain, asan or
-# libfuzzer, makes the rules of the objects, and of lib.a, in $(out)/FLAVOUR.
+# A Makefile sets dirs, directories below tools/ of which all sources are tested, and sources, other
+# sources. Then $(eval $(call objects,FLAVOUR)) makes the rules for the objects and lib.a in
+# $(out)/FLAVOUR. FLAVOUR is plain, asan or libfuzzer.
 
 top := $(abspath ../..)
 out ?= $(top)/build/selftests/$(notdir $(CURDIR))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests of the control library and of the command; they run in the test machine,
-# but test_control, test_listings and test_status, which fake the kernel's answers, test_json and
-# test_names.
+# Tests of the control library and of the command
+#
+# They run in the test machine, except test_control, test_listings and test_status, which fake the
+# kernel's answers, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -12,10 +13,12 @@ $(B)/selftests/tools/%: selftests/tools/%.c $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -o $@ $^ -lcmocka $(AT_LIBS)
 
 $(B)/selftests/tools/test_control $(B)/selftests/tools/test_listings: \
-		$(B)/selftests/tools/test_%: selftests/inprocess/test_%.c selftests/inprocess/fake_kernel.c \
+		$(B)/selftests/tools/test_%: selftests/inprocess/test_%.c \
+			selftests/inprocess/fake_kernel.c \
 					     selftests/inprocess/fake_kernel.h $(B)/libasynctrace.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ $(filter-out %.h,$^) \
+	$(CC) $(CFLAGS) $(ST_CFLAGS) $(ST_WRAP:%=-Wl,--wrap=mnl_socket_%) -o $@ \
+		$(filter-out %.h,$^) \
 		-lcmocka $(AT_LIBS)
 
 $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/fxt/utf8.c \
@@ -23,7 +26,8 @@ $(B)/selftests/tools/test_json: selftests/tools/test_json.c tools/json.c tools/f
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka -ljansson
 
-$(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/session/status.c tools/session/find.c \
+$(B)/selftests/tools/test_status: selftests/tools/test_status.c tools/session/status.c \
+	tools/session/find.c \
 				  tools/common.c tools/json.c tools/fxt/utf8.c tools/tool.h \
 				  tools/fxt/utf8.h tools/session/args.h
 	@mkdir -p $(@D)
@@ -35,8 +39,10 @@ $(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c too
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
 .PHONY: selftests-tools
-selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider $(B)/selftests/tools/slow \
-		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations $(B)/selftests/tools/loops \
+selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
+		 $(B)/selftests/tools/slow \
+		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations \
+		 $(B)/selftests/tools/loops \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \

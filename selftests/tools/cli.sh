@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command line, against the module: what it records, what it returns, what
-# it says to wrong use. Needs the module, and root.
+# The command with the module: what it records, its exit status, its messages about wrong use. Needs
+# the module and root.
 #
 # usage: cli.sh ASYNCTRACE PROVIDER
 set -u
@@ -40,13 +40,13 @@ for mode in oneshot circular streaming; do
 	end
 done
 
-# Scheduling records that the kernel dropped of those whose line begins with $1
+# Scheduling records that the kernel dropped, of providers whose line begins with $1
 kernel_dropped() {
 	awk -v who="$1" '/^  .kernel. DROPPED OF/ { on = 1 }
 		on && $1 == who { gsub(",", ""); n = $3 } END { print n + 0 }' err
 }
 
-# The sum of them that "status" shows for a session
+# Their sum by "status" of a session
 drops_of_session() {
 	"$AT" status --json | python3 -c 'import json,sys
 for s in json.load(sys.stdin)["sessions"]:
@@ -85,7 +85,7 @@ check status status 0 "$AT" record -o t.fxt -p nobody -- "$PROVIDER" 1 100
 check "none" [ "$(summary events)" = 0 ]
 end
 
-begin "when nothing was recorded, it says why"
+begin "empty recording explains the reason"
 check status status 0 "$AT" record -o t.fxt -- true
 check validate valid t.fxt
 check reason says "true did not become a provider"
@@ -247,7 +247,7 @@ check record status 0 "$AT" record -o t.fxt -d 0.1
 check "earlier programs" says "A program that traced before the module was loaded is not a provider: start it again."
 end
 
-# Prints the signals that a process ignores.
+# Print the signals that a process ignores.
 IGNORED="grep SigIgn /proc/self/status"
 
 begin "command inherits the caller's signal actions"

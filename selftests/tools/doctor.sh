@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace doctor, on a machine that is well, and on one that is not: what it
-# finds, whom it blames, and that it knows a remedy for all that fails. Needs root,
-# and loads and unloads the module.
+# asynctrace doctor on a healthy machine and on others: what it finds, whom it names, and that it
+# suggests a remedy for each failure. Needs root; loads and unloads the module.
 #
 # usage: doctor.sh ASYNCTRACE PROVIDER FORBID MODULE.ko
 set -u
@@ -12,7 +11,7 @@ AT=$1 PROVIDER=$2 FORBID=$3 KO=$4
 . "${0%/*}/lib.sh"
 scratch
 
-# finding NAME KEY TEXT: what it found about that has this text there
+# finding NAME KEY TEXT: the finding NAME has TEXT as KEY
 finding() {
 	jq -r --arg name "$1" '.checks[] | select(.name == $name)' out >err
 	jq -r ".$2" err | grep -qF -e "$3"
@@ -30,8 +29,8 @@ remedy() { # NAME TEXT
 	finding "$1" remedy "$2"
 }
 
-# examine NAME... [-- COMMAND...]: with these, and only these, it finds that nothing
-# can be recorded, and it knows a remedy for each
+# examine NAME... [-- COMMAND...]: exactly these findings say that nothing can be recorded, and each
+# has a remedy
 examine() {
 	local names=
 
@@ -48,7 +47,7 @@ examine() {
 	check "nothing can be recorded" [ "$(jq .can_record out)" = false ]
 }
 
-# Without the module's file a program that asks for it does not have it loaded.
+# Without the module's file, asking for the device does not load the module.
 mount -t tmpfs none "/lib/modules/$(uname -r)"
 insmod "$KO" || exit 1
 
@@ -61,7 +60,7 @@ check "no failure" [ "$(jq '[.checks[] | select(.level == "fail")] | length' out
 check usage status 2 "$AT" doctor me
 end
 
-begin "what a user lacks"
+begin "missing rights are named"
 check "can" status 0 $NOBODY "$AT" doctor --json
 check "what not" level privilege warn
 check remedy remedy privilege cap_perfmon
@@ -140,7 +139,7 @@ check remedy remedy device "remove it"
 rm /dev/asynctrace
 end
 
-# installed FILE: that is what modprobe would take: asynctrace.ko, packed as its name says
+# installed FILE: modprobe would take FILE: asynctrace.ko, compressed as its name says
 installed() {
 	case $1 in
 	*.gz)	gzip -kf asynctrace.ko ;;
@@ -163,7 +162,7 @@ check file text module "$dir/asynctrace.ko is not loaded"
 check remedy remedy module "modprobe asynctrace"
 end
 
-# From here on, none can be loaded.
+# From here on, no module can be loaded.
 enforce=/sys/module/module/parameters/sig_enforce
 if ! echo 1 2>err >$enforce; then
 	echo "# $enforce: $(cat err): signatures are left out"
@@ -192,7 +191,7 @@ for file in asynctrace.ko asynctrace.ko.gz asynctrace.ko.zst; do
 done
 end
 
-begin "invisible signature names who can see it"
+begin "invisible signature names its remedy"
 installed asynctrace.ko.xz
 examine module device --
 check "not known" text module "cannot read whether it has a signature: it is compressed by xz"

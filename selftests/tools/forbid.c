@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run a command in a sandbox
+ * Runs a command in a sandbox
  *
  * usage: forbid netlink|sending COMMAND...
  *
- * "netlink": no netlink socket can be made, as with RestrictAddressFamilies= of
- * systemd; "sending": sockets can be made, but nothing sent.
+ * "netlink": no netlink socket can be created, as with RestrictAddressFamilies= of systemd.
+ * "sending": sockets can be created, but send nothing.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -24,7 +24,7 @@
 
 static struct sock_filter netlink[] = {
 	LOAD(nr), UNLESS(SYS_socket, 3),
-	/* The lower half, on all that this runs on. */
+	/* The lower half of the argument, on the little-endian machines that this runs on */
 	LOAD(args[0]), UNLESS(AF_NETLINK, 1),
 	RETURN(SECCOMP_RET_ERRNO | EAFNOSUPPORT), RETURN(SECCOMP_RET_ALLOW),
 };

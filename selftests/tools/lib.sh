@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Shared by the tests of the command. They set AT to it; the results of a command
-# are in the files "out" and "err".
+# Shared by the tests of the command. They set AT to its path; the output of a command is in the
+# files "out" and "err".
 
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 NOBODY="setpriv --reuid 65534 --regid 65534 --clear-groups"
 
-# From here on, in a directory of its own, where everybody may write
+# From here on in a new directory that all users may write
 scratch() {
 	work=$(mktemp -d)
 	trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
@@ -15,8 +15,8 @@ scratch() {
 	chmod 777 .
 }
 
-# status N COMMAND...: its exit status is N; its messages are in "err". If it hangs,
-# selftests/vm/run and selftests/limit end the script.
+# status N COMMAND...: the command exits with N; its messages are in "err". If it hangs,
+# selftests/vm/run or selftests/limit ends the script.
 status() {
 	local want=$1 got
 	shift
@@ -30,7 +30,7 @@ says() {
 	grep -qF -e "$1" err
 }
 
-# valid FILE [OPTION]: --allow-open where records were lost
+# valid FILE [OPTION]: use --allow-open if records were lost
 valid() {
 	{ "$AT" validate ${2-} "$1" && account_holds "$AT" "$1"; } >out 2>&1 ||
 		{ cat out >>err; false; }
@@ -40,32 +40,32 @@ silent_about() {
 	! says "$1"
 }
 
-# The end is missing, be it within a record: a kill may come within a write(2)
+# The end is missing, possibly within a record: a kill may interrupt a write(2)
 valid_without_end() {
 	status 3 "$AT" validate --allow-open "$1" || { cat out >>err; false; }
 }
 
-# The end is missing, but the last record is whole
+# The end is missing, but the last record is whole.
 whole_without_end() {
 	valid_without_end "$1" && grep -q ': warning: no-end: 1, ' out && ! grep -q truncated out
 }
 
-# The number before a word in the summary's first line
+# Print the number before a word in the summary's first line.
 summary() {
 	sed -n "s/.*[ :]\([0-9,]*\) $1.*/\1/p" err | head -n 1 | tr -d ,
 }
 
-# json FILTER: what jq finds in "out"
+# json FILTER: print the result of jq with "out"
 json() {
 	jq -r "$1" <out
 }
 
-# is TEXT FILTER: what jq finds is that
+# is TEXT FILTER: the result of jq is TEXT
 is() {
 	[ "$(json "$2")" = "$1" ] || { echo "($2 is $(json "$2"), not $1)" >>err; false; }
 }
 
-# Events of programs in these files, as the dump tells them
+# Print the events of programs in these files, by the dump.
 events_in() {
 	local f
 

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# Traces that have one lint, and traces just below its bound.
+# Write traces that have one lint, and traces just below its bound.
 #
 # usage: lint_traces.py DIRECTORY
 #
-# Writes LINT-N.fxt for the numbers N that make a difference.
+# Writes LINT-N.fxt for the numbers N that matter.
 
 import os
 import sys
 
-from machine import (ASYNC_BEGIN, ASYNC_END, ASYNC_INSTANT, BEGIN, event, head, switch, thread, wakeup)
+from machine import (ASYNC_BEGIN, ASYNC_END, ASYNC_INSTANT, BEGIN, event, head, switch, thread,
+                     wakeup)
 
 MS = 10 ** 6
 S = 10 ** 9
@@ -33,7 +34,7 @@ class Trace:
         self.data += b"".join(records)
 
     def end(self, ns):
-        """Another thread is there to the end of the trace."""
+        """Another thread lives to the end of the trace."""
         self.put(switch(ns, 3, 0, 999, 0))
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace report lints: each lint on a trace that has it, and on one just below its bound.
+# asynctrace report lints: each lint on a trace that has it, and on one just below its bound
 #
 # usage: lints.sh ASYNCTRACE
 #
@@ -15,12 +15,12 @@ scratch
 export PYTHONDONTWRITEBYTECODE=1
 python3 "$here/lint_traces.py" .
 
-# has FILE [OPTION ...]: "out" has its lints
+# has FILE [OPTION ...]: write the lints of FILE to "out"
 has() {
 	status 0 "$AT" report --json "${@:2}" "$1.fxt" lints
 }
 
-# found FILE LINT SUBJECT COUNT SHARE NS: it has this lint, and no other
+# found FILE LINT SUBJECT COUNT SHARE NS: FILE has this lint and no other
 found() {
 	check "$1" has "$1"
 	check "$1: one" [ "$(wc -l <out)" = 1 ]
@@ -31,7 +31,7 @@ found() {
 	check "$1: ns" is "$6" .ns
 }
 
-# none FILE...: they have no lints
+# none FILE...: the files have no lints
 none() {
 	local f
 
@@ -125,7 +125,7 @@ for o in "--min 1ms" "--max 1ms"; do
 done
 end
 
-begin "text_of_lints_says_what_csv_says"
+begin "text_of_lints_equals_csv"
 for f in *.fxt; do
 	check "$f" status 0 "$AT" report "$f" lints
 	mv out "$f.text"

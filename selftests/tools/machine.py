@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# A trace of a random machine. It writes the format itself, and shares no code with the
-# library.
+# Write a trace of a random machine. This script writes the format itself and shares no code with
+# the library.
 #
 # usage: machine.py FILE SEED [lints]
 #
-# With "lints", its time may pass slowly or fast, and some threads wake themselves.
+# With "lints", time may pass slowly or fast, and some threads wake themselves.
 #
 # Threads that have a CPU write durations, async events, and instants "take" and "give"
 # with an argument "job", a number or a text. No two records have the same time.
@@ -26,7 +26,7 @@ def words(data):
 
 
 def text(s):
-    """A reference to a text that follows, and the text."""
+    """A reference to inline text, and the text"""
     data = s.encode()
     return (0x8000 | len(data) if data else 0), words(data)
 
@@ -103,7 +103,7 @@ class Machine:
         self.woken = set()     # while they ran
         self.open = {tid: [] for tid in self.threads}
         self.records = []      # (ring, bytes)
-        self.ids = []          # of async operations that began
+        self.ids = []          # of async operations that have begun
         self.next_id = 1
 
     def pick(self, state):
@@ -155,7 +155,7 @@ class Machine:
         if not running:
             return
         tid = self.rnd.choice(running)
-        # The thread runs on after the wakeup, so another one ends its next sleep.
+        # The thread runs on after the wakeup, so another wakeup ends its next sleep.
         self.woken.discard(tid)
         what = self.rnd.randrange(8)
         if what == 0:
@@ -200,7 +200,7 @@ def main():
         for tid in machine.threads:
             f.write(thread(tid))
         at = 0
-        # Rings are read one after the other, again and again.
+        # Rings are read one after the other, repeatedly.
         while at < len(machine.records):
             to = at + rnd.randrange(1, 100)
             for _, data in sorted(machine.records[at:to], key=lambda r: r[0]):

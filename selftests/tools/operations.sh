@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace why and report on the examples of asynctrace/operation.h
+# asynctrace why and report with the examples of asynctrace/operation.h
 #
 # usage: operations.sh ASYNCTRACE EXAMPLES
 set -u
@@ -11,12 +11,12 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# report ARGUMENT...: the result in "out"
+# report ARGUMENT...: write the result to "out"
 report() {
 	status 0 "$AT" report --json "$@"
 }
 
-# all FILTER: what jq finds in all lines of "out" together
+# all FILTER: print the result of jq with all lines of "out" together
 all() {
 	jq -rs "$1" <out
 }
@@ -67,7 +67,7 @@ check "20 requests" is "app/request 20" '"\(.type) \(.count)"'
 check regions report pool.fxt regions
 check "hand-overs" [ "$(all 'map("\(.region) \(.count)") | sort | join(", ")')" = \
 	"app/accept 20, app/compute 20, app/store 20, pool/job 40" ]
-# Both jobs of a request, its acceptance, and nothing else are work on it.
+# A request's work is its acceptance and its two jobs, and nothing else.
 check why status 0 "$AT" why --json pool.fxt
 check "worked on by the pool" [ "$(json '[.intervals[] | select(.state != "queued")] | length > 0')" = true ]
 end
@@ -87,7 +87,7 @@ server=$(grep -l "handle" two.*.fxt)
 check logs report "$server" logs
 check "3 logs of the client's traces" [ "$(all 'map(.message | sub("of trace "; "")) | join(" ")')" = \
 	"$(sed -n 's/^client: trace \([0-9a-f]*\) .*/\1/p' said | tr '\n' ' ' | sed 's/ $//')" ]
-# The begin of the client's operation is in the other file: its parts are known by its id.
+# The client's operation begins in the other file: its parts have its id.
 check tree report "$server" tree "${call#* }"
 check "the child is found" [ "$(all 'map("\(.depth) \(.what | sub("^ +"; ""))") | .[0:2] | join(", ")')" = \
 	"0 ?, 1 rpc/handle" ]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to record: threads that trace three events a turn
+ * A program to record: its threads write three events per turn
  *
  * usage: provider [THREADS [TURNS [MICROSECONDS [STATUS [TURN [FLOOD]]]]]]
  *
- * Each turn is an async operation and an instant, then a sleep of so many
- * microseconds. At TURN each thread raises the alert "late"; before it, FLOOD alerts
- * "noise", and one more when there may be one again. Exits with STATUS.
+ * A turn is an async operation and an instant, then a sleep of MICROSECONDS. At TURN each thread
+ * raises the alert "late"; before it, FLOOD alerts "noise", and another one when alerts are
+ * accepted again. Exits with STATUS.
  * Events: 3 * THREADS * TURNS, 2 of 3 in the category "http", the others in "disk".
  */
 #include <pthread.h>
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 		flood = atol(argv[6]);
 	at_provider_announce((const struct at_category[]){
 		{ "http", "requests" }, { "disk", "what they wait for" } }, 2);
-	/* Events while another thread registers the process go nowhere. */
+	/* While another thread registers the process, events are lost. */
 	at_provider_register(NULL);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&thread[i], NULL, run, NULL))

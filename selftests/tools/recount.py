@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# Recount what asynctrace report says from the records of asynctrace dump --json.
+# Recount the numbers of asynctrace report from the records of asynctrace dump --json.
 #
 # usage: recount.py ASYNCTRACE FILE WHAT
 #
-# Prints what differs, and exits with 1 then.
+# Prints differences; exits with 1 if there are any.
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def same(name, got, want):
 
 
 def rank(sorted_list, per_mille):
-    """Nearest rank."""
+    """Nearest rank"""
     if not sorted_list:
         return 0
     return sorted_list[max(-(-per_mille * len(sorted_list) // 1000), 1) - 1]
@@ -63,14 +63,14 @@ class Thread:
         self.seen = None       # its first event
         self.waits = []        # (from, to, cpu)
         self.followed = False  # all its switches are recorded, not only some
-        self.woken = False     # while it ran, or this is not known
-        self.woken_at = None   # the last time, while its state was not known
+        self.woken = False     # while it ran, or if that is unknown
+        self.woken_at = None   # latest wakeup while its state was unknown
         self.wakeups = []      # (waker, state before)
         self.called = None     # (waker, time) of the wakeup that ended its last sleep
         self.latencies = defaultdict(list)
-        self.ran = 0           # from a switch in that is recorded
+        self.ran = 0           # since a recorded switch in
         self.followed_at = END
-        self.turns = []        # (begin, sleep, end, ns that it ran, why it sleeps)
+        self.turns = []        # (begin, sleep, end, ns that it ran, reason of the sleep)
         self.turn = None       # (begin, ns that it ran)
 
     def change(self, ns, before, state, why=None):
@@ -78,7 +78,7 @@ class Thread:
             self.state, self.why = before, None
             self.since = BEGIN if self.seen is None else self.seen
         if self.state == "asleep or not":
-            # It was woken as it left its CPU, if it came back without a wakeup.
+            # If it came back without a wakeup, it was woken as it left its CPU.
             self.state, self.why = before, self.why if before == "blocked" else "woken"
             self.late = before == "runnable"
         if self.state == "unknown":
@@ -97,7 +97,7 @@ class Thread:
     def wake(self, ns, waker):
         self.wakeups.append((waker, self.state or "unknown"))
         if self.state is None:
-            # It may have slept, or may still run: only its next switch tells.
+            # It may have slept, or may still run: only its next switch shows that.
             self.state, self.why, self.inferred = "unknown", None, False
             self.since = BEGIN if self.seen is None else self.seen
         if self.state in ("blocked", "asleep or not"):
@@ -116,9 +116,9 @@ class Thread:
             self.called = None
 
     def event(self, ns):
-        """It runs, and did not sleep after the wakeups before."""
+        """It runs, and did not sleep after earlier wakeups."""
         self.follow(ns)
-        # A duration that begins with the trace may have begun before.
+        # A duration that begins with the trace may have begun earlier.
         if self.state is None and self.seen is None and ns > BEGIN:
             self.seen = ns
         if self.state == "unknown":
@@ -130,7 +130,7 @@ class Thread:
             self.followed, self.followed_at = True, ns
 
     def add_turn(self, ns):
-        """The state since self.since ends: a sleep, or what may be one, ends a turn."""
+        """The state since self.since ends. If it was a sleep, or may have been, the turn ends."""
         begin, ran = self.turn or (self.since, 0)
         if self.state == "running":
             ran += max(0, ns - max(self.since, self.followed_at))
@@ -153,7 +153,7 @@ class Thread:
 
 
 def threads():
-    """All threads, and who had each CPU from when on."""
+    """All threads, and the thread that had each CPU at each time"""
     of, cpus = defaultdict(Thread), defaultdict(list)
     for r in records:
         ns = r["ts"]
@@ -182,7 +182,7 @@ def threads():
             if "waker" in r["args"]:
                 of[r["args"]["waker"]].counts["wakes"] += 1
             t.wake(ns, r["args"].get("waker", 0))
-        # Instants tell nothing about operations, so the analysis does not look at them.
+        # The analysis ignores instants, which say nothing about operations.
         elif "tid" in r and r["record"] not in ("instant", "counter"):
             of[r["tid"]].event(ns)
     for t in of.values():
@@ -199,7 +199,7 @@ def threads():
 
 
 def occupants(history, begin, end):
-    """Who had the CPU, and for how long. None: no record tells."""
+    """The threads that had the CPU, and for how long; None: no record shows it"""
     ns = Counter()
     before = None
     for at, who in history + [(1 << 64, None)]:
@@ -286,7 +286,7 @@ def check_wakeups():
 # --- operations ------------------------------------------------------------------------
 
 def operations():
-    """Complete operations as (name, begin, end), and open ones with END."""
+    """Complete operations as (name, begin, end); the end of open ones is END"""
     of, began = [], {}
     for r in records:
         key = r.get("name"), r.get("id")
@@ -394,7 +394,7 @@ def check_time():
 
 
 def check_window():
-    """Records that come too late for a small window: the file is read twice, for the same rows."""
+    """Records that are too late for a small window: the file is read twice, with the same rows."""
     for what in ("operations", "blame", "histogram", "concurrency", "orphans", "threads", "sched",
                  "sched-occupants", "wakeups"):
         same(what, report(what, "--window", "16"), report(what))
@@ -411,7 +411,7 @@ class Pair:
 
 
 def pairs(start, done):
-    """Operations from "start" to "done" with the same job, and how often "done" came alone"""
+    """Operations from "start" to "done" with the same job, and the number of "done" alone"""
     stacks, began, of = defaultdict(list), {}, []
     without = 0
     for r in records:

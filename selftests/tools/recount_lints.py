@@ -5,7 +5,7 @@
 #
 # usage: recount_lints.py ASYNCTRACE FILE lints
 #
-# Prints what differs, and exits with 1 then.
+# Prints differences; exits with 1 if there are any.
 
 import sys
 from collections import defaultdict
@@ -77,7 +77,7 @@ def lost_wakes():
     for op in report("unfinished"):
         type_ = op["type"]
         found[type_][1] += 1
-        # One that began with the last record has no rows.
+        # An operation that began with the last record has no rows.
         rows = report("timeline " + op["id"]) if op["age_ns"] else []
         asleep = 0
         for r in reversed(rows):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace why and report: on the trace of a program that traces itself, and on one with
-# many requests and their scheduling.
+# asynctrace why and report with the trace of a program that traces itself, and with a trace of many
+# requests and their scheduling
 #
 # usage: report.sh ASYNCTRACE HELLO TRACES
 #
@@ -19,12 +19,13 @@ ASYNCTRACE_OUT=hello.fxt "$HELLO" 2>err
 "$AT" why --json hello.fxt >why 2>err
 latency=$(jq .latency_ns why)
 
-# report ARGUMENT...: the result in "out"
+# report ARGUMENT...: write the result to "out"
 report() {
 	status 0 "$AT" report "$@"
 }
 
-# wrong_use COMMAND [ARGUMENT...]: the command exits with 2 after a message in its name
+# wrong_use COMMAND [ARGUMENT...]: the command exits with 2 after a message that begins with its
+# name
 wrong_use() {
 	check "'$*'" status 2 "$AT" "$@"
 	check "'$*' has a message" grep -q "^asynctrace $1: " err
@@ -105,7 +106,7 @@ for pair in "hello.fxt server.fxt" "server.fxt hello.fxt" "hello.fxt hello.fxt";
 done
 end
 
-# recount FILE WHAT...: the reports equal what the records of random machines say
+# recount FILE WHAT...: the reports agree with the records of random machines
 recount() {
 	local what
 
@@ -184,8 +185,8 @@ for wrong in "--type x server.fxt sched" "--min 1ms server.fxt summary" \
 done
 end
 
-# times NS...: write times.fxt, whose operations have these begins and ends. They have no
-# category, and the names in NAMES by turns.
+# times NS...: write times.fxt, whose operations have these begins and ends, no category, and the
+# names in NAMES in turns
 times() {
 	python3 -c '
 import os, struct, sys
@@ -205,7 +206,7 @@ for i, ns in enumerate(sys.argv[1:]):
 open("times.fxt", "wb").write(out)' "$@"
 }
 
-# count OPTION...: how many operations of times.fxt are chosen
+# count OPTION...: print how many operations of times.fxt are selected
 count() {
 	"$AT" report --json "$@" times.fxt 2>err | jq -s 'map(.count) | add // 0'
 }
@@ -252,7 +253,7 @@ check category report --json --category hello hello.fxt
 check "all are of the category" [ -s out ]
 end
 
-begin "wrong use is told, with exit status 2"
+begin "wrong use is reported with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
 	     "--pprof hello.fxt summary" "--pprof --json hello.fxt blame" \
 	     "hello.fxt timeline" "hello.fxt timeline x" "hello.fxt timeline 1 2" \
@@ -383,7 +384,7 @@ check half status 3 "$AT" why half.fxt
 check "it says so" says "the analysis covers the records up to there"
 cp server.fxt damaged.fxt
 record=$((16#$("$AT" dump --offsets server.fxt | sed -n 5000p | cut -d' ' -f1)))
-# A record of no words
+# A record of size 0
 printf '\0\0\0\0\0\0\0\0' | dd of=damaged.fxt bs=8 seek=$((record / 8)) conv=notrunc status=none
 check damaged status 1 "$AT" why damaged.fxt
 check "at which byte" grep -q 'at byte [0-9]' err

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Sessions that outlive the command, and long recordings: asynctrace session,
-# record --rotate and --max-size, what bash completes. Needs the module, and root.
+# Sessions that outlive the command, long recordings (asynctrace session, record --rotate and
+# --max-size), and completion in bash. Needs the module and root.
 #
 # usage: sessions.sh ASYNCTRACE PROVIDER
 set -u
@@ -244,7 +244,7 @@ check "300, 100 and 200 events" [ "$(summary events)" = 600 ]
 check destroy status 0 "$AT" session destroy five
 end
 
-# How many of the events of all sessions are committed, cleared, still to be read
+# How many events of all sessions are committed, cleared, and not read yet
 ledger() {
 	"$AT" status --json | jq -r '[.sessions[].rings[] | select(.kind == "events")] |
 		"\(map(.committed) | add) \(map(.cleared) | add) " +
@@ -477,7 +477,7 @@ begin "late provider taken by another is reported"
 check create status 0 "$AT" session create holder -m circular
 id=$(cut -d ' ' -f 1 out)
 check start status 0 "$AT" session start holder
-# It lives long enough for the recorder to ask who has it.
+# The program lives until the recorder has asked which session has it.
 check record status 0 "$AT" record -o t.fxt -- "$PROVIDER" 1 100 5000
 check "which" says "recorded by session $id;"
 check "why nothing" says "other sessions have the providers"
@@ -551,7 +551,8 @@ begin "trigger_snapshot_disk_full_recording_goes_on"
 mkdir -p small
 mount -t tmpfs -o size=64k none small
 ln -sf small/t.fxt t.0.fxt
-check record status 0 "$AT" record -o t.fxt -s off --trigger late:snapshot -m circular -- "$PROVIDER" 1 3000 0 0 2900
+check record status 0 "$AT" record -o t.fxt -s off --trigger late:snapshot -m circular \
+	-- "$PROVIDER" 1 3000 0 0 2900
 check reason says "cannot write t.0.fxt: No space left on device; the snapshot ends here, the recording goes on."
 check "no contradiction" silent_about "recording ends here"
 check "all of it" [ "$(summary events)" = 9000 ]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program with slow operations: threads that hand each of their operations to a second thread
+ * A program with slow operations: each thread hands its operations to a second thread
  *
  * usage: slow THREADS OPERATIONS EVERY [WAIT]
  *
- * One operation in EVERY sleeps for 60 ms on its second thread, the others do not sleep. Before
- * the end, one more begins, sleeps for WAIT milliseconds and does not end.
+ * One operation in EVERY sleeps for 60 ms on its second thread. Before the end another one begins,
+ * sleeps for WAIT milliseconds and does not end.
  * Events: 5 * THREADS * OPERATIONS + 1.
  */
 #include <pthread.h>

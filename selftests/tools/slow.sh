@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace record --slower-than, against the module. Needs the module, and root.
+# asynctrace record --slower-than with the module. Needs the module and root.
 #
 # usage: slow.sh ASYNCTRACE SLOW
 set -u
@@ -10,7 +10,7 @@ AT=$1 SLOW=$2
 . "${0%/*}/lib.sh"
 scratch
 
-# The file has as many operations as the summary says, and each took longer than $1 ns.
+# The file has as many operations as the summary says, each longer than $1 ns.
 only_slow() {
 	"$AT" why --json --brief --slowest 1000000 slow.fxt >ops 2>err || return 1
 	[ "$(jq -s length <ops)" = "$(jq '.slow.operations - .slow.incomplete' <summary.json)" ] &&
@@ -58,7 +58,7 @@ end
 begin "operations beyond the window are reported"
 check record status 0 "$AT" record --json -b 4M -o slow.fxt --window 256K --before 1ms \
 	--slower-than 'http/request>40ms' -- "$SLOW" 8 2000 500
-# 32 are slow. A machine under load may lose or delay a record: at most one operation each.
+# 32 are slow. A machine under load may lose or delay a record; each affects one operation.
 check "counted" [ "$(json '.slow.operations + .slow.left_out + .slow.late + .dropped')" -ge 32 ]
 check validate valid slow.fxt --allow-open
 end

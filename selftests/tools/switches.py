@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# switches.py ASYNCTRACE FILE: tests that in a trace with scheduling of all tasks and with
-# ftrace's sched:sched_switch, both have the same switches one by one: from which thread, to
-# which one, and whether the first one sleeps. If not, prints the differences and fails.
+# switches.py ASYNCTRACE FILE: in a trace with scheduling of all tasks and with ftrace's
+# sched:sched_switch, both must have the same switches: from which thread, to which thread, and
+# whether the first one sleeps. Prints differences and fails if not.
 #
-# The times differ by what lies between the two probes. On a machine that emulates another one
-# this may be any time, so the median is printed and not tested.
+# The times differ by what runs between the two probes. In an emulated machine this may be any time,
+# so the median is printed and not tested.
 import json
 import statistics
 import subprocess
@@ -14,7 +14,7 @@ import sys
 
 
 def read(command):
-    """Two dicts: for each kind of switch, when it happened"""
+    """Two dicts: times by kind of switch"""
     ours, ftrace = {}, {}
     for line in command.stdout:
         r = json.loads(line)
@@ -23,14 +23,14 @@ def read(command):
             key = r['out'], r['in'], a.get('state', 0) != 0
             ours.setdefault(key, []).append(r['ts'])
         elif r['record'] == 'instant' and r['name'] == 'sched_switch':
-            # The lowest byte has the states; the bit above it says "preempted".
+            # The lowest byte has the states; the next bit means "preempted".
             key = a['prev_pid'], a['next_pid'], a['prev_state'] & 0xff != 0
             ftrace.setdefault(key, []).append(r['ts'])
     return ours, ftrace
 
 
 def best_offset(ours, theirs):
-    """Where in the longer list ours the list theirs lies closest."""
+    """Return where the list theirs fits best into the longer list ours."""
     return min(range(len(ours) - len(theirs) + 1),
                key=lambda k: sum(abs(ours[k + i] - ts) for i, ts in enumerate(theirs)))
 
@@ -57,7 +57,7 @@ for key in ours.keys() | ftrace.keys():
             wrong.append(f'{key} at {ts}: in the module only')
 print(f'{len(everything)} switches of ftrace, median distance '
       f'{statistics.median(distances) if distances else 0} ns')
-# Each of the two CPUs may be within a switch when ftrace begins and when it ends.
+# Each of the two CPUs may be in a switch when ftrace begins or ends.
 if len(wrong) > edges or edges > 4:
     print(*wrong[:20], sep='\n')
     sys.exit(f'{len(wrong)} kinds or switches differ')

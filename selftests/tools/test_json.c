@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The command's JSON, read again with jansson, and digit by digit if jansson cannot hold
- * the number.
+ * The command's JSON, read with jansson, or digit by digit if jansson cannot represent the number
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +15,7 @@
 
 #include "tool.h"
 
-/* Of common.c, which has more than is wanted here. */
+/* Replaces the function of common.c, which needs more than this test. */
 void tool_error(const char *fmt, ...)
 {
 	(void)fmt;
@@ -77,7 +76,7 @@ static void numbers_of_an_object_are_exact(void **state)
 	assert_written(&d, "{\n  \"a\": \"-1\",\n  \"n\": 18446744073709551614\n}\n");
 }
 
-/* Whatever looks like a number in it, or like its end. */
+/* Texts that look like a number, or like the end of JSON */
 static void texts_are_left_alone(void **state)
 {
 	static const char *const texts[] = {
@@ -112,8 +111,8 @@ static void texts_are_left_alone(void **state)
 	free(text);
 }
 
-/* U+009B is to a terminal what ESC [ is; it comes back as it was. */
-static void nothing_that_a_terminal_obeys_is_written(void **state)
+/* U+009B means ESC [ to a terminal: it is written as an escape and read back the same. */
+static void terminal_controls_are_not_written(void **state)
 {
 	static const char evil[] = "a\x1b[31m\xc2\x9b" "31m\xc2\x9d" "0;t\x07\xe2\x82\xac\x9b";
 	struct json_doc d = {};
@@ -141,7 +140,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_exact),
 		cmocka_unit_test(numbers_of_an_object_are_exact),
 		cmocka_unit_test(texts_are_left_alone),
-		cmocka_unit_test(nothing_that_a_terminal_obeys_is_written),
+		cmocka_unit_test(terminal_controls_are_not_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names come from programs, which may be others', and have any bytes: what of them
- * reaches the terminal.
+ * Names come from programs, possibly other users', and may have any bytes. Only harmless ones reach
+ * the terminal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,12 +18,12 @@ static void control_characters_are_not_printed(void **state)
 {
 	(void)state;
 	assert_string_equal(tool_text("a\x1b[31m\x07\x7f\n\tb"), "a?[31m????b");
-	/* C1: U+009B is to a terminal what ESC [ is. */
+	/* C1: U+009B means ESC [ to a terminal. */
 	assert_string_equal(tool_text("a\xc2\x9b" "31m\xc2\x9d" "0;t\xc2\x80\xc2\x9f"),
 			    "a?31m?0;t??");
 }
 
-static void bytes_that_are_no_text_are_not_printed(void **state)
+static void invalid_text_is_not_printed(void **state)
 {
 	(void)state;
 	assert_string_equal(tool_text("a\x9b" "31m\xff\xe2\x82"), "a?31m???");
@@ -40,7 +40,7 @@ static void other_text_is_printed_as_it_is(void **state)
 	assert_string_equal(tool_text(""), "");
 }
 
-/* A long name is cut to its beginning, and to whole characters. */
+/* A long name is cut to its beginning, in whole characters. */
 static void long_names_end_with_a_whole_character(void **state)
 {
 	for (size_t ascii = 0; ascii < 3; ascii++) {
@@ -61,7 +61,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(control_characters_are_not_printed),
-		cmocka_unit_test(bytes_that_are_no_text_are_not_printed),
+		cmocka_unit_test(invalid_text_is_not_printed),
 		cmocka_unit_test(other_text_is_printed_as_it_is),
 		cmocka_unit_test(long_names_end_with_a_whole_character),
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * asynctrace status, with the module's answers faked: what it shows of a ledger, and
- * that a session whose rings it is not told hides nothing of the others.
+ * asynctrace status with faked answers of the module: the numbers that it shows, and that a session
+ * whose rings cannot be listed does not hide the others
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +20,7 @@
 
 #include "tool.h"
 
-/* The result of asking for the rings of session 1; session 2 has one ring. */
+/* The result of listing the rings of session 1; session 2 has one ring. */
 static int rings_error;
 
 int at_ctl_open(struct at_ctl **ctl)
@@ -87,7 +87,7 @@ int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *
 	return err ? err : fn(&ended, arg);
 }
 
-/* Its exit status; what it prints, to be freed. */
+/* Returns the exit status; *text is the output, to be freed. */
 static int run(char **text, char *option)
 {
 	char *argv[] = { "status", option, NULL };
@@ -122,7 +122,7 @@ static const json_t *session_of(const json_t *j, size_t i)
 	return json_array_get(json_object_get(j, "sessions"), i);
 }
 
-/* Whether these words stand in this order in a line. */
+/* Does a line contain these words in this order? */
 static bool has_line(const char *text, const char *words)
 {
 	char *copy = strdup(text), *next = NULL;
@@ -154,7 +154,7 @@ static void the_ledger_is_whole(void **state)
 	assert_int_equal(run(&text, NULL), TOOL_OK);
 	assert_true(has_line(text, "COMMITTED DELIVERED OVERWRITTEN CLEARED DROPPED MEMORY"));
 	assert_true(has_line(text, "server 0 events 1,100 100 200 300 400 0 bytes"));
-	/* To clear was asked for. */
+	/* Clearing was requested by a start. */
 	assert_true(has_line(text, "670 records lost"));
 	assert_true(has_line(text, "3 of them ended"));
 	assert_true(has_line(text, "ended providers (3) - ended 70 0 70 0 0 0 bytes"));
@@ -170,7 +170,7 @@ static void the_ledger_is_whole(void **state)
 	json_decref(j);
 }
 
-static void rings_that_are_not_told(void **state)
+static void unlisted_rings_hide_no_other_session(void **state)
 {
 	char *text;
 	json_t *j;
@@ -191,8 +191,8 @@ static void rings_that_are_not_told(void **state)
 	json_decref(j);
 }
 
-/* It is no more, and has no rings; what is wrong with the module is told. */
-static void a_session_that_ended_meanwhile(void **state)
+/* The session has ended and has no rings; other errors of the module are reported. */
+static void ended_session_hides_no_other(void **state)
 {
 	char *text;
 
@@ -210,8 +210,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ledger_is_whole),
-		cmocka_unit_test(rings_that_are_not_told),
-		cmocka_unit_test(a_session_that_ended_meanwhile),
+		cmocka_unit_test(unlisted_rings_hide_no_other_session),
+		cmocka_unit_test(ended_session_hides_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace top on sessions of the module. selftests/top tests it on pipes and files.
+# asynctrace top with sessions of the module. selftests/top tests it with pipes and files.
 #
 # usage: top.sh ASYNCTRACE PROVIDER HTTPD
 set -u
@@ -12,14 +12,14 @@ here=$(cd "${0%/*}" && pwd)
 scratch
 trap 'TERMINAL kill-server 2>/dev/null; rm -rf "$work"' EXIT
 
-# runs OPTION...: top in the background, as $top; it has its first records
+# runs OPTION...: start top in the background as $top, and wait for its first records
 runs() {
 	rm -f out
 	"$AT" top --batch --json --interval 0.2 "$@" >out 2>err & top=$!
 	check "top $*" soon [ -s out ]
 }
 
-# ends: top ends by a signal, with status 0
+# ends: end top by a signal; it exits with 0
 ends() {
 	kill -INT $top
 	wait $top
@@ -27,7 +27,7 @@ ends() {
 }
 
 accounted='.attempted == .analysed + .dropped + .overwritten + .malformed + .cleared + .unwritten'
-# Of a type: shares of all its time
+# Shares of a type's total time
 whole='[.running, .runnable, .blocked, .queued, .unknown] | add | . > 0.9999 and . < 1.0001'
 
 begin "server_under_load_is_shown_live"
@@ -60,7 +60,7 @@ check "left" soon shows_not "q quit"
 check "its session is gone" soon eval '[ "$("$AT" session list --json | jq ".sessions | length")" = 0 ]'
 end
 
-begin "what_rings_drop_is_a_loss"
+begin "dropped_records_are_losses"
 kill $server
 wait $server
 runs -s off -b 16K --providers "${PROVIDER##*/}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# asynctrace record -e and -k, against the module. Needs the module, root and ftrace.
+# asynctrace record -e and -k with the module. Needs the module, root and ftrace.
 #
 # usage: tracepoints.sh ASYNCTRACE PROVIDER
 set -u
@@ -115,7 +115,8 @@ check set status 125 "$AT" record -o t.fxt -k nosuch -- touch ran
 check set says "use syscalls, faults, block, irq, reclaim or cpu"
 check slower status 125 "$AT" record -o t.fxt -k block --slower-than 'x>1s' -- touch ran
 check slower says "not supported yet"
-check user status 125 setpriv --reuid 65534 --clear-groups "$AT" record -o /dev/null -k block -- touch ran
+check user status 125 setpriv --reuid 65534 --clear-groups "$AT" record -o /dev/null -k block -- \
+	touch ran
 check user says "tracepoints are for root"
 check "no command was run" [ ! -e ran ]
 check "no instance is left" [ "$(instances)" = 0 ]

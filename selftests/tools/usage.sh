@@ -22,7 +22,7 @@ done
 check "nothing written" [ ! -e t.fxt ]
 end
 
-# to_full STATUS COMMAND...: it is told that nothing of it arrived
+# to_full STATUS COMMAND...: the command reports that its output could not be written
 to_full() {
 	local want=$1
 	shift
@@ -54,7 +54,7 @@ check "2" [ $? = 2 ]
 check usage says usage:
 end
 
-begin "record_wrong_slower_than_says_what_is_right"
+begin "record_wrong_slower_than_shows_the_form"
 for bound in request 'request>' '>5ms' 'request>5' 'request>5 ms' 'request>1e30s'; do
 	check "$bound" status 2 "$AT" record -o t.fxt --slower-than "$bound"
 	check "what" says "'$bound' does not define slow operations"
@@ -120,7 +120,7 @@ check "asynctrace" status 0 "$AT" --help
 check "its examples" eval "sed '1,/^Examples:/d' out | grep -q '^  asynctrace '"
 end
 
-# The device is there only with the module, with which cli.sh tests.
+# The device exists only with the module, which cli.sh tests.
 if [ ! -e /dev/asynctrace ]; then
 	begin "record_without_module_names_asynctrace_out"
 	check record status 125 "$AT" record -o x.fxt -- echo ran

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The command line where the machine is not as it should be: no module, one of
-# another version, no permission, a disk that fills up, CPUs that go and come.
-# cli.sh has the rest. Needs root, and loads and unloads the module.
+# The command on an unusual machine: no module, a module of another version, no permission, a disk
+# that fills up, CPUs that go offline and online. cli.sh has the other tests. Needs root; loads and
+# unloads the module.
 #
 # usage: vm-cli.sh ASYNCTRACE PROVIDER MODULE.ko OTHER-ABI.ko
 set -u
@@ -107,7 +107,8 @@ umount small
 end
 
 begin "a real file system that fills up"
-# All but some 64 KiB, what is root's included. What ext4 keeps for itself is free, too.
+# Fill the disk, with root's reserve, except about 64 KiB. Blocks that ext4 keeps for itself count
+# as free.
 fallocate -l $(($(stat -f -c '%f * %S' /scratch) - 33554432)) /scratch/ballast
 dd if=/dev/zero of=/scratch/ballast2 bs=64K 2>/dev/null
 truncate -s -64K /scratch/ballast2
@@ -135,7 +136,7 @@ check account account_holds "$AT" t.fxt
 check events grep -q '[1-9][0-9,]* switches' err
 end
 
-begin "CPUs that go and come while it records"
+begin "CPUs go offline and online while recording"
 "$AT" record -o t.fxt -n hotplug -s all -b 4M 2>err & recorder=$!
 check started soon recording hotplug
 "$PROVIDER" 2 2000 500 & provider=$!
@@ -168,7 +169,7 @@ check "the recorder" [ $? = 0 ]
 check "switches of CPU 1" grep -q ' cpu 1 switch ' dump
 end
 
-# of_cpu1 FIELD: of its scheduling ring, as status tells
+# of_cpu1 FIELD: print the number of its scheduling ring by status
 of_cpu1() {
 	"$AT" status --json | python3 -c 'import json, sys
 rings = json.load(sys.stdin)["sessions"][0]["rings"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Functions for bash scripts that keep downloaded or built files in the user's cache. Sets
-# the variables here (the caller's directory) and cache. Nothing else of the machine changes.
+# Functions for bash scripts that keep downloaded or built files in the user's cache. Sets the
+# variables here (the caller's directory) and cache. Changes nothing outside the cache.
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ASYNCTRACE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/asynctrace}/kernels
@@ -11,7 +11,7 @@ die() {
 	exit 1
 }
 
-# lock PATH: of several callers one fetches or builds PATH, the others wait.
+# lock PATH: one caller fetches or builds PATH, others wait
 lock() {
 	exec 9>"$1.lock"
 	flock 9

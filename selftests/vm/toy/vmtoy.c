@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that misbehaves in the way its parameter names, for the test of the
- * test machine: each of these must make a run fail.
+ * A module that misbehaves as its parameter says, to test the test machine: each way must make a
+ * run fail
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -27,7 +27,7 @@ static noinline void toy_uaf(void)
 	if (!p)
 		return;
 	kfree(p);
-	/* Hidden, or the compiler refuses to compile it. */
+	/* Hidden from the compiler, which would refuse it. */
 	OPTIMIZER_HIDE_VAR(p);
 	WRITE_ONCE(p[3], 1);
 }
@@ -38,7 +38,7 @@ static noinline void toy_bounds(void)
 	unsigned int i = 4;
 
 	OPTIMIZER_HIDE_VAR(i);
-	/* Not by WRITE_ONCE: an address alone is not out of bounds. */
+	/* Not WRITE_ONCE(), because taking the address alone is not out of bounds. */
 	array[i & 7]++;
 	pr_info("vmtoy: %d\n", array[0]);
 }
@@ -62,7 +62,7 @@ static noinline void toy_locks(void)
 	mutex_unlock(&toy_b);
 }
 
-/* Fine on most kernels, wrong on one with PREEMPT_RT. */
+/* Allowed on most kernels, wrong with PREEMPT_RT */
 static noinline void toy_context(void)
 {
 	raw_spin_lock(&toy_raw);
@@ -77,7 +77,7 @@ static noinline void toy_leak(void)
 	WRITE_ONCE(toy_lost, NULL);
 }
 
-/* No leak while the module is there to point to it. */
+/* No leak as long as the module points to the memory */
 static noinline void toy_forget(void)
 {
 	WRITE_ONCE(toy_lost, kmalloc(100, GFP_KERNEL));
