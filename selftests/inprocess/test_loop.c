@@ -69,7 +69,7 @@ static void switches(void)
 {
 	struct at_loop_delay d;
 
-	check(at_loop_delay(&loop).count == 0 && at_loop_percentile(&loop, 50) == 0);
+	check(at_loop_delays(&loop).count == 0 && at_loop_percentile(&loop, 50) == 0);
 	check(at_loop_utilization(&loop).utilization == 0);
 	round_of(0, 0);
 	check(!at_loop_disable(&loop));
@@ -77,23 +77,23 @@ static void switches(void)
 	check(!at_loop_enable(&loop));
 	/* The wait before the first poll was not seen; the last round has not ended. */
 	round_of(0, 0);
-	check(!at_loop_delay(&loop).count);
+	check(!at_loop_delays(&loop).count);
 	round_of(0, 0);
-	check(at_loop_delay(&loop).count == 1);
+	check(at_loop_delays(&loop).count == 1);
 	check(at_loop_disable(&loop));
 	check(!at_loop_disable(&loop));
 	round_of(0, 0);
-	check(at_loop_delay(&loop).count == 1);
+	check(at_loop_delays(&loop).count == 1);
 	/* A pause is no round. */
 	spend(5 * MS);
 	at_loop_enable(&loop);
 	at_loop_poll_end(&loop);
 	at_loop_poll_begin(&loop);
 	at_loop_poll_end(&loop);
-	d = at_loop_delay(&loop);
+	d = at_loop_delays(&loop);
 	check(d.count == 1, "%llu rounds", (unsigned long long)d.count);
 	at_loop_poll_begin(&loop);
-	d = at_loop_delay(&loop);
+	d = at_loop_delays(&loop);
 	check(d.count == 2 && d.max < 5 * MS && at_loop_utilization(&loop).idle < 5 * MS);
 	at_loop_disable(&loop);
 	done("H10_enable_and_disable_are_idempotent");
@@ -107,7 +107,7 @@ static void delays(void)
 	uint64_t last = 0;
 
 	at_loop_reset(&loop);
-	check(!at_loop_delay(&loop).count && !at_loop_percentile(&loop, 100));
+	check(!at_loop_delays(&loop).count && !at_loop_percentile(&loop, 100));
 	at_loop_enable(&loop);
 	round_of(0, 0);
 	for (int i = 0; i < 98; i++)
@@ -116,7 +116,7 @@ static void delays(void)
 	round_of(0, 0);
 	round_of(0, 0);
 	at_loop_disable(&loop);
-	d = at_loop_delay(&loop);
+	d = at_loop_delays(&loop);
 	check(d.count == 101, "%llu rounds", (unsigned long long)d.count);
 	check(d.min && d.min <= d.mean && d.mean <= d.max && d.max >= 8 * MS);
 	check(d.stddev > 0 && d.stddev <= d.max);
@@ -147,7 +147,7 @@ static void classes(void)
 		l.since_ = now_ns() - ns;
 		at_loop_poll_begin(&l);
 		{
-			const uint64_t exact = at_loop_delay(&l).max;
+			const uint64_t exact = at_loop_delays(&l).max;
 			const uint64_t found = at_loop_percentile(&l, 1);
 
 			/* The maximum bounds it from above; a second, larger delay does not. */
@@ -161,7 +161,7 @@ static void classes(void)
 		l.since_ = now_ns() - (1ull << 42);
 		at_loop_poll_begin(&l);
 		{
-			const uint64_t least = at_loop_delay(&l).min;
+			const uint64_t least = at_loop_delays(&l).min;
 			const uint64_t found = at_loop_percentile(&l, 50);
 
 			if (found < least ||
@@ -218,12 +218,12 @@ static void records(void)
 	end();
 	check(!nr_kept);
 	/* Recorded, also without being enabled */
-	count = at_loop_delay(&loop).count;
+	count = at_loop_delays(&loop).count;
 	begin_of("loop");
 	for (int i = 0; i < 4; i++)
 		round_of(0, 0);
 	end();
-	check(nr_kept == 3 && at_loop_delay(&loop).count == count, "%u records", nr_kept);
+	check(nr_kept == 3 && at_loop_delays(&loop).count == count, "%u records", nr_kept);
 	/* Enabled and recorded: the same numbers */
 	begin_of(NULL);
 	at_loop_enable(&loop);
@@ -253,7 +253,7 @@ static void *look(void *unused)
 {
 	(void)unused;
 	while (!__atomic_load_n(&over, __ATOMIC_RELAXED)) {
-		struct at_loop_delay d = at_loop_delay(&loop);
+		struct at_loop_delay d = at_loop_delays(&loop);
 
 		(void)at_loop_percentile(&loop, 50);
 		(void)at_loop_utilization(&loop);
@@ -283,7 +283,7 @@ static void beside(void)
 	at_loop_reset(&loop);
 	for (int i = 0; i < 10; i++)
 		round_of(0, 0);
-	check(at_loop_delay(&loop).count >= 8);
+	check(at_loop_delays(&loop).count >= 8);
 	done("loop_beside_readers_and_switches");
 }
 

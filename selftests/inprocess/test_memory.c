@@ -60,7 +60,7 @@ static uint64_t limit_in_child(uint64_t limit)
 	pid = fork();
 	if (!pid) {
 		const struct rlimit rl = { limit, limit };
-		struct at_heap_stats s;
+		struct at_heap s;
 
 		_exit(setrlimit(RLIMIT_AS, &rl) || at_heap_stats(&s) ||
 		      write(ends[1], &s.heap_size_limit, sizeof(got)) != sizeof(got));
@@ -75,7 +75,7 @@ static uint64_t limit_in_child(uint64_t limit)
 
 static void sizes(void)
 {
-	struct at_heap_stats before, after;
+	struct at_heap before, after;
 	char *block;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -126,8 +126,8 @@ static void on_hook(int on, void *arg)
 
 static void both_sides(void)
 {
-	const struct at_heap_stats heap = { .used_heap_size = 1000, .heap_size_limit = 5000 };
-	const struct at_heap_stats less = { .used_heap_size = 600, .heap_size_limit = 5000 };
+	const struct at_heap heap = { .used_heap_size = 1000, .heap_size_limit = 5000 };
+	const struct at_heap less = { .used_heap_size = 600, .heap_size_limit = 5000 };
 
 	calls = 0;
 	at_collection_listen(count, NULL);
@@ -319,8 +319,8 @@ static void removal_waits(void)
 
 static void records(void)
 {
-	const struct at_heap_stats heap = { .used_heap_size = 1000, .total_heap_size = 3000 };
-	const struct at_heap_stats less = { .used_heap_size = 600, .total_heap_size = 2000 };
+	const struct at_heap heap = { .used_heap_size = 1000, .total_heap_size = 3000 };
+	const struct at_heap less = { .used_heap_size = 600, .total_heap_size = 2000 };
 
 	begin();
 	at_collection_begin("mark-sweep-compact", 3, &heap);

@@ -342,7 +342,7 @@ void silent_loops(const struct values *v)
 {
 	static struct at_loop loop = ASYNCTRACE_LOOP_INIT("silent");
 	struct at_loop_use use = at_loop_utilization(&loop);
-	struct at_heap_stats heap;
+	struct at_heap heap;
 
 	if (at_heap_stats(&heap))
 		return;
@@ -350,7 +350,7 @@ void silent_loops(const struct values *v)
 		at_loop_poll_begin(&loop);
 	at_loop_poll_end(&loop);
 	use = at_loop_utilization_since(&loop, &use);
-	if (at_loop_percentile(&loop, v->d) > at_loop_delay(&loop).max)
+	if (at_loop_percentile(&loop, v->d) > at_loop_delays(&loop).max)
 		at_loop_reset(&loop);
 	(void)at_loop_disable(&loop);
 	at_collection_begin("silent", v->u, &heap);

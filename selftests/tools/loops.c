@@ -51,7 +51,7 @@ int main(void)
 		pthread_join(thread[i], NULL);
 	for (int i = 0; i < 3; i++) {
 		const struct at_loop_use use = at_loop_utilization(&loops[i]);
-		const struct at_loop_delay d = at_loop_delay(&loops[i]);
+		const struct at_loop_delay d = at_loop_delays(&loops[i]);
 
 		printf("%s %llu %llu %llu %llu\n", loops[i].name, (unsigned long long)d.count,
 		       (unsigned long long)use.idle, (unsigned long long)use.active,

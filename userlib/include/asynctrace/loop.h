@@ -111,7 +111,7 @@ struct at_loop_delay {
 };
 
 /* While the loop runs, numbers of one round may be missing in some of the members. */
-struct at_loop_delay at_loop_delay(const struct at_loop *loop);
+struct at_loop_delay at_loop_delays(const struct at_loop *loop);
 /* percent of the delays, 0 to 100, are not longer than the result; 0: there are none. */
 uint64_t at_loop_percentile(const struct at_loop *loop, double percent);
 /* Forgets the delays; the loop's thread does so at its next round if the loop is enabled. */

@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /**
- * struct at_heap_stats - sizes of a heap, in bytes
+ * struct at_heap - sizes of a heap, in bytes
  * @heap_size_limit: that it may have: the lowest of the process's limit on address space
  *	and the limits of its control groups; UINT64_MAX: none
  * @total_heap_size: that the allocator has from the kernel
@@ -33,7 +33,7 @@ extern "C" {
  * @total_physical_size: memory of the process that is resident
  * @used_heap_size: in blocks that are allocated
  */
-struct at_heap_stats {
+struct at_heap {
 	uint64_t heap_size_limit;
 	uint64_t total_heap_size;
 	uint64_t total_heap_size_executable;
@@ -46,7 +46,7 @@ struct at_heap_stats {
  * the control group: some ten microseconds. Returns 0, or -EINVAL if stats is NULL, or the
  * negative errno of a file in /proc; *stats is unchanged then.
  */
-int at_heap_stats(struct at_heap_stats *stats);
+int at_heap_stats(struct at_heap *stats);
 
 /**
  * struct at_collection - one side of a collection
@@ -59,7 +59,7 @@ struct at_collection {
 	const char *type;
 	uint32_t flags;
 	uint64_t time;
-	struct at_heap_stats heap;
+	struct at_heap heap;
 };
 
 /*
@@ -98,8 +98,8 @@ int at_collection_hook(void (*hook)(int on, void *arg), void *arg);
  * until the end; it has at most 100 bytes. heap: sizes of the runtime's own heap; NULL: those of
  * at_heap_stats(). A collection that begins within another one of the thread is part of that.
  */
-void at_collection_begin(const char *type, uint32_t flags, const struct at_heap_stats *heap);
-void at_collection_end(const struct at_heap_stats *heap);
+void at_collection_begin(const char *type, uint32_t flags, const struct at_heap *heap);
+void at_collection_end(const struct at_heap *heap);
 
 /*
  * As malloc_trim(3), reported as a collection of type "trim". Returns 1 if memory went back to

@@ -225,7 +225,7 @@ AT_PUBLIC struct at_loop_use at_loop_utilization_since(const struct at_loop *loo
 	return use_of(get(loop->idle_) - then->idle, get(loop->active_) - then->active);
 }
 
-AT_PUBLIC struct at_loop_delay at_loop_delay(const struct at_loop *loop)
+AT_PUBLIC struct at_loop_delay at_loop_delays(const struct at_loop *loop)
 {
 	struct at_loop_delay d = { 0 };
 	double sum, squares, variance;

@@ -208,7 +208,7 @@ static void record_end(const struct at_collection *after)
 /* --- what runtimes report ----------------------------------------------------------------- */
 
 static void note(struct at_collection *c, const char *type, uint32_t flags,
-		 const struct at_heap_stats *heap)
+		 const struct at_heap *heap)
 {
 	struct timespec ts;
 
@@ -222,7 +222,7 @@ static void note(struct at_collection *c, const char *type, uint32_t flags,
 }
 
 AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
-				   const struct at_heap_stats *heap)
+				   const struct at_heap *heap)
 {
 	const bool listened = __atomic_load_n(&nr_listeners, __ATOMIC_RELAXED) && !own.telling;
 
@@ -242,7 +242,7 @@ AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
 	record_begin(flags);
 }
 
-AT_PUBLIC void at_collection_end(const struct at_heap_stats *heap)
+AT_PUBLIC void at_collection_end(const struct at_heap *heap)
 {
 	struct at_collection after;
 

@@ -125,10 +125,10 @@ static int resident_size(uint64_t *bytes)
 	return 0;
 }
 
-AT_PUBLIC int at_heap_stats(struct at_heap_stats *stats)
+AT_PUBLIC int at_heap_stats(struct at_heap *stats)
 {
 	const struct mallinfo2 m = mallinfo2();
-	struct at_heap_stats s = {
+	struct at_heap s = {
 		.total_heap_size = m.arena + m.hblkhd, .used_heap_size = m.uordblks + m.hblkhd,
 	};
 	int err;
