@@ -19,6 +19,7 @@
 TRACE_PROBE_DEFINE(my_prov, event__start);
 TRACE_PROBE_DEFINE(my_prov, event__done);
 TRACE_PROBE_DEFINE(my_prov, alone);
+TRACE_PROBE_DEFINE(my_prov, waypoint);
 TRACE_PROBE_DEFINE(my_prov, widths);
 TRACE_PROBE_DEFINE(my_prov, twelve);
 TRACE_PROBE_DEFINE(my_prov, many);
@@ -113,6 +114,36 @@ static void number_is_made_late(void)
 	check(hit_is(0, "alone", 1) && (uint64_t)hits[0].arg[0] == number);
 	check(nr_kept == 1 && kept_number(&kept[0], "arg0", NONE) == number);
 	done("U6_U7_number_is_made_by_an_enabled_probe");
+}
+
+static void *ten_waypoints(void *arg)
+{
+	for (int i = 0; i < 10; i++)
+		TRACE_PROBE(my_prov, waypoint, at_uid_get(arg), i);
+	return NULL;
+}
+
+/* A copy goes to a thread of its own; tracer and trace see one id in both. */
+static void waypoints(void)
+{
+	struct at_uid uid = ASYNCTRACE_UID_INIT, copy;
+	unsigned int wrong = 0;
+	pthread_t th;
+
+	attach("my_prov", "waypoint");
+	begin_of(NULL);
+	copy = at_uid_share(&uid);
+	pthread_create(&th, NULL, ten_waypoints, &copy);
+	ten_waypoints(&uid);
+	pthread_join(th, NULL);
+	end();
+	usdt_detach("my_prov", "waypoint");
+	check(nr_hits == 20 && nr_kept == 20);
+	for (int i = 0; i < 20; i++)
+		wrong += (uint64_t)hits[i].arg[0] != uid.number_ ||
+			 kept_number(&kept[i], "arg0", NONE) != uid.number_;
+	check(!wrong && copy.number_ == uid.number_, "%u other ids", wrong);
+	done("U4_U8_twenty_waypoints_have_one_id");
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
@@ -476,6 +507,7 @@ int main(void)
 {
 	usdt_read(NULL);
 	number_is_made_late();
+	waypoints();
 	evaluated_only_if_enabled();
 	widths();
 	texts();
