@@ -139,7 +139,7 @@ static void waypoints(void)
 	end();
 	usdt_detach("my_prov", "waypoint");
 	check(nr_hits == 20 && nr_kept == 20);
-	for (int i = 0; i < 20; i++)
+	for (unsigned int i = 0; i < 20 && i < nr_kept; i++)
 		wrong += (uint64_t)hits[i].arg[0] != uid.number_ ||
 			 kept_number(&kept[i], "arg0", NONE) != uid.number_;
 	check(!wrong && copy.number_ == uid.number_, "%u other ids", wrong);
