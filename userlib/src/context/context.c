@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "listeners.h"
 #include "record.h"
 
 __thread struct at_flow at_flow __attribute__((tls_model("initial-exec")));
@@ -103,21 +104,22 @@ static void inherit(struct at_context *c, struct at_context *parent)
 		at_context_fill(c);
 		c->locals_ = locals;
 	}
-	if (at_flow.phase == AT_PHASE_NONE && at_listeners_any(list, gone)) {
+	if (at_flow.phase == AT_PHASE_NONE && at_listeners_all(list) & ~gone) {
 		at_context_fill(c);
 		at_listeners_inherit(c, list, gone);
 	}
 }
 
-AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
-				struct at_context_type *type, void *object,
-				struct at_context *parent)
+static __attribute__((noinline)) void init_any(struct at_context *c, uint32_t provider,
+					       struct at_context_type *type, void *object,
+					       struct at_context *parent)
 {
 	if (unlikely(parent && !alive(parent))) {
 		at_misuse(parent, "a context that does not exist is a parent");
 		parent = NULL;
 	}
-	at_operation_start_(&c->operation, parent ? parent->operation.id : at_operation_current());
+	at_operation_start_(&c->operation,
+			    parent ? parent->operation.id : at_operation_current());
 	c->object = object;
 	c->type_ = type;
 	c->provider = provider;
@@ -126,6 +128,29 @@ AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
 		at_context_record_begin(c);
 	if (parent || at_current_.inherits)
 		inherit(c, parent);
+}
+
+AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
+				struct at_context_type *type, void *object,
+				struct at_context *parent)
+{
+	const uint32_t gate = at_gate_load_(), inherits = at_current_.inherits;
+	const struct at_context *current = inherits ? at_context_here() : NULL;
+	uint64_t id;
+
+	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH ||
+		     (inherits && (!current || at_flow.locals || at_flow.phase != AT_PHASE_NONE))) ||
+	    !(id = at_id_())) {
+		init_any(c, provider, type, object, parent);
+		return;
+	}
+	at_context_set_(c, id, provider, object);
+	if (gate != ASYNCTRACE_GATE_OFF)
+		at_context_record_begin(c);
+	if (likely(!inherits || !(at_listeners_all(current->listeners_) & ~current->gone_)))
+		return;
+	at_context_fill(c);
+	at_listeners_inherit(c, current->listeners_, current->gone_);
 }
 
 AT_PUBLIC void at_context_init_under(struct at_context *c, uint32_t provider, void *object,
@@ -142,29 +167,38 @@ AT_PUBLIC void at_context_init_type(struct at_context *c, struct at_context_type
 
 /* --- running --------------------------------------------------------------------------- */
 
+static AT_COLD void enter_wrong(const struct at_context *c)
+{
+	at_misuse(c, alive(c) ? "a context that runs is entered" :
+		  "a context that does not exist is entered");
+}
+
 AT_PUBLIC void at_context_enter_(struct at_context *c)
 {
 	struct at_context *outer = at_context_here();
+	const uint32_t state = c->state_ & ~TRACE_CONTEXT_TYPED_;
 	struct at_flow *f = &at_flow;
+	struct at_locals_ *locals;
 
-	if (unlikely(!alive(c) || runs(c))) {
-		at_misuse(c, alive(c) ? "a context that runs is entered" :
-			  "a context that does not exist is entered");
+	if (unlikely((state & ~TRACE_CONTEXT_FULL_) != TRACE_CONTEXT_READY_)) {
+		enter_wrong(c);
 		return;
-	}
-	if (unlikely(at_current_.inherits || at_context_is_full(c))) {
-		at_context_fill(c);
-		c->outer_locals_ = f->locals;
-		f->locals = c->locals_ ? at_locals_get(c->locals_) : NULL;
-		c->ran_ = c->flags_ = 0;
 	}
 	c->outer_ = outer;
-	c->state_ |= TRACE_CONTEXT_RUNS_;
 	at_current_.context = TRACE_ADDRESS_(c);
-	at_context_record_run(c);
-	if (!at_context_is_full(c))
+	if (likely(!at_current_.inherits && !(state & TRACE_CONTEXT_FULL_))) {
+		c->state_ |= TRACE_CONTEXT_RUNS_;
+		at_context_record_run(c);
 		return;
-	at_flow_changed();
+	}
+	at_context_fill(c);
+	c->state_ |= TRACE_CONTEXT_RUNS_;
+	c->outer_locals_ = f->locals;
+	locals = c->locals_;
+	f->locals = locals ? at_locals_get(locals) : NULL;
+	c->ran_ = c->flags_ = 0;
+	at_context_record_run(c);
+	at_current_.inherits = c->listeners_ || locals;
 	if (c->listeners_ && f->phase == AT_PHASE_NONE)
 		at_listeners_before(c);
 }
@@ -217,10 +251,10 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 {
 	/* Without listeners and values, this is the common case. */
 	if (likely(at_current_.context == TRACE_ADDRESS_(c) && !at_current_.inherits &&
-		   (c->state_ | TRACE_CONTEXT_TYPED_) ==
-		   (TRACE_CONTEXT_READY_ | TRACE_CONTEXT_RUNS_ | TRACE_CONTEXT_TYPED_))) {
+		   (c->state_ & TRACE_CONTEXT_BITS_ & ~TRACE_CONTEXT_TYPED_) ==
+		   TRACE_CONTEXT_RUNS_)) {
 		at_current_.context = TRACE_ADDRESS_(c->outer_);
-		c->state_ &= ~TRACE_CONTEXT_RUNS_;
+		c->state_ ^= TRACE_CONTEXT_RUNS_;
 		at_operation_leave(&c->entered_);
 		return;
 	}

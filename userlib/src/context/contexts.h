@@ -145,13 +145,6 @@ void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what);
 
 /* --- listeners.c ----------------------------------------------------------------------- */
 
-/* @c is new: takes over @from, without those of the mask @gone, and tells create(). */
-void at_listeners_inherit(struct at_context *c, struct at_listeners_ *from, uint32_t gone);
-/* Is there one whose bit is not in @gone? */
-bool at_listeners_any(const struct at_listeners_ *list, uint32_t gone);
-void at_listeners_before(struct at_context *c);
-void at_listeners_after(struct at_context *c);
-void at_listeners_destroy(struct at_context *c);
 /* Tells those of the current context, or of the thread, of an error. True: one has handled it */
 bool at_listeners_error(const struct at_error *error);
 void at_listeners_drop(struct at_listeners_ *list);

@@ -1,35 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Listeners, and the lists of them that contexts have
- *
- * A list never changes, so that contexts share it: a new one takes over the list of the current
- * context, at the price of a reference. What becomes of listeners in one context is in its masks,
- * where bit i is for the listener at i: so removing needs no memory, and a listener's value stays
- * at its place. Adding makes another list for the current context, without listeners of which
- * nothing is left to be told.
- */
+/* Listeners: making, adding, removing and telling them; see listeners.h */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "contexts.h"
+#include "listeners.h"
 
-struct at_listener {
-	uint32_t refs;
-	uint32_t providers;
-	void *data;
-	struct at_listener_options calls;
-};
-
-/* @calls: for each phase, which listeners have a callback for it */
-struct at_listeners_ {
-	uint32_t refs;
-	uint32_t n;
-	uint32_t calls[AT_PHASE_ERROR];
-	struct at_listener *of[];
-};
-
-#define AT_INLINE_VALUES	2
 #define AT_SPARES		64u
 
 /* --- listeners ------------------------------------------------------------------------- */
@@ -63,16 +39,6 @@ AT_PUBLIC void at_listener_put(struct at_listener *l)
 
 /* --- lists ----------------------------------------------------------------------------- */
 
-static uint32_t all(const struct at_listeners_ *list)
-{
-	return list ? (uint32_t)((1ull << list->n) - 1) : 0;
-}
-
-bool at_listeners_any(const struct at_listeners_ *list, uint32_t gone)
-{
-	return all(list) & ~gone;
-}
-
 static void give_up(struct at_listeners_ *list, uint32_t refs)
 {
 	if (__atomic_sub_fetch(&list->refs, refs, __ATOMIC_ACQ_REL))
@@ -104,18 +70,23 @@ void at_listeners_drop(struct at_listeners_ *list)
 		give_up(list, 1);
 }
 
-static void take(struct at_listeners_ *list)
+void at_listeners_stock(struct at_listeners_ *list)
 {
 	struct at_flow *f = &at_flow;
 
-	if (unlikely(f->spare != list || !f->spares)) {
-		at_listeners_flush();
-		__atomic_fetch_add(&list->refs, AT_SPARES, __ATOMIC_RELAXED);
-		f->spare = list;
-		f->spares = AT_SPARES;
-		at_flow_watch();
-	}
-	f->spares--;
+	at_listeners_flush();
+	__atomic_fetch_add(&list->refs, AT_SPARES, __ATOMIC_RELAXED);
+	f->spare = list;
+	f->spares = AT_SPARES;
+	at_flow_watch();
+}
+
+bool at_listeners_room(struct at_context *c, const struct at_listeners_ *list)
+{
+	c->more_ = malloc((list->n - AT_INLINE_VALUES) * sizeof(*c->more_));
+	if (!c->more_)
+		at_misuse(c, "no memory for the listeners of a context");
+	return c->more_;
 }
 
 /* Its listeners of the mask @keep, and @more unless it is NULL. NULL: no memory */
@@ -172,16 +143,11 @@ static void replace(struct at_listeners_ **place, struct at_listeners_ *new)
 		at_listeners_drop(old);
 }
 
-static void **value_of(struct at_context *c, uint32_t i)
-{
-	return i < AT_INLINE_VALUES ? &c->values_[i] : &c->more_[i - AT_INLINE_VALUES];
-}
-
 AT_PUBLIC void *at_listener_value(const struct at_listener *l, const struct at_context *c)
 {
 	const int i = c && at_context_is_full(c) ? find(c->listeners_, l) : -1;
 
-	return i < 0 || c->gone_ >> i & 1 ? NULL : *value_of((struct at_context *)c, i);
+	return i < 0 || c->gone_ >> i & 1 ? NULL : *at_listener_cell((struct at_context *)c, i);
 }
 
 /* --- adding and removing --------------------------------------------------------------- */
@@ -203,7 +169,7 @@ static void keep_values(struct at_context *c, uint32_t n, uint32_t keep)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (keep >> i & 1)
-			*value_of(c, to++) = *value_of(c, i);
+			*at_listener_cell(c, to++) = *at_listener_cell(c, i);
 	c->gone_ = moved(c->gone_, keep);
 	c->created_ = moved(c->created_, keep);
 	c->ran_ = moved(c->ran_, keep);
@@ -231,8 +197,8 @@ static int add_to(struct at_context *c, struct at_listener *l)
 		}
 		c->more_ = more;
 	}
-	keep_values(c, n, keep & all(c->listeners_));
-	*value_of(c, list->n - 1) = l->data;
+	keep_values(c, n, keep & at_listeners_all(c->listeners_));
+	*at_listener_cell(c, list->n - 1) = l->data;
 	replace(&c->listeners_, list);
 	return 0;
 }
@@ -335,13 +301,13 @@ void at_emissions_end(struct at_emission *to)
 static inline void tell(struct at_context *c, const struct at_listener *l, uint32_t i,
 			enum at_phase phase)
 {
-	void *value = *value_of(c, i);
+	void *value = *at_listener_cell(c, i);
 
 	switch (phase) {
 	case AT_PHASE_CREATE:
 		value = l->calls.create(l->data, at_context_name(c), c->object);
 		if (value != ASYNCTRACE_KEEP)
-			*value_of(c, i) = value;
+			*at_listener_cell(c, i) = value;
 		break;
 	case AT_PHASE_BEFORE:
 		l->calls.before(c->object, value);
@@ -367,71 +333,46 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 	const uint8_t before = f->phase;
 	const bool stopped = f->stop;
 
-	if (calls) {
-		f->emission = &e;
-		f->phase = phase;
-		f->stop = false;
-		do {
-			const uint32_t i = __builtin_ctz(calls);
+	f->emission = &e;
+	f->phase = phase;
+	f->stop = false;
+	do {
+		const uint32_t i = __builtin_ctz(calls);
 
-			/* A create() that fails has made no value; a before() needs its after(). */
-			if (told && phase == AT_PHASE_BEFORE)
-				*told |= bits & ((2u << i) - 1);
-			tell(c, e.list->of[i], i, phase);
-			if (told && phase == AT_PHASE_CREATE)
-				*told |= bits & ((2u << i) - 1);
-			calls &= calls - 1;
-		} while (calls && !f->stop);
-		bits = f->stop ? 0 : bits;
-		f->stop = stopped;
-		f->phase = before;
-		if (unlikely(e.held))
-			at_listeners_drop(e.list);
-		f->emission = e.outer;
-	}
+		/* A create() that fails has made no value; a before() needs its after(). */
+		if (told && phase == AT_PHASE_BEFORE)
+			*told |= bits & ((2u << i) - 1);
+		tell(c, e.list->of[i], i, phase);
+		if (told && phase == AT_PHASE_CREATE)
+			*told |= bits & ((2u << i) - 1);
+		calls &= calls - 1;
+	} while (calls && !f->stop);
+	bits = f->stop ? 0 : bits;
+	f->stop = stopped;
+	f->phase = before;
+	if (unlikely(e.held))
+		at_listeners_drop(e.list);
+	f->emission = e.outer;
 	if (told)
 		*told |= bits;
 }
 
-/* Those that want to be told of contexts like @c */
-static inline uint32_t wanting(const struct at_context *c)
+void at_listeners_tell_create(struct at_context *c, uint32_t bits)
 {
-	uint32_t bits = 0;
-
-	for (uint32_t i = 0; i < c->listeners_->n; i++)
-		if (c->listeners_->of[i]->providers & c->provider)
-			bits |= 1u << i;
-	return bits & ~c->gone_;
+	emit(c, bits, AT_PHASE_CREATE, &c->created_);
 }
 
-void at_listeners_inherit(struct at_context *c, struct at_listeners_ *from, uint32_t gone)
+void at_listeners_tell_before(struct at_context *c, uint32_t bits)
 {
-	if (from->n > AT_INLINE_VALUES) {
-		c->more_ = malloc((from->n - AT_INLINE_VALUES) * sizeof(*c->more_));
-		if (!c->more_) {
-			at_misuse(c, "no memory for the listeners of a context");
-			return;
-		}
-	}
-	take(from);
-	c->listeners_ = from;
-	c->gone_ = gone;
-	for (uint32_t i = 0; i < from->n; i++)
-		*value_of(c, i) = from->of[i]->data;
-	emit(c, wanting(c), AT_PHASE_CREATE, &c->created_);
+	emit(c, bits, AT_PHASE_BEFORE, &c->ran_);
 }
 
-void at_listeners_before(struct at_context *c)
-{
-	emit(c, wanting(c), AT_PHASE_BEFORE, &c->ran_);
-}
-
-void at_listeners_after(struct at_context *c)
+void at_listeners_tell_after(struct at_context *c)
 {
 	emit(c, c->ran_, AT_PHASE_AFTER, NULL);
 }
 
-void at_listeners_destroy(struct at_context *c)
+void at_listeners_tell_destroy(struct at_context *c)
 {
 	emit(c, c->created_, AT_PHASE_DESTROY, NULL);
 }
@@ -445,11 +386,11 @@ bool at_listeners_error(const struct at_error *error)
 	bool handled = false;
 
 	f->emission = &e;
-	for (uint32_t bits = all(list) & ~(c ? c->gone_ : 0); bits; bits &= bits - 1) {
+	for (uint32_t bits = at_listeners_all(list) & ~(c ? c->gone_ : 0); bits; bits &= bits - 1) {
 		const uint32_t i = __builtin_ctz(bits);
 		const struct at_listener *l = list->of[i];
 
-		void *value = c ? *value_of(c, i) : l->data;
+		void *value = c ? *at_listener_cell(c, i) : l->data;
 
 		if (l->calls.error && l->calls.error(c ? c->object : NULL, value, error, handled))
 			handled = true;

@@ -31,6 +31,7 @@ static inline struct at_context_type *at_context_type(const struct at_context *c
 	return likely(type) ? type : at_context_type_user();
 }
 
+__attribute__((always_inline))
 static inline void at_context_record_begin(struct at_context *c)
 {
 	struct at_site_ *site = &at_context_type(c)->begin_;
@@ -42,6 +43,7 @@ static inline void at_context_record_begin(struct at_context *c)
 			  c->operation.id, &parent, 1);
 }
 
+__attribute__((always_inline))
 static inline void at_context_record_end(struct at_context *c)
 {
 	static const struct at_arg_ none[1];
@@ -59,6 +61,7 @@ static inline void at_context_record_end(struct at_context *c)
 }
 
 /* Enters the operation of @c and, if it is recorded, writes the begin of a duration. */
+__attribute__((always_inline))
 static inline void at_context_record_run(struct at_context *c)
 {
 	const uint32_t gate = at_gate_load_();
