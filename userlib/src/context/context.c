@@ -138,8 +138,8 @@ AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
 	const struct at_context *current = inherits ? at_context_here() : NULL;
 	uint64_t id;
 
-	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH ||
-		     (inherits && (!current || at_flow.locals || at_flow.phase != AT_PHASE_NONE))) ||
+	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH) ||
+	    (inherits && unlikely(!current || at_flow.locals || at_flow.phase != AT_PHASE_NONE)) ||
 	    !(id = at_id_())) {
 		init_any(c, provider, type, object, parent);
 		return;
