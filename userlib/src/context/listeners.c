@@ -322,20 +322,20 @@ static inline void tell(struct at_context *c, const struct at_listener *l, uint3
 
 /*
  * Tells listeners of the mask @bits, in their order, and notes in *@told, unless it is NULL, those
- * that had their turn. Inlined, because the phase is a constant.
+ * that had their turn. Inlined, because the phase is a constant. Names at_flow like
+ * at_current_set_() does at_current_.
  */
 __attribute__((always_inline))
 static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase, uint32_t *told)
 {
-	struct at_flow *f = &at_flow;
-	struct at_emission e = { f->emission, c, c->listeners_, false };
+	struct at_emission e = { at_flow.emission, c, c->listeners_, false };
 	uint32_t calls = bits & e.list->calls[phase];
-	const uint8_t before = f->phase;
-	const bool stopped = f->stop;
+	const uint8_t before = at_flow.phase;
+	const bool stopped = at_flow.stop;
 
-	f->emission = &e;
-	f->phase = phase;
-	f->stop = false;
+	at_flow.emission = &e;
+	at_flow.phase = phase;
+	at_flow.stop = false;
 	do {
 		const uint32_t i = __builtin_ctz(calls);
 
@@ -346,13 +346,13 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 		if (told && phase == AT_PHASE_CREATE)
 			*told |= bits & ((2u << i) - 1);
 		calls &= calls - 1;
-	} while (calls && !f->stop);
-	bits = f->stop ? 0 : bits;
-	f->stop = stopped;
-	f->phase = before;
+	} while (calls && !at_flow.stop);
+	bits = at_flow.stop ? 0 : bits;
+	at_flow.stop = stopped;
+	at_flow.phase = before;
 	if (unlikely(e.held))
 		at_listeners_drop(e.list);
-	f->emission = e.outer;
+	at_flow.emission = e.outer;
 	if (told)
 		*told |= bits;
 }
