@@ -250,6 +250,7 @@ struct at_error {
  * result, a call of at_throw() below it, or of at_context_fail(). Then error() of all listeners of
  * the context is called, and after() is not. If no listener has handled the error, the handler of
  * at_unhandled_set() is called, and if that does not take the error, either, the process exits.
+ * longjmp(3) and exceptions of C++ must not leave @fn.
  *
  * Returns the result of @fn. 0: also after an error, which a listener or the handler has taken.
  * -EINVAL: misuse, @fn was not called.

@@ -103,7 +103,7 @@ static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *
 
 	at_context_enter(c);
 	/* at_misuse() has said why. */
-	if (at_context_here() == k->around)
+	if (at_context_current() == k->around)
 		return -EINVAL;
 	if (!at_context_is_full(c) || !(c->flags_ & AT_CONTEXT_FAILED)) {
 		result = fn(arg);
@@ -128,7 +128,7 @@ AT_PUBLIC int at_context_run(struct at_context *c, int (*fn)(void *arg), void *a
 
 	k.outer = f->catch;
 	k.context = c;
-	k.around = at_context_here();
+	k.around = at_context_current();
 	k.locals = f->scopes;
 	k.emission = f->emission;
 	k.phase = f->phase;
