@@ -25,6 +25,12 @@ $(1)/%.o: selftests/context/%.c
 $(1)/%.o: selftests/inprocess/%.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+$(1)/test_cxx.o: selftests/context/test_cxx.cc
+	@mkdir -p $$(@D)
+	$$(CXX) $$(CFLAGS) -std=c++17 -Wall -Wextra -Werror -pthread $$(AT_INCLUDES) $(3) -MMD -MP \
+		-c -o $$@ $$<
+$(1)/test_cxx: $(1)/test_cxx.o $(2)
+	$$(CXX) $$(CFLAGS) $(3) $$(LDFLAGS) -o $$@ $$^ $$(AT_LIBS)
 $(1)/support/%.o: selftests/support/%.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(CX_CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
@@ -46,5 +52,6 @@ $(eval $(call cx_flavour,$(CX)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread)
 
 # Sanitizers have allocators of their own, so test_memory is built plain only.
 .PHONY: context-tests context-tests-plain
-context-tests-plain: $(CX_TESTS:%=$(CX)/plain/%) $(CX)/plain/test_memory
-context-tests: context-tests-plain $(foreach f,asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%))
+context-tests-plain: $(CX_TESTS:%=$(CX)/plain/%) $(CX)/plain/test_memory $(CX)/plain/test_cxx
+context-tests: context-tests-plain $(CX)/asan/test_cxx \
+	$(foreach f,asan tsan,$(CX_TESTS:%=$(CX)/$(f)/%))
