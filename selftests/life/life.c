@@ -224,7 +224,6 @@ void life_run(const struct life_case *c, bool module)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		alarm(600);
 		if (!(c->flags & LIFE_BARE))
 			life_enter(0);
 		c->run(c->arg);
