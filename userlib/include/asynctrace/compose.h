@@ -57,8 +57,8 @@ struct at_compose;
 /**
  * struct at_compose_options - destination of a file
  * @size: sizeof(struct at_compose_options)
- * @fd: a file, pipe or socket, used if @write is NULL; may be non-blocking. It remains the
- *	caller's, who must also handle SIGPIPE
+ * @fd: a file, pipe or socket, used if @write is NULL; may be non-blocking. The composer does
+ *	not close it. The caller must handle SIGPIPE
  * @write: writes up to @len bytes like write(2), and returns the number of bytes written, at
  *	least 1, or a negative errno. It need not keep records whole
  * @arg: first argument of @write

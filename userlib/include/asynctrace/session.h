@@ -396,9 +396,9 @@ struct at_session_info {
 };
 
 /*
- * The lists of at_for_each_*() call a function for each item. The item is valid only during the
- * call. The function must not use the connection. A return value other than 0 ends the list and
- * becomes the list's return value.
+ * Each at_for_each_*() function calls @fn for each item of a list. The item is valid only during
+ * the call. @fn must not use the connection. If @fn does not return 0, no more items follow, and
+ * the list function returns the value of @fn.
  */
 
 /* Called for each session of a list. */

@@ -196,8 +196,9 @@ void atc_process_introduce(struct at_compose *c, int32_t pid);
  */
 int atc_names_finish(struct at_compose *c, bool goes_on);
 /*
- * Returns the thread reference of @s, which may be written into the thread table. Returns 0 if
- * the record must have the ids inline. @table: an inline reference does not fit.
+ * Returns the index of the thread @s in the file's thread table. May add the thread to the table.
+ * Returns 0 if the caller must write the ids of the thread into the record instead. @table: the
+ * ids do not fit into the record, so never return 0.
  */
 unsigned int atc_thread_ref(struct at_compose *c, struct atc_provider *p,
 			    struct atc_slot *s, bool table);
@@ -412,9 +413,9 @@ bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint6
 			uint64_t *ns);
 
 /*
- * Finds the time of @ticks, which the provider has given and published at @end, @end_ns. This
- * time is data: it may be in an older segment or before the session. Returns false if it is in
- * the future.
+ * Finds the time of @ticks, a stamp that a provider wrote as data into a record, for instance as
+ * the begin of a duration. The stamp may be in an older segment, or older than the session. The
+ * record was published at @end ticks and @end_ns. Returns false if the stamp is later than that.
  */
 bool atc_time_given(struct at_compose *c, const struct atc_context *x, uint64_t ticks,
 		    uint64_t end, uint64_t end_ns, uint64_t *ns);
@@ -477,8 +478,8 @@ int atc_order(struct at_compose *c, struct atc_items *items);
 /* --- vthread.c, special.c: virtual threads, blobs, kernel objects --------- */
 
 /*
- * Checks a record of @words words, whose slot is in @it. Fills in @it. Returns false if the
- * record is malformed. *@err: -ENOMEM if there is no memory.
+ * Checks a record @w of @words words. The caller has set the slot in @it; the rest of @it is filled
+ * in here. Returns false if the record is malformed. *@err: -ENOMEM if there is no memory.
  */
 bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
 		       size_t words, struct atc_item *it, int *err);

@@ -5,8 +5,8 @@
 #include "composer.h"
 
 /*
- * Finds the segment and time of a record. Within a segment and a ring, stamps do not go
- * backwards. A stamp that does belongs to a later segment, at most the one in which the chunk was
+ * Finds the segment and time of a record. The stamps of a ring never decrease within a segment. So
+ * a smaller stamp belongs to a later segment: at the latest, to the segment in which the chunk was
  * read.
  */
 bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint64_t ticks,

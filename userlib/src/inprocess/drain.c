@@ -434,7 +434,7 @@ static void *drain_thread(void *arg)
 	unsigned int ms = AT_PERIOD_MIN_MS;
 	struct timespec until;
 
-	/* at_drain_start() has set @working, because creating a thread may allocate. */
+	/* at_drain_start() set @working, because starting a thread may call malloc(3). */
 	at_drain_leave(d);
 	pthread_mutex_lock(&d->lock);
 	while (!d->stop) {

@@ -285,8 +285,9 @@ bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o);
 /* --- drain.c: from rings to chunks ---------------------------------------- */
 
 /*
- * Takes a chunk. Returns 0, or a negative errno, after which it is not called again. NULL instead
- * of a chunk asks it to flush: chunks so far should survive the death of the process.
+ * A function that takes a chunk. A NULL chunk asks the function to flush: the chunks so far should
+ * survive the death of the process. Returns 0 or a negative errno. After an error, the function is
+ * not called again.
  */
 typedef int (*at_sink)(void *arg, const struct asynctrace_chunk *chunk, const void *payload);
 
@@ -329,8 +330,8 @@ int at_drain_init(struct at_drain *d, struct at_area *area, const char *name, at
 /**
  * struct at_taken - an extent that was copied
  * @next: the next copy; NULL: none
- * @reader: the reader before the extent
- * @extent: the extent, with the words of the copy
+ * @reader: state of the ring's reader before it read the extent
+ * @extent: the extent; @words points to the copy
  */
 struct at_taken {
 	struct at_taken *next;

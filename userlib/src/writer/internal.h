@@ -266,7 +266,10 @@ void at_trace_from_environment(void);
 
 /* --- thread.c ------------------------------------------------------------- */
 
-/* Finds the path of the calling thread. Returns false if the gate has changed. */
+/*
+ * Decides how the calling thread writes records, enum at_path, and gets a slot for it. Returns
+ * false if the gate has changed.
+ */
 bool at_thread_learn(uint32_t gate);
 
 /* --- clock.c -------------------------------------------------------------- */

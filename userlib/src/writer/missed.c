@@ -49,7 +49,7 @@ void at_missed_add(const char *category)
 {
 	__atomic_fetch_add(category ? counter_of(category) : &others, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
-	/* The holder may have released the lock before it could see this record. */
+	/* The lock's holder may have released the lock before it could see this record. */
 	at_missed_settle();
 }
 

@@ -28,7 +28,7 @@ static uint64_t make_id(void)
 
 AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
 {
-	/* The registration may give the process another salt. */
+	/* Register before the id is made, because the module may give the process another salt. */
 	if (unlikely(at_gate_load_() == ASYNCTRACE_GATE_ATTACH) && !at_library_mixed())
 		at_attach();
 	op->id = at_id_() ?: make_id();

@@ -377,7 +377,7 @@ TRACE_INLINE_ void at_event_any_(uint64_t found, const struct at_site_ *site, un
 #pragma clang diagnostic ignored "-Wold-style-cast"
 #endif
 
-/* Returns the header of an event of n words at a site whose names are known. */
+/* Returns the header of an event of n words. The trace must know the names of @site already. */
 TRACE_INLINE_ uint64_t at_head_(const struct at_site_ *site, unsigned int kind, unsigned int n,
 			     unsigned int nargs)
 {

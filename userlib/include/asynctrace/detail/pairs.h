@@ -43,7 +43,7 @@ enum {
 	i60, i61, i62, \
 	picked, ...) picked
 
-/* A list has one item more than its pairs. The last 0 is for the "..." of TRACE_PICK_. */
+/* The first item, LEAD, belongs to no pair. The last 0 is for the "..." of TRACE_PICK_. */
 #define TRACE_COUNT_(...) TRACE_PICK_(__VA_ARGS__, \
 	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
 	TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, TRACE_MANY_, \
