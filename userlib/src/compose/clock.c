@@ -47,7 +47,7 @@ static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 	return s;
 }
 
-static int more_room(struct atc_segment *g)
+static int more_pairs(struct atc_segment *g)
 {
 	size_t room = g->room ? 2 * g->room : 16;
 	struct atc_pair *p;
@@ -67,7 +67,7 @@ static int more_room(struct atc_segment *g)
 }
 
 /* Returns the number of pairs of @g that are not after @ticks. */
-static size_t upto(const struct atc_segment *g, uint64_t ticks)
+static size_t pairs_until(const struct atc_segment *g, uint64_t ticks)
 {
 	size_t low = 0, high = g->nr;
 
@@ -98,17 +98,17 @@ ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, ui
 	before = s ? g - 1 : NULL;
 	if (before && before->nr && ns < before->pairs[before->nr - 1].ns)
 		ns = before->pairs[before->nr - 1].ns;
-	i = upto(g, ticks);
+	i = pairs_until(g, ticks);
 	if (g->nr && (ticks <= g->fixed || (i && g->pairs[i - 1].ticks == ticks)))
 		return s;
 	if (g->nr == g->room || g->nr >= PAIRS_MAX) {
-		err = more_room(g);
+		err = more_pairs(g);
 		if (err) {
 			if (!g->nr)
 				k->nr--;
 			return err;
 		}
-		i = upto(g, ticks);
+		i = pairs_until(g, ticks);
 	}
 	if (i && ns < g->pairs[i - 1].ns)
 		ns = g->pairs[i - 1].ns;
@@ -120,7 +120,7 @@ ssize_t atc_clock_pair(struct atc_clock *k, uint32_t segment, uint64_t ticks, ui
 	return s;
 }
 
-static uint64_t scale(uint64_t ticks, const struct atc_pair *a, const struct atc_pair *b)
+static uint64_t ticks_to_ns(uint64_t ticks, const struct atc_pair *a, const struct atc_pair *b)
 {
 	unsigned __int128 ns = (unsigned __int128)ticks * (b->ns - a->ns) / (b->ticks - a->ticks);
 
@@ -128,8 +128,8 @@ static uint64_t scale(uint64_t ticks, const struct atc_pair *a, const struct atc
 }
 
 /* Converts a number of ticks outside the pairs of @g, by its last or its first line. */
-static uint64_t guess(const struct atc_clock *k, const struct atc_segment *g,
-		      uint64_t ticks, bool last)
+static uint64_t extrapolate(const struct atc_clock *k, const struct atc_segment *g,
+			    uint64_t ticks, bool last)
 {
 	if (g->nr < 2) {
 		const struct atc_segment *other = NULL;
@@ -139,13 +139,13 @@ static uint64_t guess(const struct atc_clock *k, const struct atc_segment *g,
 				other = &k->segments[i];
 		if (!other)
 			return ticks;
-		return scale(ticks, &other->pairs[0], &other->pairs[other->nr - 1]);
+		return ticks_to_ns(ticks, &other->pairs[0], &other->pairs[other->nr - 1]);
 	}
-	return last ? scale(ticks, &g->pairs[g->nr - 2], &g->pairs[g->nr - 1])
-		    : scale(ticks, &g->pairs[0], &g->pairs[1]);
+	return last ? ticks_to_ns(ticks, &g->pairs[g->nr - 2], &g->pairs[g->nr - 1])
+		    : ticks_to_ns(ticks, &g->pairs[0], &g->pairs[1]);
 }
 
-static void fix(struct atc_segment *g, uint64_t ticks)
+static void fix_times_until(struct atc_segment *g, uint64_t ticks)
 {
 	if (g->fixed < ticks)
 		g->fixed = ticks;
@@ -159,10 +159,10 @@ static int ns_before(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns
 
 	if (!before)
 		return -1;
-	delta = guess(k, g, g->pairs[0].ticks - ticks, false);
+	delta = extrapolate(k, g, g->pairs[0].ticks - ticks, false);
 	if (delta > g->pairs[0].ns - before->pairs[before->nr - 1].ns)
 		return -1;
-	fix(g, g->pairs[0].ticks);
+	fix_times_until(g, g->pairs[0].ticks);
 	*ns = g->pairs[0].ns - delta;
 	return 0;
 }
@@ -182,10 +182,10 @@ static int ns_after(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 	 */
 	if (after->pairs[0].ticks >= last->ticks && ticks >= after->pairs[0].ticks)
 		return 1;
-	delta = guess(k, g, ticks - last->ticks, true);
+	delta = extrapolate(k, g, ticks - last->ticks, true);
 	if (delta > after->pairs[0].ns - last->ns)
 		return 1;
-	fix(g, ticks);
+	fix_times_until(g, ticks);
 	*ns = last->ns + delta;
 	return 0;
 }
@@ -208,19 +208,19 @@ int atc_clock_find(struct atc_clock *k, size_t s, uint64_t ticks, uint64_t *ns)
 
 	if (ticks < g->pairs[0].ticks)
 		return ns_before(k, s, ticks, ns);
-	i = upto(g, ticks);
+	i = pairs_until(g, ticks);
 	a = &g->pairs[i - 1];
 	if (a->ticks == ticks) {
-		fix(g, ticks);
+		fix_times_until(g, ticks);
 		*ns = a->ns;
 		return 0;
 	}
 	if (i == g->nr)
 		return ns_after(k, s, ticks, ns);
 	b = a + 1;
-	fix(g, b->ticks);
+	fix_times_until(g, b->ticks);
 	keep_line(k, s, a, b);
-	*ns = a->ns + scale(ticks - a->ticks, a, b);
+	*ns = a->ns + ticks_to_ns(ticks - a->ticks, a, b);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 /* Limit of a payload. The largest chunk is a sub-buffer or a durable ring, both smaller. */
 #define PAYLOAD_MAX	(16 * 1024 * 1024)
 
-static bool valid(const struct at_compose_options *opts)
+static bool options_valid(const struct at_compose_options *opts)
 {
 	return opts->size >= sizeof(*opts) && (opts->write || opts->fd >= 0) &&
 	       !(opts->flags & ~ASYNCTRACE_COMPOSE_CONTINUED);
@@ -19,7 +19,7 @@ struct at_compose *at_compose_new(const struct at_compose_options *opts)
 {
 	struct at_compose *c;
 
-	if (!opts || !valid(opts)) {
+	if (!opts || !options_valid(opts)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -68,7 +68,7 @@ void at_compose_free(struct at_compose *c)
 	atc_free(c);
 }
 
-static int clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair *p, size_t nr)
+static int take_clock_chunk(struct at_compose *c, const struct asynctrace_clock_pair *p, size_t nr)
 {
 	static const unsigned int names[] = {
 		[ASYNCTRACE_MOMENT_START] = ATC_STR_START,
@@ -111,7 +111,7 @@ static int begin_file(struct at_compose *c)
 	return atc_sched_begin(c);
 }
 
-static int name_chunk(struct at_compose *c, const struct asynctrace_task_name *t, size_t nr)
+static int take_name_chunk(struct at_compose *c, const struct asynctrace_task_name *t, size_t nr)
 {
 	int err = 0;
 
@@ -137,8 +137,8 @@ static int records(struct at_compose *c, const struct asynctrace_chunk *h,
 					  atc_events(c, &x, words, nr, good);
 }
 
-static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
-		      struct atc_provider *p, const uint64_t *words)
+static int take_ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
+			   struct atc_provider *p, const uint64_t *words)
 {
 	struct atc_ring *r = atc_ring(c, p, h->ring);
 	uint64_t good = 0;
@@ -170,15 +170,15 @@ static int ring_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 }
 
 /* Does the payload consist of whole elements of @size bytes? *@nr: their number. */
-static bool whole(const struct asynctrace_chunk *h, size_t size, size_t *nr)
+static bool count_items(const struct asynctrace_chunk *h, size_t size, size_t *nr)
 {
 	*nr = h->bytes / size;
 	return h->bytes % size == 0;
 }
 
 /* The file has no record of providers that ended before. Only the statistics count them. */
-static int ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
-		       const struct asynctrace_ended *ended)
+static int take_ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
+			    const struct asynctrace_ended *ended)
 {
 	c->ended = (struct at_compose_ended){
 		.providers = ended->providers,
@@ -202,23 +202,23 @@ static int take_chunk(struct at_compose *c, const struct asynctrace_chunk *h, co
 
 	switch (h->kind) {
 	case ASYNCTRACE_CHUNK_CLOCK:
-		if (!whole(h, sizeof(struct asynctrace_clock_pair), &nr))
+		if (!count_items(h, sizeof(struct asynctrace_clock_pair), &nr))
 			return -EPROTO;
-		return clock_chunk(c, payload, nr);
+		return take_clock_chunk(c, payload, nr);
 	case ASYNCTRACE_CHUNK_PROVIDER:
-		if (!whole(h, sizeof(struct asynctrace_provider_info), &nr) || nr != 1)
+		if (!count_items(h, sizeof(struct asynctrace_provider_info), &nr) || nr != 1)
 			return -EPROTO;
 		return atc_provider_info(c, payload);
 	case ASYNCTRACE_CHUNK_NAMES:
-		if (!whole(h, sizeof(struct asynctrace_task_name), &nr))
+		if (!count_items(h, sizeof(struct asynctrace_task_name), &nr))
 			return -EPROTO;
-		return name_chunk(c, payload, nr);
+		return take_name_chunk(c, payload, nr);
 	case ASYNCTRACE_CHUNK_THREADS:
-		if (!p || p == c->kernel || !whole(h, sizeof(struct asynctrace_thread), &nr))
+		if (!p || p == c->kernel || !count_items(h, sizeof(struct asynctrace_thread), &nr))
 			return -EPROTO;
 		return atc_provider_threads(c, p, payload, nr);
 	case ASYNCTRACE_CHUNK_STRINGS:
-		if (!p || p == c->kernel || !whole(h, 8, &nr))
+		if (!p || p == c->kernel || !count_items(h, 8, &nr))
 			return -EPROTO;
 		if (p->names != h->records)
 			memset(p->strings, 0, sizeof(p->strings));
@@ -226,17 +226,17 @@ static int take_chunk(struct at_compose *c, const struct asynctrace_chunk *h, co
 		good = atc_provider_strings(c, p, payload, nr);
 		return good < 0 ? good : 0;
 	case ASYNCTRACE_CHUNK_EVENTS:
-		if (!p || p == c->kernel || !whole(h, 8, &nr))
+		if (!p || p == c->kernel || !count_items(h, 8, &nr))
 			return -EPROTO;
-		return ring_chunk(c, h, p, payload);
+		return take_ring_chunk(c, h, p, payload);
 	case ASYNCTRACE_CHUNK_SCHED:
-		if (h->provider || h->ring > UINT16_MAX || !whole(h, 8, &nr))
+		if (h->provider || h->ring > UINT16_MAX || !count_items(h, 8, &nr))
 			return -EPROTO;
-		return ring_chunk(c, h, c->kernel, payload);
+		return take_ring_chunk(c, h, c->kernel, payload);
 	case ASYNCTRACE_CHUNK_ENDED:
-		if (h->provider || !whole(h, sizeof(struct asynctrace_ended), &nr) || nr != 1)
+		if (h->provider || !count_items(h, sizeof(struct asynctrace_ended), &nr) || nr != 1)
 			return -EPROTO;
-		return ended_chunk(c, h, payload);
+		return take_ended_chunk(c, h, payload);
 	default:
 		return 0;	/* unknown kind, of a later version */
 	}
@@ -311,7 +311,7 @@ int at_compose_next(struct at_compose *c, const struct at_compose_options *opts)
 {
 	int err;
 
-	if (c->finished || (opts && !valid(opts)))
+	if (c->finished || (opts && !options_valid(opts)))
 		return -EINVAL;
 	if (c->out.error)
 		return c->out.error;

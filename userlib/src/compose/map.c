@@ -14,7 +14,7 @@ uint64_t atc_mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static struct atc_entry *find(const struct atc_map *m, uint64_t key)
+static struct atc_entry *find_entry(const struct atc_map *m, uint64_t key)
 {
 	size_t i = atc_mix(key) & m->mask;
 
@@ -25,10 +25,10 @@ static struct atc_entry *find(const struct atc_map *m, uint64_t key)
 
 void *atc_map_get(const struct atc_map *m, uint64_t key)
 {
-	return m->entries ? find(m, key)->value : NULL;
+	return m->entries ? find_entry(m, key)->value : NULL;
 }
 
-static int grow(struct atc_map *m)
+static int grow_map(struct atc_map *m)
 {
 	size_t mask = m->entries ? m->mask * 2 + 1 : 15;
 	struct atc_map bigger = { .mask = mask, .used = m->used };
@@ -37,7 +37,7 @@ static int grow(struct atc_map *m)
 	if (!bigger.entries)
 		return -ENOMEM;
 	atc_map_each(m, e)
-		*find(&bigger, e->key) = *e;
+		*find_entry(&bigger, e->key) = *e;
 	atc_free(m->entries);
 	*m = bigger;
 	return 0;
@@ -48,12 +48,12 @@ int atc_map_set(struct atc_map *m, uint64_t key, void *value)
 	struct atc_entry *e;
 
 	if (!m->entries || (m->used + 1) * 3 > (m->mask + 1) * 2) {
-		int err = grow(m);
+		int err = grow_map(m);
 
 		if (err)
 			return err;
 	}
-	e = find(m, key);
+	e = find_entry(m, key);
 	if (!e->value)
 		m->used++;
 	e->key = key;

@@ -64,7 +64,7 @@ struct atc_arena *atc_arena_use(struct atc_arena *a)
 	return before;
 }
 
-static void *take(struct atc_arena *a, size_t bytes)
+static void *arena_take(struct atc_arena *a, size_t bytes)
 {
 	struct header *h;
 
@@ -80,7 +80,7 @@ static void *take(struct atc_arena *a, size_t bytes)
 
 void *atc_malloc(size_t bytes)
 {
-	return current ? take(current, bytes) : malloc(bytes);
+	return current ? arena_take(current, bytes) : malloc(bytes);
 }
 
 void *atc_calloc(size_t n, size_t bytes)
@@ -93,7 +93,7 @@ void *atc_calloc(size_t n, size_t bytes)
 		errno = ENOMEM;
 		return NULL;
 	}
-	p = take(current, n * bytes);
+	p = arena_take(current, n * bytes);
 	/* Memory that atc_shrink() returned to the arena may not be zero. */
 	return p ? memset(p, 0, n * bytes) : NULL;
 }
@@ -107,7 +107,7 @@ void *atc_realloc(void *old, size_t bytes)
 	if (!a)
 		return realloc(old, bytes);
 	if (!old)
-		return take(a, bytes);
+		return arena_take(a, bytes);
 	h = (struct header *)old - 1;
 	if (bytes <= h->bytes)
 		return old;
@@ -118,7 +118,7 @@ void *atc_realloc(void *old, size_t bytes)
 		h->bytes = round_up(bytes);
 		return old;
 	}
-	p = take(a, bytes);
+	p = arena_take(a, bytes);
 	if (p)
 		memcpy(p, old, h->bytes);
 	return p;

@@ -4,7 +4,7 @@
  */
 #include "composer.h"
 
-static size_t uint64_arg(uint64_t *w, unsigned int name, uint64_t value)
+static size_t put_uint64_arg(uint64_t *w, unsigned int name, uint64_t value)
 {
 	w[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, name, 0);
 	w[1] = value;
@@ -30,8 +30,8 @@ static void clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
 	w[2] = ATC_KOID_PROCESS;
 	w[3] = ATC_KOID_CLOCK;
 	if (pair) {
-		words += uint64_arg(w + words, ATC_STR_REALTIME, pair->realtime);
-		words += uint64_arg(w + words, ATC_STR_TICKS, pair->ticks);
+		words += put_uint64_arg(w + words, ATC_STR_REALTIME, pair->realtime);
+		words += put_uint64_arg(w + words, ATC_STR_TICKS, pair->ticks);
 		w[words++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ATC_STR_SEGMENT,
 						pair->segment);
 	}
@@ -53,7 +53,7 @@ void atc_continued_record(struct at_compose *c, const struct asynctrace_clock_pa
 	uint64_t start[2];
 
 	clock_record(c, ATC_STR_CONTINUED, pair->boottime, pair, start,
-		     uint64_arg(start, ATC_STR_START, atc_clock_start(&c->clock)));
+		     put_uint64_arg(start, ATC_STR_START, atc_clock_start(&c->clock)));
 }
 
 void atc_continues_record(struct at_compose *c)

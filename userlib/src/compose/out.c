@@ -88,7 +88,7 @@ void atc_out_free(struct atc_out *o)
 /*
  * Corrects the counts: records after the first @keep bytes of the buffer will not be in the file.
  */
-static void take_back(struct atc_out *o, size_t keep)
+static void uncount_after(struct atc_out *o, size_t keep)
 {
 	while (o->nr_marks && o->marks[o->nr_marks - 1].end * 8 > keep) {
 		const struct atc_mark *m = &o->marks[--o->nr_marks];
@@ -104,7 +104,7 @@ static void take_back(struct atc_out *o, size_t keep)
 }
 
 /* Returns the bytes of the records that lie wholly in the first @bytes of the buffer. */
-static size_t whole(const struct atc_out *o, size_t bytes)
+static size_t whole_records(const struct atc_out *o, size_t bytes)
 {
 	size_t end = 0;
 
@@ -119,14 +119,14 @@ static size_t whole(const struct atc_out *o, size_t bytes)
 }
 
 /* The file has @written bytes of the buffer: truncate it behind the last whole record. */
-static void cut(struct atc_out *o, size_t written)
+static void truncate_file(struct atc_out *o, size_t written)
 {
-	size_t keep = whole(o, written);
+	size_t keep = whole_records(o, written);
 	struct stat st;
 	off_t here;
 
 	o->flushed += keep;
-	take_back(o, keep);
+	uncount_after(o, keep);
 	/* After EBADF, the descriptor's number may belong to another file. */
 	if (keep == written || o->write != fd_write || o->error == -EBADF)
 		return;
@@ -154,7 +154,7 @@ int atc_out_flush(struct atc_out *o)
 			o->error = n < 0 ? n : -EIO;
 	}
 	if (written < bytes)
-		cut(o, written);
+		truncate_file(o, written);
 	else
 		o->flushed += bytes;
 	o->used = 0;

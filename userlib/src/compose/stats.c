@@ -24,7 +24,7 @@ static int by_provider_and_index(const void *a, const void *b)
 }
 
 /* A provider may claim any number of drops: stop at the largest number. */
-static void add(uint64_t *sum, uint64_t n)
+static void add_saturating(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
 		*sum = UINT64_MAX;
@@ -32,17 +32,17 @@ static void add(uint64_t *sum, uint64_t n)
 
 static void add_counts(struct at_compose_counts *sum, const struct at_compose_counts *n)
 {
-	add(&sum->events, n->events);
-	add(&sum->switches, n->switches);
-	add(&sum->wakeups, n->wakeups);
-	add(&sum->bytes, n->bytes);
-	add(&sum->delivered, n->delivered);
-	add(&sum->malformed, n->malformed);
-	add(&sum->overwritten, n->overwritten);
-	add(&sum->dropped, n->dropped);
-	add(&sum->cleared, n->cleared);
-	add(&sum->unwritten, n->unwritten);
-	add(&sum->filtered, n->filtered);
+	add_saturating(&sum->events, n->events);
+	add_saturating(&sum->switches, n->switches);
+	add_saturating(&sum->wakeups, n->wakeups);
+	add_saturating(&sum->bytes, n->bytes);
+	add_saturating(&sum->delivered, n->delivered);
+	add_saturating(&sum->malformed, n->malformed);
+	add_saturating(&sum->overwritten, n->overwritten);
+	add_saturating(&sum->dropped, n->dropped);
+	add_saturating(&sum->cleared, n->cleared);
+	add_saturating(&sum->unwritten, n->unwritten);
+	add_saturating(&sum->filtered, n->filtered);
 }
 
 static uint64_t records_of(const struct at_compose_counts *n)

@@ -34,8 +34,8 @@ static size_t id_words(unsigned int type)
  * Finds or makes the provider's virtual thread @number. Returns NULL if the provider has too
  * many, or if there is no memory (*@err).
  */
-static struct atc_virtual *find(struct at_compose *c, struct atc_provider *p,
-				struct atc_slot *writer, uint64_t number, int *err)
+static struct atc_virtual *find_or_make(struct at_compose *c, struct atc_provider *p,
+					struct atc_slot *writer, uint64_t number, int *err)
 {
 	struct atc_virtual *v = atc_map_get(&p->virtuals, number);
 
@@ -105,7 +105,7 @@ bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const 
 	if (!atc_time_published(c, x, w[1], &stamp_ns) ||
 	    !atc_time_given(c, x, w[3], w[1], stamp_ns, &it->ns))
 		return false;
-	v = find(c, p, it->slot, w[4], err);
+	v = find_or_make(c, p, it->slot, w[4], err);
 	if (!v)
 		return false;
 	len = atc_ref_text(p, w[5], name_words, &name);

@@ -33,7 +33,8 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static void emit(struct at_drain *d, struct asynctrace_chunk *c, const void *payload, size_t bytes)
+static void emit_chunk(struct at_drain *d, struct asynctrace_chunk *c, const void *payload,
+		       size_t bytes)
 {
 	if (__atomic_load_n(&d->pause, __ATOMIC_RELAXED)) {
 		at_drain_leave(d);
@@ -78,7 +79,7 @@ static void emit_clock(struct at_drain *d, uint32_t what)
 	at_clock_pair_now(d->area, &pair);
 	pair.what = what;
 	d->clock_at = pair.boottime;
-	emit(d, &c, &pair, sizeof(pair));
+	emit_chunk(d, &c, &pair, sizeof(pair));
 }
 
 static void emit_provider(struct at_drain *d)
@@ -92,7 +93,7 @@ static void emit_provider(struct at_drain *d)
 	};
 
 	memcpy(info.name, d->name, sizeof(d->name));
-	emit(d, &c, &info, sizeof(info));
+	emit_chunk(d, &c, &info, sizeof(info));
 }
 
 /* Names the process by its main thread. */
@@ -115,7 +116,7 @@ static void emit_process(struct at_drain *d)
 	name.comm[strcspn(name.comm, "\n")] = '\0';
 	name.ticks = d->area->shape.clock == ASYNCTRACE_CLOCK_COUNTER ?
 		     at_clock(0, ASYNCTRACE_CLOCK_COUNTER) : now_ns(CLOCK_BOOTTIME);
-	emit(d, &c, &name, sizeof(name));
+	emit_chunk(d, &c, &name, sizeof(name));
 }
 
 static void emit_strings(struct at_drain *d)
@@ -129,7 +130,7 @@ static void emit_strings(struct at_drain *d)
 	if (end == d->strings)
 		return;
 	c.sequence = d->strings;
-	emit(d, &c, &data[d->strings], (size_t)(end - d->strings) * 8);
+	emit_chunk(d, &c, &data[d->strings], (size_t)(end - d->strings) * 8);
 	d->strings = end;
 }
 
@@ -175,12 +176,12 @@ static uint32_t emit_threads(struct at_drain *d, uint32_t from, uint32_t to, boo
 		if (changed_only && !refresh_comm(&batch[n]))
 			continue;
 		if (++n == AT_THREADS_BATCH) {
-			emit(d, &c, batch, sizeof(batch));
+			emit_chunk(d, &c, batch, sizeof(batch));
 			n = 0;
 		}
 	}
 	if (n)
-		emit(d, &c, batch, n * sizeof(batch[0]));
+		emit_chunk(d, &c, batch, n * sizeof(batch[0]));
 	return whole;
 }
 
@@ -203,7 +204,7 @@ static void emit_used(struct at_drain *d, const struct at_extent *x)
 			continue;
 		d->used[slot / 64] |= 1ull << slot % 64;
 		refresh_comm(&t);
-		emit(d, &c, &t, sizeof(t));
+		emit_chunk(d, &c, &t, sizeof(t));
 	}
 }
 
@@ -243,7 +244,7 @@ static void emit_events(struct at_drain *d, const struct at_reader *rd, const st
 
 	if (rd->ring == d->area->shape.nr_rings)
 		c.flags |= ASYNCTRACE_CHUNK_F_FALLBACK;
-	emit(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
+	emit_chunk(d, &c, x ? x->words : NULL, x ? x->nwords * 8 : 0);
 }
 
 /* Called by the drain thread between two extents, when no reader depends on the limits. */
@@ -358,7 +359,7 @@ int at_drain_once(struct at_drain *d, const struct asynctrace_clock_pair *began,
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_CLOCK };
 
 	emit_provider(d);
-	emit(d, &c, began, sizeof(*began));
+	emit_chunk(d, &c, began, sizeof(*began));
 	emit_process(d);
 	for (; taken; taken = taken->next) {
 		emit_names(d, &taken->extent);

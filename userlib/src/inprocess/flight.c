@@ -153,7 +153,7 @@ static int start_session(uint64_t max_bytes)
 	return err;
 }
 
-static int start(uint64_t min_age, uint64_t max_bytes)
+static int start_recorder(uint64_t min_age, uint64_t max_bytes)
 {
 	static const struct at_fork_handlers handlers = { .child = in_child };
 	const int err = at_inproc_handle_fork(&handlers);
@@ -173,7 +173,8 @@ AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)
 		return -EINVAL;
 	at_inproc_lock(&quiet);
 	if (flight.state == OFF) {
-		err = start(min_age ?: ASYNCTRACE_FLIGHT_AGE, max_bytes ?: ASYNCTRACE_FLIGHT_BYTES);
+		err = start_recorder(min_age ?: ASYNCTRACE_FLIGHT_AGE,
+				     max_bytes ?: ASYNCTRACE_FLIGHT_BYTES);
 		if (!err)
 			__atomic_store_n(&flight.state, ON, __ATOMIC_RELEASE);
 	}

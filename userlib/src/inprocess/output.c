@@ -27,7 +27,7 @@
 #define AT_NAMES_MAX	1000
 
 /* Clears all but the name, which messages need. */
-static void forget(struct at_output *out)
+static void forget_file(struct at_output *out)
 {
 	out->fd = -1;
 	out->own = out->made = out->regular = out->locked = false;
@@ -38,7 +38,7 @@ static void forget(struct at_output *out)
  * -EBADF if the descriptor is not open for writing. *unlocked: the file system has no locks. A
  * character device is not locked, because many processes may write to /dev/null.
  */
-static int lock(struct at_output *out, bool *unlocked)
+static int lock_file(struct at_output *out, bool *unlocked)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
@@ -72,12 +72,12 @@ int at_output_adopt(struct at_output *out, int fd)
 	bool unlocked;
 	int err;
 
-	forget(out);
+	forget_file(out);
 	*out->name = '\0';
 	out->fd = fd;
-	err = lock(out, &unlocked);
+	err = lock_file(out, &unlocked);
 	if (err)
-		forget(out);
+		forget_file(out);
 	return err;
 }
 
@@ -141,7 +141,7 @@ static int duplicate(int fd)
 }
 
 /* Takes the result of open(2), a descriptor or -1. Moves the descriptor to a high number. */
-static int own(struct at_output *out, int fd)
+static int own_file(struct at_output *out, int fd)
 {
 	int high;
 
@@ -156,15 +156,15 @@ static int own(struct at_output *out, int fd)
 	return 0;
 }
 
-static int drop(struct at_output *out, int err)
+static int close_file(struct at_output *out, int err)
 {
 	close(out->fd);
-	forget(out);
+	forget_file(out);
 	return err;
 }
 
 /* Returns the number of an inherited descriptor, if @name means one; otherwise -1. */
-static int inherited(const char *name)
+static int inherited_fd(const char *name)
 {
 	static const char *const directories[] = { "/dev/fd/", "/proc/self/fd/" };
 	char *end;
@@ -190,9 +190,9 @@ static int inherited(const char *name)
 static int lock_as_it_is(struct at_output *out)
 {
 	bool unlocked;
-	int err = lock(out, &unlocked);
+	int err = lock_file(out, &unlocked);
 
-	return err ? drop(out, err) : 0;
+	return err ? close_file(out, err) : 0;
 }
 
 /* Locks the file if it is empty, and otherwise closes it. */
@@ -202,23 +202,23 @@ static int lock_if_empty(struct at_output *out)
 	bool unlocked;
 
 	/* Read the size after locking: another process may have written before. */
-	if (!lock(out, &unlocked) && !(unlocked && !out->made) && !fstat(out->fd, &st) &&
+	if (!lock_file(out, &unlocked) && !(unlocked && !out->made) && !fstat(out->fd, &st) &&
 	    S_ISREG(st.st_mode) && !st.st_size)
 		return 0;
-	return drop(out, -EEXIST);
+	return close_file(out, -EEXIST);
 }
 
 /*
  * Creates the file, or opens an existing empty one. Returns -EEXIST if another name must be
  * tried.
  */
-static int make(struct at_output *out)
+static int create_or_reuse(struct at_output *out)
 {
-	int err = own(out, open(out->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+	int err = own_file(out, open(out->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
 
 	out->made = !err;
-	if (err == -EEXIST && own(out, open(out->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK |
-					    O_CLOEXEC | O_NOCTTY)))
+	if (err == -EEXIST && own_file(out, open(out->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK |
+						 O_CLOEXEC | O_NOCTTY)))
 		return -EEXIST;
 	if (err && err != -EEXIST)
 		return err;
@@ -231,11 +231,11 @@ static int make(struct at_output *out)
 
 int at_output_open(struct at_output *out, const char *name, bool has_pid)
 {
-	const int fd = inherited(name);
+	const int fd = inherited_fd(name);
 	struct stat st;
 	int err;
 
-	forget(out);
+	forget_file(out);
 	strcpy(out->name, name);
 	if (fd >= 0) {
 		out->fd = duplicate(fd);
@@ -245,14 +245,14 @@ int at_output_open(struct at_output *out, const char *name, bool has_pid)
 	if (!stat(name, &st) && !S_ISREG(st.st_mode)) {
 		if (S_ISDIR(st.st_mode))
 			return -EISDIR;
-		err = own(out, open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+		err = own_file(out, open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY));
 		return err ? err : lock_as_it_is(out);
 	}
-	err = make(out);
+	err = create_or_reuse(out);
 	for (unsigned int i = 1; err == -EEXIST && i <= AT_NAMES_MAX; i++) {
 		err = other_name(name, has_pid, i, out->name, sizeof(out->name));
 		if (!err)
-			err = make(out);
+			err = create_or_reuse(out);
 	}
 	return err;
 }

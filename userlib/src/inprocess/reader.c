@@ -28,12 +28,12 @@ static const uint64_t *word_at(const struct at_reader *rd, uint64_t lin)
 	return &data[lin & a->control->ring_mask];
 }
 
-static const struct asynctrace_subbuf *head_of(const struct at_reader *rd, uint64_t sub)
+static const struct asynctrace_subbuf *subbuf_head(const struct at_reader *rd, uint64_t sub)
 {
 	return (const void *)word_at(rd, sub * rd->area->shape.sub_words);
 }
 
-static uint64_t linear(const struct at_reader *rd, uint64_t pos)
+static uint64_t linear_offset(const struct at_reader *rd, uint64_t pos)
 {
 	return pos & (rd->ring == rd->area->shape.nr_rings ? ASYNCTRACE_FALLBACK_POS_MASK :
 							     ASYNCTRACE_POS_MASK);
@@ -57,7 +57,7 @@ static uint64_t load_position(const struct at_reader *rd)
  * sub-buffer before the oldest may be damaged, because the writer may be writing the next header
  * there.
  */
-static uint64_t oldest(const struct at_reader *rd, uint64_t end)
+static uint64_t oldest_subbuf(const struct at_reader *rd, uint64_t end)
 {
 	const uint64_t current = (end - 1) / rd->area->shape.sub_words;
 	const uint32_t nsub = rd->area->shape.nsub;
@@ -66,10 +66,10 @@ static uint64_t oldest(const struct at_reader *rd, uint64_t end)
 }
 
 /* Is sub-buffer @sub not overwritten yet? To be called after its words were read. */
-static bool still_there(const struct at_reader *rd, uint64_t sub)
+static bool subbuf_intact(const struct at_reader *rd, uint64_t sub)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return sub >= oldest(rd, linear(rd, load_position(rd)));
+	return sub >= oldest_subbuf(rd, linear_offset(rd, load_position(rd)));
 }
 
 void at_reader_init(struct at_reader *rd, struct at_area *area, uint32_t ring)
@@ -89,20 +89,20 @@ void at_reader_mark(const struct at_reader *rd, struct at_mark *m)
 	do {
 		m->position = load_position(rd);
 		m->records = 0;
-		end = linear(rd, m->position);
+		end = linear_offset(rd, m->position);
 		if (!end)
 			break;
 		sub = (end - 1) / rd->area->shape.sub_words;
-		m->records = __atomic_load_n(&head_of(rd, sub)->records, __ATOMIC_RELAXED) +
+		m->records = __atomic_load_n(&subbuf_head(rd, sub)->records, __ATOMIC_RELAXED) +
 			     (m->position >> ASYNCTRACE_POS_BITS);
-	} while (!still_there(rd, sub));
+	} while (!subbuf_intact(rd, sub));
 	m->dropped = count_dropped(rd);
 }
 
 void at_reader_begin(struct at_reader *rd, const struct at_mark *m)
 {
 	rd->begin = *m;
-	rd->next = linear(rd, m->position);
+	rd->next = linear_offset(rd, m->position);
 }
 
 void at_reader_end(struct at_reader *rd, const struct at_mark *m)
@@ -120,7 +120,7 @@ static uint64_t uncounted(const struct at_reader *rd, uint64_t through)
 /* Counts records that were overwritten. Returns false if all up to the end were. */
 static bool skip_overwritten(struct at_reader *rd, uint64_t end)
 {
-	const uint64_t sub = oldest(rd, linear(rd, load_position(rd)));
+	const uint64_t sub = oldest_subbuf(rd, linear_offset(rd, load_position(rd)));
 	const uint64_t start = sub * rd->area->shape.sub_words;
 
 	if (rd->next >= start)
@@ -130,7 +130,7 @@ static bool skip_overwritten(struct at_reader *rd, uint64_t end)
 		rd->next = end;
 		return false;
 	}
-	rd->overwritten = uncounted(rd, head_of(rd, sub)->records);
+	rd->overwritten = uncounted(rd, subbuf_head(rd, sub)->records);
 	rd->next = start;
 	return true;
 }
@@ -139,7 +139,7 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 {
 	const uint32_t sub_words = rd->area->shape.sub_words;
 	const uint64_t pos = rd->ends ? rd->end.position : load_position(rd);
-	uint64_t end = linear(rd, pos), current, sub, through;
+	uint64_t end = linear_offset(rd, pos), current, sub, through;
 	const struct asynctrace_subbuf *head;
 
 	/* The writer has entered no sub-buffer, or written nothing more. */
@@ -151,11 +151,11 @@ bool at_reader_next(struct at_reader *rd, struct at_extent *x)
 	sub = rd->next / sub_words;
 	if (rd->next % sub_words == 0)
 		rd->next += ASYNCTRACE_SUBBUF_WORDS;
-	head = head_of(rd, sub);
+	head = subbuf_head(rd, sub);
 	if (head->magic != ASYNCTRACE_SUBBUF_MAGIC || head->sequence != sub)
 		rd->broken++;
 	if (sub < current) {
-		head = head_of(rd, sub + 1);
+		head = subbuf_head(rd, sub + 1);
 		through = head->records;
 		x->end = head->end;
 		x->next = (sub + 1) * sub_words;
@@ -187,7 +187,7 @@ bool at_reader_copy(struct at_reader *rd, struct at_extent *x, uint64_t *to)
 			x->nwords = 0;
 		memcpy(to, x->words, x->nwords * 8);
 		x->words = to;
-		if (still_there(rd, sub))
+		if (subbuf_intact(rd, sub))
 			return true;
 		rd->broken = broken;
 	} while (true);
@@ -218,23 +218,23 @@ static uint64_t first_stamp(const struct at_reader *rd, uint64_t sub, uint64_t e
 /* Reads the header of sub-buffer @sub. Returns false if it was overwritten. */
 static bool read_oldest(const struct at_reader *rd, uint64_t sub, struct at_oldest *o)
 {
-	const uint64_t end = linear(rd, rd->end.position);
+	const uint64_t end = linear_offset(rd, rd->end.position);
 	const uint64_t current = (end - 1) / rd->area->shape.sub_words;
 
 	o->sub = sub;
-	o->records = head_of(rd, sub)->records;
+	o->records = subbuf_head(rd, sub)->records;
 	o->after = UINT64_MAX;
 	o->records_after = o->records;
 	if (sub < current) {
-		o->records_after = head_of(rd, sub + 1)->records;
+		o->records_after = subbuf_head(rd, sub + 1)->records;
 		o->after = first_stamp(rd, sub + 1, end) ?: UINT64_MAX;
 	}
-	return still_there(rd, sub);
+	return subbuf_intact(rd, sub);
 }
 
 bool at_reader_oldest(struct at_reader *rd, struct at_oldest *o)
 {
-	const uint64_t end = linear(rd, rd->end.position);
+	const uint64_t end = linear_offset(rd, rd->end.position);
 
 	do {
 		if (!end || end == rd->next || !skip_overwritten(rd, end))
@@ -248,7 +248,7 @@ bool at_reader_leave_out(struct at_reader *rd, const struct at_oldest *o)
 {
 	const uint64_t next = (o->sub + 1) * rd->area->shape.sub_words;
 
-	if (next >= linear(rd, rd->end.position))
+	if (next >= linear_offset(rd, rd->end.position))
 		return false;
 	rd->older = o->records_after - rd->begin.records - rd->overwritten;
 	rd->next = next;

@@ -108,7 +108,7 @@ int at_inproc_handle_fork(const struct at_fork_handlers *handlers)
 
 /* --- users ---------------------------------------------------------------- */
 
-static int make(struct at_shape *shape, const char *categories)
+static int make_rings(struct at_shape *shape, const char *categories)
 {
 	int err;
 
@@ -142,7 +142,7 @@ int at_rings_get(struct at_shape *shape, const char *categories)
 		rings.users++;
 		return 0;
 	}
-	err = make(shape, categories);
+	err = make_rings(shape, categories);
 	if (err)
 		return err;
 	rings.all = all;

@@ -67,8 +67,8 @@ static void put_u32(struct at_message *m, size_t *len, uint16_t type, uint32_t v
 	at_attr_put(m->attrs, sizeof(m->attrs), len, type, &value, sizeof(value));
 }
 
-static int create(struct at_session *s, struct at_message *m, uint16_t family, uint32_t mode,
-		  uint64_t ring_size)
+static int create_session(struct at_session *s, struct at_message *m, uint16_t family,
+			  uint32_t mode, uint64_t ring_size)
 {
 	struct at_message answer;
 	char name[64], *at = name;
@@ -143,7 +143,7 @@ static void wait_for_gate(void)
 		syscall(SYS_nanosleep, &moment, NULL);
 }
 
-static int begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
+static int begin_session(struct at_session *s, uint32_t mode, uint64_t ring_size)
 {
 	struct at_message m;
 	uint16_t family;
@@ -151,7 +151,7 @@ static int begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 
 	err = at_genl_family(s->socket, &m, &family);
 	if (!err)
-		err = create(s, &m, family, mode, ring_size);
+		err = create_session(s, &m, family, mode, ring_size);
 	if (!err)
 		err = command(s, &m, family, ASYNCTRACE_CMD_SESSION_INIT);
 	if (!err)
@@ -174,7 +174,7 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 	if (!s->buffer)
 		return -ENOMEM;
 	s->socket = open_socket();
-	err = s->socket < 0 ? s->socket : begin(s, mode, ring_size);
+	err = s->socket < 0 ? s->socket : begin_session(s, mode, ring_size);
 	exists = !err;
 	if (err)
 		at_session_end(s);
@@ -250,7 +250,7 @@ static int read_all(const struct at_session *s, int fd, struct chunk **last)
 	}
 }
 
-static int compose(struct at_compose *c, const struct chunk *k, uint64_t *taken)
+static int compose_chunk(struct at_compose *c, const struct chunk *k, uint64_t *taken)
 {
 	struct asynctrace_chunk head;
 	int err, first = 0;
@@ -282,7 +282,7 @@ void at_session_write(const struct at_session *s, struct at_compose *c,
 	}
 	res->error = read_all(s, fd, &chunks);
 	at_sys_close(fd);
-	err = compose(c, chunks, &taken);
+	err = compose_chunk(c, chunks, &taken);
 	if (!res->error)
 		res->error = err;
 	at_compose_totals(c, &total);

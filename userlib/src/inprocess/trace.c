@@ -153,8 +153,8 @@ fail:
 	return err;
 }
 
-static int start(const struct target *to, const struct at_trace_options *o,
-		 enum at_start_step *step)
+static int start_trace(const struct target *to, const struct at_trace_options *o,
+		       enum at_start_step *step)
 {
 	struct at_shape shape;
 	const char *wrong;
@@ -213,7 +213,7 @@ AT_PUBLIC int at_trace_start(int fd, const struct at_trace_options *options)
 		return -EINVAL;
 	at_inproc_lock(&quiet);
 	if (!trace.running) {
-		err = start(&to, &o, &step);
+		err = start_trace(&to, &o, &step);
 		trace.running = !err;
 		trace.from_environment = false;
 	}
@@ -232,7 +232,7 @@ int at_trace_start_file(const char *name, bool has_pid, const struct at_trace_op
 	*step = AT_START_OPTIONS;
 	at_inproc_lock(&quiet);
 	if (!trace.running) {
-		err = start(&to, options, step);
+		err = start_trace(&to, options, step);
 		trace.running = trace.from_environment = !err;
 	}
 	at_inproc_unlock(&quiet);

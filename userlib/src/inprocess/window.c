@@ -49,8 +49,8 @@ void at_window_begin(struct at_window *w)
  * slept, the counter may have stopped or been reset. Then the first pair is useless, and the
  * present rate of the counter is measured.
  */
-static struct asynctrace_clock_pair base_of(const struct at_window *w,
-					    const struct asynctrace_clock_pair *now)
+static struct asynctrace_clock_pair base_pair(const struct at_window *w,
+					      const struct asynctrace_clock_pair *now)
 {
 	const struct timespec measure = { .tv_nsec = AT_MEASURE_NS };
 	const int64_t slept = asleep_ns() - w->asleep;
@@ -178,7 +178,7 @@ static int to_composer(void *arg, const struct asynctrace_chunk *chunk, const vo
 }
 
 /* Fills in the counts that the composer does not have. */
-static void count(const struct at_window *w, struct at_flight_result *res)
+static void fill_counts(const struct at_window *w, struct at_flight_result *res)
 {
 	uint64_t committed = 0;
 
@@ -205,7 +205,7 @@ void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight
 	int err;
 
 	at_clock_pair_now(w->area, &now);
-	base = base_of(w, &now);
+	base = base_pair(w, &now);
 	select_records(w, &base, &now);
 	res->error = copy_records(w, &taken);
 	memcpy(d.name, w->name, sizeof(d.name));
@@ -220,5 +220,5 @@ void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight
 	res->bytes = at_compose_written(c);
 	res->delivered = total.delivered;
 	res->malformed = total.malformed;
-	count(w, res);
+	fill_counts(w, res);
 }

@@ -21,7 +21,7 @@
 	(3 * NLA_HDRLEN + NLA_ALIGN(ASYNCTRACE_CATEGORY_MAX + 1) + \
 	 NLA_ALIGN(ASYNCTRACE_DESCRIPTION_MAX + 1))
 
-static int check(const struct at_category *list, size_t n)
+static int check_categories(const struct at_category *list, size_t n)
 {
 	if (n > ASYNCTRACE_CATEGORIES_MAX)
 		return -ERANGE;
@@ -43,7 +43,7 @@ static int check(const struct at_category *list, size_t n)
 }
 
 /* Puts one category as a nest. There is room, because the texts have been checked. */
-static void put(struct at_announced *a, const struct at_category *c)
+static void put_category(struct at_announced *a, const struct at_category *c)
 {
 	char nest[AT_CATEGORY_BYTES];
 	size_t len = 0;
@@ -63,7 +63,7 @@ int at_announced_make(const struct at_category *list, size_t n, struct at_announ
 	struct at_announced *a;
 	int err;
 
-	err = check(list, n);
+	err = check_categories(list, n);
 	if (err)
 		return err;
 	a = malloc(sizeof(*a) + room);
@@ -72,7 +72,7 @@ int at_announced_make(const struct at_category *list, size_t n, struct at_announ
 	a->room = room;
 	a->len = 0;
 	for (size_t i = 0; i < n; i++)
-		put(a, &list[i]);
+		put_category(a, &list[i]);
 	*out = a;
 	return 0;
 }

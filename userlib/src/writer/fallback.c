@@ -8,9 +8,9 @@
  * until the run has ended and the next has begun. So the position carries the generation, and is
  * published by compare-and-swap.
  *
- * A signal handler that leaves put() by siglongjmp(3) leaves the lock held. All later records of
- * this ring are dropped and counted. No cheap check can tell this case from a handler that still
- * runs. libasynctrace(3) says that programs must not do this.
+ * A signal handler that leaves put_record() by siglongjmp(3) leaves the lock held. All later
+ * records of this ring are dropped and counted. No cheap check can tell this case from a handler
+ * that still runs. libasynctrace(3) says that programs must not do this.
  */
 #include <time.h>
 
@@ -35,7 +35,7 @@ static struct asynctrace_ring_header *fallback_line(void)
 }
 
 /* @nested: set to true if a signal handler has interrupted this thread in this file. */
-static bool enter(uint32_t gate, bool *nested)
+static bool enter_ring(uint32_t gate, bool *nested)
 {
 	*nested = at_thread.in_fallback;
 	at_thread.in_fallback = true;
@@ -48,7 +48,7 @@ static bool enter(uint32_t gate, bool *nested)
 	return false;
 }
 
-static void leave(bool nested)
+static void leave_ring(bool nested)
 {
 	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -80,10 +80,10 @@ AT_COLD bool at_fallback_drop_many(uint32_t gate, uint32_t n)
 {
 	bool counted, nested;
 
-	if (!enter(gate, &nested))
+	if (!enter_ring(gate, &nested))
 		return false;
 	counted = count_drops(gate, n);
-	leave(nested);
+	leave_ring(nested);
 	return counted;
 }
 
@@ -92,7 +92,7 @@ bool at_fallback_drop(uint32_t gate)
 	return at_fallback_drop_many(gate, 1);
 }
 
-static void copy(uint64_t *to, const struct at_record *rec)
+static void copy_record(uint64_t *to, const struct at_record *rec)
 {
 	for (unsigned int i = 0; i < rec->npieces; i++) {
 		const char *from = rec->pieces[i].from;
@@ -127,7 +127,7 @@ enum put { PUT, FULL, STALE };
  * Writes a record. The caller holds the lock. Returns PUT without writing if the ring's tag shows
  * another run: the record belongs to no run.
  */
-static enum put put(uint32_t gate, const struct at_record *rec)
+static enum put put_record(uint32_t gate, const struct at_record *rec)
 {
 	const volatile struct asynctrace_control *c = at_control();
 	const uint64_t sub_words = (uint64_t)c->sub_mask + 1, ring_mask = c->ring_mask;
@@ -166,7 +166,7 @@ static enum put put(uint32_t gate, const struct at_record *rec)
 		lin = start + ASYNCTRACE_SUBBUF_WORDS;
 		count = 0;
 	}
-	copy(&data[lin & ring_mask], rec);
+	copy_record(&data[lin & ring_mask], rec);
 	data[(lin & ring_mask) + rec->stamp] = at_clock(offset, clock);
 	publish(line, &pos, lin + rec->words, count + 1);
 	return PUT;
@@ -177,19 +177,19 @@ AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
 	enum put res = FULL;
 	bool counted, nested, collided = false;
 
-	if (!enter(gate, &nested))
+	if (!enter_ring(gate, &nested))
 		return false;
 	if (at_thread.path != ASYNCTRACE_PATH_NONE) {
 		collided = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
 		if (!collided) {
-			res = put(gate, rec);
+			res = put_record(gate, rec);
 			__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 		}
 	}
 	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
 	if (collided && counted)
 		__atomic_fetch_add(&collisions, 1, __ATOMIC_RELAXED);
-	leave(nested);
+	leave_ring(nested);
 	return counted;
 }
 

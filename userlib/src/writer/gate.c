@@ -63,7 +63,7 @@ int at_gate_map(int fd)
 	return 0;
 }
 
-static void store(uint32_t value)
+static void store_gate(uint32_t value)
 {
 	__atomic_store_n(&at_gate_.gate, value, __ATOMIC_RELEASE);
 }
@@ -72,7 +72,7 @@ static void store(uint32_t value)
  * Moves a page that already has the value over the gate. So no site sees the gate closed in
  * between: its record would be lost and not counted.
  */
-static bool replace(uint32_t value)
+static bool replace_page(uint32_t value)
 {
 	const size_t bytes = at_page_size();
 	uint32_t *page = at_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -93,11 +93,11 @@ int at_gate_reset(uint32_t value)
 	if (at_library_mixed())
 		return -EBUSY;
 	if (shown) {
-		if (!replace(value) && !at_void_map(&at_gate_, at_page_size()))
+		if (!replace_page(value) && !at_void_map(&at_gate_, at_page_size()))
 			return -ENOMEM;
 		shown = false;
 	}
-	store(value);
+	store_gate(value);
 	return 0;
 }
 

@@ -73,7 +73,7 @@ static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 }
 
 /* Adds the counts to the dropped records. The caller holds the lock. */
-static void settle(void)
+static void count_as_dropped(void)
 {
 	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
 
@@ -106,7 +106,7 @@ void at_missed_settle(void)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
 	       at_gate_now() != ASYNCTRACE_GATE_ATTACH && at_backend_trylock()) {
-		settle();
+		count_as_dropped();
 		at_backend_release();
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	}

@@ -43,17 +43,17 @@ static uint32_t hash_of(const char *s, size_t bytes)
 	return h;
 }
 
-static char *durable(void)
+static char *durable_ring(void)
 {
 	return at_rw() + at_control()->durable;
 }
 
 static const uint64_t *durable_data(void)
 {
-	return (const uint64_t *)(durable() + ASYNCTRACE_LINE);
+	return (const uint64_t *)(durable_ring() + ASYNCTRACE_LINE);
 }
 
-static struct entry *find(const char *s, size_t bytes, uint32_t hash, bool *known)
+static struct entry *find_entry(const char *s, size_t bytes, uint32_t hash, bool *known)
 {
 	const uint64_t *data = durable_data();
 
@@ -77,7 +77,7 @@ static struct entry *find(const char *s, size_t bytes, uint32_t hash, bool *know
 static void catch_up(void)
 {
 	const uint32_t generation = at_control()->durable_generation;
-	const struct asynctrace_ring_header *line = (const void *)durable();
+	const struct asynctrace_ring_header *line = (const void *)durable_ring();
 	const uint64_t *data = durable_data();
 	uint64_t pos, at = 0;
 
@@ -103,7 +103,7 @@ static void catch_up(void)
 			names.count = ASYNCTRACE_FXT_INDEX_MAX;
 			return;
 		}
-		e = find(s, bytes, hash_of(s, bytes), &known);
+		e = find_entry(s, bytes, hash_of(s, bytes), &known);
 		if (e && !known)
 			*e = (struct entry){ names.id, hash_of(s, bytes), at };
 		names.count++;
@@ -111,9 +111,9 @@ static void catch_up(void)
 	}
 }
 
-static int append(const char *s, size_t bytes, uint32_t *word)
+static int append_string(const char *s, size_t bytes, uint32_t *word)
 {
-	struct asynctrace_ring_header *line = (struct asynctrace_ring_header *)durable();
+	struct asynctrace_ring_header *line = (struct asynctrace_ring_header *)durable_ring();
 	uint64_t *data = (uint64_t *)durable_data();
 	const uint64_t need = 1 + ASYNCTRACE_FXT_TEXT_WORDS(bytes);
 	__u64 pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED);
@@ -143,7 +143,7 @@ static int append(const char *s, size_t bytes, uint32_t *word)
 }
 
 /* Returns the index of a name, 0 for the empty name, or a negative errno. */
-static int intern(const char *s)
+static int intern_string(const char *s)
 {
 	const size_t bytes = strlen(s);
 	const uint32_t hash = hash_of(s, bytes);
@@ -154,12 +154,12 @@ static int intern(const char *s)
 
 	if (!bytes)
 		return 0;
-	e = find(s, bytes, hash, &known);
+	e = find_entry(s, bytes, hash, &known);
 	if (!e)
 		return -ENOSPC;
 	if (known)
 		return durable_data()[e->word] >> 16 & ASYNCTRACE_FXT_INDEX_MAX;
-	err = append(s, bytes, &word);
+	err = append_string(s, bytes, &word);
 	if (err)
 		return err;
 	*e = (struct entry){ names.id, hash, word };
@@ -174,14 +174,14 @@ static int site_names(struct at_site_ *site)
 	catch_up();
 	if (site->durable == names.id)
 		return site->head ? 0 : -ENOSPC;
-	category = intern(site->category ?: "");
+	category = intern_string(site->category ?: "");
 	if (category < 0)
 		return category;
-	name = intern(site->name);
+	name = intern_string(site->name);
 	if (name < 0)
 		return name;
 	for (uint32_t i = 0; i < site->nkeys; i++) {
-		key = intern(site->keys[i]);
+		key = intern_string(site->keys[i]);
 		if (key < 0)
 			return key;
 		refs[i] = (uint64_t)key << 16;

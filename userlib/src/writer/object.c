@@ -45,7 +45,7 @@ static const char *path_of(char path[64], const char *prefix, uint32_t number, c
 }
 
 /* Reads the first bytes of a file and ends them with a NUL. Returns 0 if there are none. */
-static size_t contents(const char *path, char *buf, size_t size)
+static size_t read_text(const char *path, char *buf, size_t size)
 {
 	const int fd = at_sys_open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
@@ -62,7 +62,7 @@ static void name_task(struct object *o, const char *proc, uint32_t id)
 {
 	char path[64];
 
-	o->bytes = contents(path_of(path, proc, id, "/comm"), o->name, sizeof(o->name));
+	o->bytes = read_text(path_of(path, proc, id, "/comm"), o->name, sizeof(o->name));
 	if (o->bytes && o->name[o->bytes - 1] == '\n')
 		o->bytes--;
 }
@@ -86,7 +86,7 @@ static bool describe_pidfd(struct object *o, int fd)
 	char path[64], text[512];
 	uint32_t pid;
 
-	contents(path_of(path, "/proc/thread-self/fdinfo/", fd, ""), text, sizeof(text));
+	read_text(path_of(path, "/proc/thread-self/fdinfo/", fd, ""), text, sizeof(text));
 	pid = field_of(text, "\nPid:\t", 10);
 	if (!pid)
 		return false;

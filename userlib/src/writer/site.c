@@ -7,9 +7,9 @@
 
 /*
  * Stores the answer only if the gate has not changed: otherwise the list may be that of another
- * run, and learn() returns false.
+ * run, and learn_mode() returns false.
  */
-static bool learn(struct at_site_ *site, uint32_t gate, int *mode)
+static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 {
 	const bool on = at_category_wanted(site->category);
 
@@ -49,7 +49,7 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 			at_missed_add(site->category);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
-	} while (!learn(site, gate, &mode));
+	} while (!learn_mode(site, gate, &mode));
 	return TRACE_FOUND_(mode, gate);
 }
 

@@ -24,7 +24,7 @@
 static const char digits[] = "0123456789abcdef";
 
 /* -1: no lower-case hexadecimal digit */
-static int value_of(char c)
+static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -35,11 +35,11 @@ static int value_of(char c)
  * Reads a number of @n hexadecimal digits. Only the last 16 count. Returns false if a character
  * is no digit.
  */
-static bool number(const char *s, unsigned int n, uint64_t *value)
+static bool parse_hex(const char *s, unsigned int n, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned int i = 0; i < n; i++) {
-		const int digit = value_of(s[i]);
+		const int digit = hex_value(s[i]);
 
 		if (digit < 0)
 			return false;
@@ -60,17 +60,17 @@ static bool valid_trace_id(const char *s)
 {
 	uint64_t high, low;
 
-	return number(s, 16, &high) && number(s + 16, 16, &low) && (high || low);
+	return parse_hex(s, 16, &high) && parse_hex(s + 16, 16, &low) && (high || low);
 }
 
 AT_PUBLIC int at_traceparent_parse(struct at_traceparent *t, const char *value, size_t bytes)
 {
 	uint64_t version, parent, flags;
 
-	if (bytes < ASYNCTRACE_TRACEPARENT_BYTES || !number(value + AT_VERSION, 2, &version) ||
+	if (bytes < ASYNCTRACE_TRACEPARENT_BYTES || !parse_hex(value + AT_VERSION, 2, &version) ||
 	    version == 0xff || value[AT_TRACE - 1] != '-' || !valid_trace_id(value + AT_TRACE) ||
-	    value[AT_PARENT - 1] != '-' || !number(value + AT_PARENT, AT_PARENT_LEN, &parent) ||
-	    !parent || value[AT_FLAGS - 1] != '-' || !number(value + AT_FLAGS, 2, &flags))
+	    value[AT_PARENT - 1] != '-' || !parse_hex(value + AT_PARENT, AT_PARENT_LEN, &parent) ||
+	    !parent || value[AT_FLAGS - 1] != '-' || !parse_hex(value + AT_FLAGS, 2, &flags))
 		return -EINVAL;
 	/* Later versions may have more fields. */
 	if (bytes > ASYNCTRACE_TRACEPARENT_BYTES &&
@@ -99,7 +99,7 @@ AT_PUBLIC int at_traceparent_format(const struct at_traceparent *t,
 }
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), which is a bijection. */
-static uint64_t mix(uint64_t x)
+static uint64_t mix_bits(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15ULL;
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -119,7 +119,7 @@ static uint64_t seed(void)
 		struct timespec ts;
 
 		clock_gettime(CLOCK_REALTIME, &ts);
-		seed = mix(ts.tv_sec * 1000000000ULL + ts.tv_nsec) ^ (uint64_t)at_salt() << 20;
+		seed = mix_bits(ts.tv_sec * 1000000000ULL + ts.tv_nsec) ^ (uint64_t)at_salt() << 20;
 	}
 	seed |= !seed;
 	return __atomic_compare_exchange_n(&drawn, &old, seed, false, __ATOMIC_RELAXED,
@@ -131,8 +131,8 @@ AT_PUBLIC void at_traceparent_new(struct at_traceparent *t, uint64_t operation)
 	const uint64_t s = seed();
 
 	/* Both halves depend on the operation one-to-one, so that they are not both 0. */
-	put_number(t->trace_id, 16, mix(s ^ operation));
-	put_number(t->trace_id + 16, 16, mix(s + mix(operation)));
+	put_number(t->trace_id, 16, mix_bits(s ^ operation));
+	put_number(t->trace_id + 16, 16, mix_bits(s + mix_bits(operation)));
 	t->trace_id[AT_TRACE_LEN] = '\0';
 	t->flags = 1;
 	t->operation = operation;
