@@ -81,7 +81,7 @@ struct work *work_at(struct thread *t, uint64_t ns)
 		w = t->works.of[--i];
 		if (work_end(w) < ns)
 			continue;
-		/* What the thread has entered counts more than a duration. */
+		/* An operation that the thread entered has priority over a duration. */
 		if (w->entered || !t->changed)
 			return w;
 		found = found ? found : w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What system calls wait for */
+/* Reasons for waits in system calls */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -49,7 +49,8 @@ static void add_last(struct sheet *s, const struct analysis_interval *last)
 
 static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 {
-	const uint64_t preempted = row->reason_ns[ANALYSIS_PREEMPTED] + row->reason_ns[ANALYSIS_YIELDED];
+	const uint64_t preempted = row->reason_ns[ANALYSIS_PREEMPTED] +
+				   row->reason_ns[ANALYSIS_YIELDED];
 	struct report *r = arg;
 	struct sheet *s = &r->sheet;
 
