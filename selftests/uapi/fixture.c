@@ -180,9 +180,9 @@ void put_name(void)
 unsigned int events_told(struct raw_nl *by)
 {
 	unsigned int n = 0;
-	struct event ev;
+	struct notification note;
 
-	while (!ev_next(by, &ev, 20, NULL))
-		n += 1 + ev.lost;
+	while (!notification_next(by, &note, 20, NULL))
+		n += 1 + note.lost;
 	return n;
 }

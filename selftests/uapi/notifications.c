@@ -8,7 +8,7 @@
 
 #include "notifications.h"
 
-int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session)
+int notification_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_SUBSCRIBE, 0);
 
@@ -18,39 +18,39 @@ int ev_subscribe(struct raw_nl *nl, uint32_t kinds, uint32_t session)
 	return raw_nl_ask(nl);
 }
 
-static void take(struct event *ev, const struct nlmsghdr *nlh)
+static void take(struct notification *note, const struct nlmsghdr *nlh)
 {
 	uint32_t *to[] = {
-		[ASYNCTRACE_A_NOTIFICATION_KINDS] = &ev->kind,
-		[ASYNCTRACE_A_NOTIFICATION_SESSION] = &ev->session,
-		[ASYNCTRACE_A_NOTIFICATION_PROVIDER] = &ev->provider,
-		[ASYNCTRACE_A_NOTIFICATION_PID] = &ev->pid,
-		[ASYNCTRACE_A_NOTIFICATION_UID] = &ev->uid,
-		[ASYNCTRACE_A_NOTIFICATION_STATUS] = &ev->status,
-		[ASYNCTRACE_A_NOTIFICATION_GENERATION] = &ev->generation,
-		[ASYNCTRACE_A_NOTIFICATION_RING] = &ev->ring,
-		[ASYNCTRACE_A_NOTIFICATION_DURABLE] = &ev->durable,
-		[ASYNCTRACE_A_NOTIFICATION_LOST] = &ev->lost,
+		[ASYNCTRACE_A_NOTIFICATION_KINDS] = &note->kind,
+		[ASYNCTRACE_A_NOTIFICATION_SESSION] = &note->session,
+		[ASYNCTRACE_A_NOTIFICATION_PROVIDER] = &note->provider,
+		[ASYNCTRACE_A_NOTIFICATION_PID] = &note->pid,
+		[ASYNCTRACE_A_NOTIFICATION_UID] = &note->uid,
+		[ASYNCTRACE_A_NOTIFICATION_STATUS] = &note->status,
+		[ASYNCTRACE_A_NOTIFICATION_GENERATION] = &note->generation,
+		[ASYNCTRACE_A_NOTIFICATION_RING] = &note->ring,
+		[ASYNCTRACE_A_NOTIFICATION_DURABLE] = &note->durable,
+		[ASYNCTRACE_A_NOTIFICATION_LOST] = &note->lost,
 	};
 	const struct nlattr *attr;
 
-	memset(ev, 0, sizeof(*ev));
+	memset(note, 0, sizeof(*note));
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		uint16_t type = mnl_attr_get_type(attr);
 
-		ev->has |= 1u << type;
+		note->has |= 1u << type;
 		if (type == ASYNCTRACE_A_NOTIFICATION_NAME)
-			strncpy(ev->name, mnl_attr_get_str(attr), sizeof(ev->name) - 1);
+			strncpy(note->name, mnl_attr_get_str(attr), sizeof(note->name) - 1);
 		else if (type == ASYNCTRACE_A_NOTIFICATION_ALERT)
-			strncpy(ev->alert, mnl_attr_get_str(attr), sizeof(ev->alert) - 1);
+			strncpy(note->alert, mnl_attr_get_str(attr), sizeof(note->alert) - 1);
 		else if (type == ASYNCTRACE_A_NOTIFICATION_POSITION)
-			ev->position = mnl_attr_get_u64(attr);
+			note->position = mnl_attr_get_u64(attr);
 		else if (type < sizeof(to) / sizeof(to[0]) && to[type])
 			*to[type] = mnl_attr_get_u32(attr);
 	}
 }
 
-int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes)
+int notification_next(struct raw_nl *nl, struct notification *note, int ms, size_t *bytes)
 {
 	struct pollfd p = { mnl_socket_get_fd(nl->socket), POLLIN, 0 };
 
@@ -71,17 +71,17 @@ int ev_next(struct raw_nl *nl, struct event *ev, int ms, size_t *bytes)
 		if (nlh->nlmsg_len != n || nlh->nlmsg_type != nl->family || nlh->nlmsg_pid ||
 		    nlh->nlmsg_seq || genl->cmd != ASYNCTRACE_CMD_NOTIFICATION)
 			return -EBADMSG;
-		take(ev, nlh);
+		take(note, nlh);
 		return 0;
 	}
 }
 
-int ev_wait(struct raw_nl *nl, struct event *ev, uint32_t kind)
+int notification_wait(struct raw_nl *nl, struct notification *note, uint32_t kind)
 {
 	int err;
 
 	do {
-		err = ev_next(nl, ev, EV_PATIENCE, NULL);
-	} while (!err && ev->kind != kind);
+		err = notification_next(nl, note, NOTIFICATION_PATIENCE, NULL);
+	} while (!err && note->kind != kind);
 	return err;
 }

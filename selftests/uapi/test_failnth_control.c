@@ -117,13 +117,13 @@ static void announced(void)
 static void subscribed(void)
 {
 	recorded();
-	NEED(!ev_subscribe(&nl, ALL_KINDS, 0));
+	NEED(!notification_subscribe(&nl, ALL_KINDS, 0));
 }
 
 static void initialized_and_told(void)
 {
 	initialized_as(ASYNCTRACE_MODE_CIRCULAR);
-	NEED(!ev_subscribe(&ctl, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, 0));
+	NEED(!notification_subscribe(&ctl, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, 0));
 }
 
 /* --- requests ------------------------------------------------------------------- */
@@ -405,21 +405,21 @@ static int subscribe_to_none(void)
 /* After a lost answer the repeated request succeeds. */
 static void told(bool refused)
 {
-	struct event ev;
+	struct notification note;
 
 	(void)refused;
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
-	EXPECT_IS(ev_wait(&nl, &ev, ASYNCTRACE_NOTIFICATION_KINDS_STOPPED), 0);
-	EXPECT_IS(ev.session, session);
+	EXPECT_IS(notification_wait(&nl, &note, ASYNCTRACE_NOTIFICATION_KINDS_STOPPED), 0);
+	EXPECT_IS(note.session, session);
 }
 
 static void not_told(bool refused)
 {
-	struct event ev;
+	struct notification note;
 
 	(void)refused;
 	EXPECT_IS(raw_session_do(&ctl, ASYNCTRACE_CMD_SESSION_STOP, session), 0);
-	EXPECT_IS(ev_next(&nl, &ev, 20, NULL), -EAGAIN);
+	EXPECT_IS(notification_next(&nl, &note, 20, NULL), -EAGAIN);
 }
 
 /* The session ends with its owner's socket. */

@@ -43,7 +43,7 @@ static void mapped_control(void)
 static void started_and_told(void)
 {
 	started();
-	NEED(!ev_subscribe(&nl, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
+	NEED(!notification_subscribe(&nl, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 }
 
 /* Touch another page of the area: allocations of page tables do not belong to the operation. */

@@ -235,17 +235,17 @@ static int in_namespaces_of(void *arg)
 static int all_inside(void *arg)
 {
 	struct got g;
-	struct event ev;
+	struct notification note;
 	int64_t from, to;
 	int session;
 
 	(void)arg;
 	SO(getpid() == 1);
-	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub) && !ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub) && !notification_subscribe(&sub, ALL_KINDS, 0));
 	session = begin_session("inside", "in*");
 	SO(session > 0 && !raw_provider(&p, "inside", STRIDE));
-	SO(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
-	SO(ev.pid == 1 && (int)ev.provider == p.id);
+	SO(!notification_wait(&sub, &note, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
+	SO(note.pid == 1 && (int)note.provider == p.id);
 	from = raw_boottime() - shared->ahead;
 	record();
 	to = raw_boottime() - shared->ahead;
@@ -354,21 +354,21 @@ static void a_provider_in_there_seen_from_outside(void)
 
 static int look_outside(void *arg)
 {
-	struct event ev;
+	struct notification note;
 	int session;
 	struct got g;
 	char byte;
 
 	(void)arg;
-	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub) && !ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub) && !notification_subscribe(&sub, ALL_KINDS, 0));
 	session = begin_session("from inside", "out there");
 	SO(session > 0);
 	SO(write(pipes[1], "x", 1) == 1 && read(pipes[2], &byte, 1) == 1);
-	SO(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
+	SO(!notification_wait(&sub, &note, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
 	/* Root may see root's provider, but a process outside the namespace has no id in it. */
-	SO(ev.pid == 0);
+	SO(note.pid == 0);
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
-	SO(!take_all(&g, session, ev.provider, -1));
+	SO(!take_all(&g, session, note.provider, -1));
 	SO(!g.pid && !g.thread && !g.thread_pid && g.records == RECORDS);
 	/* The provider's threads appear as "other". */
 	SO(!g.switches && !g.foreign && !g.strange);

@@ -17,12 +17,12 @@
 #define SUB_WORDS	(SUB / 8)
 
 static struct raw_nl nl, sub;	/* the controller's and the subscriber's socket */
-static struct event ev;
+static struct notification note;
 
 static void begin(uint32_t kinds)
 {
 	NEED(!raw_nl_open(&nl) && !raw_nl_open(&sub));
-	NEED(!ev_subscribe(&sub, kinds, 0));
+	NEED(!notification_subscribe(&sub, kinds, 0));
 }
 
 static void end(void)
@@ -49,13 +49,13 @@ static int alert(int fd, const char *name)
 	return raw_ioctl(fd, ASYNCTRACE_IOC_ALERT, &a);
 }
 
-#define IS(member, value)	EXPECT_IS(ev.member, value)
+#define IS(member, value)	EXPECT_IS(note.member, value)
 #define NEXT(what)	do {						\
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));				\
-	EXPECT_IS(ev.kind, ASYNCTRACE_NOTIFICATION_KINDS_##what);		\
-	EXPECT_IS(ev.lost, 0);						\
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));	\
+	EXPECT_IS(note.kind, ASYNCTRACE_NOTIFICATION_KINDS_##what);		\
+	EXPECT_IS(note.lost, 0);						\
 } while (0)
-#define NO_MORE()	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN)
+#define NO_MORE()	EXPECT_IS(notification_next(&sub, &note, 100, NULL), -EAGAIN)
 #define HAS(name)	(1u << ASYNCTRACE_A_NOTIFICATION_##name)
 #define OF_PROVIDER	(HAS(KINDS) | HAS(PROVIDER) | HAS(NAME) | HAS(PID) | HAS(UID))
 #define OF_SESSION	(HAS(KINDS) | HAS(SESSION) | HAS(NAME))
@@ -73,32 +73,32 @@ static void every_kind_arrives_in_order(void)
 	NEED(id > 0);
 	NEED(!raw_provider(&p, "told", STRIDE));
 	NEXT(PROVIDER_CAME);
-	EXPECT_IS(ev.has, OF_PROVIDER);
+	EXPECT_IS(note.has, OF_PROVIDER);
 	IS(provider, p.id);
 	IS(pid, getpid());
 	IS(uid, 0);
-	EXPECT(!strcmp(ev.name, "told"));
+	EXPECT(!strcmp(note.name, "told"));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_INIT, id));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	NEXT(STARTED);
-	EXPECT_IS(ev.has, OF_SESSION | HAS(STATUS) | HAS(GENERATION));
+	EXPECT_IS(note.has, OF_SESSION | HAS(STATUS) | HAS(GENERATION));
 	IS(session, id);
 	IS(status, 0);
-	EXPECT(!strcmp(ev.name, "events"));
-	generation = ev.generation;
+	EXPECT(!strcmp(note.name, "events"));
+	generation = note.generation;
 	EXPECT_IS(generation, p.control->gate);
 
 	EXPECT_IS(alert(p.fd, "fourteen bytes"), 0);
 	NEXT(ALERT);
-	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(ALERT));
-	EXPECT(!strcmp(ev.alert, "fourteen bytes") && !strcmp(ev.name, "told"));
+	EXPECT_IS(note.has, OF_PROVIDER | HAS(SESSION) | HAS(ALERT));
+	EXPECT(!strcmp(note.alert, "fourteen bytes") && !strcmp(note.name, "told"));
 	IS(provider, p.id);
 
 	/* One full sub-buffer and words of the next */
 	raw_write(&p, 0, 100);
 	raw_header(&p, 0)->position = SUB_WORDS + 20;
 	NEXT(SAVE_BUFFER);
-	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(RING) | HAS(POSITION) | HAS(DURABLE));
+	EXPECT_IS(note.has, OF_PROVIDER | HAS(SESSION) | HAS(RING) | HAS(POSITION) | HAS(DURABLE));
 	IS(session, id);
 	IS(provider, p.id);
 	IS(ring, 0);
@@ -107,7 +107,7 @@ static void every_kind_arrives_in_order(void)
 
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	NEXT(STOPPED);
-	EXPECT_IS(ev.has, OF_SESSION | HAS(GENERATION));
+	EXPECT_IS(note.has, OF_SESSION | HAS(GENERATION));
 	IS(session, id);
 	IS(generation, generation);
 
@@ -116,12 +116,12 @@ static void every_kind_arrives_in_order(void)
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	EXPECT_IS(make(ASYNCTRACE_CMD_SESSION_START, id), -EALREADY);
 	NEXT(STARTED);
-	EXPECT(ev.generation != generation);
-	again = ev.generation;
+	EXPECT(note.generation != generation);
+	again = note.generation;
 
 	raw_provider_end(&p);
 	NEXT(PROVIDER_WENT);
-	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION));
+	EXPECT_IS(note.has, OF_PROVIDER | HAS(SESSION));
 	IS(provider, p.id);
 	IS(session, id);
 
@@ -130,7 +130,7 @@ static void every_kind_arrives_in_order(void)
 	NEXT(STOPPED);
 	IS(generation, again);
 	NEXT(TERMINATED);
-	EXPECT_IS(ev.has, OF_SESSION);
+	EXPECT_IS(note.has, OF_SESSION);
 	IS(session, id);
 	NO_MORE();
 	end();
@@ -168,11 +168,11 @@ static void late_provider_is_started_with_a_status(void)
 	NEED(!raw_provider(&p, "late", STRIDE));
 	NEXT(PROVIDER_CAME);
 	NEXT(STARTED);
-	EXPECT_IS(ev.has, OF_PROVIDER | HAS(SESSION) | HAS(STATUS) | HAS(GENERATION));
+	EXPECT_IS(note.has, OF_PROVIDER | HAS(SESSION) | HAS(STATUS) | HAS(GENERATION));
 	IS(session, id);
 	IS(provider, p.id);
 	IS(status, 0);
-	EXPECT(!strcmp(ev.name, "late"));
+	EXPECT(!strcmp(note.name, "late"));
 	raw_provider_end(&p);
 	end();
 }
@@ -246,7 +246,7 @@ static void full_sub_buffer_is_notified_once(void)
 	id = session("full", ASYNCTRACE_MODE_STREAMING, "full");
 	fd = raw_open();
 	NEED(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id) && !raw_consume(fd, id));
-	NEED(!ev_subscribe(&sub, 0, 0));
+	NEED(!notification_subscribe(&sub, 0, 0));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	raw_write(&p, 0, 5);
 	raw_header(&p, 0)->position = SUB_WORDS | 5 * ASYNCTRACE_POS_RECORD;
@@ -257,7 +257,7 @@ static void full_sub_buffer_is_notified_once(void)
 		if (c->kind == ASYNCTRACE_CHUNK_EVENTS && c->sequence + c->bytes / 8 == SUB_WORDS)
 			break;
 	}
-	NEED(!ev_subscribe(&sub, ALL_KINDS, 0));
+	NEED(!notification_subscribe(&sub, ALL_KINDS, 0));
 	NO_MORE();
 	close(fd);
 	raw_provider_end(&p);
@@ -284,7 +284,7 @@ static void only_subscribed_kinds_arrive(void)
 	}
 	NO_MORE();
 	/* A subscription to one session replaces the previous one. */
-	NEED(!ev_subscribe(&sub, ALL_KINDS, one));
+	NEED(!notification_subscribe(&sub, ALL_KINDS, one));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, other));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, one));
 	NEXT(STARTED);
@@ -298,7 +298,7 @@ static void only_subscribed_kinds_arrive(void)
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, other));
 	NO_MORE();
 	/* End the subscription. */
-	NEED(!ev_subscribe(&sub, 0, 0));
+	NEED(!notification_subscribe(&sub, 0, 0));
 	NEED(!make(ASYNCTRACE_CMD_SESSION_TERMINATE, one));
 	NO_MORE();
 	end();
@@ -313,9 +313,9 @@ static void wrong_subscriptions_are_blamed(void)
 	EXPECT_IS(raw_nl_ask(&sub), -EINVAL);
 	EXPECT_IS(sub.missing, ASYNCTRACE_A_NOTIFICATION_KINDS);
 	EXPECT(sub.text[0]);
-	EXPECT_IS(ev_subscribe(&sub, 0x80, 0), -EINVAL);
+	EXPECT_IS(notification_subscribe(&sub, 0x80, 0), -EINVAL);
 	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_KINDS);
-	EXPECT_IS(ev_subscribe(&sub, 1, ~0u), -ENOENT);
+	EXPECT_IS(notification_subscribe(&sub, 1, ~0u), -ENOENT);
 	EXPECT_IS(sub.bad, ASYNCTRACE_A_NOTIFICATION_SESSION);
 	EXPECT(sub.text[0]);
 	nlh = raw_nl_begin(&sub, ASYNCTRACE_CMD_SUBSCRIBE, 0);
@@ -352,13 +352,13 @@ static int collect(struct raw_nl *who, char *all, size_t room, size_t *len)
 	size_t bytes;
 	int n = 0;
 
-	while (!ev_next(who, &ev, 300, &bytes)) {
+	while (!notification_next(who, &note, 300, &bytes)) {
 		if (*len + bytes > room)
 			return -1;
 		memcpy(all + *len, who->reply, bytes);
 		*len += bytes;
 		n++;
-		if (ev.lost)
+		if (note.lost)
 			return -2;
 	}
 	return n;
@@ -372,9 +372,9 @@ static int nobody_listens(void *arg)
 	int id, n;
 
 	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
-	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!notification_subscribe(&sub, ALL_KINDS, 0));
 	/* The user cannot subscribe to another user's session. */
-	SO(ev_subscribe(&nl, ALL_KINDS, *(int *)arg) == -ENOENT);
+	SO(notification_subscribe(&nl, ALL_KINDS, *(int *)arg) == -ENOENT);
 	meet(1, 2);
 	/* Meanwhile root causes every kind of notification. */
 	meet(1, 2);
@@ -452,11 +452,11 @@ static void user_gets_only_visible_notifications(void)
 	for (int i = 0; i < 4; i++)
 		close(pipes[i]);
 	/* Root was notified of everything, also of the user's actions. */
-	EXPECT_IS(ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_ALERT), 0);
-	EXPECT(!strcmp(ev.alert, "secret alert"));
+	EXPECT_IS(notification_wait(&sub, &note, ASYNCTRACE_NOTIFICATION_KINDS_ALERT), 0);
+	EXPECT(!strcmp(note.alert, "secret alert"));
 	do {
-		NEED(!ev_wait(&sub, &ev, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
-	} while (strcmp(ev.name, "of nobody"));
+		NEED(!notification_wait(&sub, &note, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME));
+	} while (strcmp(note.name, "of nobody"));
 	IS(uid, NOBODY);
 	end();
 }
@@ -468,7 +468,7 @@ static int held_by_another(void *arg)
 
 	(void)arg;
 	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
-	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!notification_subscribe(&sub, ALL_KINDS, 0));
 	SO(!raw_provider(&own, "held", STRIDE));
 	SO(own.control->gate > ASYNCTRACE_GATE_ATTACH);
 	SO(!alert(own.fd, "told to root"));
@@ -478,15 +478,15 @@ static int held_by_another(void *arg)
 	SO(!raw_nl_attr(&nl, ASYNCTRACE_A_PROVIDER_SESSION));
 	SO(raw_nl_u32(&nl, ASYNCTRACE_A_PROVIDER_FLAGS) & ASYNCTRACE_PROVIDER_F_HELD);
 	raw_provider_end(&own);
-	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME && ev.has == OF_PROVIDER);
-	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_WENT && ev.has == OF_PROVIDER);
-	SO(ev_next(&sub, &ev, 100, NULL) == -EAGAIN);
+	SO(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	SO(note.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME && note.has == OF_PROVIDER);
+	SO(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	SO(note.kind == ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_WENT && note.has == OF_PROVIDER);
+	SO(notification_next(&sub, &note, 100, NULL) == -EAGAIN);
 	return 0;
 }
 
-static void event_of_held_provider_hides_foreign_session(void)
+static void notification_hides_foreign_session(void)
 {
 	int id;
 
@@ -518,18 +518,18 @@ static void slow_subscriber_gets_the_number_lost(void)
 		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	}
 	/* The notifications that found room have arrived, beginning with the first. */
-	while (!(err = ev_next(&sub, &ev, 100, NULL))) {
-		EXPECT_IS(ev.kind, got & 1 ? ASYNCTRACE_NOTIFICATION_KINDS_STOPPED :
+	while (!(err = notification_next(&sub, &note, 100, NULL))) {
+		EXPECT_IS(note.kind, got & 1 ? ASYNCTRACE_NOTIFICATION_KINDS_STOPPED :
 					     ASYNCTRACE_NOTIFICATION_KINDS_STARTED);
-		EXPECT_IS(ev.lost, 0);
+		EXPECT_IS(note.lost, 0);
 		got++;
 	}
 	EXPECT_IS(err, -EAGAIN);
 	EXPECT(got > 0 && got < 2 * rounds);
 	/* The next notification has the exact number of lost ones. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	lost = ev.lost;
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	lost = note.lost;
 	EXPECT_IS(got + lost, 2 * rounds);
 	/* The number is reported only once. */
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
@@ -551,15 +551,15 @@ static void overrun_is_also_a_socket_error(void)
 		NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
 		NEED(!make(ASYNCTRACE_CMD_SESSION_STOP, id));
 	}
-	while ((err = ev_next(&sub, &ev, 100, NULL)) != -EAGAIN) {
+	while ((err = notification_next(&sub, &note, 100, NULL)) != -EAGAIN) {
 		NEED(!err || err == -ENOBUFS);
 		overruns += err == -ENOBUFS;
 		got += !err;
 	}
 	EXPECT_IS(overruns, 1);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START, id));
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	EXPECT_IS(got + ev.lost, 200);
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	EXPECT_IS(got + note.lost, 200);
 	end();
 }
 
@@ -574,14 +574,14 @@ static int subscribe_often(void *arg)
 		int err;
 
 		SO(!raw_nl_open(&many[i]));
-		err = ev_subscribe(&many[i], 1, 0);
+		err = notification_subscribe(&many[i], 1, 0);
 		SO(err == (i < SUBSCRIBERS_MAX ? 0 : -EDQUOT));
 		/* The request that replaces a subscription needs no further room. */
-		SO(i == SUBSCRIBERS_MAX || !ev_subscribe(&many[i], 3, 0));
+		SO(i == SUBSCRIBERS_MAX || !notification_subscribe(&many[i], 3, 0));
 	}
 	SO(strstr(many[SUBSCRIBERS_MAX].text, "end some"));
-	SO(!ev_subscribe(&many[3], 0, 0) && !ev_subscribe(&many[3], 0, 0));
-	SO(!ev_subscribe(&many[SUBSCRIBERS_MAX], 1, 0));
+	SO(!notification_subscribe(&many[3], 0, 0) && !notification_subscribe(&many[3], 0, 0));
+	SO(!notification_subscribe(&many[SUBSCRIBERS_MAX], 1, 0));
 	return 0;
 }
 
@@ -601,7 +601,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(only_subscribed_kinds_arrive),
 	KTAP_TEST(wrong_subscriptions_are_blamed),
 	KTAP_TEST(user_gets_only_visible_notifications),
-	KTAP_TEST(event_of_held_provider_hides_foreign_session),
+	KTAP_TEST(notification_hides_foreign_session),
 	KTAP_TEST(slow_subscriber_gets_the_number_lost),
 	KTAP_TEST(overrun_is_also_a_socket_error),
 	KTAP_TEST(a_user_has_so_many_subscriptions),

@@ -159,12 +159,12 @@ static int records(struct raw_nl *nl, const char *name)
 
 static int told(struct raw_nl *sub)
 {
-	struct event ev;
+	struct notification note;
 	int seen = 0;
 
-	while (!ev_next(sub, &ev, 0, NULL))
+	while (!notification_next(sub, &note, 0, NULL))
 		for (unsigned int i = 0; i < nr_all; i++)
-			if (!strcmp(ev.name, all[i].name))
+			if (!strcmp(note.name, all[i].name))
 				seen |= 1 << i;
 	return seen;
 }
@@ -211,7 +211,8 @@ static int look_as(const struct who *who, bool poor, int ready, int go)
 {
 	close(leave[1]);
 	SO(!say(ready, become(who) || open_sockets(poor) ||
-		       ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME, 0)));
+		       notification_subscribe(&sub,
+					      ASYNCTRACE_NOTIFICATION_KINDS_PROVIDER_CAME, 0)));
 	SO(hear(go));
 	return look(&nl, &sub);
 }

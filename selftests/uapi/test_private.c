@@ -261,13 +261,13 @@ static int ask_for(struct catch *c, struct raw_nl *nl, uint32_t id)
 	return 0;
 }
 
-static int events(struct catch *c, struct raw_nl *sub)
+static int take_notifications(struct catch *c, struct raw_nl *sub)
 {
-	struct event ev;
+	struct notification note;
 	size_t bytes;
 	int err;
 
-	while (!(err = ev_next(sub, &ev, 0, &bytes))) {
+	while (!(err = notification_next(sub, &note, 0, &bytes))) {
 		search(c, sub->reply, bytes);
 		c->names++;
 	}
@@ -446,7 +446,7 @@ struct looker {
 	unsigned int rounds;
 };
 
-static struct catch by_read, by_snapshot, by_asking, by_events;
+static struct catch by_read, by_snapshot, by_asking, by_notifications;
 
 static int look(void *arg)
 {
@@ -459,9 +459,9 @@ static int look(void *arg)
 	by_read.what = "read";
 	by_snapshot.what = "snapshot";
 	by_asking.what = "lists";
-	by_events.what = "events";
+	by_notifications.what = "notifications";
 	SO(!raw_nl_open(&nl) && !raw_nl_open(&sub));
-	SO(!ev_subscribe(&sub, ALL_KINDS, 0));
+	SO(!notification_subscribe(&sub, ALL_KINDS, 0));
 	session = raw_session(&nl, l->who, l->mode, l->sched, RING, l->provider);
 	SO(session > 0 && !raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
@@ -482,21 +482,21 @@ static int look(void *arg)
 		SO(!ask_all(&by_asking, &nl, session));
 		for (unsigned int i = 0; i < 4; i++)
 			ask_for(&by_asking, &nl, session + rand() % 64 - 32);
-		SO(!events(&by_events, &sub));
+		SO(!take_notifications(&by_notifications, &sub));
 		usleep(2000);
 	}
 	SO(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_STOP, session));
 	if (l->mode == ASYNCTRACE_MODE_CIRCULAR)
 		SO(!raw_consume(fd, session));
 	SO(!drain(&by_read, fd));
-	SO(!events(&by_events, &sub));
+	SO(!take_notifications(&by_notifications, &sub));
 	settle(&by_read, !l->privileged);
 	settle(&by_snapshot, !l->privileged);
 	show(&by_read);
 	if (l->mode == ASYNCTRACE_MODE_CIRCULAR)
 		show(&by_snapshot);
 	show(&by_asking);
-	show(&by_events);
+	show(&by_notifications);
 	return 0;
 }
 
@@ -508,7 +508,7 @@ static int look_as_nobody(void *arg)
 
 	if (look(arg))
 		return 1;
-	SO(!by_read.words && !by_snapshot.words && !by_asking.words && !by_events.words);
+	SO(!by_read.words && !by_snapshot.words && !by_asking.words && !by_notifications.words);
 	SO(!by_read.ids && !by_snapshot.ids);
 	SO(sched->switches && sched->wakeups && sched->own && sched->others && sched->names);
 	SO(by_asking.bytes);
@@ -519,7 +519,7 @@ static int look_as_root(void *arg)
 {
 	if (look(arg))
 		return 1;
-	SO(by_read.words && by_asking.words && by_events.words);
+	SO(by_read.words && by_asking.words && by_notifications.words);
 	/* Root's reader must find all of it. */
 	SO(by_read.ids);
 	return 0;

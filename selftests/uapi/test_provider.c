@@ -21,7 +21,7 @@
 
 static struct raw_nl nl, sub;
 static struct raw_provider p;
-static struct event ev;
+static struct notification note;
 static int id;
 
 static void begin(const char *name)
@@ -69,7 +69,7 @@ static int alert(const char *bytes)
 static void names_of_alerts_are_checked(void)
 {
 	started("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
+	NEED(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	EXPECT_IS(alert("fourteen bytes\0"), 0);
 	EXPECT_IS(alert("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
@@ -78,11 +78,11 @@ static void names_of_alerts_are_checked(void)
 	EXPECT_IS(alert("a\0b\0\0\0\0\0\0\0\0\0\0\0\0"), -EINVAL);
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0b"), -EINVAL);
 	EXPECT_IS(raw_ioctl(p.fd, ASYNCTRACE_IOC_ALERT, (void *)8), -EFAULT);
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	EXPECT(!strcmp(ev.alert, "a"));
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	EXPECT(!strcmp(ev.alert, "fourteen bytes"));
-	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	EXPECT(!strcmp(note.alert, "a"));
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	EXPECT(!strcmp(note.alert, "fourteen bytes"));
+	EXPECT_IS(notification_next(&sub, &note, 100, NULL), -EAGAIN);
 	end();
 }
 
@@ -97,10 +97,10 @@ static void only_the_provider_raises_alerts(void)
 	int fd;
 
 	started("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
+	NEED(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(raw_child(alert_in_child, NULL, -1), EPERM);
 	EXPECT_IS(raw_child(alert_in_child, NULL, NOBODY), EPERM);
-	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	EXPECT_IS(notification_next(&sub, &note, 100, NULL), -EAGAIN);
 	end();
 	fd = raw_open();
 	p.fd = fd;
@@ -111,7 +111,7 @@ static void only_the_provider_raises_alerts(void)
 static void alerts_without_a_session_are_refused(void)
 {
 	begin("alerts");
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
+	NEED(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	EXPECT_IS(alert("a\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
 	session("alerts");
 	EXPECT_IS(alert("b\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
@@ -121,10 +121,10 @@ static void alerts_without_a_session_are_refused(void)
 	EXPECT_IS(alert("d\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_STOP));
 	EXPECT_IS(alert("e\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), -EAGAIN);
-	NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	EXPECT(!strcmp(ev.alert, "d"));
-	EXPECT_IS(ev.lost, 0);
-	EXPECT_IS(ev_next(&sub, &ev, 100, NULL), -EAGAIN);
+	NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	EXPECT(!strcmp(note.alert, "d"));
+	EXPECT_IS(note.lost, 0);
+	EXPECT_IS(notification_next(&sub, &note, 100, NULL), -EAGAIN);
 	end();
 }
 
@@ -138,7 +138,7 @@ static void a_flood_of_alerts_is_bounded_and_counted(void)
 	started("flood");
 	NEED(!setsockopt(mnl_socket_get_fd(sub.socket), SOL_SOCKET, SO_RCVBUFFORCE, &buf,
 			 sizeof(buf)));
-	NEED(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
+	NEED(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_ALERT, 0));
 	for (int i = 0; i < n; i++) {
 		err = alert("flood\0\0\0\0\0\0\0\0\0\0");
 		NEED(!err || err == -EAGAIN);
@@ -149,10 +149,10 @@ static void a_flood_of_alerts_is_bounded_and_counted(void)
 	usleep(50000);
 	EXPECT_IS(alert("last\0\0\0\0\0\0\0\0\0\0\0"), 0);
 	do {
-		NEED(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-		lost += ev.lost;
+		NEED(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+		lost += note.lost;
 		told++;
-	} while (strcmp(ev.alert, "last"));
+	} while (strcmp(note.alert, "last"));
 	EXPECT_IS(told, ok + 1);
 	EXPECT_IS(lost, refused);
 	end();
@@ -679,7 +679,7 @@ static void a_read_waits_for_news(void)
 	EXPECT_IS(*(int *)o, sizeof(*o));
 	EXPECT_IS(o[1].state, ASYNCTRACE_SESSION_STATE_INITIALIZED);
 	NEED(!make(ASYNCTRACE_CMD_SESSION_START));
-	EXPECT_IS(epoll_wait(ep, &e, 1, EV_PATIENCE), 1);
+	EXPECT_IS(epoll_wait(ep, &e, 1, NOTIFICATION_PATIENCE), 1);
 	close(ep);
 	end();
 }

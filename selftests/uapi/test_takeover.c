@@ -19,7 +19,7 @@
 #define ROOTS	5		/* records in root's session */
 
 static struct raw_nl nl, sub;
-static struct event ev;
+static struct notification note;
 static int to_user[2], to_root[2];
 
 /* The user's process and root's take turns. */
@@ -117,7 +117,7 @@ static int loses_a_provider(void *arg)
 	gate = p.control->gate;
 	SO(gate > ASYNCTRACE_GATE_ATTACH);
 	raw_write(&p, 0, USERS);
-	SO(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
+	SO(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
 
 	/* When root initializes a session, nothing changes. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
@@ -127,9 +127,9 @@ static int loses_a_provider(void *arg)
 	/* Root starts the session: it takes the provider. */
 	SO(!pass(to_root[1]) && !wait_turn(to_user[0]));
 	SO(p.control->gate > ASYNCTRACE_GATE_ATTACH && p.control->gate != gate);
-	SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	SO(ev.kind == ASYNCTRACE_NOTIFICATION_KINDS_STARTED && ev.status == EBUSY);
-	SO(ev.provider == (uint32_t)p.id && ev.session == (uint32_t)id);
+	SO(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	SO(note.kind == ASYNCTRACE_NOTIFICATION_KINDS_STARTED && note.status == EBUSY);
+	SO(note.provider == (uint32_t)p.id && note.session == (uint32_t)id);
 	SO(provider_flags(p.id) & ASYNCTRACE_PROVIDER_F_HELD);
 	raw_write(&p, 0, ROOTS);
 	SO(committed(id, p.id) == USERS);
@@ -239,12 +239,12 @@ static int starts_later(void *arg)
 	SO(gate > ASYNCTRACE_GATE_ATTACH);
 	id = session("of a user");
 	SO(id > 0 && !make(ASYNCTRACE_CMD_SESSION_INIT, id));
-	SO(!ev_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
+	SO(!notification_subscribe(&sub, ASYNCTRACE_NOTIFICATION_KINDS_STARTED, id));
 	SO(!make(ASYNCTRACE_CMD_SESSION_START, id));
 	do {
-		SO(!ev_next(&sub, &ev, EV_PATIENCE, NULL));
-	} while (!ev.provider);
-	SO(ev.status == EBUSY && ev.provider == (uint32_t)p.id);
+		SO(!notification_next(&sub, &note, NOTIFICATION_PATIENCE, NULL));
+	} while (!note.provider);
+	SO(note.status == EBUSY && note.provider == (uint32_t)p.id);
 	SO(p.control->gate == gate);
 	SO(!pass(to_root[1]));
 	raw_provider_end(&p);
