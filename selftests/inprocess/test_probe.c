@@ -106,7 +106,8 @@ static void number_is_made_late(void)
 	TRACE_PROBE(my_prov, alone, at_uid_get(&uid));
 	usdt_detach("my_prov", "alone");
 	number = uid.number_;
-	check((number & NUMBER) == 1, "the first number is %#llx", (unsigned long long)number);
+	check((number & NUMBER) == TRACE_IDS_, "the first number is %#llx",
+	      (unsigned long long)number);
 	begin_of("my_prov");
 	TRACE_PROBE(my_prov, alone, at_uid_get(&uid));
 	end();
