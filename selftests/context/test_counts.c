@@ -232,7 +232,7 @@ static void *look_at(void *data, const char *type, void *object)
 		check(loop_udp_port(object) != 0);
 	if (!strcmp(type, "TIMER"))
 		loop_timer_stop(object);
-	say(type);
+	say("%s", type);
 	return ASYNCTRACE_KEEP;
 }
 

@@ -640,6 +640,38 @@ static void outside(void)
 	done("N21_error_outside_of_contexts_is_told");
 }
 
+static void fails_unheard(void)
+{
+	at_unhandled_set(swallow);
+	fails(NULL);
+	check(said("global swallowed"));
+	at_unhandled_set(NULL);
+}
+
+static bool run_in_error(void *object, void *value, const struct at_error *error, bool handled)
+{
+	(void)object, (void)error;
+	live(TIMER);
+	say("e%s%d", (char *)value, handled);
+	return true;
+}
+
+/* The run in the first callback ends what the thread itself has, but not these callbacks. */
+static void run_in_callback(void)
+{
+	const struct at_listener_options o = { .error = run_in_error };
+	struct at_listener *a = listener_of(o, "A", ALL), *b = listener_of(o, "B", ALL);
+
+	at_listener_add(a);
+	at_listener_add(b);
+	at_listener_put(a);
+	at_listener_put(b);
+	fails(NULL);
+	check(said("eA0 eB1 handled"));
+	fails_unheard();
+	done("N53_run_in_an_error_callback_outside");
+}
+
 static void not_negative(void)
 {
 	const uint64_t before = at_context_misuses();
@@ -673,6 +705,7 @@ int main(void)
 	refused();
 	exits();
 	outside();
+	run_in_callback();
 	not_negative();
 	return finish();
 }

@@ -41,7 +41,7 @@ extern "C" {
  * @error: there was an error in the callback, or below it. Called for contexts of all providers.
  *	handled: an earlier listener has handled it. Returns true if it has handled it.
  * @destroy: the context is destroyed; the value is not used any more. Called for contexts for which
- *	create() was called, or would have been
+ *	create() was called, or would have been. Must not call at_throw()
  *
  * object: of at_context_init(); data and value are as the listener chose them. Callbacks are called
  * in the order in which listeners were added.

@@ -221,10 +221,8 @@ void at_context_pop(void)
 	c->state_ &= ~TRACE_CONTEXT_RUNS_;
 	at_operation_leave(&c->entered_);
 	/* Listeners of the thread itself last until it has left all contexts: N53. */
-	if (!at_current_.context && f->listeners) {
-		at_listeners_drop(f->listeners);
-		f->listeners = NULL;
-	}
+	if (!at_current_.context && f->listeners)
+		at_listeners_end_thread();
 	at_flow_changed();
 }
 

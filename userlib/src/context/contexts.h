@@ -148,6 +148,8 @@ void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what);
 /* Tells those of the current context, or of the thread, of an error. True: one has handled it */
 bool at_listeners_error(const struct at_error *error);
 void at_listeners_drop(struct at_listeners_ *list);
+/* The thread itself has no listeners any more. */
+void at_listeners_end_thread(void);
 /* Gives up the references that the thread has for contexts. */
 void at_listeners_flush(void);
 /* Emissions within @to end, because callbacks do not return. */

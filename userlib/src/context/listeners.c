@@ -150,6 +150,11 @@ AT_PUBLIC void *at_listener_value(const struct at_listener *l, const struct at_c
 	return i < 0 || c->gone_ >> i & 1 ? NULL : *at_listener_cell((struct at_context *)c, i);
 }
 
+void at_listeners_end_thread(void)
+{
+	replace(&at_flow.listeners, NULL);
+}
+
 /* --- adding and removing --------------------------------------------------------------- */
 
 static uint32_t moved(uint32_t bits, uint32_t keep)
