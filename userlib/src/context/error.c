@@ -92,7 +92,8 @@ AT_PUBLIC void at_throw(int error, const char *message)
 	if (!k)
 		die("at_throw() outside of at_context_run()", &e, AT_EXIT_UNHANDLED);
 	unwind(k);
-	_longjmp(k->to, 1);
+	/* Not _longjmp(), of which thread sanitizers do not know. Neither restores a signal mask here. */
+	longjmp(k->to, 1);
 }
 
 /* Not inlined: no local variable of this function changes between _setjmp() and _longjmp(). */
