@@ -92,7 +92,7 @@ AT_PUBLIC void at_throw(int error, const char *message)
 	if (!k)
 		die("at_throw() outside of at_context_run()", &e, AT_EXIT_UNHANDLED);
 	unwind(k);
-	/* Not _longjmp(), of which thread sanitizers do not know. Neither restores a signal mask here. */
+	/* Thread sanitizers do not know _longjmp(). After _setjmp(), both keep the signal mask. */
 	longjmp(k->to, 1);
 }
 
