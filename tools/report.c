@@ -25,6 +25,7 @@ static const char usage[] =
 "  regions     time in scopes of each name, with and without inner ones\n"
 "  logs        logs, in order of time\n"
 "  loop        rounds of event loops: how busy they were, and their delays\n"
+"  log-groups  number of logs with each category and message\n"
 "  histogram   distribution of the latencies of each type\n"
 "  concurrency number of operations of each type that were open at once\n"
 "  levels      time at each such number\n"
@@ -45,7 +46,8 @@ SOURCE_HELP
 "      --csv           print comma-separated values, with a heading\n"
 "      --folded        blame, states, critical: print stacks for flame graphs\n"
 "      --pprof         the same reports: write a compressed profile for pprof\n"
-"      --log TEXT      logs: only those with TEXT in category or message\n"
+"      --log TEXT      logs: only those with TEXT in category or message;\n"
+"                      operations, histogram: with TEXT in type, region or log\n"
 "      --all           print all lines of a long report, not only the first 30\n"
 "  -h, --help          print this text\n"
 "\n"
@@ -93,6 +95,11 @@ static int read_rows(struct report *r)
 	int status;
 
 	s->rows = r->what->rows;
+	/* Without --log, operations do not need their logs and regions. */
+	if (!r->log_text && s->rows.operation && r->what->takes_log) {
+		s->rows.region = NULL;
+		s->rows.note = NULL;
+	}
 	s->rows.arg = r;
 	s->record = r->what->record;
 	s->restart = restart;
@@ -160,7 +167,8 @@ static bool filters_fit(const struct report *r)
 		tool_error("--min and --max do not apply to %s, which counts operations before they end",
 			   r->what->name);
 	else if (r->log_text && !r->what->takes_log)
-		tool_error("--log chooses logs, but %s is not about logs", r->what->name);
+		tool_error("--log chooses logs, or operations with logs, but not for %s",
+			   r->what->name);
 	else if (source_filters_time(&r->source) && !r->what->timed)
 		tool_error("--from and --to do not apply to %s, which is about the whole trace",
 			   r->what->name);

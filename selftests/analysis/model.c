@@ -324,9 +324,9 @@ static bool begin_operation(struct machine *k, int t, uint64_t id, const char *n
 	struct model *m = k->m;
 
 	for (size_t i = 0; i < m->nr_ops; i++)
-		if (m->ops[i].id == id && ((m->cells && !m->ops[i].ended) ||
-					   (m->ops[i].begin == k->now &&
-					    !strcmp(m->ops[i].name, name))))
+		if (m->ops[i].id == id &&
+		    ((m->cells && !m->ops[i].ended) ||
+		     (m->ops[i].begin == k->now && !strcmp(m->ops[i].name, name))))
 			return false;
 	more(m->ops, m->nr_ops, m->room_ops);
 	m->ops[m->nr_ops++] = (struct model_operation){

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reasons why threads waited, from system calls and operations in scheduling records */
+/* Scheduling records say why a thread left its CPU, and on which operations both threads work. */
 #include "build.h"
 #include "report/blame.h"
 #include "report/explain.h"
@@ -118,7 +118,7 @@ static void ids_alone_tell_the_account(void **state)
 			"5-20 running t1, 20-30 running t2, 30-40 runnable/woken t1 by t3 on req 3, "
 			"40-50 running t1",
 		    "req 2 5-70: 5-70 running t2 | 5-70 running t2",
-		    /* A thread that does not run entered its operation earlier. */
+		    /* Thread 3 did not run, so it had entered its operation before. */
 		    "req 3 5-70: 5-20 runnable t3 by t1 on req 1 ?, 20-25 runnable t3 by idle ?, "
 			"25-40 running t3, 40-70 blocked/sleep t3 | 5-20 runnable t3 by t1 on req 1 ?, "
 			"20-25 runnable t3 by idle ?, 25-40 running t3, 40-70 blocked/sleep t3", NULL);
@@ -212,8 +212,7 @@ static int keep_thread(void *arg, const struct analysis_thread_row *row)
 		 (unsigned long long)row->ns[ANALYSIS_RUNNING],
 		 (unsigned long long)row->ns[ANALYSIS_BLOCKED],
 		 (unsigned long long)row->ns[ANALYSIS_UNKNOWN],
-		 analysis_state_name(row->last.state),
-		 row->last.in);
+		 analysis_state_name(row->last.state), row->last.in);
 	return 0;
 }
 

@@ -44,6 +44,23 @@ check none report --log tea coffee.fxt logs
 check "none" [ ! -s out ]
 check "not for others" status 2 "$AT" report --log tea coffee.fxt blame
 check "why" says "--log chooses logs"
+check groups report coffee.fxt log-groups
+check "each message" [ "$(all 'map("\(.count) \(.operations) \(.threads) \(.message)") | sort | join(", ")')" = \
+	"1 1 1 order 1: cappuccino, 1 1 1 order 2: cappuccino, 1 1 1 order 3: cappuccino" ]
+check "of one text" report --log "order 2" coffee.fxt log-groups
+check "one" is "1 order 2: cappuccino" '"\(.count) \(.message)"'
+check "people" status 0 "$AT" report coffee.fxt log-groups
+end
+
+begin "G81_operations_are_chosen_by_their_logs"
+check log report --log "order 2" coffee.fxt
+check "one has that log" is "coffee/makeCappuccino 1" '"\(.type) \(.count)"'
+check region report --log grindBeans coffee.fxt
+check "all have that region" is "coffee/makeCappuccino 3" '"\(.type) \(.count)"'
+check type report --log Cappuccino coffee.fxt histogram
+check "all are of that type" [ "$(all 'map(.count) | add')" = 3 ]
+check none report --log tea coffee.fxt
+check "none" [ ! -s out ]
 end
 
 begin "G82_tree_has_the_parts_of_one_task_in_order"
@@ -51,6 +68,7 @@ check tree report coffee.fxt tree "$id"
 check "parts" [ "$(all 'map("\(.depth) \(.kind) \(.what | ltrimstr(" ") | sub("^ +"; ""))") | join(", ")')" = \
 	"0 operation coffee/makeCappuccino, 1 region coffee/extractCoffee, 1 log coffee: order 2: cappuccino, 2 region coffee/grindBeans, 1 region coffee/frothMilk, 1 region coffee/mixMilk" ] ||
 	cat out
+check "the creator" [ "$(json 'select(.kind == "operation") | .thread')" != "" ]
 check "times ascend" [ "$(all 'map(.at_ns) | . == sort')" = true ]
 check "deltas add up" [ "$(all '(map(.delta_ns) | add) == .[-1].at_ns')" = true ]
 check "self and total" [ "$(all '(map(select(.what | test("extractCoffee")))[0] | .ns - .self_ns) ==

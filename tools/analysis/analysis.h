@@ -111,6 +111,7 @@ struct analysis_interval {
 struct analysis_operation {
 	struct analysis_id id;
 	uint64_t parent;	/* id of the operation that it is part of; 0: none, or unknown */
+	const struct analysis_thread *creator;	/* the thread that began it */
 	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
 	/*

@@ -425,7 +425,7 @@ int operations_end(struct analysis *a, const struct item *it);
 struct analysis_id id_of_item(const struct analysis *a, const struct item *it);
 /*
  * True if only works within scopes of @op count, because threads enter it. Records of one time
- * have no order, so one of the current time does not matter.
+ * have no order, so one of the current time, or of the end of @op, does not matter.
  */
 bool operation_is_entered(const struct operation *op);
 /* Returns the first open operation with the id @id; .same_id links the others. */

@@ -91,6 +91,13 @@ static enum analysis_reason reason_of(const struct fxt_record *rec, const struct
 	return reason_of_state(args->state->u, number(args->off_cpu));
 }
 
+/* True if a thread that could run on left its CPU by itself */
+static bool is_yield(const struct arguments *args)
+{
+	return args->syscall && fxt_text_is(&args->syscall->text, "sched_yield") &&
+	       !(number(args->off_cpu) & ASYNCTRACE_FXT_OFF_PREEMPTED);
+}
+
 /* Fills in the system call or the page fault in which the leaving thread is. */
 static int name_call(struct analysis *a, const struct arguments *args, struct item *it)
 {
@@ -111,8 +118,7 @@ static int name_call(struct analysis *a, const struct arguments *args, struct it
 	it->name = name + 1;
 	it->has_argument = args->syscall && args->argument;
 	it->record = it->has_argument ? args->argument->u : 0;
-	if (!it->reason && args->state && !(off_cpu & ASYNCTRACE_FXT_OFF_PREEMPTED) &&
-	    args->syscall && fxt_text_is(&args->syscall->text, "sched_yield"))
+	if (!it->reason && args->state && is_yield(args))
 		it->reason = ANALYSIS_YIELDED;
 	return 0;
 }

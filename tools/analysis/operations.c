@@ -27,7 +27,8 @@ bool operation_is_entered(const struct operation *op)
 {
 	const struct analysis *a = op->analysis;
 
-	return op->entered_at != STILL_OPEN && (op->entered_at < a->now || a->over);
+	/* STILL_OPEN is later than any time, so an operation that no thread entered is none. */
+	return op->entered_at < op->end && (op->entered_at < a->now || a->over);
 }
 
 struct operation *operations_by_id(struct analysis *a, uint64_t id)
@@ -235,7 +236,7 @@ static int row(struct analysis *a, struct operation *op)
 {
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->parent, .begin = op->begin, .end = op->end,
-		.complete = op->ended,
+		.creator = &op->begin_thread->out, .complete = op->ended,
 		.begin_record = op->begin_record, .end_record = op->end_record,
 	};
 	int err = 0;
@@ -331,6 +332,7 @@ static int peek(struct analysis *a, struct operation *op, uint64_t ns,
 	const bool totals_only = a->opts.totals_only;
 	struct analysis_operation out = {
 		.id = op->out, .parent = op->parent, .begin = op->begin, .end = ns,
+		.creator = &op->begin_thread->out,
 	};
 	int err;
 

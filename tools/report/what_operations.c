@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports of the parts of operations: tree, regions, logs */
+/* Reports of the parts of operations: tree, regions */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +163,7 @@ static void operation_rows(struct tree *t, const struct analysis_operation *op, 
 	begin_row(t, op->begin, op->end - op->begin, self_of(t->r->data, op));
 	sheet_text(s, "operation");
 	name_row(s, depth, op->id.category, op->id.name, op->complete ? "" : " (does not end)");
-	sheet_text(s, "");
+	sheet_text(s, op->creator ? op->creator->name : "");
 	sheet_text(s, id_text(&op->id, number));
 	sheet_number(s, depth);
 	part_rows(t, op->id.id, depth + 1);
@@ -313,53 +313,6 @@ static void free_regions(void *data)
 	fxt_table_free(&d->index);
 }
 
-/* --- logs ------------------------------------------------------------------------------ */
-
-static const struct sheet_column logs_columns[] = {
-	COLUMN("at_ns", "AT ms", SHEET_NS),
-	COLUMN("id", "OPERATION", SHEET_TEXT),
-	COLUMN("thread", "THREAD", SHEET_TEXT),
-	COLUMN("category", "CATEGORY", SHEET_TEXT),
-	COLUMN("message", "MESSAGE", SHEET_TEXT),
-};
-
-static int add_log(void *arg, const struct analysis_note *note)
-{
-	return note->kind == ANALYSIS_NOTE_LOG ? add_note(arg, note) : 0;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct forest_node *x = a, *y = b;
-
-	return (x->note.ns > y->note.ns) - (x->note.ns < y->note.ns);
-}
-
-static void fill_logs(struct report *r)
-{
-	const uint64_t begin = analysis_totals(r->source.analysis)->begin;
-	struct forest *f = r->data;
-	char number[ID_TEXT];
-
-	if (f->nr)
-		qsort(f->of, f->nr, sizeof(*f->of), by_time);
-	for (size_t i = 0; i < f->nr; i++) {
-		const struct analysis_note *n = &f->of[i].note;
-		const struct analysis_id id = { .id = n->operation };
-
-		if (!source_in_time(&r->source, n->ns) ||
-		    (r->log_text && !strstr(n->text, r->log_text) &&
-		     !strstr(n->category, r->log_text)))
-			continue;
-		sheet_row(&r->sheet);
-		sheet_number(&r->sheet, n->ns - begin);
-		sheet_text(&r->sheet, n->operation ? id_text(&id, number) : "");
-		sheet_text(&r->sheet, n->thread->name);
-		sheet_text(&r->sheet, n->category);
-		sheet_text(&r->sheet, n->text);
-	}
-}
-
 const struct what whats_operations[] = {
 	{ .name = "tree",
 	  .rows = { .operation = add_operation, .region = add_region, .note = add_note },
@@ -368,8 +321,5 @@ const struct what whats_operations[] = {
 	{ .name = "regions", .rows.region = count_region, .timed = true,
 	  .data_size = sizeof(struct regions), .fill = fill_regions, .free = free_regions,
 	  COLUMNS(regions_columns) },
-	{ .name = "logs", .rows.note = add_log, .timed = true, .many = true, .takes_log = true,
-	  .data_size = sizeof(struct forest), .fill = fill_logs, .free = free_forest,
-	  COLUMNS(logs_columns) },
 	{ }
 };

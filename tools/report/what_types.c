@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reports of types of operations: operations, histogram, diff */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fxt/table.h"
 #include "types.h"
 #include "what.h"
 
@@ -10,17 +12,61 @@ static const enum analysis_state states[ANALYSIS_STATES] = {
 	ANALYSIS_RUNNING, ANALYSIS_RUNNABLE, ANALYSIS_BLOCKED, ANALYSIS_QUEUED, ANALYSIS_UNKNOWN,
 };
 
-/* The types of both files of diff. Other reports use only .types. */
+/* The types of both files of diff. Other reports use only .types, and the rest with --log. */
 struct data {
 	struct types types, first;
+	struct analysis_operation *waiting;	/* until it is known which ones have the text */
+	size_t nr, room;
+	struct fxt_table chosen;		/* ids of operations with the text */
 };
+
+static bool has_text(const struct report *r, const char *category, const char *text)
+{
+	return strstr(category, r->log_text) || strstr(text, r->log_text);
+}
+
+static int choose(struct data *d, uint64_t id)
+{
+	return !id || fxt_make(&d->chosen, id) ? 0 : -ENOMEM;
+}
 
 static int add(void *arg, const struct analysis_operation *op)
 {
 	struct report *r = arg;
 	struct data *d = r->data;
 
-	return types_add(&d->types, op);
+	if (!r->log_text)
+		return types_add(&d->types, op);
+	if (!more_room(&d->waiting, d->nr, &d->room, sizeof(*d->waiting)))
+		return -ENOMEM;
+	d->waiting[d->nr++] = *op;
+	return has_text(r, op->id.category, op->id.name) ? choose(d, op->id.id) : 0;
+}
+
+static int add_region(void *arg, const struct analysis_region *region)
+{
+	const struct report *r = arg;
+
+	return has_text(r, region->category, region->name) ? choose(r->data, region->operation) : 0;
+}
+
+static int add_note(void *arg, const struct analysis_note *note)
+{
+	const struct report *r = arg;
+
+	return note->kind == ANALYSIS_NOTE_LOG && has_text(r, note->category, note->text) ?
+	       choose(r->data, note->operation) : 0;
+}
+
+/* All logs and regions are known now. */
+static void add_chosen(struct report *r)
+{
+	struct data *d = r->data;
+
+	for (size_t i = 0; i < d->nr && !r->sheet.failed; i++)
+		if (fxt_find(&d->chosen, d->waiting[i].id.id))
+			r->sheet.failed = types_add(&d->types, &d->waiting[i]);
+	types_sort(&d->types);
 }
 
 static void free_data(void *data)
@@ -29,6 +75,8 @@ static void free_data(void *data)
 
 	types_free(&d->types);
 	types_free(&d->first);
+	free(d->waiting);
+	fxt_table_free(&d->chosen);
 }
 
 /* --- operations ------------------------------------------------------------------- */
@@ -55,7 +103,7 @@ static void fill_operations(struct report *r)
 	static const double percentiles[] = { 50, 90, 99, 99.9, 100 };
 	struct data *d = r->data;
 
-	types_sort(&d->types);
+	add_chosen(r);
 	for (size_t i = 0; i < d->types.nr; i++) {
 		const struct type *t = &d->types.of[i];
 
@@ -83,7 +131,7 @@ static void fill_histogram(struct report *r)
 {
 	struct data *d = r->data;
 
-	types_sort(&d->types);
+	add_chosen(r);
 	for (size_t i = 0; i < d->types.nr; i++) {
 		const struct type *t = &d->types.of[i];
 		struct histogram h = histogram_of(&t->latencies);
@@ -97,13 +145,15 @@ static void fill_histogram(struct report *r)
 	}
 }
 
+#define TYPES(n, f, c) { \
+	.name = (n), .totals_only = true, .timed = true, .takes_log = true, .data_size = sizeof(struct data), \
+	.rows = { .operation = add, .region = add_region, .note = add_note }, \
+	.fill = (f), .free = free_data, COLUMNS(c) \
+}
+
 const struct what whats_types[] = {
-	{ .name = "operations", .rows.operation = add, .totals_only = true, .timed = true,
-	  .data_size = sizeof(struct data), .fill = fill_operations, .free = free_data,
-	  COLUMNS(operations_columns) },
-	{ .name = "histogram", .rows.operation = add, .totals_only = true, .timed = true,
-	  .data_size = sizeof(struct data), .fill = fill_histogram, .free = free_data,
-	  COLUMNS(histogram_columns) },
+	TYPES("operations", fill_operations, operations_columns),
+	TYPES("histogram", fill_histogram, histogram_columns),
 	{ }
 };
 
