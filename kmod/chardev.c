@@ -223,11 +223,23 @@ static void at_ioc_add_current(struct at_provider *p)
 	at_session_put(s);
 }
 
-static long at_ioc_thread(struct at_file *file)
+static long at_ioc_thread(struct at_file *file, struct asynctrace_slot __user *arg)
 {
 	struct at_provider *p = at_file_provider(file);
+	struct asynctrace_slot out = {};
+	u32 size = 0;
 	long slot;
 
+	if (arg) {
+		slot = at_get_arg(&out, sizeof(out),
+				  offsetofend(struct asynctrace_slot, reserved), arg);
+		if (slot)
+			return slot;
+		if (out.reserved)
+			return -EINVAL;
+		size = out.size;
+		out = (struct asynctrace_slot){ .size = sizeof(out) };
+	}
 	if (!p)
 		return -ENXIO;
 	if (p->mm != current->mm)
@@ -240,11 +252,19 @@ static long at_ioc_thread(struct at_file *file)
 		 */
 		smp_mb();
 	}
-	slot = at_slot_get(p);
+	slot = at_slot_get(p, arg ? &out.cell : NULL);
 	/* The module looks for threads in the provider's thread group only: add this one. */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
 	    !at_tasks_have_current())
 		at_ioc_add_current(p);
+	if (slot < 0 || !arg)
+		return slot;
+	/* A task that was traced before it had the cell has an entry without it. */
+	if (out.cell)
+		at_tasks_set_cell(p);
+	out.slot = slot;
+	if (copy_to_user(arg, &out, min_t(size_t, size, sizeof(out))))
+		return -EFAULT;
 	return slot;
 }
 
@@ -301,7 +321,7 @@ static long at_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 	case _IOC_NR(ASYNCTRACE_IOC_REGISTER):
 		return at_ioc_register(file, p);
 	case _IOC_NR(ASYNCTRACE_IOC_THREAD):
-		return at_ioc_thread(file);
+		return at_ioc_thread(file, p);
 	case _IOC_NR(ASYNCTRACE_IOC_CONSUME):
 		return at_ioc_consume(file, p);
 	case _IOC_NR(ASYNCTRACE_IOC_ALERT):

@@ -3,6 +3,7 @@
  * The clock of a session's records, and a log that pairs its readings with CLOCK_BOOTTIME and
  * CLOCK_REALTIME.
  */
+#include <linux/clocksource.h>
 #include <linux/math64.h>
 #include <linux/nsproxy.h>
 #include <linux/overflow.h>
@@ -23,6 +24,9 @@
 
 /* Capacity of a log; a full log drops every second pair. */
 #define AT_CLOCK_PAIRS		2048
+
+/* Seconds for which the factors of at_clock_scale() must not overflow */
+#define AT_CLOCK_SPAN		60
 
 /* Attempts to read the clocks; an NMI or a VM exit may separate two readings. */
 #define AT_CLOCK_TRIES		4
@@ -84,6 +88,34 @@ static bool at_clock_counter_trusted(void)
 enum asynctrace_clock at_clock_best(void)
 {
 	return at_clock_counter_trusted() ? ASYNCTRACE_CLOCK_COUNTER : ASYNCTRACE_CLOCK_BOOTTIME;
+}
+
+#ifdef CONFIG_X86
+static u32 at_clock_khz(void)
+{
+	return tsc_khz;
+}
+#else
+static u32 at_clock_khz(void)
+{
+	return arch_timer_get_cntfrq() / MSEC_PER_SEC;
+}
+#endif
+
+/**
+ * at_clock_scale - find factors that make nanoseconds of ticks
+ * @clock: enum asynctrace_clock
+ * @mult: out: a difference of ticks times @mult >> @shift is nanoseconds; 0: unknown
+ * @shift: out: at most 32
+ */
+void at_clock_scale(u32 clock, u32 *mult, u32 *shift)
+{
+	u32 khz = at_clock_khz();
+
+	*mult = clock == ASYNCTRACE_CLOCK_BOOTTIME;
+	*shift = 0;
+	if (clock == ASYNCTRACE_CLOCK_COUNTER && khz)
+		clocks_calc_mult_shift(mult, shift, khz, NSEC_PER_MSEC, AT_CLOCK_SPAN);
 }
 
 s64 at_clock_namespace_offset(void)

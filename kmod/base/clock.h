@@ -36,6 +36,8 @@ static __always_inline u64 at_clock_ticks(u32 clock)
 							   ktime_get_boot_fast_ns();
 }
 
+void at_clock_scale(u32 clock, u32 *mult, u32 *shift);
+
 /* CLOCK_BOOTTIME in the current task's time namespace minus the kernel's, nanoseconds. */
 s64 at_clock_namespace_offset(void);
 

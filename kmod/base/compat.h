@@ -68,6 +68,13 @@ static inline struct file *at_get_file_active(struct file **f)
 #endif
 }
 
+/* 6.4: PF_USER_WORKER marks threads of vhost, too. Until then there were PF_IO_WORKER only. */
+#ifdef PF_USER_WORKER
+#define AT_PF_USER_WORKER	PF_USER_WORKER
+#else
+#define AT_PF_USER_WORKER	0
+#endif
+
 /* 6.18: WQ_PERCPU declares a workqueue whose work runs on the CPU it is queued on. */
 #ifndef AT_HAVE_WQ_PERCPU
 #define WQ_PERCPU	0

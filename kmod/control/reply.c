@@ -136,6 +136,7 @@ int at_netlink_fill_provider(struct sk_buff *skb, const struct at_provider *p,
 {
 	lockdep_assert_held(&at_lock);
 	if (nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_ID, p->id) ||
+	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_CELLS_MISSING, READ_ONCE(p->uncelled)) ||
 	    nla_put_string(skb, ASYNCTRACE_A_PROVIDER_NAME, p->name) ||
 	    nla_put_u32(skb, ASYNCTRACE_A_PROVIDER_VERSION, p->version) ||
 	    nla_put_u64_64bit(skb, ASYNCTRACE_A_PROVIDER_RING_STRIDE,

@@ -2,7 +2,7 @@
 /*
  * Layout of a provider's mapping, in pages:
  *
- *	control area | headers 0 | headers 1 | durable | rings 0 | rings 1
+ *	control area | headers 0 | headers 1 | durable | rings 0 | rings 1 | cells
  *
  * Shared by the fault handler and by the code that fills in the control page, so that both use
  * the same offsets.
@@ -26,6 +26,11 @@
 
 /* Most pages that a provider may map */
 #define AT_PAGES_MAX	BIT_ULL(31)
+
+/* Most cells of a provider. Threads in excess have none. */
+#define AT_CELLS_MAX	16384
+#define AT_CELL_PAGES	(AT_CELLS_MAX * sizeof(struct asynctrace_cell) / PAGE_SIZE)
+
 #define AT_ID_MIN	2	/* trace files use 1 for the kernel */
 #define AT_ID_MAX	((1 << 20) - 1)
 
@@ -47,14 +52,16 @@ struct at_layout {
 	u64 pages;		/* total */
 };
 
-enum at_area { AT_AREA_NONE, AT_AREA_CONTROL, AT_AREA_HEADER, AT_AREA_DURABLE, AT_AREA_RING };
+enum at_area {
+	AT_AREA_NONE, AT_AREA_CONTROL, AT_AREA_HEADER, AT_AREA_DURABLE, AT_AREA_RING, AT_AREA_CELL,
+};
 
 /**
  * struct at_place - meaning of one page of the mapping
  * @area: part of the mapping
  * @range: for a header or ring page
  * @ring: for a ring page
- * @page: index within the control area, the headers, the durable ring or the ring
+ * @page: index within the control area, the headers, the durable ring, the ring or the cells
  */
 struct at_place {
 	enum at_area area;
@@ -79,6 +86,12 @@ static inline u64 at_layout_rings(const struct at_layout *l, u32 range)
 	       (u64)range * (l->nr_rings + 1) * l->ring_pages;
 }
 
+/* Here the read-write area ends: the cells are mapped separately. */
+static inline u64 at_layout_cells(const struct at_layout *l)
+{
+	return at_layout_rings(l, AT_RANGES);
+}
+
 /* Byte offset in the control area of the limits of a range's rings */
 static inline u32 at_layout_limits(const struct at_layout *l, u32 range)
 {
@@ -101,7 +114,7 @@ static inline bool at_layout_init(struct at_layout *l, u32 nr_rings, u64 stride)
 	l->header_pages = at_layout_header_pages(nr_rings);
 	l->durable_pages = ASYNCTRACE_DURABLE_SIZE / PAGE_SIZE;
 	l->ring_pages = stride / PAGE_SIZE;
-	l->pages = at_layout_rings(l, AT_RANGES);
+	l->pages = at_layout_cells(l) + AT_CELL_PAGES;
 	return stride >= PAGE_SIZE && l->pages <= AT_PAGES_MAX;
 }
 
@@ -123,6 +136,9 @@ static inline struct at_place at_layout_find(const struct at_layout *l, u64 page
 	} else if (page < at_layout_rings(l, 0)) {
 		at.area = AT_AREA_DURABLE;
 		at.page = page - at_layout_durable(l);
+	} else if (page >= at_layout_cells(l)) {
+		at.area = AT_AREA_CELL;
+		at.page = page - at_layout_cells(l);
 	} else {
 		page -= at_layout_rings(l, 0);
 		at.area = AT_AREA_RING;

@@ -18,6 +18,7 @@
 
 #include "base/compat.h"
 #include "base/race.h"
+#include "provider/cells.h"
 #include "provider/provider.h"
 #include "ring/user_rings.h"
 
@@ -203,6 +204,21 @@ out:
 	return ret;
 }
 
+/*
+ * A page has cells that were given, or it does not exist: an allocation here would let core
+ * dumps and MAP_POPULATE fill the whole area.
+ */
+static vm_fault_t at_fault_cell(struct vm_fault *vmf, struct at_provider *p, u32 i)
+{
+	struct page *page = at_cells_page(p, i);
+
+	if (!page)
+		return VM_FAULT_SIGBUS;
+	get_page(page);
+	vmf->page = page;
+	return 0;
+}
+
 static vm_fault_t at_vm_fault(struct vm_fault *vmf)
 {
 	struct at_provider *p = vmf->vma->vm_private_data;
@@ -220,6 +236,8 @@ static vm_fault_t at_vm_fault(struct vm_fault *vmf)
 	case AT_AREA_HEADER:
 	case AT_AREA_RING:
 		return at_fault_range(vmf, p, &at);
+	case AT_AREA_CELL:
+		return at_fault_cell(vmf, p, at.page);
 	case AT_AREA_NONE:
 		break;
 	}
@@ -270,11 +288,27 @@ static const struct vm_operations_struct at_vm_ops = {
 	.mremap = at_vm_mremap,
 };
 
+/* The kernel includes areas with a name in core dumps, whatever the process has chosen. */
+static const char *at_vm_name(struct vm_area_struct *vma)
+{
+	return "[asynctrace cells]";
+}
+
+static const struct vm_operations_struct at_cells_vm_ops = {
+	.fault = at_vm_fault,
+	.may_split = at_vm_may_split,
+	.mremap = at_vm_mremap,
+	.name = at_vm_name,
+};
+
 /**
- * at_mmap - map a provider's control area or its read-write area
+ * at_mmap - map a provider's control area, its read-write area or its cells
  * @p: the provider
  * @vma: at offset 0 any number of control pages, read-only; or at rw_offset all of the
- *	read-write area, once
+ *	read-write area, once; or all of the cells
+ *
+ * The cells are not VM_IO, because a core dump reads them as a debugger would. They have no
+ * pages but those that hold cells, so they cannot be populated.
  *
  * Return: 0; -EACCES for the provider of another process or a writable control area,
  * -EINVAL for any other offset, size or protection, -EBUSY for a second read-write area.
@@ -282,7 +316,8 @@ static const struct vm_operations_struct at_vm_ops = {
 int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
 {
 	const struct at_layout *l = &p->layout;
-	unsigned long clear = VM_MAYEXEC;
+	unsigned long set = VM_IO | VM_DONTEXPAND | VM_DONTDUMP, clear = VM_MAYEXEC;
+	const struct vm_operations_struct *ops = &at_vm_ops;
 
 	if (p->mm != current->mm)
 		return -EACCES;
@@ -295,17 +330,20 @@ int at_mmap(struct at_provider *p, struct vm_area_struct *vma)
 			return -EACCES;
 		clear |= VM_MAYWRITE;
 	} else if (vma->vm_pgoff == l->control_pages &&
-		   vma_pages(vma) == l->pages - l->control_pages) {
+		   vma_pages(vma) == at_layout_cells(l) - l->control_pages) {
 		if (cmpxchg(&p->mapped, false, true))
 			return -EBUSY;
 		atomic_set(&p->mappings, 1);
+	} else if (vma->vm_pgoff == at_layout_cells(l) && vma_pages(vma) == AT_CELL_PAGES) {
+		set = VM_DONTEXPAND;
+		ops = &at_cells_vm_ops;
 	} else {
 		return -EINVAL;
 	}
-	vm_flags_set(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+	vm_flags_set(vma, set);
 	vm_flags_clear(vma, clear);
 	vma->vm_private_data = p;
-	vma->vm_ops = &at_vm_ops;
+	vma->vm_ops = ops;
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 #include "base/threads.h"
 #include "control/announce.h"
 #include "control/monitor.h"
+#include "provider/cells.h"
 #include "provider/durable_copy.h"
 #include "provider/directory.h"
 #include "provider/provider.h"
@@ -151,6 +152,7 @@ static void at_contents_free(struct work_struct *work)
 		if (p->durable[i])
 			put_page(p->durable[i]);
 	kfree(p->durable);
+	at_cells_destroy(p->cells);
 	at_strings_put(p->known);
 	if (p->sink)
 		put_page(p->sink);
@@ -222,6 +224,17 @@ void at_provider_clear_names(struct at_provider *p)
 		xchg(at_durable_position(page), (u64)generation << ASYNCTRACE_DURABLE_GEN_SHIFT);
 }
 
+/**
+ * at_control_set_clock - tell a provider's process which clock to use
+ * @c: the control page; its gate is shut
+ * @clock: enum asynctrace_clock
+ */
+void at_control_set_clock(struct asynctrace_control *c, u32 clock)
+{
+	c->clock = clock;
+	at_clock_scale(clock, &c->clock_mult, &c->clock_shift);
+}
+
 /* Fill in the fields that do not change while the provider lives. */
 static void at_control_init(struct at_provider *p)
 {
@@ -240,11 +253,13 @@ static void at_control_init(struct at_provider *p)
 	c->control_size = l->control_pages * PAGE_SIZE;
 	c->categories = l->categories;
 	c->rw_offset = rw * PAGE_SIZE;
-	c->rw_size = (l->pages - rw) * PAGE_SIZE;
+	c->rw_size = (at_layout_cells(l) - rw) * PAGE_SIZE;
 	c->durable = (at_layout_durable(l) - rw) * PAGE_SIZE;
 	c->durable_words = AT_DURABLE_WORDS;
 	c->durable_generation = at_next_durable();
-	c->clock = at_clock_best();
+	c->cells = at_layout_cells(l) * PAGE_SIZE;
+	c->nr_cells = AT_CELLS_MAX;
+	at_control_set_clock(c, at_clock_best());
 }
 
 static int at_provider_alloc(struct at_provider *p, u32 salt)
@@ -271,7 +286,8 @@ static int at_provider_alloc(struct at_provider *p, u32 salt)
 			       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	p->sink = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	p->durable = kcalloc(p->layout.durable_pages, sizeof(*p->durable), GFP_KERNEL_ACCOUNT);
-	return p->control && p->sink && p->durable ? 0 : -ENOMEM;
+	p->cells = at_cells_new();
+	return p->control && p->sink && p->durable && p->cells ? 0 : -ENOMEM;
 }
 
 /* The part of ptrace(2)'s access check that does not depend on the caller. */

@@ -28,6 +28,7 @@
 struct file;
 struct inode;
 struct cred;
+struct at_cells;
 struct at_member;
 struct mm_struct;
 struct pid;
@@ -83,10 +84,12 @@ struct vm_area_struct;
  *	provider; under at_lock
  * @slots: thread slots, by number
  * @slot_of: the same slots, by thread id
- * @slots_lock: held to change @slots, @slot_of and @next_slot
+ * @slots_lock: held to change @slots, @slot_of, @next_slot and @cells
  * @next_slot: number of the next slot; written under @slots_lock
  * @slots_pruned: @next_slot when slots of exited threads were last pruned; written under
  *	at_lock
+ * @cells: cells of threads, see cells.h
+ * @uncelled: threads that could not be given a cell; written under @slots_lock
  * @others: a thread of another thread group has a slot; at_provider_cpus() does not find
  *	such threads
  * @dead: the provider has ended; under at_lock
@@ -136,9 +139,11 @@ struct at_provider {
 	struct list_head vacant;
 	struct xarray slots;
 	struct xarray slot_of;
-	spinlock_t slots_lock;		/* @slots, @slot_of, @next_slot */
+	spinlock_t slots_lock;		/* @slots, @slot_of, @next_slot, @cells */
 	u32 next_slot;
 	u32 slots_pruned;
+	struct at_cells *cells;
+	u32 uncelled;
 	bool others;
 	bool dead;
 	bool mapped;
@@ -182,6 +187,7 @@ void at_contents_put(struct at_provider *p);
 void at_provider_end(struct at_provider *p);
 void at_provider_release(struct at_provider *p);
 void at_provider_end_soon(struct at_provider *p);
+void at_control_set_clock(struct asynctrace_control *c, u32 clock);
 void at_provider_clear_names(struct at_provider *p);
 void at_provider_zap(struct at_provider *p, u64 page, u64 pages);
 void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus);

@@ -13,6 +13,7 @@
 #include <linux/xarray.h>
 
 #include "base/race.h"
+#include "provider/cells.h"
 #include "provider/provider.h"
 #include "provider/thread_slots.h"
 #include "session/member.h"
@@ -33,6 +34,9 @@
  * @number: slot number
  * @pid: of the thread
  * @tgid: of its process
+ * @cell: number of the thread's cell, valid while the thread lives; 0: none. Written by the
+ *	thread
+ * @uncelled: the thread has been counted in at_provider.uncelled
  * @comm: name of the thread when it got the slot, or when a session read it last; under
  *	slots_lock
  * @rcu: for call_rcu()
@@ -41,6 +45,8 @@ struct at_slot {
 	u32 number;
 	struct pid *pid;
 	struct pid *tgid;
+	u32 cell;
+	bool uncelled;
 	char comm[ASYNCTRACE_COMM_LEN];
 	struct rcu_head rcu;
 };
@@ -176,14 +182,54 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 	return ret;
 }
 
+/* Give the calling thread a cell, unless it has one. @slot is its slot, which it keeps. */
+static u32 at_slot_give_cell(struct at_provider *p, struct at_slot *slot)
+{
+	u32 cell = slot->cell;
+
+	if (cell)
+		return cell;
+	cell = at_cell_give(p, slot->pid);
+	if (!cell && !slot->uncelled) {
+		slot->uncelled = true;
+		spin_lock(&p->slots_lock);
+		WRITE_ONCE(p->uncelled, p->uncelled + 1);
+		spin_unlock(&p->slots_lock);
+	}
+	WRITE_ONCE(slot->cell, cell);
+	return cell;
+}
+
+/**
+ * at_slot_cell - find the cell of a thread
+ * @p: the provider
+ * @pid: id of the thread
+ *
+ * May be called in any context. The thread may be ending: see at_cell_hold().
+ *
+ * Return: the cell's number; 0: the thread has no cell.
+ */
+u32 at_slot_cell(struct at_provider *p, const struct pid *pid)
+{
+	struct at_slot *slot;
+	u32 cell;
+
+	rcu_read_lock();
+	slot = at_slot_find(p, pid);
+	cell = slot ? READ_ONCE(slot->cell) : 0;
+	rcu_read_unlock();
+	return cell;
+}
+
 /**
  * at_slot_get - find or make the slot of the calling thread
  * @p: provider of the calling process
+ * @cell: out: number of the thread's cell; 0: none. NULL: give it no cell
  *
  * Return: the slot number, the same one each time; -ENOMEM, or -ENOSPC if the provider
  * has had AT_SLOTS_MAX threads.
  */
-long at_slot_get(struct at_provider *p)
+long at_slot_get(struct at_provider *p, u32 *cell)
 {
 	struct at_slot *slot;
 	long ret;
@@ -192,11 +238,14 @@ long at_slot_get(struct at_provider *p)
 	    READ_ONCE(p->slots_pruned) + at_limit(AT_LIMIT_SLOTS, AT_SLOTS_KEPT))
 		at_slots_prune(p);
 	rcu_read_lock();
+	/* The slot of a live thread is not pruned. */
 	slot = at_slot_find(p, task_pid(current));
-	ret = slot ? slot->number : 0;
 	rcu_read_unlock();
-	if (ret)
-		return ret;
+	if (slot) {
+		if (cell)
+			*cell = at_slot_give_cell(p, slot);
+		return slot->number;
+	}
 	slot = at_slot_new();
 	if (!slot)
 		return -ENOMEM;
@@ -205,6 +254,8 @@ long at_slot_get(struct at_provider *p)
 	} while (ret == -EAGAIN);
 	if (ret < 0)
 		at_slot_free(&slot->rcu);
+	else if (cell)
+		*cell = at_slot_give_cell(p, slot);
 	return ret;
 }
 

@@ -21,6 +21,7 @@
 
 DEFINE_RAW_SPINLOCK(at_tasks_lock);
 struct at_task * __rcu *at_task_slots;
+const u64 at_no_operation;
 /* Marks a slot whose task was removed */
 struct at_task at_task_gone;
 

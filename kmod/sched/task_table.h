@@ -10,10 +10,13 @@
 #ifndef AT_TASK_TABLE_H
 #define AT_TASK_TABLE_H
 
+#include <linux/asynctrace.h>
 #include <linux/hash.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+
+#include "provider/cells.h"
 
 struct at_ksched;
 struct at_member;
@@ -26,8 +29,15 @@ struct at_member;
  * @owner: member whose process the task belongs to; valid while the entry can be found
  * @tid: thread id in the session owner's pid namespace
  * @pid: id of the task's process in that namespace
+ * @operation: where the task says which operation it works on: in @cell, or a word that is 0.
+ *	Changes once
+ * @cell: the task's cell, in the kernel's mapping; NULL: it has none. Changes once
+ * @salt: salt of the task's process, in bits 32..63 of a word
+ * @sequence: last value written to the cell's sequence word
+ * @switches: number of times that the task has left a CPU, for the cell
  * @dead: the task has switched out for the last time
  * @gone: next in a list of entries that were taken out together, or not used yet
+ * @hold: keeps @cell from being given to another thread
  * @rcu: frees the entry
  * @of_owner: in @owner's list, or in the pool; under at_tasks_lock
  */
@@ -37,8 +47,14 @@ struct at_task {
 	struct at_member *owner;
 	s32 tid;
 	s32 pid;
+	const u64 *operation;
+	struct asynctrace_cell *cell;
+	u64 salt;
+	u32 sequence;
+	u64 switches;
 	bool dead;
 	struct at_task *gone;
+	struct at_cell_hold hold;
 	struct rcu_head rcu;
 	struct hlist_node of_owner;
 };
@@ -59,6 +75,9 @@ struct at_task_table {
 };
 
 extern struct at_task at_task_gone;
+
+/* The target of at_task.operation if the task has no cell. Saves probes a test. */
+extern const u64 at_no_operation;
 
 /* Protects changes of the table, members' lists of tasks, and the pool of entries. */
 extern raw_spinlock_t at_tasks_lock;

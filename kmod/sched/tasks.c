@@ -21,6 +21,7 @@
 #include "base/quota.h"
 #include "base/threads.h"
 #include "provider/provider.h"
+#include "provider/thread_slots.h"
 #include "sched/record.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"
@@ -85,6 +86,21 @@ static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
 	return ks->ns ? pid_nr_ns(pid, ks->ns) : pid_nr(pid);
 }
 
+/* Let the probes find the task's cell, if it has one. With at_tasks_lock held. */
+static void at_task_find_cell(struct at_task *e)
+{
+	struct at_provider *p = e->owner->provider;
+	struct pid *pid = task_pid(e->task);
+	struct asynctrace_cell *cell = at_cell_hold(p, at_slot_cell(p, pid), pid, &e->hold);
+
+	if (!cell)
+		return;
+	/* Pairs with the address dependencies in the probes: the cell's page is held. */
+	smp_store_release(&e->operation, &cell->operation);
+	/* As above. */
+	smp_store_release(&e->cell, cell);
+}
+
 /*
  * Add an entry to the table. With at_tasks_lock held. Returns 0; -EDQUOT: the user has as
  * many traced threads as the quota allows; -ENOSPC: the table is full.
@@ -101,13 +117,21 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 	e->owner = owner;
 	e->tid = at_task_nr(task_pid(task), ks);
 	e->pid = at_task_nr(task_tgid(task), ks);
+	e->operation = &at_no_operation;
+	e->cell = NULL;
+	e->salt = (u64)owner->provider->salt_nr << 32;
+	/* Even, and most likely other than what the thread's last entry wrote to the cell. */
+	e->sequence = (u32)at_clock_ticks(ks->clock) << 1;
+	e->switches = 0;
 	e->dead = false;
+	e->hold.page = NULL;
 	if (!at_task_table_put(e)) {
 		at_uncharge_thread(charge);
 		return -ENOSPC;
 	}
 	get_task_struct(task);
 	hlist_add_head(&e->of_owner, &owner->tasks);
+	at_task_find_cell(e);
 	at_record_name(ks, task, e->tid, e->pid, task->comm, ASYNCTRACE_TASK_F_PROVIDER,
 		       &owner->sharer);
 	return 0;
@@ -153,6 +177,7 @@ static void at_task_free(struct rcu_head *rcu)
 {
 	struct at_task *e = container_of(rcu, struct at_task, rcu);
 
+	at_cell_drop(&e->hold);
 	put_task_struct(e->task);
 	kfree(e);
 }
@@ -436,6 +461,24 @@ void at_tasks_add_current(struct at_member *m)
 		WRITE_ONCE(ks->missed, ks->missed + 1);
 		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	}
+}
+
+/**
+ * at_tasks_set_cell - let the probes find the calling thread's cell
+ * @p: provider that has given the thread a cell
+ *
+ * If the thread is added later, at_task_insert() finds the cell.
+ */
+void at_tasks_set_cell(struct at_provider *p)
+{
+	unsigned long flags;
+	struct at_task *e;
+
+	raw_spin_lock_irqsave(&at_tasks_lock, flags);
+	e = at_task_find(current);
+	if (e && !e->cell && e->owner->provider == p)
+		at_task_find_cell(e);
+	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 }
 
 /* Refill the pool, so that threads forked until the next refill find entries. */

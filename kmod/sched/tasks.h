@@ -12,6 +12,7 @@ u64 at_tasks_round(void);
 void at_tasks_add_once(struct at_member *m, u64 round);
 bool at_tasks_have_current(void);
 void at_tasks_add_current(struct at_member *m);
+void at_tasks_set_cell(struct at_provider *p);
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child);
 void at_tasks_leave(struct at_member *m);
 bool at_tasks_none(const struct at_member *m);

@@ -218,12 +218,13 @@ void at_member_start(struct at_member *m, u32 generation)
 	c->run = generation;
 	c->sub_mask = g->sub_words - 1;
 	c->ring_mask = at_ring_words(g) - 1;
-	c->clock = m->session->clock;
+	at_control_set_clock(c, m->session->clock);
 	/* Set for each run: the counter may have become untrusted since the last one. */
 	c->clock_offset = c->clock == ASYNCTRACE_CLOCK_BOOTTIME ? m->provider->clock_offset : 0;
 	c->limits = at_layout_limits(l, i);
 	c->headers = (at_layout_headers(l, i) - l->control_pages) * PAGE_SIZE;
 	c->rings = (at_layout_rings(l, i) - l->control_pages) * PAGE_SIZE;
+	WRITE_ONCE(m->generation, generation);
 	/* Pairs with the load-acquire of the gate by sites and writers. */
 	smp_store_release(&c->gate, generation);
 	at_observe_update(m->provider);
@@ -245,6 +246,7 @@ void at_member_update(struct at_member *m, u32 generation)
 	if (m->provider->member != m || c->gate == ASYNCTRACE_GATE_OFF)
 		return;
 	at_member_write_categories(m);
+	WRITE_ONCE(m->generation, generation);
 	/* Pairs with the load-acquire of the gate by sites and writers. */
 	smp_store_release(&c->gate, generation);
 	at_observe_update(m->provider);

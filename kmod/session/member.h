@@ -60,6 +60,7 @@ struct at_member_reading {
  *	contents may be freed. Changed under the session's members_lock
  * @removed: walkers skip the member, see at_session_next_member(); under the session's
  *	members_lock
+ * @generation: last value of the provider's gate; 0: the gate was never opened
  * @clearing: enum asynctrace_disposition of a start that is still clearing @rings, so
  *	that the gate stays shut; 0: none
  * @sharer: share of the kernel's rings; without accounts if the session has none
@@ -106,6 +107,7 @@ struct at_member {
 	bool gone;
 	bool done;
 	bool removed;
+	u32 generation;
 	u32 clearing;
 	struct at_sharer sharer;
 	struct hlist_head tasks;

@@ -39,6 +39,9 @@ static void i2_each_page_is_one_place(struct kunit *test)
 				back = at_layout_rings(&l, at.range) +
 				       (u64)at.ring * l.ring_pages + at.page;
 				break;
+			case AT_AREA_CELL:
+				back = at_layout_cells(&l) + at.page;
+				break;
 			case AT_AREA_NONE:
 				break;
 			}

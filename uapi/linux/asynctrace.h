@@ -10,6 +10,7 @@
  *
  *	offset 0		control area, read-only: written by the kernel
  *	rw_offset		read-write area: written by the provider
+ *	cells			cells of threads: written by the provider and the kernel
  *
  * and the read-write area has, at offsets that the control page specifies,
  *
@@ -135,6 +136,22 @@ struct asynctrace_alert {
 };
 
 /**
+ * struct asynctrace_slot - what a thread gets at its first trace
+ * @size: in: sizeof(struct asynctrace_slot) as the caller knows it; out: as the module does
+ * @slot: out: number from 1 on that the thread's records carry. The kernel, not the provider,
+ *	reports which thread has a slot.
+ * @cell: out: number of the thread's struct asynctrace_cell, from 1 on; 0: it has none, because
+ *	memory was short or all cells are in use
+ * @reserved: must be 0
+ */
+struct asynctrace_slot {
+	__u32 size;
+	__u32 slot;
+	__u32 cell;
+	__u32 reserved;
+};
+
+/**
  * struct asynctrace_observed - what read(2) on a provider's descriptor returns
  * @size: bytes of this structure that the kernel has filled in
  * @gate: see struct asynctrace_control
@@ -160,10 +177,10 @@ struct asynctrace_observed {
 #define ASYNCTRACE_IOC_HELLO		_IOWR(ASYNCTRACE_IOC_MAGIC, 0, struct asynctrace_hello)
 #define ASYNCTRACE_IOC_REGISTER		_IOWR(ASYNCTRACE_IOC_MAGIC, 1, struct asynctrace_attrs)
 /*
- * Returns the calling thread's slot, a number from 1 on that its records carry. The kernel,
- * not the provider, reports which thread has a slot. Idempotent.
+ * Returns the calling thread's slot. The argument is NULL, or a struct asynctrace_slot: then the
+ * thread gets a cell, too. Idempotent.
  */
-#define ASYNCTRACE_IOC_THREAD		_IO(ASYNCTRACE_IOC_MAGIC, 2)
+#define ASYNCTRACE_IOC_THREAD		_IOWR(ASYNCTRACE_IOC_MAGIC, 2, struct asynctrace_slot)
 #define ASYNCTRACE_IOC_CONSUME		_IOW(ASYNCTRACE_IOC_MAGIC, 3, struct asynctrace_consume)
 #define ASYNCTRACE_IOC_ALERT		_IOW(ASYNCTRACE_IOC_MAGIC, 4, struct asynctrace_alert)
 /* Takes the attributes of PROVIDER_ANNOUNCE, without the cookie. */
@@ -191,7 +208,7 @@ enum asynctrace_clock {
  *	ASYNCTRACE_GENERATION_MAX, so what a site or a thread learned under one is
  *	valid under no other. A run gets a new generation when its categories
  *	change: see @run. Use a load-acquire, which pairs with the kernel's
- *	store-release: the fields up to @reserved1 then belong to the generation
+ *	store-release: the fields up to @clock_shift then belong to the generation
  *	read. A writer compares the gate again inside its critical section.
  * @sub_mask: words of a sub-buffer - 1
  * @ring_mask: words of a ring - 1
@@ -205,6 +222,9 @@ enum asynctrace_clock {
  *	whose number is not below this are dropped.
  * @run: the generation that the run began with. A record begun under this or a
  *	later generation belongs to the run, and is written under the current one.
+ * @clock_mult: a difference of ticks is difference * @clock_mult >> @clock_shift
+ *	nanoseconds; 0: unknown
+ * @clock_shift: at most 32
  * @magic: ASYNCTRACE_CONTROL_MAGIC
  * @abi: ASYNCTRACE_ABI_VERSION of the module
  * @size: bytes of this structure that the kernel filled
@@ -224,10 +244,10 @@ enum asynctrace_clock {
  * @durable_words: words of the durable ring's data
  * @durable_generation: interned names are valid only if bits 32..63 of the durable
  *	ring's position have this value
- * @cells: offset in the read-write area of the first struct asynctrace_cell; 0: this module
- *	gives no cells
+ * @cells: file offset of the array of struct asynctrace_cell. It is mapped by itself, and
+ *	as a whole. Cell number N is element N - 1.
  * @nr_cells: number of cells there
- * @reserved2: 0
+ * @reserved1: 0
  */
 struct asynctrace_control {
 	__u32 gate;
@@ -240,7 +260,8 @@ struct asynctrace_control {
 	__s64 clock_offset;
 	__u32 nr_rings;
 	__u32 run;
-	__u64 reserved1;
+	__u32 clock_mult;
+	__u32 clock_shift;
 
 	__u32 magic;
 	__u32 abi;
@@ -257,7 +278,7 @@ struct asynctrace_control {
 	__u32 durable_generation;
 	__u64 cells;
 	__u32 nr_cells;
-	__u32 reserved2;
+	__u32 reserved1;
 };
 
 /**
@@ -355,27 +376,28 @@ struct asynctrace_subbuf {
  *	0: none. The kernel reads it once at each switch and wakeup of the thread, does not
  *	interpret it, and puts it into the record: ASYNCTRACE_FXT_STR_*_OPERATION.
  * @reserved1: 0
- * @sequence: odd while the kernel changes the words from here on. A reader reads them again if
- *	@sequence was odd, or changed meanwhile.
- * @reserved2: 0
- * @cpu_ns: time on a CPU in the present run up to @since, nanoseconds
+ * @sequence: odd while the kernel changes the words from here on, which it does when the
+ *	thread begins to run. A reader reads them again if @sequence was odd, or changed
+ *	meanwhile.
+ * @generation: the gate of the control page at that time. If the gate has another value, the
+ *	words below are out of date.
+ * @cpu_ns: CPU time of the thread, as CLOCK_THREAD_CPUTIME_ID has it, at @since
  * @since: when the thread last began to run, in ticks of the control page's clock
- * @switches: number of times that the thread left a CPU in the present run
- * @reserved3: 0
+ * @switches: number of times that the thread has left a CPU since the session traces it
+ * @reserved2: 0
  *
- * A thread has at most one cell. After the thread has ended, another thread may get the cell.
- *
- * Modules of this version give no cells yet: @cells of struct asynctrace_control is 0.
+ * A thread has at most one cell. After it has ended, another thread of the provider may get its
+ * cell, but no other provider. Access to a page without a cell that was given raises SIGBUS.
  */
 struct asynctrace_cell {
 	__u64 operation;
 	__u64 reserved1;
 	__u32 sequence;
-	__u32 reserved2;
+	__u32 generation;
 	__u64 cpu_ns;
 	__u64 since;
 	__u64 switches;
-	__u64 reserved3[2];
+	__u64 reserved2[2];
 };
 
 /* --- records in rings ----------------------------------------------------- */

@@ -133,11 +133,22 @@
 #define ASYNCTRACE_FXT_STR_WEIGHT	4	/* "weight" */
 #define ASYNCTRACE_FXT_STR_WAKER	5	/* "waker" */
 #define ASYNCTRACE_FXT_STR_STATE	6	/* "state": Linux's, as a number */
-/* Arguments of type UINT64: ids from struct asynctrace_cell. Absent if the id is 0. */
+/*
+ * Arguments of type UINT64: ids from struct asynctrace_cell. Absent if the id is 0. In chunks,
+ * bits 32..63 of the first word are the salt of the thread's process.
+ */
 #define ASYNCTRACE_FXT_STR_IN_OPERATION	7	/* "incoming_operation" */
 #define ASYNCTRACE_FXT_STR_OUT_OPERATION 8	/* "outgoing_operation" */
 #define ASYNCTRACE_FXT_STR_OPERATION	9	/* "operation": of the woken thread */
 #define ASYNCTRACE_FXT_STR_WAKER_OPERATION 10	/* "waker_operation" */
+/*
+ * Why the outgoing thread left the CPU, in sessions with ASYNCTRACE_SESSION_FLAGS_REASONS.
+ * Absent for the idle thread, and for threads that the session's owner may not see.
+ */
+#define ASYNCTRACE_FXT_STR_OFF_CPU	11	/* "off_cpu": UINT32, ASYNCTRACE_FXT_OFF_* */
+/* Only with ASYNCTRACE_FXT_OFF_SYSCALL. In files, the system call is a STRING. */
+#define ASYNCTRACE_FXT_STR_SYSCALL	12	/* "syscall": INT32 */
+#define ASYNCTRACE_FXT_STR_SYSCALL_ARG	13	/* "syscall_argument": UINT64, the first one */
 #define ASYNCTRACE_FXT_STR_KERNEL_END	16	/* first index of the consumer's strings */
 
 /* number of words for @bytes bytes of text */

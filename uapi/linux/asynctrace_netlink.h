@@ -61,10 +61,13 @@ enum asynctrace_session_state {
  * @ASYNCTRACE_SESSION_FLAGS_FOLLOW: The pid attributes include descendants: a
  *   process is recorded if a named process is among its ancestors when it
  *   registers.
+ * @ASYNCTRACE_SESSION_FLAGS_REASONS: Records of switches say why the outgoing
+ *   thread left the CPU: preempted, in which system call, or in an exception.
  */
 enum asynctrace_session_flags {
 	ASYNCTRACE_SESSION_FLAGS_DETACHED = 1,
 	ASYNCTRACE_SESSION_FLAGS_FOLLOW = 2,
+	ASYNCTRACE_SESSION_FLAGS_REASONS = 4,
 };
 
 /**
@@ -152,6 +155,7 @@ enum {
 	ASYNCTRACE_A_PROVIDER_SCHED_DROPPED,
 	ASYNCTRACE_A_PROVIDER_NAMES_DROPPED,
 	ASYNCTRACE_A_PROVIDER_SERIAL,
+	ASYNCTRACE_A_PROVIDER_CELLS_MISSING,
 
 	__ASYNCTRACE_A_PROVIDER_MAX,
 	ASYNCTRACE_A_PROVIDER_MAX = (__ASYNCTRACE_A_PROVIDER_MAX - 1)

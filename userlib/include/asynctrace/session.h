@@ -462,6 +462,8 @@ int at_for_each_ring(struct at_ctl *ctl, uint32_t session, at_ring_fn fn, void *
  *	found no room or exceeded the provider's share of the kernel's rings
  * @names_dropped: names that the session dropped for the same reasons
  * @serial: its serial number, which no other provider gets while the module is loaded
+ * @cells_missing: number of its threads that could not be given a cell. Scheduling records of
+ *	these threads name no operation
  */
 struct at_provider_info {
 	uint32_t id;
@@ -477,6 +479,7 @@ struct at_provider_info {
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
 	uint64_t serial;
+	uint32_t cells_missing;
 };
 
 /* Called for each provider of a list. */

@@ -27,6 +27,7 @@ static const char *const at_attr_names_provider[] = {
 	[ASYNCTRACE_A_PROVIDER_SCHED_DROPPED] = "sched-dropped",
 	[ASYNCTRACE_A_PROVIDER_NAMES_DROPPED] = "names-dropped",
 	[ASYNCTRACE_A_PROVIDER_SERIAL] = "serial",
+	[ASYNCTRACE_A_PROVIDER_CELLS_MISSING] = "cells-missing",
 };
 
 static const char *const at_attr_names_known[] = {

@@ -38,6 +38,7 @@ static int at_got_provider(const struct nlmsghdr *nlh, void *arg)
 		.sched_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_SCHED_DROPPED),
 		.names_dropped = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_NAMES_DROPPED),
 		.serial = at_attr_u64(&a, ASYNCTRACE_A_PROVIDER_SERIAL),
+		.cells_missing = at_attr_u32(&a, ASYNCTRACE_A_PROVIDER_CELLS_MISSING),
 	};
 	return each->fn(&p, each->arg);
 }

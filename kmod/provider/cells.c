@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Giving cells to threads, and taking them back from threads that have ended.
+ *
+ * No probe reports the end of an untraced thread. So ended threads are looked for when no cell
+ * is free, and enough cells were given since the last look. A traced task may switch once more
+ * after its thread id was freed. Its entry in the table of tasks holds the cell until no probe
+ * can find the entry.
+ */
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "base/race.h"
+#include "provider/cells.h"
+#include "provider/provider.h"
+
+/* Charged to the provider's memory cgroup; must not invoke the OOM killer at its limit. */
+#define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/* Threads that need a cell between two looks for ended threads, more if many cells are in use */
+#define AT_LOOK_AFTER	64
+
+/**
+ * struct at_cell_page - a page of cells
+ * @ref: references: the provider, and each hold
+ * @page: the cells, mapped by the provider
+ * @used: cells that have an owner; under slots_lock
+ * @owner: the thread that has a cell, with a reference, or NULL; written under slots_lock
+ * @holds: number of holds of each cell
+ */
+struct at_cell_page {
+	struct kref ref;
+	struct page *page;
+	DECLARE_BITMAP(used, AT_CELLS_EACH);
+	struct pid *owner[AT_CELLS_EACH];
+	atomic_t holds[AT_CELLS_EACH];
+};
+
+static struct asynctrace_cell *at_cell(const struct at_cell_page *page, u32 i)
+{
+	return (struct asynctrace_cell *)page_address(page->page) + i;
+}
+
+static void at_cell_page_free(struct kref *ref)
+{
+	struct at_cell_page *page = container_of(ref, struct at_cell_page, ref);
+	u32 i;
+
+	for (i = 0; i < AT_CELLS_EACH; i++)
+		put_pid(page->owner[i]);
+	put_page(page->page);
+	kfree(page);
+}
+
+static struct at_cell_page *at_cell_page_new(void)
+{
+	struct at_cell_page *page = kzalloc(sizeof(*page), AT_GFP);
+
+	if (!page)
+		return NULL;
+	page->page = alloc_page(AT_GFP);
+	if (!page->page) {
+		kfree(page);
+		return NULL;
+	}
+	kref_init(&page->ref);
+	return page;
+}
+
+/* Returns a provider's cells, of which none is given yet, or NULL without memory. */
+struct at_cells *at_cells_new(void)
+{
+	return kzalloc(sizeof(struct at_cells), AT_GFP);
+}
+
+/* Entries of traced tasks may hold pages for longer. @cells may be NULL. */
+void at_cells_destroy(struct at_cells *cells)
+{
+	u32 i;
+
+	for (i = 0; cells && i < cells->nr; i++)
+		kref_put(&cells->page[i]->ref, at_cell_page_free);
+	kfree(cells);
+}
+
+/* The page with index @i in the area of cells, or NULL: no cell of it was given. */
+struct page *at_cells_page(const struct at_provider *p, u32 i)
+{
+	/* Pairs with the store-release in at_cells_grow(). */
+	if (i >= smp_load_acquire(&p->cells->nr))
+		return NULL;
+	return p->cells->page[i]->page;
+}
+
+/* Has the thread with this id been reaped? It may still have to switch out. */
+static bool at_thread_reaped(struct pid *pid)
+{
+	bool reaped;
+
+	rcu_read_lock();
+	reaped = !pid_task(pid, PIDTYPE_PID);
+	rcu_read_unlock();
+	return reaped;
+}
+
+/* Take cells of a page back from threads that have ended. Returns the number still in use. */
+static u32 at_cells_look(struct at_cell_page *page)
+{
+	struct pid *owner;
+	u32 i, used = 0;
+
+	for_each_set_bit(i, page->used, AT_CELLS_EACH) {
+		owner = page->owner[i];
+		used++;
+		if (!at_thread_reaped(owner))
+			continue;
+		WRITE_ONCE(page->owner[i], NULL);
+		/*
+		 * Pairs with the barrier in at_cell_hold(): either that function sees no
+		 * owner, or this function sees the hold.
+		 */
+		smp_mb();
+		if (atomic_read(&page->holds[i])) {
+			WRITE_ONCE(page->owner[i], owner);
+			continue;
+		}
+		__clear_bit(i, page->used);
+		put_pid(owner);
+		used--;
+	}
+	return used;
+}
+
+/*
+ * Should ended threads be looked for? So rarely that the cost for each thread that needs a cell
+ * does not depend on the number of threads, unless no page can be added.
+ */
+static bool at_cells_look_due(const struct at_cells *cells)
+{
+	u32 after = AT_LOOK_AFTER;
+
+	if (cells->nr < ARRAY_SIZE(cells->page))
+		after += cells->in_use;
+	return cells->needed >= after;
+}
+
+/* Take cells back, if that is due. Returns true if it looked. */
+static bool at_cells_reuse(struct at_provider *p)
+{
+	struct at_cells *cells = p->cells;
+	u32 i, used = 0;
+	bool look;
+
+	spin_lock(&p->slots_lock);
+	look = at_cells_look_due(cells);
+	if (look)
+		cells->needed = 0;
+	spin_unlock(&p->slots_lock);
+	/* A page at a time, because a session's reader waits for the lock. */
+	for (i = 0; look && i < READ_ONCE(cells->nr); i++) {
+		spin_lock(&p->slots_lock);
+		used += at_cells_look(cells->page[i]);
+		spin_unlock(&p->slots_lock);
+		cond_resched();
+	}
+	if (look) {
+		spin_lock(&p->slots_lock);
+		cells->in_use = used;
+		spin_unlock(&p->slots_lock);
+	}
+	return look;
+}
+
+/* Add a page. Returns false if the provider has all pages, or there is no memory. */
+static bool at_cells_grow(struct at_provider *p)
+{
+	struct at_cells *cells = p->cells;
+	struct at_cell_page *page;
+	bool done = false;
+
+	if (READ_ONCE(cells->nr) == ARRAY_SIZE(cells->page))
+		return false;
+	page = at_cell_page_new();
+	if (!page)
+		return false;
+	spin_lock(&p->slots_lock);
+	if (cells->nr < ARRAY_SIZE(cells->page)) {
+		cells->page[cells->nr] = page;
+		/* Pairs with the load-acquires in at_cells_page() and at_cell_hold(). */
+		smp_store_release(&cells->nr, cells->nr + 1);
+		done = true;
+	}
+	spin_unlock(&p->slots_lock);
+	if (!done)
+		kref_put(&page->ref, at_cell_page_free);
+	return done;
+}
+
+/* Returns the number of a free cell, which now belongs to @pid; 0: none is free. */
+static u32 at_cell_take(struct at_provider *p, struct pid *pid)
+{
+	struct at_cells *cells = p->cells;
+	u32 n, i, number = 0;
+
+	spin_lock(&p->slots_lock);
+	for (n = 0; n < cells->nr && !number; n++) {
+		struct at_cell_page *page = cells->page[n];
+
+		i = find_first_zero_bit(page->used, AT_CELLS_EACH);
+		if (i == AT_CELLS_EACH)
+			continue;
+		/* Keeps what the last owner wrote from being taken for the new one's. */
+		memset(at_cell(page, i), 0, sizeof(struct asynctrace_cell));
+		__set_bit(i, page->used);
+		WRITE_ONCE(page->owner[i], get_pid(pid));
+		number = n * AT_CELLS_EACH + i + 1;
+	}
+	spin_unlock(&p->slots_lock);
+	return number;
+}
+
+/**
+ * at_cell_give - give a thread a cell
+ * @p: the provider
+ * @pid: id of the thread, which has no cell of this provider
+ *
+ * May sleep. The caller counts a thread that gets no cell.
+ *
+ * Return: the cell's number, from 1 on; 0 if memory is short, or if all cells are in use.
+ */
+u32 at_cell_give(struct at_provider *p, struct pid *pid)
+{
+	u32 number;
+
+	spin_lock(&p->slots_lock);
+	p->cells->needed++;
+	spin_unlock(&p->slots_lock);
+	do {
+		number = at_cell_take(p, pid);
+	} while (!number && (at_cells_reuse(p) || at_cells_grow(p)));
+	return number;
+}
+
+/**
+ * at_cell_hold - hold a thread's cell for its entry in the table of traced tasks
+ * @p: the provider, whose contents have a reference
+ * @number: number of the cell; 0: the thread has none
+ * @pid: id of the thread
+ * @hold: out: the hold, for at_cell_drop()
+ *
+ * May be called in any context.
+ *
+ * Return: the kernel's address of the cell; NULL: the thread has none, or has ended.
+ */
+struct asynctrace_cell *at_cell_hold(struct at_provider *p, u32 number, const struct pid *pid,
+				     struct at_cell_hold *hold)
+{
+	u32 n = (number - 1) / AT_CELLS_EACH, i = (number - 1) % AT_CELLS_EACH;
+	struct at_cell_page *page;
+
+	hold->page = NULL;
+	/* Pairs with the store-release in at_cells_grow(). */
+	if (!number || n >= smp_load_acquire(&p->cells->nr))
+		return NULL;
+	page = p->cells->page[n];
+	kref_get(&page->ref);
+	atomic_inc(&page->holds[i]);
+	/* Pairs with the barrier in at_cells_look(). */
+	smp_mb__after_atomic();
+	hold->page = page;
+	hold->i = i;
+	if (READ_ONCE(page->owner[i]) == pid)
+		return at_cell(page, i);
+	at_cell_drop(hold);
+	return NULL;
+}
+
+/* Drop a hold; @hold may have no cell. May be called in any context. */
+void at_cell_drop(struct at_cell_hold *hold)
+{
+	struct at_cell_page *page = hold->page;
+
+	hold->page = NULL;
+	if (!page)
+		return;
+	/* Ordered after the caller's accesses to the cell: see at_cells_look(). */
+	smp_mb__before_atomic();
+	atomic_dec(&page->holds[hold->i]);
+	kref_put(&page->ref, at_cell_page_free);
+}
