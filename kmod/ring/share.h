@@ -24,7 +24,7 @@ struct at_geometry;
 struct at_kring;
 
 /* Words of the largest record. Up to one word less may stay unused at a sub-buffer's end. */
-#define AT_SHARE_RECORD	7
+#define AT_SHARE_RECORD	15
 
 /* A session's rings on a CPU; each has its own accounts */
 enum at_kring_kind { AT_KRING_EVENTS, AT_KRING_NAMES, AT_KRINGS };

@@ -127,30 +127,30 @@ bool at_switch_room(struct at_ksched *ks, struct at_kcpu *kc,
 		    const struct task_struct *prev, const struct task_struct *next,
 		    const struct at_task *out, const struct at_task *in, bool open)
 {
-	struct at_bill bill = { .words = open ? 2 * AT_SWITCH_WORDS : AT_SWITCH_WORDS };
+	struct at_bill bill = { .words = open ? 2 * AT_SWITCH_MAX : AT_SWITCH_MAX };
 
-	BUILD_BUG_ON(AT_SWITCH_WORDS > AT_SHARE_RECORD);
+	BUILD_BUG_ON(AT_SWITCH_MAX > AT_SHARE_RECORD);
 	if (out || (ks->all && prev->pid))
 		bill.of[bill.nr++] = at_payer(out);
 	if (in || (ks->all && next->pid))
 		bill.of[bill.nr++] = at_payer(in);
-	return at_share_room(&kc->events, AT_SWITCH_WORDS, &bill);
+	return at_share_room(&kc->events, AT_SWITCH_MAX, &bill);
 }
 
 /* Find room for a wakeup on the slow path. The member of the woken task pays. */
 bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
 {
 	const struct at_bill bill = {
-		.of = { at_payer(woken) }, .nr = 1, .words = AT_WAKEUP_WORDS,
+		.of = { at_payer(woken) }, .nr = 1, .words = AT_WAKEUP_MAX,
 	};
 
-	return at_share_room(&kc->events, AT_WAKEUP_WORDS, &bill);
+	return at_share_room(&kc->events, AT_WAKEUP_MAX, &bill);
 }
 
 /* @a, @b: entries of @prev and @next, which other sessions may own */
 static noinline void
 at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at_task *b,
-		  struct task_struct *prev, struct task_struct *next, u32 state)
+		  struct task_struct *prev, struct task_struct *next, u32 state, bool preempt)
 {
 	struct at_kcpu *kc = at_this_kcpu(ks);
 
@@ -160,16 +160,17 @@ at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at
 		a = NULL;
 	if (b && b->ks != ks)
 		b = NULL;
-	at_record_switch(ks, kc, prev, next, a, b, state, false);
+	at_record_switch(ks, kc, prev, next, a, b, state, preempt, 0, false);
 }
 
 static void at_switch_all(const struct at_task *a, const struct at_task *b,
-			  struct task_struct *prev, struct task_struct *next, u32 state)
+			  struct task_struct *prev, struct task_struct *next, u32 state,
+			  bool preempt)
 {
 	struct at_ksched *ks;
 
 	list_for_each_entry_rcu(ks, &at_all_kscheds, node)
-		at_switch_session(ks, a, b, prev, next, state);
+		at_switch_session(ks, a, b, prev, next, state, preempt);
 }
 
 /*
@@ -177,55 +178,129 @@ static void at_switch_all(const struct at_task *a, const struct at_task *b,
  * switch out. Otherwise the task would seem to run on this CPU and on its next CPU.
  */
 static void at_switch_open(const struct at_task *a, const struct at_task *b,
-			   struct task_struct *prev, struct task_struct *next, u32 state)
+			   struct task_struct *prev, struct task_struct *next, u32 state,
+			   bool preempt)
 {
 	struct at_ksched *ks = __this_cpu_read(at_attention.opener);
 
 	__this_cpu_write(at_attention.open, false);
 	if (ks && !(a && a->ks == ks) && !(b && b->ks == ks))
-		at_switch_session(ks, a, b, prev, next, state);
+		at_switch_session(ks, a, b, prev, next, state, preempt);
+}
+
+/*
+ * Tell a thread how much CPU time it has used, at the moment that it begins to run. The words
+ * are written only, because user space may change them. Interrupts are off, so the thread sees
+ * all of them or none.
+ */
+static __always_inline void at_cell_run(struct at_task *in, const struct task_struct *next,
+					u64 ticks)
+{
+	struct asynctrace_cell *cell = READ_ONCE(in->cell);
+	u32 sequence = in->sequence;
+
+	if (!cell)
+		return;
+	WRITE_ONCE(cell->sequence, sequence + 1);
+	/* Other threads may read the cell: they detect a change by the sequence. */
+	smp_wmb();
+	WRITE_ONCE(cell->generation, READ_ONCE(in->owner->generation));
+	WRITE_ONCE(cell->cpu_ns, next->se.sum_exec_runtime);
+	WRITE_ONCE(cell->since, ticks);
+	WRITE_ONCE(cell->switches, in->switches);
+	/* As above. */
+	smp_wmb();
+	in->sequence = sequence + 2;
+	WRITE_ONCE(cell->sequence, sequence + 2);
+}
+
+/* The same in any session. @a, @b: entries of the tasks that switch, or NULL */
+static void at_cells_switch(struct at_task *a, struct at_task *b, const struct task_struct *next)
+{
+	if (a && READ_ONCE(a->ks->on))
+		a->switches++;
+	if (b && READ_ONCE(b->ks->on))
+		at_cell_run(b, next, at_clock_ticks(b->ks->clock));
 }
 
 static noinline void at_switch_slow(struct at_task *a, struct at_task *b,
 				    struct task_struct *prev, struct task_struct *next,
-				    u32 state)
+				    u32 state, bool preempt)
 {
 	__this_cpu_inc(at_probe_cost.calls);
 	if (__this_cpu_read(at_attention.all))
-		at_switch_all(a, b, prev, next, state);
+		at_switch_all(a, b, prev, next, state, preempt);
 	if (__this_cpu_read(at_attention.open))
-		at_switch_open(a, b, prev, next, state);
+		at_switch_open(a, b, prev, next, state, preempt);
 	if (a && !a->ks->all)
-		at_switch_session(a->ks, a, b, prev, next, state);
+		at_switch_session(a->ks, a, b, prev, next, state, preempt);
 	if (b && !b->ks->all && !(a && a->ks == b->ks))
-		at_switch_session(b->ks, a, b, prev, next, state);
+		at_switch_session(b->ks, a, b, prev, next, state, preempt);
+	at_cells_switch(a, b, next);
 	if (a && state & TASK_DEAD)
 		at_tasks_mark_dead(a);
 }
 
-/* At least one of @a and @b is not NULL. */
-static noinline void at_switch_traced(struct at_task *a, struct at_task *b,
-				      struct task_struct *prev, struct task_struct *next,
-				      u32 state, bool preempt)
+/* The fast path of a switch between traced tasks. Returns false if it was not taken. */
+static __always_inline bool at_switch_quick(struct at_task *a, struct at_task *b,
+					    struct task_struct *prev,
+					    struct task_struct *next, u32 state, bool preempt)
 {
 	struct at_ksched *ks = a ? a->ks : b->ks;
 	struct at_kcpu *kc = __this_cpu_read(*ks->quick);
-	bool done;
+	u64 ticks = at_clock_counter();
 
 	if (preempt)
 		state = 0;
 	if (unlikely(!kc || state & AT_STATE_RARE))
-		done = false;
-	else if (!b)
-		done = at_record_switch(ks, kc, prev, next, a, NULL, state, true);
-	else if (!a)
-		done = at_record_switch(ks, kc, prev, next, NULL, b, state, true);
-	else if (likely(b->ks == ks))
-		done = at_record_switch(ks, kc, prev, next, a, b, state, true);
+		return false;
+	if (a && b && unlikely(b->ks != ks))
+		return false;
+	if (unlikely(!at_record_switch(ks, kc, prev, next, a, b, state, preempt, ticks, true)))
+		return false;
+	if (a)
+		a->switches++;
+	if (b)
+		at_cell_run(b, next, ticks);
+	return true;
+}
+
+/* Apart from at_switch_one(), because with both tasks known it needs fewer registers. */
+static noinline void at_switch_both(struct at_task *a, struct at_task *b,
+				    struct task_struct *prev, struct task_struct *next,
+				    u32 state, bool preempt)
+{
+	/* The caller has tested both. */
+	if (!a || !b)
+		__builtin_unreachable();
+	if (unlikely(!at_switch_quick(a, b, prev, next, state, preempt)))
+		at_switch_slow(a, b, prev, next, preempt ? 0 : state, preempt);
+}
+
+/* One of @a and @b is NULL. */
+static noinline void at_switch_one(struct at_task *a, struct at_task *b,
+				   struct task_struct *prev, struct task_struct *next,
+				   u32 state, bool preempt)
+{
+	bool done;
+
+	if (b)
+		done = at_switch_quick(NULL, b, prev, next, state, preempt);
 	else
-		done = false;
+		done = at_switch_quick(a, NULL, prev, next, state, preempt);
 	if (unlikely(!done))
-		at_switch_slow(a, b, prev, next, state);
+		at_switch_slow(a, b, prev, next, preempt ? 0 : state, preempt);
+}
+
+/* At least one of @a and @b is not NULL. */
+static __always_inline void at_switch_traced(struct at_task *a, struct at_task *b,
+					     struct task_struct *prev,
+					     struct task_struct *next, u32 state, bool preempt)
+{
+	if (likely(a && b))
+		at_switch_both(a, b, prev, next, state, preempt);
+	else
+		at_switch_one(a, b, prev, next, state, preempt);
 }
 
 static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
@@ -239,7 +314,7 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 		__this_cpu_write(at_attention.open, false);
 		at_switch_traced(a, b, prev, next, state, preempt);
 	} else {
-		at_switch_slow(a, b, prev, next, preempt ? 0 : state);
+		at_switch_slow(a, b, prev, next, preempt ? 0 : state, preempt);
 	}
 }
 
@@ -254,6 +329,9 @@ static void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
 	slots = at_task_slots_get();
 	a = at_task_find_in(slots, prev);
 	b = at_task_find_in(slots, next);
+	/* Keeps the compiler from carrying the results of tests along, in more registers. */
+	OPTIMIZER_HIDE_VAR(a);
+	OPTIMIZER_HIDE_VAR(b);
 	if (unlikely(__this_cpu_read(at_attention.any)))
 		at_switch_attention(a, b, prev, next, state, preempt);
 	else if (!((unsigned long)a | (unsigned long)b))
@@ -285,11 +363,20 @@ static noinline void at_waking_slow(struct at_task **slots, const struct at_task
 		at_waking_session(e->ks, slots, e, p);
 }
 
+/* Not inline, so that wakeups of untraced tasks save no registers. */
+static noinline void at_waking_traced(struct at_task **slots, const struct at_task *e,
+				      struct task_struct *p)
+{
+	struct at_kcpu *kc = __this_cpu_read(*e->ks->quick);
+
+	if (unlikely(!kc || !at_record_waking(e->ks, kc, slots, p, e, true)))
+		at_waking_slow(slots, e, p);
+}
+
 static __always_inline void at_waking(struct task_struct *p)
 {
 	struct at_task **slots;
 	const struct at_task *e;
-	struct at_kcpu *kc;
 
 	at_assert_irqs_off();
 	slots = at_task_slots_get();
@@ -302,9 +389,7 @@ static __always_inline void at_waking(struct task_struct *p)
 		__this_cpu_inc(at_probe_cost.calls);
 		return;
 	}
-	kc = __this_cpu_read(*e->ks->quick);
-	if (unlikely(!kc || !at_record_waking(e->ks, kc, slots, p, e, true)))
-		at_waking_slow(slots, e, p);
+	at_waking_traced(slots, e, p);
 }
 
 /* Interrupts are on, for example, when a task wakes itself. */
@@ -449,8 +534,9 @@ static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events,
 	at_kring_init(&kc->names, AT_KRING_NAMES, &at_names_geometry, &ks->sharing,
 		      &ks->spares[AT_KRING_NAMES], ks->foreign);
 	for (state = 0; state < ARRAY_SIZE(kc->switch_head); state++)
-		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS, 3, cpu,
-								    state);
+		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS,
+								    AT_SWITCH_ARGS, cpu, state);
+	kc->reasons = ks->reasons;
 }
 
 /* Allow the fast path, or not. */
@@ -533,6 +619,7 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 	ks->session = s;
 	ks->ns = s->pid_ns == &init_pid_ns ? NULL : s->pid_ns;
 	ks->clock = s->clock;
+	ks->reasons = s->flags & ASYNCTRACE_SESSION_FLAGS_REASONS;
 	ks->all = s->sched == ASYNCTRACE_SCHED_ALL;
 	ks->foreign = s->owner.privileged;
 	ks->plain = ks->foreign && !ks->ns;

@@ -20,12 +20,20 @@
 #include <linux/string.h>
 
 #include "base/clock.h"
+#include "sched/reason.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"
 
 #define AT_NAME_WORDS	(sizeof(struct asynctrace_task_name) / sizeof(u64))
+
+/* Words of a switch without optional arguments: two operations, and a reason */
 #define AT_SWITCH_WORDS	7
-#define AT_WAKEUP_WORDS	6
+#define AT_SWITCH_ARGS	3
+#define AT_SWITCH_MAX	(AT_SWITCH_WORDS + 2 * 2 + 4)
+/* Words of a wakeup without optional arguments: the waker, and two operations */
+#define AT_WAKEUP_WORDS	4
+#define AT_WAKEUP_ARGS	1
+#define AT_WAKEUP_MAX	(AT_WAKEUP_WORDS + 2 + 2 * 2)
 
 /**
  * struct at_probe_cost - work of the probes on a CPU
@@ -84,11 +92,13 @@ static __always_inline u64 at_task_key(const struct task_struct *task, s32 tid)
  */
 static __always_inline u64 at_name_key(const struct task_struct *task)
 {
-	u64 comm[2];
+	u64 low, high;
 
-	BUILD_BUG_ON(sizeof(comm) != sizeof(task->comm));
-	memcpy(comm, task->comm, sizeof(comm));
-	return comm[0] * GOLDEN_RATIO_64 + comm[1];
+	BUILD_BUG_ON(sizeof(low) + sizeof(high) != sizeof(task->comm));
+	/* An array would make the compiler protect the stack of each probe. */
+	memcpy(&low, task->comm, sizeof(low));
+	memcpy(&high, task->comm + sizeof(low), sizeof(high));
+	return low * GOLDEN_RATIO_64 + high;
 }
 
 void at_record_name(struct at_ksched *ks, const struct task_struct *task, s32 tid,
@@ -161,17 +171,91 @@ static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu
 	return true;
 }
 
+/* Addition to a record's first word for @args more arguments, which have @words words */
+static __always_inline u64 at_head_more(u32 words, u32 args)
+{
+	return (u64)words << 4 | (u64)args << 16;
+}
+
+/* The first word of a record so far, and where its next word goes */
+struct at_writing {
+	u64 head;
+	u64 *to;
+};
+
+/* The operation that the task of @e works on; user space may change it at any moment. */
+static __always_inline u64 at_operation(const struct at_task *e)
+{
+	return READ_ONCE(*READ_ONCE(e->operation));
+}
+
+static __always_inline void at_put_id(u64 *to, const struct at_task *e, const u32 name,
+				      u64 operation)
+{
+	to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2, name, 0) | e->salt;
+	to[1] = operation;
+}
+
+/*
+ * Write the id of the operation that the task of @e works on, if there is one. Like the function
+ * below, returns what has been written then, so that @w needs no memory.
+ */
+static __always_inline struct at_writing
+at_put_operation(struct at_writing w, const struct at_task *e, const u32 name)
+{
+	u64 operation = at_operation(e);
+
+	if (!operation)
+		return w;
+	at_put_id(w.to, e, name, operation);
+	w.to += 2;
+	w.head += at_head_more(2, 1);
+	return w;
+}
+
+/* Write why @prev, the current task, leaves its CPU. */
+static __always_inline struct at_writing
+at_put_reason(struct at_writing w, struct task_struct *prev, u32 state, bool preempt)
+{
+	const struct at_reason r = at_reason(prev, state, preempt);
+
+	w.to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ASYNCTRACE_FXT_STR_OFF_CPU,
+				     r.off_cpu);
+	if (!(r.off_cpu & ASYNCTRACE_FXT_OFF_SYSCALL)) {
+		w.to += 1;
+		w.head += at_head_more(1, 1);
+		return w;
+	}
+	w.to[1] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_SYSCALL,
+				     r.syscall);
+	w.to[2] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2,
+				     ASYNCTRACE_FXT_STR_SYSCALL_ARG, 0);
+	w.to[3] = r.argument;
+	w.to += 4;
+	w.head += at_head_more(4, 3);
+	return w;
+}
+
+/* Publish the record that begins at the ring's next word. */
+static __always_inline void at_publish(struct at_kring *r, struct at_writing w)
+{
+	r->next[0] = w.head;
+	at_kring_commit(r, ASYNCTRACE_FXT_WORDS(w.head));
+}
+
 /*
  * Record a switch. @out, @in: entries of @prev and @next, if this session traces them.
- * @state: state of @prev; 0 if @prev was preempted. Only the quick version returns false.
+ * @state: state of @prev; 0 if @prev was preempted. @ticks: the time, for the quick version. Only
+ * that version returns false.
  */
 static __always_inline bool
 at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *prev,
 		 struct task_struct *next, const struct at_task *out,
-		 const struct at_task *in, u32 state, const bool quick)
+		 const struct at_task *in, u32 state, bool preempt, u64 ticks, const bool quick)
 {
+	bool open = false, shown = true;
 	u64 prev_koid, next_koid, *w;
-	bool open = false;
+	struct at_writing more;
 
 	if (out) {
 		prev_koid = (u32)out->tid;
@@ -180,6 +264,8 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 			return false;
 		if (ASYNCTRACE_TID_IS_OTHER((s32)prev_koid))
 			state = 0;
+		/* Nothing is said about the idle task and tasks that may not be shown. */
+		shown = prev_koid && !ASYNCTRACE_TID_IS_OTHER((s32)prev_koid);
 	}
 	if (in) {
 		next_koid = (u32)in->tid;
@@ -191,7 +277,7 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 		/* Neither task is traced: the record only shows that @prev switches out. */
 		next_koid = next->pid ? ASYNCTRACE_TID_OTHER_ON(smp_processor_id()) : 0;
 	}
-	if (!at_kring_has_room(&kc->events, AT_SWITCH_WORDS)) {
+	if (!at_kring_has_room(&kc->events, AT_SWITCH_MAX)) {
 		if (quick)
 			return false;
 		if (!at_switch_room(ks, kc, prev, next, out, in, open))
@@ -200,8 +286,7 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	if (open)
 		at_open(ks);
 	w = kc->events.next;
-	w[0] = kc->switch_head[at_fxt_state(state, quick)];
-	w[1] = quick ? at_clock_counter() : at_clock_ticks(ks->clock);
+	w[1] = quick ? ticks : at_clock_ticks(ks->clock);
 	w[2] = prev_koid;
 	w[3] = next_koid;
 	w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_INCOMING,
@@ -210,7 +295,15 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 				  at_weight(prev, out, prev_koid));
 	w[6] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ASYNCTRACE_FXT_STR_STATE,
 				  state);
-	at_kring_commit(&kc->events, AT_SWITCH_WORDS);
+	more.head = kc->switch_head[at_fxt_state(state, quick)];
+	more.to = w + AT_SWITCH_WORDS;
+	if (in)
+		more = at_put_operation(more, in, ASYNCTRACE_FXT_STR_IN_OPERATION);
+	if (out)
+		more = at_put_operation(more, out, ASYNCTRACE_FXT_STR_OUT_OPERATION);
+	if (kc->reasons && shown)
+		more = at_put_reason(more, prev, state, preempt);
+	at_publish(&kc->events, more);
 	if (quick)
 		__this_cpu_inc(at_probe_cost.quick_switches);
 	else
@@ -218,30 +311,88 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	return true;
 }
 
-/* @by: id of the waker, recorded if @told */
+/**
+ * struct at_waking - a wakeup to be recorded
+ * @p: the woken task
+ * @woken: its entry, if the session traces it
+ * @waker: entry of the waker, if the session traces it
+ * @koid: id of the woken task, unless @woken
+ * @by: id of the waker, unless @waker
+ * @does: operation that the woken task works on, if @woken
+ * @waker_does: operation that the waker works on, if @waker
+ */
+struct at_waking {
+	const struct task_struct *p;
+	const struct at_task *woken;
+	const struct at_task *waker;
+	u64 koid;
+	u64 by;
+	u64 does;
+	u64 waker_does;
+};
+
+/*
+ * Compiled for each combination of arguments, so that the layout is known. @told: has the
+ * waker; @does: has the woken task's operation; @waker_does: has that of the waker
+ */
 static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu *kc,
-					    const struct task_struct *p,
-					    const struct at_task *woken, u64 koid, u64 by,
-					    const bool told, const bool quick)
+					    const struct at_waking g, const bool told,
+					    const bool does, const bool waker_does,
+					    const bool quick)
 {
-	const u32 words = told ? AT_WAKEUP_WORDS : AT_WAKEUP_WORDS - 2;
+	const u32 args = AT_WAKEUP_ARGS + told + does + waker_does;
+	const u32 words = AT_WAKEUP_WORDS + 2 * (told + does + waker_does);
 	u64 *w = kc->events.next;
 
-	w[0] = ASYNCTRACE_FXT_WAKEUP_HEAD(words, told ? 2 : 1, task_cpu(p));
+	w[0] = ASYNCTRACE_FXT_WAKEUP_HEAD(words, args, task_cpu(g.p));
 	w[1] = quick ? at_clock_counter() : at_clock_ticks(ks->clock);
-	w[2] = koid;
+	w[2] = quick || g.woken ? (u32)g.woken->tid : g.koid;
 	w[3] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_WEIGHT,
-				  at_weight(p, woken, koid));
+				  quick ? g.p->prio : at_weight(g.p, g.woken, g.koid));
 	if (told) {
 		w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
 					  ASYNCTRACE_FXT_STR_WAKER, 0);
-		w[5] = by;
+		w[5] = g.waker ? (u32)g.waker->tid : g.by;
 	}
+	if (does)
+		at_put_id(w + 4 + 2 * told, g.woken, ASYNCTRACE_FXT_STR_OPERATION, g.does);
+	if (waker_does)
+		at_put_id(w + 4 + 2 * (told + does), g.waker,
+			  ASYNCTRACE_FXT_STR_WAKER_OPERATION, g.waker_does);
 	at_kring_commit(&kc->events, words);
 	if (quick)
 		__this_cpu_inc(at_probe_cost.quick_wakings);
 	else
 		__this_cpu_inc(at_probe_cost.wakings);
+}
+
+/*
+ * Find room, and write the record with whatever is known of the operations. Only the quick
+ * version returns false.
+ */
+static __always_inline bool at_write_works(struct at_ksched *ks, struct at_kcpu *kc,
+					   const struct at_waking g, const bool told,
+					   const bool quick)
+{
+	/* Check for the largest record, because nearly all wakeups have a waker. */
+	if (!at_kring_has_room(&kc->events, AT_WAKEUP_MAX)) {
+		if (quick)
+			return false;
+		if (!at_waking_room(kc, g.woken))
+			return true;
+	}
+	if (g.waker_does) {
+		if (g.does)
+			at_write_waking(ks, kc, g, told, true, true, quick);
+		else
+			at_write_waking(ks, kc, g, told, false, true, quick);
+	} else {
+		if (g.does)
+			at_write_waking(ks, kc, g, told, true, false, quick);
+		else
+			at_write_waking(ks, kc, g, told, false, false, quick);
+	}
+	return true;
 }
 
 /*
@@ -252,42 +403,31 @@ static __always_inline bool
 at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slots,
 		 struct task_struct *p, const struct at_task *woken, const bool quick)
 {
+	struct at_waking g = { .p = p, .woken = woken };
 	const struct at_task *waker;
-	u64 koid = 0, by = 0;
-	bool told = false;
 
-	if (!woken) {
-		if (!at_foreign_koid(ks, kc, p, NULL, &koid, quick))
-			return false;
-		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)koid)))
+	/* The fast path is for traced tasks only. */
+	if (!quick && !woken) {
+		at_foreign_koid(ks, kc, p, NULL, &g.koid, false);
+		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)g.koid)))
 			return true;
 	}
+	if (quick || woken)
+		g.does = at_operation(woken);
 	/* In an interrupt, the current task is not the waker. */
-	if (likely(!(in_serving_softirq() | in_hardirq()))) {
-		waker = at_task_find_in(slots, current);
-		if (likely(waker && waker->ks == ks)) {
-			by = (u32)waker->tid;
-			told = true;
-		} else {
-			if (!at_foreign_koid(ks, kc, current, woken, &by, quick))
-				return false;
-			told = by != 0;
-		}
+	if (unlikely(in_serving_softirq() | in_hardirq()))
+		return at_write_works(ks, kc, g, false, quick);
+	waker = at_task_find_in(slots, current);
+	if (likely(waker && waker->ks == ks)) {
+		g.waker = waker;
+		g.waker_does = at_operation(waker);
+		return at_write_works(ks, kc, g, true, quick);
 	}
-	if (woken)
-		koid = (u32)woken->tid;
-	/* Check for the larger record, because nearly all wakeups have a waker. */
-	if (!at_kring_has_room(&kc->events, AT_WAKEUP_WORDS)) {
-		if (quick)
-			return false;
-		if (!at_waking_room(kc, woken))
-			return true;
-	}
-	if (told)
-		at_write_waking(ks, kc, p, woken, koid, by, true, quick);
-	else
-		at_write_waking(ks, kc, p, woken, koid, 0, false, quick);
-	return true;
+	if (!at_foreign_koid(ks, kc, current, woken, &g.by, quick))
+		return false;
+	if (!g.by)
+		return at_write_works(ks, kc, g, false, quick);
+	return at_write_works(ks, kc, g, true, quick);
 }
 
 #endif /* AT_RECORD_H */

@@ -35,12 +35,14 @@ struct at_named {
  * @events: switches and wakeups
  * @switch_head: first word of a switch on this CPU, by ASYNCTRACE_FXT_STATE_*
  * @names: names of the tasks in @events; each record is a struct asynctrace_task_name
+ * @reasons: switches say why the outgoing task leaves its CPU
  * @named: cache of the tasks whose names were recorded lately
  */
 struct at_kcpu {
 	struct at_kring events;
 	u64 switch_head[ASYNCTRACE_FXT_STATE_DEAD + 1];
 	struct at_kring names;
+	bool reasons;
 	struct at_named named[AT_NAMED];
 };
 
@@ -54,6 +56,7 @@ struct at_kcpu {
  * @ns: pid namespace of the session's owner; NULL: the initial one
  * @clock: enum asynctrace_clock
  * @all: records every task, not only those of providers
+ * @reasons: switches say why the outgoing task leaves its CPU
  * @foreign: may name tasks that belong to no provider of the session
  * @plain: @foreign is set, and thread ids are those of the initial pid namespace
  * @on: the session is started
@@ -74,6 +77,7 @@ struct at_ksched {
 	struct pid_namespace *ns;
 	u32 clock;
 	bool all;
+	bool reasons;
 	bool foreign;
 	bool plain;
 	bool on;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Why a task leaves its CPU, from its flags and from the registers that it saved when it
+ * entered the kernel. The task is the current one, so its stack is there.
+ */
+#ifndef AT_REASON_H
+#define AT_REASON_H
+
+#include <asm/syscall.h>
+#include <linux/asynctrace_fxt.h>
+#include <linux/audit.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+
+#include "base/compat.h"
+
+/**
+ * struct at_reason - why a task leaves its CPU
+ * @off_cpu: ASYNCTRACE_FXT_OFF_*
+ * @syscall: number of the system call, if @off_cpu has ASYNCTRACE_FXT_OFF_SYSCALL
+ * @argument: its first argument
+ */
+struct at_reason {
+	u32 off_cpu;
+	s32 syscall;
+	u64 argument;
+};
+
+/* Tasks that never enter the kernel, so that their stacks hold no registers of user space */
+#define AT_PF_KERNEL	(PF_KTHREAD | PF_IO_WORKER | AT_PF_USER_WORKER)
+
+/* syscall_get_arguments() would copy all of them to the stack. */
+static __always_inline u64 at_first_argument(const struct pt_regs *regs)
+{
+#ifdef CONFIG_X86
+	return regs->di;
+#else
+	return regs->orig_x0;
+#endif
+}
+
+/*
+ * A 32-bit system call has other numbers, which no program of this module's users makes: it is
+ * not reported.
+ */
+static __always_inline struct at_reason
+at_reason(struct task_struct *prev, u32 state, bool preempt)
+{
+	struct at_reason r = { .off_cpu = preempt ? ASYNCTRACE_FXT_OFF_PREEMPTED : 0 };
+	struct pt_regs *regs;
+
+	if (prev->in_iowait)
+		r.off_cpu |= ASYNCTRACE_FXT_OFF_IOWAIT;
+	if (unlikely(prev->flags & AT_PF_KERNEL ||
+		     !(syscall_get_arch(prev) & __AUDIT_ARCH_64BIT)))
+		return r;
+	regs = task_pt_regs(prev);
+	r.syscall = syscall_get_nr(prev, regs);
+	if (r.syscall < 0) {
+		/* A runnable task may be on its way back from an interrupt. */
+		if (state)
+			r.off_cpu |= ASYNCTRACE_FXT_OFF_EXCEPTION;
+		return r;
+	}
+	r.off_cpu |= ASYNCTRACE_FXT_OFF_SYSCALL;
+	r.argument = at_first_argument(regs);
+	return r;
+}
+
+#endif /* AT_REASON_H */
