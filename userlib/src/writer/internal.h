@@ -224,8 +224,11 @@ const char *at_default_name(void);
  * ATTACH. Returns the new gate; ATTACH: the other thread took too long. Async-signal-safe.
  */
 uint32_t at_attach(void);
-/* Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. */
-int at_module_slot(void);
+/*
+ * Gives the calling thread a slot. Returns the slot, > 0, or a negative errno. *@cell: where the
+ * kernel reads the thread's operation, or NULL.
+ */
+int at_module_slot(uint64_t **cell);
 /* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
 /* Drops the registration that a forked child inherited. The caller holds the lock. */

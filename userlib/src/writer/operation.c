@@ -39,6 +39,11 @@ AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
 
 void at_cell_set(uint64_t *cell)
 {
+	uint64_t *const old = at_current_.cell;
+
+	/* The kernel may still read the old cell, which the thread does not update any more. */
+	if (old && old != cell)
+		__atomic_store_n(old, 0, __ATOMIC_RELAXED);
 	at_current_.cell = cell;
 	if (cell)
 		__atomic_store_n(cell, at_current_.id, __ATOMIC_RELAXED);

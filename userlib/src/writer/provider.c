@@ -22,6 +22,7 @@
 #include "announce.h"
 #include "register.h"
 #include "internal.h"
+#include "operation.h"
 #include "sys.h"
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
@@ -42,6 +43,8 @@ static struct {
 	size_t control_size;
 	char *rw;
 	size_t rw_size;
+	struct asynctrace_cell *cells;	/* NULL: they cannot be mapped */
+	uint32_t nr_cells;
 	uint32_t version;
 	uint64_t stride;
 	char name[ASYNCTRACE_NAME_MAX + 1];
@@ -129,6 +132,25 @@ static int map_area(int fd, char **addr, size_t *had, size_t bytes, int prot, of
 	return 0;
 }
 
+/*
+ * Maps the cells where nothing was mapped before. A thread stores into its cell until it traces
+ * again, also if the process has registered anew meanwhile, and must not hit another thread's
+ * new cell. Without cells, scheduling records name no operations.
+ */
+static void map_cells(int fd, const struct asynctrace_control *c)
+{
+	void *p;
+
+	module.nr_cells = c->nr_cells;
+	module.cells = NULL;
+	if (!c->cells)
+		return;
+	p = at_mmap(NULL, c->nr_cells * sizeof(*module.cells), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, c->cells);
+	if (p != MAP_FAILED)
+		module.cells = p;
+}
+
 static int map_module(int fd)
 {
 	struct asynctrace_control c;
@@ -145,8 +167,11 @@ static int map_module(int fd)
 	if (err)
 		return err;
 	__atomic_store_n(at_salt_word(), c.salt, __ATOMIC_RELAXED);
-	return map_area(fd, &module.rw, &module.rw_size, c.rw_size, PROT_READ | PROT_WRITE,
-			c.rw_offset);
+	err = map_area(fd, &module.rw, &module.rw_size, c.rw_size, PROT_READ | PROT_WRITE,
+		       c.rw_offset);
+	if (!err)
+		map_cells(fd, &c);
+	return err;
 }
 
 /*
@@ -181,6 +206,9 @@ static void unmap_module(void)
 		at_void_map(module.rw, module.rw_size);
 	if (module.control)
 		at_void_map(module.control, module.control_size);
+	if (module.cells)
+		at_void_map(module.cells, module.nr_cells * sizeof(*module.cells));
+	module.cells = NULL;
 }
 
 /*
@@ -307,6 +335,8 @@ void at_module_forked(void)
 	at_missed_forget();
 	if (module.registered)
 		forget();
+	/* The thread that forked has a cell in the parent's registration. */
+	at_cell_set(NULL);
 }
 
 uint32_t at_attach(void)
@@ -356,13 +386,21 @@ int at_module_resume(void)
 	return err;
 }
 
-int at_module_slot(void)
+int at_module_slot(uint64_t **cell)
 {
-	int slot;
+	struct asynctrace_slot slot = { .size = sizeof(slot) };
+	struct asynctrace_cell *cells;
+	int number;
 
+	*cell = NULL;
 	if (fd_is_ours()) {
-		slot = at_sys_ioctl(module.fd, ASYNCTRACE_IOC_THREAD, NULL);
-		return slot < 0 ? -errno : slot;
+		number = at_sys_ioctl(module.fd, ASYNCTRACE_IOC_THREAD, &slot);
+		if (number < 0)
+			return -errno;
+		cells = __atomic_load_n(&module.cells, __ATOMIC_RELAXED);
+		if (slot.cell && cells)
+			*cell = (uint64_t *)&cells[slot.cell - 1].operation;
+		return number;
 	}
 	/* The program closed all descriptors, as daemons do: register again. */
 	while (!at_backend_trylock()) {

@@ -7,19 +7,25 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "operation.h"
 #include "rseq.h"
 #include "sys.h"
 
-static void learn_slot(uint32_t epoch)
+/* Returns false and changes nothing if the gate has changed. */
+static bool learn_slot(uint32_t epoch, uint32_t gate)
 {
 	struct at_thread *t = &at_thread;
 	const bool forbidden = at_counter_forbidden();
 	const bool inprocess = at_backend() == ASYNCTRACE_BACKEND_INPROCESS;
-	int slot = inprocess ? at_inproc_slot() : at_module_slot();
+	uint64_t *cell = NULL;
+	int slot = inprocess ? at_inproc_slot() : at_module_slot(&cell);
 	enum at_path path = ASYNCTRACE_PATH_FALLBACK;
 	enum at_reason reason = ASYNCTRACE_REASON_OK;
 	uint64_t signals;
 
+	/* If the process has registered anew meanwhile, slot and cell may not belong together. */
+	if (!at_gate_still(gate))
+		return false;
 	if (slot <= 0) {
 		path = ASYNCTRACE_PATH_NONE;
 		reason = ASYNCTRACE_REASON_NO_SLOT;
@@ -45,7 +51,9 @@ static void learn_slot(uint32_t epoch)
 	t->slot = slot > 0 ? slot : 0;
 	t->epoch = epoch;
 	t->gate = ASYNCTRACE_GATE_OFF;
+	at_cell_set(cell);
 	at_signals_restore(&signals);
+	return true;
 }
 
 AT_COLD bool at_thread_learn(uint32_t gate)
@@ -53,15 +61,14 @@ AT_COLD bool at_thread_learn(uint32_t gate)
 	struct at_thread *t = &at_thread;
 	const uint32_t epoch = at_epoch();
 	const int saved = errno;
+	bool learned = true;
 
 	if (t->epoch != epoch)
-		learn_slot(epoch);
+		learned = learn_slot(epoch, gate);
 	else if (t->path != ASYNCTRACE_PATH_NONE)
 		/* The next run may have another clock. */
 		t->path = at_control()->clock == ASYNCTRACE_CLOCK_COUNTER && at_hot.rseq &&
 			  at_rseq_cpu() >= 0 ? ASYNCTRACE_PATH_RSEQ : ASYNCTRACE_PATH_FALLBACK;
 	errno = saved;
-	if (!at_gate_still(gate))
-		return false;
-	return true;
+	return learned && at_gate_still(gate);
 }
