@@ -225,6 +225,12 @@ typedef uint64_t trace_ticks_t;
  */
 trace_ticks_t at_ticks(void);
 
+/*
+ * Returns the CPU time of the calling thread in nanoseconds, as CLOCK_THREAD_CPUTIME_ID has it.
+ * Makes no system call while a session with scheduling records the thread. Async-signal-safe.
+ */
+uint64_t at_thread_cpu_ns(void);
+
 /* Returns a number that is unique in this process: 1, 2, ... Cannot fail. */
 uint64_t at_nonce(void);
 
