@@ -11,7 +11,7 @@ out ?= $(top)/build/selftests/$(notdir $(CURDIR))
 
 CC ?= gcc
 cflags := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -Wno-unused-parameter \
-	-I$(top)/tools -I$(top)/uapi -I$(top)/userlib/include -I$(top)/userlib/src -MMD -MP
+	-I$(top)/tools -I$(top)/uapi -I$(top)/userlib/include -I$(top)/userlib/src -I$(out) -MMD -MP
 plain := -O2
 asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 libfuzzer := $(asan) -fsanitize=fuzzer-no-link
@@ -30,11 +30,16 @@ vpath %.c $(dirs:%=$(top)/tools/%) $(top)/tools $(top)/tools/record ../fxt ../an
 
 all:
 
+$(out)/syscall_names.h: $(top)/userlib/src/compose/syscall-names
+	mkdir -p $(@D)
+	$< $(CC) > $@
+
 define objects
 $(out)/$(1)/%.o: %.c Makefile ../unit.mk | $(out)/$(1)
 	$$($(1)_cc) $$(cflags) $$($(1)) -c -o $$@ $$<
 $(out)/$(1)/compose/%.o: $(top)/userlib/src/compose/%.c Makefile ../unit.mk | $(out)/$(1)
 	$$($(1)_cc) $$(cflags) $$($(1)) -c -o $$@ $$<
+$(out)/$(1)/compose/syscalls.o: $(out)/syscall_names.h
 $(out)/$(1)/lib.a: $(tested:%.c=$(out)/$(1)/%.o)
 	rm -f $$@
 	$$(AR) rcs $$@ $$^

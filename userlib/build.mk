@@ -28,13 +28,18 @@ AT_OBJ		:= $(addsuffix .o,$(basename $(AT_SRC:userlib/src/%=%)))
 AT_HEADERS	:= $(wildcard userlib/include/asynctrace/*.h)
 AT_DETAIL	:= $(wildcard userlib/include/asynctrace/detail/*)
 AT_UAPI_HEADERS	:= $(wildcard uapi/linux/*.h)
+AT_SYSCALLS	:= $(B)/generated/syscall_names.h
 AT_INCLUDES	:= -Iuapi -Iuserlib/include
 AT_MAN		:= $(wildcard userlib/man/*.3)
 
 # Rings are accessed as words and as structures, so aliasing rules must not apply.
 AT_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fno-strict-aliasing \
-		   -pthread $(AT_INCLUDES) -Iuserlib/src
+		   -pthread $(AT_INCLUDES) -Iuserlib/src -I$(dir $(AT_SYSCALLS))
 AT_LIBS		:= -lmnl -lpthread
+
+$(AT_SYSCALLS): userlib/src/compose/syscall-names
+	@mkdir -p $(@D)
+	userlib/src/compose/syscall-names $(CC) > $@
 
 # at_variant NAME, OBJECT-DIR, EXTRA-FLAGS: a variant of the static library, compiled with
 # EXTRA-FLAGS. NAME is made of the objects below OBJECT-DIR.
@@ -49,6 +54,7 @@ $(1): $$(AT_OBJ:%=$(2)/%)
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(AR) rcs $$@ $$^
+$(2)/compose/syscalls.o: $$(AT_SYSCALLS)
 -include $$(AT_OBJ:%.o=$(2)/%.d)
 endef
 

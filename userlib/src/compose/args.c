@@ -95,7 +95,8 @@ bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint
 			return false;
 		head = w[0];
 		size = head >> 4 & 0xfff;
-		value = value_words(head);
+		value = value_words(k->salted && (head & 0xf) == ASYNCTRACE_FXT_ARG_UINT64 ?
+				    head & 0xffffffff : head);
 		if (!size || size > nr || value < 0)
 			return false;
 		if (!atc_ref_check(p, head >> 16 & 0xffff, w + 1, size - 1, &arg))

@@ -155,6 +155,9 @@ enum { ATC_RANK_NONE, ATC_RANK_THREAD, ATC_RANK_PROVIDER, ATC_RANK_MAIN };
 #define ATC_KOID_OTHER		0x70000002
 #define ATC_KOID_LOSSES		0x70000003	/* first of the threads "cpu-N losses" */
 
+/* Salts have 20 bits: see struct asynctrace_control. */
+#define ATC_SALT_MAX	0xfffff
+
 struct atc_provider;
 
 /* A slot of a provider, and its entry in the provider's thread table. */
@@ -349,6 +352,16 @@ void atc_clock_record(struct at_compose *c, unsigned int name, uint64_t ns,
 void atc_continued_record(struct at_compose *c, const struct asynctrace_clock_pair *pair);
 void atc_continues_record(struct at_compose *c);
 
+/* --- syscalls.c: names of system calls -------------------------------------------------- */
+
+#define ATC_SYSCALL_MAX	24	/* bytes of a name that is made of the number */
+
+/*
+ * Returns the name of a system call. @text: room for ATC_SYSCALL_MAX bytes, which may be used for
+ * the name.
+ */
+const char *atc_syscall_name(uint32_t number, char *text);
+
 /* --- args.c: checking and copying text and arguments ---------------------- */
 
 /* The present chunk of a ring. */
@@ -365,6 +378,7 @@ struct atc_check {
 	size_t growth;		/* words that repairing text adds */
 	bool repair;		/* some text is not UTF-8 */
 	bool numeric;		/* all arguments are numbers */
+	bool salted;		/* in: bits 32..63 of a UINT64 argument's head may be set */
 };
 
 /*
@@ -381,6 +395,13 @@ static inline bool atc_ref_check(const struct atc_provider *p, unsigned int ref,
 		return atc_text_check(ref & ~ASYNCTRACE_FXT_INLINE, w, nr, k);
 	return atc_string_known(p, ref);
 }
+
+/*
+ * Returns the id that @id, from the process with salt @salt, has in files. Viewers take async ids
+ * as global. So an id that a program chose gets the process's salt, which the library's own ids
+ * have.
+ */
+uint64_t atc_global_id(uint32_t salt, uint64_t id);
 
 /* Checks @nargs arguments in the @nr words at @w. Adds to the result in @k. */
 bool atc_args_check(const struct atc_provider *p, unsigned int nargs, const uint64_t *w,
@@ -500,6 +521,14 @@ void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
  */
 void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_chunk *chunk,
 	      uint64_t malformed);
+
+/* --- tracepoint.c: events of tracepoints, and texts of the kernel's section ---------------- */
+
+/*
+ * Returns the index of a text in the kernel's section, which may write a record. 0: the text must
+ * be written inline.
+ */
+unsigned int atc_name_index(struct at_compose *c, const char *text);
 
 /* --- compose.c: the composer ---------------------------------------------- */
 

@@ -97,19 +97,16 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 }
 
 /*
- * Viewers take async ids as global. An id that a program chose gets the provider's salt, as the
- * library's own ids have. An id too large for the salt is hashed first, into the upper half of
- * the numbers, which the library's counter does not reach.
+ * An id that is too large to take the salt is hashed first, into the half of the numbers that
+ * no counter reaches.
  */
-static uint64_t global_id(const struct atc_provider *p, uint64_t id)
+uint64_t atc_global_id(uint32_t salt, uint64_t id)
 {
-	uint64_t salt = (uint64_t)p->salt << 44;
-
-	if (id >> 44 == p->salt)
+	if (id >> 44 == salt)
 		return id;
 	if (id >> 44)
-		id = (atc_mix(id ^ atc_mix(p->salt)) & ((1ULL << 43) - 1)) | 1ULL << 43;
-	return salt | id;
+		id = (atc_mix(id ^ atc_mix(salt)) & ((1ULL << 43) - 1)) | 1ULL << 43;
+	return (uint64_t)salt << 44 | id;
 }
 
 /*
@@ -162,7 +159,7 @@ static void emit_event(struct at_compose *c, struct atc_ring *r, const struct at
 	if (it->type == ASYNCTRACE_FXT_DURATION)
 		w[n++] = it->end;
 	else if (it->type >= ASYNCTRACE_FXT_ASYNC_BEGIN && it->type <= ASYNCTRACE_FXT_ASYNC_END)
-		w[n++] = global_id(p, *from);
+		w[n++] = atc_global_id(p->salt, *from);
 	else if (has_extra(it->type))
 		w[n++] = *from;
 	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(it->type, n, nargs, category, name) |

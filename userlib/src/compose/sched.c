@@ -14,6 +14,9 @@
  *	"other", then B.
  *
  * Added switches have an argument, inferred = true.
+ *
+ * The kernel takes operation ids from memory that the provider writes. In the file an id gets the
+ * salt of the thread's process, so it names no other process's operation.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,6 +34,10 @@ struct sched {
 	uint64_t tid[2];
 	uint64_t waker;
 	int32_t weight[2];
+	bool converted;			/* some arguments differ in the file */
+	uint32_t syscall;		/* index of the system call's name; 0: none, or inline */
+	char syscall_text[ATC_SYSCALL_MAX];
+	const char *syscall_name;	/* NULL: none */
 };
 
 /* A switch has two weights; a wakeup has one weight of another name. NULL: no such weight. */
@@ -48,6 +55,50 @@ static int32_t *weight_of(struct sched *s, unsigned int name)
 	}
 }
 
+static bool is_operation(unsigned int name)
+{
+	return name >= ASYNCTRACE_FXT_STR_IN_OPERATION &&
+	       name <= ASYNCTRACE_FXT_STR_WAKER_OPERATION;
+}
+
+/* Is the type that of the kernel's records? A name that is not the kernel's may have any. */
+static bool type_fits(const struct sched *s, unsigned int name, unsigned int type)
+{
+	switch (name) {
+	case ASYNCTRACE_FXT_STR_IN_OPERATION:
+	case ASYNCTRACE_FXT_STR_OUT_OPERATION:
+	case ASYNCTRACE_FXT_STR_SYSCALL_ARG:
+		return type == ASYNCTRACE_FXT_ARG_UINT64 && !s->wakeup;
+	case ASYNCTRACE_FXT_STR_OPERATION:
+	case ASYNCTRACE_FXT_STR_WAKER_OPERATION:
+		return type == ASYNCTRACE_FXT_ARG_UINT64 && s->wakeup;
+	case ASYNCTRACE_FXT_STR_OFF_CPU:
+		return type == ASYNCTRACE_FXT_ARG_UINT32 && !s->wakeup;
+	case ASYNCTRACE_FXT_STR_SYSCALL:
+		return type == ASYNCTRACE_FXT_ARG_INT32 && !s->wakeup;
+	default:
+		return true;
+	}
+}
+
+/* Check an argument that only some records have. */
+static bool read_optional(struct sched *s, unsigned int name, const uint64_t *w)
+{
+	const uint32_t high = w[0] >> 32;
+
+	if (!type_fits(s, name, w[0] & 0xf))
+		return false;
+	if (is_operation(name)) {
+		s->converted = true;
+		return high <= ATC_SALT_MAX;
+	}
+	if (name == ASYNCTRACE_FXT_STR_SYSCALL) {
+		s->converted = true;
+		s->syscall_name = atc_syscall_name(high, s->syscall_text);
+	}
+	return true;
+}
+
 /* Reads the arguments that check() needs, and checks their types. */
 static bool read_args(struct sched *s, const uint64_t *w)
 {
@@ -58,6 +109,9 @@ static bool read_args(struct sched *s, const uint64_t *w)
 		unsigned int name = w[0] >> 16 & 0xffff;
 		int32_t *weight = weight_of(s, name);
 
+		/* Only the kernel's own records of operations have a salt there. */
+		if (type == ASYNCTRACE_FXT_ARG_UINT64 && w[0] >> 32 && !is_operation(name))
+			return false;
 		if (name >= ASYNCTRACE_FXT_STR_KERNEL_END)
 			continue;
 		/* Readers differ in which of two arguments of one name they use. */
@@ -72,6 +126,8 @@ static bool read_args(struct sched *s, const uint64_t *w)
 			if (type != ASYNCTRACE_FXT_ARG_KOID || w[1] > INT32_MAX)
 				return false;
 			s->waker = w[1];
+		} else if (!read_optional(s, name, w)) {
+			return false;
 		}
 	}
 	return true;
@@ -80,7 +136,7 @@ static bool read_args(struct sched *s, const uint64_t *w)
 static bool check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
 		  size_t words, struct sched *s)
 {
-	struct atc_check k = { 0 };
+	struct atc_check k = { .salted = true };
 	uint64_t head = w[0];
 
 	*s = (struct sched){
@@ -174,7 +230,36 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	return 0;
 }
 
-static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
+/* Copy arguments, converted. Returns the number of words written. */
+static size_t put_args(const struct sched *s, uint64_t *to, const uint64_t *w)
+{
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < s->nargs; i++, w += w[0] >> 4 & 0xfff) {
+		const unsigned int name = w[0] >> 16 & 0xffff, words = w[0] >> 4 & 0xfff;
+
+		if (is_operation(name)) {
+			to[n++] = w[0] & 0xffffffff;
+			to[n++] = atc_global_id(w[0] >> 32, w[1]);
+		} else if (name == ASYNCTRACE_FXT_STR_SYSCALL && s->syscall) {
+			to[n++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_STRING, 1, name,
+						     s->syscall);
+		} else if (name == ASYNCTRACE_FXT_STR_SYSCALL) {
+			const size_t len = strlen(s->syscall_name);
+			const size_t text = atc_put_text(to + n + 1, s->syscall_name, len);
+
+			to[n] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_STRING, 1 + text, name,
+						   ASYNCTRACE_FXT_INLINE | len);
+			n += 1 + text;
+		} else {
+			memcpy(to + n, w, words * 8);
+			n += words;
+		}
+	}
+	return n;
+}
+
+static int emit(struct at_compose *c, struct atc_ring *r, struct sched *s,
 		const uint64_t *w, size_t words, uint64_t before, uint64_t ns)
 {
 	uint64_t *to;
@@ -189,9 +274,17 @@ static int emit(struct at_compose *c, struct atc_ring *r, const struct sched *s,
 	if (err)
 		return err;
 
+	if (s->syscall_name)
+		s->syscall = atc_name_index(c, s->syscall_name);
 	atc_section(c, c->kernel);
 	to = atc_out_record(&c->out);
-	memcpy(to, w, words * 8);
+	if (s->converted) {
+		memcpy(to, w, s->head_words * 8);
+		words = s->head_words + put_args(s, to + s->head_words, w + s->head_words);
+		to[0] = (w[0] & ~0xfff0ULL) | words << 4;
+	} else {
+		memcpy(to, w, words * 8);
+	}
 	to[1] = ns;
 	atc_out_deliver(&c->out, r, words);
 	if (s->wakeup)

@@ -55,8 +55,7 @@ static struct atc_name *name_make(struct at_compose *c, uint64_t key, const char
 	return n;
 }
 
-/* Returns the index of a text in the kernel's section. 0: the text must be written inline. */
-static unsigned int name_index(struct at_compose *c, const char *text)
+unsigned int atc_name_index(struct at_compose *c, const char *text)
 {
 	size_t len = strnlen(text, TEXT_MAX);
 	uint64_t key = hash(text, len);
@@ -220,10 +219,10 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 	if (err)
 		return err;
 	/* Records of the texts must come before the event's record. */
-	category = name_index(c, t->category);
-	name = name_index(c, t->name);
+	category = atc_name_index(c, t->category);
+	name = atc_name_index(c, t->name);
 	for (unsigned int i = 0; i < t->nr_values; i++)
-		names[i] = name_index(c, t->values[i].name);
+		names[i] = atc_name_index(c, t->values[i].name);
 
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
