@@ -13,15 +13,17 @@
 static struct {
 	size_t provider, section, init, string, thread, process, object, complete, counter;
 	size_t arg_bool, inline_name, sw, wakeup, log, blob, blob_event, attachment, kernel_event,
-		last;
+		reason, operation, last;
 } at;
 
 #define IDLE	(1ULL << 63)
 #define TEXT8(s) ({ uint64_t w_ = 0; memcpy(&w_, s, sizeof(s) - 1); w_; })
 
 /* Strings of provider 1 */
-enum { PROCESS = 1, IN, OUT, WEIGHT, WAKER, CAT, WORK, ASYNCTRACE, START, END, CONTEXT,
-	OPERATION };
+enum {
+	PROCESS = 1, IN, OUT, WEIGHT, WAKER, CAT, WORK, ASYNCTRACE, START, END, CONTEXT, OPERATION,
+	IN_OPERATION, OUT_OPERATION, OFF_CPU, SYSCALL, SYSCALL_ARGUMENT, STRINGS
+};
 
 static size_t rec(struct words *b, size_t nr, const uint64_t *w)
 {
@@ -111,13 +113,15 @@ static void good_file(struct words *b)
 	static const char *const strings[] = {
 		"process", "incoming_weight", "outgoing_weight", "weight", "waker", "cat", "work",
 		"asynctrace", "session start", "trace end", "context", "operation",
+		"incoming_operation", "outgoing_operation", "off_cpu", "syscall",
+		"syscall_argument",
 	};
 
 	words_push(b, ASYNCTRACE_FXT_MAGIC);
 	at.provider = REC(b, 0 | 2 << 4 | 1 << 16 | 1 << 20 | 4ULL << 52, TEXT8("test"));
 	at.init = REC(b, 1 | 2 << 4, 1000000000);
 	at.string = b->nr;
-	for (unsigned int i = 0; i < 12; i++)
+	for (unsigned int i = 0; i < STRINGS - 1; i++)
 		put_string(b, i + 1, strings[i], strlen(strings[i]));
 	process(b, 0x70000000);
 	object(b, 0x70000000, 0x70000000);
@@ -135,7 +139,16 @@ static void good_file(struct words *b)
 	at.wakeup = REC(b, 8 | 6 << 4 | 2 << 16 | 3ULL << 20 | 2ULL << 60, 1500, 101,
 			1 | 1 << 4 | WEIGHT << 16 | 20ULL << 32, 8 | 2 << 4 | WAKER << 16, 102);
 	at.sw = context_switch(b, 2000, 0, 101);
-	context_switch(b, 3000, 101, 102);
+	at.reason = REC(b, 8 | 14ULL << 4 | 7 << 16 | 3ULL << 20 | 3ULL << 36 | 1ULL << 60,
+			3000, 101, 102,
+			1 | 1 << 4 | OUT << 16 | 20ULL << 32, 1 | 1 << 4 | IN << 16 | 20ULL << 32,
+			4 | 2 << 4 | IN_OPERATION << 16, 0xa, 4 | 2 << 4 | OUT_OPERATION << 16, 0xb,
+			2 | 1 << 4 | OFF_CPU << 16 | 8ULL << 32,
+			6 | 1 << 4 | SYSCALL << 16 | (uint64_t)WORK << 32,
+			4 | 2 << 4 | SYSCALL_ARGUMENT << 16, 0xc);
+	REC(b, 8 | 6 << 4 | 2 << 16 | 3ULL << 20 | 2ULL << 60, 3100, 101,
+	    1 | 1 << 4 | WEIGHT << 16 | 20ULL << 32, 4 | 2 << 4 | OPERATION << 16, 0xa);
+	at.operation = b->nr - 2;
 	at.complete = complete(b, 1, 2000, 2900);
 	with_id(b, ASYNCTRACE_FXT_FLOW_BEGIN, 1, 2100, 0xf);
 	complete(b, 2, 3100, 3900);
@@ -248,6 +261,14 @@ WRONG(no_process_arg, REC(b, 7 | 2 << 4 | 2 << 16 | (uint64_t)WORK << 24, 300);)
 WRONG(process_arg_u64, w[at.object + 2] ^= 4 ^ 8; object(b, 101, 100);)
 WRONG(weight, w[at.wakeup + 3] ^= 1 ^ 2;)
 WRONG(waker, w[at.wakeup + 4] ^= 8 ^ 4;)
+WRONG(operation_in, w[at.reason + 6] ^= 4 ^ 3;)
+WRONG(operation_out, w[at.reason + 8] ^= 4 ^ 8;)
+WRONG(operation_woken, w[at.operation] ^= 4 ^ 7;)
+WRONG(off_cpu_type, w[at.reason + 10] ^= 2 ^ 1;)
+WRONG(off_cpu_without_syscall, w[at.reason + 11] += 1ULL << 16;)
+WRONG(syscall_without_flag, w[at.reason + 10] &= ~(8ULL << 32);)
+WRONG(syscall_type, w[at.reason + 11] ^= 6 ^ 2;)
+WRONG(syscall_argument_type, w[at.reason + 12] ^= 4 ^ 3;)
 WRONG(idle, w[at.sw + 4] ^= IDLE;)
 WRONG(state, w[at.sw] |= 8ULL << 36;)
 WRONG(end_time, complete(b, 1, 4001, 4000);)
@@ -315,6 +336,10 @@ static const struct {
 	W(TIME_RANGE, time_range), W(KOID, koid), W(COUNTER, counter_none),
 	W(COUNTER, counter_text), W(OBJECT, no_process_arg), W(OBJECT, process_arg_u64),
 	W(WEIGHT, weight), W(WEIGHT, waker), W(IDLE, idle), W(STATE, state),
+	W(REASON, operation_in), W(REASON, operation_out), W(REASON, operation_woken),
+	W(REASON, off_cpu_type), W(REASON, off_cpu_without_syscall),
+	W(REASON, syscall_without_flag), W(REASON, syscall_type),
+	W(REASON, syscall_argument_type),
 	W(END_TIME, end_time), W(OUTSIDE, before_start), W(OUTSIDE, after_end),
 	W(NO_END, no_end), W(CPU_TIME, cpu_time), W(SWITCH, switch_join), W(NO_THREAD, no_thread),
 	W(NO_THREAD, no_thread_sched), W(NO_PROCESS, no_process), W(MAIN, main_thread),
@@ -380,7 +405,7 @@ static void test_the_good_file_is_clean(void **unused)
 	assert_int_equal(fxt_tally(c)->asyncs, 2);
 	assert_int_equal(fxt_tally(c)->flows, 1);
 	assert_int_equal(fxt_tally(c)->switches, 2);
-	assert_int_equal(fxt_tally(c)->wakeups, 1);
+	assert_int_equal(fxt_tally(c)->wakeups, 2);
 	fxt_check_free(c);
 	words_free(&b);
 }

@@ -267,6 +267,33 @@ static void check_weight(struct fxt_cursor *c, const char *name, uint64_t tid)
 		fxt_breach(c->r, c->rec, FXT_RULE_IDLE, "%s", name);
 }
 
+static void check_type(struct fxt_cursor *c, const char *name, unsigned int type)
+{
+	const struct fxt_arg *a = fxt_arg(c->rec, name);
+
+	if (a && a->type != type)
+		fxt_breach(c->r, c->rec, FXT_RULE_REASON, "%s is of type %s", name,
+			   fxt_arg_name(a->type));
+}
+
+/* The flags say whether there is a system call, so the two must agree. */
+static void check_reason(struct fxt_cursor *c)
+{
+	const struct fxt_arg *off = fxt_arg(c->rec, "off_cpu");
+	const struct fxt_arg *syscall = fxt_arg(c->rec, "syscall");
+	bool in_syscall;
+
+	check_type(c, "incoming_operation", ASYNCTRACE_FXT_ARG_UINT64);
+	check_type(c, "outgoing_operation", ASYNCTRACE_FXT_ARG_UINT64);
+	check_type(c, "off_cpu", ASYNCTRACE_FXT_ARG_UINT32);
+	check_type(c, "syscall", ASYNCTRACE_FXT_ARG_STRING);
+	check_type(c, "syscall_argument", ASYNCTRACE_FXT_ARG_UINT64);
+	in_syscall = off && off->type == ASYNCTRACE_FXT_ARG_UINT32 &&
+		     off->u & ASYNCTRACE_FXT_OFF_SYSCALL;
+	if (in_syscall != !!syscall)
+		fxt_breach(c->r, c->rec, FXT_RULE_REASON, "off_cpu and syscall do not agree");
+}
+
 static void read_switch(struct fxt_cursor *c, uint64_t head)
 {
 	struct fxt_record *rec = c->rec;
@@ -285,6 +312,7 @@ static void read_switch(struct fxt_cursor *c, uint64_t head)
 		return;
 	check_weight(c, "outgoing_weight", rec->out);
 	check_weight(c, "incoming_weight", rec->in);
+	check_reason(c);
 }
 
 static void read_wakeup(struct fxt_cursor *c, uint64_t head)
@@ -301,6 +329,8 @@ static void read_wakeup(struct fxt_cursor *c, uint64_t head)
 	if (rec->damaged)
 		return;
 	check_weight(c, "weight", rec->in);
+	check_type(c, "operation", ASYNCTRACE_FXT_ARG_UINT64);
+	check_type(c, "waker_operation", ASYNCTRACE_FXT_ARG_UINT64);
 	waker = fxt_arg(rec, "waker");
 	if (waker && waker->type != ASYNCTRACE_FXT_ARG_KOID)
 		fxt_breach(c->r, rec, FXT_RULE_WEIGHT, "waker is of type %s",

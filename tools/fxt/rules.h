@@ -32,6 +32,7 @@
 	RULE(OBJECT, "thread-process", "a thread object lacks the koid argument of its process", STRICT) \
 	RULE(BLOB, "blob", "a blob of an unknown type, of Perfetto's packets, or above 32000 bytes", STRICT) \
 	RULE(WEIGHT, "weight-type", "a weight is not an int32, or a waker is not a koid", STRICT) \
+	RULE(REASON, "reason-type", "an operation, or a reason of a switch, has not the type that it must have", STRICT) \
 	RULE(IDLE, "idle-weight", "a switch of idle (thread 0) lacks the weight that marks it", STRICT) \
 	RULE(STATE, "thread-state", "a scheduling state that does not exist", STRICT) \
 	/* the trace as a whole */ \

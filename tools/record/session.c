@@ -86,7 +86,8 @@ static int make_session(struct recorder *r)
 			return err;
 		}
 	}
-	err = session_args_create(a, r->ctl, &r->info, 0, &r->session);
+	err = session_args_create(a, r->ctl, &r->info, ASYNCTRACE_SESSION_FLAGS_REASONS,
+				  &r->session);
 	return err ? err : session_args_init_session(a, r->ctl, &r->info, r->session);
 }
 

@@ -55,7 +55,8 @@ static int make_new(const struct create *c, struct at_ctl *ctl, const struct at_
 {
 	int err;
 
-	err = session_args_create(&c->args, ctl, info, ASYNCTRACE_SESSION_FLAGS_DETACHED, id);
+	err = session_args_create(&c->args, ctl, info, ASYNCTRACE_SESSION_FLAGS_DETACHED |
+				  ASYNCTRACE_SESSION_FLAGS_REASONS, id);
 	if (err || !c->init)
 		return err;
 	err = session_args_init_session(&c->args, ctl, info, *id);
