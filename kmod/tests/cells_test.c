@@ -12,7 +12,7 @@
 #include "provider/cells.h"
 #include "provider/provider.h"
 
-#define THREADS	130
+#define THREADS	66
 
 /**
  * struct at_test_cells - a provider of which only the cells are in use, and its threads

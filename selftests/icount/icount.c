@@ -21,11 +21,14 @@
 #define BAR_SWITCH	150
 #define BAR_WAKING	80
 #define BAR_UNTRACED	45
+/* With both operations, and the reason of the switch or the waker's operation */
+#define BAR_REASONS	200
+#define BAR_WAKER	110
 /* Two ways to measure a switch may differ by this much. */
 #define CROSS_CHECK	8
 
 enum {
-	NONE, UNTRACED, UNTRACED_SESSIONS, TRACED, HALF, ALL, OFF,
+	NONE, UNTRACED, UNTRACED_SESSIONS, TRACED, REASONS, HALF, ALL, OFF,
 	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
 	NONE_AGAIN,
 	SETUPS,
@@ -51,6 +54,12 @@ static const struct setup setups[ALL_SETUPS] = {
 	[TRACED] = {
 		"traced", "asynctrace, of both tasks", SETUP_SESSION, EVENT_BOTH,
 		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
+		.work = WORK_TRACE, .switches = 2, .wakings = { 0, 1, 2 },
+	},
+	[REASONS] = {
+		"reasons", "  with operations and reasons", SETUP_SESSION, EVENT_BOTH,
+		.sched = ASYNCTRACE_SCHED_TARGETS, .provider = PROVIDER_PAIR,
+		.flags = ASYNCTRACE_SESSION_FLAGS_REASONS, .work = WORK_OPERATION,
 		.switches = 2, .wakings = { 0, 1, 2 },
 	},
 	[HALF] = {
@@ -111,6 +120,7 @@ static double measure(const struct setup *s, struct pair *pair)
 	bool counted;
 
 	setup_on(s);
+	pair_work(pair, s->work);
 	calls = setup_calls();
 	counted = setup_records(s, &before);
 	ticks = pair_rounds(pair);
@@ -123,6 +133,7 @@ static double measure(const struct setup *s, struct pair *pair)
 		expect("calls of probes", s, pattern, setup_calls() - calls,
 		       !s->events ? 0 : (uint64_t)ROUNDS_PLAYED *
 		       (SWITCHES_PER_ROUND + WAKINGS_PER_ROUND(pattern)));
+	pair_work(pair, WORK_NONE);
 	setup_off(s);
 	return ticks;
 }
@@ -226,6 +237,7 @@ static void print_table(const char *kernel)
 	printf("\n");
 	row(setups[UNTRACED_SESSIONS].what, UNTRACED_SESSIONS, BAR_UNTRACED, UNTRACED_SESSIONS, 0);
 	row(setups[TRACED].what, TRACED, BAR_SWITCH, TRACED, BAR_WAKING);
+	row(setups[REASONS].what, REASONS, BAR_REASONS, REASONS, BAR_WAKER);
 	row(setups[HALF].what, HALF, 0, HALF, 0);
 	row(setups[ALL].what, ALL, 0, ALL, 0);
 	row(setups[OFF].what, OFF, 0, OFF, 0);
@@ -241,6 +253,7 @@ static void write_json(const char *path, const char *kernel)
 	fprintf(f, "{\n  \"kernel\": \"%s\",\n", kernel);
 	fprintf(f, "  \"bars\": { \"traced_switch\": %d, \"traced_waking\": %d, ", BAR_SWITCH,
 		BAR_WAKING);
+	fprintf(f, "\"reasons_switch\": %d, \"reasons_waking\": %d, ", BAR_REASONS, BAR_WAKER);
 	fprintf(f, "\"untraced_switch\": %d },\n  \"missed\": %d", BAR_UNTRACED, missed);
 	for (int i = 0; i < SETUPS; i++) {
 		fprintf(f, ",\n  \"%s\": { \"switch\": %.2f, \"waking\": %.2f, ", setups[i].key,

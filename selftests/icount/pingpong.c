@@ -9,16 +9,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <asynctrace/operation.h>
+
 #include "pingpong.h"
 
 /**
  * struct pair_shared - a page that both tasks share
  * @ready: the partner has its priority
  * @yielding: while true, the partner does not sleep
+ * @work: enum work
+ * @working: enum work of the partner
  */
 struct pair_shared {
 	volatile bool ready;
 	volatile bool yielding;
+	volatile int work;
+	volatile int working;
 };
 
 #define PRIORITY	10
@@ -47,6 +53,21 @@ static bool get(int fd)
 	return read(fd, &byte, 1) == 1;
 }
 
+/* An operation stays entered when the function returns. */
+static void begin_work(enum work work)
+{
+	static __thread struct at_entered entered;
+	static __thread bool inside;
+
+	if (work != WORK_NONE)
+		TRACE_INSTANT("icount", "work", TRACE_SCOPE_THREAD);
+	if (inside)
+		at_operation_leave(&entered);
+	inside = work == WORK_OPERATION;
+	if (inside)
+		at_operation_enter(&entered, 4711);
+}
+
 static void *partner(void *arg)
 {
 	struct pair *p = arg;
@@ -54,6 +75,10 @@ static void *partner(void *arg)
 	be_realtime(p->pattern == PATTERN_HALF ? PRIORITY + 1 : PRIORITY);
 	p->shared->ready = true;
 	while (get(p->to[0])) {
+		if (p->shared->work != p->shared->working) {
+			begin_work(p->shared->work);
+			p->shared->working = p->shared->work;
+		}
 		if (p->pattern == PATTERN_YIELD)
 			while (p->shared->yielding)
 				sched_yield();
@@ -112,6 +137,19 @@ static void round_trip(struct pair *p)
 	put(p->to[1]);
 	if (!get(p->from[0]))
 		errx(1, "the partner is gone");
+}
+
+void pair_work(struct pair *p, enum work work)
+{
+	begin_work(work);
+	if ((int)work == p->shared->working)
+		return;
+	p->shared->work = work;
+	put(p->to[1]);
+	if (p->pattern != PATTERN_YIELD && !get(p->from[0]))
+		errx(1, "the partner is gone");
+	while (p->shared->working != (int)work)
+		usleep(1000);
 }
 
 static int compare(const void *a, const void *b)

@@ -51,8 +51,17 @@ struct pair {
 	pid_t process;
 };
 
+/* Work of a pair's tasks for the session that records them */
+enum work {
+	WORK_NONE,
+	WORK_TRACE,		/* they write a record, which gives each a cell */
+	WORK_OPERATION,		/* and work on an operation */
+};
+
 /* Starts the partner, a thread of this process or a child. Exits on failure. */
 void pair_start(struct pair *p, enum pattern pattern, bool process);
+/* Makes both tasks do @work from now on. */
+void pair_work(struct pair *p, enum work work);
 /* Runs ROUNDS rounds. Returns the ticks of the CPU's counter for one. */
 double pair_rounds(struct pair *p);
 void pair_stop(struct pair *p);

@@ -126,6 +126,7 @@ static void session_on(const struct setup *s)
 		.name = name,
 		.mode = ASYNCTRACE_MODE_CIRCULAR,
 		.sched = s->sched,
+		.flags = s->flags,
 		.ring_size = 1 << 20,
 		.nr_providers = 1,
 		.providers = &s->provider,

@@ -32,6 +32,8 @@ enum {
  * @process: the partner is another process, which is not traced
  * @sched: of a session, enum asynctrace_sched
  * @provider: of a session, the provider that it records
+ * @flags: of a session, enum asynctrace_session_flags
+ * @work: work of both tasks for it
  * @sessions: number of sessions, of which the last one has the counts; 0: one
  * @switches: records of each round's two switches, which show that the measurement is valid
  * @wakings: records of each round's wakeups, by pattern
@@ -44,6 +46,8 @@ struct setup {
 	bool process;
 	uint32_t sched;
 	const char *provider;
+	uint32_t flags;
+	enum work work;
 	unsigned int sessions;
 	unsigned int switches;
 	unsigned int wakings[PATTERNS];

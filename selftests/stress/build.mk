@@ -3,7 +3,7 @@
 # Tests of the module from user space: $(B)/selftests/stress/NAME of NAME.c. selftests/stress/run
 # runs them in the test machine.
 
-KT_TESTS  := law kill step life share starts snapshot filter categories
+KT_TESTS  := law kill step life share starts snapshot filter categories cells
 # Linked with the library whose critical sections can wait
 KT_DELAY  := slow
 

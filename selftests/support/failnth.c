@@ -103,7 +103,8 @@ static bool differs(uint8_t cmd, uint16_t type)
 		return type == ASYNCTRACE_A_PROVIDER_ID || type == ASYNCTRACE_A_PROVIDER_SERIAL ||
 		       type == ASYNCTRACE_A_PROVIDER_SESSION ||
 		       type == ASYNCTRACE_A_PROVIDER_SCHED_DROPPED ||
-		       type == ASYNCTRACE_A_PROVIDER_NAMES_DROPPED;
+		       type == ASYNCTRACE_A_PROVIDER_NAMES_DROPPED ||
+		       type == ASYNCTRACE_A_PROVIDER_CELLS_MISSING;
 	case ASYNCTRACE_CMD_CATEGORY_GET:
 		return type == ASYNCTRACE_A_PROVIDER_ID;
 	default:

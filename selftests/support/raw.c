@@ -96,6 +96,20 @@ int raw_provider(struct raw_provider *p, const char *name, uint64_t stride)
 	return p->slot < 0 ? p->slot : 0;
 }
 
+int raw_slot(const struct raw_provider *p, struct asynctrace_slot *slot)
+{
+	*slot = (struct asynctrace_slot){ .size = sizeof(*slot) };
+	return raw_ioctl(p->fd, ASYNCTRACE_IOC_THREAD, slot);
+}
+
+struct asynctrace_cell *raw_cells(const struct raw_provider *p)
+{
+	void *at = mmap(NULL, p->control->nr_cells * sizeof(struct asynctrace_cell),
+			PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, p->control->cells);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
 void raw_provider_end(struct raw_provider *p)
 {
 	if (p->rw)
@@ -331,8 +345,8 @@ uint64_t raw_nl_u64(const struct raw_nl *nl, uint16_t type)
 	return attr ? mnl_attr_get_u64(attr) : 0;
 }
 
-int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
-		uint64_t ring_size, const char *provider)
+int raw_session_with(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
+		     uint64_t ring_size, const char *provider, uint32_t flags)
 {
 	struct nlmsghdr *nlh = raw_nl_begin(nl, ASYNCTRACE_CMD_SESSION_CREATE, 0);
 	int err;
@@ -340,11 +354,19 @@ int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sch
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_NAME, name);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_MODE, mode);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_SESSION_SCHED, sched);
+	if (flags)
+		mnl_attr_put_u32(nl->request, ASYNCTRACE_A_SESSION_FLAGS, flags);
 	mnl_attr_put_u64(nlh, ASYNCTRACE_A_SESSION_RING_SIZE, ring_size);
 	if (provider)
 		mnl_attr_put_strz(nlh, ASYNCTRACE_A_SESSION_PROVIDER, provider);
 	err = raw_nl_ask(nl);
 	return err ? err : (int)raw_nl_u32(nl, ASYNCTRACE_A_SESSION_ID);
+}
+
+int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
+		uint64_t ring_size, const char *provider)
+{
+	return raw_session_with(nl, name, mode, sched, ring_size, provider, 0);
 }
 
 int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id)

@@ -47,6 +47,10 @@ struct raw_provider {
 };
 
 int raw_provider(struct raw_provider *p, const char *name, uint64_t stride);
+/* Slot and cell of the calling thread. The slot, or a negative errno. */
+int raw_slot(const struct raw_provider *p, struct asynctrace_slot *slot);
+/* Maps all cells: NULL, with errno, if that fails. */
+struct asynctrace_cell *raw_cells(const struct raw_provider *p);
 void raw_provider_end(struct raw_provider *p);
 /* Returns the header line of a ring of the run that the control page names. */
 volatile struct asynctrace_ring_header *raw_header(const struct raw_provider *p, uint32_t ring);
@@ -115,6 +119,9 @@ uint64_t raw_nl_u64(const struct raw_nl *nl, uint16_t type);
 /* Creates a session. Returns its id or a negative errno. */
 int raw_session(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
 		uint64_t ring_size, const char *provider);
+/* Does the same with flags, enum asynctrace_session_flags. */
+int raw_session_with(struct raw_nl *nl, const char *name, uint32_t mode, uint32_t sched,
+		     uint64_t ring_size, const char *provider, uint32_t flags);
 /* Sends a request whose only attribute is a session's id. */
 int raw_session_do(struct raw_nl *nl, uint8_t cmd, uint32_t id);
 

@@ -87,6 +87,7 @@ static void take_provider(struct rd *rd, const struct asynctrace_chunk *c, const
 	p->flags = info->flags;
 	p->sched_dropped = info->sched_dropped;
 	p->names_dropped = info->names_dropped;
+	p->salt = info->salt;
 	memcpy(p->name, info->name, sizeof(p->name));
 }
 

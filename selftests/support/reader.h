@@ -73,6 +73,7 @@ struct rd_provider {
 	uint32_t id;
 	int32_t pid;
 	uint32_t flags;
+	uint32_t salt;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
 	char name[ASYNCTRACE_NAME_MAX + 4];

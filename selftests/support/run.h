@@ -25,6 +25,7 @@ struct run {
 /**
  * struct run_options - a session
  * @name: of the session
+ * @flags: enum asynctrace_session_flags
  * @provider: pattern; NULL: all providers
  * @reads: the in-process back end reads in a thread of the library
  * @boottime: the in-process back end stamps with CLOCK_BOOTTIME
@@ -34,6 +35,7 @@ struct run_options {
 	const char *name;
 	uint32_t mode;
 	uint32_t sched;
+	uint32_t flags;
 	uint64_t ring_size;
 	uint64_t sub_size;
 	const char *provider;

@@ -12,7 +12,7 @@ void run_open(struct run *run, struct at_ctl *ctl, const struct run_options *o)
 {
 	struct at_session_options opts = {
 		.size = sizeof(opts), .name = o->name, .mode = o->mode, .sched = o->sched,
-		.ring_size = o->ring_size, .sub_size = o->sub_size,
+		.flags = o->flags, .ring_size = o->ring_size, .sub_size = o->sub_size,
 		.nr_providers = !!o->provider, .providers = &o->provider,
 	};
 	int fd;

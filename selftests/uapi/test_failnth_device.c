@@ -165,7 +165,20 @@ static int do_hello(void)
 
 static int do_thread(void)
 {
-	return raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, NULL);
+	struct asynctrace_slot slot = { .size = sizeof(slot) };
+
+	return raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, &slot);
+}
+
+/* A thread without a cell is counted; it gets one as soon as there is memory. */
+static void cell_or_counted(bool refused)
+{
+	struct asynctrace_slot slot = { .size = sizeof(slot) };
+
+	(void)refused;
+	EXPECT(raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, &slot) > 0);
+	EXPECT(slot.cell > 0);
+	EXPECT(!raw_ioctl(fd, ASYNCTRACE_IOC_THREAD, NULL) == !slot.slot);
 }
 
 static int do_consume(void)
@@ -447,7 +460,7 @@ static void child_every(const struct fail_op *op, struct raw_nl *by)
 static const struct fail_op ops[] = {
 	OP(open, nothing, do_open),
 	OP(hello, opened, do_hello, .flags = FAIL_FREE),
-	OP(thread, registered, do_thread),
+	OP(thread, registered, do_thread, .flags = FAIL_QUIET, .check = cell_or_counted),
 	OP(map_control, registered, map_control),
 	OP(map_rw, registered_and_measured, map_rw),
 	OP(consume, recorded, do_consume, .flags = FAIL_FREE),

@@ -179,7 +179,7 @@ static void star_within_a_pattern_is_blamed(void)
 
 static void values_out_of_range_are_blamed(void)
 {
-	static const uint32_t modes[] = { 0, 4, ~0U }, scheds[] = { 3, ~0U }, flags[] = { 4, ~0U };
+	static const uint32_t modes[] = { 0, 4, ~0U }, scheds[] = { 3, ~0U }, flags[] = { 8, ~0U };
 	static const uint64_t rings[] = { 0, 1, ASYNCTRACE_RING_MIN - 1, ASYNCTRACE_RING_MAX + 1,
 					  ~0ULL, 1ULL << 63 };
 
