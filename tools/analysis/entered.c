@@ -245,7 +245,7 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	const uint64_t id = it->entered ? it->id : scope ? around : t->operation;
 	int err;
 
-	/* A program that resumes another operation than that of the scope around does so wrongly. */
+	/* A program that resumes another operation than that of the scope around is wrong. */
 	if (id != around && a->sink.crossed)
 		a->sink.crossed(a->sink.arg, t->out.tid);
 	if (scope && scope->operation != id)

@@ -94,7 +94,8 @@ struct groups {
 /* Equal texts of the analysis are at one address. NULL: no memory */
 static struct group *group_of(struct groups *g, const struct analysis_note *n)
 {
-	struct fxt_entry *e = fxt_make(&g->index, fxt_hash((uintptr_t)n->category, (uintptr_t)n->text));
+	const uint64_t hash = fxt_hash((uintptr_t)n->category, (uintptr_t)n->text);
+	struct fxt_entry *e = fxt_make(&g->index, hash);
 
 	if (!e)
 		return NULL;

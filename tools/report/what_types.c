@@ -146,7 +146,8 @@ static void fill_histogram(struct report *r)
 }
 
 #define TYPES(n, f, c) { \
-	.name = (n), .totals_only = true, .timed = true, .takes_log = true, .data_size = sizeof(struct data), \
+	.name = (n), .totals_only = true, .timed = true, .takes_log = true, \
+	.data_size = sizeof(struct data), \
 	.rows = { .operation = add, .region = add_region, .note = add_note }, \
 	.fill = (f), .free = free_data, COLUMNS(c) \
 }
