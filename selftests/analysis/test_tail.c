@@ -65,7 +65,7 @@ static void loss_round(void)
 	size_t nr = 1 + rnd_below(3);
 	struct trace t;
 
-	model_run(&model, dense, rnd_chance(50));
+	model_run(&model, dense, false);
 	begin_file(&t);
 	for (size_t i = 0; i < nr; i++) {
 		unsigned int cpu = rnd_below(model.cpus), from = rnd_below(model.ns);
