@@ -44,6 +44,11 @@ static bool learn_slot(uint32_t epoch, uint32_t gate)
 	 * that a handler sees all of these fields or none, and invalidate the handler's binding.
 	 */
 	at_signals_block(&signals);
+	/* Keep the slot of a handler that learned this epoch: a thread has one slot. */
+	if (t->epoch == epoch) {
+		at_signals_restore(&signals);
+		return true;
+	}
 	t->raw_clock = forbidden;
 	t->path = path;
 	t->reason = reason;
