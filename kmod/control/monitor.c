@@ -439,7 +439,7 @@ int at_netlink_subscribe(struct sk_buff *skb, struct genl_info *info,
 	u32 kinds, id = 0;
 
 	if (GENL_REQ_ATTR_CHECK(info, ASYNCTRACE_A_NOTIFICATION_KINDS)) {
-		GENL_SET_ERR_MSG(info, "say of which kinds: they are missing; 0 ends the subscription");
+		GENL_SET_ERR_MSG(info, "say which kinds of notifications; 0 ends the subscription");
 		return -EINVAL;
 	}
 	kinds = nla_get_u32(info->attrs[ASYNCTRACE_A_NOTIFICATION_KINDS]);
