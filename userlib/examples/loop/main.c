@@ -136,8 +136,17 @@ static int throw_from_fs(void *unused)
 {
 	(void)unused;
 	loop_server_close(server, NULL);
-	loop_conn_close(client);
+	if (client)
+		loop_conn_close(client);
 	at_throw(-1, "from fs");
+}
+
+/* The client is gone once it has seen that the server closed its end. */
+static int client_closed(struct loop_conn *conn, void *unused)
+{
+	(void)conn, (void)unused;
+	client = NULL;
+	return 0;
 }
 
 static int accepted(struct loop_conn *conn, void *unused)
@@ -149,14 +158,15 @@ static int accepted(struct loop_conn *conn, void *unused)
 
 static void below(void)
 {
-	static const struct loop_conn_calls serve = { .open = accepted }, none;
+	static const struct loop_conn_calls serve = { .open = accepted };
+	static const struct loop_conn_calls forget = { .close = client_closed };
 	struct at_listener *l = listen_to(&(struct at_listener_options){ .error = handle_all },
 					  NULL, ASYNCTRACE_ASYNC_TCP);
 
 	at_listener_add(l);
 	server = loop_listen(loop, NULL, &serve, NULL);
 	at_listener_remove(l);
-	client = loop_connect(loop, loop_server_port(server), &none, NULL);
+	client = loop_connect(loop, loop_server_port(server), &forget, NULL);
 	at_listener_put(l);
 }
 
