@@ -19,8 +19,7 @@
 
 /* Limits, in instructions */
 #define BAR_SWITCH	150
-/* 20 of them look for operations in the cells of both tasks. */
-#define BAR_WAKING	100
+#define BAR_WAKING	80
 #define BAR_UNTRACED	45
 /* With both operations, and the reason of the switch or the waker's operation */
 #define BAR_REASONS	200
