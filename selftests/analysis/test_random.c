@@ -126,7 +126,7 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 	}
 }
 
-/* The same as is_next(), for an operation that threads enter */
+/* Is @thread the next one that enters the operation, at or after @ns? */
 static bool enters_next(unsigned int op, const struct analysis_thread *thread, unsigned int ns)
 {
 	const struct model_operation *o = &model.ops[op];

@@ -216,7 +216,7 @@ static void first_record_tells_what_was_before(void **state)
 	/* A record would show that the thread left its CPU: so the wakeup came while it ran. */
 	put_wakeup(&t, 90, 0, 1, 0);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);
-	/* The same holds if it comes after the end of the operation. */
+	/* A record after the operation's end gives the same states. */
 	put_work(&t);
 	put_switch(&t, 500, 0, 1, 0, SLEEPS);
 	expect_rows(&t, "req 1 10-100: 10-100 running t1 ? | 10-100 running t1 ?", NULL);

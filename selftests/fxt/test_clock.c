@@ -143,7 +143,7 @@ static void test_segments_do_not_mix(void **unused)
 	atc_clock_free(&k);
 }
 
-/* The same through the composer: a ring has records on both sides of the break. */
+/* The composer converts records of one ring on both sides of the clock's break. */
 static uint64_t broken_clock(uint64_t ticks)
 {
 	return ticks;

@@ -272,7 +272,7 @@ static void test_every_field_comes_back_with_a_counter(void **unused)
 		run(three);
 }
 
-/* The same chunks give the same bytes: the file does not depend on addresses. */
+/* Two composers make equal files of equal chunks: no byte depends on an address. */
 static void test_same_chunks_same_file(void **unused)
 {
 	uint64_t seed = rnd();

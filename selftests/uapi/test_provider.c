@@ -379,7 +379,7 @@ static void announcement_replaced_in_a_list(void)
 	want_long(want, p.id, MOST, 'x');
 	want_long(want, other.id, MOST, 'y');
 	EXPECT(!strcmp(listing.text, want));
-	/* The same holds if the provider withdraws its announcement. */
+	/* Withdrawing the announcement has the same effect. */
 	list_begin(&sub);
 	announce_long(p.fd, 0, 0);
 	announce_long(other.fd, 0, 0);
@@ -524,7 +524,7 @@ static void wrong_announcements_are_blamed(void)
 	known("once", "a");
 	known("twice", "b");
 	REFUSED(-EINVAL, ASYNCTRACE_A_PROVIDER_KNOWN);
-	/* None of the refused announcements has changed anything. */
+	/* Refused announcements have changed nothing. */
 	list();
 	EXPECT(listed("kept;"));
 	end();

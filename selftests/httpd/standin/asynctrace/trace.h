@@ -66,7 +66,7 @@ static inline struct standin_value standin_string(const char *v)
 #define STANDIN_R2(k, v, ...)	{ "" k "", v }, __VA_OPT__(STANDIN_S2(__VA_ARGS__))
 #define STANDIN_S2(k, v)	{ "" k "", v },
 
-/* With a dummy in front, no arguments are an array, too. */
+/* The array begins with an unused element, because C has no empty arrays. */
 #define STANDIN_ARGS(...) \
 	((const struct standin_arg[]){ { 0 }, __VA_OPT__(STANDIN_P2(__VA_ARGS__)) })
 #define STANDIN_COUNT(...) \
