@@ -214,7 +214,10 @@ static __always_inline void at_cell_run(struct at_task *in, const struct task_st
 	WRITE_ONCE(cell->sequence, sequence + 2);
 }
 
-/* Count the switch, and write CPU time into the cell, in any session. @a, @b: entries of the tasks that switch, or NULL */
+/*
+ * Count the switch, and write CPU time into the cell, in any session. @a, @b: entries of the
+ * tasks that switch, or NULL
+ */
 static void at_cells_switch(struct at_task *a, struct at_task *b, const struct task_struct *next)
 {
 	if (a && READ_ONCE(a->ks->on))

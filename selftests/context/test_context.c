@@ -211,7 +211,7 @@ static void scopes_within(void)
 	check(child.operation.parent == 8);
 	check(event_is(2, BEGIN, "TIMER", "operation", c.operation.id));
 	check(event_is(6, END, "TIMER", "resumed", 7) && event_is(7, END, "around", "resumed", 0));
-	/* The same while nothing is recorded */
+	/* A run enters the context's operation also while nothing is recorded. */
 	at_context_init(&c, TIMER, NULL);
 	{
 		TRACE_OPERATION_SCOPE(7, "scope", "around");
@@ -351,7 +351,7 @@ static void leave_without_enter(void)
 	one_misuse("was not entered", c.operation.id);
 	done("H6_after_without_before_is_found");
 
-	/* The same while nothing is recorded, and without any context */
+	/* A wrong leave counts while nothing is recorded and no context was entered. */
 	at_context_leave(&c);
 	check(at_context_misuses() == before + 2);
 	done("H6_misuse_counts_while_nothing_is_on");
