@@ -107,7 +107,7 @@ static void top_equals_report_without_late_records(void **state)
 		struct live l;
 		uint64_t open;
 
-		model_run(&m, false);
+		model_run(&m, false, rnd_chance(50));
 		model_file(&m, 1 + rnd_below(20), &t);
 		if (run_live(&l, &t)) {
 			in_time++;
@@ -132,7 +132,7 @@ static void second_reading_of_a_file_is_the_report(void **state)
 		struct trace t = { 0 };
 		uint64_t open;
 
-		model_run(&m, false);
+		model_run(&m, false, rnd_chance(50));
 		model_file(&m, 1, &t);
 		assert_int_equal(live_open(&l), 0);
 		for (size_t k = 0; k < t.nr; k++)
