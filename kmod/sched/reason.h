@@ -9,6 +9,8 @@
 #include <asm/syscall.h>
 #include <linux/asynctrace_fxt.h>
 #include <linux/audit.h>
+#include <linux/fdtable.h>
+#include <linux/fs.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/task_stack.h>
@@ -41,6 +43,26 @@ static __always_inline u64 at_first_argument(const struct pt_regs *regs)
 }
 
 /*
+ * Type of the open file with the number @fd of @prev, the current task: bits of "off_cpu", or 0.
+ * Another thread may close the file meanwhile. RCU keeps the memory of the inode until preemption
+ * is on again, and that of the file until then or for another file, which has no inode at first.
+ */
+static __always_inline u32 at_file_type(struct task_struct *prev, u64 fd)
+{
+	const struct inode *inode;
+	const struct file *file;
+
+	/* A task that exits has no descriptors. */
+	if (fd > INT_MAX || !prev->files)
+		return 0;
+	file = files_lookup_fd_raw(prev->files, fd);
+	if (!file)
+		return 0;
+	inode = READ_ONCE(file->f_inode);
+	return inode ? (READ_ONCE(inode->i_mode) & S_IFMT) >> 12 << 4 : 0;
+}
+
+/*
  * A 32-bit system call has other numbers, which no program of this module's users makes: it is
  * not reported.
  */
@@ -65,6 +87,7 @@ at_reason(struct task_struct *prev, u32 state, bool preempt)
 	}
 	r.off_cpu |= ASYNCTRACE_FXT_OFF_SYSCALL;
 	r.argument = at_first_argument(regs);
+	r.off_cpu |= at_file_type(prev, r.argument);
 	return r;
 }
 

@@ -178,6 +178,8 @@ static void print_interval(FILE *f, const struct analysis_interval *i)
 		fprintf(f, " @%s", i->in);
 	if (i->has_argument)
 		fprintf(f, "(%llu)", (unsigned long long)i->argument);
+	if (i->file)
+		fprintf(f, "#%u", i->file);
 	if (i->duration[0])
 		fprintf(f, " in %s", i->duration);
 	switch (i->other_kind) {
@@ -210,7 +212,7 @@ static void check_tiles(const struct analysis_interval *of, size_t nr, uint64_t 
 		assert_non_null(of[i].duration);
 		assert_non_null(of[i].in);
 		assert_true(of[i].state == ANALYSIS_BLOCKED ||
-			    (!of[i].in[0] && !of[i].has_argument));
+			    (!of[i].in[0] && !of[i].has_argument && !of[i].file));
 		assert_true(of[i].other_kind != ANALYSIS_OTHER_THREAD || of[i].other);
 		from = of[i].to;
 	}

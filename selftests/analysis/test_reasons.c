@@ -34,7 +34,7 @@ static void switches_name_what_blocks(void **state)
 	put_duration(&t, 10, 100, 1, "work");
 	BEGINS(&t, 10, 1, 1);
 	put_switch(&t, 20, 0, 1, 0, SLEEPS);
-	add_call(&t, "recvfrom", 5, 0);
+	add_call(&t, "recvfrom", 5, ASYNCTRACE_FXT_FILE_SOCKET << 4);
 	put_wakeup(&t, 30, 0, 1, 2);
 	put_switch(&t, 31, 0, 0, 1, 0);
 	put_switch(&t, 40, 0, 1, 0, SLEEPS_ON_DISK);
@@ -53,7 +53,7 @@ static void switches_name_what_blocks(void **state)
 	put_switch(&t, 95, 0, 3, 1, PREEMPTED);
 	ENDS(&t, 100, 1, 1);
 	put_switch(&t, 110, 0, 1, 0, SLEEPS);
-	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 @recvfrom(5) in work by t2, "
+	expect_rows(&t, "req 1 10-100: 10-20 running t1, 20-30 blocked/sleep t1 @recvfrom(5)#12 in work by t2, "
 			"30-31 runnable/woken t1 by idle, 31-40 running t1, "
 			"40-50 blocked/iowait t1 @fsync(7) in work by interrupt, "
 			"50-51 runnable/woken t1 by idle, 51-60 running t1, "
@@ -339,6 +339,42 @@ static void each_call_has_its_reason(void **state)
 	}
 }
 
+static void descriptor_tells_what_reading_waits_for(void **state)
+{
+	static const struct {
+		const char *call;
+		unsigned int file;
+		const char *reason, *text;
+	} of[] = {
+		{ "read", ASYNCTRACE_FXT_FILE_SOCKET, "socket", "read(7) on a socket" },
+		{ "writev", ASYNCTRACE_FXT_FILE_PIPE, "pipe", "writev(7) on a pipe" },
+		{ "pread64", ASYNCTRACE_FXT_FILE_REGULAR, "read", "pread64(7) on a file" },
+		{ "read", ASYNCTRACE_FXT_FILE_CHARACTER, "read", "read(7) on a character device" },
+		{ "read", ASYNCTRACE_FXT_FILE_OTHER, "read", "read(7)" },
+		{ "fsync", ASYNCTRACE_FXT_FILE_BLOCK, "fsync", "fsync(7) on a block device" },
+		{ "read", 15, "read", "read(7)" },
+		/* These calls take no descriptor: it is by chance that one has the number. */
+		{ "wait4", ASYNCTRACE_FXT_FILE_SOCKET, "child", "wait4" },
+		{ "futex", ASYNCTRACE_FXT_FILE_PIPE, "futex", "futex(0x7)" },
+		{ "syscall_999", ASYNCTRACE_FXT_FILE_PIPE, "syscall_999", "syscall_999" },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const struct analysis_interval row = {
+			.state = ANALYSIS_BLOCKED, .reason = ANALYSIS_SLEEP, .in = of[i].call,
+			.argument = 7, .has_argument = true, .file = of[i].file,
+		};
+		char text[64] = "";
+		FILE *f = fmemopen(text, sizeof(text), "w");
+
+		assert_non_null(f);
+		reason_print_call(f, &row);
+		fclose(f);
+		assert_string_equal(text, of[i].text);
+		assert_string_equal(reason_of(&row), of[i].reason);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +388,7 @@ int main(void)
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(sentence_and_profile_name_the_reason),
 		cmocka_unit_test(each_call_has_its_reason),
+		cmocka_unit_test(descriptor_tells_what_reading_waits_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,15 +41,16 @@ enum kind { NOTHING, RUN, YIELD, SLEEP, LOCK, PIPE, SOCKET, DISK, PAGE, KINDS };
 static const struct {
 	const char *name;
 	int syscall;		/* in which the thread blocks, or one of the following */
+	unsigned int file;	/* what the call's descriptor is of; 0: the call takes none */
 } kinds[KINDS] = {
 	[NOTHING] = { "nothing", NOT_BLOCKED },
 	[RUN] = { "run", NOT_BLOCKED },
 	[YIELD] = { "yield", NOT_BLOCKED },
 	[SLEEP] = { "sleep", SYS_clock_nanosleep },
 	[LOCK] = { "lock", SYS_futex },
-	[PIPE] = { "pipe", SYS_read },
-	[SOCKET] = { "socket", SYS_recvfrom },
-	[DISK] = { "disk", SYS_fsync },
+	[PIPE] = { "pipe", SYS_read, ASYNCTRACE_FXT_FILE_PIPE },
+	[SOCKET] = { "socket", SYS_recvfrom, ASYNCTRACE_FXT_FILE_SOCKET },
+	[DISK] = { "disk", SYS_fsync, ASYNCTRACE_FXT_FILE_REGULAR },
 	[PAGE] = { "page", PAGE_FAULT },
 };
 
@@ -476,7 +477,9 @@ static void check_blocked(const uint64_t *w, const struct optional *o, const str
 	if (want == PAGE_FAULT)
 		right = !in_syscall && o->off_cpu & ASYNCTRACE_FXT_OFF_EXCEPTION;
 	else
-		right = in_syscall && o->syscall == want && o->argument == t->argument;
+		right = in_syscall && o->syscall == want && o->argument == t->argument &&
+			(!kinds[t->kind].file ||
+			 ASYNCTRACE_FXT_OFF_FILE(o->off_cpu) == kinds[t->kind].file);
 	n.blocked[t->kind]++;
 	n.iowaits += !!(o->off_cpu & ASYNCTRACE_FXT_OFF_IOWAIT);
 	if (!right) {

@@ -252,6 +252,20 @@ static void count_own(const uint64_t *w, void *arg)
 	s->reasons += !!arg_of(w, ASYNCTRACE_FXT_STR_OFF_CPU);
 }
 
+/* Sleeps until the thread has left its CPU @times. On a slow machine, some sleeps end before. */
+static void leave_cpu(long times)
+{
+	struct rusage now;
+	long until;
+
+	getrusage(RUSAGE_THREAD, &now);
+	until = now.ru_nvcsw + times;
+	while (now.ru_nvcsw < until) {
+		sleep_ms(2);
+		getrusage(RUSAGE_THREAD, &now);
+	}
+}
+
 static void switches_have_the_word_of_the_cell(void)
 {
 	volatile struct asynctrace_cell *cell;
@@ -264,8 +278,7 @@ static void switches_have_the_word_of_the_cell(void)
 	id = start("word", "cells", ASYNCTRACE_SCHED_TARGETS, 0);
 	NEED(id > 0);
 	cell->operation = MARK;
-	for (int i = 0; i < 50; i++)
-		sleep_ms(1);
+	leave_cpu(50);
 	cell->operation = 0;
 	read_all(id, count_own, NULL, &s);
 	EXPECT(s.own >= 50);
@@ -288,8 +301,7 @@ static void cell_given_late_is_read(void)
 	cell = my_cell();
 	NEED(cell);
 	cell->operation = MARK;
-	for (int i = 0; i < 50; i++)
-		sleep_ms(1);
+	leave_cpu(50);
 	cell->operation = 0;
 	read_all(id, count_own, NULL, &s);
 	EXPECT(s.ids >= 50);

@@ -96,6 +96,7 @@ void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 		row->in = text_of(a, s->in - 1);
 	row->argument = s->argument;
 	row->has_argument = s->has_argument;
+	row->file = s->file;
 	row->other_kind = s->waker_kind;
 	if (s->waker_kind == ANALYSIS_OTHER_THREAD) {
 		struct thread *waker = thread_of(a, s->waker);
@@ -117,6 +118,7 @@ static void forget_state(struct analysis_interval *row, enum analysis_reason rea
 	row->reason = reason;
 	row->in = "";
 	row->has_argument = false;
+	row->file = 0;
 	row->other_kind = ANALYSIS_OTHER_NONE;
 	row->other = NULL;
 	row->other_id = NULL;
@@ -292,6 +294,7 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 	    last->other_id == row->other_id && last->duration == row->duration &&
 	    last->in == row->in && last->has_argument == row->has_argument &&
 	    (!row->has_argument || last->argument == row->argument) &&
+	    last->file == row->file &&
 	    last->inferred == row->inferred) {
 		last->to = row->to;
 		return 0;

@@ -98,6 +98,7 @@ struct analysis_interval {
 	const char *in;
 	uint64_t argument;	/* the first one of the system call, if .has_argument */
 	bool has_argument;
+	uint8_t file;		/* ASYNCTRACE_FXT_FILE_*, if .argument is a descriptor */
 	/*
 	 * runnable: the thread that had the CPU; blocked: the waker of .thread; queued: none,
 	 * .other_id is the operation that .thread worked on meanwhile
@@ -437,6 +438,7 @@ struct analysis_thread_state {
 	const char *in;		/* see struct analysis_interval; NULL: not known */
 	uint64_t argument;
 	bool has_argument;
+	uint8_t file;
 	bool inferred;
 	bool pending, seen;	/* pending: the next record determines the state; seen: an
 				   event proves that the thread was running */

@@ -82,6 +82,7 @@ struct item {
 			uint32_t other;
 			uint16_t cpu;
 			uint8_t reason;		/* why the leaving thread left; 0: preempted */
+			uint8_t file;		/* type of the file that .record names */
 		};
 	};
 };
@@ -124,6 +125,7 @@ struct span {
 	uint8_t state;		/* enum analysis_state */
 	uint8_t reason;
 	uint8_t waker_kind;	/* enum analysis_other */
+	uint8_t file;		/* ASYNCTRACE_FXT_FILE_*, if .argument is a descriptor */
 	bool has_argument;
 	bool inferred;
 	bool pending;		/* the next record of the thread determines the state */

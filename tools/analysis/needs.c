@@ -73,6 +73,7 @@ static void thread_state(const struct analysis *a, const struct thread *t, uint6
 	state->in = s->in ? text_of(a, s->in - 1) : NULL;
 	state->argument = s->argument;
 	state->has_argument = s->has_argument;
+	state->file = s->file;
 	state->inferred = s->inferred;
 	state->pending = s->pending;
 	state->seen = s->seen;

@@ -118,6 +118,7 @@ static int name_call(struct analysis *a, const struct arguments *args, struct it
 	it->name = name + 1;
 	it->has_argument = args->syscall && args->argument;
 	it->record = it->has_argument ? args->argument->u : 0;
+	it->file = it->has_argument ? ASYNCTRACE_FXT_OFF_FILE(off_cpu) : 0;
 	if (!it->reason && args->state && is_yield(args))
 		it->reason = ANALYSIS_YIELDED;
 	return 0;
@@ -166,6 +167,7 @@ int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record 
 	t->at_start = (struct span){
 		.state = ANALYSIS_BLOCKED, .reason = it.reason, .duration = NO_NAME, .cpu = NO_CPU,
 		.in = it.name, .argument = it.record, .has_argument = it.has_argument,
+		.file = it.file,
 	};
 	return 0;
 }

@@ -156,6 +156,7 @@ static void row_before(struct walk *w, const struct thread *t, uint64_t bound, u
 	row->state = ANALYSIS_UNKNOWN;
 	row->in = "";
 	row->has_argument = false;
+	row->file = 0;
 }
 
 /* Takes one step back on the thread on top of the stack. */

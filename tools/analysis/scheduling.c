@@ -383,6 +383,7 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 			 ANALYSIS_RUNNABLE,
 		.reason = it->reason ? it->reason : ANALYSIS_PREEMPTED,
 		.in = it->name, .argument = it->record, .has_argument = it->has_argument,
+		.file = it->file,
 	};
 	int err;
 

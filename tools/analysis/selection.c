@@ -67,6 +67,7 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct fxt_arg *tid = arg_of(rec, "thread", ASYNCTRACE_FXT_ARG_KOID);
 	const struct fxt_arg *cpu = arg_of(rec, "cpu", ASYNCTRACE_FXT_ARG_UINT32);
+	const struct fxt_arg *file = arg_of(rec, "file", ASYNCTRACE_FXT_ARG_UINT32);
 	const struct fxt_arg *duration = arg_of(rec, "duration", ASYNCTRACE_FXT_ARG_STRING);
 	const struct fxt_arg *in = arg_of(rec, "in", ASYNCTRACE_FXT_ARG_STRING);
 	struct mark m = {
@@ -79,6 +80,7 @@ static int thread_mark(struct analysis *a, const struct fxt_record *rec)
 			.seen = flag(rec, "seen"), .woken = flag(rec, "woken"),
 			.duration = NO_NAME, .argument = number(rec, "argument"),
 			.has_argument = arg_of(rec, "argument", ASYNCTRACE_FXT_ARG_UINT64),
+			.file = file ? ASYNCTRACE_FXT_OFF_FILE(file->u << 4) : 0,
 			.lost_until = number(rec, "lost until"),
 		},
 	};

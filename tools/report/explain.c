@@ -346,6 +346,10 @@ static void json_place(FILE *f, const struct analysis_interval *row)
 	fxt_print_json_member(f, "syscall", row->in);
 	if (row->has_argument)
 		fprintf(f, ",\"syscall_argument\":\"0x%" PRIx64 "\"", row->argument);
+	if (!reason_file(row)[0])
+		return;
+	fputc(',', f);
+	fxt_print_json_member(f, "file", reason_file(row));
 }
 
 /* Prints all members about a row except its time. */

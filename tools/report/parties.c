@@ -22,7 +22,7 @@ static uint64_t key_of(const struct analysis_interval *row)
 		return fxt_hash(key, 0);
 	/* The analysis stores each name once, so pointers can be compared. */
 	return fxt_hash(fxt_hash(key, row->duration[0] ? (uintptr_t)row->duration : 0),
-			row->in[0] ? (uintptr_t)row->in : 0);
+			row->in[0] ? (uintptr_t)row->in + row->file : 0);
 }
 
 static int add_id(struct party *p, const struct analysis_id *id, uint64_t ns)

@@ -91,6 +91,22 @@ static const struct call *call_of(const char *name)
 	return bsearch(name, calls, sizeof(calls) / sizeof(calls[0]), sizeof(calls[0]), by_name);
 }
 
+const char *reason_file(const struct analysis_interval *row)
+{
+	static const char *const names[16] = {
+		[ASYNCTRACE_FXT_FILE_PIPE] = "pipe",
+		[ASYNCTRACE_FXT_FILE_CHARACTER] = "character device",
+		[ASYNCTRACE_FXT_FILE_DIRECTORY] = "directory",
+		[ASYNCTRACE_FXT_FILE_BLOCK] = "block device",
+		[ASYNCTRACE_FXT_FILE_REGULAR] = "file",
+		[ASYNCTRACE_FXT_FILE_SOCKET] = "socket",
+	};
+	const struct call *call = row->file ? call_of(row->in) : NULL;
+	const char *name = call && call->argument == DESCRIPTOR ? names[row->file & 0xf] : NULL;
+
+	return name ? name : "";
+}
+
 const char *reason_of(const struct analysis_interval *row)
 {
 	const struct call *call;
@@ -98,7 +114,13 @@ const char *reason_of(const struct analysis_interval *row)
 	if (row->state != ANALYSIS_BLOCKED || !row->in[0])
 		return analysis_reason_name(row->reason);
 	call = call_of(row->in);
-	return call ? call->reason : row->in;
+	if (!call)
+		return row->in;
+	/* Reading and writing may wait for a peer, or for a disk. */
+	if ((!strcmp(call->reason, "read") || !strcmp(call->reason, "write")) &&
+	    (row->file == ASYNCTRACE_FXT_FILE_PIPE || row->file == ASYNCTRACE_FXT_FILE_SOCKET))
+		return reason_file(row);
+	return call->reason;
 }
 
 void reason_print_call(FILE *f, const struct analysis_interval *row)
@@ -109,4 +131,6 @@ void reason_print_call(FILE *f, const struct analysis_interval *row)
 	if (!row->has_argument || !call || call->argument == OTHER)
 		return;
 	fprintf(f, call->argument == DESCRIPTOR ? "(%" PRIu64 ")" : "(0x%" PRIx64 ")", row->argument);
+	if (reason_file(row)[0])
+		fprintf(f, " on a %s", reason_file(row));
 }

@@ -13,7 +13,9 @@
  * none.
  */
 const char *reason_of(const struct analysis_interval *row);
-/* Prints the system call of @row, as in "recvfrom(5)", or the page fault. */
+/* Returns the type of the file whose descriptor the system call of @row has; "": not known */
+const char *reason_file(const struct analysis_interval *row);
+/* Prints the system call of @row, as in "recvfrom(5) on a socket", or the page fault. */
 void reason_print_call(FILE *f, const struct analysis_interval *row);
 
 #endif /* REPORT_REASONS_H */

@@ -86,6 +86,8 @@ size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state
 		rec.args[rec.nargs++] = encode_text("in", s->in);
 	if (s->has_argument)
 		rec.args[rec.nargs++] = encode_number("argument", s->argument);
+	if (s->file)
+		rec.args[rec.nargs++] = encode_uint32("file", s->file);
 	if (s->inferred)
 		rec.args[rec.nargs++] = encode_flag("inferred");
 	if (s->pending)

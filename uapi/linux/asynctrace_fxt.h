@@ -107,6 +107,18 @@
 #define ASYNCTRACE_FXT_OFF_IOWAIT	(1 << 1)	/* waits for block I/O */
 #define ASYNCTRACE_FXT_OFF_EXCEPTION	(1 << 2)	/* blocked outside of a system call */
 #define ASYNCTRACE_FXT_OFF_SYSCALL	(1 << 3)	/* in a system call */
+/*
+ * Bits 4..7 of "off_cpu", with ASYNCTRACE_FXT_OFF_SYSCALL: type of the file, if the call's first
+ * argument is the number of an open descriptor. It says nothing if the call takes no descriptor.
+ */
+#define ASYNCTRACE_FXT_OFF_FILE(off_cpu)	((off_cpu) >> 4 & 0xf)
+#define ASYNCTRACE_FXT_FILE_OTHER	0	/* not open, or of no type, as those of epoll(7) are */
+#define ASYNCTRACE_FXT_FILE_PIPE	1
+#define ASYNCTRACE_FXT_FILE_CHARACTER	2	/* character device, such as a terminal */
+#define ASYNCTRACE_FXT_FILE_DIRECTORY	4
+#define ASYNCTRACE_FXT_FILE_BLOCK	6	/* block device */
+#define ASYNCTRACE_FXT_FILE_REGULAR	8
+#define ASYNCTRACE_FXT_FILE_SOCKET	12
 
 /* The weight that marks an idle thread: INT32_MIN */
 #define ASYNCTRACE_FXT_WEIGHT_IDLE	(-2147483647 - 1)
