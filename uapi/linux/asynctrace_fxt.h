@@ -112,7 +112,7 @@
  * argument is the number of an open descriptor. It says nothing if the call takes no descriptor.
  */
 #define ASYNCTRACE_FXT_OFF_FILE(off_cpu)	((off_cpu) >> 4 & 0xf)
-#define ASYNCTRACE_FXT_FILE_OTHER	0	/* not open, or of no type, as those of epoll(7) are */
+#define ASYNCTRACE_FXT_FILE_OTHER	0	/* not open, or of none of these types */
 #define ASYNCTRACE_FXT_FILE_PIPE	1
 #define ASYNCTRACE_FXT_FILE_CHARACTER	2	/* character device, such as a terminal */
 #define ASYNCTRACE_FXT_FILE_DIRECTORY	4
