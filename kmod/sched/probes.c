@@ -6,8 +6,10 @@
  * leaves preemption on. sched_waking is called from interrupts, sched_switch with the run
  * queue's lock held. Objects of a session are freed after a grace period of plain RCU, whose
  * readers include code with interrupts off. So probes use these objects with interrupts off
- * only, and at_assert_irqs_off() checks this. Probes wake no task, allocate and free nothing.
- * The probes of switches and wakeups take no lock that CPUs share.
+ * only, and at_assert_irqs_off() checks this. The probes of switches and wakeups need not turn
+ * them off, because the scheduler holds raw spinlocks, unless a task wakes itself. Probes wake
+ * no task, allocate and free nothing. The probes of switches and wakeups take no lock that CPUs
+ * share.
  *
  * Probes run at every switch and wakeup of the machine, so every instruction counts: see
  * make bench-icount. The fast path is a chain of leaf functions: find the tasks, find the
@@ -53,6 +55,12 @@ static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub =
 
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
+
+/*
+ * Stands for a CPU's rings while the fast path must not be used. It has no room, so the test for
+ * room, which each record needs anyway, leaves the fast path.
+ */
+static struct at_kcpu at_kcpu_full;
 
 /**
  * at_record_name - record the name of a task
@@ -250,14 +258,14 @@ static __always_inline bool at_switch_quick(struct at_task *a, struct at_task *b
 					    struct task_struct *next, u32 state, bool preempt)
 {
 	struct at_ksched *ks = a ? a->ks : b->ks;
-	struct at_kcpu *kc = __this_cpu_read(*ks->quick);
+	struct at_kcpu *kc = __this_cpu_read(*(a ? a->quick : b->quick));
 	u64 ticks = at_clock_counter();
 
 	if (preempt)
 		state = 0;
-	if (unlikely(!kc || state & AT_STATE_RARE))
+	if (unlikely(state & AT_STATE_RARE))
 		return false;
-	if (a && b && unlikely(b->ks != ks))
+	if (a && b && unlikely(b->quick != a->quick))
 		return false;
 	if (unlikely(!at_record_switch(ks, kc, prev, next, a, b, state, preempt, ticks, true)))
 		return false;
@@ -350,12 +358,12 @@ static noinline void at_waking_session(struct at_ksched *ks, struct at_task **sl
 	struct at_kcpu *kc = at_this_kcpu(ks);
 
 	if (READ_ONCE(ks->on))
-		at_record_waking(ks, kc, slots, p, e && e->ks == ks ? e : NULL, false);
+		at_record_waking(ks, kc, slots, p, e && e->ks == ks ? e : NULL);
 }
 
-static noinline void at_waking_slow(struct at_task **slots, const struct at_task *e,
-				    struct task_struct *p)
+static noinline void at_waking_slow(const struct at_task *e, struct task_struct *p)
 {
+	struct at_task **slots = at_task_slots_get();
 	struct at_ksched *ks;
 
 	__this_cpu_inc(at_probe_cost.calls);
@@ -366,52 +374,103 @@ static noinline void at_waking_slow(struct at_task **slots, const struct at_task
 		at_waking_session(e->ks, slots, e, p);
 }
 
-/* Not inline, so that wakeups of untraced tasks save no registers. */
-static noinline void at_waking_traced(struct at_task **slots, const struct at_task *e,
-				      struct task_struct *p)
+/* The fast path if the waker is a task that the session does not trace, or if there is none. */
+static noinline void at_waking_other(const struct at_task *e, struct task_struct *p,
+				     struct at_kcpu *kc)
 {
-	struct at_kcpu *kc = __this_cpu_read(*e->ks->quick);
+	struct at_waking g = { .p = p, .woken = e, .does = at_operation(e) };
+	bool done;
 
-	if (unlikely(!kc || !at_record_waking(e->ks, kc, slots, p, e, true)))
-		at_waking_slow(slots, e, p);
+	if (at_waking_has_no_waker())
+		done = at_write_works(e->ks, kc, g, false, true);
+	else if (!at_foreign_koid(e->ks, kc, current, e, &g.by, true))
+		done = false;
+	else if (g.by)
+		done = at_write_works(e->ks, kc, g, true, true);
+	else
+		done = at_write_works(e->ks, kc, g, false, true);
+	if (unlikely(!done))
+		at_waking_slow(e, p);
 }
 
-static __always_inline void at_waking(struct task_struct *p)
+/* The fast path if one of the tasks works on an operation, which may have ended meanwhile. */
+static noinline void at_waking_ids(const struct at_task *e, struct task_struct *p,
+				   struct at_kcpu *kc, const struct at_task *waker)
 {
-	struct at_task **slots;
-	const struct at_task *e;
+	const struct at_waking g = {
+		.p = p, .woken = e, .waker = waker,
+		.does = at_operation(e), .waker_does = at_operation(waker),
+	};
 
-	at_assert_irqs_off();
-	slots = at_task_slots_get();
-	e = at_task_find_in(slots, p);
-	if (unlikely(__this_cpu_read(at_attention.all))) {
-		at_waking_slow(slots, e, p);
-		return;
-	}
-	if (!e) {
-		__this_cpu_inc(at_probe_cost.calls);
-		return;
-	}
-	at_waking_traced(slots, e, p);
+	/* The caller has found a waker. */
+	if (!waker)
+		__builtin_unreachable();
+	if (unlikely(!at_write_works(e->ks, kc, g, true, true)))
+		at_waking_slow(e, p);
 }
 
-/* Interrupts are on, for example, when a task wakes itself. */
-static noinline void at_waking_irqs_on(void *data, struct task_struct *p)
+/*
+ * The fast path of a traced task's wakeup. Rarer cases are in functions of their own, so that
+ * this one saves no registers.
+ */
+static __always_inline void at_waking_traced(struct at_task **slots, const struct at_task *e,
+					     struct task_struct *p)
+{
+	struct at_kcpu *kc = __this_cpu_read(*e->quick);
+	struct at_waking g = { .p = p, .woken = e };
+
+	if (unlikely(at_waking_has_no_waker())) {
+		at_waking_other(e, p, kc);
+		return;
+	}
+	g.waker = at_task_find_in(slots, current);
+	if (unlikely(!g.waker || g.waker->quick != e->quick)) {
+		at_waking_other(e, p, kc);
+		return;
+	}
+	/* One test instead of two saves an instruction. */
+	if (unlikely(at_operation(e) | at_operation(g.waker)))
+		at_waking_ids(e, p, kc, g.waker);
+	else if (unlikely(!at_kring_has_room(&kc->events, AT_WAKEUP_MAX)))
+		at_waking_slow(e, p);
+	else
+		at_write_waking(e->ks, kc, g, true, false, false, true);
+}
+
+/* Interrupts may be on, because the scheduler takes no lock if a task wakes itself. */
+static noinline void at_waking_self(struct task_struct *p)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	at_waking(p);
+	at_waking_slow(at_task_find(p), p);
 	local_irq_restore(flags);
 }
 
 static void at_probe_waking(void *data, struct task_struct *p)
 {
-	/* This check is cheaper than turning interrupts off again. */
-	if (likely(irqs_disabled()))
-		at_waking(p);
+	struct at_task **slots;
+	const struct at_task *e;
+
+	/*
+	 * If @p is another task, the scheduler holds its pi_lock: see the kernel's
+	 * ttwu_state_match(). This test is cheaper than irqs_disabled().
+	 */
+	if (unlikely(p == current)) {
+		at_waking_self(p);
+		return;
+	}
+	at_assert_irqs_off();
+	if (unlikely(__this_cpu_read(at_attention.all))) {
+		at_waking_slow(at_task_find(p), p);
+		return;
+	}
+	slots = at_task_slots_get();
+	e = at_task_find_in(slots, p);
+	if (e)
+		at_waking_traced(slots, e, p);
 	else
-		at_waking_irqs_on(data, p);
+		__this_cpu_inc(at_probe_cost.calls);
 }
 
 /* Adds new threads of a traced process; child processes are not traced. */
@@ -549,7 +608,8 @@ static void at_route(struct at_ksched *ks)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu), quick ? per_cpu_ptr(ks->cpu, cpu) : NULL);
+		WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu),
+			   quick ? per_cpu_ptr(ks->cpu, cpu) : &at_kcpu_full);
 }
 
 /* A session that records every task was listed or unlisted. With at_lock held. */
@@ -639,6 +699,7 @@ struct at_ksched *at_ksched_new(struct at_session *s)
 		goto err;
 	for_each_possible_cpu(cpu)
 		at_kcpu_init(ks, &s->geometry, cpu);
+	at_route(ks);
 	if (!at_ksched_prepare_spares(ks))
 		return ks;
 err:

@@ -171,6 +171,19 @@ static __always_inline bool at_foreign_koid(struct at_ksched *ks, struct at_kcpu
 	return true;
 }
 
+/*
+ * Write an argument of one word. @type, @name: constants, as for ASYNCTRACE_FXT_ARG(). Writing the
+ * halves apart saves the instruction that would join them.
+ */
+static __always_inline void at_put_arg32(u64 *to, const u32 type, const u32 name, u32 value)
+{
+	const int low = IS_ENABLED(CONFIG_CPU_BIG_ENDIAN);
+	u32 *half = (u32 *)to;
+
+	half[low] = ASYNCTRACE_FXT_ARG(type, 1, name, 0);
+	half[!low] = value;
+}
+
 /* Addition to a record's first word for @args more arguments, which have @words words */
 static __always_inline u64 at_head_more(u32 words, u32 args)
 {
@@ -219,15 +232,13 @@ at_put_reason(struct at_writing w, struct task_struct *prev, u32 state, bool pre
 {
 	const struct at_reason r = at_reason(prev, state, preempt);
 
-	w.to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ASYNCTRACE_FXT_STR_OFF_CPU,
-				     r.off_cpu);
+	at_put_arg32(w.to, ASYNCTRACE_FXT_ARG_UINT32, ASYNCTRACE_FXT_STR_OFF_CPU, r.off_cpu);
 	if (!(r.off_cpu & ASYNCTRACE_FXT_OFF_SYSCALL)) {
 		w.to += 1;
 		w.head += at_head_more(1, 1);
 		return w;
 	}
-	w.to[1] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_SYSCALL,
-				     r.syscall);
+	at_put_arg32(w.to + 1, ASYNCTRACE_FXT_ARG_INT32, ASYNCTRACE_FXT_STR_SYSCALL, r.syscall);
 	w.to[2] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2,
 				     ASYNCTRACE_FXT_STR_SYSCALL_ARG, 0);
 	w.to[3] = r.argument;
@@ -289,12 +300,11 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 	w[1] = quick ? ticks : at_clock_ticks(ks->clock);
 	w[2] = prev_koid;
 	w[3] = next_koid;
-	w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_INCOMING,
-				  at_weight(next, in, next_koid));
-	w[5] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_OUTGOING,
-				  at_weight(prev, out, prev_koid));
-	w[6] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT32, 1, ASYNCTRACE_FXT_STR_STATE,
-				  state);
+	at_put_arg32(w + 4, ASYNCTRACE_FXT_ARG_INT32, ASYNCTRACE_FXT_STR_INCOMING,
+		     at_weight(next, in, next_koid));
+	at_put_arg32(w + 5, ASYNCTRACE_FXT_ARG_INT32, ASYNCTRACE_FXT_STR_OUTGOING,
+		     at_weight(prev, out, prev_koid));
+	at_put_arg32(w + 6, ASYNCTRACE_FXT_ARG_UINT32, ASYNCTRACE_FXT_STR_STATE, state);
 	more.head = kc->switch_head[at_fxt_state(state, quick)];
 	more.to = w + AT_SWITCH_WORDS;
 	if (in)
@@ -347,8 +357,8 @@ static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu
 	w[0] = ASYNCTRACE_FXT_WAKEUP_HEAD(words, args, task_cpu(g.p));
 	w[1] = quick ? at_clock_counter() : at_clock_ticks(ks->clock);
 	w[2] = quick || g.woken ? (u32)g.woken->tid : g.koid;
-	w[3] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_INT32, 1, ASYNCTRACE_FXT_STR_WEIGHT,
-				  quick ? g.p->prio : at_weight(g.p, g.woken, g.koid));
+	at_put_arg32(w + 3, ASYNCTRACE_FXT_ARG_INT32, ASYNCTRACE_FXT_STR_WEIGHT,
+		     quick ? g.p->prio : at_weight(g.p, g.woken, g.koid));
 	if (told) {
 		w[4] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_KOID, 2,
 					  ASYNCTRACE_FXT_STR_WAKER, 0);
@@ -395,39 +405,39 @@ static __always_inline bool at_write_works(struct at_ksched *ks, struct at_kcpu 
 	return true;
 }
 
+/* In an interrupt, the current task is not the waker. */
+static __always_inline bool at_waking_has_no_waker(void)
+{
+	return in_serving_softirq() | in_hardirq();
+}
+
 /*
- * Record a wakeup of @p. @woken: entry of @p, if this session traces it. @slots: to look up
- * the waker. Only the quick version returns false.
+ * Record a wakeup of @p on the slow path. @woken: entry of @p, if this session traces it. @slots:
+ * to look up the waker
  */
-static __always_inline bool
-at_record_waking(struct at_ksched *ks, struct at_kcpu *kc, struct at_task **slots,
-		 struct task_struct *p, const struct at_task *woken, const bool quick)
+static inline void at_record_waking(struct at_ksched *ks, struct at_kcpu *kc,
+				    struct at_task **slots, struct task_struct *p,
+				    const struct at_task *woken)
 {
 	struct at_waking g = { .p = p, .woken = woken };
-	const struct at_task *waker;
 
-	/* The fast path is for traced tasks only. */
-	if (!quick && !woken) {
-		at_foreign_koid(ks, kc, p, NULL, &g.koid, false);
-		if (unlikely(ASYNCTRACE_TID_IS_OTHER((s32)g.koid)))
-			return true;
-	}
-	if (quick || woken)
+	if (woken) {
 		g.does = at_operation(woken);
-	/* In an interrupt, the current task is not the waker. */
-	if (unlikely(in_serving_softirq() | in_hardirq()))
-		return at_write_works(ks, kc, g, false, quick);
-	waker = at_task_find_in(slots, current);
-	if (likely(waker && waker->ks == ks)) {
-		g.waker = waker;
-		g.waker_does = at_operation(waker);
-		return at_write_works(ks, kc, g, true, quick);
+	} else {
+		at_foreign_koid(ks, kc, p, NULL, &g.koid, false);
+		if (ASYNCTRACE_TID_IS_OTHER((s32)g.koid))
+			return;
 	}
-	if (!at_foreign_koid(ks, kc, current, woken, &g.by, quick))
-		return false;
-	if (!g.by)
-		return at_write_works(ks, kc, g, false, quick);
-	return at_write_works(ks, kc, g, true, quick);
+	if (!at_waking_has_no_waker()) {
+		g.waker = at_task_find_in(slots, current);
+		if (g.waker && g.waker->ks != ks)
+			g.waker = NULL;
+		if (g.waker)
+			g.waker_does = at_operation(g.waker);
+		else
+			at_foreign_koid(ks, kc, current, woken, &g.by, false);
+	}
+	at_write_works(ks, kc, g, g.waker || g.by, false);
 }
 
 #endif /* AT_RECORD_H */

@@ -52,7 +52,7 @@ struct at_kcpu {
  * @cpu: rings of each possible CPU; a ring gets its memory when its CPU first writes
  * @spares: spare memory for each kind of ring
  * @quick: for each CPU, its entry of @cpu if the fast path may be used there: the session is
- *	started, and the clock is the counter; otherwise NULL
+ *	started, and the clock is the counter; otherwise an entry without room
  * @ns: pid namespace of the session's owner; NULL: the initial one
  * @clock: enum asynctrace_clock
  * @all: records every task, not only those of providers

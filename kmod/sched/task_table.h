@@ -18,6 +18,7 @@
 
 #include "provider/cells.h"
 
+struct at_kcpu;
 struct at_ksched;
 struct at_member;
 
@@ -26,6 +27,7 @@ struct at_member;
  * @task: the task, with a reference
  * @ks: scheduling side of the session that traces the task; valid while the entry can be
  *	found
+ * @quick: @ks->quick, which the fast path finds here without reading @ks
  * @owner: member whose process the task belongs to; valid while the entry can be found
  * @tid: thread id in the session owner's pid namespace
  * @pid: id of the task's process in that namespace
@@ -44,6 +46,7 @@ struct at_member;
 struct at_task {
 	struct task_struct *task;
 	struct at_ksched *ks;
+	struct at_kcpu * __percpu *quick;
 	struct at_member *owner;
 	s32 tid;
 	s32 pid;
@@ -104,6 +107,20 @@ static __always_inline unsigned long at_task_hash(const struct task_struct *task
 	return (u64)(unsigned long)task * GOLDEN_RATIO_32 >> 32;
 }
 
+/*
+ * Read a slot once, like READ_ONCE(). With that macro gcc would compute the address of the slot in
+ * an instruction of its own, because it does not combine volatile accesses with others.
+ */
+static __always_inline struct at_task *at_task_in_slot(struct at_task **slots, unsigned long at)
+{
+	/* Races with writers, which store whole pointers. */
+	struct at_task *e = data_race(slots[at]);
+
+	/* Keeps the compiler from reading the slot again. */
+	OPTIMIZER_HIDE_VAR(e);
+	return e;
+}
+
 /**
  * at_task_find_in - look a task up
  * @slots: from at_task_slots_get()
@@ -115,11 +132,11 @@ static __always_inline struct at_task *at_task_find_in(struct at_task **slots,
 						       const struct task_struct *task)
 {
 	unsigned long mask = at_task_mask(slots), at = at_task_hash(task) & mask;
-	struct at_task *e = READ_ONCE(slots[at]);
+	struct at_task *e = at_task_in_slot(slots, at);
 
 	while (unlikely(e && e->task != task)) {
 		at = (at + 1) & mask;
-		e = READ_ONCE(slots[at]);
+		e = at_task_in_slot(slots, at);
 	}
 	return e;
 }

@@ -114,6 +114,7 @@ static int at_task_insert(struct at_task *e, struct task_struct *task,
 		return -EDQUOT;
 	e->task = task;
 	e->ks = ks;
+	e->quick = ks->quick;
 	e->owner = owner;
 	e->tid = at_task_nr(task_pid(task), ks);
 	e->pid = at_task_nr(task_tgid(task), ks);

@@ -112,14 +112,14 @@ static void expect(const char *what, const struct setup *s, enum pattern pattern
 		     (unsigned long long)want);
 }
 
-static double measure(const struct setup *s, struct pair *pair)
+/* Measures a pair while the setup is on. */
+static double measure_rounds(const struct setup *s, struct pair *pair)
 {
 	enum pattern pattern = pair->pattern;
 	uint64_t before = 0, after = 0, calls;
 	double ticks;
 	bool counted;
 
-	setup_on(s);
 	pair_work(pair, s->work);
 	calls = setup_calls();
 	counted = setup_records(s, &before);
@@ -134,6 +134,15 @@ static double measure(const struct setup *s, struct pair *pair)
 		       !s->events ? 0 : (uint64_t)ROUNDS_PLAYED *
 		       (SWITCHES_PER_ROUND + WAKINGS_PER_ROUND(pattern)));
 	pair_work(pair, WORK_NONE);
+	return ticks;
+}
+
+static double measure(const struct setup *s, struct pair *pair)
+{
+	double ticks;
+
+	setup_on(s);
+	ticks = measure_rounds(s, pair);
 	setup_off(s);
 	return ticks;
 }
@@ -157,22 +166,52 @@ static void measure_all(bool process)
 }
 
 /* The cost depends on whether a task hits others' slots: take the mean of this many pairs. */
-#define CROWD_PAIRS	8
+#define CROWD_PAIRS	24
 
-/* Measures a switch of untraced tasks beside many traced ones: a mean over several pairs. */
+/**
+ * struct crowd_pair - a pair of two new threads
+ * @s: the setup, which is on
+ * @ticks: out: the ticks of a round
+ */
+struct crowd_pair {
+	const struct setup *s;
+	double ticks;
+};
+
+static void *crowd_pair(void *arg)
+{
+	struct crowd_pair *crowd = arg;
+	struct pair pair;
+
+	pair_start(&pair, PATTERN_YIELD, false);
+	crowd->ticks = measure_rounds(crowd->s, &pair);
+	pair_stop(&pair);
+	return NULL;
+}
+
+/* Returns the mean ticks of a round. A caller in several pairs would always hit the same slots. */
+static double crowd_mean(const struct setup *s)
+{
+	struct crowd_pair crowd = { .s = s };
+	double sum = 0;
+	pthread_t caller;
+
+	setup_on(s);
+	for (int i = 0; i < CROWD_PAIRS; i++) {
+		if (pthread_create(&caller, NULL, crowd_pair, &crowd))
+			errx(1, "cannot create a thread");
+		pthread_join(caller, NULL);
+		sum += crowd.ticks;
+	}
+	setup_off(s);
+	return sum / CROWD_PAIRS;
+}
+
+/* Measures a switch of untraced tasks beside many traced ones, by yields only. */
 static void measure_crowd(void)
 {
-	double sum = 0;
-
-	for (int i = 0; i < CROWD_PAIRS; i++) {
-		struct pair pair;
-
-		pair_start(&pair, PATTERN_YIELD, false);
-		sum -= measure(&setups[NONE], &pair);
-		sum += measure(&setups[UNTRACED_CROWD], &pair);
-		pair_stop(&pair);
-	}
-	added[UNTRACED_CROWD][PATTERN_YIELD] = sum / CROWD_PAIRS;
+	added[UNTRACED_CROWD][PATTERN_YIELD] =
+		crowd_mean(&setups[UNTRACED_CROWD]) - crowd_mean(&setups[NONE]);
 }
 
 /* Returns the cost of the one wakeup that PATTERN_FULL has and PATTERN_HALF lacks. */
