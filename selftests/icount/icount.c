@@ -10,6 +10,7 @@
  */
 #include <err.h>
 #include <math.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -169,42 +170,53 @@ static void measure_all(bool process)
 #define CROWD_PAIRS	24
 
 /**
- * struct crowd_pair - a pair of two new threads
+ * struct crowd - pairs of new threads
  * @s: the setup, which is on
- * @ticks: out: the ticks of a round
+ * @sum: ticks of a round, added up
+ * @played: a pair has been measured
+ * @over: all pairs have been measured
  */
-struct crowd_pair {
+struct crowd {
 	const struct setup *s;
-	double ticks;
+	double sum;
+	sem_t played;
+	sem_t over;
 };
 
+/* Waits for the end, so that the next pair has other tasks, in other slots. */
 static void *crowd_pair(void *arg)
 {
-	struct crowd_pair *crowd = arg;
+	struct crowd *crowd = arg;
 	struct pair pair;
 
 	pair_start(&pair, PATTERN_YIELD, false);
-	crowd->ticks = measure_rounds(crowd->s, &pair);
+	crowd->sum += measure_rounds(crowd->s, &pair);
+	sem_post(&crowd->played);
+	sem_wait(&crowd->over);
 	pair_stop(&pair);
 	return NULL;
 }
 
-/* Returns the mean ticks of a round. A caller in several pairs would always hit the same slots. */
+/* Returns the mean ticks of a round. The caller of one pair is not that of another. */
 static double crowd_mean(const struct setup *s)
 {
-	struct crowd_pair crowd = { .s = s };
-	double sum = 0;
-	pthread_t caller;
+	pthread_t caller[CROWD_PAIRS];
+	struct crowd crowd = { .s = s };
 
 	setup_on(s);
+	if (sem_init(&crowd.played, 0, 0) || sem_init(&crowd.over, 0, 0))
+		err(1, "sem_init");
 	for (int i = 0; i < CROWD_PAIRS; i++) {
-		if (pthread_create(&caller, NULL, crowd_pair, &crowd))
+		if (pthread_create(&caller[i], NULL, crowd_pair, &crowd))
 			errx(1, "cannot create a thread");
-		pthread_join(caller, NULL);
-		sum += crowd.ticks;
+		sem_wait(&crowd.played);
 	}
+	for (int i = 0; i < CROWD_PAIRS; i++)
+		sem_post(&crowd.over);
+	for (int i = 0; i < CROWD_PAIRS; i++)
+		pthread_join(caller[i], NULL);
 	setup_off(s);
-	return sum / CROWD_PAIRS;
+	return crowd.sum / CROWD_PAIRS;
 }
 
 /* Measures a switch of untraced tasks beside many traced ones, by yields only. */
