@@ -329,8 +329,9 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 	}
 }
 
-static void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
-			    struct task_struct *next, unsigned int state)
+/* notrace, as the kernel's own probes are, saves the call site of the function tracer. */
+static notrace void at_probe_switch(void *data, bool preempt, struct task_struct *prev,
+				    struct task_struct *next, unsigned int state)
 {
 	struct at_task **slots;
 	struct at_task *a, *b;
@@ -411,10 +412,11 @@ static noinline void at_waking_ids(const struct at_task *e, struct task_struct *
 
 /*
  * The fast path of a traced task's wakeup. Rarer cases are in functions of their own, so that
- * this one saves no registers.
+ * this one saves no registers. @caller: the current task, which the probe has in a register
  */
 static __always_inline void at_waking_traced(struct at_task **slots, const struct at_task *e,
-					     struct task_struct *p)
+					     struct task_struct *p,
+					     const struct task_struct *caller)
 {
 	struct at_kcpu *kc = __this_cpu_read(*e->quick);
 	struct at_waking g = { .p = p, .woken = e };
@@ -423,7 +425,7 @@ static __always_inline void at_waking_traced(struct at_task **slots, const struc
 		at_waking_other(e, p, kc);
 		return;
 	}
-	g.waker = at_task_find_in(slots, current);
+	g.waker = at_task_find_in(slots, caller);
 	if (unlikely(!g.waker || g.waker->quick != e->quick)) {
 		at_waking_other(e, p, kc);
 		return;
@@ -447,8 +449,10 @@ static noinline void at_waking_self(struct task_struct *p)
 	local_irq_restore(flags);
 }
 
-static void at_probe_waking(void *data, struct task_struct *p)
+/* notrace: see at_probe_switch(). */
+static notrace void at_probe_waking(void *data, struct task_struct *p)
 {
+	struct task_struct *caller = current;
 	struct at_task **slots;
 	const struct at_task *e;
 
@@ -456,7 +460,7 @@ static void at_probe_waking(void *data, struct task_struct *p)
 	 * If @p is another task, the scheduler holds its pi_lock: see the kernel's
 	 * ttwu_state_match(). This test is cheaper than irqs_disabled().
 	 */
-	if (unlikely(p == current)) {
+	if (unlikely(p == caller)) {
 		at_waking_self(p);
 		return;
 	}
@@ -468,7 +472,7 @@ static void at_probe_waking(void *data, struct task_struct *p)
 	slots = at_task_slots_get();
 	e = at_task_find_in(slots, p);
 	if (e)
-		at_waking_traced(slots, e, p);
+		at_waking_traced(slots, e, p, caller);
 	else
 		__this_cpu_inc(at_probe_cost.calls);
 }
