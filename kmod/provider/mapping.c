@@ -36,14 +36,17 @@ static int at_cpu_seen(unsigned int cpu)
 	return 0;
 }
 
-static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_place *at)
+static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_provider *p,
+				   const struct at_place *at)
 {
 	if (at->area == AT_AREA_CONTROL && !at->page) {
 		get_page(at_attach_page);
 		vmf->page = at_attach_page;
 		return 0;
 	}
-	if (at->area == AT_AREA_NONE)
+	/* As in at_fault_cell(), pages without given cells do not exist. */
+	if (at->area == AT_AREA_NONE ||
+	    (at->area == AT_AREA_CELL && !at_cells_page(p, at->page)))
 		return VM_FAULT_SIGBUS;
 	/* A forked child or a debugger gets a private page, charged to itself. */
 	vmf->page = alloc_page(GFP_HIGHUSER | __GFP_ZERO | __GFP_ACCOUNT);
@@ -227,7 +230,7 @@ static vm_fault_t at_vm_fault(struct vm_fault *vmf)
 	at = at_layout_find(&p->layout, vmf->pgoff);
 	/* Use the mm of the VMA: a debugger faults in the mm of another process. */
 	if (vmf->vma->vm_mm != p->mm)
-		return at_fault_foreign(vmf, &at);
+		return at_fault_foreign(vmf, p, &at);
 	switch (at.area) {
 	case AT_AREA_CONTROL:
 		return at_fault_control(vmf, p, at.page);
