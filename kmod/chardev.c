@@ -259,9 +259,6 @@ static long at_ioc_thread(struct at_file *file, struct asynctrace_slot __user *a
 		at_ioc_add_current(p);
 	if (slot < 0 || !arg)
 		return slot;
-	/* A task that was traced before it had the cell has an entry without it. */
-	if (out.cell)
-		at_tasks_set_cell(p);
 	out.slot = slot;
 	if (copy_to_user(arg, &out, min_t(size_t, size, sizeof(out))))
 		return -EFAULT;

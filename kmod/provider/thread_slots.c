@@ -16,6 +16,7 @@
 #include "provider/cells.h"
 #include "provider/provider.h"
 #include "provider/thread_slots.h"
+#include "sched/tasks.h"
 #include "session/member.h"
 #include "session/session.h"
 
@@ -197,6 +198,9 @@ static u32 at_slot_give_cell(struct at_provider *p, struct at_slot *slot)
 		spin_unlock(&p->slots_lock);
 	}
 	WRITE_ONCE(slot->cell, cell);
+	/* A thread that was traced before it had the cell has an entry without it. */
+	if (cell)
+		at_tasks_set_cell(p);
 	return cell;
 }
 

@@ -466,9 +466,10 @@ void at_tasks_add_current(struct at_member *m)
 
 /**
  * at_tasks_set_cell - let the probes find the calling thread's cell
- * @p: provider that has given the thread a cell
+ * @p: provider that has just given the thread a cell
  *
- * If the thread is added later, at_task_insert() finds the cell.
+ * Called once for each cell, because all users share at_tasks_lock. If the thread is added
+ * later, at_task_insert() finds the cell.
  */
 void at_tasks_set_cell(struct at_provider *p)
 {
