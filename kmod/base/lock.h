@@ -20,7 +20,7 @@
  *     at_task_names.kept_lock  the table of thread names for the reader
  *   at_range.zap_sem       Excludes faults while a range is zapped; of one process only.
  *     at_provider.space_lock   the address space that is zapped
- *   at_provider.slots_lock Slots of a provider's threads.
+ *   at_provider.slots_lock Slots and cells of a provider's threads.
  *   at_bucket.fill_lock    Rate limit of a provider's alerts.
  *   at_probes_mutex        Registration of the tracepoint probes; waits for grace periods.
  *

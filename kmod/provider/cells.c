@@ -125,6 +125,7 @@ static u32 at_cells_look(struct at_cell_page *page)
 		 * owner, or this function sees the hold.
 		 */
 		smp_mb();
+		/* The unlock orders this load before the next owner's use: see at_cell_drop(). */
 		if (atomic_read(&page->holds[i])) {
 			WRITE_ONCE(page->owner[i], owner);
 			continue;
@@ -137,68 +138,61 @@ static u32 at_cells_look(struct at_cell_page *page)
 }
 
 /*
- * Should ended threads be looked for? So rarely that the cost for each thread that needs a cell
- * does not depend on the number of threads, unless no page can be added.
+ * Take cells back, if enough threads needed one since the last time. Returns true if this
+ * function looked for ended threads. @full: no page can be added. If there may be more pages, the
+ * cost for each thread does not depend on the number of threads.
  */
-static bool at_cells_look_due(const struct at_cells *cells)
-{
-	u32 after = AT_LOOK_AFTER;
-
-	if (cells->nr < ARRAY_SIZE(cells->page))
-		after += cells->in_use;
-	return cells->needed >= after;
-}
-
-/* Take cells back, if that is due. Returns true if it looked. */
-static bool at_cells_reuse(struct at_provider *p)
+static bool at_cells_reuse(struct at_provider *p, bool full)
 {
 	struct at_cells *cells = p->cells;
 	u32 i, used = 0;
 	bool look;
 
 	spin_lock(&p->slots_lock);
-	look = at_cells_look_due(cells);
+	look = cells->needed >= AT_LOOK_AFTER + (full ? 0 : cells->in_use);
 	if (look)
 		cells->needed = 0;
 	spin_unlock(&p->slots_lock);
+	if (!look)
+		return false;
 	/* A page at a time, because a session's reader waits for the lock. */
-	for (i = 0; look && i < READ_ONCE(cells->nr); i++) {
+	for (i = 0; i < READ_ONCE(cells->nr); i++) {
 		spin_lock(&p->slots_lock);
 		used += at_cells_look(cells->page[i]);
 		spin_unlock(&p->slots_lock);
 		cond_resched();
 	}
-	if (look) {
-		spin_lock(&p->slots_lock);
-		cells->in_use = used;
-		spin_unlock(&p->slots_lock);
-	}
-	return look;
+	spin_lock(&p->slots_lock);
+	cells->in_use = used;
+	spin_unlock(&p->slots_lock);
+	return true;
 }
 
-/* Add a page. Returns false if the provider has all pages, or there is no memory. */
-static bool at_cells_grow(struct at_provider *p)
+/*
+ * Add a page if there are still @nr pages. Otherwise another thread has added one meanwhile, which
+ * has free cells. Returns false if the provider has all pages, or there is no memory.
+ */
+static bool at_cells_grow(struct at_provider *p, u32 nr)
 {
 	struct at_cells *cells = p->cells;
 	struct at_cell_page *page;
-	bool done = false;
+	bool more;
 
-	if (READ_ONCE(cells->nr) == ARRAY_SIZE(cells->page))
+	if (nr == ARRAY_SIZE(cells->page))
 		return false;
 	page = at_cell_page_new();
-	if (!page)
-		return false;
 	spin_lock(&p->slots_lock);
-	if (cells->nr < ARRAY_SIZE(cells->page)) {
-		cells->page[cells->nr] = page;
+	if (page && cells->nr == nr) {
+		cells->page[nr] = page;
+		page = NULL;
 		/* Pairs with the load-acquires in at_cells_page() and at_cell_hold(). */
-		smp_store_release(&cells->nr, cells->nr + 1);
-		done = true;
+		smp_store_release(&cells->nr, nr + 1);
 	}
+	more = cells->nr > nr;
 	spin_unlock(&p->slots_lock);
-	if (!done)
+	if (page)
 		kref_put(&page->ref, at_cell_page_free);
-	return done;
+	return more;
 }
 
 /* Returns the number of a free cell, which now belongs to @pid; 0: none is free. */
@@ -217,7 +211,8 @@ static u32 at_cell_take(struct at_provider *p, struct pid *pid)
 		/* Keeps what the last owner wrote from being taken for the new one's. */
 		memset(at_cell(page, i), 0, sizeof(struct asynctrace_cell));
 		__set_bit(i, page->used);
-		WRITE_ONCE(page->owner[i], get_pid(pid));
+		/* Pairs with the load-acquire in at_cell_hold(): the cell is empty. */
+		smp_store_release(&page->owner[i], get_pid(pid));
 		number = n * AT_CELLS_EACH + i + 1;
 	}
 	spin_unlock(&p->slots_lock);
@@ -235,14 +230,16 @@ static u32 at_cell_take(struct at_provider *p, struct pid *pid)
  */
 u32 at_cell_give(struct at_provider *p, struct pid *pid)
 {
-	u32 number;
+	u32 number, nr;
 
 	spin_lock(&p->slots_lock);
 	p->cells->needed++;
 	spin_unlock(&p->slots_lock);
 	do {
+		nr = READ_ONCE(p->cells->nr);
 		number = at_cell_take(p, pid);
-	} while (!number && (at_cells_reuse(p) || at_cells_grow(p)));
+	} while (!number && (at_cells_reuse(p, false) || at_cells_grow(p, nr) ||
+			     at_cells_reuse(p, true)));
 	return number;
 }
 
@@ -274,13 +271,18 @@ struct asynctrace_cell *at_cell_hold(struct at_provider *p, u32 number, const st
 	smp_mb__after_atomic();
 	hold->page = page;
 	hold->i = i;
-	if (READ_ONCE(page->owner[i]) == pid)
+	/* Pairs with the store-release in at_cell_take(). */
+	if (smp_load_acquire(&page->owner[i]) == pid)
 		return at_cell(page, i);
 	at_cell_drop(hold);
 	return NULL;
 }
 
-/* Drop a hold; @hold may have no cell. May be called in any context. */
+/*
+ * Drop a hold; @hold may have no cell. May be called in any context, if the provider's contents
+ * have a reference. Otherwise this may be the last reference to the page, so the caller must not
+ * hold a raw spinlock.
+ */
 void at_cell_drop(struct at_cell_hold *hold)
 {
 	struct at_cell_page *page = hold->page;
@@ -288,7 +290,10 @@ void at_cell_drop(struct at_cell_hold *hold)
 	hold->page = NULL;
 	if (!page)
 		return;
-	/* Ordered after the caller's accesses to the cell: see at_cells_look(). */
+	/*
+	 * Ordered after the caller's accesses to the cell. Pairs with the release of slots_lock
+	 * after at_cells_look() has seen that there is no hold.
+	 */
 	smp_mb__before_atomic();
 	atomic_dec(&page->holds[hold->i]);
 	kref_put(&page->ref, at_cell_page_free);

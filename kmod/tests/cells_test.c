@@ -4,6 +4,7 @@
  * another unless a traced task still holds it, and their number is limited.
  */
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/pid.h>
@@ -107,6 +108,65 @@ static void cells_of_live_threads_differ(struct kunit *test)
 	/* Live threads take no more pages than they need. */
 	KUNIT_EXPECT_EQ(test, t->p.cells->nr, DIV_ROUND_UP(THREADS, AT_CELLS_EACH));
 	KUNIT_EXPECT_NULL(test, at_cells_page(&t->p, t->p.cells->nr));
+	at_test_cells_end(test, t);
+}
+
+/**
+ * struct at_test_taker - a thread that asks for a cell at the same time as others
+ * @p: the provider
+ * @go: completed when all threads have begun
+ * @done: completed when the thread has asked
+ * @cell: number of the thread's cell
+ */
+struct at_test_taker {
+	struct at_provider *p;
+	struct completion *go;
+	struct completion done;
+	u32 cell;
+};
+
+static int at_test_take(void *arg)
+{
+	struct at_test_taker *t = arg;
+
+	wait_for_completion(t->go);
+	t->cell = at_cell_give(t->p, task_pid(current));
+	complete(&t->done);
+	return at_test_thread(NULL);
+}
+
+#define TAKERS	4
+#define ROUNDS	30
+
+/* More pages than the threads need would be charged to the provider for as long as it lives. */
+static void threads_at_once_get_one_page(struct kunit *test)
+{
+	struct at_test_cells *t = at_test_cells(test);
+	struct at_test_taker taker[TAKERS];
+	struct task_struct *thread[TAKERS];
+	u32 round, i;
+
+	for (round = 0; round < ROUNDS; round++) {
+		DECLARE_COMPLETION_ONSTACK(go);
+
+		at_cells_destroy(t->p.cells);
+		t->p.cells = at_cells_new();
+		KUNIT_ASSERT_NOT_NULL(test, t->p.cells);
+		for (i = 0; i < TAKERS; i++) {
+			taker[i] = (struct at_test_taker){ .p = &t->p, .go = &go };
+			init_completion(&taker[i].done);
+			thread[i] = kthread_run_on_cpu(at_test_take, &taker[i],
+						       i % num_online_cpus(), "at_taker/%u");
+			KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread[i]);
+		}
+		complete_all(&go);
+		for (i = 0; i < TAKERS; i++) {
+			wait_for_completion(&taker[i].done);
+			KUNIT_EXPECT_NE(test, taker[i].cell, 0);
+			kthread_stop(thread[i]);
+		}
+		KUNIT_EXPECT_EQ(test, t->p.cells->nr, 1);
+	}
 	at_test_cells_end(test, t);
 }
 
@@ -230,6 +290,7 @@ static void I2_wrong_cell_cannot_be_held(struct kunit *test)
 
 static struct kunit_case at_cells_cases[] = {
 	KUNIT_CASE(cells_of_live_threads_differ),
+	KUNIT_CASE(threads_at_once_get_one_page),
 	KUNIT_CASE(cell_of_ended_thread_is_given_anew),
 	KUNIT_CASE(held_cell_is_given_to_no_other),
 	KUNIT_CASE(hold_outlives_the_provider),
