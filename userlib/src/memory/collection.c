@@ -3,6 +3,7 @@
  * Collections of garbage: what runtimes report, and who is told
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -252,4 +253,14 @@ AT_PUBLIC void at_collection_end(const struct at_heap *heap)
 	record_end(&after);
 	if (own.told)
 		tell(&after);
+}
+
+AT_PUBLIC int at_heap_trim(size_t pad)
+{
+	int trimmed;
+
+	at_collection_begin("trim", 0, NULL);
+	trimmed = malloc_trim(pad);
+	at_collection_end(NULL);
+	return trimmed;
 }

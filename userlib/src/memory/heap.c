@@ -144,13 +144,3 @@ AT_PUBLIC int at_heap_stats(struct at_heap *stats)
 	*stats = s;
 	return 0;
 }
-
-AT_PUBLIC int at_heap_trim(size_t pad)
-{
-	int trimmed;
-
-	at_collection_begin("trim", 0, NULL);
-	trimmed = malloc_trim(pad);
-	at_collection_end(NULL);
-	return trimmed;
-}

@@ -198,12 +198,22 @@ void at_backend_forked(void);
 /* --- missed.c: records that did not wait for the registration ------------- */
 
 /* Counts one missed record. NULL: the category is known to be recorded. */
+void at_missed_count(const char *category);
+/* Returns true if there may be missed records that have not been settled. */
+bool at_missed_pending(void);
+/* Adds missed records to the dropped records. The caller holds the back end's lock. */
+void at_missed_drop(void);
+/* Clears all counters, for a forked child. */
+void at_missed_forget(void);
+
+/* --- settle.c ------------------------------------------------------------- */
+
+/* Counts one missed record like at_missed_count(), and settles missed records. */
 void at_missed_add(const char *category);
 /* Counts missed records as dropped, as soon as the process is registered. */
 void at_missed_settle(void);
 /* Releases the back end's lock, and settles missed records. */
 void at_backend_unlock(void);
-void at_missed_forget(void);
 
 /* --- backend.c ------------------------------------------------------------ */
 
@@ -216,6 +226,13 @@ enum at_reason at_backend_reason(int *error);
 /* Finds the offset of the C library's struct rseq. */
 void at_rseq_init(void);
 const char *at_default_name(void);
+
+/* --- module.c ------------------------------------------------------------- */
+
+/* Drops the registration that a forked child inherited. The caller holds the lock. */
+void at_module_forked(void);
+/* Did a new registration split the run of @gate, and is @run its second half? */
+bool at_module_cut(uint32_t gate, uint32_t run);
 
 /* --- provider.c ----------------------------------------------------------- */
 
@@ -231,10 +248,6 @@ uint32_t at_attach(void);
 int at_module_slot(uint64_t **cell);
 /* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
-/* Drops the registration that a forked child inherited. The caller holds the lock. */
-void at_module_forked(void);
-/* Did a new registration split the run of @gate, and is @run its second half? */
-bool at_module_cut(uint32_t gate, uint32_t run);
 
 /* --- category.c ----------------------------------------------------------- */
 

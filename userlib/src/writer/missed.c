@@ -45,12 +45,15 @@ static uint32_t *counter_of(const char *category)
 	return &others;
 }
 
-void at_missed_add(const char *category)
+void at_missed_count(const char *category)
 {
 	__atomic_fetch_add(category ? counter_of(category) : &others, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
-	/* The lock's holder may have released the lock before it could see this record. */
-	at_missed_settle();
+}
+
+bool at_missed_pending(void)
+{
+	return __atomic_load_n(&pending, __ATOMIC_RELAXED);
 }
 
 /*
@@ -72,8 +75,7 @@ static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 	return n;
 }
 
-/* Adds the counts to the dropped records. The caller holds the lock. */
-static void count_as_dropped(void)
+void at_missed_drop(void)
 {
 	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
 
@@ -97,31 +99,10 @@ static void count_as_dropped(void)
 		__atomic_fetch_sub(&table[i].count, counts[i], __ATOMIC_RELAXED);
 }
 
-void at_missed_settle(void)
-{
-	/*
-	 * Orders the additions of at_missed_add() before the trylock, and an unlock before this
-	 * load.
-	 */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&pending, __ATOMIC_RELAXED) &&
-	       at_gate_now() != ASYNCTRACE_GATE_ATTACH && at_backend_trylock()) {
-		count_as_dropped();
-		at_backend_release();
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	}
-}
-
 void at_missed_forget(void)
 {
 	__atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&others, 0, __ATOMIC_RELAXED);
 	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++)
 		__atomic_store_n(&m->count, 0, __ATOMIC_RELAXED);
-}
-
-void at_backend_unlock(void)
-{
-	at_backend_release();
-	at_missed_settle();
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Operations: their ids, and which operation each thread works on */
+/* Operations: their ids, records and scopes */
 #include <asynctrace/operation.h>
 
 #include "internal.h"
 #include "operation.h"
-
-AT_PUBLIC __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
 
 static uint64_t blocks;
 
@@ -35,18 +33,6 @@ AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
 	op->parent = parent;
 	__atomic_store_n(&op->ended_, 0, __ATOMIC_RELAXED);
 	op->reserved_ = 0;
-}
-
-void at_cell_set(uint64_t *cell)
-{
-	uint64_t *const old = at_current_.cell;
-
-	/* The kernel may still read the old cell, which the thread does not update any more. */
-	if (old && old != cell)
-		__atomic_store_n(old, 0, __ATOMIC_RELAXED);
-	at_current_.cell = cell;
-	if (cell)
-		__atomic_store_n(cell, at_current_.id, __ATOMIC_RELAXED);
 }
 
 /* --- scopes --------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Functions of operation.c for other files of the library */
+/* Functions of current.c and operation.c for other files of the library */
 #ifndef AT_OPERATION_H
 #define AT_OPERATION_H
 
@@ -7,11 +7,15 @@
 
 #pragma GCC visibility push(hidden)
 
+/* --- current.c ------------------------------------------------------------ */
+
 /*
  * Sets the memory in which the kernel reads the calling thread's operation; NULL: none. The
  * memory must stay mapped until the thread ends or gets another cell.
  */
 void at_cell_set(uint64_t *cell);
+
+/* --- operation.c ---------------------------------------------------------- */
 
 /*
  * Like at_site_learn_(), for a category without a site. Records that use the result carry their

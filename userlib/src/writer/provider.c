@@ -22,7 +22,7 @@
 #include "announce.h"
 #include "register.h"
 #include "internal.h"
-#include "operation.h"
+#include "module.h"
 #include "sys.h"
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
@@ -32,49 +32,6 @@
  */
 #define AT_FD_MIN	512
 #define AT_STRIDE	(16u << 20)
-
-/* Only the holder of the back end's lock changes this. */
-static struct {
-	bool registered;
-	bool tried;		/* registering failed: do not retry until asked */
-	int fd;
-	dev_t rdev;
-	char *control;
-	size_t control_size;
-	char *rw;
-	size_t rw_size;
-	struct asynctrace_cell *cells;	/* NULL: they cannot be mapped */
-	uint32_t nr_cells;
-	uint32_t version;
-	uint64_t stride;
-	char name[ASYNCTRACE_NAME_MAX + 1];
-	struct at_announced *announced;
-	struct asynctrace_observed seen;	/* the last state that read(2) returned */
-} module = { .fd = -1 };
-
-/**
- * struct cut - a run that this process left by a new registration, and entered again
- * @run: the gate value with which the run began; 0: no such run
- * @gate: the last gate value before the new registration
- * @next: the run in which the new registration is
- *
- * Changes only while the gate is at ATTACH. The process may register again several times in one
- * run.
- */
-static struct cut {
-	uint32_t run;
-	uint32_t gate;
-	uint32_t next;
-} cut;
-
-/* The program may have closed the descriptor, and its number may belong to another file. */
-static bool fd_is_ours(void)
-{
-	struct stat st;
-
-	return module.fd >= 0 && !at_sys_fstat(module.fd, &st) && S_ISCHR(st.st_mode) &&
-	       st.st_rdev == module.rdev;
-}
 
 static int open_device(void)
 {
@@ -104,10 +61,10 @@ static int say_hello(int fd, uint64_t stride)
 
 	if (at_sys_ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello))
 		return -errno;
-	ret = at_genl_register(hello.cookie, module.name, module.version, stride, &id, NULL);
+	ret = at_genl_register(hello.cookie, at_module.name, at_module.version, stride, &id, NULL);
 	if (ret != -EAFNOSUPPORT)
 		return ret;
-	ret = at_register_attrs(buf, sizeof(buf), module.name, module.version, stride);
+	ret = at_register_attrs(buf, sizeof(buf), at_module.name, at_module.version, stride);
 	if (ret < 0)
 		return ret;
 	attrs.attrs = (uintptr_t)buf;
@@ -141,14 +98,14 @@ static void map_cells(int fd, const struct asynctrace_control *c)
 {
 	void *p;
 
-	module.nr_cells = c->nr_cells;
-	module.cells = NULL;
+	at_module.nr_cells = c->nr_cells;
+	at_module.cells = NULL;
 	if (!c->cells)
 		return;
-	p = at_mmap(NULL, c->nr_cells * sizeof(*module.cells), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    fd, c->cells);
+	p = at_mmap(NULL, c->nr_cells * sizeof(*at_module.cells), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, c->cells);
 	if (p != MAP_FAILED)
-		module.cells = p;
+		at_module.cells = p;
 }
 
 static int map_module(int fd)
@@ -163,68 +120,16 @@ static int map_module(int fd)
 	at_sys_munmap(first, at_page_size());
 	if (c.magic != ASYNCTRACE_CONTROL_MAGIC || c.abi != ASYNCTRACE_ABI_VERSION)
 		return -EPROTO;
-	err = map_area(fd, &module.control, &module.control_size, c.control_size, PROT_READ, 0);
+	err = map_area(fd, &at_module.control, &at_module.control_size, c.control_size, PROT_READ,
+		       0);
 	if (err)
 		return err;
 	__atomic_store_n(at_salt_word(), c.salt, __ATOMIC_RELAXED);
-	err = map_area(fd, &module.rw, &module.rw_size, c.rw_size, PROT_READ | PROT_WRITE,
-		       c.rw_offset);
+	err = map_area(fd, &at_module.rw, &at_module.rw_size, c.rw_size,
+		       PROT_READ | PROT_WRITE, c.rw_offset);
 	if (!err)
 		map_cells(fd, &c);
 	return err;
-}
-
-/*
- * Notes which run the process leaves, and waits until no thread is about to publish a record in
- * it. Must be called before the rings are unmapped.
- */
-static void leave_run(void)
-{
-	const volatile struct asynctrace_control *c = (const void *)module.control;
-	const struct cut before = cut;
-	uint32_t run, gate;
-
-	cut = (struct cut){ 0 };
-	if (!module.registered || at_backend() != ASYNCTRACE_BACKEND_MODULE)
-		return;
-	do {
-		gate = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
-		run = c->run;
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&c->gate, __ATOMIC_RELAXED) != gate);
-	if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
-		return;
-	cut.run = before.run && before.next == run ? before.run : run;
-	cut.gate = gate;
-	at_membarrier_init();
-	at_writers_quiesce();
-}
-
-static void unmap_module(void)
-{
-	if (module.rw)
-		at_void_map(module.rw, module.rw_size);
-	if (module.control)
-		at_void_map(module.control, module.control_size);
-	if (module.cells)
-		at_void_map(module.cells, module.nr_cells * sizeof(*module.cells));
-	module.cells = NULL;
-}
-
-/*
- * Ends the registration, or drops the registration that a forked child has inherited. The caller
- * holds the lock, and the gate is closed.
- */
-static void forget(void)
-{
-	leave_run();
-	if (fd_is_ours())
-		at_sys_close(module.fd);
-	module.fd = -1;
-	unmap_module();
-	module.registered = false;
-	if (at_backend() == ASYNCTRACE_BACKEND_MODULE)
-		at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
 }
 
 static int hand_over(int fd, const struct at_announced *a)
@@ -252,16 +157,16 @@ static int try_register(uint64_t stride)
 		err = -errno;
 	if (err) {
 		/* A mapping would keep the process registered. */
-		unmap_module();
+		at_module_unmap();
 		at_sys_close(fd);
 		return err;
 	}
-	module.fd = fd;
-	module.rdev = st.st_rdev;
-	memset(&module.seen, 0, sizeof(module.seen));
+	at_module.fd = fd;
+	at_module.rdev = st.st_rdev;
+	memset(&at_module.seen, 0, sizeof(at_module.seen));
 	/* Ignore errors: a recording without descriptions is still useful. */
-	if (module.announced)
-		hand_over(fd, module.announced);
+	if (at_module.announced)
+		hand_over(fd, at_module.announced);
 	return 0;
 }
 
@@ -281,41 +186,25 @@ static enum at_reason reason_of(int err)
 	}
 }
 
-/* Notes the new run if the session records this process again at once. */
-static void enter_run(void)
-{
-	const volatile struct asynctrace_control *c = (const void *)module.control;
-
-	if (cut.run && __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE) > ASYNCTRACE_GATE_ATTACH)
-		cut.next = c->run;
-	else
-		cut.run = 0;
-}
-
-bool at_module_cut(uint32_t gate, uint32_t run)
-{
-	return cut.run && cut.next == run && gate - cut.run <= cut.gate - cut.run;
-}
-
 /*
  * Registers the process. The caller holds the lock. The gate is closed, or at ATTACH so that
  * other threads wait.
  */
 static int do_register(void)
 {
-	uint64_t stride = module.stride ?: AT_STRIDE;
+	uint64_t stride = at_module.stride ?: AT_STRIDE;
 	int err;
 
-	forget();
-	if (!module.name[0])
-		memcpy(module.name, at_default_name(),
+	at_module_forget();
+	if (!at_module.name[0])
+		memcpy(at_module.name, at_default_name(),
 		       strnlen(at_default_name(), ASYNCTRACE_NAME_MAX));
 	/* If the address space is too small for the rings, try smaller rings. */
 	do {
 		err = try_register(stride);
 		stride /= 4;
 	} while (err == -ENOMEM && stride >= ASYNCTRACE_RING_MIN);
-	module.tried = true;
+	at_module.tried = true;
 	if (err) {
 		if (at_backend() == ASYNCTRACE_BACKEND_NONE) {
 			at_gate_reset(ASYNCTRACE_GATE_OFF);
@@ -323,20 +212,11 @@ static int do_register(void)
 		}
 		return err;
 	}
-	module.registered = true;
-	enter_run();
+	at_module.registered = true;
+	at_module_enter_run();
 	if (at_backend() == ASYNCTRACE_BACKEND_NONE)
 		err = at_module_resume();
 	return err;
-}
-
-void at_module_forked(void)
-{
-	at_missed_forget();
-	if (module.registered)
-		forget();
-	/* The thread that forked has a cell in the parent's registration. */
-	at_cell_set(NULL);
 }
 
 uint32_t at_attach(void)
@@ -367,20 +247,20 @@ int at_module_resume(void)
 {
 	int err;
 
-	if (!module.registered) {
-		at_gate_reset(module.tried ? ASYNCTRACE_GATE_OFF : ASYNCTRACE_GATE_ATTACH);
+	if (!at_module.registered) {
+		at_gate_reset(at_module.tried ? ASYNCTRACE_GATE_OFF : ASYNCTRACE_GATE_ATTACH);
 		at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
 		return 0;
 	}
-	at_backend_set(ASYNCTRACE_BACKEND_MODULE, module.rw, module.control);
-	if (!fd_is_ours()) {
+	at_backend_set(ASYNCTRACE_BACKEND_MODULE, at_module.rw, at_module.control);
+	if (!at_module_fd_is_ours()) {
 		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 		return 0;
 	}
-	err = at_gate_map(module.fd);
+	err = at_gate_map(at_module.fd);
 	if (err) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
-		forget();
+		at_module_forget();
 		at_backend_why(ASYNCTRACE_REASON_REFUSED, err);
 	}
 	return err;
@@ -393,11 +273,11 @@ int at_module_slot(uint64_t **cell)
 	int number;
 
 	*cell = NULL;
-	if (fd_is_ours()) {
-		number = at_sys_ioctl(module.fd, ASYNCTRACE_IOC_THREAD, &slot);
+	if (at_module_fd_is_ours()) {
+		number = at_sys_ioctl(at_module.fd, ASYNCTRACE_IOC_THREAD, &slot);
 		if (number < 0)
 			return -errno;
-		cells = __atomic_load_n(&module.cells, __ATOMIC_RELAXED);
+		cells = __atomic_load_n(&at_module.cells, __ATOMIC_RELAXED);
 		if (slot.cell && cells)
 			*cell = (uint64_t *)&cells[slot.cell - 1].operation;
 		return number;
@@ -407,16 +287,10 @@ int at_module_slot(uint64_t **cell)
 		if (at_thread.in_fallback || !at_backend_wait())
 			return -EBADF;
 	}
-	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && !fd_is_ours())
+	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && !at_module_fd_is_ours())
 		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
 	at_backend_unlock();
 	return -EBADF;
-}
-
-/* Is this process registered, and is its descriptor valid? The caller holds the lock. */
-static bool module_is_ours(void)
-{
-	return module.registered && fd_is_ours();
 }
 
 /*
@@ -429,8 +303,8 @@ AT_PUBLIC AT_COLD void at_alert_(const char *name)
 	const int saved = errno;
 
 	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
-	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && fd_is_ours())
-		at_sys_ioctl(module.fd, ASYNCTRACE_IOC_ALERT, &alert);
+	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && at_module_fd_is_ours())
+		at_sys_ioctl(at_module.fd, ASYNCTRACE_IOC_ALERT, &alert);
 	errno = saved;
 }
 
@@ -443,11 +317,11 @@ AT_PUBLIC int at_provider_announce(const struct at_category *list, size_t n)
 	if (err)
 		return err;
 	at_backend_lock();
-	old = module.announced;
-	if (module_is_ours())
-		err = hand_over(module.fd, a);
+	old = at_module.announced;
+	if (at_module_is_ours())
+		err = hand_over(at_module.fd, a);
 	if (!err)
-		module.announced = a;
+		at_module.announced = a;
 	at_backend_unlock();
 	free(err ? a : old);
 	return err;
@@ -458,7 +332,7 @@ AT_PUBLIC int at_provider_fd(void)
 	int fd;
 
 	at_backend_lock();
-	fd = module_is_ours() ? module.fd : -ESRCH;
+	fd = at_module_is_ours() ? at_module.fd : -ESRCH;
 	at_backend_unlock();
 	return fd;
 }
@@ -472,13 +346,13 @@ AT_PUBLIC int at_provider_observe(struct at_observed *observed)
 	if (!observed || observed->size < sizeof(o.size))
 		return -EINVAL;
 	at_backend_lock();
-	if (module_is_ours()) {
+	if (at_module_is_ours()) {
 		/* read(2) fails with EAGAIN if the state has not changed since the last read. */
-		if (read(module.fd, &now, sizeof(now)) == sizeof(now))
-			module.seen = now;
-		o.recording = module.seen.gate > ASYNCTRACE_GATE_ATTACH;
-		o.state = module.seen.state;
-		o.generation = o.recording ? module.seen.gate : 0;
+		if (read(at_module.fd, &now, sizeof(now)) == sizeof(now))
+			at_module.seen = now;
+		o.recording = at_module.seen.gate > ASYNCTRACE_GATE_ATTACH;
+		o.state = at_module.seen.state;
+		o.generation = o.recording ? at_module.seen.gate : 0;
 		err = 0;
 	}
 	at_backend_unlock();
@@ -563,10 +437,10 @@ AT_PUBLIC int at_provider_register(const struct at_provider_options *opts)
 		at_backend_unlock();
 		return err;
 	}
-	memset(module.name, 0, sizeof(module.name));
-	strcpy(module.name, name);
-	module.version = o.version;
-	module.stride = o.ring_reserve;
+	memset(at_module.name, 0, sizeof(at_module.name));
+	strcpy(at_module.name, name);
+	at_module.version = o.version;
+	at_module.stride = o.ring_reserve;
 	err = do_register();
 	at_backend_unlock();
 	if (!err && (o.started || wait)) {
@@ -583,17 +457,17 @@ AT_PUBLIC int at_provider_unregister(void)
 	int err = -ESRCH;
 
 	at_backend_lock();
-	if (module.registered) {
+	if (at_module.registered) {
 		err = 0;
 		if (at_backend() == ASYNCTRACE_BACKEND_MODULE)
 			err = at_gate_reset(ASYNCTRACE_GATE_OFF);
 		if (!err) {
-			forget();
-			cut = (struct cut){ 0 };
+			at_module_forget();
+			at_module_forget_run();
 			at_backend_why(ASYNCTRACE_REASON_UNREGISTERED, 0);
 		}
 	}
-	module.tried = true;
+	at_module.tried = true;
 	at_backend_unlock();
 	return err;
 }
