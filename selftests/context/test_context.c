@@ -368,20 +368,20 @@ static void after_destroy(void)
 	at_context_enter(&c);
 	check(!at_context_current());
 	end();
-	one_misuse("does not exist is entered", c.operation.id);
+	one_misuse("entered a context that was destroyed", c.operation.id);
 	begin();
 	at_context_leave(&c);
 	end();
-	one_misuse("does not exist is left", c.operation.id);
+	one_misuse("left a context that was destroyed", c.operation.id);
 	begin();
 	at_context_destroy(&c);
 	end();
-	one_misuse("does not exist is destroyed", c.operation.id);
+	one_misuse("destroyed a context twice", c.operation.id);
 	check(!kept_count(ASYNC_END, "TIMER"));
 	begin();
 	at_context_init_under(&child, TIMER, NULL, &c);
 	end();
-	one_misuse("does not exist is a parent", c.operation.id);
+	one_misuse("the parent was destroyed", c.operation.id);
 	check(!child.operation.parent);
 	check(at_context_misuses() == before + 4);
 	memset(&c, 0, sizeof(c));
@@ -405,7 +405,7 @@ static void unbalanced(void)
 	check(!at_context_current() && !at_operation_current());
 	end();
 	check(at_context_misuses() == before + 1);
-	one_misuse("still entered", b.operation.id);
+	one_misuse("left a context before one that was entered later", b.operation.id);
 	check(kept_count(BEGIN, "TIMER") == 2 && kept_count(END, "TIMER") == 2);
 	/* Both are as good as before. */
 	at_context_enter(&b);
@@ -431,7 +431,7 @@ static void twice(void)
 	at_context_enter(&a);
 	check(at_context_current() == &b);
 	end();
-	one_misuse("that runs is entered", a.operation.id);
+	one_misuse("is entered already", a.operation.id);
 	pthread_create(&th, NULL, enter_only, &a);
 	pthread_join(th, NULL);
 	check(at_context_misuses() == before + 2);

@@ -10,20 +10,23 @@
  *	...
  *	at_context_destroy(&timer->context);
  *
- * A context stands for an asynchronous object, such as a timer, a socket or a job: something
- * whose callback the loop calls later. It is an operation (asynctrace/operation.h), whose parent
- * is what ran when it was made. So the traces of a program whose loop has contexts show what each
- * callback does, for how long, what caused it, and what is unfinished, without any change of the
- * program. Listeners (asynctrace/listener.h) and local storage (asynctrace/local.h) follow
- * contexts, too.
+ * A context belongs to an asynchronous object, such as a timer, a socket or a job. The loop calls
+ * the object's callback later, once or many times. A run of the context is the time from
+ * at_context_enter() to at_context_leave(), around one call of the callback.
+ *
+ * A context is an operation (asynctrace/operation.h). Its parent is the operation that was current
+ * when the context was made. So a trace shows what each callback does, how long it takes, what
+ * caused it, and what is unfinished. Only the loop has to contain contexts, not the programs that
+ * use the loop. A new context inherits listeners (asynctrace/listener.h) and the values of local
+ * storage (asynctrace/local.h).
  *
  * Records are of the category "context". Their name is the provider's, or the type's.
  *
- * A context runs on one thread at a time, and may run on another one the next time; the caller
- * orders that, by a queue's lock for example. at_context_init() comes last in the construction of
- * an object, because listeners may look at the object. Nothing allocates memory for a context of
- * up to two listeners. These are functions: NTRACE does not change them. A signal handler may use
- * contexts that have neither listeners nor values of local storage.
+ * A context runs on one thread at a time. The next run may be on another thread; the caller must
+ * order the runs, for example by a queue's lock. Call at_context_init() last in the construction
+ * of an object, because listeners may look at the object. A context with up to two listeners needs
+ * no memory besides its structure. NTRACE has no effect on contexts, which are functions. A signal
+ * handler may use contexts that have neither listeners nor values of local storage.
  */
 #ifndef ASYNCTRACE_CONTEXT_H
 #define ASYNCTRACE_CONTEXT_H
@@ -38,7 +41,7 @@
 extern "C" {
 #endif
 
-/* Providers: kinds of contexts, one bit each, for the masks of listeners */
+/* Providers: kinds of contexts, with one bit each for the masks of listeners */
 #define ASYNCTRACE_ASYNC_CRYPTO		(1u << 0)
 #define ASYNCTRACE_ASYNC_FSEVENT	(1u << 1)
 #define ASYNCTRACE_ASYNC_FS		(1u << 2)
@@ -59,9 +62,9 @@ extern "C" {
 #define ASYNCTRACE_ASYNC_THREADPOOL	(1u << 17)
 #define ASYNCTRACE_ASYNC_HTTP		(1u << 18)
 #define ASYNCTRACE_ASYNC_USER		(1u << 27)
-/* All of them */
+/* Mask of all providers */
 #define ASYNCTRACE_ASYNC_ALL		0x0fffffffu
-/* Work that runs after the present callback. Every mask but _NONE matches it. */
+/* Provider of work that runs after the current callback. Each mask except _NONE matches it. */
 #define ASYNCTRACE_ASYNC_NEXTTICK	0xffffffffu
 #define ASYNCTRACE_ASYNC_NONE		0u
 
@@ -69,10 +72,10 @@ struct at_listeners_;
 struct at_locals_;
 
 /**
- * struct at_context_type - a kind of contexts with a name of its own
+ * struct at_context_type - a kind of contexts whose records have a name that the program chooses
  * @provider: one of ASYNCTRACE_ASYNC_*
  *
- * TRACE_CONTEXT_TYPE() makes it. It stays as long as the process.
+ * TRACE_CONTEXT_TYPE() defines it as a static variable.
  */
 struct at_context_type {
 	uint32_t provider;
@@ -81,17 +84,20 @@ struct at_context_type {
 	uint64_t refs_[3];
 };
 
-/* TRACE_CONTEXT_TYPE(variable, provider, name): name is a literal, one of few. */
+/*
+ * TRACE_CONTEXT_TYPE(variable, provider, name): defines a type. name is a string literal. A program
+ * should have few types, because a trace has room for a limited number of names.
+ */
 #define TRACE_CONTEXT_TYPE(variable, provider, name) \
 	static struct at_context_type variable = TRACE_CONTEXT_TYPE_(variable, provider, name)
 
 /**
- * struct at_context - a context, to be embedded in the runtime's object
- * @operation: its id, and the id of what caused it; 0: nothing that is known
- * @object: as passed to at_context_init(); listeners get it
+ * struct at_context - a context, embedded in the runtime's object
+ * @operation: id of the context, and id of the operation that caused it; 0: unknown
+ * @object: the object that was passed to at_context_init(), passed on to listeners
  * @provider: one of ASYNCTRACE_ASYNC_*
  *
- * Members may be read from at_context_init() on. The structure must not move.
+ * A program may read these members after at_context_init(). The structure must not move.
  */
 struct at_context {
 	struct at_operation operation;
@@ -102,17 +108,17 @@ struct at_context {
 	struct at_context *outer_;
 	struct at_entered entered_;
 	struct at_listeners_ *listeners_;
-	void **more_;			/* values of listeners from the third on */
+	void **more_;			/* values of all listeners but two */
 	void *values_[2];
-	uint32_t gone_;			/* listeners that were removed; one bit each */
-	uint32_t created_;		/* listeners that destroy() is for */
-	uint32_t ran_;			/* listeners that after() is for */
+	uint32_t gone_;			/* bit mask of removed listeners */
+	uint32_t created_;		/* listeners that need destroy() */
+	uint32_t ran_;			/* listeners that need after() */
 	uint32_t flags_;
 	struct at_locals_ *locals_;
 	struct at_locals_ *outer_locals_;
 };
 
-/* A context that has nothing but its records */
+/* Initializes a context that inherits nothing. */
 TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint32_t provider,
 				   void *object)
 {
@@ -124,14 +130,15 @@ TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint
 }
 
 /*
- * Makes a context. The current operation is its cause. It takes over the listeners of the
- * thread's current context, and the values of local storage.
+ * Makes a context, whose cause is the current operation. The context inherits the listeners of the
+ * thread's current context and the current values of local storage.
  *
- * at_context_init_under(): takes listeners, values and cause from @parent. For objects that the
- * loop itself makes: an accepted connection has the listening socket as its parent. @parent does
- * not run on another thread meanwhile.
+ * at_context_init_under(): the context inherits from @parent, which is also its cause. For objects
+ * that the loop itself makes: the parent of an accepted connection is the listening socket.
+ * @parent must not run on another thread meanwhile.
  *
- * at_context_init_type(): with a name of the program's own. @parent: NULL: as at_context_init()
+ * at_context_init_type(): like at_context_init_under(), with the name of @type. @parent: may be
+ * NULL; then like at_context_init().
  */
 TRACE_INLINE_ void at_context_init(struct at_context *context, uint32_t provider, void *object)
 {
@@ -155,9 +162,10 @@ void at_context_init_type(struct at_context *context, struct at_context_type *ty
 			  struct at_context *parent);
 
 /*
- * Around each call of the object's callback, on one thread: the operation of the context is the
- * current one, and its listeners' before() and after() are called. Runs nest. The end of a run also
- * ends the scopes within it.
+ * Call these before and after each call of the object's callback, on the same thread. Between
+ * them, the operation of the context is the current one. They call before() and after() of the
+ * context's listeners. Runs of different contexts may nest. The end of a run also ends all scopes
+ * that began in it.
  */
 TRACE_INLINE_ void at_context_enter(struct at_context *context)
 {
@@ -183,9 +191,9 @@ TRACE_INLINE_ void at_context_leave(struct at_context *context)
 }
 
 /*
- * The object's callback will not be called any more. On any thread; also within a run of the
- * context, which ends the run. The memory may then be freed. A context that ran zero times, such as
- * a cancelled timer, is destroyed like others.
+ * Destroys a context. Call this when the object's callback will not be called any more, also if it
+ * was never called. The memory of the context may be freed afterwards. Any thread may destroy a
+ * context. In a run of the context on the calling thread, this ends the run.
  */
 TRACE_INLINE_ void at_context_destroy(struct at_context *context)
 {
@@ -197,7 +205,7 @@ TRACE_INLINE_ void at_context_destroy(struct at_context *context)
 	at_context_destroy_(context);
 }
 
-/* TRACE_CONTEXT_SCOPE(context): enters it until the end of the block. */
+/* TRACE_CONTEXT_SCOPE(context): enters the context, and leaves it at the end of the block. */
 #define TRACE_CONTEXT_SCOPE(context) TRACE_CONTEXT_SCOPE_(__COUNTER__, context)
 
 TRACE_INLINE_ struct at_context *at_context_scope_(struct at_context *context)
@@ -211,15 +219,15 @@ TRACE_INLINE_ void at_context_unscope_(struct at_context **context)
 	at_context_leave(*context);
 }
 
-/* The innermost context that the thread has entered, or NULL */
+/* Returns the context that the thread has entered last and not left, or NULL. */
 TRACE_INLINE_ struct at_context *at_context_current(void)
 {
 	return TRACE_CONTEXT_AT_(at_current_.context & ~TRACE_LIGHT_);
 }
 
 /*
- * Ids: of the operation that runs now, and of the one that caused @context (0: none, or it is not
- * known).
+ * Return ids of operations: the current one, and the one that caused @context. 0: there is none,
+ * or it is unknown.
  */
 TRACE_INLINE_ uint64_t at_context_execution(void)
 {
@@ -236,8 +244,8 @@ TRACE_INLINE_ uint64_t at_context_trigger(const struct at_context *context)
 /**
  * struct at_error - an error in a callback
  * @error: negative, a negative errno for example
- * @message: NULL: there is none. Valid during the call of a listener or a handler only
- * @context: innermost context that was entered; NULL: none
+ * @message: a text, or NULL. Valid only during the call of a listener or a handler
+ * @context: current context at the time of the error, or NULL
  */
 struct at_error {
 	int error;
@@ -246,35 +254,36 @@ struct at_error {
 };
 
 /*
- * Enters @context, calls @fn with @arg, and leaves the context. An error in @fn is a negative
- * result, a call of at_throw() below it, or of at_context_fail(). Then error() of all listeners of
- * the context is called, and after() is not. If no listener has handled the error, the handler of
- * at_unhandled_set() is called, and if that does not take the error, either, the process exits.
- * longjmp(3) and exceptions of C++ must not leave @fn.
+ * Enters @context, calls @fn with @arg, and leaves the context. @fn reports an error by a negative
+ * result, by at_throw() or by at_context_fail(). After an error, error() of all listeners of the
+ * context is called, but not their after(). If no listener handles the error, the handler of
+ * at_unhandled_set() is called. If the handler does not handle the error either, the process
+ * exits. longjmp(3) and exceptions of C++ must not leave @fn.
  *
- * Returns the result of @fn. 0: also after an error, which a listener or the handler has taken.
- * -EINVAL: misuse, @fn was not called.
+ * Returns the result of @fn; 0 after an error that was handled; -EINVAL if @context was destroyed
+ * or is entered already: @fn was not called.
  */
 int at_context_run(struct at_context *context, int (*fn)(void *arg), void *arg);
 
 /*
- * Reports an error of the current context, and returns: true if a listener has handled it, false
- * if the handler of at_unhandled_set() has taken it.
+ * Reports an error of the current context. Returns true if a listener has handled the error, and
+ * false if the handler of at_unhandled_set() has. If neither has, the process exits.
  */
 bool at_context_fail(int error, const char *message);
 
 /*
- * Reports an error and unwinds to the innermost at_context_run(), whose caller goes on. Ends all
- * runs and scopes between, and calls of at_local_run(). For C only: destructors of C++ and cleanup
- * attributes between are not executed. Outside of at_context_run() the process exits.
+ * Reports an error like at_context_fail(), and makes the innermost at_context_run() return 0. Ends
+ * all runs, scopes and calls of at_local_run() within that call. For C only: destructors of C++ and
+ * functions of the cleanup attribute are not called. Outside of at_context_run(), the process
+ * exits.
  */
 __attribute__((noreturn)) void at_throw(int error, const char *message);
 
 /*
- * Sets what is called for an error that no listener handles; NULL: nothing. If it returns true,
- * the program goes on. Otherwise, the process prints the error and exits with status 1 by exit(3);
- * functions of on_exit(3) get the status. An error in an error() callback, or in this handler,
- * exits with status 7. Returns the previous handler.
+ * Sets the process's handler of errors that no listener handles; NULL: none. If the handler returns
+ * true, the program goes on. If it returns false, or if there is none, the process prints the error
+ * and calls exit(3) with status 1. After an error in an error() callback or in this handler, the
+ * status is 7. Returns the previous handler.
  */
 typedef bool (*at_error_handler)(const struct at_error *error);
 at_error_handler at_unhandled_set(at_error_handler handler);
@@ -282,10 +291,11 @@ at_error_handler at_unhandled_set(at_error_handler handler);
 /* --- misuse ---------------------------------------------------------------------------- */
 
 /*
- * Misuse, such as leaving a context that was not entered, or using one after it was destroyed, has
- * no effect but these: it is counted; it is recorded as an instant named "misuse"; and in debug
- * mode the process prints both ids and aborts. Debug mode is set by @abort, or by the environment
- * variable ASYNCTRACE_DEBUG=1.
+ * Misuse is, for example, to leave a context that was not entered, or to use a context after it was
+ * destroyed. The call has no other effect than these: it is counted, and it is recorded as an
+ * instant named "misuse". In debug mode, the process prints the id of the context and the id of the
+ * current one, and aborts. The environment variable ASYNCTRACE_DEBUG=1 turns debug mode on, unless
+ * at_context_debug() has set it.
  */
 uint64_t at_context_misuses(void);
 void at_context_debug(bool abort);

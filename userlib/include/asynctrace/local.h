@@ -4,13 +4,14 @@
  *
  *	at_local_run(user, "alice", serve, request);
  *
- *	at_local_get(user)		is "alice" in serve(), in callbacks of all timers, sockets
- *					and jobs that serve() makes, and in what these make
+ * In this example, at_local_get(user) is "alice" in serve(), in callbacks of all timers, sockets
+ * and jobs that serve() makes, and in callbacks of objects that these make.
  *
- * A value belongs to contexts (asynctrace/context.h): each takes over, when it is made, what is
- * current then. Different storages are independent of each other.
+ * A new context (asynctrace/context.h) inherits the values that are current when it is made. They
+ * are current in each of its runs. Storages are independent of each other.
  *
- * All functions may be called on any thread and in callbacks of listeners, not in signal handlers.
+ * All functions may be called on any thread and in callbacks of listeners. Signal handlers must not
+ * call them.
  */
 #ifndef ASYNCTRACE_LOCAL_H
 #define ASYNCTRACE_LOCAL_H
@@ -25,11 +26,11 @@ extern "C" {
 #endif
 
 /**
- * struct at_local_options - a storage; functions may be NULL
+ * struct at_local_options - callbacks of a storage; each may be NULL
  * @size: sizeof(struct at_local_options)
- * @propagate: a context is made while @value is current. false: the context does not take it over.
- *	Must not call functions of this header.
- * @release: no context and no thread has the value any more. On any thread
+ * @propagate: called when a context is made while value is current. If it returns false, the
+ *	context does not inherit the value. Must not call functions of this header.
+ * @release: called, on any thread, when no context and no thread has the value any more
  */
 struct at_local_options {
 	uint32_t size;
@@ -40,30 +41,31 @@ struct at_local_options {
 
 struct at_local;
 
-/* @options may be NULL. -EINVAL, -ENOMEM */
+/* Makes a storage. @options may be NULL. Returns 0, -EINVAL or -ENOMEM. */
 int at_local_new(struct at_local **local, const struct at_local_options *options);
-/* Gives up the caller's reference. The storage exists until no value of it is left. */
+/* Drops the caller's reference. The storage is freed when no value of it is left. */
 void at_local_put(struct at_local *local);
 
-/* The current value; NULL: there is none */
+/* Returns the current value, or NULL if there is none. */
 void *at_local_get(const struct at_local *local);
 
 /*
- * Calls @fn with @value as the current value, and returns its result. The value before is the
- * current one again afterwards, also after at_throw(). @value: NULL: there is none. -ENOMEM: @fn
- * was not called, and @value was not taken over.
+ * Calls @fn with @value as the current value, and restores the previous value, also after
+ * at_throw(). @value: NULL: no value. Returns the result of @fn; -ENOMEM: @fn was not called, and
+ * @value will not be released.
  */
 int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg);
-/* As at_local_run() with NULL */
+/* Like at_local_run() with NULL as the value */
 int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg);
 /*
- * Makes @value the current one until the end of the current run, or of the current call of
- * at_local_run() or at_local_exit(). -ENOMEM: @value was not taken over.
+ * Makes @value the current value until the end of the current run of a context, or of the current
+ * call of at_local_run() or at_local_exit(). Returns 0; -ENOMEM: @value will not be released.
  */
 int at_local_enter_with(struct at_local *local, void *value);
 /*
- * No thread and no context has a value of this storage any more, until the next at_local_run() or
- * at_local_enter_with(). The values are released with the contexts that had them.
+ * Makes at_local_get() return NULL on all threads and in all contexts, until the next
+ * at_local_run() or at_local_enter_with(). The values are released later, when the contexts that
+ * have them are destroyed.
  */
 void at_local_disable(struct at_local *local);
 

@@ -13,7 +13,7 @@
  *	}
  *
  * A round of a loop is a wait for events and the work that follows it. The delay of a round is
- * the time of its work: an event that becomes ready meanwhile waits no longer than that.
+ * the time of its work. It is the longest time that an event waits which becomes ready meanwhile.
  * The loop's thread is idle in the wait and active in the work.
  *
  * In a trace each round is a counter of category "loop", named after the loop, with the idle and
@@ -33,27 +33,29 @@ extern "C" {
 #endif
 
 /*
- * Delays are counted in classes: each power of two of nanoseconds has 8, so that a percentile
- * is at most an eighth too large. Delays of 2^40 ns, 18 minutes, and more are in the last one.
+ * Number of classes in which delays are counted. Each power of two of nanoseconds has 8 classes,
+ * so a percentile is at most an eighth too large. The last class has all delays of at least
+ * 2^40 ns, which is 18 minutes.
  */
 #define ASYNCTRACE_LOOP_CLASSES	305
 
 /**
  * struct at_loop - the meter of a loop
- * @name: a literal; loops of one name are told apart by the address of their structure
+ * @name: a string literal. In traces, loops of the same name differ by the address of this
+ *	structure.
  *
  * The other members belong to the library. The loop's thread calls at_loop_poll_begin() and
  * at_loop_poll_end(); all other functions may be called in any thread.
  */
 struct at_loop {
 	const char *name;
-	uint32_t enabled_;	/* another number each time; 0: disabled */
-	uint32_t times_;	/* that it was enabled */
-	uint32_t reset_;	/* asks the loop's thread to forget its delays */
-	uint32_t under_[2];	/* enabled_ and the gate, under which the present round began */
+	uint32_t enabled_;	/* 0: disabled; otherwise, different after each enabling */
+	uint32_t times_;	/* source of values of enabled_ */
+	uint32_t reset_;	/* at_loop_reset() asks the loop's thread to clear delays */
+	uint32_t under_[2];	/* enabled_ and the gate at the begin of the round */
 	uint32_t reserved_;
-	uint64_t since_;	/* ns: begin of the present wait or work; 0: not known */
-	uint64_t waited_;	/* ns of the present round */
+	uint64_t since_;	/* begin of the wait or work in ns; 0: not known */
+	uint64_t waited_;	/* 1 + the wait of this round in ns; 0: not known */
 	uint64_t idle_, active_;
 	uint64_t count_, min_, max_;
 	double sum_, squares_;
@@ -69,8 +71,8 @@ struct at_loop {
 #endif
 
 /*
- * Starts and ends the measurement. Both return true if they changed something, so a second call
- * has no effect. What was measured before stays; at_loop_reset() clears it. Thread-safe and
+ * Start and end the measurement. Both return true if they changed something; a second call has no
+ * effect. Earlier results are kept: new rounds are added to them. Thread-safe and
  * async-signal-safe.
  */
 bool at_loop_enable(struct at_loop *loop);
@@ -78,8 +80,8 @@ bool at_loop_disable(struct at_loop *loop);
 
 /**
  * struct at_loop_use - how a loop spent its time, in nanoseconds
- * @idle: waiting for events
- * @active: working
+ * @idle: time of the waits for events
+ * @active: time of the work
  * @utilization: active / (idle + active), 0 to 1; 0 if both are 0
  */
 struct at_loop_use {
@@ -88,17 +90,17 @@ struct at_loop_use {
 	double utilization;
 };
 
-/* The whole rounds since the loop was enabled first. */
+/* Returns the sums of all rounds that were measured from begin to end. */
 struct at_loop_use at_loop_utilization(const struct at_loop *loop);
-/* The time from then, an earlier result for the same loop, to now */
+/* Returns the same for the rounds since *then, an earlier result of the same loop. */
 struct at_loop_use at_loop_utilization_since(const struct at_loop *loop,
 					     const struct at_loop_use *then);
 
 /**
  * struct at_loop_delay - delays of a loop, in nanoseconds
- * @count: of rounds; 0: the other members are 0, too
+ * @count: number of rounds; 0: the other members are also 0
  * @min: the shortest delay
- * @max: the longest one
+ * @max: the longest delay
  * @mean: the average
  * @stddev: the standard deviation
  */
@@ -110,11 +112,17 @@ struct at_loop_delay {
 	double stddev;
 };
 
-/* While the loop runs, numbers of one round may be missing in some of the members. */
+/* While the loop runs, some members may not include the latest round. */
 struct at_loop_delay at_loop_delays(const struct at_loop *loop);
-/* percent of the delays, 0 to 100, are not longer than the result; 0: there are none. */
+/*
+ * Returns the delay in nanoseconds that the given percentage of delays, 0 to 100, does not exceed;
+ * 0: there are no delays.
+ */
 uint64_t at_loop_percentile(const struct at_loop *loop, double percent);
-/* Forgets the delays; the loop's thread does so at its next round if the loop is enabled. */
+/*
+ * Clears the delays, but not the utilization. The results are 0 at once. The loop's thread clears
+ * the delays in its next measured round.
+ */
 void at_loop_reset(struct at_loop *loop);
 
 /* --- hooks ------------------------------------------------------------------------------- */
@@ -122,14 +130,20 @@ void at_loop_reset(struct at_loop *loop);
 void at_loop_wait_(struct at_loop *loop);
 void at_loop_work_(struct at_loop *loop);
 
-/* Neither enabled nor, perhaps, recorded: two loads and a branch */
+/*
+ * Returns true if the loop is not enabled and nothing is recorded. One branch for both, because
+ * this is all that the hooks cost then.
+ */
 TRACE_INLINE_ bool at_loop_off_(const struct at_loop *loop)
 {
 	return __builtin_expect((__atomic_load_n(&loop->enabled_, __ATOMIC_RELAXED) |
 				 at_gate_load_()) == 0, 1);
 }
 
-/* Just before and just after the call that waits. Async-signal-safe, but not for other threads. */
+/*
+ * Call these just before and just after the call that waits for events, on the loop's thread.
+ * Async-signal-safe.
+ */
 TRACE_INLINE_ void at_loop_poll_begin(struct at_loop *loop)
 {
 	if (!at_loop_off_(loop))

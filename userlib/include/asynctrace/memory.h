@@ -12,7 +12,7 @@
  * program is in a trace with `asynctrace record -k reclaim`.
  *
  * Unless a listener exists or category "memory" is recorded, a collection costs two loads and
- * two branches. All functions are thread-safe, but not for signal handlers.
+ * two branches. All functions are thread-safe. Signal handlers must not call them.
  */
 #ifndef ASYNCTRACE_MEMORY_H
 #define ASYNCTRACE_MEMORY_H
@@ -26,12 +26,12 @@ extern "C" {
 
 /**
  * struct at_heap - sizes of a heap, in bytes
- * @heap_size_limit: that it may have: the lowest of the process's limit on address space
- *	and the limits of its control groups; UINT64_MAX: none
- * @total_heap_size: that the allocator has from the kernel
- * @total_heap_size_executable: private memory of the process that can be executed
- * @total_physical_size: memory of the process that is resident
- * @used_heap_size: in blocks that are allocated
+ * @heap_size_limit: the lowest of the process's limit on address space and the limits of its
+ *	control groups; UINT64_MAX: there is no limit
+ * @total_heap_size: memory that the allocator has got from the kernel
+ * @total_heap_size_executable: private executable memory of the process
+ * @total_physical_size: resident memory of the process
+ * @used_heap_size: memory in allocated blocks
  */
 struct at_heap {
 	uint64_t heap_size_limit;
@@ -42,18 +42,18 @@ struct at_heap {
 };
 
 /*
- * Fills in *stats for the process and the allocator of the C library. Reads files in /proc and
- * the control group: some ten microseconds. Returns 0, or -EINVAL if stats is NULL, or the
- * negative errno of a file in /proc; *stats is unchanged then.
+ * Fills in *stats for the process and the allocator of the C library. Reads files in /proc and in
+ * the control group, which takes some ten microseconds. Returns 0; -EINVAL if stats is NULL; or
+ * the negative errno of reading a file in /proc. After an error, *stats is unchanged.
  */
 int at_heap_stats(struct at_heap *stats);
 
 /**
- * struct at_collection - one side of a collection
- * @type: as the runtime names it, such as "scavenge" or "mark-sweep-compact"
- * @flags: of the runtime
- * @time: nanoseconds of CLOCK_BOOTTIME
- * @heap: sizes at that moment
+ * struct at_collection - the begin or the end of a collection
+ * @type: the runtime's name of the collection, such as "scavenge" or "mark-sweep-compact"
+ * @flags: flags that the runtime passed to at_collection_begin()
+ * @time: time of the begin or end, in nanoseconds of CLOCK_BOOTTIME
+ * @heap: sizes at that time
  */
 struct at_collection {
 	const char *type;
@@ -63,47 +63,49 @@ struct at_collection {
 };
 
 /*
- * Told of a collection after its end, on the thread that ended it, and before
- * at_collection_end() returns. A collection that begins in a listener is recorded, and no
- * listener is told of it.
+ * A listener. at_collection_end() calls it after the end of a collection, on the same thread. A
+ * collection that begins in a listener is recorded, but no listener is called for it.
  */
 typedef void (*at_collection_fn)(const struct at_collection *before,
 				 const struct at_collection *after, void *arg);
 
+/* Largest number of listeners of a process */
 #define ASYNCTRACE_COLLECTION_LISTENERS	16
 
 /*
- * Adds a listener, which is told of the collections that begin later. Listeners are told in the
- * order in which they were added. Returns 0, -EINVAL: fn is NULL; -EEXIST: the same fn and arg
- * are listening; -ENOSPC: ASYNCTRACE_COLLECTION_LISTENERS are; -ENOMEM.
+ * Adds a listener, which is called for collections that begin later. Listeners are called in the
+ * order in which they were added. Returns 0; -EINVAL: fn is NULL; -EEXIST: fn has been added with
+ * this arg; -ENOSPC: there are ASYNCTRACE_COLLECTION_LISTENERS; -ENOMEM.
  */
 int at_collection_listen(at_collection_fn fn, void *arg);
 /*
- * Removes a listener. It is not called after that; a call on another thread is waited for. A
- * listener may remove itself and others. Returns 0, or -ENOENT: it does not listen.
+ * Removes a listener. If another thread is calling the listener, waits for the end of the call. A
+ * listener may remove itself and others. Returns 0, or -ENOENT: fn has not been added with arg.
  */
 int at_collection_unlisten(at_collection_fn fn, void *arg);
 
 /*
- * For a runtime whose own hooks cost something: the library calls hook(1, arg) before the first
- * listener is added, hook(0, arg) after the last one is removed, and hook(1, arg) at once if
- * there are listeners. The runtime reports collections in between. A session that records
- * category "memory" does not call the hook. The hook must not call functions of this header.
- * A process has one hook; NULL removes it. Returns 0, or -EBUSY: there is one.
+ * Sets the hook of a runtime to which reporting collections is expensive. The library calls
+ * hook(1, arg) before the first listener is added, and hook(0, arg) after the last one is removed.
+ * If there are listeners already, it calls hook(1, arg) at once. The runtime need only report
+ * collections between these two calls. A session that records category "memory" does not call the
+ * hook. The hook must not call functions of this header. A process has one hook; NULL removes it.
+ * Returns 0, or -EBUSY if there is a hook.
  */
 int at_collection_hook(void (*hook)(int on, void *arg), void *arg);
 
 /*
- * A runtime reports the begin and the end of a collection, on the same thread. type stays valid
- * until the end; it has at most 100 bytes. heap: sizes of the runtime's own heap; NULL: those of
- * at_heap_stats(). A collection that begins within another one of the thread is part of that.
+ * Report the begin and the end of a collection, on the same thread. type has at most 100 bytes,
+ * which stay valid until the end. heap: sizes of the runtime's own heap; NULL: those of
+ * at_heap_stats(). A collection that begins within another one of the same thread is not reported
+ * by itself.
  */
 void at_collection_begin(const char *type, uint32_t flags, const struct at_heap *heap);
 void at_collection_end(const struct at_heap *heap);
 
 /*
- * As malloc_trim(3), reported as a collection of type "trim". Returns 1 if memory went back to
- * the kernel, otherwise 0.
+ * Calls malloc_trim(3) and reports a collection of type "trim". Returns 1 if memory was returned
+ * to the kernel, otherwise 0.
  */
 int at_heap_trim(size_t pad);
 

@@ -11,10 +11,10 @@
  *	...	threads may change, and other events may begin and end
  *	TRACE_PROBE(my_prov, event__done, at_uid_get(&event->uid), result);
  *
- * A probe is a place in a program that writes a record and that tracers of other makers find:
- * bpftrace, perf, BCC, SystemTap, gdb. Its first argument is an id, which tells the tracer which
- * events are of one operation. A thread's id does not, because operations change their threads
- * and threads their operations.
+ * A probe writes a record, and other tracers can attach to it: bpftrace, perf, BCC, SystemTap and
+ * gdb. Its first argument is an id, by which a tracer finds the events of one operation. The id of
+ * the thread would not do, because an operation may change threads, and a thread works on many
+ * operations.
  *
  * The record is an event of category "my_prov" and name "event-start", with the arguments
  * "arg0" (the id), "arg1", ...; `asynctrace report --pair event-start:event-done --key arg0`
@@ -36,11 +36,11 @@ extern "C" {
 /* --- unique ids ---------------------------------------------------------------------------- */
 
 /**
- * struct at_uid - an id, to be embedded in what it identifies
- * @number_: 0: not made yet
+ * struct at_uid - a unique id, embedded in the object that it identifies
+ * @number_: the id; 0: at_uid_get() has not made it yet
  *
- * Costs nothing until at_uid_get() makes its number, which a probe calls only while something
- * records it. A structure of zeros is a valid one.
+ * A structure of zeros is valid. at_uid_get() makes the number. A probe calls at_uid_get() only
+ * while the probe is recorded or traced, so ids cost nothing until then.
  */
 struct at_uid {
 	uint64_t number_;
@@ -53,10 +53,10 @@ struct at_uid {
 #endif
 
 /*
- * The number of *uid. The first call makes it: no other *uid and no operation on this machine
- * has it. Threads may share a *uid, and all get the same number. Thread-safe and
- * async-signal-safe; never 0. The first call in a process may make a few system calls, because
- * it may register the process.
+ * Returns the number of *uid, which is never 0. The first call makes the number: no other *uid and
+ * no operation on this machine has the same. Threads that share a *uid get the same number. The
+ * first call in a process may register the process, which takes a few system calls. Thread-safe
+ * and async-signal-safe.
  */
 TRACE_INLINE_ uint64_t at_uid_get(struct at_uid *uid)
 {
@@ -65,7 +65,7 @@ TRACE_INLINE_ uint64_t at_uid_get(struct at_uid *uid)
 	return __builtin_expect(number != 0, 1) ? number : at_uid_make_(uid);
 }
 
-/* A copy that has the same number; makes the number. As safe as at_uid_get(). */
+/* Returns a copy of *uid with the same number. Thread-safe and async-signal-safe. */
 TRACE_INLINE_ struct at_uid at_uid_share(struct at_uid *uid)
 {
 	struct at_uid copy = ASYNCTRACE_UID_INIT;
@@ -81,16 +81,16 @@ TRACE_INLINE_ struct at_uid at_uid_share(struct at_uid *uid)
 /* --- probes -------------------------------------------------------------------------------- */
 
 /*
- * TRACE_PROBE(provider, name, id, ...): a probe with an id and up to 11 arguments: integers of
- * 8 to 64 bits, enumerations, bool, pointers, and strings, of which tracers see the address.
- * A floating-point number does not compile. The id is the first argument, of any such type.
+ * TRACE_PROBE(provider, name, id, ...): a probe with an id and up to 11 more arguments. Types of
+ * id and arguments are integers of 8 to 64 bits, enumerations, bool, pointers and strings. Other
+ * tracers see the address of a string. A floating-point number does not compile.
  *
  * provider and name are identifiers. In records, and for tracers, each "__" in a name is "-".
  * Id and arguments are evaluated once, and only if the category of the provider's name is
  * recorded or a tracer is attached to the probe. Otherwise a probe costs two loads and a branch
- * that is predicted, or a few more while other categories are recorded.
+ * that is predicted, and a few more instructions while other categories are recorded.
  *
- * As safe as the macros of asynctrace/trace.h. With NTRACE there is no probe.
+ * Thread-safe and async-signal-safe. With NTRACE there is no probe.
  */
 #define TRACE_PROBE(provider, name, ...) \
 	TRACE_PROBE_(__COUNTER__, provider, name, __VA_ARGS__)
@@ -102,8 +102,8 @@ TRACE_INLINE_ struct at_uid at_uid_share(struct at_uid *uid)
 
 /*
  * Defines the probe's counter of tracers, of type unsigned short and named
- * provider_name_semaphore. Each probe needs it at file scope in exactly one file of each program
- * or shared library that uses the probe; otherwise that does not link.
+ * provider_name_semaphore. It must be at file scope in exactly one file of each program or shared
+ * library that uses the probe. Otherwise, the program or library does not link.
  */
 #define TRACE_PROBE_DEFINE(provider, name) \
 	TRACE_PROBE_DEFINE_(TRACE_PROBE_COUNTER_(provider, name))

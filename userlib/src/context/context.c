@@ -1,93 +1,35 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Contexts: how they are made, entered, left and destroyed, if there is more to do than the inline
- * functions of asynctrace/context.h do
+ * Making, entering, leaving and destroying contexts
  *
- * The contexts that a thread has entered are a list from at_current_.context along outer_. Local
- * storage: a run moves the thread's values into outer_locals_, and its end moves them back.
+ * The inline functions of asynctrace/context.h call these functions unless nothing is recorded
+ * and nothing is inherited. The contexts that a thread has entered are a list: it begins at
+ * at_current_.context, and outer_ is the next one. The begin of a run moves the thread's values of
+ * local storage into outer_locals_, and the end of the run moves them back.
  */
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "listeners.h"
 #include "record.h"
 
-__thread struct at_flow at_flow __attribute__((tls_model("initial-exec")));
-
-/* --- what a thread has ------------------------------------------------------------------- */
-
-static pthread_key_t ends;
-static pthread_once_t ends_once = PTHREAD_ONCE_INIT;
-static bool ends_known;
-
-static void thread_ends(void *unused)
-{
-	struct at_flow *f = &at_flow;
-
-	(void)unused;
-	f->watched = false;
-	at_listeners_drop(f->listeners);
-	f->listeners = NULL;
-	at_locals_drop(f->locals);
-	f->locals = NULL;
-	at_listeners_flush();
-	at_flow_changed();
-}
-
-static void make_key(void)
-{
-	ends_known = !pthread_key_create(&ends, thread_ends);
-}
-
-/* Without a key, what the thread itself has at its end is not freed. */
-void at_flow_watch(void)
-{
-	if (at_flow.watched)
-		return;
-	pthread_once(&ends_once, make_key);
-	at_flow.watched = ends_known && !pthread_setspecific(ends, &at_flow);
-}
-
-/* at_current_ comes last: a signal handler finds the context as it was, or as it is to be. */
-AT_COLD void at_context_settle(void)
-{
-	struct at_context *c = at_context_current();
-
-	c->outer_ = NULL;
-	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .kind_ = TRACE_ENTER_ };
-	c->state_ |= TRACE_CONTEXT_RUNS_;
-	__atomic_signal_fence(__ATOMIC_RELEASE);
-	at_current_.context = TRACE_ADDRESS_(c);
-}
-
 /* --- making ---------------------------------------------------------------------------- */
 
-void at_context_fill(struct at_context *c)
-{
-	if (at_context_is_full(c))
-		return;
-	c->listeners_ = NULL;
-	c->more_ = NULL;
-	c->gone_ = c->created_ = c->ran_ = c->flags_ = 0;
-	c->locals_ = c->outer_locals_ = NULL;
-	c->state_ |= TRACE_CONTEXT_FULL_;
-}
-
-static bool alive(const struct at_context *c)
+static bool is_alive(const struct at_context *c)
 {
 	return (c->state_ & ~TRACE_CONTEXT_BITS_) == TRACE_CONTEXT_READY_;
 }
 
-static bool runs(const struct at_context *c)
+static bool is_entered(const struct at_context *c)
 {
 	return c->state_ & TRACE_CONTEXT_RUNS_;
 }
 
+/* Gives the new context @c the values and listeners of @parent; NULL: of the current context */
 static void inherit(struct at_context *c, struct at_context *parent)
 {
 	struct at_context *current = at_context_here();
-	struct at_listeners_ *list = at_flow.listeners;
-	struct at_locals_ *locals = at_flow.locals;
+	struct at_listeners_ *list = at_context_thread.listeners;
+	struct at_locals_ *locals = at_context_thread.locals;
 	uint32_t gone = 0;
 
 	if (!parent)
@@ -104,18 +46,19 @@ static void inherit(struct at_context *c, struct at_context *parent)
 		at_context_fill(c);
 		c->locals_ = locals;
 	}
-	if (at_flow.phase == AT_PHASE_NONE && at_listeners_all(list) & ~gone) {
+	if (at_context_thread.phase == AT_PHASE_NONE && at_listeners_all(list) & ~gone) {
 		at_context_fill(c);
 		at_listeners_inherit(c, list, gone);
 	}
 }
 
+/* Not inlined, so that at_context_init_() saves few registers. */
 static __attribute__((noinline)) void init_any(struct at_context *c, uint32_t provider,
 					       struct at_context_type *type, void *object,
 					       struct at_context *parent)
 {
-	if (unlikely(parent && !alive(parent))) {
-		at_misuse(parent, "a context that does not exist is a parent");
+	if (unlikely(parent && !is_alive(parent))) {
+		at_misuse(parent, "the parent was destroyed or is no context");
 		parent = NULL;
 	}
 	at_operation_start_(&c->operation,
@@ -139,7 +82,8 @@ AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
 	uint64_t id;
 
 	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH) ||
-	    (inherits && unlikely(!current || at_flow.locals || at_flow.phase != AT_PHASE_NONE)) ||
+	    (inherits && unlikely(!current || at_context_thread.locals ||
+				  at_context_thread.phase != AT_PHASE_NONE)) ||
 	    !(id = at_id_())) {
 		init_any(c, provider, type, object, parent);
 		return;
@@ -167,21 +111,20 @@ AT_PUBLIC void at_context_init_type(struct at_context *c, struct at_context_type
 
 /* --- running --------------------------------------------------------------------------- */
 
-static AT_COLD void enter_wrong(const struct at_context *c)
+static AT_COLD void report_wrong_enter(const struct at_context *c)
 {
-	at_misuse(c, alive(c) ? "a context that runs is entered" :
-		  "a context that does not exist is entered");
+	at_misuse(c, is_alive(c) ? "entered a context that is entered already" :
+		  "entered a context that was destroyed or not made");
 }
 
 AT_PUBLIC void at_context_enter_(struct at_context *c)
 {
 	struct at_context *outer = at_context_here();
 	const uint32_t state = c->state_ & ~TRACE_CONTEXT_TYPED_;
-	struct at_flow *f = &at_flow;
 	struct at_locals_ *locals;
 
 	if (unlikely((state & ~TRACE_CONTEXT_FULL_) != TRACE_CONTEXT_READY_)) {
-		enter_wrong(c);
+		report_wrong_enter(c);
 		return;
 	}
 	c->outer_ = outer;
@@ -193,61 +136,59 @@ AT_PUBLIC void at_context_enter_(struct at_context *c)
 	}
 	at_context_fill(c);
 	c->state_ |= TRACE_CONTEXT_RUNS_;
-	c->outer_locals_ = f->locals;
+	c->outer_locals_ = at_context_thread.locals;
 	locals = c->locals_;
-	f->locals = locals ? at_locals_get(locals) : NULL;
+	at_context_thread.locals = locals ? at_locals_get(locals) : NULL;
 	c->ran_ = c->flags_ = 0;
 	at_context_record_run(c);
 	at_current_.inherits = c->listeners_ || locals;
-	if (c->listeners_ && f->phase == AT_PHASE_NONE)
+	if (c->listeners_ && at_context_thread.phase == AT_PHASE_NONE)
 		at_listeners_before(c);
 }
 
 void at_context_pop(void)
 {
 	struct at_context *c = at_context_here();
-	struct at_flow *f = &at_flow;
 
-	if (unlikely(f->scopes))
+	if (unlikely(at_context_thread.scopes))
 		at_locals_unwind_run(c);
 	at_current_.context = TRACE_ADDRESS_(c->outer_);
 	if (at_context_is_full(c)) {
-		struct at_locals_ *locals = f->locals;
+		struct at_locals_ *locals = at_context_thread.locals;
 
-		f->locals = c->outer_locals_;
+		at_context_thread.locals = c->outer_locals_;
 		if (locals)
 			at_locals_drop(locals);
 	}
 	c->state_ &= ~TRACE_CONTEXT_RUNS_;
 	at_operation_leave(&c->entered_);
-	/* Listeners of the thread itself last until it has left all contexts: N53. */
-	if (!at_current_.context && f->listeners)
+	/* N53: the thread has left all contexts, so its own listeners end. */
+	if (!at_current_.context && at_context_thread.listeners)
 		at_listeners_end_thread();
-	at_flow_changed();
+	at_context_thread_changed();
 }
 
-/* Is it one of the contexts that this thread has entered? */
-static bool runs_here(const struct at_context *c)
+static bool is_entered_here(const struct at_context *c)
 {
 	const struct at_context *here = at_context_here();
 
-	if (!alive(c) || !runs(c))
+	if (!is_alive(c) || !is_entered(c))
 		return false;
 	while (here && here != c)
 		here = here->outer_;
 	return here;
 }
 
-static AT_COLD void leave_wrong(const struct at_context *c)
+static AT_COLD void report_wrong_leave(const struct at_context *c)
 {
-	at_misuse(c, !alive(c) ? "a context that does not exist is left" :
-		  runs(c) ? "a context is left on another thread" :
-		  "a context that was not entered is left");
+	at_misuse(c, !is_alive(c) ? "left a context that was destroyed or not made" :
+		  is_entered(c) ? "left a context that another thread has entered" :
+		  "left a context that was not entered");
 }
 
 AT_PUBLIC void at_context_leave_(struct at_context *c)
 {
-	/* Without listeners and values, this is the common case. */
+	/* Common case: no listeners and no values of local storage. */
 	if (likely(at_current_.context == TRACE_ADDRESS_(c) && !at_current_.inherits &&
 		   (c->state_ & TRACE_CONTEXT_BITS_ & ~TRACE_CONTEXT_TYPED_) ==
 		   TRACE_CONTEXT_RUNS_)) {
@@ -256,12 +197,12 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 		at_operation_leave(&c->entered_);
 		return;
 	}
-	if (at_context_here() != c && !runs_here(c)) {
-		leave_wrong(c);
+	if (at_context_here() != c && !is_entered_here(c)) {
+		report_wrong_leave(c);
 		return;
 	}
 	while (unlikely(at_context_here() != c)) {
-		at_misuse(at_context_here(), "a context is still entered when one around it is left");
+		at_misuse(at_context_here(), "left a context before one that was entered later");
 		at_context_pop();
 	}
 	if (at_context_is_full(c) && c->ran_ && !(c->flags_ & AT_CONTEXT_FAILED))
@@ -272,8 +213,10 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 /* --- destroying ------------------------------------------------------------------------ */
 
 /*
- * The values around the run of @c are to be current again where its own first were replaced: in the
- * outermost scope of its run, or in the run within it.
+ * Removes the values of @c, whose run is not the innermost one, from the stack of replaced values.
+ * The oldest values of its run are stored in the outermost scope that began in the run. Without
+ * such a scope, they are stored in @inner, the context entered next. Puts the values from before
+ * the run in their place.
  */
 static void unlink_locals(struct at_context *c, struct at_context *inner)
 {
@@ -281,7 +224,7 @@ static void unlink_locals(struct at_context *c, struct at_context *inner)
 
 	at_context_fill(inner);
 	before = &inner->outer_locals_;
-	for (struct at_local_scope *s = at_flow.scopes; s; s = s->outer) {
+	for (struct at_local_scope *s = at_context_thread.scopes; s; s = s->outer) {
 		if (s->context != c)
 			continue;
 		s->context = c->outer_;
@@ -295,8 +238,9 @@ static void unlink_locals(struct at_context *c, struct at_context *inner)
 }
 
 /*
- * Takes a context from the middle of the list. The record of the end of its run cannot come before
- * those of what runs within it, so the end of the inner run writes both.
+ * Removes a context from the middle of the thread's list. Durations must end in the reverse order
+ * of their begins. So the record of the end of this run is not written now: the end of the run
+ * within it writes both.
  */
 static void unlink_run(struct at_context *c)
 {
@@ -318,7 +262,7 @@ static void unlink_run(struct at_context *c)
 
 static void end_run(struct at_context *c)
 {
-	for (struct at_catch *k = at_flow.catch; k; k = k->outer) {
+	for (struct at_catch *k = at_context_thread.catch; k; k = k->outer) {
 		if (k->context == c)
 			k->context = NULL;
 		if (k->around == c)
@@ -335,13 +279,13 @@ static void end_run(struct at_context *c)
 AT_PUBLIC void at_context_destroy_(struct at_context *c)
 {
 	at_context_here();
-	if (unlikely(!alive(c) || (runs(c) && !runs_here(c)) || at_emission_of(c))) {
-		at_misuse(c, !alive(c) ? "a context that does not exist is destroyed" :
-			  at_emission_of(c) ? "a context is destroyed in its listener's callback" :
-			  "a context that runs on another thread is destroyed");
+	if (unlikely(!is_alive(c) || (is_entered(c) && !is_entered_here(c)) || at_emission_of(c))) {
+		at_misuse(c, !is_alive(c) ? "destroyed a context twice, or one that was not made" :
+			  at_emission_of(c) ? "destroyed a context in a callback of its listener" :
+			  "destroyed a context that another thread has entered");
 		return;
 	}
-	if (runs(c))
+	if (is_entered(c))
 		end_run(c);
 	at_context_record_end(c);
 	if (at_context_is_full(c)) {

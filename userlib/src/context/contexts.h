@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libasynctrace: what the files of contexts share
+ * Declarations that the files of context/ share
+ *
+ * A run of a context is the time from at_context_enter() to at_context_leave(). An emission is a
+ * series of calls: one callback of each listener of a context.
  */
 #ifndef AT_CONTEXTS_H
 #define AT_CONTEXTS_H
@@ -15,28 +18,29 @@
 
 #pragma GCC visibility push(hidden)
 
-/* struct at_context.flags_ */
-#define AT_CONTEXT_FAILED	1u	/* there was an error in this run */
+/* Bit of struct at_context.flags_: the current run has had an error. */
+#define AT_CONTEXT_FAILED	1u
 
-/* The moment of which listeners are being told */
+/* Callbacks of listeners that are being called */
 enum at_phase {
 	AT_PHASE_NONE,
 	AT_PHASE_CREATE,
 	AT_PHASE_BEFORE,
 	AT_PHASE_AFTER,
 	AT_PHASE_DESTROY,
-	AT_PHASE_ERROR,		/* also while the handler of unhandled errors runs */
+	AT_PHASE_ERROR,		/* or the handler of unhandled errors is being called */
 };
 
 /**
- * struct at_catch - where at_throw() continues
- * @outer: the one around it
- * @context: whose run it is; NULL: the context was destroyed
- * @around: innermost context around that run
- * @locals: innermost scope of local storage around it
- * @emission: innermost emission around it
- * @here: scopes around it
- * @phase: what listeners were being told
+ * struct at_catch - a call of at_context_run(), to which at_throw() unwinds
+ * @to: where at_throw() continues
+ * @outer: the enclosing call, or NULL
+ * @context: the context of this call; NULL after the context was destroyed
+ * @around: current context before this call, or NULL
+ * @locals: innermost scope of local storage before this call, or NULL
+ * @emission: innermost emission before this call, or NULL
+ * @here: scopes of operations before this call
+ * @phase: phase of the thread before this call
  */
 struct at_catch {
 	jmp_buf to;
@@ -50,11 +54,11 @@ struct at_catch {
 };
 
 /**
- * struct at_emission - listeners are being told something
- * @outer: the emission in a callback of which this one is
- * @context: of which; NULL: of an error outside of contexts
+ * struct at_emission - an emission that has not ended
+ * @outer: the emission whose callback began this one, or NULL
+ * @context: the context of the listeners; NULL: an error outside of all contexts
  * @list: the listeners
- * @held: @list has been replaced, and this has its reference
+ * @held: the emission owns a reference to @list, because the context has another list now
  */
 struct at_emission {
 	struct at_emission *outer;
@@ -65,9 +69,9 @@ struct at_emission {
 
 /**
  * struct at_local_scope - a call of at_local_run() that has not returned
- * @outer: the one around it
- * @before: a reference to the values before
- * @context: in whose run it is, or NULL
+ * @outer: the enclosing scope, or NULL
+ * @before: values before the call; the scope owns the reference
+ * @context: current context at the call, or NULL
  */
 struct at_local_scope {
 	struct at_local_scope *outer;
@@ -76,19 +80,20 @@ struct at_local_scope {
 };
 
 /**
- * struct at_flow - what a thread has for contexts, beside at_current_
- * @listeners: of the thread itself, while it has entered no context
- * @locals: the current values of local storage
- * @scopes: calls of at_local_run() that have not returned, the innermost first
- * @catch: the innermost at_context_run(), or NULL
- * @emission: the innermost emission, or NULL
- * @spare: a list of which this thread has @spares references for contexts that it makes: so that a
- *	context costs no atomic instruction
+ * struct at_context_thread - state of the calling thread, besides at_current_
+ * @listeners: listeners of the thread itself, which contexts inherit while none is entered
+ * @locals: current values of local storage
+ * @scopes: innermost scope of local storage, or NULL
+ * @catch: innermost call of at_context_run(), or NULL
+ * @emission: innermost emission, or NULL
+ * @spare: a list of which the thread owns @spares references. New contexts take them, which
+ *	saves an atomic instruction for each context.
+ * @spares: number of references to @spare
  * @phase: enum at_phase
- * @stop: an error in a callback: further listeners are not told
- * @watched: the thread's end gives up what this has
+ * @stop: a callback has failed; the emission calls no further listeners
+ * @watched: the end of the thread drops the references in this structure
  */
-struct at_flow {
+struct at_context_thread {
 	struct at_listeners_ *listeners;
 	struct at_locals_ *locals;
 	struct at_local_scope *scopes;
@@ -101,86 +106,126 @@ struct at_flow {
 	bool watched;
 };
 
-extern __thread struct at_flow at_flow __attribute__((tls_model("initial-exec")));
+/* --- thread.c -------------------------------------------------------------------------- */
 
-/* --- context.c ------------------------------------------------------------------------- */
+extern __thread struct at_context_thread at_context_thread
+	__attribute__((tls_model("initial-exec")));
 
-void at_context_settle(void);
-/* The thread's current context, with all that says where it runs; or NULL */
+/*
+ * Completes the current context, which the inline at_context_enter() has entered without storing
+ * its state_, outer_ and entered_. See TRACE_LIGHT_.
+ */
+void at_context_complete(void);
+/* Returns the current context with all of its members complete, or NULL. */
 static inline struct at_context *at_context_here(void)
 {
 	if (unlikely(at_current_.context & TRACE_LIGHT_))
-		at_context_settle();
+		at_context_complete();
 	return (struct at_context *)at_current_.context;
 }
 
-/* Gives @c all members, with neither listeners nor values. */
-void at_context_fill(struct at_context *c);
+/* Are the members from listeners_ on initialized? */
 static inline bool at_context_is_full(const struct at_context *c)
 {
 	return (c->state_ & ~(TRACE_CONTEXT_BITS_ ^ TRACE_CONTEXT_FULL_)) ==
 	       (TRACE_CONTEXT_READY_ | TRACE_CONTEXT_FULL_);
 }
 
-/* Looks up again what a context that the thread makes or enters takes over from it. */
-static inline void at_flow_changed(void)
+/* Initializes the members from listeners_ on: no listeners and no values of local storage. */
+static inline void at_context_fill(struct at_context *c)
 {
-	const struct at_context *c = at_context_current();
-	const struct at_listeners_ *list = !c ? at_flow.listeners :
-					   at_context_is_full(c) ? c->listeners_ : NULL;
-
-	at_current_.inherits = list || at_flow.locals;
+	if (at_context_is_full(c))
+		return;
+	c->listeners_ = NULL;
+	c->more_ = NULL;
+	c->gone_ = c->created_ = c->ran_ = c->flags_ = 0;
+	c->locals_ = c->outer_locals_ = NULL;
+	c->state_ |= TRACE_CONTEXT_FULL_;
 }
 
-/* Ends the run of the thread's current context, without telling listeners. */
+/* Updates at_current_.inherits after a change of the thread's listeners, values or context. */
+static inline void at_context_thread_changed(void)
+{
+	const struct at_context *c = at_context_current();
+	const struct at_listeners_ *list = !c ? at_context_thread.listeners :
+					   at_context_is_full(c) ? c->listeners_ : NULL;
+
+	at_current_.inherits = list || at_context_thread.locals;
+}
+
+/* --- thread_end.c ---------------------------------------------------------------------- */
+
+/* Makes the end of the calling thread drop the references in at_context_thread. */
+void at_context_thread_watch(void);
+
+/* --- context.c ------------------------------------------------------------------------- */
+
+/* Ends the run of the current context without calling listeners. */
 void at_context_pop(void);
-/* Puts what the thread itself has, when it ends. */
-void at_flow_watch(void);
 
 /* --- records.c ------------------------------------------------------------------------- */
 
+/* Returns the name of the records of @c: the name of its type or of its provider. */
 const char *at_context_name(const struct at_context *c);
 void at_context_record_error(uint64_t id, const struct at_error *error, bool handled);
 void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what);
 
-/* --- listeners.c ----------------------------------------------------------------------- */
+/* --- lists.c and listeners.c ----------------------------------------------------------- */
 
-/* Tells those of the current context, or of the thread, of an error. True: one has handled it */
+/*
+ * Calls error() of the listeners of the current context, or of the thread if no context is
+ * entered. Returns true if a listener has handled the error.
+ */
 bool at_listeners_error(const struct at_error *error);
+/* Drops a reference to @list, which may be NULL. */
 void at_listeners_drop(struct at_listeners_ *list);
-/* The thread itself has no listeners any more. */
+/* Removes all listeners of the thread itself. */
 void at_listeners_end_thread(void);
-/* Gives up the references that the thread has for contexts. */
+/* Drops the spare references of the thread. */
 void at_listeners_flush(void);
-/* Emissions within @to end, because callbacks do not return. */
+/* Ends all emissions within @to, whose callbacks at_throw() has left. NULL: all emissions */
 void at_emissions_end(struct at_emission *to);
-/* Is some listener of @c being told something? */
+/* Is a listener of @c being called on this thread? */
 bool at_emission_of(const struct at_context *c);
 
-/* --- locals.c -------------------------------------------------------------------------- */
+/* --- locals.c and scopes.c ------------------------------------------------------------- */
 
-/* Returns a reference to the values that @c takes over from @from, or NULL. */
+/*
+ * Returns a reference to the values that the new context @c inherits from the values @from; NULL:
+ * it inherits none.
+ */
 struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context *c);
+/*
+ * Copies the thread's current values to *@values, with @value for @local, or without a value for
+ * @local if @value is NULL. *@values is NULL if no value is left. Returns 0 or -ENOMEM.
+ */
+int at_locals_change(struct at_local *local, void *value, struct at_locals_ **values);
+/* Takes a reference to @l and returns @l, which may be NULL. */
 struct at_locals_ *at_locals_get(struct at_locals_ *l);
+/* Drops a reference to @l, which may be NULL. */
 void at_locals_drop(struct at_locals_ *l);
-/* Ends calls of at_local_run() until @to is the innermost one. */
+/* Ends scopes of the thread until @to is the innermost one; NULL: all scopes. */
 void at_locals_unwind(struct at_local_scope *to);
-/* Ends those that began in the run of @c. */
+/* Ends the innermost scopes, as long as they began in the current run of @c. */
 void at_locals_unwind_run(const struct at_context *c);
 
 /* --- error.c --------------------------------------------------------------------------- */
 
 /*
- * Tells listeners and the handler of an error of the current context. True: a listener has handled
- * it. Does not return if nobody takes it.
+ * Reports an error of the current context to its listeners and then to the handler of unhandled
+ * errors. Returns true if a listener has handled the error, and false if the handler has. Ends
+ * the process if neither has.
  */
 bool at_raise(int error, const char *message);
 
 /* --- misuse.c -------------------------------------------------------------------------- */
 
-/* @c: may be anything; NULL: none */
+/*
+ * Counts and records misuse of @c; in debug mode, aborts the process. @c: NULL, or any address,
+ * also of memory that is no context
+ */
 void at_misuse(const struct at_context *c, const char *what);
-/* Is this debug mode? */
+/* Is debug mode on? */
 bool at_misuse_aborts(void);
 
 #pragma GCC visibility pop

@@ -2,9 +2,9 @@
 /*
  * Errors in callbacks: at_context_run(), at_context_fail(), at_throw()
  *
- * Listeners and the handler are told where the error is found, before anything is unwound. So they
- * see the current context, local storage and the message. Unwinding ends contexts and scopes by
- * the lists that the thread has of them.
+ * Listeners and the handler are called where the error occurs, before anything is unwound. So they
+ * see the current context, local storage and the message. Unwinding walks the lists of contexts
+ * and scopes in at_context_thread, and ends each of them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define AT_EXIT_UNHANDLED	1
 #define AT_EXIT_ERROR_IN_ERROR	7
-#define AT_EXIT_IN_CALLBACK	-1	/* abort() in debug mode, or else as AT_EXIT_UNHANDLED */
+#define AT_EXIT_IN_CALLBACK	-1	/* abort() in debug mode, otherwise AT_EXIT_UNHANDLED */
 
 static at_error_handler unhandled;
 
@@ -36,9 +36,9 @@ static AT_COLD void die(const char *why, const struct at_error *e, int status)
 
 AT_COLD bool at_raise(int error, const char *message)
 {
-	struct at_flow *f = &at_flow;
+	struct at_context_thread *t = &at_context_thread;
 	struct at_context *c = at_context_here();
-	const enum at_phase phase = f->phase;
+	const enum at_phase phase = t->phase;
 	const struct at_error e = { error, message, c };
 	at_error_handler handler;
 	bool handled;
@@ -46,15 +46,15 @@ AT_COLD bool at_raise(int error, const char *message)
 	if (phase == AT_PHASE_ERROR)
 		die("an error() callback or the handler has failed", &e, AT_EXIT_ERROR_IN_ERROR);
 	if (error >= 0)
-		at_misuse(c, "an error is not negative");
+		at_misuse(c, "reported an error that is not negative");
 	if (c) {
 		at_context_fill(c);
 		c->flags_ |= AT_CONTEXT_FAILED;
 	}
-	f->phase = AT_PHASE_ERROR;
-	/* N29: an error in a callback of a listener cannot be handled by listeners. */
+	t->phase = AT_PHASE_ERROR;
+	/* N29: listeners cannot handle an error in a callback of a listener. */
 	handled = at_listeners_error(&e) && phase == AT_PHASE_NONE;
-	f->stop = phase != AT_PHASE_NONE;
+	t->stop = phase != AT_PHASE_NONE;
 	at_context_record_error(at_operation_current(), &e, handled);
 	if (!handled) {
 		handler = __atomic_load_n(&unhandled, __ATOMIC_ACQUIRE);
@@ -62,7 +62,7 @@ AT_COLD bool at_raise(int error, const char *message)
 			die(phase == AT_PHASE_NONE ? "unhandled error" : "a listener's callback has failed",
 			    &e, phase == AT_PHASE_NONE ? AT_EXIT_UNHANDLED : AT_EXIT_IN_CALLBACK);
 	}
-	f->phase = phase;
+	t->phase = phase;
 	return handled;
 }
 
@@ -71,45 +71,48 @@ AT_PUBLIC bool at_context_fail(int error, const char *message)
 	return at_raise(error, message);
 }
 
-/* Ends what began in the run of @k. Names at_flow like at_current_set_() does at_current_. */
+/*
+ * Ends all contexts, scopes and emissions that began since the call @k. Uses the name
+ * at_context_thread, not its address: see at_current_set_().
+ */
 static void unwind(struct at_catch *k)
 {
 	at_emissions_end(k->emission);
-	at_flow.phase = k->phase;
+	at_context_thread.phase = k->phase;
 	while (at_context_here() != k->around)
 		at_context_pop();
 	at_locals_unwind(k->locals);
 	at_operation_leave(&k->here);
-	at_flow.catch = k->outer;
+	at_context_thread.catch = k->outer;
 }
 
 AT_PUBLIC void at_throw(int error, const char *message)
 {
-	struct at_catch *k = at_flow.catch;
+	struct at_catch *k = at_context_thread.catch;
 	const struct at_error e = { error, message, at_context_here() };
 
 	at_raise(error, message);
 	if (!k)
 		die("at_throw() outside of at_context_run()", &e, AT_EXIT_UNHANDLED);
 	unwind(k);
-	/* Thread sanitizers do not know _longjmp(). After _setjmp(), both keep the signal mask. */
+	/* Not _longjmp(), which thread sanitizers do not know. _setjmp() saves no signal mask. */
 	longjmp(k->to, 1);
 }
 
-/* Not inlined: no local variable of this function changes between _setjmp() and _longjmp(). */
+/* Not inlined: its local variables may change after _setjmp(), which its caller must avoid. */
 static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *c,
 					 int (*fn)(void *arg), void *arg)
 {
 	int result = 0;
 
 	at_context_enter(c);
-	/* at_misuse() has said why. */
+	/* at_context_enter() has reported misuse. */
 	if (at_context_current() == k->around)
 		return -EINVAL;
 	if (!at_context_is_full(c) || !(c->flags_ & AT_CONTEXT_FAILED)) {
 		result = fn(arg);
 		if (result < 0) {
-			/* N33: at_context_fail() has reported it. */
+			/* N33: at_context_fail() has already reported this error. */
 			if (!k->context || !at_context_is_full(c) ||
 			    !(c->flags_ & AT_CONTEXT_FAILED))
 				at_raise(result, NULL);
@@ -123,21 +126,21 @@ static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *
 
 AT_PUBLIC int at_context_run(struct at_context *c, int (*fn)(void *arg), void *arg)
 {
-	struct at_flow *f = &at_flow;
+	struct at_context_thread *t = &at_context_thread;
 	struct at_catch k;
 	int result;
 
-	k.outer = f->catch;
+	k.outer = t->catch;
 	k.context = c;
 	k.around = at_context_current();
-	k.locals = f->scopes;
-	k.emission = f->emission;
-	k.phase = f->phase;
+	k.locals = t->scopes;
+	k.emission = t->emission;
+	k.phase = t->phase;
 	k.here = at_operation_here();
-	f->catch = &k;
+	t->catch = &k;
 	if (_setjmp(k.to))
 		return 0;
 	result = run(&k, c, fn, arg);
-	at_flow.catch = k.outer;
+	at_context_thread.catch = k.outer;
 	return result;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libasynctrace: lists of listeners, and the part of telling them that calls nothing
+ * Lists of listeners, and the inline part of calling listeners
  *
- * A list never changes, so that contexts share it: a new one takes over the list of the current
- * context, at the price of a reference. What becomes of listeners in one context is in its masks,
- * where bit i is for the listener at i: so removing needs no memory, and a listener's value stays
- * at its place. Adding makes another list for the current context, without listeners of which
- * nothing is left to be told.
+ * A list never changes, so contexts can share it: a new context inherits the list of the current
+ * one and only takes a reference. Masks in the context hold the state of its listeners: bit i
+ * belongs to listener i of the list. So removing a listener needs no memory, and values keep their
+ * places. Adding a listener makes a new list for the current context. The new list omits removed
+ * listeners whose destroy() and after() need not be called any more.
  */
 #ifndef AT_CONTEXT_LISTENERS_H
 #define AT_CONTEXT_LISTENERS_H
@@ -20,7 +20,13 @@ struct at_listener {
 	struct at_listener_options calls;
 };
 
-/* @calls: for each phase, which listeners have a callback for it */
+/**
+ * struct at_listeners_ - a list of listeners
+ * @refs: number of references
+ * @n: number of listeners
+ * @calls: for each phase, the mask of the listeners that have a callback for it
+ * @of: the listeners, in the order in which they were added
+ */
 struct at_listeners_ {
 	uint32_t refs;
 	uint32_t n;
@@ -28,15 +34,30 @@ struct at_listeners_ {
 	struct at_listener *of[];
 };
 
+/* Number of values of listeners that struct at_context itself has room for */
 #define AT_INLINE_VALUES	2
+
+/* Number of spare references that a thread takes at a time */
+#define AT_SPARES		64u
 
 #pragma GCC visibility push(hidden)
 
-/* Makes the thread have references of @list for contexts that it makes. */
+/*
+ * Copies the listeners in the mask @keep, and appends @more unless it is NULL. @list may be NULL.
+ * Returns NULL without memory.
+ */
+struct at_listeners_ *at_listeners_copy(const struct at_listeners_ *list, uint32_t keep,
+					struct at_listener *more);
+/* Returns the index of @l in @list, which may be NULL, or -1. */
+int at_listeners_find(const struct at_listeners_ *list, const struct at_listener *l);
+/* Takes spare references to @list for contexts that the thread makes. */
 void at_listeners_stock(struct at_listeners_ *list);
-/* Room for the values of listeners from the third on. False: no memory */
+/*
+ * Allocates memory for the values of all listeners except the first AT_INLINE_VALUES. Returns
+ * false without memory.
+ */
 bool at_listeners_room(struct at_context *c, const struct at_listeners_ *list);
-/* Tells those of the mask @bits, of which some have a callback. */
+/* Calls the listeners in the mask @bits. At least one of them must have the callback. */
 void at_listeners_tell_create(struct at_context *c, uint32_t bits);
 void at_listeners_tell_before(struct at_context *c, uint32_t bits);
 void at_listeners_tell_after(struct at_context *c);
@@ -54,7 +75,7 @@ static inline void **at_listener_cell(struct at_context *c, uint32_t i)
 	return i < AT_INLINE_VALUES ? &c->values_[i] : &c->more_[i - AT_INLINE_VALUES];
 }
 
-/* Those that want to be told of contexts like @c */
+/* Returns the mask of the listeners that follow contexts of the provider of @c. */
 static inline uint32_t at_listeners_wanting(const struct at_context *c,
 					    const struct at_listeners_ *list)
 {
@@ -65,18 +86,18 @@ static inline uint32_t at_listeners_wanting(const struct at_context *c,
 	return bits & ~c->gone_;
 }
 
-/* @c is new: takes over @list, without those of the mask @gone, and tells create(). */
+/* Gives @list to the new context @c, without the listeners in @gone, and calls create(). */
 static inline void at_listeners_inherit(struct at_context *c, struct at_listeners_ *list,
 					uint32_t gone)
 {
-	struct at_flow *f = &at_flow;
+	struct at_context_thread *t = &at_context_thread;
 	uint32_t bits;
 
 	if (unlikely(list->n > AT_INLINE_VALUES) && !at_listeners_room(c, list))
 		return;
-	if (unlikely(f->spare != list || !f->spares))
+	if (unlikely(t->spare != list || !t->spares))
 		at_listeners_stock(list);
-	f->spares--;
+	t->spares--;
 	c->listeners_ = list;
 	c->gone_ = gone;
 	for (uint32_t i = 0; i < list->n; i++)

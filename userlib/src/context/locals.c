@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Local storage: the values that contexts take over from what makes them
+ * Local storage: values that a new context inherits
  *
- * All values of a thread or a context are a list that never changes and is shared. A value counts
- * the lists that it is in, and is released with the last.
+ * The values of all storages that are current at one moment are a list. A list never changes, so
+ * contexts and threads can share it. A value has a reference from each list that contains it, and
+ * is released with the last list.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "contexts.h"
 
-/* @epoch: changes when the storage is disabled; values of another epoch are not seen. */
+/* @epoch: counts calls of at_local_disable(). Values of earlier epochs are invisible. */
 struct at_local {
 	uint32_t refs;
 	uint32_t epoch;
@@ -63,7 +64,7 @@ AT_PUBLIC void at_local_disable(struct at_local *l)
 
 /* --- values ---------------------------------------------------------------------------- */
 
-static bool is_current(const struct at_value *v)
+static bool is_visible(const struct at_value *v)
 {
 	return v->epoch == __atomic_load_n(&v->local->epoch, __ATOMIC_RELAXED);
 }
@@ -111,12 +112,9 @@ static void append(struct at_locals_ *l, struct at_value *v)
 	l->of[l->n++] = v;
 }
 
-/*
- * The current values, but @value for @local; NULL: none for that. A list without values is NULL.
- */
-static int change(struct at_local *local, void *value, struct at_locals_ **values)
+int at_locals_change(struct at_local *local, void *value, struct at_locals_ **values)
 {
-	const struct at_locals_ *old = at_flow.locals;
+	const struct at_locals_ *old = at_context_thread.locals;
 	struct at_value *v = value ? malloc(sizeof(*v)) : NULL;
 	struct at_locals_ *l = new_list((old ? old->n : 0) + 1);
 
@@ -126,7 +124,7 @@ static int change(struct at_local *local, void *value, struct at_locals_ **value
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; old && i < old->n; i++)
-		if (old->of[i]->local != local && is_current(old->of[i]))
+		if (old->of[i]->local != local && is_visible(old->of[i]))
 			append(l, old->of[i]);
 	if (v) {
 		__atomic_fetch_add(&local->refs, 1, __ATOMIC_RELAXED);
@@ -145,29 +143,29 @@ static int change(struct at_local *local, void *value, struct at_locals_ **value
 
 AT_PUBLIC void *at_local_get(const struct at_local *local)
 {
-	const struct at_locals_ *l = at_flow.locals;
+	const struct at_locals_ *l = at_context_thread.locals;
 
 	for (uint32_t i = 0; l && i < l->n; i++)
 		if (l->of[i]->local == local)
-			return is_current(l->of[i]) ? l->of[i]->value : NULL;
+			return is_visible(l->of[i]) ? l->of[i]->value : NULL;
 	return NULL;
 }
 
 /* --- contexts -------------------------------------------------------------------------- */
 
-static bool wanted(const struct at_value *v, struct at_context *c)
+static bool is_inherited(const struct at_value *v, struct at_context *c)
 {
-	return is_current(v) && (!v->local->options.propagate ||
+	return is_visible(v) && (!v->local->options.propagate ||
 				 v->local->options.propagate(v->value, c));
 }
 
-/* Without memory for a list of its own, the context gets no values rather than a wrong one. */
+/* Without memory, @c gets no values: the list of its parent contains values it must not have. */
 struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context *c)
 {
 	struct at_locals_ *l = NULL;
 	uint32_t i, j;
 
-	for (i = 0; i < from->n && wanted(from->of[i], c); i++)
+	for (i = 0; i < from->n && is_inherited(from->of[i], c); i++)
 		;
 	if (i == from->n)
 		return at_locals_get(from);
@@ -177,84 +175,10 @@ struct at_locals_ *at_locals_inherit(struct at_locals_ *from, struct at_context 
 		return NULL;
 	}
 	for (j = 0; j < from->n; j++)
-		if (j < i || (j > i && wanted(from->of[j], c)))
+		if (j < i || (j > i && is_inherited(from->of[j], c)))
 			append(l, from->of[j]);
 	if (l->n)
 		return l;
 	at_locals_drop(l);
 	return NULL;
-}
-
-/* --- what a thread has ----------------------------------------------------------------- */
-
-/* The reference to the values before goes to the scope. */
-static void begin(struct at_local_scope *s, struct at_locals_ *values)
-{
-	struct at_flow *f = &at_flow;
-
-	*s = (struct at_local_scope){ f->scopes, f->locals, at_context_here() };
-	f->scopes = s;
-	f->locals = values;
-	at_flow_changed();
-}
-
-static void end_innermost(void)
-{
-	struct at_flow *f = &at_flow;
-	struct at_local_scope *s = f->scopes;
-	struct at_locals_ *values = f->locals;
-
-	f->scopes = s->outer;
-	f->locals = s->before;
-	at_locals_drop(values);
-}
-
-void at_locals_unwind(struct at_local_scope *to)
-{
-	while (at_flow.scopes != to)
-		end_innermost();
-	at_flow_changed();
-}
-
-void at_locals_unwind_run(const struct at_context *c)
-{
-	while (at_flow.scopes && at_flow.scopes->context == c)
-		end_innermost();
-}
-
-AT_PUBLIC int at_local_run(struct at_local *local, void *value, int (*fn)(void *arg), void *arg)
-{
-	struct at_locals_ *values;
-	struct at_local_scope s;
-	int result = change(local, value, &values);
-
-	if (result)
-		return result;
-	begin(&s, values);
-	result = fn(arg);
-	at_locals_unwind(s.outer);
-	return result;
-}
-
-AT_PUBLIC int at_local_exit(struct at_local *local, int (*fn)(void *arg), void *arg)
-{
-	return at_local_run(local, NULL, fn, arg);
-}
-
-AT_PUBLIC int at_local_enter_with(struct at_local *local, void *value)
-{
-	struct at_locals_ *values, *before = at_flow.locals;
-	const int err = change(local, value, &values);
-
-	if (err)
-		return err;
-	/* The end of its run brings back the values before. */
-	if (at_context_here())
-		at_context_fill(at_context_here());
-	else
-		at_flow_watch();
-	at_flow.locals = values;
-	at_locals_drop(before);
-	at_flow_changed();
-	return 0;
 }

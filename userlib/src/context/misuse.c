@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Misuse of contexts: counted, recorded, and fatal in debug mode
+ * Counting and recording misuse of contexts, which is fatal in debug mode
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +11,16 @@
 
 static uint64_t misuses;
 
-/* 0: as the environment says; else 1 + the answer */
-static uint32_t debug;
+/* Debug mode as set by at_context_debug() */
+static enum { BY_ENVIRONMENT, OFF, ON } debug;
 
 bool at_misuse_aborts(void)
 {
-	const uint32_t d = __atomic_load_n(&debug, __ATOMIC_RELAXED);
+	const uint32_t mode = __atomic_load_n(&debug, __ATOMIC_RELAXED);
 	const char *text;
 
-	if (d)
-		return d == 2;
+	if (mode != BY_ENVIRONMENT)
+		return mode == ON;
 	text = secure_getenv("ASYNCTRACE_DEBUG");
 	return text && !strcmp(text, "1");
 }
@@ -46,5 +46,5 @@ AT_PUBLIC uint64_t at_context_misuses(void)
 
 AT_PUBLIC void at_context_debug(bool aborts)
 {
-	__atomic_store_n(&debug, 1 + aborts, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug, aborts ? ON : OFF, __ATOMIC_RELAXED);
 }

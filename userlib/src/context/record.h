@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libasynctrace: records of contexts: those of operations, named like the provider or the type
+ * Records of contexts: begin and end of the operation, and a duration for each run
+ *
+ * Inline, because they are on the fast path of a context while tracing is on.
  */
 #ifndef AT_CONTEXT_RECORD_H
 #define AT_CONTEXT_RECORD_H
@@ -16,7 +18,7 @@ struct at_context_type *at_context_type_user(void);
 
 #pragma GCC visibility pop
 
-/* A number that is no provider's is USER's. */
+/* Returns the type of @c. Unknown providers have the type of ASYNCTRACE_ASYNC_USER. */
 static inline struct at_context_type *at_context_type(const struct at_context *c)
 {
 	struct at_context_type *type;
@@ -60,7 +62,7 @@ static inline void at_context_record_end(struct at_context *c)
 			  c->operation.id, none, 0);
 }
 
-/* Enters the operation of @c and, if it is recorded, writes the begin of a duration. */
+/* Enters the operation of @c and, if the run is recorded, writes the begin of a duration. */
 __attribute__((always_inline))
 static inline void at_context_record_run(struct at_context *c)
 {
@@ -69,7 +71,7 @@ static inline void at_context_record_run(struct at_context *c)
 	struct at_site_ *site;
 	uint64_t found;
 
-	/* Member by member: a copy of a structure would wait for its parts to be stored. */
+	/* Store member by member: loading a structure just stored in parts stalls the CPU. */
 	c->entered_.previous_ = at_operation_current();
 	c->entered_.site_ = NULL;
 	c->entered_.thread_ = &at_current_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Records of contexts that are rare, and the names of all
+ * Records of errors and misuse, and the types of contexts whose program declares no type
  */
 #include "record.h"
 
@@ -17,7 +17,7 @@ AT_PUBLIC const char *const at_context_keys_[3] = { "parent", "operation", "resu
 TYPES(TYPE)
 #undef TYPE
 
-/* By the number of the provider's bit; AT_NEXTTICK_TYPE for more than one bit */
+/* Indexed by the number of the provider's bit, or by AT_NEXTTICK_TYPE, which has all bits */
 struct at_context_type *const at_context_types[] = {
 #define TYPE(name) \
 	[ASYNCTRACE_ASYNC_##name == ASYNCTRACE_ASYNC_NEXTTICK ? AT_NEXTTICK_TYPE : \
@@ -36,7 +36,7 @@ const char *at_context_name(const struct at_context *c)
 	return at_context_type(c)->begin_.name;
 }
 
-/* --- rare ones ------------------------------------------------------------------------- */
+/* --- errors and misuse ----------------------------------------------------------------- */
 
 void at_context_record_error(uint64_t id, const struct at_error *error, bool handled)
 {

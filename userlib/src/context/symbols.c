@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The inline functions of asynctrace/context.h as symbols, for bindings of other languages
+ * Exports the inline functions of asynctrace/context.h, because bindings of other languages cannot
+ * use inline functions
  */
 #include <asynctrace/context.h>
 

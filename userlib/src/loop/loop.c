@@ -2,8 +2,8 @@
 /*
  * Meters of event loops
  *
- * Only the loop's thread stores to a meter, except for the switches. Others load with relaxed
- * atomics: a sum may lack the present round.
+ * Only the loop's thread stores results. Any thread may set enabled_ and reset_. Other threads load
+ * results with relaxed atomics, so their copy may lack the latest round in some members.
  */
 #include <time.h>
 
@@ -25,7 +25,10 @@
 _Static_assert(ASYNCTRACE_LOOP_CLASSES == (40 - SHIFT + 1) * PER_POWER + 1,
 	       "the last class begins with 2^40 ns");
 
-/* 0 to 7 have a class each; then the three bits below the highest one choose the class. */
+/*
+ * Delays of 0 to 7 ns have a class each. Above, each power of two has 8 classes: the three bits
+ * below the highest bit choose the class.
+ */
 static unsigned int class_of(uint64_t ns)
 {
 	unsigned int power, class;
@@ -37,8 +40,8 @@ static unsigned int class_of(uint64_t ns)
 	return class < LAST_CLASS ? class : LAST_CLASS;
 }
 
-/* The largest delay of a class */
-static uint64_t end_of(unsigned int class)
+/* Returns the largest delay of a class. */
+static uint64_t largest_of(unsigned int class)
 {
 	const unsigned int power = class / PER_POWER;
 
@@ -55,7 +58,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* --- switches ----------------------------------------------------------------------------- */
+/* --- enabling ----------------------------------------------------------------------------- */
 
 AT_PUBLIC bool at_loop_enable(struct at_loop *loop)
 {
@@ -76,7 +79,7 @@ static void set_double(double *to, double value)
 	__atomic_store(to, &value, __ATOMIC_RELAXED);
 }
 
-static void forget(struct at_loop *loop)
+static void clear_delays(struct at_loop *loop)
 {
 	set(loop->count_, 0);
 	set(loop->min_, 0);
@@ -116,7 +119,7 @@ static void add_delay(struct at_loop *loop, uint64_t ns)
 	set(loop->count_, loop->count_ + 1);
 }
 
-static void record(const struct at_loop *loop, uint64_t idle, uint64_t active)
+static void write_counter(const struct at_loop *loop, uint64_t idle, uint64_t active)
 {
 	static const char *const keys[] = { "idle", "active" };
 	const struct at_arg_ args[] = { at_arg_u64_(idle), at_arg_u64_(active) };
@@ -129,10 +132,10 @@ static void record(const struct at_loop *loop, uint64_t idle, uint64_t active)
 }
 
 /*
- * Is the loop measured, or recorded? If both have changed to off, or to off and on again, the
- * begin of the present round is not known.
+ * Returns true if the loop is measured or recorded. If either has been switched since the begin of
+ * the round, marks that begin as unknown.
  */
-static bool on(struct at_loop *loop, bool *measured, bool *recorded)
+static bool is_on(struct at_loop *loop, bool *measured, bool *recorded)
 {
 	const uint32_t enabled = get(loop->enabled_), gate = at_gate_load_();
 
@@ -149,20 +152,20 @@ static bool on(struct at_loop *loop, bool *measured, bool *recorded)
 }
 
 /*
- * The work ends, and a wait begins. A round counts if all of it was measured: its wait, too. A
- * zero in since_ says that it was not.
+ * Ends the work of a round and begins the wait of the next round. Counts a round only if both its
+ * wait and its work were measured from their begin. since_ and waited_ are 0 otherwise.
  */
 AT_PUBLIC void at_loop_wait_(struct at_loop *loop)
 {
 	bool measured, recorded;
 	uint64_t now, active;
 
-	if (!on(loop, &measured, &recorded))
+	if (!is_on(loop, &measured, &recorded))
 		return;
 	now = now_ns();
 	if (unlikely(get(loop->reset_)) && measured) {
 		set(loop->reset_, 0);
-		forget(loop);
+		clear_delays(loop);
 	}
 	if (loop->since_ && loop->waited_) {
 		active = now - loop->since_;
@@ -172,7 +175,7 @@ AT_PUBLIC void at_loop_wait_(struct at_loop *loop)
 			add_delay(loop, active);
 		}
 		if (recorded)
-			record(loop, loop->waited_ - 1, active);
+			write_counter(loop, loop->waited_ - 1, active);
 	}
 	loop->since_ = now;
 	loop->waited_ = 0;
@@ -183,16 +186,16 @@ AT_PUBLIC void at_loop_work_(struct at_loop *loop)
 	bool measured, recorded;
 	uint64_t now;
 
-	if (!on(loop, &measured, &recorded))
+	if (!is_on(loop, &measured, &recorded))
 		return;
 	now = now_ns();
-	/* One more, so that a wait of 0 ns is one. */
+	/* Add 1, because 0 means that the wait is not known. */
 	loop->waited_ = loop->since_ ? now - loop->since_ + 1 : 0;
 	loop->since_ = loop->waited_ ? now : 0;
 }
 
-/* Newton's method: sqrt() would make each program need libm. */
-static double root(double square)
+/* Not sqrt(), for which each program of the library would have to link libm. */
+static double square_root(double square)
 {
 	double x = square;
 
@@ -239,7 +242,7 @@ AT_PUBLIC struct at_loop_delay at_loop_delays(const struct at_loop *loop)
 	d.max = get(loop->max_);
 	d.mean = sum / d.count;
 	variance = squares / d.count - d.mean * d.mean;
-	d.stddev = root(variance);
+	d.stddev = square_root(variance);
 	return d;
 }
 
@@ -256,7 +259,7 @@ AT_PUBLIC uint64_t at_loop_percentile(const struct at_loop *loop, double percent
 	for (unsigned int i = 0; i < ASYNCTRACE_LOOP_CLASSES; i++) {
 		below += get(loop->of_[i]);
 		if (below && below >= wanted)
-			return i == LAST_CLASS || end_of(i) > max ? max : end_of(i);
+			return i == LAST_CLASS || largest_of(i) > max ? max : largest_of(i);
 	}
 	return total ? max : 0;
 }

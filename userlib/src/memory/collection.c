@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Collections of garbage: what runtimes report, and who is told
+ * Collections of garbage: reports of runtimes, records, and calls of listeners
  */
 #include <errno.h>
 #include <malloc.h>
@@ -19,28 +19,28 @@
 struct listener {
 	at_collection_fn fn;
 	void *arg;
-	uint64_t since;		/* collections that had begun when it was added */
+	uint64_t since;		/* value of begun when the listener was added */
 };
 
 /*
- * The lock is recursive, because listeners are called under it: they may add and remove
- * listeners, and a removal by another thread waits for them.
+ * Protects the variables below. Listeners are called under the lock, so that a removal by another
+ * thread waits for them. The lock is recursive, because listeners may add and remove listeners.
  */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct listener listeners[ASYNCTRACE_COLLECTION_LISTENERS];
 static unsigned int nr_listeners;
 static bool emitting;		/* listeners are being called */
-static uint64_t begun;		/* collections that listeners will be told of */
+static uint64_t begun;		/* number of collections that have begun with listeners */
 static void (*hook)(int on, void *arg);
 static void *hook_arg;
 
-/* The collection of the thread. @depth: those that have begun within each other, and it */
+/* The collection that the thread is in */
 static __thread struct {
-	unsigned int depth;
-	bool telling;		/* a listener runs on this thread */
-	bool told;		/* listeners will be told */
-	uint32_t gate;		/* under which the begin was recorded, or 0 */
-	uint64_t number;
+	unsigned int depth;	/* number of collections that have begun within each other */
+	bool calling;		/* a listener runs on this thread */
+	bool listened;		/* the end calls listeners */
+	uint32_t gate;		/* gate under which the begin was recorded, or 0 */
+	uint64_t number;	/* value of begun for this collection */
 	struct at_collection before;
 } own;
 
@@ -54,8 +54,8 @@ static struct listener *find(at_collection_fn fn, void *arg)
 	return NULL;
 }
 
-/* Removes places of listeners that are gone. */
-static void tidy(void)
+/* Closes the gaps that removed listeners have left. */
+static void close_gaps(void)
 {
 	const unsigned int before = nr_listeners;
 	unsigned int n = 0;
@@ -68,7 +68,10 @@ static void tidy(void)
 		hook(0, hook_arg);
 }
 
-/* In a child, the thread that holds the lock has another number: it could not unlock it. */
+/*
+ * fork(2) takes the lock, so that the child finds the variables consistent. The child cannot
+ * unlock the lock, because its thread has another id: it initializes the lock again.
+ */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&lock);
@@ -96,7 +99,7 @@ AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 		err = -pthread_atfork(before_fork, after_fork, in_child);
 	fork_handled = !err;
 	if (err) {
-		/* Without memory for the handlers, a child could wait forever. */
+		/* No listener is added, because a forked child could wait forever for the lock. */
 	} else if (find(fn, arg)) {
 		err = -EEXIST;
 	} else if (nr_listeners == ASYNCTRACE_COLLECTION_LISTENERS) {
@@ -121,9 +124,9 @@ AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
 	l = find(fn, arg);
 	if (l) {
 		l->fn = NULL;
-		/* Places must not move under the loop that calls listeners. */
+		/* Listeners must not move while call_listeners() walks them. */
 		if (!emitting)
-			tidy();
+			close_gaps();
 	}
 	pthread_mutex_unlock(&lock);
 	return l ? 0 : -ENOENT;
@@ -146,23 +149,23 @@ AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
 	return err;
 }
 
-/* Collections in a listener overwrite what the thread keeps of its own one. */
-static void tell(const struct at_collection *after)
+/* Copies own, because a collection in a listener overwrites it. */
+static void call_listeners(const struct at_collection *after)
 {
 	const struct at_collection before = own.before;
 	const uint64_t number = own.number;
 	unsigned int n;
 
 	pthread_mutex_lock(&lock);
-	own.telling = true;
+	own.calling = true;
 	emitting = true;
 	n = nr_listeners;
 	for (unsigned int i = 0; i < n; i++)
 		if (listeners[i].fn && listeners[i].since < number)
 			listeners[i].fn(&before, after, listeners[i].arg);
 	emitting = false;
-	own.telling = false;
-	tidy();
+	own.calling = false;
+	close_gaps();
 	pthread_mutex_unlock(&lock);
 }
 
@@ -189,7 +192,7 @@ static void record_begin(uint32_t flags)
 		write_duration(found, ASYNCTRACE_FXT_DURATION_BEGIN, flags);
 }
 
-/* As a region, a collection whose begin is of another run has no end in this one. */
+/* A run must not have an end without its begin. So no end is recorded in a later run. */
 static void record_end(const struct at_collection *after)
 {
 	uint64_t found;
@@ -206,9 +209,9 @@ static void record_end(const struct at_collection *after)
 	write_duration(found, ASYNCTRACE_FXT_DURATION_END, 0);
 }
 
-/* --- what runtimes report ----------------------------------------------------------------- */
+/* --- reports of runtimes ----------------------------------------------------------------- */
 
-static void note(struct at_collection *c, const char *type, uint32_t flags,
+static void fill_in(struct at_collection *c, const char *type, uint32_t flags,
 		 const struct at_heap *heap)
 {
 	struct timespec ts;
@@ -225,20 +228,20 @@ static void note(struct at_collection *c, const char *type, uint32_t flags,
 AT_PUBLIC void at_collection_begin(const char *type, uint32_t flags,
 				   const struct at_heap *heap)
 {
-	const bool listened = __atomic_load_n(&nr_listeners, __ATOMIC_RELAXED) && !own.telling;
+	const bool listened = __atomic_load_n(&nr_listeners, __ATOMIC_RELAXED) && !own.calling;
 
 	if (own.depth++)
 		return;
-	own.told = false;
+	own.listened = false;
 	own.gate = 0;
 	if (likely(!listened && !TRACE_CATEGORY_ENABLED(CATEGORY)))
 		return;
-	note(&own.before, type, flags, heap);
+	fill_in(&own.before, type, flags, heap);
 	if (listened) {
 		pthread_mutex_lock(&lock);
 		own.number = ++begun;
 		pthread_mutex_unlock(&lock);
-		own.told = true;
+		own.listened = true;
 	}
 	record_begin(flags);
 }
@@ -247,12 +250,12 @@ AT_PUBLIC void at_collection_end(const struct at_heap *heap)
 {
 	struct at_collection after;
 
-	if (!own.depth || --own.depth || (!own.told && !own.gate))
+	if (!own.depth || --own.depth || (!own.listened && !own.gate))
 		return;
-	note(&after, own.before.type, own.before.flags, heap);
+	fill_in(&after, own.before.type, own.before.flags, heap);
 	record_end(&after);
-	if (own.told)
-		tell(&after);
+	if (own.listened)
+		call_listeners(&after);
 }
 
 AT_PUBLIC int at_heap_trim(size_t pad)

@@ -15,7 +15,7 @@
 
 #include "writer/internal.h"
 
-/* Returns the length, or a negative errno; the text ends with a NUL. */
+/* Reads a file to @text and appends a NUL. Returns the length, or a negative errno. */
 static ssize_t read_text(const char *path, char *text, size_t room)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,10 @@ static ssize_t read_text(const char *path, char *text, size_t room)
 	return n;
 }
 
-/* Lowers *@limit to the limit in this file. "max" and a file that is absent are none. */
+/*
+ * Lowers *@limit to the limit in this file. The word "max", or a missing file, stands for no
+ * limit.
+ */
 static void lower(uint64_t *limit, const char *directory, const char *file)
 {
 	char path[512], text[32];
@@ -47,7 +50,7 @@ static void lower(uint64_t *limit, const char *directory, const char *file)
 		*limit = n;
 }
 
-/* Limits of control groups hold for all groups below, so each one up to the root counts. */
+/* A limit of a control group applies to all groups below it. So take the lowest up to the root. */
 static uint64_t group_limit(void)
 {
 	static const char root[] = "/sys/fs/cgroup";
@@ -81,7 +84,7 @@ static uint64_t size_limit(void)
 	return rl.rlim_cur;
 }
 
-/* One line of /proc/self/maps: "55d0-55d1 r-xp ..." */
+/* @line: a line of /proc/self/maps, such as "55d0-55d1 r-xp ..." */
 static uint64_t executable_bytes(const char *line)
 {
 	unsigned long long from, to;
@@ -104,7 +107,7 @@ static int executable_size(uint64_t *bytes)
 	while (fgets(line, sizeof(line), maps)) {
 		if (begin)
 			*bytes += executable_bytes(line);
-		/* The rest of a long line is no line of its own. */
+		/* fgets() returns a long line in parts, of which only the first has addresses. */
 		begin = strchr(line, '\n');
 	}
 	fclose(maps);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Probes: numbers of unique ids, and names
+ * Numbers of unique ids, and names of probes
  */
 #include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 
 #include "internal.h"
 
-/* If two threads make the number at once, both return the one that is stored first. */
+/* If two threads make a number at once, both return the number that is stored first. */
 AT_PUBLIC AT_COLD uint64_t at_uid_make_(struct at_uid *uid)
 {
 	struct at_operation op;
@@ -18,7 +18,7 @@ AT_PUBLIC AT_COLD uint64_t at_uid_make_(struct at_uid *uid)
 					   __ATOMIC_RELAXED) ? op.id : old;
 }
 
-/* Threads that do it at once store the same bytes. */
+/* Takes no lock: threads that call this at once store the same bytes. */
 AT_PUBLIC AT_COLD uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate, char *name,
 					   const char *from, size_t bytes)
 {
@@ -33,7 +33,7 @@ AT_PUBLIC AT_COLD uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate,
 	return at_site_learn_(site, gate);
 }
 
-/* The inline functions of asynctrace/probe.h as symbols, for bindings of other languages */
+/* Inline functions of asynctrace/probe.h, exported for bindings of other languages */
 AT_PUBLIC uint64_t at_symbol_uid_get(struct at_uid *uid) __asm__("at_uid_get");
 AT_PUBLIC struct at_uid at_symbol_uid_share(struct at_uid *uid) __asm__("at_uid_share");
 

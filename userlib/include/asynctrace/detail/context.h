@@ -15,19 +15,21 @@ struct at_context;
 struct at_context_type;
 
 /*
- * Bits of struct at_context.state_, beside a number that memory which is no context does not have
- * by accident. Without TRACE_CONTEXT_FULL_, members from listeners_ on are not initialized.
+ * Values of state_ of struct at_context. TRACE_CONTEXT_READY_ is a number that other memory hardly
+ * has by accident; the bits below may be set in it. Without TRACE_CONTEXT_FULL_, members from
+ * listeners_ on are not initialized.
  */
 #define TRACE_CONTEXT_READY_	0x6163e100u
 #define TRACE_CONTEXT_RUNS_	0x01u
 #define TRACE_CONTEXT_FULL_	0x02u
-#define TRACE_CONTEXT_TYPED_	0x04u	/* it has a type_ */
+#define TRACE_CONTEXT_TYPED_	0x04u	/* type_ is set */
 #define TRACE_CONTEXT_BITS_	0x07u
 #define TRACE_CONTEXT_DEAD_	0x6163deadu
 
 /*
- * In at_current_.context: the thread was in no context and worked on no operation before. Neither
- * the context's state nor outer_ nor entered_ is set.
+ * A bit in at_current_.context: the current context was entered by the inline at_context_enter(),
+ * while no context was entered, no operation was current and nothing was recorded. Its state_,
+ * outer_ and entered_ have not been stored.
  */
 #define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
 
@@ -39,14 +41,14 @@ struct at_context_type;
 
 extern const char *const at_context_keys_[3];
 
-/* One site for the begin, with the key "parent", and one for runs: see write_end(). */
+/* The first site is for the begin, with the key "parent". The second one is for runs. */
 #define TRACE_CONTEXT_TYPE_(variable, provider, name) { \
 	provider, \
 	{ 0, 0, 0, variable.refs_, at_context_keys_, "context", "" name, 0, 1 }, \
 	{ 0, 0, 0, variable.refs_ + 1, at_context_keys_ + 1, "context", "" name, 0, 2 }, \
 	{ 0, 0, 0 } }
 
-/* @type: NULL: that of the provider. @parent: NULL: what runs now */
+/* @type: NULL: the type of the provider. @parent: NULL: the current context */
 void at_context_init_(struct at_context *context, uint32_t provider, struct at_context_type *type,
 		      void *object, struct at_context *parent);
 void at_context_enter_(struct at_context *context);

@@ -2,9 +2,9 @@
 /*
  * Expansions of the macros of asynctrace/probe.h. Programs must not use these names.
  *
- * A probe is an instruction that does nothing and a note about it in the ELF file. The note has
- * the format of SystemTap's sys/sdt.h, version 3, so that bpftrace, perf, BCC, libbpf, gdb and
- * SystemTap find the instruction and the operands that hold the arguments.
+ * For other tracers, a probe is a nop instruction and a note about it in the ELF file. The note
+ * has the format of SystemTap's sys/sdt.h, version 3. It names the address of the instruction and
+ * the operands that hold the arguments.
  */
 #ifndef ASYNCTRACE_DETAIL_PROBE_H
 #define ASYNCTRACE_DETAIL_PROBE_H
@@ -21,11 +21,11 @@ extern "C" {
 
 struct at_uid;
 
-/* Gives *@uid a number unless it has one; returns the number. */
+/* Makes the number of *@uid unless it has one. Returns the number. */
 uint64_t at_uid_make_(struct at_uid *uid);
 /*
- * Writes the probe's name to @name, of @bytes bytes, with each "__" of @from as "-"; then as
- * at_site_learn_().
+ * Copies the probe's name from @from to @name, with each "__" replaced by "-", and calls
+ * at_site_learn_(). @bytes: size of @from with its NUL
  */
 uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate, char *name, const char *from,
 			 size_t bytes);
@@ -35,7 +35,10 @@ uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate, char *name, const
 
 namespace asynctrace {
 
-/* Bytes of an integer, negated if it is unsigned, as of a pointer; 0: no probe takes it. */
+/*
+ * Returns the size of an argument of type T in bytes, negated if T is unsigned or a pointer; 0 if
+ * T is no valid type of an argument.
+ */
 template <typename T> constexpr int at_probe_bytes_()
 {
 	if constexpr (std::is_enum_v<T>)
@@ -46,7 +49,7 @@ template <typename T> constexpr int at_probe_bytes_()
 		return 0;
 }
 
-/* An evaluated value */
+/* An evaluated argument, with the size of its type as at_probe_bytes_() returns it */
 template <int N> struct at_probe_value_ {
 	at_arg_ arg;
 	enum {
@@ -121,7 +124,7 @@ template <typename T>
 #define TRACE_PROBE_EACH_(m, x, ...) \
 	TRACE_CAT_(TRACE_CAT_(TRACE_PROBE_EACH, TRACE_PROBE_COUNT_(__VA_ARGS__)), _) \
 	(m, x, __VA_ARGS__)
-/* TRACE_PROBE_CHECK_() reports it. */
+/* With too many values. TRACE_PROBE_CHECK_() reports the error. */
 #define TRACE_PROBE_EACHTRACE_MANY__(...)
 #define TRACE_PROBE_EACH1_(m, x, v0) \
 	m(x, 0, v0)
@@ -191,7 +194,7 @@ template <typename T>
 
 /* --- the note in the ELF file ------------------------------------------------------------- */
 
-/* Assembles text with each "__" as "-", and a NUL. */
+/* Assembler code for text with each "__" replaced by "-", and a NUL */
 #define TRACE_PROBE_NAME_(text) \
 	".set .Lat_low, 0\n" \
 	".irpc at_char," text "\n" \
@@ -215,7 +218,7 @@ template <typename T>
 	".endif\n" \
 	".byte 0\n"
 
-/* For example -4@%rdi: a signed number of 4 bytes in that register */
+/* Text of an operand, such as -4@%rdi: a signed number of 4 bytes in register %rdi */
 #define TRACE_PROBE_TEXT_(x, i, v) TRACE_PROBE_SPACE##i##_ "%n[at_bytes" #i "]@%[at_value" #i "]"
 #define TRACE_PROBE_OPERANDS_(values, i, v) \
 	TRACE_PROBE_COMMA##i##_ [at_bytes##i] "n" (TRACE_PROBE_BYTES_(values, i, v)), \
@@ -261,17 +264,18 @@ template <typename T>
 #ifndef NTRACE
 
 /*
- * Tracers that are attached to the probe. The kernel counts them in the file's page in the
- * process. Hidden, because each program and shared library counts those of its own probes.
- * "used", because compilers see no use of it: only assembly names it.
+ * The semaphore: number of tracers that are attached to the probe. The kernel counts in the
+ * process's memory. Hidden, because each program and shared library has probes of its own. "used",
+ * because only assembler code refers to it.
  */
 #define TRACE_PROBE_DEFINE_(counter) \
 	TRACE_PROBE_DECLARE_(counter); \
 	__attribute__((used, section(".probes"))) volatile unsigned short counter = 0
 
 /*
- * Loads the counter. Assembly, because a probe has no place for a declaration: -Wredundant-decls
- * reports a second one, and in a template g++ forgets the name for the assembler.
+ * Loads the semaphore in assembler code. In C, each probe would have to declare it:
+ * -Wredundant-decls reports the second declaration, and g++ ignores the assembler name of a
+ * declaration in a template.
  */
 #if defined(__aarch64__)
 #define TRACE_PROBE_LOAD_(counter) \
@@ -306,7 +310,7 @@ template <typename T>
 
 #ifndef NTRACE
 
-/* The site has the name only when at_probe_learn_() has written it. */
+/* at_probe_learn_() writes the name of the site when the probe runs for the first time. */
 #define TRACE_PROBE_HERE_(now, known, provider, nm, ...) \
 	__extension__({ \
 		static const char *const at_keys_[] = { TRACE_PROBE_KEYS_(__VA_ARGS__) }; \

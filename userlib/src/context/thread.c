@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The state that each thread has for contexts */
+#include "contexts.h"
+
+__thread struct at_context_thread at_context_thread __attribute__((tls_model("initial-exec")));
+
+/* Changes at_current_ last, so that a signal handler finds all of the change or nothing of it. */
+AT_COLD void at_context_complete(void)
+{
+	struct at_context *c = at_context_current();
+
+	c->outer_ = NULL;
+	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .kind_ = TRACE_ENTER_ };
+	c->state_ |= TRACE_CONTEXT_RUNS_;
+	__atomic_signal_fence(__ATOMIC_RELEASE);
+	at_current_.context = TRACE_ADDRESS_(c);
+}
