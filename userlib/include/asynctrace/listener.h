@@ -90,8 +90,8 @@ int at_listener_remove(struct at_listener *listener);
 void at_listener_put(struct at_listener *listener);
 
 /*
- * Returns the listener's value for a context; NULL: the context does not have the listener. create()
- * may call this with at_context_current(), to base the new value on the value of that context.
+ * Returns the listener's value for a context; NULL: the context does not have the listener. In
+ * create(), at_context_current() is the context on whose value the new value may be based.
  */
 void *at_listener_value(const struct at_listener *listener, const struct at_context *context);
 
