@@ -22,15 +22,18 @@
 /* Charged to the provider's memory cgroup; must not invoke the OOM killer at its limit. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* Threads that need a cell between two looks for ended threads, more if many cells are in use */
+/*
+ * Look for ended threads after this number of threads has needed a cell. More threads are awaited
+ * if many cells are in use.
+ */
 #define AT_LOOK_AFTER	64
 
 /**
  * struct at_cell_page - a page of cells
- * @ref: references: the provider, and each hold
- * @page: the cells, mapped by the provider
- * @used: cells that have an owner; under slots_lock
- * @owner: the thread that has a cell, with a reference, or NULL; written under slots_lock
+ * @ref: counts the provider and each hold
+ * @page: the memory of the cells, which the provider maps
+ * @used: bitmap of the cells that have an owner; protected by slots_lock
+ * @owner: thread id of each cell's owner, with a reference, or NULL; written under slots_lock
  * @holds: number of holds of each cell
  */
 struct at_cell_page {
@@ -72,13 +75,16 @@ static struct at_cell_page *at_cell_page_new(void)
 	return page;
 }
 
-/* Returns a provider's cells, of which none is given yet, or NULL without memory. */
+/* Returns the structure for a provider's cells, without a cell, or NULL without memory. */
 struct at_cells *at_cells_new(void)
 {
 	return kzalloc(sizeof(struct at_cells), AT_GFP);
 }
 
-/* Entries of traced tasks may hold pages for longer. @cells may be NULL. */
+/*
+ * Drops the provider's references. Pages stay as long as entries of traced tasks hold their cells.
+ * @cells may be NULL.
+ */
 void at_cells_destroy(struct at_cells *cells)
 {
 	u32 i;
@@ -88,7 +94,7 @@ void at_cells_destroy(struct at_cells *cells)
 	kfree(cells);
 }
 
-/* The page with index @i in the area of cells, or NULL: no cell of it was given. */
+/* Returns page @i of the area of cells, or NULL if no cell of the page has been given. */
 struct page *at_cells_page(const struct at_provider *p, u32 i)
 {
 	/* Pairs with the store-release in at_cells_grow(). */
@@ -97,7 +103,7 @@ struct page *at_cells_page(const struct at_provider *p, u32 i)
 	return p->cells->page[i]->page;
 }
 
-/* Has the thread with this id been reaped? It may still have to switch out. */
+/* Has the thread with this id been reaped? A reaped thread may still switch once more. */
 static bool at_thread_reaped(struct pid *pid)
 {
 	bool reaped;
@@ -208,7 +214,7 @@ static u32 at_cell_take(struct at_provider *p, struct pid *pid)
 		i = find_first_zero_bit(page->used, AT_CELLS_EACH);
 		if (i == AT_CELLS_EACH)
 			continue;
-		/* Keeps what the last owner wrote from being taken for the new one's. */
+		/* The new owner must not appear to work on the operation of the last owner. */
 		memset(at_cell(page, i), 0, sizeof(struct asynctrace_cell));
 		__set_bit(i, page->used);
 		/* Pairs with the load-acquire in at_cell_hold(): the cell is empty. */
@@ -245,14 +251,14 @@ u32 at_cell_give(struct at_provider *p, struct pid *pid)
 
 /**
  * at_cell_hold - hold a thread's cell for its entry in the table of traced tasks
- * @p: the provider, whose contents have a reference
+ * @p: the provider; the caller has a reference to its contents
  * @number: number of the cell; 0: the thread has none
  * @pid: id of the thread
- * @hold: out: the hold, for at_cell_drop()
+ * @hold: set to the hold, which at_cell_drop() drops
  *
  * May be called in any context.
  *
- * Return: the kernel's address of the cell; NULL: the thread has none, or has ended.
+ * Return: the kernel's address of the cell; NULL if the thread has no cell or has ended.
  */
 struct asynctrace_cell *at_cell_hold(struct at_provider *p, u32 number, const struct pid *pid,
 				     struct at_cell_hold *hold)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel reads from a thread's cell what the thread works on, and writes it into scheduling
- * records. So these records tell it also if the program's own record is missing: the thread
- * entered the operation before the trace began, or the category is not recorded.
+ * Operations of threads, from scheduling records
+ *
+ * The kernel reads the thread's operation from its cell and writes it into scheduling records. So
+ * the operation is known even if the program's own record is missing. It is missing if the thread
+ * entered the operation before the trace began, or if the category is not recorded.
  */
 #include <errno.h>
 
@@ -10,10 +12,10 @@
 #include "entered.h"
 
 /*
- * Returns the time from which @t has worked on the operation @id, which a record at @ns shows.
- * If the operation before is still open, @t has worked on that one until now. Otherwise it has
- * worked on @id since it has been in its state. That is a guess while the thread runs. A thread
- * that does not run does not change its cell.
+ * Returns the time from which @t has worked on the operation @id. A record at @ns has shown @id.
+ * If @t has not left its previous operation, it has worked on that one until @ns. Otherwise, @t has
+ * worked on @id since the begin of its current state. This is exact for a thread that does not run,
+ * because it cannot change its cell. It is a guess for a thread that runs.
  */
 static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 {
@@ -39,7 +41,7 @@ int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 
 int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
-	/* The thread worked on it until right before @ns, because a record at @ns changes that. */
+	/* A record at @ns changes the operation, so the mark is valid until just before @ns. */
 	const uint64_t before = ns ? ns - 1 : 0;
 	struct thread *t = thread_of(a, m->tid);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Decodes scheduling records: why a thread left its CPU, and the operations of both threads.
+ * Decodes scheduling records: the reason for which a thread left its CPU, and the operations of
+ * both threads.
  * asynctrace(5) describes the arguments.
  */
 #include <errno.h>
@@ -14,7 +15,7 @@
 #define LINUX_STOPPED	0x0c
 #define LINUX_EXITED	0xb0
 
-/* The arguments of a record; NULL: absent */
+/* Arguments of a record. An argument that the record does not have is NULL. */
 struct arguments {
 	const struct fxt_arg *state, *off_cpu, *syscall, *argument;
 	const struct fxt_arg *operation, *other_operation;
@@ -66,7 +67,7 @@ static uint64_t number(const struct fxt_arg *arg)
 	return arg ? arg->u : 0;
 }
 
-/* Why a thread in Linux's state @state left its CPU */
+/* Returns the reason for which a thread in Linux's state @state left its CPU. */
 static enum analysis_reason reason_of_state(uint64_t state, uint64_t off_cpu)
 {
 	if (!state)
@@ -91,20 +92,20 @@ static enum analysis_reason reason_of(const struct fxt_record *rec, const struct
 	return reason_of_state(args->state->u, number(args->off_cpu));
 }
 
-/* True if a thread that could run on left its CPU by itself */
+/* Returns true if a runnable thread gave up its CPU by sched_yield(2). */
 static bool is_yield(const struct arguments *args)
 {
 	return args->syscall && fxt_text_is(&args->syscall->text, "sched_yield") &&
 	       !(number(args->off_cpu) & ASYNCTRACE_FXT_OFF_PREEMPTED);
 }
 
-/* Fills in the system call or the page fault in which the leaving thread is. */
+/* Stores the system call or the page fault in which the leaving thread is. */
 static int name_call(struct analysis *a, const struct arguments *args, struct item *it)
 {
 	const uint64_t off_cpu = number(args->off_cpu);
 	uint32_t name;
 
-	/* Such a thread does not wait for the call. */
+	/* A thread that has exited or was stopped does not wait for a system call. */
 	if (it->reason == ANALYSIS_EXITED || it->reason == ANALYSIS_STOPPED)
 		return 0;
 	if (args->syscall)
@@ -155,7 +156,10 @@ int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record 
 	struct item it = { 0 };
 	int err;
 
-	/* A thread without a record since then is asleep. If it can run, its state is open. */
+	/*
+	 * This record tells the state at the begin of the trace. Later records of the thread
+	 * override it. A runnable thread may or may not have a CPU, so its state stays unknown.
+	 */
 	if (!args.state || last_span(t) || t->first_seen)
 		return 0;
 	it.reason = reason_of_state(args.state->u, number(args.off_cpu));

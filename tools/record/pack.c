@@ -2,9 +2,9 @@
 /*
  * Compresses a trace while it is recorded.
  *
- * Each buffer of whole records becomes one frame of zstd, or one member of a gzip file. Both
- * formats allow a file of many. So a recorder that is killed leaves all records up to the last
- * whole frame, and a failed write loses one frame, whose records the composer counts.
+ * Each buffer of whole records becomes one zstd frame or one gzip member ("frame" below). In both
+ * formats, a file may have many frames. So if the recorder is killed, all whole frames can be read.
+ * A failed write loses one frame, and the composer counts its records as lost.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 /* The fastest level of gzip, because the recorder must keep up with the programs. */
 #define GZIP_LEVEL	1
-#define GZIP_WINDOW	(15 + 16)	/* for zlib: the largest window, with a gzip header */
+#define GZIP_WINDOW	(15 + 16)	/* zlib: largest window, and a gzip header */
 #define GZIP_MEMORY	8		/* zlib's default */
 
 struct pack {
@@ -45,7 +45,7 @@ enum pack_form pack_form_of(const char *path)
 	return PACK_NONE;
 }
 
-/* Writes to the regular file. */
+/* Writes to the file of the pack, like the write function of pack_new(). */
 static ssize_t write_file(void *arg, const void *buf, size_t len)
 {
 	struct pack *p = arg;
@@ -57,8 +57,8 @@ static ssize_t write_file(void *arg, const void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/* Removes a part of a frame from the end of the regular file. */
-static void cut(const struct pack *p)
+/* Removes an incomplete frame from the end of a regular file. */
+static void remove_partial_frame(const struct pack *p)
 {
 	if (p->write == write_file && !ftruncate(p->fd, p->stored))
 		lseek(p->fd, p->stored, SEEK_SET);
@@ -102,7 +102,7 @@ void pack_free(struct pack *p)
 	free(p);
 }
 
-/* Makes room for the frame of @len bytes that do not become smaller. */
+/* Allocates memory for the frame of @len bytes, also if compression does not reduce them. */
 static int make_room(struct pack *p, size_t len)
 {
 	size_t room = p->form == PACK_GZIP ? deflateBound(&p->gzip, len) :
@@ -119,7 +119,7 @@ static int make_room(struct pack *p, size_t len)
 	return 0;
 }
 
-/* Returns the size of the frame of @len bytes at @buf, or a negative errno. */
+/* Compresses @len bytes into p->frame. Returns the size of the frame, or a negative errno. */
 static ssize_t compress_gzip(struct pack *p, const void *buf, size_t len)
 {
 	z_stream *z = &p->gzip;
@@ -155,7 +155,7 @@ ssize_t pack_write(void *pack, const void *buf, size_t len)
 
 		if (n <= 0) {
 			if (done)
-				cut(p);
+				remove_partial_frame(p);
 			return n ? n : -EIO;
 		}
 		done += n;

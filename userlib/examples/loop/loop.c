@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The loop itself: ticks, immediates, and waiting */
+/* The loop: it runs ticks and immediates, and waits for events */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -87,7 +87,7 @@ void loop_immediate_cancel(struct loop_immediate *i)
 	i->later.fn = NULL;
 }
 
-/* Immediates that these make wait for the next turn. */
+/* Takes the queue first, so that immediates made by these callbacks run in the next turn. */
 static void run_immediates(struct loop *loop)
 {
 	struct queue now = loop->immediates;
@@ -146,7 +146,7 @@ static void poll_once(struct loop *loop)
 	for (int i = 0; i < n; i++) {
 		struct watch *w = events[i].data.ptr;
 
-		/* A callback of an earlier event may have closed it. */
+		/* The callback of an earlier event may have closed this descriptor. */
 		if (w->fd >= 0)
 			w->ready(w, events[i].events);
 	}

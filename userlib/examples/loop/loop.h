@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A small event loop, as an example of asynctrace/context.h: each object that calls back has a
- * context. Programs on this loop are traced, and can use listeners and local storage, without code
- * for that.
+ * A small event loop, as an example of asynctrace/context.h. Each object with a callback has a
+ * context. So programs that use this loop can be traced, and can use listeners and local storage,
+ * without changes.
  *
- * One thread runs a loop and calls these functions, but for those that say otherwise. A callback
- * returns a negative number for an error: see at_context_run(). Errors of these functions are
- * negative errnos, or NULL with errno.
+ * A loop belongs to the thread that runs it. Only this thread may call these functions for the
+ * loop. A callback returns a negative number for an error: see at_context_run(). Functions that
+ * return int return 0 or a negative errno. Functions that return a pointer return NULL and set
+ * errno after an error.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -20,29 +21,29 @@ struct loop;
 typedef int loop_fn(void *arg);
 
 struct loop *loop_new(void);
-/* Runs until nothing is left that could call back. */
+/* Runs the loop until no object is left whose callback could be called. */
 void loop_run(struct loop *loop);
-/* Nothing may be left. */
+/* Frees a loop that has no objects. */
 void loop_free(struct loop *loop);
 
-/* Calls @fn after the present callback, before all others. */
+/* Calls @fn right after the current callback. */
 int loop_tick(struct loop *loop, loop_fn *fn, void *arg);
 
-/* Calls @fn in this turn of the loop, after input and output. */
+/* Calls @fn in the current turn of the loop, after the callbacks for input and output. */
 struct loop_immediate *loop_immediate(struct loop *loop, loop_fn *fn, void *arg);
 void loop_immediate_cancel(struct loop_immediate *immediate);
 
-/* Calls @fn after @ms; @repeat: and again and again, until loop_timer_stop(). */
+/* Calls @fn after @ms milliseconds. @repeat: again after each @ms, until loop_timer_stop(). */
 struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, loop_fn *fn,
 			      void *arg);
 void loop_timer_stop(struct loop_timer *timer);
 
 /*
- * Calls @work on a thread of the pool, then @done on the loop's. Either may be NULL. @provider: one
- * of ASYNCTRACE_ASYNC_*. An error in @work is reported on the pool's thread.
+ * Calls @work on a thread of the pool, then @done on the loop's thread. Both may be NULL.
+ * @provider: one of ASYNCTRACE_ASYNC_*. An error in @work is reported on the pool's thread.
  */
 int loop_work(struct loop *loop, uint32_t provider, loop_fn *work, loop_fn *done, void *arg);
-/* Calls stat(2) on the pool. @path stays until @done is called. */
+/* Calls stat(2) on a thread of the pool. @path must stay valid until @done is called. */
 int loop_stat(struct loop *loop, const char *path, loop_fn *done, void *arg);
 
 /* --- sockets, on the loopback interface ------------------------------------------------ */
@@ -52,9 +53,9 @@ struct loop_conn;
 
 /**
  * struct loop_conn_calls - callbacks of a connection; each may be NULL
- * @open: it is connected, or accepted
- * @data: bytes have come
- * @close: it is closed; the last one
+ * @open: the connection is connected or accepted
+ * @data: bytes were received
+ * @close: the connection is closed. Called last
  */
 struct loop_conn_calls {
 	int (*open)(struct loop_conn *conn, void *arg);
@@ -63,21 +64,22 @@ struct loop_conn_calls {
 };
 
 /*
- * @listening: NULL, or called when connections can come. @calls->open runs in the server's context.
+ * Makes a server on a free port. @listening: NULL, or called when the server accepts connections.
+ * @calls: callbacks of accepted connections. open() runs in the server's context.
  */
 struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
 				const struct loop_conn_calls *calls, void *arg);
 uint16_t loop_server_port(const struct loop_server *server);
-/* @closed: NULL, or called afterwards */
+/* Closes the server. @closed: NULL, or called when the server is closed */
 void loop_server_close(struct loop_server *server, loop_fn *closed);
 
 struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
 			       const struct loop_conn_calls *calls, void *arg);
-/* Keeps what cannot be written at once. -ENOMEM, -EPIPE: it is closed */
+/* Sends bytes. Keeps those that cannot be sent at once. -ENOMEM; -EPIPE: connection closed */
 int loop_write(struct loop_conn *conn, const void *data, size_t bytes);
-/* Closes it after what is kept has been written. */
+/* Closes a connection when all kept bytes have been sent. */
 void loop_conn_close(struct loop_conn *conn);
-/* For the user: NULL at first */
+/* A pointer for the program's own use, NULL at first */
 void loop_conn_set(struct loop_conn *conn, void *user);
 void *loop_conn_user(const struct loop_conn *conn);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * loop EXAMPLE: examples of the documentation of Node's listeners, on this loop
+ * loop EXAMPLE: runs an example from the documentation of Node's AsyncListener, on this loop
  *
  *	errors		a listener handles an error in a tick
- *	masks		a listener is told of timers only, below a file operation, too
- *	below		a listener of sockets handles an error in a file operation below
- *	removed		a listener that was removed follows what it was attached to
+ *	masks		a listener of timers is called for timers that a file operation made
+ *	below		a listener of sockets handles an error in a socket's file operation
+ *	removed		a removed listener is still called for contexts that had inherited it
  *	unhandled	an error that no listener handles; a function of on_exit(3) sees the status
  *	locals		local storage: each request's user, in timers, pool work and ticks
  *
- * ASYNCTRACE_OUT=trace.fxt loop EXAMPLE: as above, with a trace. See asynctrace report tree.
+ * With ASYNCTRACE_OUT=trace.fxt, the example also writes a trace: see asynctrace report tree.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static int throw_from_fs(void *unused)
 	at_throw(-1, "from fs");
 }
 
-/* The client is gone once it has seen that the server closed its end. */
+/* The client is freed after it has received the end of the server's connection. */
 static int client_closed(struct loop_conn *conn, void *unused)
 {
 	(void)conn, (void)unused;

@@ -2,8 +2,8 @@
 /*
  * Work on a pool of threads
  *
- * A piece of work has two contexts: of its request, in which the loop calls back, and below that
- * one of the work on the pool's thread, which ends there.
+ * Each job has two contexts. The first one is the request's: the loop calls back in it. The second
+ * one is its child. It is for the work on the pool's thread, which also destroys it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ struct works {
 
 /**
  * struct pool - threads that work for a loop
- * @watch: an eventfd: something is in @done. Must come first
- * @todo, @done, @stop: under the lock
+ * @watch: an eventfd, which is readable if @done is not empty. Must come first
+ * @todo, @done, @stop: protected by the lock
  */
 struct pool {
 	struct watch watch;
@@ -79,7 +79,7 @@ static void *serve(void *arg)
 		at_context_destroy(&w->on_pool);
 		pthread_mutex_lock(&pool->lock);
 		append(&pool->done, w);
-		/* The counter never overflows, and so write(2) does not fail. */
+		/* write(2) cannot fail, because the eventfd's counter never overflows. */
 		if (write(pool->watch.fd, &one, sizeof(one)) != sizeof(one))
 			abort();
 	}
@@ -185,7 +185,7 @@ static int stat_path(void *path)
 {
 	struct stat st;
 
-	/* A file that is not there is a result, not an error of the program. */
+	/* Ignore the result: a missing file is not an error of the program. */
 	(void)!stat(path, &st);
 	return 0;
 }

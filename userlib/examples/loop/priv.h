@@ -11,7 +11,8 @@
 
 /**
  * struct watch - a descriptor in the loop's epoll set
- * @ready: called when it is ready, outside of any context
+ * @fd: the descriptor
+ * @ready: called when the descriptor is ready, outside of any context
  */
 struct watch {
 	int fd;
@@ -19,8 +20,8 @@ struct watch {
 };
 
 /**
- * struct later - something whose callback the loop calls once: a tick, an immediate, or an end
- * @next: in its queue
+ * struct later - a callback that the loop calls once: a tick, an immediate, or the end of an object
+ * @next: the next one in the queue
  */
 struct later {
 	struct at_context context;
@@ -34,7 +35,7 @@ struct queue {
 };
 
 /**
- * struct loop_immediate - see loop.h
+ * struct loop_immediate - an immediate of loop_immediate()
  * @later: must come first
  */
 struct loop_immediate {
@@ -45,12 +46,12 @@ struct loop_immediate {
 struct pool;
 
 /**
- * struct loop - see loop.h
- * @active: objects that may call back
- * @ticks: run after each callback
- * @immediates: run in each turn
- * @closed: objects to be freed once no callback runs; @arg is the object, @fn frees it
- * @timers: a heap by time
+ * struct loop - the state of a loop
+ * @active: number of objects whose callbacks may still be called
+ * @ticks: callbacks to be called after the current callback
+ * @immediates: callbacks to be called in the current turn
+ * @closed: objects to be freed when no callback runs: fn(arg) frees the object arg
+ * @timers: a binary heap ordered by time
  */
 struct loop {
 	int epoll;
@@ -61,15 +62,15 @@ struct loop {
 	struct pool *pool;
 };
 
-/* Calls back in a context, and then what that has put off. */
+/* Calls @fn in a context, and then the ticks that @fn has made. */
 void loop_call(struct loop *loop, struct at_context *context, loop_fn *fn, void *arg);
 void queue_put(struct queue *queue, struct later *later);
 int loop_watch(struct loop *loop, struct watch *watch, uint32_t events);
 void loop_rewatch(struct loop *loop, struct watch *watch, uint32_t events);
-/* Calls @later->fn with @later->arg, in its own context unless that was never made. */
+/* Calls @fn(@arg) at the end of the turn, when no callback runs. @later: queued until then */
 void loop_free_later(struct loop *loop, struct later *later, loop_fn *fn, void *arg);
 
-/* timers.c: how long the loop may wait, in ms, -1: until something else happens */
+/* timers.c: returns how long the loop may wait in ms, or -1 if there is no timer. */
 int timers_wait(const struct loop *loop);
 void timers_run(struct loop *loop);
 

@@ -2,8 +2,8 @@
 /*
  * Sockets on the loopback interface: servers, connections, datagrams
  *
- * An object that is closed calls back for the last time, and is then destroyed and freed, at the
- * end of the turn: an event for it may be among those that the loop has in hand.
+ * When an object is closed, its last callback is called at the end of the turn. Only then is the
+ * object destroyed and freed, because the loop may still have an event for it in this turn.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 
 #define DATAGRAM	65536
 
-/* In each of these structures, watch comes first. */
+/* watch comes first in each of these structures, because the loop passes only its address. */
 struct loop_server {
 	struct watch watch;
 	struct at_context context;
@@ -26,7 +26,7 @@ struct loop_server {
 	const struct loop_conn_calls *calls;
 	void *arg;
 	loop_fn *closed;
-	struct loop_conn *accepted;	/* in the present callback */
+	struct loop_conn *accepted;	/* in the current callback */
 };
 
 struct loop_conn {
@@ -37,9 +37,9 @@ struct loop_conn {
 	const struct loop_conn_calls *calls;
 	void *arg, *user;
 	char *unwritten;
-	size_t bytes;		/* of @unwritten */
+	size_t bytes;		/* size of unwritten */
 	bool connecting, closing;
-	const char *data;	/* in the present callback */
+	const char *data;	/* in the current callback */
 	size_t length;
 };
 
@@ -62,7 +62,7 @@ static struct sockaddr_in loopback(uint16_t port)
 	};
 }
 
-/* A socket, bound to a free port if @bind; or a negative errno */
+/* Returns a socket, bound to a free port if @bound, or a negative errno. */
 static int make_socket(int type, bool bound)
 {
 	const struct sockaddr_in any = loopback(0);
@@ -132,7 +132,7 @@ static void conn_end(struct loop_conn *c)
 	loop_free_later(c->loop, &c->later, conn_gone, c);
 }
 
-/* Writes what it can. Returns false if the connection has ended. */
+/* Sends as many kept bytes as possible. Returns false if the connection has ended. */
 static bool conn_flush(struct loop_conn *c)
 {
 	size_t done = 0;
@@ -203,7 +203,7 @@ static void conn_ready(struct watch *w, uint32_t events)
 		conn_input(c);
 }
 
-/* Takes over @fd. @parent: NULL, or the server */
+/* Makes a connection that owns @fd. @parent: the server that accepted it, or NULL */
 static struct loop_conn *conn_new(struct loop *loop, int fd, const struct loop_conn_calls *calls,
 				  void *arg, struct at_context *parent)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Timers, in a binary heap by time; those of one time in the order in which they were started */
+/* Timers, in a binary heap ordered by time, and by the order in which they were started */
 #include <stdlib.h>
 #include <time.h>
 
@@ -10,10 +10,10 @@ struct loop_timer {
 	struct loop *loop;
 	uint64_t at;		/* ns */
 	uint64_t order;
-	uint64_t every;		/* ns; 0: once */
+	uint64_t every;		/* interval in ns; 0: called once */
 	loop_fn *fn;
 	void *arg;
-	size_t place;		/* in the heap */
+	size_t place;		/* index in the heap */
 	bool running, stopped;
 };
 
@@ -36,7 +36,7 @@ static void put(struct loop *loop, size_t i, struct loop_timer *t)
 	t->place = i;
 }
 
-/* Puts @t where the heap has a hole at @i. */
+/* Stores @t in the empty place @i of the heap, or moves it up or down from there. */
 static void settle(struct loop *loop, size_t i, struct loop_timer *t)
 {
 	struct loop_timer **h = loop->timers;
@@ -91,7 +91,7 @@ struct loop_timer *loop_timer(struct loop *loop, unsigned int ms, bool repeat, l
 		return NULL;
 	t->loop = loop;
 	t->at = now() + ms * 1000000ull;
-	/* An interval of 0 would never let the loop wait. */
+	/* With an interval of 0, the loop would never wait. */
 	t->every = repeat ? (ms ? ms : 1) * 1000000ull : 0;
 	t->fn = fn;
 	t->arg = arg;
@@ -129,7 +129,7 @@ int timers_wait(const struct loop *loop)
 	return at <= t ? 0 : (int)((at - t + 999999) / 1000000);
 }
 
-/* Timers that these start wait for the next turn. */
+/* Takes the time once, so that timers started by these callbacks are called in the next turn. */
 void timers_run(struct loop *loop)
 {
 	const uint64_t until = loop->num_timers ? now() : 0;

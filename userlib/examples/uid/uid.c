@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Events that change threads, found again by unique ids: see uid.bt for bpftrace's view. */
+/*
+ * Starts events on one thread and ends them on another. Probes with unique ids let a tracer find
+ * the end of each event: see uid.bt.
+ */
 #include <asynctrace/probe.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,14 +13,14 @@
 TRACE_PROBE_DEFINE(my_prov, event__start);
 TRACE_PROBE_DEFINE(my_prov, event__done);
 
-/* A structure of zeros has a valid unique id. */
+/* @uid: needs no initialization, because a structure of zeros is valid. */
 struct event {
 	struct at_uid uid;
 	int number;
 };
 
 static struct event events[EVENTS];
-static int next = EVENTS;	/* the latest event is done first */
+static int next = EVENTS;	/* events are done in reverse order */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct event *take(void)
