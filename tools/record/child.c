@@ -4,11 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "record/record.h"
@@ -59,29 +56,6 @@ int record_find_command(struct record_options *o)
 		return 0;
 	tool_error("cannot run '%s': %s", tool_text(file), strerror(-err));
 	return err == -ENOENT || err == -ENOTDIR ? RECORD_NOT_FOUND : RECORD_NOT_EXECUTABLE;
-}
-
-/*
- * Returns why the module hides a process of this file, or NULL. A process whose credentials
- * change at execve(2), or whose file the user may not read, refuses ptrace(2) by that user.
- */
-const char *record_hidden(const char *path)
-{
-	struct statvfs fs;
-	struct stat st;
-
-	if (stat(path, &st) || access(path, R_OK))
-		return errno == EACCES ? "you may not read its file" : NULL;
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
-	    (!statvfs(path, &fs) && fs.f_flag & ST_NOSUID))
-		return NULL;
-	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
-		return "it is setuid";
-	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
-		return "it is setgid";
-	if (getxattr(path, "security.capability", NULL, 0) > 0)
-		return "its file has capabilities";
-	return NULL;
 }
 
 /*

@@ -71,24 +71,6 @@ ssize_t emit_encode(struct tail *t, const uint64_t *raw, size_t nr, uint64_t *wo
 	return err && !rec.damaged ? (ssize_t)encode_event(words, &rec, &t->counts.trimmed) : 0;
 }
 
-void emit_event(struct tail *t, const struct tail_entry *e, const uint64_t *words, size_t nr,
-		bool apart)
-{
-	/* The id is the record's last word. */
-	const uint64_t id = words[nr - 1];
-
-	objects_use(t, e->tid);
-	emit_section(t, e->provider);
-	if (apart && words != t->scratch)
-		memcpy(t->scratch, words, nr * 8);
-	if (apart)
-		nr = encode_apart(t->scratch, nr, &t->counts.trimmed);
-	out_put(t, apart ? t->scratch : words, nr, e);
-	/* The thread that entered the operation may not be in the file. */
-	if (e->entered)
-		marks_entered(t, e, id);
-}
-
 /* True if all records of the thread at the time of @e are kept. */
 static bool is_covered(const struct tail *t, const struct tail_entry *e)
 {
