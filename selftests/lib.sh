@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests in shell: each begins, checks and ends. The last line has the counts. For scripts that run
-# in a directory of their own.
+# Tests in shell: each begins, checks and ends. The last line has the counts. Scripts that use
+# check() run in a directory of their own, for the file err.
 
-passed=0 failed=0 test=
+passed=0 failed=0 skipped=0 test=
 
 # begin NAME: name the test to which the following checks belong
 begin() {
@@ -41,6 +41,34 @@ end() {
 	fi
 }
 
+# ok NAME COMMAND...: a test of one command, which must succeed
+ok() {
+	begin "$1"
+	shift
+	check "$*" "$@"
+	end
+}
+
+# program NAME [VAR=VALUE...] COMMAND...: run a test program and add its counts. A program that
+# fails without counting a failure, or that counts nothing, counts as a failure.
+program() {
+	local name=$1 log status p f s
+	shift
+	log=$(mktemp)
+	selftests/limit env "$@" | tee "$log" | sed -u 's/^/    /'
+	status=${PIPESTATUS[0]}
+	read -r p f s <<< "$(sed -n \
+		's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" |
+		tail -n 1)"
+	rm -f "$log"
+	p=${p:-0} f=${f:-0} s=${s:-0}
+	if [ "$f" = 0 ] && { [ "$status" != 0 ] || [ $((p + s)) = 0 ]; }; then
+		f=1
+	fi
+	[ "$f" = 0 ] && echo "ok - $name: $p" || echo "not ok - $name, exit status $status"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
 # account_holds TOOL FILE: in the trace, the time of each operation equals its latency. TOOL is
 # asynctrace in the build directory.
 account_holds() {
@@ -49,7 +77,7 @@ account_holds() {
 
 # Print the closing line; succeed if all tests passed.
 close() {
-	echo "$passed passed, $failed failed, 0 skipped"
+	echo "$passed passed, $failed failed, $skipped skipped"
 	[ $failed = 0 ]
 }
 

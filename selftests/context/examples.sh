@@ -1,30 +1,19 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# examples.sh LOOP TOOL: the examples of Node's documentation of listeners print what they should,
-# and their traces show contexts as operations. LOOP is the example program, TOOL is asynctrace.
+# examples.sh LOOP TOOL: examples of the documentation of Node's AsyncListener must print what that
+# documentation says, and their traces must have contexts as operations. LOOP is the example
+# program, TOOL is asynctrace.
 set -u
 
 loop=$1
 tool=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-passed=0
-failed=0
 
-ok() { # NAME CONDITION...
-	name=$1
-	shift
-	if "$@"; then
-		passed=$((passed + 1))
-		echo "ok - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $name"
-	fi
-}
+. "$(dirname "$0")/../lib.sh"
 
-# Runs the example $1, with a trace, which must be valid; its output must be the rest.
+# Run EXAMPLE with a trace. The output must be the lines, and the trace must be valid.
 prints() { # EXAMPLE LINE...
 	example=$1
 	shift
@@ -42,7 +31,7 @@ ok "N47_example_removed_summons_three" prints removed "You summoned me? TIMER" \
 ok "H9_example_locals" prints locals "timer: alice" "pool: alice" "after the pool's work: alice" \
 	"tick: alice" "timer: bob" "pool: bob" "after the pool's work: bob" "tick: bob"
 
-# The trace of a process that an error ends has a run and a context that are open.
+# An error ends the process, so its trace must have an unfinished context.
 unhandled() {
 	ASYNCTRACE_OUT=$dir/unhandled.fxt "$loop" unhandled >"$dir/out" 2>"$dir/err"
 	[ $? = 1 ] && [ "$(cat "$dir/out")" = "exit with status 1" ] &&
@@ -53,7 +42,7 @@ unhandled() {
 }
 ok "N34_example_exit_hook_and_unfinished_work" unhandled
 
-# A timer's tree: the work in it, and below that the pool's, and a tick
+# The tree of a timer must contain the work that it starts, the pool's part of it, and a tick.
 tree() {
 	id=$("$tool" why --json --type context/TIMER --slowest 1 "$dir/locals.fxt" 2>/dev/null |
 	     jq -r .id)
@@ -72,7 +61,7 @@ tree() {
 }
 ok "H1_report_tree_shows_contexts" tree
 
-# The pool's work is done while the loop's thread works on the timer, and later on a tick.
+# While the pool's thread does the work, the loop's thread works on another timer.
 why() {
 	"$tool" why --json --type context/USER --slowest 1 "$dir/locals.fxt" 2>/dev/null >"$dir/why" &&
 		jq -e '(.latency_ns == .running_ns + .unknown_ns + .runnable_ns + .blocked_ns +
@@ -81,5 +70,4 @@ why() {
 }
 ok "G84_why_explains_a_context" why
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+close

@@ -192,3 +192,31 @@ void kept_check_contexts(void)
 	free(lives);
 	free(open);
 }
+
+/* --- a trace of this process -------------------------------------------------------------- */
+
+static struct tape tape;
+
+void kept_begin(const char *categories)
+{
+	const struct tape_options o = {
+		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20, .categories = categories,
+	};
+
+	kept_forget();
+	tape_new(&tape, &o, kept_take, NULL);
+	tape_attach(&tape);
+	tape_gate(&tape, true);
+}
+
+uint64_t kept_end(void)
+{
+	uint64_t dropped;
+
+	tape_end(&tape, true);
+	dropped = tape.result.dropped;
+	kept_sort();
+	tape_check(&tape);
+	tape_free(&tape);
+	return dropped;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All events of a tape, ordered by time, with copies of their texts
+ * Events of a trace of this process, ordered by time, with copies of their texts
  */
 #ifndef KEPT_H
 #define KEPT_H
@@ -16,6 +16,17 @@ struct kept {
 
 extern struct kept *kept;
 extern unsigned int nr_kept;
+
+/*
+ * Begins a trace of this process, whose events are kept. Forgets earlier events. @categories: as of
+ * struct tape_options; NULL: all
+ */
+void kept_begin(const char *categories);
+/*
+ * Ends the trace, sorts its events, and fails the test if the trace has mistakes. Returns the
+ * number of dropped records.
+ */
+uint64_t kept_end(void);
 
 /* The callback of tape_new() */
 void kept_take(const struct tape_event *ev, void *unused);

@@ -14,6 +14,19 @@
 #include "inprocess/inproc.h"
 #include "writer/internal.h"
 
+/* Sanitizers of this program. They replace the allocator and make system calls. */
+#ifdef __SANITIZE_ADDRESS__
+#define HAS_ASAN	1
+#else
+#define HAS_ASAN	0
+#endif
+#ifdef __SANITIZE_THREAD__
+#define HAS_TSAN	1
+#else
+#define HAS_TSAN	0
+#endif
+#define SANITIZED	(HAS_ASAN || HAS_TSAN)
+
 /* --- checks ------------------------------------------------------------------ */
 
 /* Fails the running test, which goes on, unless @cond is true. Threads may call it. */

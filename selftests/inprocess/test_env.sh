@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
 # test_env.sh PROGRAM TOOL: environment variables trace a program that does not trace itself.
@@ -10,20 +10,8 @@ prog=$1
 tool=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-passed=0
-failed=0
 
-ok() { # NAME CONDITION...
-	name=$1
-	shift
-	if "$@"; then
-		passed=$((passed + 1))
-		echo "ok - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $name"
-	fi
-}
+. "$(dirname "$0")/../lib.sh"
 
 is() { [ "$1" = "$2" ]; }
 events() { "$tool" dump "$1" | grep -cE ' "law" "(event|scope)"'; }
@@ -73,5 +61,4 @@ wait $pid 2>/dev/null
 "$tool" dump "$dir/killed.fxt" >"$dir/log" 2>&1
 ok "killed: the file has the events before" is "$([ "$(grep -c ' "law" "event"' "$dir/log")" -gt 1000 ] && echo yes)" yes
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ $failed = 0 ]
+close

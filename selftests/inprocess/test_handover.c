@@ -21,12 +21,6 @@
 
 #include "tape.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SANITIZED	1
-#else
-#define SANITIZED	0
-#endif
-
 #define BEGIN	ASYNCTRACE_FXT_DURATION_BEGIN
 #define END	ASYNCTRACE_FXT_DURATION_END
 

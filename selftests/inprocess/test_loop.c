@@ -14,28 +14,7 @@
 #define MS	1000000ull
 #define NONE	0xabcdefULL	/* the argument is not there */
 
-static struct tape tape;
 static struct at_loop loop = ASYNCTRACE_LOOP_INIT("the loop");
-
-static void begin_of(const char *categories)
-{
-	const struct tape_options o = {
-		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 1 << 20, .categories = categories,
-	};
-
-	kept_forget();
-	tape_new(&tape, &o, kept_take, NULL);
-	tape_attach(&tape);
-	tape_gate(&tape, true);
-}
-
-static void end(void)
-{
-	tape_end(&tape, true);
-	kept_sort();
-	tape_check(&tape);
-	tape_free(&tape);
-}
 
 static uint64_t now_ns(void)
 {
@@ -212,20 +191,20 @@ static void records(void)
 	struct at_loop_use before, use;
 	uint64_t count;
 
-	begin_of("another");
+	kept_begin("another");
 	round_of(0, 0);
 	round_of(0, 0);
-	end();
+	kept_end();
 	check(!nr_kept);
 	/* Recorded, also without being enabled */
 	count = at_loop_delays(&loop).count;
-	begin_of("loop");
+	kept_begin("loop");
 	for (int i = 0; i < 4; i++)
 		round_of(0, 0);
-	end();
+	kept_end();
 	check(nr_kept == 3 && at_loop_delays(&loop).count == count, "%u records", nr_kept);
 	/* Enabled and recorded: the same numbers */
-	begin_of(NULL);
+	kept_begin(NULL);
 	at_loop_enable(&loop);
 	before = at_loop_utilization(&loop);
 	for (int i = 0; i < 4; i++)
@@ -233,7 +212,7 @@ static void records(void)
 	at_loop_poll_begin(&loop);
 	use = at_loop_utilization_since(&loop, &before);
 	at_loop_disable(&loop);
-	end();
+	kept_end();
 	for (unsigned int i = 0; i < nr_kept; i++) {
 		check(kept_is(&kept[i], ASYNCTRACE_FXT_COUNTER, "the loop") &&
 		      !strcmp(kept[i].category, "loop") && kept[i].ev.id == (uintptr_t)&loop);

@@ -15,33 +15,6 @@
 #define END	ASYNCTRACE_FXT_DURATION_END
 #define NONE	0xabcdefULL	/* the argument does not exist */
 
-static struct tape tape;
-
-static void begin_of(const char *categories)
-{
-	const struct tape_options o = {
-		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20, .categories = categories,
-	};
-
-	kept_forget();
-	tape_new(&tape, &o, kept_take, NULL);
-	tape_attach(&tape);
-	tape_gate(&tape, true);
-}
-
-static void begin(void)
-{
-	begin_of(NULL);
-}
-
-static void end(void)
-{
-	tape_end(&tape, true);
-	kept_sort();
-	tape_check(&tape);
-	tape_free(&tape);
-}
-
 /*
  * Is event @i of this type and name, and is its argument @key equal to the number? NONE: it must
  * not exist.
@@ -103,7 +76,7 @@ static void parents(void)
 	struct at_operation a, b, c, d;
 	struct at_entered e;
 
-	begin();
+	kept_begin(NULL);
 	check(!at_operation_current());
 	TRACE_OPERATION_BEGIN(&a, "operation", "a", "key", TA_STRING("text"));
 	TRACE_OPERATION_ENTER(&e, a.id, "operation", "work");
@@ -113,7 +86,7 @@ static void parents(void)
 	TRACE_OPERATION_BEGIN_CHILD(&d, 0, "operation", "d");
 	at_operation_leave(&e);
 	check(!at_operation_current());
-	end();
+	kept_end();
 	check(!a.parent && b.parent == a.id && c.parent == b.id && !d.parent);
 	check(event_is(0, ASYNCTRACE_FXT_ASYNC_BEGIN, "a", "parent", 0) && kept[0].ev.id == a.id &&
 	      !strcmp(kept_text(&kept[0], "key"), "text"));
@@ -135,7 +108,7 @@ static void end_twice(void)
 	struct at_operation op;
 	pthread_t th;
 
-	begin();
+	kept_begin(NULL);
 	for (int i = 0; i < 200; i++) {
 		TRACE_OPERATION_BEGIN(&op, "operation", "twice");
 		pthread_create(&th, NULL, end_it, &op);
@@ -146,7 +119,7 @@ static void end_twice(void)
 		TRACE_OPERATION_BEGIN(&op, "operation", "twice");
 		end_it(&op);
 	}
-	end();
+	kept_end();
 	check(kept_count(ASYNCTRACE_FXT_ASYNC_BEGIN, "twice") == 400);
 	check(kept_count(ASYNCTRACE_FXT_ASYNC_END, "twice") == 400, "%u ends",
 	      kept_count(ASYNCTRACE_FXT_ASYNC_END, "twice"));
@@ -159,14 +132,14 @@ static void end_off_then_on(void)
 
 	TRACE_OPERATION_BEGIN(&op, "operation", "off");
 	end_it(&op);
-	begin();
+	kept_begin(NULL);
 	end_it(&op);
-	end();
+	kept_end();
 	check(!nr_kept);
 	TRACE_OPERATION_BEGIN(&op, "operation", "off");
-	begin();
+	kept_begin(NULL);
 	end_it(&op);
-	end();
+	kept_end();
 	check(event_is(0, ASYNCTRACE_FXT_ASYNC_END, "twice", "parent", NONE) && kept[0].ev.id == op.id);
 	done("G21_G22_ends_count_while_tracing_is_off");
 }
@@ -177,7 +150,7 @@ static void at_run_time(void)
 	struct at_operation op, child;
 	struct at_entered e;
 
-	begin_of("dynamic");
+	kept_begin("dynamic");
 	at_operation_begin(&op, category, type);
 	at_operation_enter(&e, op.id);
 	at_operation_begin(&child, "other", type);
@@ -186,7 +159,7 @@ static void at_run_time(void)
 	memcpy(type, "type", 4);
 	at_operation_end(&op, category, type);
 	at_operation_end(&op, category, type);
-	end();
+	kept_end();
 	check(child.parent == op.id);
 	check(event_is(0, ASYNCTRACE_FXT_ASYNC_BEGIN, "type", "parent", 0) && kept[0].ev.id == op.id);
 	check(event_is(1, ASYNCTRACE_FXT_ASYNC_END, "type", "parent", NONE));
@@ -212,13 +185,13 @@ static void nested(uint64_t a, uint64_t b)
 
 static void scopes(void)
 {
-	begin();
+	kept_begin(NULL);
 	nested(5, 6);
 	check(!at_operation_current());
 	{
 		TRACE_REGION("operation", "alone");
 	}
-	end();
+	kept_end();
 	check(event_is(0, BEGIN, "outer", "operation", 5) && kept_number(&kept[0], "n", 0) == 1);
 	check(event_is(1, BEGIN, "inner", "operation", 6));
 	check(event_is(2, BEGIN, "region", "operation", 6) &&
@@ -239,7 +212,7 @@ static void inline_names(void)
 	uint64_t refs[1];
 
 	/* Fill the table of names. Further names then go with their records. */
-	begin();
+	kept_begin(NULL);
 	for (int i = 0; i < 12000; i++) {
 		char name[32];
 		const char *const keys[] = { "" };
@@ -253,7 +226,7 @@ static void inline_names(void)
 		TRACE_OPERATION_SCOPE(7, "operation", "a scope of new names", "new key", 1);
 		TRACE_REGION("operation", "a region of new names");
 	}
-	end();
+	kept_end();
 	check(nr_kept == 12004);
 	check(event_is(12000, BEGIN, "a scope of new names", "operation", 7) &&
 	      kept_number(&kept[12000], "new key", 0) == 1);
@@ -284,7 +257,7 @@ static void jumps(void)
 {
 	struct at_entered here;
 
-	begin();
+	kept_begin(NULL);
 	unwound();
 	check(!at_operation_current());
 	here = at_operation_here();
@@ -293,7 +266,7 @@ static void jumps(void)
 	check(at_operation_current() == 2);
 	at_operation_leave(&here);
 	check(!at_operation_current());
-	end();
+	kept_end();
 	check(nr_kept == 10);
 	check(event_is(0, BEGIN, "stays", "operation", 1) && event_is(1, BEGIN, "left", "operation", 2));
 	check(event_is(3, END, "", "resumed", NONE) && event_is(4, END, "", "resumed", NONE));
@@ -308,49 +281,49 @@ static void over_runs(void)
 	struct at_entered before, during, inner;
 
 	TRACE_REGION_BEGIN(&before, "operation", "before");
-	begin();
+	kept_begin(NULL);
 	at_region_end(&before);
 	TRACE_REGION_BEGIN(&during, "operation", "during");
-	end();
+	kept_end();
 	check(nr_kept == 1 && event_is(0, BEGIN, "during", "operation", 0));
 	done("G43_region_begun_while_off_has_no_end");
-	begin();
+	kept_begin(NULL);
 	TRACE_REGION_BEGIN(&inner, "operation", "inner");
 	at_region_end(&inner);
 	at_region_end(&during);
-	end();
+	kept_end();
 	check(nr_kept == 2 && event_is(1, END, "inner", "operation", NONE), "%u", nr_kept);
 	done("G44_region_of_one_run_has_no_end_in_the_next");
 
 	/* The scope of the first run is left in the third one. */
-	begin();
+	kept_begin(NULL);
 	TRACE_REGION_BEGIN(&during, "operation", "during");
-	end();
-	begin();
+	kept_end();
+	kept_begin(NULL);
 	if (!sigsetjmp(back, 0))
 		jump();
 	at_region_end(&during);
-	end();
+	kept_end();
 	check(nr_kept == 4 && event_is(2, END, "", "", NONE) && event_is(3, END, "", "", NONE), "%u",
 	      nr_kept);
-	begin();
+	kept_begin(NULL);
 	TRACE_REGION_BEGIN(&inner, "operation", "inner");
 	at_region_end(&inner);
-	end();
+	kept_end();
 	check(nr_kept == 2);
 	done("H8_jump_in_a_later_run_is_unwound_there");
 }
 
 static void other_category(void)
 {
-	begin_of("wanted");
+	kept_begin("wanted");
 	{
 		TRACE_OPERATION_SCOPE(3, "other", "outer");
 		TRACE_OPERATION_SCOPE(4, "wanted", "inner");
 		check(at_operation_current() == 4);
 	}
 	check(!at_operation_current());
-	end();
+	kept_end();
 	check(nr_kept == 2 && event_is(0, BEGIN, "inner", "operation", 4) &&
 	      event_is(1, END, "inner", "resumed", 3));
 	done("A14_scope_of_other_category_enters_unrecorded");
@@ -372,7 +345,7 @@ static void other_thread(void)
 	struct at_entered e, zero = { .thread_ = NULL };
 	pthread_t th;
 
-	begin();
+	kept_begin(NULL);
 	TRACE_OPERATION_ENTER(&e, 8, "operation", "mine");
 	pthread_create(&th, NULL, leave, &e);
 	pthread_join(th, NULL);
@@ -380,7 +353,7 @@ static void other_thread(void)
 	check(at_operation_current() == 8);
 	at_operation_leave(&e);
 	at_operation_leave(&e);
-	end();
+	kept_end();
 	check(nr_kept == 4 && event_is(3, END, "mine", "resumed", 0));
 	done("G40_scope_ends_on_its_own_thread_only");
 }
@@ -397,7 +370,7 @@ static void threads_inherit(void)
 	struct at_entered e;
 	pthread_t th;
 
-	begin();
+	kept_begin(NULL);
 	TRACE_OPERATION_ENTER(&e, 10, "operation", "mine");
 	check(!at_thread_create(&th, NULL, inherits, &current));
 	pthread_join(th, NULL);
@@ -405,7 +378,7 @@ static void threads_inherit(void)
 	check(current == 10);
 	check(!at_thread_create(&th, NULL, inherits, &current));
 	pthread_join(th, NULL);
-	end();
+	kept_end();
 	check(!current);
 	check(nr_kept == 4 && event_is(1, BEGIN, "thread", "operation", 10) &&
 	      event_is(2, END, "thread", "resumed", 0) && kept[1].ev.slot != kept[0].ev.slot);
@@ -431,7 +404,7 @@ static void logs(void)
 	memcpy(text + 1022, "ü", 2);
 	TRACE_LOG("log", (count(), "off"));
 	TRACE_LOGF("log", "%d", count());
-	begin_of("log");
+	kept_begin("log");
 	TRACE_LOG("other", (count(), "off"));
 	TRACE_LOGF("other", "%d", count());
 	check(!evaluated);
@@ -455,7 +428,7 @@ static void logs(void)
 	}
 	TRACE_OPERATION_INSTANT(op.id, "log", "moment", "key", 3);
 	TRACE_OPERATION_FOLLOWS(op.id, "log", 77);
-	end();
+	kept_end();
 	for (unsigned int i = 2; i < 8; i++)
 		check(event_is(i, ASYNCTRACE_FXT_INSTANT, "log", "operation", op.id), "%u", i);
 	check(!strcmp(kept_text(&kept[2], "message"), "plain"));
@@ -505,7 +478,7 @@ static void coffee(void)
 	uint32_t slots[3];
 	pthread_t th;
 
-	begin();
+	kept_begin(NULL);
 	TRACE_OPERATION_BEGIN(&op, "coffee", "makeCappuccino");
 	order = op.id;
 	{
@@ -516,7 +489,7 @@ static void coffee(void)
 	pthread_join(th, NULL);
 	pthread_create(&th, NULL, mix_in, &op);
 	pthread_join(th, NULL);
-	end();
+	kept_end();
 	for (unsigned int i = 0; i < nr_kept; i++)
 		if (kept[i].ev.type == BEGIN && kept_number(&kept[i], "operation", 0) == order &&
 		    regions < 3)

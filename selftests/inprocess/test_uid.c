@@ -72,6 +72,7 @@ static void unique(void)
 	done("U9_numbers_are_unique_with_32_threads");
 }
 
+/* Only x86-64 lets a program set a flag that raises a signal after each instruction. */
 #if defined(__x86_64__)
 #define TRAP_FLAG	0x100
 
@@ -126,17 +127,14 @@ static void shared_by_pointer(void)
 	check(n > 20, "%ld instructions", n);
 	done("U10_users_that_share_an_id_get_one_number");
 }
-#else
-static void shared_by_pointer(void)
-{
-	skip("U10_users_that_share_an_id_get_one_number", "no single steps");
-}
 #endif
 
 int main(void)
 {
 	share();
 	unique();
+#if defined(__x86_64__)
 	shared_by_pointer();
+#endif
 	return finish();
 }
