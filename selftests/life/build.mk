@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# Cases from the life of a process that traces: selftests/life/run.
+# Tests of what may happen to a process that traces: see selftests/life/run
 
 LIFE_DIR    := $(B)/selftests/life
 LIFE_CASES  := life processes threads

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -91,7 +92,7 @@ unsigned int life_number(void)
 	return nr;
 }
 
-/* A process may have closed the descriptor, or be in another root. */
+/* Tries both ways: a process may have closed dir_fd, or its root may not contain the directory. */
 static int own_file(void)
 {
 	const unsigned int k = __atomic_fetch_add(&life->process[self].files, 1, __ATOMIC_RELAXED);
@@ -155,7 +156,7 @@ void life_reap(pid_t pid)
 		got = waitpid(pid, &status, 0);
 	} while (got < 0 && errno == EINTR);
 	if (got != pid || status)
-		life_fail("child %d: status %#x", pid, status);
+		life_fail("child %d has the status %#x", pid, status);
 }
 
 void life_again(unsigned int nr, unsigned int records, char ***argv, char ***env)
@@ -195,15 +196,23 @@ void life_init(char **argv)
 		life_leave();
 		exit(0);
 	}
-	/* No MFD_CLOEXEC: executed programs find it by its number. */
+	/* No MFD_CLOEXEC: programs that are executed inherit the descriptor. */
 	life_fd = memfd_create("life", 0);
 	if (life_fd < 0 || ftruncate(life_fd, sizeof(*life))) {
 		perror("memfd_create");
 		exit(2);
 	}
 	map();
-	/* Daemons end as children of this process. */
+	/* Makes daemons children of this process, so that life_run() can wait for them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool life_selected(const struct life_case *c, bool module, const char *part)
+{
+	const unsigned int other = module ? LIFE_NATIVE : LIFE_MODULE;
+
+	return !(c->flags & other) && (__rseq_size || !(c->flags & LIFE_RSEQ)) &&
+	       (!part || strstr(c->name, part));
 }
 
 void life_run(const struct life_case *c, bool module)
@@ -224,18 +233,16 @@ void life_run(const struct life_case *c, bool module)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		if (!(c->flags & LIFE_BARE))
-			life_enter(0);
+		life_enter(0);
 		c->run(c->arg);
-		if (!(c->flags & LIFE_BARE))
-			life_leave();
+		life_leave();
 		_exit(0);
 	}
 	life->process[0].pid = pid;
 	life_reap(pid);
 	while (wait(&status) > 0)
 		if (status)
-			life_fail("a daemon: status %#x", status);
+			life_fail("a daemon has the status %#x", status);
 	close(life->dir_fd);
 }
 
@@ -254,17 +261,16 @@ void life_compare(unsigned int nr, uint64_t delivered, uint64_t lost)
 int life_report(const struct life_case *c)
 {
 	const unsigned int nr = passed + failed + skipped + 1;
-	const char *const sep = c->name;
 
 	if (life->skipped[0]) {
 		skipped++;
-		printf("ok %u - %s # SKIP %s\n", nr, sep, life->skipped);
+		printf("ok %u - %s # SKIP %s\n", nr, c->name, life->skipped);
 	} else if (life->failed[0]) {
 		failed++;
-		printf("# %s\nnot ok %u - %s\n", life->failed, nr, sep);
+		printf("# %s\nnot ok %u - %s\n", life->failed, nr, c->name);
 	} else {
 		passed++;
-		printf("ok %u - %s\n", nr, sep);
+		printf("ok %u - %s\n", nr, c->name);
 	}
 	fflush(stdout);
 	return !!life->failed[0];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Cases from the life of a process that traces: it forks, executes, changes its rights and
- * namespaces, loads and unloads code, and its threads are cancelled, interrupted and many.
+ * Tests of what may happen to a process that traces: it forks, executes, changes its rights and
+ * namespaces, and loads and unloads code. Its threads are cancelled and interrupted, and there are
+ * many of them.
  *
- * A case counts in shared memory what each of its processes attempts to write. A program
- * runs the cases with a back end, and compares these numbers with the back end's ledger.
+ * Each test is a case. It counts in shared memory the records that each of its processes attempts
+ * to write. Two programs run the cases, each with one back end, and compare the counts with the
+ * back end's accounting.
  */
 #ifndef LIFE_H
 #define LIFE_H
@@ -16,17 +18,17 @@
 #define LIFE_PROCESSES	16
 
 /**
- * struct life - what the processes of a case share; also across execve(2)
- * @dir: where the processes put the files of their own traces
- * @dir_fd: the same, for processes that cannot reach it by name
- * @module: the module records the processes; otherwise each traces itself
- * @processes: numbers in use
- * @threads: threads that must be in the trace of process 0; 0: not tested
- * @may_drop: records of threads that meet may be dropped, and are counted
- * @error: what at_trace_stop() must return
- * @failed: the first thing that was not so, or ""
- * @skipped: why the machine cannot do what is tested, or ""
- * @process: by number
+ * struct life - memory that the processes of a case share, also after execve(2)
+ * @dir: directory for the traces of processes that trace themselves
+ * @dir_fd: descriptor of @dir, for processes whose root does not contain @dir
+ * @module: the module records the processes; otherwise each process traces itself
+ * @processes: number of elements of @process in use
+ * @threads: number of threads that the trace of process 0 must have; 0: not tested
+ * @may_drop: the accounting may have dropped records
+ * @error: result that at_trace_stop() must have
+ * @failed: description of the first failure, or ""
+ * @skipped: reason why this machine cannot run the case, or ""
+ * @process: the processes by number
  */
 struct life {
 	char dir[64];
@@ -39,13 +41,13 @@ struct life {
 	char failed[200];
 	char skipped[100];
 	/**
-	 * struct life_process - of one process, or of several programs in a row in it
-	 * @pid: in the namespace of the program that runs the cases
-	 * @begun: records that it began to write
-	 * @ended: records that were surely attempted, because the macro has returned
-	 * @files: traces of its own
-	 * @delivered: records in these, by their ledgers
-	 * @lost: records that these dropped or overwrote
+	 * struct life_process - a process, also after execve(2)
+	 * @pid: process id in the namespace of the program that runs the cases
+	 * @begun: number of records before whose macro it has been counted
+	 * @ended: number of records whose macro has returned
+	 * @files: number of traces of its own
+	 * @delivered: records in these traces, by their accounting
+	 * @lost: records that these traces dropped or overwrote
 	 */
 	struct life_process {
 		int32_t pid;
@@ -59,7 +61,7 @@ struct life {
 
 #define LIFE_NATIVE	(1u << 0)	/* only in programs that trace themselves */
 #define LIFE_MODULE	(1u << 1)	/* only with the module */
-#define LIFE_BARE	(1u << 2)	/* the case says itself when process 0 begins to trace */
+#define LIFE_RSEQ	(1u << 2)	/* only in processes with rseq, which use rings of CPUs */
 
 struct life_case {
 	const char *name;
@@ -75,22 +77,30 @@ extern struct life *life;
 
 /* --- for the programs --------------------------------------------------------------------- */
 
-/* Begins main(): it does not return in a program that a case has executed. */
+/* Must be called first in main(). Does not return in a program that a case has executed. */
 void life_init(char **argv);
 /* Runs a case to the end of all its processes. */
 void life_run(const struct life_case *c, bool module);
-/* The result of all cases, and the exit status of main(). */
+/* Prints the result of a case. Returns 1 if the case has failed. */
 int life_report(const struct life_case *c);
+/* Prints the counts. Returns the exit status of the program. */
 int life_exit(void);
-/* Compares the ledger of process @nr with what it attempted. */
+/*
+ * Can this program run the case, with the module or natively? @part: a part of the names of the
+ * cases to run; NULL: all
+ */
+bool life_selected(const struct life_case *c, bool module, const char *part);
+/* Fails the case unless the accounting of process @nr agrees with the records it attempted. */
 void life_compare(unsigned int nr, uint64_t delivered, uint64_t lost);
 
 /* --- for the cases ------------------------------------------------------------------------ */
 
+/* Fails the case, which goes on. */
 void life_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Ends the calling process and the case, which this machine cannot run. */
 void life_skip(const char *why) __attribute__((noreturn));
 
-/* Without @what the case fails and its process ends. */
+/* If @what is false, fails the case and ends the calling process. */
 #define LIFE_NEED(what) \
 	do { \
 		if (!(what)) { \
@@ -99,21 +109,21 @@ void life_skip(const char *why) __attribute__((noreturn));
 		} \
 	} while (0)
 
-/* A new number for a process */
+/* Returns a new number for a process. */
 unsigned int life_number(void);
-/* The calling process has this number, and what it writes from now on counts. */
+/* Gives the calling process this number, and starts its own trace if it traces itself. */
 void life_enter(unsigned int nr);
-/* The ledger now has all that the process has written. It may enter again. */
+/* Ends the trace of the calling process. The process may call life_enter() again. */
 void life_leave(void);
 /* Writes records of various kinds. Async-signal-safe. */
 void life_write(unsigned int records);
-/* As fork(2); the child has entered with a number of its own. */
+/* Forks. The child has called life_enter() with a new number. */
 pid_t life_fork(void);
 /* Waits for a child, which must exit with 0. */
 void life_reap(pid_t pid);
 /*
- * Arguments and environment of this program as process @nr, which writes @records and exits.
- * They are valid until the next call.
+ * Returns arguments and environment with which this program runs as process @nr, writes @records
+ * and exits. They are valid until the next call.
  */
 void life_again(unsigned int nr, unsigned int records, char ***argv, char ***env);
 

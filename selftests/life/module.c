@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cases under a session of the module: its ledger accounts for each record of each
- * process. A part of a case's name selects it.
+ * module [PART]: runs the cases under a session of the module
+ *
+ * The session's accounting must agree with the records of each process. PART selects cases by a
+ * part of their names.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "ledger.h"
@@ -15,7 +16,7 @@ static const struct at_session_options opts = {
 	.nr_categories = 2, .categories = categories,
 };
 
-/* Threads of the providers that process 0 was */
+/* Returns the number of threads of all providers with this process id. */
 static unsigned int threads_of(const struct ledger *l, pid_t pid)
 {
 	unsigned int n = 0;
@@ -26,7 +27,7 @@ static unsigned int threads_of(const struct ledger *l, pid_t pid)
 	return n;
 }
 
-static void one(struct at_ctl *ctl, const struct life_case *c)
+static void run_case(struct at_ctl *ctl, const struct life_case *c)
 {
 	static struct ledger l;
 
@@ -48,24 +49,24 @@ static void one(struct at_ctl *ctl, const struct life_case *c)
 	life_report(c);
 }
 
-static void some(struct at_ctl *ctl, const struct life_case *cases, unsigned int n,
-		 const char *only)
+static void run_cases(struct at_ctl *ctl, const struct life_case *cases, unsigned int n,
+		      const char *part)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (!(cases[i].flags & LIFE_NATIVE) && (!only || strstr(cases[i].name, only)))
-			one(ctl, &cases[i]);
+		if (life_selected(&cases[i], true, part))
+			run_case(ctl, &cases[i]);
 }
 
 int main(int argc, char **argv)
 {
-	const char *only = argc > 1 ? argv[1] : NULL;
+	const char *part = argc > 1 ? argv[1] : NULL;
 	struct at_ctl *ctl;
 
 	life_init(argv);
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
-	some(ctl, life_process_cases, life_nr_process_cases, only);
-	some(ctl, life_thread_cases, life_nr_thread_cases, only);
+	run_cases(ctl, life_process_cases, life_nr_process_cases, part);
+	run_cases(ctl, life_thread_cases, life_nr_thread_cases, part);
 	at_ctl_close(ctl);
 	return life_exit();
 }

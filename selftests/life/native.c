@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The cases in programs that trace themselves: the result of at_trace_stop() accounts for each
- * record, and what it calls delivered is in a valid file. A part of a case's name selects it.
+ * native [PART]: runs the cases in processes that trace themselves
+ *
+ * The result of at_trace_stop() must account for each record, and the files must be valid and have
+ * all delivered records. PART selects cases by a part of their names.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "life.h"
 
-/* The number that @command prints, or -1 */
+/* Returns the number that @command prints, or -1. */
 static long long number_of(const char *command)
 {
 	long long n = -1;
@@ -26,7 +27,7 @@ static long long number_of(const char *command)
 	return n;
 }
 
-/* Records in all files of process @nr */
+/* Returns the number of records in all files of process @nr. */
 static uint64_t in_files(unsigned int nr)
 {
 	uint64_t sum = 0;
@@ -47,7 +48,7 @@ static uint64_t in_files(unsigned int nr)
 	return sum;
 }
 
-/* Threads with records in the first file of process 0 */
+/* Counts the threads that have records in the first file of process 0. */
 static void check_threads(void)
 {
 	char command[300];
@@ -61,7 +62,7 @@ static void check_threads(void)
 		life_fail("%lld threads in the file, not %u", n, life->threads);
 }
 
-static void one(const struct life_case *c)
+static void run_case(const struct life_case *c)
 {
 	char command[100];
 
@@ -83,19 +84,19 @@ static void one(const struct life_case *c)
 		perror(life->dir);
 }
 
-static void some(const struct life_case *cases, unsigned int n, const char *only)
+static void run_cases(const struct life_case *cases, unsigned int n, const char *part)
 {
 	for (unsigned int i = 0; i < n; i++)
-		if (!(cases[i].flags & LIFE_MODULE) && (!only || strstr(cases[i].name, only)))
-			one(&cases[i]);
+		if (life_selected(&cases[i], false, part))
+			run_case(&cases[i]);
 }
 
 int main(int argc, char **argv)
 {
-	const char *only = argc > 1 ? argv[1] : NULL;
+	const char *part = argc > 1 ? argv[1] : NULL;
 
 	life_init(argv);
-	some(life_process_cases, life_nr_process_cases, only);
-	some(life_thread_cases, life_nr_thread_cases, only);
+	run_cases(life_process_cases, life_nr_process_cases, part);
+	run_cases(life_thread_cases, life_nr_thread_cases, part);
 	return life_exit();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Processes that execute, spawn, become daemons, give up rights, or change their root and
- * their namespaces
+ * Cases of processes: they execute and spawn programs, become daemons, give up rights, and change
+ * their root and their namespaces
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@
 #define WRITERS	4
 #define NOBODY	65534
 
-/* --- writers beside what happens ---------------------------------------------------------- */
+/* --- threads that write meanwhile ---------------------------------------------------------- */
 
 static bool stop_writers;
 static uint32_t writing;
@@ -44,7 +44,7 @@ static void *write_on(void *arg)
 
 static void start_writers(pthread_t *th)
 {
-	/* Threads that meet in the fallback ring may drop a record. */
+	/* If two threads write to the fallback ring at once, one of them may drop its record. */
 	struct at_status_info st = { .size = sizeof(st) };
 
 	life_write(1);
@@ -78,7 +78,7 @@ static void in_thread(uintptr_t records)
 	pthread_join(th, NULL);
 }
 
-/* A child that writes, also in a thread of its own */
+/* Forks a child that writes, also in a second thread. */
 static void in_child(void)
 {
 	const pid_t pid = life_fork();
@@ -106,7 +106,7 @@ static void execute(unsigned long records)
 	LIFE_NEED(!"execve");
 }
 
-/* execve() ends the other threads in whatever they do. */
+/* execve() ends other threads at any instruction of a macro. */
 static void execute_amid(unsigned long records)
 {
 	char **argv, **env;
@@ -156,7 +156,10 @@ static void set_timer(unsigned int us)
 	setitimer(ITIMER_REAL, &t, NULL);
 }
 
-/* posix_spawn() has a child that shares memory; no handler of the parent may run in it. */
+/*
+ * The child of posix_spawn() shares the parent's memory until it executes. A signal handler that
+ * ran in it would write as the parent.
+ */
 static void spawns(unsigned long children)
 {
 	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
@@ -218,7 +221,10 @@ static void daemons(unsigned long arg)
 	life_write(100);
 }
 
-/* The trace's own descriptor is among those that are closed: what was written is counted. */
+/*
+ * Closes all descriptors, also the one of the trace. The result of at_trace_stop() must still
+ * account for each record.
+ */
 static void close_all(unsigned long arg)
 {
 	(void)arg;
@@ -247,7 +253,10 @@ static void set_uid(unsigned long uid)
 	end_writers(th);
 }
 
-/* With the module, a process without /dev cannot register: nothing is recorded or counted. */
+/*
+ * Forks a child in a root without /dev. The child cannot register with the module, so nothing is
+ * recorded or counted.
+ */
 static void unrecorded_child(void)
 {
 	const pid_t pid = fork();
@@ -284,7 +293,7 @@ static void change_root(unsigned long arg)
 	end_writers(th);
 }
 
-/* A thread that was joined is still there for a moment: then the kernel answers EINVAL. */
+/* Tries again after EINVAL: a thread that was joined may still exist for a moment. */
 static int unshare_soon(unsigned long flags)
 {
 	int tries = 1000, err;
@@ -296,8 +305,9 @@ static int unshare_soon(unsigned long flags)
 }
 
 /*
- * A process with a second thread cannot enter a user namespace. A trace of its own has such a
- * thread, and the process goes on after the refusal.
+ * Unshares namespaces. A process with a second thread cannot enter a user namespace, and a process
+ * that traces itself has a second thread. So such a process must go on after the failure, and ends
+ * its trace before it tries again.
  */
 static void unshare_in(unsigned long flags)
 {
@@ -323,7 +333,7 @@ static void namespaces(unsigned long flags)
 	in_thread(100);
 	unshare_in(flags);
 	life_write(100);
-	/* The thread would be in the old namespace of processes: the kernel refuses it. */
+	/* After unshare(CLONE_NEWPID), the kernel does not let the process create a thread. */
 	if (!(flags & CLONE_NEWPID))
 		in_thread(100);
 	in_child();
@@ -335,15 +345,15 @@ static void namespaces(unsigned long flags)
 static const char *const hosts[] = { "host", "host-static", "host-exporting", "host-shared" };
 static const char *const plugs[] = { "plug-static.so", "plug-shared.so" };
 
-/* Loads and unloads a plug-in ten times: see selftests/plugin. Natively its run does this. */
+/* Loads and unloads a plug-in ten times. selftests/plugin does this natively. */
 static void plug_ins(unsigned long host)
 {
 	char program[64], plug[64];
 	char *const env[] = { "LD_LIBRARY_PATH=build", NULL };
 
 	/*
-	 * Each copy registers while eight threads wait for it. On a slow machine that takes longer
-	 * than they wait.
+	 * Each copy of the library registers while eight threads wait. On a slow machine,
+	 * registering takes longer than threads wait, and they drop records.
 	 */
 	life->may_drop = true;
 	for (int i = 0; i < 2; i++) {

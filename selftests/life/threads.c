@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads that are cancelled anywhere, signal handlers that trace and that leave by
- * siglongjmp(3), and more threads than there will ever be
+ * Cases of threads: they are cancelled at any instruction, their signal handlers trace and leave by
+ * siglongjmp(3), and there are thousands of them
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,11 @@
 
 static pthread_key_t key;
 
-static bool fallback(void)
+/*
+ * Writes a record, so that the path of the thread is known. Returns true if the thread uses the
+ * fallback ring. If two threads write to that ring at once, one of them may drop its record.
+ */
+static bool uses_fallback(void)
 {
 	struct at_status_info st = { .size = sizeof(st) };
 
@@ -31,7 +35,7 @@ static bool fallback(void)
 
 /* --- cancellation ------------------------------------------------------------------------ */
 
-/* As many records of a thread as fit into the ring, beside those of the others */
+/* Largest number of records of a thread. So many records of all threads fit into the ring. */
 #define ENOUGH	3000
 
 static uint32_t running;
@@ -56,7 +60,7 @@ static void *until_cancelled(void *arg)
 	return arg;
 }
 
-/* Macros are no cancellation points: the thread writes all three, the first of it, too. */
+/* Macros are no cancellation points, not even the first one: the thread writes all records. */
 static void *cancelled_before(void *arg)
 {
 	pthread_setspecific(key, &key);
@@ -71,7 +75,6 @@ static void cancel_and_join(pthread_t *th, int n)
 	void *ret;
 
 	for (int i = 0; i < n; i++) {
-		/* A thread that is not cancelled yet. */
 		pthread_cancel(th[i]);
 		pthread_join(th[i], &ret);
 		if (ret != PTHREAD_CANCELED)
@@ -83,7 +86,7 @@ static void cancellations(unsigned long rounds)
 {
 	pthread_t th[8];
 
-	fallback();
+	uses_fallback();
 	LIFE_NEED(!pthread_key_create(&key, write_last));
 	while (rounds--) {
 		running = 0;
@@ -108,16 +111,15 @@ static void *cancelled_anywhere(void *arg)
 }
 
 /*
- * As a signal handler that jumps, a cancellation may leave the fallback ring locked; the
- * critical section of a CPU's ring has nothing to leave behind.
+ * Cancels threads at any instruction. Not in the fallback ring: such a cancellation, or a jump out
+ * of a signal handler, may leave that ring locked. Rings of CPUs have no lock.
  */
 static void asynchronous(unsigned long rounds)
 {
 	pthread_t th[4];
 
-	if (fallback())
-		life_skip("threads have no ring of their CPU");
-	/* On a slow machine, they fill the rings before they are cancelled. */
+	LIFE_NEED(!uses_fallback());
+	/* On a slow machine, threads fill the rings before they are cancelled. */
 	life->may_drop = true;
 	while (rounds--) {
 		running = 0;
@@ -160,13 +162,13 @@ static void *write_on(void *arg)
 	return arg;
 }
 
-/* Handlers interrupt each other, and the first macro of threads. */
+/* Signal handlers interrupt each other, and the first macro of new threads. */
 static void handlers(unsigned long threads)
 {
 	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_NODEFER };
 	pthread_t th[4];
 
-	fallback();
+	uses_fallback();
 	sigaction(SIGALRM, &sa, NULL);
 	sigaction(SIGPROF, &sa, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
@@ -198,8 +200,8 @@ static void jump(int sig)
 }
 
 /*
- * Left at any instruction: of a macro, of a scope, of a slow path. No session records the
- * scope's category, because a jump out of its macro leaves a begin without an end.
+ * The handler leaves this function at any instruction: of a macro, of a scope or of a slow path. No
+ * session records the category "other", because a jump leaves begins of scopes without ends.
  */
 static void write_in_scopes(void)
 {
@@ -216,8 +218,7 @@ static void long_jumps(unsigned long times)
 	const struct sigaction sa = { .sa_handler = jump };
 	struct at_entered here, left;
 
-	if (fallback())
-		life_skip("threads have no ring of their CPU");
+	LIFE_NEED(!uses_fallback());
 	here = at_operation_here();
 	sigaction(SIGALRM, &sa, NULL);
 	if (!sigsetjmp(back, 1))
@@ -251,7 +252,7 @@ static void many_threads(unsigned long most)
 	pthread_t *th = calloc(n, sizeof(*th));
 	pthread_attr_t attr;
 
-	fallback();
+	uses_fallback();
 	pthread_barrier_init(&all, NULL, n);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 << 10);
@@ -267,9 +268,9 @@ static void many_threads(unsigned long most)
 
 const struct life_case life_thread_cases[] = {
 	{ "cancelled_threads_are_exact", cancellations, 20, 0 },
-	{ "cancellation_at_any_instruction_is_exact", asynchronous, 60, 0 },
+	{ "cancellation_at_any_instruction_is_exact", asynchronous, 60, LIFE_RSEQ },
 	{ "nested_signal_handlers_are_exact", handlers, 20, 0 },
-	{ "siglongjmp_at_any_instruction_is_exact", long_jumps, 500, 0 },
+	{ "siglongjmp_at_any_instruction_is_exact", long_jumps, 500, LIFE_RSEQ },
 	{ "4096_threads_at_once_are_exact", many_threads, 4096, 0 },
 };
 
