@@ -3,12 +3,12 @@
 # Tests of contexts, listeners, local storage and the example loop.
 #
 #	context-tests	builds all that selftests/context/run calls
-#	context-tests-plain	builds those without sanitizers
+#	context-tests-plain	builds the tests without sanitizers
 
 CX		:= $(B)/selftests/context
 CX_TESTS	:= test_context test_listener test_error test_local test_node test_hooks \
 		   test_counts test_requests
-# Of selftests/inprocess and of the example
+# Files of selftests/inprocess
 CX_HELPERS	:= tape kept
 CX_SUPPORT	:= borrow common ktap numbered reader
 CX_LOOP		:= loop timers pool sockets
@@ -50,7 +50,7 @@ CX_ASAN		:= -fsanitize=address -fsanitize=undefined
 $(eval $(call cx_flavour,$(CX)/asan,$(B)/asan/libasynctrace.a,$(CX_ASAN)))
 $(eval $(call cx_flavour,$(CX)/tsan,$(B)/tsan/libasynctrace.a,-fsanitize=thread))
 
-# Sanitizers have allocators of their own, so test_memory is built plain only.
+# test_memory replaces the allocator, as sanitizers do, so there is no sanitizer variant of it.
 .PHONY: context-tests context-tests-plain
 context-tests-plain: $(CX_TESTS:%=$(CX)/plain/%) $(CX)/plain/test_memory $(CX)/plain/test_cxx
 context-tests: context-tests-plain $(CX)/asan/test_cxx \

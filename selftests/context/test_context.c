@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts: their records, ids, causes and runs, and how misuse is found
+ * Tests of contexts: records, ids, causes, runs and misuse
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -19,39 +19,17 @@
 #define BEGIN		ASYNCTRACE_FXT_DURATION_BEGIN
 #define END		ASYNCTRACE_FXT_DURATION_END
 #define INSTANT		ASYNCTRACE_FXT_INSTANT
-#define NONE		0xabcdefULL	/* the argument is not there */
+#define NONE		0xabcdefULL	/* value for a missing argument */
 
 #define TIMER	ASYNCTRACE_ASYNC_TIMER
 
-static struct tape tape;
-
-static void begin_of(const char *categories)
-{
-	const struct tape_options o = {
-		.mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20, .categories = categories,
-	};
-
-	kept_forget();
-	tape_new(&tape, &o, kept_take, NULL);
-	tape_attach(&tape);
-	tape_gate(&tape, true);
-}
-
-static void begin(void)
-{
-	begin_of(NULL);
-}
-
 static void end(void)
 {
-	tape_end(&tape, true);
-	kept_sort();
+	kept_end();
 	kept_check_contexts();
-	tape_check(&tape);
-	tape_free(&tape);
 }
 
-/* Is event @i one of @type and @name, and is its argument @key that number? NONE: absent */
+/* Has event @i this type, this name, and the number as its argument @key? NONE: no argument */
 static bool event_is(unsigned int i, uint32_t type, const char *name, const char *key, uint64_t n)
 {
 	return i < nr_kept && kept_is(&kept[i], type, name) &&
@@ -64,7 +42,7 @@ static void whole_life(void)
 {
 	struct at_context a, b;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&a, TIMER, NULL);
 	at_context_enter(&a);
 	check(at_context_current() == &a && at_context_execution() == a.operation.id);
@@ -101,12 +79,12 @@ static void names(void)
 		{ 1u << 12, "TLS" }, { 1u << 13, "TTY" }, { 1u << 14, "UDP" }, { 1u << 15, "ZLIB" },
 		{ 1u << 16, "URING" }, { 1u << 17, "THREADPOOL" }, { 1u << 18, "HTTP" },
 		{ 1u << 27, "USER" }, { ~0u, "NEXTTICK" },
-		/* Numbers that are no provider's */
+		/* Numbers that belong to no provider */
 		{ 0, "USER" }, { 3, "USER" }, { 1u << 19, "USER" },
 	};
 	struct at_context c;
 
-	begin();
+	kept_begin(NULL);
 	for (unsigned int i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
 		at_context_init(&c, of[i].provider, NULL);
 		at_context_destroy(&c);
@@ -127,14 +105,14 @@ static void types(void)
 {
 	struct at_context parent, c;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&parent, TIMER, NULL);
-	at_context_init_type(&c, &job_type, &tape, &parent);
+	at_context_init_type(&c, &job_type, &parent, &parent);
 	at_context_enter(&c);
 	at_context_leave(&c);
 	at_context_destroy(&c);
 	end();
-	check(c.object == &tape && c.provider == ASYNCTRACE_ASYNC_USER);
+	check(c.object == &parent && c.provider == ASYNCTRACE_ASYNC_USER);
 	check(event_is(1, ASYNC_BEGIN, "Job", "parent", parent.operation.id));
 	check(event_is(2, BEGIN, "Job", "operation", c.operation.id));
 	check(event_is(3, END, "Job", "resumed", 0) && kept_is(&kept[4], ASYNC_END, "Job"));
@@ -142,7 +120,7 @@ static void types(void)
 	done("H1_type_and_trigger_of_an_embedder");
 }
 
-/* Ids, causes and current contexts are the same whether anything is recorded or not. */
+/* Ids, causes and current contexts must not depend on whether something is recorded. */
 static void while_off(void)
 {
 	struct at_context a, b;
@@ -158,9 +136,9 @@ static void while_off(void)
 	at_context_leave(&a);
 	check(!at_context_current() && !at_operation_current());
 	check(b.operation.parent == a.operation.id && a.operation.id != b.operation.id);
-	/* A recording that begins late has runs from then on, and knows them by their ids. */
+	/* A trace that begins after at_context_init() must have the runs, with the same ids. */
 	at_context_enter(&a);
-	begin();
+	kept_begin(NULL);
 	at_context_enter(&b);
 	TRACE_LOG("log", "in b");
 	at_context_leave(&b);
@@ -178,7 +156,7 @@ static void other_category(void)
 {
 	struct at_context c;
 
-	begin_of("other");
+	kept_begin("other");
 	at_context_init(&c, TIMER, NULL);
 	at_context_enter(&c);
 	check(at_operation_current() == c.operation.id);
@@ -194,7 +172,7 @@ static void scopes_within(void)
 {
 	struct at_context c, child;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&c, TIMER, NULL);
 	{
 		TRACE_OPERATION_SCOPE(7, "scope", "around");
@@ -211,7 +189,7 @@ static void scopes_within(void)
 	check(child.operation.parent == 8);
 	check(event_is(2, BEGIN, "TIMER", "operation", c.operation.id));
 	check(event_is(6, END, "TIMER", "resumed", 7) && event_is(7, END, "around", "resumed", 0));
-	/* A run enters the context's operation also while nothing is recorded. */
+	/* Enter the context's operation although nothing is recorded. */
 	at_context_init(&c, TIMER, NULL);
 	{
 		TRACE_OPERATION_SCOPE(7, "scope", "around");
@@ -238,7 +216,7 @@ static void moves(void)
 	struct at_context c;
 	pthread_t th;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&c, TIMER, NULL);
 	run_elsewhere(&c);
 	pthread_create(&th, NULL, run_elsewhere, &c);
@@ -255,7 +233,7 @@ static void moves(void)
 	done("G27_context_runs_on_one_thread_and_another");
 }
 
-/* A handler takes ids, and enters a context, at any instruction of the program. */
+/* A signal handler makes and enters a context at any instruction of the program. */
 static volatile unsigned int handled;
 static uint64_t own[1 << 16], handlers[1 << 16];
 
@@ -313,7 +291,7 @@ static void in_handlers(void)
 
 /* --- misuse ---------------------------------------------------------------------------- */
 
-/* Checks that the trace has one record of misuse, which says @what. */
+/* Fails unless the trace has one record of misuse, whose text contains @what. */
 static void one_misuse(const char *what, uint64_t id)
 {
 	unsigned int n = 0;
@@ -339,7 +317,7 @@ static void leave_without_enter(void)
 	const uint64_t before = at_context_misuses();
 	struct at_context c, other;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&c, TIMER, NULL);
 	at_context_init(&other, TIMER, NULL);
 	at_context_enter(&other);
@@ -351,7 +329,7 @@ static void leave_without_enter(void)
 	one_misuse("was not entered", c.operation.id);
 	done("H6_after_without_before_is_found");
 
-	/* A wrong leave counts while nothing is recorded and no context was entered. */
+	/* Misuse must also count while nothing is recorded and no context is entered. */
 	at_context_leave(&c);
 	check(at_context_misuses() == before + 2);
 	done("H6_misuse_counts_while_nothing_is_on");
@@ -364,21 +342,21 @@ static void after_destroy(void)
 
 	at_context_init(&c, TIMER, NULL);
 	at_context_destroy(&c);
-	begin();
+	kept_begin(NULL);
 	at_context_enter(&c);
 	check(!at_context_current());
 	end();
 	one_misuse("entered a context that was destroyed", c.operation.id);
-	begin();
+	kept_begin(NULL);
 	at_context_leave(&c);
 	end();
 	one_misuse("left a context that was destroyed", c.operation.id);
-	begin();
+	kept_begin(NULL);
 	at_context_destroy(&c);
 	end();
 	one_misuse("destroyed a context twice", c.operation.id);
 	check(!kept_count(ASYNC_END, "TIMER"));
-	begin();
+	kept_begin(NULL);
 	at_context_init_under(&child, TIMER, NULL, &c);
 	end();
 	one_misuse("the parent was destroyed", c.operation.id);
@@ -398,7 +376,7 @@ static void unbalanced(void)
 
 	at_context_init(&a, TIMER, NULL);
 	at_context_init(&b, TIMER, NULL);
-	begin();
+	kept_begin(NULL);
 	at_context_enter(&a);
 	at_context_enter(&b);
 	at_context_leave(&a);
@@ -407,7 +385,7 @@ static void unbalanced(void)
 	check(at_context_misuses() == before + 1);
 	one_misuse("left a context before one that was entered later", b.operation.id);
 	check(kept_count(BEGIN, "TIMER") == 2 && kept_count(END, "TIMER") == 2);
-	/* Both are as good as before. */
+	/* Both contexts can still be used. */
 	at_context_enter(&b);
 	at_context_enter(&a);
 	check(at_context_current() == &a);
@@ -425,7 +403,7 @@ static void twice(void)
 
 	at_context_init(&a, TIMER, NULL);
 	at_context_init(&b, TIMER, NULL);
-	begin();
+	kept_begin(NULL);
 	at_context_enter(&a);
 	at_context_enter(&b);
 	at_context_enter(&a);
@@ -441,7 +419,7 @@ static void twice(void)
 	done("H6_context_that_runs_is_not_entered_again");
 }
 
-/* The first instruction of a child process that aborts, with its message */
+/* Runs @fn in a child process. Returns its wait status, and its message in @message. */
 static int aborts(void (*fn)(void), char *message, size_t room)
 {
 	int to[2], status;
@@ -516,7 +494,7 @@ static void destroyed_in_its_run(void)
 	const uint64_t before = at_context_misuses();
 	struct at_context a, b, c;
 
-	begin();
+	kept_begin(NULL);
 	at_context_init(&a, TIMER, NULL);
 	at_context_init(&b, ASYNCTRACE_ASYNC_TCP, NULL);
 	at_context_init(&c, ASYNCTRACE_ASYNC_UDP, NULL);
@@ -532,8 +510,8 @@ static void destroyed_in_its_run(void)
 	check(event_is(7, END, "TIMER", "resumed", 0) && nr_kept == 8);
 	done("H2_context_is_destroyed_in_its_own_run");
 
-	/* The outer one, in a run within its run */
-	begin();
+	/* Destroys the outer context in a run within its own run. */
+	kept_begin(NULL);
 	at_context_init(&b, ASYNCTRACE_ASYNC_TCP, NULL);
 	at_context_enter(&a);
 	at_context_enter(&b);
@@ -563,10 +541,10 @@ static void jump(void)
 static void run_and_jump(struct at_context *c, bool late)
 {
 	if (!late)
-		begin();
+		kept_begin(NULL);
 	at_context_enter(c);
 	if (late)
-		begin();
+		kept_begin(NULL);
 	if (!sigsetjmp(back, 0))
 		jump();
 	at_context_leave(c);
@@ -586,7 +564,7 @@ static void scopes_left_by_a_jump(void)
 	done("H8_end_of_a_run_ends_scopes_within_it");
 }
 
-/* 256 contexts of random order of events: each has its records, in its order. */
+/* 256 contexts with events in random order. Each must have all its records in its own order. */
 static void random_lives(void)
 {
 	enum { N = 256, STEPS = 20000 };
@@ -596,7 +574,7 @@ static void random_lives(void)
 	uint32_t s = seed();
 	unsigned int depth = 0, begins = 0, ends = 0, ran = 0;
 
-	begin();
+	kept_begin(NULL);
 	for (int i = 0; i < N; i++)
 		at_context_init(&c[i], TIMER, NULL);
 	for (int i = 0; i < STEPS; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts of each type that the example loop makes, as in Node's test-asynclistener.js, which
- * counted "at least"; and objects as create() sees them
+ * Tests of the number of contexts of each type that the example loop makes, as in Node's
+ * test-asynclistener.js, but with exact numbers. Tests of the objects that create() gets.
  */
 #include <string.h>
 
@@ -225,7 +225,7 @@ static void asynclistener(void)
 static void *look_at(void *data, const char *type, void *object)
 {
 	(void)data;
-	/* Each object of the loop begins with its context or a descriptor. */
+	/* Each object of the loop begins with its context or with a descriptor. */
 	if (!strcmp(type, "TCP"))
 		check(loop_conn_user(object) == NULL || !server);
 	if (!strcmp(type, "UDP"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts, listeners and local storage in C++17: what leaves a scope when an exception passes, and
- * types that are declared there
+ * Tests of contexts, listeners and local storage in C++17: scopes that an exception leaves, and
+ * types of contexts
  */
 #include <cstdio>
 #include <cstring>
@@ -81,7 +81,7 @@ static void with_listener()
 		result(j.entered && !at_context_current() && !at_operation_current(),
 		       "G42_exception_leaves_a_context");
 	}
-	/* The program has handled the exception itself, so after() follows. */
+	/* The program has handled the exception itself, so the library calls after(). */
 	result(told == "c:Job b:name a caught d", "N51_exception_ends_a_run_with_after");
 }
 

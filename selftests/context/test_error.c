@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors: who is told of them, in which order, with which context; what is unwound; how a process
- * exits
+ * Tests of errors: which callbacks are called, in which order and in which context; what is
+ * unwound; how a process exits
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -212,7 +212,7 @@ static void any_provider(void)
 	at_context_destroy(&c);
 	check(said("eA"));
 	done("N26_error_is_told_whatever_the_provider");
-	/* make() has removed it before the run. */
+	/* make() has removed the listener before the run. */
 	make(&c, TIMER, handler("A", ALL, true), NULL);
 	at_context_run(&c, throws, NULL);
 	at_context_destroy(&c);
@@ -222,7 +222,7 @@ static void any_provider(void)
 
 /* --- errors of callbacks of listeners -------------------------------------------------- */
 
-static int phase_fails;		/* 0: at_throw() */
+static int phase_fails;		/* result of a callback; 0: it calls at_throw() */
 
 static void fail_in(void *object, void *value)
 {
@@ -281,7 +281,7 @@ static void in_before(void)
 	done("N29_error_in_before_is_never_handled");
 	done("N30_error_in_before_stops_later_listeners");
 	done("N32_before_that_failed_is_not_run_again");
-	/* The next run is a new one. */
+	/* The error must not affect the next run. */
 	phase_fails = 0;
 	make(&c, TICK, failing("A", IN_BEFORE), NULL);
 	for (int i = 0; i < 3; i++) {
@@ -336,7 +336,7 @@ static void in_create(void)
 		at_context_leave(&c);
 		at_context_run(&c, make_inner, NULL);
 		check(!at_context_current());
-		/* at_context_fail() lets at_context_init() return. */
+		/* After at_context_fail() in create(), at_context_init() returns. */
 		check(said(phase_fails ? "bA bB !A eA eB global made" : "bA bB !A eA eB global"));
 		check(last.context == &c);
 		at_context_destroy(&inner);
@@ -404,8 +404,6 @@ static void valid_ids(void)
 
 /* --- what is unwound ------------------------------------------------------------------- */
 
-static struct tape tape;
-
 static int leave_scopes_open(void *unused)
 {
 	TRACE_OPERATION_SCOPE(7, "scope", "one");
@@ -420,13 +418,10 @@ static int leave_scopes_open(void *unused)
 
 static void unwinding(void)
 {
-	const struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20 };
 	unsigned int begins = 0, ends = 0;
 	struct at_context c;
 
-	tape_new(&tape, &o, kept_take, NULL);
-	tape_attach(&tape);
-	tape_gate(&tape, true);
+	kept_begin(NULL);
 	make(&inner, TCP, handler("I", ALL, true), NULL);
 	at_context_init(&c, TIMER, NULL);
 	{
@@ -439,17 +434,14 @@ static void unwinding(void)
 	at_context_destroy(&c);
 	at_context_destroy(&inner);
 	check(said("cI bI eI dI"));
-	tape_end(&tape, true);
-	kept_sort();
+	kept_end();
 	kept_check_contexts();
-	tape_check(&tape);
-	tape_free(&tape);
 	for (unsigned int i = 0; i < nr_kept; i++) {
 		begins += kept[i].ev.type == ASYNCTRACE_FXT_DURATION_BEGIN;
 		ends += kept[i].ev.type == ASYNCTRACE_FXT_DURATION_END;
 		if (!kept_is(&kept[i], ASYNCTRACE_FXT_INSTANT, "error"))
 			continue;
-		/* The operation is what the thread worked on: the innermost scope. */
+		/* The error belongs to the current operation: the one of the innermost scope. */
 		check(kept_number(&kept[i], "operation", 0) == 8 &&
 		      (int32_t)kept_number(&kept[i], "error", 0) == -5 &&
 		      kept_number(&kept[i], "handled", 0) == 1 &&
@@ -627,7 +619,7 @@ static void exits(void)
 	done("N20_throw_outside_of_a_run_exits");
 }
 
-/* An error outside of any context is told to the thread's own listeners. */
+/* An error outside of all contexts calls the listeners of the thread itself. */
 static void outside(void)
 {
 	struct at_listener *l = handler("A", ALL, true);
@@ -656,7 +648,10 @@ static bool run_in_error(void *object, void *value, const struct at_error *error
 	return true;
 }
 
-/* The run in the first callback ends what the thread itself has, but not these callbacks. */
+/*
+ * A callback enters and leaves a context, which removes the listeners of the thread itself. The
+ * emission to these listeners must still go on.
+ */
 static void run_in_callback(void)
 {
 	const struct at_listener_options o = { .error = run_in_error };

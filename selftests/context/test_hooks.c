@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Node's tests of async_hooks and AsyncLocalStorage, on the example loop, and its graphs of causes,
- * from records
+ * Node's tests of async_hooks and AsyncLocalStorage, on the example loop. Graphs of causes are
+ * compared with the records of the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +12,11 @@
 #include "kept.h"
 #include "loop.h"
 
-static struct tape tape;
 static struct loop *loop;
 
 static void begin(void)
 {
-	const struct tape_options o = { .mode = ASYNCTRACE_MODE_ONESHOT, .ring_size = 8 << 20 };
-
-	kept_forget();
-	tape_new(&tape, &o, kept_take, NULL);
-	tape_attach(&tape);
-	tape_gate(&tape, true);
+	kept_begin(NULL);
 	loop = loop_new();
 }
 
@@ -30,16 +24,13 @@ static void end(void)
 {
 	loop_run(loop);
 	loop_free(loop);
-	tape_end(&tape, true);
-	kept_sort();
+	kept_end();
 	kept_check_contexts();
-	tape_check(&tape);
-	tape_free(&tape);
 }
 
 /* --- graphs of causes ------------------------------------------------------------------ */
 
-/* The @nr-th context of a name, by its begin; or NULL */
+/* Returns the begin of the @nr-th context of this name, or NULL. */
 static const struct kept *context(const char *name, int nr)
 {
 	for (unsigned int i = 0; i < nr_kept; i++)
@@ -48,7 +39,7 @@ static const struct kept *context(const char *name, int nr)
 	return NULL;
 }
 
-/* The context @name @nr was caused by @cause @of; NULL: by nothing. */
+/* Fails unless context @nr of @name was caused by context @of of @cause; NULL: by no context */
 static void caused(const char *name, int nr, const char *cause, int of)
 {
 	const struct kept *c = context(name, nr), *by = cause ? context(cause, of) : NULL;
@@ -149,7 +140,7 @@ static void graphs(void)
 	caused("TCP", 0, NULL, 0);
 	caused("NEXTTICK", 0, NULL, 0);
 	caused("TCP", 1, "NEXTTICK", 0);
-	/* The accepted connection: its parent is the server, and its immediate's is it. */
+	/* The server causes the accepted connection, which causes its immediate. */
 	caused("TCP", 2, "TCP", 0);
 	caused("TIMER", 0, "TCP", 2);
 	done("H1_N52_graph_tcp");
@@ -212,12 +203,12 @@ static int remove_and_make(void *unused)
 	return 0;
 }
 
-/* Counts by phase where a hook is added and removed at each point of a life. */
+/* Adds and removes a hook at each event of a context, and counts its calls by phase. */
 static void enable_disable(void)
 {
 	static const struct {
 		int (*run[2])(void *unused);
-		bool first;		/* added before the object is made */
+		bool first;		/* the hook is added before the object is made */
 		const char *said;
 	} tests[] = {
 		{ { nothing, nothing }, true, "cA bA aA bA aA dA" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Listeners: what they are told, of which contexts, with which values; adding and removing
+ * Tests of listeners: their calls, contexts and values; adding and removing listeners
  */
 #include <errno.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static void values(void)
 	at_listener_put(l);
 }
 
-/* Many listeners, and contexts of each: each pair has its own value. */
+/* Many listeners and many contexts: each pair must have its own value. */
 static void *count_up(void *data, const char *type, void *object)
 {
 	static intptr_t values;
@@ -356,7 +356,7 @@ static void *add_other_in_create(void *data, const char *type, void *object)
 	return ASYNCTRACE_KEEP;
 }
 
-/* A change takes effect after the emission; what a removed one has to be told now, it is told. */
+/* A change in a callback takes effect after the emission: a removed listener is still called. */
 static void changes_in_create(void)
 {
 	struct at_listener_options o = { .create = remove_all };
@@ -790,7 +790,7 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-/* Threads share listeners, each adds and removes them in callbacks, and ends while it has some. */
+/* Threads share listeners, add and remove them in callbacks, and end while they have some. */
 static void many_threads(void)
 {
 	const struct at_listener_options o = { .create = count_create, .after = count_after,
@@ -805,14 +805,14 @@ static void many_threads(void)
 		pthread_join(th[i], NULL);
 	at_listener_put(l[0]);
 	at_listener_put(l[1]);
-	/* live() has no object, so its value is NULL as well. */
+	/* Values are objects. live() makes a context without an object, so its value is NULL. */
 	check(creates == 5 * n && destroys == creates && !wrong, "%u %u %u", creates, destroys, wrong);
 	/* of @c: in each of two runs; of live(): two listeners in the second */
 	check(afters == 6 * n, "%u", afters);
 	done("N46_listeners_are_shared_by_threads");
 }
 
-/* A context that lives long, with a new listener in each run */
+/* A context with many runs, and a new listener in each run */
 static int add_new(void *unused)
 {
 	struct at_listener *l = listener("", ALL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Local storage: which value is current, and when values are released
+ * Tests of local storage: current values, and releases of values
  */
 #include <errno.h>
 #include <string.h>
@@ -162,7 +162,7 @@ static void enters(void)
 	at_local_disable(two);
 	say_both(NULL);
 	check(said("--"));
-	/* The values of disabled storages are released with the next change. */
+	/* The next change of a value releases the values of disabled storages. */
 	at_local_run(one, "H", say_both, NULL);
 	check(said("H-"));
 	at_local_enter_with(one, NULL);
@@ -226,7 +226,7 @@ static void vetoes(void)
 	check(said("-B AB"));
 	at_context_destroy(&c);
 	at_context_destroy(&child);
-	/* Nothing is left of the values. */
+	/* All references to the values must be dropped. */
 	at_local_run(one, "A", make_context, NULL);
 	check(said("veto") && !at_current_.inherits);
 	at_context_run(&c, say_both, NULL);
@@ -310,7 +310,7 @@ static int run_c(void *fn)
 	return say_both(NULL);
 }
 
-/* The outer context of two is destroyed in the run of the inner one. */
+/* Destroys the outer context of two in the run of the inner one. */
 static void outer_destroyed(void)
 {
 	int (*const fns[])(void *unused) = { run_child, run_child_in_two };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory: what contexts, listeners and local storage allocate, and what happens without any
+ * Tests of memory: allocations of contexts, listeners and local storage, and failures to allocate
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 
 #include "cast.h"
 
-/* The allocator of this program: it counts, and it fails on demand. */
+/* The allocator of this program counts allocations and can be told to fail. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
 
 static unsigned long allocations;
-static long fail_in = -1;	/* 0: the next fails */
+static long fail_in = -1;	/* allocations before one fails; -1: none fails */
 
 static bool fails(void)
 {
@@ -46,7 +46,7 @@ static int live_some(void *unused)
 	return 0;
 }
 
-/* Allocations of 1000 contexts that are made, run and destroyed, each of @n listeners */
+/* Returns the allocations of 1000 contexts with @n listeners: made, run and destroyed. */
 static unsigned long cost(unsigned int n)
 {
 	const struct at_listener_options o = { .size = sizeof(o) };
@@ -91,7 +91,7 @@ static void listeners(void)
 	done("H11_local_storage_allocates_nothing_each");
 }
 
-/* Fails each allocation of @fn in turn, until it makes none any more. */
+/* Calls @fn again and again and fails its 1st, 2nd, ... allocation, until all succeed. */
 static void without_memory(int (*fn)(void))
 {
 	for (long n = 0; n < 100; n++) {
@@ -145,7 +145,7 @@ static int add_to_thread(void)
 		int gone = l[i] ? at_listener_remove(l[i]) : 0;
 
 		err = err ?: gone;
-		/* The next run ends a listener that could not be removed. */
+		/* A listener that could not be removed from the thread ends with the next run. */
 		at_listener_put(l[i]);
 	}
 	live(TIMER);
@@ -167,7 +167,7 @@ static int run_local(void)
 	return err;
 }
 
-/* A context for whose third listener there is no memory has none, and says so. */
+/* Without memory for the value of its third listener, a context has no listeners: misuse. */
 static void no_values(void)
 {
 	const uint64_t misuses = at_context_misuses();

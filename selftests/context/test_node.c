@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Node's tests of its async listeners (test/simple/test-asynclistener*.js), on the example loop.
- * Each keeps what the original expects; where that counted "at least", this counts exactly.
+ * Each test has the expectations of the original. If the original tests for a minimum number, the
+ * test here is for the exact number.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 static struct loop *loop;
 static struct at_listener *key;
 
-/* Begins a loop, runs what @program starts on it, and ends it. */
+/* Makes a loop, calls @program in it, and runs the loop until nothing is left. */
 static void on_loop(void (*program)(void))
 {
 	loop = loop_new();
@@ -515,7 +516,7 @@ static int add_in_tick(void *unused)
 static int remove_then_throw(void *unused)
 {
 	(void)unused;
-	/* Removed from this context, too: the error is not the listener's, but the handler's. */
+	/* The listener is removed from this context too, so the handler gets the error. */
 	at_listener_remove(key);
 	loop_timer(loop, 1, false, throws, "not caught");
 	at_throw(-1, "not caught either");
@@ -540,7 +541,7 @@ static int add_in_timer(void *unused)
 	return 0;
 }
 
-/* In the stack of the connection: the server's context keeps the listener. */
+/* Removes the listener in the connection's run. The server's context keeps it. */
 static int remove_in_connection(struct loop_conn *conn, const char *data, size_t bytes,
 				void *unused)
 {
@@ -614,7 +615,7 @@ static void start_program(void)
 
 static void multi_context(void)
 {
-	/* Caught by the listener, and by the handler */
+	/* Numbers of errors that the listener and the handler get */
 	static const int want[][2] = { { 1, 0 }, { 2, 2 }, { 1, 0 }, { 1, 1 }, { 1, 1 } };
 	const struct at_listener_options o = { .error = catches };
 

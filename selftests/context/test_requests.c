@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server that keeps each request in local storage, on the example loop: requests come by sockets
- * and go through a timer, the pool, an immediate and a tick. Each callback may fail, in each way.
+ * A server on the example loop that keeps each request in local storage. A request arrives at a
+ * socket and passes through a timer, the pool, an immediate and a tick. Each callback may fail in
+ * one of three ways.
  *
- * REQUESTS=N: how many. KT_SEED=N: for the errors
+ * REQUESTS=N sets the number of requests. KT_SEED=N repeats the errors of a run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct request {
 	struct loop_conn *conn;
 };
 
-/* A client's connection, and the server's end of one */
+/* An end of a connection, of the client or of the server */
 struct end {
 	uint64_t id;
 	char bytes[sizeof(uint64_t)];
@@ -37,7 +38,7 @@ static uint64_t made, released, creates, destroys, befores, afters, thrown, repo
 
 #define COUNT(n) __atomic_fetch_add(&(n), 1, __ATOMIC_RELAXED)
 
-/* The request of the callback that is about to fail */
+/* The request whose callback is about to fail */
 static __thread struct request *failing;
 
 static void expect(bool ok, const char *where)
@@ -57,7 +58,7 @@ static uint32_t some(uint32_t n)
 	return rnd(&state, n);
 }
 
-/* Fails now and then, in one of three ways. */
+/* Fails at random, in one of three ways. */
 static int perhaps_fail(struct request *r)
 {
 	switch (some(16)) {
@@ -182,7 +183,7 @@ static struct end *end_of(struct loop_conn *conn)
 	return e;
 }
 
-/* Is a whole number there? */
+/* Has a whole number been received? Removes it from @data. */
 static bool number(struct end *e, const char **data, size_t *bytes)
 {
 	while (*bytes && e->got < sizeof(e->bytes)) {
@@ -210,7 +211,7 @@ static int server_data(struct loop_conn *conn, const char *data, size_t bytes, v
 		r->conn = conn;
 		made++;
 		if (at_local_run(local, r, serve, r) == -3) {
-			/* The error is one of this callback, which is in no request any more. */
+			/* The error is now that of this callback, which has no request. */
 			failing = NULL;
 			return -3;
 		}
@@ -294,7 +295,7 @@ int main(void)
 	check(creates == destroys, "%lu, %lu", creates, destroys);
 	check(released == made, "%lu of %lu", released, made);
 	check(runs == 6 * to_ask, "%lu", runs);
-	/* An error of at_context_fail() is one of a run, too. */
+	/* A run with an error has no after(), also if at_context_fail() reported the error. */
 	check(befores == afters + thrown, "%lu, %lu, %lu", befores, afters, thrown);
 	done("H2_each_context_is_destroyed_once");
 	return finish();

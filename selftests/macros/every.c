@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every macro with 0 to 15 arguments, or as many as it takes, compiled as C and as C++, and
- * without effect as both: see run.
+ * Executes every macro with 0 to 15 arguments, or up to the macro's maximum. selftests/macros/run
+ * compiles this file as C and as C++, and as both with NTRACE.
  *
- * Prints the number of records that it attempts, or with NTRACE how often an argument was
- * evaluated.
+ * Prints how often an argument was evaluated.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ static int count(int value)
 	return value;
 }
 
-/* Pairs of all types, in turn; and numbers, which counters take. */
+/* Lists of arguments: P of all types in turn, N of numbers only, for counters */
 #define P1	"a", TA_INT32(count(-1))
 #define P2	P1, "b", TA_UINT32(2u)
 #define P3	P2, "c", TA_INT64(-3)
@@ -54,8 +53,8 @@ static int count(int value)
 #define N15	N14, "o", 'o'
 
 /*
- * How many arguments there are is decided by the same inner macros for all: so one macro has
- * each number of them, and the others have those that are written in different ways.
+ * All macros count their arguments with the same inner macros. So one macro is tested with each
+ * number of arguments, and the others with numbers that lead to different kinds of records.
  */
 #define ALL(M) \
 	SOME_TO_13(M) M("4", P4) M("5", P5) M("6", P6) M("7", P7) M("9", P9) M("10", P10) \
@@ -119,7 +118,7 @@ static int count(int value)
 	at_region_end(&part); \
 	at_operation_leave(&entered);
 
-/* A function for each macro: the compiler takes long over a large one. */
+/* Defines a function for each macro, because compilers take very long for one large function. */
 #define EACH_IN(name, each, M) \
 	static void name(void) \
 	{ \
@@ -178,7 +177,7 @@ int main(void)
 	works();
 	others();
 	printf("%u\n", evaluated);
-	/* Values of declared arguments are evaluated whether or not anything is recorded. */
+	/* Declared arguments are evaluated even if nothing is recorded, so do not count them. */
 	declared();
 	close(fd);
 	return 0;

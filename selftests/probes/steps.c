@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * steps: starts and ends events, as lines of the standard input say:
+ * steps: executes probes, as lines of the standard input command:
  *
  *	start N		event N starts
  *	done N		event N is done, on another thread
