@@ -63,7 +63,7 @@ static void whole_life(void)
 	check(event_is(4, ASYNC_END, "TIMER", "parent", NONE) && kept[4].ev.id == a.operation.id);
 	check(event_is(5, BEGIN, "NEXTTICK", "operation", b.operation.id));
 	check(event_is(6, END, "NEXTTICK", "resumed", 0) && nr_kept == 7);
-	done("H1_ids_say_what_runs_and_what_caused_it");
+	done("H1_ids_are_those_of_operation_and_cause");
 }
 
 static void names(void)
@@ -165,7 +165,7 @@ static void other_category(void)
 	check(!at_operation_current());
 	end();
 	check(!nr_kept);
-	done("A14_contexts_of_no_category_are_entered");
+	done("A14_unrecorded_contexts_are_entered");
 }
 
 static void scopes_within(void)

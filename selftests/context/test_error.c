@@ -60,7 +60,7 @@ static void make(struct at_context *c, uint32_t provider, struct at_listener *a,
 	at_listener_put(b);
 }
 
-/* --- who is told ----------------------------------------------------------------------- */
+/* --- calls of error() ------------------------------------------------------------------ */
 
 static int deep(int levels, void *message)
 {
@@ -97,8 +97,8 @@ static void each_way(void)
 		at_context_destroy(&c);
 		check(said(ways[i].said), "%u", i);
 	}
-	done("N20_error_at_any_depth_is_told");
-	done("N10_after_is_not_told_after_an_error");
+	done("N20_error_at_any_depth_is_reported");
+	done("N10_after_is_not_called_after_an_error");
 	make(&c, TIMER, handler("A", ALL, true), NULL);
 	check(at_context_run(&c, result, (void *)9) == 9);
 	at_context_destroy(&c);
@@ -153,7 +153,7 @@ static void innermost(void)
 	done("N21_context_of_an_error_is_the_innermost");
 }
 
-static void all_are_told(void)
+static void all_are_called(void)
 {
 	const struct at_listener_options o = { .error = look };
 	struct at_context c;
@@ -169,7 +169,7 @@ static void all_are_told(void)
 		at_context_destroy(&c);
 		check(said("cA cB bA bB eA eB dA dB"));
 	}
-	done("N23_one_that_handles_is_enough");
+	done("N23_one_handling_listener_is_enough");
 	make(&c, TIMER, listener_of(o, "A", ALL), listener_of(o, "B", ALL));
 	at_context_run(&c, throws, NULL);
 	at_context_destroy(&c);
@@ -178,7 +178,7 @@ static void all_are_told(void)
 	at_context_run(&c, throws, NULL);
 	at_context_destroy(&c);
 	check(said("cA bA eA B0 dA"));
-	done("N24_handled_tells_of_earlier_listeners");
+	done("N24_handled_means_an_earlier_listener_did");
 }
 
 static void none_handles(void)
@@ -211,13 +211,13 @@ static void any_provider(void)
 	at_context_run(&c, throws, NULL);
 	at_context_destroy(&c);
 	check(said("eA"));
-	done("N26_error_is_told_whatever_the_provider");
+	done("N26_error_is_called_for_each_provider");
 	/* make() has removed the listener before the run. */
 	make(&c, TIMER, handler("A", ALL, true), NULL);
 	at_context_run(&c, throws, NULL);
 	at_context_destroy(&c);
 	check(said("cA bA eA dA"));
-	done("N27_removed_listener_is_told_of_errors");
+	done("N27_error_is_called_for_removed_listener");
 }
 
 /* --- errors of callbacks of listeners -------------------------------------------------- */
@@ -368,7 +368,7 @@ static void once(void)
 	at_context_destroy(&c);
 	at_context_destroy(&inner);
 	check(said("dO dI"));
-	done("N33_error_is_told_once_in_nested_runs");
+	done("N33_error_is_reported_once_in_nested_runs");
 }
 
 static struct at_context third;
@@ -629,7 +629,7 @@ static void outside(void)
 	check(said("eA handled"));
 	at_listener_remove(l);
 	at_listener_put(l);
-	done("N21_error_outside_of_contexts_is_told");
+	done("N21_error_outside_of_contexts_is_reported");
 }
 
 static void fails_unheard(void)
@@ -687,7 +687,7 @@ int main(void)
 {
 	each_way();
 	innermost();
-	all_are_told();
+	all_are_called();
 	none_handles();
 	any_provider();
 	in_before();

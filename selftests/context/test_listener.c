@@ -16,7 +16,7 @@ static void made_but_not_added(void)
 	live(TIMER);
 	check(said(""));
 	at_listener_put(l);
-	done("N1_new_listener_is_told_nothing");
+	done("N1_new_listener_is_not_called");
 }
 
 static void optional(void)
@@ -61,7 +61,7 @@ static void refused(void)
 	check(at_listener_new(&l, &small, NULL, ALL) == -EINVAL);
 	done("N3_listener_without_options_is_refused");
 	check(at_listener_remove(NULL) == -EINVAL && at_listener_add(NULL) == -EINVAL);
-	done("N49_what_is_no_listener_is_refused");
+	done("N49_invalid_listener_is_rejected");
 }
 
 static void *last_data = &last_data;
@@ -87,7 +87,7 @@ static void defaults(void)
 		check(said("other"), "%u", bit);
 	}
 	check(!last_data);
-	done("N4_no_data_is_null_and_all_are_providers");
+	done("N4_null_data_and_all_providers_work");
 	at_listener_add(l);
 	at_context_init(&c, TIMER, &last_data);
 	check(said("same") && !strcmp(last_type, "TIMER"));
@@ -247,7 +247,7 @@ static void around_a_run(void)
 	at_context_run(&c, say_run, NULL);
 	at_context_destroy(&c);
 	check(said("cA cB bA bB run aA aB dA dB"));
-	done("N13_listeners_are_told_in_their_order");
+	done("N13_listeners_are_called_in_order_of_adding");
 	at_listener_put(l);
 	at_listener_put(second);
 
@@ -263,8 +263,8 @@ static void around_a_run(void)
 	check(said("cA bA aA bA aA bA aA dA"));
 	at_listener_remove(l);
 	at_listener_put(l);
-	done("N12_each_run_is_told_once");
-	done("H2_destroy_is_told_once_also_without_a_run");
+	done("N12_each_run_calls_listeners_once");
+	done("H2_destroy_is_called_once_without_a_run");
 }
 
 static struct at_listener *other;
@@ -289,14 +289,14 @@ static void added_in_a_run(void)
 	at_context_destroy(&c);
 	check(said(""));
 	at_listener_put(other);
-	done("H2_destroy_is_only_told_after_create");
+	done("H2_destroy_is_only_called_after_create");
 }
 
 static void no_listener(void)
 {
 	live(TIMER);
 	check(said(""));
-	done("N76_nothing_is_told_without_a_listener");
+	done("N76_without_a_listener_nothing_is_called");
 }
 
 /* --- within callbacks ------------------------------------------------------------------ */
@@ -331,7 +331,7 @@ static void not_nested(void)
 	live(TIMER);
 	check(said("cA in in in"));
 	at_listener_put(l);
-	done("N14_contexts_in_callbacks_tell_nothing");
+	done("N14_contexts_in_callbacks_have_no_listeners");
 }
 
 static void *remove_all(void *data, const char *type, void *object)
@@ -377,7 +377,7 @@ static void changes_in_create(void)
 	at_context_destroy(&c);
 	check(said("dB"));
 	at_listener_put(l);
-	done("H3_removed_in_create_is_still_told_of_it");
+	done("H3_removed_in_create_is_still_called");
 
 	o.create = add_other_in_create;
 	l = listener_of(o, "A", ALL);
@@ -395,7 +395,7 @@ static void changes_in_create(void)
 	check(said("cA"));
 	at_listener_put(l);
 	at_listener_put(other);
-	done("H3_added_in_create_is_not_told_of_it");
+	done("H3_added_in_create_is_not_called_for_it");
 }
 
 static void remove_add(void *object, void *value)
@@ -454,7 +454,7 @@ static void changes_in_before(void)
 	at_context_destroy(&c);
 	check(said("dA"));
 	at_listener_put(other);
-	done("H2_removed_listener_is_told_of_destroy");
+	done("H2_destroy_is_called_for_removed_listener");
 
 	other = listener("B", ALL);
 	l = listener_of(add, NULL, ALL);
@@ -535,7 +535,7 @@ static void from_now_on(void)
 	live(TIMER);
 	check(said(""));
 	at_listener_put(l);
-	done("N48_add_and_remove_at_once_tell_nothing");
+	done("N48_added_and_removed_listener_is_not_called");
 }
 
 static struct at_context grandchild;
@@ -597,7 +597,7 @@ static void removed_while_under_way(void)
 	check(said("dA dA dA"));
 	live(TIMER);
 	check(said(""));
-	done("N45_N47_new_contexts_of_others_do_not_get_it");
+	done("N45_N47_children_of_others_lack_the_listener");
 }
 
 static struct at_context sibling;
@@ -733,7 +733,7 @@ static void masks(void)
 	for (int n = 0; n < 4; n++)
 		at_listener_put(of[n]);
 	done("N61_N64_each_listener_has_a_mask_of_its_own");
-	done("N62_ticks_are_told_whatever_the_mask_but_none");
+	done("N62_ticks_match_each_mask_but_none");
 }
 
 /* --- threads and sizes ----------------------------------------------------------------- */

@@ -125,7 +125,7 @@ static void propagates(void)
 	at_context_destroy(&child);
 	check(released == 1);
 	put(1);
-	done("H9_contexts_keep_values_until_the_last_ends");
+	done("H9_values_live_until_their_last_context");
 }
 
 static int enter_with(void *unused)
@@ -186,7 +186,7 @@ static void disables(void)
 	check(released == 2);
 	at_local_put(one);
 	at_local_put(two);
-	done("H9_disable_ends_all_values_there_are");
+	done("H9_disable_ends_all_values");
 }
 
 static bool veto(void *value, struct at_context *context)
@@ -280,7 +280,7 @@ static void errors(void)
 	check(said("ET -O --"));
 	at_context_destroy(&c);
 	put(4);
-	done("H9_error_is_told_with_the_values_of_the_throw");
+	done("H9_error_callback_sees_values_of_the_throw");
 }
 
 static int destroy_outer(void *unused)

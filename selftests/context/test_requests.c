@@ -291,7 +291,7 @@ int main(void)
 	check(!wrong && !at_context_misuses(), "%lu wrong, %lu misused", wrong, at_context_misuses());
 	done("H9_requests_keep_their_stores_with_errors");
 	check(reported == thrown && thrown > to_ask / 16, "%lu of %lu", reported, thrown);
-	done("N33_each_injected_error_is_told_once");
+	done("N33_each_injected_error_is_reported_once");
 	check(creates == destroys, "%lu, %lu", creates, destroys);
 	check(released == made, "%lu of %lu", released, made);
 	check(runs == 6 * to_ask, "%lu", runs);

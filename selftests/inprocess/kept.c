@@ -126,7 +126,7 @@ static bool is_context(const struct kept *k)
 	return !strcmp(k->category, "context");
 }
 
-/* Of @k, which begins, runs or ends a context; else 0 */
+/* Returns the id of the context that @k begins, runs or ends, or 0. */
 static uint64_t context_of(const struct kept *k)
 {
 	if (!is_context(k))
@@ -139,7 +139,7 @@ static uint64_t context_of(const struct kept *k)
 void kept_check_contexts(void)
 {
 	struct life *lives = calloc(nr_kept + 1, sizeof(*lives)), *l;
-	/* Open durations, each with its thread, innermost last */
+	/* Durations that have not ended, each with its thread, innermost last */
 	struct {
 		uint32_t slot;
 		struct life *life;
@@ -163,7 +163,7 @@ void kept_check_contexts(void)
 				l->state = MADE;
 			break;
 		case ASYNCTRACE_FXT_DURATION_BEGIN:
-			/* Contexts that were made before the tape began have no life here. */
+			/* Ignores contexts that were made before the trace began. */
 			if (l) {
 				check(l->state == MADE, "a context runs in state %d", l->state);
 				l->state = RUNS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Meters of event loops: switches, delays, utilisation, and what is recorded
+ * Tests of meters of event loops: enabling, delays, utilization and records
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "kept.h"
 
 #define MS	1000000ull
-#define NONE	0xabcdefULL	/* the argument is not there */
+#define NONE	0xabcdefULL	/* value for a missing argument */
 
 static struct at_loop loop = ASYNCTRACE_LOOP_INIT("the loop");
 
@@ -24,7 +24,7 @@ static uint64_t now_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Lasts at least so long. */
+/* Works for at least @ns. */
 static void spend(uint64_t ns)
 {
 	const uint64_t until = now_ns() + ns;
@@ -33,7 +33,7 @@ static void spend(uint64_t ns)
 		;
 }
 
-/* A wait and the work after it */
+/* Waits and then works. */
 static void round_of(uint64_t idle, uint64_t active)
 {
 	at_loop_poll_begin(&loop);
@@ -54,7 +54,7 @@ static void switches(void)
 	check(!at_loop_disable(&loop));
 	check(at_loop_enable(&loop));
 	check(!at_loop_enable(&loop));
-	/* The wait before the first poll was not seen; the last round has not ended. */
+	/* The wait before the first round was not measured, and the last round has not ended. */
 	round_of(0, 0);
 	check(!at_loop_delays(&loop).count);
 	round_of(0, 0);
@@ -63,7 +63,7 @@ static void switches(void)
 	check(!at_loop_disable(&loop));
 	round_of(0, 0);
 	check(at_loop_delays(&loop).count == 1);
-	/* A pause is no round. */
+	/* A time while the loop is disabled is not part of a round. */
 	spend(5 * MS);
 	at_loop_enable(&loop);
 	at_loop_poll_end(&loop);
@@ -111,7 +111,7 @@ static void delays(void)
 	done("H10_delays_have_order_and_percentiles");
 }
 
-/* Each delay is in a class whose end is at most an eighth above it: exact delays by hand. */
+/* The largest delay of a class is at most an eighth above each delay in it. Stores exact delays. */
 static void classes(void)
 {
 	static struct at_loop l = ASYNCTRACE_LOOP_INIT("classes");
@@ -129,7 +129,7 @@ static void classes(void)
 			const uint64_t exact = at_loop_delays(&l).max;
 			const uint64_t found = at_loop_percentile(&l, 1);
 
-			/* The maximum bounds it from above; a second, larger delay does not. */
+			/* The percentile of a single delay is exact. */
 			if (exact < ns || found != exact) {
 				wrong++;
 				printf("# %llu: %llu, not %llu\n", (unsigned long long)ns,
@@ -175,7 +175,7 @@ static void utilisation(void)
 	d = at_loop_utilization_since(&loop, &before);
 	check(d.idle == after.idle - before.idle && d.active == after.active - before.active);
 	check(d.idle >= 5 * MS && d.active >= 10 * MS);
-	/* Nothing is counted twice, and the rounds have no gaps but that of the first poll. */
+	/* No time is counted twice, and only the wait before the first round is missing. */
 	check(d.idle + d.active <= to - from + MS, "%llu of %llu ns",
 	      (unsigned long long)(d.idle + d.active), (unsigned long long)(to - from));
 	check(d.utilization > 0 && d.utilization < 1 &&
@@ -196,14 +196,14 @@ static void records(void)
 	round_of(0, 0);
 	kept_end();
 	check(!nr_kept);
-	/* Recorded, also without being enabled */
+	/* A loop that is not enabled is recorded. */
 	count = at_loop_delays(&loop).count;
 	kept_begin("loop");
 	for (int i = 0; i < 4; i++)
 		round_of(0, 0);
 	kept_end();
 	check(nr_kept == 3 && at_loop_delays(&loop).count == count, "%u records", nr_kept);
-	/* Enabled and recorded: the same numbers */
+	/* A loop that is enabled and recorded has the same numbers in both. */
 	kept_begin(NULL);
 	at_loop_enable(&loop);
 	before = at_loop_utilization(&loop);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sizes of the heap, and collections that a runtime reports
+ * Tests of sizes of the heap, and of collections that a runtime reports
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -19,7 +19,7 @@
 #include "kept.h"
 
 #define MIB	(1ull << 20)
-#define NONE	0xabcdefULL	/* the argument is not there */
+#define NONE	0xabcdefULL	/* value for a missing argument */
 
 static void collect(const char *type)
 {
@@ -63,7 +63,7 @@ static void sizes(void)
 	check(!at_heap_stats(&before));
 	block = malloc(64 * MIB);
 	memset(block, 1, 64 * MIB);
-	/* Otherwise the compiler leaves both out. */
+	/* Otherwise the compiler removes malloc() and memset(). */
 	__asm__ volatile("" : : "r"(block) : "memory");
 	check(!at_heap_stats(&after));
 	check(after.used_heap_size >= before.used_heap_size + 64 * MIB &&
@@ -139,7 +139,7 @@ static void only_while_listening(void)
 	check(!hooked && hook_changes == 2);
 	collect("scavenge");
 	check(calls == 1, "%d calls", calls);
-	/* One that began without the listener is not told to it. */
+	/* No listener is called for a collection that began before it was added. */
 	at_collection_begin("scavenge", 0, NULL);
 	at_collection_listen(count, NULL);
 	at_collection_end(NULL);
@@ -213,10 +213,10 @@ static void collection_within(void)
 	check(calls == 2, "%d calls", calls);
 	check(kept_count(ASYNCTRACE_FXT_DURATION_BEGIN, "within") == 2 &&
 	      kept_count(ASYNCTRACE_FXT_DURATION_END, "within") == 2);
-	done("N75_collection_in_a_listener_tells_nobody");
+	done("N75_collection_in_a_listener_calls_none");
 }
 
-/* Strict seccomp allows read, write and exit only; at_heap_stats() would open files. */
+/* Strict seccomp kills a process that opens a file, as at_heap_stats() does. */
 static void without_listeners(void)
 {
 	int status;
@@ -277,7 +277,7 @@ static void removal_waits(void)
 	check(__atomic_load_n(&over, __ATOMIC_ACQUIRE));
 	pthread_join(collector, NULL);
 	pthread_join(other, NULL);
-	/* A child may listen, whatever other threads did during the fork. */
+	/* A child can add a listener even if another thread held the lock during the fork. */
 	if (!fork())
 		_exit(at_collection_listen(count, NULL));
 	int status;
@@ -311,7 +311,7 @@ static void records(void)
 	check(nr_kept == 6 && kept_is(&kept[2], ASYNCTRACE_FXT_DURATION_END, "mark-sweep-compact"));
 	check(kept_count(ASYNCTRACE_FXT_DURATION_BEGIN, "trim") == 1 &&
 	      kept_count(ASYNCTRACE_FXT_DURATION_END, "trim") == 1);
-	/* A begin and an end of different runs are no collection. */
+	/* A collection that begins in one trace and ends in another is not recorded. */
 	at_collection_begin("scavenge", 0, NULL);
 	kept_begin(NULL);
 	at_collection_end(NULL);

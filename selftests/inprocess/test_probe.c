@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes: what a tracer sees, what is recorded, and what neither evaluates
+ * Tests of probes: arguments that a tracer gets, records, and evaluation of arguments
  */
 #include <pthread.h>
 #include <signal.h>
@@ -32,10 +32,10 @@ TRACE_PROBE_DEFINE(names, _a_);
 TRACE_PROBE_DEFINE(names, end__);
 TRACE_PROBE_DEFINE(names, a____b);
 
-#define NONE	0xabcdefULL	/* the argument is not there */
-#define NUMBER	((1ULL << 42) - 1)	/* of an id: the part that is no salt */
+#define NONE	0xabcdefULL	/* value for a missing argument */
+#define NUMBER	((1ULL << 42) - 1)	/* mask of the bits of an id that are not the salt */
 
-/* Probes that the tracer has seen */
+/* Hits of probes, in the order in which the tracer got them */
 static struct usdt_hit hits[4096];
 static unsigned int nr_hits;
 
@@ -68,7 +68,7 @@ static int count(int value)
 	return value;
 }
 
-/* The first test: nothing has made an id before. */
+/* Must be the first test, because no id may have been made before. */
 static void number_is_made_late(void)
 {
 	struct at_uid uid = ASYNCTRACE_UID_INIT, zeros;
@@ -102,7 +102,7 @@ static void *ten_waypoints(void *arg)
 	return NULL;
 }
 
-/* A copy goes to a thread of its own; tracer and trace see one id in both. */
+/* A copy of the id is used in another thread. Tracer and trace must see the same id in both. */
 static void waypoints(void)
 {
 	struct at_uid uid = ASYNCTRACE_UID_INIT, copy;
@@ -164,7 +164,7 @@ static void evaluated_only_if_enabled(void)
 
 enum color { RED = 3 };
 
-/* Values of each type at both of its ends: the tracer has each with its sign. */
+/* The tracer must get the smallest and the largest value of each type, with its sign. */
 static void widths(void)
 {
 	static const int64_t want[] = {
@@ -309,7 +309,7 @@ static void many_sites(void)
 
 /* --- what consumers do -------------------------------------------------------------------- */
 
-/* The script of the document: event[arg0] = 1 at the start; at the end, if it is set. */
+/* Does what userlib/examples/uid/uid.bt does: a start stores the id, and an end looks it up. */
 static uint64_t started[64];
 static unsigned int nr_started, nr_done;
 
@@ -360,7 +360,7 @@ static void interleaved(void)
 	done("U1_U2_U5_a_consumer_keyed_by_id_finds_one_done");
 }
 
-/* A task with two children at once: each has an id and the same parent. */
+/* A task has two children at the same time. Each child has its own id and the same parent. */
 static void children(void)
 {
 	struct at_operation task, child[2];
@@ -392,7 +392,7 @@ static void children(void)
 
 static pthread_barrier_t barrier;
 
-/* A probe needs no registration: attaching twice, and in any thread, changes nothing else. */
+/* Threads attach to the same probe at the same time. */
 static void *attach_and_probe(void *unused)
 {
 	(void)unused;
@@ -443,7 +443,7 @@ __attribute__((noinline)) static void with(long n)
 	__asm__ volatile("" : : "r"(n) : "memory");
 }
 
-/* Instructions of @fn, counted one by one */
+/* Counts the instructions of @fn by single steps. */
 static long steps_of(void (*fn)(long n))
 {
 	long steps = 0;
@@ -492,7 +492,7 @@ int main(void)
 	interleaved();
 	children();
 	first_use_of_many_threads();
-	/* Other instructions are the sanitizer's, or those of a program that is not optimized. */
+	/* A sanitizer, or a compiler that does not optimize, adds other instructions. */
 #ifdef __OPTIMIZE__
 	if (!SANITIZED)
 		disabled();

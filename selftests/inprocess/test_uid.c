@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Unique ids: one number for all users of an id, and another one for each id
+ * Tests of unique ids: all users of an id get the same number, and each id has another one
  */
 #include <pthread.h>
 #include <signal.h>
@@ -94,8 +94,8 @@ static void on_step(int sig, siginfo_t *info, void *context)
 }
 
 /*
- * While one at_uid_get() is at its instruction number N, another one for the same id runs as a
- * whole; so for each N. Returns false if the first one was over before.
+ * Interrupts a call of at_uid_get() before its instruction @n with another call for the same id.
+ * Returns false if the first call has fewer instructions.
  */
 static bool step_to(long n)
 {

@@ -162,7 +162,7 @@ static uintptr_t trapped_at(ucontext_t *uc)
 	return uc->uc_mcontext.gregs[REG_RIP] - 1;
 }
 
-/* The breakpoint has taken the place of an instruction that does nothing. */
+/* The breakpoint has replaced a nop, so continue after it. */
 static void step_over(ucontext_t *uc)
 {
 	(void)uc;
@@ -234,7 +234,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 			break;
 		}
 		hit.arg[hit.nargs++] = cut(value_of(uc, operand + 1), atoi(at));
-		/* Blanks within brackets do not end an operand. */
+		/* An operand may contain blanks within brackets. */
 		at = operand[1] == '[' ? strchr(operand, ']') + 1 : operand + strcspn(operand, " ");
 	}
 	step_over(uc);

@@ -34,10 +34,10 @@ extern unsigned int usdt_nr_sites;
 
 /* Reads the notes of the program, or of a loaded object whose path contains @object. */
 void usdt_read(const char *object);
-/* Returns the number of sites; all that match are attached. @name NULL: each */
+/* Attaches to all matching sites, and returns their number. @name: NULL: all names */
 unsigned int usdt_attach(const char *provider, const char *name, usdt_fn fn);
 void usdt_detach(const char *provider, const char *name);
-/* Breakpoints that hit something that the tracer did not understand */
+/* Number of hits whose arguments the tracer did not understand */
 extern unsigned int usdt_strange;
 
 #endif /* USDT_H */

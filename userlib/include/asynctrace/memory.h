@@ -7,7 +7,7 @@
  *	at_collection_end(NULL);
  *
  * A runtime that collects garbage reports its collections, and listeners in the same process
- * are told of them. In a trace, a collection is a duration of category "memory", named after
+ * are called for them. In a trace, a collection is a duration of category "memory", named after
  * its type, and a counter "heap" at its end. What the kernel reclaims and compacts for a
  * program is in a trace with `asynctrace record -k reclaim`.
  *

@@ -231,13 +231,13 @@ static inline void call(struct at_context *c, const struct at_listener *l, uint3
 }
 
 /*
- * Calls the listeners in the mask @bits, in the order of the list. Sets their bits in *@told
- * unless @told is NULL; if a callback fails, *@told lacks the listeners after it. Inlined,
+ * Calls the listeners in the mask @bits, in the order of the list. Sets their bits in *@called
+ * unless @called is NULL; if a callback fails, *@called lacks the listeners after it. Inlined,
  * because @phase is a constant. Uses the name at_context_thread, not its address: see
  * at_current_set_().
  */
 __attribute__((always_inline))
-static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase, uint32_t *told)
+static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase, uint32_t *called)
 {
 	struct at_emission e = { at_context_thread.emission, c, c->listeners_, false };
 	uint32_t calls = bits & e.list->calls[phase];
@@ -254,11 +254,11 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 		 * If create() fails, there is no value to destroy. If before() fails, after() must
 		 * still be called.
 		 */
-		if (told && phase == AT_PHASE_BEFORE)
-			*told |= bits & ((2u << i) - 1);
+		if (called && phase == AT_PHASE_BEFORE)
+			*called |= bits & ((2u << i) - 1);
 		call(c, e.list->of[i], i, phase);
-		if (told && phase == AT_PHASE_CREATE)
-			*told |= bits & ((2u << i) - 1);
+		if (called && phase == AT_PHASE_CREATE)
+			*called |= bits & ((2u << i) - 1);
 		calls &= calls - 1;
 	} while (calls && !at_context_thread.stop);
 	bits = at_context_thread.stop ? 0 : bits;
@@ -267,26 +267,26 @@ static inline void emit(struct at_context *c, uint32_t bits, enum at_phase phase
 	if (unlikely(e.held))
 		at_listeners_drop(e.list);
 	at_context_thread.emission = e.outer;
-	if (told)
-		*told |= bits;
+	if (called)
+		*called |= bits;
 }
 
-void at_listeners_tell_create(struct at_context *c, uint32_t bits)
+void at_listeners_call_create(struct at_context *c, uint32_t bits)
 {
 	emit(c, bits, AT_PHASE_CREATE, &c->created_);
 }
 
-void at_listeners_tell_before(struct at_context *c, uint32_t bits)
+void at_listeners_call_before(struct at_context *c, uint32_t bits)
 {
 	emit(c, bits, AT_PHASE_BEFORE, &c->ran_);
 }
 
-void at_listeners_tell_after(struct at_context *c)
+void at_listeners_call_after(struct at_context *c)
 {
 	emit(c, c->ran_, AT_PHASE_AFTER, NULL);
 }
 
-void at_listeners_tell_destroy(struct at_context *c)
+void at_listeners_call_destroy(struct at_context *c)
 {
 	emit(c, c->created_, AT_PHASE_DESTROY, NULL);
 }

@@ -58,10 +58,10 @@ void at_listeners_stock(struct at_listeners_ *list);
  */
 bool at_listeners_room(struct at_context *c, const struct at_listeners_ *list);
 /* Calls the listeners in the mask @bits. At least one of them must have the callback. */
-void at_listeners_tell_create(struct at_context *c, uint32_t bits);
-void at_listeners_tell_before(struct at_context *c, uint32_t bits);
-void at_listeners_tell_after(struct at_context *c);
-void at_listeners_tell_destroy(struct at_context *c);
+void at_listeners_call_create(struct at_context *c, uint32_t bits);
+void at_listeners_call_before(struct at_context *c, uint32_t bits);
+void at_listeners_call_after(struct at_context *c);
+void at_listeners_call_destroy(struct at_context *c);
 
 #pragma GCC visibility pop
 
@@ -104,7 +104,7 @@ static inline void at_listeners_inherit(struct at_context *c, struct at_listener
 		*at_listener_cell(c, i) = list->of[i]->data;
 	bits = at_listeners_wanting(c, list);
 	if (bits & list->calls[AT_PHASE_CREATE])
-		at_listeners_tell_create(c, bits);
+		at_listeners_call_create(c, bits);
 	else
 		c->created_ = bits;
 }
@@ -114,7 +114,7 @@ static inline void at_listeners_before(struct at_context *c)
 	const uint32_t bits = at_listeners_wanting(c, c->listeners_);
 
 	if (bits & c->listeners_->calls[AT_PHASE_BEFORE])
-		at_listeners_tell_before(c, bits);
+		at_listeners_call_before(c, bits);
 	else
 		c->ran_ = bits;
 }
@@ -122,13 +122,13 @@ static inline void at_listeners_before(struct at_context *c)
 static inline void at_listeners_after(struct at_context *c)
 {
 	if (c->ran_ & c->listeners_->calls[AT_PHASE_AFTER])
-		at_listeners_tell_after(c);
+		at_listeners_call_after(c);
 }
 
 static inline void at_listeners_destroy(struct at_context *c)
 {
 	if (c->created_ & c->listeners_->calls[AT_PHASE_DESTROY])
-		at_listeners_tell_destroy(c);
+		at_listeners_call_destroy(c);
 }
 
 #endif /* AT_CONTEXT_LISTENERS_H */
