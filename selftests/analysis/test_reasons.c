@@ -179,6 +179,24 @@ static void ids_count_more_than_durations(void **state)
 		    "req 9 2-80 open: 2-5 queued t2 on req 2, 5-60 running t2, 60-80 queued |", NULL);
 }
 
+/* The id of thread 3 shows that its scheduling is recorded since the wakeup, before its event. */
+static void waker_with_an_id_runs_on(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_wakeup(&t, 10, 2, 4, 3);
+	add_cell(&t, "waker_operation", 1);
+	BEGINS(&t, 15, 2, 1);
+	put_duration(&t, 20, 50, 3, "later");
+	put_switch(&t, 30, 2, 3, 0, SLEEPS);
+	add_cell(&t, "outgoing_operation", 1);
+	ENDS(&t, 40, 2, 1);
+	put_clock(&t, 50);
+	expect_rows(&t, "req 1 15-40: 15-30 running t3 ?, 30-40 blocked/sleep t3 in later | "
+			"15-30 running t3 ?, 30-40 blocked/sleep t3 in later", NULL);
+}
+
 /* Once a record had an id of the thread, a record without one means that it works on nothing. */
 static void absent_id_ends_the_work(void **state)
 {
@@ -383,6 +401,7 @@ int main(void)
 		cmocka_unit_test(ids_alone_tell_the_account),
 		cmocka_unit_test(ids_tell_what_the_worker_did),
 		cmocka_unit_test(ids_count_more_than_durations),
+		cmocka_unit_test(waker_with_an_id_runs_on),
 		cmocka_unit_test(absent_id_ends_the_work),
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),

@@ -29,7 +29,8 @@ static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 	return last->from > t->changed ? last->from : t->changed;
 }
 
-int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
+/* A scheduling record at @ns shows that @t works on the operation with the id @id; 0: on none. */
+static int show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 {
 	/* Without any id so far, the session may not record ids, or not of this thread. */
 	if (!id && !t->shown_since)
@@ -37,6 +38,41 @@ int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 	if (!t->shown_since)
 		t->shown_since = ns;
 	return entered_show(a, t, since(t, ns, id), id, UINT64_MAX);
+}
+
+int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint64_t id)
+{
+	/* Only followed threads have cells. */
+	if (id && !t->out.followed) {
+		t->out.followed = true;
+		t->followed_at = it->ns;
+	}
+	return show(a, t, it->ns, id);
+}
+
+/*
+ * Only followed threads have cells. So @waker ran when it woke another thread, and is recorded
+ * since then, as if it had written an event. But it may be about to sleep.
+ */
+static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
+{
+	int err = waker->out.followed ? 0 : scheduling_follow(a, waker, it->ns);
+
+	if (!err && !last_span(waker) && !waker->at_start.state && !waker->first_seen &&
+	    it->ns > a->totals.begin)
+		waker->first_seen = it->ns;
+	return err ? err : show(a, waker, it->ns, it->other_operation);
+}
+
+int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it)
+{
+	struct thread *waker;
+	int err = cells_own(a, t, it, it->operation);
+
+	if (err || !is_real(it->other) || !it->other_operation)
+		return err;
+	waker = thread_of(a, it->other);
+	return waker ? show_waker(a, waker, it) : -ENOMEM;
 }
 
 int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m)

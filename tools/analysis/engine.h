@@ -306,6 +306,12 @@ int scheduling_switch(struct analysis *a, const struct item *it);
 int scheduling_wakeup(struct analysis *a, const struct item *it);
 /* @t wrote an event at @ns, so it was running. */
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
+/*
+ * The record at @ns shows that @t, which was not followed so far, is running. If the records
+ * until then say that it did not run, some are missing: it came to a CPU unseen, and the next
+ * record decides whether it still runs.
+ */
+int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns);
 /* Handles a loss of records of @cpu from @from to @to. */
 int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_t to);
 /* Ends pending spans: no more records come. */
@@ -391,8 +397,10 @@ int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record 
 
 /* --- cells.c ------------------------------------------------------------------------ */
 
-/* A scheduling record at @ns shows that @t works on the operation with the id @id; 0: on none. */
-int cells_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id);
+/* The switch or the wakeup @it of @t shows that @t works on the operation @id; 0: on none. */
+int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint64_t id);
+/* The wakeup @it of @t shows what @t and the waker work on. */
+int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it);
 
 /* --- operations.c -------------------------------------------------------------------- */
 

@@ -220,12 +220,7 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	return err ? err : operations_settled(a, t);
 }
 
-/*
- * Handles the first event of @t, which was not followed so far. If the records say that it did
- * not run, some are missing: it came to a CPU unseen, and the next record decides whether it
- * still runs.
- */
-static int begin_to_follow(struct analysis *a, struct thread *t, uint64_t ns)
+int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct span *last = last_span(t);
 	int err;
@@ -283,7 +278,7 @@ int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 	const struct span *last;
 
 	if (!err && !t->out.followed)
-		err = begin_to_follow(a, t, ns);
+		err = scheduling_follow(a, t, ns);
 	last = last_span(t);
 
 	/* The thread may leave its CPU without a record until one shows that it is followed. */
@@ -365,16 +360,6 @@ static bool may_be_woken(const struct span *last)
 	return !last || last->state != ANALYSIS_RUNNING || last->woken;
 }
 
-/* The switch or wakeup @it of @t shows what @t works on. Only followed threads have cells. */
-static int show_own_cell(struct analysis *a, struct thread *t, const struct item *it, uint64_t id)
-{
-	if (id && !t->out.followed) {
-		t->out.followed = true;
-		t->followed_at = it->ns;
-	}
-	return cells_show(a, t, it->ns, id);
-}
-
 static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span s = {
@@ -391,7 +376,7 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 		return leaves_inferred(a, t, it);
 	err = settle(a, t, it->ns, ANALYSIS_RUNNING, it->cpu);
 	if (!err)
-		err = show_own_cell(a, t, it, it->operation);
+		err = cells_own(a, t, it, it->operation);
 	if (err)
 		return err;
 	s.pending = s.state == ANALYSIS_BLOCKED && s.reason != ANALYSIS_EXITED &&
@@ -427,7 +412,7 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
 	if (!err && !it->inferred)
-		err = show_own_cell(a, t, it, it->other_operation);
+		err = cells_own(a, t, it, it->other_operation);
 	if (err)
 		return err;
 	return push_span(a, t, &(struct span){
@@ -508,18 +493,6 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 	});
 }
 
-/* The wakeup @it of @t shows what @t and the waker work on. */
-static int show_cells(struct analysis *a, struct thread *t, const struct item *it)
-{
-	struct thread *waker;
-	int err = show_own_cell(a, t, it, it->operation);
-
-	if (err || !is_real(it->other) || !it->other_operation)
-		return err;
-	waker = thread_of(a, it->other);
-	return waker ? cells_show(a, waker, it->ns, it->other_operation) : -ENOMEM;
-}
-
 int scheduling_wakeup(struct analysis *a, const struct item *it)
 {
 	enum analysis_state before = ANALYSIS_UNKNOWN;
@@ -532,7 +505,7 @@ int scheduling_wakeup(struct analysis *a, const struct item *it)
 	t = thread_of(a, it->id);
 	if (!t)
 		return -ENOMEM;
-	err = show_cells(a, t, it);
+	err = cells_wakeup(a, t, it);
 	if (err)
 		return err;
 	err = wake(a, t, it, &before);
