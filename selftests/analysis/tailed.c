@@ -175,9 +175,10 @@ static void compare(const struct answers *part, const struct answers *whole,
 			continue;
 		dump("whole.fxt", in);
 		dump("part.fxt", file);
-		print_message("the file's answer\n%sis not among those of the whole trace:\n", part->rows.of[i]);
+		/* print_message() would cut a text of 1,024 bytes. */
+		printf("the file's answer\n%sis not among those of the whole trace:\n", part->rows.of[i]);
 		for (k = 0; k < whole->rows.nr; k++)
-			print_message("%s", whole->rows.of[k]);
+			printf("%s", whole->rows.of[k]);
 		fail();
 	}
 }

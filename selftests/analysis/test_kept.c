@@ -16,18 +16,26 @@ static void begin_trace(struct trace *t)
 		put_thread(t, tid, 100, "worker");
 }
 
-/* Exactly @nr operations must be slow, and the file must give the same answers about them. */
-static void expect_kept(struct trace *t, uint64_t nr)
+/*
+ * Exactly @nr operations must be slow and in the file, which must give the same answers about them.
+ * @left_out others began before the window.
+ */
+static void expect_kept_by(struct trace *t, uint64_t window, uint64_t nr, uint64_t left_out)
 {
-	const struct tailed_options o = { .slower_than = SLOW, .window = 1 << 20 };
+	const struct tailed_options o = { .slower_than = SLOW, .window = window };
 	struct tail_counts counts;
 	uint64_t compared = 0;
 
 	put_event(t, ASYNCTRACE_FXT_INSTANT, 1000, PSEUDO, "trace end", 0);
 	counts = tailed_check(t, &o, &compared);
 	assert_int_equal(compared, nr);
-	assert_int_equal(counts.left_out, 0);
+	assert_int_equal(counts.left_out, left_out);
 	trace_free(t);
+}
+
+static void expect_kept(struct trace *t, uint64_t nr)
+{
+	expect_kept_by(t, 1 << 20, nr, 0);
 }
 
 static void put_inferred(struct trace *t, uint64_t ns, uint32_t out, uint32_t in)
@@ -155,6 +163,28 @@ static void first_event_before_the_duration_counts(void **state)
 	expect_kept(&t, 1);
 }
 
+/*
+ * The end of a phase shows that thread 1 works on operation 9, which has the same id. It has left
+ * the window when operation 7 begins, which waits for thread 1.
+ */
+static void end_of_a_phase_before_the_window_counts(void **state)
+{
+	struct trace t;
+
+	begin_trace(&t);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 10, 2, "phase", 9);
+	BEGINS(&t, 10, 2, 9);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_BEGIN, 20, 1, "work", 0);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_END, 30, 1, "phase", 9);
+	for (uint64_t ns = 40; ns < 240; ns++)
+		put_event(&t, ASYNCTRACE_FXT_FLOW_STEP, ns, 4, "other", 5);
+	BEGINS(&t, 300, 2, 7);
+	put_duration(&t, 350, 400, 1, "work on 7");
+	ENDS(&t, 400, 1, 7);
+	put_event(&t, ASYNCTRACE_FXT_DURATION_END, 420, 1, "work", 0);
+	expect_kept_by(&t, 4096, 1, 1);
+}
+
 /* --- names that have no room in a record -------------------------------------------------- */
 
 #define LONG_NAME	1	/* index of a string of the greatest length */
@@ -243,6 +273,7 @@ int main(void)
 		cmocka_unit_test(thread_without_records_is_named),
 		cmocka_unit_test(enter_by_a_thread_left_out_counts),
 		cmocka_unit_test(first_event_before_the_duration_counts),
+		cmocka_unit_test(end_of_a_phase_before_the_window_counts),
 		cmocka_unit_test(operation_with_long_names_is_left_out),
 		cmocka_unit_test(thread_with_a_long_name_is_hasty),
 	};

@@ -107,8 +107,8 @@ void held_drop(struct tail *t, struct tail_held *h)
 }
 
 /*
- * Writes an instant instead of an operation's begin: an instant with the operation's id also
- * shows that the thread works on it.
+ * Writes an instant instead of an operation's begin or end: an instant with the operation's id
+ * also shows that the thread works on it.
  */
 static void write_instant(struct tail *t, struct tail_held *h)
 {
@@ -170,12 +170,24 @@ static int by_number(const void *a, const void *b)
 	return x->apart - y->apart;
 }
 
+static void write_wanted(struct tail *t, struct tail_held *h, bool apart)
+{
+	if (h->entry.type != ASYNCTRACE_FXT_ASYNC_END) {
+		held_write(t, h, apart);
+		return;
+	}
+	/* The thread also works on other operations with the id of the one that ended. */
+	if (!h->told)
+		write_instant(t, h);
+	h->told = true;
+}
+
 void held_write_wanted(struct tail *t)
 {
 	if (t->nr_wanted)
 		qsort(t->wanted, t->nr_wanted, sizeof(*t->wanted), by_number);
 	for (size_t i = 0; i < t->nr_wanted; i++)
-		held_write(t, t->wanted[i].held, t->wanted[i].apart);
+		write_wanted(t, t->wanted[i].held, t->wanted[i].apart);
 	t->nr_wanted = 0;
 }
 

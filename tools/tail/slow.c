@@ -39,8 +39,7 @@ static int cover_thread(struct tail *t, const struct analysis_thread_state *s, u
 	words += marks_work(t->scratch + words, from, s);
 	err = cover(t, &thread->covers, from, to, t->scratch, words);
 	for (struct tail_held *h = thread->held; h && !err; h = h->next)
-		if (h->entry.ns <= to && (h->entry.ongoing || h->entry.end >= from) &&
-		    h->entry.type != ASYNCTRACE_FXT_ASYNC_END)
+		if (h->entry.ns <= to && (h->entry.ongoing || h->entry.end >= from))
 			err = held_want(t, h, false);
 	return err;
 }
