@@ -179,6 +179,58 @@ static void ids_count_more_than_durations(void **state)
 		    "req 9 2-80 open: 2-5 queued t2 on req 2, 5-60 running t2, 60-80 queued |", NULL);
 }
 
+/* Each record counts for all operations with its id that are open then. */
+static void id_counts_for_operations_begun_since(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 5, 2, 1);
+	leaves_on(&t, 10, SLEEPS, 1);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_BEGIN, 15, 2, "phase", 1);
+	put_wakeup(&t, 20, 0, 1, 0);
+	add_cell(&t, "operation", 1);
+	comes_on(&t, 30, 1);
+	put_event(&t, ASYNCTRACE_FXT_ASYNC_END, 40, 2, "phase", 1);
+	ENDS(&t, 50, 2, 1);
+	leaves_on(&t, 60, SLEEPS, 0);
+	put_switch(&t, 70, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "phase 1 15-40: 15-20 queued t1 on req 1, 20-30 runnable/woken t1 by idle, "
+			"30-40 running t1 | 15-20 queued t1 on req 1, 20-30 runnable/woken t1 by idle, "
+			"30-40 running t1",
+		    "req 1 5-50: 5-10 running t1, 10-20 blocked/sleep t1 by interrupt, "
+			"20-30 runnable/woken t1 by idle, 30-50 running t1 | "
+			"5-10 running t1, 10-20 blocked/sleep t1 by interrupt, "
+			"20-30 runnable/woken t1 by idle, 30-50 running t1", NULL);
+}
+
+/* Thread 1 may have changed from request 1 to 2 at any time since the loss began. */
+static void loss_hides_when_the_id_changed(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	BEGINS(&t, 2, 2, 1);
+	BEGINS(&t, 5, 2, 2);
+	leaves_on(&t, 10, SLEEPS, 1);
+	put_kernel_loss(&t, 20, 30, 0);
+	put_wakeup(&t, 40, 0, 1, 0);
+	add_cell(&t, "operation", 2);
+	comes_on(&t, 45, 2);
+	ENDS(&t, 50, 1, 1);
+	ENDS(&t, 50, 1, 2);
+	leaves_on(&t, 60, SLEEPS, 2);
+	put_switch(&t, 70, 1, 2, 0, SLEEPS);
+	expect_rows(&t, "req 1 2-50: 2-10 running t1, 10-20 blocked/sleep t1, "
+			"20-40 unknown/records were lost t1, 40-50 queued t1 on req 2 | "
+			"2-10 running t1, 10-20 blocked/sleep t1, "
+			"20-40 unknown/records were lost t1, 40-50 queued t1 on req 2",
+		    "req 2 5-50: 5-20 queued t1 on req 1, 20-40 unknown/records were lost t1, "
+			"40-45 runnable t1 ?, 45-50 running t1 | "
+			"5-20 queued t1 on req 1, 20-40 unknown/records were lost t1, "
+			"40-45 runnable t1 ?, 45-50 running t1", NULL);
+}
+
 /* The id of thread 3 shows that its scheduling is recorded since the wakeup, before its event. */
 static void waker_with_an_id_runs_on(void **state)
 {
@@ -401,6 +453,8 @@ int main(void)
 		cmocka_unit_test(ids_alone_tell_the_account),
 		cmocka_unit_test(ids_tell_what_the_worker_did),
 		cmocka_unit_test(ids_count_more_than_durations),
+		cmocka_unit_test(id_counts_for_operations_begun_since),
+		cmocka_unit_test(loss_hides_when_the_id_changed),
 		cmocka_unit_test(waker_with_an_id_runs_on),
 		cmocka_unit_test(absent_id_ends_the_work),
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),

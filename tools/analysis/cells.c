@@ -16,15 +16,18 @@
  * If @t has not left its previous operation, it has worked on that one until @ns. Otherwise, @t has
  * worked on @id since the begin of its current state. This is exact for a thread that does not run,
  * because it cannot change its cell. It is a guess for a thread that runs.
+ * After a loss, @t may have entered @id at any time since the loss began. As the state of @t is
+ * unknown, that of the operation is, too.
  */
 static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 {
 	const struct span *last = last_span(t);
+	const bool lost = last && last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST;
 
 	/* The operation began after @t entered it. */
 	if (t->known && t->operation == id)
 		return t->changed;
-	if (entered_open(t) || !last || last->state == ANALYSIS_UNKNOWN)
+	if (!lost && (entered_open(t) || !last || last->state == ANALYSIS_UNKNOWN))
 		return ns;
 	return last->from > t->changed ? last->from : t->changed;
 }
@@ -37,7 +40,7 @@ static int show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 		return 0;
 	if (!t->shown_since)
 		t->shown_since = ns;
-	return entered_show(a, t, since(t, ns, id), id, UINT64_MAX);
+	return entered_show(a, t, ns, since(t, ns, id), id, UINT64_MAX);
 }
 
 int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint64_t id)
@@ -85,5 +88,5 @@ int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 		return -ENOMEM;
 	if (m->shown && !t->shown_since)
 		t->shown_since = before;
-	return m->entered ? entered_show(a, t, before, m->operation, m->begin) : 0;
+	return m->entered ? entered_show(a, t, before, before, m->operation, m->begin) : 0;
 }

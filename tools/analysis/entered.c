@@ -83,12 +83,44 @@ size_t entered_open(struct thread *t)
 	return kept;
 }
 
-/* @t works on the open operations with the id @id that began at @newest or before. */
-static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest,
-		   uint64_t record, uint32_t name)
+static bool has_entered(const struct thread *t, const struct operation *op)
+{
+	for (size_t i = t->entered.nr; i; i--)
+		if (t->entered.of[i - 1]->op == op)
+			return true;
+	return false;
+}
+
+/*
+ * @t works from @ns on also on the open operations with the id of @op, the newest of them, that
+ * began at @newest or before.
+ */
+static int join(struct analysis *a, struct thread *t, struct operation *op, uint64_t ns,
+		uint64_t newest, uint64_t record, uint32_t name)
+{
+	unsigned int nr = 1;
+	int err = 0;
+
+	/* The newest one last, so that work_at() prefers it. */
+	while (op && op->same_id && nr++ < SAME_ID_MAX)
+		op = op->same_id;
+	for (; op && nr-- && !err; op = op->same_id_newer) {
+		if (op->begin > newest || has_entered(t, op))
+			continue;
+		t->newest = op->begin;
+		err = add_work(a, t, op, ns > op->begin ? ns : op->begin, record, name);
+	}
+	return err;
+}
+
+/*
+ * @t has worked since @from on the open operations with the id @id that began at @newest or before,
+ * and works on no others from @ns on.
+ */
+static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
+		   uint64_t newest, uint64_t record, uint32_t name)
 {
 	struct operation *op = id ? operations_by_id(a, id) : NULL;
-	unsigned int nr = 1;
 	int err;
 
 	if (t->known && t->operation == id && (entered_open(t) || !op))
@@ -97,32 +129,41 @@ static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t i
 	err = note_turnover(a, t);
 	t->known = true;
 	t->operation = id;
-	t->changed = ns;
+	t->changed = from;
 	t->newest = 0;
 	if (op && a->sink.turn)
 		threads_worked(t, &op->out);
-	/* The newest one last, so that work_at() prefers it. */
-	while (op && op->same_id && nr++ < SAME_ID_MAX)
-		op = op->same_id;
-	for (; op && nr-- && !err; op = op->same_id_newer) {
-		if (op->begin > newest)
-			continue;
-		t->newest = op->begin;
-		err = add_work(a, t, op, ns > op->begin ? ns : op->begin, record, name);
-	}
-	return err;
+	return err ? err : join(a, t, op, from, newest, record, name);
 }
 
 int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t record,
 		uint32_t name)
 {
-	return work_on(a, t, ns, id, UINT64_MAX, record, name);
+	return work_on(a, t, ns, ns, id, UINT64_MAX, record, name);
 }
 
-int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest)
+/*
+ * A record shows the same id again: @t also works on the operations with this id that began since
+ * the last such record. So an answer does not depend on which records came before.
+ */
+static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 {
-	int err = work_on(a, t, ns, id, newest, 0, NO_NAME);
+	struct operation *op = operations_by_id(a, t->operation);
+	int err;
 
+	if (!op || has_entered(t, op) || op->begin > newest)
+		return 0;
+	err = note_turnover(a, t);
+	return err ? err : join(a, t, op, a->now, newest, 0, NO_NAME);
+}
+
+int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
+		 uint64_t newest)
+{
+	int err = work_on(a, t, ns, from, id, newest, 0, NO_NAME);
+
+	if (!err && id)
+		err = join_newer(a, t, newest);
 	for (size_t i = 0; i < t->entered.nr; i++)
 		t->entered.of[i]->shown = true;
 	return err;

@@ -14,10 +14,11 @@ int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, 
 /* Returns the number of open operations that @t has entered, for they may have the same id. */
 size_t entered_open(struct thread *t);
 /*
- * A scheduling record or a mark shows that @t has worked on @id since @ns. Operations that began
- * after @newest do not count.
+ * A scheduling record or a mark at @ns shows that @t has worked on @id since @from, and not on
+ * anything else from @ns on. Operations that began after @newest do not count.
  */
-int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t newest);
+int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
+		 uint64_t newest);
 /* A thread that the trace does not show entered the operation @id, which began at @begin. */
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 /* The scope @d begins with @it, or ended with it. It is on the stack no more. */
