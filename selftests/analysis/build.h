@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_BUILD_H
 #define ANALYSIS_BUILD_H
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

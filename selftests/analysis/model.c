@@ -3,14 +3,6 @@
 
 #include "model.h"
 
-#define more(array, nr, room) do { \
-	if ((nr) == (room)) { \
-		(room) = (room) ? 2 * (room) : 64; \
-		(array) = realloc(array, (room) * sizeof(*(array))); \
-		assert_non_null(array); \
-	} \
-} while (0)
-
 #define DEPTH_MAX	4
 #define IDS		4
 
@@ -127,7 +119,7 @@ static void leave(struct machine *k, int t, enum analysis_reason reason)
 }
 
 /* The record that was put last shows what @t works on. */
-static void prove(struct machine *k, struct trace *trace, int t, const char *name)
+static void prove(struct machine *k, struct trace *trace, int ring, int t, const char *name)
 {
 	struct model *m = k->m;
 
@@ -136,7 +128,7 @@ static void prove(struct machine *k, struct trace *trace, int t, const char *nam
 	add_cell(trace, name, k->threads[t].cell);
 	more(m->proofs, m->nr_proofs, m->room_proofs);
 	m->proofs[m->nr_proofs++] = (struct model_proof){
-		t, k->now, k->threads[t].cell, k->threads[t].period,
+		t, ring, k->now, k->threads[t].cell, k->threads[t].period,
 	};
 }
 
@@ -207,8 +199,8 @@ static void switch_cpu(struct machine *k, int cpu)
 		add_call(&t, NULL, -1, ways[way].off_cpu);
 	else if (out != NOBODY && ways[way].in[0])
 		add_call(&t, ways[way].in, rnd_below(3), ways[way].off_cpu);
-	prove(k, &t, out, "outgoing_operation");
-	prove(k, &t, in, "incoming_operation");
+	prove(k, &t, cpu, out, "outgoing_operation");
+	prove(k, &t, cpu, in, "incoming_operation");
 	if (in != NOBODY)
 		choose_cell(k, in);
 	keep(k, &t, cpu, NOBODY, k->seq++);
@@ -243,8 +235,8 @@ static void wake(struct machine *k, int t)
 	k->threads[t].about = false;
 	put_wakeup(&trace, T0 + k->now, rnd_below(k->m->cpus), TID(t),
 		   waker == NOBODY ? 0 : TID(waker));
-	prove(k, &trace, t, "operation");
-	prove(k, &trace, waker, "waker_operation");
+	prove(k, &trace, cpu, t, "operation");
+	prove(k, &trace, cpu, waker, "waker_operation");
 	keep(k, &trace, cpu, NOBODY, k->seq++);
 }
 
@@ -286,6 +278,7 @@ static bool begin_duration(struct machine *k, int t)
 	more(m->durations, m->nr_durations, m->room_durations);
 	m->durations[m->nr_durations++] = (struct model_duration){
 		.thread = t, .begin = k->now, .end = m->ns, .complete = rnd_chance(70),
+		.lost = UINT_MAX,
 	};
 	k->threads[t].stack[k->threads[t].depth++] = d;
 	/* A complete duration's record is numbered now and written at its end. */
@@ -530,6 +523,7 @@ void model_free(struct model *m)
 	free(m->recs);
 	free(m->proofs);
 	free(m->changes);
+	free(m->gaps);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -615,10 +609,40 @@ static bool is_shown_late(const struct model *m, const struct model_operation *o
 	return false;
 }
 
+/* Does the loss at @ns hide when a thread began to work on @o, which a later record shows? */
+static bool hides_change(const struct model *m, const struct model_operation *o, unsigned int ns)
+{
+	for (size_t i = 0; i < m->nr_changes; i++) {
+		const struct model_change *c = &m->changes[i];
+
+		if (c->is == o->id && c->ns <= ns && shown_at(m, c) >= ns)
+			return true;
+	}
+	return false;
+}
+
+/* Was a record lost of a thread that works on @o afterwards, or did then? */
+static bool has_gap(const struct model *m, const struct model_operation *o)
+{
+	for (size_t i = 0; i < m->nr_gaps; i++) {
+		const struct model_gap *g = &m->gaps[i];
+
+		if (g->thread == NOBODY && hides_change(m, o, g->ns))
+			return true;
+		for (unsigned int ns = o->begin; ns < o->end && g->ns <= o->end; ns++)
+			if (g->thread != NOBODY && m->cell[g->thread][ns] == o->id)
+				return true;
+	}
+	return false;
+}
+
 bool model_is_vague(const struct model *m, unsigned int op)
 {
 	const struct model_operation *o = &m->ops[op];
 	bool entered = false;
+
+	if (has_gap(m, o))
+		return true;
 
 	for (size_t i = 0; i < m->nr_proofs; i++) {
 		const struct model_proof *p = &m->proofs[i];

@@ -19,10 +19,19 @@
 #define NOBODY		(-1)	/* idle, or an interrupt */
 #define UNTOLD		(-2)	/* no record shows it */
 
+#define more(array, nr, room) do { \
+	if ((nr) == (room)) { \
+		(room) = (room) ? 2 * (room) : 64; \
+		(array) = realloc(array, (room) * sizeof(*(array))); \
+		assert_non_null(array); \
+	} \
+} while (0)
+
 struct model_duration {
 	int thread;
 	unsigned int begin, end;	/* ns after T0 */
 	bool complete;			/* one record, written at the end */
+	unsigned int lost;		/* begin of the loss that took the record; UINT_MAX: none */
 };
 
 struct model_operation {
@@ -39,10 +48,16 @@ struct model_work {
 
 /* A scheduling record that has what its thread works on */
 struct model_proof {
-	int thread;
+	int thread, ring;
 	unsigned int ns;
 	uint8_t id;		/* 0: none */
 	uint16_t period;	/* see struct model */
+};
+
+/* A record was lost that had, or would have had, what @thread works on. NOBODY: a loss begins. */
+struct model_gap {
+	int thread;
+	unsigned int ns;
 };
 
 /* A thread works on something else, but the next record that shows it comes later. */
@@ -86,8 +101,10 @@ struct model {
 	struct model_record *recs;
 	struct model_proof *proofs;
 	struct model_change *changes;
-	size_t nr_durations, nr_ops, nr_works, nr_recs, nr_proofs, nr_changes;
+	struct model_gap *gaps;
+	size_t nr_durations, nr_ops, nr_works, nr_recs, nr_proofs, nr_changes, nr_gaps;
 	size_t room_durations, room_ops, room_works, room_recs, room_proofs, room_changes;
+	size_t room_gaps;
 };
 
 /*
@@ -124,7 +141,8 @@ bool model_is_entered(const struct model *m, unsigned int op);
 /*
  * True if the records do not tell exactly which threads work on @op. A thread counts for the
  * operations with its id that were open when a record showed it. Until a record shows another
- * operation, it works on the one before, unless that is not open.
+ * operation, it works on the one before, unless that is not open. So a lost record of a thread
+ * makes all later operations vague that it works on.
  */
 bool model_is_vague(const struct model *m, unsigned int op);
 /* True if the records do not tell the state of @thread, although none is lost */

@@ -2,6 +2,28 @@
 /* The records of a random machine as a file has them, also with losses */
 #include "model.h"
 
+static void add_gap(struct model *m, int thread, unsigned int ns)
+{
+	more(m->gaps, m->nr_gaps, m->room_gaps);
+	m->gaps[m->nr_gaps++] = (struct model_gap){ thread, ns };
+}
+
+static void lose_proofs(struct model *m, unsigned int cpu, unsigned int from, unsigned int to)
+{
+	size_t nr = 0;
+
+	add_gap(m, NOBODY, from);
+	for (size_t i = 0; i < m->nr_proofs; i++) {
+		const struct model_proof *p = &m->proofs[i];
+
+		if (p->ring != (int)cpu || p->ns < from || p->ns >= to)
+			m->proofs[nr++] = *p;
+		else
+			add_gap(m, p->thread, p->ns);
+	}
+	m->nr_proofs = nr;
+}
+
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to)
 {
 	size_t nr = 0;
@@ -13,6 +35,7 @@ void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned i
 			m->recs[nr++] = *r;
 	}
 	m->nr_recs = nr;
+	lose_proofs(m, cpu, from, to);
 }
 
 /* Returns true if an operation ended within the duration @r, later than @before. */
@@ -32,8 +55,10 @@ void model_lose_durations(struct model *m, unsigned int from, unsigned int to)
 	for (size_t i = 0; i < m->nr_recs; i++) {
 		const struct model_record *r = &m->recs[i];
 
-		if (r->thread == NOBODY || r->rec.number != ASYNCTRACE_FXT_DURATION ||
-		    r->written < from || r->written >= to || op_ended_within(m, r, from))
+		if (r->thread != NOBODY && r->rec.number == ASYNCTRACE_FXT_DURATION &&
+		    r->written >= from && r->written < to && !op_ended_within(m, r, from))
+			m->durations[r->rec.out - 1].lost = from;
+		else
 			m->recs[nr++] = *r;
 	}
 	m->nr_recs = nr;

@@ -21,16 +21,31 @@ static int thread_index(const struct analysis_thread *t)
 	return t ? (int)(t->tid - TID(0)) : NOBODY;
 }
 
+/* Did @t work on the operation @i in a duration whose record was lost after the time @ns? */
+static bool is_lost_after(unsigned int i, int t, uint64_t ns)
+{
+	for (size_t k = 0; k < model.nr_works; k++) {
+		const struct model_duration *d = &model.durations[model.works[k].duration];
+
+		if (model.works[k].op == i && d->thread == t && d->lost != UINT_MAX &&
+		    T0 + d->lost > ns)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Does @t work on an operation named so, at @ns? A row that is made before a thread enters the
- * operation takes durations for it.
+ * operation takes durations for it. The row of @op may be made before a loss, which then took
+ * the innermost duration around an event.
  */
-static bool works_on_id(int t, const struct analysis_id *id, unsigned int ns)
+static bool works_on_id(const struct analysis_operation *op, int t, const struct analysis_id *id,
+			unsigned int ns)
 {
 	for (size_t i = 0; i < model.nr_ops; i++)
 		if (model.ops[i].id == id->id && !strcmp(model.ops[i].name, id->name) &&
 		    (model_works(&model, i, t, ns) || model_is_vague(&model, i) ||
-		     model_is_around(&model, i, t, ns)))
+		     model_is_around(&model, i, t, ns) || is_lost_after(i, t, op->end)))
 			return true;
 	return false;
 }
@@ -105,9 +120,9 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 		check_other(op, row, model.waker[t][ns]);
 		check_cell(op, row, model.wake_at[t][ns], model.wake_at[t][ns]);
 		if (row->other_id)
-			must(works_on_id(thread_index(row->other), row->other_id,
+			must(works_on_id(op, thread_index(row->other), row->other_id,
 					 model.wake_at[t][ns]) ||
-			     works_on_id(thread_index(row->other), row->other_id,
+			     works_on_id(op, thread_index(row->other), row->other_id,
 					 model.wake_at[t][ns] - 1));
 	} else if (row->state == ANALYSIS_RUNNABLE) {
 		cpu = model.got[t][ns];
@@ -122,7 +137,8 @@ static void check_thread(const struct analysis_operation *op, const struct analy
 			check_cell(op, row, row->from - T0, row->to - T0);
 		}
 		if (row->other_id)
-			must(works_on_id(thread_index(row->other), row->other_id, row->from - T0));
+			must(works_on_id(op, thread_index(row->other), row->other_id,
+					 row->from - T0));
 	}
 }
 
@@ -191,7 +207,7 @@ static void check_intervals(const struct analysis_operation *op, unsigned int in
 			if (row->state == ANALYSIS_QUEUED) {
 				must(is_next(index, row->thread, ns));
 				must(!row->other_id ||
-				     works_on_id(thread_index(row->thread), row->other_id, ns));
+				     works_on_id(op, thread_index(row->thread), row->other_id, ns));
 			} else {
 				must(row->thread);
 				must(model_works(&model, index, thread_index(row->thread), ns));
@@ -343,7 +359,7 @@ static void kernel_loss_round(void)
 	struct trace t;
 
 	lossy = true;
-	model_run(&model, dense, false);
+	model_run(&model, dense, rnd_chance(50));
 	begin_file(&t);
 	for (size_t i = 0; i < nr; i++) {
 		losses[i].cpu = rnd_below(model.cpus);
@@ -373,7 +389,7 @@ static void provider_loss_round(void)
 	struct trace t;
 
 	lossy = true;
-	model_run(&model, dense, false);
+	model_run(&model, dense, rnd_chance(50));
 	begin_file(&t);
 	for (size_t i = 1 + rnd_below(3); i; i--) {
 		unsigned int from = rnd_below(model.ns);

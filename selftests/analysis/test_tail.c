@@ -65,7 +65,7 @@ static void loss_round(void)
 	size_t nr = 1 + rnd_below(3);
 	struct trace t;
 
-	model_run(&model, dense, false);
+	model_run(&model, dense, rnd_chance(50));
 	begin_file(&t);
 	for (size_t i = 0; i < nr; i++) {
 		unsigned int cpu = rnd_below(model.cpus), from = rnd_below(model.ns);
@@ -148,8 +148,7 @@ static void wild_round(void)
 	const bool scheduled = rnd_chance(50);
 	struct trace t;
 
-	/* Ids of operations that threads enter are unique, and these are not. */
-	model_run(&model, scheduled, false);
+	model_run(&model, scheduled, rnd_chance(50));
 	begin_file(&t);
 	if (scheduled)
 		model_file(&model, 1, &t);
