@@ -150,6 +150,21 @@ void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *
 	put_loss(t, from, to, provider, PSEUDO + 10, "cpu-0 losses of it");
 }
 
+void put_throttling(struct trace *t, uint64_t ns, uint32_t pid, const char *path,
+		    uint64_t interval_us, uint64_t throttled_us, uint64_t periods)
+{
+	struct fxt_record *rec;
+
+	put_event(t, ASYNCTRACE_FXT_COUNTER, ns, pid, path, 0);
+	rec = &t->of[t->nr - 1];
+	rec->provider = FXT_KERNEL_PROVIDER;
+	rec->thread.pid = pid;
+	rec->category = text_of("cgroup");
+	add_arg(rec, "throttled_us", ASYNCTRACE_FXT_ARG_UINT64)->u = throttled_us;
+	add_arg(rec, "throttled_periods", ASYNCTRACE_FXT_ARG_UINT64)->u = periods;
+	add_arg(rec, "interval_us", ASYNCTRACE_FXT_ARG_UINT64)->u = interval_us;
+}
+
 void put_work(struct trace *t)
 {
 	put_clock(t, 0);
@@ -200,6 +215,8 @@ static void print_interval(FILE *f, const struct analysis_interval *i)
 	}
 	if (i->other_id)
 		fprintf(f, " on %s %llu", i->other_id->name, (unsigned long long)i->other_id->id);
+	if (i->cgroup)
+		fprintf(f, " quota %s %llu", i->cgroup, (unsigned long long)i->throttled_ns);
 	if (i->inferred)
 		fputs(" ?", f);
 }
@@ -214,6 +231,8 @@ static void check_tiles(const struct analysis_interval *of, size_t nr, uint64_t 
 		assert_true(of[i].state == ANALYSIS_BLOCKED ||
 			    (!of[i].in[0] && !of[i].has_argument && !of[i].file));
 		assert_true(of[i].other_kind != ANALYSIS_OTHER_THREAD || of[i].other);
+		assert_true(of[i].cgroup ? of[i].state == ANALYSIS_RUNNABLE : !of[i].throttled_ns);
+		assert_true(of[i].throttled_ns <= of[i].to - of[i].from);
 		from = of[i].to;
 	}
 	assert_int_equal(from, to);

@@ -55,6 +55,9 @@ void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
 /* Loses records of CPU @cpu: the kernel's, or those of @provider. */
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
+/* Puts the recorder's counter: the quota of the cgroup @path throttled the process @pid. */
+void put_throttling(struct trace *t, uint64_t ns, uint32_t pid, const char *path,
+		    uint64_t interval_us, uint64_t throttled_us, uint64_t periods);
 void trace_free(struct trace *t);
 /* Thread 1 works on operation 1 in its duration "work". Both last from 10 to 100. */
 void put_work(struct trace *t);
@@ -71,6 +74,7 @@ void put_work(struct trace *t);
  * and each interval, separated by ", ":
  *
  *	10-20 blocked/sleep t7 @futex(5) in read by t8 on req 2 ?	"?": inferred
+ *	20-50 runnable/woken t7 by t9 quota /a 25	/a was throttled: up to 25 ns
  */
 struct rows {
 	char **of;

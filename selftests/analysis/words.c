@@ -126,13 +126,14 @@ static void put_object(struct words *w, const struct fxt_record *rec, const char
 
 void put_record(struct words *w, const struct fxt_record *rec)
 {
-	bool own = rec->kind != FXT_EVENT || rec->thread.tid > FXT_TID_REAL_MAX;
+	const bool own = rec->kind != FXT_EVENT || rec->thread.tid > FXT_TID_REAL_MAX;
+	const bool kernel = own || rec->provider == FXT_KERNEL_PROVIDER;
 	struct fxt_record copy = *rec;
 	uint64_t to[256], trimmed = 0;
 	char name[64];
 	size_t n;
 
-	put_section(w, own ? 1 : 2);
+	put_section(w, kernel ? 1 : 2);
 	switch (rec->kind) {
 	case FXT_SWITCH:
 	case FXT_WAKEUP:
@@ -149,7 +150,7 @@ void put_record(struct words *w, const struct fxt_record *rec)
 			copy.thread.tid = own_tid(rec->thread.tid);
 		}
 		n = encode_event(to, &copy, &trimmed);
-		w->events += !own;
+		w->events += !kernel;
 	}
 	memcpy(more_words(w, n), to, n * 8);
 }

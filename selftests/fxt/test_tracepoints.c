@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events of the kernel's tracepoints: time, thread, fields and accounting */
+/*
+ * Events of the kernel's tracepoints: time, thread, fields and accounting. Counters that a
+ * recorder has measured
+ */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -221,6 +224,107 @@ static void test_texts_are_in_each_file(void **unused)
 	stream_close(&s);
 }
 
+static const struct at_compose_value counted[] = {
+	VALUE("up", UINT64, UINT64_MAX), VALUE("down", INT64, -7),
+};
+
+static struct at_compose_counter counter(uint64_t time, int32_t pid)
+{
+	return (struct at_compose_counter){
+		.size = sizeof(struct at_compose_counter), .time = time, .pid = pid,
+		.comm = "worker", .category = "cgroup", .name = "/a/b", .values = counted,
+		.nr_values = 2,
+	};
+}
+
+static bool next_counter(struct file *f)
+{
+	while (file_event(f, 1))
+		if (f->rec.number == ASYNCTRACE_FXT_COUNTER)
+			return true;
+	return false;
+}
+
+static void test_counter_is_in_the_kernels_section(void **unused)
+{
+	struct at_compose_counter t = counter(0, 700);
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	t.time = s.ticks;
+	assert_int_equal(at_compose_add_counter(s.c, &t), 0);
+	/* The session knows this process. */
+	t.pid = 100;
+	assert_int_equal(at_compose_add_counter(s.c, &t), 0);
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	file_open(&f, s.path);
+	assert_true(next_counter(&f));
+	assert_int_equal(f.rec.ns, t.time);
+	assert_int_equal(f.rec.thread.pid, 700);
+	assert_int_equal(f.rec.thread.tid, 700);
+	assert_int_equal(f.rec.nargs, 2);
+	assert_int_equal(fxt_arg(&f.rec, "up")->u, UINT64_MAX);
+	assert_int_equal(fxt_arg(&f.rec, "down")->i, -7);
+	assert_true(fxt_text_is(&f.rec.category, "cgroup"));
+	assert_true(fxt_text_is(&f.rec.name, "/a/b"));
+	assert_true(next_counter(&f));
+	assert_int_equal(f.rec.thread.pid, 100);
+	assert_false(next_counter(&f));
+	file_close(&f);
+	stream_close(&s);
+}
+
+static void test_counter_is_in_no_ring(void **unused)
+{
+	struct at_compose_counter t;
+	struct at_compose_counts before;
+	struct stream s;
+
+	stream_simple(&s);
+	before = at_compose_stats(s.c)->total;
+	t = counter(s.ticks, 700);
+	assert_int_equal(at_compose_add_counter(s.c, &t), 0);
+	assert_memory_equal(&at_compose_stats(s.c)->total, &before, sizeof(before));
+	stream_finish(&s);
+	stream_close(&s);
+}
+
+static void test_wrong_counters_are_refused(void **unused)
+{
+	const struct at_compose_value text = { .name = "x", .type = ASYNCTRACE_FXT_ARG_STRING };
+	struct at_compose_counter t;
+	struct stream s;
+
+	stream_open(&s);
+	t = counter(5, 700);
+	assert_int_equal(at_compose_add_counter(s.c, &t), -EAGAIN);
+	stream_close(&s);
+	stream_simple(&s);
+	t = counter(0, 700);
+	assert_int_equal(at_compose_add_counter(s.c, &t), -ERANGE);
+	/* The file would have a time after its end. */
+	t = counter(s.ticks + 1, 700);
+	assert_int_equal(at_compose_add_counter(s.c, &t), -EAGAIN);
+#define REFUSED(change) do { \
+	t = counter(s.ticks, 700); \
+	change; \
+	assert_int_equal(at_compose_add_counter(s.c, &t), -EINVAL); \
+} while (0)
+	REFUSED(t.size--);
+	REFUSED(t.pid = 0);
+	REFUSED(t.nr_values = 0);
+	REFUSED(t.nr_values = 16);
+	REFUSED(t.category = NULL);
+	REFUSED(t.name = NULL);
+	REFUSED((t.values = &text, t.nr_values = 1));
+#undef REFUSED
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +334,9 @@ int main(void)
 		cmocka_unit_test(test_idle_task_has_a_track_per_cpu),
 		cmocka_unit_test(test_losses_are_counted_and_shown),
 		cmocka_unit_test(test_texts_are_in_each_file),
+		cmocka_unit_test(test_counter_is_in_the_kernels_section),
+		cmocka_unit_test(test_counter_is_in_no_ring),
+		cmocka_unit_test(test_wrong_counters_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

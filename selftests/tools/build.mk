@@ -2,8 +2,8 @@
 #
 # Tests of the control library and of the command
 #
-# They run in the test machine, except test_control, test_listings and test_status, which fake the
-# kernel's answers, test_json and test_names.
+# They run in the test machine, except test_control, test_listings, test_status and test_quota,
+# which fake the kernel's answers, test_json and test_names.
 
 ST_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES)
 ST_WRAP		:= open2 bind get_portid setsockopt close sendto recvfrom get_fd
@@ -38,12 +38,16 @@ $(B)/selftests/tools/test_names: selftests/tools/test_names.c tools/common.c too
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_quota: selftests/tools/test_quota.c $(wildcard tools/quota/*.[ch])
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
+
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
-		 $(B)/selftests/tools/slow \
+		 $(B)/selftests/tools/slow $(B)/selftests/tools/burn \
 		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations \
 		 $(B)/selftests/tools/loops \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
-		 $(B)/selftests/tools/test_names
+		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "throttling.h"
 
 /* A time in which one thread works on the operation, in one state */
 struct piece {
@@ -294,9 +295,10 @@ static int go_on(struct intervals *l, const struct analysis_interval *row)
 	    last->other_id == row->other_id && last->duration == row->duration &&
 	    last->in == row->in && last->has_argument == row->has_argument &&
 	    (!row->has_argument || last->argument == row->argument) &&
-	    last->file == row->file &&
+	    last->file == row->file && last->cgroup == row->cgroup &&
 	    last->inferred == row->inferred) {
 		last->to = row->to;
+		last->throttled_ns += row->throttled_ns;
 		return 0;
 	}
 	return intervals_add(l, row);
@@ -374,7 +376,10 @@ unsigned int awaited_cpu(const struct thread *t, uint64_t ns)
 	       s->cpu : NO_CPU;
 }
 
-/* Divides @row, which is runnable, by the threads that had the CPU. */
+/*
+ * Divides @row, which is runnable, by the threads that had the CPU, and finds quotas that may have
+ * caused the wait.
+ */
 int divide_runnable(struct analysis *a, const struct analysis_interval *row, struct intervals *l)
 {
 	const struct thread *t = thread_of(a, row->thread->tid);
@@ -392,6 +397,8 @@ int divide_runnable(struct analysis *a, const struct analysis_interval *row, str
 			part.to = row->to;
 		part.other = who ? &who->out : NULL;
 		part.other_id = who ? id_of(a, work_at(who, part.from + 1)) : NULL;
+		part.throttled_ns = throttling_within(a, t->out.pid, part.from, part.to,
+						      &part.cgroup);
 		err = go_on(l, &part);
 		part.from = part.to;
 	}

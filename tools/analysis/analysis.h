@@ -107,6 +107,13 @@ struct analysis_interval {
 	const struct analysis_thread *other;
 	const struct analysis_id *other_id;	/* operation that .other worked on; NULL: not
 						   known */
+	/*
+	 * runnable: a cgroup of .thread's process that was throttled meanwhile, because it had used
+	 * up its CPU quota; NULL: none is known. .thread waited for the quota for at most
+	 * .throttled_ns. The trace does not tell for how long, or whether it did.
+	 */
+	const char *cgroup;
+	uint64_t throttled_ns;
 };
 
 struct analysis_operation {
@@ -153,6 +160,8 @@ struct analysis_thread_row {
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */
 	uint64_t reason_ns[ANALYSIS_REASONS];	/* the same time by reason, including exited */
 	uint64_t inferred_ns;	/* part of .ns with an inferred state */
+	uint64_t throttled_ns;	/* part of the runnable time: it waited for the CPU quota of a
+				   cgroup for at most so long */
 	uint64_t voluntary;	/* times that the thread left a CPU in order to wait */
 	uint64_t preempted;	/* times that the thread left a CPU although it was runnable */
 	uint64_t migrations;	/* times that the thread came to another CPU than before */
@@ -283,6 +292,7 @@ struct analysis_totals {
 	uint64_t switches, wakeups;
 	uint64_t unkeyed;	/* events of the pair whose key is neither an integer nor a text */
 	uint64_t losses;	/* number of rows of losses */
+	uint64_t throttled;	/* number of cgroups that were throttled */
 	uint64_t late;		/* records that came too late to be sorted by time */
 	uint64_t unnamed;	/* names that exceeded the limit .names */
 	uint64_t context;	/* operations that a file of slow ones has only as context */

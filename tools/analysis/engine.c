@@ -6,6 +6,7 @@
 
 #include "engine.h"
 #include "entered.h"
+#include "throttling.h"
 
 #define HISTORY_DEFAULT	(1u << 20)
 
@@ -87,6 +88,7 @@ void analysis_free(struct analysis *a)
 	late_free(&a->late);
 	free(a->losses.rows);
 	free(a->losses.of);
+	throttling_free(a);
 	free(a->whole.of);
 	free(a->intervals.of);
 	free(a->path.of);
@@ -137,6 +139,7 @@ static void forget(struct analysis *a)
 		ns = a->floor;
 	scheduling_forget(a, ns);
 	losses_forget(a, ns);
+	throttling_forget(a, ns);
 	while (a->history > a->opts.history / 2 && ns < a->now) {
 		ns += (a->now - ns + 1) / 2;
 		a->floor = ns;
@@ -175,6 +178,8 @@ int engine_item(struct analysis *a, const struct item *it)
 		return losses_item(a, it);
 	case ITEM_MARK:
 		return selection_item(a, it);
+	case ITEM_THROTTLED:
+		return throttling_item(a, it);
 	case ITEM_PARENT:
 		a->child = it->id;
 		a->parent = it->record;
@@ -383,6 +388,8 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 	case FXT_EVENT:
 		note_time(a, rec->ns, rec->number == ASYNCTRACE_FXT_DURATION &&
 			  rec->end_ns > rec->ns ? rec->end_ns : rec->ns);
+		if (fxt_is_throttling(rec))
+			return throttling_record(a, rec);
 		if (rec->thread.tid <= FXT_TID_REAL_MAX)
 			return add_event(a, rec);
 		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))

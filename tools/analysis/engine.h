@@ -10,6 +10,7 @@
  *	history.c	keeps these states by time
  *	forget.c	frees history
  *	losses.c	knows the times of lost records
+ *	throttling.c	knows the times in which CPU quotas throttled processes
  *	durations.c	determines when a thread works on an operation
  *	entered.c	does the same for threads that enter operations
  *	cells.c		does the same from ids in scheduling records
@@ -43,6 +44,7 @@ enum item_kind {
 	ITEM_WAKEUP,		/* .id: woken thread, .other: waker; 0: an interrupt */
 	ITEM_LOSS,		/* .id: number of the loss */
 	ITEM_MARK,		/* .id: number of the mark */
+	ITEM_THROTTLED,		/* a cgroup, .name, of the process .pid, until .id; .record: ns */
 	ITEM_PARENT,		/* .record: parent of the operation .id, which begins next */
 	ITEM_EVENT,		/* ITEM_EVENT + n: an event of type n */
 };
@@ -227,6 +229,7 @@ struct thread_counts {
 	uint64_t ns[ANALYSIS_STATES], reason_ns[ANALYSIS_REASONS];
 	uint64_t exited_ns, inferred_ns;
 	uint64_t ran_ns;	/* running time after a recorded switch in */
+	uint64_t throttled_ns;
 	uint64_t voluntary, preempted, migrations, wakeups, wakes;
 	uint32_t last_cpu;	/* CPU + 1; 0: no switch yet */
 };
@@ -656,6 +659,8 @@ struct analysis {
 	struct fxt_table providers;	/* id + 1: .a name's number + 1, .b struct strings */
 	const struct strings *strings;	/* cache of .strings_of; NULL: empty */
 	uint32_t strings_of;
+	struct fxt_table throttled;	/* pid + 1: .a struct quotas */
+	struct fxt_table cgroups;	/* number of the path + 1 */
 	uint64_t counted;		/* number of the current operation */
 	struct intervals whole, intervals, path;	/* of the current operation */
 	struct intervals parts;		/* of the current wait */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "throttling.h"
 
 enum analysis_other waker_kind(uint32_t waker)
 {
@@ -28,6 +29,16 @@ static void count_span(struct thread_counts *c, const struct span *s, uint64_t t
 		c->inferred_ns += ns;
 	else if (s->state == ANALYSIS_RUNNING)
 		c->ran_ns += ns;
+}
+
+/* Counts the quotas that @t, runnable in @s, may have waited for until @to. */
+static void count_throttling(const struct analysis *a, struct thread *t, const struct span *s,
+			     uint64_t to)
+{
+	const char *path;
+
+	if (s->state == ANALYSIS_RUNNABLE)
+		t->counts.throttled_ns += throttling_within(a, t->out.pid, s->from, to, &path);
 }
 
 /* @ran: when the woken thread ran; NULL: no record shows it */
@@ -151,6 +162,7 @@ int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 	int err;
 
 	count_span(&t->counts, old, new->from);
+	count_throttling(a, t, old, new->from);
 	err = end_wakeup(a, t, ran ? &new->from : NULL);
 	if (!err && a->sink.turn)
 		err = next_span(a, t, old, new);
@@ -250,16 +262,19 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 		.wakes = c->wakes,
 	};
 
-	if (s->nr > s->first)
+	if (s->nr > s->first) {
 		count_span(&t->counts, &s->of[s->nr - 1], row.to);
-	else if (!c->wakes && !c->wakeups && !c->voluntary && !c->preempted)
+		count_throttling(a, t, &s->of[s->nr - 1], row.to);
+	} else if (!c->wakes && !c->wakeups && !c->voluntary && !c->preempted) {
 		return 0;
-	else
+	} else {
 		row.from = row.to;
+	}
 	row.last = last_state(a, t, row.to);
 	row.exited_ns = c->exited_ns;
 	row.inferred_ns = c->inferred_ns;
 	if (t->out.followed) {
+		row.throttled_ns = c->throttled_ns;
 		memcpy(row.ns, c->ns, sizeof(row.ns));
 		memcpy(row.reason_ns, c->reason_ns, sizeof(row.reason_ns));
 	} else {

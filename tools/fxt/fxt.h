@@ -154,8 +154,13 @@ void fxt_close(struct fxt_reader *r);
  */
 #define FXT_TID_REAL_MAX	(4u << 20)
 
+/* The provider that stands for the kernel. Programs write nothing in its sections. */
+#define FXT_KERNEL_PROVIDER	1
+
 /* True if the recorder wrote this event about its own clock or session. */
 bool fxt_is_clock(const struct fxt_record *rec);
+/* True if the recorder wrote this counter about a CPU quota that throttled a process. */
+bool fxt_is_throttling(const struct fxt_record *rec);
 const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name);
 bool fxt_text_is(const struct fxt_text *t, const char *s);
 /* Names of event types and argument types; never NULL */

@@ -102,8 +102,8 @@ int record_start_child(struct recorder *r)
 	}
 	close(pipe[1]);
 	close(go[0]);
-	if (r->ftrace && r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
-		ftrace_watch(r->ftrace, r->child);
+	record_watch_tracepoints(r, r->child);
+	record_watch_cgroups(r, r->child);
 	got = write(go[1], "", 1);
 	close(go[1]);
 	do {

@@ -13,6 +13,7 @@
 #include <asynctrace/session.h>
 
 #include "ftrace/ftrace.h"
+#include "quota/quota.h"
 #include "session/args.h"
 #include "record/taken.h"
 #include "tool.h"
@@ -88,6 +89,29 @@ struct record_options {
 	char cmd_path[4096];
 };
 
+struct throttling_sample;
+
+/**
+ * struct throttling - throttling of cgroups
+ * @quotas: the cgroups; NULL: throttling is not recorded
+ * @samples: growths that the composer has not taken yet
+ * @nr: number of samples
+ * @room: number of samples that @samples has room for
+ * @left_out: number of growths that found no room
+ * @next_read: time to read the counts; 0: no cgroup has a quota
+ * @next_list: time to list providers; 0: the session's chunks announce them early enough
+ * @list_seconds: time from the last list to that one
+ */
+struct throttling {
+	struct quotas *quotas;
+	struct throttling_sample *samples;
+	size_t nr, room;
+	uint64_t left_out;
+	double next_read;
+	double next_list;
+	double list_seconds;
+};
+
 /**
  * struct recorder - a recording
  * @opt: options
@@ -99,6 +123,7 @@ struct record_options {
  * @alerts: alerts of the session; NULL: no triggers
  * @taken: reports of providers that other sessions hold
  * @ftrace: events of the kernel's tracepoints; NULL: none are wanted
+ * @throttling: throttling of the cgroups of the command and of the providers
  * @nr_snapshots: number of snapshots written at alerts
  * @signals: signalfd(2)
  * @nr_signals: number of signals that ask to stop
@@ -129,6 +154,7 @@ struct recorder {
 	struct at_notifications *alerts;
 	struct taken taken;
 	struct ftrace *ftrace;
+	struct throttling throttling;
 	unsigned int nr_snapshots;
 	int signals;
 	unsigned int nr_signals;
@@ -195,11 +221,29 @@ int record_open_tracepoints(struct recorder *r);
 int record_start_tracepoints(struct recorder *r);
 /* Reads them if they are due, and composes what can be. */
 int record_poll_tracepoints(struct recorder *r);
-/* Records events of a provider's process from now on. @buffer: what read(2) has returned */
-void record_watch_provider(struct recorder *r, const void *buffer, size_t got);
+/* Records events of the process from now on. */
+void record_watch_tracepoints(struct recorder *r, pid_t pid);
 int record_stop_tracepoints(struct recorder *r);
 /* The session is read to its end: composes the rest, and accounts for losses. */
 int record_finish_tracepoints(struct recorder *r);
+
+/* quotas.c: throttling of cgroups. 0 or a negative errno, after a message. */
+int record_start_throttling(struct recorder *r);
+/* Watches the cgroups of a process from now on. A failure is only reported. */
+void record_watch_cgroups(struct recorder *r, pid_t pid);
+/* Reads the counts and lists providers if they are due, and composes what can be. */
+int record_poll_throttling(struct recorder *r);
+/* Returns the time of the next action; 0: none */
+double record_next_throttling(const struct recorder *r);
+/* Reads the counts for the last time. Call it before the session is stopped. */
+int record_stop_throttling(struct recorder *r);
+/* Composes all samples. @c: the composer. The samples stay, for further files of a snapshot. */
+int record_copy_throttling(const struct recorder *r, struct at_compose *c);
+/* The session is read to its end: composes the rest. */
+int record_finish_throttling(struct recorder *r);
+void record_throttling_json(const struct recorder *r, struct json_doc *j);
+void record_throttling_summary(const struct recorder *r);
+void record_free_throttling(struct recorder *r);
 
 /* trigger.c */
 bool record_take_trigger(struct record_options *o, char *text);

@@ -212,6 +212,22 @@ static int end_full(struct recorder *r)
 	return 0;
 }
 
+/* Watches the process of a provider that a chunk introduces. @buffer: what read(2) has returned */
+static void watch_provider(struct recorder *r, const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+	struct asynctrace_provider_info info;
+
+	if (got < sizeof(*chunk) || chunk->kind != ASYNCTRACE_CHUNK_PROVIDER ||
+	    got < chunk->size + sizeof(info))
+		return;
+	memcpy(&info, (const char *)buffer + chunk->size, sizeof(info));
+	if (info.pid <= 0 || info.flags & ASYNCTRACE_PROVIDER_F_GONE)
+		return;
+	record_watch_tracepoints(r, info.pid);
+	record_watch_cgroups(r, info.pid);
+}
+
 /*
  * Reads one chunk and writes its records. Returns 1 if there may be more, 0 if nothing is there
  * at the moment, or a negative errno after a message. -ECANCELED: the file has reached
@@ -229,7 +245,7 @@ static int take_chunk(struct recorder *r)
 	got = read(r->in, r->buffer, ASYNCTRACE_READ_MIN);
 	r->drained = !got;
 	if (got > 0) {
-		record_watch_provider(r, r->buffer, got);
+		watch_provider(r, r->buffer, got);
 		err = trace_out_chunk(&r->out, r->buffer, got);
 		return err ? err : 1;
 	}
@@ -259,6 +275,7 @@ static int flush(struct recorder *r, bool took)
 /* Returns how long poll() may sleep, in milliseconds; -1: without limit. */
 static int next_timeout(const struct recorder *r, double end)
 {
+	const double throttling = record_next_throttling(r);
 	double next = end;
 
 	if (r->next_line && (!next || r->next_line < next))
@@ -267,6 +284,8 @@ static int next_timeout(const struct recorder *r, double end)
 		next = r->next_flush;
 	if (r->next_ftrace && (!next || r->next_ftrace < next))
 		next = r->next_ftrace;
+	if (throttling && (!next || throttling < next))
+		next = throttling;
 	if (!next)
 		return -1;
 	next = (next - record_now()) * 1000 + 1;
@@ -351,6 +370,8 @@ static int record_loop(struct recorder *r)
 			took = true;
 		}
 		err = record_poll_tracepoints(r);
+		if (!err)
+			err = record_poll_throttling(r);
 		if (err)
 			return err;
 		err = flush(r, took);
@@ -451,6 +472,8 @@ static int stop(struct recorder *r, int err)
 	/* First, so that the session's last clock reading is later than every event. */
 	more = record_stop_tracepoints(r);
 	err = err ? err : more;
+	more = record_stop_throttling(r);
+	err = err ? err : more;
 	more = at_session_stop(r->ctl, r->session);
 	tell_taken(r);
 	if (more == -ENOENT) {
@@ -476,6 +499,18 @@ static int stop(struct recorder *r, int err)
 	} while (more == -ECANCELED);
 	err = err ? err : more;
 	more = record_finish_tracepoints(r);
+	err = err ? err : more;
+	more = record_finish_throttling(r);
+	return err ? err : more;
+}
+
+/* Ends an attachment, whose session goes on. */
+static int detach(struct recorder *r)
+{
+	int err = r->ended ? 0 : take_rest(r), more;
+
+	record_stop_throttling(r);
+	more = record_finish_throttling(r);
 	return err ? err : more;
 }
 
@@ -489,6 +524,8 @@ static int begin(struct recorder *r)
 	}
 	/* Then, so that no event is earlier than the session's first clock reading. */
 	err = record_start_tracepoints(r);
+	if (!err)
+		err = record_start_throttling(r);
 	if (err)
 		return err;
 	r->started = record_now();
@@ -510,8 +547,8 @@ int record_run(struct recorder *r)
 	err = begin(r);
 	if (!err)
 		err = r->opt.snapshot ? take_all(r) : record_loop(r);
-	if (!err && r->opt.attach && !r->opt.snapshot && !r->ended)
-		err = take_rest(r);
+	if (!err && r->opt.attach && !r->opt.snapshot)
+		err = detach(r);
 	record_line_clear(r);
 	if (!r->opt.attach && r->started)
 		err = stop(r, err);
@@ -531,6 +568,7 @@ void record_free(struct recorder *r)
 	at_notifications_close(r->alerts);
 	taken_close(&r->taken);
 	ftrace_close(r->ftrace);
+	record_free_throttling(r);
 	trace_out_free(&r->out);
 	free(r->buffer);
 }

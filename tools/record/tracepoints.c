@@ -3,7 +3,6 @@
  * asynctrace record -e, -k: events of the kernel's tracepoints
  */
 #include <errno.h>
-#include <string.h>
 
 #include "record/record.h"
 #include "tool.h"
@@ -77,18 +76,10 @@ int record_poll_tracepoints(struct recorder *r)
 	return err ? err : compose(r);
 }
 
-void record_watch_provider(struct recorder *r, const void *buffer, size_t got)
+void record_watch_tracepoints(struct recorder *r, pid_t pid)
 {
-	const struct asynctrace_chunk *chunk = buffer;
-	struct asynctrace_provider_info info;
-
-	if (!r->ftrace || r->opt.args.sched == ASYNCTRACE_SCHED_ALL ||
-	    got < sizeof(*chunk) || chunk->kind != ASYNCTRACE_CHUNK_PROVIDER ||
-	    got < chunk->size + sizeof(info))
-		return;
-	memcpy(&info, (const char *)buffer + chunk->size, sizeof(info));
-	if (info.pid > 0 && !(info.flags & ASYNCTRACE_PROVIDER_F_GONE))
-		ftrace_watch(r->ftrace, info.pid);
+	if (r->ftrace && r->opt.args.sched != ASYNCTRACE_SCHED_ALL)
+		ftrace_watch(r->ftrace, pid);
 }
 
 int record_stop_tracepoints(struct recorder *r)

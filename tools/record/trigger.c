@@ -69,6 +69,8 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 			break;
 		err = trace_out_chunk(out, r->buffer, got);
 	}
+	if (!err)
+		err = trace_out_check(out, record_copy_throttling(r, out->compose));
 	return trace_out_finish(out, true, err);
 }
 

@@ -54,10 +54,19 @@ static const char *keep_other(struct blame *b, const struct analysis_interval *r
 	return id ? keep_joined(b, "working on ", id->name, "") : keep(b, "");
 }
 
+/* Describes why @row is in its state, interned. */
+static const char *keep_reason(struct blame *b, const struct analysis_interval *row)
+{
+	const char *reason = reason_of(row);
+
+	return row->cgroup ? keep_joined(b, reason, reason[0] ? ", " : "", "CPU quota") :
+			     keep(b, reason);
+}
+
 static int add(struct blame *b, const char *type, const struct analysis_interval *row)
 {
 	struct blame_row r = {
-		.type = type, .state = row->state, .reason = keep(b, reason_of(row)),
+		.type = type, .state = row->state, .reason = keep_reason(b, row),
 		.thread = keep(b, row->thread ? row->thread->name : ""),
 		.duration = keep(b, row->duration),
 		.other = keep_other(b, row),

@@ -123,6 +123,18 @@ static void print_yield(FILE *f, const struct analysis_interval *row)
 		fputs("after sched_yield, ", f);
 }
 
+/* Prints the quota that a runnable thread may have waited for. */
+static void print_throttling(FILE *f, const struct party *p)
+{
+	const struct unit u = unit_of(p->throttled_ns);
+
+	if (!p->row.cgroup)
+		return;
+	fputs("; up to ", f);
+	print_ns(f, p->throttled_ns, u);
+	fprintf(f, " %s because of the CPU quota of cgroup %s", u.name, tool_text(p->row.cgroup));
+}
+
 /*
  * Prints the cause of a part of the time, such as "while disk/147 worked on ..." or "behind
  * ab/160".
@@ -165,6 +177,7 @@ static void print_party(FILE *f, const struct party *p)
 			fputs("on ", f);
 			print_thread(f, row->thread);
 		}
+		print_throttling(f, p);
 		break;
 	case ANALYSIS_RUNNING:
 		fputs("on ", f);
@@ -182,10 +195,29 @@ static bool says_something(const struct party *p)
 	return p->row.state != ANALYSIS_QUEUED || p->row.thread;
 }
 
+/* Returns the longest party, with the quota that caused most of the wait of all of them. */
+static struct party longest_party(const struct parties *all)
+{
+	const struct party *with = &all->of[0];
+	struct party p = all->of[0];
+
+	for (size_t i = 1; i < all->nr; i++)
+		if (all->of[i].throttled_ns > with->throttled_ns)
+			with = &all->of[i];
+	p.row.cgroup = with->row.cgroup;
+	p.throttled_ns = 0;
+	/* The analysis stores each name once, so pointers can be compared. */
+	for (size_t i = 0; i < all->nr; i++)
+		if (all->of[i].row.cgroup == p.row.cgroup)
+			p.throttled_ns += all->of[i].throttled_ns;
+	return p;
+}
+
 static void print_state(FILE *f, const struct analysis_operation *op, enum analysis_state state,
 			struct unit u)
 {
 	struct parties parties = { 0 };
+	struct party longest;
 
 	print_ns(f, op->ns[state], u);
 	fprintf(f, " %s", analysis_state_name(state));
@@ -198,7 +230,8 @@ static void print_state(FILE *f, const struct analysis_operation *op, enum analy
 		print_ns(f, parties.of[0].ns, u);
 		fputs(" of it ", f);
 	}
-	print_party(f, &parties.of[0]);
+	longest = longest_party(&parties);
+	print_party(f, &longest);
 	fputc(')', f);
 out:
 	parties_free(&parties);
@@ -239,7 +272,9 @@ void explain_now(FILE *f, const struct analysis_operation *op)
 
 	if (!op->nr_intervals)
 		return;
-	p = (struct party){ .row = *last, .nr_ids = last->other_id ? 1 : 0 };
+	p = (struct party){
+		.row = *last, .nr_ids = last->other_id ? 1 : 0, .throttled_ns = last->throttled_ns,
+	};
 	p.ids[0].id = last->other_id;
 	fprintf(f, "It has been %s for ", analysis_state_name(last->state));
 	print_ns(f, last->to - last->from, u);
@@ -298,7 +333,9 @@ void explain_path(FILE *f, const struct analysis_operation *op)
 	fprintf(f, "  %12s %12s  %-9s what\n", "at ms", "ms", "state");
 	for (size_t i = 0; i < op->nr_path; i++) {
 		const struct analysis_interval *row = &op->path[i];
-		struct party p = { .row = *row, .ns = row->to - row->from };
+		struct party p = {
+			.row = *row, .ns = row->to - row->from, .throttled_ns = row->throttled_ns,
+		};
 
 		if (row->other_id) {
 			p.ids[0].id = row->other_id;
@@ -352,7 +389,17 @@ static void json_place(FILE *f, const struct analysis_interval *row)
 	fxt_print_json_member(f, "file", reason_file(row));
 }
 
-/* Prints all members about a row except its time. */
+/* Prints the quota that a runnable thread may have waited for. */
+static void json_throttling(FILE *f, const struct analysis_interval *row, uint64_t ns)
+{
+	if (!row->cgroup)
+		return;
+	fputc(',', f);
+	fxt_print_json_member(f, "throttled_cgroup", row->cgroup);
+	fprintf(f, ",\"throttled_ns\":%" PRIu64, ns);
+}
+
+/* Prints all members about a row except its times. */
 static void json_row(FILE *f, const struct analysis_interval *row)
 {
 	static const char *const kinds[] = {
@@ -387,6 +434,7 @@ static void json_rows(FILE *f, const char *key, const struct analysis_interval *
 		fprintf(f, "%s{\"from_ns\":%" PRIu64 ",\"to_ns\":%" PRIu64 ",", i ? "," : "",
 			rows[i].from, rows[i].to);
 		json_row(f, &rows[i]);
+		json_throttling(f, &rows[i], rows[i].throttled_ns);
 		if (rows[i].inferred)
 			fputs(",\"inferred\":true", f);
 		if (rows[i].other_id) {
@@ -414,6 +462,7 @@ static void json_parties(FILE *f, const struct analysis_operation *op)
 			fprintf(f, "%s{\"ns\":%" PRIu64 ",", comma, p->ns);
 			comma = ",";
 			json_row(f, &p->row);
+			json_throttling(f, &p->row, p->throttled_ns);
 			if (nr) {
 				fputs(",\"other_operations\":[", f);
 				for (size_t k = 0; k < nr; k++) {

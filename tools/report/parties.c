@@ -19,7 +19,7 @@ static uint64_t key_of(const struct analysis_interval *row)
 	if (row->state == ANALYSIS_QUEUED)
 		return fxt_hash(key, !row->other_id);
 	if (row->state != ANALYSIS_BLOCKED)
-		return fxt_hash(key, 0);
+		return fxt_hash(key, (uintptr_t)row->cgroup);
 	/* The analysis stores each name once, so pointers can be compared. */
 	return fxt_hash(fxt_hash(key, row->duration[0] ? (uintptr_t)row->duration : 0),
 			row->in[0] ? (uintptr_t)row->in + row->file : 0);
@@ -88,6 +88,7 @@ static int add(struct parties *p, const struct analysis_interval *row)
 	}
 	party = &p->of[e->a - 1];
 	party->ns += row->to - row->from;
+	party->throttled_ns += row->throttled_ns;
 	/* A thread may wait for several descriptors or locks. */
 	if (row->argument != party->row.argument || !row->has_argument)
 		party->row.has_argument = false;

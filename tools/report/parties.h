@@ -8,9 +8,10 @@
 
 #define PARTY_IDS_MAX	3
 
-/* Intervals of one state with the same thread, system call, duration and other party */
+/* Intervals of one state with the same thread, system call, duration, quota and other party */
 struct party {
 	uint64_t ns;
+	uint64_t throttled_ns;	/* of them, at most, waiting for the quota of .row.cgroup */
 	struct analysis_interval row;	/* the first of them */
 	/* Operations that the other party worked on, those with the most time first */
 	struct {

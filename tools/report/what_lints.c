@@ -233,7 +233,7 @@ static bool print_lints(const struct report *r)
 /* --- summary ------------------------------------------------------------------------ */
 
 static const struct sheet_column summary_columns[] = {
-	COLUMN("begin_ns", "BEGIN ms", SHEET_NS),
+	COLUMN_OPTIONAL("begin_ns", "BEGIN ms", SHEET_NS),
 	COLUMN("duration_ns", "DURATION ms", SHEET_NS),
 	COLUMN("records", "RECORDS", SHEET_COUNT),
 	COLUMN("complete", "OPERATIONS", SHEET_COUNT),
@@ -242,6 +242,7 @@ static const struct sheet_column summary_columns[] = {
 	COLUMN("switches", "SWITCHES", SHEET_COUNT),
 	COLUMN("wakeups", "WAKEUPS", SHEET_COUNT),
 	COLUMN("losses", "LOSSES", SHEET_COUNT),
+	COLUMN("throttled", "THROTTLED", SHEET_COUNT),
 	COLUMN("lints", "LINTS", SHEET_COUNT),
 };
 
@@ -263,6 +264,7 @@ static void fill_summary(struct report *r)
 	sheet_number(&r->sheet, t->switches);
 	sheet_number(&r->sheet, t->wakeups);
 	sheet_number(&r->sheet, t->losses);
+	sheet_number(&r->sheet, t->throttled);
 	sheet_number(&r->sheet, l->nr);
 }
 

@@ -22,13 +22,14 @@ static const struct sheet_column threads_columns[] = {
 	COLUMN("running_ns", "RUNNING", SHEET_NS),
 	COLUMN("woken_ns", "WAITING", SHEET_NS),
 	COLUMN("preempted_ns", "PREEMPTED", SHEET_NS),
+	COLUMN("throttled_ns", "QUOTA", SHEET_NS),
 	COLUMN("blocked_ns", "BLOCKED", SHEET_NS),
 	COLUMN_OPTIONAL("disk_ns", "OF IT DISK", SHEET_NS),
 	COLUMN("unknown_ns", "?", SHEET_NS),
 	COLUMN_OPTIONAL("inferred_ns", "INFERRED", SHEET_NS),
 	COLUMN("voluntary", "SLEPT", SHEET_COUNT),
 	COLUMN("preempted", "PREEMPTED", SHEET_COUNT),
-	COLUMN("migrations", "MOVED", SHEET_COUNT),
+	COLUMN_OPTIONAL("migrations", "MOVED", SHEET_COUNT),
 	COLUMN_OPTIONAL("wakeups", "WOKEN", SHEET_COUNT),
 	COLUMN_OPTIONAL("wakes", "WAKES", SHEET_COUNT),
 	COLUMN_OPTIONAL("last", "AT THE END", SHEET_TEXT),
@@ -62,6 +63,7 @@ static int add_thread_row(void *arg, const struct analysis_thread_row *row)
 	sheet_number(s, row->ns[ANALYSIS_RUNNING]);
 	sheet_number(s, row->ns[ANALYSIS_RUNNABLE] - preempted);
 	sheet_number(s, preempted);
+	sheet_number(s, row->throttled_ns);
 	sheet_number(s, row->ns[ANALYSIS_BLOCKED]);
 	sheet_number(s, row->reason_ns[ANALYSIS_DISK] + row->reason_ns[ANALYSIS_IOWAIT]);
 	sheet_number(s, row->ns[ANALYSIS_UNKNOWN]);

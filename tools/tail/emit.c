@@ -248,6 +248,15 @@ int emit_held_losses(struct tail *t, uint64_t from, uint64_t to)
 	return 0;
 }
 
+/* Keeps each counter of the kernel, because an operation that ran before it may still be slow. */
+static int counter(struct tail *t, const struct tail_entry *e)
+{
+	objects_use(t, e->tid);
+	emit_section(t, KERNEL_PROVIDER);
+	out_put(t, window_words(&t->window, e), e->words, NULL);
+	return 0;
+}
+
 static int own_event(struct tail *t, const struct tail_entry *e)
 {
 	if (e->type == ASYNCTRACE_FXT_DURATION)
@@ -308,6 +317,8 @@ static int emit(struct tail *t, const struct tail_entry *e, uint64_t number)
 		begin_covers(t);
 	switch (e->kind) {
 	case FXT_EVENT:
+		if (e->provider == KERNEL_PROVIDER && e->type == ASYNCTRACE_FXT_COUNTER)
+			return counter(t, e);
 		return e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER ?
 			own_event(t, e) : event(t, e, number);
 	case FXT_SWITCH:

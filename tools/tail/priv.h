@@ -22,7 +22,7 @@
 #include "fxt/table.h"
 #include "tail.h"
 
-#define KERNEL_PROVIDER	1	/* has scheduling, names, clocks and losses */
+#define KERNEL_PROVIDER	FXT_KERNEL_PROVIDER	/* has scheduling, names, clocks and losses */
 
 /* --- window.c ------------------------------------------------------------------------- */
 

@@ -180,6 +180,42 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
 				 uint64_t dropped, uint64_t unwritten);
 
+/**
+ * struct at_compose_counter - values of a process that the caller has measured
+ * @size: sizeof(struct at_compose_counter)
+ * @pid: the process
+ * @time: CLOCK_BOOTTIME nanoseconds
+ * @comm: name of the process's main thread, used if the session has no name for it; may be NULL
+ * @category: for example "cgroup"
+ * @name: name of the counter, which tells it from other counters of the process
+ * @values: the values, of type ASYNCTRACE_FXT_ARG_INT64 or _UINT64
+ * @nr_values: number of values, 1 to 15
+ */
+struct at_compose_counter {
+	uint32_t size;
+	int32_t pid;
+	uint64_t time;
+	const char *comm;
+	const char *category;
+	const char *name;
+	const struct at_compose_value *values;
+	size_t nr_values;
+};
+
+/**
+ * at_compose_add_counter - add values of a process that the caller has measured
+ * @c: the composer
+ * @counter: the values
+ *
+ * The file gets a counter in the section of the kernel. No ring counts it. A reader can tell it
+ * from counters of programs, which stand in other sections.
+ *
+ * Return: 0; -EAGAIN: the time is later than the session's last chunk: call again after
+ * at_compose_chunk(); -ERANGE: the time is from before the session; -EINVAL: @counter is wrong;
+ * errors of at_compose_chunk(). After the first three errors, the file has not changed.
+ */
+int at_compose_add_counter(struct at_compose *c, const struct at_compose_counter *counter);
+
 /* --- composer: files ------------------------------------------------------ */
 
 /**

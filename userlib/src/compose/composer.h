@@ -26,7 +26,7 @@
  *	map.c		hash tables
  *	mem.c		memory
  *
- * tracepoint.c adds events of the kernel's tracepoints, and stats.c sums up.
+ * tracepoint.c adds events of the kernel's tracepoints and counters, and stats.c sums up.
  */
 #ifndef COMPOSE_COMPOSER_H
 #define COMPOSE_COMPOSER_H

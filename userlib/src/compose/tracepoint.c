@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Events of the kernel's tracepoints, which a recorder reads from ftrace.
+ * Events of the kernel's tracepoints, which a recorder reads from ftrace, and counters of
+ * processes, which a recorder has measured.
  *
  * An event becomes an instant on the track of its thread. The idle tasks of all CPUs have tid 0,
  * so the idle task of each CPU gets a pseudo thread. Events that ftrace lost are accounted for in
@@ -175,28 +176,36 @@ static uint32_t idle_thread(struct at_compose *c, struct atc_ring *r)
 	return r->idle;
 }
 
+/*
+ * Introduces the thread @tid in the file. *@pid: its process, or @tid if that is not known.
+ * @known: its process, 0: not known. @comm: its name if the session does not name it; or NULL
+ */
+static int introduce(struct at_compose *c, int32_t tid, int32_t known, const char *comm,
+		     uint64_t *pid)
+{
+	struct atc_task *task = atc_task(c, tid);
+	int err = 0;
+
+	if (!task)
+		return -ENOMEM;
+	if (!task->named && known)
+		err = atc_task_name(c, tid, known, comm ? comm : "?");
+	if (!err)
+		err = atc_task_seen(c, tid);
+	*pid = task->pid ? task->pid : tid;
+	return err;
+}
+
 /* Finds the process and the thread whose track shows the event. */
 static int identify(struct at_compose *c, struct atc_ring *r,
 		    const struct at_compose_tracepoint *t, uint64_t *pid, uint64_t *tid)
 {
-	struct atc_task *task;
-	int err = 0;
-
-	if (!t->tid) {
-		*pid = ATC_KOID_PROCESS;
-		*tid = idle_thread(c, r);
-		return 0;
-	}
-	task = atc_task(c, t->tid);
-	if (!task)
-		return -ENOMEM;
-	if (!task->named && t->pid)
-		err = atc_task_name(c, t->tid, t->pid, t->comm ? t->comm : "?");
-	if (!err)
-		err = atc_task_seen(c, t->tid);
-	*pid = task->pid ? task->pid : t->tid;
 	*tid = t->tid;
-	return err;
+	if (t->tid)
+		return introduce(c, t->tid, t->pid, t->comm, pid);
+	*pid = ATC_KOID_PROCESS;
+	*tid = idle_thread(c, r);
+	return 0;
 }
 
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
@@ -257,5 +266,56 @@ int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t ov
 		return -ENOMEM;
 	r->counts.unwritten += unwritten;
 	atc_loss(c, r, &chunk, 0);
+	return c->out.error;
+}
+
+static bool valid_counter(const struct at_compose_counter *t)
+{
+	if (t->size < sizeof(*t) || t->pid <= 0 || !t->nr_values ||
+	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name)
+		return false;
+	for (size_t i = 0; i < t->nr_values; i++)
+		if (t->values[i].type != ASYNCTRACE_FXT_ARG_INT64 &&
+		    t->values[i].type != ASYNCTRACE_FXT_ARG_UINT64)
+			return false;
+	return true;
+}
+
+int at_compose_add_counter(struct at_compose *c, const struct at_compose_counter *t)
+{
+	unsigned int category, name, names[ASYNCTRACE_FXT_ARGS_MAX];
+	size_t words = 4;
+	uint64_t pid, *w;
+	int err;
+
+	if (!valid_counter(t))
+		return -EINVAL;
+	/* No time may be later than the end of the file, which is the last clock pair. */
+	if (!c->started || t->time > atc_clock_end(&c->clock))
+		return -EAGAIN;
+	if (t->time < atc_clock_start(&c->clock))
+		return -ERANGE;
+	err = introduce(c, t->pid, t->pid, t->comm, &pid);
+	if (err)
+		return err;
+	/* Records of the texts must come before the counter's record. */
+	category = atc_name_index(c, t->category);
+	name = atc_name_index(c, t->name);
+	for (size_t i = 0; i < t->nr_values; i++)
+		names[i] = atc_name_index(c, t->values[i].name);
+
+	atc_section(c, c->kernel);
+	w = atc_out_record(&c->out);
+	w[1] = t->time;
+	w[2] = pid;
+	w[3] = t->pid;
+	category = put_ref(w, &words, category, t->category);
+	name = put_ref(w, &words, name, t->name);
+	for (size_t i = 0; i < t->nr_values; i++)
+		put_value(w, &words, names[i], &t->values[i]);
+	w[words++] = 0;		/* the counter's id: its name tells it from others */
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_COUNTER, words, t->nr_values, category,
+					 name);
+	atc_out_done(&c->out, words);
 	return c->out.error;
 }

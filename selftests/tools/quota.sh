@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Throttling by a CPU quota, from record to why and report. Needs the module, root and cgroup2.
+#
+# usage: quota.sh ASYNCTRACE BURN
+set -u
+
+AT=$1 BURN=$2
+here=$(cd "${0%/*}" && pwd)
+. "$here/lib.sh"
+scratch
+
+# The process is in a cgroup below the one with the quota.
+cgroup=/sys/fs/cgroup/quota-test
+echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
+mkdir -p $cgroup/inner
+echo "20000 100000" >$cgroup/cpu.max
+
+# burn OPTION...: record a program that needs three times its quota
+burn() {
+	"$AT" record --json "$@" -- \
+		sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 60' "$BURN"
+}
+
+explains_the_quota() { # FILE
+	valid "$1" && "$AT" why --json "$1" >out 2>err &&
+		is true '[.intervals[] | select(.throttled_cgroup)] | length > 0 and
+			all(.throttled_cgroup == "/quota-test" and .state == "runnable")' &&
+		is true '([.intervals[].throttled_ns // 0] | add) > 0' &&
+		is true '([.intervals[].throttled_ns // 0] | add) <= .runnable_ns'
+}
+
+begin "why and report name a quota that throttled"
+check record status 0 burn -o t.fxt
+check "kernel counted throttling" is true '.cgroups | length == 1 and
+	.[0].path == "/quota-test" and .[0].throttled_ns > 0 and .[0].throttled_periods > 0'
+check "intervals" explains_the_quota t.fxt
+check "sentence" status 0 "$AT" why --brief t.fxt
+check "sentence" grep -q 'runnable (.* because of the CPU quota of cgroup /quota-test)' out
+check "threads" status 0 "$AT" report --json t.fxt threads
+check "thread" [ "$(jq -s 'map(select(.thread == "burn" and .throttled_ns > 0)) | length' <out)" = 1 ]
+check "runnable" status 0 "$AT" report --json t.fxt runnable
+check "reason" grep -q '"reason":"[^"]*CPU quota"' out
+check "summary" status 0 "$AT" report --json t.fxt summary
+check "one cgroup" is 1 .throttled
+end
+
+# The recorder reads no records before the end, so it lists the providers.
+begin "circular mode records throttling"
+check record status 0 burn -m circular -o t.fxt
+check "intervals" explains_the_quota t.fxt
+end
+
+begin "slow operation keeps its throttling"
+check record status 0 burn -o t.fxt --slower-than 'burn>1ms'
+check "intervals" explains_the_quota t.fxt
+end
+
+rmdir $cgroup/inner $cgroup
+close

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Declarations shared by the files of quota/
+ *
+ *	quota.c		cgroups with a quota, and their processes
+ *	place.c		directories of the cgroups that a process is in
+ *	stat.c		the files of a cgroup
+ */
+#ifndef QUOTA_PRIV_H
+#define QUOTA_PRIV_H
+
+#include <limits.h>
+
+#include "quota/quota.h"
+
+/* --- place.c ---------------------------------------------------------------- */
+
+/**
+ * struct quota_place - a cgroup of a process
+ * @v2: the cgroup is of the unified hierarchy; else of version 1's controller cpu
+ * @dir: its directory
+ * @path: its path, as /proc/PID/cgroup has it
+ */
+struct quota_place {
+	bool v2;
+	char dir[PATH_MAX];
+	char path[PATH_MAX];
+};
+
+/*
+ * Calls @fn for the cgroups of @pid whose directories are in the mount that this process sees, from
+ * the process's own up to the mount's root. Returns 0, or the first result of @fn that is not 0.
+ */
+int quota_places(const char *root, pid_t pid,
+		 int (*fn)(void *arg, const struct quota_place *place), void *arg);
+
+/* --- stat.c ------------------------------------------------------------------ */
+
+/* Reads the period of the quota, ns. Returns false if there is no quota. */
+bool quota_period(const struct quota_place *place, uint64_t *ns);
+/* Returns a descriptor of cpu.stat, or a negative errno. */
+int quota_open_stat(const struct quota_place *place);
+/* Reads the counts of the descriptor. Returns 0 or a negative errno. */
+int quota_read_stat(int fd, bool v2, uint64_t *periods, uint64_t *throttled_ns);
+
+#endif /* QUOTA_PRIV_H */

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record: when the CPU quota of a cgroup throttled the command or a provider
+ *
+ * Growths wait until the composer has the session's first chunk. In circular and one-shot mode,
+ * that is at the end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <linux/asynctrace_fxt.h>
+
+#include "fxt/table.h"
+#include "record/record.h"
+#include "tool.h"
+
+#define READ_SECONDS	0.1
+
+/*
+ * Limit of the time between two lists. The first ones are more frequent, because a command that
+ * moves to another cgroup does so when it begins.
+ */
+#define LIST_SECONDS	1.0
+
+/* Limit of the samples that wait: 27 minutes of one process that is always throttled */
+#define SAMPLES_MAX	16384
+
+/* The composer writes at most this many bytes of a name. */
+#define NAME_MAX_BYTES	255
+
+/**
+ * struct throttling_sample - a growth that waits
+ * @growth: the growth. Its path belongs to the quotas
+ * @comm: name of the process
+ */
+struct throttling_sample {
+	struct quota_growth growth;
+	char comm[16 + 1];
+};
+
+static uint64_t boottime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
+static int no_memory(void)
+{
+	tool_error("cannot record throttling by CPU quotas: %s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+static void take_comm(pid_t pid, char *comm, size_t size)
+{
+	char path[48];
+	FILE *f;
+
+	*comm = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, size, f))
+		comm[strcspn(comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
+}
+
+/* Makes room for a sample. In circular mode, drops the oldest ones, as the rings do. */
+static bool make_room(struct recorder *r)
+{
+	struct throttling *t = &r->throttling;
+	const size_t oldest = SAMPLES_MAX / 4;
+
+	if (t->nr == SAMPLES_MAX && r->opt.args.mode == ASYNCTRACE_MODE_CIRCULAR) {
+		t->nr -= oldest;
+		memmove(t->samples, t->samples + oldest, t->nr * sizeof(*t->samples));
+	}
+	return t->nr < SAMPLES_MAX && more_room(&t->samples, t->nr, &t->room, sizeof(*t->samples));
+}
+
+static int grown(void *arg, const struct quota_growth *g)
+{
+	struct recorder *r = arg;
+	struct throttling *t = &r->throttling;
+	struct throttling_sample *s;
+
+	if (!make_room(r)) {
+		t->left_out++;
+		return 0;
+	}
+	s = &t->samples[t->nr++];
+	s->growth = *g;
+	take_comm(g->pid, s->comm, sizeof(s->comm));
+	return 0;
+}
+
+static int add(struct at_compose *c, const struct throttling_sample *s)
+{
+	const struct quota_growth *g = &s->growth;
+	const size_t len = strlen(g->path);
+	const struct at_compose_value values[] = {
+		{ .name = "throttled_us", .type = ASYNCTRACE_FXT_ARG_UINT64,
+		  .number = g->throttled_ns / 1000 },
+		{ .name = "throttled_periods", .type = ASYNCTRACE_FXT_ARG_UINT64,
+		  .number = g->periods },
+		{ .name = "interval_us", .type = ASYNCTRACE_FXT_ARG_UINT64,
+		  .number = (g->to - g->from + 999) / 1000 },
+	};
+	const struct at_compose_counter counter = {
+		.size = sizeof(counter), .pid = g->pid, .time = g->from,
+		.comm = s->comm[0] ? s->comm : NULL, .category = "cgroup",
+		/* The end of a long path tells it from others better than its begin. */
+		.name = g->path + (len > NAME_MAX_BYTES ? len - NAME_MAX_BYTES : 0),
+		.values = values, .nr_values = sizeof(values) / sizeof(values[0]),
+	};
+	int err = at_compose_add_counter(c, &counter);
+
+	/* An attached session may have begun later. */
+	return err == -ERANGE ? 0 : err;
+}
+
+/* Composes samples, and drops those that have been composed. */
+static int compose(struct recorder *r)
+{
+	struct throttling *t = &r->throttling;
+	size_t at = 0;
+	int err = 0;
+
+	for (; at < t->nr && !err; at += err != -EAGAIN)
+		err = add(r->out.compose, &t->samples[at]);
+	t->nr -= at;
+	memmove(t->samples, t->samples + at, t->nr * sizeof(*t->samples));
+	if (r->out.over) {
+		t->left_out += at;
+		return 0;
+	}
+	if (err && err != -EAGAIN)
+		return trace_out_check(&r->out, err);
+	/* trace_out_chunk() relies on an empty buffer. */
+	return at ? trace_out_flush(&r->out) : 0;
+}
+
+int record_copy_throttling(const struct recorder *r, struct at_compose *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < r->throttling.nr && !err; i++)
+		err = add(c, &r->throttling.samples[i]);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* The first reading of a new cgroup is the base of the next one. */
+static void find_next_read(struct throttling *t)
+{
+	if (!quotas_nr(t->quotas))
+		t->next_read = 0;
+	else if (!t->next_read)
+		t->next_read = record_now() + READ_SECONDS;
+}
+
+void record_watch_cgroups(struct recorder *r, pid_t pid)
+{
+	struct throttling *t = &r->throttling;
+
+	if (!t->quotas)
+		return;
+	if (quotas_watch(t->quotas, pid))
+		no_memory();
+	find_next_read(t);
+}
+
+static int watch_listed(const struct at_provider_info *p, void *arg)
+{
+	struct recorder *r = arg;
+
+	if (p->session == r->session && p->pid)
+		record_watch_cgroups(r, p->pid);
+	return 0;
+}
+
+/*
+ * Finds the providers of the session. Chunks announce them only to a reader of the session. An
+ * error only means that their throttling is not recorded.
+ */
+static void list_providers(struct recorder *r)
+{
+	at_for_each_provider(r->ctl, watch_listed, r);
+}
+
+int record_start_throttling(struct recorder *r)
+{
+	struct throttling *t = &r->throttling;
+
+	if (r->opt.snapshot)
+		return 0;
+	t->quotas = quotas_new("", boottime);
+	if (!t->quotas)
+		return no_memory();
+	list_providers(r);
+	if (!r->opt.attach && r->opt.args.mode != ASYNCTRACE_MODE_STREAMING)
+		t->list_seconds = READ_SECONDS;
+	if (t->list_seconds)
+		t->next_list = record_now() + t->list_seconds;
+	return 0;
+}
+
+static int read_counts(struct recorder *r)
+{
+	int err = quotas_read(r->throttling.quotas, grown, r);
+
+	find_next_read(&r->throttling);
+	return err;
+}
+
+int record_poll_throttling(struct recorder *r)
+{
+	struct throttling *t = &r->throttling;
+	const double now = record_now();
+
+	if (t->next_list && now >= t->next_list) {
+		t->list_seconds = t->list_seconds < LIST_SECONDS / 2 ? 2 * t->list_seconds :
+								       LIST_SECONDS;
+		t->next_list = now + t->list_seconds;
+		list_providers(r);
+	}
+	if (t->next_read && now >= t->next_read) {
+		t->next_read = now + READ_SECONDS;
+		read_counts(r);
+	}
+	return t->nr ? compose(r) : 0;
+}
+
+double record_next_throttling(const struct recorder *r)
+{
+	const struct throttling *t = &r->throttling;
+
+	return t->next_list && (!t->next_read || t->next_list < t->next_read) ? t->next_list :
+										t->next_read;
+}
+
+int record_stop_throttling(struct recorder *r)
+{
+	return r->throttling.quotas ? read_counts(r) : 0;
+}
+
+/* Samples that stay are later than all records, so they concern none of them. */
+int record_finish_throttling(struct recorder *r)
+{
+	return r->throttling.nr ? compose(r) : 0;
+}
+
+/* --- the summary ------------------------------------------------------------------ */
+
+void record_throttling_json(const struct recorder *r, struct json_doc *j)
+{
+	const struct throttling *t = &r->throttling;
+	struct quota_sums s;
+
+	doc_array(j, "cgroups");
+	for (size_t i = 0; t->quotas && quotas_sums(t->quotas, i, &s); i++) {
+		doc_object(j, NULL);
+		doc_string(j, "path", s.path);
+		doc_number(j, "throttled_ns", s.throttled_ns);
+		doc_number(j, "throttled_periods", s.periods);
+		if (s.err)
+			doc_string(j, "error", strerror(-s.err));
+		doc_close(j);
+	}
+	doc_close(j);
+	doc_number(j, "throttling_left_out", t->left_out);
+}
+
+void record_throttling_summary(const struct recorder *r)
+{
+	const struct throttling *t = &r->throttling;
+	struct quota_sums s;
+
+	for (size_t i = 0; t->quotas && quotas_sums(t->quotas, i, &s); i++) {
+		if (s.periods || s.throttled_ns)
+			fprintf(stderr, "  The cgroup %s had used up its CPU quota in %s period%s, and was throttled for %.1f ms, summed over CPUs.\n",
+				tool_text(s.path), tool_count(s.periods), s.periods == 1 ? "" : "s",
+				s.throttled_ns / 1e6);
+		if (s.err)
+			fprintf(stderr, "  The cgroup %s has a CPU quota, but its cpu.stat cannot be read, so the trace does not tell when it was throttled: %s\n",
+				tool_text(s.path), strerror(-s.err));
+	}
+	if (t->left_out)
+		fprintf(stderr, "  %s measurements of throttling by CPU quotas are not in the trace.\n",
+			tool_count(t->left_out));
+}
+
+void record_free_throttling(struct recorder *r)
+{
+	quotas_free(r->throttling.quotas);
+	free(r->throttling.samples);
+}
