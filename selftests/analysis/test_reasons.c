@@ -316,6 +316,31 @@ static void G11_sleeping_thread_has_its_state(void **state)
 	trace_free(&t);
 }
 
+/* A thread that nobody listed may have been created right before its first record. */
+static void unlisted_thread_counts_from_first_record(void **state)
+{
+	const struct analysis_sink sink = { .thread = keep_thread };
+	const struct analysis_options opts = { 0 };
+	struct trace t = { 0 };
+
+	*threads = '\0';
+	put_clock(&t, 100);
+	put_thread(&t, 7, 100, "worker");
+	add_number(&t.of[t.nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, 0);
+	put_switch(&t, 160, 0, 7, 0, SLEEPS);
+	put_switch(&t, 170, 0, 0, 8, 0);
+	put_switch(&t, 190, 0, 8, 0, SLEEPS);
+	put_wakeup(&t, 180, 0, 9, 8);
+	put_switch(&t, 195, 0, 0, 9, 0);
+	put_switch(&t, 196, 1, 0, 7, 0);
+	put_clock(&t, 200);
+	analysis_free(analyse_into(&t, &opts, &sink));
+	assert_string_equal(threads, "t7 100-200 running 64 blocked 36 unknown 0: running @; "
+				     "t8 170-200 running 20 blocked 10 unknown 0: blocked @; "
+				     "t9 180-200 running 5 blocked 0 unknown 0: running @; ");
+	trace_free(&t);
+}
+
 /* A wakeup that was lost may have been the thread's. */
 static void G11_loss_hides_what_a_sleeper_did(void **state)
 {
@@ -458,6 +483,7 @@ int main(void)
 		cmocka_unit_test(waker_with_an_id_runs_on),
 		cmocka_unit_test(absent_id_ends_the_work),
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),
+		cmocka_unit_test(unlisted_thread_counts_from_first_record),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(sentence_and_profile_name_the_reason),
 		cmocka_unit_test(each_call_has_its_reason),

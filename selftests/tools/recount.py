@@ -61,6 +61,7 @@ class Thread:
         self.inferred = True
         self.late = False      # its state follows from a later record
         self.seen = None       # its first event
+        self.sign = None       # its first record or event: it may not exist before
         self.waits = []        # (from, to, cpu)
         self.followed = False  # all its switches are recorded, not only some
         self.woken = False     # while it ran, or if that is unknown
@@ -76,7 +77,7 @@ class Thread:
     def change(self, ns, before, state, why=None):
         if self.state is None:
             self.state, self.why = before, None
-            self.since = BEGIN if self.seen is None else self.seen
+            self.first_sign(ns)
         if self.state == "asleep or not":
             # If it came back without a wakeup, it was woken as it left its CPU.
             self.state, self.why = before, self.why if before == "blocked" else "woken"
@@ -94,12 +95,16 @@ class Thread:
             self.state = "asleep or not"
         self.woken = self.late = False
 
+    def first_sign(self, ns):
+        self.sign = ns if self.seen is None else self.seen
+        self.since = BEGIN if self.seen is None else self.seen
+
     def wake(self, ns, waker):
         self.wakeups.append((waker, self.state or "unknown"))
         if self.state is None:
             # It may have slept, or may still run: only its next switch shows that.
             self.state, self.why, self.inferred = "unknown", None, False
-            self.since = BEGIN if self.seen is None else self.seen
+            self.first_sign(ns)
         if self.state in ("blocked", "asleep or not"):
             self.called = waker, ns
             self.change(ns, "blocked", "runnable", "woken")
@@ -142,14 +147,15 @@ class Thread:
 
     def add(self, ns):
         self.add_turn(ns)
-        self.ns[self.state] += ns - self.since
-        self.ns["observed"] += ns - self.since
+        took = ns - max(self.since, self.sign)
+        self.ns[self.state] += took
+        self.ns["observed"] += took
         if self.why:
-            self.ns[self.why] += ns - self.since
+            self.ns[self.why] += took
         if self.inferred or self.late:
-            self.ns["inferred"] += ns - self.since
+            self.ns["inferred"] += took
         elif self.state == "running":
-            self.ran += ns - self.since
+            self.ran += took
 
 
 def threads():

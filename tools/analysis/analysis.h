@@ -154,7 +154,8 @@ struct analysis_loss {
  */
 struct analysis_thread_row {
 	const struct analysis_thread *thread;
-	uint64_t from;		/* from then on, the state is known or known to be lost */
+	uint64_t from;		/* the begin of the trace if the session listed the thread then;
+				   else its first record or event */
 	uint64_t to;		/* the end of the trace */
 	uint64_t exited_ns;	/* time after the thread ended */
 	uint64_t ns[ANALYSIS_STATES];	/* queued: 0 */

@@ -225,7 +225,7 @@ struct duration {
 
 /* See struct analysis_thread_row. Counted only if a table of threads.c is wanted. */
 struct thread_counts {
-	uint64_t from;		/* of the first span */
+	uint64_t from;		/* earlier time does not count */
 	uint64_t ns[ANALYSIS_STATES], reason_ns[ANALYSIS_REASONS];
 	uint64_t exited_ns, inferred_ns;
 	uint64_t ran_ns;	/* running time after a recorded switch in */
@@ -271,6 +271,7 @@ struct thread {
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
+	bool listed;		/* it existed when the session began */
 	struct span at_start;	/* state when the session began, until .spans has it. .state: 0
 				   if it is not known */
 	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */

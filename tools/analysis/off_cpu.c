@@ -162,6 +162,7 @@ int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record 
 	 */
 	if (!args.state || last_span(t) || t->first_seen)
 		return 0;
+	t->listed = true;
 	it.reason = reason_of_state(args.state->u, number(args.off_cpu));
 	if (!it.reason)
 		return 0;

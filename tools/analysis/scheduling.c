@@ -151,20 +151,28 @@ static int begin_asleep(struct analysis *a, struct thread *t, uint64_t begin)
 	return push_span(a, t, &s);
 }
 
-/* Adds a pending span from the begin of the trace to the first record of @t, at @ns. */
+/*
+ * Adds a pending span from the begin of the trace to the first record of @t, at @ns. Unless the
+ * session listed @t, it may have been created in between, so its times count from @ns on.
+ */
 static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	const uint64_t begin = a->totals.begin < ns ? a->totals.begin : ns;
+	int err;
 
 	/* A loss in between may hide the thread's first record. */
 	if (a->lost_until > begin)
-		return lose(a, t, begin, a->lost_until);
-	if (t->at_start.state)
+		err = lose(a, t, begin, a->lost_until);
+	else if (t->at_start.state)
 		return begin_asleep(a, t, begin);
-	return push_span(a, t, &(struct span){
-		.from = begin, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
-		.pending = true, .duration = NO_NAME,
-	});
+	else
+		err = push_span(a, t, &(struct span){
+			.from = begin, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
+			.pending = true, .duration = NO_NAME,
+		});
+	if (!t->listed)
+		t->counts.from = ns;
+	return err;
 }
 
 /*

@@ -18,7 +18,8 @@ enum analysis_other waker_kind(uint32_t waker)
 
 static void count_span(struct thread_counts *c, const struct span *s, uint64_t to)
 {
-	const uint64_t ns = to > s->from ? to - s->from : 0;
+	const uint64_t from = s->from > c->from ? s->from : c->from;
+	const uint64_t ns = to > from ? to - from : 0;
 
 	if (s->state == ANALYSIS_BLOCKED && s->reason == ANALYSIS_EXITED)
 		c->exited_ns += ns;
