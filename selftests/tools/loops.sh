@@ -25,6 +25,13 @@ check "shares" [ "$(jq -s 'map((.utilization - .active_ns / (.active_ns + .idle_
 	. < 0.001 and . > -0.001) | all' out)" = true ]
 check "percentiles ascend" [ "$(jq -s 'map([.p50_ns, .p90_ns, .p99_ns, .max_ns] | . == sort) | all' \
 	out)" = true ]
+last_rounds() {
+	"$AT" dump --json loops.fxt | jq -s '(map(.end // .ts // 0) | max) as $stop |
+		[.[] | select(.record == "counter" and .category == "loop")] |
+		group_by(.id) | map($stop - (map(.ts) | max)) | sort' -c
+}
+check "open since the last round" [ "$(jq -sc 'map(.open_ns) | sort' out)" = "$(last_rounds)" ]
+check "for some time" [ "$(jq -s 'map(.open_ns) | max > 0' out)" = true ]
 check "ids differ" [ "$(jq -s 'map(.id) | unique | length' out)" = 3 ]
 end
 

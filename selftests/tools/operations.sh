@@ -77,6 +77,53 @@ check "people" status 0 "$AT" report coffee.fxt tree "$id"
 check "no such operation" status 1 "$AT" report coffee.fxt tree 0x1234
 end
 
+begin "G82_times_of_parallel_parts_are_signed"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, argument, event, head, thread
+
+parents = {1: 0, 2: 1, 3: 2, 4: 1}
+times = {1: (100, 200), 2: (110, 150), 3: (120, 130), 4: (115, 160)}
+events = sorted([(of[0], ASYNC_BEGIN, n) for n, of in times.items()] +
+                [(of[1], ASYNC_END, n) for n, of in times.items()])
+out = head() + thread(7)
+for ns, kind, n in events:
+    args = [argument(4, "parent", parents[n])] if kind == ASYNC_BEGIN else []
+    out += event(kind, ns, 7, "part", n, args)
+open("parallel.fxt", "wb").write(out)'
+check tree report parallel.fxt tree 1
+check "ids" [ "$(all 'map(.id) | join(" ")')" = "0x1 0x2 0x3 0x4" ]
+check "times" [ "$(all 'map(.at_ns) | join(" ")')" = "0 10 20 15" ]
+check "time since the line before" [ "$(all 'map(.delta_ns) | join(" ")')" = "0 10 10 -5" ]
+end
+
+# nested N: one thread begins N scopes within each other, and ends all of them.
+nested() {
+	PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import sys
+from machine import BEGIN, END, argument, event, head, thread
+
+nr = int(sys.argv[1])
+out = head() + thread(7)
+for i in range(nr):
+    out += event(BEGIN, 100 + i, 7, "scope", args=[argument(4, "operation", 0)])
+for i in range(nr):
+    out += event(END, 100 + nr + i, 7, "scope")
+open("nested.fxt", "wb").write(out)' "$1"
+}
+
+begin "deeply_nested_scopes_are_counted"
+check trace nested 2000
+check regions report nested.fxt regions
+check "all" is "2000 0" '"\(.count) \(.unfinished)"'
+check "no message" [ ! -s err ]
+check trace nested 5000
+check regions report nested.fxt regions
+check "the outer ones" is "4096 0" '"\(.count) \(.unfinished)"'
+check "the others are told" says "904 durations are left out"
+check orphans report nested.fxt orphans
+check "none" [ ! -s out ]
+end
+
 begin "entered_time_is_exact_in_a_pool"
 check run env ASYNCTRACE_OUT=pool.fxt "$EXAMPLES/pool" 3 20 >/dev/null 2>err
 check valid valid pool.fxt

@@ -285,6 +285,12 @@ struct analysis_note {
 	uint64_t cause;
 };
 
+/*
+ * Limit of durations around each other on a thread: an endless trace may have begins without
+ * ends. Inner ones are left out and counted.
+ */
+#define ANALYSIS_DEPTH_MAX	4096
+
 struct analysis_totals {
 	uint64_t begin, end;	/* of the trace */
 	uint64_t records;
@@ -298,6 +304,7 @@ struct analysis_totals {
 	uint64_t unnamed;	/* names that exceeded the limit .names */
 	uint64_t context;	/* operations that a file of slow ones has only as context */
 	bool selection;		/* the trace has only the records that slow operations need */
+	uint64_t deep;		/* durations that were left out: see ANALYSIS_DEPTH_MAX */
 	uint64_t cut;		/* operations whose early history was dropped from memory */
 	bool scheduled;		/* the trace has scheduling records */
 };

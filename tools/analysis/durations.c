@@ -10,7 +10,6 @@
 #include "engine.h"
 #include "entered.h"
 
-#define DEPTH_MAX	512
 /* Limit of works of a thread that a search for the work at some time looks at */
 #define LOOK_BACK	1024
 /* Lists of works longer than this get an index. */
@@ -155,7 +154,9 @@ static int enter(struct analysis *a, struct thread *t, const struct item *it, ui
 
 	/* A duration that ends where this one begins does not enclose it. */
 	durations_leave(t, it->ns + 1);
-	if (t->depth == DEPTH_MAX) {
+	if (t->depth == ANALYSIS_DEPTH_MAX || t->beyond) {
+		t->beyond += end == STILL_OPEN;
+		a->totals.deep++;
 		tell_pair(a, it->record, it->record, it->ns);
 		return 0;
 	}
@@ -188,6 +189,11 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	struct duration *d;
 	int err;
 
+	/* The end of a duration that was left out */
+	if (t->beyond) {
+		t->beyond--;
+		return it->entered ? entered_end(a, t, NULL, it) : 0;
+	}
 	while (i && t->stack[i - 1].end != STILL_OPEN)
 		i--;
 	if (!i) {
@@ -291,6 +297,7 @@ int works_insert(struct analysis *a, struct thread *t, struct work *work)
 
 void durations_exit(struct analysis *a, struct thread *t)
 {
+	t->beyond = 0;
 	while (t->depth) {
 		struct duration *d = &t->stack[t->depth - 1];
 

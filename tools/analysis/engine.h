@@ -259,6 +259,7 @@ struct thread {
 	uint64_t ended_by;
 	struct duration *stack;
 	size_t depth, room;
+	uint64_t beyond;	/* open durations that were left out, inside of .stack */
 	uint64_t durations;	/* number of durations that began so far */
 	uint64_t operation;	/* id of the operation that the thread entered; 0: none */
 	bool known;		/* .operation is valid */

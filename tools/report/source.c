@@ -380,6 +380,9 @@ void source_limits(const struct source *s)
 	if (t->losses)
 		tool_error("records were lost %" PRIu64 " times, so some time is unknown; record with a larger --buffer-size",
 			   t->losses);
+	if (t->deep)
+		tool_error("%" PRIu64 " durations are left out, because more than %d others of their thread were open around them",
+			   t->deep, ANALYSIS_DEPTH_MAX);
 	if (t->cut)
 		tool_error("the beginning of %" PRIu64 " long operations was not kept in memory, so their "
 			   "time there is unknown; use a larger --history", t->cut);

@@ -20,6 +20,7 @@ static const struct sheet_column loop_columns[] = {
 	COLUMN("p90_ns", "P90", SHEET_NS),
 	COLUMN("p99_ns", "P99", SHEET_NS),
 	COLUMN("max_ns", "MAX", SHEET_NS),
+	COLUMN("open_ns", "OPEN", SHEET_NS),
 };
 
 /* A loop: equal names in a process have different ids. */
@@ -28,6 +29,7 @@ struct loop {
 	uint64_t pid;
 	char *name;
 	uint64_t idle_ns;
+	uint64_t last;		/* end of the last round */
 	struct samples delays;
 };
 
@@ -87,6 +89,8 @@ static int add_round(void *arg, const struct fxt_record *rec)
 	if (!l)
 		return -ENOMEM;
 	l->idle_ns += idle->u;
+	if (l->last < rec->ns)
+		l->last = rec->ns;
 	return samples_add(&l->delays, active->u);
 }
 
@@ -103,6 +107,7 @@ static int by_active_time(const void *a, const void *b)
 static void fill_loops(struct report *r)
 {
 	static const double percentiles[] = { 50, 90, 99, 100 };
+	const uint64_t end = analysis_totals(r->source.analysis)->end;
 	struct loops *d = r->data;
 	struct sheet *s = &r->sheet;
 	char number[ID_TEXT];
@@ -124,6 +129,7 @@ static void fill_loops(struct report *r)
 		sheet_number(s, l->delays.sum);
 		for (size_t p = 0; p < sizeof(percentiles) / sizeof(percentiles[0]); p++)
 			sheet_number(s, samples_percentile(&l->delays, percentiles[p]));
+		sheet_number(s, end > l->last ? end - l->last : 0);
 	}
 }
 

@@ -37,7 +37,7 @@ static void free_forest(void *data)
 
 static const struct sheet_column tree_columns[] = {
 	COLUMN("at_ns", "AT ms", SHEET_NS),
-	COLUMN("delta_ns", "+ ms", SHEET_NS),
+	COLUMN("delta_ns", "+ ms", SHEET_NS_DIFF),
 	COLUMN("ns", "TOOK ms", SHEET_NS),
 	COLUMN("self_ns", "SELF ms", SHEET_NS),
 	COLUMN("kind", "KIND", SHEET_TEXT),
@@ -51,7 +51,7 @@ static const struct sheet_column tree_columns[] = {
 struct tree {
 	struct report *r;
 	uint64_t begin;		/* of the root */
-	uint64_t last;		/* of the row before */
+	uint64_t last;		/* time of the row before, since .begin */
 };
 
 /* The part of @op in which none of its operations is open. Parts are in order of their begins. */
@@ -82,15 +82,16 @@ static uint64_t self_of(const struct forest *f, const struct analysis_operation 
 static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 {
 	struct sheet *s = &t->r->sheet;
+	/* A part may have begun before the whole, on a thread that entered it early. */
+	const uint64_t since = at > t->begin ? at - t->begin : 0;
 
 	sheet_row(s);
-	/* A part may have begun before the whole, on a thread that entered it early. */
-	sheet_number(s, at > t->begin ? at - t->begin : 0);
-	sheet_number(s, at > t->last ? at - t->last : 0);
+	sheet_number(s, since);
+	/* Parts that ran at once stand below each other, so a row may have begun before the last. */
+	sheet_diff(s, (int64_t)(since - t->last));
 	sheet_number(s, ns);
 	sheet_number(s, self);
-	if (at > t->last)
-		t->last = at;
+	t->last = since;
 }
 
 static void name_row(struct sheet *s, unsigned int depth, const char *category, const char *name,
@@ -197,7 +198,8 @@ static void fill_tree(struct report *r)
 			continue;
 		n->shown = true;
 		found = true;
-		t.begin = t.last = n->operation.begin;
+		t.begin = n->operation.begin;
+		t.last = 0;
 		operation_rows(&t, &n->operation, 0);
 	}
 	if (found || !id_parse(r->id, &id) || !id)
@@ -205,7 +207,7 @@ static void fill_tree(struct report *r)
 	parts = forest_parts(f, id, &nr);
 	if (!nr)
 		return;
-	t.begin = t.last = forest_begin(parts);
+	t.begin = forest_begin(parts);
 	lost_root(&t, id);
 }
 
