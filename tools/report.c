@@ -141,6 +141,7 @@ static int run(struct report *r)
 	r->data = calloc(1, r->what->data_size + 1);
 	if (!r->data)
 		return no_memory();
+	r->source.scheduled = r->what->scheduled;
 	status = read_rows(r);
 	if (status)
 		return status;
@@ -148,12 +149,17 @@ static int run(struct report *r)
 		r->what->fill(r);
 	if (r->sheet.failed)
 		return no_memory();
-	if (!print(r))
-		return no_memory();
-	tool_flush();
-	source_limits(&r->source);
-	if (!r->what->takes_id || r->sheet.nr)
+	if (!r->what->takes_id || r->sheet.nr) {
+		if (!print(r))
+			return no_memory();
+		tool_flush();
+		source_limits(&r->source);
+		if (!r->sheet.nr)
+			source_says_none(&r->source, r->log_text);
 		return source_status(&r->source);
+	}
+	r->source.scheduled = false;
+	source_limits(&r->source);
 	tool_error("%s has no operation with id %s", tool_text(r->source.path), tool_text(r->id));
 	return TOOL_FAILED;
 }

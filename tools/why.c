@@ -144,8 +144,7 @@ static void say_none(const struct why *w)
 	const char *path = tool_text(w->source.path);
 
 	if (!t->complete && !t->incomplete && w->source.pair)
-		tool_error("%s has no event that --pair names as the first one, with an argument '%s'",
-			   path, tool_text(w->source.key));
+		source_says_none(&w->source, NULL);
 	else if (t->selection && !t->complete && !t->incomplete)
 		tool_error("%s has no operations: all were faster than the bounds of asynctrace record --slower-than",
 			   path);
@@ -181,6 +180,7 @@ static int run(struct why *w)
 		print_operation(w, w->kept.of[i]);
 	}
 	tool_flush();
+	w->source.scheduled = w->kept.nr;
 	source_limits(&w->source);
 	if (w->kept.nr)
 		return source_status(&w->source);

@@ -86,7 +86,9 @@ $(B)/libasynctrace.so: $(B)/$(AT_SONAME)
 # have -lmnl, because Debian has no libmnl.a, and no program could be linked with -static.
 AT_PC		:= $(B)/libasynctrace.pc $(B)/libasynctrace-control.pc
 $(B)/libasynctrace.pc.new: AT_PC_LIBS := -lpthread
+$(B)/libasynctrace.pc.new: AT_PC_ABOUT := Tell why an asynchronous operation was slow
 $(B)/libasynctrace-control.pc.new: AT_PC_LIBS := $(AT_LIBS)
+$(B)/libasynctrace-control.pc.new: AT_PC_ABOUT := Control sessions that record asynchronous operations
 
 # Written each time, because PREFIX may have changed.
 .PHONY: $(AT_PC:%=%.new)
@@ -94,7 +96,7 @@ $(AT_PC:%=%.new):
 	@mkdir -p $(@D)
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))' \
 		'includedir=$${prefix}/include' '' \
-		'Name: $(@F:.pc.new=)' 'Description: Tell why an asynchronous operation was slow' \
+		'Name: $(@F:.pc.new=)' 'Description: $(AT_PC_ABOUT)' \
 		'Version: $(AT_VERSION)' 'Libs: -L$${libdir} -lasynctrace' \
 		'Libs.private: $(AT_PC_LIBS)' 'Cflags: -I$${includedir}' > $@
 

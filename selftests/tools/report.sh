@@ -253,6 +253,45 @@ check category report --json --category hello hello.fxt
 check "all are of the category" [ -s out ]
 end
 
+begin "empty_answers_say_what_chose_nothing"
+# empty OPTIONS: the answer has no row, and the message names the options.
+empty() {
+	check "$1" report --json $1 hello.fxt
+	check "$1: empty" [ ! -s out ]
+	check "$1: why" says "nothing is chosen by ${2:-${1%% *}} in hello.fxt"
+}
+empty "--type nope"
+empty "--from 5000s"
+empty "--min 5000s --provider nope" "--provider, --min"
+check pair report --json --pair a:b --key k hello.fxt
+check "no such pair" says "has no event that --pair names"
+check logs report --json --log nope hello.fxt logs
+check "no such log" says "nothing is chosen by --log"
+check rows report hello.fxt
+check "no message" silent_about "nothing is chosen"
+for wrong in "--from 1s --to 0.5s" "--from 1s --to 1s" "--min 1s --max 1ms"; do
+	wrong_use report $wrong hello.fxt
+	wrong_use why $wrong hello.fxt
+done
+for what in tree timeline; do
+	check $what status 1 "$AT" report hello.fxt $what 0x1
+	check "$what: no heading" [ ! -s out ]
+	check "$what: why" says "has no operation with id 0x1"
+	check "$what: only that" silent_about "no scheduling records"
+done
+end
+
+begin "missing_scheduling_is_told_where_it_matters"
+for what in operations blame blocked critical "timeline $(jq -r .id why)" unfinished lints; do
+	check "$what" report hello.fxt $what
+	check "$what says it" says "no scheduling records"
+done
+for what in loop logs log-groups regions orphans summary histogram concurrency levels losses; do
+	check "$what" report hello.fxt $what
+	check "$what does not" silent_about "no scheduling records"
+done
+end
+
 begin "wrong use is reported with exit status 2"
 for wrong in "" "hello.fxt nothing" "none.fxt" "--json --csv hello.fxt" "--folded hello.fxt" \
 	     "--pprof hello.fxt summary" "--pprof --json hello.fxt blame" \
@@ -394,6 +433,9 @@ begin "time_without_scheduling_is_unknown"
 check why status 0 "$AT" why --json hello.fxt
 check "all of it" [ "$(json '.unknown_ns + .queued_ns == .latency_ns')" = true ]
 check "it says so" says "no scheduling"
+check people status 0 "$AT" why hello.fxt
+check "each thread" [ "$(grep -c '  on .*/[0-9]*: no scheduling was recorded$' out)" -gt 0 ]
+check "none without its thread" eval '! grep -q "  no scheduling was recorded" out'
 end
 
 close

@@ -184,6 +184,11 @@ static void print_party(FILE *f, const struct party *p)
 		print_thread(f, row->thread);
 		break;
 	default:
+		if (row->thread) {
+			fputs("on ", f);
+			print_thread(f, row->thread);
+			fputs(": ", f);
+		}
 		fputs(analysis_reason_name(row->reason), f);
 	}
 }

@@ -352,16 +352,63 @@ static int read_trace(struct source *s)
 	return read_all(s);
 }
 
+/* Returns false after a message if no row can be within the bounds. */
+static bool bounds_fit(const struct source *s)
+{
+	const struct source_filter *f = &s->filter;
+
+	if (f->has_max && f->min_ns > f->max_ns)
+		tool_error("no operation can take longer than --min and shorter than --max: swap them");
+	else if (f->from.given && f->to.given && f->from.absolute == f->to.absolute &&
+		 f->from.ns >= f->to.ns)
+		tool_error("no time is between --from and --to: the first one must be earlier");
+	else
+		return true;
+	return false;
+}
+
 int source_read(struct source *s)
 {
 	struct analysis_pair pair = { 0 };
-	int status = parse_pair(s, &pair);
+	int status = bounds_fit(s) ? parse_pair(s, &pair) : TOOL_USAGE;
 
 	if (status)
 		return status;
 	status = read_trace(s);
 	free((char *)pair.start);
 	return status;
+}
+
+bool source_says_none(const struct source *s, const char *log_text)
+{
+	const struct source_filter *f = &s->filter;
+	const struct analysis_totals *t = analysis_totals(s->analysis);
+	const struct {
+		const char *option;
+		bool given;
+	} of[] = {
+		{ "--type", f->type }, { "--provider", f->provider }, { "--category", f->category },
+		{ "--min", f->min_ns }, { "--max", f->has_max }, { "--from", f->from.given },
+		{ "--to", f->to.given }, { "--log", log_text },
+	};
+	char list[128] = "";
+
+	if (s->pair && !t->complete && !t->incomplete) {
+		tool_error("%s has no event that --pair names as the first one, with an argument '%s'",
+			   tool_text(s->path), tool_text(s->key));
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		if (!of[i].given)
+			continue;
+		strcat(list, *list ? ", " : "");
+		strcat(list, of[i].option);
+	}
+	if (*list)
+		tool_error("nothing is chosen by %s in %s, which lasts %.6f s and has %" PRIu64 " operations",
+			   list, tool_text(s->path), t->end > t->begin ? (t->end - t->begin) / 1e9 : 0,
+			   t->complete + t->incomplete);
+	return *list;
 }
 
 void source_limits(const struct source *s)
@@ -371,7 +418,7 @@ void source_limits(const struct source *s)
 	if (t->selection)
 		tool_error("%s has only the records of %" PRIu64 " slow operations, which asynctrace record --slower-than chose; %" PRIu64 " other operations are context and not counted",
 			   tool_text(s->path), t->complete + t->incomplete, t->context);
-	if (!t->scheduled && t->complete)
+	if (s->scheduled && !t->scheduled && t->complete)
 		tool_error("%s has no scheduling records, so running, runnable and blocked time is unknown; "
 			   "asynctrace record --sched targets records it, ASYNCTRACE_OUT does not", tool_text(s->path));
 	if (t->unkeyed)

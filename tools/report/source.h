@@ -39,6 +39,8 @@ struct source {
 	/* Drops all rows: the trace is read again, because records came too late. */
 	void (*restart)(void *arg);	/* called with .rows.arg */
 
+	bool scheduled;		/* the answer depends on the trace's scheduling */
+
 	/* Results of source_read() */
 	struct analysis *analysis;	/* owns the names in rows; source_close() frees it */
 	bool damaged, incomplete;
@@ -92,6 +94,10 @@ int source_option(struct source *s, int opt, char *arg);
  * invalidates names in rows of the first call.
  */
 int source_read(struct source *s);
+/*
+ * True if the options choose rows. If none was chosen, prints which options were given.
+ */
+bool source_says_none(const struct source *s, const char *log_text);
 /* Prints messages about everything that makes the answer incomplete. */
 void source_limits(const struct source *s);
 /* Returns the exit status of a command that answered. */

@@ -23,7 +23,7 @@ const char *what_is_missing(const char *name)
 	static const struct {
 		const char *name, *why;
 	} of[] = {
-		{ "syscalls", "system calls are not recorded" },
+		{ "syscalls", "the analysis does not use the events of asynctrace record -k syscalls" },
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)

@@ -57,6 +57,7 @@ struct what {
 	bool whole;		/* the report is about the whole trace, although it takes
 				   operations */
 	bool timed;		/* the report's rows have a time, so --from and --to apply */
+	bool scheduled;		/* its rows depend on the trace's scheduling */
 	bool many;		/* many rows: text shows only the first ones without --all */
 	unsigned int states;	/* a bit set: the states of operations that the report is about */
 	const struct sheet_column *columns;

@@ -102,8 +102,8 @@ static void free_data(void *data)
 
 #define CAUSES(n, s, f) { \
 	.name = (n), .states = (s), .rows.operation = (f), .data_size = sizeof(struct blame), \
-	.fill = fill, .stacks = print_stacks, .free = free_data, .timed = true, .many = true, \
-	COLUMNS(columns) \
+	.fill = fill, .stacks = print_stacks, .free = free_data, .timed = true, .scheduled = true, \
+	.many = true, COLUMNS(columns) \
 }
 
 const struct what whats_causes[] = {

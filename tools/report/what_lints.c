@@ -275,7 +275,7 @@ static void fill_summary(struct report *r)
 
 const struct what whats_lints[] = {
 	{ .name = "lints", ROWS, .fill = fill_lints, .print = print_lints, .timed = true,
-	  .many = true, COLUMNS(columns) },
+	  .scheduled = true, .many = true, COLUMNS(columns) },
 	{ .name = "summary", ROWS, .fill = fill_summary, .whole = true, COLUMNS(summary_columns) },
 	{ }
 };

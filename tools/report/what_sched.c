@@ -452,18 +452,19 @@ static void free_couples(void *data)
 
 #define WAITS(n, f, c) { \
 	.name = (n), .rows.wait = add_wait, .data_size = sizeof(struct waits), .fill = (f), \
-	.free = free_waits, .timed = true, .many = true, COLUMNS(c) \
+	.free = free_waits, .timed = true, .scheduled = true, .many = true, COLUMNS(c) \
 }
 
 const struct what whats_sched[] = {
-	{ .name = "threads", .rows.thread = add_thread_row, .many = true, COLUMNS(threads_columns) },
+	{ .name = "threads", .rows.thread = add_thread_row, .scheduled = true, .many = true,
+	  COLUMNS(threads_columns) },
 	{ .name = "sched", .rows.wait = add_wait, .rows.thread = add_counts,
-	  .data_size = sizeof(struct waits), .fill = fill_sched, .free = free_waits, .many = true,
-	  COLUMNS(sched_columns) },
+	  .data_size = sizeof(struct waits), .fill = fill_sched, .free = free_waits,
+	  .scheduled = true, .many = true, COLUMNS(sched_columns) },
 	WAITS("sched-histogram", fill_histogram, histogram_columns),
 	WAITS("sched-occupants", fill_occupants, occupants_columns),
 	{ .name = "wakeups", .rows.wakeup = add_wakeup, .data_size = sizeof(struct couples),
-	  .fill = fill_wakeups, .free = free_couples, .timed = true, .many = true,
+	  .fill = fill_wakeups, .free = free_couples, .timed = true, .scheduled = true, .many = true,
 	  COLUMNS(wakeups_columns) },
 	{ }
 };

@@ -239,7 +239,7 @@ static void free_data(void *data)
 }
 
 const struct what whats_timeline[] = {
-	{ .name = "timeline", .rows.operation = add, .timed = true, .takes_id = true,
+	{ .name = "timeline", .rows.operation = add, .timed = true, .takes_id = true, .scheduled = true,
 	  .data_size = sizeof(struct kept), .fill = fill, .print = print, .free = free_data,
 	  COLUMNS(columns) },
 	{ }

@@ -145,16 +145,16 @@ static void fill_histogram(struct report *r)
 	}
 }
 
-#define TYPES(n, f, c) { \
-	.name = (n), .totals_only = true, .timed = true, .takes_log = true, \
+#define TYPES(n, f, c, s) { \
+	.name = (n), .scheduled = (s), .totals_only = true, .timed = true, .takes_log = true, \
 	.data_size = sizeof(struct data), \
 	.rows = { .operation = add, .region = add_region, .note = add_note }, \
 	.fill = (f), .free = free_data, COLUMNS(c) \
 }
 
 const struct what whats_types[] = {
-	TYPES("operations", fill_operations, operations_columns),
-	TYPES("histogram", fill_histogram, histogram_columns),
+	TYPES("operations", fill_operations, operations_columns, true),
+	TYPES("histogram", fill_histogram, histogram_columns, false),
 	{ }
 };
 
@@ -276,6 +276,6 @@ static void fill_diff(struct report *r)
 
 const struct what what_diff = {
 	.name = "diff", .rows.operation = add, .totals_only = true, .timed = true,
-	.data_size = sizeof(struct data), .next_file = keep_first, .fill = fill_diff,
+	.scheduled = true, .data_size = sizeof(struct data), .next_file = keep_first, .fill = fill_diff,
 	.free = free_data, .restart = forget_second, COLUMNS(diff_columns)
 };
