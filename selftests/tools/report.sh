@@ -167,15 +167,56 @@ begin "pprof_equals_folded"
 recount pprof
 end
 
-begin "text_is_100_columns_wide_at_most"
+# on_terminal COMMAND...: run it on a terminal of 100 columns
+on_terminal() {
+	python3 -c '
+import fcntl, os, pty, struct, sys, termios
+pid, fd = pty.fork()
+if not pid:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("4H", 30, 100, 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+data = b""
+try:
+    while part := os.read(fd, 65536):
+        data += part
+except OSError:
+    pass
+sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+}
+
+begin "text_is_as_wide_as_the_terminal"
 for what in operations histogram blame critical unfinished threads sched sched-histogram \
 	    sched-occupants wakeups concurrency levels orphans lints losses \
 	    summary; do
 	for f in server.fxt $seed.fxt; do
-		check "$what of $f" report $f $what
+		check "$what of $f" status 0 on_terminal "$AT" report $f $what
 		check "$what of $f: width" python3 -c 'raise SystemExit(max(len(l) for l in open("out", encoding="utf-8")) > 101)'
 	done
 done
+end
+
+begin "text_in_files_is_whole"
+name=$(printf 'task %0150d' 1)
+check trace python3 -c '
+import sys
+sys.path.insert(0, "'"$here"'")
+sys.dont_write_bytecode = True
+from machine import event, head, ASYNC_BEGIN, ASYNC_END
+name = sys.argv[1]
+out = head()
+out += event(ASYNC_BEGIN, 100, 7, name, 1) + event(ASYNC_END, 900, 7, name, 1)
+open("long.fxt", "wb").write(out)' "$name"
+for what in operations concurrency blame; do
+	check $what report long.fxt $what
+	check "$what: not cut" grep -qF "app/$name" out
+	check "$what: on a terminal" status 0 on_terminal "$AT" report long.fxt $what
+	check "$what: cut there" eval '! grep -qF "$name" out'
+done
+check column report long.fxt
+check "all columns" grep -q PROVIDER out
+check timeline report long.fxt timeline 1
+check "not cut" grep -qF "$name" out
 end
 
 begin "filter_that_does_not_fit_is_refused"

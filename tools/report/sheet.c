@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "fxt/print.h"
 #include "fxt/table.h"
@@ -12,7 +14,7 @@
 #include "tool.h"
 
 #define COLUMNS_MAX	20
-#define WIDTH_MAX	100
+#define WIDTH_DEFAULT	100	/* of a terminal that does not tell its width */
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
 #define BAR_WIDTH	40
@@ -115,7 +117,7 @@ static const char *advance(const char *text, size_t nr)
 	return text;
 }
 
-static size_t characters(const char *text)
+size_t sheet_characters(const char *text)
 {
 	size_t nr = 0;
 
@@ -157,6 +159,21 @@ static const char *people_text(enum sheet_kind kind, const union sheet_cell *c)
 	}
 }
 
+bool sheet_is_cut(FILE *f)
+{
+	return isatty(fileno(f));
+}
+
+/* Returns the number of characters that a line may have. */
+static size_t width_of(FILE *f)
+{
+	struct winsize w;
+
+	if (!sheet_is_cut(f))
+		return SIZE_MAX;
+	return !ioctl(fileno(f), TIOCGWINSZ, &w) && w.ws_col ? w.ws_col : WIDTH_DEFAULT;
+}
+
 static size_t people_rows(const struct sheet *s)
 {
 	return s->limit && s->nr > s->limit ? s->limit : s->nr;
@@ -173,27 +190,27 @@ static size_t widest_text(const struct sheet *s, const size_t *width)
 	return found;
 }
 
-/* Narrows the columns to WIDTH_MAX. Optional columns are removed first, and get width 0. */
-static void fit(const struct sheet *s, size_t *width)
+/* Narrows the columns to @max. Optional columns are removed first, and get width 0. */
+static void fit(const struct sheet *s, size_t *width, size_t max)
 {
 	size_t optional = s->nr_columns, sum = 0, i;
 
 	for (i = 0; i < s->nr_columns; i++)
 		sum += width[i] + (i ? SEPARATOR : 0);
-	while (sum > WIDTH_MAX && optional) {
+	while (sum > max && optional) {
 		if (!s->columns[--optional].optional)
 			continue;
 		sum -= width[optional] + SEPARATOR;
 		width[optional] = 0;
 	}
-	for (; sum > WIDTH_MAX && (i = widest_text(s, width)) < s->nr_columns; sum--)
+	for (; sum > max && (i = widest_text(s, width)) < s->nr_columns; sum--)
 		width[i]--;
 }
 
 /* Prints @text. If it is too long for its column, "..." replaces its middle. */
 static void print_fitted(FILE *f, const char *text, size_t width, bool left, bool last)
 {
-	size_t nr = characters(text), head = (width - 3) / 2;
+	size_t nr = sheet_characters(text), head = (width - 3) / 2;
 
 	if (nr > width) {
 		fprintf(f, "%.*s...%s", (int)(advance(text, head) - text), text,
@@ -206,7 +223,9 @@ static void print_fitted(FILE *f, const char *text, size_t width, bool left, boo
 
 void sheet_print_text(FILE *f, const char *text, size_t width, bool pad)
 {
-	print_fitted(f, text, width, true, !pad);
+	const size_t nr = sheet_characters(text);
+
+	print_fitted(f, text, nr > width && !sheet_is_cut(f) ? nr : width, true, !pad);
 }
 
 /* @row NULL: print the heading */
@@ -232,21 +251,21 @@ static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 
 static void print_people(FILE *f, const struct sheet *s)
 {
-	size_t width[COLUMNS_MAX], nr = people_rows(s);
+	size_t width[COLUMNS_MAX], nr = people_rows(s), max = width_of(f);
 
 	assert(s->nr_columns <= COLUMNS_MAX);
 	for (size_t i = 0; i < s->nr_columns; i++)
-		width[i] = characters(s->columns[i].title);
+		width[i] = sheet_characters(s->columns[i].title);
 	for (size_t i = 0; i < nr * s->nr_columns; i++) {
 		const size_t column = i % s->nr_columns;
-		size_t len = characters(people_text(s->columns[column].kind, &s->cells[i]));
+		size_t len = sheet_characters(people_text(s->columns[column].kind, &s->cells[i]));
 
-		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX)
+		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX && max != SIZE_MAX)
 			len = TEXT_WIDTH_MAX;
 		if (len > width[column])
 			width[column] = len;
 	}
-	fit(s, width);
+	fit(s, width, max);
 	print_row(f, s, width, NULL);
 	for (size_t i = 0; i < nr; i++)
 		print_row(f, s, width, &s->cells[i * s->nr_columns]);

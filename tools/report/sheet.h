@@ -21,7 +21,7 @@ enum sheet_kind {
 
 /*
  * @key: member name in JSON, heading in CSV. @title: heading for people. @optional: left out
- * for people if the table is too wide
+ * for people if the table is wider than their terminal
  */
 struct sheet_column {
 	const char *key, *title;
@@ -71,12 +71,16 @@ void sheet_diff(struct sheet *s, int64_t diff);
 /* also for SHEET_RATIO, SHEET_BAR */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
 /*
- * Prints the table. For people it is 100 characters wide at most, unless its numbers need more.
+ * Prints the table. On a terminal, optional columns and the middle of texts give way to its width.
+ * Other files get all of it.
  */
 void sheet_print(FILE *f, const struct sheet *s, enum sheet_format format);
+/* True if texts that are too long are cut: @f is a terminal. */
+bool sheet_is_cut(FILE *f);
+size_t sheet_characters(const char *text);
 /*
- * Prints @text. If it has more than @width characters, "..." replaces its middle. If it has
- * fewer and @pad is set, spaces follow.
+ * Prints @text. If it has more than @width characters, and is cut, "..." replaces its middle. If
+ * it has fewer and @pad is set, spaces follow.
  */
 void sheet_print_text(FILE *f, const char *text, size_t width, bool pad);
 void sheet_free(struct sheet *s);

@@ -155,16 +155,42 @@ static char mark_of(const uint64_t *ns)
 	return mark;
 }
 
-static bool print_line(const struct line *line)
+/* The caller must free the result. Returns NULL if there is no memory. */
+static char *label_of(const struct line *line)
 {
 	const struct analysis_thread *t = line->thread;
-	size_t used = CELLS;
 	char *label;
 
 	if (asprintf(&label, t ? "%s/%" PRIu32 : "%s", tool_text(t ? t->name : line->title),
 		     t ? t->tid : 0) < 0)
+		return NULL;
+	return label;
+}
+
+/* Returns the width of the labels: outside of a terminal, none is cut. */
+static size_t label_width(const struct lines *l)
+{
+	size_t width = LABEL;
+
+	for (size_t i = 0; i < l->nr && !sheet_is_cut(stdout); i++) {
+		char *label = label_of(&l->of[i]);
+		const size_t nr = label ? sheet_characters(label) : 0;
+
+		width = nr > width ? nr : width;
+		free(label);
+	}
+	return width;
+}
+
+static bool print_line(const struct line *line, size_t width)
+{
+	char *label = label_of(line);
+	size_t used = CELLS;
+
+	if (!label)
 		return false;
-	sheet_print_text(stdout, label, LABEL, true);
+
+	sheet_print_text(stdout, label, width, true);
 	free(label);
 	fputs("  ", stdout);
 	while (used && mark_of(line->ns[used - 1]) == ' ')
@@ -181,6 +207,7 @@ static bool print_operation(const struct analysis_operation *op)
 	struct line path = { .title = "critical path" };
 	struct lines l = { 0 };
 	bool enough = true;
+	size_t width;
 
 	for (size_t i = 0; i < op->nr_intervals && enough; i++) {
 		struct line *line = line_of(&l, &op->intervals[i]);
@@ -191,10 +218,11 @@ static bool print_operation(const struct analysis_operation *op)
 	}
 	for (size_t i = 0; i < op->nr_path; i++)
 		add_interval(&path, op, &op->path[i]);
+	width = label_width(&l);
 	for (size_t i = 0; i < l.nr && enough; i++)
-		enough = print_line(&l.of[i]);
+		enough = print_line(&l.of[i], width);
 	if (op->nr_path && enough)
-		enough = print_line(&path);
+		enough = print_line(&path, width);
 	free(l.of);
 	fxt_table_free(&l.index);
 	return enough;
