@@ -15,7 +15,7 @@
 #define NOBODY		65534
 #define NAME		"ended"
 #define STRIDE		(64 * 1024)
-#define SOME		200
+#define SOME		64
 #define RECORDS		10
 /* So many rings that a dump of them takes several messages */
 #define MANY		400
@@ -314,7 +314,7 @@ static int pass_unread(void *arg)
 
 static void unread_providers_leave_room_on_the_account(void)
 {
-	int max = limit_lower(LIMIT_PROVIDERS, 4096, 200);
+	int max = limit_lower(LIMIT_PROVIDERS, 4096, 64);
 
 	EXPECT_IS(raw_child(pass_unread, &max, NOBODY), 0);
 	limit_restore(LIMIT_PROVIDERS);
