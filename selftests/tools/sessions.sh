@@ -458,7 +458,7 @@ check "which" says "recorded by session $id;"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p other
 check "not if it is not wanted" [ "$(grep -c 'recorded by session' err)" = 0 ]
 check "why nothing" says "was among those asked for"
-check record status 1 "$AT" record -o t.fxt -d 0.5 -p 'p*vider'
+check record status 2 "$AT" record -o t.fxt -d 0.5 -p 'p*vider'
 check "where a star may stand" says "a '*' must be the last character of a pattern"
 check record status 0 "$AT" record -o t.fxt -d 0.5 -p 'p?ovider'
 check "not by what is no pattern" [ "$(grep -c 'recorded by session' err)" = 0 ]

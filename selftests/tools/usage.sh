@@ -72,6 +72,14 @@ done
 check "nothing written" [ ! -e t.fxt ]
 end
 
+begin "record_checks_patterns_before_the_module"
+for list in 'a*b' '**' 'x,*y'; do
+	check "$list" status 2 "$AT" record -o t.fxt -p "$list"
+	check "what" says "'${list##*,}': a '*' must be the last character"
+done
+check "nothing written" [ ! -e t.fxt ]
+end
+
 begin "messages_about_values_have_no_escapes"
 bad=$'\e[31mx\nx'
 for o in -d -m -b -s --pid --uid --cgroup --max-size --rotate "--rotate 1M," "-b x=" \

@@ -55,6 +55,11 @@ bool ftrace_add_sets(struct ftrace_lists *l, char *text);
 #ifdef HAVE_TRACEFS
 
 /*
+ * Returns false, after a message, if the kernel has no tracepoint of one of the names. True, too,
+ * if the caller may not read their names.
+ */
+bool ftrace_lists_exist(const struct ftrace_lists *l);
+/*
  * Makes the instance and enables the events, without recording yet. Returns 0 or a negative
  * errno, after a message.
  */
@@ -81,6 +86,12 @@ static inline int ftrace_open(struct ftrace **f, const struct ftrace_lists *l,
 {
 	(void)f, (void)l, (void)o;
 	return -1;
+}
+
+static inline bool ftrace_lists_exist(const struct ftrace_lists *l)
+{
+	(void)l;
+	return true;
 }
 
 static inline int ftrace_watch(struct ftrace *f, pid_t pid)

@@ -91,6 +91,12 @@ static int enable_system(struct ftrace *f, const char *system, const char *patte
 	return n;
 }
 
+static void no_such_event(const char *text, size_t len)
+{
+	tool_error("no tracepoint is called %.*s: /sys/kernel/tracing/available_events lists them; one of a module is there while the module is loaded",
+		   (int)len, text);
+}
+
 static int enable_event(struct ftrace *f, char **systems, const char *text, size_t len)
 {
 	const char *colon = memchr(text, ':', len);
@@ -108,9 +114,51 @@ static int enable_event(struct ftrace *f, char **systems, const char *text, size
 		return one;
 	if (n)
 		return 0;
-	tool_error("no tracepoint is called %.*s: /sys/kernel/tracing/available_events lists them; one of a module is there while the module is loaded",
-		   (int)len, text);
+	no_such_event(text, len);
 	return -ENOENT;
+}
+
+/* Returns true if an event of @systems has the name or the pattern @text. */
+static bool exists(char **systems, const char *text, size_t len)
+{
+	const char *colon = memchr(text, ':', len);
+	const size_t system = colon ? (size_t)(colon - text) : len;
+	bool found = false;
+
+	for (char **s = systems; *s && !found; s++) {
+		char **names;
+
+		if (!matches(text, system, *s))
+			continue;
+		names = tracefs_system_events(NULL, *s);
+		for (char **name = names; name && *name && !found; name++)
+			found = !colon || matches(colon + 1, len - system - 1, *name);
+		tracefs_list_free(names);
+	}
+	return found;
+}
+
+bool ftrace_lists_exist(const struct ftrace_lists *l)
+{
+	bool found = true;
+	char **systems;
+
+	/* libtracefs would mount a tracefs that is missing. */
+	if (access("/sys/kernel/tracing/events", R_OK | X_OK))
+		return true;
+	systems = tracefs_event_systems(NULL);
+	for (size_t i = 0; i < l->nr && systems && found; i++) {
+		for (const char *p = l->events[i]; *p && found;) {
+			const size_t len = strcspn(p, ",");
+
+			found = exists(systems, p, len);
+			if (!found)
+				no_such_event(p, len);
+			p += len + (p[len] == ',');
+		}
+	}
+	tracefs_list_free(systems);
+	return found;
 }
 
 static int enable_events(struct ftrace *f, const struct ftrace_lists *l)

@@ -29,7 +29,7 @@ bool record_check_tracepoints(const struct record_options *o)
 			   o->slow.nr ? "--slower-than" : "--trigger ALERT:snapshot");
 		return false;
 	}
-	return true;
+	return ftrace_lists_exist(&o->tracepoints);
 }
 
 int record_open_tracepoints(struct recorder *r)

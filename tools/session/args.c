@@ -64,6 +64,21 @@ bool session_list_take(struct session_list *l, char *text, size_t longest, const
 	return true;
 }
 
+/* Names of providers have no other form of patterns. Checked before the module is needed. */
+static bool patterns_fit(const struct session_list *l)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		const char *star = strchr(l->of[i], '*');
+
+		if (!star || !star[1])
+			continue;
+		tool_error("providers '%s': a '*' must be the last character of a pattern",
+			   tool_text(l->of[i]));
+		return false;
+	}
+	return true;
+}
+
 bool session_args_name(struct session_args *a, const char *name)
 {
 	a->name = name;
@@ -217,7 +232,8 @@ bool session_args_take(struct session_args *a, int opt, char *text)
 		return session_list_take(&a->categories, text, ASYNCTRACE_CATEGORY_MAX,
 					 "categories");
 	case 'p':
-		return session_list_take(&a->patterns, text, ASYNCTRACE_NAME_MAX, "providers");
+		return session_list_take(&a->patterns, text, ASYNCTRACE_NAME_MAX, "providers") &&
+		       patterns_fit(&a->patterns);
 	case 'm':
 		value = tool_parse_mode(text);
 		a->mode = value;
