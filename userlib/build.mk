@@ -88,7 +88,7 @@ AT_PC		:= $(B)/libasynctrace.pc $(B)/libasynctrace-control.pc
 $(B)/libasynctrace.pc.new: AT_PC_LIBS := -lpthread
 $(B)/libasynctrace.pc.new: AT_PC_ABOUT := Tell why an asynchronous operation was slow
 $(B)/libasynctrace-control.pc.new: AT_PC_LIBS := $(AT_LIBS)
-$(B)/libasynctrace-control.pc.new: AT_PC_ABOUT := Control sessions that record asynchronous operations
+$(B)/libasynctrace-control.pc.new: AT_PC_ABOUT := Control sessions of asynctrace
 
 # Written each time, because PREFIX may have changed.
 .PHONY: $(AT_PC:%=%.new)

@@ -260,7 +260,8 @@ static void print_people(FILE *f, const struct sheet *s)
 		const size_t column = i % s->nr_columns;
 		size_t len = sheet_characters(people_text(s->columns[column].kind, &s->cells[i]));
 
-		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX && max != SIZE_MAX)
+		if (s->columns[column].kind == SHEET_TEXT && len > TEXT_WIDTH_MAX &&
+		    max != SIZE_MAX)
 			len = TEXT_WIDTH_MAX;
 		if (len > width[column])
 			width[column] = len;

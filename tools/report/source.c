@@ -406,7 +406,8 @@ bool source_says_none(const struct source *s, const char *log_text)
 	}
 	if (*list)
 		tool_error("nothing is chosen by %s in %s, which lasts %.6f s and has %" PRIu64 " operations",
-			   list, tool_text(s->path), t->end > t->begin ? (t->end - t->begin) / 1e9 : 0,
+			   list, tool_text(s->path),
+			   t->end > t->begin ? (t->end - t->begin) / 1e9 : 0,
 			   t->complete + t->incomplete);
 	return *list;
 }

@@ -87,7 +87,7 @@ static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 
 	sheet_row(s);
 	sheet_number(s, since);
-	/* Parts that ran at once stand below each other, so a row may have begun before the last. */
+	/* Parts that ran at once stand below each other: a row may begin before the last. */
 	sheet_diff(s, (int64_t)(since - t->last));
 	sheet_number(s, ns);
 	sheet_number(s, self);

@@ -464,7 +464,8 @@ const struct what whats_sched[] = {
 	WAITS("sched-histogram", fill_histogram, histogram_columns),
 	WAITS("sched-occupants", fill_occupants, occupants_columns),
 	{ .name = "wakeups", .rows.wakeup = add_wakeup, .data_size = sizeof(struct couples),
-	  .fill = fill_wakeups, .free = free_couples, .timed = true, .scheduled = true, .many = true,
+	  .fill = fill_wakeups, .free = free_couples, .timed = true, .scheduled = true,
+	  .many = true,
 	  COLUMNS(wakeups_columns) },
 	{ }
 };

@@ -146,7 +146,8 @@ static void fill_histogram(struct report *r)
 }
 
 #define TYPES(n, f, c, s) { \
-	.name = (n), .scheduled = (s), .totals_only = true, .timed = true, .takes_log = true, \
+	.name = (n), .scheduled = (s), \
+	.totals_only = true, .timed = true, .takes_log = true, \
 	.data_size = sizeof(struct data), \
 	.rows = { .operation = add, .region = add_region, .note = add_note }, \
 	.fill = (f), .free = free_data, COLUMNS(c) \
@@ -276,6 +277,7 @@ static void fill_diff(struct report *r)
 
 const struct what what_diff = {
 	.name = "diff", .rows.operation = add, .totals_only = true, .timed = true,
-	.scheduled = true, .data_size = sizeof(struct data), .next_file = keep_first, .fill = fill_diff,
+	.scheduled = true, .data_size = sizeof(struct data), .next_file = keep_first,
+	.fill = fill_diff,
 	.free = free_data, .restart = forget_second, COLUMNS(diff_columns)
 };
