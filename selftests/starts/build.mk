@@ -3,7 +3,7 @@
 # Stress tests of processes that begin to trace: selftests/starts/run
 
 STARTS_DIR    := $(B)/selftests/starts
-STARTS_MODULE := module patience
+STARTS_MODULE := module patience crowd
 STARTS_COMMON := common ktap reader numbered borrow floor run run_module
 STARTS_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread \
 	     -fno-strict-aliasing $(AT_INCLUDES) -Iselftests/support

@@ -13,15 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <asynctrace/operation.h>
+#include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
 #include "ledger.h"
 #include "sandbox.h"
 
-#define OTHERS	4
+#define OTHERS	64
 #define RECORDS	50
 
 static struct {
@@ -29,6 +32,7 @@ static struct {
 	uint32_t registered;
 	uint32_t tid[OTHERS];
 	uint32_t done;		/* number of other threads that have finished */
+	uint32_t wakeups;	/* how often the other threads slept until then, in total */
 } now;
 
 /* Results of the forked child, shared with it */
@@ -76,9 +80,15 @@ static void *first(void *arg)
 static void *other(void *arg)
 {
 	const uintptr_t number = (uintptr_t)arg;
+	struct rusage used;
 
 	__atomic_store_n(&now.tid[number], syscall(SYS_gettid), __ATOMIC_RELEASE);
 	wanted(RECORDS);
+	must(!getrusage(RUSAGE_THREAD, &used));
+	__atomic_fetch_add(&now.wakeups, used.ru_nvcsw, __ATOMIC_RELAXED);
+	{
+		TRACE_REGION("wanted", "both ends");
+	}
 	unwanted(RECORDS);
 	__atomic_fetch_add(&now.done, 1, __ATOMIC_RELEASE);
 	return NULL;
@@ -120,6 +130,7 @@ static void scene(bool late)
 	struct sigaction sa = { .sa_handler = on_signal };
 	struct seccomp_notif req = { 0 };
 	pthread_t thread, others[OTHERS];
+	struct at_status_info s = { .size = sizeof(s) };
 	struct pollfd p = { .events = POLLIN };
 
 	shared->pid = getpid();
@@ -135,6 +146,12 @@ static void scene(bool late)
 		must(!pthread_create(&others[i], NULL, other, (void *)i));
 	if (late) {
 		wait_for(&now.done, OTHERS, "the others to give up");
+		/* Waiters that look at the holder too often would take its CPU. */
+		ktap_check(now.wakeups <= 3 * OTHERS, "%u waiting threads slept %u times", OTHERS,
+			   now.wakeups);
+		must(!at_status(&s));
+		ktap_check(s.reason == ASYNCTRACE_REASON_REGISTERING, "reason: %s",
+			   at_reason_text(s.reason));
 		forked_child();
 	} else {
 		for (int i = 0; i < OTHERS; i++) {
@@ -158,7 +175,7 @@ static void one(struct at_ctl *ctl, const char *name, bool late)
 		.size = sizeof(opts), .name = "patience", .mode = ASYNCTRACE_MODE_ONESHOT,
 		.ring_size = 1 << 20, .nr_categories = 1, .categories = &category,
 	};
-	const uint64_t theirs = OTHERS * RECORDS, dropped = late ? theirs : 0;
+	const uint64_t theirs = OTHERS * (RECORDS + 2), dropped = late ? theirs : 0;
 	static struct ledger l;
 	struct rd_ring sum;
 	pid_t pid;

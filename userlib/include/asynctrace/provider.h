@@ -57,8 +57,9 @@ struct at_provider_options {
  * @opts: settings; NULL: the defaults
  *
  * On return, a session that names this provider records it if the session is started. Threads
- * that reach a macro during the registration wait, one second at most. A record that did not
- * wait counts as dropped. A cancellation point only with ASYNCTRACE_PROVIDER_WAIT_START.
+ * that reach a macro during the registration wait, one second at most for each of its steps, and
+ * longer if the machine is crowded. A record that did not wait counts as dropped. A cancellation
+ * point only with ASYNCTRACE_PROVIDER_WAIT_START.
  *
  * Return: 0; -ENOENT: the module is not loaded; -EACCES: /dev/asynctrace may not be opened;
  * -EPROTO: the module has another version; -EINVAL: an option is wrong; -EDQUOT: this user has
@@ -164,6 +165,7 @@ enum at_reason {
 	ASYNCTRACE_REASON_NO_SLOT	= 10,	/* the thread got no slot; see error */
 	ASYNCTRACE_REASON_MIXED		= 11,	/* parts of two copies of the library in use */
 	ASYNCTRACE_REASON_NOT_RECORDED	= 12,	/* no session records this process now */
+	ASYNCTRACE_REASON_REGISTERING	= 13,	/* another thread registers the process now */
 };
 
 /* Owner of the rings. */

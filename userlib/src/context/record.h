@@ -82,7 +82,7 @@ static inline void at_context_record_run(struct at_context *c)
 	if (gate == ASYNCTRACE_GATE_OFF)
 		return;
 	site = &at_context_type(c)->run_;
-	found = at_site_test_(site, gate);
+	found = at_scope_test_(site, gate);
 	if (found >> 32) {
 		at_entered_record_(&c->entered_, site, found);
 		at_event_(site, site->refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, 0, &id, 1);

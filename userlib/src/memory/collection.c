@@ -185,7 +185,8 @@ static void write_duration(uint64_t found, unsigned int type, uint32_t flags)
 
 static void record_begin(uint32_t flags)
 {
-	const uint64_t found = at_category_find(CATEGORY);
+	/* A collection whose begin is missed writes no counter and no end: count all. */
+	const uint64_t found = at_category_find_for(CATEGORY, 3);
 
 	own.gate = found >> 32 ? (uint32_t)found : 0;
 	if (own.gate)

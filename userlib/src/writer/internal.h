@@ -183,10 +183,14 @@ void at_backend_lock(void);
 /* Like at_backend_unlock(), but does not settle missed records. */
 void at_backend_release(void);
 /*
- * Sleeps until the lock is free. Returns false if the waiting took too long, or if the calling
- * thread is the holder.
+ * Sleeps until the lock is free. Returns false if the holder has made no step for too long, or if
+ * the calling thread is the holder.
  */
 bool at_backend_wait(void);
+/* The holder calls this after each step that may take long, so that other threads wait on. */
+void at_backend_step(void);
+/* Does a thread hold the lock now? */
+bool at_backend_held(void);
 /*
  * Returns the address of this process's salt; the salt is 0 if there is none. A forked child
  * finds this memory cleared.
@@ -197,8 +201,8 @@ void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration ------------- */
 
-/* Counts one missed record. NULL: the category is known to be recorded. */
-void at_missed_count(const char *category);
+/* Counts @n missed records. NULL: the category is known to be recorded. */
+void at_missed_count(const char *category, uint32_t n);
 /* Returns true if there may be missed records that have not been settled. */
 bool at_missed_pending(void);
 /* Adds missed records to the dropped records. The caller holds the back end's lock. */
@@ -208,8 +212,8 @@ void at_missed_forget(void);
 
 /* --- settle.c ------------------------------------------------------------- */
 
-/* Counts one missed record like at_missed_count(), and settles missed records. */
-void at_missed_add(const char *category);
+/* Counts missed records like at_missed_count(), and settles missed records. */
+void at_missed_add(const char *category, uint32_t n);
 /* Counts missed records as dropped, as soon as the process is registered. */
 void at_missed_settle(void);
 /* Releases the back end's lock, and settles missed records. */

@@ -35,6 +35,7 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_ticks,
 	(void (*)(void))at_operation_start_,
 	(void (*)(void))at_entered_run_,
+	(void (*)(void))at_scope_learn_,
 	(void (*)(void))at_entered_end_,
 	(void (*)(void))at_logf_,
 	(void (*)(void))at_context_init_,

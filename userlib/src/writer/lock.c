@@ -22,10 +22,21 @@
 #include "internal.h"
 #include "sys.h"
 
-/* All waiters together wait at most this long for one holder. */
-#define AT_PATIENCE_NS	1000000000ull
-/* Interval at which a waiter checks that the holder is still alive. */
+/*
+ * One waiter, the watcher, looks at the holder at this interval. If the machine is crowded, the
+ * watcher is as late as the holder. So looks measure the holder's patience, and not time.
+ */
 #define AT_LOOK_NS	100000000ull
+/* Looks without a step of the holder, after which all waiters give up. */
+#define AT_PATIENCE	10
+/* If the watcher does not look again within this time, another waiter becomes the watcher. */
+#define AT_WATCH_NS	1000000000ull
+/*
+ * The other waiters sleep until the lock is free. They wake up only to replace a watcher that is
+ * gone: first after AT_WATCH_NS, then more rarely. A thousand waiters that wake up more often would
+ * take the CPUs from the holder.
+ */
+#define AT_SLEEP_NS_MAX	4000000000ull
 
 /* The lock word: 0, or the holder's thread id and these flags. */
 #define AT_LOCK_WAITERS	0x80000000u
@@ -38,12 +49,20 @@
  * @pid: the process, if the kernel does not clear the page in a child
  * @known: this process has held the lock before
  * @salt: salt of this process's ids; 0: none yet
+ * @steps: changes when the holder makes progress
+ * @seen: @steps at the last look
+ * @idle: looks since @steps changed
+ * @watched: CLOCK_MONOTONIC time until which a waiter watches the holder
  */
 struct lock_page {
 	uint32_t word;
 	uint32_t pid;
 	uint32_t known;
 	uint32_t salt;
+	uint32_t steps;
+	uint32_t seen;
+	uint32_t idle;
+	uint64_t watched;
 };
 
 static struct lock_page *page;
@@ -93,6 +112,7 @@ static struct lock_page *the_page(void)
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		p->known = 0;
 		__atomic_store_n(&p->salt, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&p->watched, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
 	}
 	return p;
@@ -105,6 +125,9 @@ bool at_backend_trylock(void)
 	uint64_t signals;
 	int cancel;
 
+	/* While another thread registers, each record comes here: spare the system calls. */
+	if (__atomic_load_n(&p->word, __ATOMIC_RELAXED))
+		return false;
 	at_signals_block(&signals);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (!__atomic_compare_exchange_n(&p->word, &word, at_sys_gettid(), false, __ATOMIC_ACQUIRE,
@@ -115,6 +138,7 @@ bool at_backend_trylock(void)
 	}
 	held_signals = signals;
 	held_cancel = cancel;
+	at_backend_step();
 	if (!p->known) {
 		at_names_forked();
 		at_fallback_forked();
@@ -137,53 +161,103 @@ static void wake_all(struct lock_page *p)
 	at_sys_futex(&p->word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL);
 }
 
-/* Sleeps until the lock word changes, at most AT_LOOK_NS. */
-static void sleep_on(struct lock_page *p, uint32_t word)
+/* Sleeps until the lock word changes, at most @ns. */
+static void sleep_on(struct lock_page *p, uint32_t word, uint64_t ns)
 {
-	const struct timespec ts = { .tv_nsec = AT_LOOK_NS };
+	const struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 
 	if (!(word & AT_LOCK_WAITERS) &&
 	    !__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_WAITERS, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	word |= AT_LOCK_WAITERS;
-	at_sys_futex(&p->word, FUTEX_WAIT_PRIVATE, word, &ts);
+	at_sys_futex(&p->word, FUTEX_WAIT_PRIVATE, word | AT_LOCK_WAITERS, &ts);
+}
+
+/* Makes the calling thread the watcher if there is none. @own: the result of the last call. */
+static bool watch(struct lock_page *p, uint64_t *own)
+{
+	const uint64_t now = now_ns();
+	uint64_t until = __atomic_load_n(&p->watched, __ATOMIC_RELAXED);
+
+	if (until != *own && until > now)
+		return false;
+	*own = now + AT_WATCH_NS;
+	return __atomic_compare_exchange_n(&p->watched, &until, *own, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* The watcher's look at the holder. @patient: do not give up */
+static void look(struct lock_page *p, bool patient)
+{
+	const uint32_t steps = __atomic_load_n(&p->steps, __ATOMIC_RELAXED);
+	uint32_t word = __atomic_load_n(&p->word, __ATOMIC_RELAXED);
+
+	if (!word)
+		return;
 	/* A thread that was killed alone, as seccomp can do, leaves the lock held. */
-	if (at_sys_tkill(word & AT_LOCK_TID, 0) && errno == ESRCH &&
-	    __atomic_compare_exchange_n(&p->word, &word, 0, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
+	if (at_sys_tkill(word & AT_LOCK_TID, 0) && errno == ESRCH) {
+		if (__atomic_compare_exchange_n(&p->word, &word, 0, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			wake_all(p);
+		return;
+	}
+	if (__atomic_exchange_n(&p->seen, steps, __ATOMIC_RELAXED) != steps)
+		__atomic_store_n(&p->idle, 0, __ATOMIC_RELAXED);
+	else if (__atomic_add_fetch(&p->idle, 1, __ATOMIC_RELAXED) >= AT_PATIENCE && !patient &&
+		 __atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS, false,
+					     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		wake_all(p);
+}
+
+/* Sleeps until the lock is free, or until the waiters give up unless the caller is @patient. */
+static bool wait_for_holder(bool patient)
+{
+	struct lock_page *p = the_page();
+	const uint32_t self = at_sys_gettid();
+	uint64_t own = 0, ns = AT_WATCH_NS;
+	uint32_t word;
+
+	while ((word = __atomic_load_n(&p->word, __ATOMIC_RELAXED))) {
+		if (!patient && (word & AT_LOCK_HOPELESS || (word & AT_LOCK_TID) == self))
+			return false;
+		if (watch(p, &own)) {
+			sleep_on(p, word, AT_LOOK_NS);
+			look(p, patient);
+		} else {
+			sleep_on(p, word, ns);
+			ns = ns < AT_SLEEP_NS_MAX ? 2 * ns : ns;
+		}
+	}
+	/* The next holder's first waiter watches it. */
+	if (own)
+		__atomic_compare_exchange_n(&p->watched, &own, 0, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	return true;
 }
 
 bool at_backend_wait(void)
 {
-	struct lock_page *p = the_page();
-	const uint32_t self = at_sys_gettid();
-	const uint64_t end = now_ns() + AT_PATIENCE_NS;
-	uint32_t word;
-
-	while ((word = __atomic_load_n(&p->word, __ATOMIC_RELAXED))) {
-		if (word & AT_LOCK_HOPELESS || (word & AT_LOCK_TID) == self)
-			return false;
-		if (now_ns() < end)
-			sleep_on(p, word);
-		else if (__atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS,
-						     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			wake_all(p);
-	}
-	return true;
+	return wait_for_holder(false);
 }
 
 void at_backend_lock(void)
 {
-	struct lock_page *p = the_page();
-	uint32_t word;
+	while (!at_backend_trylock())
+		wait_for_holder(true);
+}
 
-	while (!at_backend_trylock()) {
-		word = __atomic_load_n(&p->word, __ATOMIC_RELAXED);
-		if (word)
-			sleep_on(p, word);
-	}
+void at_backend_step(void)
+{
+	struct lock_page *p = the_page();
+
+	__atomic_fetch_add(&p->steps, 1, __ATOMIC_RELAXED);
+	/* Threads whose patience has ended wait again. */
+	__atomic_fetch_and(&p->word, ~AT_LOCK_HOPELESS, __ATOMIC_RELAXED);
+}
+
+bool at_backend_held(void)
+{
+	return __atomic_load_n(&the_page()->word, __ATOMIC_RELAXED);
 }
 
 void at_backend_release(void)
@@ -204,6 +278,7 @@ void at_backend_forked(void)
 
 	p->known = 0;
 	p->salt = 0;
+	p->watched = 0;
 	__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
 }
 

@@ -2,8 +2,8 @@
 /*
  * Records that could not wait for the registration, counted by category
  *
- * A thread waits only for a limited time for another thread that registers. After that, its
- * records are missed and counted here. When the rings exist, the counts of recorded categories
+ * A thread does not wait for another thread that registers without progress. Its records are
+ * missed and counted here. When the rings exist, the counts of recorded categories
  * are added to the dropped records of the session.
  */
 #include <string.h>
@@ -45,9 +45,9 @@ static uint32_t *counter_of(const char *category)
 	return &others;
 }
 
-void at_missed_count(const char *category)
+void at_missed_count(const char *category, uint32_t n)
 {
-	__atomic_fetch_add(category ? counter_of(category) : &others, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(category ? counter_of(category) : &others, n, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
 }
 

@@ -116,7 +116,7 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 
 /* --- categories and types known only at run time -------------------------- */
 
-uint64_t at_category_find(const char *category)
+uint64_t at_category_find_for(const char *category, uint32_t records)
 {
 	uint32_t gate;
 	bool on;
@@ -128,12 +128,17 @@ uint64_t at_category_find(const char *category)
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
-			at_missed_add(category);
+			at_missed_add(category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
 		on = at_category_wanted(category);
 	} while (!at_gate_still(gate));
 	return TRACE_FOUND_(on ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_, gate);
+}
+
+uint64_t at_category_find(const char *category)
+{
+	return at_category_find_for(category, 1);
 }
 
 static void write_async(unsigned int type, const struct at_operation *op, const char *category,

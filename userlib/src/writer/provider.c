@@ -61,6 +61,7 @@ static int say_hello(int fd, uint64_t stride)
 
 	if (at_sys_ioctl(fd, ASYNCTRACE_IOC_HELLO, &hello))
 		return -errno;
+	at_backend_step();
 	ret = at_genl_register(hello.cookie, at_module.name, at_module.version, stride, &id, NULL);
 	if (ret != -EAFNOSUPPORT)
 		return ret;
@@ -150,9 +151,12 @@ static int try_register(uint64_t stride)
 
 	if (fd < 0)
 		return fd;
+	at_backend_step();
 	err = say_hello(fd, stride);
+	at_backend_step();
 	if (!err)
 		err = map_module(fd);
+	at_backend_step();
 	if (!err && at_sys_fstat(fd, &st))
 		err = -errno;
 	if (err) {

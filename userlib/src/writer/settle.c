@@ -7,9 +7,9 @@
  */
 #include "internal.h"
 
-void at_missed_add(const char *category)
+void at_missed_add(const char *category, uint32_t n)
 {
-	at_missed_count(category);
+	at_missed_count(category, n);
 	/* The lock's holder may have released the lock before it could see this record. */
 	at_missed_settle();
 }

@@ -32,9 +32,9 @@ static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 
 /*
  * Learns the state of a site. Retries until the gate is stable, because a changing gate must not
- * lose a record.
+ * lose a record. @records: how many are missed if the process is not registered in time
  */
-AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
+static uint64_t learn(struct at_site_ *site, uint32_t gate, uint32_t records)
 {
 	int mode;
 
@@ -46,11 +46,22 @@ AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
 		if (gate == ASYNCTRACE_GATE_ATTACH && site->name)
-			at_missed_add(site->category);
+			at_missed_add(site->category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
 	} while (!learn_mode(site, gate, &mode));
 	return TRACE_FOUND_(mode, gate);
+}
+
+AT_PUBLIC AT_COLD uint64_t at_site_learn_(struct at_site_ *site, uint32_t gate)
+{
+	return learn(site, gate, 1);
+}
+
+/* A scope whose begin is missed writes no end: count both. */
+AT_PUBLIC AT_COLD uint64_t at_scope_learn_(struct at_site_ *site, uint32_t gate)
+{
+	return learn(site, gate, 2);
 }
 
 uint32_t at_gate_same_run(uint32_t gate, bool *cut)
@@ -84,7 +95,7 @@ AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 	do {
 		now = at_gate_same_run(gate, &cut);
 		if (now == ASYNCTRACE_GATE_ATTACH) {
-			at_missed_add(NULL);
+			at_missed_add(NULL, 1);
 			return ASYNCTRACE_GATE_OFF;
 		}
 		if (!cut)

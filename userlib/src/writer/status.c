@@ -13,6 +13,9 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 	if (!status || status->size < sizeof(st.size))
 		return -EINVAL;
 	st.reason = at_backend_reason(&st.error);
+	if (gate == ASYNCTRACE_GATE_ATTACH && st.reason == ASYNCTRACE_REASON_UNREGISTERED &&
+	    at_backend_held())
+		st.reason = ASYNCTRACE_REASON_REGISTERING;
 	st.backend = at_backend();
 	st.recording = gate != ASYNCTRACE_GATE_OFF && gate != ASYNCTRACE_GATE_ATTACH;
 	if (st.backend != ASYNCTRACE_BACKEND_NONE) {
@@ -66,6 +69,8 @@ AT_PUBLIC const char *at_reason_text(enum at_reason reason)
 		return "this thread could not be given a slot: its records are dropped";
 	case ASYNCTRACE_REASON_NOT_RECORDED:
 		return "no session records this process now: start one with asynctrace record";
+	case ASYNCTRACE_REASON_REGISTERING:
+		return "another thread is registering this process: to avoid losses, call at_provider_register() before other threads start";
 	}
 	return "unknown";
 }

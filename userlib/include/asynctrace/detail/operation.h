@@ -50,6 +50,8 @@ struct at_operation;
 
 /* Gives *@op a new id and the parent @parent. */
 void at_operation_start_(struct at_operation *op, uint64_t parent);
+/* Like at_site_learn_(), for the begin of a scope. */
+uint64_t at_scope_learn_(struct at_site_ *site, uint32_t gate);
 /* Called when the thread records its first begin of a scope in the run of @gate. */
 void at_entered_run_(uint32_t gate);
 /* Writes the end of @e, and of all scopes within it that have not ended. */
@@ -98,6 +100,14 @@ TRACE_INLINE_ uint64_t at_id_(void)
 	const uint64_t n = at_next_number_();
 
 	return __builtin_expect(salt && n, 1) ? salt << TRACE_SALT_SHIFT_ | n : 0;
+}
+
+/* Like at_site_test_(), for the begin of a scope. */
+TRACE_INLINE_ uint64_t at_scope_test_(struct at_site_ *site, uint32_t gate)
+{
+	const uint64_t found = at_site_known_(site, gate);
+
+	return __builtin_expect(found != 0, 1) ? found : at_scope_learn_(site, gate);
 }
 
 /*
@@ -172,7 +182,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 		if (__builtin_expect(now != 0, 0)) { \
 			const struct at_here_ here = \
 				TRACE_SITE_(category, nm, __VA_ARGS__, "resumed", 0); \
-			const uint64_t found = at_site_test_(here.site, now); \
+			const uint64_t found = at_scope_test_(here.site, now); \
 			if (found >> 32) { \
 				at_entered_record_(&that, here.site, found); \
 				at_event_(here.site, here.refs, found, \
