@@ -436,6 +436,7 @@ begin setting_categories_wrong_are_named
 fresh
 wrong ASYNCTRACE_CATEGORIES "$(many 101)" "ASYNCTRACE_CATEGORIES: has 101 patterns, must have at most 100"
 wrong ASYNCTRACE_CATEGORIES "a,$(long 101)" "ASYNCTRACE_CATEGORIES: a pattern must have at most 100 bytes, has 101: $(long 101)"
+wrong ASYNCTRACE_CATEGORIES "a,b*c" "ASYNCTRACE_CATEGORIES: '*' must be last in a pattern: b*c"
 wrong ASYNCTRACE_CATEGORIES "a,-,b" "ASYNCTRACE_CATEGORIES=a,-,b: a category must follow each '-'"
 end
 
@@ -443,6 +444,13 @@ begin setting_categories_limits_are_possible
 fresh
 check "100 of 100 bytes" env ASYNCTRACE_OUT=t.fxt ASYNCTRACE_CATEGORIES="$(many 99),,$(long 100)," "$prog" 0
 check "the trace" trace t.fxt 0
+end
+
+begin setting_out_compressed_is_refused
+fresh
+for ending in zst gz; do
+	wrong ASYNCTRACE_OUT "t.fxt.$ending" "ASYNCTRACE_OUT=t.fxt.$ending: the library does not compress: use t.fxt, and compress it afterwards"
+done
 end
 
 begin setting_name_too_long_is_named

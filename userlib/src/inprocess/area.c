@@ -131,7 +131,7 @@ int at_shape_init(struct at_shape *shape, const struct at_trace_options *options
 
 int at_categories_check(const char *categories, const char **wrong, size_t *n)
 {
-	const char *from = categories ?: "";
+	const char *from = categories ?: "", *star;
 	size_t count = 0;
 
 	for (; *from; from += *n + (from[*n] == ',')) {
@@ -141,6 +141,9 @@ int at_categories_check(const char *categories, const char **wrong, size_t *n)
 			return -ENAMETOOLONG;
 		if (*n == 1 && *from == '-')
 			return -EINVAL;
+		star = memchr(from, '*', *n);
+		if (star && star != from + *n - 1)
+			return -EILSEQ;
 		count += !!*n;
 	}
 	*n = count;

@@ -93,6 +93,10 @@ static bool get_categories(struct settings *set)
 		at_warn("ASYNCTRACE_CATEGORIES: a pattern must have at most %d bytes, has %zu: %.*s; not tracing",
 		       ASYNCTRACE_CATEGORY_MAX, n, (int)n, wrong);
 		return false;
+	case -EILSEQ:
+		at_warn("ASYNCTRACE_CATEGORIES: '*' must be last in a pattern: %.*s; not tracing",
+			(int)n, wrong);
+		return false;
 	default:
 		at_warn("ASYNCTRACE_CATEGORIES=%s: a category must follow each '-'; not tracing", s);
 		return false;
@@ -109,6 +113,24 @@ static bool get_provider(struct settings *set)
 	at_warn("ASYNCTRACE_NAME=%s: must have at most %d bytes, has %zu; not tracing", s,
 	       ASYNCTRACE_NAME_MAX, strlen(s));
 	return false;
+}
+
+/* The library has no compressor: a file with such a name would not be what its name says. */
+static bool is_plain(const char *out)
+{
+	static const char *const packed[] = { ".zst", ".gz" };
+	const size_t bytes = strlen(out);
+
+	for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+		const size_t n = strlen(packed[i]);
+
+		if (bytes < n || strcmp(out + bytes - n, packed[i]))
+			continue;
+		at_warn("ASYNCTRACE_OUT=%s: the library does not compress: use %.*s, and compress it afterwards; not tracing",
+			out, (int)(bytes - n), out);
+		return false;
+	}
+	return true;
 }
 
 static bool get_name(struct settings *set)
@@ -176,7 +198,7 @@ void at_trace_from_environment(void)
 		return;
 	set.options.size = sizeof(set.options);
 	if (!get_mode(&set) || !get_size(&set) || !get_categories(&set) || !get_provider(&set) ||
-	    !get_name(&set))
+	    !is_plain(set.out) || !get_name(&set))
 		return;
 	err = at_trace_start_file(set.name, set.has_pid, &set.options, &out, &step);
 	if (err)

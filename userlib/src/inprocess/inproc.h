@@ -158,7 +158,8 @@ int at_shape_init(struct at_shape *shape, const struct at_trace_options *options
 /*
  * Checks the comma-separated patterns in @categories, which may be NULL. Returns 0, with their
  * number in *@n; -E2BIG: *@n patterns are too many; -ENAMETOOLONG: the pattern at *@wrong has *@n
- * bytes, which are too many; -EINVAL: the pattern at *@wrong is '-' without a category.
+ * bytes, which are too many; -EINVAL: the pattern at *@wrong is '-' without a category; -EILSEQ:
+ * the pattern at *@wrong, with *@n bytes, has a '*' that is not its last character.
  */
 int at_categories_check(const char *categories, const char **wrong, size_t *n);
 /* Allocates an area with a closed gate. at_categories_check() must have accepted @categories. */
