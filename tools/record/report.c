@@ -10,6 +10,12 @@
 
 #define LINE_SECONDS	0.5
 
+/* Has the ring had records? Records that came before their process had rings count in it, too. */
+static bool used(const struct at_compose_counts *c)
+{
+	return c->delivered || c->overwritten || c->malformed || c->filtered;
+}
+
 static uint64_t lost(const struct at_compose_counts *c)
 {
 	return c->overwritten + c->dropped + c->malformed;
@@ -231,7 +237,10 @@ static void print_cpus(const struct recorder *r, const struct at_compose_stats *
 		if (!head)
 			print_heading(r, "LOST ON", "");
 		head = true;
-		snprintf(cpu, sizeof(cpu), fallback ? "fallback rings" : "CPU %u", first->ring);
+		if (fallback)
+			snprintf(cpu, sizeof(cpu), used(&sum) ? "fallback rings" : "no ring");
+		else
+			snprintf(cpu, sizeof(cpu), "CPU %u", first->ring);
 		print_counts(r, cpu, "", &sum);
 	}
 }
@@ -369,7 +378,7 @@ bool record_summary(struct recorder *r)
 	uint64_t dropped[2] = { 0 };
 	uint32_t providers;
 	uint64_t missed;
-	bool dropped_of;
+	bool dropped_of, in_fallback = false;
 
 	if (!st) {
 		tool_error("no memory for a summary");
@@ -419,14 +428,20 @@ bool record_summary(struct recorder *r)
 	if (st->total.overwritten)
 		fputs("  In circular mode the oldest records are overwritten; a larger --buffer-size keeps more.\n",
 		      stderr);
-	for (size_t i = 0; i < st->nr_rings; i++)
-		dropped[!!(st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK)] +=
-			st->rings[i].counts.dropped;
+	for (size_t i = 0; i < st->nr_rings; i++) {
+		const bool fallback = st->rings[i].flags & ASYNCTRACE_CHUNK_F_FALLBACK;
+
+		dropped[fallback] += st->rings[i].counts.dropped;
+		in_fallback |= fallback && used(&st->rings[i].counts);
+	}
 	if (dropped[0])
 		fputs("  Records were dropped because their ring was full: use a larger --buffer-size, or fewer categories.\n",
 		      stderr);
-	if (dropped[1])
+	if (dropped[1] && in_fallback)
 		fputs("  Records for a fallback ring are also dropped if two threads write at once; asynctrace doctor says why it is used.\n",
+		      stderr);
+	else if (dropped[1])
+		fputs("  Records without a ring came before or during the registration of their process: call at_provider_register() at the beginning of main().\n",
 		      stderr);
 	if (missed)
 		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. Their scheduling is missing, at least at the beginning.\n",
