@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <asynctrace/memory.h>
 #include <asynctrace/operation.h>
+#include <asynctrace/provider.h>
 
 #include "kept.h"
 
@@ -329,6 +331,71 @@ static void other_category(void)
 	done("A14_scope_of_other_category_enters_unrecorded");
 }
 
+static struct at_operation nameless;
+
+static void begin_null_category(void) { at_operation_begin(&nameless, NULL, "type"); }
+static void begin_empty_category(void) { at_operation_begin(&nameless, "", "type"); }
+static void begin_null_type(void) { at_operation_begin(&nameless, "null", NULL); }
+static void log_null_category(void) { at_log(NULL, "message"); }
+static void log_empty_category(void) { at_log("", "message"); }
+static void log_null_message(void) { at_log("null", NULL); }
+static void logf_null_category(void) { at_logf(NULL, "%d", 1); }
+static void macro_null_message(void) { TRACE_LOG("null", (const char *)NULL); }
+
+static void end_null_category(void)
+{
+	nameless.ended_ = 0;
+	at_operation_end(&nameless, NULL, "type");
+}
+
+static void end_null_type(void)
+{
+	nameless.ended_ = 0;
+	at_operation_end(&nameless, "null", NULL);
+}
+
+static void logf_null_format(void)
+{
+	const char *volatile none = NULL;
+
+	at_logf("null", none, 1);
+}
+
+static void collection_null_type(void)
+{
+	at_collection_begin(NULL, 0, NULL);
+	at_collection_end(NULL);
+}
+
+static void announce_null_list(void)
+{
+	check(at_provider_announce(NULL, 1) == -EINVAL);
+}
+
+/* Texts that are NULL crash no function, whether it is recorded or not. */
+static void null_texts(void)
+{
+	static const struct {
+		void (*call)(void);
+		unsigned int records;
+	} cases[] = {
+		{ begin_null_category, 0 }, { end_null_category, 0 }, { begin_empty_category, 0 },
+		{ begin_null_type, 1 }, { end_null_type, 1 }, { log_null_category, 0 },
+		{ log_empty_category, 0 }, { log_null_message, 1 }, { logf_null_category, 0 },
+		{ logf_null_format, 1 }, { macro_null_message, 1 },
+		{ collection_null_type, 3 }, { announce_null_list, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cases[i].call();
+		begin();
+		cases[i].call();
+		end();
+		check(nr_kept == cases[i].records, "case %zu: %zu records", i, (size_t)nr_kept);
+	}
+	done("A14_null_and_empty_texts_crash_nothing");
+}
+
 static void *leave(void *e)
 {
 	struct at_entered own;
@@ -565,6 +632,7 @@ int main(void)
 	jumps();
 	over_runs();
 	other_category();
+	null_texts();
 	other_thread();
 	threads_inherit();
 	logs();

@@ -96,9 +96,9 @@ int at_collection_hook(void (*hook)(int on, void *arg), void *arg);
 
 /*
  * Report the begin and the end of a collection, on the same thread. type has at most 100 bytes,
- * which stay valid until the end. heap: sizes of the runtime's own heap; NULL: those of
- * at_heap_stats(). A collection that begins within another one of the same thread is not reported
- * by itself.
+ * which stay valid until the end; NULL stands for "collection". heap: sizes of the runtime's own
+ * heap; NULL: those of at_heap_stats(). A collection that begins within another one of the same
+ * thread is not reported by itself.
  */
 void at_collection_begin(const char *type, uint32_t flags, const struct at_heap *heap);
 void at_collection_end(const struct at_heap *heap);

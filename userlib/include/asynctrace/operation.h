@@ -100,7 +100,8 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
 
 /*
  * Functions for a category and a type that are known only at run time, for example in bindings of
- * other languages. The texts are copied. The functions cost more than the macros.
+ * other languages. The texts are copied. The functions cost more than the macros. The empty
+ * category and NULL are never recorded; a type that is NULL is an empty text.
  */
 void at_operation_begin(struct at_operation *operation, const char *category, const char *type);
 void at_operation_begin_child(struct at_operation *operation, uint64_t parent,
@@ -234,7 +235,10 @@ int at_thread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*star
 				 "message", TA_STRING(message))
 #define TRACE_LOGF(category, ...) TRACE_LOGF_(__COUNTER__, category, __VA_ARGS__)
 
-/* Same as the macros, but the category need not be a literal. */
+/*
+ * Same as the macros, but the category need not be a literal. The empty category and NULL are
+ * never recorded. A message that is NULL is an empty text.
+ */
 void at_log(const char *category, const char *message);
 __attribute__((format(printf, 2, 3)))
 void at_logf(const char *category, const char *format, ...);

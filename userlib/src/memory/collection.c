@@ -217,7 +217,7 @@ static void fill_in(struct at_collection *c, const char *type, uint32_t flags,
 {
 	struct timespec ts;
 
-	*c = (struct at_collection){ .type = type, .flags = flags };
+	*c = (struct at_collection){ .type = type ?: "collection", .flags = flags };
 	if (heap)
 		c->heap = *heap;
 	else

@@ -25,6 +25,8 @@ static int check_categories(const struct at_category *list, size_t n)
 {
 	if (n > ASYNCTRACE_CATEGORIES_MAX)
 		return -ERANGE;
+	if (n && !list)
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
 		const struct at_category *c = &list[i];
 

@@ -46,7 +46,7 @@ AT_PUBLIC void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 
 	(void)refs;
 	va_start(list, format);
-	write_formatted(found, site, format, list);
+	write_formatted(found, site, format ?: "", list);
 	va_end(list);
 }
 
@@ -58,7 +58,7 @@ AT_PUBLIC void at_log(const char *category, const char *message)
 	const uint64_t found = at_category_find(category);
 
 	if (found >> 32)
-		write_log(found, &site, message, strlen(message));
+		write_log(found, &site, message ?: "", message ? strlen(message) : 0);
 }
 
 AT_PUBLIC void at_logf(const char *category, const char *format, ...)
@@ -70,6 +70,6 @@ AT_PUBLIC void at_logf(const char *category, const char *format, ...)
 	if (!(found >> 32))
 		return;
 	va_start(list, format);
-	write_formatted(found, &site, format, list);
+	write_formatted(found, &site, format ?: "", list);
 	va_end(list);
 }

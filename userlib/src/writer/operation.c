@@ -123,6 +123,9 @@ uint64_t at_category_find_for(const char *category, uint32_t records)
 
 	if (at_gate_load_() == ASYNCTRACE_GATE_OFF || at_library_mixed())
 		return TRACE_SITE_OFF_;
+	/* The empty category is never enabled, and NULL is treated alike. */
+	if (!category || !*category)
+		return TRACE_SITE_OFF_;
 	do {
 		gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
@@ -146,7 +149,7 @@ static void write_async(unsigned int type, const struct at_operation *op, const 
 {
 	static const char *const keys[] = { "parent" };
 	const struct at_arg_ parent = at_arg_u64_(op->parent);
-	const struct at_site_ site = { .keys = keys, .category = category, .name = name };
+	const struct at_site_ site = { .keys = keys, .category = category, .name = name ?: "" };
 	const uint64_t found = at_category_find(category);
 
 	if (found >> 32)
