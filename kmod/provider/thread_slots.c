@@ -172,7 +172,10 @@ static long at_slot_add(struct at_provider *p, struct at_slot *slot)
 		return -ENOMEM;
 	spin_lock(&p->slots_lock);
 	slot->number = number;
-	/* xa_store() fails only if an exited thread had the entry and was pruned meanwhile. */
+	/*
+	 * xa_reserve() reserves nothing where there is an entry. So xa_store() fails only if an
+	 * exited thread had the id @nr, and its entry was pruned meanwhile.
+	 */
 	if (p->next_slot == number && !xa_err(xa_store(&p->slot_of, nr, slot, 0))) {
 		xa_store(&p->slots, number, slot, 0);
 		/* Pairs with the load-acquire in at_slots_read(). */

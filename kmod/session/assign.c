@@ -2,11 +2,12 @@
 /*
  * Assignment of providers to sessions.
  *
- * A provider is in at most one session: the oldest started session that wants the
- * provider. Sessions of privileged users come first. The other started sessions that want
- * the provider are notified that it is taken. When its session ends, the provider goes to
- * the next started session that wants it. A session that is started later takes the
- * providers that are free.
+ * A provider is in at most one session. A session takes the free providers that it wants
+ * when it is initialized and again when it is started, and keeps them while it is stopped.
+ * A provider that registers is offered to started sessions first, then to the others. Among
+ * them, sessions of privileged users come first, then older ones. Other started sessions that
+ * want the provider are notified that it is taken. When its session ends, the provider goes
+ * to the next started session that wants it.
  *
  * A privileged session that is started also takes providers from unprivileged sessions,
  * so that no user can hide a process from the administrator. A session does not get such

@@ -18,6 +18,7 @@ bool at_clear_apply(struct at_session *s, struct at_cursor *c, const struct at_s
 		    struct at_clear *clear);
 bool at_clear_take(struct at_session *s, struct at_cursor *c, const struct at_clear *clear,
 		   const struct at_cursor *next);
+/* Let writers reuse the words of a ring that were read or cleared. */
 void at_clear_limit_uring(struct at_member *m, const struct at_range *range, struct at_rings *r,
 			  u32 i);
 void at_clear_limit_kring(struct at_session *s, struct at_kring *r);

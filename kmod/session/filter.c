@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Filters of sessions. Ids are translated from the caller's namespaces when the session
- * is created. Providers are matched later, when a session may take them.
+ * Filters of sessions, and sizes of rings by provider. Ids are translated from the caller's
+ * namespaces when the session is created. Providers are matched later, when a session may
+ * take them.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>

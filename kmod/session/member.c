@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Providers join, start, stop and leave by writes to the provider's control page. Nothing
- * here waits for the provider.
+ * A provider's membership in a session: joining, opening and shutting the gate, leaving,
+ * freeing. The module writes to the provider's control page and rings, and never waits for
+ * the provider.
  */
 #include <linux/cpumask.h>
 #include <linux/lockdep.h>

@@ -30,7 +30,7 @@
 #define EVENTS	500
 
 static struct shared {
-	int32_t pid[4];		/* the writers, in the order of the case */
+	int32_t pid[4];		/* of each writer; the index is emit()'s argument @who */
 	uint32_t fd_harmed;
 } *sh;
 

@@ -2,9 +2,10 @@
 /*
  * The accounting invariant with a writer killed at each instruction
  *
- * The victim is killed at each instruction of each critical section for each kind of record,
- * in a sub-buffer with room, at the end of one, and in a full ring. Then another writer goes
- * on in the same ring.
+ * The victim is killed at each instruction of each critical section, and at some or all of the
+ * other instructions. Each kind of record is written into a sub-buffer with room. A few kinds are
+ * also written at the end of a sub-buffer and into a full ring. Then another writer goes on in the
+ * same ring.
  *
  * A critical section cannot be stepped through, because each stop restarts it. Therefore the
  * kernel does not know the victim's struct rseq; what the victim leaves in memory at each

@@ -23,7 +23,7 @@ static struct raw_nl nl;
 static char names[PROVIDERS][8];
 static unsigned int seed;
 
-/* Names of few letters: a quarter of them occur twice. */
+/* Makes short names of two letters, so that many providers share a name or a prefix. */
 static void random_name(char *name, int least)
 {
 	int n = least + rand_r(&seed) % 3;

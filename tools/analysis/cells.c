@@ -54,8 +54,9 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 }
 
 /*
- * Only followed threads have cells. So @waker ran when it woke another thread, and is recorded
- * since then, as if it had written an event. But it may be about to sleep.
+ * The wakeup shows an operation of @waker, and only followed threads have operations there. So
+ * @waker is followed from this record on, and it ran, as if it had written an event. What it does
+ * next is not known: it may be about to sleep.
  */
 static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
 {

@@ -279,7 +279,7 @@ struct thread {
 	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* operations that ended while the last span was pending */
-	unsigned int refs;	/* held by works, and by operations that ended on this thread */
+	unsigned int refs;	/* by works, and by operations that ended on this thread */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
 	const struct piece *piece;	/* the last one in the queues of account.c */
 	struct thread_counts counts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace record: finds, starts and watches the command */
+/* asynctrace record: finds and starts the command */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -197,13 +197,15 @@ int record_all(struct recorder *r);
 
 /* child.c */
 int record_find_command(struct record_options *o);
+int record_start_child(struct recorder *r);
+int record_exit_status(int status);
+
+/* hidden.c */
 /*
  * Returns why the provider that the command becomes is hidden from this user; NULL: no reason
  * is known.
  */
 const char *record_hidden(const char *path);
-int record_start_child(struct recorder *r);
-int record_exit_status(int status);
 
 /* signals.c */
 int record_open_signals(struct recorder *r);

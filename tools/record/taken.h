@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reports providers that a session matches but does not get, because a provider is in one
- * session at a time. The module sends a notification for each, as only the module knows which
- * providers match.
+ * Reports providers that a session matches but does not get, because another session has them, or
+ * because there is no memory for their rings. The module sends a notification for each, as only
+ * the module knows which providers match.
  */
 #ifndef AT_TAKEN_H
 #define AT_TAKEN_H

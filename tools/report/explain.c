@@ -200,7 +200,10 @@ static bool says_something(const struct party *p)
 	return p->row.state != ANALYSIS_QUEUED || p->row.thread;
 }
 
-/* Returns the longest party, with the quota that caused most of the wait of all of them. */
+/*
+ * Returns the party for which the operation waited longest. Its cgroup is that of the party that
+ * was throttled longest, and its time under the quota is that of all parties of this cgroup.
+ */
 static struct party longest_party(const struct parties *all)
 {
 	const struct party *with = &all->of[0];

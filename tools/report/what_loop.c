@@ -52,7 +52,10 @@ static struct loop *loop_of(struct loops *d, const struct fxt_record *rec)
 
 	if (!e)
 		return NULL;
-	/* After a hash collision, or with another name: a search */
+	/*
+	 * The index has one loop of each hash. Loops with this hash, but another name or id, are
+	 * searched for.
+	 */
 	if (e->a && is_loop(&d->of[e->a - 1], rec))
 		return &d->of[e->a - 1];
 	for (size_t i = 0; i < d->nr; i++)
