@@ -345,8 +345,8 @@ static int slow_request(int pipe, uint8_t cmd, int id, int into)
 }
 
 /*
- * Many providers join a session when it is initialized, the next one when that is started, and the
- * last one, which runs, when the second ends.
+ * Many providers join three sessions in turn: the first when it is initialized, the second when it
+ * is started, and the third, which runs already, when the second one ends.
  */
 static int slow_providers(int pipe, int go)
 {

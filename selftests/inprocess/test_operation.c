@@ -185,6 +185,28 @@ static void nested(uint64_t a, uint64_t b)
 	check(at_operation_current() == a);
 }
 
+/* The end of the outer scope ends the inner ones, so their own ends come too late. */
+static void scopes_left_in_the_wrong_order(void)
+{
+	struct at_entered outer, inner, innermost;
+
+	kept_begin(NULL);
+	at_operation_enter(&outer, 11);
+	at_operation_enter(&inner, 12);
+	at_operation_enter(&innermost, 13);
+	check(at_operation_current() == 13);
+	at_operation_leave(&outer);
+	check(at_operation_current() == 0);
+	at_operation_leave(&inner);
+	check(at_operation_current() == 0, "%llu", (unsigned long long)at_operation_current());
+	at_operation_leave(&innermost);
+	check(at_operation_current() == 0, "%llu", (unsigned long long)at_operation_current());
+	kept_end();
+	check(kept_count(ASYNCTRACE_FXT_DURATION_BEGIN, "operation") == 3);
+	check(nr_kept == 6, "%zu records", (size_t)nr_kept);
+	done("G41_outer_end_leaves_no_inner_operation");
+}
+
 static void scopes(void)
 {
 	kept_begin(NULL);
@@ -628,6 +650,7 @@ int main(void)
 	end_twice();
 	end_off_then_on();
 	at_run_time();
+	scopes_left_in_the_wrong_order();
 	scopes();
 	jumps();
 	over_runs();

@@ -4,7 +4,7 @@
 
 void plug_write(unsigned int records);
 
-/* Threads end in different critical sections: words in registers, words in memory, texts. */
+/* Varies the kind of record, so that threads are in different critical sections when they end. */
 void plug_write(unsigned int records)
 {
 	static unsigned int calls;

@@ -15,9 +15,9 @@
 #include "reader.h"
 
 #define NU_WRITERS	2048
-/* Shapes that are written only under the generation in their number */
+/* Shapes that are written only while the session has the generation that is in the number */
 #define NU_SHAPES	6
-/* With shapes that macros write under the generation at that moment, or without a number */
+/* Also shapes that macros write, maybe in a later generation, and shapes without a number */
 #define NU_ALL_SHAPES	14
 #define NU_VARIED	-1	/* one of the first NU_SHAPES */
 #define NU_ANY		-2	/* one of NU_ALL_SHAPES */

@@ -31,7 +31,7 @@ static void unmap_and_clean(void)
 	clean();
 }
 
-/* Maps the control page, for what it says. */
+/* Maps the control page, in which the tests find the areas to map. */
 static void mapped_control(void)
 {
 	registered();

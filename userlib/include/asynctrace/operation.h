@@ -185,7 +185,8 @@ void at_operation_enter(struct at_entered *entered, uint64_t id);
 
 /*
  * Ends a scope, and restores the current operation from before the scope. A second call has no
- * effect, and neither has a call with a structure of zeros.
+ * effect, and neither has a call with a structure of zeros, or with a recorded scope that ended
+ * when a recorded scope around it ended.
  */
 TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 {
@@ -193,10 +194,11 @@ TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 
 	if (__builtin_expect(entered->thread_ != &at_current_, 0))
 		return;
-	at_current_set_(entered->previous_);
+	entered->thread_ = nobody;
 	if (__builtin_expect(at_current_.depth != entered->depth_, 0))
 		at_entered_end_(entered);
-	entered->thread_ = nobody;
+	else
+		at_current_set_(entered->previous_);
 }
 
 TRACE_INLINE_ void at_region_end(struct at_entered *entered)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Records that the composer makes. */
+/* Writes the head of a file, and records of providers and strings. */
 #include <string.h>
 
 #include "composer.h"

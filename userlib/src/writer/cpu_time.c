@@ -9,7 +9,10 @@
 #include "internal.h"
 #include "rseq.h"
 
-/* The kernel changes a cell in a few instructions, while the thread does not run. */
+/*
+ * Limit of reads of a cell that the kernel changes meanwhile. A change takes the kernel a few
+ * instructions, so the limit is reached only if the cell is damaged.
+ */
 #define AT_TRIES	10
 
 struct reading {

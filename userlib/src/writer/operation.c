@@ -88,6 +88,9 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 	struct at_current_ *c = &at_current_;
 	uint32_t gate = 0;
 
+	if (c->depth < e->depth_)
+		return;
+	at_current_set_(e->previous_);
 	if (c->depth > c->base) {
 		gate = at_gate_load_();
 		if (unlikely(gate != c->gate)) {

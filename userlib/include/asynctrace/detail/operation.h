@@ -54,7 +54,10 @@ void at_operation_start_(struct at_operation *op, uint64_t parent);
 uint64_t at_scope_learn_(struct at_site_ *site, uint32_t gate);
 /* Called when the thread records its first begin of a scope in the run of @gate. */
 void at_entered_run_(uint32_t gate);
-/* Writes the end of @e, and of all scopes within it that have not ended. */
+/*
+ * Writes the end of @e, and of all scopes within it that have not ended, and restores the current
+ * operation. Does nothing if @e ended with a scope around it.
+ */
 void at_entered_end_(const struct at_entered *e);
 __attribute__((format(printf, 4, 5)))
 void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const char *format, ...);
