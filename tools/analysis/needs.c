@@ -100,8 +100,8 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 }
 
 /*
- * A loss since the first event of a thread, or since the session began, may hide its first
- * scheduling record.
+ * A loss since the first event of a thread may hide its first scheduling record. If the thread has
+ * written no event, or the session listed it, this is true of a loss since the session began.
  */
 static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 {
@@ -110,8 +110,10 @@ static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 	for (size_t i = 0; i < n->nr_threads; i++) {
 		const struct analysis_thread_state *state = &n->threads[i];
 		const struct thread *t = state->known ? NULL : thread_of(a, state->tid);
-		const uint64_t ns = t && t->at_start.state ? a->totals.begin : state->first_seen;
+		uint64_t ns = state->first_seen;
 
+		if (t && (t->at_start.state || !t->first_seen))
+			ns = a->totals.begin;
 		if (ns && ns < needs->losses_from)
 			needs->losses_from = ns;
 	}
