@@ -297,11 +297,11 @@ static void exited_thread_is_in_no_state(void **state)
 	put_switch(&t, 30, 0, 7, 0, EXITS);
 	put_clock(&t, 100);
 	row = thread_7(&t);
-	assert_int_equal(row.ns[ANALYSIS_RUNNABLE], 10);
+	assert_int_equal(row.ns[ANALYSIS_RUNNABLE], 0);
 	assert_int_equal(row.ns[ANALYSIS_RUNNING], 20);
 	assert_int_equal(row.ns[ANALYSIS_BLOCKED], 0);
 	assert_int_equal(row.exited_ns, 70);
-	assert_int_equal(row.inferred_ns, 10);
+	assert_int_equal(row.inferred_ns, 0);
 }
 
 static void reasons_divide_the_states(void **state)

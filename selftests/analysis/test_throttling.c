@@ -225,8 +225,8 @@ static void throttled_time_of_a_thread_stays_runnable(void **state)
 	put_throttling(&t, 30 * US, 200, "/b", 45, 25, 1);
 	a = analyse_into(&t, NULL, &sink);
 	assert_int_equal(row.throttled_ns, 25 * US);
-	/* Including the time before its first record */
-	assert_int_equal(row.ns[ANALYSIS_RUNNABLE], 35 * US);
+	/* Without the time before its first record */
+	assert_int_equal(row.ns[ANALYSIS_RUNNABLE], 30 * US);
 	assert_int_equal(analysis_totals(a)->throttled, 2);
 	analysis_free(a);
 	trace_free(&t);
