@@ -152,7 +152,8 @@ static void say_none(const struct why *w)
 		tool_error("%s has no operations: programs write them with TRACE_ASYNC_BEGIN and TRACE_ASYNC_END",
 			   path);
 	else if (w->id)
-		tool_error("%s has no operation with id %s", path, tool_text(w->id));
+		tool_error("%s has no operation with id %s%s", path, tool_text(w->id),
+			   source_filters_operations(&w->source) ? " that the options choose" : "");
 	else if (t->complete)
 		tool_error("%s has no complete operation that the options choose", path);
 	else

@@ -453,6 +453,9 @@ check named says "has no event that --pair names"
 check "no such id" status 1 "$AT" why server.fxt 0xdead
 check "named" says "has no operation with id 0xdead"
 check "no such type" status 1 "$AT" why --type nothing server.fxt
+id=$("$AT" why --json server.fxt | grep -o '"id":"0x[0-9a-f]*"' | head -n 1 | grep -o '0x[0-9a-f]*')
+check "id of another type" status 1 "$AT" why --type nothing server.fxt "$id"
+check "the options" says "has no operation with id $id that the options choose"
 check "no operations" eval '"$TRACES" big big.fxt 1 >/dev/null 2>&1; status 1 "$AT" why big.fxt'
 check "what is missing" says "TRACE_ASYNC_BEGIN"
 end
