@@ -4,7 +4,7 @@
  *
  * The reader's state is saved and reset. So a snapshot begins with all names and, in each
  * ring, with the oldest sub-buffer. At the end of the snapshot the state is restored, so
- * that the session's consumer continues where the last one was.
+ * that the session's next consumer continues where the previous one stopped.
  *
  * A session has one consumer at a time, which opens and closes the session with
  * request_lock held. So no thread reads the session or its ledgers while the state is

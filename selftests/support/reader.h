@@ -120,7 +120,7 @@ void rd_open(struct rd *rd, int fd, void (*event)(const struct rd_event *, void 
 /* Reads up to @max chunks. Returns their number, which is less if nothing is left. */
 unsigned int rd_read(struct rd *rd, unsigned int max);
 void rd_drain(struct rd *rd);
-/* Parses a chunk that was not read from @rd->fd. */
+/* Parses one chunk, for callers that have got it in another way than by rd_read(). */
 void rd_take(struct rd *rd, const struct asynctrace_chunk *c, const void *payload);
 void rd_close(struct rd *rd);
 struct rd_provider *rd_provider(struct rd *rd, uint32_t id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Checks of a session's reader, which are the same for both back ends
+ * The functions of run.h that are the same for both back ends
  */
 #include "run.h"
 

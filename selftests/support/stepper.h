@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Processes of this memory that run one instruction at a time, or to an address
+ * Single-steps processes that share this process's memory, and runs them to an address
  */
 #ifndef STEPPER_H
 #define STEPPER_H

@@ -416,7 +416,10 @@ static int comes(struct analysis *a, struct thread *t, const struct item *it)
 {
 	int err = it->inferred ? comes_inferred(a, t, it) :
 		  settle(a, t, it->ns, ANALYSIS_RUNNABLE, it->cpu);
-	/* A wakeup may be lost, or came before the inferred switch. */
+	/*
+	 * True if the thread may have been woken since it came: the record of the wakeup may be
+	 * lost, or be before this switch, whose time is inferred.
+	 */
 	const bool woken = it->ns < a->lost_until || (it->inferred && may_be_woken(last_span(t)));
 
 	if (!err && !it->inferred)

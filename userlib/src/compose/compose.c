@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The composer takes chunks and hands their payload to the other files. */
+/* Makes and ends a composer, which takes chunks and hands their payload to the other files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,7 +20,8 @@
  *	moments.c	begin, end and clock records
  *	times.c		times of records
  *	args.c		text and arguments of records
- *	record.c	records that the composer makes
+ *	record.c	head of the file, records of providers and strings
+ *	syscalls.c	names of system calls
  *	text.c		UTF-8
  *	out.c		whole records to a descriptor
  *	map.c		hash tables
@@ -70,7 +71,7 @@ struct atc_out {
 	uint64_t *buf;
 	size_t words;		/* size of @buf */
 	size_t used;
-	struct atc_mark *marks;	/* one for each record that the buffer holds */
+	struct atc_mark *marks;	/* with room for one of each record in the buffer */
 	size_t nr_marks;
 	uint64_t flushed;	/* bytes written to this file */
 	uint64_t before;	/* bytes written to earlier files */

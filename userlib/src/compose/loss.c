@@ -2,8 +2,8 @@
 /*
  * Markers of lost records.
  *
- * Records that a ring lost since its previous chunk appear twice in the file. Readers that know
- * the format find the buffer-filled record. Users see a duration on a pseudo thread, from the
+ * A loss since a ring's previous chunk is in the file twice. Readers that know the format find the
+ * buffer-filled record. Users see a duration on a pseudo thread, from the
  * previous chunk to this one. Each ring has its own pseudo thread, so that losses of two
  * providers on one CPU do not overlap.
  */

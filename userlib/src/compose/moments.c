@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Instants that relate the file's time to other clocks: begin, end and clock records.
+ * Instants that mark begin and end of the recording, and relate the file's time to other clocks
  */
 #include "composer.h"
 

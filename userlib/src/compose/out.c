@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Writes whole records to the file's descriptor.
+ * Writes whole records to the file's descriptor, or to the caller's function.
  *
  * The buffer has whole records only. So after an error it is known which of its bytes end a
  * record. Bytes written beyond that are removed, if the file can be truncated.
