@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Checks and mends texts: UTF-8 as the Unicode standard defines it: no overlong forms, no surrogates, nothing above
+ * Checks and mends texts.
+ *
+ * UTF-8 is as the Unicode standard defines it: no overlong forms, no surrogates, nothing above
  * U+10FFFF. Each maximal part of an invalid character becomes one U+FFFD, which is the practice
  * that the standard recommends.
  */
