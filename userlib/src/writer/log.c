@@ -21,7 +21,8 @@ static void write_log(uint64_t found, const struct at_site_ *site, const char *t
 	at_write_args_(found, site, found >> 32, ASYNCTRACE_FXT_INSTANT, 0, args, 2);
 }
 
-__attribute__((format(printf, 3, 0), nonnull(3)))
+/* @format: NULL: the empty text */
+__attribute__((format(printf, 3, 0)))
 static void write_formatted(uint64_t found, const struct at_site_ *site, const char *format,
 			    va_list list)
 {
@@ -30,6 +31,10 @@ static void write_formatted(uint64_t found, const struct at_site_ *site, const c
 	const int saved = errno;
 	int bytes;
 
+	if (!format) {
+		write_log(found, site, "", 0);
+		return;
+	}
 	bytes = vsnprintf(text, sizeof(text), format, list);
 	errno = saved;
 	/* If printf() rejects the format, log the format itself. */
@@ -46,7 +51,7 @@ AT_PUBLIC void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 
 	(void)refs;
 	va_start(list, format);
-	write_formatted(found, site, format ?: "", list);
+	write_formatted(found, site, format, list);
 	va_end(list);
 }
 
@@ -70,6 +75,6 @@ AT_PUBLIC void at_logf(const char *category, const char *format, ...)
 	if (!(found >> 32))
 		return;
 	va_start(list, format);
-	write_formatted(found, &site, format ?: "", list);
+	write_formatted(found, &site, format, list);
 	va_end(list);
 }
