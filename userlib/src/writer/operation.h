@@ -22,7 +22,10 @@ void at_cell_set(uint64_t *cell);
  * names inline.
  */
 uint64_t at_category_find(const char *category);
-/* The same for @records records, which all count if the process is not registered in time. */
+/*
+ * Like at_category_find(), for a caller that writes @records records with the result. If the
+ * process is not registered in time, that many count as missed.
+ */
 uint64_t at_category_find_for(const char *category, uint32_t records);
 
 #pragma GCC visibility pop
