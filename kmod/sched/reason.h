@@ -44,8 +44,9 @@ static __always_inline u64 at_first_argument(const struct pt_regs *regs)
 
 /*
  * Type of the open file with the number @fd of @prev, the current task: bits of "off_cpu", or 0.
- * Another thread may close the file meanwhile. RCU keeps the memory of the inode until preemption
- * is on again, and that of the file until then or for another file, which has no inode at first.
+ * Another thread may close the file meanwhile. The memory of an inode is freed after an RCU grace
+ * period, so not before preemption is on again. The memory of a file may become another file's
+ * earlier. Then it has no inode at first, and the new file's inode later.
  */
 static __always_inline u32 at_file_type(struct task_struct *prev, u64 fd)
 {
