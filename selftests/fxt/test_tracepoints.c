@@ -133,6 +133,8 @@ static void test_wrong_events_are_refused(void **unused)
 	REFUSED(t.pid = -1);
 	REFUSED(t.nr_values = 16);
 	REFUSED(t.nr_values = 1);
+	REFUSED(t.flags = 4);
+	REFUSED(t.reserved = 1);
 	REFUSED(t.category = NULL);
 	REFUSED(t.name = NULL);
 #undef REFUSED
@@ -223,6 +225,142 @@ static void test_texts_are_in_each_file(void **unused)
 	close(o.fd);
 	stream_close(&s);
 }
+
+/* --- events that belong to an operation -------------------------------------------------- */
+
+#define SALT	0x12345u
+#define OTHER	0x54321u	/* of a process that is not recorded */
+#define ID	((uint64_t)SALT << 44 | 77)
+
+static void open_salted(struct stream *s)
+{
+	stream_open(s);
+	give_clock(s, ASYNCTRACE_MOMENT_START);
+	give_provider(s, 7, 100, SALT, "test");
+	s->ticks += 1000;
+	give_clock(s, ASYNCTRACE_MOMENT_RUNNING);
+}
+
+/* Writes the event of a foreign thread with the number in the field "cookie", and finds it. */
+static void find_joined(uint64_t number, struct stream *s, struct file *f)
+{
+	const struct at_compose_value v[] = { VALUE("cookie", UINT64, number) };
+	struct at_compose_tracepoint t;
+
+	open_salted(s);
+	t = event(s->ticks, 701);
+	t.values = v;
+	t.nr_values = 1;
+	t.operation = number;
+	assert_int_equal(at_compose_add_tracepoint(s->c, &t), 0);
+	stream_finish(s);
+	assert_clean(s->path, -1);
+	file_open(f, s->path);
+	assert_true(next_tracepoint(f));
+	assert_int_equal(fxt_arg(&f->rec, "cookie")->u, number);
+}
+
+static void G31_id_of_recorded_process_joins(void **unused)
+{
+	const struct fxt_arg *a;
+	struct stream s;
+	struct file f;
+
+	find_joined(ID, &s, &f);
+	a = fxt_arg(&f.rec, "operation");
+	assert_non_null(a);
+	assert_int_equal(a->type, ASYNCTRACE_FXT_ARG_UINT64);
+	assert_int_equal(a->u, ID);
+	assert_int_equal(f.rec.nargs, 2);
+	file_close(&f);
+	stream_close(&s);
+}
+
+static void I5_number_of_no_process_joins_nothing(void **unused)
+{
+	static const uint64_t numbers[] = {
+		0, 1, 77, (1ULL << 44) - 1, (uint64_t)OTHER << 44 | 77, ~0ULL, ID >> 1, ID << 1,
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct stream s;
+		struct file f;
+
+		find_joined(numbers[i], &s, &f);
+		assert_null(fxt_arg(&f.rec, "operation"));
+		assert_int_equal(f.rec.nargs, 1);
+		file_close(&f);
+		stream_close(&s);
+	}
+}
+
+/* Each event is added once by a caller that has it twice. */
+static void flags_add_joined_or_other_events(void **unused)
+{
+	static const uint64_t numbers[] = { ID, (uint64_t)OTHER << 44 | 77, 0 };
+	struct at_compose_tracepoint t;
+	struct stream s;
+
+	open_salted(&s);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const bool joined = numbers[i] == ID;
+
+		t = event(s.ticks, 701);
+		t.operation = numbers[i];
+		t.flags = ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED;
+		assert_int_equal(at_compose_add_tracepoint(s.c, &t), joined ? 0 : -ENOENT);
+		t.flags = ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED;
+		assert_int_equal(at_compose_add_tracepoint(s.c, &t), joined ? -ENOENT : 0);
+	}
+	/* The time comes first: until it is known, more processes may become known. */
+	t = event(s.ticks + 1000, 701);
+	t.flags = ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED;
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), -EAGAIN);
+	assert_int_equal(counts(s.c).delivered, 3);
+	stream_finish(&s);
+	assert_clean(s.path, -1);
+	stream_close(&s);
+}
+
+static void field_called_operation_joins_only_by_id(void **unused)
+{
+	struct at_compose_value v[15] = { VALUE("operation", UINT64, 9) };
+	struct at_compose_tracepoint t;
+	struct stream s;
+	struct file f;
+
+	for (int i = 1; i < 15; i++)
+		v[i] = (struct at_compose_value)VALUE("more", INT64, i);
+	open_salted(&s);
+	t = event(s.ticks, 701);
+	t.values = v;
+	t.nr_values = 15;
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
+	/* Another field joins the event, and needs the place of the last one. */
+	t.operation = ID;
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
+	/* The field itself joins it. */
+	v[0].number = ID;
+	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
+	stream_finish(&s);
+	file_open(&f, s.path);
+	assert_true(next_tracepoint(&f));
+	assert_null(fxt_arg(&f.rec, "operation"));
+	assert_int_equal(fxt_arg(&f.rec, "field operation")->u, 9);
+	assert_int_equal(f.rec.nargs, 15);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(fxt_arg(&f.rec, "operation")->u, ID);
+	assert_int_equal(fxt_arg(&f.rec, "field operation")->u, 9);
+	assert_int_equal(f.rec.nargs, 15);
+	assert_true(next_tracepoint(&f));
+	assert_int_equal(fxt_arg(&f.rec, "operation")->u, ID);
+	assert_null(fxt_arg(&f.rec, "field operation"));
+	assert_int_equal(f.rec.nargs, 15);
+	file_close(&f);
+	stream_close(&s);
+}
+
+/* --- counters --------------------------------------------------------------------------- */
 
 static const struct at_compose_value counted[] = {
 	VALUE("up", UINT64, UINT64_MAX), VALUE("down", INT64, -7),
@@ -334,6 +472,10 @@ int main(void)
 		cmocka_unit_test(test_idle_task_has_a_track_per_cpu),
 		cmocka_unit_test(test_losses_are_counted_and_shown),
 		cmocka_unit_test(test_texts_are_in_each_file),
+		cmocka_unit_test(G31_id_of_recorded_process_joins),
+		cmocka_unit_test(I5_number_of_no_process_joins_nothing),
+		cmocka_unit_test(flags_add_joined_or_other_events),
+		cmocka_unit_test(field_called_operation_joins_only_by_id),
 		cmocka_unit_test(test_counter_is_in_the_kernels_section),
 		cmocka_unit_test(test_counter_is_in_no_ring),
 		cmocka_unit_test(test_wrong_counters_are_refused),

@@ -136,6 +136,9 @@ struct at_compose_value {
  * @name: name of the tracepoint, for example "block_rq_issue"
  * @nr_values: number of fields in @values, at most 15
  * @values: the fields
+ * @operation: number in a field that is meant for the id of an operation; 0: none
+ * @flags: ASYNCTRACE_COMPOSE_TRACEPOINT_*, or 0
+ * @reserved: 0
  */
 struct at_compose_tracepoint {
 	uint32_t size;
@@ -149,19 +152,37 @@ struct at_compose_tracepoint {
 	const char *category;
 	const char *name;
 	const struct at_compose_value *values;
+	uint64_t operation;
+	uint32_t flags;
+	uint32_t reserved;
 };
+
+/*
+ * Add the event only if @operation joins it to an operation, or only if not. A caller that has
+ * recorded the events of some threads and the events of all threads uses both, so that each
+ * event is added once.
+ */
+#define ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED	(1u << 0)
+#define ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED	(1u << 1)
 
 /**
  * at_compose_add_tracepoint - add an event that the caller has read from ftrace
  * @c: the composer
- * @event: the event; events of one CPU must be added in order of time
+ * @event: the event; events of one CPU should be added in order of time
  *
  * The event counts as delivered in a ring with ASYNCTRACE_COMPOSE_RING_TRACEPOINTS.
  *
+ * event->operation joins the event to an operation if its bits 44 to 63 are the salt of a
+ * process that the session records: the kernel gives each process its own salt. The event's
+ * thread does not matter, because an interrupt comes on any thread. The event gets the argument
+ * "operation" behind its fields, so the 15th field is left out. Any other number joins nothing.
+ * A field of the name "operation" that is an unsigned number and joins nothing becomes the
+ * argument "field operation".
+ *
  * Return: 0; -EAGAIN: the next chunk of the session is needed to know the event's time: call
  * again after at_compose_chunk(); -ERANGE: the event is from before the session, or from a time
- * when the clock was stopped; -EINVAL: @event is wrong; errors of at_compose_chunk(). After
- * these three errors, the event is neither added nor counted.
+ * when the clock was stopped; -ENOENT: event->flags left it out; -EINVAL: @event is wrong;
+ * errors of at_compose_chunk(). After these four errors, the event is neither added nor counted.
  */
 int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *event);
 

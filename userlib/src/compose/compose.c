@@ -58,6 +58,7 @@ void at_compose_free(struct at_compose *c)
 	atc_map_free(&c->tasks, free_task);
 	atc_map_free(&c->processes, atc_free);
 	atc_map_free(&c->texts, atc_free);
+	atc_free(c->salts.entries);
 	atc_clock_free(&c->clock);
 	atc_free(c->items.of);
 	atc_free(c->items.tasks);

@@ -541,6 +541,7 @@ struct at_compose {
 	struct atc_map tasks;		/* struct atc_task, by tid */
 	struct atc_map processes;	/* struct atc_process, by pid */
 	struct atc_map texts;		/* struct atc_name, by hash; see tracepoint.c */
+	struct atc_map salts;		/* struct atc_provider, by salt: one of that process */
 	struct atc_provider *kernel;
 	struct atc_provider *section;
 	uint32_t file;			/* number of the present file, from 1 on */

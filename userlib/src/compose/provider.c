@@ -48,6 +48,8 @@ int atc_provider_info(struct at_compose *c, const struct asynctrace_provider_inf
 					strnlen(info->name, ASYNCTRACE_NAME_MAX))] = 0;
 		atc_provider_introduce(c, p);
 	}
+	if (p->salt && atc_map_set(&c->salts, p->salt, p))
+		return -ENOMEM;
 	if (!p->pid)
 		return 0;
 	return atc_process_name(c, p->pid, ATC_RANK_PROVIDER, p->name, strlen(p->name));

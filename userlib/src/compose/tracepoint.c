@@ -6,6 +6,10 @@
  * An event becomes an instant on the track of its thread. The idle tasks of all CPUs have tid 0,
  * so the idle task of each CPU gets a pseudo thread. Events that ftrace lost are accounted for in
  * rings of the kernel's provider, one ring for each CPU.
+ *
+ * A field may have the id of an operation, as the program gave it to a driver. The current thread
+ * of an interrupt has nothing to do with that operation. So the process is found by the id's salt,
+ * and not by the thread as for ids in cells.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +24,13 @@
 /* Limit of texts that get an index. Later texts are written inline. */
 #define TEXTS_MAX	4096
 #define TEXT_MAX	255
+
+/* Bits of an id below the salt of its process */
+#define SALT_SHIFT	44
+
+/* Argument that joins an instant to an operation, and the name of a field that must not do so */
+#define OPERATION	"operation"
+#define OPERATION_FIELD	"field operation"
 
 /* A text of the kernel's section: a name of an event, its subsystem or a field. */
 struct atc_name {
@@ -112,7 +123,9 @@ static void put_value(uint64_t *w, size_t *words, unsigned int name,
 static bool valid(const struct at_compose_tracepoint *t)
 {
 	if (t->size < sizeof(*t) || t->cpu > UINT16_MAX || t->tid < 0 || t->pid < 0 ||
-	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name)
+	    t->nr_values > ASYNCTRACE_FXT_ARGS_MAX || !t->category || !t->name || t->reserved ||
+	    t->flags & ~(ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED |
+			 ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED))
 		return false;
 	for (unsigned int i = 0; i < t->nr_values; i++) {
 		switch (t->values[i].type) {
@@ -208,30 +221,67 @@ static int identify(struct at_compose *c, struct atc_ring *r,
 	return 0;
 }
 
-int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
+/* Is @id the id of an operation of a process that the session records? */
+static bool joins(const struct at_compose *c, uint64_t id)
 {
+	return id >> SALT_SHIFT && atc_map_get(&c->salts, id >> SALT_SHIFT);
+}
+
+/* Do the flags want an event that is, or is not, @joined to an operation? */
+static bool wanted(const struct at_compose_tracepoint *t, bool joined)
+{
+	return !(t->flags & (joined ? ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED :
+				      ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED));
+}
+
+/* Would readers take the field for the argument that joins the event to an operation? */
+static bool looks_joined(const struct at_compose_value *v)
+{
+	return v->type == ASYNCTRACE_FXT_ARG_UINT64 && !strcmp(v->name, OPERATION);
+}
+
+/*
+ * Copies the event's fields to @values, as they are in the file. Returns their number, which
+ * leaves room for the argument of a joined event.
+ */
+static unsigned int choose_values(struct at_compose_value *values,
+				  const struct at_compose_tracepoint *t, bool joined)
+{
+	const unsigned int room = ASYNCTRACE_FXT_ARGS_MAX - joined;
+	unsigned int nr = 0;
+
+	for (unsigned int i = 0; i < t->nr_values && nr < room; i++) {
+		const struct at_compose_value *v = &t->values[i];
+
+		/* No two arguments may have one name. */
+		if (joined && looks_joined(v) && v->number == t->operation)
+			continue;
+		values[nr] = *v;
+		if (looks_joined(v))
+			values[nr].name = OPERATION_FIELD;
+		nr++;
+	}
+	return nr;
+}
+
+static int add_event(struct at_compose *c, struct atc_ring *r,
+		     const struct at_compose_tracepoint *t, uint64_t ns, bool joined)
+{
+	struct at_compose_value values[ASYNCTRACE_FXT_ARGS_MAX];
+	const unsigned int nr = choose_values(values, t, joined);
 	unsigned int category, name, names[ASYNCTRACE_FXT_ARGS_MAX];
-	uint64_t ns, pid, tid, *w;
-	struct atc_ring *r;
+	uint64_t pid, tid, *w;
 	size_t words = 4;
 	int err;
 
-	if (!valid(t))
-		return -EINVAL;
-	err = time_of(c, t, &ns);
-	if (err)
-		return err;
-	r = ring_of(c, t->cpu);
-	if (!r)
-		return -ENOMEM;
 	err = identify(c, r, t, &pid, &tid);
 	if (err)
 		return err;
 	/* Records of the texts must come before the event's record. */
 	category = atc_name_index(c, t->category);
 	name = atc_name_index(c, t->name);
-	for (unsigned int i = 0; i < t->nr_values; i++)
-		names[i] = atc_name_index(c, t->values[i].name);
+	for (unsigned int i = 0; i < nr; i++)
+		names[i] = atc_name_index(c, values[i].name);
 
 	atc_section(c, c->kernel);
 	w = atc_out_record(&c->out);
@@ -240,12 +290,37 @@ int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_trac
 	w[3] = tid;
 	category = put_ref(w, &words, category, t->category);
 	name = put_ref(w, &words, name, t->name);
-	for (unsigned int i = 0; i < t->nr_values; i++)
-		put_value(w, &words, names[i], &t->values[i]);
-	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, words, t->nr_values, category,
+	for (unsigned int i = 0; i < nr; i++)
+		put_value(w, &words, names[i], &values[i]);
+	if (joined) {
+		w[words++] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, 2,
+						ASYNCTRACE_FXT_STR_OPERATION, 0);
+		w[words++] = t->operation;
+	}
+	w[0] = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, words, nr + joined, category,
 					 name);
 	atc_out_deliver(&c->out, r, words);
 	return c->out.error;
+}
+
+int at_compose_add_tracepoint(struct at_compose *c, const struct at_compose_tracepoint *t)
+{
+	struct atc_ring *r;
+	bool joined;
+	uint64_t ns;
+	int err;
+
+	if (!valid(t))
+		return -EINVAL;
+	/* The chunk that tells the time also tells the processes that were recorded until then. */
+	err = time_of(c, t, &ns);
+	if (err)
+		return err;
+	joined = joins(c, t->operation);
+	if (!wanted(t, joined))
+		return -ENOENT;
+	r = ring_of(c, t->cpu);
+	return r ? add_event(c, r, t, ns, joined) : -ENOMEM;
 }
 
 int at_compose_tracepoint_counts(struct at_compose *c, uint32_t cpu, uint64_t overwritten,
