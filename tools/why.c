@@ -10,6 +10,7 @@
 #include "fxt/table.h"
 #include "report/explain.h"
 #include "report/id.h"
+#include "report/joined.h"
 #include "report/kept.h"
 #include "report/source.h"
 #include "report/samples.h"
@@ -52,6 +53,7 @@ struct why {
 	const char *id;		/* NULL: not given */
 	double percentile;	/* negative: not given */
 	struct kept kept;
+	struct joined joined;
 
 	/* --percentile: all operations, then the chosen one */
 	struct place *places;
@@ -122,7 +124,7 @@ static int find_percentile(struct why *w)
 static void print_operation(const struct why *w, const struct analysis_operation *op)
 {
 	if (w->json) {
-		explain_json(stdout, op, !w->brief);
+		explain_json(stdout, op, !w->brief, &w->joined);
 		return;
 	}
 	explain_sentence(stdout, op);
@@ -132,10 +134,31 @@ static void print_operation(const struct why *w, const struct analysis_operation
 	       op->id.provider[0] ? tool_text(op->id.provider) : "process", op->id.pid,
 	       op->id.category[0] ? ", category " : "", tool_text(op->id.category));
 	explain_account(stdout, op);
-	if (!op->nr_path)
+	if (op->nr_path) {
+		printf("\nThe critical path, from begin to end:\n\n");
+		explain_path(stdout, op);
+	}
+	explain_joined(stdout, op, &w->joined);
+}
+
+/* Reads the events of the kernel that belong to the operations, if the answer shows them. */
+static void read_joined(struct why *w)
+{
+	const char *path = w->source.path;
+	int err;
+
+	if (w->brief || w->source.pair || !w->kept.nr ||
+	    !analysis_totals(w->source.analysis)->tracepoints)
 		return;
-	printf("\nThe critical path, from begin to end:\n\n");
-	explain_path(stdout, op);
+	if (source_is_stream(path)) {
+		tool_error("'%s' can be read only once, so events of the kernel that belong to the operation are not shown: write it to a file first",
+			   tool_text(path));
+		return;
+	}
+	err = joined_read(&w->joined, path, w->kept.of, w->kept.nr);
+	if (err < 0)
+		tool_error("events of the kernel that belong to the operation may be missing: %s",
+			   fxt_error_text(err));
 }
 
 static void say_none(const struct why *w)
@@ -175,6 +198,7 @@ static int run(struct why *w)
 	if (status)
 		return status;
 	kept_sort(&w->kept);
+	read_joined(w);
 	for (size_t i = 0; i < w->kept.nr; i++) {
 		if (i && !w->json && !w->brief)
 			putchar('\n');
@@ -287,6 +311,7 @@ int why_main(int argc, char **argv)
 	w.source.restart = restart;
 	status = run(&w);
 	kept_free(&w.kept);
+	joined_free(&w.joined);
 	source_close(&w.source);
 	free(w.places);
 	return status;

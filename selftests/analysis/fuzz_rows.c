@@ -28,7 +28,7 @@ static int on_operation(void *arg, const struct analysis_operation *op)
 	explain_sentence(null, op);
 	explain_account(null, op);
 	explain_path(null, op);
-	explain_json(null, op, true);
+	explain_json(null, op, true, NULL);
 	return lints_operation(arg, op);
 }
 

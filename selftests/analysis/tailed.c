@@ -37,7 +37,7 @@ static int add_answer(void *arg, const struct analysis_operation *op)
 	f = open_memstream(&text, &len);
 	assert_non_null(f);
 	explain_sentence(f, op);
-	explain_json(f, op, true);
+	explain_json(f, op, true, NULL);
 	fclose(f);
 	r->of[r->nr++] = text;
 	return 0;

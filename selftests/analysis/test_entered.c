@@ -336,11 +336,27 @@ static void g50_moments_of_operations_have_rows(void **state)
 	expect_text(&t, "0 log of 5: text 0; 1 other of 6:  0; 2 follows from of 6:  7; ");
 }
 
+/* The track of a CPU's idle task is a pseudo thread. Programs write nothing on such tracks. */
+static void G31_interrupt_of_idle_cpu_has_a_row(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 10, PSEUDO, "complete", 0);
+	add_last(&t, "operation", 5);
+	t.of[t.nr - 1].provider = FXT_KERNEL_PROVIDER;
+	t.of[t.nr - 1].category = (struct fxt_text){ .s = "driver", .len = 6 };
+	put_event(&t, ASYNCTRACE_FXT_INSTANT, 11, PSEUDO, "program's", 0);
+	add_last(&t, "operation", 5);
+	expect_text(&t, "1 complete of 5:  0; ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scopes_are_exact),
 		cmocka_unit_test(scopes_nest),
+		cmocka_unit_test(G31_interrupt_of_idle_cpu_has_a_row),
 		cmocka_unit_test(region_shows_the_scope_around_it),
 		cmocka_unit_test(resumed_operation_is_worked_on),
 		cmocka_unit_test(end_restores_what_was_before),

@@ -239,7 +239,7 @@ static int explain(void *arg, const struct analysis_operation *op)
 	explain_sentence(arg, op);
 	explain_account(arg, op);
 	explain_path(arg, op);
-	explain_json(arg, op, true);
+	explain_json(arg, op, true, NULL);
 	return 0;
 }
 

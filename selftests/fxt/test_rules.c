@@ -284,7 +284,8 @@ WRONG(no_process, object(b, 300, 301); REC(b, 4 | 4 << 4, 2000, 301, 300);
 	context_switch(b, 4000, 300, 102);)
 WRONG(main_thread, process(b, 400);)
 WRONG(phantom, process(b, 500); object(b, 500, 500); REC(b, 4 | 4 << 4, 2000, 500, 101);)
-WRONG(unscheduled, object(b, 103, 100); REC(b, 4 | 4 << 4, 2000, 100, 103);)
+WRONG(unscheduled, object(b, 103, 100);
+	REC(b, 4 | 5 << 4 | ASYNCTRACE_FXT_DURATION << 16, 2000, 100, 103, 2100);)
 WRONG(open, simple(b, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 4000);)
 WRONG(orphan, simple(b, ASYNCTRACE_FXT_DURATION_END, 1, 4000);)
 WRONG(other_name, simple(b, ASYNCTRACE_FXT_DURATION_BEGIN, 1, 4000);
@@ -506,6 +507,21 @@ static void test_order_of_the_file_is_free(void **unused)
 	words_free(&b);
 }
 
+/* An interrupt on a thread that the session does not record has an event of an operation. */
+static void tracepoint_needs_no_scheduling(void **unused)
+{
+	struct words b = { 0 };
+	struct fxt_check *c;
+
+	good_file(&b);
+	object(&b, 103, 100);
+	REC(&b, 4 | 4 << 4, 2000, 100, 103);
+	c = check_words(&b, NULL, 0, NULL);
+	assert_int_equal(others(c, FXT_RULE_COUNT, "tracepoint"), 0);
+	fxt_check_free(c);
+	words_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_expectations_are_checked),
 		cmocka_unit_test(test_a_loss_excuses_switches),
 		cmocka_unit_test(test_order_of_the_file_is_free),
+		cmocka_unit_test(tracepoint_needs_no_scheduling),
 	};
 
 	return cmocka_run_group_tests_name("rules", tests, NULL, NULL);

@@ -217,7 +217,7 @@ static int add_answer(void *arg, const struct analysis_operation *op)
 	answers->complete += op->complete;
 	f = open_memstream(&answers->of[answers->nr++], &len);
 	explain_sentence(f, op);
-	explain_json(f, op, true);
+	explain_json(f, op, true, NULL);
 	fclose(f);
 	return 0;
 }

@@ -300,6 +300,7 @@ struct analysis_totals {
 	uint64_t unkeyed;	/* events of the pair whose key is neither an integer nor a text */
 	uint64_t losses;	/* number of rows of losses */
 	uint64_t throttled;	/* number of cgroups that were throttled */
+	uint64_t tracepoints;	/* number of events of the kernel's tracepoints */
 	uint64_t late;		/* records that came too late to be sorted by time */
 	uint64_t unnamed;	/* names that exceeded the limit .names */
 	uint64_t context;	/* operations that a file of slow ones has only as context */

@@ -333,6 +333,15 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	return rec->number == ASYNCTRACE_FXT_DURATION_END ? order_add(a, &it) : pair_event(a, rec);
 }
 
+/* Events of a CPU's idle task, as many interrupts, are on a pseudo thread. */
+static int add_tracepoint(struct analysis *a, const struct fxt_record *rec)
+{
+	a->totals.tracepoints++;
+	if (rec->thread.tid <= FXT_TID_REAL_MAX)
+		return add_event(a, rec);
+	return a->sink.note ? entered_note(a, rec) : 0;
+}
+
 static int name_thread(struct analysis *a, const struct fxt_record *rec)
 {
 	const struct fxt_arg *process = fxt_arg(rec, "process");
@@ -390,6 +399,8 @@ int analysis_record(struct analysis *a, const struct fxt_record *rec)
 			  rec->end_ns > rec->ns ? rec->end_ns : rec->ns);
 		if (fxt_is_throttling(rec))
 			return throttling_record(a, rec);
+		if (fxt_is_tracepoint(rec))
+			return add_tracepoint(a, rec);
 		if (rec->thread.tid <= FXT_TID_REAL_MAX)
 			return add_event(a, rec);
 		if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records"))

@@ -29,6 +29,7 @@ void fxt_check_free(struct fxt_check *c)
 	fxt_table_free(&c->owners);
 	fxt_table_free(&c->processes);
 	fxt_table_free(&c->active);
+	fxt_table_free(&c->interrupted);
 	fxt_table_free(&c->scheduled);
 	fxt_table_free(&c->cpus);
 	free(c);

@@ -51,6 +51,8 @@ struct fxt_check {
 	struct fxt_table processes;	/* pid + 1: .a offset of its first object */
 	struct fxt_table active;	/* tid and pid of events: .a tid << 32 | pid, .b
 					   offset of the first */
+	/* Same of events of the kernel's tracepoints, which an interrupt puts on any thread */
+	struct fxt_table interrupted;
 	struct fxt_table scheduled;	/* tid + 1 in scheduling records: .a offset of the first */
 	struct fxt_table cpus;		/* cpu + 1: .a time of the last switch, .b running
 					   thread + 1 */

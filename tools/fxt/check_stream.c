@@ -74,12 +74,13 @@ static bool clock_event(struct fxt_check *c, const struct fxt_record *rec)
 
 static int active(struct fxt_check *c, const struct fxt_record *rec)
 {
+	struct fxt_table *t = fxt_is_tracepoint(rec) ? &c->interrupted : &c->active;
 	uint64_t key = fxt_hash(rec->thread.tid, rec->thread.pid);
-	struct fxt_entry *e = fxt_find(&c->active, key);
+	struct fxt_entry *e = fxt_find(t, key);
 
 	if (e)
 		return 0;
-	e = fxt_make(&c->active, key);
+	e = fxt_make(t, key);
 	if (!e)
 		return -ENOMEM;
 	e->a = rec->thread.tid << 32 | (rec->thread.pid & UINT32_MAX);
@@ -172,25 +173,36 @@ static bool known_thread(const struct fxt_check *c, uint64_t tid)
 	return fxt_find(&c->threads, tid + 1);
 }
 
+/* Checks the objects of a thread that has an event. */
+static void thread_end(struct fxt_check *c, const struct fxt_entry *e)
+{
+	uint32_t tid = e->a >> 32, pid = e->a;
+
+	c->tally.threads++;
+	if (!known_thread(c, tid))
+		fxt_found(c, FXT_RULE_NO_THREAD, e->b, "%u", tid);
+	else if (!fxt_find(&c->owners, fxt_hash(tid, pid)))
+		fxt_found(c, FXT_RULE_PHANTOM, e->b, "thread %u under process %u", tid, pid);
+	if (!fxt_find(&c->processes, (uint64_t)pid + 1))
+		fxt_found(c, FXT_RULE_NO_PROCESS, e->b, "%u", pid);
+}
+
 int fxt_stream_end(struct fxt_check *c)
 {
 	bool any_sched = c->tally.switches + c->tally.wakeups;
 
 	fxt_each(&c->active, e) {
-		uint32_t tid = e->a >> 32, pid = e->a;
+		uint32_t tid = e->a >> 32;
 
-		c->tally.threads++;
-		if (!known_thread(c, tid))
-			fxt_found(c, FXT_RULE_NO_THREAD, e->b, "%u", tid);
-		else if (!fxt_find(&c->owners, fxt_hash(tid, pid)))
-			fxt_found(c, FXT_RULE_PHANTOM, e->b, "thread %u under process %u", tid,
-				  pid);
-		if (!fxt_find(&c->processes, (uint64_t)pid + 1))
-			fxt_found(c, FXT_RULE_NO_PROCESS, e->b, "%u", pid);
+		thread_end(c, e);
 		if (any_sched && tid <= FXT_TID_REAL_MAX &&
 		    !fxt_find(&c->scheduled, (uint64_t)tid + 1))
 			fxt_found(c, FXT_RULE_UNSCHEDULED, e->b, "%u", tid);
 	}
+	/* A session may record events of its operations on threads that it does not record. */
+	fxt_each(&c->interrupted, e)
+		if (!fxt_find(&c->active, e->key))
+			thread_end(c, e);
 	fxt_each(&c->scheduled, e)
 		if (!known_thread(c, e->a - 1))
 			fxt_found(c, FXT_RULE_NO_THREAD, e->b, "%llu, in scheduling",

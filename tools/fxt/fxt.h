@@ -159,6 +159,8 @@ void fxt_close(struct fxt_reader *r);
 
 /* True if the recorder wrote this event about its own clock or session. */
 bool fxt_is_clock(const struct fxt_record *rec);
+/* True if this is an event of a tracepoint of the kernel. */
+bool fxt_is_tracepoint(const struct fxt_record *rec);
 /* True if the recorder wrote this counter about a CPU quota that throttled a process. */
 bool fxt_is_throttling(const struct fxt_record *rec);
 const struct fxt_arg *fxt_arg(const struct fxt_record *rec, const char *name);

@@ -90,7 +90,7 @@ static void print_hex(FILE *f, const struct fxt_text *t)
 
 /* --- text -------------------------------------------------------------------------- */
 
-static void print_value(FILE *f, const struct fxt_arg *a)
+void fxt_print_value(FILE *f, const struct fxt_arg *a)
 {
 	switch (a->type) {
 	case ASYNCTRACE_FXT_ARG_NULL:
@@ -128,7 +128,7 @@ static void print_args(FILE *f, const struct fxt_record *rec)
 		putc(' ', f);
 		fxt_print_text(f, &a->name);
 		fprintf(f, ":%s=", fxt_arg_name(a->type));
-		print_value(f, a);
+		fxt_print_value(f, a);
 	}
 }
 
@@ -265,7 +265,7 @@ static void json_value(FILE *f, const struct fxt_arg *a)
 		if (!isfinite(a->d))
 			fprintf(f, "\"%s\"", isnan(a->d) ? "nan" : a->d < 0 ? "-inf" : "inf");
 		else
-			print_value(f, a);
+			fxt_print_value(f, a);
 		break;
 	case ASYNCTRACE_FXT_ARG_STRING:
 		fxt_print_json(f, &a->text);
@@ -273,11 +273,11 @@ static void json_value(FILE *f, const struct fxt_arg *a)
 	case ASYNCTRACE_FXT_ARG_POINTER:
 	case FXT_ARG_BLOB:
 		putc('"', f);
-		print_value(f, a);
+		fxt_print_value(f, a);
 		putc('"', f);
 		break;
 	default:
-		print_value(f, a);
+		fxt_print_value(f, a);
 	}
 }
 

@@ -23,6 +23,8 @@ void fxt_print_detail(FILE *f, const char *detail);
 void fxt_print_json(FILE *f, const struct fxt_text *t);
 /* Prints a member of a JSON object: "key":"text" */
 void fxt_print_json_member(FILE *f, const char *key, const char *text);
+/* Prints the value of an argument. */
+void fxt_print_value(FILE *f, const struct fxt_arg *a);
 /* Prints a record as one line. */
 void fxt_print_record(FILE *f, const struct fxt_record *rec);
 /* @offset: also print the record's offset in the file */

@@ -37,6 +37,12 @@ bool fxt_is_clock(const struct fxt_record *rec)
 	       rec->thread.tid > FXT_TID_REAL_MAX && fxt_text_is(&rec->category, "asynctrace");
 }
 
+bool fxt_is_tracepoint(const struct fxt_record *rec)
+{
+	return rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_INSTANT &&
+	       rec->provider == FXT_KERNEL_PROVIDER && !fxt_is_clock(rec);
+}
+
 bool fxt_is_throttling(const struct fxt_record *rec)
 {
 	return rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_COUNTER &&

@@ -7,6 +7,7 @@
 #include "explain.h"
 #include "id.h"
 #include "fxt/print.h"
+#include "joined.h"
 #include "parties.h"
 #include "reasons.h"
 #include "tool.h"
@@ -356,6 +357,26 @@ void explain_path(FILE *f, const struct analysis_operation *op)
 	}
 }
 
+/* More events of one operation are only counted. */
+#define JOINED_LINES	20
+
+void explain_joined(FILE *f, const struct analysis_operation *op, const struct joined *joined)
+{
+	size_t nr;
+	const struct joined_event *events = joined_of(joined, &op->id, &nr);
+
+	if (!nr)
+		return;
+	fputs("\nEvents of the kernel that belong to it:\n\n", f);
+	fprintf(f, "  %12s  what\n", "at ms");
+	for (size_t i = 0; i < nr && i < JOINED_LINES; i++)
+		fprintf(f, "  %12.3f  %s\n", ((double)events[i].ns - (double)op->begin) / 1e6,
+			events[i].text);
+	if (nr > JOINED_LINES)
+		fprintf(f, "  %12s  %zu more: asynctrace report FILE tree ID lists them\n", "",
+			nr - JOINED_LINES);
+}
+
 /* --- JSON ------------------------------------------------------------------------------ */
 
 static void json_id(FILE *f, const struct analysis_id *id)
@@ -487,7 +508,21 @@ static void json_parties(FILE *f, const struct analysis_operation *op)
 	parties_free(&parties);
 }
 
-void explain_json(FILE *f, const struct analysis_operation *op, bool all)
+static void json_joined(FILE *f, const struct joined *joined, const struct analysis_id *id)
+{
+	size_t nr;
+	const struct joined_event *events = joined_of(joined, id, &nr);
+
+	if (!nr)
+		return;
+	fputs(",\"kernel_events\":[", f);
+	for (size_t i = 0; i < nr; i++)
+		fprintf(f, "%s%s", i ? "," : "", events[i].json);
+	fputc(']', f);
+}
+
+void explain_json(FILE *f, const struct analysis_operation *op, bool all,
+		  const struct joined *joined)
 {
 	char number[ID_TEXT];
 
@@ -515,5 +550,7 @@ void explain_json(FILE *f, const struct analysis_operation *op, bool all)
 		json_rows(f, "intervals", op->intervals, op->nr_intervals);
 		json_rows(f, "critical_path", op->path, op->nr_path);
 	}
+	if (joined)
+		json_joined(f, joined, &op->id);
 	fputs("}\n", f);
 }

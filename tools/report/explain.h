@@ -7,6 +7,8 @@
 
 #include "analysis/analysis.h"
 
+struct joined;
+
 /* Prints one sentence and a newline. */
 void explain_sentence(FILE *f, const struct analysis_operation *op);
 /* Prints the last state of an operation that has not ended as a sentence and a newline. */
@@ -15,7 +17,13 @@ void explain_now(FILE *f, const struct analysis_operation *op);
 void explain_account(FILE *f, const struct analysis_operation *op);
 /* Prints a line for each part of the critical path. */
 void explain_path(FILE *f, const struct analysis_operation *op);
-/* Prints one object and a newline. @all: with intervals and critical path */
-void explain_json(FILE *f, const struct analysis_operation *op, bool all);
+/*
+ * Prints one object and a newline. @all: with intervals and critical path. @joined: events of the
+ * kernel, of which those of the operation are printed; or NULL
+ */
+void explain_json(FILE *f, const struct analysis_operation *op, bool all,
+		  const struct joined *joined);
+/* Prints a heading, and a line for each event of the kernel that belongs to the operation. */
+void explain_joined(FILE *f, const struct analysis_operation *op, const struct joined *joined);
 
 #endif /* REPORT_EXPLAIN_H */

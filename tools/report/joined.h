@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events of the kernel's tracepoints that have the id of an operation, such as the interrupt in
+ * which a driver completes a request. They are read in a reading of their own, because only then
+ * it is known which operations are explained.
+ */
+#ifndef REPORT_JOINED_H
+#define REPORT_JOINED_H
+
+#include "analysis/analysis.h"
+
+/**
+ * struct joined_event - an event that belongs to an operation
+ * @id: id of the operation
+ * @ns: its time
+ * @text: its name, fields and thread, for people
+ * @json: the object that asynctrace dump --json prints
+ */
+struct joined_event {
+	uint64_t id;
+	uint64_t ns;
+	char *text;
+	char *json;
+};
+
+/* Starts as zeros. */
+struct joined {
+	struct joined_event *of;
+	size_t nr, room;
+};
+
+/*
+ * Reads the events of @nr operations from the file @path. Returns 0, or a negative errno of
+ * fxt_open() or fxt_next().
+ */
+int joined_read(struct joined *j, const char *path, struct analysis_operation *const *ops,
+		size_t nr);
+/* Returns the events of an operation in order of time. *@nr: their number */
+const struct joined_event *joined_of(const struct joined *j, const struct analysis_id *id,
+				     size_t *nr);
+void joined_free(struct joined *j);
+
+#endif /* REPORT_JOINED_H */
