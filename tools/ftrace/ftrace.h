@@ -5,6 +5,11 @@
  * The instance has its own buffers and disturbs no other user of ftrace. Its events are
  * stamped with the clock of the session, wait in a queue until the composer can tell the
  * time of their stamps, and then are composed.
+ *
+ * A field of an event may have the id of an operation. The composer finds the operation, also
+ * if the event happened in an interrupt, on a thread that has nothing to do with it. So a second
+ * instance records these events of all threads, and the composer takes from it those that belong
+ * to operations of the session.
  */
 #ifndef AT_FTRACE_H
 #define AT_FTRACE_H
@@ -33,6 +38,42 @@ struct ftrace_options {
 
 #define FTRACE_LISTS_MAX	32
 
+/* A field of this name has ids of operations, if the command line names no other field. */
+#define FTRACE_OPERATION_FIELD	"asynctrace_operation"
+
+/**
+ * struct ftrace_element - an element of a list: SYSTEM:EVENT/operation=FIELD/
+ * @text: the element, followed by other text
+ * @len: bytes of it
+ * @system: name or pattern of the system
+ * @system_len: bytes of it
+ * @event: name or pattern of the event; "*" if the element has none
+ * @event_len: bytes of it
+ * @field: name of the field that has ids of operations
+ * @field_len: bytes of it; 0: the element names none
+ */
+struct ftrace_element {
+	const char *text;
+	size_t len;
+	const char *system;
+	size_t system_len;
+	const char *event;
+	size_t event_len;
+	const char *field;
+	size_t field_len;
+};
+
+/*
+ * Reads the element at the beginning of @text. False, without a message, if it is wrong; @e then
+ * has its text only.
+ */
+bool ftrace_element(struct ftrace_element *e, const char *text);
+/* Returns what follows an element in its list: the next one, or "". */
+static inline const char *ftrace_next(const struct ftrace_element *e)
+{
+	return e->text + e->len + (e->text[e->len] == ',');
+}
+
 /**
  * struct ftrace_lists - what the command line asks for
  * @events: lists as ftrace_add_events() takes them
@@ -45,8 +86,8 @@ struct ftrace_lists {
 
 /*
  * Takes a list of tracepoints: SYSTEM:EVENT, separated by commas, where each part is a name,
- * or a prefix and a final '*'. Without ":EVENT", all of the system. Changes @text. False,
- * after a message, if the list is wrong.
+ * or a prefix and a final '*'. Without ":EVENT", all of the system. "/operation=FIELD/" may
+ * follow. False, after a message, if the list is wrong.
  */
 bool ftrace_add_events(struct ftrace_lists *l, char *text);
 /* Takes names of sets, as "block,irq". False, after a message, if one is unknown. */
@@ -71,8 +112,13 @@ int ftrace_start(struct ftrace *f);
 int ftrace_stop(struct ftrace *f);
 /* Reads what the buffers have into the queue. Returns 0 or a negative errno, after a message. */
 int ftrace_read(struct ftrace *f);
-/* Composes the queue's events as far as their times can be told. 0, or the composer's error. */
+/*
+ * Composes the queue's events as far as their times can be told. The composer must have all
+ * processes of the session. 0, or the composer's error.
+ */
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
+/* Returns true if the queue should be composed although the composer may lack some processes. */
+bool ftrace_is_crowded(const struct ftrace *f);
 /* After the last ftrace_read() and ftrace_compose(): accounts for what was lost. */
 int ftrace_finish(struct ftrace *f, struct at_compose *c);
 /* Removes the instance. NULL is fine. */
@@ -122,6 +168,12 @@ static inline int ftrace_compose(struct ftrace *f, struct at_compose *c)
 {
 	(void)f, (void)c;
 	return 0;
+}
+
+static inline bool ftrace_is_crowded(const struct ftrace *f)
+{
+	(void)f;
+	return false;
 }
 
 static inline int ftrace_finish(struct ftrace *f, struct at_compose *c)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ftrace instance: its clock, its buffers, which events of which tasks it records
+ * The ftrace instances: their clock, their buffers, which events of which tasks they record
  */
 #include <dirent.h>
 #include <errno.h>
@@ -68,71 +68,109 @@ static bool matches(const char *pattern, size_t len, const char *name)
 	return strlen(name) == len && !memcmp(pattern, name, len);
 }
 
-/* Returns how many events of @system were enabled, or a negative errno after a message. */
-static int enable_system(struct ftrace *f, const char *system, const char *pattern, size_t len)
+/* Counts what an element of a list has found */
+struct found {
+	unsigned int events;
+	unsigned int joins;	/* events with a field that has ids of operations */
+};
+
+static int enable_in(struct ftrace *f, enum ftrace_which which, const char *system,
+		     const char *event)
+{
+	if (tracefs_event_file_write(f->of[which].tracefs, system, event, "enable", "1") >= 0)
+		return 0;
+	tool_error("cannot enable the tracepoint %s:%s: %s", system, event, strerror(errno));
+	return -EIO;
+}
+
+static int open_instance(struct ftrace *f, enum ftrace_which which);
+
+static int enable_one(struct ftrace *f, const char *system, const char *event,
+		      const struct ftrace_element *e, struct found *found)
+{
+	int err = enable_in(f, FTRACE_WATCHED, system, event), joins;
+
+	if (err)
+		return err;
+	found->events++;
+	joins = ftrace_join_event(f, system, event, e);
+	if (joins <= 0)
+		return joins;
+	found->joins++;
+	/* An instance that records all threads has these events, too. */
+	if (f->options.all)
+		return 0;
+	err = f->of[FTRACE_JOINED].tracefs ? 0 : open_instance(f, FTRACE_JOINED);
+	return err ? err : enable_in(f, FTRACE_JOINED, system, event);
+}
+
+static int enable_system(struct ftrace *f, const char *system, const struct ftrace_element *e,
+			 struct found *found)
 {
 	char **names = tracefs_system_events(NULL, system);
-	int n = 0;
+	int err = 0;
 
-	for (char **name = names; name && *name && n >= 0; name++) {
+	for (char **name = names; name && *name && !err; name++) {
 		/* A tracer writes these itself; they have nothing to enable. */
-		if (!matches(pattern, len, *name) ||
-		    !tracefs_event_file_exists(f->instance, system, *name, "enable"))
-			continue;
-		if (tracefs_event_file_write(f->instance, system, *name, "enable", "1") < 0) {
-			tool_error("cannot enable the tracepoint %s:%s: %s", system, *name,
-				   strerror(errno));
-			n = -EIO;
-		} else {
-			n++;
-		}
+		if (matches(e->event, e->event_len, *name) &&
+		    tracefs_event_file_exists(f->of[FTRACE_WATCHED].tracefs, system, *name,
+					      "enable"))
+			err = enable_one(f, system, *name, e, found);
 	}
 	tracefs_list_free(names);
-	return n;
+	return err;
 }
 
-static void no_such_event(const char *text, size_t len)
+static void no_such_event(const struct ftrace_element *e)
 {
+	const size_t len = strcspn(e->text, ",/");
+
 	tool_error("no tracepoint is called %.*s: /sys/kernel/tracing/available_events lists them; one of a module is there while the module is loaded",
-		   (int)len, text);
+		   (int)len, e->text);
 }
 
-static int enable_event(struct ftrace *f, char **systems, const char *text, size_t len)
+static void no_such_field(const struct ftrace_element *e)
 {
-	const char *colon = memchr(text, ':', len);
-	size_t system = colon ? (size_t)(colon - text) : len;
-	int n = 0, one = 0;
+	tool_error("no tracepoint %.*s:%.*s has a field %.*s: the file format of the tracepoint in /sys/kernel/tracing/events lists them",
+		   (int)e->system_len, e->system, (int)e->event_len, e->event, (int)e->field_len,
+		   e->field);
+}
 
-	for (char **s = systems; s && *s && one >= 0; s++) {
-		if (!matches(text, system, *s))
-			continue;
-		one = colon ? enable_system(f, *s, colon + 1, len - system - 1) :
-			      enable_system(f, *s, "*", 1);
-		n += one;
+static int enable_element(struct ftrace *f, char **systems, const struct ftrace_element *e)
+{
+	struct found found = { 0 };
+	int err = 0;
+
+	for (char **s = systems; s && *s && !err; s++) {
+		if (matches(e->system, e->system_len, *s))
+			err = enable_system(f, *s, e, &found);
 	}
-	if (one < 0)
-		return one;
-	if (n)
-		return 0;
-	no_such_event(text, len);
-	return -ENOENT;
+	if (err)
+		return err;
+	if (!found.events) {
+		no_such_event(e);
+		return -ENOENT;
+	}
+	if (e->field_len && !found.joins) {
+		no_such_field(e);
+		return -ENOENT;
+	}
+	return 0;
 }
 
-/* Returns true if an event of @systems has the name or the pattern @text. */
-static bool exists(char **systems, const char *text, size_t len)
+/* Returns true if an event of @systems has the name or the pattern of @e. */
+static bool exists(char **systems, const struct ftrace_element *e)
 {
-	const char *colon = memchr(text, ':', len);
-	const size_t system = colon ? (size_t)(colon - text) : len;
 	bool found = false;
 
 	for (char **s = systems; *s && !found; s++) {
 		char **names;
 
-		if (!matches(text, system, *s))
+		if (!matches(e->system, e->system_len, *s))
 			continue;
 		names = tracefs_system_events(NULL, *s);
 		for (char **name = names; name && *name && !found; name++)
-			found = !colon || matches(colon + 1, len - system - 1, *name);
+			found = matches(e->event, e->event_len, *name);
 		tracefs_list_free(names);
 	}
 	return found;
@@ -140,6 +178,7 @@ static bool exists(char **systems, const char *text, size_t len)
 
 bool ftrace_lists_exist(const struct ftrace_lists *l)
 {
+	struct ftrace_element e;
 	bool found = true;
 	char **systems;
 
@@ -148,13 +187,11 @@ bool ftrace_lists_exist(const struct ftrace_lists *l)
 		return true;
 	systems = tracefs_event_systems(NULL);
 	for (size_t i = 0; i < l->nr && systems && found; i++) {
-		for (const char *p = l->events[i]; *p && found;) {
-			const size_t len = strcspn(p, ",");
-
-			found = exists(systems, p, len);
+		for (const char *p = l->events[i]; *p && found; p = ftrace_next(&e)) {
+			ftrace_element(&e, p);
+			found = exists(systems, &e);
 			if (!found)
-				no_such_event(p, len);
-			p += len + (p[len] == ',');
+				no_such_event(&e);
 		}
 	}
 	tracefs_list_free(systems);
@@ -165,30 +202,28 @@ static int enable_events(struct ftrace *f, const struct ftrace_lists *l)
 {
 	char **systems = tracefs_event_systems(NULL);
 	int err = systems ? 0 : fail("its events cannot be listed");
+	struct ftrace_element e;
 
 	for (size_t i = 0; i < l->nr && !err; i++) {
-		for (const char *p = l->events[i]; *p && !err;) {
-			size_t len = strcspn(p, ",");
-
-			err = enable_event(f, systems, p, len);
-			p += len + (p[len] == ',');
+		for (const char *p = l->events[i]; *p && !err; p = ftrace_next(&e)) {
+			ftrace_element(&e, p);
+			err = enable_element(f, systems, &e);
 		}
 	}
 	tracefs_list_free(systems);
 	return err;
 }
 
-static int set_option(struct ftrace *f, enum tracefs_option_id id, bool on)
+static int set_option(struct tracefs_instance *instance, enum tracefs_option_id id, bool on)
 {
-	return on ? tracefs_option_enable(f->instance, id) :
-		    tracefs_option_disable(f->instance, id);
+	return on ? tracefs_option_enable(instance, id) : tracefs_option_disable(instance, id);
 }
 
 /*
  * Until a process is watched, no task may be recorded; but an empty list means all tasks.
  * So the list begins with the highest possible id, which is given out last.
  */
-static int watch_nobody(struct ftrace *f)
+static int watch_nobody(struct tracefs_instance *instance)
 {
 	FILE *file = fopen("/proc/sys/kernel/pid_max", "re");
 	char text[32];
@@ -199,36 +234,51 @@ static int watch_nobody(struct ftrace *f)
 	if (file)
 		fclose(file);
 	snprintf(text, sizeof(text), "%d", max - 1);
-	return tracefs_instance_file_write(f->instance, "set_event_pid", text) < 0 ? -1 : 0;
+	return tracefs_instance_file_write(instance, "set_event_pid", text) < 0 ? -1 : 0;
 }
 
-static int set_up(struct ftrace *f, const struct ftrace_options *o)
+static int set_up(struct ftrace *f, struct tracefs_instance *instance, bool all)
 {
-	const char *clock = "boot";
+	const struct ftrace_options *o = &f->options;
+	const char *clock = f->clock == ASYNCTRACE_CLOCK_COUNTER ? "x86-tsc" : "boot";
 
-#ifdef __x86_64__
-	if (o->clock == ASYNCTRACE_CLOCK_COUNTER)
-		clock = "x86-tsc";
-#endif
-	f->clock = strcmp(clock, "boot") ? ASYNCTRACE_CLOCK_COUNTER : ASYNCTRACE_CLOCK_BOOTTIME;
-	if (tracefs_trace_off(f->instance))
+	if (tracefs_trace_off(instance))
 		return fail("an instance cannot be stopped");
-	if (tracefs_instance_file_write(f->instance, "trace_clock", clock) < 0)
+	if (tracefs_instance_file_write(instance, "trace_clock", clock) < 0)
 		return fail("its clock cannot be set");
-	if (tracefs_instance_set_buffer_size(f->instance, o->buffer / 1024, -1))
+	if (tracefs_instance_set_buffer_size(instance, o->buffer / 1024, -1))
 		return fail("its buffers cannot be made so large");
-	if (set_option(f, TRACEFS_OPTION_OVERWRITE, o->keep_last))
+	if (set_option(instance, TRACEFS_OPTION_OVERWRITE, o->keep_last))
 		return fail("its option overwrite cannot be set");
-	if (o->all)
+	if (all)
 		return 0;
-	if (set_option(f, TRACEFS_OPTION_EVENT_FORK, true))
+	if (set_option(instance, TRACEFS_OPTION_EVENT_FORK, true))
 		return fail("its option event-fork cannot be set");
-	return watch_nobody(f) ? fail("set_event_pid cannot be set") : 0;
+	return watch_nobody(instance) ? fail("set_event_pid cannot be set") : 0;
+}
+
+static int open_instance(struct ftrace *f, enum ftrace_which which)
+{
+	static const char *const suffix[] = {
+		[FTRACE_WATCHED] = "", [FTRACE_JOINED] = "-operations",
+	};
+	struct ftrace_instance *i = &f->of[which];
+	char name[48];
+
+	snprintf(name, sizeof(name), NAME_PREFIX "%d%s", (int)getpid(), suffix[which]);
+	i->tracefs = tracefs_instance_create(name);
+	if (!i->tracefs)
+		return fail("an instance cannot be made");
+	i->cpus = calloc(f->nr_cpus, sizeof(*i->cpus));
+	if (!i->cpus) {
+		tool_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	return set_up(f, i->tracefs, which == FTRACE_JOINED || f->options.all);
 }
 
 static int make(struct ftrace *f, const struct ftrace_lists *l, const struct ftrace_options *o)
 {
-	char name[48];
 	int err;
 
 	if (!is_initial_pid_ns()) {
@@ -238,24 +288,19 @@ static int make(struct ftrace *f, const struct ftrace_lists *l, const struct ftr
 	if (!tracefs_tracing_dir())
 		return fail("tracefs is not there, or not for you");
 	remove_stale();
-	snprintf(name, sizeof(name), NAME_PREFIX "%d", (int)getpid());
-	f->instance = tracefs_instance_create(name);
-	if (!f->instance)
-		return fail("an instance cannot be made");
-	err = set_up(f, o);
-	if (!err)
-		err = enable_events(f, l);
+	f->options = *o;
+	f->nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	f->clock = ASYNCTRACE_CLOCK_BOOTTIME;
+#ifdef __x86_64__
+	f->clock = o->clock;
+#endif
+	err = open_instance(f, FTRACE_WATCHED);
 	if (err)
 		return err;
 	f->tep = tracefs_local_events(NULL);
 	if (!f->tep)
 		return fail("the events' formats cannot be read");
-	f->nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
-	f->cpus = calloc(f->nr_cpus, sizeof(*f->cpus));
-	if (f->cpus)
-		return 0;
-	tool_error("%s", strerror(ENOMEM));
-	return -ENOMEM;
+	return enable_events(f, l);
 }
 
 int ftrace_open(struct ftrace **f, const struct ftrace_lists *l, const struct ftrace_options *o)
@@ -277,18 +322,25 @@ int ftrace_open(struct ftrace **f, const struct ftrace_lists *l, const struct ft
 	return err;
 }
 
+static void close_instance(struct ftrace_instance *i)
+{
+	if (i->tracefs) {
+		tracefs_trace_off(i->tracefs);
+		tracefs_instance_destroy(i->tracefs);
+		tracefs_instance_free(i->tracefs);
+	}
+	free(i->cpus);
+}
+
 void ftrace_close(struct ftrace *f)
 {
 	if (!f)
 		return;
-	if (f->instance) {
-		tracefs_trace_off(f->instance);
-		tracefs_instance_destroy(f->instance);
-		tracefs_instance_free(f->instance);
-	}
+	for (int i = 0; i < FTRACE_INSTANCES; i++)
+		close_instance(&f->of[i]);
+	free(f->joins);
 	tep_free(f->tep);
 	ftrace_tasks_free(f);
-	free(f->cpus);
 	free(f->queue);
 	free(f);
 }
@@ -304,7 +356,8 @@ static unsigned int watch_threads(struct ftrace *f, const char *path)
 	for (struct dirent *d; (d = readdir(dir));) {
 		if (d->d_name[0] == '.')
 			continue;
-		tracefs_instance_file_append(f->instance, "set_event_pid", d->d_name);
+		tracefs_instance_file_append(f->of[FTRACE_WATCHED].tracefs, "set_event_pid",
+					     d->d_name);
 		n++;
 	}
 	closedir(dir);
@@ -329,10 +382,18 @@ int ftrace_watch(struct ftrace *f, pid_t pid)
 
 int ftrace_start(struct ftrace *f)
 {
-	return tracefs_trace_on(f->instance) ? fail("the instance cannot be started") : 0;
+	for (int i = 0; i < FTRACE_INSTANCES; i++)
+		if (f->of[i].tracefs && tracefs_trace_on(f->of[i].tracefs))
+			return fail("the instance cannot be started");
+	return 0;
 }
 
 int ftrace_stop(struct ftrace *f)
 {
-	return tracefs_trace_off(f->instance) ? fail("the instance cannot be stopped") : 0;
+	int err = 0;
+
+	for (int i = 0; i < FTRACE_INSTANCES; i++)
+		if (f->of[i].tracefs && tracefs_trace_off(f->of[i].tracefs))
+			err = fail("the instance cannot be stopped");
+	return err;
 }

@@ -32,40 +32,69 @@ static bool add(struct ftrace_lists *l, const char *text)
 	return true;
 }
 
-/* A name or a prefix and a final '*', of at most one part of "SYSTEM:EVENT" */
-static bool part_ok(const char *text, size_t len)
+#define NAME_LETTERS \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+#define OPERATION	"/operation="
+
+/* Splits off the part of a name or pattern at *@p. False if it is empty. */
+static bool take_part(const char **p, const char **part, size_t *len)
 {
-	if (!len)
-		return false;
-	for (size_t i = 0; i < len; i++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", text[i]) &&
-		    !(text[i] == '*' && i == len - 1))
-			return false;
-	return true;
+	*part = *p;
+	*p += strspn(*p, NAME_LETTERS);
+	*p += **p == '*';
+	*len = *p - *part;
+	return *len;
 }
 
-static bool event_ok(const char *text, size_t len)
+/* Splits off "/operation=FIELD/" at *@p, which may be missing. False if it is wrong. */
+static bool take_field(const char **p, struct ftrace_element *e)
 {
-	const char *colon = memchr(text, ':', len);
-	size_t system = colon ? (size_t)(colon - text) : len;
+	if (**p != '/')
+		return true;
+	if (strncmp(*p, OPERATION, strlen(OPERATION)))
+		return false;
+	e->field = *p + strlen(OPERATION);
+	e->field_len = strspn(e->field, NAME_LETTERS);
+	*p = e->field + e->field_len;
+	return e->field_len && *(*p)++ == '/';
+}
 
-	return part_ok(text, system) && (!colon || part_ok(colon + 1, len - system - 1));
+bool ftrace_element(struct ftrace_element *e, const char *text)
+{
+	const char *p = text;
+
+	*e = (struct ftrace_element){
+		.text = text, .len = strcspn(text, ","), .event = "*", .event_len = 1,
+	};
+	if (!take_part(&p, &e->system, &e->system_len))
+		return false;
+	if (*p == ':') {
+		p++;
+		if (!take_part(&p, &e->event, &e->event_len))
+			return false;
+	}
+	return take_field(&p, e) && p == text + e->len;
 }
 
 bool ftrace_add_events(struct ftrace_lists *l, char *text)
 {
-	for (const char *p = text;; p++) {
-		size_t len = strcspn(p, ",");
+	const char *p = text;
 
-		if (!event_ok(p, len)) {
-			tool_error("'%.*s' is no tracepoint; write SYSTEM:EVENT, as block:block_rq_issue or block:*",
-				   (int)(len < 100 ? len : 100), tool_text(p));
+	do {
+		struct ftrace_element e;
+
+		if (!ftrace_element(&e, p)) {
+			tool_error("'%.*s' is no tracepoint; write SYSTEM:EVENT, as block:block_rq_issue or block:*, or SYSTEM:EVENT/operation=FIELD/",
+				   (int)(e.len < 100 ? e.len : 100), tool_text(p));
 			return false;
 		}
-		p += len;
-		if (!*p)
-			break;
-	}
+		p = ftrace_next(&e);
+		/* A list that ends in a comma has an empty last element. */
+		if (!*p && p[-1] == ',') {
+			tool_error("'' is no tracepoint: the list '%s' ends in a comma", tool_text(text));
+			return false;
+		}
+	} while (*p);
 	return add(l, text);
 }
 

@@ -2,7 +2,8 @@
 /*
  * Declarations shared by the files of ftrace/
  *
- *	instance.c	the instance: which events of which tasks
+ *	instance.c	the instances: which events of which tasks
+ *	joins.c		which field of which event has ids of operations
  *	queue.c		events between the instance and the composer
  *	decode.c	fields of an event
  *	tasks.c		process and name of a thread
@@ -39,29 +40,72 @@ struct ftrace_cpu {
 	uint64_t unwritten;
 };
 
+enum ftrace_which {
+	FTRACE_WATCHED,		/* events of the watched threads, or of all */
+	FTRACE_JOINED,		/* events of all threads that may belong to an operation */
+	FTRACE_INSTANCES
+};
+
 /**
- * struct ftrace - an open instance
- * @instance: of the kernel
- * @tep: formats of the events
- * @clock: what @queue's times are in
- * @nr_cpus: CPUs that @cpus has
+ * struct ftrace_instance - an instance of the kernel, with a buffer for each CPU
+ * @tracefs: NULL: it is not needed
  * @cpus: accounts
+ */
+struct ftrace_instance {
+	struct tracefs_instance *tracefs;
+	struct ftrace_cpu *cpus;
+};
+
+/**
+ * struct ftrace_join - a tracepoint whose events may belong to an operation
+ * @event: the tracepoint
+ * @field: the field that has the operation's id
+ */
+struct ftrace_join {
+	const struct tep_event *event;
+	struct tep_format_field *field;
+};
+
+/**
+ * struct ftrace - an open recording of tracepoints
+ * @of: the instances
+ * @options: how they are opened
+ * @tep: formats of the events
+ * @joins: tracepoints whose events may belong to an operation
+ * @nr_joins: number of them
+ * @clock: what @queue's times are in
+ * @nr_cpus: CPUs that each instance has
  * @queue: events that were read, one behind the other: struct queued
  * @used: bytes of @queue
  * @room: bytes allocated for it
  * @tasks: of tsearch(3): struct ftrace_task
  */
 struct ftrace {
-	struct tracefs_instance *instance;
+	struct ftrace_instance of[FTRACE_INSTANCES];
+	struct ftrace_options options;
 	struct tep_handle *tep;
+	struct ftrace_join *joins;
+	size_t nr_joins;
 	uint32_t clock;
 	unsigned int nr_cpus;
-	struct ftrace_cpu *cpus;
 	char *queue;
 	size_t used;
 	size_t room;
 	void *tasks;
 };
+
+/* joins.c */
+/*
+ * Finds the field of an event that has ids of operations: the one that @e names, or one of the
+ * name FTRACE_OPERATION_FIELD. Returns 1 if there is one, 0 if not, or a negative errno after a
+ * message.
+ */
+int ftrace_join_event(struct ftrace *f, const char *system, const char *name,
+		      const struct ftrace_element *e);
+/* Returns the tracepoint, or NULL if no field of it has ids of operations. */
+const struct ftrace_join *ftrace_join(const struct ftrace *f, const struct tep_event *event);
+/* Returns the number in the field; 0 if the event is too short. */
+uint64_t ftrace_join_id(const struct ftrace_join *j, const void *data, int size);
 
 /* tasks.c: NULL without memory */
 const struct ftrace_task *ftrace_task(struct ftrace *f, pid_t tid);

@@ -21,13 +21,15 @@
  * @ts: when it was
  * @event: its format
  * @cpu: where it was
+ * @which: enum ftrace_which: the instance that it was read from
  * @size: bytes of @data; the next event follows, aligned
  * @data: as ftrace wrote it
  */
 struct queued {
 	uint64_t ts;
 	struct tep_event *event;
-	uint32_t cpu;
+	uint16_t cpu;
+	uint16_t which;
 	uint32_t size;
 	char data[];
 };
@@ -54,38 +56,63 @@ static bool make_room(struct ftrace *f, size_t bytes)
 	return true;
 }
 
+/* Argument of take_event() */
+struct reading {
+	struct ftrace *f;
+	enum ftrace_which which;
+};
+
 static int take_event(struct tep_event *event, struct tep_record *record, int cpu, void *arg)
 {
-	struct ftrace *f = arg;
+	const struct reading *r = arg;
+	struct ftrace *f = r->f;
 	size_t bytes = bytes_of(record->size);
+	struct ftrace_cpu *account;
 	struct queued *q;
 
 	if (cpu < 0 || (unsigned int)cpu >= f->nr_cpus)
 		return 0;
-	f->cpus[cpu].read++;
+	account = &f->of[r->which].cpus[cpu];
+	account->read++;
 	if (!make_room(f, bytes)) {
-		f->cpus[cpu].unwritten++;
+		account->unwritten++;
 		return 0;
 	}
 	q = (struct queued *)(f->queue + f->used);
 	q->ts = record->ts;
 	q->event = event;
 	q->cpu = cpu;
+	q->which = r->which;
 	q->size = record->size;
 	memcpy(q->data, record->data, record->size);
 	f->used += bytes;
 	return 0;
 }
 
-int ftrace_read(struct ftrace *f)
+static int read_instance(struct ftrace *f, enum ftrace_which which)
 {
-	if (!tracefs_iterate_raw_events(f->tep, f->instance, NULL, 0, take_event, f))
+	struct reading r = { .f = f, .which = which };
+
+	if (!f->of[which].tracefs ||
+	    !tracefs_iterate_raw_events(f->tep, f->of[which].tracefs, NULL, 0, take_event, &r))
 		return 0;
 	/* Without an event in any buffer, the library may fail with one of these. */
 	if (errno == EAGAIN || errno == EINTR || !errno)
 		return 0;
 	tool_error("cannot read ftrace's buffers: %s", strerror(errno));
 	return -errno;
+}
+
+int ftrace_read(struct ftrace *f)
+{
+	int err = read_instance(f, FTRACE_WATCHED);
+
+	return err ? err : read_instance(f, FTRACE_JOINED);
+}
+
+bool ftrace_is_crowded(const struct ftrace *f)
+{
+	return f->used > QUEUE_MAX / 4;
 }
 
 /* The thread that the event happened in: ftrace calls it common_pid. */
@@ -96,8 +123,18 @@ static pid_t thread_of(struct ftrace *f, struct queued *q)
 	return tep_data_pid(f->tep, &record);
 }
 
+/* Both instances may have an event: each of them adds those that the other one does not. */
+static uint32_t flags_of(const struct ftrace *f, const struct queued *q)
+{
+	if (!f->of[FTRACE_JOINED].tracefs)
+		return 0;
+	return q->which == FTRACE_JOINED ? ASYNCTRACE_COMPOSE_TRACEPOINT_JOINED :
+					   ASYNCTRACE_COMPOSE_TRACEPOINT_UNJOINED;
+}
+
 static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 {
+	const struct ftrace_join *join = ftrace_join(f, q->event);
 	struct ftrace_fields fields;
 	struct at_compose_tracepoint t = {
 		.size = sizeof(t), .clock = f->clock, .time = q->ts, .cpu = q->cpu,
@@ -110,30 +147,48 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 		t.pid = task->pid;
 		t.comm = task->comm;
 	}
+	if (join) {
+		t.operation = ftrace_join_id(join, q->data, q->size);
+		t.flags = flags_of(f, q);
+	}
 	ftrace_decode(&fields, q->event, q->data, q->size);
 	t.nr_values = fields.nr;
 	return at_compose_add_tracepoint(c, &t);
 }
 
+/* Is this an error of the event alone, so that the next one can be composed? */
+static bool is_of_event(int err)
+{
+	return err == -ERANGE || err == -EINVAL || err == -ENOENT;
+}
+
 int ftrace_compose(struct ftrace *f, struct at_compose *c)
 {
-	size_t at = 0;
-	int err = 0;
+	/* The events of an instance are in order of time, so the later ones are too early, too. */
+	bool early[FTRACE_INSTANCES] = { false };
+	size_t at = 0, kept = 0;
+	int result = 0;
 
 	while (at < f->used) {
 		struct queued *q = (struct queued *)(f->queue + at);
+		const size_t bytes = bytes_of(q->size);
+		int err = early[q->which] ? -EAGAIN : compose_one(f, c, q);
 
-		err = compose_one(f, c, q);
-		if (err == -EAGAIN)
-			break;
+		at += bytes;
+		if (err == -EAGAIN) {
+			early[q->which] = true;
+			memmove(f->queue + kept, q, bytes);
+			kept += bytes;
+			continue;
+		}
 		/* The composer counted the event if it failed to write it. */
 		if (err == -ERANGE || err == -EINVAL || err == -ENOMEM)
-			f->cpus[q->cpu].unwritten++;
-		at += bytes_of(q->size);
+			f->of[q->which].cpus[q->cpu].unwritten++;
+		if (err && !is_of_event(err))
+			result = err;
 	}
-	memmove(f->queue, f->queue + at, f->used - at);
-	f->used -= at;
-	return err == -EAGAIN || err == -ERANGE || err == -EINVAL ? 0 : err;
+	f->used = kept;
+	return result;
 }
 
 /* Reads a number of the buffer's statistics; 0 if they do not have it. */
@@ -145,6 +200,40 @@ static uint64_t statistic(const char *stats, const char *name)
 	return line && sscanf(line + strlen(name), ": %" SCNu64, &n) == 1 ? n : 0;
 }
 
+/**
+ * struct losses - events of a CPU that are not in the file
+ * @overwritten: events that newer ones replaced
+ * @dropped: events that found no room
+ * @unwritten: events that were read
+ * @any: the CPU had events
+ */
+struct losses {
+	uint64_t overwritten;
+	uint64_t dropped;
+	uint64_t unwritten;
+	bool any;
+};
+
+static void add_losses(struct losses *l, struct ftrace_instance *i, unsigned int cpu)
+{
+	struct ftrace_cpu *account = &i->cpus[cpu];
+	char file[64], *stats;
+	uint64_t read;
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", cpu);
+	stats = tracefs_instance_file_read(i->tracefs, file, NULL);
+	l->overwritten += statistic(stats, "\noverrun") + statistic(stats, "commit overrun");
+	l->dropped += statistic(stats, "dropped events");
+	/* Events that the kernel gave out, and the library did not understand */
+	read = statistic(stats, "read events");
+	if (read > account->read)
+		account->unwritten += read - account->read;
+	free(stats);
+	l->unwritten += account->unwritten;
+	l->any |= account->read || account->unwritten;
+	account->unwritten = 0;
+}
+
 int ftrace_finish(struct ftrace *f, struct at_compose *c)
 {
 	int err = 0;
@@ -153,28 +242,19 @@ int ftrace_finish(struct ftrace *f, struct at_compose *c)
 	for (size_t at = 0; at < f->used;) {
 		struct queued *q = (struct queued *)(f->queue + at);
 
-		f->cpus[q->cpu].unwritten++;
+		f->of[q->which].cpus[q->cpu].unwritten++;
 		at += bytes_of(q->size);
 	}
 	f->used = 0;
-	for (unsigned int i = 0; i < f->nr_cpus && !err; i++) {
-		struct ftrace_cpu *cpu = &f->cpus[i];
-		uint64_t overwritten, dropped, read;
-		char file[64], *stats;
+	for (unsigned int cpu = 0; cpu < f->nr_cpus && !err; cpu++) {
+		struct losses l = { 0 };
 
-		snprintf(file, sizeof(file), "per_cpu/cpu%u/stats", i);
-		stats = tracefs_instance_file_read(f->instance, file, NULL);
-		overwritten = statistic(stats, "\noverrun") + statistic(stats, "commit overrun");
-		dropped = statistic(stats, "dropped events");
-		/* Events that the kernel gave out, and the library did not understand */
-		read = statistic(stats, "read events");
-		if (read > cpu->read)
-			cpu->unwritten += read - cpu->read;
-		free(stats);
-		if (cpu->read || cpu->unwritten || overwritten || dropped)
-			err = at_compose_tracepoint_counts(c, i, overwritten, dropped,
-							   cpu->unwritten);
-		cpu->unwritten = 0;
+		for (int i = 0; i < FTRACE_INSTANCES; i++)
+			if (f->of[i].tracefs)
+				add_losses(&l, &f->of[i], cpu);
+		if (l.any || l.overwritten || l.dropped)
+			err = at_compose_tracepoint_counts(c, cpu, l.overwritten, l.dropped,
+							   l.unwritten);
 	}
 	return err == -EAGAIN ? 0 : err;
 }

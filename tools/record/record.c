@@ -31,7 +31,9 @@ static const char usage[] =
 	"  -n, --name NAME         name of the session (default: record-PID)\n"
 	"  -e, --event LIST        events of these tracepoints of the kernel, too: SYSTEM:EVENT\n"
 	"                          separated by commas; 'block:*' are all of block. Only of\n"
-	"                          the command's and the providers' threads, unless -s all\n"
+	"                          the command's and the providers' threads, unless -s all.\n"
+	"                          SYSTEM:EVENT/operation=FIELD/: this field has the id of\n"
+	"                          the operation to which the event belongs, on any thread\n"
 	"  -k, --kernel LIST       sets of tracepoints: syscalls, faults, block, irq, reclaim,\n"
 	"                          cpu\n"
 	"      --slower-than TYPE>TIME\n"
@@ -60,6 +62,7 @@ static const char usage[] =
 	"  asynctrace record --rotate 100M,10 -o server.fxt      the last gigabyte, for days\n"
 	"  asynctrace record --slower-than 'http/request>50ms' --before 10ms -o slow.fxt\n"
 	"  asynctrace record -e 'block:*' -k faults -- ./server\n"
+	"  asynctrace record -e mydriver:complete/operation=cookie/ -- ./server\n"
 	"  asynctrace record -o - -d 5 | zstd > t.fxt.zst\n";
 
 enum {

@@ -221,8 +221,8 @@ bool record_take_tracepoints(struct record_options *o, char *text, bool sets);
 bool record_check_tracepoints(const struct record_options *o);
 int record_open_tracepoints(struct recorder *r);
 int record_start_tracepoints(struct recorder *r);
-/* Reads them if they are due, and composes what can be. */
-int record_poll_tracepoints(struct recorder *r);
+/* Reads them if they are due, and composes what can be. @busy: the session has more chunks */
+int record_poll_tracepoints(struct recorder *r, bool busy);
 /* Records events of the process from now on. */
 void record_watch_tracepoints(struct recorder *r, pid_t pid);
 int record_stop_tracepoints(struct recorder *r);

@@ -369,7 +369,7 @@ static int record_loop(struct recorder *r)
 				break;
 			took = true;
 		}
-		err = record_poll_tracepoints(r);
+		err = record_poll_tracepoints(r, busy);
 		if (!err)
 			err = record_poll_throttling(r);
 		if (err)

@@ -64,7 +64,7 @@ static int compose(struct recorder *r)
 	return r->out.over ? 0 : trace_out_check(&r->out, err);
 }
 
-int record_poll_tracepoints(struct recorder *r)
+int record_poll_tracepoints(struct recorder *r, bool busy)
 {
 	double now = record_now();
 	int err;
@@ -73,7 +73,10 @@ int record_poll_tracepoints(struct recorder *r)
 		return 0;
 	r->next_ftrace = now + READ_SECONDS;
 	err = ftrace_read(r->ftrace);
-	return err ? err : compose(r);
+	/* The next chunks may introduce processes to whose operations the events belong. */
+	if (err || (busy && !ftrace_is_crowded(r->ftrace)))
+		return err;
+	return compose(r);
 }
 
 void record_watch_tracepoints(struct recorder *r, pid_t pid)
