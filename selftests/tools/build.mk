@@ -44,7 +44,7 @@ $(B)/selftests/tools/test_quota: selftests/tools/test_quota.c $(wildcard tools/q
 
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
-		 $(B)/selftests/tools/slow $(B)/selftests/tools/burn \
+		 $(B)/selftests/tools/slow $(B)/selftests/tools/dies $(B)/selftests/tools/burn \
 		 $(B)/selftests/tools/forbid $(B)/selftests/tools/annotations \
 		 $(B)/selftests/tools/loops \
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
