@@ -198,10 +198,46 @@ bool ftrace_lists_exist(const struct ftrace_lists *l)
 	return found;
 }
 
+/* Does an element of the lists name the system? */
+static bool is_listed(const struct ftrace_lists *l, const char *system)
+{
+	struct ftrace_element e;
+
+	for (size_t i = 0; i < l->nr; i++) {
+		for (const char *p = l->events[i]; *p; p = ftrace_next(&e)) {
+			ftrace_element(&e, p);
+			if (matches(e.system, e.system_len, system))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Reads the formats of those systems only that are listed: a kernel has thousands of events. */
+static int load_formats(struct ftrace *f, const struct ftrace_lists *l, char **systems)
+{
+	size_t nr = 0, used = 0;
+	const char **listed;
+
+	while (systems[nr])
+		nr++;
+	listed = calloc(nr + 1, sizeof(*listed));
+	if (!listed) {
+		tool_error("%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < nr; i++)
+		if (is_listed(l, systems[i]))
+			listed[used++] = systems[i];
+	f->tep = tracefs_local_events_system(NULL, listed);
+	free(listed);
+	return f->tep ? 0 : fail("the events' formats cannot be read");
+}
+
 static int enable_events(struct ftrace *f, const struct ftrace_lists *l)
 {
 	char **systems = tracefs_event_systems(NULL);
-	int err = systems ? 0 : fail("its events cannot be listed");
+	int err = systems ? load_formats(f, l, systems) : fail("its events cannot be listed");
 	struct ftrace_element e;
 
 	for (size_t i = 0; i < l->nr && !err; i++) {
@@ -295,12 +331,7 @@ static int make(struct ftrace *f, const struct ftrace_lists *l, const struct ftr
 	f->clock = o->clock;
 #endif
 	err = open_instance(f, FTRACE_WATCHED);
-	if (err)
-		return err;
-	f->tep = tracefs_local_events(NULL);
-	if (!f->tep)
-		return fail("the events' formats cannot be read");
-	return enable_events(f, l);
+	return err ? err : enable_events(f, l);
 }
 
 int ftrace_open(struct ftrace **f, const struct ftrace_lists *l, const struct ftrace_options *o)
