@@ -262,9 +262,11 @@ static void in_handlers(void)
 	const struct timeval often = { .tv_usec = 20 }, never = { .tv_usec = 0 };
 	struct sigaction act = { .sa_handler = on_alarm };
 	static uint64_t ids[1 << 17];
+	const uint64_t misuses = at_context_misuses();
 	unsigned int wrong = 0, twice = 0, n = 0;
-	struct at_context c;
+	struct at_context c, again;
 
+	at_context_init(&again, TIMER, NULL);
 	sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &(struct itimerval){ often, often }, NULL);
 	for (unsigned int i = 0; i < 1 << 16 || handled < 100; i++) {
@@ -275,6 +277,9 @@ static void in_handlers(void)
 		wrong += at_context_current() || at_operation_current();
 		at_context_destroy(&c);
 		own[i % (1 << 16)] = c.operation.id;
+		at_context_enter(&again);
+		wrong += at_operation_current() != again.operation.id;
+		at_context_leave(&again);
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){ never, never }, NULL);
 	for (unsigned int i = 0; i < 1 << 16; i++)
@@ -284,7 +289,8 @@ static void in_handlers(void)
 	qsort(ids, n, sizeof(*ids), by_number);
 	for (unsigned int i = 1; i < n; i++)
 		twice += ids[i] == ids[i - 1];
-	check(!wrong, "%u", wrong);
+	at_context_destroy(&again);
+	check(!wrong && at_context_misuses() == misuses, "%u", wrong);
 	check(!twice, "%u of %u ids twice", twice, n);
 	done("G21_handlers_take_ids_of_their_own");
 }

@@ -169,11 +169,12 @@ void at_context_init_type(struct at_context *context, struct at_context_type *ty
  */
 TRACE_INLINE_ void at_context_enter(struct at_context *context)
 {
-	if (__builtin_expect((at_gate_load_() | at_current_.inherits | at_current_.depth |
-			      (context->state_ ^ TRACE_CONTEXT_READY_) | at_current_.context |
-			      at_operation_current()) == 0, 1)) {
-		at_current_.context = TRACE_ADDRESS_(context) | TRACE_LIGHT_;
-		at_current_set_(context->operation.id);
+	if (__builtin_expect(at_gate_load_() == 0 && context->state_ == TRACE_CONTEXT_READY_ &&
+			     (at_current_.inherits | at_current_.context | at_current_.id) == 0,
+			     1)) {
+		__atomic_store_n(&at_current_.context, TRACE_ADDRESS_(context) + TRACE_LIGHT_,
+				 __ATOMIC_RELAXED);
+		at_cell_store_(context->operation.id);
 		return;
 	}
 	at_context_enter_(context);
@@ -181,10 +182,11 @@ TRACE_INLINE_ void at_context_enter(struct at_context *context)
 
 TRACE_INLINE_ void at_context_leave(struct at_context *context)
 {
-	if (__builtin_expect(((at_current_.context ^ TRACE_ADDRESS_(context) ^ TRACE_LIGHT_) |
-			      at_current_.depth) == 0, 1)) {
-		at_current_.context = 0;
-		at_current_set_(0);
+	if (__builtin_expect(at_current_.context == TRACE_ADDRESS_(context) + TRACE_LIGHT_, 1)) {
+		__atomic_store_n(&at_current_.context, 0, __ATOMIC_RELAXED);
+		at_cell_store_(0);
+		if (__builtin_expect(__atomic_load_n(&at_current_.id, __ATOMIC_RELAXED) != 0, 0))
+			at_context_left_(context);
 		return;
 	}
 	at_context_leave_(context);

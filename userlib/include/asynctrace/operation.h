@@ -75,6 +75,12 @@ struct at_operation {
  */
 TRACE_INLINE_ uint64_t at_operation_current(void)
 {
+	const uintptr_t context = __atomic_load_n(&at_current_.context, __ATOMIC_RELAXED);
+
+	/* A signal handler may store the id and remove TRACE_LIGHT_ here. */
+	__atomic_signal_fence(__ATOMIC_ACQUIRE);
+	if (__builtin_expect((context & TRACE_LIGHT_) != 0, 0))
+		return TRACE_CONTEXT_ID_(context - TRACE_LIGHT_);
 	return __atomic_load_n(&at_current_.id, __ATOMIC_RELAXED);
 }
 
@@ -211,7 +217,9 @@ TRACE_INLINE_ struct at_entered at_operation_here(void)
 {
 	struct at_entered e = TRACE_ZERO_;
 
-	e.previous_ = at_operation_current();
+	if (__builtin_expect((at_current_.context & TRACE_LIGHT_) != 0, 0))
+		at_context_complete_();
+	e.previous_ = at_current_.id;
 	e.thread_ = &at_current_;
 	e.depth_ = at_current_.depth;
 	return e;

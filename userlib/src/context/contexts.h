@@ -111,16 +111,11 @@ struct at_context_thread {
 extern __thread struct at_context_thread at_context_thread
 	__attribute__((tls_model("initial-exec")));
 
-/*
- * Completes the current context, which the inline at_context_enter() has entered without storing
- * its state_, outer_ and entered_. See TRACE_LIGHT_.
- */
-void at_context_complete(void);
 /* Returns the current context with all of its members complete, or NULL. */
 static inline struct at_context *at_context_here(void)
 {
 	if (unlikely(at_current_.context & TRACE_LIGHT_))
-		at_context_complete();
+		at_context_complete_();
 	return (struct at_context *)at_current_.context;
 }
 

@@ -4,14 +4,27 @@
 
 __thread struct at_context_thread at_context_thread __attribute__((tls_model("initial-exec")));
 
-/* Changes at_current_ last, so that a signal handler finds all of the change or nothing of it. */
-AT_COLD void at_context_complete(void)
+/*
+ * Changes at_current_.context last, so that a signal handler finds all of the change or nothing of
+ * it.
+ */
+AT_PUBLIC AT_COLD void at_context_complete_(void)
 {
 	struct at_context *c = at_context_current();
 
 	c->outer_ = NULL;
-	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .kind_ = TRACE_ENTER_ };
+	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .depth_ = at_current_.depth,
+					   .kind_ = TRACE_ENTER_ };
 	c->state_ |= TRACE_CONTEXT_RUNS_;
+	at_current_set_(c->operation.id);
 	__atomic_signal_fence(__ATOMIC_RELEASE);
 	at_current_.context = TRACE_ADDRESS_(c);
+}
+
+AT_PUBLIC AT_COLD void at_context_left_(struct at_context *c)
+{
+	c->state_ &= ~TRACE_CONTEXT_RUNS_;
+	if (at_current_.id == c->operation.id)
+		at_current_.id = 0;
+	at_cell_store_(at_current_.id);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The calling thread's operation, and the memory in which the kernel reads it */
-#include <asynctrace/detail/operation.h>
+#include <asynctrace/operation.h>
 
 #include "internal.h"
 #include "operation.h"
@@ -16,5 +16,5 @@ void at_cell_set(uint64_t *cell)
 		__atomic_store_n(old, 0, __ATOMIC_RELAXED);
 	at_current_.cell = cell;
 	if (cell)
-		__atomic_store_n(cell, at_current_.id, __ATOMIC_RELAXED);
+		__atomic_store_n(cell, at_operation_current(), __ATOMIC_RELAXED);
 }

@@ -42,6 +42,8 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_context_enter_,
 	(void (*)(void))at_context_leave_,
 	(void (*)(void))at_context_destroy_,
+	(void (*)(void))at_context_complete_,
+	(void (*)(void))at_context_left_,
 	(void (*)(void))at_uid_make_,
 	(void (*)(void))at_probe_learn_,
 	(void (*)(void))at_loop_wait_,

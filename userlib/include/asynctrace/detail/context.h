@@ -26,13 +26,6 @@ struct at_context_type;
 #define TRACE_CONTEXT_BITS_	0x07u
 #define TRACE_CONTEXT_DEAD_	0x6163deadu
 
-/*
- * A bit in at_current_.context: the current context was entered by the inline at_context_enter(),
- * while no context was entered, no operation was current and nothing was recorded. Its state_,
- * outer_ and entered_ have not been stored.
- */
-#define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
-
 #ifdef __cplusplus
 #define TRACE_CONTEXT_AT_(address)	reinterpret_cast<struct at_context *>(address)
 #else
@@ -53,6 +46,11 @@ void at_context_init_(struct at_context *context, uint32_t provider, struct at_c
 		      void *object, struct at_context *parent);
 void at_context_enter_(struct at_context *context);
 void at_context_leave_(struct at_context *context);
+/*
+ * Ends the run that the inline at_context_leave() has ended, if an operation is still current: a
+ * signal handler may have called at_context_complete_() just before.
+ */
+void at_context_left_(struct at_context *context);
 void at_context_destroy_(struct at_context *context);
 
 #define TRACE_CONTEXT_SCOPE_(nr, context) \

@@ -14,15 +14,15 @@ extern "C" {
 
 /**
  * struct at_current_ - the calling thread's current operation and scopes
- * @id: the current operation; 0: none
+ * @id: the current operation, or 0; see at_operation_current()
  * @cell: memory in which the kernel reads @id, or NULL
  * @ids: the next number of this thread's block; without the bit TRACE_IDS_: none is left
  * @depth: number of open recorded scopes
  * @base: number of open recorded scopes that began before the run of @gate
  * @gate: the gate value under which the thread last recorded the begin of a scope
  * @inherits: 0: a context that is made or entered takes over nothing but the operation
- * @context: address of the innermost context that the thread has entered; 0: none. TRACE_LIGHT_
- *	is set if nothing in the context says so.
+ * @context: address of the innermost context that the thread has entered, possibly with
+ *	TRACE_LIGHT_; 0: none
  *
  * Only the thread itself, and signal handlers on it, change this.
  */
@@ -45,8 +45,26 @@ enum {
 	TRACE_ENTER_	= 1	/* the end of the scope restores the operation */
 };
 
+/*
+ * A bit in at_current_.context: the current context was entered by the inline at_context_enter(),
+ * while no context was entered, no operation was current and nothing was recorded. It is the only
+ * sign of that: nothing was stored into the context, and at_current_.id is 0. The begin of a scope
+ * stores the rest.
+ */
+#define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
+
+/* The id of the context at @address: struct at_context begins with it. */
+#ifdef __cplusplus
+#define TRACE_CONTEXT_ID_(address)	(*reinterpret_cast<const uint64_t *>(address))
+#else
+#define TRACE_CONTEXT_ID_(address)	(*(const uint64_t *)(address))
+#endif
+
 struct at_entered;
 struct at_operation;
+
+/* Stores what TRACE_LIGHT_ has left out, and removes it. */
+void at_context_complete_(void);
 
 /* Gives *@op a new id and the parent @parent. */
 void at_operation_start_(struct at_operation *op, uint64_t parent);
@@ -80,17 +98,21 @@ void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const
 extern const uint32_t *at_salted_;
 
 /*
- * A new number, with TRACE_OPERATION_, or 0: the block is used up. A signal handler may take
- * numbers at any moment.
+ * A new number, with TRACE_OPERATION_, or 0: the block is used up, or a signal handler interrupted
+ * this function. A signal handler may take numbers at any moment. On x86-64, the number is taken
+ * only if no handler has counted between the two loads: xadd takes four times as long.
  */
 TRACE_INLINE_ uint64_t at_next_number_(void)
 {
-	uint64_t n = 1;
-
 #if defined(__x86_64__)
-	__asm__ volatile("xaddq %0, %1" : "+r"(n), "+m"(at_current_.ids) : : "cc");
+	const uint64_t n = __atomic_load_n(&at_current_.ids, __ATOMIC_RELAXED);
+
+	__asm__ volatile("addq $1, %0" : "+m"(at_current_.ids) : : "cc");
+	if (__builtin_expect(__atomic_load_n(&at_current_.ids, __ATOMIC_RELAXED) != n + 1, 0))
+		return 0;
 #else
-	n = __atomic_fetch_add(&at_current_.ids, n, __ATOMIC_RELAXED);
+	const uint64_t n = __atomic_fetch_add(&at_current_.ids, TRACE_TO_(uint64_t, 1),
+					      __ATOMIC_RELAXED);
 #endif
 	return n & TRACE_IDS_ ? n : 0;
 }
@@ -113,6 +135,13 @@ TRACE_INLINE_ uint64_t at_scope_test_(struct at_site_ *site, uint32_t gate)
 	return __builtin_expect(found != 0, 1) ? found : at_scope_learn_(site, gate);
 }
 
+/* Tells the kernel the current operation, if it reads it. */
+TRACE_INLINE_ void at_cell_store_(uint64_t id)
+{
+	if (__builtin_expect(!!at_current_.cell, 0))
+		__atomic_store_n(at_current_.cell, id, __ATOMIC_RELAXED);
+}
+
 /*
  * Uses the name at_current_, not its address. UBSan would compare the address with 0 by the flags
  * of an addition, for which the linker inserts an instruction that sets no flags.
@@ -120,8 +149,7 @@ TRACE_INLINE_ uint64_t at_scope_test_(struct at_site_ *site, uint32_t gate)
 TRACE_INLINE_ void at_current_set_(uint64_t id)
 {
 	__atomic_store_n(&at_current_.id, id, __ATOMIC_RELAXED);
-	if (__builtin_expect(!!at_current_.cell, 0))
-		__atomic_store_n(at_current_.cell, id, __ATOMIC_RELAXED);
+	at_cell_store_(id);
 }
 
 /* Returns true only for the first of two calls for an operation. */
