@@ -5,10 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -170,7 +170,8 @@ static void stuck(void)
 	struct at_flight_result r;
 	struct flown f;
 	pthread_t thread;
-	int pair[2], held;
+	struct pollfd full = { .events = POLLOUT };
+	int pair[2];
 	uint64_t from;
 
 	check(!pipe2(pair, O_CLOEXEC));
@@ -178,7 +179,8 @@ static void stuck(void)
 	check(!at_trace_start(pair[1], &o));
 	write_many(200000);
 	/* When the pipe is full, the thread waits in write(2) or will. */
-	while (!ioctl(pair[0], FIONREAD, &held) && held < 65536)
+	full.fd = pair[1];
+	while (poll(&full, 1, 0) > 0)
 		usleep(1000);
 	check(at_flight_start(0, 0) == -EBUSY);
 	pthread_create(&thread, NULL, drain_pipe, &pair[0]);
