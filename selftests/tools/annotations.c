@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations and one that jumps, which
- * annotations.sh analyses. They print the ids of their operations.
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, one that jumps, and one with
+ * collections of a runtime, which annotations.sh analyses. They print the ids of their operations.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <asynctrace/memory.h>
 #include <asynctrace/operation.h>
 
 static struct at_operation task0, task1, nested[3];
@@ -110,6 +111,36 @@ static void collections(void)
 	}
 }
 
+static void *collect_now(void *arg)
+{
+	at_collection_begin("sweep", 0, NULL);
+	work(500);
+	at_collection_end(NULL);
+	return arg;
+}
+
+/* A runtime's collection, by a thread of none, before, within, over the end of, and after a task */
+static void overlaps(void)
+{
+	pthread_t th;
+
+	collect_now(NULL);
+	TRACE_OPERATION_BEGIN(&task0, "task", "task");
+	pthread_create(&th, NULL, collect_now, NULL);
+	pthread_join(th, NULL);
+	at_collection_begin("mark", 0, NULL);
+	work(100);
+	TRACE_OPERATION_END(&task0, "task", "task");
+	work(500);
+	at_collection_end(NULL);
+	TRACE_OPERATION_BEGIN(&task1, "task", "task");
+	work(100);
+	TRACE_OPERATION_END(&task1, "task", "task");
+	collect_now(NULL);
+	print("with", &task0);
+	print("without", &task1);
+}
+
 static sigjmp_buf back;
 
 static void leave(void)
@@ -140,7 +171,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} programs[] = {
 		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
-		{ "jumps", jumps },
+		{ "jumps", jumps }, { "overlaps", overlaps },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

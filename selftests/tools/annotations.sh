@@ -77,6 +77,62 @@ check regions report collections.fxt regions
 check "5 in all" [ "$(all 'map(select(.region == "gc/collect"))[0].count')" = 5 ]
 end
 
+# collections ID: the collections in the tree of the operation, in "out"
+collections() {
+	report overlaps.fxt tree "$1" && jq -c 'select(.kind == "collection")' <out >found
+}
+
+begin "G82_tree_has_collections_of_the_process"
+check record record overlaps
+check tree collections "$(id with)"
+check "those that overlap, by any thread" [ "$(jq -r .what <found | sed 's/^ *//' | tr '\n' ' ')" = \
+	"memory/sweep memory/mark " ] || cat found
+check "within the operation" [ "$(all '.[0].ns as $ns |
+	map(select(.kind == "collection")) | all(.ns > 0 and .at_ns + .ns <= $ns)')" = true ]
+check "one until its end" [ "$(all '.[0].ns as $ns |
+	map(select(.kind == "collection"))[1] | .at_ns + .ns == $ns')" = true ]
+check "deltas add up" [ "$(all '(map(.delta_ns) | add) == .[-1].at_ns')" = true ]
+check none collections "$(id without)"
+check "none" [ ! -s found ]
+end
+
+begin "G82_collections_elsewhere_are_left_out"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+import machine
+from machine import ASYNC_BEGIN, ASYNC_END, BEGIN, END, argument, head, thread
+
+def event(pid, *rest, **more):
+    machine.PID = pid
+    return machine.event(*rest, **more)
+
+# event() writes the category "app".
+real = machine.text
+def memory(kind, pid, ns, tid):
+    machine.text = lambda s: real("memory" if s == "app" else s)
+    args = [argument(2, "flags", 0)] if kind == BEGIN else []
+    out = event(pid, kind, ns, tid, "mark", args=args)
+    machine.text = real
+    return out
+
+out = head()
+for tid in 7, 8, 9:
+    out += thread(tid)
+out += event(4000, ASYNC_BEGIN, 100, 7, "part", 1)
+out += memory(BEGIN, 4000, 90, 8) + memory(END, 4000, 120, 8)   # over the begin
+out += memory(BEGIN, 5000, 130, 9) + memory(END, 5000, 140, 9)  # another process
+out += memory(END, 4000, 150, 7)                                # no begin
+out += memory(BEGIN, 4000, 160, 7)                              # no end, then another begin
+out += memory(BEGIN, 4000, 170, 7) + memory(END, 4000, 180, 7)
+out += event(4000, ASYNC_END, 200, 7, "part", 1)
+out += memory(BEGIN, 4000, 200, 8) + memory(END, 4000, 210, 8)  # begins at the end
+open("processes.fxt", "wb").write(out)'
+check tree report processes.fxt tree 1
+check "the three" [ "$(all 'map(select(.kind == "collection") |
+	"\(.at_ns) \(.ns) \(.what | sub("^ +"; ""))") |
+	join(", ")')" = \
+	"0 20 memory/mark, 60 10 memory/mark (does not end), 70 10 memory/mark" ] || cat out
+end
+
 begin "H8_scopes_that_a_jump_left_end_by_name"
 check "the trace is clean" record jumps
 check regions report jumps.fxt regions

@@ -96,6 +96,68 @@ check "times" [ "$(all 'map(.at_ns) | join(" ")')" = "0 10 20 15" ]
 check "time since the line before" [ "$(all 'map(.delta_ns) | join(" ")')" = "0 10 10 -5" ]
 end
 
+# A trace in which thread 101 works on operation 1 from 1000 to 2000 ns, and other threads
+# wake it and each other.
+begin "G85_related_threads_are_two_wakeups_away"
+check trace env PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '
+from machine import ASYNC_BEGIN, ASYNC_END, event, head, switch, thread, wakeup
+
+# at, woken thread, waker: 101 works; each waker is on a CPU of its own.
+wakes = [
+    (900, 101, 107),    # before the operation
+    (1050, 104, 105),   # distance 3: before 104 wakes 103, but too far
+    (1100, 103, 104),   # distance 2: before 103 wakes 101
+    (1200, 101, 103),   # distance 1
+    (1300, 101, 102),   # distance 1, the last one of two
+    (1400, 101, 102),
+    (1500, 103, 106),   # after 103 woke 101 for the last time
+    (1600, 102, 101),   # the worker wakes its waker
+    (1700, 101, 0),     # an interrupt
+    (2100, 101, 108),   # after the operation
+]
+records = [(10, switch(10, 0, 0, 101, 0))]
+for cpu, tid in enumerate(range(102, 109)):
+    records += [(1 + cpu, switch(1 + cpu, cpu + 1, 0, tid, 0)),
+                (20 + cpu, switch(20 + cpu, cpu + 1, tid, 0, 1))]
+on = {101: 0, **{tid: cpu + 1 for cpu, tid in enumerate(range(102, 109))}}
+records += [(100, switch(100, 0, 101, 0, 1))]
+for ns, woken, waker in wakes:
+    # A waker runs meanwhile, and sleeps again.
+    if waker not in (0, 101):
+        records += [(ns - 9, switch(ns - 9, on[waker], 0, waker, 0))]
+    records += [(ns, wakeup(ns, on[woken], woken, waker))]
+    if waker not in (0, 101):
+        records += [(ns + 1, switch(ns + 1, on[waker], waker, 0, 1))]
+    records += [(ns + 5, switch(ns + 5, on[woken], 0, woken, 0))]
+    if ns == 900:
+        records += [(1000, event(ASYNC_BEGIN, 1000, 101, "part", 1)),
+                    (1010, switch(1010, 0, 101, 0, 1))]
+    elif ns == 1700:
+        records += [(2000, event(ASYNC_END, 2000, 101, "part", 1)),
+                    (2010, switch(2010, 0, 101, 0, 1))]
+    else:
+        records += [(ns + 8, switch(ns + 8, on[woken], woken, 0, 1))]
+    if ns == 1500:
+        records += [(1595, switch(1595, 0, 0, 101, 0))]
+    if ns == 1600:
+        # A wakeup of 101 while it runs ends no sleep.
+        records += [(1602, switch(1602, on[108], 0, 108, 0)), (1605, wakeup(1605, 0, 101, 108)),
+                    (1606, switch(1606, on[108], 108, 0, 1)), (1610, switch(1610, 0, 101, 0, 1))]
+out = head() + b"".join(thread(tid) for tid in on)
+records.sort(key=lambda r: r[0])
+open("related.fxt", "wb").write(out + b"".join(r[1] for r in records))'
+check related report related.fxt related 1
+check "threads" [ "$(all 'map("\(.distance) \(.tid) \(.wakeups) \(.woken_tid)") | join(", ")')" = \
+	"0 101 0 0, 1 102 2 101, 1 103 1 101, 2 104 1 103" ] || cat out
+check "of the operation" [ "$(all 'map(.operation) | unique | join(" ")')" = app/part ]
+check "people" status 0 "$AT" report related.fxt related 1
+check "no such operation" status 1 "$AT" report related.fxt related 2
+check "needs an id" status 2 "$AT" report related.fxt related
+check "without scheduling" status 0 "$AT" report parallel.fxt related 1
+check "the thread that began it" grep -q worker-7 out
+check "says so" says "scheduling"
+end
+
 # nested N: one thread begins N scopes within each other, and ends all of them.
 nested() {
 	PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1 python3 -c '

@@ -441,6 +441,8 @@ int analysis_finish(struct analysis *a);
  */
 struct analysis *analysis_again(struct analysis *a);
 const struct analysis_totals *analysis_totals(const struct analysis *a);
+/* Returns the thread, or NULL if the records so far do not have it. */
+const struct analysis_thread *analysis_thread_of(const struct analysis *a, uint32_t tid);
 void analysis_free(struct analysis *a);
 
 /* --- what an answer depends on ----------------------------------------------------------- */

@@ -27,6 +27,13 @@ struct thread *thread_of(struct analysis *a, uint32_t tid)
 	return t;
 }
 
+const struct analysis_thread *analysis_thread_of(const struct analysis *a, uint32_t tid)
+{
+	const struct fxt_entry *e = fxt_find(&a->threads, (uint64_t)tid + 1);
+
+	return e ? &((const struct thread *)(uintptr_t)e->a)->out : NULL;
+}
+
 int add_span(struct analysis *a, struct thread *t, const struct span *s)
 {
 	struct span *last = last_span(t), new = *s;

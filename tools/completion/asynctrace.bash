@@ -178,7 +178,7 @@ _asynctrace() {
 			_asynctrace_files
 		elif [ "$COMP_CWORD" -gt 2 ] && [ -f "$prev" ]; then
 			_asynctrace_words operations blame running runnable blocked queued unknown \
-				critical timeline tree regions logs log-groups loop \
+				critical timeline tree related regions logs log-groups loop \
 				levels unfinished orphans threads sched sched-histogram \
 				sched-occupants wakeups losses lints summary
 		else

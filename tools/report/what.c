@@ -8,7 +8,7 @@ const struct what *what_find(const char *name)
 {
 	static const struct what *const groups[] = {
 		whats_types, whats_causes, whats_levels, whats_timeline, whats_sched, whats_trace,
-		whats_lints, whats_operations, whats_loop, whats_logs,
+		whats_lints, whats_operations, whats_related, whats_loop, whats_logs,
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)

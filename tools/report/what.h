@@ -76,8 +76,8 @@ void sheet_histogram(struct sheet *s, const struct histogram *h);
 
 /* A report without a name ends each list. */
 extern const struct what whats_types[], whats_causes[], whats_levels[], whats_sched[],
-	whats_timeline[], whats_trace[], whats_lints[], whats_operations[], whats_loop[],
-	whats_logs[];
+	whats_timeline[], whats_trace[], whats_lints[], whats_operations[], whats_related[],
+	whats_loop[], whats_logs[];
 extern const struct what what_diff;
 
 /* Returns NULL if there is no such report. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collections.h"
 #include "fxt/table.h"
 #include "forest.h"
 #include "id.h"
@@ -13,24 +14,43 @@
 /* An operation may be its own ancestor only in a hostile file; so deep is none. */
 #define DEPTH_MAX	64
 
+/* Starts as zeros. */
+struct parts {
+	struct forest forest;
+	struct collections collections;
+};
+
+static struct parts *parts_of(void *arg)
+{
+	return ((struct report *)arg)->data;
+}
+
 static int add_operation(void *arg, const struct analysis_operation *op)
 {
-	return forest_operation(((struct report *)arg)->data, op);
+	return forest_operation(&parts_of(arg)->forest, op);
 }
 
 static int add_region(void *arg, const struct analysis_region *region)
 {
-	return forest_region(((struct report *)arg)->data, region);
+	return forest_region(&parts_of(arg)->forest, region);
 }
 
 static int add_note(void *arg, const struct analysis_note *note)
 {
-	return forest_note(((struct report *)arg)->data, note);
+	return forest_note(&parts_of(arg)->forest, note);
 }
 
-static void free_forest(void *data)
+static int add_collection(void *arg, const struct fxt_record *rec)
 {
-	forest_free(data);
+	return collections_record(&parts_of(arg)->collections, rec);
+}
+
+static void free_parts(void *data)
+{
+	struct parts *d = data;
+
+	forest_free(&d->forest);
+	collections_free(&d->collections);
 }
 
 /* --- tree ---------------------------------------------------------------------------- */
@@ -50,6 +70,7 @@ static const struct sheet_column tree_columns[] = {
 /* State of a report while it writes the rows of one tree */
 struct tree {
 	struct report *r;
+	struct parts *d;
 	uint64_t begin;		/* of the root */
 	uint64_t last;		/* time of the row before, since .begin */
 };
@@ -139,7 +160,7 @@ static void operation_rows(struct tree *t, const struct analysis_operation *op, 
 static void part_rows(struct tree *t, uint64_t id, unsigned int depth)
 {
 	size_t nr;
-	struct forest_node *parts = forest_parts(t->r->data, id, &nr);
+	struct forest_node *parts = forest_parts(&t->d->forest, id, &nr);
 
 	for (size_t i = 0; i < nr; i++) {
 		struct forest_node *n = &parts[i];
@@ -161,13 +182,40 @@ static void operation_rows(struct tree *t, const struct analysis_operation *op, 
 	struct sheet *s = &t->r->sheet;
 	char number[ID_TEXT];
 
-	begin_row(t, op->begin, op->end - op->begin, self_of(t->r->data, op));
+	begin_row(t, op->begin, op->end - op->begin, self_of(&t->d->forest, op));
 	sheet_text(s, "operation");
 	name_row(s, depth, op->id.category, op->id.name, op->complete ? "" : " (does not end)");
 	sheet_text(s, op->creator ? op->creator->name : "");
 	sheet_text(s, id_text(&op->id, number));
 	sheet_number(s, depth);
 	part_rows(t, op->id.id, depth + 1);
+}
+
+/*
+ * Collections of the operation's process while the operation was open. They may have stopped its
+ * threads, whichever thread collected. TOOK is the part within the operation.
+ */
+static void collection_rows(struct tree *t, const struct analysis_operation *op)
+{
+	const struct collections *all = &t->d->collections;
+	struct sheet *s = &t->r->sheet;
+
+	for (size_t i = 0; i < all->nr; i++) {
+		const struct collection *c = &all->of[i];
+		const uint64_t from = c->from > op->begin ? c->from : op->begin;
+		const uint64_t to = c->to < op->end ? c->to : op->end;
+		const struct analysis_thread *thread;
+
+		if (c->pid != op->id.pid || from >= to)
+			continue;
+		thread = analysis_thread_of(t->r->source.analysis, c->tid);
+		begin_row(t, from, to - from, to - from);
+		sheet_text(s, "collection");
+		name_row(s, 1, "memory", c->type, c->complete ? "" : " (does not end)");
+		sheet_text(s, thread ? thread->name : "");
+		sheet_text(s, "");
+		sheet_number(s, 1);
+	}
 }
 
 /* The begin of the operation with the id was lost, but it has parts. */
@@ -183,14 +231,16 @@ static void lost_root(struct tree *t, uint64_t id)
 
 static void fill_tree(struct report *r)
 {
-	struct forest *f = r->data;
-	struct tree t = { .r = r };
+	struct parts *d = r->data;
+	struct forest *f = &d->forest;
+	struct tree t = { .r = r, .d = d };
 	struct forest_node *parts;
 	bool found = false;
 	uint64_t id;
 	size_t nr;
 
 	forest_sort(f);
+	collections_pair(&d->collections, analysis_totals(r->source.analysis)->end);
 	for (size_t i = 0; i < f->nr; i++) {
 		struct forest_node *n = &f->of[i];
 
@@ -201,6 +251,7 @@ static void fill_tree(struct report *r)
 		t.begin = n->operation.begin;
 		t.last = 0;
 		operation_rows(&t, &n->operation, 0);
+		collection_rows(&t, &n->operation);
 	}
 	if (found || !id_parse(r->id, &id) || !id)
 		return;
@@ -318,8 +369,9 @@ static void free_regions(void *data)
 const struct what whats_operations[] = {
 	{ .name = "tree",
 	  .rows = { .operation = add_operation, .region = add_region, .note = add_note },
-	  .totals_only = true, .whole = true, .takes_id = true, .data_size = sizeof(struct forest),
-	  .fill = fill_tree, .free = free_forest, COLUMNS(tree_columns) },
+	  .record = add_collection,
+	  .totals_only = true, .whole = true, .takes_id = true, .data_size = sizeof(struct parts),
+	  .fill = fill_tree, .free = free_parts, COLUMNS(tree_columns) },
 	{ .name = "regions", .rows.region = count_region, .timed = true,
 	  .data_size = sizeof(struct regions), .fill = fill_regions, .free = free_regions,
 	  COLUMNS(regions_columns) },

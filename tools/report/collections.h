@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Collections of garbage in a trace: durations that asynctrace/memory.h writes */
+#ifndef REPORT_COLLECTIONS_H
+#define REPORT_COLLECTIONS_H
+
+#include "fxt/fxt.h"
+
+/* The begin or the end of a collection. Before collections_pair(), .to is not set. */
+struct collection {
+	uint64_t from, to;	/* to: of the trace, if the collection does not end */
+	uint64_t pid, tid;	/* of the thread that collected */
+	char *type;		/* NULL: an end */
+	bool complete;
+};
+
+/* Zero bytes are a valid empty struct. */
+struct collections {
+	struct collection *of;
+	size_t nr, room;
+};
+
+/* Takes the record if it belongs to a collection. Returns 0 or -ENOMEM. */
+int collections_record(struct collections *c, const struct fxt_record *rec);
+/*
+ * Joins begins and ends after the last record, and sorts collections by begin. @end: of the trace.
+ * Ends without a begin are dropped.
+ */
+void collections_pair(struct collections *c, uint64_t end);
+void collections_free(struct collections *c);
+
+#endif /* REPORT_COLLECTIONS_H */
