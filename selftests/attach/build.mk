@@ -4,7 +4,8 @@
 
 ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
-ATTACH_FLIGHT := $(B)/selftests/attach/test_flight
+# These tests use the harness and the events of the native tests of the flight recorder.
+ATTACH_FLIGHT := $(B)/selftests/attach/test_flight $(B)/selftests/attach/test_beside
 
 .PHONY: selftests-attach
 selftests-attach: $(ATTACH_TESTS) $(ATTACH_FLIGHT)
@@ -16,7 +17,6 @@ $(B)/selftests/attach/%.o: selftests/attach/%.c
 $(ATTACH_TESTS): %: %.o $(KT_COMMON:%=$(B)/selftests/support/%.o) $(B)/libasynctrace.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
 
-# This test uses the harness and the events of the native tests of the flight recorder.
 $(ATTACH_FLIGHT): ATTACH_CFLAGS := -Iselftests/inprocess
 $(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
 	@mkdir -p $(@D)

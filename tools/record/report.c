@@ -181,10 +181,10 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 			tool_count(gone.cleared));
 	else if (gone.malformed)
 		fputs("the providers wrote malformed records\n", stderr);
-	else if (r->opt.args.categories.nr)
-		fputs("the providers traced nothing in the chosen categories\n", stderr);
 	else
-		fputs("the providers traced nothing in this time\n", stderr);
+		fprintf(stderr, "the providers traced nothing in %s, or only into traces of\n"
+			"  their own, which keep a program out of sessions; see at_trace_start(3)\n",
+			r->opt.args.categories.nr ? "the chosen categories" : "this time");
 }
 
 static void print_heading(const struct recorder *r, const char *what, const char *pid)
