@@ -229,6 +229,46 @@ static void scopes(void)
 	done("G46_region_without_operation_is_of_0");
 }
 
+/* The source line that the event names as its place, in this file; 0: none */
+static int line_of(const struct kept *k)
+{
+	static const char before[] = "at " __FILE__ ":";
+	int line = 0;
+
+	for (unsigned int i = 0; i < k->ev.nargs; i++)
+		if (k->ev.args[i].type == ASYNCTRACE_FXT_ARG_NULL &&
+		    !strncmp(k->key[i], before, sizeof(before) - 1))
+			line = atoi(k->key[i] + sizeof(before) - 1);
+	return line;
+}
+
+static void places(void)
+{
+	struct at_entered e;
+	int line;
+
+	kept_begin(NULL);
+	{
+		TRACE_REGION("operation", "region"); line = __LINE__;
+		TRACE_OPERATION_SCOPE(5, "operation", "scope", "n", 1, "text", TA_STRING("x"));
+	}
+	TRACE_REGION_BEGIN(&e, "operation", "region");
+	at_region_end(&e);
+	TRACE_OPERATION_ENTER(&e, 5, "operation", "scope");
+	at_operation_leave(&e);
+	at_operation_enter(&e, 5);
+	at_operation_leave(&e);
+	kept_end();
+	check(nr_kept == 10);
+	check(line_of(&kept[0]) == line && line_of(&kept[1]) == line + 1);
+	check(kept_number(&kept[1], "n", 0) == 1 && !strcmp(kept_text(&kept[1], "text"), "x"));
+	check(line_of(&kept[4]) == line + 3 && line_of(&kept[6]) == line + 5);
+	check(!line_of(&kept[8]) && kept[8].ev.nargs == 1, "the function has no place");
+	for (unsigned int i = 0; i < nr_kept; i++)
+		check(kept[i].ev.type != END || !line_of(&kept[i]), "end %u", i);
+	done("G47_scopes_of_macros_have_their_place");
+}
+
 /* A scope with a text, and a scope whose names find no room in the table, behave alike. */
 static void inline_names(void)
 {
@@ -255,6 +295,7 @@ static void inline_names(void)
 	check(event_is(12000, BEGIN, "a scope of new names", "operation", 7) &&
 	      kept_number(&kept[12000], "new key", 0) == 1);
 	check(event_is(12001, BEGIN, "a region of new names", "operation", 7));
+	check(line_of(&kept[12000]) && line_of(&kept[12001]) == line_of(&kept[12000]) + 1);
 	check(event_is(12002, END, "a region of new names", "resumed", NONE));
 	check(event_is(12003, END, "a scope of new names", "resumed", 0));
 	done("A22_scopes_carry_names_that_found_no_room");
@@ -652,6 +693,7 @@ int main(void)
 	at_run_time();
 	scopes_left_in_the_wrong_order();
 	scopes();
+	places();
 	jumps();
 	over_runs();
 	other_category();

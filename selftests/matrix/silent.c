@@ -221,7 +221,7 @@ uint64_t silent_operations(struct at_operation *op, const struct values *v, cons
 		TRACE_OPERATION_ENTER(&e, op->id, "silent", "enter");
 	else
 		TRACE_REGION_BEGIN(&e, "silent", "region", "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6,
-				   "g", 7, "h", 8, "i", 9, "j", 10, "k", 11, "l", 12, "m", 13);
+				   "g", 7, "h", 8, "i", 9, "j", 10, "k", 11, "l", 12);
 	TRACE_OPERATION_INSTANT(op->id, "silent", "instant");
 	TRACE_OPERATION_INSTANT(op->id, "silent", "instant", "koid", TA_KOID(v->ul));
 	TRACE_OPERATION_FOLLOWS(op->id, "silent", child.id);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, one that jumps, and one with
- * collections of a runtime, which annotations.sh analyses. They print the ids of their operations.
+ * annotations PROGRAM: the programs of Go's TestAnalyzeAnnotations, one that jumps, one with
+ * collections of a runtime, and one with a region at two places. annotations.sh analyses their
+ * traces. They print the ids of their operations.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -141,6 +142,27 @@ static void overlaps(void)
 	print("without", &task1);
 }
 
+/* One name at two places, of which the first one is also within itself */
+static void recurse(int depth)
+{
+	TRACE_REGION("task", "place");
+	work(100);
+	if (depth)
+		recurse(depth - 1);
+}
+
+static void places(void)
+{
+	struct at_entered e;
+
+	recurse(2);
+	TRACE_REGION_BEGIN(&e, "task", "place");
+	recurse(0);
+	at_region_end(&e);
+	at_operation_enter(&e, 0);
+	at_operation_leave(&e);
+}
+
 static sigjmp_buf back;
 
 static void leave(void)
@@ -172,6 +194,7 @@ int main(int argc, char **argv)
 	} programs[] = {
 		{ "annotations", annotations }, { "tree", tree }, { "collections", collections },
 		{ "jumps", jumps }, { "overlaps", overlaps },
+		{ "places", places },
 	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)

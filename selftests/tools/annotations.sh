@@ -133,6 +133,29 @@ check "the three" [ "$(all 'map(select(.kind == "collection") |
 	"0 20 memory/mark, 60 10 memory/mark (does not end), 70 10 memory/mark" ] || cat out
 end
 
+# line TEXT [N]: the number of the N-th line of the program with this text
+line() {
+	grep -nF "$1" "$here/annotations.c" | sed -n "${2:-1}p" | cut -d: -f1
+}
+
+begin "G47_regions_are_counted_by_name_and_place"
+check record record places
+check regions report places.fxt regions
+inner=$(line 'TRACE_REGION("task", "place")') outer=$(line 'TRACE_REGION_BEGIN(&e, "task", "place")')
+check "two places, and a function without" [ \
+	"$(all 'map("\(.region) \(.place | sub(".*/"; "")) \(.count)") | sort | join(", ")')" = \
+	"$(printf '%s\n' "operation/operation  1" "task/place annotations.c:$inner 4" \
+		"task/place annotations.c:$outer 1" | sort | sed 's/$/, /' | tr -d '\n' | sed 's/, $//')" ] ||
+	cat out
+kind() { # LINE FILTER
+	all 'map(select(.place | endswith(":'"$1"'")))[0] | '"$2"
+}
+# recurse(2) is 3 regions within each other, of which TOTAL has only the outermost one.
+check "a place within itself counts once" [ "$(kind "$inner" '.total_ns == .self_ns')" = true ]
+check "a place within another one counts" [ "$(kind "$outer" '.total_ns > .self_ns')" = true ]
+check "names as before" [ "$(all 'map(select(.region == "task/place") | .count) | add')" = 5 ]
+end
+
 begin "H8_scopes_that_a_jump_left_end_by_name"
 check "the trace is clean" record jumps
 check regions report jumps.fxt regions

@@ -262,11 +262,12 @@ struct analysis_region {
 	const struct analysis_thread *thread;
 	uint64_t operation;	/* id; 0: none */
 	const char *category, *name;
+	const char *place;	/* in the source, "file.c:12"; "" if the trace names none */
 	uint64_t from, to;	/* to: of the trace, if it is not complete */
 	uint64_t self_ns;	/* of that, not in scopes within this one */
 	bool complete;
 	unsigned int depth;	/* scopes of the same operation around it */
-	bool outermost;		/* none around it has the same category and name */
+	bool outermost;		/* none around it has the same category, name and place */
 };
 
 enum analysis_note_kind {

@@ -260,6 +260,26 @@ static int add_string(struct analysis *a, const struct fxt_record *rec)
 	return 0;
 }
 
+/* Finds the place in the source that the begin of a scope names. Returns 0 or a negative errno. */
+static int find_place(struct analysis *a, const struct fxt_record *rec, uint32_t *place)
+{
+	static const char before[] = "at ";
+	const uint32_t skip = sizeof(before) - 1;
+
+	*place = NO_NAME;
+	for (unsigned int i = 0; i < rec->nargs && a->sink.region; i++) {
+		struct fxt_text name = rec->args[i].name;
+
+		if (rec->args[i].type != ASYNCTRACE_FXT_ARG_NULL || name.len <= skip ||
+		    memcmp(name.s, before, skip))
+			continue;
+		name = (struct fxt_text){ .s = name.s + skip, .len = name.len - skip };
+		*place = name_of(a, rec, &name);
+		return *place == NO_NAME ? -ENOMEM : 0;
+	}
+	return 0;
+}
+
 /*
  * The library's records of operations have arguments that tell what the thread works on from
  * then on, and the parent of what begins: see asynctrace(5). 0 or a negative errno
@@ -278,7 +298,7 @@ static int add_operation(struct analysis *a, const struct fxt_record *rec, struc
 	it->entered = true;
 	if (rec->number != ASYNCTRACE_FXT_ASYNC_BEGIN) {
 		it->id = arg->u;
-		return 0;
+		return find_place(a, rec, &it->place);
 	}
 	return order_add(a, &(struct item){
 		.ns = it->ns, .kind = ITEM_PARENT, .id = it->id, .record = arg->u,

@@ -77,6 +77,7 @@ struct item {
 			uint32_t tid, pid;
 			uint32_t category;
 			uint32_t provider;
+			uint32_t place;	/* of the begin of a scope: in the source; or NO_NAME */
 		};
 		struct {	/* valid for scheduling */
 			/* From cells, 0: none. Of the leaving, or the woken thread; of the other */
@@ -216,7 +217,7 @@ struct duration {
 	uint64_t operation;		/* of the thread in the scope */
 	bool scope;			/* .operation is valid */
 	uint64_t within;	/* time of scopes directly within this one */
-	uint32_t category;	/* of a scope */
+	uint32_t category, place;	/* of a scope */
 	uint32_t name;
 	struct works works;	/* works that last until the duration ends */
 	struct fxt_table by_op;	/* index of .works by operation, if there are many; or empty */

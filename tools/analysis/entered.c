@@ -173,6 +173,7 @@ int entered_begin(struct analysis *a, struct thread *t, struct duration *d, cons
 {
 	d->scope = true;
 	d->category = it->category;
+	d->place = it->place;
 	d->operation = it->id;
 	return entered_set(a, t, it->ns, it->id, d->record, d->name);
 }
@@ -207,7 +208,9 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 	const struct duration *d = &t->stack[i];
 	struct analysis_region row = {
 		.thread = &t->out, .operation = d->operation, .category = text_of(a, d->category),
-		.name = text_of(a, d->name), .from = d->begin, .to = to > d->begin ? to : d->begin,
+		.name = text_of(a, d->name),
+		.place = d->place == NO_NAME ? "" : text_of(a, d->place),
+		.from = d->begin, .to = to > d->begin ? to : d->begin,
 		.complete = complete, .outermost = true,
 	};
 
@@ -219,7 +222,8 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 		if (!around->scope || around->end != STILL_OPEN)
 			continue;
 		row.depth += around->operation == d->operation;
-		if (around->name == d->name && around->category == d->category)
+		if (around->name == d->name && around->category == d->category &&
+		    around->place == d->place)
 			row.outermost = false;
 	}
 	return a->sink.region(a->sink.arg, &row);

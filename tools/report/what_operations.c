@@ -266,6 +266,7 @@ static void fill_tree(struct report *r)
 
 static const struct sheet_column regions_columns[] = {
 	COLUMN("region", "REGION", SHEET_TEXT),
+	COLUMN_OPTIONAL("place", "PLACE", SHEET_TEXT),
 	COLUMN("count", "COUNT", SHEET_COUNT),
 	COLUMN("unfinished", "OPEN", SHEET_COUNT),
 	COLUMN("total_ns", "TOTAL ms", SHEET_NS),
@@ -277,7 +278,7 @@ static const struct sheet_column regions_columns[] = {
 };
 
 struct kind {
-	const char *category, *name;
+	const char *category, *name, *place;
 	struct samples lengths;		/* of complete ones */
 	uint64_t unfinished, total_ns, self_ns;
 };
@@ -290,16 +291,19 @@ struct regions {
 };
 
 /* Equal texts of the analysis are at one address. */
-static struct kind *kind_of(struct regions *d, const char *category, const char *name)
+static struct kind *kind_of(struct regions *d, const struct analysis_region *region)
 {
-	struct fxt_entry *e = fxt_make(&d->index, fxt_hash((uintptr_t)category, (uintptr_t)name));
+	const uint64_t type = fxt_hash((uintptr_t)region->category, (uintptr_t)region->name);
+	struct fxt_entry *e = fxt_make(&d->index, fxt_hash(type, (uintptr_t)region->place));
 
 	if (!e)
 		return NULL;
 	if (!e->a) {
 		if (!more_room(&d->of, d->nr, &d->room, sizeof(*d->of)))
 			return NULL;
-		d->of[d->nr++] = (struct kind){ .category = category, .name = name };
+		d->of[d->nr++] = (struct kind){
+			.category = region->category, .name = region->name, .place = region->place,
+		};
 		e->a = d->nr;
 	}
 	return &d->of[e->a - 1];
@@ -308,11 +312,11 @@ static struct kind *kind_of(struct regions *d, const char *category, const char 
 static int count_region(void *arg, const struct analysis_region *region)
 {
 	struct report *r = arg;
-	struct kind *k = kind_of(r->data, region->category, region->name);
+	struct kind *k = kind_of(r->data, region);
 
 	if (!k)
 		return -ENOMEM;
-	/* A region within one of the same name is a part of that one's time already. */
+	/* A region within one of the same kind is a part of that one's time already. */
 	if (region->outermost)
 		k->total_ns += region->to - region->from;
 	k->self_ns += region->self_ns;
@@ -331,7 +335,9 @@ static int by_self(const void *a, const void *b)
 	if (x->self_ns != y->self_ns)
 		return x->self_ns > y->self_ns ? -1 : 1;
 	order = strcmp(x->category, y->category);
-	return order ? order : strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->place, y->place);
 }
 
 static void fill_regions(struct report *r)
@@ -347,6 +353,7 @@ static void fill_regions(struct report *r)
 		samples_sort(&k->lengths);
 		sheet_row(&r->sheet);
 		sheet_type(&r->sheet, k->category, k->name);
+		sheet_text(&r->sheet, k->place);
 		sheet_number(&r->sheet, k->lengths.nr);
 		sheet_number(&r->sheet, k->unfinished);
 		sheet_number(&r->sheet, k->total_ns);

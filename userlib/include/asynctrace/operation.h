@@ -156,7 +156,7 @@ struct at_entered {
  * TRACE_OPERATION_SCOPE(id, category, name, ARGS): makes id the current operation of the thread
  * until the end of the block. id: an operation of any process; 0: none. Viewers show the scope as
  * a duration with that name. An operation may be entered any number of times, and by several
- * threads at once. ARGS: up to 13 pairs.
+ * threads at once. ARGS: up to 12 pairs. The record has the place of the macro in the source.
  *
  * TRACE_OPERATION_ENTER(entered, id, category, name, ARGS): same, until
  * at_operation_leave(entered). entered: a struct at_entered *.
@@ -168,7 +168,8 @@ struct at_entered {
 
 /*
  * TRACE_REGION(category, name, ARGS): records a part of the work on the current operation, or on
- * none, until the end of the block. ARGS: up to 13 pairs.
+ * none, until the end of the block. ARGS: up to 12 pairs. The record has the place of the macro in
+ * the source.
  *
  * TRACE_REGION_BEGIN(entered, category, name, ARGS): same, until at_region_end(entered).
  *

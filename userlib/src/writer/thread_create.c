@@ -21,7 +21,8 @@ static void *start_thread(void *arg)
 
 	free(arg);
 	if (s.operation)
-		TRACE_OPERATION_ENTER(&e, s.operation, "operation", "thread");
+		e = TRACE_ENTERED_ANYWHERE_(__COUNTER__, at_enter_(s.operation), "operation",
+					    "thread");
 	result = s.function(s.arg);
 	at_operation_leave(&e);
 	return result;

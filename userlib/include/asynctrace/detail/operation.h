@@ -195,13 +195,21 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 	TRACE_EVENT_(ASYNCTRACE_FXT_INSTANT, category, TRACE_LEAD_(__VA_ARGS__), 0, __VA_ARGS__, \
 		     "operation", TA_UINT64(operation))
 
+/*
+ * The key of a pair that says where a scope is in the source. The value is null, because a key is
+ * interned once, but the text of a value would be copied into each record.
+ */
+#define TRACE_PLACE_ "at " __FILE__ ":" TRACE_TEXT_(__LINE__)
+#define TRACE_ENTERED_(nr, begin, category, ...) \
+	TRACE_ENTERED_ANYWHERE_(nr, begin, category, __VA_ARGS__, TRACE_PLACE_, TA_NULL())
+
 #ifndef NTRACE
 
 /*
  * Makes a struct at_entered. @begin: at_enter_() or at_region_(). The site has the keys of the
  * begin and of the end.
  */
-#define TRACE_ENTERED_(nr, begin, category, ...) \
+#define TRACE_ENTERED_ANYWHERE_(nr, begin, category, ...) \
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), TRACE_CAT_(at_now_, nr), \
 			TRACE_CAT_(at_here_, nr), TRACE_CAT_(at_found_, nr), begin, category, \
 			TRACE_LEAD_(__VA_ARGS__), __VA_ARGS__, "operation", at_operation_current())
@@ -242,7 +250,7 @@ TRACE_INLINE_ bool at_operation_over_(uint32_t *ended)
 #else /* NTRACE */
 
 /* With NTRACE, ids and current operations work, but nothing is recorded. */
-#define TRACE_ENTERED_(nr, begin, category, ...) \
+#define TRACE_ENTERED_ANYWHERE_(nr, begin, category, ...) \
 	TRACE_ENTERED2_(TRACE_CAT_(at_entered_, nr), begin, category, __VA_ARGS__)
 #define TRACE_ENTERED2_(that, begin, category, ...) \
 	__extension__({ \
