@@ -286,34 +286,76 @@ static int keep_thread(void *arg, const struct analysis_thread_row *row)
 	return 0;
 }
 
-static void put_asleep(struct trace *t, uint32_t tid, const char *syscall)
+/* The recorder has read the state of the thread between @from and @until. */
+static void put_state(struct trace *t, uint32_t tid, unsigned int state, uint64_t since,
+		      uint64_t from, uint64_t until)
 {
 	put_thread(t, tid, 100, "worker");
-	add_number(&t->of[t->nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, SLEEPS);
+	add_number(&t->of[t->nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, state);
+	add_number(&t->of[t->nr - 1], "state_since", ASYNCTRACE_FXT_ARG_UINT64, since);
+	add_number(&t->of[t->nr - 1], "read_from", ASYNCTRACE_FXT_ARG_UINT64, from);
+	add_number(&t->of[t->nr - 1], "read_until", ASYNCTRACE_FXT_ARG_UINT64, until);
+}
+
+static void put_asleep(struct trace *t, uint32_t tid, const char *syscall)
+{
+	put_state(t, tid, SLEEPS, 100, 104, 106);
 	if (syscall)
 		add_text(&t->of[t->nr - 1], "syscall", syscall);
 }
 
-static void G11_sleeping_thread_has_its_state(void **state)
+/* Returns the rows of the threads of @t, which is freed. */
+static const char *threads_of(struct trace *t)
 {
 	const struct analysis_sink sink = { .thread = keep_thread };
 	const struct analysis_options opts = { 0 };
-	struct trace t = { 0 };
 
 	*threads = '\0';
+	analysis_free(analyse_into(t, &opts, &sink));
+	trace_free(t);
+	return threads;
+}
+
+static void G11_sleeping_thread_has_its_state(void **state)
+{
+	struct trace t = { 0 };
+
 	put_clock(&t, 100);
 	put_asleep(&t, 5, "epoll_wait");
 	put_asleep(&t, 6, NULL);
 	/* It can run, so the records have to show its state. */
-	put_thread(&t, 7, 100, "worker");
-	add_number(&t.of[t.nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, 0);
+	put_state(&t, 7, 0, 100, 104, 106);
 	put_wakeup(&t, 150, 0, 6, 0);
 	put_switch(&t, 160, 0, 0, 6, 0);
 	put_clock(&t, 200);
-	analysis_free(analyse_into(&t, &opts, &sink));
-	assert_string_equal(threads, "t5 100-200 running 0 blocked 100 unknown 0: blocked @epoll_wait; "
-				     "t6 100-200 running 40 blocked 50 unknown 0: running @; ");
-	trace_free(&t);
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 0 blocked 100 unknown 0: blocked @epoll_wait; "
+			    "t6 100-200 running 40 blocked 50 unknown 0: running @; "
+			    "t7 100-200 running 0 blocked 0 unknown 100: unknown @; ");
+}
+
+/* Whether the record came before or after the state was read is not known. */
+static void G11_records_override_a_state(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 100);
+	/* Threads 5 and 6 have a record before the reading, or during it. */
+	put_state(&t, 5, SLEEPS, 100, 120, 130);
+	put_state(&t, 6, SLEEPS, 100, 120, 130);
+	put_switch(&t, 110, 0, 5, 0, SLEEPS);
+	put_switch(&t, 130, 0, 0, 6, 0);
+	/* Thread 7 belongs to the session since 150 only, thread 8 woke before it was read. */
+	put_state(&t, 7, SLEEPS, 150, 160, 170);
+	put_state(&t, 8, SLEEPS, 100, 160, 170);
+	put_wakeup(&t, 165, 1, 8, 0);
+	put_switch(&t, 180, 1, 0, 8, 0);
+	put_clock(&t, 200);
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 10 blocked 90 unknown 0: blocked @; "
+			    "t6 100-200 running 70 blocked 0 unknown 0: running @; "
+			    "t7 150-200 running 0 blocked 50 unknown 0: blocked @; "
+			    "t8 100-200 running 20 blocked 0 unknown 65: running @; ");
 }
 
 /* A thread that nobody listed may have been created right before its first record. */
@@ -325,8 +367,7 @@ static void unlisted_thread_counts_from_first_record(void **state)
 
 	*threads = '\0';
 	put_clock(&t, 100);
-	put_thread(&t, 7, 100, "worker");
-	add_number(&t.of[t.nr - 1], "state", ASYNCTRACE_FXT_ARG_UINT32, 0);
+	put_state(&t, 7, 0, 100, 104, 106);
 	put_switch(&t, 160, 0, 7, 0, SLEEPS);
 	put_switch(&t, 170, 0, 0, 8, 0);
 	put_switch(&t, 190, 0, 8, 0, SLEEPS);
@@ -344,18 +385,47 @@ static void unlisted_thread_counts_from_first_record(void **state)
 /* A wakeup that was lost may have been the thread's. */
 static void G11_loss_hides_what_a_sleeper_did(void **state)
 {
-	const struct analysis_sink sink = { .thread = keep_thread };
-	const struct analysis_options opts = { 0 };
 	struct trace t = { 0 };
 
-	*threads = '\0';
 	put_clock(&t, 100);
 	put_asleep(&t, 5, "epoll_wait");
 	put_kernel_loss(&t, 120, 130, 0);
 	put_clock(&t, 200);
-	analysis_free(analyse_into(&t, &opts, &sink));
-	assert_string_equal(threads, "t5 100-200 running 0 blocked 0 unknown 100: unknown @; ");
-	trace_free(&t);
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 0 blocked 20 unknown 80: unknown @; ");
+}
+
+/* A reading after a loss shows the state since the loss. One during it does not. */
+static void G11_state_is_known_again_after_a_loss(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 100);
+	put_switch(&t, 105, 1, 0, 5, 0);
+	put_switch(&t, 110, 1, 5, 0, SLEEPS);
+	put_kernel_loss(&t, 120, 130, 0);
+	put_state(&t, 5, SLEEPS, 100, 150, 160);
+	put_state(&t, 6, SLEEPS, 100, 150, 160);
+	put_state(&t, 7, SLEEPS, 100, 125, 135);
+	put_clock(&t, 200);
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 5 blocked 80 unknown 10: blocked @; "
+			    "t6 100-200 running 0 blocked 70 unknown 30: blocked @; "
+			    "t7 100-200 running 0 blocked 0 unknown 100: unknown @; ");
+}
+
+/* A later file of a session repeats readings that are older than the file. */
+static void G11_state_may_be_older_than_the_file(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 100);
+	put_state(&t, 5, SLEEPS, 10, 20, 30);
+	put_wakeup(&t, 150, 0, 5, 0);
+	put_switch(&t, 160, 0, 0, 5, 0);
+	put_clock(&t, 200);
+	assert_string_equal(threads_of(&t),
+			    "t5 100-200 running 40 blocked 50 unknown 0: running @; ");
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
@@ -485,6 +555,9 @@ int main(void)
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),
 		cmocka_unit_test(unlisted_thread_counts_from_first_record),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
+		cmocka_unit_test(G11_records_override_a_state),
+		cmocka_unit_test(G11_state_is_known_again_after_a_loss),
+		cmocka_unit_test(G11_state_may_be_older_than_the_file),
 		cmocka_unit_test(sentence_and_profile_name_the_reason),
 		cmocka_unit_test(each_call_has_its_reason),
 		cmocka_unit_test(descriptor_tells_what_reading_waits_for),

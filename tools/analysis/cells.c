@@ -62,8 +62,7 @@ static int show_waker(struct analysis *a, struct thread *waker, const struct ite
 {
 	int err = waker->out.followed ? 0 : scheduling_follow(a, waker, it->ns);
 
-	if (!err && !last_span(waker) && !waker->at_start.state && !waker->first_seen &&
-	    it->ns > a->totals.begin)
+	if (!err && !last_span(waker) && !waker->first_seen && it->ns > a->totals.begin)
 		waker->first_seen = it->ns;
 	return err ? err : show(a, waker, it->ns, it->other_operation);
 }

@@ -377,7 +377,7 @@ static int name_thread(struct analysis *a, const struct fxt_record *rec)
 	t->out.name = text_of(a, name);
 	if (process && process->type == ASYNCTRACE_FXT_ARG_KOID)
 		t->out.pid = process->u;
-	return off_cpu_start(a, t, rec);
+	return off_cpu_state(a, t, rec);
 }
 
 static int name_provider(struct analysis *a, const struct fxt_record *rec)

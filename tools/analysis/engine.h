@@ -21,7 +21,7 @@
  *	orphans.c	makes rows of events without their counterpart
  *	threads.c	makes rows of threads, wakeups, waits and turns
  *	needs.c		collects the records that a row depends on
- *	selection.c	reads marks of a file with slow operations only
+ *	selection.c	reads marks of a file with slow operations only, and keeps other marks
  */
 #ifndef ANALYSIS_ENGINE_H
 #define ANALYSIS_ENGINE_H
@@ -273,9 +273,7 @@ struct thread {
 	uint64_t lost_until;	/* an ANALYSIS_LOST span lasts at least until then; or 0 */
 	uint64_t first_seen;	/* time of the first event, if it came before the first span;
 				   or 0 */
-	bool listed;		/* it existed when the session began */
-	struct span at_start;	/* state when the session began, until .spans has it. .state: 0
-				   if it is not known */
+	uint64_t existed;	/* the recorder says that it existed then; or 0 */
 	uint64_t woken_at;	/* the last wakeup that did not end a known sleep */
 	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
@@ -398,8 +396,8 @@ void work_lasts(const struct analysis *a, struct work *w, uint64_t ns);
 /* Add the item of @rec. */
 int off_cpu_switch(struct analysis *a, const struct fxt_record *rec);
 int off_cpu_wakeup(struct analysis *a, const struct fxt_record *rec);
-/* Takes from @rec, which introduces @t, the state of @t when the session began. */
-int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record *rec);
+/* Takes from @rec, which introduces @t, the state that the recorder has read. */
+int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record *rec);
 
 /* --- cells.c ------------------------------------------------------------------------ */
 
@@ -580,6 +578,7 @@ enum mark_kind {
 	MARK_CPU,		/* the thread that has a CPU */
 	MARK_WORK,		/* what a thread works on */
 	MARK_OPERATION,		/* a thread entered an operation */
+	MARK_READ,		/* the recorder has read the state of a thread */
 };
 
 /* A mark that waits for its time */
@@ -592,6 +591,7 @@ struct mark {
 	bool followed;		/* of a thread */
 	bool entered, shown;	/* work: .operation and .begin are valid; see struct
 				   analysis_thread_state */
+	uint64_t since, read;	/* see asynctrace(5) */
 	uint32_t tid;
 	uint16_t cpu;
 };
@@ -604,12 +604,15 @@ struct marks {
 /* Handles an instant that the recorder wrote. */
 int selection_record(struct analysis *a, const struct fxt_record *rec);
 int selection_item(struct analysis *a, const struct item *it);
+int add_mark(struct analysis *a, uint64_t ns, const struct mark *m);
 /* True if @rec, an async begin, begins an operation that the selection was made for. */
 bool selection_wants(struct analysis *a, const struct fxt_record *rec);
 /* True if records around @rec were left out, so it shows nothing about its thread. */
 bool selection_apart(const struct fxt_record *rec);
 /* Sets the state of the thread or CPU of @m right before @ns. */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
+/* The recorder has read the state of the thread of @m. */
+int scheduling_read(struct analysis *a, const struct mark *m);
 
 /* Sets what the thread of @m worked on right before @ns. */
 int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m);

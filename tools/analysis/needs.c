@@ -101,7 +101,7 @@ static int add_thread(struct analysis *a, const struct analysis_thread *out, uin
 
 /*
  * A loss since the first event of a thread may hide its first scheduling record. If the thread has
- * written no event, or the session listed it, this is true of a loss since the session began.
+ * written no event, this is true of a loss since the session began.
  */
 static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 {
@@ -112,7 +112,7 @@ static void add_first_seen(struct analysis *a, struct analysis_needs *needs)
 		const struct thread *t = state->known ? NULL : thread_of(a, state->tid);
 		uint64_t ns = state->first_seen;
 
-		if (t && (t->at_start.state || !t->first_seen))
+		if (t && !t->first_seen)
 			ns = a->totals.begin;
 		if (ns && ns < needs->losses_from)
 			needs->losses_from = ns;

@@ -20,6 +20,7 @@ struct arguments {
 	const struct fxt_arg *state, *off_cpu, *syscall, *argument;
 	const struct fxt_arg *operation, *other_operation;
 	const struct fxt_arg *waker;
+	const struct fxt_arg *since, *read_from, *read_until;
 	bool inferred;
 };
 
@@ -39,6 +40,9 @@ static void take_argument(struct arguments *to, const struct fxt_arg *arg)
 		{ "syscall", ASYNCTRACE_FXT_ARG_STRING, offsetof(struct arguments, syscall) },
 		{ "syscall_argument", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, argument) },
 		{ "operation", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, operation) },
+		{ "state_since", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, since) },
+		{ "read_from", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, read_from) },
+		{ "read_until", ASYNCTRACE_FXT_ARG_UINT64, offsetof(struct arguments, read_until) },
 		{ "waker_operation", ASYNCTRACE_FXT_ARG_UINT64,
 		  offsetof(struct arguments, other_operation) },
 	};
@@ -150,29 +154,32 @@ int off_cpu_wakeup(struct analysis *a, const struct fxt_record *rec)
 	});
 }
 
-int off_cpu_start(struct analysis *a, struct thread *t, const struct fxt_record *rec)
+int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record *rec)
 {
 	const struct arguments args = arguments_of(rec);
+	struct mark m = {
+		.kind = MARK_READ, .tid = t->out.tid, .span.state = ANALYSIS_STATES,
+		.since = number(args.since), .read = number(args.read_from),
+	};
 	struct item it = { 0 };
 	int err;
 
-	/*
-	 * This record tells the state at the begin of the trace. Later records of the thread
-	 * override it. A runnable thread may or may not have a CPU, so its state stays unknown.
-	 */
-	if (!args.state || last_span(t) || t->first_seen)
+	if (!args.state || !args.since || !args.read_from || !args.read_until ||
+	    m.since > m.read || m.read > args.read_until->u)
 		return 0;
-	t->listed = true;
+	if (!t->existed || m.since < t->existed)
+		t->existed = m.since;
 	it.reason = reason_of_state(args.state->u, number(args.off_cpu));
-	if (!it.reason)
-		return 0;
-	err = name_call(a, &args, &it);
+	err = it.reason ? name_call(a, &args, &it) : 0;
 	if (err)
 		return err;
-	t->at_start = (struct span){
-		.state = ANALYSIS_BLOCKED, .reason = it.reason, .duration = NO_NAME, .cpu = NO_CPU,
-		.in = it.name, .argument = it.record, .has_argument = it.has_argument,
-		.file = it.file,
-	};
-	return 0;
+	/* A runnable thread may or may not have a CPU, so its state stays unknown. */
+	if (it.reason)
+		m.span = (struct span){
+			.state = ANALYSIS_BLOCKED, .reason = it.reason, .duration = NO_NAME,
+			.cpu = NO_CPU, .in = it.name, .argument = it.record,
+			.has_argument = it.has_argument, .file = it.file,
+		};
+	/* After all records of that time, which override the state. */
+	return add_mark(a, args.read_until->u + 1, &m);
 }

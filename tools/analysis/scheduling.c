@@ -137,23 +137,8 @@ static int settle_came(struct analysis *a, struct thread *t, unsigned int cpu)
 }
 
 /*
- * The session listed @t when it began, at @begin. No record of @t since then is missing, so it
- * slept on.
- */
-static int begin_asleep(struct analysis *a, struct thread *t, uint64_t begin)
-{
-	struct span s = t->at_start;
-
-	s.from = begin;
-	t->at_start.state = 0;
-	t->out.followed = true;
-	t->followed_at = begin;
-	return push_span(a, t, &s);
-}
-
-/*
- * Adds a pending span from the begin of the trace to the first record of @t, at @ns. Unless the
- * session listed @t, it may have been created in between, so its times count from @ns on.
+ * Adds a pending span from the begin of the trace to the first record of @t, at @ns. The thread may
+ * have been created in between, so its times count from the moment at which it is known to exist.
  */
 static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 {
@@ -163,15 +148,13 @@ static int begin_pending(struct analysis *a, struct thread *t, uint64_t ns)
 	/* A loss in between may hide the thread's first record. */
 	if (a->lost_until > begin)
 		err = lose(a, t, begin, a->lost_until);
-	else if (t->at_start.state)
-		return begin_asleep(a, t, begin);
 	else
 		err = push_span(a, t, &(struct span){
 			.from = begin, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
 			.pending = true, .duration = NO_NAME,
 		});
-	if (!t->listed)
-		t->counts.from = ns;
+	t->counts.from = !t->existed || t->existed > ns ? ns :
+			 t->existed > begin ? t->existed : begin;
 	return err;
 }
 
@@ -266,28 +249,10 @@ static int stays_awake(struct analysis *a, struct thread *t, uint64_t ns)
 	return err;
 }
 
-/* The session listed @t as asleep, and no record since shows that it ran. */
-static int find_awake(struct analysis *a, struct thread *t)
-{
-	int err = note_change(a, t);
-
-	if (err)
-		return err;
-	/* A loss may hide the thread's first record. */
-	if (a->lost_until <= a->totals.begin)
-		return begin_asleep(a, t, a->totals.begin);
-	t->at_start.state = 0;
-	return 0;
-}
-
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns)
 {
-	int err = t->at_start.state && !last_span(t) ? find_awake(a, t) : 0;
-	const struct span *last;
-
-	if (!err && !t->out.followed)
-		err = scheduling_follow(a, t, ns);
-	last = last_span(t);
+	int err = t->out.followed ? 0 : scheduling_follow(a, t, ns);
+	const struct span *last = last_span(t);
 
 	/* The thread may leave its CPU without a record until one shows that it is followed. */
 	if (err || (last && last->seen && !last->woken))
@@ -553,6 +518,54 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 	return err || span.pending ? err : operations_settled(a, t);
 }
 
+/* True if records tell the state of @t, or may do so, so that a reading of it does not count. */
+static bool is_recorded(struct thread *t, uint64_t since)
+{
+	const struct span *last = last_span(t);
+
+	if (!last)
+		return t->first_seen;
+	/* Records from before the session followed the thread are not complete. */
+	if (!t->out.followed && last->from < since)
+		return false;
+	return last->reason != ANALYSIS_LOST || last->pending;
+}
+
+/*
+ * The recorder found the thread in a state at some time from @m->read until now. If the thread
+ * slept and has no record from @m->since or from the last loss until now, it has slept since then.
+ * Otherwise its records tell its state. A selection has only some of the records.
+ */
+int scheduling_read(struct analysis *a, const struct mark *m)
+{
+	struct thread *t = thread_of(a, m->tid);
+	const struct span *last = t ? last_span(t) : NULL;
+	const uint64_t lost_until = last ? t->lost_until : a->lost_until;
+	uint64_t from = m->since > a->totals.begin ? m->since : a->totals.begin;
+	struct span asleep = m->span;
+	bool recorded;
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	if (a->totals.selection || from >= a->totals.end)
+		return 0;
+	recorded = is_recorded(t, from);
+	if (!t->out.followed) {
+		t->out.followed = true;
+		t->followed_at = from;
+	}
+	if (recorded || asleep.state == ANALYSIS_STATES || lost_until > m->read)
+		return 0;
+	a->totals.scheduled = true;
+	if (!last && from < lost_until)
+		err = lose(a, t, from, lost_until);
+	asleep.from = from > lost_until ? from : lost_until;
+	if (!err)
+		err = push_span(a, t, &asleep);
+	return err ? err : operations_settled(a, t);
+}
+
 int scheduling_finish(struct analysis *a)
 {
 	int err = 0;
@@ -561,11 +574,6 @@ int scheduling_finish(struct analysis *a)
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 		struct span *last = last_span(t);
 
-		if (!last && t->at_start.state && a->totals.begin < a->totals.end)
-			err = begin_pending(a, t, a->totals.begin);
-		if (err)
-			return err;
-		last = last_span(t);
 		give_up_sleep(last, ANALYSIS_UNSCHEDULED);
 		if (last)
 			last->pending = false;

@@ -52,7 +52,7 @@ static enum analysis_reason reason_of(const struct fxt_record *rec)
 	return ANALYSIS_NO_REASON;
 }
 
-static int add_mark(struct analysis *a, uint64_t ns, const struct mark *m)
+int add_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
 	struct marks *l = &a->marks;
 
@@ -172,5 +172,7 @@ int selection_item(struct analysis *a, const struct item *it)
 		entered_operation(a, m.operation, m.begin);
 		return 0;
 	}
+	if (m.kind == MARK_READ)
+		return scheduling_read(a, &m);
 	return m.kind == MARK_WORK ? cells_mark(a, it->ns, &m) : scheduling_mark(a, it->ns, &m);
 }

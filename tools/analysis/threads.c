@@ -266,6 +266,8 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 	if (s->nr > s->first) {
 		count_span(&t->counts, &s->of[s->nr - 1], row.to);
 		count_throttling(a, t, &s->of[s->nr - 1], row.to);
+	} else if (t->existed && t->existed < row.to) {
+		row.from = t->existed > a->totals.begin ? t->existed : a->totals.begin;
 	} else if (!c->wakes && !c->wakeups && !c->voluntary && !c->preempted) {
 		return 0;
 	} else {
@@ -274,7 +276,7 @@ static int hand_out_thread(struct analysis *a, struct thread *t)
 	row.last = last_state(a, t, row.to);
 	row.exited_ns = c->exited_ns;
 	row.inferred_ns = c->inferred_ns;
-	if (t->out.followed) {
+	if (t->out.followed && s->nr > s->first) {
 		row.throttled_ns = c->throttled_ns;
 		memcpy(row.ns, c->ns, sizeof(row.ns));
 		memcpy(row.reason_ns, c->reason_ns, sizeof(row.reason_ns));

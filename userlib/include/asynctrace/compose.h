@@ -237,6 +237,56 @@ struct at_compose_counter {
  */
 int at_compose_add_counter(struct at_compose *c, const struct at_compose_counter *counter);
 
+/**
+ * struct at_compose_thread - a thread and its state, which the caller has read from /proc
+ * @size: sizeof(struct at_compose_thread)
+ * @provider: provider id of the session, whose process has the thread; 0: the session has recorded
+ *	all threads since its start
+ * @tid: the thread
+ * @pid: its process
+ * @comm: name of the thread, used if the session has no name for it
+ * @since: the thread has existed at least since then
+ * @from: the state was read at @from or later
+ * @until: the state was read at @until or earlier
+ * @state: Linux's task state as a number; 0: running or runnable
+ * @off_cpu: ASYNCTRACE_FXT_OFF_*
+ * @syscall: number of the system call, with ASYNCTRACE_FXT_OFF_SYSCALL
+ * @argument: first argument of that system call
+ *
+ * Times are CLOCK_BOOTTIME nanoseconds. The times of records may be off by 100 us from that clock,
+ * so leave a margin between @from and @until.
+ */
+struct at_compose_thread {
+	uint32_t size;
+	uint32_t provider;
+	int32_t tid;
+	int32_t pid;
+	const char *comm;
+	uint64_t since;
+	uint64_t from;
+	uint64_t until;
+	uint32_t state;
+	uint32_t off_cpu;
+	uint32_t syscall;
+	uint64_t argument;
+};
+
+/**
+ * at_compose_add_thread - add a thread and its state
+ * @c: the composer
+ * @thread: the thread
+ *
+ * A session records how states of threads change. So a reader of the file does not know the state
+ * of a thread without records, unless it is added. Scheduling records of the thread up to @until
+ * override the state. Later files of the session repeat it until the thread has such a record.
+ *
+ * Return: 0; -EAGAIN: the session has not introduced the provider yet: call again after
+ * at_compose_chunk(); -ESRCH: by the session's records, the thread or the provider belongs to
+ * another process; -EINVAL: @thread is wrong; errors of at_compose_chunk(). After the first three
+ * errors, the file has not changed.
+ */
+int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *thread);
+
 /* --- composer: files ------------------------------------------------------ */
 
 /**

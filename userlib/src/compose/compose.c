@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "added.h"
 #include "composer.h"
 
 /* Limit of a payload. The largest chunk is a sub-buffer or a durable ring, both smaller. */
@@ -46,6 +47,7 @@ static void free_task(void *v)
 	struct atc_task *t = v;
 
 	atc_free(t->nodes);
+	atc_free(t->state);
 	atc_free(t);
 }
 
@@ -109,6 +111,7 @@ static int begin_file(struct at_compose *c)
 		return 0;
 	c->begun = true;
 	atc_continued_record(c, &c->pair);
+	atc_states_begin(c);
 	return atc_sched_begin(c);
 }
 
@@ -152,14 +155,18 @@ static int take_ring_chunk(struct at_compose *c, const struct asynctrace_chunk *
 		return -EPROTO;
 	r->flags |= h->flags & (ASYNCTRACE_CHUNK_F_FALLBACK | ASYNCTRACE_CHUNK_F_LAST);
 	if (p == c->kernel &&
-	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared))
+	    (h->overwritten > r->counts.overwritten || h->cleared > r->counts.cleared)) {
 		atc_sched_lost(c, r);
+		c->sched_lost_until = h->boottime;
+	}
 	/* A start cleared these records on request, so the file has no marker for them. */
 	r->counts.cleared = h->cleared;
 	if (p == c->kernel && h->dropped > r->counts.dropped)
 		r->lossy = true;
 	r->first_ns = 0;
 	err = records(c, h, r, words, &good);
+	if (r->first_ns && (!p->recorded_since || r->first_ns < p->recorded_since))
+		p->recorded_since = r->first_ns;
 	r->counts.bytes += h->bytes;
 	/* There was no memory, so that the rest of the chunk was not checked. */
 	if (err) {

@@ -27,7 +27,8 @@
  *	map.c		hash tables
  *	mem.c		memory
  *
- * tracepoint.c adds events of the kernel's tracepoints and counters, and stats.c sums up.
+ * tracepoint.c adds events of the kernel's tracepoints and counters, states.c adds states of
+ * threads, and stats.c sums up.
  */
 #ifndef COMPOSE_COMPOSER_H
 #define COMPOSE_COMPOSER_H
@@ -121,6 +122,8 @@ struct atc_node {
 	uint64_t generation;	/* the generation of that table */
 };
 
+struct atc_state;
+
 struct atc_task {
 	int32_t tid;
 	int32_t pid;
@@ -130,6 +133,7 @@ struct atc_task {
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
 	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
+	struct atc_state *state;	/* no scheduling record has come since; or NULL */
 
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
@@ -186,7 +190,12 @@ int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *co
 int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
 		     const void *name, size_t len);
 void atc_introduce_pseudo(struct at_compose *c);
+/*
+ * Notes that a record names @tid, and introduces the thread. atc_task_scheduled() is for scheduling
+ * records, after which a state that the caller has read is no longer valid.
+ */
 int atc_task_seen(struct at_compose *c, uint64_t tid);
+int atc_task_scheduled(struct at_compose *c, uint64_t tid);
 /* Writes the kernel object of @t, unless the file has it. */
 void atc_task_introduce(struct at_compose *c, struct atc_task *t);
 /*
@@ -219,6 +228,7 @@ struct atc_provider {
 	uint32_t nr_slots;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
+	uint64_t recorded_since;	/* time of its first record; 0: none */
 	uint32_t in_file;		/* number of the last file with its provider record */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;
@@ -325,6 +335,9 @@ enum {
 	ATC_STR_END,
 	ATC_STR_CONTINUED,
 	ATC_STR_CONTINUES,
+	ATC_STR_STATE_SINCE,
+	ATC_STR_READ_FROM,
+	ATC_STR_READ_UNTIL,
 	ATC_STR_END_OF_FIXED,
 };
 
@@ -523,14 +536,6 @@ void atc_object_introduce(struct at_compose *c, const struct atc_provider *p,
 void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_chunk *chunk,
 	      uint64_t malformed);
 
-/* --- tracepoint.c: events of tracepoints, and texts of the kernel's section ---------------- */
-
-/*
- * Returns the index of a text in the kernel's section, which may write a record. 0: the text must
- * be written inline.
- */
-unsigned int atc_name_index(struct at_compose *c, const char *text);
-
 /* --- compose.c: the composer ---------------------------------------------- */
 
 struct at_compose {
@@ -556,6 +561,7 @@ struct at_compose {
 	bool finished;
 	struct asynctrace_clock_pair pair;	/* the last clock pair */
 
+	uint64_t sched_lost_until;	/* scheduling records from before may be missing */
 	uint64_t unnamed, inferred, overlaps, protocol;
 	struct at_compose_ended ended;
 

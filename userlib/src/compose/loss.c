@@ -102,6 +102,8 @@ void atc_loss(struct at_compose *c, struct atc_ring *r, const struct asynctrace_
 	r->counts.dropped = chunk->dropped;
 	r->counts.overwritten = chunk->overwritten;
 	r->counts.malformed += malformed;
+	if (r->provider == c->kernel && (dropped || overwritten || malformed))
+		c->sched_lost_until = now;
 	/*
 	 * Overwritten records are older than all records left in the ring, so end the marker at the
 	 * first record that is left.

@@ -197,23 +197,35 @@ void atc_introduce_pseudo(struct at_compose *c)
 	atc_thread_record(c, ATC_KOID_PROCESS, ATC_KOID_CLOCK, "clock");
 }
 
-/* Notes that a scheduling record names @tid, and introduces the thread. */
-int atc_task_seen(struct at_compose *c, uint64_t tid)
+static struct atc_task *see(struct at_compose *c, uint64_t tid)
 {
-	struct atc_task *t;
+	struct atc_task *t = atc_task(c, tid);
 
-	if (!tid)
-		return 0;
-	t = atc_task(c, tid);
 	if (!t)
-		return -ENOMEM;
+		return NULL;
 	t->seen = c->file;
 	if (ASYNCTRACE_TID_IS_OTHER((int32_t)tid) && !t->named) {
 		introduce_other(c);
 		set_thread(c, t, ATC_KOID_OTHER, "other");
 	}
 	atc_task_introduce(c, t);
-	return 0;
+	return t;
+}
+
+int atc_task_seen(struct at_compose *c, uint64_t tid)
+{
+	return !tid || see(c, tid) ? 0 : -ENOMEM;
+}
+
+int atc_task_scheduled(struct at_compose *c, uint64_t tid)
+{
+	struct atc_task *t = tid ? see(c, tid) : NULL;
+
+	if (t && t->state) {
+		atc_free(t->state);
+		t->state = NULL;
+	}
+	return !tid || t ? 0 : -ENOMEM;
 }
 
 /* Introduces a thread without a name. Its name may still arrive, for a later file. */

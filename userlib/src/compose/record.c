@@ -39,6 +39,9 @@ static const struct {
 	{ ATC_STR_END, "trace end" },
 	{ ATC_STR_CONTINUED, "session continued" },
 	{ ATC_STR_CONTINUES, "continues" },
+	{ ATC_STR_STATE_SINCE, "state_since" },
+	{ ATC_STR_READ_FROM, "read_from" },
+	{ ATC_STR_READ_UNTIL, "read_until" },
 };
 
 size_t atc_put_text(uint64_t *w, const void *text, size_t len)

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "added.h"
 #include "composer.h"
 
 #define WEIGHT_IDLE	ASYNCTRACE_FXT_WEIGHT_IDLE
@@ -219,7 +220,7 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
 		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
 
-		err = atc_task_seen(c, between);
+		err = atc_task_scheduled(c, between);
 		if (err)
 			return err;
 		inferred_switch(c, r, before < ns ? before + 1 : ns, between,
@@ -266,9 +267,9 @@ static int emit(struct at_compose *c, struct atc_ring *r, struct sched *s,
 	int err = 0;
 
 	for (unsigned int i = 0; i < s->head_words - 2 && !err; i++)
-		err = atc_task_seen(c, s->tid[i]);
+		err = atc_task_scheduled(c, s->tid[i]);
 	if (!err)
-		err = atc_task_seen(c, s->waker);
+		err = atc_task_scheduled(c, s->waker);
 	if (!err && !s->wakeup)
 		err = join(c, r, before, ns, s->tid[0], s->weight[0]);
 	if (err)
@@ -342,7 +343,7 @@ int atc_sched_begin(struct at_compose *c)
 		r->lossy = false;
 		if (!r->running)
 			continue;
-		err = atc_task_seen(c, tid);
+		err = atc_task_scheduled(c, tid);
 		if (err)
 			return err;
 		r->tid = 0;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "added.h"
 #include "composer.h"
 
 /* Rings of tracepoints follow the rings of scheduling records, of which there are 2^16. */
