@@ -42,6 +42,10 @@ $(B)/selftests/tools/test_quota: selftests/tools/test_quota.c $(wildcard tools/q
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
 
+$(B)/selftests/tools/test_proc: selftests/tools/test_proc.c $(wildcard tools/proc/*.[ch])
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(ST_CFLAGS) -Itools -o $@ $(filter %.c,$^) -lcmocka
+
 .PHONY: selftests-tools
 selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/provider \
 		 $(B)/selftests/tools/slow $(B)/selftests/tools/dies $(B)/selftests/tools/burn \
@@ -50,4 +54,5 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_sessions $(B)/selftests/tools/test_control \
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
-		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota
+		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
+		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/sleepers

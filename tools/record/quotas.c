@@ -177,14 +177,16 @@ static int watch_listed(const struct at_provider_info *p, void *arg)
 {
 	struct recorder *r = arg;
 
-	if (p->session == r->session && p->pid)
+	if (p->session == r->session && p->pid) {
 		record_watch_cgroups(r, p->pid);
+		record_list_provider(r, p->id, p->serial, p->pid);
+	}
 	return 0;
 }
 
 /*
  * Finds the providers of the session. Chunks announce them only to a reader of the session. An
- * error only means that their throttling is not recorded.
+ * error only means that their throttling is not recorded, and their threads not listed.
  */
 static void list_providers(struct recorder *r)
 {

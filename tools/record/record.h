@@ -13,6 +13,8 @@
 #include <asynctrace/session.h>
 
 #include "ftrace/ftrace.h"
+#include "fxt/table.h"
+#include "proc/states.h"
 #include "quota/quota.h"
 #include "session/args.h"
 #include "record/taken.h"
@@ -89,6 +91,53 @@ struct record_options {
 	char cmd_path[4096];
 };
 
+/**
+ * struct listed_process - a process whose threads are listed
+ * @provider: its provider in the session; 0: the session records all processes
+ * @serial: serial number of the provider
+ * @pid: its id
+ * @checked: it was still the provider's process when its threads had been read
+ * @err: its threads cannot be read: a negative errno
+ * @states: the threads
+ * @nr: number of threads
+ * @room: number of threads that @states has room for
+ */
+struct listed_process {
+	uint32_t provider;
+	uint64_t serial;
+	pid_t pid;
+	bool checked;
+	int err;
+	struct proc_state *states;
+	size_t nr, room;
+};
+
+/**
+ * struct listing - live threads and their states
+ * @on: they are listed
+ * @foreign: they would be, but /proc is that of another pid namespace
+ * @of: processes that the composer has not taken yet
+ * @nr: number of processes
+ * @room: number of processes that @of has room for
+ * @next: index of the process that is read
+ * @walk: reads it
+ * @known: serial numbers of providers that were listed
+ * @next_check: do not check before this time that the processes are the providers'
+ * @listed: number of threads that the composer has taken
+ * @left_out: number of processes that /proc does not show
+ * @error: why it does not show the last of them
+ */
+struct listing {
+	bool on, foreign;
+	struct listed_process *of;
+	size_t nr, room, next;
+	struct proc_threads walk;
+	struct fxt_table known;
+	double next_check;
+	uint64_t listed, left_out;
+	int error;
+};
+
 struct throttling_sample;
 
 /**
@@ -124,6 +173,7 @@ struct throttling {
  * @taken: reports of providers that other sessions hold
  * @ftrace: events of the kernel's tracepoints; NULL: none are wanted
  * @throttling: throttling of the cgroups of the command and of the providers
+ * @listing: live threads of the providers
  * @nr_snapshots: number of snapshots written at alerts
  * @signals: signalfd(2)
  * @nr_signals: number of signals that ask to stop
@@ -155,6 +205,7 @@ struct recorder {
 	struct taken taken;
 	struct ftrace *ftrace;
 	struct throttling throttling;
+	struct listing listing;
 	unsigned int nr_snapshots;
 	int signals;
 	unsigned int nr_signals;
@@ -246,6 +297,26 @@ int record_finish_throttling(struct recorder *r);
 void record_throttling_json(const struct recorder *r, struct json_doc *j);
 void record_throttling_summary(const struct recorder *r);
 void record_free_throttling(struct recorder *r);
+
+/* threads.c: live threads and their states. 0 or a negative errno, after a message. */
+int record_start_listing(struct recorder *r);
+/* Lists the threads of a provider of the session, unless that was done. */
+void record_list_provider(struct recorder *r, uint32_t id, uint64_t serial, pid_t pid);
+/* Reads some threads, and composes what can be. Returns 1 if there is more to read. */
+int record_poll_listing(struct recorder *r);
+/* Returns the time of the next action; 0: none */
+double record_next_listing(const struct recorder *r);
+/* The session has introduced a provider, so its threads may be composed now. */
+int record_compose_listing(struct recorder *r);
+/* Lists all threads of the session again, at once, for record_copy_listing(). */
+void record_list_again(struct recorder *r);
+/* Composes all threads. @c: the composer. The threads stay, for further files of a snapshot. */
+int record_copy_listing(const struct recorder *r, struct at_compose *c);
+/* The session is read to its end: composes the rest. */
+int record_finish_listing(struct recorder *r);
+void record_listing_json(const struct recorder *r, struct json_doc *j);
+void record_listing_summary(const struct recorder *r);
+void record_free_listing(struct recorder *r);
 
 /* trigger.c */
 bool record_take_trigger(struct record_options *o, char *text);

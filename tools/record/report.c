@@ -333,6 +333,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	json_counts(&j, &st->total);
 	record_slow_json(r, &j);
 	record_throttling_json(r, &j);
+	record_listing_json(r, &j);
 	doc_object(&j, "ended_before");
 	doc_number(&j, "providers", st->ended.providers);
 	json_counts(&j, &st->ended.counts);
@@ -447,6 +448,7 @@ bool record_summary(struct recorder *r)
 		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. Their scheduling is missing, at least at the beginning.\n",
 			tool_count(missed), missed == 1 ? "" : "s");
 	record_throttling_summary(r);
+	record_listing_summary(r);
 	if (r->missed)
 		fprintf(stderr, "  %s alert%s came too fast and were lost: a --trigger may have missed one.\n",
 			tool_count(r->missed), r->missed == 1 ? "" : "s");

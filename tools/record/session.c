@@ -226,6 +226,14 @@ static void watch_provider(struct recorder *r, const void *buffer, size_t got)
 		return;
 	record_watch_tracepoints(r, info.pid);
 	record_watch_cgroups(r, info.pid);
+	record_list_provider(r, info.id, info.serial, info.pid);
+}
+
+static bool introduces(const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+
+	return got >= sizeof(*chunk) && chunk->kind == ASYNCTRACE_CHUNK_PROVIDER;
 }
 
 /*
@@ -247,6 +255,8 @@ static int take_chunk(struct recorder *r)
 	if (got > 0) {
 		watch_provider(r, r->buffer, got);
 		err = trace_out_chunk(&r->out, r->buffer, got);
+		if (!err && introduces(r->buffer, got))
+			err = record_compose_listing(r);
 		return err ? err : 1;
 	}
 	if (!got || errno == EAGAIN)
@@ -275,7 +285,7 @@ static int flush(struct recorder *r, bool took)
 /* Returns how long poll() may sleep, in milliseconds; -1: without limit. */
 static int next_timeout(const struct recorder *r, double end)
 {
-	const double throttling = record_next_throttling(r);
+	const double throttling = record_next_throttling(r), listing = record_next_listing(r);
 	double next = end;
 
 	if (r->next_line && (!next || r->next_line < next))
@@ -286,6 +296,8 @@ static int next_timeout(const struct recorder *r, double end)
 		next = r->next_ftrace;
 	if (throttling && (!next || throttling < next))
 		next = throttling;
+	if (listing && (!next || listing < next))
+		next = listing;
 	if (!next)
 		return -1;
 	next = (next - record_now()) * 1000 + 1;
@@ -372,8 +384,11 @@ static int record_loop(struct recorder *r)
 		err = record_poll_tracepoints(r, busy);
 		if (!err)
 			err = record_poll_throttling(r);
-		if (err)
+		if (!err)
+			err = record_poll_listing(r);
+		if (err < 0)
 			return err;
+		busy |= err;
 		err = flush(r, took);
 		if (err)
 			return err;
@@ -474,6 +489,9 @@ static int stop(struct recorder *r, int err)
 	err = err ? err : more;
 	more = record_stop_throttling(r);
 	err = err ? err : more;
+	/* In circular mode, the records of the first readings are gone. */
+	if (r->opt.args.mode == ASYNCTRACE_MODE_CIRCULAR)
+		record_list_again(r);
 	more = at_session_stop(r->ctl, r->session);
 	tell_taken(r);
 	if (more == -ENOENT) {
@@ -501,6 +519,8 @@ static int stop(struct recorder *r, int err)
 	more = record_finish_tracepoints(r);
 	err = err ? err : more;
 	more = record_finish_throttling(r);
+	err = err ? err : more;
+	more = record_finish_listing(r);
 	return err ? err : more;
 }
 
@@ -511,6 +531,8 @@ static int detach(struct recorder *r)
 
 	record_stop_throttling(r);
 	more = record_finish_throttling(r);
+	err = err ? err : more;
+	more = record_finish_listing(r);
 	return err ? err : more;
 }
 
@@ -524,6 +546,8 @@ static int begin(struct recorder *r)
 	}
 	/* Then, so that no event is earlier than the session's first clock reading. */
 	err = record_start_tracepoints(r);
+	if (!err)
+		err = record_start_listing(r);
 	if (!err)
 		err = record_start_throttling(r);
 	if (err)
@@ -547,6 +571,8 @@ int record_run(struct recorder *r)
 	err = begin(r);
 	if (!err)
 		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+	if (!err && r->opt.snapshot)
+		err = record_finish_listing(r);
 	if (!err && r->opt.attach && !r->opt.snapshot)
 		err = detach(r);
 	record_line_clear(r);
@@ -569,6 +595,7 @@ void record_free(struct recorder *r)
 	taken_close(&r->taken);
 	ftrace_close(r->ftrace);
 	record_free_throttling(r);
+	record_free_listing(r);
 	trace_out_free(&r->out);
 	free(r->buffer);
 }

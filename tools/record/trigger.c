@@ -71,6 +71,8 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 	}
 	if (!err)
 		err = trace_out_check(out, record_copy_throttling(r, out->compose));
+	if (!err)
+		err = trace_out_check(out, record_copy_listing(r, out->compose));
 	return trace_out_finish(out, true, err);
 }
 
@@ -107,6 +109,7 @@ static bool snapshot(struct recorder *r, const char *why)
 		.continued = true, .ends = "the snapshot ends here, the recording goes on",
 		.wait_fd = -1,
 	};
+	record_list_again(r);
 	fd = open_snapshot(r);
 	err = fd < 0 ? fd : 0;
 	if (err)

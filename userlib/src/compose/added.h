@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the caller adds to the session's records: tracepoint.c and states.c */
+/* Records that the caller adds to those of the session: tracepoint.c and states.c */
 #ifndef COMPOSE_ADDED_H
 #define COMPOSE_ADDED_H
 
