@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <asynctrace/flight.h>
 #include <asynctrace/inprocess.h>
 #include <asynctrace/operation.h>
+#include <linux/asynctrace_fxt.h>
 
 #include "flown.h"
 #include "kept.h"
@@ -87,6 +89,66 @@ static void nothing_after_stop(void)
 	check(!f.broken && flown_valid(fd));
 	close(fd);
 	done("G3_G10_file_is_complete_when_stop_returns");
+}
+
+/* --- live threads ------------------------------------------------------------------------- */
+
+static pthread_barrier_t asleep;
+
+static void *sleep_on(void *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	pthread_barrier_wait(&asleep);
+	pthread_barrier_wait(&asleep);
+	return NULL;
+}
+
+/* Does the file name a thread @name of this process? */
+static bool names_thread(int fd, const char *name)
+{
+	static uint64_t words[65536];
+	const ssize_t bytes = pread(fd, words, sizeof(words), 0);
+	size_t size;
+
+	for (size_t at = 0; at < (size_t)bytes / 8; at += size) {
+		const uint64_t head = words[at];
+
+		size = ASYNCTRACE_FXT_WORDS(head);
+		if (!size)
+			return false;
+		if (ASYNCTRACE_FXT_TYPE(head) == ASYNCTRACE_FXT_KERNELOBJ &&
+		    (head >> 16 & 0xff) == ASYNCTRACE_FXT_OBJ_THREAD &&
+		    (head >> 24 & 0x7fff) == strlen(name) &&
+		    !memcmp(&words[at + 2], name, strlen(name)))
+			return words[at + size - 1] == (uint64_t)getpid();
+	}
+	return false;
+}
+
+/* These threads never write a record. */
+static void sleepers_are_named(void)
+{
+	static char names[100][16];
+	pthread_t th[100];
+	const int fd = memory();
+
+	pthread_barrier_init(&asleep, NULL, 101);
+	for (int i = 0; i < 100; i++) {
+		snprintf(names[i], sizeof(names[i]), "sleeper-%d", i);
+		check(!pthread_create(&th[i], NULL, sleep_on, names[i]));
+	}
+	pthread_barrier_wait(&asleep);
+	check(!at_trace_start(fd, NULL) && !at_trace_stop(NULL));
+	for (int i = 0; i < 100; i++)
+		check(names_thread(fd, names[i]), "%s", names[i]);
+	check(!names_thread(fd, "sleeper-100"));
+	check(flown_valid(fd));
+	pthread_barrier_wait(&asleep);
+	for (int i = 0; i < 100; i++)
+		pthread_join(th[i], NULL);
+	pthread_barrier_destroy(&asleep);
+	close(fd);
+	done("G11_live_threads_without_records_are_named");
 }
 
 static long rounds;
@@ -475,6 +537,7 @@ static void subscribers(void)
 int main(void)
 {
 	nothing_after_stop();
+	sleepers_are_named();
 	parallel();
 	edges_of_buffers();
 	user_task_region();

@@ -119,6 +119,13 @@ static void emit_process(struct at_drain *d)
 	emit_chunk(d, &c, &name, sizeof(name));
 }
 
+static void emit_live(void *arg, const struct asynctrace_task_name *names, size_t nr)
+{
+	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_NAMES };
+
+	emit_chunk(arg, &c, names, nr * sizeof(*names));
+}
+
 static void emit_strings(struct at_drain *d)
 {
 	struct asynctrace_chunk c = { .kind = ASYNCTRACE_CHUNK_STRINGS, .provider = 1 };
@@ -300,6 +307,10 @@ void at_drain_round(struct at_drain *d, bool last)
 	struct at_extent x;
 
 	d->busiest = 0;
+	/* Only the last round does not run in the library's own thread. */
+	if (!d->listed)
+		at_live_threads(emit_live, d, last ? 0 : syscall(SYS_gettid));
+	d->listed = true;
 	if (now_ns(CLOCK_BOOTTIME) - d->clock_at >= AT_CLOCK_PERIOD_NS)
 		emit_clock(d, ASYNCTRACE_MOMENT_RUNNING);
 	for (uint32_t i = 0; reads && i < nr; i++) {

@@ -312,6 +312,7 @@ struct at_drain {
 	char name[ASYNCTRACE_NAME_MAX + 1];
 	uint32_t strings;	/* words of the durable ring handed out */
 	uint32_t threads;	/* slots handed out */
+	bool listed;		/* the names of threads that lived at the start were handed out */
 	uint64_t clock_at;	/* CLOCK_BOOTTIME of the last pair, ns */
 	uint64_t flushed_at;
 	uint64_t busiest;	/* words in the fullest ring in the last round */
@@ -364,6 +365,9 @@ void at_drain_resume(struct at_drain *d);
 /* Between these two calls, the thread is waiting in a system call and may be paused. */
 void at_drain_leave(struct at_drain *d);
 void at_drain_enter(struct at_drain *d);
+/* listing.c: calls @fn with names of all live threads but @skip, several at a time. */
+void at_live_threads(void (*fn)(void *arg, const struct asynctrace_task_name *names, size_t nr),
+		     void *arg, int32_t skip);
 /* Does one round over all rings. @last: the gate is closed, and no thread writes. */
 void at_drain_round(struct at_drain *d, bool last);
 void at_drain_result(const struct at_drain *d, struct at_trace_result *res);
