@@ -3,7 +3,7 @@
 # The command: $(B)/asynctrace. It is linked with the static library, so that it works
 # in any directory. tools-install also installs its manual pages and the completion for bash.
 
-TOOLS_DIRS	:= analysis doctor fxt proc quota record report session tail
+TOOLS_DIRS	:= analysis cputime doctor fxt proc quota record report session tail
 TOOLS_SRC	:= $(wildcard tools/*.c $(TOOLS_DIRS:%=tools/%/*.c))
 
 # asynctrace top needs ncurses with wide characters. Without it, the rest is built.

@@ -55,4 +55,5 @@ selftests-tools: $(B)/asynctrace $(B)/selftests/account $(B)/selftests/tools/pro
 		 $(B)/selftests/tools/test_listings \
 		 $(B)/selftests/tools/test_json $(B)/selftests/tools/test_status \
 		 $(B)/selftests/tools/test_names $(B)/selftests/tools/test_quota \
-		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/sleepers
+		 $(B)/selftests/tools/test_proc $(B)/selftests/tools/sleepers \
+		 $(B)/selftests/tools/cputimes

@@ -101,7 +101,8 @@ _asynctrace_options() { # COMMAND
 
 	case $1 in
 	record)
-		echo "$session $out --name --event --kernel --trigger --slower-than --before --window --json --help --" ;;
+		echo "$session $out --name --event --kernel --trigger --slower-than --before
+			--window --cpu-time --json --help --" ;;
 	providers | list | categories | status | doctor)
 		echo "--json --help" ;;
 	report)

@@ -41,6 +41,7 @@ static const char usage[] =
 	"                          'http/request>50ms'; may be repeated\n"
 	"      --before TIME       also keep what their threads did TIME before (default: 0ms)\n"
 	"      --window SIZE       memory for records of undecided operations (default: 64M)\n"
+	"      --cpu-time          add to each duration how long its thread had a CPU\n"
 	"      --trigger ALERT:DO  when a program raises ALERT: stop, or, in circular mode,\n"
 	"                          write a snapshot to FILE.0.fxt, FILE.1.fxt, ...\n"
 	"      --json              print the summary as JSON on standard output\n"
@@ -72,6 +73,7 @@ enum {
 	OPT_SLOWER,
 	OPT_BEFORE,
 	OPT_WINDOW,
+	OPT_CPU_TIME,
 	OPT_JSON,
 };
 
@@ -88,6 +90,7 @@ static const struct option options[] = {
 	{ "slower-than", required_argument, NULL, OPT_SLOWER },
 	{ "before", required_argument, NULL, OPT_BEFORE },
 	{ "window", required_argument, NULL, OPT_WINDOW },
+	{ "cpu-time", no_argument, NULL, OPT_CPU_TIME },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 },
@@ -140,6 +143,9 @@ static bool parse_option(struct recorder *r, int opt)
 		return record_take_before(r, optarg);
 	case OPT_WINDOW:
 		return record_take_window(r, optarg);
+	case OPT_CPU_TIME:
+		r->out.cpu_time = true;
+		return true;
 	case OPT_JSON:
 		o->json = true;
 		return true;
@@ -173,8 +179,8 @@ static bool check_options(struct recorder *r)
 		tool_error("--follow needs a command or --pid, whose descendants to record");
 		return false;
 	}
-	return record_check_tracepoints(&r->opt) && record_check_slower(r) &&
-	       record_check_output(r);
+	return record_check_cpu_time(r) && record_check_tracepoints(&r->opt) &&
+	       record_check_slower(r) && record_check_output(r);
 }
 
 /*

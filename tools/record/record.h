@@ -193,6 +193,7 @@ struct throttling {
  * @next_line: time of the next status line; 0: there is none
  * @next_flush: time to write buffered data; 0: nothing is buffered
  * @next_ftrace: time to read ftrace's buffers; 0: not before the end
+ * @round: begin of the present round of reading, CLOCK_BOOTTIME in ns; 0: none
  */
 struct recorder {
 	struct record_options opt;
@@ -225,6 +226,7 @@ struct recorder {
 	double next_line;
 	double next_flush;
 	double next_ftrace;
+	uint64_t round;
 };
 
 /* Returns seconds of CLOCK_MONOTONIC. */
@@ -306,8 +308,8 @@ void record_list_provider(struct recorder *r, uint32_t id, uint64_t serial, pid_
 int record_poll_listing(struct recorder *r);
 /* Returns the time of the next action; 0: none */
 double record_next_listing(const struct recorder *r);
-/* The session has introduced a provider, so its threads may be composed now. */
-int record_compose_listing(struct recorder *r);
+/* If what read(2) has returned introduces a provider, its threads may be composed now. */
+int record_compose_introduced(struct recorder *r, const void *buffer, size_t got);
 /* Lists all threads of the session again, at once, for record_copy_listing(). */
 void record_list_again(struct recorder *r);
 /* Composes all threads. @c: the composer. The threads stay, for further files of a snapshot. */
@@ -317,6 +319,17 @@ int record_finish_listing(struct recorder *r);
 void record_listing_json(const struct recorder *r, struct json_doc *j);
 void record_listing_summary(const struct recorder *r);
 void record_free_listing(struct recorder *r);
+
+/* cpu_time.c: CPU times of durations. 0 or a negative errno, after a message. */
+bool record_check_cpu_time(const struct recorder *r);
+/* Call it before the session is read. */
+void record_begin_round(struct recorder *r);
+/* The session has been read. @empty: nothing was left */
+int record_end_round(struct recorder *r, bool empty);
+/* Finds out whether the session has missed threads. Call it before the file ends. */
+void record_finish_cpu_time(struct recorder *r);
+void record_cpu_time_json(const struct recorder *r, struct json_doc *j);
+void record_cpu_time_summary(const struct recorder *r);
 
 /* trigger.c */
 bool record_take_trigger(struct record_options *o, char *text);

@@ -334,6 +334,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 	record_slow_json(r, &j);
 	record_throttling_json(r, &j);
 	record_listing_json(r, &j);
+	record_cpu_time_json(r, &j);
 	doc_object(&j, "ended_before");
 	doc_number(&j, "providers", st->ended.providers);
 	json_counts(&j, &st->ended.counts);
@@ -449,6 +450,7 @@ bool record_summary(struct recorder *r)
 			tool_count(missed), missed == 1 ? "" : "s");
 	record_throttling_summary(r);
 	record_listing_summary(r);
+	record_cpu_time_summary(r);
 	if (r->missed)
 		fprintf(stderr, "  %s alert%s came too fast and were lost: a --trigger may have missed one.\n",
 			tool_count(r->missed), r->missed == 1 ? "" : "s");

@@ -229,13 +229,6 @@ static void watch_provider(struct recorder *r, const void *buffer, size_t got)
 	record_list_provider(r, info.id, info.serial, info.pid);
 }
 
-static bool introduces(const void *buffer, size_t got)
-{
-	const struct asynctrace_chunk *chunk = buffer;
-
-	return got >= sizeof(*chunk) && chunk->kind == ASYNCTRACE_CHUNK_PROVIDER;
-}
-
 /*
  * Reads one chunk and writes its records. Returns 1 if there may be more, 0 if nothing is there
  * at the moment, or a negative errno after a message. -ECANCELED: the file has reached
@@ -255,8 +248,8 @@ static int take_chunk(struct recorder *r)
 	if (got > 0) {
 		watch_provider(r, r->buffer, got);
 		err = trace_out_chunk(&r->out, r->buffer, got);
-		if (!err && introduces(r->buffer, got))
-			err = record_compose_listing(r);
+		if (!err)
+			err = record_compose_introduced(r, r->buffer, got);
 		return err ? err : 1;
 	}
 	if (!got || errno == EAGAIN)
@@ -372,6 +365,8 @@ static int record_loop(struct recorder *r)
 			return 0;
 		if (end && record_now() >= end)
 			return 0;
+		if (drain)
+			record_begin_round(r);
 		for (int i = 0; drain && i < BURST; i++) {
 			err = take_chunk(r);
 			if (err < 0)
@@ -381,7 +376,9 @@ static int record_loop(struct recorder *r)
 				break;
 			took = true;
 		}
-		err = record_poll_tracepoints(r, busy);
+		err = record_end_round(r, !busy);
+		if (!err)
+			err = record_poll_tracepoints(r, busy);
 		if (!err)
 			err = record_poll_throttling(r);
 		if (!err)
@@ -578,6 +575,7 @@ int record_run(struct recorder *r)
 	record_line_clear(r);
 	if (!r->opt.attach && r->started)
 		err = stop(r, err);
+	record_finish_cpu_time(r);
 	goes_on = r->opt.attach && !r->ended;
 	if (err == -ECANCELED)
 		err = 0;

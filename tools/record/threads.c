@@ -221,7 +221,7 @@ static int compose(struct recorder *r, bool *took)
 	return err;
 }
 
-int record_compose_listing(struct recorder *r)
+static int compose_listing(struct recorder *r)
 {
 	bool took;
 	int err;
@@ -233,6 +233,14 @@ int record_compose_listing(struct recorder *r)
 		return trace_out_check(&r->out, err);
 	/* trace_out_chunk() relies on an empty buffer. */
 	return took ? trace_out_flush(&r->out) : 0;
+}
+
+int record_compose_introduced(struct recorder *r, const void *buffer, size_t got)
+{
+	const struct asynctrace_chunk *chunk = buffer;
+
+	return got >= sizeof(*chunk) && chunk->kind == ASYNCTRACE_CHUNK_PROVIDER ?
+	       compose_listing(r) : 0;
 }
 
 int record_poll_listing(struct recorder *r)
@@ -247,7 +255,7 @@ int record_poll_listing(struct recorder *r)
 		more = read_next(l);
 	if (!more && wants_check(l) && record_now() >= l->next_check)
 		check_processes(r);
-	err = record_compose_listing(r);
+	err = compose_listing(r);
 	return err ? err : more;
 }
 
@@ -318,7 +326,7 @@ int record_finish_listing(struct recorder *r)
 	if (!r->listing.on)
 		return 0;
 	read_all(r);
-	return record_compose_listing(r);
+	return compose_listing(r);
 }
 
 /* --- the summary ------------------------------------------------------------------ */

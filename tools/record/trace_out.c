@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The destination of a trace: a file, a series of files, or a pipe */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,45 +14,6 @@
 
 #include "tool.h"
 #include "record/trace_out.h"
-
-bool trace_out_parse_max(struct trace_out *o, const char *text)
-{
-	if (!tool_parse_size(text, &o->max_size)) {
-		tool_error("'%s' is not a size: write a number and a unit, such as 500M or 2G", tool_text(text));
-		return false;
-	}
-	if (o->max_size >= TRACE_OUT_MIN)
-		return true;
-	tool_error("--max-size must be at least %s", tool_short_size(TRACE_OUT_MIN));
-	return false;
-}
-
-bool trace_out_parse_rotate(struct trace_out *o, char *text)
-{
-	char *comma = strchr(text, ','), *end;
-	unsigned long keep = 0;
-
-	if (comma) {
-		*comma = '\0';
-		keep = strtoul(comma + 1, &end, 10);
-		if (!isdigit((unsigned char)comma[1]) || *end || !keep || keep > 1000000) {
-			tool_error("--rotate SIZE,N: N is the number of files to keep, not '%s'",
-				   tool_text(comma + 1));
-			return false;
-		}
-	}
-	if (!tool_parse_size(text, &o->rotate)) {
-		tool_error("'%s' is not a size: write a number and a unit, such as 500M or 2G", tool_text(text));
-		return false;
-	}
-	if (o->rotate < TRACE_OUT_MIN) {
-		tool_error("--rotate SIZE must be at least %s", tool_short_size(TRACE_OUT_MIN));
-		return false;
-	}
-	o->numbered = true;
-	o->keep = keep;
-	return true;
-}
 
 const char *trace_out_name(const struct trace_out *o)
 {
@@ -191,6 +151,28 @@ static int open_tail(struct trace_out *o, struct at_compose_options *opts)
 	return 0;
 }
 
+/* A write function for the composer: keeps records until their CPU times are known. */
+static ssize_t keep_for_time(void *arg, const void *buf, size_t len)
+{
+	struct trace_out *o = arg;
+	const int err = cputime_push(o->cputime, buf, len / 8);
+
+	return err ? err : (ssize_t)len;
+}
+
+/* Puts the calculation of CPU times between the composer and the file. */
+static int open_cputime(struct trace_out *o, struct at_compose_options *opts)
+{
+	o->cputime = cputime_new(opts->write ? opts->write : write_file,
+				 opts->write ? opts->arg : o);
+	if (!o->cputime)
+		return -ENOMEM;
+	opts->fd = -1;
+	opts->write = keep_for_time;
+	opts->arg = o;
+	return 0;
+}
+
 static int cannot(const struct trace_out *o, int err)
 {
 	tool_error("cannot write %s: %s", tool_text(trace_out_name(o)), strerror(-err));
@@ -294,6 +276,8 @@ int trace_out_open(struct trace_out *o)
 	err = open_file(o, &opts);
 	if (!err && o->slow.nr_bounds && open_tail(o, &opts))
 		err = cannot(o, -ENOMEM);
+	if (!err && o->cpu_time && open_cputime(o, &opts))
+		err = cannot(o, -ENOMEM);
 	if (err)
 		return err;
 	o->largest = room_for(o->chunk, false);
@@ -307,7 +291,8 @@ int trace_out_open(struct trace_out *o)
 static void fail(struct trace_out *o, int err)
 {
 	const char *name = tool_text(trace_out_name(o));
-	uint64_t bytes = o->tail ? tail_written(o->tail) : at_compose_written(o->compose);
+	uint64_t bytes = o->tail ? tail_written(o->tail) :
+			 o->cputime ? cputime_written(o->cputime) : at_compose_written(o->compose);
 	const char *unit = o->pack ? " of the unpacked trace" : "";
 	const char *why = err == -EINTR ? "it has no reader, and a second signal ended the wait" :
 					  strerror(-err);
@@ -345,6 +330,18 @@ int trace_out_flush(struct trace_out *o)
 		tail_flush(o->tail);
 		err = tail_error(o->tail);
 	}
+	return trace_out_check(o, err);
+}
+
+int trace_out_settle(struct trace_out *o, uint64_t ns)
+{
+	int err;
+
+	if (!o->cputime || o->over)
+		return 0;
+	err = at_compose_flush(o->compose);
+	if (!err)
+		err = cputime_settle(o->cputime, ns, o->missed);
 	return trace_out_check(o, err);
 }
 
@@ -416,6 +413,8 @@ static uint64_t size_now(const struct trace_out *o)
 {
 	uint64_t bytes = at_compose_written(o->compose);
 
+	if (o->cputime)
+		bytes += cputime_added(o->cputime);
 	return o->pack ? pack_stored(o->pack) + bytes - pack_taken(o->pack) : bytes;
 }
 
@@ -427,6 +426,8 @@ bool trace_out_full(const struct trace_out *o)
 
 uint64_t trace_out_unpacked(const struct trace_out *o)
 {
+	if (o->cputime)
+		return cputime_written(o->cputime);
 	return o->tail ? tail_written(o->tail) : at_compose_stats(o->compose)->written;
 }
 
@@ -481,13 +482,23 @@ int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got)
 	return trace_out_check(o, at_compose_chunk(o->compose, chunk, payload));
 }
 
+/* After @err, cuts off a partial record: it would make the file invalid. */
+static void cut(const struct trace_out *o, int err, uint64_t whole)
+{
+	struct stat st;
+
+	if (err && !o->pack && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size > whole && ftruncate(o->fd, whole))
+		tool_error("cannot cut %s after its last whole record: %s; asynctrace validate will report it",
+			   tool_text(trace_out_name(o)), strerror(errno));
+}
+
 /* Reports to the composer which of the records are not in the file. */
 static int finish_tail(struct trace_out *o)
 {
 	int err = tail_finish(o->tail);
 	size_t nr;
 	const struct tail_source *s = tail_sources(o->tail, &nr);
-	struct stat st;
 
 	for (size_t i = 0; i < nr; i++, s++)
 		at_compose_left_out(o->compose, s->provider, s->ring, &(struct at_compose_counts){
@@ -497,11 +508,15 @@ static int finish_tail(struct trace_out *o)
 			.events = s->unwritten.events, .switches = s->unwritten.switches,
 			.wakeups = s->unwritten.wakeups,
 		});
-	/* Cut off a partial record: it would make the file invalid. */
-	if (err && !o->pack && o->fd >= 0 && !fstat(o->fd, &st) && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size > tail_written(o->tail) && ftruncate(o->fd, tail_written(o->tail)))
-		tool_error("cannot cut %s after its last whole record: %s; asynctrace validate will report it",
-			   tool_text(trace_out_name(o)), strerror(errno));
+	cut(o, err, tail_written(o->tail));
+	return err;
+}
+
+static int finish_cputime(struct trace_out *o)
+{
+	int err = cputime_settle(o->cputime, UINT64_MAX, o->missed);
+
+	cut(o, err, cputime_written(o->cputime));
 	return err;
 }
 
@@ -515,8 +530,8 @@ int trace_out_finish(struct trace_out *o, bool goes_on, int err)
 		late = goes_on ? at_compose_next(o->compose, NULL) :
 				 at_compose_finish(o->compose);
 	o->over = true;
-	if (o->tail) {
-		int more = finish_tail(o);
+	if (o->tail || o->cputime) {
+		int more = o->tail ? finish_tail(o) : finish_cputime(o);
 
 		/* Do not report a failure twice. */
 		late = late ? late : err || o->failed ? 0 : more;
@@ -541,6 +556,8 @@ void trace_out_free(struct trace_out *o)
 	o->compose = NULL;
 	tail_free(o->tail);
 	o->tail = NULL;
+	cputime_free(o->cputime);
+	o->cputime = NULL;
 	pack_free(o->pack);
 	o->pack = NULL;
 	if (o->fd >= 0)

@@ -9,6 +9,7 @@
 
 #include <asynctrace/compose.h>
 
+#include "cputime/cputime.h"
 #include "record/pack.h"
 #include "tail/tail.h"
 
@@ -26,6 +27,8 @@
  * @keep: limit of the number of these files; 0: no limit
  * @continued: the session began before this file
  * @slow: write only the records that slow operations need; .nr_bounds 0: write all
+ * @cpu_time: durations get the CPU time of their threads; not with @numbered or @slow
+ * @missed: for @cpu_time: see cputime_settle()
  * @ends: consequence of a failure, for messages: "recording ends here"
  * @mask: signal mask while open() of the first file waits for a named pipe's reader
  * @wait_fd: descriptor that interrupts waiting; -1: none
@@ -43,6 +46,7 @@
  * @rest: bytes of the last record that a pipe has not taken yet
  * @pack: compresses the current file; NULL: it is not compressed
  * @tail: chooses records, for @slow
+ * @cputime: adds CPU times, for @cpu_time
  * @compose: turns chunks into records of the trace
  */
 struct trace_out {
@@ -54,6 +58,8 @@ struct trace_out {
 	unsigned int keep;
 	bool continued;
 	struct tail_options slow;
+	bool cpu_time;
+	bool missed;
 	const char *ends;
 	const sigset_t *mask;
 	int wait_fd;
@@ -71,6 +77,7 @@ struct trace_out {
 	size_t rest;
 	struct pack *pack;
 	struct tail *tail;
+	struct cputime *cputime;
 	struct at_compose *compose;
 };
 
@@ -85,6 +92,10 @@ int trace_out_open(struct trace_out *o);
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
 /* Begins the next file. */
 int trace_out_rotate(struct trace_out *o);
+/*
+ * All records until @ns have been written, so that their CPU times are known.
+ */
+int trace_out_settle(struct trace_out *o, uint64_t ns);
 /* Writes buffered data. */
 int trace_out_flush(struct trace_out *o);
 /*

@@ -107,7 +107,7 @@ static bool snapshot(struct recorder *r, const char *why)
 	*out = (struct trace_out){
 		.path = r->out.path, .numbered = true, .number = r->nr_snapshots, .fd = -1,
 		.continued = true, .ends = "the snapshot ends here, the recording goes on",
-		.wait_fd = -1,
+		.wait_fd = -1, .cpu_time = r->out.cpu_time,
 	};
 	record_list_again(r);
 	fd = open_snapshot(r);

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Holds records until the switches within their durations are known, and writes them with the time
+ * as an argument of the duration or of its end.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/asynctrace_fxt.h>
+
+#include "cputime/cputime.h"
+#include "cputime/off_time.h"
+#include "fxt/fxt.h"
+
+/* Limit of the begins around each other on a thread */
+#define DEPTH_MAX	4096
+
+/* Words to write at once */
+#define OUT_WORDS	(1 << 15)
+
+static const char name[8] = "cpu_ns";
+
+/* A record of a duration that is held */
+struct held {
+	size_t at, words;	/* in the buffer */
+	uint64_t from, to;	/* of an end: .from is known when its time is settled */
+	uint64_t ns;
+	uint32_t tid;
+	uint8_t type;
+	bool settled;
+	bool known;		/* .ns is valid */
+};
+
+/* The begins that are open on a thread */
+struct stack {
+	uint64_t *of;
+	size_t nr, room;
+	uint64_t beyond;	/* begins within these, which were left out */
+};
+
+struct cputime {
+	ssize_t (*write)(void *arg, const void *buf, size_t len);
+	void *arg;
+	struct fxt_reader *reader;
+	uint64_t *buf;		/* the records that are held */
+	size_t words, room;
+	uint64_t base;		/* offset of the buffer in the trace, bytes */
+	struct held *held;	/* in the order of the trace */
+	size_t nr, room_held;
+	size_t *sorted;		/* room for an index of each held one */
+	size_t room_sorted;
+	struct history history;
+	struct fxt_table stacks;	/* tid + 1: .a struct stack */
+	uint64_t start;		/* begin of the session */
+	uint64_t *out;
+	size_t nr_out;
+	uint64_t written, added, known, unknown;
+	int error;
+};
+
+struct cputime *cputime_new(ssize_t (*write)(void *arg, const void *buf, size_t len), void *arg)
+{
+	struct cputime *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->write = write;
+	c->arg = arg;
+	c->reader = fxt_open_pushed();
+	c->out = malloc(OUT_WORDS * sizeof(*c->out));
+	if (c->reader && c->out)
+		return c;
+	cputime_free(c);
+	return NULL;
+}
+
+void cputime_free(struct cputime *c)
+{
+	if (!c)
+		return;
+	fxt_each(&c->stacks, e) {
+		struct stack *s = (struct stack *)(uintptr_t)e->a;
+
+		if (s)
+			free(s->of);
+		free(s);
+	}
+	fxt_table_free(&c->stacks);
+	history_free(&c->history);
+	fxt_close(c->reader);
+	free(c->buf);
+	free(c->held);
+	free(c->sorted);
+	free(c->out);
+	free(c);
+}
+
+/* --- records ------------------------------------------------------------------------- */
+
+static bool is_inferred(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
+
+	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
+}
+
+static bool is_real(uint64_t tid)
+{
+	return tid && tid <= FXT_TID_REAL_MAX;
+}
+
+static int take_switch(struct cputime *c, const struct fxt_record *rec)
+{
+	int err = 0;
+
+	if (is_inferred(rec))
+		return 0;
+	if (is_real(rec->out))
+		err = history_turn(&c->history, rec->ns, rec->out, false);
+	if (!err && is_real(rec->in))
+		err = history_turn(&c->history, rec->ns, rec->in, true);
+	return err;
+}
+
+/* Takes an event of the recorder: the begin of the session, or a loss of switches. */
+static int take_own(struct cputime *c, const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg;
+
+	if (rec->number == ASYNCTRACE_FXT_DURATION && fxt_text_is(&rec->name, "lost records")) {
+		arg = fxt_arg(rec, "provider");
+		return arg && fxt_text_is(&arg->text, "asynctrace-kernel") ?
+		       history_lost(&c->history, rec->ns, rec->end_ns) : 0;
+	}
+	if (!fxt_is_clock(rec))
+		return 0;
+	arg = fxt_arg(rec, "session start");
+	if (fxt_text_is(&rec->name, "session start"))
+		c->start = rec->ns;
+	else if (fxt_text_is(&rec->name, "session continued") && arg)
+		c->start = arg->u;
+	return 0;
+}
+
+static int take_event(struct cputime *c, const struct fxt_record *rec)
+{
+	if (rec->provider == FXT_KERNEL_PROVIDER)
+		return take_own(c, rec);
+	if (rec->number < ASYNCTRACE_FXT_DURATION_BEGIN || rec->number > ASYNCTRACE_FXT_DURATION ||
+	    !is_real(rec->thread.tid))
+		return 0;
+	if (!more_room(&c->held, c->nr, &c->room_held, sizeof(*c->held)))
+		return -ENOMEM;
+	c->held[c->nr++] = (struct held){
+		.at = (rec->offset - c->base) / 8, .words = rec->words, .from = rec->ns,
+		.to = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->ns,
+		.tid = rec->thread.tid, .type = rec->number,
+	};
+	return 0;
+}
+
+static int take(struct cputime *c, const struct fxt_record *rec)
+{
+	if (rec->damaged)
+		return 0;
+	switch (rec->kind) {
+	case FXT_SWITCH:
+		return take_switch(c, rec);
+	case FXT_EVENT:
+		return take_event(c, rec);
+	default:
+		return 0;
+	}
+}
+
+int cputime_push(struct cputime *c, const uint64_t *words, size_t nr)
+{
+	struct fxt_record rec;
+	int err;
+
+	if (c->error)
+		return c->error;
+	while (c->room < c->words + nr) {
+		if (!double_room(&c->buf, &c->room, sizeof(*c->buf)))
+			return c->error = -ENOMEM;
+	}
+	memcpy(c->buf + c->words, words, nr * 8);
+	c->words += nr;
+	err = fxt_push(c->reader, words, nr);
+	while (!err && (err = fxt_next(c->reader, &rec)) > 0)
+		err = take(c, &rec);
+	return c->error = err;
+}
+
+/* --- times --------------------------------------------------------------------------- */
+
+static struct stack *stack_of(struct cputime *c, uint32_t tid)
+{
+	struct fxt_entry *e = fxt_make(&c->stacks, (uint64_t)tid + 1);
+
+	if (e && !e->a)
+		e->a = (uintptr_t)calloc(1, sizeof(struct stack));
+	return e ? (struct stack *)(uintptr_t)e->a : NULL;
+}
+
+static int begin(struct stack *s, uint64_t ns)
+{
+	if (s->nr == DEPTH_MAX) {
+		s->beyond++;
+		return 0;
+	}
+	if (!more_room(&s->of, s->nr, &s->room, sizeof(*s->of)))
+		return -ENOMEM;
+	s->of[s->nr++] = ns;
+	return 0;
+}
+
+/* Finds the begin of the duration that ends. Returns 0 if there is none. */
+static uint64_t end(struct stack *s)
+{
+	if (s->beyond) {
+		s->beyond--;
+		return 0;
+	}
+	return s->nr ? s->of[--s->nr] : 0;
+}
+
+/* Settles a record whose time has come. */
+static int settle(struct cputime *c, struct held *h, bool missed)
+{
+	struct stack *s;
+
+	h->settled = true;
+	if (h->type != ASYNCTRACE_FXT_DURATION) {
+		s = stack_of(c, h->tid);
+		if (!s)
+			return -ENOMEM;
+		if (h->type == ASYNCTRACE_FXT_DURATION_BEGIN)
+			return begin(s, h->from);
+		h->from = end(s);
+	}
+	/* The recorder moves the begin of an older duration to that of the session. */
+	h->known = h->from > c->start && h->to >= h->from &&
+		   history_on_cpu(&c->history, h->tid, h->from, h->to, missed, &h->ns);
+	return 0;
+}
+
+static int by_end(const void *a, const void *b, void *held)
+{
+	const struct held *h = held;
+	const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	if (h[x].to != h[y].to)
+		return h[x].to < h[y].to ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Settles the held records until @ns, in order of time. */
+static int settle_all(struct cputime *c, uint64_t ns, bool missed)
+{
+	size_t nr = 0;
+	int err = 0;
+
+	while (c->room_sorted < c->nr)
+		if (!double_room(&c->sorted, &c->room_sorted, sizeof(*c->sorted)))
+			return -ENOMEM;
+	for (size_t i = 0; i < c->nr; i++)
+		if (!c->held[i].settled && c->held[i].to <= ns)
+			c->sorted[nr++] = i;
+	if (!nr)
+		return 0;
+	qsort_r(c->sorted, nr, sizeof(*c->sorted), by_end, c->held);
+	for (size_t i = 0; i < nr && !err; i++)
+		err = settle(c, &c->held[c->sorted[i]], missed);
+	return err;
+}
+
+/* --- writing ------------------------------------------------------------------------- */
+
+/* Returns the bytes of whole records in the first @bytes bytes of the output. */
+static size_t whole(const struct cputime *c, size_t bytes)
+{
+	size_t at = 0, words;
+
+	while (at < c->nr_out) {
+		words = ASYNCTRACE_FXT_WORDS(c->out[at]);
+		if ((at + words) * 8 > bytes)
+			break;
+		at += words;
+	}
+	return at * 8;
+}
+
+static int flush(struct cputime *c)
+{
+	size_t done = 0;
+	ssize_t n = 0;
+
+	for (; done < c->nr_out * 8; done += n) {
+		n = c->write(c->arg, (const char *)c->out + done, c->nr_out * 8 - done);
+		if (n <= 0)
+			break;
+	}
+	c->written += whole(c, done);
+	if (done < c->nr_out * 8)
+		return n ? n : -EIO;
+	c->nr_out = 0;
+	return 0;
+}
+
+/* Writes @nr words, which are whole records. */
+static int put(struct cputime *c, const uint64_t *words, size_t nr)
+{
+	size_t n;
+	int err = 0;
+
+	for (; nr && !err; words += n, nr -= n) {
+		n = ASYNCTRACE_FXT_WORDS(words[0]);
+		if (c->nr_out + n > OUT_WORDS)
+			err = flush(c);
+		if (err)
+			break;
+		memcpy(c->out + c->nr_out, words, n * 8);
+		c->nr_out += n;
+	}
+	return err;
+}
+
+/* Writes a duration with its time, behind its other arguments. */
+static int put_duration(struct cputime *c, const struct held *h)
+{
+	const uint64_t *w = c->buf + h->at;
+	const size_t tail = h->type == ASYNCTRACE_FXT_DURATION;
+	uint64_t record[ASYNCTRACE_FXT_WORDS_MAX], *to = record + h->words - tail;
+	const size_t words = h->words + CPUTIME_WORDS;
+
+	if (!h->known || words > ASYNCTRACE_FXT_WORDS_MAX ||
+	    (w[0] >> 20 & 0xf) == ASYNCTRACE_FXT_ARGS_MAX) {
+		c->unknown += h->type != ASYNCTRACE_FXT_DURATION_BEGIN;
+		return put(c, w, h->words);
+	}
+	memcpy(record, w, h->words * 8);
+	to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, CPUTIME_WORDS,
+				   ASYNCTRACE_FXT_INLINE | strlen(name), 0);
+	memcpy(to + 1, name, sizeof(name));
+	to[2] = h->ns;
+	if (tail)
+		to[3] = w[h->words - 1];
+	record[0] = (w[0] & ~(0xfff0ULL | 0xfULL << 20)) | words << 4 |
+		    ((w[0] >> 20 & 0xf) + 1) << 20;
+	c->known++;
+	c->added += CPUTIME_WORDS * 8;
+	return put(c, record, words);
+}
+
+/* Writes the records before the first one that waits, and drops them. */
+static int write_settled(struct cputime *c)
+{
+	size_t at = 0, i = 0;
+	int err = 0;
+
+	for (; i < c->nr && c->held[i].settled && !err; i++) {
+		err = put(c, c->buf + at, c->held[i].at - at);
+		if (!err)
+			err = put_duration(c, &c->held[i]);
+		at = c->held[i].at + c->held[i].words;
+	}
+	if (!err && i == c->nr) {
+		err = put(c, c->buf + at, c->words - at);
+		at = c->words;
+	}
+	if (!err)
+		err = flush(c);
+	if (err || !at)
+		return err;
+	c->nr -= i;
+	if (c->nr)
+		memmove(c->held, c->held + i, c->nr * sizeof(*c->held));
+	for (i = 0; i < c->nr; i++)
+		c->held[i].at -= at;
+	c->words -= at;
+	memmove(c->buf, c->buf + at, c->words * 8);
+	c->base += at * 8;
+	return 0;
+}
+
+int cputime_settle(struct cputime *c, uint64_t ns, bool missed)
+{
+	if (!c->error)
+		c->error = history_settle(&c->history, ns);
+	if (!c->error)
+		c->error = settle_all(c, ns, missed);
+	if (!c->error)
+		c->error = write_settled(c);
+	return c->error;
+}
+
+uint64_t cputime_written(const struct cputime *c)
+{
+	return c->written;
+}
+
+uint64_t cputime_added(const struct cputime *c)
+{
+	return c->added;
+}
+
+uint64_t cputime_known(const struct cputime *c)
+{
+	return c->known;
+}
+
+uint64_t cputime_unknown(const struct cputime *c)
+{
+	return c->unknown;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * asynctrace record --cpu-time
+ *
+ * The time of a duration is known when all switches until its end have been read. A round reads all
+ * rings, so it ends with all records from before its begin.
+ */
+#include <inttypes.h>
+#include <time.h>
+
+#include "record/record.h"
+#include "tool.h"
+
+/* In this time, more is read than the rings hold, even if they never become empty. */
+#define ROUND_NS	UINT64_C(1000000000)
+
+/* Times of records may be off by 0.1 ms: a new segment of the clock begins only beyond that. */
+#define MARGIN_NS	1000000
+
+static uint64_t boottime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return ts.tv_sec * UINT64_C(1000000000) + ts.tv_nsec;
+}
+
+bool record_check_cpu_time(const struct recorder *r)
+{
+	if (!r->out.cpu_time)
+		return true;
+	if (r->opt.args.sched == ASYNCTRACE_SCHED_OFF) {
+		tool_error("--cpu-time needs scheduling: leave out -s off");
+		return false;
+	}
+	if (!r->out.numbered && !r->opt.slow.nr)
+		return true;
+	tool_error("--cpu-time with %s is not supported yet",
+		   r->out.numbered ? "--rotate" : "--slower-than");
+	return false;
+}
+
+static int copy_missed(const struct at_session_info *s, void *arg)
+{
+	*(uint64_t *)arg = s->threads_missed;
+	return 0;
+}
+
+static void find_missed(struct recorder *r)
+{
+	uint64_t missed = 1;
+
+	/* An error means that the session is gone, so nothing is known. */
+	at_session_get(r->ctl, r->session, copy_missed, &missed);
+	r->out.missed |= missed;
+}
+
+void record_begin_round(struct recorder *r)
+{
+	if (r->out.cpu_time && !r->round)
+		r->round = boottime();
+}
+
+int record_end_round(struct recorder *r, bool empty)
+{
+	const uint64_t begin = r->round;
+
+	if (!begin || (!empty && boottime() - begin < ROUND_NS))
+		return 0;
+	r->round = 0;
+	find_missed(r);
+	return trace_out_settle(&r->out, begin - MARGIN_NS);
+}
+
+void record_finish_cpu_time(struct recorder *r)
+{
+	if (r->out.cpu_time && !r->ended)
+		find_missed(r);
+}
+
+void record_cpu_time_json(const struct recorder *r, struct json_doc *j)
+{
+	if (!r->out.cputime)
+		return;
+	doc_number(j, "cpu_times", cputime_known(r->out.cputime));
+	doc_number(j, "cpu_times_unknown", cputime_unknown(r->out.cputime));
+}
+
+void record_cpu_time_summary(const struct recorder *r)
+{
+	const uint64_t unknown = r->out.cputime ? cputime_unknown(r->out.cputime) : 0;
+
+	if (unknown)
+		fprintf(stderr, "  The CPU time of %s of %s durations is not known, because context switches in them are missing.\n",
+			tool_count(unknown), tool_count(unknown + cputime_known(r->out.cputime)));
+}
