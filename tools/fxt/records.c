@@ -417,6 +417,7 @@ void fxt_read_large(struct fxt_cursor *c, uint64_t head)
 	}
 	rec->kind = kind == ASYNCTRACE_FXT_BLOB_EVENT ? FXT_BLOB_EVENT : FXT_ATTACHMENT;
 	rec->number = kind;
+	rec->text = (struct fxt_text){ .s = "" };
 	fxt_zero(c, head >> 44);
 	format = fxt_word(c);
 	fxt_zero(c, format >> (kind == ASYNCTRACE_FXT_BLOB_EVENT ? 44 : 32));
