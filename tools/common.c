@@ -28,14 +28,24 @@ void tool_begin(const char *name, char **argv)
 	argv[0] = whole;
 }
 
-int tool_flush(void)
+/* A later call reports no error, because stdio drops data that it cannot write. */
+static int note_failure(bool failed)
 {
 	static int first;
 
-	/* A later call reports no error, because stdio drops data that it cannot write. */
-	if (fflush(stdout) && !first)
+	if (failed && !first)
 		first = errno;
 	return first;
+}
+
+int tool_flush(void)
+{
+	return note_failure(fflush(stdout));
+}
+
+void tool_help(const char *text)
+{
+	note_failure(fputs(text, stdout) < 0);
 }
 
 void tool_error(const char *fmt, ...)

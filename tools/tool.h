@@ -43,6 +43,8 @@ extern const char *tool_name;
 void tool_begin(const char *name, char **argv);
 void __attribute__((format(printf, 1, 2))) tool_error(const char *fmt, ...);
 
+/* Prints a text that may be longer than the buffer of standard output. */
+void tool_help(const char *text);
 /* Flushes standard output. Returns 0, or the errno of the first call that failed. */
 int tool_flush(void);
 

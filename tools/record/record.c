@@ -228,7 +228,7 @@ int record_main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "+o:d:n:e:k:h" SESSION_SHORT_OPTIONS, options,
 				  NULL)) != -1) {
 		if (opt == 'h') {
-			fputs(usage, stdout);
+			tool_help(usage);
 			return TOOL_OK;
 		}
 		/*
