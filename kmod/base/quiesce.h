@@ -48,7 +48,10 @@ void at_quiesce_exit(void);
 
 /* For work that must not delay a caller */
 extern struct workqueue_struct *at_wq;
-/* For zapping addresses: a provider with many children can make this take long. */
+/*
+ * For removing pages from address spaces. It has a queue of its own, because it takes long if
+ * a provider has many forked children.
+ */
 extern struct workqueue_struct *at_zap_wq;
 
 #endif /* AT_QUIESCE_H */

@@ -3,9 +3,9 @@
  * Mapping of a provider, one page at a time.
  *
  * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, because fork would copy their page tables:
- * a child must fault, and get pages of its own. They are VM_IO, so that untouched pages
- * are neither populated nor pinned. They cannot be split or moved, so the close of a VMA
- * means that the whole mapping is gone.
+ * a child must fault, and get pages of its own. All but that of the cells are VM_IO, so
+ * that untouched pages are neither populated nor pinned. They cannot be split or moved, so
+ * a VMA that is closed is gone as a whole.
  */
 #include <linux/asynctrace.h>
 #include <linux/cpuhotplug.h>
@@ -208,8 +208,8 @@ out:
 }
 
 /*
- * A page has cells that were given, or it does not exist: an allocation here would let core
- * dumps and MAP_POPULATE fill the whole area.
+ * Pages of cells are allocated when a thread is given a cell, never by a fault: core dumps
+ * and MAP_POPULATE would fill the whole area.
  */
 static vm_fault_t at_fault_cell(struct vm_fault *vmf, struct at_provider *p, u32 i)
 {

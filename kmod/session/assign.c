@@ -185,9 +185,9 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 }
 
 /*
- * May a provider join the session? @since: 0: if the session is started. Otherwise the
- * generation when the offer began: if the session is initialized or stopped, or was started
- * since. Without at_lock the answer may be stale.
+ * May a provider join the session? If @since is 0, the session must be started. Otherwise
+ * @since is the generation when the offer began, and the session must be initialized or
+ * stopped, or have been started after @since. Without at_lock the answer may be stale.
  */
 static bool at_offer_may(const struct at_session *s, u32 since)
 {

@@ -303,8 +303,8 @@ static void P46_retain_appends(void)
 }
 
 /*
- * Reads everything. Returns how many runs' beginnings were reported. *@late: one came after its
- * events.
+ * Reads everything. Returns how many runs' beginnings were reported. *@late: events came before
+ * the first.
  */
 static unsigned int starts_told(int fd, char *buf, bool *late)
 {

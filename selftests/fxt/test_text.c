@@ -33,7 +33,7 @@ static void test_examples_of_the_standard(void **unused)
 	REPAIRED("\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf");
 }
 
-/* Every code point stays the same. */
+/* Every code point stays the same, except surrogates, which are invalid. */
 static void test_every_character_stays(void **unused)
 {
 	for (uint32_t c = 0; c <= 0x10ffff; c++) {
@@ -165,7 +165,7 @@ static void test_control_characters_are_shown_as_escapes(void **unused)
 	printed(fxt_print_json, "\x9b\xe2\x82\xac", "\"\\ufffd\xe2\x82\xac\"");
 }
 
-/* Names that differ only in bytes that are repaired become one key: no value is lost. */
+/* Names that differ only in bytes that are repaired become one key, with an array of all values. */
 static void test_names_that_become_one_key_share_it(void **unused)
 {
 	static const char *const names[] = { "a\xff", "a\xef\xbf\xbd", "a", "a\xfe" };

@@ -42,7 +42,7 @@ static void *write_on(void *arg)
 {
 	const uint32_t id = (uintptr_t)arg;
 
-	/* A number is used once, and only under an open gate: there are 2^32 of them. */
+	/* There are 2^32 numbers, so none is spent while the gate is closed. */
 	for (uint32_t i = 0; load(&go_on);)
 		if (nu_emit(id, i, NU_VARIED))
 			store(&tries[id], ++i);

@@ -381,7 +381,7 @@ void silent_probes(struct at_uid *uid, const struct values *v, const struct opaq
 }
 
 #ifdef __cplusplus
-/* The symbol is that of C, wherever the probe stands. */
+/* The probe's symbol has the name that it has in C, also in a namespace or a template. */
 namespace silent_names {
 template <typename T> struct probing {
 	static inline void probe(T value) { TRACE_PROBE(silent, probe__one, 1, value); }

@@ -246,8 +246,8 @@ static void session_end(uint64_t committed)
 }
 
 /*
- * Another writer goes on. Returns 1 if the victim's record is accounted for, or 0, before and
- * after that.
+ * Lets other writers write. Returns how many of the victim's records are accounted for, 0 or 1.
+ * The test fails if their writing changes that number.
  */
 static unsigned int aftermath(uint64_t committed)
 {

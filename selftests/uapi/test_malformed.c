@@ -213,7 +213,7 @@ static void malformed_nest(const struct spec_attr *a)
 	struct nlattr *outer;
 
 	with(NULL, a, 0, 0, "", "not flagged as a nest");
-	/* The content is garbage, which has no attribute to name. */
+	/* Rubbish has no inner attribute, so the kernel's answer names none. */
 	request(a->type);
 	mnl_attr_put(nl.request, a->type | NLA_F_NESTED, 4, "\xff\xff\xff\xff");
 	refused(a, 0, "of rubbish");
@@ -272,7 +272,6 @@ static void every_request(void (*fn)(const struct spec_list *list))
 		if (op->has_do)
 			fn(&op->do_);
 		dump = true;
-		/* An operation that also has a dump takes no attribute there. */
 		if (op->has_dump)
 			fn(&op->dump);
 	}

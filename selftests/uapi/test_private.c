@@ -131,7 +131,10 @@ static bool id(struct catch *c, int64_t tid)
 	return other;
 }
 
-/* @wait: for threads of the user that have not announced themselves yet */
+/*
+ * Counts each id in @c->unknown as one of the user's own threads, or as a leak. @wait: wait for
+ * threads of the user that have not announced themselves yet.
+ */
 static void settle(struct catch *c, bool wait)
 {
 	for (unsigned int i = 0; i < c->nr_unknown; i++) {

@@ -70,7 +70,10 @@ struct item {
 	bool paired : 1;
 	bool inferred : 1;	/* the recorder inferred the scheduling record */
 	bool has_argument : 1;	/* of a switch: .record is valid */
-	/* Of an event. Of a switch: the leaving thread's system call or page fault + 1; or 0 */
+	/*
+	 * The event's name. Of a switch: 1 + the system call or page fault that the leaving
+	 * thread is in; 0: not known.
+	 */
 	uint32_t name;
 	union {
 		struct {	/* valid for events */
@@ -80,8 +83,10 @@ struct item {
 			uint32_t place;	/* of the begin of a scope: in the source; or NO_NAME */
 		};
 		struct {	/* valid for scheduling */
-			/* From cells, 0: none. Of the leaving, or the woken thread; of the other */
-			uint64_t operation, other_operation;
+			/* The operation of the leaving or woken thread, from its cell; 0: none */
+			uint64_t operation;
+			/* That of the incoming or waking thread */
+			uint64_t other_operation;
 			uint32_t other;
 			uint16_t cpu;
 			uint8_t reason;		/* why the leaving thread left; 0: preempted */

@@ -5,8 +5,8 @@
  * entered an operation has the argument "resumed". Each of them is what the thread works on
  * from then on, so that an answer does not depend on records before it.
  *
- * For an operation that some thread enters, durations around its events tell nothing: its begin
- * is in a duration of whoever accepts it.
+ * If a thread enters an operation, durations around the operation's events do not tell who works
+ * on it: its begin may be in a duration of a thread that only accepts requests.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -21,7 +21,10 @@ int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t fro
 		 uint64_t newest);
 /* A thread that the trace does not show entered the operation @id, which began at @begin. */
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
-/* The scope @d begins with @it, or ended with it. It is on the stack no more. */
+/*
+ * The scope @d, on the stack, begins or has ended with @it. entered_end(): .end of @d is set; NULL:
+ * the begin is not known.
+ */
 int entered_begin(struct analysis *a, struct thread *t, struct duration *d, const struct item *it);
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it);

@@ -180,7 +180,7 @@ static struct thread *unsettled(struct operation *op)
 		const struct span *last = t->spans.nr > t->spans.first ?
 			&t->spans.of[t->spans.nr - 1] : NULL;
 
-		/* Such a work does not count: see work_end(). */
+		/* Threads entered @op, so work that durations suggest does not count. */
 		if (!w->entered && operation_is_entered(op))
 			continue;
 		if (!last || (last->pending && last->from < op->end) ||

@@ -83,7 +83,10 @@ int pair_event(struct analysis *a, const struct fxt_record *rec)
 	if (it.name == NO_NAME ||
 	    (key->type == ASYNCTRACE_FXT_ARG_STRING && it.category == NO_NAME))
 		return -ENOMEM;
-	/* An event that is START and DONE ends one operation and begins the next. */
+	/*
+	 * An event that is START and DONE ends one operation and begins the next. A complete
+	 * duration begins an operation at .ns and ends it at .end_ns.
+	 */
 	it.kind = ITEM_EVENT + ASYNCTRACE_FXT_ASYNC_END;
 	if (done && !complete)
 		err = order_add(a, &it);

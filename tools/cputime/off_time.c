@@ -220,7 +220,7 @@ static size_t gaps_before(const struct track *t, uint64_t ns)
 	return low;
 }
 
-/* Adds up the first @nr gaps. *@holes: the number of unknown ones */
+/* Returns the sum of the first @nr gaps. *@holes: the number of unknown ones among them */
 static uint64_t sum_of(const struct track *t, size_t nr, uint32_t *holes)
 {
 	const struct gap *last = nr ? &t->of[nr - 1] : NULL;

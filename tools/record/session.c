@@ -486,7 +486,7 @@ static int stop(struct recorder *r, int err)
 	err = err ? err : more;
 	more = record_stop_throttling(r);
 	err = err ? err : more;
-	/* In circular mode, the records of the first readings are gone. */
+	/* The rings no longer have the time at which states of threads were read at the start. */
 	if (r->opt.args.mode == ASYNCTRACE_MODE_CIRCULAR)
 		record_list_again(r);
 	more = at_session_stop(r->ctl, r->session);

@@ -276,7 +276,7 @@ bool live_again(struct live *l)
 {
 	struct analysis *again;
 
-	/* After a restart, the engine has not seen the begin of the file. */
+	/* After a restart, the engine knows only a part of the file: it cannot begin again. */
 	if (l->error || l->ended || l->restarts)
 		return false;
 	again = analysis_again(l->analysis);

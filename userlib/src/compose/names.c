@@ -257,7 +257,7 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 		}
 		p = atc_map_get(&c->processes, (uint32_t)t->tid);
 		if (p) {
-			/* The main thread of a process that another thread has named. */
+			/* Another thread has given the process its name: use that. */
 			set_thread(c, t, t->tid, p->name);
 			continue;
 		}

@@ -174,7 +174,7 @@ void at_context_record_misuse(uint64_t id, uint64_t expected, const char *what);
 bool at_listeners_error(const struct at_error *error);
 /* Drops a reference to @list, which may be NULL. */
 void at_listeners_drop(struct at_listeners_ *list);
-/* Removes all listeners of the thread itself. */
+/* Removes the listeners that the thread has outside of all contexts. */
 void at_listeners_end_thread(void);
 /* Drops the spare references of the thread. */
 void at_listeners_flush(void);

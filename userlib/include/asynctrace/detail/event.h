@@ -151,7 +151,7 @@ void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
 /* Durations: w1 is the begin. The library sets the last word, which is the end, to the present. */
 void at_duration_4_(uint32_t gate, uint64_t w0, uint64_t w1);
 void at_duration_5_(uint32_t gate, uint64_t w0, uint64_t w1, uint64_t w3);
-/* Like at_write_texts_(), but word 1 is the begin. */
+/* Like at_write_texts_(), but for a duration: word 1 is the begin, and the last word the end. */
 void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
 			unsigned int ntexts);
 uint64_t at_ticks_(uint32_t gate);

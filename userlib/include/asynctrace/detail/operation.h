@@ -70,7 +70,10 @@ void at_context_complete_(void);
 void at_operation_start_(struct at_operation *op, uint64_t parent);
 /* Like at_site_learn_(), for the begin of a scope. */
 uint64_t at_scope_learn_(struct at_site_ *site, uint32_t gate);
-/* Called when the thread records its first begin of a scope in the run of @gate. */
+/*
+ * Notes that all open scopes of the thread began in earlier runs. Called at the first begin of a
+ * scope in the run of @gate.
+ */
 void at_entered_run_(uint32_t gate);
 /*
  * Writes the end of @e, and of all scopes within it that have not ended, and restores the current
