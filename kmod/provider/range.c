@@ -134,7 +134,7 @@ static void at_range_quiet(struct at_quiesce *q)
 	range->ended = NULL;
 	/* A session may be waiting for a free range. */
 	at_member_retry(p);
-	/* Late stores made the range dirty: clean it before the next session needs it. */
+	/* If late stores made the range dirty, clean it before the next session needs it. */
 	if (READ_ONCE(range->dirty))
 		at_range_clean(range);
 	spin_unlock(&at_lock);

@@ -58,7 +58,7 @@ static bool at_dead;
 static u64 at_left;
 static u64 at_left_done;
 
-/* Members whose at_leave_fn() is not done: they may still be charged for threads. */
+/* Number of members whose at_leave_fn() is not done: they may still be charged for threads. */
 static atomic_t at_leaves;
 
 /* Limits how often the whole table is searched for dead tasks. */

@@ -13,7 +13,7 @@
 
 #include "base/quiesce.h"
 #include "control/monitor.h"
-#include "provider/durable_copy.h"
+#include "provider/old_names.h"
 #include "provider/observe.h"
 #include "provider/provider.h"
 #include "ring/user_rings.h"

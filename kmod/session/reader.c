@@ -28,7 +28,7 @@
 
 #include "base/clock.h"
 #include "base/race.h"
-#include "provider/durable_copy.h"
+#include "provider/old_names.h"
 #include "provider/provider.h"
 #include "provider/thread_slots.h"
 #include "ring/user_rings.h"

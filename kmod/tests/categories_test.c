@@ -141,7 +141,7 @@ static bool at_test_matches(const char *pattern, const char *category)
 	return !strcmp(pattern, category);
 }
 
-/* Applies the patterns as a site does: see userlib/src/writer/category.c. */
+/* Applies the patterns as a site does: see userlib/src/writer/patterns.c. */
 static bool at_test_site(const struct asynctrace_categories *c, const char *category)
 {
 	bool wanted = true, any = false, hit = false;

@@ -152,7 +152,7 @@ static void wild_round(void)
 	begin_file(&t);
 	if (scheduled)
 		model_file(&model, 1, &t);
-	/* The model has durations of its own. */
+	/* Beside the model's durations, wild ones would not nest: leave them out. */
 	put_wild(&t, scheduled ? ASYNCTRACE_FXT_ASYNC_BEGIN : ASYNCTRACE_FXT_DURATION_BEGIN);
 	end_file(&t, rnd_chance(50) ? 1 << 30 : 4096 << rnd_below(6));
 }

@@ -319,7 +319,7 @@ static void answer_categories(const struct nlmsghdr *request)
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "web");
 	put_known(nlh, "http", "requests");
 	queue_message(nlh);
-	/* The other categories */
+	/* Another category of the same provider; then a provider without name and category */
 	nlh = new_answer(genl->cmd);
 	mnl_attr_put_u32(nlh, ASYNCTRACE_A_PROVIDER_ID, 3);
 	mnl_attr_put_strz(nlh, ASYNCTRACE_A_PROVIDER_NAME, "web");

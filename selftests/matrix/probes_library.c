@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A shared object with probes of the names that the program has, and a counter of its own
+ * A shared object with a probe that the program has, too, and one that the program has not. Each
+ * TRACE_PROBE_DEFINE() makes a semaphore of the object's own.
  */
 #include "probes.h"
 

@@ -85,7 +85,7 @@ struct item {
 		struct {	/* valid for scheduling */
 			/* The operation of the leaving or woken thread, from its cell; 0: none */
 			uint64_t operation;
-			/* That of the incoming or waking thread */
+			/* The operation of the incoming or waking thread; 0: none */
 			uint64_t other_operation;
 			uint32_t other;
 			uint16_t cpu;

@@ -282,7 +282,7 @@ int record_stop_tracepoints(struct recorder *r);
 /* The session is read to its end: composes the rest, and accounts for losses. */
 int record_finish_tracepoints(struct recorder *r);
 
-/* quotas.c: throttling of cgroups. 0 or a negative errno, after a message. */
+/* throttling.c: throttling of cgroups. 0 or a negative errno, after a message. */
 int record_start_throttling(struct recorder *r);
 /* Watches the cgroups of a process from now on. A failure is only reported. */
 void record_watch_cgroups(struct recorder *r, pid_t pid);
@@ -341,7 +341,7 @@ int record_setup(struct recorder *r);
 int record_run(struct recorder *r);
 void record_free(struct recorder *r);
 
-/* tail.c */
+/* slower.c */
 bool record_take_slower(struct recorder *r, const char *text);
 bool record_take_before(struct recorder *r, const char *text);
 bool record_take_window(struct recorder *r, const char *text);

@@ -7,7 +7,7 @@
 #include "record/taken.h"
 #include "tool.h"
 
-/* Limit of providers that are named */
+/* Messages name at most this many providers. */
 #define TAKEN_MAX	8
 
 int taken_open(struct taken *t, uint32_t session)

@@ -191,7 +191,11 @@ void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id);
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_work(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);
 size_t marks_cpu(uint64_t *w, uint64_t ns, const struct analysis_cpu_state *s);
-/* marks_away(): threads run on @cpu that are not in the file. Returns 0 or -ENOMEM. */
+/*
+ * marks_away(): the switch @switched is left out, so writes a switch to the pseudo thread of @cpu.
+ * marks_back(): before the next switch that is kept, writes one to the thread that runs there.
+ * marks_away() returns 0 or -ENOMEM.
+ */
 int marks_away(struct tail *t, struct tail_cpu *c, unsigned int cpu, const uint64_t *switched);
 void marks_back(struct tail *t, struct tail_cpu *c, unsigned int cpu);
 

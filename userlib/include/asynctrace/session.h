@@ -214,7 +214,7 @@ int at_session_create(struct at_ctl *ctl, const struct at_session_options *opts,
 /* --- session: control ----------------------------------------------------- */
 
 /**
- * at_session_init - fix a session's buffers and providers
+ * at_session_init - allocate a session's memory and take providers; does not start it
  * @ctl: the connection
  * @id: the session
  *

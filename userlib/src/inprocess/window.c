@@ -17,7 +17,7 @@
 #include "writer/internal.h"
 #include "window.h"
 
-/* One bit for each slot of slots.c. */
+/* One bit for each slot of inprocess_slots.c. */
 #define AT_USED_BYTES	((1u << 20) / 8)
 /* More than the difference between two clocks that are read one after the other. */
 #define AT_SLEPT_NS	1000000

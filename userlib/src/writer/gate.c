@@ -24,7 +24,7 @@ AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
  */
 static bool shown;
 
-/* This copy of the library uses the gate of another copy: see loaded.c. */
+/* This copy of the library uses the gate of another copy: see load.c. */
 static bool mixed;
 
 extern union at_gate_ at_gate_own __attribute__((alias("at_gate_"), visibility("hidden")));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests over a raw netlink socket: no allocation, no lock, no waiting. See register.c. */
+/* Requests over a raw netlink socket: no allocation, no lock, no waiting. See genl.c. */
 #ifndef AT_GENL_H
 #define AT_GENL_H
 

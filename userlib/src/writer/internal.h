@@ -18,7 +18,7 @@
 #define AT_COLD		__attribute__((cold, noinline))
 #define AT_PUBLIC	__attribute__((visibility("default")))
 
-/* --- state of the process ------------------------------------------------- */
+/* --- state of the process ------------------------------------------------ */
 
 /**
  * struct at_hot - addresses of the rings of the present back end
@@ -123,7 +123,7 @@ static inline bool at_gate_still(uint32_t gate)
 	return at_gate_load_() == gate;
 }
 
-/* --- memory.c ------------------------------------------------------------- */
+/* --- mmap.c -------------------------------------------------------------- */
 
 size_t at_page_size(void);
 /*
@@ -134,7 +134,7 @@ void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offse
 /* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
 bool at_void_map(void *addr, size_t bytes);
 
-/* --- gate.c --------------------------------------------------------------- */
+/* --- gate.c -------------------------------------------------------------- */
 
 /* The at_gate_ of this copy of the library, not subject to symbol interposition. */
 extern union at_gate_ at_gate_own;
@@ -149,7 +149,7 @@ int at_gate_map(int fd);
 /*
  * Replaces the gate's page by a private page with this value, in one step. The caller holds the
  * back end's lock. Returns -ENOMEM if the gate is unchanged, and -EBUSY if the gate is another
- * copy's (see loaded.c).
+ * copy's (see load.c).
  */
 int at_gate_reset(uint32_t value);
 
@@ -160,18 +160,18 @@ int at_gate_reset(uint32_t value);
 bool at_library_mixed(void);
 void at_library_set_mixed(void);
 
-/* --- loaded.c ------------------------------------------------------------- */
+/* --- load.c -------------------------------------------------------------- */
 
 /* Runs before all other functions of the library: before main() or in dlopen(3). */
 void at_library_loaded(void);
 
-/* --- signals.c ------------------------------------------------------------ */
+/* --- signals.c ----------------------------------------------------------- */
 
 /* Blocks all signals except those that the kernel forces on a thread. */
 void at_signals_block(uint64_t *old);
 void at_signals_restore(const uint64_t *old);
 
-/* --- lock.c: the back end's lock ------------------------------------------ */
+/* --- backend_lock.c: the back end's lock --------------------------------- */
 
 /*
  * The holder may change at_hot, the gate and the registration. A thread that holds the lock takes
@@ -199,7 +199,7 @@ uint32_t *at_salt_word(void);
 /* Frees all locks and clears the salt. For a forked child that still has one thread. */
 void at_backend_forked(void);
 
-/* --- missed.c: records that did not wait for the registration ------------- */
+/* --- missed.c: records that did not wait for the registration ------------ */
 
 /* Counts @n missed records. NULL: the category is known to be recorded. */
 void at_missed_count(const char *category, uint32_t n);
@@ -210,7 +210,7 @@ void at_missed_drop(void);
 /* Clears all counters, for a forked child. */
 void at_missed_forget(void);
 
-/* --- settle.c ------------------------------------------------------------- */
+/* --- missed_settle.c ----------------------------------------------------- */
 
 /* Counts missed records like at_missed_count(), and settles missed records. */
 void at_missed_add(const char *category, uint32_t n);
@@ -219,7 +219,7 @@ void at_missed_settle(void);
 /* Releases the back end's lock, and settles missed records. */
 void at_backend_unlock(void);
 
-/* --- backend.c ------------------------------------------------------------ */
+/* --- backend.c ----------------------------------------------------------- */
 
 /* Publishes the rings of a back end. The caller holds the lock, and the gate is closed. */
 void at_backend_set(enum at_backend backend, char *rw, const char *control);
@@ -231,14 +231,14 @@ enum at_reason at_backend_reason(int *error);
 void at_rseq_init(void);
 const char *at_default_name(void);
 
-/* --- module.c ------------------------------------------------------------- */
+/* --- registration.c ------------------------------------------------------ */
 
 /* Drops the registration that a forked child inherited. The caller holds the lock. */
 void at_module_forked(void);
 /* Did a new registration split the run of @gate, and is @run its second half? */
 bool at_module_cut(uint32_t gate, uint32_t run);
 
-/* --- provider.c ----------------------------------------------------------- */
+/* --- provider.c ---------------------------------------------------------- */
 
 /*
  * Registers the process, or waits for the thread that registers. To be called if the gate is at
@@ -253,12 +253,12 @@ int at_module_slot(uint64_t **cell);
 /* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
 
-/* --- category.c ----------------------------------------------------------- */
+/* --- patterns.c ---------------------------------------------------------- */
 
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
 
-/* --- slots.c: slots of in-process traces ---------------------------------- */
+/* --- inprocess_slots.c: slots of in-process traces ----------------------- */
 
 struct asynctrace_thread;
 
@@ -270,7 +270,7 @@ int at_inproc_slot(void);
 bool at_slots_get(uint32_t slot, struct asynctrace_thread *t);
 uint32_t at_slots_last(void);
 
-/* --- site.c --------------------------------------------------------------- */
+/* --- site.c -------------------------------------------------------------- */
 
 /*
  * Returns the present gate if it belongs to the run of @gate. Sets *@cut if the process
@@ -279,12 +279,12 @@ uint32_t at_slots_last(void);
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);
 
-/* --- inprocess/trace.c ---------------------------------------------------- */
+/* --- inprocess/trace.c --------------------------------------------------- */
 
 /* Starts the in-process trace that the variable ASYNCTRACE_OUT asks for. */
 void at_trace_from_environment(void);
 
-/* --- thread.c ------------------------------------------------------------- */
+/* --- thread.c ------------------------------------------------------------ */
 
 /*
  * Decides how the calling thread writes records, enum at_path, and gets a slot for it. Returns
@@ -292,14 +292,14 @@ void at_trace_from_environment(void);
  */
 bool at_thread_learn(uint32_t gate);
 
-/* --- clock.c -------------------------------------------------------------- */
+/* --- clock.c ------------------------------------------------------------- */
 
 /* Does PR_SET_TSC forbid the calling thread to read the counter? Reading would then be fatal. */
 bool at_counter_forbidden(void);
 /* Reads the run's clock. Must not be called if the thread's path is NONE. */
 uint64_t at_clock(uint64_t boottime_offset, uint32_t clock);
 
-/* --- names.c -------------------------------------------------------------- */
+/* --- names.c ------------------------------------------------------------- */
 
 /*
  * Interns the names of @site. Returns 0; or a negative errno: the record must carry the names
@@ -310,7 +310,7 @@ bool at_site_names_known(const struct at_site_ *site);
 void at_names_count(uint32_t *names, uint32_t *refused);
 void at_names_forked(void);
 
-/* --- write.c, args.c, fallback.c ------------------------------------------ */
+/* --- write.c, args.c, fallback.c ----------------------------------------- */
 
 /* Consecutive words of a record, anywhere in memory. Not empty. */
 struct at_piece {
@@ -359,7 +359,7 @@ void at_fallback_forked(void);
  */
 uint32_t at_fallback_collisions(void);
 
-/* --- quiesce.c ------------------------------------------------------------ */
+/* --- quiesce.c ----------------------------------------------------------- */
 
 /*
  * Registers for membarrier(2), which aborts critical sections of other threads. Returns false if
@@ -369,7 +369,7 @@ bool at_membarrier_init(void);
 /* Waits until no writer is in the rings. The gate must be closed. Returns false on failure. */
 bool at_writers_quiesce(void);
 
-/* --- text.c --------------------------------------------------------------- */
+/* --- text.c -------------------------------------------------------------- */
 
 /*
  * Returns the length of the longest beginning of @s, at most @room bytes, that does not split a

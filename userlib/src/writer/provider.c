@@ -22,7 +22,7 @@
 #include "announce.h"
 #include "register.h"
 #include "internal.h"
-#include "module.h"
+#include "registration.h"
 #include "sys.h"
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "internal.h"
-#include "module.h"
+#include "registration.h"
 #include "operation.h"
 #include "sys.h"
 

@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "provider/durable_copy.h"
+#include "provider/old_names.h"
 #include "provider/provider.h"
 #include "session/member.h"
 #include "session/session.h"

@@ -2,8 +2,8 @@
 /*
  * Copies of cleared names, for sessions that the provider has left
  */
-#ifndef AT_DURABLE_COPY_H
-#define AT_DURABLE_COPY_H
+#ifndef AT_OLD_NAMES_H
+#define AT_OLD_NAMES_H
 
 #include <linux/kref.h>
 #include <linux/types.h>
@@ -32,4 +32,4 @@ u32 at_names_end(const struct at_provider *p, u32 generation);
 void at_names_keep(struct at_provider *p);
 void at_names_put(struct at_names *names);
 
-#endif /* AT_DURABLE_COPY_H */
+#endif /* AT_OLD_NAMES_H */

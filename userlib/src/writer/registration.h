@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* State of the registration, shared by module.c, which ends it, and provider.c, which makes it */
-#ifndef AT_MODULE_H
-#define AT_MODULE_H
+/* State of the registration: provider.c makes it, and registration.c ends it */
+#ifndef AT_REGISTRATION_H
+#define AT_REGISTRATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,4 +75,4 @@ void at_module_forget_run(void);
 
 #pragma GCC visibility pop
 
-#endif /* AT_MODULE_H */
+#endif /* AT_REGISTRATION_H */

@@ -9,7 +9,7 @@
 #include <linux/mount.h>
 #include <linux/pseudo_fs.h>
 
-#include "provider/space.h"
+#include "provider/mapping_inode.h"
 
 #define AT_SPACE_MAGIC	0x61737472	/* "rtsa" */
 
