@@ -37,7 +37,8 @@ static void drop_key(void)
 
 /* --- an error and its listeners -------------------------------------------------------- */
 
-static int caught, unhandled, expected;
+/* Threads of the pool count, too. */
+static _Atomic int caught, unhandled, expected;
 
 static int throws(void *message)
 {
@@ -180,7 +181,7 @@ static void error(void)
 {
 	forget();
 	on_loop(everywhere);
-	check(caught == 12 && expected == 12, "%d of %d", caught, expected);
+	check(caught == 12 && expected == 12, "%d of %d", (int)caught, (int)expected);
 	done("N20_error_in_each_kind_of_callback");
 }
 
