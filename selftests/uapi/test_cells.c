@@ -371,7 +371,7 @@ static void cell_has_the_cpu_time(void)
 
 static volatile uint32_t *shared;
 
-enum { READY, STOP, SALT_OF_VICTIM, SHARED };
+enum { READY, STOP, ROUNDS, SALT_OF_VICTIM, SHARED };
 
 /* Writes random words into all of its cells, and switches. */
 static int scribble(void *arg)
@@ -396,6 +396,7 @@ static int scribble(void *arg)
 		}
 		sched_yield();
 		sleep_ms(1);
+		__atomic_add_fetch(&shared[ROUNDS], 1, __ATOMIC_SEQ_CST);
 	}
 	return 0;
 }
@@ -451,6 +452,7 @@ static void I5_random_words_name_no_other_process(void)
 {
 	volatile struct asynctrace_cell *cell;
 	struct victim v = { 0 };
+	uint32_t rounds;
 	int id, status;
 	pid_t pid;
 
@@ -468,7 +470,8 @@ static void I5_random_words_name_no_other_process(void)
 	id = start("hostile", NULL, ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SESSION_FLAGS_REASONS);
 	NEED(id > 0);
 	cell->operation = MARK;
-	for (int i = 0; i < 300; i++)
+	rounds = shared[ROUNDS];
+	for (int i = 0; i < 300 || shared[ROUNDS] < rounds + 300; i++)
 		sleep_ms(1);
 	shared[STOP] = 1;
 	NEED(waitpid(pid, &status, 0) == pid);
