@@ -337,6 +337,11 @@ void record_listing_json(const struct recorder *r, struct json_doc *j)
 	doc_number(j, "processes_unlisted", r->listing.left_out);
 }
 
+static bool is_hidden(int err)
+{
+	return err == -ENOENT || err == -EACCES || err == -EPERM;
+}
+
 void record_listing_summary(const struct recorder *r)
 {
 	const struct listing *l = &r->listing;
@@ -345,8 +350,10 @@ void record_listing_summary(const struct recorder *r)
 		fputs("  Threads that slept all the time are not in the trace, because /proc is that of another pid namespace: mount one of this namespace.\n",
 		      stderr);
 	if (l->left_out)
-		fprintf(stderr, "  Threads of %s process%s that slept all the time are not in the trace, because /proc does not show them: %s\n",
-			tool_count(l->left_out), l->left_out == 1 ? "" : "es", strerror(-l->error));
+		fprintf(stderr, "  Of %s process%s, threads that slept all the time are not in the trace, because %s: %s\n",
+			tool_count(l->left_out), l->left_out == 1 ? "" : "es",
+			is_hidden(l->error) ? "/proc does not show them" : "they could not be listed",
+			strerror(-l->error));
 }
 
 void record_free_listing(struct recorder *r)
