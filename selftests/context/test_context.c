@@ -295,6 +295,50 @@ static void in_handlers(void)
 	done("G21_handlers_take_ids_of_their_own");
 }
 
+#ifdef __x86_64__
+/* Sets or clears the trap flag: SIGTRAP after each instruction. Keeps off the red zone. */
+#define SINGLE_STEP() \
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; orq $256, (%%rsp); popfq; " \
+			 "lea 128(%%rsp), %%rsp" : : : "memory", "cc")
+#define SINGLE_STEP_END() \
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $-257, (%%rsp); popfq; " \
+			 "lea 128(%%rsp), %%rsp" : : : "memory", "cc")
+
+/* A handler makes, enters and leaves a context after each instruction. */
+static void at_each_instruction(void)
+{
+	struct sigaction act = { .sa_handler = on_alarm };
+	const uint64_t misuses = at_context_misuses();
+	struct at_context c[8];
+	static uint64_t ids[(1 << 16) + 8];
+	unsigned int wrong = 0, twice = 0, n = 0;
+
+	handled = 0;
+	sigaction(SIGTRAP, &act, NULL);
+	for (unsigned int i = 0; i < 8; i++) {
+		SINGLE_STEP();
+		at_context_init(&c[i], TIMER, NULL);
+		at_context_enter(&c[i]);
+		at_context_leave(&c[i]);
+		at_context_enter(&c[i]);
+		at_context_leave(&c[i]);
+		SINGLE_STEP_END();
+		wrong += at_context_current() || at_operation_current();
+		ids[n++] = c[i].operation.id;
+	}
+	signal(SIGTRAP, SIG_DFL);
+	for (unsigned int i = 0; i < handled; i++)
+		ids[n++] = handlers[i];
+	qsort(ids, n, sizeof(*ids), by_number);
+	for (unsigned int i = 1; i < n; i++)
+		twice += ids[i] == ids[i - 1];
+	check(handled > 100, "%u handlers", handled);
+	check(!wrong && !twice, "%u wrong, %u of %u ids twice", wrong, twice, n);
+	check(at_context_misuses() == misuses);
+	done("G21_handler_after_each_instruction_takes_ids");
+}
+#endif
+
 /* --- misuse ---------------------------------------------------------------------------- */
 
 /* Fails unless the trace has one record of misuse, whose text contains @what. */
@@ -620,6 +664,9 @@ int main(void)
 	scopes_within();
 	moves();
 	in_handlers();
+#ifdef __x86_64__
+	at_each_instruction();
+#endif
 	leave_without_enter();
 	after_destroy();
 	unbalanced();
