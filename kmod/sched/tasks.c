@@ -159,6 +159,8 @@ static void at_task_take_out(struct at_task *e, struct at_task **gone)
 	at_task_table_remove(e);
 	at_uncharge_thread(e->owner->provider->charge);
 	hlist_del(&e->of_owner);
+	if (!(e->task->flags & PF_EXITING))
+		e->owner->lost_live = true;
 	e->gone = *gone;
 	*gone = e;
 }
@@ -757,19 +759,21 @@ static void at_leave_fn(struct work_struct *work)
 	struct at_session *s = m->session;
 	struct at_task *gone = NULL;
 	HLIST_HEAD(exiting);
-	bool any = false, more;
+	bool more;
 
 	do {
 		more = at_tasks_leave_some(m, &exiting, &gone);
-		any |= !!gone;
 		at_tasks_free(gone);
 		gone = NULL;
 		cond_resched();
 	} while (more);
 	atomic_dec(&at_leaves);
 	spin_lock(&at_lock);
-	/* at_provider.parts does not count dead providers. */
-	if (any && first->parts > !m->provider->dead) {
+	/*
+	 * at_tasks_forget() may have taken out some or all entries. at_provider.parts does not
+	 * count dead providers.
+	 */
+	if (READ_ONCE(m->lost_live) && first->parts > !m->provider->dead) {
 		WRITE_ONCE(at_left, at_left + 1);
 		first->left = at_left;
 		queue_work(at_wq, &at_pool_work);

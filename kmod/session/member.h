@@ -68,6 +68,7 @@ struct at_member_reading {
  * @left: the member has left the session and gets no more entries; under at_tasks_lock
  * @leaving: @leave_work is taking out @tasks, and has some in a list of its own; under
  *	at_tasks_lock
+ * @lost_live: an entry of a task that was not exiting was taken out; under at_tasks_lock
  * @leave_work: takes out @tasks after the member has left; holds references to the member
  *	and the session
  * @looks: number of looks for threads; under at_tasks_lock
@@ -113,6 +114,7 @@ struct at_member {
 	struct hlist_head tasks;
 	bool left;
 	bool leaving;
+	bool lost_live;
 	struct work_struct leave_work;
 	u32 looks;
 	u32 looked;
