@@ -178,6 +178,9 @@ static bool parse_args(struct rd *rd, struct rd_provider *p, struct rd_event *ev
 			return false;
 		a->type = *arg & 0xf;
 		switch (a->type) {
+		case ASYNCTRACE_FXT_ARG_NULL:
+			break;
+		case ASYNCTRACE_FXT_ARG_BOOL:
 		case ASYNCTRACE_FXT_ARG_INT32:
 		case ASYNCTRACE_FXT_ARG_UINT32:
 			a->value = *arg >> 32;
@@ -185,6 +188,8 @@ static bool parse_args(struct rd *rd, struct rd_provider *p, struct rd_event *ev
 		case ASYNCTRACE_FXT_ARG_INT64:
 		case ASYNCTRACE_FXT_ARG_UINT64:
 		case ASYNCTRACE_FXT_ARG_DOUBLE:
+		case ASYNCTRACE_FXT_ARG_POINTER:
+		case ASYNCTRACE_FXT_ARG_KOID:
 			a->value = *(*at)++;
 			break;
 		case ASYNCTRACE_FXT_ARG_STRING:
