@@ -407,11 +407,42 @@ static void G11_state_is_known_again_after_a_loss(void **state)
 	put_state(&t, 5, SLEEPS, 100, 150, 160);
 	put_state(&t, 6, SLEEPS, 100, 150, 160);
 	put_state(&t, 7, SLEEPS, 100, 125, 135);
+	/* Thread 8 was woken while it was read. */
+	put_state(&t, 8, SLEEPS, 100, 150, 160);
+	put_wakeup(&t, 155, 1, 8, 0);
+	put_switch(&t, 170, 1, 0, 8, 0);
 	put_clock(&t, 200);
 	assert_string_equal(threads_of(&t),
 			    "t5 100-200 running 5 blocked 80 unknown 10: blocked @; "
 			    "t6 100-200 running 0 blocked 70 unknown 30: blocked @; "
-			    "t7 100-200 running 0 blocked 0 unknown 100: unknown @; ");
+			    "t7 100-200 running 0 blocked 0 unknown 100: unknown @; "
+			    "t8 100-200 running 30 blocked 0 unknown 55: running @; ");
+}
+
+/* The reading shows which sleep it is: the one in the duration that is open. */
+static void G11_sleep_known_after_a_loss_is_in_its_duration(void **state)
+{
+	struct trace t = { 0 };
+
+	start(&t);
+	put_duration(&t, 10, 180, 1, "work");
+	BEGINS(&t, 10, 1, 1);
+	put_duration(&t, 15, 175, 1, "wait");
+	put_switch(&t, 20, 0, 1, 0, SLEEPS);
+	put_kernel_loss(&t, 120, 130, 0);
+	put_kernel_loss(&t, 120, 130, 1);
+	put_state(&t, 1, SLEEPS, 0, 150, 160);
+	put_wakeup(&t, 170, 0, 1, 0);
+	put_switch(&t, 170, 0, 0, 1, 0);
+	ENDS(&t, 180, 1, 1);
+	put_switch(&t, 190, 0, 1, 0, SLEEPS);
+	put_clock(&t, 200);
+	expect_rows(&t, "req 1 10-180: 10-20 running t1, 20-120 blocked/sleep t1 in wait, "
+			"120-130 unknown/records were lost t1, "
+			"130-170 blocked/sleep t1 in wait by interrupt, 170-180 running t1 | "
+			"10-20 running t1, 20-120 blocked/sleep t1 in wait, "
+			"120-130 unknown/records were lost t1, "
+			"130-170 blocked/sleep t1 in wait by interrupt, 170-180 running t1", NULL);
 }
 
 /* A later file of a session repeats readings that are older than the file. */
@@ -557,6 +588,7 @@ int main(void)
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(G11_records_override_a_state),
 		cmocka_unit_test(G11_state_is_known_again_after_a_loss),
+		cmocka_unit_test(G11_sleep_known_after_a_loss_is_in_its_duration),
 		cmocka_unit_test(G11_state_may_be_older_than_the_file),
 		cmocka_unit_test(sentence_and_profile_name_the_reason),
 		cmocka_unit_test(each_call_has_its_reason),

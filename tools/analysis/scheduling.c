@@ -528,7 +528,8 @@ static bool is_recorded(struct thread *t, uint64_t since)
 	/* Records from before the session followed the thread are not complete. */
 	if (!t->out.followed && last->from < since)
 		return false;
-	return last->reason != ANALYSIS_LOST || last->pending;
+	/* After a loss, a wakeup is a record, too, though it changes no state before the next switch. */
+	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 
 /*
@@ -561,6 +562,8 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	if (!last && from < lost_until)
 		err = lose(a, t, from, lost_until);
 	asleep.from = from > lost_until ? from : lost_until;
+	/* A thread that sleeps begins no duration, so this one was open when the sleep began. */
+	asleep.duration = durations_innermost(t, asleep.from);
 	if (!err)
 		err = push_span(a, t, &asleep);
 	return err ? err : operations_settled(a, t);
