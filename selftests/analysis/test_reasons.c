@@ -420,7 +420,7 @@ static void G11_state_is_known_again_after_a_loss(void **state)
 }
 
 /* The reading shows which sleep it is: the one in the duration that is open. */
-static void G11_sleep_known_after_a_loss_is_in_its_duration(void **state)
+static void G11_sleep_after_a_loss_is_in_its_duration(void **state)
 {
 	struct trace t = { 0 };
 
@@ -588,7 +588,7 @@ int main(void)
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(G11_records_override_a_state),
 		cmocka_unit_test(G11_state_is_known_again_after_a_loss),
-		cmocka_unit_test(G11_sleep_known_after_a_loss_is_in_its_duration),
+		cmocka_unit_test(G11_sleep_after_a_loss_is_in_its_duration),
 		cmocka_unit_test(G11_state_may_be_older_than_the_file),
 		cmocka_unit_test(sentence_and_profile_name_the_reason),
 		cmocka_unit_test(each_call_has_its_reason),
