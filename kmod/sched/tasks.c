@@ -770,10 +770,11 @@ static void at_leave_fn(struct work_struct *work)
 	atomic_dec(&at_leaves);
 	spin_lock(&at_lock);
 	/*
-	 * at_tasks_forget() may have taken out some or all entries. at_provider.parts does not
+	 * at_tasks_forget() may have taken out some or all entries, hence @lost_live. It no longer
+	 * changes, because only entries of exiting tasks are left. at_provider.parts does not
 	 * count dead providers.
 	 */
-	if (READ_ONCE(m->lost_live) && first->parts > !m->provider->dead) {
+	if (m->lost_live && first->parts > !m->provider->dead) {
 		WRITE_ONCE(at_left, at_left + 1);
 		first->left = at_left;
 		queue_work(at_wq, &at_pool_work);
