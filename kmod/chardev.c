@@ -13,11 +13,11 @@
 #include <linux/uaccess.h>
 
 #include "chardev.h"
-#include "control/announce.h"
+#include "control/announced_categories.h"
 #include "control/netlink.h"
-#include "provider/observe.h"
 #include "provider/provider.h"
-#include "provider/thread_slots.h"
+#include "provider/recording_state.h"
+#include "provider/thread_slot_numbers.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"
 #include "session/member.h"

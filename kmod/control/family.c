@@ -17,7 +17,7 @@
 #include "base/compat.h"
 #include "base/pattern.h"
 #include "base/race.h"
-#include "control/announce.h"
+#include "control/announced_categories.h"
 #include "control/monitor.h"
 #include "control/netlink.h"
 #include "control/policy.h"

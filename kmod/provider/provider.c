@@ -21,15 +21,16 @@
 #include "base/pattern.h"
 #include "base/quota.h"
 #include "base/threads.h"
-#include "control/announce.h"
+#include "control/announced_categories.h"
 #include "control/monitor.h"
 #include "provider/cells.h"
-#include "provider/old_names.h"
 #include "provider/directory.h"
-#include "provider/provider.h"
-#include "provider/salt.h"
+#include "provider/id_salt.h"
 #include "provider/mapping_inode.h"
-#include "provider/thread_slots.h"
+#include "provider/old_names.h"
+#include "provider/provider.h"
+#include "provider/recording_state.h"
+#include "provider/thread_slot_numbers.h"
 #include "session/assign.h"
 #include "session/member.h"
 #include "session/session.h"
@@ -314,7 +315,8 @@ static struct at_provider *at_provider_new(const struct at_provider_args *args)
 	xa_init_flags(&p->slots, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&p->slot_of, XA_FLAGS_ACCOUNT);
 	p->next_slot = 1;
-	at_observe_init(p);
+	init_waitqueue_head(&p->observers);
+	at_alerts_init(p);
 	strscpy(p->name, args->name, sizeof(p->name));
 	p->version = args->version;
 	p->serial = atomic64_inc_return(&at_provider_serials);

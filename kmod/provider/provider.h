@@ -21,8 +21,8 @@
 #include <linux/xarray.h>
 
 #include "control/control.h"
+#include "provider/alert.h"
 #include "provider/layout.h"
-#include "provider/observe.h"
 #include "provider/range.h"
 
 struct file;

@@ -21,7 +21,7 @@
 #include "base/quota.h"
 #include "base/threads.h"
 #include "provider/provider.h"
-#include "provider/thread_slots.h"
+#include "provider/thread_slot_numbers.h"
 #include "sched/record.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"

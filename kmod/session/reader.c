@@ -30,7 +30,7 @@
 #include "base/race.h"
 #include "provider/old_names.h"
 #include "provider/provider.h"
-#include "provider/thread_slots.h"
+#include "provider/thread_slot_numbers.h"
 #include "ring/user_rings.h"
 #include "sched/sched.h"
 #include "sched/task_names.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef AT_SALT_H
-#define AT_SALT_H
+/*
+ * Salts: numbers that make the operation ids of different processes distinct.
+ */
+#ifndef AT_ID_SALT_H
+#define AT_ID_SALT_H
 
 #include <linux/kref.h>
 #include <linux/mm_types.h>
@@ -21,4 +24,4 @@ struct at_salt {
 struct at_salt *at_salt_get(u32 wanted);
 void at_salt_put(struct at_salt *salt);
 
-#endif /* AT_SALT_H */
+#endif /* AT_ID_SALT_H */

@@ -2,8 +2,8 @@
 /*
  * Categories that providers announce
  */
-#ifndef AT_ANNOUNCE_H
-#define AT_ANNOUNCE_H
+#ifndef AT_ANNOUNCED_CATEGORIES_H
+#define AT_ANNOUNCED_CATEGORIES_H
 
 #include <linux/types.h>
 
@@ -25,4 +25,4 @@ int at_netlink_announce(struct sk_buff *skb, struct genl_info *info,
 			const struct at_caller *caller);
 int at_netlink_dump_known(struct sk_buff *skb, struct netlink_callback *cb);
 
-#endif /* AT_ANNOUNCE_H */
+#endif /* AT_ANNOUNCED_CATEGORIES_H */

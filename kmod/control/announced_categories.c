@@ -7,7 +7,7 @@
 
 #include "base/compat.h"
 #include "base/pattern.h"
-#include "control/announce.h"
+#include "control/announced_categories.h"
 #include "control/netlink.h"
 #include "control/policy.h"
 #include "provider/provider.h"

@@ -12,7 +12,7 @@
 #include <linux/xarray.h>
 
 #include "provider/layout.h"
-#include "provider/salt.h"
+#include "provider/id_salt.h"
 
 static DEFINE_XARRAY_ALLOC(at_salts);
 static u32 at_salt_next = AT_ID_MIN;

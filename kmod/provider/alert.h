@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Descriptor of a provider: reports whether the provider is being recorded, and accepts
- * alerts.
+ * Alerts: notifications that a provider sends to subscribers of its session.
  */
-#ifndef AT_OBSERVE_H
-#define AT_OBSERVE_H
+#ifndef AT_ALERT_H
+#define AT_ALERT_H
 
-#include <linux/poll.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct asynctrace_alert;
-struct at_file;
 struct at_provider;
 
 /**
@@ -28,15 +25,7 @@ struct at_bucket {
 	u32 refused;
 };
 
-/* Initial value of at_file.seen: differs from every state. */
-#define AT_SEEN_NOTHING	(~0ULL)
-
-void at_observe_init(struct at_provider *p);
-void at_observe_update(struct at_provider *p);
-ssize_t at_observe_read(struct at_file *file, struct at_provider *p, char __user *buf,
-			size_t count, bool nonblock);
-__poll_t at_observe_poll(struct at_file *file, struct at_provider *p, struct file *f,
-			 poll_table *wait);
+void at_alerts_init(struct at_provider *p);
 long at_alert(struct at_provider *p, const struct asynctrace_alert *alert);
 
-#endif /* AT_OBSERVE_H */
+#endif /* AT_ALERT_H */

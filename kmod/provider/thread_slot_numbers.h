@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#ifndef AT_THREAD_SLOTS_H
-#define AT_THREAD_SLOTS_H
+/*
+ * Thread slots: the numbers by which a provider's records name its threads.
+ */
+#ifndef AT_THREAD_SLOT_NUMBERS_H
+#define AT_THREAD_SLOT_NUMBERS_H
 
 #include <linux/asynctrace.h>
 #include <linux/types.h>
@@ -15,4 +18,4 @@ u32 at_slots_read(struct at_provider *p, u32 *cursor, struct pid_namespace *ns,
 		  struct asynctrace_thread *threads, u32 max);
 void at_slots_destroy(struct at_provider *p);
 
-#endif /* AT_THREAD_SLOTS_H */
+#endif /* AT_THREAD_SLOT_NUMBERS_H */

@@ -15,7 +15,7 @@
 #include "base/race.h"
 #include "provider/cells.h"
 #include "provider/provider.h"
-#include "provider/thread_slots.h"
+#include "provider/thread_slot_numbers.h"
 #include "sched/tasks.h"
 #include "session/member.h"
 #include "session/session.h"
