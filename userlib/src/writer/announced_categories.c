@@ -13,7 +13,7 @@
 #include <linux/asynctrace_netlink.h>
 #include <linux/netlink.h>
 
-#include "announce.h"
+#include "announced_categories.h"
 #include "register.h"
 
 /* Bytes of the attributes of a category with the longest texts. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Announced categories in the module's format */
-#ifndef AT_ANNOUNCE_H
-#define AT_ANNOUNCE_H
+#ifndef AT_ANNOUNCED_CATEGORIES_H
+#define AT_ANNOUNCED_CATEGORIES_H
 
 #include <stddef.h>
 
@@ -26,4 +26,4 @@ struct at_announced {
 int at_announced_make(const struct at_category *list, size_t n, struct at_announced **out)
 	__attribute__((visibility("hidden")));
 
-#endif /* AT_ANNOUNCE_H */
+#endif /* AT_ANNOUNCED_CATEGORIES_H */

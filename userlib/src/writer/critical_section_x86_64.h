@@ -8,8 +8,8 @@
  * These sections are in assembly because gcc 12 saves all operands of an asm goto on the stack,
  * for branches that are never taken. That would be a third of the instructions.
  */
-#ifndef AT_SECTION_X86_64_H
-#define AT_SECTION_X86_64_H
+#ifndef AT_CRITICAL_SECTION_X86_64_H
+#define AT_CRITICAL_SECTION_X86_64_H
 
 #ifdef __CET__
 #include <cet.h>
@@ -139,4 +139,4 @@
 	.popsection
 .endm
 
-#endif /* AT_SECTION_X86_64_H */
+#endif /* AT_CRITICAL_SECTION_X86_64_H */

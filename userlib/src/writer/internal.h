@@ -310,7 +310,7 @@ bool at_site_names_known(const struct at_site_ *site);
 void at_names_count(uint32_t *names, uint32_t *refused);
 void at_names_forked(void);
 
-/* --- write.c, args.c, fallback.c ----------------------------------------- */
+/* --- write.c, write_event_with_text.c, fallback.c ------------------------ */
 
 /* Consecutive words of a record, anywhere in memory. Not empty. */
 struct at_piece {
@@ -359,7 +359,7 @@ void at_fallback_forked(void);
  */
 uint32_t at_fallback_collisions(void);
 
-/* --- quiesce.c ----------------------------------------------------------- */
+/* --- wait_for_writers.c -------------------------------------------------- */
 
 /*
  * Registers for membarrier(2), which aborts critical sections of other threads. Returns false if
@@ -369,7 +369,7 @@ bool at_membarrier_init(void);
 /* Waits until no writer is in the rings. The gate must be closed. Returns false on failure. */
 bool at_writers_quiesce(void);
 
-/* --- text.c -------------------------------------------------------------- */
+/* --- cut_text.c ---------------------------------------------------------- */
 
 /*
  * Returns the length of the longest beginning of @s, at most @room bytes, that does not split a

@@ -19,7 +19,7 @@
 
 #include <linux/asynctrace.h>
 
-#include "announce.h"
+#include "announced_categories.h"
 #include "register.h"
 #include "internal.h"
 #include "registration.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/*
- * Numbers of unique ids, and names of probes
- */
+/* Unique ids: each gets its number when the program first uses it. */
 #include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 
@@ -16,21 +14,6 @@ AT_PUBLIC AT_COLD uint64_t at_uid_make_(struct at_uid *uid)
 	at_operation_start_(&op, 0);
 	return __atomic_compare_exchange_n(&uid->number_, &old, op.id, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ? op.id : old;
-}
-
-/* Takes no lock: threads that call this at once store the same bytes. */
-AT_PUBLIC AT_COLD uint64_t at_probe_learn_(struct at_site_ *site, uint32_t gate, char *name,
-					   const char *from, size_t bytes)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i + 1 < bytes; i++) {
-		const bool dash = from[i] == '_' && from[i + 1] == '_';
-
-		__atomic_store_n(&name[n++], dash ? '-' : from[i], __ATOMIC_RELAXED);
-		i += dash;
-	}
-	return at_site_learn_(site, gate);
 }
 
 /* Inline functions of asynctrace/probe.h, exported for bindings of other languages */

@@ -4,7 +4,7 @@
 
 #include "build.h"
 
-/* Offsets and limits that texts_x86_64.S uses. */
+/* Offsets and limits that write_event_with_text_x86_64.S uses. */
 _Static_assert(offsetof(struct at_text_, skip) == 0, "asm");
 _Static_assert(offsetof(struct at_text_, bytes) == 4, "asm");
 _Static_assert(offsetof(struct at_text_, from) == 8, "asm");
@@ -46,7 +46,7 @@ AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 	write_texts(gate, w, n, texts, ntexts, duration, at_write_record);
 }
 
-/* On x86-64, texts_x86_64.S defines these two functions. */
+/* On x86-64, write_event_with_text_x86_64.S defines these two functions. */
 #ifndef __x86_64__
 
 AT_PUBLIC void at_write_texts_(uint32_t gate, uint64_t *w, unsigned int n,

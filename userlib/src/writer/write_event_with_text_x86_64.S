@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Writing a record with text on x86-64: at_write_texts_() and at_duration_texts_(). On other
- * architectures, args.c does this with a list of pieces.
+ * architectures, write_event_with_text.c does this with a list of pieces.
  *
  * One section copies the texts from their original place. It reads no byte beyond a text, because
  * memory may end there. Another thread may change the bytes meanwhile, so the lengths are fixed
  * before.
  */
-#include "section_x86_64.h"
+#include "critical_section_x86_64.h"
 
-/* Offsets in struct at_text_; args.c asserts them. */
+/* Offsets in struct at_text_; write_event_with_text.c asserts them. */
 #define TEXT_SKIP	0
 #define TEXT_BYTES	4
 #define TEXT_FROM	8

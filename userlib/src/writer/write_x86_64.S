@@ -3,7 +3,7 @@
  * Writing a record without text on x86-64. The words are in registers, except for at_write_n_().
  * On other architectures, write.c does this with AT_CS_PUT() and at_cs_put().
  */
-#include "section_x86_64.h"
+#include "critical_section_x86_64.h"
 
 /*
  * In: edi = gate value, rsi = word 0; rdx, rcx, r8 = up to three other words. first, second,
