@@ -253,7 +253,10 @@ static long at_ioc_thread(struct at_file *file, struct asynctrace_slot __user *a
 		smp_mb();
 	}
 	slot = at_slot_get(p, arg ? &out.cell : NULL);
-	/* The module looks for threads in the provider's thread group only: add this one. */
+	/*
+	 * The session traces only threads of the provider's thread group by itself. Add the
+	 * calling thread, which is in another group.
+	 */
 	if (slot > 0 && READ_ONCE(p->member) && task_tgid(current) != p->pid &&
 	    !at_tasks_have_current())
 		at_ioc_add_current(p);
@@ -330,7 +333,7 @@ static long at_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 }
 
 #ifdef CONFIG_COMPAT
-/* Not supported: a 32-bit task needs two stores for a ring position. */
+/* Reject 32-bit tasks: they need two stores for a ring position, which must be stored at once. */
 static long at_compat_ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 {
 	return -EOPNOTSUPP;

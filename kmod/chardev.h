@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* /dev/asynctrace */
 #ifndef AT_CHARDEV_H
 #define AT_CHARDEV_H
 

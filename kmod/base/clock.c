@@ -103,7 +103,7 @@ static u32 at_clock_khz(void)
 #endif
 
 /**
- * at_clock_scale - find factors that make nanoseconds of ticks
+ * at_clock_scale - find factors that convert ticks to nanoseconds
  * @clock: enum asynctrace_clock
  * @mult: out: a difference of ticks times @mult >> @shift is nanoseconds; 0: unknown
  * @shift: out: at most 32
@@ -188,7 +188,10 @@ static void at_clock_thin(struct at_clock_log *log)
 		log->number[n] = log->number[i];
 		log->pairs[n++] = log->pairs[i];
 	}
-	/* Every pair begins or ends a segment, so none was dropped. Keep the newer half. */
+	/*
+	 * If every pair begins or ends a segment, the loop has dropped none. Keep the newer
+	 * half.
+	 */
 	if (n == AT_CLOCK_PAIRS) {
 		n /= 2;
 		memmove(log->number, log->number + n, n * sizeof(log->number[0]));
@@ -270,7 +273,7 @@ u32 at_clock_log_read(struct at_clock_log *log, u64 *cursor,
 	u32 first, n;
 
 	spin_lock(&log->pairs_lock);
-	/* Readers are seldom far behind. */
+	/* Search from the newest pair, because readers are seldom far behind. */
 	for (first = log->nr; first && log->number[first - 1] >= *cursor; first--)
 		;
 	n = min(log->nr - first, max);

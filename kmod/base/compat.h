@@ -68,7 +68,10 @@ static inline struct file *at_get_file_active(struct file **f)
 #endif
 }
 
-/* 6.4: PF_USER_WORKER marks threads of vhost, too. Until then there were PF_IO_WORKER only. */
+/*
+ * 6.4: PF_USER_WORKER marks threads of vhost and of io_uring. Older kernels only have
+ * PF_IO_WORKER.
+ */
 #ifdef PF_USER_WORKER
 #define AT_PF_USER_WORKER	PF_USER_WORKER
 #else

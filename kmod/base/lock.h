@@ -66,7 +66,7 @@ static inline void at_pause(void)
  * at_turn - call at_pause() in every AT_TURN calls
  * @n: number of calls so far; the caller sets it to 0 before the first
  *
- * For steps that are short. After a long step, at_pause() is called at once.
+ * A loop calls this after each short step. After a long step it calls at_pause() instead.
  */
 static inline void at_turn(u32 *n)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Patterns for names of providers and categories, and lists of names */
 #ifndef AT_PATTERN_H
 #define AT_PATTERN_H
 

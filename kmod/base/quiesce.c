@@ -38,7 +38,7 @@ struct at_switch {
 
 static DEFINE_PER_CPU(struct at_switch, at_switches);
 
-/* Number of requests whose ->done has not returned; unloading waits for 0 */
+/* Number of requests whose ->done has not returned. Unloading the module waits for 0. */
 static atomic_t at_quiesce_open;
 
 static void at_quiesce_put(struct at_quiesce *q)
@@ -52,7 +52,10 @@ static void at_switch_fn(struct work_struct *work)
 	struct at_switch *sw = container_of(work, struct at_switch, work);
 	struct at_quiesce_node *node, *next;
 
-	/* Running on another CPU proves nothing, unless sw->cpu is offline and has no tasks. */
+	/*
+	 * This work must run on sw->cpu. If it runs on another CPU, queue it again, unless
+	 * sw->cpu is offline: an offline CPU has no tasks.
+	 */
 	if (raw_smp_processor_id() != sw->cpu && cpu_online(sw->cpu)) {
 		queue_work_on(sw->cpu, at_switch_wq, work);
 		return;
@@ -100,7 +103,7 @@ static void at_quiesce_fn(struct work_struct *work)
 }
 
 /**
- * at_quiesce - have ->done called when the writers have left
+ * at_quiesce - call ->done when all writers have left their critical sections
  * @q: from at_quiesce_prepare(); must not be reused before ->done is called
  *
  * Does not wait, and may be called with locks held that ->which and ->done take.

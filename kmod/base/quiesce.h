@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The grace period of restartable sequences: waiting until writers have left their sections */
 #ifndef AT_QUIESCE_H
 #define AT_QUIESCE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files in debugfs, directory asynctrace: delay_* in microseconds, fix_* on or off, limit_*
- * with 0 for the normal limit.
+ * Creates the knobs of race.h as files in the directory asynctrace of debugfs. A file delay_*
+ * is in microseconds, fix_* is on or off, and limit_* is 0 for the normal limit.
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>

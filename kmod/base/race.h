@@ -12,6 +12,7 @@
 #include <linux/lockdep.h>
 #include <linux/types.h>
 
+/* Places at which a test can delay the kernel */
 enum at_race {
 	AT_RACE_FAULT,		/* between the look-up and the mapping of a ring page */
 	AT_RACE_SINK,		/* between the look-up and the mapping of the sink page */
@@ -23,6 +24,7 @@ enum at_race {
 	AT_RACES,
 };
 
+/* Fixes of races that a test can switch off, each described as it is when on */
 enum at_fix {
 	AT_FIX_RWSEM,		/* faults wait for a zap */
 	AT_FIX_LOCK_RING,	/* ring pages are mapped under their lock */
@@ -35,6 +37,7 @@ enum at_fix {
 	AT_FIXES,
 };
 
+/* Limits that a test can lower */
 enum at_limit {
 	AT_LIMIT_SLOTS,		/* new slots after which slots of ended threads are pruned */
 	AT_LIMIT_PROVIDERS,	/* providers of an unprivileged user */

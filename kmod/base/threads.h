@@ -13,7 +13,10 @@
 
 /* Threads visited in one RCU section */
 #define AT_THREADS_BATCH	64
-/* A walk is cut short if threads keep ending under it. */
+/*
+ * A walk begins anew at most this number of times, and then ends early: threads may keep ending
+ * during the walk.
+ */
 #define AT_THREADS_BEGINS	64
 
 /**

@@ -418,7 +418,7 @@ void at_netlink_own(const struct sock *sk, u32 portid)
 }
 
 /**
- * at_netlink_disown - undo at_netlink_own(): the object was released, or must stay
+ * at_netlink_disown - undo at_netlink_own(): the object was released, or must outlive the socket
  * @sk: the socket, closed or not
  * @portid: port of @sk
  */

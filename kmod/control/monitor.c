@@ -125,7 +125,10 @@ static bool at_subscriber_wants(const struct at_subscriber *sub, const struct at
 		return false;
 	if (ev->provider && !at_provider_visible(ev->provider, &sub->caller))
 		return false;
-	/* All kinds but these two concern a session. */
+	/*
+	 * A notification of another kind concerns a session, which the subscriber must be able
+	 * to see.
+	 */
 	if (!sees && !(ev->kind & of_provider))
 		return false;
 	return !sub->session || (sees && ev->session->id == sub->session);
@@ -241,7 +244,7 @@ void at_notify_provider(u32 kind, const struct at_provider *p, const struct at_s
 }
 
 /**
- * at_notify_started - notify that a session records, or why not a provider
+ * at_notify_started - notify that a session records, or why it does not record a provider
  * @s: the session
  * @p: a provider that is started late, or is not recorded; NULL: the session itself
  * @err: 0, or the reason why @p is not recorded
@@ -303,7 +306,7 @@ static u32 at_durable_words(const struct at_provider *p)
 	return min_t(u32, pos, AT_DURABLE_WORDS);
 }
 
-/* Each notification goes to many subscribers: releases at_lock after each. */
+/* Releases at_lock after each notification, because each goes to many subscribers. */
 static void at_notify_full_rings(const struct at_session *s, const struct at_member *m,
 				 struct at_rings *r)
 {

@@ -17,7 +17,10 @@ bool at_session_visible(const struct at_session *s, const struct at_caller *call
 	return caller->privileged || (!s->owner.privileged && at_caller_is(caller, &s->owner));
 }
 
-/* Add up over a session's members and rings. No lock is held: there may be many providers. */
+/*
+ * Add up over a session's members and rings. Holds no lock, because there may be many
+ * providers.
+ */
 struct at_session_sums at_session_sum(struct at_session *s)
 {
 	/* Pairs with the store-release in at_session_init(). */

@@ -90,7 +90,7 @@ int at_netlink_send(struct sk_buff *skb, void *header, struct genl_info *info)
 	return genlmsg_reply(skb, info);
 }
 
-/* Put what depends on the provider's session, if any. */
+/* Put the attributes of the session that has the provider, if any. */
 static int at_put_membership(struct sk_buff *skb, const struct at_member *m,
 			     const struct at_caller *caller)
 {
@@ -165,7 +165,10 @@ static int at_put_strings(struct at_part *part, int type, const struct at_string
 	return 0;
 }
 
-/* The costs of the probes are those of all sessions: they show what other users do. */
+/*
+ * Put the costs of the probes. They are sums over all sessions, so they show the activity of
+ * other users.
+ */
 static int at_put_costs(struct sk_buff *skb, const struct at_session *s)
 {
 	struct at_sched_cost cost = {};

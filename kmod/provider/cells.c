@@ -23,8 +23,8 @@
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /*
- * Look for ended threads after this number of threads has needed a cell. More threads are awaited
- * if many cells are in use.
+ * After this number of threads has needed a cell, look for ended threads. Wait for more threads
+ * if many cells are in use: see at_cells_reuse().
  */
 #define AT_LOOK_AFTER	64
 
@@ -75,7 +75,10 @@ static struct at_cell_page *at_cell_page_new(void)
 	return page;
 }
 
-/* Returns the structure for a provider's cells, without a cell, or NULL without memory. */
+/*
+ * Allocate the structure for a provider's cells, at first without any page. Returns NULL if
+ * there is no memory.
+ */
 struct at_cells *at_cells_new(void)
 {
 	return kzalloc(sizeof(struct at_cells), AT_GFP);
@@ -144,9 +147,11 @@ static u32 at_cells_look(struct at_cell_page *page)
 }
 
 /*
- * Take cells back, if enough threads needed one since the last time. Returns true if this
- * function looked for ended threads. @full: no page can be added. If there may be more pages, the
- * cost for each thread does not depend on the number of threads.
+ * Take cells back from ended threads, unless too few threads have needed a cell since the last
+ * time. Returns true if this function looked for ended threads.
+ *
+ * @full: no page can be added. If pages can be added, the required number of threads grows with
+ * the number of cells in use. So the cost of looking is constant for each thread.
  */
 static bool at_cells_reuse(struct at_provider *p, bool full)
 {
@@ -175,8 +180,8 @@ static bool at_cells_reuse(struct at_provider *p, bool full)
 }
 
 /*
- * Add a page if there are still @nr pages. Otherwise another thread has added one meanwhile, which
- * has free cells. Returns false if the provider has all pages, or there is no memory.
+ * Add a page if there are @nr pages. If there are more, another thread has just added a page,
+ * which has free cells. Returns false if the provider has all pages, or there is no memory.
  */
 static bool at_cells_grow(struct at_provider *p, u32 nr)
 {

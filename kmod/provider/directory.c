@@ -18,10 +18,10 @@ static struct rb_root at_directory = RB_ROOT;
 
 /**
  * struct at_key - a key of the directory
- * @uid: of the user
+ * @uid: user of the provider
  * @name: the name, which need not end with a NUL
  * @len: bytes of the name
- * @serial: of the provider
+ * @serial: serial number of the provider
  */
 struct at_key {
 	uid_t uid;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mapping of a provider, one page at a time.
+ * Page faults, mmap(2) and munmap(2) of a provider's mapping. Each fault maps one page.
  *
- * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, because fork would copy their page tables:
- * a child must fault, and get pages of its own. All but that of the cells are VM_IO, so
- * that untouched pages are neither populated nor pinned. They cannot be split or moved, so
- * a VMA that is closed is gone as a whole.
+ * The VMAs are never VM_MIXEDMAP or VM_PFNMAP, because fork would copy their page tables: a
+ * child must fault, and get pages of its own. All VMAs except that of the cells are VM_IO, so
+ * that untouched pages are neither populated nor pinned. VMAs cannot be split or moved, so a
+ * VMA that is closed is gone as a whole.
  */
 #include <linux/asynctrace.h>
 #include <linux/cpuhotplug.h>
@@ -44,7 +44,10 @@ static vm_fault_t at_fault_foreign(struct vm_fault *vmf, const struct at_provide
 		vmf->page = at_attach_page;
 		return 0;
 	}
-	/* As in at_fault_cell(), pages without given cells do not exist. */
+	/*
+	 * A page of cells exists only if one of its cells was given to a thread: see
+	 * at_fault_cell().
+	 */
 	if (at->area == AT_AREA_NONE ||
 	    (at->area == AT_AREA_CELL && !at_cells_page(p, at->page)))
 		return VM_FAULT_SIGBUS;
@@ -61,8 +64,9 @@ static vm_fault_t at_fault_control(struct vm_fault *vmf, struct at_provider *p, 
 }
 
 /*
- * A failed allocation must not be an error in the provider. The fault maps the sink, and
- * the limit keeps the provider from interning names from there on.
+ * If no page can be allocated, the provider must not be killed. So this function maps the sink
+ * page, and lowers the limit of the durable ring: the provider interns no names in this page or
+ * behind it.
  */
 static vm_fault_t at_fault_durable(struct vm_fault *vmf, struct at_provider *p, u32 i)
 {
@@ -136,10 +140,10 @@ static void at_refuse(struct at_range *range, struct at_rings *rings, u32 ring)
 }
 
 /*
- * May pages be allocated for a ring? A CPU that was never online has no writer; a
- * provider that touches its ring only wants to use up memory. A CPU that is offline now
- * may have had a writer, which accesses the ring after it was migrated. If that thread
- * got the sink, writers would find the sink in the ring once the CPU is online again.
+ * May pages be allocated for a ring? Not for a CPU that was never online: it has no writer, so
+ * a provider that touches its ring only wants to use up memory. A CPU that is offline now may
+ * have had a writer, which accesses the ring after it was migrated. If that thread got the
+ * sink, writers would find the sink in the ring once the CPU is online again.
  */
 static bool at_ring_open(const struct at_rings *rings, u32 ring)
 {
@@ -264,7 +268,7 @@ static void at_vm_open(struct vm_area_struct *vma)
 		atomic_inc(&p->mappings);
 }
 
-/* Runs under mmap_lock, so the end is left to a worker. */
+/* Runs under mmap_lock, so a worker ends the provider. */
 static void at_vm_close(struct vm_area_struct *vma)
 {
 	struct at_provider *p = vma->vm_private_data;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One address space for each provider's mapping, as the graphics drivers have one for
- * each device. A zap in one provider's mapping thus takes no lock that faults, forks or
- * exits of another provider need.
+ * Creates an address space for each provider's mapping, as graphics drivers do for each device.
+ * So a zap in the mapping of one provider takes no lock that faults, forks or exits of another
+ * provider need.
  */
 #include <linux/fs.h>
 #include <linux/module.h>

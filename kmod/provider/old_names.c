@@ -29,7 +29,7 @@ static struct at_names at_names_none = { .ref = KREF_INIT(1) };
 /**
  * at_names_end - count the words of names in a durable ring
  * @p: the provider
- * @generation: of the names
+ * @generation: generation of the names
  *
  * Return: number of words, some of which may be in pages that do not exist; 0 if the ring
  * is of another generation.

@@ -14,7 +14,7 @@ struct page;
 /**
  * struct at_names - copy of the part of a durable ring that holds names
  * @ref: one for each member that uses the copy
- * @generation: of the names
+ * @generation: generation of the names
  * @words: words copied: FXT string records, or whatever the provider has written in their
  *	place
  * @nr: number of @pages

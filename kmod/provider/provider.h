@@ -44,11 +44,11 @@ struct vm_area_struct;
  *	the id
  * @serial: number of the registration since the module was loaded, from 1 on; never
  *	reused
- * @name: as registered
- * @version: as registered
- * @layout: of the mapping
- * @mm: that of the process that registered; only compared, never accessed
- * @pid: of that process
+ * @name: name as registered
+ * @version: version as registered
+ * @layout: layout of the mapping
+ * @mm: mm of the process that registered; only compared, never accessed
+ * @pid: pid of the process that registered
  * @uid: real user of the process at registration
  * @cred: credentials of the process at registration
  * @pure: at registration the real, effective and saved uids were equal, the gids too, and

@@ -33,8 +33,8 @@
 /**
  * struct at_slot - slot of one thread
  * @number: slot number
- * @pid: of the thread
- * @tgid: of its process
+ * @pid: id of the thread
+ * @tgid: id of its process
  * @cell: number of the thread's cell, valid while the thread lives; 0: none. Written by the
  *	thread
  * @uncelled: the thread has been counted in at_provider.uncelled
@@ -330,7 +330,7 @@ void at_slots_destroy(struct at_provider *p)
 	struct at_slot *slot;
 	unsigned long i;
 
-	/* No reader is left. */
+	/* No thread can find the slots any more, so free them without a grace period. */
 	xa_for_each(&p->slots, i, slot)
 		at_slot_free(&slot->rcu);
 	xa_destroy(&p->slots);

@@ -96,8 +96,8 @@ static inline u64 at_cursor_accounted(const struct at_cursor *c)
 }
 
 /*
- * Records committed, for a ledger. A provider may claim fewer records than were already
- * accounted for.
+ * Returns the number of committed records for a ledger: at least those accounted for, because a
+ * provider may later claim fewer.
  */
 static inline u64 at_cursor_committed(const struct at_cursor *c, u64 claimed)
 {

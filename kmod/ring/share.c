@@ -9,7 +9,10 @@
 #include "ring/kernel_ring.h"
 #include "ring/share.h"
 
-/* The least quota. If the reserve is too small for all sharers, some can still use it. */
+/*
+ * The smallest quota. If the reserve is too small to give each sharer this quota, the sharers
+ * that write first can use it.
+ */
 #define AT_SHARE_LEAST		(2 * AT_SHARE_RECORD)
 
 /**
@@ -33,7 +36,7 @@ void at_sharer_join(struct at_sharer *sharer, struct at_sharing *sharing)
 	WRITE_ONCE(sharing->members, sharing->members + 1);
 }
 
-/* A member has left; probes may still record for it. With at_lock held. */
+/* A member has left, but probes may still record its tasks. With at_lock held. */
 void at_sharer_leave(struct at_sharing *sharing)
 {
 	WRITE_ONCE(sharing->members, sharing->members - 1);
@@ -133,7 +136,7 @@ static struct at_account *at_share_account(struct at_kring *r, const struct at_s
 	return sharer ? &this_cpu_ptr(sharer->share)->of[r->kind] : &r->others;
 }
 
-/* Did the member join in the ring's tight period? Such members share one quota. */
+/* Did the member join after the ring became tight? Such members share one quota. */
 static bool at_share_late(const struct at_kring *r, const struct at_sharer *sharer)
 {
 	return sharer && (s32)(sharer->number - r->tight.joined) > 0;

@@ -112,7 +112,10 @@ void at_spares_init(struct at_spares *sp, u64 words, u32 calm, struct mem_cgroup
 	sp->words = words;
 	sp->calm = calm;
 	sp->memcg = memcg;
-	/* Otherwise, on PREEMPT_RT, a real-time task on the CPU could keep it from running. */
+	/*
+	 * Hard interrupt context, because on PREEMPT_RT a real-time task on the CPU could keep
+	 * a softer irq_work from running.
+	 */
 	sp->low = IRQ_WORK_INIT_HARD(at_spares_low);
 	INIT_WORK(&sp->fill, at_spares_fill_fn);
 }

@@ -18,7 +18,7 @@
 
 #define AT_WORDS_PER_PAGE	(PAGE_SIZE / sizeof(u64))
 
-/* A page is refused rather than allocated by way of the OOM killer. */
+/* If memory is short, fail instead of invoking the OOM killer. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static void at_rings_free(struct kref *ref)

@@ -44,12 +44,16 @@ static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
 
-/* Small, because names are few; not circular, because switches are hard to read without names. */
+/*
+ * Rings of names are small, because names are few. They are not circular, because switches are
+ * hard to read without names.
+ */
 static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
 /*
- * Spare event rings that a session keeps while few CPUs begin to write. Names rings are small,
- * and a thread's name is recorded once: so a session keeps as many of these as there can be.
+ * Number of spare event rings that a session keeps while few CPUs begin to write. It keeps a
+ * spare ring of names for each CPU, because these rings are small and a thread's name is
+ * recorded only once.
  */
 #define AT_EVENTS_CALM	2
 
@@ -57,8 +61,8 @@ DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
 
 /*
- * Stands for a CPU's rings while the fast path must not be used. It has no room, so the test for
- * room, which each record needs anyway, leaves the fast path.
+ * Replaces a CPU's rings while the fast path must not be used. These rings have no room. So the
+ * test for room, which each record needs anyway, leaves the fast path.
  */
 static struct at_kcpu at_kcpu_full;
 
@@ -155,7 +159,10 @@ bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
 	return at_share_room(&kc->events, AT_WAKEUP_MAX, &bill);
 }
 
-/* @a, @b: entries of @prev and @next, which other sessions may own */
+/*
+ * Record a switch for one session. @a, @b: entries of @prev and @next, which may belong to
+ * other sessions.
+ */
 static noinline void
 at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at_task *b,
 		  struct task_struct *prev, struct task_struct *next, u32 state, bool preempt)
@@ -210,13 +217,16 @@ static __always_inline void at_cell_run(struct at_task *in, const struct task_st
 	if (!cell)
 		return;
 	WRITE_ONCE(cell->sequence, sequence + 1);
-	/* Other threads may read the cell: they detect a change by the sequence. */
+	/*
+	 * Write the sequence before the values: other threads that read the cell meanwhile
+	 * detect the change.
+	 */
 	smp_wmb();
 	WRITE_ONCE(cell->generation, READ_ONCE(in->owner->generation));
 	WRITE_ONCE(cell->cpu_ns, next->se.sum_exec_runtime);
 	WRITE_ONCE(cell->since, ticks);
 	WRITE_ONCE(cell->switches, in->switches);
-	/* As above. */
+	/* Write the last sequence after the values. */
 	smp_wmb();
 	in->sequence = sequence + 2;
 	WRITE_ONCE(cell->sequence, sequence + 2);
@@ -276,19 +286,22 @@ static __always_inline bool at_switch_quick(struct at_task *a, struct at_task *b
 	return true;
 }
 
-/* Apart from at_switch_one(), because with both tasks known it needs fewer registers. */
+/*
+ * Record a switch between two traced tasks. With both known, this needs fewer registers than
+ * at_switch_one().
+ */
 static noinline void at_switch_both(struct at_task *a, struct at_task *b,
 				    struct task_struct *prev, struct task_struct *next,
 				    u32 state, bool preempt)
 {
-	/* The caller has tested both. */
+	/* Lets the compiler omit tests, because the caller has tested both. */
 	if (!a || !b)
 		__builtin_unreachable();
 	if (unlikely(!at_switch_quick(a, b, prev, next, state, preempt)))
 		at_switch_slow(a, b, prev, next, preempt ? 0 : state, preempt);
 }
 
-/* One of @a and @b is NULL. */
+/* Record a switch of which only one task is traced: @a or @b is NULL. */
 static noinline void at_switch_one(struct at_task *a, struct at_task *b,
 				   struct task_struct *prev, struct task_struct *next,
 				   u32 state, bool preempt)
@@ -303,7 +316,7 @@ static noinline void at_switch_one(struct at_task *a, struct at_task *b,
 		at_switch_slow(a, b, prev, next, preempt ? 0 : state, preempt);
 }
 
-/* At least one of @a and @b is not NULL. */
+/* Record a switch of which at least one task is traced: @a or @b is not NULL. */
 static __always_inline void at_switch_traced(struct at_task *a, struct at_task *b,
 					     struct task_struct *prev,
 					     struct task_struct *next, u32 state, bool preempt)
@@ -341,7 +354,7 @@ static notrace void at_probe_switch(void *data, bool preempt, struct task_struct
 	slots = at_task_slots_get();
 	a = at_task_find_in(slots, prev);
 	b = at_task_find_in(slots, next);
-	/* Keeps the compiler from carrying the results of tests along, in more registers. */
+	/* Keep the compiler from holding the results of earlier tests in more registers. */
 	OPTIMIZER_HIDE_VAR(a);
 	OPTIMIZER_HIDE_VAR(b);
 	if (unlikely(__this_cpu_read(at_attention.any)))
@@ -403,7 +416,7 @@ static noinline void at_waking_ids(const struct at_task *e, struct task_struct *
 		.does = at_operation(e), .waker_does = at_operation(waker),
 	};
 
-	/* The caller has found a waker. */
+	/* Lets the compiler omit a test, because the caller has found a waker. */
 	if (!waker)
 		__builtin_unreachable();
 	if (unlikely(!at_write_works(e->ks, kc, g, true, true)))
@@ -439,7 +452,10 @@ static __always_inline void at_waking_traced(struct at_task **slots, const struc
 		at_write_waking(e->ks, kc, g, true, false, false, true);
 }
 
-/* Interrupts may be on, because the scheduler takes no lock if a task wakes itself. */
+/*
+ * Record the wakeup of a task by itself. Interrupts may be on, because the scheduler takes no
+ * lock for it.
+ */
 static noinline void at_waking_self(struct task_struct *p)
 {
 	unsigned long flags;
@@ -879,7 +895,7 @@ int at_sched_init(void)
 	return at_tasks_init();
 }
 
-/* All sessions have been freed. */
+/* Called at module exit, when all sessions have been freed. */
 void at_sched_exit(void)
 {
 	flush_delayed_work(&at_settle_work);

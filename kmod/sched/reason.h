@@ -32,7 +32,10 @@ struct at_reason {
 /* Tasks that never enter the kernel, so that their stacks hold no registers of user space */
 #define AT_PF_KERNEL	(PF_KTHREAD | PF_IO_WORKER | AT_PF_USER_WORKER)
 
-/* syscall_get_arguments() would copy all of them to the stack. */
+/*
+ * The first argument of a system call. syscall_get_arguments() would copy all arguments to the
+ * stack.
+ */
 static __always_inline u64 at_first_argument(const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86
@@ -64,8 +67,8 @@ static __always_inline u32 at_file_type(struct task_struct *prev, u64 fd)
 }
 
 /*
- * A 32-bit system call has other numbers, which no program of this module's users makes: it is
- * not reported.
+ * Find out why a task leaves its CPU. Does not report 32-bit system calls: they have other
+ * numbers, and no program that this module supports makes them.
  */
 static __always_inline struct at_reason
 at_reason(struct task_struct *prev, u32 state, bool preempt)

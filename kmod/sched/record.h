@@ -87,8 +87,8 @@ static __always_inline u64 at_task_key(const struct task_struct *task, s32 tid)
 }
 
 /*
- * Key of a task's present name in the name cache. A task can choose a name with the key of its
- * last name. Then that task alone is shown under the last name.
+ * Key of a task's present name in the name cache. A task can choose a new name whose key equals
+ * that of its last name. Then only that task is shown under its last name.
  */
 static __always_inline u64 at_name_key(const struct task_struct *task)
 {
@@ -196,7 +196,7 @@ struct at_writing {
 	u64 *to;
 };
 
-/* The operation that the task of @e works on; user space may change it at any moment. */
+/* Returns the operation that the task of @e works on. User space may change it at any moment. */
 static __always_inline u64 at_operation(const struct at_task *e)
 {
 	return READ_ONCE(*READ_ONCE(e->operation));
@@ -210,8 +210,8 @@ static __always_inline void at_put_id(u64 *to, const struct at_task *e, const u3
 }
 
 /*
- * Write the id of the operation that the task of @e works on, if there is one. Like the function
- * below, returns what has been written then, so that @w needs no memory.
+ * Write the id of the operation that the task of @e works on, if there is one. Returns the new
+ * state of writing instead of changing *@w, so that the state stays in registers.
  */
 static __always_inline struct at_writing
 at_put_operation(struct at_writing w, const struct at_task *e, const u32 name)
@@ -275,7 +275,7 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 			return false;
 		if (ASYNCTRACE_TID_IS_OTHER((s32)prev_koid))
 			state = 0;
-		/* Nothing is said about the idle task and tasks that may not be shown. */
+		/* Do not report reasons of the idle task and of tasks that may not be shown. */
 		shown = prev_koid && !ASYNCTRACE_TID_IS_OTHER((s32)prev_koid);
 	}
 	if (in) {
@@ -342,8 +342,9 @@ struct at_waking {
 };
 
 /*
- * Compiled for each combination of arguments, so that the layout is known. @told: has the
- * waker; @does: has the woken task's operation; @waker_does: has that of the waker
+ * Write the record of a wakeup. The function is compiled for each combination of arguments, so
+ * that the layout is constant. @told: the record names the waker. @does: it has the operation
+ * of the woken task. @waker_does: it has the operation of the waker.
  */
 static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu *kc,
 					    const struct at_waking g, const bool told,
@@ -377,8 +378,8 @@ static __always_inline void at_write_waking(struct at_ksched *ks, struct at_kcpu
 }
 
 /*
- * Find room, and write the record with whatever is known of the operations. Only the quick
- * version returns false.
+ * Find room for the record of a wakeup, and write it with the operations that are known. Only
+ * the quick version returns false.
  */
 static __always_inline bool at_write_works(struct at_ksched *ks, struct at_kcpu *kc,
 					   const struct at_waking g, const bool told,

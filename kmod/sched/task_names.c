@@ -93,7 +93,10 @@ static void at_name_drop(struct at_task_names *names, struct at_kept_name *kept)
 	kfree(kept);
 }
 
-/* Names of live tasks go to the end of the list, so that the next call begins behind them. */
+/*
+ * Drop names of ended tasks. Moves names of live tasks to the end of the list, so that the next
+ * call begins behind them.
+ */
 static void at_names_prune(struct at_task_names *names)
 {
 	struct at_kept_name *kept, *next;
@@ -136,7 +139,7 @@ static struct at_kept_name *at_name_new(struct at_task_names *names, s32 tid)
 	return kept;
 }
 
-/* Compares all but the time. Thread ids are equal. */
+/* Are two names of one thread equal, except for the time? */
 static bool at_name_same(const struct asynctrace_task_name *a,
 			 const struct asynctrace_task_name *b)
 {

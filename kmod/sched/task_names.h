@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Table of task names, for a session that may have no consumer for long */
 #ifndef AT_TASK_NAMES_H
 #define AT_TASK_NAMES_H
 

@@ -60,8 +60,8 @@ static struct at_task **at_slots_find(struct at_task_table *t, const struct task
 }
 
 /*
- * Returns false if there is no room. A quarter of the slots stays NULL, so that probe chains
- * end.
+ * Put an entry into the first free slot. Returns false if there is no room: a quarter of the
+ * slots stays NULL, so that probe chains end.
  */
 static bool at_slots_put(struct at_task_table *t, struct at_task *e)
 {
@@ -83,7 +83,9 @@ static bool at_slots_put(struct at_task_table *t, struct at_task *e)
 	return true;
 }
 
-/* Slots at the end of a probe chain become NULL, so that look-ups end earlier. */
+/*
+ * Remove an entry. Slots at the end of a probe chain become NULL, so that look-ups end earlier.
+ */
 static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
 {
 	struct at_task **slot = at_slots_find(t, e->task);
@@ -314,7 +316,7 @@ int at_task_table_init(void)
 	return 0;
 }
 
-/* The probes are unregistered, and no copy is in progress. */
+/* Free the table. The probes are unregistered, and no copy is in progress. */
 void at_task_table_exit(void)
 {
 	kvfree(container_of(at_task_slots_get(), struct at_task_table, slot[0]));

@@ -79,7 +79,10 @@ struct at_task_table {
 
 extern struct at_task at_task_gone;
 
-/* The target of at_task.operation if the task has no cell. Saves probes a test. */
+/*
+ * The word that at_task.operation points to if the task has no cell. It saves the probes a test
+ * for NULL.
+ */
 extern const u64 at_no_operation;
 
 /* Protects changes of the table, members' lists of tasks, and the pool of entries. */
@@ -87,7 +90,10 @@ extern raw_spinlock_t at_tasks_lock;
 /* The slots of the table in use. A pointer to the slots saves look-ups an addition. */
 extern struct at_task * __rcu *at_task_slots;
 
-/* The caller has interrupts or preemption off, or holds rcu_read_lock(). */
+/*
+ * Returns the slots of the table. The caller has interrupts or preemption off, or holds
+ * rcu_read_lock().
+ */
 static __always_inline struct at_task **at_task_slots_get(void)
 {
 	return rcu_dereference_raw(at_task_slots);

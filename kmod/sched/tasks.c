@@ -71,9 +71,9 @@ static void at_dead_irq(struct irq_work *work);
 static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
 
 /*
- * Charges the active memory cgroup. If the memory is not available at once, this fails, and
- * at_pool_fn() retries later. So no process is killed or waits because the cgroup is short
- * of memory, which a user could prolong.
+ * Allocate an entry, charged to the active memory cgroup. If the memory is not available at
+ * once, this fails, and at_pool_fn() retries later. Otherwise a process could be killed, or
+ * wait as long as a user wants, because the cgroup is short of memory.
  */
 static struct at_task *at_task_alloc(void)
 {
@@ -97,7 +97,7 @@ static void at_task_find_cell(struct at_task *e)
 		return;
 	/* Pairs with the address dependencies in the probes: the cell's page is held. */
 	smp_store_release(&e->operation, &cell->operation);
-	/* As above. */
+	/* Pairs with an address dependency in the probes. */
 	smp_store_release(&e->cell, cell);
 }
 
@@ -165,7 +165,10 @@ static void at_task_take_out(struct at_task *e, struct at_task **gone)
 	*gone = e;
 }
 
-/* With at_tasks_lock held. The entry may have been taken out before. */
+/*
+ * Take out the entry of a task that runs another program, if it is still there. With
+ * at_tasks_lock held.
+ */
 static void at_task_take_out_execed(const struct task_struct *task)
 {
 	struct at_task *e = at_task_find(task);
@@ -185,7 +188,10 @@ static void at_task_free(struct rcu_head *rcu)
 	kfree(e);
 }
 
-/* Without at_tasks_lock: call_rcu() may wake a task. */
+/*
+ * Free entries after a grace period. Not under at_tasks_lock, because call_rcu() may wake a
+ * task.
+ */
 static void at_tasks_free(struct at_task *gone)
 {
 	while (gone) {
@@ -229,7 +235,10 @@ static bool at_task_wanted(struct task_struct *task, const struct at_ksched *ks,
 	       at_task_nr(task_pid(task), ks);
 }
 
-/* Returns 0: @e is in use; 1: the task must not be added; or an error of at_task_insert(). */
+/*
+ * Add a task. Returns 0: @e is in use; 1: the task must not be added; or an error of
+ * at_task_insert().
+ */
 static int at_task_add(struct at_task *e, struct task_struct *task,
 		       struct at_ksched *ks, struct at_member *owner)
 {
@@ -239,7 +248,10 @@ static int at_task_add(struct at_task *e, struct task_struct *task,
 
 	raw_spin_lock_irqsave(&at_tasks_lock, flags);
 	if (at_task_wanted(task, ks, owner)) {
-		/* The entry of a member that at_leave_fn() has not finished with. */
+		/*
+		 * The task still has the entry of a member that has left: at_leave_fn() has not
+		 * taken it out yet.
+		 */
 		old = at_task_find(task);
 		if (old)
 			at_task_take_out(old, &gone);
@@ -810,7 +822,10 @@ void at_tasks_leave(struct at_member *m)
 	queue_work(at_wq, &m->leave_work);
 }
 
-/* Has the member left, and no entry? A member that has left gets none, so this stays true. */
+/*
+ * Has the member left, without an entry of a task? It gets no entry any more, so this stays
+ * true.
+ */
 bool at_tasks_none(const struct at_member *m)
 {
 	unsigned long flags;
@@ -825,7 +840,7 @@ bool at_tasks_none(const struct at_member *m)
 void at_tasks_forget(const struct at_ksched *ks)
 {
 	at_tasks_remove(at_task_of_session, ks);
-	/* The table may be too large now. */
+	/* Queue the worker that makes the table smaller: the table may be too large now. */
 	queue_work(at_wq, &at_pool_work);
 }
 
@@ -843,7 +858,7 @@ static bool at_task_any(const struct at_task *e, const void *arg)
 	return true;
 }
 
-/* The probes are unregistered. */
+/* Free all entries. The probes are unregistered. */
 void at_tasks_exit(void)
 {
 	struct hlist_node *next;

@@ -177,7 +177,10 @@ static void at_offer_late(struct at_session *s, struct at_provider *p, struct at
 		 * would trust what its parent cached about its sites.
 		 */
 		at_member_start(m, at_next_generation());
-		/* Without rings the member waits for a range; at_member_retry() notifies later. */
+		/*
+		 * A member without rings waits for a range. at_member_retry() opens its gate
+		 * and notifies later.
+		 */
 		if (!m->rings)
 			return;
 	}
@@ -202,10 +205,12 @@ static bool at_offer_may(const struct at_session *s, u32 since)
 }
 
 /*
- * Offer a provider to a session that wants it; @since as for at_offer_may(). Called without
- * locks. If the session may take the provider only from now on, its next start or
- * initialization, which may be in progress, finds the provider. If the provider is only free
- * from now on, at_offer_later() was called.
+ * Offer a provider to a session that wants it. @since has the meaning that at_offer_may() gives
+ * it. Called without locks.
+ *
+ * This function may come too early. If the session may take providers only later, its next
+ * start or initialization, which may be in progress, finds the provider. If the provider
+ * becomes free only later, at_offer_later() offers it again.
  */
 static void at_offer_to(struct at_session *s, struct at_provider *p, u32 since)
 {
@@ -280,7 +285,10 @@ bool at_offer(struct at_provider *p, u32 since)
 	return started;
 }
 
-/* A user may have many providers, each wanted by many sessions. */
+/*
+ * Offers the vacant providers in a worker, because a user may have many providers, each wanted
+ * by many sessions.
+ */
 static void at_offer_fn(struct work_struct *work)
 {
 	struct at_provider *p;

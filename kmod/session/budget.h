@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Memory limit of sessions */
 #ifndef AT_BUDGET_H
 #define AT_BUDGET_H
 

@@ -202,7 +202,10 @@ void at_member_done(struct at_member *m)
 void at_member_lose(struct at_member *m)
 {
 	lockdep_assert_held(&at_lock);
-	/* Freeing many pages takes long, and at_lock is held. */
+	/*
+	 * Free the rings in a worker, because freeing many pages takes long and at_lock is
+	 * held.
+	 */
 	at_rings_put_later(at_member_finish(m));
 }
 

@@ -194,7 +194,10 @@ void at_filter_free(struct at_filter *filter)
 	kfree(filter);
 }
 
-/* Returns 0 if the process is gone, or not in the caller's pid namespace. */
+/*
+ * Returns the number of a process in the caller's pid namespace, or 0 if it has ended or is not
+ * in that namespace.
+ */
 static u32 at_filter_pid_nr(struct pid *pid)
 {
 	u32 nr = 0;
@@ -250,7 +253,10 @@ static bool at_filter_has_pid(const struct at_filter *filter, const struct pid *
 	return false;
 }
 
-/* Called under rcu_read_lock(). The parent of an orphan is its reaper. */
+/*
+ * Is an ancestor of @task in the filter? Called under rcu_read_lock(). An orphan has its reaper
+ * as parent.
+ */
 static bool at_filter_has_ancestor(const struct at_filter *filter, struct task_struct *task)
 {
 	while (task->pid) {

@@ -49,10 +49,11 @@ struct at_member_reading {
  * @provider: the provider, with a reference
  * @rings: the member's rings; NULL while the member waits for a range, and when it is
  *	done. Changed under the session's members_lock
- * @brought: rings allocated before the member was added, as long as it waits for a range
+ * @brought: rings that were allocated before the member was added, while the member waits
+ *	for a range
  * @range: range that contains @rings; NULL before, and after they have been taken out
- * @bytes: bytes that the member's rings stand for, even while it waits for a range; 0: it
- *	is done. Changed under the session's members_lock
+ * @bytes: size of the member's rings, counted even while it waits for a range; 0: the
+ *	member is done. Changed under the session's members_lock
  * @late: the provider joined after the session was started
  * @joining: a late join is in progress: the gate is opened when the threads are traced
  * @gone: the provider has ended, or a privileged session has taken it away

@@ -127,8 +127,8 @@ static ssize_t at_tell_ended(struct at_session *s, struct at_out *out)
 	out->chunk.overwritten = ended.overwritten;
 	if (s->snapshot) {
 		/*
-		 * As in the ledgers of rings, a snapshot counts records that were
-		 * delivered to others as overwritten.
+		 * A snapshot counts records that were delivered to other consumers as
+		 * overwritten, as the ledgers of rings do.
 		 */
 		out->chunk.delivered = 0;
 		out->chunk.overwritten = ended.committed - ended.cleared;
@@ -220,9 +220,10 @@ static int at_copy_names(struct page **pages, u32 from, u32 n, void __user *to)
 }
 
 /*
- * Have a provider's names been cleared since the caller looked for a copy of them? For a
- * session that the provider has left, a copy was made before. In this case the caller may
- * have seen the next generation already, so the copy is checked for, too.
+ * Have a provider's names been cleared since the caller looked for a copy of them? If the
+ * provider has left the session, the names were copied before they were cleared. The caller may
+ * then have seen the next generation already, so this function also checks whether there is a
+ * copy.
  */
 static bool at_names_cleared(const struct at_member *m, u32 generation)
 {
@@ -310,7 +311,10 @@ static bool at_ring_final(const struct at_session *s, const struct at_member *m)
 	/* Pairs with the store-releases in requests.c: the rings' stop positions are set. */
 	u32 state = smp_load_acquire(&s->state);
 
-	/* Pairs with the store-release in at_member_gone(), for these positions, too. */
+	/*
+	 * Pairs with the store-release in at_member_gone(): the stop positions are set then,
+	 * too.
+	 */
 	return state != ASYNCTRACE_SESSION_STATE_STARTED || (m && smp_load_acquire(&m->gone));
 }
 
@@ -387,7 +391,10 @@ static ssize_t at_tell_ring(struct at_session *s, struct at_member *m, struct at
 		s->reader.chunks++;
 		if (at_span_overrun(&span, &src, pos)) {
 			if (final) {
-				/* Overwritten by late records, which count as dropped. */
+				/*
+				 * Late records, which count as dropped, have overwritten these
+				 * records.
+				 */
 				span.next.delivered -= span.records;
 				span.next.overwritten += span.records;
 				at_clear_take(s, &ring->reading.cursor, &ring->clear, &span.next);
@@ -527,7 +534,7 @@ static ssize_t at_tell_kring(struct at_session *s, struct at_kring *r,
 
 	at_kring_source(r, &src);
 	for (tries = 0; tries < AT_TRIES; tries++) {
-		/* As in at_tell_ring(), a fast writer must not delay the other rings. */
+		/* A fast writer must not delay the other rings: end the turn of this ring. */
 		if (names && rd->chunks > r->geometry.nsub)
 			break;
 		if (!at_clear_apply(s, &r->reading.cursor, &src, &r->clear))
@@ -646,11 +653,11 @@ static ssize_t at_tell_member(struct at_session *s, struct at_member *m, struct 
 		rd->next = ret > 0;
 		return ret;
 	case AT_PHASE_THREADS:
-		/* No records are left that could use the names. */
+		/* The member is done: no records are left that could use its names. */
 		if (READ_ONCE(m->done))
 			return 0;
 		ret = at_tell_threads(s, m, out);
-		/* A chunk that is not full holds the last slots. */
+		/* If the chunk is not full, it has the last slots. */
 		rd->next = ret > 0 && out->chunk.records < AT_BATCH;
 		return ret;
 	case AT_PHASE_STRINGS:

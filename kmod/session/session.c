@@ -42,7 +42,7 @@
 #define AT_POLL_MIN	1
 /* Period of clock pairs */
 #define AT_PAIR_PERIOD	HZ
-/* Clients take ids for signed numbers. */
+/* Some clients read ids as signed numbers. */
 #define AT_SESSION_ID_MAX	INT_MAX
 
 /*
@@ -503,7 +503,10 @@ struct at_session *at_session_control(u32 id, const struct at_caller *caller,
 	return ERR_PTR(-EPERM);
 }
 
-/* As at_session_from(), of the sessions that @caller may see. */
+/*
+ * Find the session with the lowest id not below @id that @caller may see: see
+ * at_session_from().
+ */
 struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 {
 	struct at_session *s;
@@ -517,8 +520,8 @@ struct at_session *at_session_next(u32 *id, const struct at_caller *caller)
 }
 
 /*
- * Prepare a session for another reader. It has none of the names that earlier readers
- * got, so all are reported again. Of the records it gets those that no reader got.
+ * Prepare a session for another reader. The new reader gets all names again, because it has
+ * none. It gets only records that no earlier reader got.
  */
 static void at_session_unread(struct at_session *s)
 {

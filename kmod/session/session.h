@@ -39,12 +39,12 @@ enum at_phase {
 
 /**
  * struct at_reader - progress of the consumer; under @read_lock of the session
- * @phase: of the current pass
+ * @phase: phase of the current pass
  * @member: in phases that walk members: the current one, with a reference; NULL: at the
  *	beginning
  * @ring: in phases that walk rings: the current one
  * @chunks: number of chunks taken from @ring in this pass
- * @next: @member or @ring has had its turn in this pass
+ * @next: the pass has reported all of @member or @ring, and continues with the next one
  * @ended: the sums over providers that ended before the consumer opened the session were
  *	reported
  * @clock: clock pairs reported
@@ -119,7 +119,7 @@ struct at_reader {
  * @members: providers in the session, including ended ones that have not been removed
  * @nr_members: number of members added so far
  * @nr_holding: members that are not done
- * @holding: bytes that the rings of these members stand for
+ * @holding: size of the rings of members that are not done, bytes
  * @gone: members that are gone and not done
  * @finished: members that are done and not removed
  * @ended: sums over members that are done

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Snapshots: read all that a circular session holds, without consuming it.
+ * Snapshots: reading all that a circular session holds, without consuming it.
  *
- * The reader's state is saved and reset. So a snapshot begins with all names and, in each
- * ring, with the oldest sub-buffer. At the end of the snapshot the state is restored, so
- * that the session's next consumer continues where the previous one stopped.
+ * A snapshot saves and resets the reader's state. So it begins with all names and, in each
+ * ring, with the oldest sub-buffer. The end of the snapshot restores the state, so that the
+ * session's next consumer continues where the previous one stopped.
  *
- * A session has one consumer at a time, which opens and closes the session with
- * request_lock held. So no thread reads the session or its ledgers while the state is
- * saved or restored. at_lock may be dropped.
+ * A session has one consumer at a time, which opens and closes the session with request_lock
+ * held. So no thread reads the session or its ledgers while the state is saved or restored.
+ * Both functions may drop at_lock.
  */
 #include "ring/user_rings.h"
 #include "sched/sched.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* Snapshots: reading all that a circular session holds, without consuming it */
 #ifndef AT_SNAPSHOT_H
 #define AT_SNAPSHOT_H
 

@@ -190,7 +190,10 @@ static void cell_of_ended_thread_is_given_anew(struct kunit *test)
 		at_test_end(test, t, i);
 		put_pid(t->pid[i]);
 	}
-	/* As many again, one after the other: at most as many pages, and 64 cells more. */
+	/*
+	 * Each thread ends, and another one begins. Cells of ended threads are reused, so at
+	 * most twice the pages and 64 cells more are needed.
+	 */
 	for (i = 0; i < THREADS; i++) {
 		at_test_begin(test, t, i);
 		t->cell[i] = at_cell_give(&t->p, t->pid[i]);
@@ -227,7 +230,10 @@ static void held_cell_is_given_to_no_other(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, at_test_is_given(t, t->cell[0], t->pid[1]));
 	at_cell_drop(&hold);
 	KUNIT_EXPECT_TRUE(test, at_test_is_given(t, t->cell[0], t->pid[1]));
-	/* The ended thread's entry comes too late. */
+	/*
+	 * A hold of the ended thread's cell must fail, because the cell belongs to another
+	 * thread.
+	 */
 	KUNIT_EXPECT_NULL(test, at_test_hold(t, 0, &late));
 	KUNIT_EXPECT_NULL(test, late.page);
 	at_test_cells_end(test, t);
@@ -244,7 +250,7 @@ static void hold_outlives_the_provider(struct kunit *test)
 	cell = at_test_hold(t, 0, &hold);
 	KUNIT_ASSERT_NOT_NULL(test, cell);
 	at_test_cells_end(test, t);
-	/* KASAN and page poisoning would tell. */
+	/* If the page had been freed, KASAN or page poisoning would report this access. */
 	KUNIT_EXPECT_EQ(test, READ_ONCE(cell->operation), 0);
 	at_cell_drop(&hold);
 }
@@ -260,7 +266,7 @@ static void number_of_cells_is_limited(struct kunit *test)
 		KUNIT_ASSERT_NE(test, at_cell_give(&t->p, t->pid[0]), 0);
 	KUNIT_EXPECT_EQ(test, at_cell_give(&t->p, t->pid[1]), 0);
 	KUNIT_EXPECT_EQ(test, t->p.cells->nr, AT_CELL_PAGES);
-	/* When cells become free, they are found, after some threads in vain. */
+	/* A free cell is found, but only after some threads have asked in vain. */
 	at_test_end(test, t, 0);
 	for (i = 0; i < 200 && !at_cell_give(&t->p, t->pid[1]); i++)
 		;

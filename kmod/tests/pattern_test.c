@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Patterns for names of providers and categories: which names match, and which are valid */
 #include <kunit/test.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -202,7 +202,7 @@ static void i6_latecomers_have_one_share_together(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, n, quota / 7);
 	KUNIT_EXPECT_EQ(test, at_test_flood(s, 1, 7), quota / 7);
-	/* In the next period each of them has a quota of its own. */
+	/* In the next tight period each member has a quota of its own. */
 	at_test_join(test, s);
 	at_test_read(s, 16);
 	at_test_flood(s, 0, 7);

@@ -64,7 +64,7 @@ static void each_spare_is_taken_once(struct kunit *test)
 		vfree(taken[--n]);
 }
 
-/* Time passes in which no CPU takes a spare. */
+/* Pretend that no CPU has taken a spare for a while. */
 static void at_test_wait(struct at_spares *sp)
 {
 	sp->busy = jiffies - 2 * HZ;
@@ -80,7 +80,7 @@ static void few_spares_are_kept_when_calm(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, at_spares_prepare(sp), 0);
 	at_test_wait(sp);
 	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 3 * AT_TEST_CALM);
-	/* Each CPU has its ring. */
+	/* All CPUs have taken their spares. */
 	atomic_set(&sp->taken, num_possible_cpus());
 	at_test_wait(sp);
 	KUNIT_EXPECT_EQ(test, at_spares_pages(sp), 0);
