@@ -28,7 +28,10 @@ void tool_begin(const char *name, char **argv)
 	argv[0] = whole;
 }
 
-/* A later call reports no error, because stdio drops data that it cannot write. */
+/*
+ * Remembers the errno of the first call that failed, because stdio drops data that it cannot
+ * write and reports no error later.
+ */
 static int note_failure(bool failed)
 {
 	static int first;
@@ -86,7 +89,10 @@ wrong:
 	return TOOL_USAGE;
 }
 
-/* strtoull() accepts a sign, which would turn -1 into the largest number. */
+/*
+ * Parses digits. Rejects a sign, which strtoull() would accept: -1 would become the largest
+ * number.
+ */
 static bool parse_digits(const char *text, uint64_t *number, char **end)
 {
 	if (!isdigit((unsigned char)*text))
@@ -129,7 +135,7 @@ bool tool_parse_size(const char *text, uint64_t *bytes)
 
 #define TOOL_BUFFER	384
 
-/* 16 buffers, enough for the arguments of one printf(). */
+/* Returns one of 16 buffers, enough for the arguments of one printf(). */
 static char *tool_buffer(void)
 {
 	static char buffers[16][TOOL_BUFFER];
@@ -180,7 +186,10 @@ const char *tool_count(uint64_t n)
 	return at;
 }
 
-/* Names come from programs, so a terminal must not obey them. */
+/*
+ * Replaces control characters, because names come from programs and a terminal must not obey
+ * them.
+ */
 const char *tool_text(const char *text)
 {
 	char *copy = tool_buffer(), *at = copy;

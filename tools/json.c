@@ -11,7 +11,10 @@
 #include "fxt/utf8.h"
 #include "tool.h"
 
-/* Names may be invalid UTF-8, which JSON does not allow: malformed bytes become U+FFFD. */
+/*
+ * Makes a JSON string. Names may be invalid UTF-8, which JSON does not allow: malformed bytes
+ * become U+FFFD.
+ */
 static json_t *doc_text(const char *text)
 {
 	size_t left = strlen(text);
@@ -76,8 +79,8 @@ void doc_string(struct json_doc *d, const char *key, const char *value)
 }
 
 /*
- * jansson has no unsigned integers. Numbers above INT64_MAX go in as negative ones, which are
- * not used otherwise. write_numbers() turns them back.
+ * Adds an unsigned number. jansson has no unsigned integers, so numbers above INT64_MAX are
+ * stored as negative ones, which have no other use. write_numbers() prints them as unsigned.
  */
 void doc_number(struct json_doc *d, const char *key, uint64_t value)
 {

@@ -81,7 +81,10 @@ static int run(int argc, char **argv)
 	return TOOL_USAGE;
 }
 
-/* If output could not be written, the command has failed, even with --help. */
+/*
+ * Runs the subcommand. If its output could not be written, the command has failed, even with
+ * --help.
+ */
 int main(int argc, char **argv)
 {
 	int status, err;

@@ -97,7 +97,7 @@ static int read_rows(struct report *r)
 	int status;
 
 	s->rows = r->what->rows;
-	/* Without --log, operations do not need their logs and regions. */
+	/* Without --log, reports of operations need no logs and regions. */
 	if (!r->log_text && s->rows.operation && r->what->takes_log) {
 		s->rows.region = NULL;
 		s->rows.note = NULL;

@@ -229,7 +229,8 @@ static int open_signals(struct top *t)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		sigaddset(&set, ends[i]);
 		/*
-		 * Background jobs have signals ignored, and signalfd() gets no ignored signals.
+		 * Undo an inherited SIG_IGN, because signalfd() gets no ignored signals.
+		 * Background jobs of a shell inherit it.
 		 */
 		sigaction(ends[i], &fallback, NULL);
 	}
@@ -328,13 +329,13 @@ static void wait_for(struct top *t, int state)
 
 	if (state == FEED_MORE)
 		timeout = 0;
-	/* Only keys can change the screen now. */
+	/* Wait without a timeout: after the end, only keys can change the screen. */
 	if (state == FEED_END && !t->batch)
 		timeout = -1;
 	poll(fds, sizeof(fds) / sizeof(fds[0]), timeout);
 }
 
-/* A finished file has only a final state. */
+/* True if the source is a finished file, which has only a final state. */
 static bool is_finished(const struct top *t)
 {
 	return t->live.is_file;
@@ -410,7 +411,7 @@ static int run(struct top *t)
 		return status;
 	t->live.own_clock = !t->feed.path;
 	t->screen.source = source_name(t);
-	/* A finished file's last seconds are arbitrary, so show all of it. */
+	/* Show all of a finished file, because its last seconds are arbitrary. */
 	t->screen.view.since_start |= is_finished(t);
 	t->next = live_wall() + (t->batch ? t->interval : 0);
 	err = loop(t);

@@ -24,7 +24,7 @@ static const char name[8] = "cpu_ns";
 /* A record of a duration that is held */
 struct held {
 	size_t at, words;	/* in the buffer */
-	uint64_t from, to;	/* of an end: .from is known when its time is settled */
+	uint64_t from, to;	/* of an end, .from is known when its time is settled */
 	uint64_t ns;
 	uint32_t tid;
 	uint8_t type;
@@ -36,7 +36,7 @@ struct held {
 struct stack {
 	uint64_t *of;
 	size_t nr, room;
-	uint64_t beyond;	/* begins within these, which were left out */
+	uint64_t beyond;	/* number of further begins, which were left out */
 };
 
 struct cputime {
@@ -48,7 +48,7 @@ struct cputime {
 	uint64_t base;		/* offset of the buffer in the trace, bytes */
 	struct held *held;	/* in the order of the trace */
 	size_t nr, room_held;
-	size_t *sorted;		/* room for an index of each held one */
+	size_t *sorted;		/* room for an index of each held record */
 	size_t room_sorted;
 	struct history history;
 	struct fxt_table stacks;	/* tid + 1: .a struct stack */

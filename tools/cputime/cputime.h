@@ -31,10 +31,13 @@ int cputime_push(struct cputime *c, const uint64_t *words, size_t nr);
  * of some threads. Writes the records that need not wait any more. Returns 0 or a negative errno.
  */
 int cputime_settle(struct cputime *c, uint64_t ns, bool missed);
-/* Bytes of whole records that were written, and bytes that they have more than the pushed ones */
+/*
+ * Return the bytes of whole records that were written, and how many of these bytes were added to
+ * the pushed records.
+ */
 uint64_t cputime_written(const struct cputime *c);
 uint64_t cputime_added(const struct cputime *c);
-/* Durations with and without their time */
+/* Return the number of durations whose time is known, and whose time is not. */
 uint64_t cputime_known(const struct cputime *c);
 uint64_t cputime_unknown(const struct cputime *c);
 

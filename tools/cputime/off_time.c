@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* When threads had no CPU, from context switches */
+/* Computes the times at which threads had no CPU, from context switches */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,14 @@ struct window {
 struct gap {
 	uint64_t from, to;
 	uint64_t before;	/* sum of the gaps before this one */
-	uint32_t holes;		/* number of unknown ones before */
+	uint32_t holes;		/* number of unknown gaps before this one */
 	bool unknown;		/* the thread may have had a CPU */
 };
 
 struct track {
 	struct gap *of;		/* in order, disjoint */
 	size_t nr, room;
-	uint64_t floor;		/* turns before are not known */
+	uint64_t floor;		/* turns before this time are not known */
 	uint64_t first, last;	/* the first turn, and the last one */
 };
 
@@ -44,7 +44,7 @@ int history_lost(struct history *h, uint64_t from, uint64_t to)
 {
 	size_t first = h->nr_losses, end = h->nr_losses;
 
-	/* The losses that touch this one are replaced by one. */
+	/* Replace losses that touch this one by one loss. */
 	while (first && h->losses[first - 1].to >= from)
 		first--;
 	while (end > first && h->losses[end - 1].from > to)
@@ -138,13 +138,13 @@ static int take_turn(struct history *h, const struct turn *turn)
 	last = t->nr ? &t->of[t->nr - 1] : NULL;
 	if (!t->first) {
 		t->first = turn->ns;
-		/* It had no CPU before. */
+		/* The thread comes to a CPU, so it had none before. */
 		if (turn->comes)
 			t->floor = turn->ns;
 	} else if (turn->comes && last && last->to == STILL_OFF) {
 		last->to = turn->ns;
 	} else if (turn->comes || (last && last->to == STILL_OFF)) {
-		/* Two turns of a kind follow each other: one between them is missing. */
+		/* Two turns of the same kind follow each other, so one between them is missing. */
 		missing_within(h, t, turn->ns, &from, &to);
 		if (!turn->comes) {
 			last->to = to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* When threads had no CPU, from context switches */
+/* Computes the times at which threads had no CPU, from context switches */
 #ifndef CPUTIME_OFF_TIME_H
 #define CPUTIME_OFF_TIME_H
 
@@ -19,7 +19,7 @@ struct turn {
 
 /* Zero bytes are a valid empty history. */
 struct history {
-	struct turn *turns;	/* that were not sorted yet */
+	struct turn *turns;	/* turns that are not sorted yet */
 	size_t nr, room;
 	struct fxt_table threads;	/* tid + 1: .a struct track */
 	size_t kept;		/* number of times off CPU that are kept */
@@ -32,7 +32,7 @@ struct history {
 int history_turn(struct history *h, uint64_t ns, uint32_t tid, bool comes);
 /* Switches between @from and @to may be missing. */
 int history_lost(struct history *h, uint64_t from, uint64_t to);
-/* Takes the turns until @ns, of which none is missing but lost ones. */
+/* Takes the turns until @ns. Of these, only turns in a loss may be missing. */
 int history_settle(struct history *h, uint64_t ns);
 /*
  * Computes how long @tid had a CPU between two times at which it had one. @missed: turns before the

@@ -33,7 +33,7 @@ static const char usage[] =
 	"  asynctrace doctor\n"
 	"  asynctrace doctor --json | jq '.checks[] | select(.level != \"ok\")'\n";
 
-/* Some sandboxes allow no sockets of this family. */
+/* Checks netlink sockets: some sandboxes do not allow this family. */
 static void netlink(struct doctor *d)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
@@ -63,7 +63,9 @@ static void connection(struct doctor *d)
 		snprintf(d->reason, sizeof(d->reason), "%s", at_ctl_error(d->ctl));
 }
 
-/* Other checks report a missing module and a missing socket. */
+/*
+ * Checks the version of the interface. Other checks report a missing module and a missing socket.
+ */
 static void interface(struct doctor *d)
 {
 	if (!d->err) {
@@ -92,7 +94,7 @@ static void privilege(struct doctor *d)
 	doctor_remedy(d, "use sudo, or give the command the capability: sudo setcap cap_perfmon+ep \"$(command -v asynctrace)\"");
 }
 
-/* @unread: only reading failed, which needs the device */
+/* Reports that the trial session failed. @unread: only reading failed, which needs the device. */
 static void trial_failed(struct doctor *d, int err, bool unread)
 {
 	doctor_say(d, "session", DOCTOR_FAIL, "a session cannot be made and driven: %s",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Fields of a tracepoint's event as values of a record
- */
+/* Converts the fields of a tracepoint's event to values of a record */
 #include <stdio.h>
 #include <string.h>
 #include <trace-seq.h>
@@ -10,7 +8,7 @@
 
 #include "ftrace/priv.h"
 
-/* Where the bytes of an array are. False if the event is too short for them. */
+/* Finds the bytes of an array. Returns false if the event is too short for them. */
 static bool locate(const struct tep_format_field *field, const void *data, int size,
 		   const char **at, uint32_t *bytes)
 {
@@ -33,7 +31,7 @@ static bool locate(const struct tep_format_field *field, const void *data, int s
 	return true;
 }
 
-/* Fields of other forms, as arrays of numbers, become the text that trace-cmd would print. */
+/* Prints a field of another form, such as an array of numbers, as trace-cmd would print it. */
 static void print_field(struct ftrace_fields *d, struct at_compose_value *v,
 			struct tep_format_field *field, void *data, int size)
 {
@@ -87,7 +85,7 @@ static void take_field(struct ftrace_fields *d, struct tep_format_field *field, 
 	d->nr++;
 }
 
-/* An event has at most 15 values: the fields behind are left out. */
+/* Decodes at most 15 values of an event, and leaves out further fields. */
 void ftrace_decode(struct ftrace_fields *d, struct tep_event *event, void *data, int size)
 {
 	d->nr = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events of the kernel's own tracepoints, from an ftrace instance into a trace
+ * Records events of the kernel's own tracepoints with an ftrace instance, and adds them to a
+ * trace.
  *
- * The instance has its own buffers and disturbs no other user of ftrace. Its events are
- * stamped with the clock of the session, wait in a queue until the composer can tell the
- * time of their stamps, and then are composed.
+ * The instance has its own buffers and disturbs no other user of ftrace. Its events are stamped
+ * with the clock of the session. They wait in a queue until the composer can tell the time of
+ * their stamps.
  *
- * A field of an event may have the id of an operation. The composer finds the operation, also
- * if the event happened in an interrupt, on a thread that has nothing to do with it. So a second
+ * A field of an event may have the id of an operation. The composer assigns the event to that
+ * operation, even if the event happened in an interrupt on an unrelated thread. So a second
  * instance records these events of all threads, and the composer takes from it those that belong
  * to operations of the session.
  */
@@ -22,12 +23,12 @@ struct at_compose;
 struct ftrace;
 
 /**
- * struct ftrace_options - what an instance is opened with
- * @clock: enum asynctrace_clock: what the session stamps records with
+ * struct ftrace_options - options of an instance
+ * @clock: enum asynctrace_clock: clock of the session's records
  * @buffer: bytes of each CPU's buffer
  * @keep_last: a full buffer overwrites its oldest events; else it drops new ones
- * @all: events of every task; else only of those that ftrace_watch() names, of the threads
- *	and processes that these create, and of none before
+ * @all: records events of every task. If false, records only tasks that ftrace_watch() names,
+ *	and the threads and processes that these create
  */
 struct ftrace_options {
 	uint32_t clock;
@@ -44,13 +45,13 @@ struct ftrace_options {
 /**
  * struct ftrace_element - an element of a list: SYSTEM:EVENT/operation=FIELD/
  * @text: the element, followed by other text
- * @len: bytes of it
+ * @len: bytes of the element
  * @system: name or pattern of the system
- * @system_len: bytes of it
+ * @system_len: bytes of @system
  * @event: name or pattern of the event; "*" if the element has none
- * @event_len: bytes of it
+ * @event_len: bytes of @event
  * @field: name of the field that has ids of operations
- * @field_len: bytes of it; 0: the element names none
+ * @field_len: bytes of @field; 0: the element names no field
  */
 struct ftrace_element {
 	const char *text;
@@ -64,8 +65,8 @@ struct ftrace_element {
 };
 
 /*
- * Reads the element at the beginning of @text. False, without a message, if it is wrong; @e then
- * has its text only.
+ * Parses the element at the beginning of @text. Returns false, without a message, if it is wrong.
+ * Then @e has its text only.
  */
 bool ftrace_element(struct ftrace_element *e, const char *text);
 /* Returns what follows an element in its list: the next one, or "". */
@@ -75,7 +76,7 @@ static inline const char *ftrace_next(const struct ftrace_element *e)
 }
 
 /**
- * struct ftrace_lists - what the command line asks for
+ * struct ftrace_lists - the tracepoints that the command line asks for
  * @events: lists as ftrace_add_events() takes them
  * @nr: number of lists
  */
@@ -85,19 +86,22 @@ struct ftrace_lists {
 };
 
 /*
- * Takes a list of tracepoints: SYSTEM:EVENT, separated by commas, where each part is a name,
- * or a prefix and a final '*'. Without ":EVENT", all of the system. "/operation=FIELD/" may
- * follow. False, after a message, if the list is wrong.
+ * Adds a list of tracepoints, SYSTEM:EVENT, separated by commas. Each part is a name, or a prefix
+ * and a final '*'. Without ":EVENT", an element means all events of the system.
+ * "/operation=FIELD/" may follow. Returns false, after a message, if the list is wrong.
  */
 bool ftrace_add_events(struct ftrace_lists *l, char *text);
-/* Takes names of sets, as "block,irq". False, after a message, if one is unknown. */
+/*
+ * Adds sets by their names, as in "block,irq". Returns false, after a message, if a name is
+ * unknown.
+ */
 bool ftrace_add_sets(struct ftrace_lists *l, char *text);
 
 #ifdef HAVE_TRACEFS
 
 /*
- * Returns false, after a message, if the kernel has no tracepoint of one of the names. True, too,
- * if the caller may not read their names.
+ * Returns false, after a message, if the kernel has no tracepoint of one of the names. Returns
+ * true if the caller may not read the names of tracepoints.
  */
 bool ftrace_lists_exist(const struct ftrace_lists *l);
 /*
@@ -113,20 +117,20 @@ int ftrace_stop(struct ftrace *f);
 /* Reads what the buffers have into the queue. Returns 0 or a negative errno, after a message. */
 int ftrace_read(struct ftrace *f);
 /*
- * Composes the queue's events as far as their times can be told. The composer must have all
- * processes of the session. 0, or the composer's error.
+ * Composes the events of the queue whose times are known already. The composer must have all
+ * processes of the session. Returns 0, or the composer's error.
  */
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
 /* Returns true if the queue should be composed although the composer may lack some processes. */
 bool ftrace_is_crowded(const struct ftrace *f);
-/* After the last ftrace_read() and ftrace_compose(): accounts for what was lost. */
+/* Accounts for lost events. Call this after the last ftrace_read() and ftrace_compose(). */
 int ftrace_finish(struct ftrace *f, struct at_compose *c);
-/* Removes the instance. NULL is fine. */
+/* Removes the instance. NULL has no effect. */
 void ftrace_close(struct ftrace *f);
 
 #else
 
-/* Without libtracefs, main() refuses the options that lead here. */
+/* Without libtracefs, main() rejects the options that would call these functions. */
 static inline int ftrace_open(struct ftrace **f, const struct ftrace_lists *l,
 			      const struct ftrace_options *o)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ftrace instances: their clock, their buffers, which events of which tasks they record
+ * Makes ftrace instances, and chooses their clock, their buffers, their events and the tasks that
+ * they record
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,10 @@
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel */
 #define INITIAL_PID_NS	0xEFFFFFFCU
 
-/* Walks over the threads of a process until one finds no new thread, at most so often. */
+/*
+ * Limit of the walks over the threads of a process. Walks are repeated until one finds no new
+ * thread.
+ */
 #define WALKS_MAX	16
 
 static int fail(const char *what)
@@ -60,7 +64,7 @@ static void remove_stale(void)
 	tracefs_list_free(names);
 }
 
-/* The one rule for patterns: a name, or a prefix and a final '*' */
+/* Does the name match the pattern: a name, or a prefix and a final '*'? */
 static bool matches(const char *pattern, size_t len, const char *name)
 {
 	if (len && pattern[len - 1] == '*')
@@ -111,7 +115,7 @@ static int enable_system(struct ftrace *f, const char *system, const struct ftra
 	int err = 0;
 
 	for (char **name = names; name && *name && !err; name++) {
-		/* A tracer writes these itself; they have nothing to enable. */
+		/* Skip events that a tracer writes itself: they have no file to enable them. */
 		if (matches(e->event, e->event_len, *name) &&
 		    tracefs_event_file_exists(f->of[FTRACE_WATCHED].tracefs, system, *name,
 					      "enable"))
@@ -182,7 +186,7 @@ bool ftrace_lists_exist(const struct ftrace_lists *l)
 	bool found = true;
 	char **systems;
 
-	/* libtracefs would mount a tracefs that is missing. */
+	/* Check this before libtracefs is called, because it would mount a missing tracefs. */
 	if (access("/sys/kernel/tracing/events", R_OK | X_OK))
 		return true;
 	systems = tracefs_event_systems(NULL);
@@ -213,7 +217,7 @@ static bool is_listed(const struct ftrace_lists *l, const char *system)
 	return false;
 }
 
-/* Reads the formats of those systems only that are listed: a kernel has thousands of events. */
+/* Reads only the formats of the listed systems, because a kernel has thousands of events. */
 static int load_formats(struct ftrace *f, const struct ftrace_lists *l, char **systems)
 {
 	size_t nr = 0, used = 0;
@@ -256,8 +260,8 @@ static int set_option(struct tracefs_instance *instance, enum tracefs_option_id 
 }
 
 /*
- * Until a process is watched, no task may be recorded; but an empty list means all tasks.
- * So the list begins with the highest possible id, which is given out last.
+ * Records no task until a process is watched. An empty list of tasks would mean all tasks. So the
+ * list begins with the highest possible id, which the kernel assigns last.
  */
 static int watch_nobody(struct tracefs_instance *instance)
 {
@@ -343,7 +347,7 @@ int ftrace_open(struct ftrace **f, const struct ftrace_lists *l, const struct ft
 		tool_error("%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	/* Failures of the library are reported here, with the remedy. */
+	/* The library prints no messages: this file reports its failures, with the remedy. */
 	tracefs_set_loglevel(TEP_LOG_NONE);
 	err = make(*f, l, o);
 	if (err) {
@@ -401,7 +405,10 @@ int ftrace_watch(struct ftrace *f, pid_t pid)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	/* A thread that is not yet watched may create another one behind the walk's back. */
+	/*
+	 * Walk again, because a thread that is not watched yet may create another one during a
+	 * walk.
+	 */
 	for (int i = 0; i < WALKS_MAX; i++) {
 		n = watch_threads(f, path);
 		if (n <= before)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Which field of which tracepoint has ids of operations
- */
+/* Finds the field of each tracepoint that has ids of operations */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

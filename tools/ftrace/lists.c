@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Which tracepoints the command line asks for
- */
+/* Parses the lists of tracepoints on the command line */
 #include <string.h>
 
 #include "ftrace/ftrace.h"
@@ -36,7 +34,7 @@ static bool add(struct ftrace_lists *l, const char *text)
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 #define OPERATION	"/operation="
 
-/* Splits off the part of a name or pattern at *@p. False if it is empty. */
+/* Splits off the name or pattern at *@p. Returns false if it is empty. */
 static bool take_part(const char **p, const char **part, size_t *len)
 {
 	*part = *p;
@@ -46,7 +44,7 @@ static bool take_part(const char **p, const char **part, size_t *len)
 	return *len;
 }
 
-/* Splits off "/operation=FIELD/" at *@p, which may be missing. False if it is wrong. */
+/* Splits off "/operation=FIELD/" at *@p, which may be missing. Returns false if it is wrong. */
 static bool take_field(const char **p, struct ftrace_element *e)
 {
 	if (**p != '/')

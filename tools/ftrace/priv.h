@@ -2,9 +2,9 @@
 /*
  * Declarations shared by the files of ftrace/
  *
- *	instance.c	the instances: which events of which tasks
- *	joins.c		which field of which event has ids of operations
- *	queue.c		events between the instance and the composer
+ *	instance.c	the instances, their events and the tasks that they record
+ *	joins.c		the fields of events that have ids of operations
+ *	queue.c		events that wait for the composer
  *	decode.c	fields of an event
  *	tasks.c		process and name of a thread
  */
@@ -20,9 +20,9 @@
 
 /**
  * struct ftrace_task - process and name of a thread
- * @tid: its id
- * @pid: its process; 0: it had ended before anybody asked
- * @comm: its name
+ * @tid: id of the thread
+ * @pid: process of the thread; 0: the thread had ended before its process was looked up
+ * @comm: name of the thread
  */
 struct ftrace_task {
 	pid_t tid;
@@ -48,7 +48,7 @@ enum ftrace_which {
 
 /**
  * struct ftrace_instance - an instance of the kernel, with a buffer for each CPU
- * @tracefs: NULL: it is not needed
+ * @tracefs: handle of the library; NULL: the instance is not needed
  * @cpus: accounts
  */
 struct ftrace_instance {
@@ -69,16 +69,16 @@ struct ftrace_join {
 /**
  * struct ftrace - an open recording of tracepoints
  * @of: the instances
- * @options: how they are opened
+ * @options: options of the instances
  * @tep: formats of the events
  * @joins: tracepoints whose events may belong to an operation
- * @nr_joins: number of them
- * @clock: what @queue's times are in
+ * @nr_joins: number of @joins
+ * @clock: clock of the times in @queue
  * @nr_cpus: CPUs that each instance has
- * @queue: events that were read, one behind the other: struct queued
+ * @queue: events that were read, each a struct queued
  * @used: bytes of @queue
- * @room: bytes allocated for it
- * @tasks: of tsearch(3): struct ftrace_task
+ * @room: bytes allocated for @queue
+ * @tasks: tree of tsearch(3) with struct ftrace_task
  */
 struct ftrace {
 	struct ftrace_instance of[FTRACE_INSTANCES];
@@ -116,8 +116,8 @@ void ftrace_tasks_free(struct ftrace *f);
 
 /**
  * struct ftrace_fields - decoded fields
- * @nr: of @values
- * @values: they point into the event and into @text
+ * @nr: number of @values
+ * @values: the values, which point into the event and into @text
  * @text: text of fields that have no other form
  * @used: bytes of @text
  */

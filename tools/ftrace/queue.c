@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events between the instance and the composer
+ * Queue of events that the instance has recorded and that wait for the composer
  *
- * The composer can tell the time of a stamp only when the session has logged a later moment
- * of its clock, which it does each second.
+ * The composer can tell the time of a stamp only when the session has logged a later moment of
+ * its clock. The session logs a moment each second.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,17 +13,17 @@
 #include "ftrace/priv.h"
 #include "tool.h"
 
-/* More than that in a second counts as unwritten. */
+/* Limit of the queue in bytes. Further events count as unwritten. */
 #define QUEUE_MAX	(256u << 20)
 
 /**
  * struct queued - an event in the queue
- * @ts: when it was
- * @event: its format
- * @cpu: where it was
+ * @ts: time stamp of the event
+ * @event: format of the event
+ * @cpu: CPU on which it happened
  * @which: enum ftrace_which: the instance that it was read from
  * @size: bytes of @data; the next event follows, aligned
- * @data: as ftrace wrote it
+ * @data: the event as ftrace wrote it
  */
 struct queued {
 	uint64_t ts;
@@ -115,7 +115,7 @@ bool ftrace_is_crowded(const struct ftrace *f)
 	return f->used > QUEUE_MAX / 4;
 }
 
-/* The thread that the event happened in: ftrace calls it common_pid. */
+/* Returns the thread that the event happened in, which ftrace calls common_pid. */
 static pid_t thread_of(struct ftrace *f, struct queued *q)
 {
 	struct tep_record record = { .data = q->data, .size = q->size };
@@ -123,7 +123,10 @@ static pid_t thread_of(struct ftrace *f, struct queued *q)
 	return tep_data_pid(f->tep, &record);
 }
 
-/* Both instances may have an event: each of them adds those that the other one does not. */
+/*
+ * Both instances may have the same event. So each instance contributes only events that the other
+ * one does not.
+ */
 static uint32_t flags_of(const struct ftrace *f, const struct queued *q)
 {
 	if (!f->of[FTRACE_JOINED].tracefs)
@@ -224,7 +227,7 @@ static void add_losses(struct losses *l, struct ftrace_instance *i, unsigned int
 	stats = tracefs_instance_file_read(i->tracefs, file, NULL);
 	l->overwritten += statistic(stats, "\noverrun") + statistic(stats, "commit overrun");
 	l->dropped += statistic(stats, "dropped events");
-	/* Events that the kernel gave out, and the library did not understand */
+	/* Count events that the kernel returned and the library did not understand. */
 	read = statistic(stats, "read events");
 	if (read > account->read)
 		account->unwritten += read - account->read;
@@ -238,7 +241,7 @@ int ftrace_finish(struct ftrace *f, struct at_compose *c)
 {
 	int err = 0;
 
-	/* Events later than all that is known of the clock */
+	/* Count events that are later than the last known moment of the clock. */
 	for (size_t at = 0; at < f->used;) {
 		struct queued *q = (struct queued *)(f->queue + at);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Process and name of a thread, looked up once, when it first appears
- */
+/* Looks up process and name of a thread once, when the thread first appears */
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>

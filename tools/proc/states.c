@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the threads of a process. The process may change meanwhile: a thread that has ended is left
- * out, a thread that begins may be.
+ * Reads the threads of a process. The process may change meanwhile. A thread that has ended is
+ * left out. A thread that has just begun may be left out.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,10 @@
 
 #include "proc/states.h"
 
-/* Times of records may be off by 0.1 ms: a new segment of the clock begins only beyond that. */
+/*
+ * Records may have times that are wrong by 0.1 ms: a new segment of the clock begins only beyond
+ * that difference.
+ */
 #define MARGIN_NS	1000000
 
 /* Number of the field "starttime" in /proc/PID/stat */
@@ -26,7 +29,10 @@
 
 #define DESCRIPTOR_MAX	(1 << 20)
 
-/* Letters of fs/proc/array.c in Linux, and the numbers of the states as in a switch */
+/*
+ * The letters of states in /proc, from fs/proc/array.c of Linux, and the numbers of the states in
+ * records of switches
+ */
 static const struct {
 	char letter;
 	uint8_t state;
@@ -151,7 +157,7 @@ static bool read_state(int dir, int32_t tid, struct proc_state *s)
 	return true;
 }
 
-/* Returns the id that the name of a directory is, or 0. */
+/* Returns the name of a directory as an id, or 0 if it is not a number. */
 static pid_t id_of(const char *name)
 {
 	char *end;

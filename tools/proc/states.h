@@ -11,8 +11,8 @@
 /**
  * struct proc_state - a thread and its state
  * @tid: the thread
- * @comm: its name
- * @since: it has existed at least since then
+ * @comm: name of the thread
+ * @since: time since which the thread has existed, or later
  * @from: the state was read at @from or later
  * @until: the state was read at @until or earlier
  * @state: Linux's task state; 0: running or runnable
@@ -33,7 +33,7 @@ struct proc_state {
 	uint64_t argument;
 };
 
-/* The threads of a process that have not been read yet. @dir NULL: none */
+/* An iteration over the threads of a process. @dir NULL: none */
 struct proc_threads {
 	DIR *dir;
 };

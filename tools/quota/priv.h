@@ -18,8 +18,8 @@
 /**
  * struct quota_place - a cgroup of a process
  * @v2: the cgroup is of the unified hierarchy; else of version 1's controller cpu
- * @dir: its directory
- * @path: its path, as /proc/PID/cgroup has it
+ * @dir: directory of the cgroup
+ * @path: path of the cgroup, as /proc/PID/cgroup has it
  */
 struct quota_place {
 	bool v2;

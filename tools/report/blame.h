@@ -17,7 +17,7 @@ struct blame_row {
 	const char *thread;	/* name of the thread, "" if none */
 	const char *duration;
 	const char *other;	/* the other party in words, "" if none */
-	uint64_t ns, count;	/* of intervals */
+	uint64_t ns, count;	/* sum and number of intervals */
 };
 
 /* Zero bytes are a valid empty struct. */
@@ -26,7 +26,7 @@ struct blame {
 	size_t nr, room;
 	struct fxt_table index;
 	struct fxt_names names;
-	uint64_t ns;		/* of all rows */
+	uint64_t ns;		/* sum over all rows */
 };
 
 /* Adds the intervals of @op whose state is in the bit set @states. Returns 0 or -ENOMEM. */

@@ -33,7 +33,10 @@ bool choose_time(const char *text, uint64_t *ns)
 		x *= units[i].ns;
 		if (!(x < 1e18))
 			return false;
-		/* Round: 2.01 times 1e3 is a little less than 2010 as a double. */
+		/*
+		 * Round to the nearest number, because 2.01 times 1e3 is a little less than 2010
+		 * as a double.
+		 */
 		*ns = x;
 		*ns += x - *ns >= 0.5;
 		return true;

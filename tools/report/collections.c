@@ -7,7 +7,10 @@
 #include "collections.h"
 #include "fxt/table.h"
 
-/* The argument tells a collection from a duration of the program in the same category. */
+/*
+ * Is @rec the begin of a collection? Its argument distinguishes it from durations of the program
+ * in the same category.
+ */
 static bool is_begin(const struct fxt_record *rec)
 {
 	const struct fxt_arg *flags = fxt_arg(rec, "flags");
@@ -40,7 +43,10 @@ int collections_record(struct collections *c, const struct fxt_record *rec)
 	return 0;
 }
 
-/* By thread and time. An end comes before the begin of the next collection at the same time. */
+/*
+ * Sorts by thread and time. At the same time, an end comes before the begin of the next
+ * collection.
+ */
 static int by_thread(const void *a, const void *b)
 {
 	const struct collection *x = a, *y = b;

@@ -7,8 +7,8 @@
 
 /* The begin or the end of a collection. Before collections_pair(), .to is not set. */
 struct collection {
-	uint64_t from, to;	/* to: of the trace, if the collection does not end */
-	uint64_t pid, tid;	/* of the thread that collected */
+	uint64_t from, to;	/* .to: the end of the trace if the collection does not end */
+	uint64_t pid, tid;	/* process and thread that collected */
 	char *type;		/* NULL: an end */
 	bool complete;
 };
@@ -22,8 +22,8 @@ struct collections {
 /* Takes the record if it belongs to a collection. Returns 0 or -ENOMEM. */
 int collections_record(struct collections *c, const struct fxt_record *rec);
 /*
- * Joins begins and ends after the last record, and sorts collections by begin. @end: of the trace.
- * Ends without a begin are dropped.
+ * Joins begins and ends after the last record, and sorts collections by begin. @end: the end of
+ * the trace. Ends without a begin are dropped.
  */
 void collections_pair(struct collections *c, uint64_t end);
 void collections_free(struct collections *c);

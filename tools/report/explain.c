@@ -102,7 +102,7 @@ static void print_other(FILE *f, const struct party *p)
 	}
 }
 
-/* Prints in what @row, which is blocked, is: "in fsync(7) (iowait) within flush " */
+/* Prints where the blocked thread of @row is: "in fsync(7) (iowait) within flush " */
 static void print_place(FILE *f, const struct analysis_interval *row)
 {
 	if (row->in[0]) {
@@ -117,7 +117,10 @@ static void print_place(FILE *f, const struct analysis_interval *row)
 			tool_text(row->duration));
 }
 
-/* Prints why the thread of @row, which is runnable, left its CPU, if that was its own doing. */
+/*
+ * Prints why the thread of @row, which is runnable, left its CPU, if the thread gave it up
+ * itself.
+ */
 static void print_yield(FILE *f, const struct analysis_interval *row)
 {
 	if (row->reason == ANALYSIS_YIELDED)
@@ -256,7 +259,7 @@ void explain_sentence(FILE *f, const struct analysis_operation *op)
 	fputs(op->complete ? " took " : " had not ended after ", f);
 	print_ns(f, op->end - op->begin, u);
 	fprintf(f, " %s", u.name);
-	/* The longest first */
+	/* Print the states in order of their time, the longest first. */
 	for (int i = 0; i < ANALYSIS_STATES; i++) {
 		int longest = -1;
 
@@ -357,7 +360,7 @@ void explain_path(FILE *f, const struct analysis_operation *op)
 	}
 }
 
-/* More events of one operation are only counted. */
+/* Limit of the printed events of one operation. Further events are only counted. */
 #define JOINED_LINES	20
 
 void explain_joined(FILE *f, const struct analysis_operation *op, const struct joined *joined)

@@ -22,7 +22,7 @@ int forest_operation(struct forest *f, const struct analysis_operation *op)
 	if (!n)
 		return -ENOMEM;
 	n->operation = *op;
-	/* They are valid only now. */
+	/* The analysis frees threads and intervals after this call. */
 	n->operation.threads = NULL;
 	n->operation.intervals = NULL;
 	n->operation.path = NULL;
@@ -61,7 +61,10 @@ uint64_t forest_end(const struct forest_node *n)
 	       n->kind == FOREST_REGION ? n->region.to : n->note.ns;
 }
 
-/* Of parts that begin at once, the longer one stands first: it may be around the other. */
+/*
+ * Sorts parts by parent and begin. Of parts that begin at the same time, the longer one comes
+ * first, because it may contain the other.
+ */
 static int by_parent(const void *a, const void *b)
 {
 	const struct forest_node *x = a, *y = b;

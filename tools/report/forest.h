@@ -8,7 +8,7 @@
 
 enum forest_kind { FOREST_OPERATION, FOREST_REGION, FOREST_NOTE };
 
-/* A part, in a list of its operation's or parent's parts. Texts are the analysis's. */
+/* A part in the list of parts of its operation or parent. The analysis owns the texts. */
 struct forest_node {
 	enum forest_kind kind;
 	union {
@@ -16,11 +16,11 @@ struct forest_node {
 		struct analysis_region region;
 		struct analysis_note note;
 	};
-	uint64_t of;		/* id of the operation that this is a part of; 0: none */
+	uint64_t of;		/* id of the operation that has this part; 0: none */
 	bool shown;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct forest {
 	struct forest_node *of;
 	size_t nr, room;
@@ -32,10 +32,10 @@ int forest_region(struct forest *f, const struct analysis_region *region);
 int forest_note(struct forest *f, const struct analysis_note *note);
 /* Put the parts of each operation next to each other, in order of time. */
 void forest_sort(struct forest *f);
-/* The parts of the operation @id, after forest_sort(). *@nr: how many */
+/* Returns the parts of the operation @id, after forest_sort(). *@nr: their number */
 struct forest_node *forest_parts(const struct forest *f, uint64_t id, size_t *nr);
 uint64_t forest_begin(const struct forest_node *n);
-/* The end of an operation or a region; of a moment, its time */
+/* Returns the end of an operation or a region, or the time of a moment. */
 uint64_t forest_end(const struct forest_node *n);
 void forest_free(struct forest *f);
 

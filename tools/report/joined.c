@@ -56,7 +56,10 @@ static void print_text(FILE *f, const struct reading *r, const struct fxt_record
 	for (unsigned int i = 0; i < rec->nargs; i++) {
 		const struct fxt_arg *a = &rec->args[i];
 
-		/* The argument that joins the event, and the field that it was read from */
+		/*
+		 * Skip the argument with the operation's id, and the field that the id was read
+		 * from.
+		 */
 		if (a->type == ASYNCTRACE_FXT_ARG_UINT64 && a->u == id)
 			continue;
 		fputc(' ', f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events of the kernel's tracepoints that have the id of an operation, such as the interrupt in
- * which a driver completes a request. They are read in a reading of their own, because only then
- * it is known which operations are explained.
+ * which a driver completes a request. A command reads the trace a second time for them, because
+ * it knows only after the first reading which operations it explains.
  */
 #ifndef REPORT_JOINED_H
 #define REPORT_JOINED_H
@@ -12,7 +12,7 @@
 /**
  * struct joined_event - an event that belongs to an operation
  * @id: id of the operation
- * @ns: its time
+ * @ns: time of the event
  * @text: its name, fields and thread, for people
  * @json: the object that asynctrace dump --json prints
  */
@@ -23,7 +23,7 @@ struct joined_event {
 	char *json;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct joined {
 	struct joined_event *of;
 	size_t nr, room;

@@ -15,7 +15,7 @@ struct herd {
 	uint64_t first;		/* time of the first wakeup */
 	uint64_t woken, judged, futile;
 	uint64_t futile_ns;	/* running time of the futile turns */
-	unsigned int refs;	/* held by threads whose turn is not over, and by the waker */
+	unsigned int refs;	/* references of threads whose turn is not over, and of the waker */
 	struct lint_example winner;
 };
 

@@ -25,7 +25,10 @@ struct lost_wakes {
 	struct lint_example example;
 };
 
-/* Bursts and lost wakeups are allocated on demand: most types have neither. */
+/*
+ * A type of operations. Bursts and lost wakeups are allocated when they are found, because most
+ * types have neither.
+ */
 struct lint_type {
 	const char *provider, *category, *name;
 	uint64_t operations, open;
@@ -116,7 +119,10 @@ static int count_burst(struct lint_type *t, const struct analysis_begin *begin)
 	fresh = t->operations - b->counted;
 	if (!b->count)
 		b->example = example_of(&begin->id, begin->thread, begin->ns);
-	/* Overlapping bursts are one: count only operations that are not counted yet. */
+	/*
+	 * Overlapping bursts count as one, so count only operations that no burst has counted
+	 * yet.
+	 */
 	b->count += fresh >= LINT_BURST;
 	b->operations += fresh < LINT_BURST ? fresh : LINT_BURST;
 	b->counted = t->operations;

@@ -67,7 +67,7 @@ struct lints {
 	size_t nr_providers, room_providers;
 	/* .a index in the arrays above + 1 */
 	struct fxt_table by_thread, by_waker, by_type, by_provider;
-	uint64_t herds;		/* number of the last one */
+	uint64_t herds;		/* number of the last herd */
 	struct fxt_table last_herds;	/* waker and thread: .a number of the last herd with both */
 
 	struct finding *of;

@@ -11,8 +11,9 @@
 /* Intervals of one state with the same thread, system call, duration, quota and other party */
 struct party {
 	uint64_t ns;
-	uint64_t throttled_ns;	/* of them, at most, waiting for the quota of .row.cgroup */
-	struct analysis_interval row;	/* the first of them */
+	uint64_t throttled_ns;	/* limit of the part of .ns spent waiting for the quota of
+				   .row.cgroup */
+	struct analysis_interval row;	/* the first interval */
 	/* Operations that the other party worked on, those with the most time first */
 	struct {
 		const struct analysis_id *id;

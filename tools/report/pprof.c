@@ -8,7 +8,7 @@
 #include "pprof.h"
 #include "tool.h"
 
-#define GZIP_WINDOW	(15 + 16)	/* for zlib: the largest window, with a gzip header */
+#define GZIP_WINDOW	(15 + 16)	/* for zlib: use the largest window, write a gzip header */
 
 /* Field numbers of profile.proto */
 enum { PROFILE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
@@ -45,7 +45,7 @@ static void put_byte(struct bytes *b, unsigned char byte)
 		b->of[b->nr++] = byte;
 }
 
-/* Seven bits in each byte, the lowest first */
+/* Appends a number, seven bits in each byte, the lowest first. */
 static void put_varint(struct bytes *b, uint64_t n)
 {
 	for (; n >= 0x80; n >>= 7)

@@ -9,12 +9,12 @@
 #include "tool.h"
 
 enum argument {
-	OTHER,		/* says little about what the call waits for */
+	OTHER,		/* the argument says little about what the call waits for */
 	DESCRIPTOR,
-	ADDRESS,	/* the call waits for a change there */
+	ADDRESS,	/* the call waits for a change at this address */
 };
 
-/* In order of .name. A call that is not here is its own reason. */
+/* Reasons of system calls, sorted by .name. A call that is missing here is its own reason. */
 static const struct call {
 	const char *name, *reason;
 	enum argument argument;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names what a thread waited for. */
+/* Names the thing that a thread waited for, from its system call. */
 #ifndef REPORT_REASONS_H
 #define REPORT_REASONS_H
 

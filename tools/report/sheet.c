@@ -14,7 +14,7 @@
 #include "tool.h"
 
 #define COLUMNS_MAX	20
-#define WIDTH_DEFAULT	100	/* of a terminal that does not tell its width */
+#define WIDTH_DEFAULT	100	/* width of a terminal that does not report its width */
 #define TEXT_WIDTH_MAX	60
 #define TEXT_WIDTH_MIN	8
 #define BAR_WIDTH	40
@@ -228,7 +228,7 @@ void sheet_print_text(FILE *f, const char *text, size_t width, bool pad)
 	print_fitted(f, text, nr > width && !sheet_is_cut(f) ? nr : width, true, !pad);
 }
 
-/* @row NULL: print the heading */
+/* Prints @row, or the heading if @row is NULL. */
 static void print_row(FILE *f, const struct sheet *s, const size_t *width,
 		      const union sheet_cell *row)
 {

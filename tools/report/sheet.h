@@ -11,7 +11,7 @@
 enum sheet_kind {
 	SHEET_TEXT,
 	SHEET_COUNT,
-	SHEET_ID,	/* a number that identifies, such as a pid */
+	SHEET_ID,	/* a number that identifies something, such as a pid */
 	SHEET_NS,	/* printed as milliseconds */
 	SHEET_NS_DIFF,	/* a difference in ns, printed with a sign */
 	SHEET_SHARE,	/* a fraction of 1, printed as percent */
@@ -68,7 +68,7 @@ void sheet_textf(struct sheet *s, const char *fmt, ...) __attribute__((format(pr
 void sheet_type(struct sheet *s, const char *category, const char *name);
 void sheet_number(struct sheet *s, uint64_t number);	/* also for SHEET_ID, SHEET_NS */
 void sheet_diff(struct sheet *s, int64_t diff);
-/* also for SHEET_RATIO, SHEET_BAR */
+/* Adds a cell of the kind SHEET_SHARE, SHEET_RATIO or SHEET_BAR. */
 void sheet_share(struct sheet *s, uint64_t part, uint64_t all);
 /*
  * Prints the table. On a terminal, optional columns and the middle of texts give way to its width.

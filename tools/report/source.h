@@ -18,12 +18,12 @@ struct source_time {
 
 /* A filter of rows. Zero bytes let all rows pass. */
 struct source_filter {
-	struct source_time from, to;	/* of the row's begin; before .to */
+	struct source_time from, to;	/* rows begin at .from or later, and before .to */
 	/* For operations: */
 	const char *type;	/* "request" or "http/request"; NULL: all */
 	const char *provider;
 	const char *category;
-	uint64_t min_ns;	/* of latency */
+	uint64_t min_ns;	/* bounds of the latency */
 	uint64_t max_ns;
 	bool has_max;		/* false: .max_ns is not used */
 };

@@ -9,7 +9,7 @@
 
 struct type {
 	const char *provider, *category, *name;
-	struct samples latencies;	/* of complete operations */
+	struct samples latencies;	/* latencies of complete operations */
 	uint64_t incomplete;
 	uint64_t ns[ANALYSIS_STATES];	/* sum over complete operations */
 };

@@ -15,8 +15,9 @@ struct report {
 	struct source source;
 	const struct what *what;
 	const char *other;	/* diff: the second file */
-	const char *id;		/* of the operation to report on */
-	const char *log_text;	/* print only logs with it in category or message; NULL: all */
+	const char *id;		/* id of the operation to report on */
+	const char *log_text;	/* print only logs with this text in category or message;
+				   NULL: all */
 	enum sheet_format format;
 	bool folded, pprof, all;
 

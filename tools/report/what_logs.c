@@ -91,7 +91,10 @@ struct groups {
 	struct fxt_table members;	/* operations and threads of each group */
 };
 
-/* Equal texts of the analysis are at one address. NULL: no memory */
+/*
+ * Returns the group of a log, which is made if it is new. Addresses are the key, because the
+ * analysis stores each text once. NULL: no memory
+ */
 static struct group *group_of(struct groups *g, const struct analysis_note *n)
 {
 	const uint64_t hash = fxt_hash((uintptr_t)n->category, (uintptr_t)n->text);

@@ -23,7 +23,7 @@ static const struct sheet_column loop_columns[] = {
 	COLUMN("open_ns", "OPEN", SHEET_NS),
 };
 
-/* A loop: equal names in a process have different ids. */
+/* An event loop. Loops of one process with equal names have different ids. */
 struct loop {
 	uint64_t id;
 	uint64_t pid;
@@ -33,7 +33,7 @@ struct loop {
 	struct samples delays;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct loops {
 	struct loop *of;
 	size_t nr, room;
@@ -97,7 +97,7 @@ static int add_round(void *arg, const struct fxt_record *rec)
 	return samples_add(&l->delays, active->u);
 }
 
-/* The busiest first */
+/* Sorts loops by active time, the busiest first. */
 static int by_active_time(const void *a, const void *b)
 {
 	const struct loop *x = a, *y = b;

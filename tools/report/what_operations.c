@@ -11,10 +11,13 @@
 #include "samples.h"
 #include "what.h"
 
-/* An operation may be its own ancestor only in a hostile file; so deep is none. */
+/*
+ * Limit of the depth of a tree. Real trees are not this deep. In a hostile file, an operation may
+ * be its own ancestor.
+ */
 #define DEPTH_MAX	64
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct parts {
 	struct forest forest;
 	struct collections collections;
@@ -71,11 +74,14 @@ static const struct sheet_column tree_columns[] = {
 struct tree {
 	struct report *r;
 	struct parts *d;
-	uint64_t begin;		/* of the root */
+	uint64_t begin;		/* begin of the root */
 	uint64_t last;		/* time of the row before, since .begin */
 };
 
-/* The part of @op in which none of its operations is open. Parts are in order of their begins. */
+/*
+ * Returns the part of the time of @op in which none of its child operations is open. Parts are in
+ * order of their begins.
+ */
 static uint64_t self_of(const struct forest *f, const struct analysis_operation *op)
 {
 	uint64_t self = op->end - op->begin, covered = op->begin;
@@ -103,12 +109,18 @@ static uint64_t self_of(const struct forest *f, const struct analysis_operation 
 static void begin_row(struct tree *t, uint64_t at, uint64_t ns, uint64_t self)
 {
 	struct sheet *s = &t->r->sheet;
-	/* A part may have begun before the whole, on a thread that entered it early. */
+	/*
+	 * A part may have begun before its operation, on a thread that entered the operation
+	 * early.
+	 */
 	const uint64_t since = at > t->begin ? at - t->begin : 0;
 
 	sheet_row(s);
 	sheet_number(s, since);
-	/* Parts that ran at once stand below each other: a row may begin before the last. */
+	/*
+	 * The difference may be negative: a row may begin before the last row, because parts that
+	 * ran at the same time stand below each other.
+	 */
 	sheet_diff(s, (int64_t)(since - t->last));
 	sheet_number(s, ns);
 	sheet_number(s, self);
@@ -156,7 +168,7 @@ static void note_row(struct tree *t, const struct analysis_note *n, unsigned int
 
 static void operation_rows(struct tree *t, const struct analysis_operation *op, unsigned int depth);
 
-/* All parts of the operation @id, and theirs */
+/* Adds rows of all parts of the operation @id, and of their parts. */
 static void part_rows(struct tree *t, uint64_t id, unsigned int depth)
 {
 	size_t nr;
@@ -192,8 +204,9 @@ static void operation_rows(struct tree *t, const struct analysis_operation *op, 
 }
 
 /*
- * Collections of the operation's process while the operation was open. They may have stopped its
- * threads, whichever thread collected. TOOK is the part within the operation.
+ * Adds rows of the garbage collections of the operation's process while the operation was open.
+ * They may have stopped its threads, whichever thread collected. The column TOOK is the part
+ * within the operation.
  */
 static void collection_rows(struct tree *t, const struct analysis_operation *op)
 {
@@ -218,7 +231,7 @@ static void collection_rows(struct tree *t, const struct analysis_operation *op)
 	}
 }
 
-/* The begin of the operation with the id was lost, but it has parts. */
+/* Adds a row for an operation whose begin was lost, but which has parts. */
 static void lost_root(struct tree *t, uint64_t id)
 {
 	const struct analysis_operation lost = {
@@ -279,18 +292,21 @@ static const struct sheet_column regions_columns[] = {
 
 struct kind {
 	const char *category, *name, *place;
-	struct samples lengths;		/* of complete ones */
+	struct samples lengths;		/* lengths of complete regions */
 	uint64_t unfinished, total_ns, self_ns;
 };
 
-/* Starts as zeros. */
+/* Zero bytes are a valid empty struct. */
 struct regions {
 	struct kind *of;
 	size_t nr, room;
 	struct fxt_table index;
 };
 
-/* Equal texts of the analysis are at one address. */
+/*
+ * Returns the kind of a region. Addresses are the key, because the analysis stores each text
+ * once.
+ */
 static struct kind *kind_of(struct regions *d, const struct analysis_region *region)
 {
 	const uint64_t type = fxt_hash((uintptr_t)region->category, (uintptr_t)region->name);
@@ -316,7 +332,10 @@ static int count_region(void *arg, const struct analysis_region *region)
 
 	if (!k)
 		return -ENOMEM;
-	/* A region within one of the same kind is a part of that one's time already. */
+	/*
+	 * Do not add the time of a region within a region of the same kind: the outer region
+	 * contains it.
+	 */
 	if (region->outermost)
 		k->total_ns += region->to - region->from;
 	k->self_ns += region->self_ns;

@@ -49,8 +49,9 @@ struct relative {
 	const struct analysis_thread *thread;
 	unsigned int distance;
 	uint64_t until;			/* later wakeups of the thread did not matter */
-	uint64_t wakeups;		/* of threads one nearer to the operation, until .until */
-	const struct analysis_thread *woken;	/* by the last of these wakeups */
+	uint64_t wakeups;		/* wakeups of threads one step nearer to the operation,
+					   until .until */
+	const struct analysis_thread *woken;	/* thread that the last of these wakeups woke */
 };
 
 /* Relatives of one operation */
@@ -87,7 +88,7 @@ static int add_work(void *arg, const struct analysis_operation *op)
 		return -ENOMEM;
 	work = &d->works[d->nr_works];
 	*work = (struct work){ .operation = *op, .nr = op->nr_threads };
-	/* They are valid only now. */
+	/* The analysis frees threads and intervals after this call. */
 	work->operation.threads = NULL;
 	work->operation.intervals = NULL;
 	work->operation.path = NULL;
@@ -139,7 +140,7 @@ static int add_wakers(struct relatives *all, const struct related *d, uint64_t f
 		waker = relative_of(all, w->waker, distance);
 		if (!waker)
 			return -ENOMEM;
-		/* The thread is nearer to the operation by another way. */
+		/* Skip a thread that is nearer to the operation by another way. */
 		if (waker->distance != distance)
 			continue;
 		waker->until = w->ns;
@@ -152,7 +153,7 @@ static int add_wakers(struct relatives *all, const struct related *d, uint64_t f
 static int add_workers(struct relatives *all, const struct work *work)
 {
 	for (size_t i = 0; i <= work->nr; i++) {
-		/* The thread that began the operation need not have worked on it. */
+		/* Include the thread that began the operation, even if it has not worked on it. */
 		const struct analysis_thread *t = i < work->nr ? work->threads[i] :
 						  work->operation.creator;
 		struct relative *worker = t ? relative_of(all, t, 0) : NULL;

@@ -91,7 +91,7 @@ struct waiter {
 	const struct analysis_thread *thread;
 	struct samples waits;
 	uint64_t voluntary, preempted, migrations;
-	const struct behind *top;	/* the one that had the CPU most of the time */
+	const struct behind *top;	/* the thread that had the CPU most of the time */
 };
 
 struct waits {

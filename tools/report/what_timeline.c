@@ -16,7 +16,7 @@
 #include "what.h"
 
 #define LABEL	22
-#define CELLS	76	/* makes 100 columns, with label and separator */
+#define CELLS	76	/* with label and separator, a line has 100 columns */
 
 static const struct sheet_column columns[] = {
 	COLUMN("id", "ID", SHEET_TEXT),

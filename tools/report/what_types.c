@@ -15,7 +15,8 @@ static const enum analysis_state states[ANALYSIS_STATES] = {
 /* The types of both files of diff. Other reports use only .types, and the rest with --log. */
 struct data {
 	struct types types, first;
-	struct analysis_operation *waiting;	/* until it is known which ones have the text */
+	struct analysis_operation *waiting;	/* operations that may still get a log with the
+						   text */
 	size_t nr, room;
 	struct fxt_table chosen;		/* ids of operations with the text */
 };
@@ -58,7 +59,7 @@ static int add_note(void *arg, const struct analysis_note *note)
 	       choose(r->data, note->operation) : 0;
 }
 
-/* All logs and regions are known now. */
+/* Adds the operations that have the text of --log. Called when all logs and regions are known. */
 static void add_chosen(struct report *r)
 {
 	struct data *d = r->data;

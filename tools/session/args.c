@@ -31,7 +31,9 @@ static bool full(size_t nr, const char *what)
 	return true;
 }
 
-/* A list without members, perhaps from a script that found nothing, must not mean "all". */
+/*
+ * Rejects an empty list. It may come from a script that found nothing, so it must not mean "all".
+ */
 static bool empty(const char *text, const char *what, const char *option)
 {
 	if (text[strspn(text, ",")])
@@ -64,7 +66,10 @@ bool session_list_take(struct session_list *l, char *text, size_t longest, const
 	return true;
 }
 
-/* Names of providers have no other form of patterns. Checked before the module is needed. */
+/*
+ * Checks patterns of providers before the module is needed: a pattern is a name, or a prefix and
+ * a final '*'.
+ */
 static bool patterns_fit(const struct session_list *l)
 {
 	for (size_t i = 0; i < l->nr; i++) {
@@ -119,8 +124,8 @@ static bool take_size(struct session_args *a, char *text)
 	    !parse_ring_size(equals + 1, &a->buffers[a->nr_buffers].ring_size))
 		return false;
 	/*
-	 * The size for all providers is compared with the memory later; this one has a fixed
-	 * limit.
+	 * A size for one provider has a fixed limit. The size for all providers is compared with
+	 * the memory later.
 	 */
 	if (a->buffers[a->nr_buffers].ring_size > ASYNCTRACE_RING_MAX) {
 		tool_error("--buffer-size '%s' is too large: a buffer has at most %s; use %s or less",

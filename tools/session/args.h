@@ -79,8 +79,8 @@ enum {
 	{ "follow", no_argument, NULL, SESSION_OPT_FOLLOW }
 
 /*
- * The lines of a help text about these options. SESSION_OPT_FOLLOW has none: each command words
- * it.
+ * Lines of a help text about these options, without SESSION_OPT_FOLLOW: each command describes
+ * that option in its own words.
  */
 #define SESSION_OPTIONS_HELP \
 	"  -c, --categories LIST   only these categories, separated by commas; 'net*' means\n" \
@@ -110,7 +110,7 @@ bool session_list_take(struct session_list *l, char *text, size_t longest, const
 
 /*
  * Makes the session. Returns 0, or a negative errno after a message that names the remedy.
- * @info: of the module
+ * @info: limits of the module
  */
 int session_args_create(const struct session_args *a, struct at_ctl *ctl,
 			const struct at_info *info, uint32_t flags, uint32_t *id);

@@ -11,7 +11,7 @@
 
 struct search {
 	const char *text;
-	uint32_t number;	/* the text as an id; 0: it is not one */
+	uint32_t number;	/* the text as an id; 0: the text is not an id */
 	uint32_t uid;
 	uint32_t mine;		/* ids; 0: none */
 	uint32_t by_id;

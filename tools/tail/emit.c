@@ -79,7 +79,7 @@ static bool is_covered(const struct tail *t, const struct tail_entry *e)
 	return thread && covers_overlap(&thread->covers, e->ns, e->ongoing ? UINT64_MAX : e->end);
 }
 
-/* @e goes into the file, so the begin or end that belongs to it must follow. */
+/* Keeps the begin or end that belongs to @e, because @e goes into the file. */
 static void keep_partner(struct tail *t, const struct tail_entry *e)
 {
 	struct tail_held *h = held_find(t, e->partner);

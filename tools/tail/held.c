@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Held records: they have left the window, but a later slow operation may need them. They began
+ * Held records have left the window, but a later slow operation may need them. They began
  * something that has not ended, or determine what a thread still works on.
  */
 #include <errno.h>

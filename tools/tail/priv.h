@@ -46,7 +46,7 @@ struct tail_entry {
 	uint32_t tid, other;	/* thread; coming thread, waker, or process of the object */
 	uint32_t provider;
 	uint32_t source;
-	uint32_t at;		/* in the window's words */
+	uint32_t at;		/* index in the window's words */
 	uint16_t words, cpu;
 	uint16_t ongoing;	/* number of works that the event began and that have not ended */
 	uint8_t kind;		/* enum fxt_kind */
@@ -78,8 +78,8 @@ void window_free(struct tail_window *w);
 
 struct tail_cover {
 	uint64_t from, to;
-	size_t words;		/* of the marks */
-	uint64_t *mark;		/* one or several; NULL: none */
+	size_t words;		/* number of words in .mark */
+	uint64_t *mark;		/* one or several marks; NULL: none */
 };
 
 struct tail_covers {
@@ -185,7 +185,10 @@ struct tail_cpu *cpu_make(struct tail *t, unsigned int cpu);
 
 void marks_head(struct tail *t, uint64_t ns);
 void marks_operation(struct tail *t, uint64_t ns, uint64_t id);
-/* A thread entered the operation that @e, a record with @id, began. Follows the begin. */
+/*
+ * Writes that a thread entered the operation that @e, a record with @id, began. Call this after
+ * the begin is written.
+ */
 void marks_entered(struct tail *t, const struct tail_entry *e, uint64_t id);
 /* Make a mark of the state at @ns. Return the number of words. */
 size_t marks_thread(uint64_t *w, uint64_t ns, const struct analysis_thread_state *s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Handles slow operations: keeps the records that their answers depend on. */
+/* Keeps the records that the answers about slow operations depend on. */
 #include <errno.h>
 
 #include "priv.h"

@@ -77,7 +77,8 @@ static void on_entered(void *arg, uint64_t begin, uint64_t ns)
 }
 
 /*
- * The file has no ended durations beyond need, so later answers about this thread may differ.
+ * Notes that later answers about this thread may differ, because the file lacks durations that
+ * have ended and that no slow operation needed.
  */
 static void on_crossed(void *arg, uint32_t tid)
 {
@@ -96,7 +97,7 @@ struct tail *tail_new(const struct tail_options *o)
 {
 	struct tail *t = calloc(1, sizeof(*t));
 	const struct analysis_options opts = {
-		/* No limits here: the size of the window bounds both. */
+		/* Set no limits here, because the size of the window bounds both. */
 		.window = UINT32_MAX, .history = SIZE_MAX / 4, .lead = o->before + 1,
 		.names = (1 << 20) + o->window / 4, .open = 1000 + o->window / 1024,
 	};

@@ -44,7 +44,7 @@ struct tail_source {
 };
 
 struct tail_counts {
-	uint64_t operations;	/* slow ones in the file, complete or not */
+	uint64_t operations;	/* slow operations in the file, complete or not */
 	uint64_t incomplete;	/* of these: operations that had not ended */
 	uint64_t left_out;	/* slow operations whose records exceeded the window; plus: */
 	uint64_t long_names;	/* slow operations whose category and name do not fit into a

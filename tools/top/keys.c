@@ -41,7 +41,7 @@ static void select_row(struct screen *sc, const struct snapshot *s, size_t row)
 	sc->selected_begin = op->begin;
 }
 
-/* Edits the filter. A character of several bytes comes byte by byte. */
+/* Edits the filter. A character of several bytes arrives as several keys, one for each byte. */
 static void edit_filter(struct screen *sc, int key)
 {
 	char *filter = sc->view.filter;

@@ -25,7 +25,10 @@ uint64_t live_wall(void)
 
 /* --- from the engine --------------------------------------------------------------- */
 
-/* The engine stores each name once, so their addresses identify types. */
+/*
+ * Returns the type of an operation. Addresses of names identify types, because the engine stores
+ * each name once.
+ */
 static struct top_type *type_of(struct live *l, const struct analysis_id *id)
 {
 	const uint64_t key = fxt_hash(fxt_hash((uintptr_t)id->provider, (uintptr_t)id->category),

@@ -78,7 +78,10 @@ static bool take_end(struct open_table *t, uint64_t key, uint64_t ns)
 
 /* --- the table ---------------------------------------------------------------------- */
 
-/* Rings are read often, so the place is near the newest. */
+/*
+ * Inserts @op in order of begins. Searches from the newest, because rings are read often and few
+ * operations come late.
+ */
 static void link_by_age(struct open_table *t, struct open_operation *op)
 {
 	struct open_operation *older = t->newest;
@@ -132,7 +135,7 @@ int open_end(struct open_table *t, uint64_t key, uint64_t ns)
 	if (!allocate(t))
 		return -ENOMEM;
 	if (!op || op->begin > ns) {
-		/* The operation may be one of those that had no room. */
+		/* The end may belong to an operation that had no room in the table. */
 		if (t->more) {
 			t->more--;
 			return 0;

@@ -60,7 +60,7 @@ int screen_open(void)
 	if (!term || !*term)
 		return refuse("TERM is not set, so the terminal cannot be used; set it, or use --batch%s",
 			      "");
-	/* Standard input may be the trace, so keys come from the terminal device. */
+	/* Read keys from the terminal device, because standard input may be the trace. */
 	terminal = fopen("/dev/tty", "r+e");
 	if (!terminal)
 		return refuse("there is no terminal to read keys from; use --batch%s", "");
@@ -128,7 +128,7 @@ static void put_line(int y, int attributes, const char *text)
 		at += n ? n : 1;
 		left -= n ? n : 1;
 	}
-	/* A bar fills the width of the screen. */
+	/* Extend a highlighted line to the width of the screen. */
 	if (attributes & A_REVERSE)
 		hline(' ' | attributes, COLS - columns);
 	attrset(A_NORMAL);
@@ -168,7 +168,7 @@ static int put_sentence(int y, int end, const char *text)
 			at--;
 		if (text[bytes] && at)
 			bytes = at;
-		/* A single character is wider than the screen. */
+		/* Stop if a single character is wider than the screen. */
 		if (!bytes)
 			return y;
 		line = strndup(text, bytes);

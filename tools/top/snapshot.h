@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The numbers of one moment, which stay the same while the trace continues */
+/* A snapshot: all numbers at one moment, which do not change while the trace continues */
 #ifndef TOP_SNAPSHOT_H
 #define TOP_SNAPSHOT_H
 
