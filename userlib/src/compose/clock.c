@@ -30,7 +30,10 @@ static ssize_t find_segment(struct atc_clock *k, uint32_t number)
 		s--;
 	if (s && k->segments[s - 1].number == number)
 		return s - 1;
-	/* An insertion before the end would change the indexes of later segments. */
+	/*
+	 * Reject a segment before the last one: its insertion would change the indexes of later
+	 * segments.
+	 */
 	if (s < k->nr)
 		return -EPROTO;
 	if (k->nr == k->room) {
@@ -71,7 +74,7 @@ static size_t pairs_until(const struct atc_segment *g, uint64_t ticks)
 {
 	size_t low = 0, high = g->nr;
 
-	/* Most ticks are among the newest pairs. */
+	/* Search the newest pairs first, because most ticks are among them. */
 	if (high > 8 && g->pairs[high - 8].ticks <= ticks)
 		low = high - 8;
 	while (low < high) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Ticks to nanoseconds: clock.c */
+/* Converts ticks to nanoseconds of CLOCK_BOOTTIME; see clock.c. */
 #ifndef COMPOSE_CLOCK_H
 #define COMPOSE_CLOCK_H
 

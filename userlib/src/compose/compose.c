@@ -168,7 +168,7 @@ static int take_ring_chunk(struct at_compose *c, const struct asynctrace_chunk *
 	if (r->first_ns && (!p->recorded_since || r->first_ns < p->recorded_since))
 		p->recorded_since = r->first_ns;
 	r->counts.bytes += h->bytes;
-	/* There was no memory, so that the rest of the chunk was not checked. */
+	/* Memory was missing, so the rest of the chunk was not checked. Count it as unwritten. */
 	if (err) {
 		r->counts.unwritten += h->records - good;
 		r->lossy = true;
@@ -184,7 +184,10 @@ static bool count_items(const struct asynctrace_chunk *h, size_t size, size_t *n
 	return h->bytes % size == 0;
 }
 
-/* The file has no record of providers that ended before. Only the statistics count them. */
+/*
+ * Takes the sums over providers that ended before. Only the statistics count them: the file has
+ * no record of them.
+ */
 static int take_ended_chunk(struct at_compose *c, const struct asynctrace_chunk *h,
 			    const struct asynctrace_ended *ended)
 {

@@ -66,7 +66,7 @@ struct atc_out {
 	int fd;
 	int (*begin_write)(void *arg);	/* called before and after each write(2), or NULL */
 	void (*end_write)(void *arg);
-	void *around;		/* the argument of both */
+	void *around;		/* argument of begin_write() and end_write() */
 	int error;		/* negative errno of the first write that failed */
 	bool shut;		/* later records are counted but not written */
 	uint64_t *buf;
@@ -118,8 +118,8 @@ struct atc_node {
 	bool nests;		/* viewers depend on the duration that encloses this event */
 	bool async;		/* an async event: the analysis depends on the enclosing duration */
 	uint32_t names;		/* of a begin: references to category and name; 0: none */
-	uint32_t provider;	/* id of the provider whose table they refer to, and */
-	uint64_t generation;	/* the generation of that table */
+	uint32_t provider;	/* id of the provider whose string table .names refers to */
+	uint64_t generation;	/* generation of that string table */
 };
 
 struct atc_state;

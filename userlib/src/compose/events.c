@@ -97,8 +97,8 @@ static bool check(struct at_compose *c, const struct atc_context *x, const uint6
 }
 
 /*
- * An id that is too large to take the salt is hashed first, into the half of the numbers that
- * no counter reaches.
+ * Returns the id for the file. An id that has no room for the salt is hashed first, into the half
+ * of the numbers that no counter reaches.
  */
 uint64_t atc_global_id(uint32_t salt, uint64_t id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Hash tables: map.c */
+/* Hash tables from 64-bit keys to pointers; see map.c. */
 #ifndef COMPOSE_MAP_H
 #define COMPOSE_MAP_H
 

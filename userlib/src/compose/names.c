@@ -12,7 +12,7 @@
 
 #include "composer.h"
 
-/* A thread table entry is replaced only if as many later events did not use it. */
+/* A thread table entry is replaced only after this number of events that did not use it. */
 #define TABLE_PATIENCE	4096
 
 void atc_process_record(struct at_compose *c, int32_t pid, const char *name)
@@ -67,7 +67,7 @@ static void introduce_other(struct at_compose *c)
 	atc_thread_record(c, ATC_KOID_OTHER, ATC_KOID_OTHER, "other");
 }
 
-/* A thread object refers to its process, so the process object must come first. */
+/* Writes the object of a process. It must precede the objects of its threads, which refer to it. */
 void atc_process_introduce(struct at_compose *c, int32_t pid)
 {
 	struct atc_process *p = atc_map_get(&c->processes, (uint32_t)pid);
@@ -257,7 +257,7 @@ int atc_names_finish(struct at_compose *c, bool goes_on)
 		}
 		p = atc_map_get(&c->processes, (uint32_t)t->tid);
 		if (p) {
-			/* Another thread has given the process its name: use that. */
+			/* Use the name that another thread has given the process. */
 			set_thread(c, t, t->tid, p->name);
 			continue;
 		}

@@ -62,7 +62,10 @@ static bool is_operation(unsigned int name)
 	       name <= ASYNCTRACE_FXT_STR_WAKER_OPERATION;
 }
 
-/* Is the type that of the kernel's records? A name that is not the kernel's may have any. */
+/*
+ * Has the kernel's argument @name the right type? An argument with another name may have any
+ * type.
+ */
 static bool type_fits(const struct sched *s, unsigned int name, unsigned int type)
 {
 	switch (name) {
@@ -82,7 +85,7 @@ static bool type_fits(const struct sched *s, unsigned int name, unsigned int typ
 	}
 }
 
-/* Check an argument that only some records have. */
+/* Checks an argument that only some records have. */
 static bool read_optional(struct sched *s, unsigned int name, const uint64_t *w)
 {
 	const uint32_t high = w[0] >> 32;
@@ -231,7 +234,7 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	return 0;
 }
 
-/* Copy arguments, converted. Returns the number of words written. */
+/* Copies and converts arguments. Returns the number of words written. */
 static size_t put_args(const struct sched *s, uint64_t *to, const uint64_t *w)
 {
 	size_t n = 0;
@@ -326,9 +329,9 @@ int atc_sched(struct at_compose *c, const struct atc_context *x,
 }
 
 /*
- * The previous file has the switches to the running threads. In the new file, these threads run
- * from the CPU's last record on. A later time would be wrong, because the CPU's next record may
- * follow at once.
+ * Writes the running threads into a new file, because the switches to them are in the previous
+ * file. They run from the CPU's last record on. A later time would be wrong, because the CPU's
+ * next record may follow at once.
  */
 int atc_sched_begin(struct at_compose *c)
 {
@@ -353,7 +356,10 @@ int atc_sched_begin(struct at_compose *c)
 	return 0;
 }
 
-/* Records that are missing at the end of the session come after the CPU's last record. */
+/*
+ * Marks CPUs that lost records as idle at the end of the session: the missing records come after
+ * the CPU's last record.
+ */
 void atc_sched_finish(struct at_compose *c)
 {
 	atc_map_each(&c->rings, e) {

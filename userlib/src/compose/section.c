@@ -6,8 +6,8 @@
 #include "composer.h"
 
 /*
- * Written once for each file, because readers empty the provider's tables at a provider record.
- * Strings and table entries that an earlier file has must be written again.
+ * Writes the provider record once for each file, because readers empty the provider's tables at
+ * this record. Strings and table entries that an earlier file has must be written again.
  */
 void atc_provider_introduce(struct at_compose *c, struct atc_provider *p)
 {

@@ -143,7 +143,10 @@ static const struct atc_process *process_of(struct at_compose *c, const struct a
 	return process && process->rank ? process : NULL;
 }
 
-/* Returns NULL for a thread of another process: a provider must not rename it. */
+/*
+ * Returns the thread that an object names, or NULL for a thread of another process: a provider
+ * must not rename it.
+ */
 static struct atc_task *thread_of(struct at_compose *c, const struct atc_provider *p,
 				  const uint64_t *w)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Statistics of what was composed. */
+/* Statistics of composed, lost and unwritten records */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,10 @@ static int by_provider_and_index(const void *a, const void *b)
 	return (x->ring > y->ring) - (x->ring < y->ring);
 }
 
-/* A provider may claim any number of drops: stop at the largest number. */
+/*
+ * Adds @n to *@sum, at most up to the largest number, because a provider may claim any number of
+ * drops.
+ */
 static void add_saturating(uint64_t *sum, uint64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))

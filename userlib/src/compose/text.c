@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Checks and mends texts.
+ * Checks and repairs UTF-8 text.
  *
  * UTF-8 is as the Unicode standard defines it: no overlong forms, no surrogates, nothing above
- * U+10FFFF. Each maximal part of an invalid character becomes one U+FFFD, which is the practice
- * that the standard recommends.
+ * U+10FFFF. Each maximal part of an invalid character becomes one U+FFFD, as the standard
+ * recommends.
  */
 #include <string.h>
 

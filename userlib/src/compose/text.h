@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* UTF-8: text.c */
+/* Checks and repairs UTF-8 text; see text.c. */
 #ifndef COMPOSE_TEXT_H
 #define COMPOSE_TEXT_H
 

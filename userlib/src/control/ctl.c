@@ -142,7 +142,7 @@ int at_ctl_open(struct at_ctl **out)
 	if (!ctl->socket || mnl_socket_bind(ctl->socket, 0, MNL_SOCKET_AUTOPID))
 		return at_ctl_fail(ctl, -errno, "cannot open a netlink socket: %s", strerror(errno));
 	ctl->portid = mnl_socket_get_portid(ctl->socket);
-	/* If these fail, errors come without the kernel's messages. */
+	/* Ignore failures: then errors come without the kernel's messages. */
 	mnl_socket_setsockopt(ctl->socket, NETLINK_EXT_ACK, &one, sizeof(one));
 	mnl_socket_setsockopt(ctl->socket, NETLINK_CAP_ACK, &one, sizeof(one));
 	err = at_find_family(ctl);

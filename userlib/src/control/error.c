@@ -23,7 +23,10 @@ const char *at_ctl_error(const struct at_ctl *ctl)
 	return ctl ? ctl->error : "out of memory";
 }
 
-/* Names of attributes as in asynctrace.yaml. An unknown nest has none. */
+/*
+ * A set of attributes and their names, as in asynctrace.yaml. The set of an unknown nest has no
+ * names.
+ */
 struct at_attr_set {
 	const char *const *names;
 	size_t nr;
@@ -97,7 +100,7 @@ static struct at_attr_set at_path_to(const struct nlmsghdr *request, uint32_t of
 	return set;
 }
 
-/* Makes text of the allowed range of a value. Empty if the kernel did not give the range. */
+/* Writes the allowed range of a value to @text, or "" if the kernel did not give the range. */
 static void at_policy_text(const struct nlattr *policy, char *text, size_t size)
 {
 	const struct nlattr *attr, *min = NULL, *max = NULL;
@@ -139,7 +142,10 @@ int at_ctl_explain(struct at_ctl *ctl, const struct nlmsghdr *request,
 	struct at_attr_set set = at_attrs_of(genl->cmd);
 	const char *message = NULL;
 	const struct nlattr *attr;
-	/* offset in the request, and missing attribute there; 0: not given */
+	/*
+	 * offset of the wrong attribute in the request, and type of a missing attribute; 0: not
+	 * given
+	 */
 	uint32_t at = 0, missing = 0;
 	char range[64] = "", path[64] = "";
 

@@ -194,7 +194,10 @@ AT_PUBLIC void at_loop_work_(struct at_loop *loop)
 	loop->since_ = loop->waited_ ? now : 0;
 }
 
-/* Not sqrt(), for which each program of the library would have to link libm. */
+/*
+ * Computes a square root without sqrt(), for which each program that uses the library would have
+ * to link libm.
+ */
 static double square_root(double square)
 {
 	double x = square;

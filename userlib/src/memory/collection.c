@@ -99,7 +99,10 @@ AT_PUBLIC int at_collection_listen(at_collection_fn fn, void *arg)
 		err = -pthread_atfork(before_fork, after_fork, in_child);
 	fork_handled = !err;
 	if (err) {
-		/* No listener is added, because a forked child could wait forever for the lock. */
+		/*
+		 * Add no listener without the handler of fork(2): a forked child could wait
+		 * forever for the lock.
+		 */
 	} else if (find(fn, arg)) {
 		err = -EEXIST;
 	} else if (nr_listeners == ASYNCTRACE_COLLECTION_LISTENERS) {
@@ -124,7 +127,10 @@ AT_PUBLIC int at_collection_unlisten(at_collection_fn fn, void *arg)
 	l = find(fn, arg);
 	if (l) {
 		l->fn = NULL;
-		/* Listeners must not move while call_listeners() walks them. */
+		/*
+		 * If call_listeners() is walking the listeners, they must not move: it closes the
+		 * gaps later.
+		 */
 		if (!emitting)
 			close_gaps();
 	}
@@ -149,7 +155,7 @@ AT_PUBLIC int at_collection_hook(void (*fn)(int on, void *arg), void *arg)
 	return err;
 }
 
-/* Copies own, because a collection in a listener overwrites it. */
+/* Calls the listeners. Copies own first, because a collection in a listener overwrites it. */
 static void call_listeners(const struct at_collection *after)
 {
 	const struct at_collection before = own.before;
@@ -185,7 +191,10 @@ static void write_duration(uint64_t found, unsigned int type, uint32_t flags)
 
 static void record_begin(uint32_t flags)
 {
-	/* A collection whose begin is missed writes no counter and no end: count all. */
+	/*
+	 * Count three records if the begin is missed, because the collection then writes no
+	 * counter and no end.
+	 */
 	const uint64_t found = at_category_find_for(CATEGORY, 3);
 
 	own.gate = found >> 32 ? (uint32_t)found : 0;
@@ -193,7 +202,7 @@ static void record_begin(uint32_t flags)
 		write_duration(found, ASYNCTRACE_FXT_DURATION_BEGIN, flags);
 }
 
-/* A run must not have an end without its begin. So no end is recorded in a later run. */
+/* Records the end of a collection, but only in the run that has its begin. */
 static void record_end(const struct at_collection *after)
 {
 	uint64_t found;

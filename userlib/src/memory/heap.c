@@ -50,7 +50,10 @@ static void lower(uint64_t *limit, const char *directory, const char *file)
 		*limit = n;
 }
 
-/* A limit of a control group applies to all groups below it. So take the lowest up to the root. */
+/*
+ * Returns the lowest memory limit of the process's control groups, up to the root: a limit of a
+ * group applies to all groups below it.
+ */
 static uint64_t group_limit(void)
 {
 	static const char root[] = "/sys/fs/cgroup";
@@ -84,7 +87,10 @@ static uint64_t size_limit(void)
 	return rl.rlim_cur;
 }
 
-/* @line: a line of /proc/self/maps, such as "55d0-55d1 r-xp ..." */
+/*
+ * Returns the bytes of executable memory that a line of /proc/self/maps describes, such as
+ * "55d0-55d1 r-xp ..."
+ */
 static uint64_t executable_bytes(const char *line)
 {
 	unsigned long long from, to;

@@ -2,8 +2,8 @@
 /*
  * Categories that the program announces
  *
- * They are kept as netlink attributes. So a later registration, in a forked child or a signal
- * handler, can send them without allocating memory.
+ * The library stores them as netlink attributes. So a later registration, in a forked child or a
+ * signal handler, can send them without allocating memory.
  */
 #include <errno.h>
 #include <stdlib.h>

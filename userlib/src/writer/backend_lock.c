@@ -70,7 +70,7 @@ static const uint32_t no_salt;
 
 AT_PUBLIC const uint32_t *at_salted_ = &no_salt;
 
-/* Used if mmap() fails. A forked child inherits its state. */
+/* Replaces the page if mmap() fails. A forked child inherits its state. */
 static struct lock_page without_page;
 
 /* Signal mask and cancel state of the holder, restored on release. */
@@ -88,7 +88,10 @@ static struct lock_page *make_page(void)
 		p->pid = at_sys_getpid();
 	if (__atomic_compare_exchange_n(&page, &other, p, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE)) {
-		/* Elsewhere, a forked child would find the salt of its parent. */
+		/*
+		 * Use the salt of this page only if the kernel clears the page in a forked child.
+		 * Otherwise the child would find the salt of its parent.
+		 */
 		if (!p->pid)
 			__atomic_store_n(&at_salted_, &p->salt, __ATOMIC_RELEASE);
 		return p;
@@ -125,7 +128,10 @@ bool at_backend_trylock(void)
 	uint64_t signals;
 	int cancel;
 
-	/* While another thread registers, each record comes here: spare the system calls. */
+	/*
+	 * Check the lock first to save the system calls: while another thread registers, each
+	 * record comes here.
+	 */
 	if (__atomic_load_n(&p->word, __ATOMIC_RELAXED))
 		return false;
 	at_signals_block(&signals);
@@ -186,7 +192,7 @@ static bool watch(struct lock_page *p, uint64_t *own)
 					   __ATOMIC_RELAXED);
 }
 
-/* The watcher's look at the holder. @patient: do not give up */
+/* Checks if the holder makes progress. Only the watcher calls this. @patient: do not give up. */
 static void look(struct lock_page *p, bool patient)
 {
 	const uint32_t steps = __atomic_load_n(&p->steps, __ATOMIC_RELAXED);
@@ -228,7 +234,7 @@ static bool wait_for_holder(bool patient)
 			ns = ns < AT_SLEEP_NS_MAX ? 2 * ns : ns;
 		}
 	}
-	/* The next holder's first waiter watches it. */
+	/* Stop watching, so that a waiter for the next holder becomes the watcher. */
 	if (own)
 		__atomic_compare_exchange_n(&p->watched, &own, 0, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
@@ -251,7 +257,7 @@ void at_backend_step(void)
 	struct lock_page *p = the_page();
 
 	__atomic_fetch_add(&p->steps, 1, __ATOMIC_RELAXED);
-	/* Threads whose patience has ended wait again. */
+	/* Let threads that have given up wait again. */
 	__atomic_fetch_and(&p->word, ~AT_LOCK_HOPELESS, __ATOMIC_RELAXED);
 }
 

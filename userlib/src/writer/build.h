@@ -94,7 +94,10 @@ static inline unsigned int room_beside(unsigned int fixed)
 {
 	const unsigned int max = record_words_max();
 
-	/* If the run has just ended, the size may have any value. The record will be stale. */
+	/*
+	 * Return 0 for a size that is too small. If the run has just ended, the size may have any
+	 * value, and the record will not be published.
+	 */
 	return fixed < max ? 8 * (max - fixed) : 0;
 }
 
@@ -120,8 +123,8 @@ static inline void take_keys(struct builder *b, const struct at_site_ *site,
 }
 
 /*
- * @ref: reference to the key in the argument's header. @key, @key_bytes: the key's text, if it is
- *	inline.
+ * Appends an argument. @ref: reference to the key in the argument's header. @key, @key_bytes: the
+ * key's text if it is inline.
  */
 static inline void put_arg(struct builder *b, uint64_t ref, const char *key,
 			   unsigned int key_bytes, const struct at_arg_ *a)
@@ -143,8 +146,8 @@ static inline void put_arg(struct builder *b, uint64_t ref, const char *key,
 }
 
 /*
- * @key_bytes: lengths of the keys that are written inline. NULL: the site has references to all
- *	keys.
+ * Appends all arguments. @key_bytes: lengths of the keys that are written inline. NULL: the site
+ * has references to all keys.
  */
 static inline void put_args(struct builder *b, const struct at_site_ *site,
 			    const unsigned short *key_bytes, const struct at_arg_ *args,

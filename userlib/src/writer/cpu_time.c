@@ -35,7 +35,10 @@ static bool read_cell(const struct asynctrace_cell *cell, struct reading *r)
 		r->generation = __atomic_load_n(&cell->generation, __ATOMIC_RELAXED);
 		r->cpu_ns = __atomic_load_n(&cell->cpu_ns, __ATOMIC_RELAXED);
 		r->since = __atomic_load_n(&cell->since, __ATOMIC_RELAXED);
-		/* Before the sequence is read again: until then the thread has not switched. */
+		/*
+		 * Read the clock before the sequence is read again: if the sequence is unchanged,
+		 * the thread has not switched until this time.
+		 */
 		r->now = at_clock(c->clock_offset, c->clock);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&cell->sequence, __ATOMIC_RELAXED) == sequence)
@@ -59,7 +62,7 @@ static bool cell_time(uint64_t *ns)
 	if (!read_cell(cell, &r) || r.generation != gate)
 		return false;
 	ticks = r.now > r.since ? r.now - r.since : 0;
-	/* A thread may run for hours without a switch. */
+	/* Use 128 bits, because a thread may run for hours without a switch. */
 	*ns = r.cpu_ns + (uint64_t)((unsigned __int128)ticks * c->clock_mult >> c->clock_shift);
 	return at_gate_still(gate);
 }

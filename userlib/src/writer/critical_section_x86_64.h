@@ -6,7 +6,7 @@
  * to .Lslow_NAME, which section_end defines, if the section cannot write the record.
  *
  * These sections are in assembly because gcc 12 saves all operands of an asm goto on the stack,
- * for branches that are never taken. That would be a third of the instructions.
+ * for branches that are never taken. Saving them would take a third of the instructions.
  */
 #ifndef AT_CRITICAL_SECTION_X86_64_H
 #define AT_CRITICAL_SECTION_X86_64_H

@@ -40,7 +40,7 @@ int at_slots_init(void)
 	return 0;
 }
 
-/* A thread keeps its slot from one trace to the next. */
+/* Returns the calling thread's slot, which stays the same from one trace to the next. */
 int at_inproc_slot(void)
 {
 	uint32_t n = __atomic_load_n(&last, __ATOMIC_RELAXED);

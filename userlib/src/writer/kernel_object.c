@@ -80,7 +80,10 @@ static long field_of(const char *text, const char *field, int base)
 	return value;
 }
 
-/* Returns false if the process is unknown, for example because it has been reaped. */
+/*
+ * Describes the process or thread of a pidfd. Returns false if it is unknown, for example because
+ * it has been reaped.
+ */
 static bool describe_pidfd(struct object *o, int fd)
 {
 	char path[64], text[512];
@@ -143,7 +146,10 @@ static bool describe_fd(struct object *o, int fd)
 	return true;
 }
 
-/* The clock id of a thread's CPU clock is the inverted thread id, shifted by three bits. */
+/*
+ * Describes a thread. Its id is in the clock id of its CPU clock: the inverted thread id, shifted
+ * by three bits.
+ */
 static bool describe_thread(struct object *o, pthread_t thread)
 {
 	clockid_t clock;

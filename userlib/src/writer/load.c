@@ -15,7 +15,10 @@
 #pragma weak dladdr1
 #pragma weak dlsym
 
-/* Exported, so that another copy of the library in the process can override it. See replaced(). */
+/*
+ * This function is exported, so that another copy of the library in the process can override it:
+ * see replaced().
+ */
 AT_PUBLIC void at_loaded_(void)
 {
 }

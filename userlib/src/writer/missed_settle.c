@@ -2,8 +2,8 @@
 /*
  * Settling missed records: they count as dropped when the back end's lock is free
  *
- * Apart from missed.c, because the lock itself clears the counters of missed records in a forked
- * child.
+ * This file is separate from missed.c, because the lock itself clears the counters of missed
+ * records in a forked child.
  */
 #include "internal.h"
 

@@ -7,7 +7,10 @@
 
 static uint64_t blocks;
 
-/* A new block. A signal handler may take one meanwhile, whose numbers are then not used. */
+/*
+ * Takes a new block of numbers. If a signal handler takes one meanwhile, the numbers of one block
+ * are not used.
+ */
 static uint64_t first_number(void)
 {
 	const uint64_t block = __atomic_fetch_add(&blocks, 2 * TRACE_IDS_, __ATOMIC_RELAXED);
@@ -42,19 +45,28 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 	struct at_current_ *c = &at_current_;
 	bool cut = false;
 
-	/* The begins of the enclosing scopes are records of an earlier run. */
+	/*
+	 * If the gate belongs to another run, the begins of the enclosing scopes are not in this
+	 * run.
+	 */
 	if (!c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
 		c->base = c->depth;
 	c->gate = gate;
 }
 
-/* The name is empty, because the scope's site was on a part of the stack that is gone. */
+/*
+ * Writes the end of a scope that was left by a jump. Its name is empty, because the scope's site
+ * was on a part of the stack that is gone.
+ */
 static void write_lost_end(uint32_t gate)
 {
 	at_write_3_(gate, ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_END, 3, 0, 0, 0));
 }
 
-/* The last key of the site of a scope that enters an operation is "resumed". */
+/*
+ * Writes the end of a scope. If the scope enters an operation, the last key of its site is
+ * "resumed".
+ */
 static void write_end(uint32_t gate, const struct at_entered *e)
 {
 	const struct at_site_ *site = e->site_;
@@ -80,8 +92,8 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 }
 
 /*
- * Scopes above the base were recorded under @c->gate. The others began in an earlier run: a later
- * run must not have an end without a begin.
+ * Ends a scope. Scopes above the base were recorded under @c->gate. The others began in an
+ * earlier run, and write no end: a run must not have an end without a begin.
  */
 AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 {
@@ -114,7 +126,10 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 
 AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 {
-	/* The place of this line would tell nothing about the program. */
+	/*
+	 * Use a site without a place in the source, because this line says nothing about the
+	 * program.
+	 */
 	*entered = TRACE_ENTERED_ANYWHERE_(__COUNTER__, at_enter_(id), "operation", "operation");
 }
 
@@ -127,7 +142,7 @@ uint64_t at_category_find_for(const char *category, uint32_t records)
 
 	if (at_gate_load_() == ASYNCTRACE_GATE_OFF || at_library_mixed())
 		return TRACE_SITE_OFF_;
-	/* The empty category is never enabled, and NULL is treated alike. */
+	/* Treat NULL like the empty category, which is never enabled. */
 	if (!category || !*category)
 		return TRACE_SITE_OFF_;
 	do {

@@ -4,7 +4,10 @@
 
 #include "internal.h"
 
-/* A pattern is a category, or the beginning of categories and a '*'. */
+/*
+ * Does a category match a pattern? A pattern is a category, or the beginning of categories and a
+ * '*'.
+ */
 static bool matches(const char *pattern, size_t bytes, const char *category)
 {
 	if (bytes && pattern[bytes - 1] == '*')

@@ -27,8 +27,8 @@
 
 #define AT_DEVICE_PATH	"/dev/" ASYNCTRACE_DEVICE
 /*
- * Programs use low descriptor numbers: some close them all, some expect the lowest number to be
- * free.
+ * Lowest descriptor number of the device. Programs use low numbers: some close them all, some
+ * expect the lowest number to be free.
  */
 #define AT_FD_MIN	512
 #define AT_STRIDE	(16u << 20)
@@ -160,7 +160,7 @@ static int try_register(uint64_t stride)
 	if (!err && at_sys_fstat(fd, &st))
 		err = -errno;
 	if (err) {
-		/* A mapping would keep the process registered. */
+		/* Remove all mappings, because each would keep the process registered. */
 		at_module_unmap();
 		at_sys_close(fd);
 		return err;
@@ -298,8 +298,8 @@ int at_module_slot(uint64_t **cell)
 }
 
 /*
- * Takes no lock, because a signal handler may call it. The kernel rejects the ioctl of a forked
- * child.
+ * Raises an alert. Takes no lock, because a signal handler may call it. The kernel rejects the
+ * ioctl of a forked child.
  */
 AT_PUBLIC AT_COLD void at_alert_(const char *name)
 {

@@ -56,7 +56,7 @@ struct at_ring {
 	uint32_t ring_mask;
 };
 
-/* Operands of at_cs_put(). In memory, because there are not enough registers. */
+/* Operands of at_cs_put(). They are in memory, because there are not enough registers. */
 struct at_put {
 	const struct at_piece *pieces;
 	const struct at_piece *end;
@@ -119,7 +119,10 @@ static inline uint32_t at_rseq_cpu_start(void)
 	return *(volatile uint32_t *)(at_rseq_area() + AT_RSEQ_CPU_START);
 }
 
-/* Negative while the kernel knows of no registration. */
+/*
+ * Returns the CPU that the thread runs on. It is negative while the thread has no registered
+ * struct rseq.
+ */
 static inline int32_t at_rseq_cpu(void)
 {
 	return *(volatile int32_t *)(at_rseq_area() + AT_RSEQ_CPU);

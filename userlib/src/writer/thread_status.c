@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Diagnosis: where the records of a thread go, and why. */
+/* Diagnosis: tells where the records of a thread go, and why. */
 #include <errno.h>
 
 #include "internal.h"
@@ -23,7 +23,7 @@ AT_PUBLIC int at_status(struct at_status_info *status)
 		st.clock = c->clock;
 		at_names_count(&st.names, &st.names_refused);
 	}
-	/* The thread would find this out at its first record. */
+	/* Learn how this thread writes records, as its first record would. */
 	if (st.recording && at_thread_learn(gate)) {
 		st.path = at_thread.path;
 		if (at_thread.reason != ASYNCTRACE_REASON_OK)

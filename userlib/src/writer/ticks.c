@@ -49,7 +49,7 @@ AT_PUBLIC uint64_t at_ticks(void)
 	errno = saved;
 	if (c->clock == ASYNCTRACE_CLOCK_COUNTER)
 		return forbidden ? 0 : at_counter();
-	/* at_clock() must then call the kernel, because the vDSO also reads the counter. */
+	/* Make at_clock() call the kernel, because the vDSO also reads the forbidden counter. */
 	if (forbidden)
 		at_thread.raw_clock = true;
 	return at_clock(c->clock_offset, c->clock);

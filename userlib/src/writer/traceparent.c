@@ -23,7 +23,7 @@
 
 static const char digits[] = "0123456789abcdef";
 
-/* -1: no lower-case hexadecimal digit */
+/* Returns the value of a lower-case hexadecimal digit, or -1. */
 static int hex_value(char c)
 {
 	if (c >= '0' && c <= '9')

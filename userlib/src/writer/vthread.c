@@ -20,7 +20,10 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 	unsigned int category = 0, name = 0, own;
 
 	(void)refs;
-	/* If the run has just ended, the size may have any value. The record will be stale. */
+	/*
+	 * Use no texts if the size is too small. If the run has just ended, the size may have any
+	 * value, and the record will not be published.
+	 */
 	b.room = fixed < max ? 8 * (max - fixed) : 0;
 	own = vthread ? strnlen(vthread, TRACE_VTHREAD_NAME_MAX_ + 1) : 0;
 	own = take(&b, vthread, at_text_cut(vthread, own, TRACE_VTHREAD_NAME_MAX_));

@@ -15,7 +15,7 @@ _Static_assert(ASYNCTRACE_FXT_INLINE == 0x8000, "asm");
 
 typedef void write_fn(uint32_t gate, const struct at_record *rec);
 
-/* @w: see at_write_texts_(). Completes the headers in it. */
+/* Writes the words @w with the texts in between. Completes the headers in @w. */
 static void write_texts(uint32_t gate, uint64_t *w, unsigned int n, const struct at_text_ *texts,
 			unsigned int ntexts, bool duration, write_fn *write)
 {
@@ -64,8 +64,8 @@ AT_PUBLIC void at_duration_texts_(uint32_t gate, uint64_t *w, unsigned int n,
 #endif
 
 /*
- * kind: the event's type and TRACE_EXTRA_. word: the id if there is one, or the begin of a
- * duration.
+ * Writes an event with arguments. @kind: the event's type and TRACE_EXTRA_. @word: the id if
+ * there is one, or the begin of a duration.
  */
 AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mode,
 			      unsigned int kind, uint64_t word, const struct at_arg_ *args,
