@@ -44,10 +44,7 @@ static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
 
-/*
- * Rings of names are small, because names are few. They are not circular, because switches are
- * hard to read without names.
- */
+/* Names are few, but switches are hard to read without them: small rings without wraparound. */
 static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
 
 /*
@@ -159,10 +156,7 @@ bool at_waking_room(struct at_kcpu *kc, const struct at_task *woken)
 	return at_share_room(&kc->events, AT_WAKEUP_MAX, &bill);
 }
 
-/*
- * Record a switch for one session. @a, @b: entries of @prev and @next, which may belong to
- * other sessions.
- */
+/* Record a switch for one session, which may not own the entries @a and @b. */
 static noinline void
 at_switch_session(struct at_ksched *ks, const struct at_task *a, const struct at_task *b,
 		  struct task_struct *prev, struct task_struct *next, u32 state, bool preempt)
@@ -217,10 +211,7 @@ static __always_inline void at_cell_run(struct at_task *in, const struct task_st
 	if (!cell)
 		return;
 	WRITE_ONCE(cell->sequence, sequence + 1);
-	/*
-	 * Write the sequence before the values: other threads that read the cell meanwhile
-	 * detect the change.
-	 */
+	/* Write the sequence first: other threads that read the cell detect the change. */
 	smp_wmb();
 	WRITE_ONCE(cell->generation, READ_ONCE(in->owner->generation));
 	WRITE_ONCE(cell->cpu_ns, next->se.sum_exec_runtime);
@@ -286,10 +277,7 @@ static __always_inline bool at_switch_quick(struct at_task *a, struct at_task *b
 	return true;
 }
 
-/*
- * Record a switch between two traced tasks. With both known, this needs fewer registers than
- * at_switch_one().
- */
+/* Record a switch of two traced tasks. This needs fewer registers than at_switch_one(). */
 static noinline void at_switch_both(struct at_task *a, struct at_task *b,
 				    struct task_struct *prev, struct task_struct *next,
 				    u32 state, bool preempt)
@@ -452,10 +440,7 @@ static __always_inline void at_waking_traced(struct at_task **slots, const struc
 		at_write_waking(e->ks, kc, g, true, false, false, true);
 }
 
-/*
- * Record the wakeup of a task by itself. Interrupts may be on, because the scheduler takes no
- * lock for it.
- */
+/* Record a task's wakeup of itself. The scheduler takes no lock: interrupts may be on. */
 static noinline void at_waking_self(struct task_struct *p)
 {
 	unsigned long flags;

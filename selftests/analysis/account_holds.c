@@ -6,7 +6,7 @@
 #include "account_holds.h"
 #include "analysis/analysis.h"
 
-/* The sink returns this for an operation whose rows are wrong. */
+/* Result of the sink for an operation whose rows are wrong */
 #define WRONG	1
 
 static bool leads(const struct analysis_interval *of, size_t nr, uint64_t from, uint64_t to)

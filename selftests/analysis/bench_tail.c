@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * bench_tail FILE MICROSECONDS [OUT]: measures what it costs to keep only what longer operations
- * need, beside the analysis alone. FILE is a trace. Prints records per second, and writes what is
- * kept to OUT.
+ * bench_tail FILE MICROSECONDS [OUT]: measures how much the filter of record --slower-than costs,
+ * compared with the analysis alone. FILE is a trace. Prints records per second, and writes the
+ * kept records to OUT.
  */
 #include <errno.h>
 #include <fcntl.h>

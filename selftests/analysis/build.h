@@ -41,11 +41,16 @@ void add_text(struct fxt_record *rec, const char *name, const char *text);
 void put_clock(struct trace *t, uint64_t ns);
 void put_switch(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t out, uint32_t in,
 		uint32_t state);
-/* The last record, a switch: the leaving thread was in @syscall; @argument < 0: none */
+/*
+ * Adds to the last record, a switch, that the leaving thread was in @syscall. @argument < 0: none
+ */
 void add_call(struct trace *t, const char *syscall, int64_t argument, unsigned int off_cpu);
-/* The last record has an operation of a thread: "incoming_operation"; 0: none, so no argument */
+/*
+ * Adds to the last record the operation of a thread, in the argument @name such as
+ * "incoming_operation". @id 0: the thread works on nothing, so add no argument
+ */
 void add_cell(struct trace *t, const char *name, uint64_t id);
-/* @waker 0: an interrupt */
+/* Puts a wakeup of @tid. @waker 0: an interrupt woke it */
 void put_wakeup(struct trace *t, uint64_t ns, unsigned int cpu, uint32_t tid, uint32_t waker);
 void put_duration(struct trace *t, uint64_t ns, uint64_t end, uint32_t tid, const char *name);
 /* Puts an event of @type (ASYNCTRACE_FXT_*). */
@@ -55,11 +60,14 @@ void put_thread(struct trace *t, uint32_t tid, uint32_t pid, const char *name);
 /* Loses records of CPU @cpu: the kernel's, or those of @provider. */
 void put_kernel_loss(struct trace *t, uint64_t from, uint64_t to, unsigned int cpu);
 void put_provider_loss(struct trace *t, uint64_t from, uint64_t to, const char *provider);
-/* Puts the recorder's counter: the quota of the cgroup @path throttled the process @pid. */
+/*
+ * Puts a counter of the recorder, which says that the quota of the cgroup @path throttled the
+ * process @pid.
+ */
 void put_throttling(struct trace *t, uint64_t ns, uint32_t pid, const char *path,
 		    uint64_t interval_us, uint64_t throttled_us, uint64_t periods);
 void trace_free(struct trace *t);
-/* Thread 1 works on operation 1 in its duration "work". Both last from 10 to 100. */
+/* Puts operation 1, on which thread 1 works in its duration "work". Both last from 10 to 100. */
 void put_work(struct trace *t);
 
 #define BEGINS(t, ns, tid, id)	put_event(t, ASYNCTRACE_FXT_ASYNC_BEGIN, ns, tid, "req", id)

@@ -15,13 +15,13 @@ struct machine {
 	struct {
 		uint8_t state, reason;
 		const char *in;
-		uint8_t cell;		/* what it works on */
+		uint8_t cell;		/* operation that the thread works on */
 		uint16_t period;
 		unsigned int since;
-		unsigned int changed;	/* when the scheduler last changed it */
+		unsigned int changed;	/* when the scheduler last changed its state */
 		unsigned int stack[DEPTH_MAX], depth;
 		int cpu;
-		/* marked as sleeping while it can still run: wakeups come */
+		/* the thread has marked itself as sleeping, but still runs: a wakeup can come */
 		bool about;
 		bool leaving;		/* a wakeup came too late to keep it on its CPU */
 		bool switched;		/* a switch of it was recorded */
@@ -59,7 +59,10 @@ static struct model_record *keep(struct machine *k, struct trace *t, int ring, i
 
 /* --- scheduling -------------------------------------------------------------------- */
 
-/* Ends the current state of thread @t, of which only now everything is known. */
+/*
+ * Ends the current state of thread @t. Notes the reason, the waker and the CPU, which are known
+ * only at the end of the state.
+ */
 static void change(struct machine *k, int t, enum analysis_state state, enum analysis_reason reason,
 		   int waker, int cpu)
 {
@@ -118,7 +121,7 @@ static void leave(struct machine *k, int t, enum analysis_reason reason)
 	k->threads[t].leaving = false;
 }
 
-/* The record that was put last shows what @t works on. */
+/* Notes that the last record shows which operation @t works on. */
 static void prove(struct machine *k, struct trace *trace, int ring, int t, const char *name)
 {
 	struct model *m = k->m;
@@ -132,7 +135,7 @@ static void prove(struct machine *k, struct trace *trace, int ring, int t, const
 	};
 }
 
-/* A thread enters another operation right after it came. */
+/* Lets a thread enter another operation right after it has come to a CPU. */
 static void choose_cell(struct machine *k, int t)
 {
 	struct model *m = k->m;
@@ -357,7 +360,10 @@ static bool mark(struct machine *k, int t)
 	struct trace trace = { 0 };
 	uint64_t id = i + 1;
 
-	/* Two threads' events at the same time have no defined order. */
+	/*
+	 * Skip an event at the same time as an event of another thread, because their order is
+	 * not defined.
+	 */
 	if (k->ids[i].at == k->now && k->ids[i].thread != t)
 		return false;
 	switch (rnd_below(4)) {
@@ -386,7 +392,10 @@ static bool mark(struct machine *k, int t)
 	return true;
 }
 
-/* In one nanosecond a thread begins durations, then marks events, then ends durations. */
+/*
+ * Lets a thread act for one nanosecond: it begins durations, then marks events, then ends
+ * durations.
+ */
 static void act(struct machine *k, int t)
 {
 	unsigned int phase = 0;
@@ -402,7 +411,7 @@ static void act(struct machine *k, int t)
 	} while (k->dense && phase < 3 && rnd_chance(60));
 }
 
-/* A thread marks itself as sleeping before it checks again whether it must sleep. */
+/* Lets a thread mark itself as sleeping, before it checks again whether it must sleep. */
 static void think_of_sleep(struct machine *k, int t, unsigned int chance)
 {
 	if (k->threads[t].about)
@@ -458,7 +467,7 @@ static void begin(struct machine *k)
 	}
 }
 
-/* The last state of each thread lasts until the end. */
+/* Ends the last state of each thread at the end of the time. */
 static void end(struct machine *k)
 {
 	struct model *m = k->m;
@@ -649,7 +658,7 @@ bool model_is_vague(const struct model *m, unsigned int op)
 
 		if (!proves(p, o))
 			continue;
-		/* The order of two records of one time is not defined. */
+		/* Two records at the same time have no defined order. */
 		if (p->ns == o->begin || p->ns == o->end || p == first_proof(m, p->thread))
 			return true;
 		entered = true;

@@ -54,20 +54,20 @@ struct model_proof {
 	uint16_t period;	/* see struct model */
 };
 
-/* A record was lost that had, or would have had, what @thread works on. NOBODY: a loss begins. */
+/* A lost record that had, or would have had, the operation of @thread. NOBODY: a loss begins */
 struct model_gap {
 	int thread;
 	unsigned int ns;
 };
 
-/* A thread works on something else, but the next record that shows it comes later. */
+/* A change of a thread's operation that the next record shows only later */
 struct model_change {
 	int thread;
 	unsigned int ns;
 	uint8_t was, is;
 };
 
-/* A record, and what decides its place in the file */
+/* A record, and the data that decide its place in the file */
 struct model_record {
 	struct fxt_record rec;
 	int ring;		/* 0..: the kernel's, by CPU; from CPUS_MAX on the provider's */
@@ -108,12 +108,12 @@ struct model {
 };
 
 /*
- * Let a machine run. @dense: several events of a thread in one nanosecond, as a coarse
- * clock shows them; the rings must be read at once then. @cells: scheduling records have the
- * operations of both threads.
+ * Runs a machine. @dense: a thread has several events in one nanosecond, as with a coarse clock;
+ * the rings must then be read at once. @cells: scheduling records have the operations of both
+ * threads.
  */
 void model_run(struct model *m, bool dense, bool cells);
-/* Lose the records of the kernel's ring of @cpu from @from until before @to. */
+/* Removes the records of the kernel's ring of @cpu from @from until before @to, as a loss does. */
 void model_lose(struct model *m, unsigned int cpu, unsigned int from, unsigned int to);
 /*
  * Loses the complete durations that ended from @from to @to, except those in which an operation
@@ -132,7 +132,7 @@ void model_free(struct model *m);
  * before each call. Returns the number of calls.
  */
 uint64_t model_rounds(struct model *m, void (*one)(void));
-/* After the rounds, also after a failure: prints the seed that repeats it. */
+/* Prints the seed that repeats a failure. Call this after the rounds, also after a failure. */
 void model_end_rounds(struct model *m);
 
 bool model_works(const struct model *m, unsigned int op, int thread, unsigned int ns);

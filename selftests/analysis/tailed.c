@@ -79,7 +79,7 @@ struct tailed {
 static ssize_t take_output(void *arg, const void *buf, size_t len)
 {
 	struct tailed *tailed = arg;
-	/* As write(2) may do, take less sometimes. */
+	/* Sometimes take fewer bytes, as write(2) may do. */
 	size_t n = tailed->torn && rnd_chance(20) ? 8 * (1 + rnd_below(len / 8)) : len;
 
 	memcpy(more_words(&tailed->file, n / 8), buf, n);

@@ -9,7 +9,7 @@ static void add_last(struct trace *t, const char *key, uint64_t value)
 	add_number(&t->of[t->nr - 1], key, U64, value);
 }
 
-/* The library's records, see asynctrace(5) */
+/* Puts the record with which the library begins an operation; asynctrace(5) describes it. */
 static void begins(struct trace *t, uint64_t ns, uint32_t tid, uint64_t id, uint64_t parent)
 {
 	BEGINS(t, ns, tid, id);

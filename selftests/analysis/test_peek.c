@@ -17,7 +17,7 @@ static void live_begin(struct live *l, uint64_t patience)
 	assert_non_null(l->a);
 }
 
-/* Gives all of @t, and settles it before @ns. */
+/* Gives all records of @t to the analysis, and settles them up to @ns. */
 static void live_give(struct live *l, struct trace *t, uint64_t ns)
 {
 	feed(l->a, t);

@@ -35,9 +35,9 @@ static bool is_lost_after(unsigned int i, int t, uint64_t ns)
 }
 
 /*
- * Does @t work on an operation named so, at @ns? A row that is made before a thread enters the
- * operation takes durations for it. The row of @op may be made before a loss, which then took
- * the innermost duration around an event.
+ * Does @t work on an operation with the id @id at @ns? If the row was made before a thread enters
+ * the operation, the engine decides this by durations. If the row of @op was made before a loss,
+ * the loss may have taken the innermost duration around an event.
  */
 static bool works_on_id(const struct analysis_operation *op, int t, const struct analysis_id *id,
 			unsigned int ns)
@@ -68,7 +68,7 @@ static uint64_t told_id(int t, unsigned int ns, unsigned int until)
 	return 0;
 }
 
-/* The other party works on what the scheduling records say. */
+/* Checks that the other party of @row works on the operation that the scheduling records have. */
 static void check_cell(const struct analysis_operation *op, const struct analysis_interval *row,
 		       unsigned int ns, unsigned int until)
 {
@@ -382,7 +382,7 @@ static void kernel_loss_round(void)
 	end_file(&t);
 }
 
-/* The provider lost durations, or records that do not matter. */
+/* Runs a machine whose provider loses durations, or records that do not matter. */
 static void provider_loss_round(void)
 {
 	const bool dense = rnd_chance(50);
@@ -417,7 +417,9 @@ static void schedules_equal_the_model(void **state)
 	rounds(schedule_round);
 	print_message("%llu times the records told what the other party worked on\n",
 		      (unsigned long long)told_parties);
-	/* A few machines may have no such party. */
+	/*
+	 * Few machines may have no other party with an operation, so require one only after many.
+	 */
 	assert_true(getenv("ANALYSIS_SEED") || (rounds_text && atoi(rounds_text) < 1000) ||
 		    told_parties);
 }

@@ -323,7 +323,7 @@ static void G11_sleeping_thread_has_its_state(void **state)
 	put_clock(&t, 100);
 	put_asleep(&t, 5, "epoll_wait");
 	put_asleep(&t, 6, NULL);
-	/* It can run, so the records have to show its state. */
+	/* The thread can run, so only records can show its state. */
 	put_state(&t, 7, 0, 100, 104, 106);
 	put_wakeup(&t, 150, 0, 6, 0);
 	put_switch(&t, 160, 0, 0, 6, 0);

@@ -225,7 +225,7 @@ static void throttled_time_of_a_thread_stays_runnable(void **state)
 	put_throttling(&t, 30 * US, 200, "/b", 45, 25, 1);
 	a = analyse_into(&t, NULL, &sink);
 	assert_int_equal(row.throttled_ns, 25 * US);
-	/* Without the time before its first record */
+	/* The row does not include the time before the thread's first record. */
 	assert_int_equal(row.ns[ANALYSIS_RUNNABLE], 30 * US);
 	assert_int_equal(analysis_totals(a)->throttled, 2);
 	analysis_free(a);
@@ -259,7 +259,7 @@ static void sentence_names_the_quota(void **state)
 	fclose(f);
 	assert_non_null(strstr(text, "30.0 runnable (until the idle CPU took server/1; up to 25.0 us "
 			       "because of the CPU quota of cgroup /a/b)"));
-	/* In the sentence, the account and the path */
+	/* The quota is named in the sentence, the account and the path. */
 	at = text;
 	for (int i = 0; i < 3; i++) {
 		at = strstr(at, quota);
@@ -267,7 +267,7 @@ static void sentence_names_the_quota(void **state)
 		at++;
 	}
 	assert_null(strstr(at, quota));
-	/* In the party, the interval and the path */
+	/* The quota is an object in the party, the interval and the path. */
 	at = text;
 	for (int i = 0; i < 3; i++) {
 		at = strstr(at, "\"throttled_cgroup\":\"/a/b\",\"throttled_ns\":25000");

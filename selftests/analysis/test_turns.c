@@ -71,7 +71,8 @@ static int on_wakeup(void *arg, const struct analysis_wakeup *w)
 }
 
 /*
- * Returns the time from which on the trace follows @tid: its first event, or idle's switch to it.
+ * Returns the time from which the trace follows @tid: the time of its first event, or of the
+ * switch from the idle task to it.
  */
 static uint64_t followed_at(uint32_t tid)
 {

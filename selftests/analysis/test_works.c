@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* work_at() remembers which works have ended. Its answers must be as if it did not. */
+/*
+ * Tests that work_at(), which remembers the works that have ended, answers as if it remembered
+ * nothing
+ */
 #include <time.h>
 
 #include "analysis/engine.h"

@@ -103,13 +103,16 @@ static void put_sched(struct words *w, const struct fxt_record *rec)
 		w->wakeups++;
 }
 
-/* Pseudo threads, except the clock, have other ids than the composer's. */
+/*
+ * Returns the id of a thread in the file. Pseudo threads, except the clock, get other ids than
+ * those of the composer.
+ */
 static uint64_t own_tid(uint64_t tid)
 {
 	return tid > PSEUDO ? tid + 16 : tid;
 }
 
-/* A thread with its process, and further arguments if it has any */
+/* Puts the object of a thread with its process, and further arguments if it has any. */
 static void put_object(struct words *w, const struct fxt_record *rec, const char *name)
 {
 	uint64_t to[256];
@@ -119,7 +122,7 @@ static void put_object(struct words *w, const struct fxt_record *rec, const char
 	memcpy(more_words(w, n), to, n * 8);
 	for (unsigned int i = 1; i < rec->nargs; i++)
 		nargs += put_arg(w, &rec->args[i]);
-	/* The size of the record and the number of its arguments */
+	/* Add the size of the record and the number of its arguments to its header. */
 	w->of[at] += (uint64_t)(w->nr - at - n) << 4;
 	w->of[at] += (uint64_t)(nargs - 1) << 40;
 }

@@ -10,7 +10,7 @@ struct words {
 	uint64_t *of;
 	size_t nr, room;
 	uint32_t section;
-	uint64_t events, switches, wakeups;	/* of rings */
+	uint64_t events, switches, wakeups;	/* numbers of records of rings */
 };
 
 /* Returns room for @nr more words. */

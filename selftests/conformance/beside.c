@@ -25,7 +25,10 @@
 #define NAME	"beside"
 #define OTHER	65533
 #define NOBODY	65534
-/* The least of so many rounds counts, because other activity only adds instructions. */
+/*
+ * Number of rounds. The lowest cost of a round counts, because other activity only adds
+ * instructions.
+ */
 #define ROUNDS	9
 /* Percent by which a request may cost more beside the most providers */
 #define MORE	20
@@ -54,7 +57,7 @@ static struct shared {
 
 static struct raw_nl nl;
 
-/* Another user's providers number @from to @to - 1 live until the test ends. */
+/* Registers another user's providers number @from to @to - 1, which live until the test ends. */
 static void others(unsigned int from, unsigned int to)
 {
 	struct rlimit files = { 8192, 8192 };
@@ -65,7 +68,7 @@ static void others(unsigned int from, unsigned int to)
 		char name[32];
 
 		must(!setrlimit(RLIMIT_NOFILE, &files) && !raw_become(OTHER));
-		/* A change of the user resets this. */
+		/* Set this after the change of the user, which resets it. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (unsigned int i = from; i < to; i++) {
 			snprintf(name, sizeof(name), NAME "%u", i);
@@ -158,7 +161,7 @@ static int open_provider(void)
 	return fd;
 }
 
-/* A running session that is not read, with providers that come and go */
+/* Runs a session that is not read while providers come and go. */
 static void run_ended(void)
 {
 	unsigned int ended = 0;

@@ -303,8 +303,8 @@ static void P46_retain_appends(void)
 }
 
 /*
- * Reads everything. Returns how many runs' beginnings were reported. *@late: events came before
- * the first.
+ * Reads everything. Returns the number of runs whose beginning was reported. *@late: events came
+ * before the beginning of the first run.
  */
 static unsigned int starts_told(int fd, char *buf, bool *late)
 {

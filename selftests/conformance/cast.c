@@ -39,7 +39,7 @@ static void writer(uint32_t id)
 	cast->provider[id] = status.provider;
 	for (;;) {
 		cast->silent[id] = cast->hush;
-		/* The counter is reset while no writer writes. */
+		/* Read the counter anew: it is reset while no writer writes. */
 		n = cast->written[id];
 		if (cast->hush || n == CAST_EVENTS || !nu_emit(id, n, -1)) {
 			sleep_us(CAST_PAUSE);

@@ -28,7 +28,7 @@ enum cast_role {
 
 enum cast_reading {
 	CAST_WAITS,	/* reads, and waits in read(2) for more */
-	CAST_LINGERS,	/* as CAST_WAITS, with a pause after each chunk */
+	CAST_LINGERS,	/* reads like CAST_WAITS, with a pause after each chunk */
 	CAST_RESTS,	/* has read some, and reads on when told to */
 	CAST_READINGS
 };
@@ -55,7 +55,7 @@ struct cast_report {
  * @hush: tells writers to stop writing
  * @target: tells the controller where to take the session, enum asynctrace_session_state
  * @read_on: tells the recorder to read everything
- * @provider: their ids
+ * @provider: ids of the providers
  * @written: events that a writer has attempted
  * @silent: the writer has seen @hush, and @written is final
  * @session: id of the session
@@ -63,7 +63,7 @@ struct cast_report {
  * @consuming: the recorder has opened the session
  * @in_read: the recorder is in read(2), or uses what that returned
  * @took: number of a writer's events that the recorder got
- * @has: a bit for each of them
+ * @has: a bit for each event that the recorder got
  * @report: the recorder's counts
  */
 struct cast {

@@ -44,7 +44,7 @@ static void P30_100_categories_of_100_bytes(void)
 		must(session_see(ret, &seen));
 		ktap_check(seen.nr_categories == ASYNCTRACE_CATEGORIES_MAX &&
 			   !strcmp(seen.category, text[0]), "%u are there", seen.nr_categories);
-		/* They also fit in the page where providers read them. */
+		/* The categories also fit in the page where providers read them. */
 		must(!at_session_init(ctl, ret) && !at_session_start(ctl, ret, NULL));
 		ktap_check(nu_gate() && !emit(1), "an event of no category is enabled");
 		must(!at_session_destroy(ctl, ret));
@@ -57,7 +57,7 @@ static void P30_100_categories_of_100_bytes(void)
 		   "101 bytes: %d, '%s', of attribute %u", ret, wire.text, wire.bad);
 }
 
-/* Each of them is recorded, and no other one. */
+/* Each of 100 categories is recorded, and no other category. */
 static void P30_all_100_categories_are_recorded(void)
 {
 	const char *list[ASYNCTRACE_CATEGORIES_MAX];
@@ -67,7 +67,7 @@ static void P30_all_100_categories_are_recorded(void)
 	int id = create(ASYNCTRACE_CATEGORIES_MAX, ASYNCTRACE_CATEGORY_MAX);
 	struct law law;
 
-	/* Only for the texts */
+	/* Create a session only to get the texts of the categories. */
 	must(id > 0 && !at_session_destroy(ctl, id));
 	for (int i = 0; i < ASYNCTRACE_CATEGORIES_MAX; i++)
 		list[i] = text[i];
@@ -80,7 +80,7 @@ static void P30_all_100_categories_are_recorded(void)
 		law = law_of(id);
 		ktap_check(law.committed == (uint64_t)i + 1, "category %d: %llu records", i,
 			   (unsigned long long)law.committed);
-		/* A shorter one, and one that differs in its last byte */
+		/* Log a shorter category, and a category that differs in its last byte. */
 		text[i][ASYNCTRACE_CATEGORY_MAX - 1] = 0;
 		at_log(list[i], "of none");
 		text[i][ASYNCTRACE_CATEGORY_MAX - 1] = 'd';

@@ -47,11 +47,11 @@ static pid_t pids[CAST_ROLES];
 static struct {
 	struct cast_plan plan;
 	enum cast_role victim;
-	uint32_t state;		/* of the session, when the participant dies */
-	bool anytime;		/* or on the way to it */
+	uint32_t state;		/* state of the session when the participant dies */
+	bool anytime;		/* the participant may die on the way to .state */
 	bool cut;		/* a stop came while writers wrote */
 	uint32_t in_read;	/* a recorder was killed in read(2) */
-	uint32_t taken[CAST_WRITERS];	/* events that a reader got which took over */
+	uint32_t taken[CAST_WRITERS];	/* events that the second reader got */
 } round;
 
 static bool lives(enum cast_role role)
@@ -242,7 +242,10 @@ static void judge_ledger(struct ledger *l)
 	}
 }
 
-/* The recorder lives and has read to the end. @l: NULL if its session was ended meanwhile. */
+/*
+ * Checks the counts of a recorder that lives and has read to the end. @l: NULL if its session was
+ * ended meanwhile.
+ */
 static void judge_recorder(const struct ledger *l)
 {
 	const struct cast_report *r = &cast->report;
@@ -305,7 +308,7 @@ static void open_second(struct run *run)
 	rd_drain(&run->rd);
 }
 
-/* The recorder was killed, and @run has read the rest. */
+/* Checks the counts after the recorder was killed and @run has read the rest. */
 static void judge_second(const struct run *run, const struct ledger *l)
 {
 	uint64_t in_flight = 0;
@@ -413,7 +416,7 @@ static void note_held(void)
 
 /* --- a round --------------------------------------------------------------------------------- */
 
-/* Living providers go on and count from 0. They do not write. */
+/* Resets the counters of the living providers, which do not write now. */
 static void forget_round(void)
 {
 	for (int i = 0; i <= CAST_OBSERVER; i++)
@@ -453,7 +456,7 @@ static void kill_victim(void)
 	if (round.anytime) {
 		cast->target = round.state;
 	} else {
-		/* Something should be in the rings when the participant dies. */
+		/* Write something into the rings before the participant dies. */
 		if (round.state >= ASYNCTRACE_SESSION_STATE_STARTED) {
 			advance(ASYNCTRACE_SESSION_STATE_STARTED);
 			have_written(1 + rnd(&rng, 1500));
@@ -499,7 +502,10 @@ static void go_on(void)
 	}
 }
 
-/* The session ended with its controller. The recorder has what was there by then. */
+/*
+ * Ends the round of a session that ended with its controller. The recorder has the records from
+ * before.
+ */
 static void end_with_it(void)
 {
 	if (!soon(no_session, NULL))
@@ -522,7 +528,7 @@ static void play(unsigned int n)
 	round.plan.detached = rnd(&rng, 2);
 	round.plan.reading = rnd(&rng, CAST_READINGS);
 	round.victim = victims[n % VICTIMS].role;
-	/* Each participant in each state, in turns */
+	/* Kill each participant in each state, one after the other. */
 	round.state = ASYNCTRACE_SESSION_STATE_READY + n / VICTIMS % 4;
 	round.anytime = !rnd(&rng, 4);
 	cast_all();
@@ -567,7 +573,10 @@ static void test_leftovers(void)
 	ktap_end();
 }
 
-/* All processes from here on. Entering a group waits for a grace period: do it once. */
+/*
+ * Moves this process into the group once, because entering a group waits for a grace period. All
+ * later processes begin in the group.
+ */
 static void join_group(void)
 {
 	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");

@@ -16,7 +16,10 @@
 #define RING	(64 * 1024)
 #define PARTS	128
 #define THREADS	1000
-/* The least of so many starts counts, because other activity only adds instructions. */
+/*
+ * Number of starts. The lowest cost of a start counts, because other activity only adds
+ * instructions.
+ */
 #define STARTS	5
 
 static struct raw_nl nl;

@@ -26,7 +26,7 @@ void proto_init(void);
 
 /* Opens a session over this process's provider. @opts may be NULL, and its fields 0. */
 void session_make(struct run *run, const struct at_session_options *opts);
-/* As session_make(), but the session is not initialized and has no reader. */
+/* Creates a session like session_make(), but does not initialize it and opens no reader. */
 uint32_t session_ready(const struct at_session_options *opts);
 /*
  * Starts the session and waits until this process's gate is open, if the session is over this
@@ -36,7 +36,7 @@ void session_start(struct run *run);
 void session_start_with(struct run *run, const struct at_start_options *opts);
 /* Stops the session, reads everything, and checks the reader. */
 void session_finish(struct run *run);
-/* As session_finish(), and ends the session. */
+/* Does what session_finish() does, and ends the session. */
 void session_end(struct run *run);
 
 struct session_seen {

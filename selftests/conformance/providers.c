@@ -62,7 +62,7 @@ static void P20_registration_need_not_wait(void)
 	struct raw_nl nl;
 	int fd;
 
-	/* The request is sent, and the answer neither requested nor read. */
+	/* Send the request, and neither request nor read an answer. */
 	must(!raw_nl_open(&nl));
 	fd = device(&cookie);
 	nlh = raw_nl_begin(&nl, ASYNCTRACE_CMD_PROVIDER_REGISTER, 0);
@@ -288,7 +288,7 @@ static void late_busy_provider(void)
 	}
 }
 
-/* Its ring wraps many times: one record of the refused category would change the sum. */
+/* The provider's ring wraps many times. One record of the refused category would change the sum. */
 static void P25_late_provider_overwrites_and_refuses(void)
 {
 	static const char *const law_only[] = { "law", "-refused" };

@@ -26,7 +26,10 @@
 
 #define NAME	"scale"
 #define MAX	1000
-/* The least of so many rounds counts, because other activity only adds instructions. */
+/*
+ * Number of rounds. The lowest cost of a round counts, because other activity only adds
+ * instructions.
+ */
 #define ROUNDS	5
 /* Percent by which a provider may cost more if there are MAX of them */
 #define MORE	20
@@ -53,7 +56,7 @@ static struct shared {
 
 static struct at_ctl *ctl;
 static pid_t pids[MAX];
-/* by number of providers */
+/* costs by number of providers */
 static uint64_t cost[SIZES][COSTS];
 
 /* --- providers ---------------------------------------------------------------- */
@@ -177,13 +180,13 @@ static uint64_t join(unsigned int from, unsigned int to)
 		must(pids[i] >= 0);
 		if (!pids[i])
 			provider(i);
-		/* One after the other, so that each counts alone */
+		/* Register one after the other, so that the cost of each is measured alone. */
 		wait_for(&sh->ready, i + 1, "providers");
 		ns[i - from] = sh->registering[i];
 	}
 	want(at_session_destroy(ctl, id));
 	settle();
-	/* The median, because of interrupts */
+	/* Use the median, because interrupts disturb some measurements. */
 	qsort(ns, to - from, sizeof(ns[0]), by_value);
 	return ns[(to - from) / 2];
 }

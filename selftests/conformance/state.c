@@ -214,7 +214,7 @@ static void P7_record_after_stop_is_dropped_and_counted(void)
 	session_start(&run);
 	at = raw_write(&p, 0, 10);
 	run_stop(&run);
-	/* A thread that had passed the gate, or a provider that ignores it */
+	/* Write as a thread does that had passed the gate, or a provider that ignores the gate. */
 	write_more(&p, at, 10, 3);
 	rd_drain(&run.rd);
 	sum = rd_sum(&run.rd, ASYNCTRACE_CHUNK_EVENTS, p.id);
@@ -390,7 +390,7 @@ static void P13_ring_size_of_some_providers(void)
 		}
 		session_make(&run, &opts);
 		session_start(&run);
-		/* Four times what rings of the session's size have room for */
+		/* Write four times as much as rings of the session's size have room for. */
 		ktap_check(emit(1600) == 1600 && !law_of(run.id).dropped, "%llu dropped",
 			   (unsigned long long)law_of(run.id).dropped);
 		session_finish(&run);

@@ -333,7 +333,7 @@ static void test_from_one_to_the_next(void)
 	check_law(&runs, "runs", 1, 0, sh->of[0].written);
 	from[0] = sh->of[0].written;
 	end(&runs);
-	/* The module does this a moment later; no request waits for it. */
+	/* Wait for the other session to get the provider: no request waits for that. */
 	ktap_check(soon(is_held_by, &also.id), "the other running session does not get the provider");
 	speak();
 	have_written(0, EVENTS / 20);
@@ -361,7 +361,7 @@ static void test_from_one_to_the_next(void)
 	ktap_end();
 }
 
-/* A call that waited for the stopped provider would never return. */
+/* A provider is stopped by a signal. A call that waited for it would never return. */
 static void test_stopped(void)
 {
 	struct run run;

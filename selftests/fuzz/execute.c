@@ -214,7 +214,7 @@ static void vmclone(void)
 
 	if (pid > 0)
 		children[nr_children++] = pid;
-	/* Both processes would use the same stack: wait. */
+	/* Wait for the child, because both processes use the same stack. */
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 }

@@ -52,13 +52,13 @@ enum form {
 
 /**
  * struct attr - an attribute of a message
- * @type: its number, and NLA_F_* flags
+ * @type: number of the attribute, and NLA_F_* flags
  * @form: enum form
  * @depth: how deep it is nested
  * @ref: enum ref
  * @slot: object that @ref refers to
- * @repeat: how often it is put
- * @lie: added to its length
+ * @repeat: how often the attribute is put
+ * @lie: number that is added to the true length
  * @len: bytes of payload
  * @value: see enum form
  */

@@ -14,7 +14,7 @@ static uint64_t head(unsigned int type, unsigned int words, unsigned int nargs)
 	return ASYNCTRACE_FXT_EVENT_HEAD(type, words, nargs, INLINE4, INLINE4);
 }
 
-/* An event with @extra words after its names, which are zero */
+/* Puts an event with @extra zero words after its names. */
 static size_t event(const struct forge *f, uint64_t *w, unsigned int type, unsigned int nargs,
 		    unsigned int extra)
 {
@@ -70,7 +70,7 @@ static size_t thread_of_a_table(const struct forge *f, uint64_t *w)
 	return n;
 }
 
-/* Process and thread in the record, as in a file */
+/* Puts process and thread into the record, as a record of a file has them. */
 static size_t thread_inline(const struct forge *f, uint64_t *w)
 {
 	w[0] = head(ASYNCTRACE_FXT_INSTANT, 6, 0);
@@ -171,7 +171,7 @@ static size_t blob(const struct forge *f, uint64_t *w)
 	return of_type(ASYNCTRACE_FXT_BLOB, 3, 0, w);
 }
 
-/* Well formed, but a viewer would accept it as a trace that can rename any process */
+/* A well-formed blob that a viewer would accept as a trace that can rename any process */
 static size_t blob_of_perfetto(const struct forge *f, uint64_t *w)
 {
 	of_type(ASYNCTRACE_FXT_BLOB, 4,

@@ -13,11 +13,12 @@ struct forge {
 	uint32_t foreign;	/* a slot of another provider */
 };
 
-/* the number of kinds */
+/* number of kinds of forged records */
 extern const unsigned int forge_kinds;
 
 /*
- * Puts a record of that kind at @w, correctly framed. Returns its words, at most FORGE_WORDS_MAX.
+ * Puts a record of the kind @kind at @w, correctly framed. Returns its words, at most
+ * FORGE_WORDS_MAX.
  */
 #define FORGE_WORDS_MAX	16
 size_t forge(unsigned int kind, const struct forge *f, uint64_t *w);

@@ -27,7 +27,7 @@
 
 static struct raw_provider p;
 static __thread uint64_t state;
-static __thread bool second;	/* of the two threads */
+static __thread bool second;	/* this is the second of the two threads */
 
 static uint64_t rnd(void)
 {
@@ -37,13 +37,13 @@ static uint64_t rnd(void)
 	return state;
 }
 
-/* Any ring of this machine, or the fallback ring */
+/* Returns a random ring of this machine, or the fallback ring. */
 static uint32_t any_ring(void)
 {
 	return rnd() % (p.control->nr_rings + 1);
 }
 
-/* A position that could confuse the reader */
+/* Returns a position that could confuse the reader. */
 static uint64_t any_position(void)
 {
 	const uint64_t sub = p.control->sub_mask + 1ULL, ring = p.control->ring_mask + 1ULL;
@@ -75,12 +75,15 @@ static void scribble(void)
 	for (int i = 0; i < 4096; i++) {
 		uint64_t at = rnd() % (p.rw_size / 8);
 
-		/* Every second one into the header lines, which are a small part of the memory */
+		/*
+		 * Write every second word into the header lines, which are a small part of the
+		 * memory.
+		 */
 		if (i & 1)
 			at = p.control->headers / 8 + rnd() % (8 * (p.control->nr_rings + 1));
 		words[at] = rnd() & 1 ? rnd() : rnd() % 8192;
 	}
-	/* Some successive words into the names */
+	/* Write some successive words into the names. */
 	words = (void *)(p.rw + p.control->durable);
 	words[0] = rnd() % (2ULL * p.control->durable_words);
 	for (int i = 0; i < 64; i++)
@@ -98,7 +101,7 @@ static void positions(void)
 	}
 }
 
-/* A sub-buffer's head, correct or with one wrong word */
+/* Writes the head of a sub-buffer, correct or with one wrong word. */
 static void forge_head(volatile uint64_t *w, uint64_t sequence, uint64_t records, uint64_t end)
 {
 	w[0] = ASYNCTRACE_SUBBUF_MAGIC | (uint64_t)p.control->gate << 32;
@@ -172,7 +175,7 @@ static void flood(void)
 
 	for (uint32_t i = 0; i <= p.control->nr_rings; i++)
 		raw_header(&p, i)->position = 4;
-	/* One thread does only this, so that the data changes between any two looks. */
+	/* Let one thread do only this, so that the data changes between any two reads. */
 	for (int n = 0; n < 100000 || (second && n < 10000000); n++)
 		for (uint32_t i = 0; i <= p.control->nr_rings; i++)
 			raw_header(&p, i)->dropped++;
@@ -209,7 +212,7 @@ static void *run(void *arg)
 	return arg;
 }
 
-/* One sub-buffer of one ring, correctly framed */
+/* Writes one sub-buffer of one ring, correctly framed. */
 static void exact(void)
 {
 	struct forge f = { .slot = p.slot, .foreign = 12345 };
@@ -237,7 +240,7 @@ static void exact(void)
 			data[at++] = w[j];
 		bad++;
 	}
-	/* At the end, because readers find nothing behind lost framing */
+	/* Write this record last, because readers find nothing behind lost framing. */
 	data[at++] = ASYNCTRACE_FXT_EVENT;	/* of size 0 */
 	forge_good(&f, w);
 	for (size_t j = 0; j < 5; j++)

@@ -193,7 +193,10 @@ static void I7_provider_at_its_limit_pays_no_ring_page(void)
 
 /* --- a session at its limit --------------------------------------------------------------- */
 
-/* The starter is in the group only while it creates the session: that decides who is charged. */
+/*
+ * Creates a session that is charged to the group. The process is in the group only during this
+ * request, which decides what group is charged.
+ */
 static int session_in_group(uint64_t ring)
 {
 	int id;
@@ -329,8 +332,8 @@ static bool all_joined(int id)
 }
 
 /*
- * One request in a group that is slowed from now on. The caller is told before it, and when all
- * providers have joined the session @into.
+ * Makes one request in a group that is slowed from now on. Writes a byte to @pipe before the
+ * request, and when all providers have joined the session @into.
  */
 static int slow_request(int pipe, uint8_t cmd, int id, int into)
 {
@@ -345,8 +348,8 @@ static int slow_request(int pipe, uint8_t cmd, int id, int into)
 }
 
 /*
- * Many providers join three sessions in turn: the first when it is initialized, the second when it
- * is started, and the third, which runs already, when the second one ends.
+ * Lets many providers join three sessions in turn: the first when it is initialized, the second
+ * when it is started, and the third, which runs already, when the second one ends.
  */
 static int slow_providers(int pipe, int go)
 {

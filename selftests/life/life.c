@@ -92,7 +92,10 @@ unsigned int life_number(void)
 	return nr;
 }
 
-/* Tries both ways: a process may have closed dir_fd, or its root may not contain the directory. */
+/*
+ * Opens the file by the path or below dir_fd: a process may have closed dir_fd, or its root may
+ * not contain the directory.
+ */
 static int own_file(void)
 {
 	const unsigned int k = __atomic_fetch_add(&life->process[self].files, 1, __ATOMIC_RELAXED);
@@ -196,7 +199,7 @@ void life_init(char **argv)
 		life_leave();
 		exit(0);
 	}
-	/* No MFD_CLOEXEC: programs that are executed inherit the descriptor. */
+	/* Do not set MFD_CLOEXEC, because programs that are executed inherit the descriptor. */
 	life_fd = memfd_create("life", 0);
 	if (life_fd < 0 || ftruncate(life_fd, sizeof(*life))) {
 		perror("memfd_create");

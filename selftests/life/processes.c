@@ -106,7 +106,9 @@ static void execute(unsigned long records)
 	LIFE_NEED(!"execve");
 }
 
-/* execve() ends other threads at any instruction of a macro. */
+/*
+ * Executes a program while other threads write: execve() ends them at any instruction of a macro.
+ */
 static void execute_amid(unsigned long records)
 {
 	char **argv, **env;
@@ -157,8 +159,8 @@ static void set_timer(unsigned int us)
 }
 
 /*
- * The child of posix_spawn() shares the parent's memory until it executes. A signal handler that
- * ran in it would write as the parent.
+ * Spawns children. The child of posix_spawn() shares the parent's memory until it executes a
+ * program. If a signal handler ran in the child, it would write as the parent.
  */
 static void spawns(unsigned long children)
 {
@@ -222,7 +224,7 @@ static void daemons(unsigned long arg)
 }
 
 /*
- * Closes all descriptors, also the one of the trace. The result of at_trace_stop() must still
+ * Closes all descriptors, including that of the trace. The result of at_trace_stop() must still
  * account for each record.
  */
 static void close_all(unsigned long arg)

@@ -60,7 +60,10 @@ static void *until_cancelled(void *arg)
 	return arg;
 }
 
-/* Macros are no cancellation points, not even the first one: the thread writes all records. */
+/*
+ * A cancelled thread writes all its records, because macros are no cancellation points, not even
+ * the first one.
+ */
 static void *cancelled_before(void *arg)
 {
 	pthread_setspecific(key, &key);
@@ -111,8 +114,9 @@ static void *cancelled_anywhere(void *arg)
 }
 
 /*
- * Cancels threads at any instruction. Not in the fallback ring: such a cancellation, or a jump out
- * of a signal handler, may leave that ring locked. Rings of CPUs have no lock.
+ * Cancels threads at any instruction, but not while they use the fallback ring. Such a
+ * cancellation, or a jump out of a signal handler, may leave that ring locked. Rings of CPUs have
+ * no lock.
  */
 static void asynchronous(unsigned long rounds)
 {
@@ -200,8 +204,9 @@ static void jump(int sig)
 }
 
 /*
- * The handler leaves this function at any instruction: of a macro, of a scope or of a slow path. No
- * session records the category "other", because a jump leaves begins of scopes without ends.
+ * Writes records until a signal handler leaves this function, at any instruction of a macro, of a
+ * scope or of a slow path. No session records the category "other", because a jump leaves begins
+ * of scopes without ends.
  */
 static void write_in_scopes(void)
 {

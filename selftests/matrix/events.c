@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	kinds();
 	inline_events(1);
 	other_events(2);
-	/* Its argument is not evaluated, because the category is not recorded. */
+	/* The macro must not evaluate its argument, because the category is not recorded. */
 	TRACE_INSTANT("unwanted", "not evaluated", TRACE_SCOPE_THREAD, "n", ++n);
 	for (int i = 0; i < THREADS; i++) {
 		bases[i] = 1000000u * (unsigned int)(i + 1);

@@ -2,7 +2,7 @@
 /* The second file of the program: see inline.h */
 #include <asynctrace/trace.h>
 
-/* Advances __COUNTER__ by another number than events.c does. */
+/* Advances __COUNTER__ by a number other than that of events.c. */
 static void move_on(void)
 {
 	TRACE_INSTANT("unwanted", "moves on", TRACE_SCOPE_THREAD);

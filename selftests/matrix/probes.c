@@ -27,7 +27,7 @@ static const char *const text = "text";
 static int wrong;
 static unsigned int nr_hits;
 
-/* Each line: the name, the arguments after the id, in the order in which the probes run */
+/* The expected probes in the order in which they run: the name, and the arguments after the id */
 static const struct {
 	const char *provider, *name;
 	unsigned int nargs;

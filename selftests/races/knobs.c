@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Files in debugfs
- */
+/* Sets knobs of the module, which are files in debugfs */
 #include <stdio.h>
 
 #include "../support/common.h"

@@ -9,7 +9,10 @@
 
 #include <asynctrace/session.h>
 
-/* @fix: NULL, or the fix to switch off; then the test must find a spoiled session */
+/*
+ * Runs the test for @rounds. @fix: NULL, or the fix to switch off; then the test must find a
+ * spoiled session.
+ */
 void names_test(struct at_ctl *ctl, uint32_t *state, const char *fix, uint32_t rounds);
 
 #endif /* NAMES_H */

@@ -143,7 +143,7 @@ static const char *session(struct at_ctl *ctl, uint32_t *state, bool clear, uint
 		if (clear && i < RUNS - 1)
 			continue;
 		rd_drain(&run.rd);
-		/* By then, late records have been published. */
+		/* Wait until late records have been published. */
 		sleep_us(5000);
 		wrong = verdict(ctl, &run);
 	}

@@ -11,8 +11,8 @@
 #include <asynctrace/session.h>
 
 /*
- * @clear: the session is started again with a clear
- * @fix: NULL, or the fix to switch off; then the test must find a spoiled session
+ * Runs the test for @rounds. @clear: starts the session again with a clear. @fix: NULL, or the
+ * fix to switch off; then the test must find a spoiled session.
  */
 void probes_test(struct at_ctl *ctl, uint32_t *state, bool clear, const char *fix, uint32_t rounds);
 

@@ -39,10 +39,10 @@ static struct shared {
 	uint32_t writers;		/* threads that may write; one more thread releases them */
 	volatile uint32_t threads;	/* number of threads that write */
 	volatile uint32_t early, late;	/* does the first thread wait in its sections? */
-	volatile uint32_t every;	/* waits once in about so many records; 0: never */
-	volatile uint64_t turns;	/* least number of turns that it waits */
+	volatile uint32_t every;	/* a thread waits once in this many records; 0: never */
+	volatile uint64_t turns;	/* least number of turns that the thread waits */
 	volatile uint32_t release;	/* us until the waiting thread goes on; 0: it waits */
-	volatile uint32_t in;		/* the generation of the event that it is writing */
+	volatile uint32_t in;		/* generation of the event that the thread is writing */
 	/* Records whose gate was open before and after: these must be accounted for. */
 	struct {
 		volatile uint32_t generation, sure;
@@ -111,7 +111,10 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* Not on the writer's CPU: another thread there would abort the writer's section. */
+/*
+ * Releases the waiting writer. Does not run on the writer's CPU, because another thread there
+ * would abort the writer's section.
+ */
 static void *releaser(void *arg)
 {
 	while (!sh->stop) {
@@ -151,14 +154,14 @@ static pid_t provider(uint32_t writers)
 
 /**
  * struct window - a moment at which a session's end or start may interfere with writers
- * @name: of the test
+ * @name: name of the test
  * @threads: number of writers
- * @every: a writer waits once in so many records; 0: never
+ * @every: a writer waits once in this number of records; 0: never
  * @early: a writer waits when it has seen the gate open
  * @late: a writer waits before it publishes
- * @knob: of the kernel's delay, or NULL
- * @delay: of @knob in microseconds; twice and four times that in some sessions, because a kernel
- *	with checkers is slow to end a session and begin the next
+ * @knob: knob of the kernel's delay, or NULL
+ * @delay: value of @knob in microseconds; twice and four times that in some sessions, because a
+ *	kernel with checkers is slow to end a session and begin the next
  */
 struct window {
 	const char *name;
@@ -189,7 +192,7 @@ static void wait_a_while(void)
 	sleep_us(rnd(&state, us));
 }
 
-/* Waits for a condition, with a limit: it may never be true. */
+/* Waits for a condition for a limited time, because it may never become true. */
 static void hope(bool (*cond)(void))
 {
 	for (int i = 0; i < 400 && !cond(); i++)
@@ -253,7 +256,10 @@ static void chase(const struct window *w)
 	}
 	hope(is_in);
 	sleep_us(rnd(&state, 100));
-	/* When the session is about to end, has ended, or the next one begins */
+	/*
+	 * Release the writer when the session is about to end, has ended, or when the next one
+	 * begins.
+	 */
 	if (rnd(&state, 2))
 		release(rnd(&state, 500) << rnd(&state, 6));
 }

@@ -2,9 +2,9 @@
 #include "../support/common.h"
 #include "trial.h"
 
-/* Stop after so many spoiled sessions, which mostly are spoiled in the same way. */
+/* Stop after this number of spoiled sessions, because most are spoiled in the same way. */
 #define ENOUGH	4
-/* A race that must occur is tried for so many times the rounds. */
+/* Limit of the sessions for a race that must occur: this number times the rounds. */
 #define MORE	20
 
 void trial_begin(struct trial *t, const char *race, const char *fix)

@@ -22,7 +22,7 @@ static uint64_t amount(const char *name, uint64_t otherwise)
 	return s && *s ? strtoull(s, NULL, 0) : otherwise;
 }
 
-/* So small that some rounds drop records, which must be counted. */
+/* Rings that are so small that some rounds drop records, which must be counted */
 static const struct at_trace_options small = { .size = sizeof(small), .ring_size = 1 << 16 };
 
 static void begin(void)

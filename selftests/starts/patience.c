@@ -43,7 +43,7 @@ static struct {
 
 static void wanted(unsigned int n)
 {
-	/* Asking whether a category is enabled is no record. */
+	/* A question whether a category is enabled does not count as a record. */
 	for (unsigned int i = 0; i < n; i++) {
 		(void)TRACE_CATEGORY_ENABLED("wanted");
 		TRACE_INSTANT("wanted", "record", TRACE_SCOPE_THREAD, "i", i);
@@ -125,7 +125,7 @@ static void forked_child(void)
 	reap(pid);
 }
 
-/* @late: the registration goes on only after the other threads have given up. */
+/* Plays the scene. @late: the registration goes on only after the other threads have given up. */
 static void scene(bool late)
 {
 	struct seccomp_notif_resp resp = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
@@ -194,7 +194,7 @@ static void one(struct at_ctl *ctl, const char *name, bool late)
 	reap(pid);
 	ledger_end(&l);
 	sum = ledger_of(&l, shared->pid);
-	/* One more event: the signal handler's */
+	/* The sum includes one event of the signal handler. */
 	ktap_check(sum.delivered == RECORDS + 1 + theirs - dropped, "%llu delivered",
 		   (unsigned long long)sum.delivered);
 	ktap_check(sum.dropped == dropped, "%llu dropped", (unsigned long long)sum.dropped);

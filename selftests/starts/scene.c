@@ -103,7 +103,7 @@ static void futex_until(uint32_t *word, uint32_t all)
 		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, now, NULL, NULL, 0);
 }
 
-/* One to three records, of kinds that take different paths into the ring */
+/* Writes one to three records, of kinds that take different paths into the ring. */
 static unsigned int write_some(uint32_t i)
 {
 	switch (i % 6) {

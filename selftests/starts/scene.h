@@ -15,10 +15,11 @@
 /**
  * struct scene - parameters, which all follow from a seed
  * @threads: number of threads that begin at once
- * @records: that each thread writes
+ * @records: number of records that each thread writes
  * @signals: number of signals that the main thread sends to the others, whose handlers write; a
  *	timer interrupts the main thread
- * @children: forked while the others begin; three threads of each begin at once
+ * @children: number of children that are forked while the others begin; three threads of each
+ *	child begin at once
  * @closes: how often the process closes all its descriptors, as daemons do; after each time three
  *	new threads begin at once
  * @registers: one thread calls at_provider_register() meanwhile

@@ -26,7 +26,7 @@ static int rseq(char *tp, int flags)
 	return syscall(SYS_rseq, tp + __rseq_offset, size, flags, RSEQ_SIG);
 }
 
-/* Unregisters its struct rseq, for the borrower to use, and sleeps. */
+/* Unregisters the thread's struct rseq, so that the borrower can use it, and sleeps. */
 static void *lender(void *arg)
 {
 	struct borrow *b = arg;
@@ -79,7 +79,7 @@ pid_t borrow_spawn(struct borrow *b, enum borrow_rseq rseq, void (*fn)(void *), 
 	struct at_thread fresh = { .cpu = -1 };
 	pid_t pid;
 
-	/* State that the previous borrower left in the thread */
+	/* Reset the state that the previous borrower left in the thread. */
 	memcpy(b->self, &fresh, sizeof(fresh));
 	if (__rseq_size) {
 		area->rseq_cs = 0;

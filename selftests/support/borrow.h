@@ -20,7 +20,7 @@ enum borrow_rseq {
 
 struct borrow {
 	char *tp;
-	void *self;		/* its struct at_thread */
+	void *self;		/* struct at_thread of the sleeping thread */
 	char *stack;
 	enum borrow_rseq rseq;
 	void (*fn)(void *arg);

@@ -13,7 +13,8 @@
 void fail_need(void);
 
 /*
- * As fail_need(), in a forked child, which has a counter of its own. Returns 0 or a negative errno.
+ * Does what fail_need() does in a forked child, which has a counter of its own. Returns 0 or a
+ * negative errno.
  */
 int fail_again(void);
 

@@ -16,9 +16,9 @@
 #include "kill.h"
 
 #define WRITERS		4
-/* Sessions in which one provider takes part. */
+/* Number of sessions in which one provider takes part */
 #define LIFE		8
-/* As the number of spawns: the provider ends. */
+/* Instead of a number of spawns: the provider ends */
 #define END		UINT32_MAX
 
 static struct shared {

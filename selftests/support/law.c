@@ -10,7 +10,7 @@
 
 /* The signal handler of thread i is writer HANDLER(i). */
 #define HANDLER(i)	(LAW_THREADS + (i))
-/* Each signal handler writes so many events at least, however fast the threads are. */
+/* Least number of events that each signal handler writes, however fast the threads are */
 #define HANDLED_MIN	20
 
 static struct shared {
@@ -36,7 +36,7 @@ static __thread struct {
 	uint32_t id;
 } self;
 
-/* The handler may interrupt its thread amid a record. */
+/* Writes an event. The handler may interrupt its thread in the middle of a record. */
 static void on_signal(int sig)
 {
 	const uint32_t id = HANDLER(self.id), n = load(&sh->written[id]);
@@ -70,7 +70,7 @@ static void *writer(void *arg)
 	}
 	self.writing = false;
 	__atomic_add_fetch(&sh->left, 1, __ATOMIC_SEQ_CST);
-	/* Signals need a thread to go to. */
+	/* Keep the thread alive until no more signals are sent to it. */
 	wait_for(&sh->leave, 1, "leave");
 	return NULL;
 }

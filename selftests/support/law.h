@@ -45,7 +45,10 @@ struct law_extra {
 /* The provider of the module's sessions. */
 #define LAW_PROVIDER	"law"
 
-/* Once, before the first test. @events: of each thread, at least. */
+/*
+ * Prepares the tests; called once, before the first test. @events: least number of events of each
+ * thread
+ */
 void law_init(struct at_ctl *ctl, uint32_t events);
 void law_test(const struct law *law);
 

@@ -37,15 +37,15 @@ uint32_t nu_gate(void);
 
 /**
  * struct nu_seen - the events that a reader was given
- * @events: their number
- * @of: their number, by writer
+ * @events: number of events
+ * @of: number of events by writer
  * @max: one more than the highest number, by writer
  * @slot: the writer's thread slot
  * @bits: a bit for each number seen, by writer
  * @room: bytes allocated in @bits
  * @next: one more than the last number, by writer and ring
  * @nr_generations: number of different generations
- * @generation: each of them, modulo 2^16, in the order they were seen
+ * @generation: the generations, modulo 2^16, in the order in which they were seen
  * @per_generation: events with this generation
  * @spoiled: events that contradict their number, were seen before, or are out of order
  * @first: describes the first spoiled event

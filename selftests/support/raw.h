@@ -47,9 +47,9 @@ struct raw_provider {
 };
 
 int raw_provider(struct raw_provider *p, const char *name, uint64_t stride);
-/* Slot and cell of the calling thread. The slot, or a negative errno. */
+/* Gets slot and cell of the calling thread. Returns the slot, or a negative errno. */
 int raw_slot(const struct raw_provider *p, struct asynctrace_slot *slot);
-/* Maps all cells: NULL, with errno, if that fails. */
+/* Maps all cells. Returns NULL, with errno, if that fails. */
 struct asynctrace_cell *raw_cells(const struct raw_provider *p);
 void raw_provider_end(struct raw_provider *p);
 /* Returns the header line of a ring of the run that the control page names. */
@@ -103,7 +103,7 @@ int raw_nl_send(struct raw_nl *nl);
 int raw_nl_take(struct raw_nl *nl);
 int raw_nl_take_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg),
 		     void *arg);
-/* As raw_nl_ask(), and calls @fn for each message of the answer. */
+/* Does what raw_nl_ask() does, and calls @fn for each message of the answer. */
 int raw_nl_each(struct raw_nl *nl, int (*fn)(const struct nlmsghdr *nlh, void *arg), void *arg);
 /* An upper limit of the kernel's NLMSG_GOODSIZE, which no message of a dump may exceed */
 static inline size_t raw_nl_most(void)

@@ -72,14 +72,17 @@ bool run_uses_fallback(const struct run *run);
  * in a thread of this process. Returns the child, or 0.
  */
 pid_t run_tracing(const char *name, void (*fn)(void));
-/* After writers were killed: the fallback ring's lock may still be held by one of them. */
+/*
+ * Frees the fallback ring's lock, which a killed writer may hold. Call this after writers were
+ * killed.
+ */
 void run_forget_killed(void);
 /* Waits for the end of @fn, and checks that the child exited with 0. */
 void run_join(pid_t pid);
 
 /* --- the module's back end ------------------------------------------------------- */
 
-/* @disposition: enum asynctrace_disposition */
+/* Starts the session with a disposition, enum asynctrace_disposition. */
 void run_start_with(struct run *run, uint32_t disposition);
 /* Forks a provider that runs until its @threads threads return from @fn, given 0, 1, ... */
 pid_t fork_provider(const struct at_provider_options *opts, unsigned int threads,

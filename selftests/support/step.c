@@ -75,7 +75,10 @@ static struct {
 
 /* --- the victim ------------------------------------------------------------------ */
 
-/* As TRACE_INSTANT(), but as if there were no room for the names in the durable ring */
+/*
+ * Writes an event like TRACE_INSTANT(), as if there were no room for its names in the durable
+ * ring.
+ */
 static void write_inline(void)
 {
 	const uint32_t gate = nu_gate();
@@ -229,7 +232,7 @@ static void session_begin(enum place place, int kind)
 	run.rd.event = on_event;
 	run_start(&run);
 	known = main_seq = victims = 0;
-	/* Each victim's site then knows the session. */
+	/* Write one record first, so that each victim's site knows the session. */
 	if (kind < KIND_TEXT)
 		write_one(kind);
 }
@@ -289,7 +292,10 @@ static int section_of(uint64_t rip)
 	return -1;
 }
 
-/* Is the victim within a critical section, or holds the fallback's lock, after @i steps? */
+/*
+ * After @i steps, is the victim within a critical section, or does it hold the fallback ring's
+ * lock?
+ */
 static bool critical(const struct kind *k, uint32_t i)
 {
 	return fallback ? i >= k->enters && i < k->leaves : section_of(k->at[i]) >= 0;
@@ -343,7 +349,10 @@ static bool wanted(const struct kind *k, uint32_t i)
 	return !(i % (k->steps / 25));
 }
 
-/* Brings the victim to where it is after @to steps; runs to the first critical instruction. */
+/*
+ * Runs the victim to the instruction that it reaches after @to steps, without single steps up to
+ * the first critical instruction.
+ */
 static void go_to(const struct kind *k, pid_t pid, uint32_t to)
 {
 	uint32_t first = 0, n = 0;

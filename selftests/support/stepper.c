@@ -97,8 +97,8 @@ void stepper_step(pid_t pid)
 }
 
 /*
- * The breakpoint is in memory that this process shares. No other thread of either process
- * runs the code meanwhile.
+ * Runs to a breakpoint, which is in memory that this process shares. No other thread of either
+ * process runs the code meanwhile.
  */
 bool stepper_run_to(pid_t pid, uint64_t address)
 {

@@ -20,7 +20,10 @@
 void stepper_seize(pid_t pid, volatile uint32_t *go);
 /* Returns the address of the next instruction. */
 uint64_t stepper_where(pid_t pid);
-/* At the first instruction of a function: returns the address that it will return to. */
+/*
+ * Returns the address that a function will return to. Call this at the function's first
+ * instruction.
+ */
 uint64_t stepper_return_address(pid_t pid);
 void stepper_step(pid_t pid);
 /* Runs to @address. Returns false if the process comes to a STEPPER_TRAP() before. */

@@ -17,7 +17,7 @@ static void *sends(void *arg)
 
 	(void)arg;
 	for (unsigned int i = 1; !__atomic_load_n(&over, __ATOMIC_SEQ_CST); i++) {
-		/* The reader catches up, so that the next records are not lost. */
+		/* Pause, so that the reader catches up and the next records are not lost. */
 		if (i % BURST == 0)
 			nap(10 * MS);
 		TRACE_INSTANT("truth", "noise", TRACE_SCOPE_THREAD);

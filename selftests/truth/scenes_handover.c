@@ -136,7 +136,7 @@ static void serve(int in, int out)
 		{
 			TRACE_DURATION("truth", "serve");
 			TRACE_FLOW_STEP("truth", "call", c.id);
-			/* By then, the process has become a provider. */
+			/* Take the time now, after the process has become a provider. */
 			a.took = now();
 			burn(c.ns);
 			a.took = now() - a.took;

@@ -144,7 +144,7 @@ static void *is_delayed(void *arg)
 
 void scene_spinner(void)
 {
-	/* Longer than the scheduler's time slice, on any kernel */
+	/* A time that is longer than the scheduler's time slice on any kernel */
 	struct spin s = { .ns = rnd(100 * MS, 200 * MS) };
 	pthread_t threads[2];
 

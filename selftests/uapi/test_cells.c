@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cells: who gets which, what a process can do to them, and what the kernel's records take
- * from them. And the reasons of switches, and who must not be told of them.
+ * Cells: which thread gets which cell, what a process can do to its cells, and what the kernel's
+ * records take from them. Reasons of switches, and the users that must not see them.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -286,12 +286,12 @@ static void switches_have_the_word_of_the_cell(void)
 	read_all(id, count_own, NULL, &s);
 	EXPECT(s.own >= 50);
 	EXPECT(s.ids >= 50);
-	/* The session did not ask for reasons. */
+	/* The session did not request reasons, so there are none. */
 	EXPECT_IS(s.reasons, 0);
 	end();
 }
 
-/* A thread that traces first, and gets its cell while a session runs already */
+/* A thread is traced first, and gets its cell later, while the session runs. */
 static void cell_given_late_is_read(void)
 {
 	volatile struct asynctrace_cell *cell;
@@ -391,7 +391,7 @@ static int scribble(void *arg)
 			x ^= x << 13;
 			x ^= x >> 7;
 			x ^= x << 17;
-			/* Sometimes an id of the other process */
+			/* Sometimes write an id of the other process. */
 			w[i] = x & 1 ? x : (uint64_t)shared[SALT_OF_VICTIM] << 44 | 1ULL << 42 | 1;
 		}
 		sched_yield();

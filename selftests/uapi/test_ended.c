@@ -17,7 +17,7 @@
 #define STRIDE		(64 * 1024)
 #define SOME		64
 #define RECORDS		10
-/* So many rings that a dump of them takes several messages */
+/* Number of providers. A dump of so many rings takes several messages. */
 #define MANY		400
 
 static struct raw_nl nl;
@@ -73,7 +73,7 @@ static struct raw_ledger ended_of(int id)
 	return sum;
 }
 
-/* A provider ends a moment after its mapping. */
+/* Waits until @want providers have ended: a provider ends a moment after its mapping is removed. */
 static void wait_ended(int id, uint32_t want)
 {
 	for (int i = 0; i < 1000 && about(id, ASYNCTRACE_A_SESSION_ENDED) != want; i++)
@@ -474,7 +474,7 @@ static void many_ended_providers_hold_no_memory(void)
 	come_and_be_read(fd, count);
 	wait_ended(id, count + 100);
 	now = held();
-	/* Objects are freed in batches: wait. */
+	/* Wait, because objects are freed in batches. */
 	for (int i = 0; i < 300 && now - before > 1 << 20; i++) {
 		usleep(100000);
 		now = held();

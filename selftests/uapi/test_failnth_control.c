@@ -302,7 +302,7 @@ static void shut(bool refused)
 	EXPECT_IS(p.control->gate, ASYNCTRACE_GATE_OFF);
 }
 
-/* As above, for a provider that joins a running session. */
+/* The running session records the provider that has joined, or counts it as refused. */
 static void joined_or_refused(bool refused)
 {
 	uint32_t id = 0;

@@ -201,7 +201,7 @@ static int map_control(void)
 	return map(4096, PROT_READ, 0);
 }
 
-/* Offset and size from the control page, by another mapping */
+/* Offset and size of the read-write area, read from the control page through another mapping */
 static uint64_t rw_offset, rw_size;
 
 static void registered_and_measured(void)

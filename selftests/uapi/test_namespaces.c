@@ -54,10 +54,10 @@ static struct shared {
 
 /**
  * struct got - a reader's results about one provider
- * @pid: its process
- * @thread: id of its thread
+ * @pid: process of the provider
+ * @thread: id of the provider's thread
  * @thread_pid: the process of that thread
- * @records: in its rings
+ * @records: number of records in its rings
  * @from: CLOCK_BOOTTIME of the first record, by the clock pairs of the session
  * @to: CLOCK_BOOTTIME of the last record
  * @switches: switches of the thread @of
@@ -260,7 +260,8 @@ static int all_inside(void *arg)
 	SO(g.pid == 1 && g.thread == 1 && g.thread_pid == 1);
 	SO(g.records == RECORDS && g.switches > 0 && !g.foreign && !g.strange);
 	/*
-	 * The machine's time; a line through two clock pairs may be off by a hundredth of a second.
+	 * Compare with the machine's time. A line through two clock pairs may be off by a
+	 * hundredth of a second.
 	 */
 	SO(g.from >= from - 10000000 && g.to <= to + 10000000 && g.from < g.to);
 	SO((int64_t)pairs[0].boottime >= from - 10000000000 &&

@@ -33,9 +33,9 @@
 
 /**
  * struct who - changes of a process before it acts
- * @name: of its provider
+ * @name: name of its provider
  * @uid: real, effective and saved id; 0: the process stays root
- * @gid: real, effective, saved
+ * @gid: real, effective and saved group id
  * @caps: permitted and effective capabilities, if @fewer
  * @fewer: the process has @caps, not all of root's
  * @hidden: the process is undumpable
@@ -50,7 +50,7 @@ struct who {
 	bool fewer, hidden, contained, given;
 };
 
-/* Of the calling thread only */
+/* Sets the capabilities of the calling thread only. */
 static int set_caps(uint64_t caps)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -407,7 +407,7 @@ static void namespace_hides_sessions_outside_of_it(void)
 	EXPECT_IS(reading_as(&nobody, &nobody), 0);
 	EXPECT_IS(reading_as(&contained, &nobody), -ENOENT);
 	EXPECT_IS(reading_as(&given, &nobody), -ENOENT);
-	/* A process in a namespace of its own */
+	/* Test a process in a namespace of its own. */
 	EXPECT_IS(reading_as(&contained, &contained), -ENOENT);
 	EXPECT_IS(reading_as(&nobody, &contained), 0);
 	EXPECT_IS(reading_as(&nobody, &given), -ENOENT);

@@ -57,7 +57,10 @@ static long long objects(void)
 	return group_bytes("\nslab_unreclaimable ");
 }
 
-/* Waits until they are below @bytes. No call waits for that, so it takes a moment. */
+/*
+ * Waits until the group's kernel objects have less than @bytes. No call waits for that, so this
+ * takes a moment.
+ */
 static void objects_below(long long bytes)
 {
 	long long now = objects();
@@ -82,7 +85,7 @@ static void end_with_provider(struct raw_provider *p)
 	raw_nl_close(&nl);
 }
 
-/* Far less than a task takes */
+/* A number of bytes that is far less than a task takes */
 #define TASK	4096
 
 static void thread_made_while_stopped_is_forgotten(void)
@@ -178,7 +181,7 @@ static void thread_unknown_to_a_session_is_remembered(void)
 	/* The session has ended and has not told its reader about these threads. */
 	run_threads_with_slots(&p, 20);
 	EXPECT(threads_told(fd) > before);
-	/* Now the reader has been told: the slots may stay but need not. */
+	/* The reader has got these threads now, so their slots may be freed. */
 	run_threads_with_slots(&p, kept);
 	raw_nl_close(&nl);
 	id = begin(ASYNCTRACE_MODE_STREAMING, ASYNCTRACE_SCHED_OFF);
@@ -227,7 +230,7 @@ static int reader_of(int id)
 	return fd;
 }
 
-/* @count providers in one session, one after the other */
+/* Registers @count providers in one session, one after the other. */
 static int pass(uint32_t mode, unsigned int count)
 {
 	const bool read = mode == ASYNCTRACE_MODE_STREAMING;
@@ -244,7 +247,7 @@ static int pass(uint32_t mode, unsigned int count)
 	return 0;
 }
 
-/* More providers than a user may have at a time */
+/* Registers more providers than a user may have at a time, and reads them. */
 static int pass_and_are_read(void *arg)
 {
 	return pass(ASYNCTRACE_MODE_STREAMING, *(int *)arg + 10);
@@ -258,7 +261,10 @@ static void I19_ended_providers_are_not_charged(void)
 	limit_restore(LIMIT_PROVIDERS);
 }
 
-/* More providers than there is room for: the last ones take the room of the first. */
+/*
+ * Registers more providers than the session has room for: the last ones take the room of the
+ * first.
+ */
 static int pass_and_are_forgotten(void *arg)
 {
 	uint64_t limit, set;

@@ -113,7 +113,7 @@ static bool is_own(int tid)
 	return false;
 }
 
-/* 0: the CPU is idle. */
+/* Counts a thread id in a record. 0: the CPU is idle */
 static bool id(struct catch *c, int64_t tid)
 {
 	bool other = tid > 0 && tid <= INT32_MAX && ASYNCTRACE_TID_IS_OTHER((int32_t)tid);
@@ -297,7 +297,8 @@ static void pin(unsigned int cpu)
 }
 
 /*
- * A byte goes round: root's process and the user's thread wake each other. The pipes exist before.
+ * Pipes in which a byte goes round, so that root's process and the user's thread wake each other.
+ * The pipes are created before the processes.
  */
 static int pass[2][4];
 

@@ -69,7 +69,10 @@ static void run_program(void)
 static int device;
 static char stack[65536] __attribute__((aligned(16)));
 
-/* The child shares the memory of the process that registered, but has its own descriptors. */
+/*
+ * Keeps the provider's memory in a child, which shares the memory of the process that registered,
+ * but has its own descriptors.
+ */
 static int keep_memory(void *arg)
 {
 	char byte;

@@ -144,10 +144,10 @@ static void buffers_are_checked(void)
 	EXPECT(read(consumer, buffer, BUFFER - 1) < 0 && errno == EINVAL);
 	EXPECT(read(consumer, buffer, sizeof(struct asynctrace_chunk)) < 0 && errno == EINVAL);
 	start();
-	/* The first chunk, of clock pairs, into unmapped memory */
+	/* Read the first chunk, which has clock pairs, into unmapped memory. */
 	EXPECT(syscall(SYS_read, consumer, 8, BUFFER) < 0 && errno == EFAULT);
 	stop();
-	/* The next chunk, into memory of which only half is mapped */
+	/* Read the next chunk into memory of which only half is mapped. */
 	pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(pages != MAP_FAILED && !munmap(pages + 4096, 4096));
 	EXPECT(read(consumer, pages + 4096 - 8, BUFFER) < 0 && errno == EFAULT);
@@ -187,7 +187,7 @@ static void *second_thread(void *arg)
 	return NULL;
 }
 
-/* A fast provider can do this between two reads. */
+/* Makes a change that the reader must report, as a fast provider can between two reads. */
 static void make_news(struct raw_provider *p)
 {
 	volatile uint64_t *durable = (void *)(p->rw + p->control->durable);

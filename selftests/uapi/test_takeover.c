@@ -22,7 +22,7 @@ static struct raw_nl nl, sub;
 static struct notification note;
 static int to_user[2], to_root[2];
 
-/* The user's process and root's take turns. */
+/* Lets the other process go on: the user's process and root's take turns. */
 static int pass(int fd)
 {
 	return write(fd, "", 1) == 1 ? 0 : -errno;

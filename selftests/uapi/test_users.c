@@ -97,7 +97,7 @@ static void I6_users_do_not_see_each_other(void)
 
 /* --- users with capabilities, and root without ---------------------------------------- */
 
-/* From now on the process has CAP_PERFMON, or no capability. */
+/* Drops all capabilities of the process, except CAP_PERFMON if @perfmon. */
 static int have_only(bool perfmon)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -109,7 +109,7 @@ static int have_only(bool perfmon)
 	return syscall(SYS_capset, &head, caps);
 }
 
-/* Sees everything of others, and reads or changes nothing of it. */
+/* A user with CAP_PERFMON sees all objects of others, but reads and changes none. */
 static int nobody_with_perfmon(void *arg)
 {
 	struct raw_ledger sum;

@@ -528,7 +528,10 @@ static bool is_recorded(struct thread *t, uint64_t since)
 	/* Records from before the session followed the thread are not complete. */
 	if (!t->out.followed && last->from < since)
 		return false;
-	/* A wakeup changes no state before the next switch, but is a record after a loss. */
+	/*
+	 * After a loss, count a wakeup as a record, although it changes no state before the next
+	 * switch.
+	 */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 
