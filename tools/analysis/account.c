@@ -75,7 +75,7 @@ static int add_piece(struct scratch *s, const struct piece *p)
 	return 0;
 }
 
-/* Fill @row from span @s of @t. The thread's state is unknown if @s is NULL. */
+/* Fills @row from span @s of @t. The thread's state is unknown if @s is NULL. */
 void span_row(struct analysis *a, const struct thread *t, const struct span *s,
 	      uint64_t from, uint64_t to, struct analysis_interval *row)
 {
@@ -423,7 +423,7 @@ int divide_queued(const struct analysis *a, const struct analysis_interval *row,
 		part.to = row->to;
 		if (w && work_end(w) < part.to)
 			part.to = work_end(w);
-		/* If another work begins earlier, the part ends there. */
+		/* End the part where another work begins. */
 		i = works_after(&next->works, part.from);
 		if (i < next->works.nr && next->works.of[i]->from < part.to)
 			part.to = next->works.of[i]->from;
@@ -444,7 +444,10 @@ static int by_from(const void *a, const void *b)
 	       (x->thread->out.tid < y->thread->out.tid);
 }
 
-/* Into @to, the parts of the intervals @from of @op, whose works are a->scratch.works */
+/*
+ * Divides the intervals @from of @op, whose works are a->scratch.works, and adds the parts to
+ * @to.
+ */
 static int divide(struct analysis *a, const struct operation *op, const struct intervals *from,
 		  struct intervals *to)
 {

@@ -59,11 +59,11 @@ struct analysis_thread {
 
 /* Identifies an operation. In rows of other operations, it refers to one. */
 struct analysis_id {
-	const char *provider;	/* of the begin; "" if the trace names none */
+	const char *provider;	/* provider of the begin; "" if the trace names none */
 	const char *category, *name;
 	uint64_t id;
 	const char *key;	/* the id if it is a text, instead of .id; or NULL */
-	uint32_t pid;		/* of the begin */
+	uint32_t pid;		/* process of the begin */
 };
 
 enum analysis_other {
@@ -90,7 +90,7 @@ struct analysis_interval {
 	 * NULL
 	 */
 	const struct analysis_thread *thread;
-	const char *duration;	/* innermost of .thread at .from; "" if none */
+	const char *duration;	/* innermost duration of .thread at .from; "" if none */
 	/*
 	 * blocked: the system call in which .thread is, ANALYSIS_PAGE_FAULT, or "" if the trace
 	 * does not tell
@@ -120,7 +120,7 @@ struct analysis_operation {
 	struct analysis_id id;
 	uint64_t parent;	/* id of the operation that it is part of; 0: none, or unknown */
 	const struct analysis_thread *creator;	/* the thread that began it */
-	uint64_t begin, end;	/* end: of the trace if the operation is incomplete */
+	uint64_t begin, end;	/* .end: the end of the trace if the operation is incomplete */
 	bool complete;		/* the trace has begin and end */
 	/*
 	 * The row was handed out before records arrived that determine the state of some
@@ -263,11 +263,11 @@ struct analysis_region {
 	uint64_t operation;	/* id; 0: none */
 	const char *category, *name;
 	const char *place;	/* in the source, "file.c:12"; "" if the trace names none */
-	uint64_t from, to;	/* to: of the trace, if it is not complete */
-	uint64_t self_ns;	/* of that, not in scopes within this one */
+	uint64_t from, to;	/* .to: the end of the trace if the scope did not end */
+	uint64_t self_ns;	/* the part of this time outside of scopes within this one */
 	bool complete;
 	unsigned int depth;	/* scopes of the same operation around it */
-	bool outermost;		/* none around it has the same category, name and place */
+	bool outermost;		/* no scope around it has the same category, name and place */
 };
 
 enum analysis_note_kind {
@@ -276,7 +276,10 @@ enum analysis_note_kind {
 	ANALYSIS_NOTE_FOLLOWS,	/* .cause is a reason for the operation */
 };
 
-/* A moment of an operation. Rows come as they stand in the file. Texts: until analysis_free() */
+/*
+ * A moment of an operation. Rows come in the order of the file. Texts are valid until
+ * analysis_free().
+ */
 struct analysis_note {
 	enum analysis_note_kind kind;
 	const struct analysis_thread *thread;
@@ -293,7 +296,7 @@ struct analysis_note {
 #define ANALYSIS_DEPTH_MAX	4096
 
 struct analysis_totals {
-	uint64_t begin, end;	/* of the trace */
+	uint64_t begin, end;	/* begin and end of the trace */
 	uint64_t records;
 	uint64_t complete, incomplete;	/* operations */
 	uint64_t orphans;	/* ends without a begin */
@@ -342,7 +345,7 @@ struct analysis_sink {
 	 * duration is both records in one.
 	 */
 	void (*ends)(void *arg, uint64_t begin, uint64_t end, uint64_t ns);
-	/* A thread entered the operation that @begin began: the first one, at @ns. */
+	/* Called for the first thread that enters the operation that @begin began, at @ns. */
 	void (*entered)(void *arg, uint64_t begin, uint64_t ns);
 	/*
 	 * A duration of the thread @tid ended, and with it an inner one whose own record has a
@@ -362,7 +365,7 @@ struct analysis_sink {
  * must be valid until analysis_finish(), .name until analysis_free().
  */
 struct analysis_pair {
-	const char *name;	/* of the operations */
+	const char *name;	/* name of the operations */
 	const char *start, *done, *key;
 };
 
@@ -468,7 +471,7 @@ struct analysis_thread_state {
 	bool followed;		/* all its switches are recorded */
 	bool entered;		/* it has entered an operation, or left one */
 	bool shown;		/* a record of the scheduler had an operation of it */
-	uint64_t operation;	/* id of what it works on, if .entered; 0: of none */
+	uint64_t operation;	/* id of its operation, if .entered; 0: it works on none */
 	uint64_t newest;	/* begin of the newest operation with this id on which it works;
 				   0: of none */
 	uint64_t lost_until;	/* records that determine the state may be missing until

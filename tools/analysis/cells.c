@@ -24,7 +24,7 @@ static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 	const struct span *last = last_span(t);
 	const bool lost = last && last->state == ANALYSIS_UNKNOWN && last->reason == ANALYSIS_LOST;
 
-	/* The operation began after @t entered it. */
+	/* The operation began after @t had entered its id. */
 	if (t->known && t->operation == id)
 		return t->changed;
 	if (!lost && (entered_open(t) || !last || last->state == ANALYSIS_UNKNOWN))
@@ -32,10 +32,16 @@ static uint64_t since(struct thread *t, uint64_t ns, uint64_t id)
 	return last->from > t->changed ? last->from : t->changed;
 }
 
-/* A scheduling record at @ns shows that @t works on the operation with the id @id; 0: on none. */
+/*
+ * Handles a scheduling record at @ns, which shows that @t works on the operation with the id @id;
+ * 0: on none.
+ */
 static int show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id)
 {
-	/* Without any id so far, the session may not record ids, or not of this thread. */
+	/*
+	 * A record without an id shows nothing until one had an id: the session may not record
+	 * ids, or not of this thread.
+	 */
 	if (!id && !t->shown_since)
 		return 0;
 	if (!t->shown_since)
@@ -54,9 +60,9 @@ int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint6
 }
 
 /*
- * The wakeup shows an operation of @waker, and only followed threads have operations there. So
- * @waker is followed from this record on, and it ran, as if it had written an event. What it does
- * next is not known: it may be about to sleep.
+ * Handles a wakeup that shows an operation of @waker. Only followed threads have operations
+ * there. So @waker is followed from this record on, and it ran, as if it had written an event.
+ * Its next state is not known: it may be about to sleep.
  */
 static int show_waker(struct analysis *a, struct thread *waker, const struct item *it)
 {

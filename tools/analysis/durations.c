@@ -189,7 +189,7 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	struct duration *d;
 	int err;
 
-	/* The end of a duration that was left out */
+	/* The duration that ends was left out. */
 	if (t->beyond) {
 		t->beyond--;
 		return it->entered ? entered_end(a, t, NULL, it) : 0;
@@ -220,7 +220,10 @@ static int end(struct analysis *a, struct thread *t, const struct item *it)
 	 */
 	d->end = it->ns;
 	err = d->scope || it->entered ? entered_end(a, t, d, it) : 0;
-	/* The library ends a scope that a jump left by an event without a name. */
+	/*
+	 * An end without a name fits any begin: the library ends a scope in this way if a jump
+	 * left it.
+	 */
 	if (err || d->name == it->name || !*text_of(a, it->name))
 		return err;
 	return orphan_event(a, ANALYSIS_DURATION_MISMATCH, it);

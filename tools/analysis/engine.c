@@ -193,7 +193,7 @@ int engine_item(struct analysis *a, const struct item *it)
 
 static int add_switch(struct analysis *a, const struct fxt_record *rec)
 {
-	/* The switch is the recorder's, for viewers: it has no meaning for threads. */
+	/* Skip a switch that the recorder wrote for viewers: it has no meaning for threads. */
 	if (selection_apart(rec))
 		return 0;
 	a->totals.switches++;
@@ -206,7 +206,10 @@ static int add_wakeup(struct analysis *a, const struct fxt_record *rec)
 	return off_cpu_wakeup(a, rec);
 }
 
-/* Caches the last provider, because records of one provider mostly follow each other. */
+/*
+ * Returns the strings of a provider. Caches the last provider, because records of one provider
+ * mostly follow each other.
+ */
 static const struct strings *strings_of(struct analysis *a, uint32_t provider)
 {
 	struct fxt_entry *e;
@@ -281,8 +284,9 @@ static int find_place(struct analysis *a, const struct fxt_record *rec, uint32_t
 }
 
 /*
- * The library's records of operations have arguments that tell what the thread works on from
- * then on, and the parent of what begins: see asynctrace(5). 0 or a negative errno
+ * Takes the arguments of the library's records of operations. They tell the operation that the
+ * thread works on from then on, and the parent of an operation that begins: see asynctrace(5).
+ * Returns 0 or a negative errno.
  */
 static int add_operation(struct analysis *a, const struct fxt_record *rec, struct item *it)
 {
@@ -353,7 +357,10 @@ static int add_event(struct analysis *a, const struct fxt_record *rec)
 	return rec->number == ASYNCTRACE_FXT_DURATION_END ? order_add(a, &it) : pair_event(a, rec);
 }
 
-/* Events of a CPU's idle task, as many interrupts, are on a pseudo thread. */
+/*
+ * Adds an event of a tracepoint. Events of a CPU's idle task, such as many interrupts, are on a
+ * pseudo thread.
+ */
 static int add_tracepoint(struct analysis *a, const struct fxt_record *rec)
 {
 	a->totals.tracepoints++;

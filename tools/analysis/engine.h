@@ -52,11 +52,11 @@ enum item_kind {
 struct item {
 	uint64_t ns;
 	/*
-	 * Of an operation or a flow; the end of a complete duration; what the thread of a begin or
-	 * end of a duration works on from then on, if that is .entered
+	 * Id of an operation or a flow; or end of a complete duration. If .entered, at the begin
+	 * or end of a duration: operation that its thread works on from then on
 	 */
 	uint64_t id;
-	uint64_t record;	/* of an event; of a switch: first argument of .name */
+	uint64_t record;	/* record of an event; of a switch: first argument of .name */
 	uint8_t kind;
 	bool wanted : 1;	/* begins an operation that a selection was made for */
 	bool apart : 1;		/* records around it were left out: it shows nothing about
@@ -100,7 +100,7 @@ struct block;
 /* Items with ascending times */
 struct run {
 	struct block *first, *last;
-	uint64_t newest;	/* time of its last item */
+	uint64_t newest;	/* time of the run's last item */
 };
 
 /* The first item of a run, in the heap */
@@ -125,7 +125,7 @@ struct span {
 	uint64_t from;
 	uint64_t lost_until;	/* .lost_until of the thread when this span began */
 	uint32_t waker;		/* blocked: the waker; 0: an interrupt or not known */
-	uint32_t duration;	/* name of the innermost open one at .from */
+	uint32_t duration;	/* name of the innermost open duration at .from */
 	uint32_t in;		/* name of a system call or a page fault + 1; 0: not known */
 	uint64_t argument;	/* of the system call, if .has_argument */
 	uint16_t cpu;		/* the CPU of the thread, or of the queue it waits in;
@@ -217,9 +217,9 @@ struct works {
 /* A duration that is open on a thread */
 struct duration {
 	uint64_t begin, end;
-	uint64_t number;	/* of the thread's durations */
+	uint64_t number;	/* number among the thread's durations */
 	uint64_t record;
-	uint64_t operation;		/* of the thread in the scope */
+	uint64_t operation;		/* operation of the thread in the scope */
 	bool scope;			/* .operation is valid */
 	uint64_t within;	/* time of scopes directly within this one */
 	uint32_t category, place;	/* of a scope */
@@ -283,9 +283,10 @@ struct thread {
 	uint64_t followed_at;	/* .out.followed is true from the record of this time on */
 	struct changes changes;	/* for analysis_needs(), in order of .told */
 	struct operation *waiting;	/* operations that ended while the last span was pending */
-	unsigned int refs;	/* by works, and by operations that ended on this thread */
+	unsigned int refs;	/* references of works, and of operations that ended on this
+				   thread */
 	uint64_t counted;	/* by account.c: number of the last operation that counted it */
-	const struct piece *piece;	/* the last one in the queues of account.c */
+	const struct piece *piece;	/* its last piece in the queues of account.c */
 	struct thread_counts counts;
 	struct woken woken;
 	struct turn turn;
@@ -313,7 +314,7 @@ int push_occupant(struct analysis *a, struct cpu *c, uint64_t ns, uint32_t tid);
 int note_change(struct analysis *a, struct thread *t);
 int scheduling_switch(struct analysis *a, const struct item *it);
 int scheduling_wakeup(struct analysis *a, const struct item *it);
-/* @t wrote an event at @ns, so it was running. */
+/* Notes that @t was running at @ns, because it wrote an event. */
 int scheduling_seen(struct analysis *a, struct thread *t, uint64_t ns);
 /*
  * The record at @ns shows that @t, which was not followed so far, is running. If the records
@@ -351,14 +352,14 @@ static inline bool threads_wanted(const struct analysis_sink *s)
 }
 
 enum analysis_other waker_kind(uint32_t waker);
-/* Span @old of @t has ended, and @new, which is already in the history, begins. */
+/* Counts the span @old of @t, which has ended. @new, which is already in the history, begins. */
 int threads_span(struct analysis *a, struct thread *t, const struct span *old,
 		 const struct span *new);
 int threads_switch(struct analysis *a, const struct item *it);
-/* @before: the state in which the wakeup found @t, if it is known */
+/* Handles the wakeup @it of @t. @before: the state in which the wakeup found @t, if it is known */
 int threads_wakeup(struct analysis *a, struct thread *t, const struct item *it,
 		   enum analysis_state before);
-/* @t wrote an event of the operation @id. */
+/* Notes that @t wrote an event of the operation @id. */
 void threads_worked(struct thread *t, const struct analysis_id *id);
 /* Returns the time from which on future rows need history, or @ns if that is earlier. */
 uint64_t threads_needed(const struct analysis *a, uint64_t ns);
@@ -378,7 +379,8 @@ void durations_pop(struct thread *t);
 /* Removes durations of @t that ended before @ns. */
 void durations_leave(struct thread *t, uint64_t ns);
 /*
- * @t has exited: removes durations that cannot end any more and in which no operation is open.
+ * Handles the exit of @t: removes durations that cannot end any more and in which no operation is
+ * open.
  */
 void durations_exit(struct analysis *a, struct thread *t);
 /*
@@ -389,7 +391,7 @@ uint64_t work_end(const struct work *w);
 /* Returns the index of the first work after @ns. @w is in order of .from. */
 size_t works_after(const struct works *w, uint64_t ns);
 int works_add(struct works *w, struct work *work);
-/* Add @work to those of @t, in order of .from. */
+/* Adds @work to the works of @t, in order of .from. */
 int works_insert(struct analysis *a, struct thread *t, struct work *work);
 void works_free(struct works *w);
 void work_put(struct work *w);
@@ -406,9 +408,12 @@ int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record 
 
 /* --- cells.c ------------------------------------------------------------------------ */
 
-/* The switch or the wakeup @it of @t shows that @t works on the operation @id; 0: on none. */
+/*
+ * Handles the switch or the wakeup @it of @t, which shows that @t works on the operation @id; 0:
+ * on none.
+ */
 int cells_own(struct analysis *a, struct thread *t, const struct item *it, uint64_t id);
-/* The wakeup @it of @t shows what @t and the waker work on. */
+/* Handles the wakeup @it of @t, which shows the operations of @t and the waker. */
 int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it);
 
 /* --- operations.c -------------------------------------------------------------------- */
@@ -432,7 +437,8 @@ struct operation {
 	uint64_t begin_record, end_record;
 	size_t nr_settled;		/* number of works whose thread's state is known
 					   until .end */
-	unsigned int refs;		/* by works, plus 1 until the operation is handed out */
+	unsigned int refs;		/* references of works, plus 1 until the operation is
+					   handed out */
 	bool ended;
 	bool wanted;			/* the selection was made for it */
 	bool left_out;			/* it began before the horizon */
@@ -616,7 +622,7 @@ bool selection_wants(struct analysis *a, const struct fxt_record *rec);
 bool selection_apart(const struct fxt_record *rec);
 /* Sets the state of the thread or CPU of @m right before @ns. */
 int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m);
-/* The recorder has read the state of the thread of @m. */
+/* Handles a mark that the recorder has read the state of a thread. */
 int scheduling_read(struct analysis *a, const struct mark *m);
 
 /* Sets what the thread of @m worked on right before @ns. */

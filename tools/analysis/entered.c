@@ -92,8 +92,8 @@ static bool has_entered(const struct thread *t, const struct operation *op)
 }
 
 /*
- * @t works from @ns on also on the open operations with the id of @op, the newest of them, that
- * began at @newest or before.
+ * From @ns on, lets @t also work on the open operations with the id of @op that began at @newest
+ * or before. @op is the newest of them.
  */
 static int join(struct analysis *a, struct thread *t, struct operation *op, uint64_t ns,
 		uint64_t newest, uint64_t record, uint32_t name)
@@ -101,7 +101,7 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 	unsigned int nr = 1;
 	int err = 0;
 
-	/* The newest one last, so that work_at() prefers it. */
+	/* Add the newest operation last, so that work_at() prefers it. */
 	while (op && op->same_id && nr++ < SAME_ID_MAX)
 		op = op->same_id;
 	for (; op && nr-- && !err; op = op->same_id_newer) {
@@ -114,8 +114,8 @@ static int join(struct analysis *a, struct thread *t, struct operation *op, uint
 }
 
 /*
- * @t has worked since @from on the open operations with the id @id that began at @newest or before,
- * and works on no others from @ns on.
+ * Lets @t work since @from on the open operations with the id @id that began at @newest or
+ * before, and on no others from @ns on.
  */
 static int work_on(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		   uint64_t newest, uint64_t record, uint32_t name)
@@ -143,8 +143,8 @@ int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, 
 }
 
 /*
- * A record shows the same id again: @t also works on the operations with this id that began since
- * the last such record. So an answer does not depend on which records came before.
+ * Handles a record that shows the same id again: @t also works on the operations with this id
+ * that began since the last such record. So an answer does not depend on the earlier records.
  */
 static int join_newer(struct analysis *a, struct thread *t, uint64_t newest)
 {
@@ -187,7 +187,7 @@ void entered_operation(struct analysis *a, uint64_t id, uint64_t begin)
 			op->entered_at = a->now;
 }
 
-/* The innermost scope that is open, or NULL */
+/* Returns the innermost open scope, or NULL. */
 static const struct duration *innermost(const struct thread *t)
 {
 	for (size_t i = t->depth; i; i--) {
@@ -201,7 +201,7 @@ static const struct duration *innermost(const struct thread *t)
 
 /* --- rows of scopes ---------------------------------------------------------------------- */
 
-/* The scope at @i of the stack of @t lasted until @to. */
+/* Hands out a row for the scope at @i of the stack of @t, which lasted until @to. */
 static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint64_t to,
 			   bool complete)
 {
@@ -229,7 +229,7 @@ static int hand_out_region(struct analysis *a, struct thread *t, size_t i, uint6
 	return a->sink.region(a->sink.arg, &row);
 }
 
-/* The innermost open scope around the one at @i gets the time of that one. */
+/* Adds the time of the scope at @i to the innermost open scope around it. */
 static void count_within(struct thread *t, size_t i, uint64_t ns)
 {
 	while (i) {
@@ -261,7 +261,7 @@ int entered_finish(struct analysis *a)
 	fxt_each(&a->threads, e) {
 		struct thread *t = (struct thread *)(uintptr_t)e->a;
 
-		/* The innermost first, because its time is within the others. */
+		/* Hand out the innermost scope first, because its time is within the others. */
 		for (size_t i = t->depth; i-- && !err;) {
 			const struct duration *d = &t->stack[i];
 
@@ -279,8 +279,9 @@ int entered_finish(struct analysis *a)
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /*
- * The end of a region does not say on what the thread goes on to work: on the operation of the
- * scope around it. If no scope is open, the region was of what the thread works on, and still is.
+ * Handles the end of a scope. The end of a region does not name the operation that the thread
+ * goes on to work on: it is that of the scope around it. If no scope is open, the region belonged
+ * to the operation that the thread works on, which does not change.
  */
 int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 		const struct item *it)
@@ -290,7 +291,10 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 	const uint64_t id = it->entered ? it->id : scope ? around : t->operation;
 	int err;
 
-	/* A program that resumes another operation than that of the scope around is wrong. */
+	/*
+	 * The program resumes an operation other than that of the scope around, which is a
+	 * mistake.
+	 */
 	if (id != around && a->sink.crossed)
 		a->sink.crossed(a->sink.arg, t->out.tid);
 	if (scope && scope->operation != id)

@@ -6,20 +6,23 @@
 #include "engine.h"
 
 /*
- * From @ns on, @t works on the operation with the id @id; 0: on none. @record and @name: of the
- * scope in which it does.
+ * Notes that @t works on the operation with the id @id from @ns on; 0: on none. @record, @name:
+ * record and name of the scope in which it works
  */
 int entered_set(struct analysis *a, struct thread *t, uint64_t ns, uint64_t id, uint64_t record,
 		uint32_t name);
 /* Returns the number of open operations that @t has entered, for they may have the same id. */
 size_t entered_open(struct thread *t);
 /*
- * A scheduling record or a mark at @ns shows that @t has worked on @id since @from, and not on
- * anything else from @ns on. Operations that began after @newest do not count.
+ * Handles a scheduling record or a mark at @ns, which shows that @t has worked on @id since
+ * @from, and works on nothing else from @ns on. Operations that began after @newest do not count.
  */
 int entered_show(struct analysis *a, struct thread *t, uint64_t ns, uint64_t from, uint64_t id,
 		 uint64_t newest);
-/* A thread that the trace does not show entered the operation @id, which began at @begin. */
+/*
+ * Notes that a thread that the trace does not show entered the operation @id, which began at
+ * @begin.
+ */
 void entered_operation(struct analysis *a, uint64_t id, uint64_t begin);
 /*
  * The scope @d, on the stack, begins or has ended with @it. entered_end(): .end of @d is set; NULL:
@@ -32,7 +35,7 @@ int entered_end(struct analysis *a, struct thread *t, const struct duration *d,
 int entered_finish(struct analysis *a);
 /* If @rec, an instant, is one of an operation, hand it out. */
 int entered_note(struct analysis *a, const struct fxt_record *rec);
-/* A thread exited: its number may be another thread's next. */
+/* Handles the exit of a thread, whose number another thread may get next. */
 int entered_exit(struct analysis *a, const struct item *it);
 
 #endif /* ANALYSIS_ENTERED_H */

@@ -101,7 +101,7 @@ static void drop_empty(struct order *o)
 	o->recent = 0;
 }
 
-/* Adds a run after all others: its items are older than their last ones. */
+/* Adds a run after all others. Its items are older than the last items of the others. */
 static struct run *new_run(struct order *o)
 {
 	struct run *r;

@@ -227,7 +227,7 @@ int critical_path(struct analysis *a, const struct operation *op, struct interva
 	struct analysis_interval swap;
 	int err;
 
-	/* account() left the works of @op there. */
+	/* account() has left the works of @op in a->scratch. */
 	w.works = a->scratch.works;
 	w.nr_works = a->scratch.nr_works;
 	if (w.nr_works)

@@ -52,7 +52,7 @@ static void give_up_sleep(struct span *last, enum analysis_reason reason)
 	last->pending = false;
 }
 
-/* Records of @t from @ns to @until may be missing. */
+/* Handles a loss in which records of @t from @ns to @until may be missing. */
 static int lose(struct analysis *a, struct thread *t, uint64_t ns, uint64_t until)
 {
 	struct span *last = last_span(t);
@@ -314,7 +314,7 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 
 /* --- records -------------------------------------------------------------------------- */
 
-/* The recorder inferred that @t did not run on. @t may have left earlier. */
+/* Handles a switch that the recorder inferred: @t did not run on. @t may have left earlier. */
 static int leaves_inferred(struct analysis *a, struct thread *t, const struct item *it)
 {
 	const struct span *last = last_span(t);
@@ -357,7 +357,10 @@ static int leaves(struct analysis *a, struct thread *t, const struct item *it)
 	return it->ns < a->lost_until ? lose(a, t, it->ns, a->lost_until) : push_span(a, t, &s);
 }
 
-/* The recorder inferred from a later record that @t came, but not when. */
+/*
+ * Handles a switch that the recorder inferred from a later record: @t came, but the time is not
+ * known.
+ */
 static int comes_inferred(struct analysis *a, struct thread *t, const struct item *it)
 {
 	struct span *last = last_span(t);
@@ -434,7 +437,10 @@ int scheduling_switch(struct analysis *a, const struct item *it)
 	return err;
 }
 
-/* *@before: the state that the wakeup found, if the records until then show it */
+/*
+ * Handles the wakeup of @t. *@before: the state that the wakeup found, if the records until then
+ * show it
+ */
 static int wake(struct analysis *a, struct thread *t, const struct item *it,
 		enum analysis_state *before)
 {
@@ -456,8 +462,8 @@ static int wake(struct analysis *a, struct thread *t, const struct item *it,
 		return err;
 	}
 	/*
-	 * Make the waker now: account.c names it, and a new thread would move the table that
-	 * callers walk.
+	 * Make the entry of the waker now: account.c names it, and a new thread would move the
+	 * table that callers walk.
 	 */
 	if (is_real(it->other) && !thread_of(a, it->other))
 		return -ENOMEM;

@@ -42,7 +42,7 @@ static void count_throttling(const struct analysis *a, struct thread *t, const s
 		t->counts.throttled_ns += throttling_within(a, t->out.pid, s->from, to, &path);
 }
 
-/* @ran: when the woken thread ran; NULL: no record shows it */
+/* Hands out a row for a wakeup of @t. @ran: time at which @t ran; NULL: no record shows it */
 static int hand_out_wakeup(struct analysis *a, struct thread *t, const struct woken *w,
 			   const uint64_t *ran)
 {
@@ -179,7 +179,7 @@ int threads_switch(struct analysis *a, const struct item *it)
 
 	if ((is_real(it->id) && !out) || (is_real(it->other) && !in))
 		return -ENOMEM;
-	/* The recorder inferred the switch; counts are of real records. */
+	/* Do not count a switch that the recorder inferred. */
 	if (it->inferred)
 		return 0;
 	if (out) {
@@ -226,7 +226,7 @@ uint64_t threads_needed(const struct analysis *a, uint64_t ns)
 		const struct spans *s = &t->spans;
 		const struct span *last = s->nr > s->first ? &s->of[s->nr - 1] : NULL;
 
-		/* A pending span may turn out to be runnable, and a wait. */
+		/* Keep a pending span, which may turn out to be runnable, and a wait. */
 		if (last && (last->state == ANALYSIS_RUNNABLE || last->pending) && last->from < ns)
 			ns = last->from;
 	}

@@ -23,7 +23,7 @@ struct throttled {
 /* A cgroup of a process */
 struct quota {
 	uint32_t path;		/* name */
-	uint64_t longest;	/* of the intervals */
+	uint64_t longest;	/* length of the longest interval */
 	struct throttled *of;	/* in order of .from */
 	size_t first, nr, room;
 };
@@ -50,7 +50,7 @@ int throttling_record(struct analysis *a, const struct fxt_record *rec)
 
 	if (it.name == NO_NAME)
 		return -ENOMEM;
-	/* Neither: the throttling has ended. The record is for viewers. */
+	/* A counter without both says that the throttling has ended. It is for viewers. */
 	if ((!throttled && !number(rec, "throttled_periods")) ||
 	    us > (UINT64_MAX - rec->ns) / 1000 || throttled > UINT64_MAX / 1000)
 		return 0;

@@ -11,7 +11,7 @@
 
 struct fxt_finding {
 	uint64_t count;
-	uint64_t offset;	/* of the first breach */
+	uint64_t offset;	/* offset of the first breach */
 	char detail[160];	/* text about the first breach */
 };
 

@@ -21,7 +21,7 @@ struct fxt_item {
 /* A duration that is open on a thread, or has not been left; see check_time.c */
 struct fxt_slice {
 	uint64_t begin, end, limit;
-	uint64_t context;		/* whose run it is; 0: none */
+	uint64_t context;		/* the context that runs in it; 0: none */
 	uint64_t offset;
 	uint32_t name, category;
 	bool open;

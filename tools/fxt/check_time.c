@@ -27,7 +27,7 @@ static struct fxt_slice *top_of(struct fxt_stack *s)
 	return s->nr ? &s->of[s->nr - 1] : NULL;
 }
 
-/* Leave durations that ended before @ns. Open ones stay, and so do those below them. */
+/* Removes durations that ended before @ns. Open durations stay, and so do those below them. */
 static void leave(struct fxt_stack *s, uint64_t ns)
 {
 	while (s->nr && !top_of(s)->open && top_of(s)->end < ns)
@@ -94,7 +94,7 @@ static void end(struct fxt_check *c, struct fxt_stack *s, const struct fxt_item 
 	if (it->ns > top->limit)
 		fxt_found(c, FXT_RULE_OVERLAP, it->offset,
 			  "\"%s\" of thread %u ends after what encloses it", name, it->tid);
-	/* An end without names is of whatever is open: a jump has left it. */
+	/* An end without names ends any open duration: a jump has left its scope. */
 	if ((top->name != it->name || top->category != it->category) &&
 	    (*name || *c->names.of[it->category]))
 		fxt_found(c, FXT_RULE_DURATION_NAME, it->offset,

@@ -55,7 +55,7 @@ static int room(struct fxt_check *c)
 	return 0;
 }
 
-/* Runs of contexts name their operation: see asynctrace/context.h. */
+/* Finds the context whose run begins: asynctrace/context.h names its operation in an argument. */
 static void find_context(struct fxt_item *it, const struct fxt_record *rec)
 {
 	const struct fxt_arg *id;
