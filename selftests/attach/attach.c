@@ -79,7 +79,7 @@ static void c_again_in_scope(void)
 	must(!at_provider_register(&opts));
 }
 
-/* Two registrations in a row, under two names */
+/* Registers twice in a row, under two names. */
 static void c_again(void)
 {
 	struct at_provider_options opts = { .size = sizeof(opts), .name = "first name" };
@@ -235,7 +235,7 @@ static void c_in_handler(void)
 	raise(SIGUSR1);
 }
 
-/* A trace of its own would take the process away from the session. */
+/* An in-process trace is refused, because it would take the process away from the session. */
 static void c_in_process(void)
 {
 	int fd = memfd_create("own", MFD_CLOEXEC);
@@ -336,7 +336,7 @@ static void one(struct at_ctl *ctl, const struct test *t)
 	const struct run_options o = { .name = "attach", .mode = ASYNCTRACE_MODE_ONESHOT,
 				       .ring_size = 1 << 20 };
 	static struct run run;
-	/* Includes a record that was begun under the old registration. */
+	/* The number includes a record that was begun under the old registration. */
 	const uint64_t dropped = t->run == c_closed_all || t->run == c_again_in_scope;
 	struct rd_ring sum;
 	pid_t pid;

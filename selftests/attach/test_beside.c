@@ -105,7 +105,7 @@ static void end_trace(int fd, uint64_t from, uint64_t to)
 	close(fd);
 }
 
-/* The file must have the events @from until before @to. */
+/* Writes the flight recorder to a file, which must have the events @from until before @to. */
 static void fly(uint64_t from, uint64_t to)
 {
 	struct at_flight_result r = { .size = sizeof(r) };

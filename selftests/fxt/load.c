@@ -5,7 +5,7 @@
 
 #define LANES		4	/* threads of each process, which hand operations over */
 #define OPERATION	50	/* events per operation; see operation() */
-#define BLOCKS_EACH	4	/* one of so many operations blocks */
+#define BLOCKS_EACH	4	/* one in this number of operations blocks */
 #define CHUNK_WORDS	8192
 
 enum { CATEGORY = 1, REQUEST, ACCEPT, PARSE, LOOKUP, ENCODE, STORE, CHECK, HIT, DEPTH,
@@ -44,7 +44,7 @@ static void event(struct lane *l, int process, unsigned int type, int lane, unsi
 	l->now += 200;
 }
 
-/* A duration that began @ns ago and ends now. A complete duration is written when it ends. */
+/* Puts a duration that began @ns ago and ends now. A complete duration is written when it ends. */
 static void duration(struct lane *l, int process, int lane, unsigned int name, uint64_t ns)
 {
 	put_event(&l->events[process], &(struct event){
@@ -70,7 +70,7 @@ static void comes(struct lane *l, int lane, uint64_t out)
 	l->now += 100;
 }
 
-/* 4 events: the operation begins and moves to the lane's other thread. */
+/* Writes 4 events: the operation begins and moves to the lane's other thread. */
 static void take(struct lane *l, int lane, uint64_t id)
 {
 	uint64_t begin = l->now;
@@ -82,7 +82,7 @@ static void take(struct lane *l, int lane, uint64_t id)
 	duration(l, GATEWAY, lane, ACCEPT, l->now - begin);
 }
 
-/* @nr + @nr / 2 events */
+/* Writes @nr + @nr / 2 events. */
 static void work(struct lane *l, int process, int lane, int nr)
 {
 	for (int i = 0; i < nr; i++) {
@@ -93,7 +93,7 @@ static void work(struct lane *l, int process, int lane, int nr)
 	}
 }
 
-/* 20 events */
+/* Writes 20 events. */
 static void serve(struct lane *l, int lane, uint64_t id)
 {
 	event(l, STORAGE, ASYNCTRACE_FXT_DURATION_BEGIN, lane, STORE, 0, 1);
@@ -108,7 +108,7 @@ static void serve(struct lane *l, int lane, uint64_t id)
 	event(l, STORAGE, ASYNCTRACE_FXT_DURATION_END, lane, STORE, 0, 0);
 }
 
-/* 12 events. @waits: meanwhile the other thread serves, and wakes this one. */
+/* Writes 12 events. @waits: meanwhile the other thread serves, and wakes this one. */
 static void parse(struct lane *l, int lane, uint64_t id, bool waits)
 {
 	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_BEGIN, lane, PARSE, 0, 1);
@@ -128,7 +128,7 @@ static void parse(struct lane *l, int lane, uint64_t id, bool waits)
 	event(l, GATEWAY, ASYNCTRACE_FXT_DURATION_END, lane, PARSE, 0, 0);
 }
 
-/* 14 events: the operation ends. */
+/* Writes 14 events: the operation ends. */
 static void answer(struct lane *l, int lane, uint64_t id)
 {
 	uint64_t begin = l->now;
@@ -176,7 +176,7 @@ static void introduce(struct stream *s)
 	words_free(&b);
 }
 
-/* Rings are read one after the other, as by a recorder. */
+/* Gives the rings one after the other, as a recorder reads them. */
 static void give_lanes(struct stream *s, struct lane *lanes)
 {
 	for (int i = 0; i < LANES; i++)

@@ -42,7 +42,7 @@ void words_spoil(struct words *b, size_t first);
 struct ref {
 	unsigned int index;
 	const char *text;	/* NULL and index 0: the empty string */
-	size_t len;		/* of text; 0: strlen */
+	size_t len;		/* length of .text; 0: its strlen() */
 };
 
 #define IDX(i)	((struct ref){ .index = (i) })
@@ -83,7 +83,7 @@ struct stream {
 	struct at_compose *c;
 	int fd;
 	char path[32];
-	uint64_t ticks;		/* of the next chunk's header */
+	uint64_t ticks;		/* time in the next chunk's header */
 	uint32_t segment;
 	uint64_t (*ns)(uint64_t ticks);	/* the clock; NULL: the identity */
 	/* Takes chunks instead of the composer, if not NULL */
@@ -113,7 +113,10 @@ void give_sched(struct stream *s, uint32_t cpu, struct words *b);
 /* Adds losses that the ring's next chunk will report. */
 void lose(struct stream *s, uint32_t provider, uint32_t ring, uint64_t overwritten,
 	  uint64_t dropped);
-/* A session with one provider, one thread (slot 1: 100/101), strings 1 "cat" 2 "work" 3 "n" */
+/*
+ * Opens a session with one provider, one thread (slot 1: 100/101) and the strings 1 "cat", 2
+ * "work", 3 "n".
+ */
 void stream_simple(struct stream *s);
 
 /* --- the file ------------------------------------------------------------------------ */

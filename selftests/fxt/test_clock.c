@@ -86,7 +86,7 @@ static void test_a_time_is_never_taken_back(void **unused)
 			at[nr] = from + rnd_below(t - from + 1);
 			told[nr] = ns_at(&k, 0, at[nr]);
 		}
-		/* Late pairs that would change returned times */
+		/* Add late pairs that would change returned times: they must be ignored. */
 		for (int n = 0; n < 5; n++)
 			atc_clock_pair(&k, 0, from - rnd_below(900000) + rnd_below(t - from), t);
 	}
@@ -143,7 +143,7 @@ static void test_segments_do_not_mix(void **unused)
 	atc_clock_free(&k);
 }
 
-/* The composer converts records of one ring on both sides of the clock's break. */
+/* A clock with a break. The composer converts records of one ring on both sides of it. */
 static uint64_t broken_clock(uint64_t ticks)
 {
 	return ticks;
@@ -171,7 +171,7 @@ static void test_a_ring_crosses_a_break(void **unused)
 	assert_int_equal(at_compose_chunk(s.c, &h, pairs), 0);
 	for (size_t i = 0; i < 5; i++)
 		put_event(&b, &(struct event){ 0, ticks[i], 1, IDX(1), IDX(2), 0, 0, { } });
-	/* In the old segment, although the ring is in the new one */
+	/* Put a record in the old segment, although the ring is in the new one. */
 	put_event(&b, &(struct event){ 0, 1000250, 1, IDX(1), IDX(2), 0, 0, { } });
 	h.kind = ASYNCTRACE_CHUNK_EVENTS;
 	h.provider = 1;

@@ -271,7 +271,7 @@ static void times_are_right_or_unknown_after_losses(void **unused)
 	assert_true(known > all / 2 && known < all);
 }
 
-/* Durations of slot 1, thread 101, which has no switch unless @switches */
+/* Returns durations of slot 1, thread 101, which has no switch unless @switches. */
 static struct words special(bool switches)
 {
 	struct event full = { ASYNCTRACE_FXT_DURATION, 0, 1, IDX(1), IDX(2), 0, 15, { } };
@@ -279,7 +279,7 @@ static struct words special(bool switches)
 	struct stream s;
 
 	stream_simple(&s);
-	/* It began before the session. */
+	/* This duration began before the session. */
 	put_event(&b, &(struct event){ ASYNCTRACE_FXT_DURATION, s.ticks - 10, 1, IDX(1), TXT("old"),
 				       s.ticks + 10, 0, { } });
 	s.ticks += 100;

@@ -213,7 +213,10 @@ static struct at_compose *compose(struct parts *p, unsigned int percent)
 	return c;
 }
 
-/* The next record of the session, not of a file, over all files */
+/*
+ * An iteration over the records of the session in all files, without the records that belong to a
+ * file
+ */
 struct walk {
 	const struct parts *p;
 	size_t i;
@@ -293,10 +296,10 @@ static void assert_part_clean(const char *path, bool part)
 	for (int i = 0; i < FXT_RULE_COUNT; i++) {
 		const struct fxt_finding *f = &fxt_findings(check)[i];
 
-		/* Its async operations do not end, intentionally. */
+		/* The session's async operations do not end, intentionally. */
 		if (!f->count || i == FXT_RULE_ASYNC_OPEN || fxt_excused(check, i, true))
 			continue;
-		/* In a whole session, too, threads may be without scheduling. */
+		/* Threads may be without scheduling in a whole session, too. */
 		if (i == FXT_RULE_UNSCHEDULED)
 			continue;
 		fail_msg("%s at byte %llu: %s", fxt_rules[i].name, (unsigned long long)f->offset,

@@ -20,7 +20,7 @@ static void put_plain(struct words *b, unsigned int type, uint64_t at, uint64_t 
 	put_event(b, &(struct event){ type, at, 1, IDX(1), IDX(2), id, 0, { } });
 }
 
-/* The child comes first, as in rings. All began in one tick, some also ended in it. */
+/* Children come first, as in rings. All durations began in one tick, and some also ended in it. */
 static void test_one_chunk(void **unused)
 {
 	struct words b = { 0 };
@@ -184,7 +184,7 @@ static void maybe_chunk(struct run *r, unsigned int t)
 	give_events(r->s, 1, t, &r->b[t]);
 }
 
-/* A duration on thread @t with what is in it: complete, or with begin and end events */
+/* Puts a duration on thread @t with durations in it: complete, or with begin and end events. */
 static void nest(struct run *r, unsigned int t, int depth)
 {
 	bool scoped = rnd_chance(80);

@@ -12,7 +12,7 @@
 
 #include "stream.h"
 
-/* The bytes that a writer got, and how many it takes at a time before it fails */
+/* A writer: the bytes that it got, and the number that it takes at a time before it fails */
 struct sink {
 	struct words got;
 	size_t bytes;

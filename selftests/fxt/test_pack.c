@@ -234,7 +234,7 @@ static void killed_recorder_leaves_whole_frames(void **state)
 		assert_true(complete);
 		assert_int_equal(size, at_compose_written(o.compose));
 		free(bytes);
-		/* As killed in the middle of a write. */
+		/* Cut the file as a kill in the middle of a write does. */
 		assert_int_equal(truncate(path, size_of(path) - 1 - rnd_below(20)), 0);
 		/* The last bytes of a frame may be its checksum only. */
 		assert_true(unpack(path, &bytes, &complete) <= size);

@@ -41,7 +41,7 @@ static void open_stream(struct stream *s)
 	give_name(s, 100, 101, "worker");
 }
 
-/* The only switch of the file, or the test fails. */
+/* Finds the only switch of the file; without it the test fails. */
 static void find_switch(struct stream *s, struct file *f)
 {
 	s->ticks += 1000;
@@ -91,7 +91,7 @@ static void I5_word_of_a_cell_gets_its_own_salt(void **unused)
 	}
 }
 
-/* An event with the id as its async id, and a switch with the id in the cell, agree. */
+/* An id that is an async id of an event and in the cell of a switch is converted to the same id. */
 static void id_is_converted_as_in_events(void **unused)
 {
 	const uint64_t id = 0xabcdef0123456789;

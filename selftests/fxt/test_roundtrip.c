@@ -128,7 +128,10 @@ static void same_id(const struct expected *x, uint64_t id)
 		assert_int_equal(id >> 44, salt);
 }
 
-/* Ends are exact. A begin is exact or 1..8 ns earlier, if a sibling's was the same. */
+/*
+ * Compares times. Ends are exact. A begin is exact, or 1 to 8 ns earlier if a sibling began at
+ * the same time.
+ */
 static void same_times(const struct expected *x, const struct fxt_record *rec,
 		       uint64_t (*ns)(uint64_t))
 {

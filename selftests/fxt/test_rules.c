@@ -102,7 +102,7 @@ static void context_run(struct words *b, unsigned int thread, uint64_t ns, uint6
 	REC(b, h ^ CONTEXTS, ns, 4 | 2 << 4 | OPERATION << 16, id);
 }
 
-/* The end of a run; it may lack names. */
+/* Writes the end of a context's run, which may lack names. */
 static void context_left(struct words *b, unsigned int thread, uint64_t ns)
 {
 	REC(b, 4 | 2 << 4 | ASYNCTRACE_FXT_DURATION_END << 16 | (uint64_t)thread << 24, ns);

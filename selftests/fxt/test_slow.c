@@ -64,7 +64,7 @@ static void special_record(struct words *b, uint64_t head, uint64_t at, uint64_t
 	b->records++;
 }
 
-/* A blob, a blob of the thread, an object, or a duration of a virtual thread */
+/* Puts a blob, a blob of the thread, an object, or a duration of a virtual thread. */
 static void special(struct server *v, unsigned int cpu, uint64_t at)
 {
 	const uint64_t virtual = ASYNCTRACE_FXT_EVENT | ASYNCTRACE_FXT_RING_VIRTUAL << 24 |
@@ -366,7 +366,7 @@ static void slow_file_answers_as_the_whole(void **state)
 		assert_int_equal(slow.complete, whole.complete);
 		assert_in_order(&slow, &whole);
 		assert_int_equal(slow.totals.complete + slow.totals.incomplete, slow.nr);
-		/* Excused, because the file is a part */
+		/* Excuse these rules, because the file is a part of the session. */
 		assert_clean(slow_path, FXT_RULE_OVERLAP, FXT_RULE_ASYNC_OPEN,
 			     FXT_RULE_ASYNC_ORPHAN,
 			     FXT_RULE_FLOW_ORPHAN, FXT_RULE_FLOW_OUTSIDE, FXT_RULE_UNSCHEDULED, -1);

@@ -179,7 +179,7 @@ static void test_A18_blobs_reach_the_file(void **unused)
 	words_free(&b);
 }
 
-/* A record of one word in the file, so many that they fill the buffer */
+/* Records of one word in the file, in such a number that they fill the buffer */
 static void test_A18_empty_blobs_fill_the_buffer(void **unused)
 {
 	const uint64_t nr = 70000;

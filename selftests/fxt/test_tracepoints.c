@@ -339,7 +339,7 @@ static void field_called_operation_joins_only_by_id(void **unused)
 	/* Another field joins the event, and needs the place of the last one. */
 	t.operation = ID;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
-	/* The field itself joins it. */
+	/* The event has the joining field itself. */
 	v[0].number = ID;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	stream_finish(&s);
@@ -442,7 +442,7 @@ static void test_wrong_counters_are_refused(void **unused)
 	stream_simple(&s);
 	t = counter(0, 700);
 	assert_int_equal(at_compose_add_counter(s.c, &t), -ERANGE);
-	/* The file would have a time after its end. */
+	/* Reject this counter, because the file would have a time after its end. */
 	t = counter(s.ticks + 1, 700);
 	assert_int_equal(at_compose_add_counter(s.c, &t), -EAGAIN);
 #define REFUSED(change) do { \

@@ -48,7 +48,7 @@ static int hand_events(struct stream *s, struct given *g, struct words *b)
 	for (unsigned int i = 0; i < n; i++) {
 		bool bad = rnd_chance(5);
 
-		/* Of a slot without a thread */
+		/* Sometimes put an event of a slot without a thread. */
 		put_event(b, &(struct event){ ASYNCTRACE_FXT_INSTANT, s->ticks, bad ? 99 : 1,
 			TXT("category"), TXT("n"), 0, rnd_below(2),
 			{ ARG_STR(TXT("x"), TXT("some text to make it longer")) } });
@@ -152,7 +152,7 @@ static uint64_t assert_law(struct at_compose *c, const struct given *g, const ch
 	return st->total.unwritten;
 }
 
-/* In memory; removed when it is closed */
+/* Makes a file in memory, which is removed when it is closed. */
 static int new_file(char path[32])
 {
 	int fd = memfd_create("unwritten", MFD_CLOEXEC);

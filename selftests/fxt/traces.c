@@ -6,7 +6,7 @@
  *	traces lossy FILE		the same with losses of all kinds
  *	traces nested FILE		durations that begin together, cut anywhere
  *	traces evil FILE		ends without begins; names with control characters
- *	traces twice FILE	several arguments with one name
+ *	traces twice FILE		several arguments with one name
  *	traces big FILE MEGABYTES	instants, as many as fit
  *	traces load FILE EVENTS		two processes of a busy server; see load.h
  *

@@ -3,15 +3,16 @@
  * Providers and sessions that come and go, also while the module is unloaded and loaded
  *
  * churn provider SECONDS [MS]	registers, maps, writes, makes threads, ends
- * churn session SECONDS [MS]	makes sessions, starts, reads, stops and ends them;
- *				each with a pause of up to so many milliseconds
+ * churn session SECONDS [MS]	makes sessions, starts, reads, stops and ends them
  * churn module FILE COUNT	unloads the module and loads it from FILE, COUNT times; prints how
- * often it was unloaded
- * churn detached NAME		makes and starts a detached session; all scheduling
- * churn hold			makes and starts one, prints that, and waits for a line; then its
- * requests must fail, because there is no module
+ *				often it was unloaded
+ * churn detached NAME		makes and starts a detached session with all scheduling
+ * churn hold			makes and starts a detached session, prints that, and waits for a
+ *				line; then its requests must fail, because there is no module
  * churn slow COUNT		writes COUNT records, one per millisecond, as a provider; prints
- * when it is registered
+ *				when it is registered
+ *
+ * MS: longest pause of each provider or session, in milliseconds
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  * flood		endless news: drops, threads, names
  * all		each of these, in turns
  * exact		each forged record once among good ones, in a valid sub-buffer; prints
- * "exact: GOOD good, BAD bad" and waits
+ *		"exact: GOOD good, BAD bad" and waits
  */
 #include <pthread.h>
 #include <signal.h>

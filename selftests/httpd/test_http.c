@@ -4,11 +4,11 @@
  * for any bytes:
  *
  *   - the answer is 0, a length up to what was given, or a known status;
- *   - it does not depend on how the bytes were split: if a prefix has an answer, every longer
- * prefix has the same;
+ *   - the answer does not depend on how the bytes were split: if a prefix has an answer, every
+ *     longer prefix has the same;
  *   - an accepted path begins with '/' and consists of the given bytes;
  *   - the parser reads nothing beyond the given length (each buffer is an allocation of that size,
- * so that the address sanitizer notices one byte too many).
+ *     so that the address sanitizer notices one byte too many).
  *
  * usage: test_http [SEED [ROUNDS]]
  */

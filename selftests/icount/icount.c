@@ -22,7 +22,10 @@
 #define BAR_SWITCH	150
 #define BAR_WAKING	80
 #define BAR_UNTRACED	45
-/* With both operations, and the reason of the switch or the waker's operation */
+/*
+ * Limits of records with both operations, and with the reason of the switch or the waker's
+ * operation
+ */
 #define BAR_REASONS	200
 #define BAR_WAKER	110
 /* Two ways to measure a switch may differ by this much. */
@@ -33,7 +36,7 @@ enum {
 	EMPTY_SWITCH, EMPTY_WAKING, FTRACE_SWITCH, FTRACE_WAKING,
 	NONE_AGAIN,
 	SETUPS,
-	/* Measured by yields only, and not in the list of the others */
+	/* This setup is measured by yields only, and not in the list of the others. */
 	UNTRACED_CROWD = SETUPS,
 	ALL_SETUPS
 };

@@ -29,7 +29,10 @@ struct pair_shared {
 
 #define PRIORITY	10
 
-/* Only another real-time task can interfere, and the moment of preemption is certain. */
+/*
+ * Makes the task a real-time task: then only another real-time task can interfere, and the moment
+ * of preemption is certain.
+ */
 static void be_realtime(int priority)
 {
 	struct sched_param param = { .sched_priority = priority };

@@ -24,15 +24,15 @@ enum {
 };
 
 /**
- * struct setup - one of them
+ * struct setup - a probe or a tracer
  * @key: name in the JSON file
  * @what: name in the table
  * @kind: enum of probes and tracers
  * @events: events that they use, EVENT_*
  * @process: the partner is another process, which is not traced
- * @sched: of a session, enum asynctrace_sched
- * @provider: of a session, the provider that it records
- * @flags: of a session, enum asynctrace_session_flags
+ * @sched: enum asynctrace_sched of the session
+ * @provider: provider that the session records
+ * @flags: enum asynctrace_session_flags of the session
  * @work: work of both tasks for it
  * @sessions: number of sessions, of which the last one has the counts; 0: one
  * @switches: records of each round's two switches, which show that the measurement is valid

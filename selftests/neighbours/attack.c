@@ -6,7 +6,7 @@
  *
  * names	COUNT providers with names of 100 bytes, and sessions with 100 patterns
  * high		COUNT processes that send 16 requests at a time; the suite puts them into a memory
- * cgroup whose memory.high they exceed
+ *		cgroup whose memory.high they exceed
  * strides	COUNT children that have populated page tables for strides of 1 GiB
  * threads	COUNT traced threads, or as many as the system permits
  * brief	COUNT providers, repeatedly, that end as soon as they have registered

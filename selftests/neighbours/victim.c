@@ -2,11 +2,12 @@
 /*
  * Users who must not notice an attack
  *
- * usage: victim record PATTERN...	root: records the providers that PATTERN matches, creates
- * and ends other sessions, and runs programs of user VICTIM, until standard input has a line or
- * ends
- *        victim program REPORT		such a program: registers, writes events, forks a child that
- * does the same, and exits
+ * usage: victim record PATTERN...
+ *	Run by root. Records the providers that PATTERN matches, creates and ends other sessions,
+ *	and runs programs of user VICTIM, until standard input has a line or ends.
+ *
+ * usage: victim program REPORT
+ *	Such a program. Registers, writes events, forks a child that does the same, and exits.
  *
  * Each operation must succeed, and for each program written = delivered + overwritten + cleared +
  * dropped must hold exactly.

@@ -25,7 +25,7 @@ static void print(const char *name, const struct at_operation *op)
 	printf("%s 0x%llx\n", name, (unsigned long long)op->id);
 }
 
-/* A thread that was made within a region works on the task, too. */
+/* Works on the task in a thread that was created within a region. */
 static void *inherits(void *arg)
 {
 	TRACE_REGION("task", "region1");
@@ -44,7 +44,10 @@ static void *ends(void *arg)
 	return arg;
 }
 
-/* Two tasks, of which one has regions on three threads; and a region of none */
+/*
+ * Makes two tasks, of which one has regions on three threads, and a region that belongs to no
+ * task.
+ */
 static void annotations(void)
 {
 	pthread_t th;
@@ -66,7 +69,7 @@ static void annotations(void)
 	print("task1", &task1);
 }
 
-/* Each has the one before as its parent, and regions of its own. */
+/* Makes a chain of tasks: each has the previous one as its parent, and regions of its own. */
 static void tree(void)
 {
 	struct at_entered e[3];
@@ -93,7 +96,7 @@ static void collect(void)
 	work(500);
 }
 
-/* A collection within each of two tasks, and none within the third */
+/* Makes a collection of garbage within each of two tasks, and none within the third. */
 static void collections(void)
 {
 	static const char *const names[] = { "with", "with too", "without" };
@@ -120,7 +123,10 @@ static void *collect_now(void *arg)
 	return arg;
 }
 
-/* A runtime's collection, by a thread of none, before, within, over the end of, and after a task */
+/*
+ * Reports collections of a runtime, on a thread of no task: before, within, over the end of, and
+ * after a task.
+ */
 static void overlaps(void)
 {
 	pthread_t th;
@@ -142,7 +148,7 @@ static void overlaps(void)
 	print("without", &task1);
 }
 
-/* One name at two places, of which the first one is also within itself */
+/* Uses one name for regions at two places, of which the first one is also within itself. */
 static void recurse(int depth)
 {
 	TRACE_REGION("task", "place");
@@ -172,7 +178,7 @@ static void leave(void)
 	siglongjmp(back, 1);
 }
 
-/* Two scopes that a jump leaves end together with the one around them. */
+/* Leaves two scopes by a jump: they end together with the scope around them. */
 static void jumps(void)
 {
 	for (int i = 0; i < 2; i++)

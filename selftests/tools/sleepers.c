@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, &small, run, (void *)i))
 			return 2;
 	pthread_barrier_wait(&all);
-	/* Each of them falls asleep now. */
+	/* Wait until all threads have fallen asleep. */
 	nanosleep(&(struct timespec){ .tv_nsec = 300000000 }, NULL);
 	printf("%d", (int)getpid());
 	for (int i = 0; i < NR; i++)

@@ -115,7 +115,7 @@ static void files_of_threads_are_parsed(void **unused)
 		{ 'I', 2, "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n", 0 },
 		{ 'S', 1, "running\n", 0 },
 		{ 'S', 1, NULL, 0 },
-		/* A program of 32 bits has other numbers. */
+		/* A 32-bit program has other numbers of system calls. */
 		{ 'S', 1, "162 0x5 0x0 0x0 0x0 0x0 0x0 0xffc00000 0xf7f00000\n", 0 },
 		{ 'T', 4, "232" WAITS, 0 },
 		{ 't', 8, NULL, 0 },

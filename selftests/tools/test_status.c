@@ -191,7 +191,10 @@ static void unlisted_rings_hide_no_other_session(void **state)
 	json_decref(j);
 }
 
-/* The session has ended and has no rings; other errors of the module are reported. */
+/*
+ * A session that has ended has no rings: the others are shown. Other errors of the module are
+ * reported.
+ */
 static void ended_session_hides_no_other(void **state)
 {
 	char *text;

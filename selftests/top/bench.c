@@ -13,7 +13,7 @@
 #include "top/live.h"
 
 #define S	1000000000ull
-/* Rings are read so often per second. */
+/* Number of times per second that rings are read */
 #define ROUNDS	20
 
 struct bench {
@@ -37,7 +37,7 @@ static void put(struct bench *b, int cpu, unsigned int type, uint64_t ns, unsign
 	b->records++;
 }
 
-/* An operation that thread 1 begins on CPU 0 and thread 2 ends on CPU 1 */
+/* Puts an operation that thread 1 begins on CPU 0 and thread 2 ends on CPU 1. */
 static void put_operation(struct bench *b, uint64_t t, uint64_t u, uint64_t id)
 {
 	put_wakeup(&b->sched[0], 0, t, 4000, 0x7ffffffe);

@@ -9,9 +9,10 @@
  *	switch CPU MS OUT IN STATE		thread ids, 0: idle; state 0: ready, 3: blocked
  *	wakeup CPU MS TID WAKER
  *	lose PROVIDER COUNT			records dropped by its ring
- * ops PROVIDER SLOT NAME ID COUNT MS STEP LATENCY GROWTH	operations; with each, ID grows by
- * 1, the begin by STEP and LATENCY by GROWTH
- * flush					write everything so far
+ *	ops PROVIDER SLOT NAME ID COUNT MS STEP LATENCY GROWTH
+ *						COUNT operations; with each, ID grows by 1, the
+ *						begin by STEP and LATENCY by GROWTH
+ *	flush					write everything so far
  *	cut					end without the mark of the end
  *
  * The category is "t". The trace ends with the input.

@@ -103,7 +103,7 @@ static ssize_t take_words(void *arg, const void *buf, size_t len)
 	return len;
 }
 
-/* An operation that thread 101 works on for 500 ns and, if @end, ends */
+/* Puts an operation that thread 101 works on for 500 ns and, if @end, ends. */
 static void work(struct stream *s, uint64_t id, bool end)
 {
 	struct words b = { 0 };
@@ -121,7 +121,7 @@ static void work(struct stream *s, uint64_t id, bool end)
 	words_free(&b);
 }
 
-/* So many names that the analysis begins anew, and so does the composer's file */
+/* The trace has so many names that the analysis begins anew, and so does the composer's file. */
 static void names_are_known_after_a_new_begin(void **state)
 {
 	struct live l = { .memory = 64 << 20 };
@@ -152,7 +152,7 @@ static void names_are_known_after_a_new_begin(void **state)
 			give_events(&s, 1, 0, &b);
 	}
 	assert_int_equal(at_compose_flush(s.c), 0);
-	/* ASan's allocator reports no sizes. */
+	/* Skip this under ASan, whose allocator reports no sizes. */
 #ifndef __SANITIZE_ADDRESS__
 	assert_int_equal(live_bound(&l), 1);
 #endif

@@ -6,9 +6,8 @@
  *     worker; instants only in between;
  *   - each flow id has one begin, on the accept thread, and one end, on a
  *     worker; steps only in between; each of the three inside a duration;
- *   - a flow ends inside the duration in which the request ends, and any duration
- * - a flow ends inside the duration in which the request ends, and any duration with a flow event
- * also has an event of a request;
+ *   - a flow ends inside the duration in which the request ends, and any duration with a flow
+ *     event also has an event of a request;
  *   - durations end in the reverse order of their beginnings, thread by thread;
  *   - a counter goes in steps of one, never below zero, and ends at zero.
  *
