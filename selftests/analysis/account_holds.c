@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Tests that the account of each operation in a trace equals its latency */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* A test that the account of each operation in a trace equals its latency */
 #ifndef ANALYSIS_ACCOUNT_HOLDS_H
 #define ANALYSIS_ACCOUNT_HOLDS_H
 

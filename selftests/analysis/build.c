@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Records made by hand, and rows of the analysis as text */
 #include "build.h"
 
 static struct fxt_text text_of(const char *s)

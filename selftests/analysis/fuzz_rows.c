@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Analyses what a fuzzer reads, and tests the sums of each row */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The part of a fuzzer that analyses a trace and tests the sums of each row */
 #ifndef ANALYSIS_FUZZ_ROWS_H
 #define ANALYSIS_FUZZ_ROWS_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* A random machine with a few CPUs and threads, which knows each state of each thread */
 #include <time.h>
 
 #include "model.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Compares a whole trace with the part that record --slower-than keeps of it */
 #include <linux/asynctrace_fxt.h>
 
 #include "../fxt/random.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Converts records of a trace to the words of a file */
 #include <linux/asynctrace_fxt.h>
 #include <sys/mman.h>
 #include <unistd.h>

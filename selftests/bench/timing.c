@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Measures the rows of a benchmark, and prints them */
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Listeners that write their calls to a journal, and child processes */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

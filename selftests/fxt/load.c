@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Makes the records of a busy server with two processes */
 #include <stdio.h>
 
 #include "load.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The records of a busy server with two processes */
 #ifndef FORMAT_LOAD_H
 #define FORMAT_LOAD_H
 

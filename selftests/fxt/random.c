@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Random numbers that a printed seed repeats */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

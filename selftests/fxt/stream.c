@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Makes chunks as a session's consumer gets them, and reads the file that the composer makes */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

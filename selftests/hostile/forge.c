@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Records that a provider must not write, each wrong in one way */
 #include <string.h>
 
 #include <linux/asynctrace.h>

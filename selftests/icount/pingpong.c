@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Two tasks that pass a byte, or only the CPU, to each other */
 #include <err.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Switches probes and tracers on and off, and counts their records */
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* A fake kernel that sends the session library the answers that a test chooses */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Writes numbered events, and finds them in files of the flight recorder and of traces */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

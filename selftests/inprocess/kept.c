@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Keeps the events of a trace of this process, ordered by time */
 #include <stdlib.h>
 #include <string.h>
 

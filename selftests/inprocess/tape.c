@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Keeps a trace of this process, or of a forked one, in memory and checks it */
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* A tracer of the process's own probes, which works as bpftrace and perf do */
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Runs cases, and gives them processes that count the records they write */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The second file of a program with probes */
 #include "probes.h"
 
 void other_probes(uint64_t id, const char *text)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Counts the sessions of a race test, and decides how many are needed */
 #include "../support/common.h"
 #include "trial.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/* The sessions of a race test: how many are needed, and how many were spoiled */
 #ifndef TRIAL_H
 #define TRIAL_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Waiting, CPUs, seeds, children: what tests of both back ends share */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

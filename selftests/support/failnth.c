@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Runs an operation with each of its allocations failing once */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>

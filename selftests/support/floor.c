@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Checks that no event of a generation that has been cleared is delivered */
 #include "floor.h"
 
 static uint32_t floor_generation;

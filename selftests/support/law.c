@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Tests the accounting invariant with threads and signal handlers that write fast */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

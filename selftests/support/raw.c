@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* The device and the netlink family without the library */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Single-steps processes that share this process's memory, and runs them to an address */
 #include <elf.h>
 #include <signal.h>
 #include <sys/ptrace.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Brings a provider and a session into states before an operation whose allocations fail */
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>

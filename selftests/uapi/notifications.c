@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
+/* Subscribes to notifications, and waits for them */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

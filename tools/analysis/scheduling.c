@@ -534,10 +534,7 @@ static bool is_recorded(struct thread *t, uint64_t since)
 	/* Records from before the session followed the thread are not complete. */
 	if (!t->out.followed && last->from < since)
 		return false;
-	/*
-	 * After a loss, count a wakeup as a record, although it changes no state before the next
-	 * switch.
-	 */
+	/* A wakeup changes no state before the next switch, but is a record after a loss. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 

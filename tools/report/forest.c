@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* All operations of a trace with their parts: collecting, sorting and finding them */
 #include <errno.h>
 #include <stdlib.h>
 

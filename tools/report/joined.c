@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads the events of the kernel's tracepoints that have the id of an operation */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
