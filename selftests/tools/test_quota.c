@@ -297,10 +297,7 @@ static void moved_process_leaves_its_old_cgroup(void **state)
 	quotas_free(q);
 }
 
-/*
- * A process that has ended is reported once more and then forgotten, because its id may be given
- * to another process.
- */
+/* Its id may be given to another process. */
 static void ended_process_gets_one_more_growth(void **state)
 {
 	char path[128];

@@ -8,10 +8,7 @@
 
 #include "quota/priv.h"
 
-/*
- * Limit of the processes of a cgroup that quotas_read() reports its growth for. It bounds the
- * work of a reading.
- */
+/* Limit of the processes of a cgroup that get its growth. Bounds the work of a reading. */
 #define PIDS_MAX	4096
 
 /* A cgroup with a quota. It stays until quotas_free(), because callers may refer to its path. */
@@ -19,13 +16,13 @@ struct quota {
 	struct quota *next;
 	char *dir, *path;
 	bool v2;
-	int fd;			/* descriptor of cpu.stat; -1: closed */
+	int fd;			/* of cpu.stat; -1: closed */
 	int err;		/* why cpu.stat cannot be read; or 0 */
 	uint64_t period;
 	uint64_t read;		/* time before the last reading; 0: not read so far */
-	uint64_t periods, ns;	/* counts at the last reading */
+	uint64_t periods, ns;	/* the last reading */
 	uint64_t first_periods, first_ns;
-	bool grew;		/* the counts grew at the last reading */
+	bool grew;		/* at the last reading */
 	pid_t *pids;
 	size_t nr_pids, room_pids;
 };
@@ -184,10 +181,7 @@ static int take_place(void *arg, const struct quota_place *place)
 		if (err)
 			return err;
 	}
-	/*
-	 * A cgroup without watched processes was not read. Take its counts now, because its
-	 * growth so far concerns no watched process.
-	 */
+	/* Without processes, the cgroup was not read. Its growth until now concerns none. */
 	if (!u->nr_pids && u->fd >= 0)
 		take_counts(w->quotas, u, &u->periods, &u->ns);
 	u->period = period;
@@ -230,7 +224,7 @@ static int hand_out(struct quotas *q, struct quota *u, struct quota_growth *g,
 		g->pid = u->pids[i];
 		if (!err)
 			err = grown(arg, g);
-		/* Forget an ended process, because another process may get its id. */
+		/* Another process may get its id. */
 		if (!has_ended(q, g->pid))
 			u->pids[kept++] = g->pid;
 	}

@@ -57,8 +57,8 @@ bool at_missed_pending(void)
 }
 
 /*
- * Reads all counters into @counts. The last element counts records of categories without an
- * entry. The caller holds the lock. Returns how many of these records the run wanted.
+ * Reads all counters into @counts; the last one is of categories without an entry. The caller
+ * holds the lock. Returns how many of these records the run wanted.
  */
 static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 {
