@@ -297,6 +297,74 @@ static void moved_process_leaves_its_old_cgroup(void **state)
 	quotas_free(q);
 }
 
+/* The recorder repeats its list of processes between two readings. */
+static void repeated_watch_loses_no_growth(void **state)
+{
+	struct growths g;
+	struct quotas *q;
+
+	(void)state;
+	put("/proc/self/mountinfo", V2);
+	put_process(7, "0::/a\n");
+	put_cgroup("/a", "20000 100000\n");
+	q = watch(7);
+	put_stat("/a", 102, 5600);
+	assert_int_equal(quotas_watch(q, 7), 0);
+	g = read_at(q, 1100);
+	assert_int_equal(g.nr, 1);
+	assert_int_equal(g.of[0].periods, 2);
+	assert_int_equal(g.of[0].throttled_ns, 600 * 1000);
+	quotas_free(q);
+}
+
+static void later_quota_is_found_by_a_later_watch(void **state)
+{
+	struct quota_sums s;
+	struct quotas *q;
+
+	(void)state;
+	put("/proc/self/mountinfo", V2);
+	put_process(7, "0::/a\n");
+	put_cgroup("/a", "max 100000\n");
+	q = watch(7);
+	assert_int_equal(quotas_nr(q), 0);
+	put_cgroup("/a", "20000 100000\n");
+	assert_int_equal(quotas_watch(q, 7), 0);
+	assert_int_equal(quotas_nr(q), 1);
+	put_stat("/a", 104, 5600);
+	assert_int_equal(read_at(q, 1100).of[0].periods, 4);
+	assert_true(quotas_sums(q, 0, &s));
+	assert_int_equal(s.before, 100);
+	put_cgroup("/a", "max 100000\n");
+	assert_int_equal(quotas_watch(q, 7), 0);
+	assert_int_equal(quotas_nr(q), 0);
+	quotas_free(q);
+}
+
+static void rest_lasts_until_a_period_ends(void **state)
+{
+	struct quotas *q;
+
+	(void)state;
+	put("/proc/self/mountinfo", V2);
+	put_process(7, "0::/a\n");
+	put_cgroup("/a", "20000 40000\n");
+	q = watch(7);
+	assert_int_equal(read_at(q, 1100).nr, 0);
+	assert_int_equal(quotas_rest(q), 40 * MS);
+	time_now = 1130 * MS;
+	assert_int_equal(quotas_rest(q), 10 * MS);
+	/* The kernel counts a period at its end. */
+	put("/sys/fs/cgroup/a/cpu.stat", "nr_periods 10\nnr_throttled 101\nthrottled_usec 5000\n");
+	assert_int_equal(quotas_rest(q), 0);
+	assert_int_equal(read_at(q, 1130).of[0].periods, 1);
+	assert_int_equal(quotas_rest(q), 40 * MS);
+	/* No period ends in an idle cgroup. */
+	time_now = 1170 * MS;
+	assert_int_equal(quotas_rest(q), 0);
+	quotas_free(q);
+}
+
 /* Its id may be given to another process. */
 static void ended_process_gets_one_more_growth(void **state)
 {
@@ -381,9 +449,9 @@ static void mount_of_a_part_is_followed(void **state)
 	put_process(8, "0::/docker/xy\n");
 	put("/my mounty/cpu.max", "20000 100000\n");
 	put("/my mount/cpu.max", "20000 100000\n");
-	put("/my mount/cpu.stat", "nr_throttled 1\nthrottled_usec 1\n");
+	put("/my mount/cpu.stat", "nr_periods 5\nnr_throttled 1\nthrottled_usec 1\n");
 	put("/my mount/app/cpu.max", "10000 100000\n");
-	put("/my mount/app/cpu.stat", "nr_throttled 1\nthrottled_usec 1\n");
+	put("/my mount/app/cpu.stat", "nr_periods 5\nnr_throttled 1\nthrottled_usec 1\n");
 	q = watch(7);
 	assert_paths(q, "/docker/x/app", "/docker/x", NULL);
 	quotas_free(q);
@@ -418,6 +486,9 @@ int main(void)
 		TEST(growth_does_not_begin_before_the_watch),
 		TEST(each_process_of_a_cgroup_gets_its_growth),
 		TEST(moved_process_leaves_its_old_cgroup),
+		TEST(repeated_watch_loses_no_growth),
+		TEST(later_quota_is_found_by_a_later_watch),
+		TEST(rest_lasts_until_a_period_ends),
 		TEST(ended_process_gets_one_more_growth),
 		TEST(unreadable_counts_are_reported),
 		TEST(version_1_has_nanoseconds),

@@ -40,7 +40,17 @@ int quota_places(const char *root, pid_t pid,
 bool quota_period(const struct quota_place *place, uint64_t *ns);
 /* Returns a descriptor of cpu.stat, or a negative errno. */
 int quota_open_stat(const struct quota_place *place);
+/**
+ * struct quota_counts - the counts of cpu.stat
+ * @ended: number of periods that have ended, throttled or not
+ * @periods: number of those in which the cgroup was throttled
+ * @ns: throttled time, summed over CPUs
+ */
+struct quota_counts {
+	uint64_t ended, periods, ns;
+};
+
 /* Reads the counts of the descriptor. Returns 0 or a negative errno. */
-int quota_read_stat(int fd, bool v2, uint64_t *periods, uint64_t *throttled_ns);
+int quota_read_stat(int fd, bool v2, struct quota_counts *counts);
 
 #endif /* QUOTA_PRIV_H */

@@ -20,9 +20,9 @@ struct quota {
 	int err;		/* why cpu.stat cannot be read; or 0 */
 	uint64_t period;
 	uint64_t read;		/* time before the last reading; 0: not read so far */
-	uint64_t periods, ns;	/* the last reading */
-	uint64_t first_periods, first_ns;
+	struct quota_counts first, last;	/* readings */
 	bool grew;		/* at the last reading */
+	bool found;		/* by the present call of quotas_watch() */
 	pid_t *pids;
 	size_t nr_pids, room_pids;
 };
@@ -78,10 +78,10 @@ void quotas_free(struct quotas *q)
 	free(q);
 }
 
-static int take_counts(struct quotas *q, struct quota *u, uint64_t *periods, uint64_t *ns)
+static int take_counts(struct quotas *q, struct quota *u, struct quota_counts *counts)
 {
 	const uint64_t before = q->now();
-	int err = quota_read_stat(u->fd, u->v2, periods, ns);
+	int err = quota_read_stat(u->fd, u->v2, counts);
 
 	if (!err)
 		u->read = before;
@@ -108,11 +108,10 @@ static int quota_make(struct quotas *q, const struct quota_place *place, struct 
 		quota_free(u);
 		return -ENOMEM;
 	}
-	u->err = u->fd < 0 ? u->fd : take_counts(q, u, &u->periods, &u->ns);
+	u->err = u->fd < 0 ? u->fd : take_counts(q, u, &u->last);
 	if (u->err)
 		stop_reading(u);
-	u->first_periods = u->periods;
-	u->first_ns = u->ns;
+	u->first = u->last;
 	*q->end = u;
 	q->end = &u->next;
 	*made = u;
@@ -124,6 +123,9 @@ static int add_pid(struct quota *u, pid_t pid)
 	size_t room = u->room_pids ? 2 * u->room_pids : 4;
 	pid_t *pids;
 
+	for (size_t i = 0; i < u->nr_pids; i++)
+		if (u->pids[i] == pid)
+			return 0;
 	if (u->nr_pids == PIDS_MAX)
 		return 0;
 	if (u->nr_pids == u->room_pids) {
@@ -153,13 +155,13 @@ static void drop_pid(struct quota *u, pid_t pid)
  */
 static bool is_at(struct quota *u, const struct quota_place *place)
 {
-	uint64_t periods, ns;
+	struct quota_counts counts;
 
 	if (strcmp(u->dir, place->dir))
 		return false;
 	if (u->fd < 0)
 		return u->err;
-	if (!is_removed(quota_read_stat(u->fd, u->v2, &periods, &ns)))
+	if (!is_removed(quota_read_stat(u->fd, u->v2, &counts)))
 		return true;
 	stop_reading(u);
 	return false;
@@ -183,18 +185,25 @@ static int take_place(void *arg, const struct quota_place *place)
 	}
 	/* Without processes, the cgroup was not read. Its growth until now concerns none. */
 	if (!u->nr_pids && u->fd >= 0)
-		take_counts(w->quotas, u, &u->periods, &u->ns);
+		take_counts(w->quotas, u, &u->last);
 	u->period = period;
+	u->found = true;
 	return add_pid(u, w->pid);
 }
 
 int quotas_watch(struct quotas *q, pid_t pid)
 {
 	struct watch w = { .quotas = q, .pid = pid };
+	int err;
 
 	for (struct quota *u = q->all; u; u = u->next)
-		drop_pid(u, pid);
-	return quota_places(q->root, pid, take_place, &w);
+		u->found = false;
+	err = quota_places(q->root, pid, take_place, &w);
+	/* The process stays in other cgroups, whose next growth must not lack the time until now. */
+	for (struct quota *u = q->all; u; u = u->next)
+		if (!u->found)
+			drop_pid(u, pid);
+	return err;
 }
 
 size_t quotas_nr(const struct quotas *q)
@@ -236,24 +245,23 @@ static int read_quota(struct quotas *q, struct quota *u,
 		      int (*grown)(void *arg, const struct quota_growth *g), void *arg)
 {
 	struct quota_growth g = { .path = u->path };
-	uint64_t periods, ns;
+	struct quota_counts counts;
 	const bool grew = u->grew;
 	int err;
 
 	g.from = u->read > u->period ? u->read - u->period : 0;
 	if (g.from < q->begin)
 		g.from = q->begin;
-	err = take_counts(q, u, &periods, &ns);
+	err = take_counts(q, u, &counts);
 	if (err) {
 		u->err = is_removed(err) ? 0 : err;
 		stop_reading(u);
 		return 0;
 	}
 	g.to = q->now();
-	g.throttled_ns = ns > u->ns ? ns - u->ns : 0;
-	g.periods = periods > u->periods ? periods - u->periods : 0;
-	u->ns = ns;
-	u->periods = periods;
+	g.throttled_ns = counts.ns > u->last.ns ? counts.ns - u->last.ns : 0;
+	g.periods = counts.periods > u->last.periods ? counts.periods - u->last.periods : 0;
+	u->last = counts;
 	u->grew = g.throttled_ns || g.periods;
 	return u->grew || grew ? hand_out(q, u, &g, grown, arg) : 0;
 }
@@ -268,6 +276,25 @@ int quotas_read(struct quotas *q, int (*grown)(void *arg, const struct quota_gro
 	return err;
 }
 
+uint64_t quotas_rest(const struct quotas *q)
+{
+	const uint64_t now = q->now();
+	struct quota_counts counts;
+	uint64_t rest = 0;
+
+	for (const struct quota *u = q->all; u; u = u->next) {
+		const uint64_t end = u->read + u->period;
+
+		/* A period has ended, so its throttling is counted. */
+		if (u->fd < 0 || !u->nr_pids || end <= now ||
+		    quota_read_stat(u->fd, u->v2, &counts) || counts.ended != u->last.ended)
+			continue;
+		if (end - now > rest)
+			rest = end - now;
+	}
+	return rest;
+}
+
 bool quotas_sums(const struct quotas *q, size_t i, struct quota_sums *sums)
 {
 	const struct quota *u = q->all;
@@ -277,8 +304,8 @@ bool quotas_sums(const struct quotas *q, size_t i, struct quota_sums *sums)
 	if (!u)
 		return false;
 	*sums = (struct quota_sums){
-		.path = u->path, .err = u->err, .periods = u->periods - u->first_periods,
-		.throttled_ns = u->ns - u->first_ns,
+		.path = u->path, .err = u->err, .periods = u->last.periods - u->first.periods,
+		.throttled_ns = u->last.ns - u->first.ns, .before = u->first.periods,
 	};
 	return true;
 }

@@ -38,12 +38,14 @@ struct quota_growth {
  * @path: path of the cgroup
  * @throttled_ns: throttled time, summed over CPUs
  * @periods: number of periods in which it was throttled
+ * @before: number of such periods before it was found
  * @err: negative errno if the cgroup has a quota, but its cpu.stat cannot be read; or 0
  */
 struct quota_sums {
 	const char *path;
 	uint64_t throttled_ns;
 	uint64_t periods;
+	uint64_t before;
 	int err;
 };
 
@@ -57,7 +59,8 @@ struct quotas *quotas_new(const char *root, uint64_t (*now)(void));
 /* NULL has no effect. */
 void quotas_free(struct quotas *q);
 /*
- * Finds the cgroups with a quota that @pid is in, instead of those that an earlier call found.
+ * Finds the cgroups with a quota that @pid is in, instead of those that an earlier call found. No
+ * growth is lost of cgroups that both calls found.
  * A process without quotas, or that has ended, is no error. Returns 0 or -ENOMEM.
  */
 int quotas_watch(struct quotas *q, pid_t pid);
@@ -68,6 +71,11 @@ size_t quotas_nr(const struct quotas *q);
  * A result of @grown that is not 0 ends the call, which returns it.
  */
 int quotas_read(struct quotas *q, int (*grown)(void *arg, const struct quota_growth *g), void *arg);
+/*
+ * Returns for how long the kernel may not have counted throttling that was going on at the last
+ * quotas_read(), ns. 0: the next quotas_read() has all of it.
+ */
+uint64_t quotas_rest(const struct quotas *q);
 /*
  * Fills @sums for cgroup @i, from 0 on, of all cgroups that were found, also of those that have
  * been removed. Returns false if there are no more. @sums->path is valid until quotas_free().

@@ -76,7 +76,7 @@ static bool value_of(const char *text, const char *name, uint64_t *value)
 	return false;
 }
 
-int quota_read_stat(int fd, bool v2, uint64_t *periods, uint64_t *throttled_ns)
+int quota_read_stat(int fd, bool v2, struct quota_counts *counts)
 {
 	char text[STAT_MAX];
 	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
@@ -84,10 +84,11 @@ int quota_read_stat(int fd, bool v2, uint64_t *periods, uint64_t *throttled_ns)
 	if (got < 0)
 		return -errno;
 	text[got] = '\0';
-	if (!value_of(text, "nr_throttled", periods) ||
-	    !value_of(text, v2 ? "throttled_usec" : "throttled_time", throttled_ns))
+	if (!value_of(text, "nr_periods", &counts->ended) ||
+	    !value_of(text, "nr_throttled", &counts->periods) ||
+	    !value_of(text, v2 ? "throttled_usec" : "throttled_time", &counts->ns))
 		return -ENODATA;
 	if (v2)
-		*throttled_ns *= 1000;
+		counts->ns *= 1000;
 	return 0;
 }
