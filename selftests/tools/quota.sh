@@ -58,5 +58,60 @@ check record status 0 burn -o t.fxt --slower-than 'burn>1ms'
 check "intervals" explains_the_quota t.fxt
 end
 
+# The program has registered when the quota is set.
+set_quota_later() {
+	until "$AT" providers --json | grep -q '"burn"'; do
+		sleep 0.1
+	done
+	echo "20000 100000" >$cgroup/cpu.max
+}
+
+begin "later quota is found"
+echo max >$cgroup/cpu.max
+set_quota_later &
+check record status 0 "$AT" record --json -o t.fxt -- \
+	sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 2000' "$BURN"
+check "kernel counted throttling" is true '.cgroups | length == 1 and
+	.[0].throttled_ns > 0 and .[0].throttled_periods > 0'
+check "intervals" explains_the_quota t.fxt
+wait
+end
+
+# The kernel counts throttling when the period of one second ends, later than the recording.
+begin "last throttling of a recording is counted"
+echo "200000 1000000" >$cgroup/cpu.max
+check record status 0 "$AT" record --json -d 0.8 -o t.fxt -- \
+	sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 1000' "$BURN"
+check "period" is true '.cgroups | length == 1 and .[0].throttled_periods == 1'
+check "threads" status 0 "$AT" report --json t.fxt threads
+check "thread" [ "$(jq -s 'map(select(.thread == "burn" and .throttled_ns > 0)) | length' <out)" = 1 ]
+check "valid" valid t.fxt --allow-open
+until rmdir $cgroup/inner 2>err; do
+	sleep 0.1
+done
+end
+
+# Only the last period is known: nothing reads the counts before the snapshot.
+begin "snapshot has throttling of the last period"
+mkdir $cgroup/inner
+echo "20000 100000" >$cgroup/cpu.max
+check create status 0 "$AT" session create -m circular flight
+check start status 0 "$AT" session start flight
+sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 1000' "$BURN" &
+until grep -q '^nr_throttled [1-9]' $cgroup/cpu.stat && "$AT" providers --json | grep -q '"burn"'; do
+	sleep 0.1
+done
+check snapshot status 0 "$AT" session snapshot --json -o s.fxt flight
+check "growth" is true '.cgroups | length == 1 and .[0].path == "/quota-test" and
+	.[0].throttled_periods >= 1 and .[0].throttled_periods <= 3 and
+	.[0].throttled_periods_before > 0'
+check "threads" status 0 "$AT" report --json s.fxt threads
+check "thread" [ "$(jq -s 'map(select(.thread == "burn" and .throttled_ns > 0)) | length' <out)" = 1 ]
+check "text" status 0 "$AT" session snapshot -o s.fxt flight
+check "earlier periods" says "earlier periods; the kernel does not tell when"
+check destroy status 0 "$AT" session destroy flight
+wait
+end
+
 rmdir $cgroup/inner $cgroup
 close

@@ -30,7 +30,6 @@ struct quota {
 struct quotas {
 	const char *root;
 	uint64_t (*now)(void);
-	uint64_t begin;
 	struct quota *all, **end;
 };
 
@@ -46,7 +45,7 @@ struct quotas *quotas_new(const char *root, uint64_t (*now)(void))
 
 	if (!q)
 		return NULL;
-	*q = (struct quotas){ .root = root, .now = now, .begin = now() };
+	*q = (struct quotas){ .root = root, .now = now };
 	q->end = &q->all;
 	return q;
 }
@@ -199,7 +198,7 @@ int quotas_watch(struct quotas *q, pid_t pid)
 	for (struct quota *u = q->all; u; u = u->next)
 		u->found = false;
 	err = quota_places(q->root, pid, take_place, &w);
-	/* The process stays in other cgroups, whose next growth must not lack the time until now. */
+	/* The process stays in the others, whose next growth must have the time until now, too. */
 	for (struct quota *u = q->all; u; u = u->next)
 		if (!u->found)
 			drop_pid(u, pid);
@@ -250,8 +249,6 @@ static int read_quota(struct quotas *q, struct quota *u,
 	int err;
 
 	g.from = u->read > u->period ? u->read - u->period : 0;
-	if (g.from < q->begin)
-		g.from = q->begin;
 	err = take_counts(q, u, &counts);
 	if (err) {
 		u->err = is_removed(err) ? 0 : err;
@@ -276,6 +273,14 @@ int quotas_read(struct quotas *q, int (*grown)(void *arg, const struct quota_gro
 	return err;
 }
 
+static bool has_live_process(const struct quotas *q, const struct quota *u)
+{
+	for (size_t i = 0; i < u->nr_pids; i++)
+		if (!has_ended(q, u->pids[i]))
+			return true;
+	return false;
+}
+
 uint64_t quotas_rest(const struct quotas *q)
 {
 	const uint64_t now = q->now();
@@ -285,8 +290,8 @@ uint64_t quotas_rest(const struct quotas *q)
 	for (const struct quota *u = q->all; u; u = u->next) {
 		const uint64_t end = u->read + u->period;
 
-		/* A period has ended, so its throttling is counted. */
-		if (u->fd < 0 || !u->nr_pids || end <= now ||
+		/* Another period has ended, so the throttling of the former one is counted. */
+		if (u->fd < 0 || end <= now || !has_live_process(q, u) ||
 		    quota_read_stat(u->fd, u->v2, &counts) || counts.ended != u->last.ended)
 			continue;
 		if (end - now > rest)

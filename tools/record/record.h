@@ -148,7 +148,7 @@ struct throttling_sample;
  * @room: number of samples that @samples has room for
  * @left_out: number of growths that found no room
  * @next_read: time to read the counts; 0: no cgroup has a quota
- * @next_list: time to list providers; 0: the session's chunks announce them early enough
+ * @next_list: time to list providers; 0: throttling is not recorded
  * @list_seconds: time from the last list to that one
  */
 struct throttling {
@@ -290,15 +290,22 @@ void record_watch_cgroups(struct recorder *r, pid_t pid);
 int record_poll_throttling(struct recorder *r);
 /* Returns the time of the next action; 0: none */
 double record_next_throttling(const struct recorder *r);
-/* Reads the counts for the last time. Call it before the session is stopped. */
+/* Reads the counts. Call it before the session is stopped. */
 int record_stop_throttling(struct recorder *r);
+/*
+ * The kernel counts throttling when a period ends. Waits until it has counted all throttling until
+ * now, for one period at most, and reads the counts again. A signal ends the wait.
+ */
+int record_rest_throttling(struct recorder *r);
 /* Composes all samples. @c: the composer. The samples stay, for further files of a snapshot. */
 int record_copy_throttling(const struct recorder *r, struct at_compose *c);
-/* The session is read to its end: composes the rest. */
+/* The session is read to its end: calls record_rest_throttling(), and composes the rest. */
 int record_finish_throttling(struct recorder *r);
+void record_free_throttling(struct recorder *r);
+
+/* throttling_summary.c */
 void record_throttling_json(const struct recorder *r, struct json_doc *j);
 void record_throttling_summary(const struct recorder *r);
-void record_free_throttling(struct recorder *r);
 
 /* threads.c: live threads and their states. 0 or a negative errno, after a message. */
 int record_start_listing(struct recorder *r);

@@ -524,10 +524,9 @@ static int stop(struct recorder *r, int err)
 /* Ends an attachment, whose session goes on. */
 static int detach(struct recorder *r)
 {
-	int err = r->ended ? 0 : take_rest(r), more;
+	int err = r->ended ? 0 : take_rest(r);
+	int more = record_finish_throttling(r);
 
-	record_stop_throttling(r);
-	more = record_finish_throttling(r);
 	err = err ? err : more;
 	more = record_finish_listing(r);
 	return err ? err : more;
@@ -568,6 +567,8 @@ int record_run(struct recorder *r)
 	err = begin(r);
 	if (!err)
 		err = r->opt.snapshot ? take_all(r) : record_loop(r);
+	if (!err && r->opt.snapshot)
+		err = record_finish_throttling(r);
 	if (!err && r->opt.snapshot)
 		err = record_finish_listing(r);
 	if (!err && r->opt.attach && !r->opt.snapshot)

@@ -6,7 +6,6 @@
  * that is at the end.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,10 +19,17 @@
 #define READ_SECONDS	0.1
 
 /*
- * Limit of the time between two lists. The first ones are more frequent, because a command that
- * moves to another cgroup does so when it begins.
+ * Limit of the time between two lists, which find quotas that are set later and processes that
+ * move. The first ones are more frequent, because a command that moves to another cgroup does so
+ * when it begins.
  */
 #define LIST_SECONDS	1.0
+
+/* Limit of the time for lists: a list takes at most one tenth of the time. */
+#define LIST_PAUSE	10
+
+/* Pause between two looks whether the kernel has counted a period */
+#define REST_PAUSE_NS	UINT64_C(5000000)
 
 /* Limit of the samples that wait: 27 minutes of one process that is always throttled */
 #define SAMPLES_MAX	16384
@@ -98,7 +104,8 @@ static int grown(void *arg, const struct quota_growth *g)
 	return 0;
 }
 
-static int add(struct at_compose *c, const struct throttling_sample *s)
+/* @from: begin of the interval: that of the growth, or the begin of the session if that is later */
+static int add_from(struct at_compose *c, const struct throttling_sample *s, uint64_t from)
 {
 	const struct quota_growth *g = &s->growth;
 	const size_t len = strlen(g->path);
@@ -108,19 +115,31 @@ static int add(struct at_compose *c, const struct throttling_sample *s)
 		{ .name = "throttled_periods", .type = ASYNCTRACE_FXT_ARG_UINT64,
 		  .number = g->periods },
 		{ .name = "interval_us", .type = ASYNCTRACE_FXT_ARG_UINT64,
-		  .number = (g->to - g->from + 999) / 1000 },
+		  .number = (g->to - from + 999) / 1000 },
 	};
 	const struct at_compose_counter counter = {
-		.size = sizeof(counter), .pid = g->pid, .time = g->from,
+		.size = sizeof(counter), .pid = g->pid, .time = from,
 		.comm = s->comm[0] ? s->comm : NULL, .category = "cgroup",
 		/* The end of a long path tells it from others better than its begin. */
 		.name = g->path + (len > NAME_MAX_BYTES ? len - NAME_MAX_BYTES : 0),
 		.values = values, .nr_values = sizeof(values) / sizeof(values[0]),
 	};
-	int err = at_compose_add_counter(c, &counter);
 
-	/* An attached session may have begun later. */
-	return err == -ERANGE ? 0 : err;
+	return at_compose_add_counter(c, &counter);
+}
+
+static int add(struct at_compose *c, const struct throttling_sample *s)
+{
+	const struct at_compose_stats *stats;
+	int err = add_from(c, s, s->growth.from);
+
+	if (err != -ERANGE)
+		return err;
+	stats = at_compose_stats(c);
+	if (!stats)
+		return -ENOMEM;
+	/* An attached session may have begun later than the whole interval. */
+	return stats->start < s->growth.to ? add_from(c, s, stats->start) : 0;
 }
 
 /* Composes samples, and drops those that have been composed. */
@@ -197,16 +216,12 @@ int record_start_throttling(struct recorder *r)
 {
 	struct throttling *t = &r->throttling;
 
-	if (r->opt.snapshot)
-		return 0;
 	t->quotas = quotas_new("", boottime);
 	if (!t->quotas)
 		return no_memory();
 	list_providers(r);
-	if (!r->opt.attach && r->opt.args.mode != ASYNCTRACE_MODE_STREAMING)
-		t->list_seconds = READ_SECONDS;
-	if (t->list_seconds)
-		t->next_list = record_now() + t->list_seconds;
+	t->list_seconds = READ_SECONDS;
+	t->next_list = record_now() + t->list_seconds;
 	return 0;
 }
 
@@ -226,8 +241,8 @@ int record_poll_throttling(struct recorder *r)
 	if (t->next_list && now >= t->next_list) {
 		t->list_seconds = t->list_seconds < LIST_SECONDS / 2 ? 2 * t->list_seconds :
 								       LIST_SECONDS;
-		t->next_list = now + t->list_seconds;
 		list_providers(r);
+		t->next_list = now + t->list_seconds + LIST_PAUSE * (record_now() - now);
 	}
 	if (t->next_read && now >= t->next_read) {
 		t->next_read = now + READ_SECONDS;
@@ -249,50 +264,29 @@ int record_stop_throttling(struct recorder *r)
 	return r->throttling.quotas ? read_counts(r) : 0;
 }
 
+int record_rest_throttling(struct recorder *r)
+{
+	const struct quotas *q = r->throttling.quotas;
+	const unsigned int signals = r->nr_signals;
+	struct timespec pause = { 0 };
+	uint64_t rest;
+
+	if (!q || !quotas_nr(q))
+		return 0;
+	while (r->nr_signals == signals && (rest = quotas_rest(q))) {
+		pause.tv_nsec = rest < REST_PAUSE_NS ? rest : REST_PAUSE_NS;
+		nanosleep(&pause, NULL);
+		record_take_signals(r);
+	}
+	return read_counts(r);
+}
+
 /* Samples that stay are later than all records, so they concern none of them. */
 int record_finish_throttling(struct recorder *r)
 {
-	return r->throttling.nr ? compose(r) : 0;
-}
+	int err = record_rest_throttling(r);
 
-/* --- the summary ------------------------------------------------------------------ */
-
-void record_throttling_json(const struct recorder *r, struct json_doc *j)
-{
-	const struct throttling *t = &r->throttling;
-	struct quota_sums s;
-
-	doc_array(j, "cgroups");
-	for (size_t i = 0; t->quotas && quotas_sums(t->quotas, i, &s); i++) {
-		doc_object(j, NULL);
-		doc_string(j, "path", s.path);
-		doc_number(j, "throttled_ns", s.throttled_ns);
-		doc_number(j, "throttled_periods", s.periods);
-		if (s.err)
-			doc_string(j, "error", strerror(-s.err));
-		doc_close(j);
-	}
-	doc_close(j);
-	doc_number(j, "throttling_left_out", t->left_out);
-}
-
-void record_throttling_summary(const struct recorder *r)
-{
-	const struct throttling *t = &r->throttling;
-	struct quota_sums s;
-
-	for (size_t i = 0; t->quotas && quotas_sums(t->quotas, i, &s); i++) {
-		if (s.periods || s.throttled_ns)
-			fprintf(stderr, "  The cgroup %s had used up its CPU quota in %s period%s, and was throttled for %.1f ms, summed over CPUs.\n",
-				tool_text(s.path), tool_count(s.periods), s.periods == 1 ? "" : "s",
-				s.throttled_ns / 1e6);
-		if (s.err)
-			fprintf(stderr, "  The cgroup %s has a CPU quota, but its cpu.stat cannot be read, so the trace does not tell when it was throttled: %s\n",
-				tool_text(s.path), strerror(-s.err));
-	}
-	if (t->left_out)
-		fprintf(stderr, "  %s measurements of throttling by CPU quotas are not in the trace.\n",
-			tool_count(t->left_out));
+	return err || !r->throttling.nr ? err : compose(r);
 }
 
 void record_free_throttling(struct recorder *r)

@@ -70,6 +70,8 @@ static int copy_snapshot(struct recorder *r, struct trace_out *out, int fd)
 		err = trace_out_chunk(out, r->buffer, got);
 	}
 	if (!err)
+		err = record_rest_throttling(r);
+	if (!err)
 		err = trace_out_check(out, record_copy_throttling(r, out->compose));
 	if (!err)
 		err = trace_out_check(out, record_copy_listing(r, out->compose));
