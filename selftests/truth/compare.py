@@ -6,7 +6,7 @@ The program reads its clocks right before and after what the kernel records, so 
 bounds. 100 us are allowed beyond them.
 
 --lossy: records were dropped on purpose. Operations may be missing, times and parties
-unknown; but no state may be wrong, and some must be unknown."""
+unknown; but no state may be wrong."""
 import json
 import sys
 
@@ -48,9 +48,13 @@ def waits(want, op):
         yield f"blocked {total(rows)}, less than it had to wait: {want['asleep_ns']}"
     if total(rows) > want["spent_ns"] + SLACK:
         yield f"blocked {total(rows)}, more than the call took: {want['spent_ns']}"
-    # A short wait may be over before the thread sleeps.
-    if rows and not op["unknown_ns"] and not is_right(want, rows[-1], op):
-        yield f"woken by {rows[-1].get('other')}, not by {want['other']}"
+    # A short wait may be over before the thread sleeps. A thread that was woken may have to wait
+    # for a page of its code; that wait is much shorter than the one that the scene causes.
+    if rows and not op["unknown_ns"]:
+        longest = max(rows, key=lambda row: row["to_ns"] - row["from_ns"])
+        if not is_right(want, longest, op):
+            by = [tid(longest.get("other")), longest.get("other_operation", {}).get("id")]
+            yield f"woken by {by}, not by {[want['other'], want.get('other_id')]}"
 
 
 def is_queued(want, op):
@@ -69,8 +73,8 @@ def is_queued(want, op):
 def is_delayed(want, op):
     rows = [r for r in op["intervals"] if r["state"] == "runnable"
             and tid(r.get("other")) == want["runnable_behind"]]
-    if total(rows) < op["latency_ns"] / 4:
-        yield f"runnable behind it for {total(rows)} of {op['latency_ns']}"
+    if not want["behind_at_least_ns"] - SLACK <= total(rows) <= want["behind_at_most_ns"] + SLACK:
+        yield f"runnable behind it for {total(rows)}"
 
 
 def wrong(want, op, lossy):
@@ -113,7 +117,7 @@ def main():
         print("# the plan is empty")
     if lossy:
         print(f"# {unknown} of {len(plan)} operations are missing or have unknown times")
-    sys.exit(failed != 0 or not plan or lossy > unknown)
+    sys.exit(failed != 0 or not plan)
 
 
 main()

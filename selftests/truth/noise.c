@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Two threads that pass a byte to each other. Each burst overflows a small ring. */
+/*
+ * Two threads that pass a byte to each other. The recorder is stopped during each burst, so each
+ * burst overflows a small ring.
+ */
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "truth.h"
 
-#define BURST	400
+#define BURST	150
 
 static int there[2], back[2];
 static pthread_t threads[2];
+static pid_t recorder;
 static bool over;
 
 static void *sends(void *arg)
@@ -16,12 +21,18 @@ static void *sends(void *arg)
 	char byte = 0;
 
 	(void)arg;
-	for (unsigned int i = 1; !__atomic_load_n(&over, __ATOMIC_SEQ_CST); i++) {
-		/* Pause, so that the reader catches up and the next records are not lost. */
-		if (i % BURST == 0)
-			nap(10 * MS);
-		TRACE_INSTANT("truth", "noise", TRACE_SCOPE_THREAD);
-		must(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
+	while (!__atomic_load_n(&over, __ATOMIC_SEQ_CST)) {
+		uint64_t ns = now();
+
+		must(!kill(recorder, SIGSTOP));
+		for (int i = 0; i < BURST; i++) {
+			TRACE_INSTANT("truth", "noise", TRACE_SCOPE_THREAD);
+			must(write(there[1], &byte, 1) == 1 && read(back[0], &byte, 1) == 1);
+		}
+		must(!kill(recorder, SIGCONT));
+		/* Pause, so that the recorder reads the rings and most records are not lost. */
+		ns = now() - ns;
+		nap(50 * MS + 10 * ns);
 	}
 	close(there[1]);
 	return NULL;
@@ -37,8 +48,9 @@ static void *returns(void *arg)
 	return NULL;
 }
 
-void noise_start(void)
+void noise_start(pid_t pid)
 {
+	recorder = pid;
 	must(!pipe2(there, O_CLOEXEC) && !pipe2(back, O_CLOEXEC));
 	start(&threads[0], sends, NULL);
 	start(&threads[1], returns, NULL);

@@ -6,8 +6,8 @@
  *
  * Runs each scene once, in an order and with durations by SEED. Writes to PLAN what asynctrace why
  * must find: a JSON object per line, for one operation each. All times are the program's, of
- * CLOCK_BOOTTIME, because an emulated CPU's time is no measure. DIRECTORY is on a disk. noise:
- * meanwhile two threads switch as fast as they can.
+ * CLOCK_BOOTTIME, because an emulated CPU's time is no measure. DIRECTORY is on a disk. noise: the
+ * parent process is the recorder; stop it again and again, and fill its ring meanwhile.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ uint64_t rnd(uint64_t from, uint64_t to)
 	return from + state % (to - from + 1);
 }
 
-static uint64_t clock_ns(clockid_t clock)
+uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 		scenes[k] = swap;
 	}
 	if (noise)
-		noise_start();
+		noise_start(getppid());
 	for (size_t i = 0; i < nr; i++)
 		scenes[i]();
 	if (noise)

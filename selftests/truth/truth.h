@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <asynctrace/trace.h>
 
@@ -24,6 +25,7 @@ extern const char *directory;		/* on a disk */
 
 uint64_t rnd(uint64_t from, uint64_t to);
 uint64_t now(void);
+uint64_t clock_ns(clockid_t clock);
 int tid(void);
 void burn(uint64_t ns);			/* of the thread's CPU time */
 void nap(uint64_t ns);
@@ -48,8 +50,11 @@ void scene_socket(void);
 void servers_start(void);
 void servers_stop(void);
 
-/* Two threads that switch as fast as they can, so that records are lost */
-void noise_start(void);
+/*
+ * Start two threads that switch as fast as they can. In bursts the recorder is stopped, so that
+ * records are lost on each kernel.
+ */
+void noise_start(pid_t recorder);
 void noise_stop(void);
 
 #endif
