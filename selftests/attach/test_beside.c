@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In-process traces and the flight recorder on a machine with the module, in the orders that work
+ * In-process traces and the flight recorder on a machine with the module, in all orders
  *
  * Runs in the test machine.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <asynctrace/flight.h>
 #include <asynctrace/inprocess.h>
 #include <asynctrace/provider.h>
 #include <asynctrace/session.h>
+#include <asynctrace/trace.h>
 
 #include "flown.h"
 #include "tape.h"
@@ -46,6 +52,13 @@ static enum at_backend backend(void)
 
 /* --- a session over all providers ---------------------------------------------------------- */
 
+static bool recorded(void)
+{
+	struct at_observed o = { .size = sizeof(o) };
+
+	return !at_provider_observe(&o) && o.recording;
+}
+
 struct counts {
 	uint64_t committed, dropped;
 };
@@ -69,17 +82,22 @@ static struct counts counts_of(uint32_t session)
 	return c;
 }
 
-static uint32_t start_session(void)
+static uint32_t start_session_of(const char *const *categories, uint32_t n, uint64_t ring_size)
 {
 	const struct at_session_options o = {
 		.size = sizeof(o), .mode = ASYNCTRACE_MODE_ONESHOT, .name = "beside",
-		.ring_size = 1 << 20,
+		.ring_size = ring_size, .categories = categories, .nr_categories = n,
 	};
 	uint32_t id = 0;
 
 	check(!at_session_create(ctl, &o, &id) && !at_session_init(ctl, id) &&
 	      !at_session_start(ctl, id, NULL), "%s", at_ctl_error(ctl));
 	return id;
+}
+
+static uint32_t start_session(void)
+{
+	return start_session_of(NULL, 0, 1 << 20);
 }
 
 static void end_session(uint32_t id)
@@ -196,23 +214,288 @@ static void recorder_says_why(void)
 	done("G12_record_names_own_traces_as_a_cause");
 }
 
-/* A trace that is refused leaves the process in its session. */
-static void trace_is_refused(void)
+/* --- beside a session that records the process ----------------------------------------------- */
+
+static void expect_in_session(uint32_t id, uint64_t events)
+{
+	const struct counts c = counts_of(id);
+
+	check(c.committed == events && !c.dropped, "%llu in the session, %llu dropped, of %llu",
+	      u(c.committed), u(c.dropped), u(events));
+}
+
+/* The session gets the events before, during and after the trace; the trace gets its own. */
+static void trace_beside_session(void)
 {
 	const uint32_t id = start_session();
-	int fd = memory();
-	struct counts c;
+	uint64_t from;
+	int fd;
 
 	write_events();
-	check(at_trace_start(fd, NULL) == -EBUSY && at_flight_start(0, 0) == -EBUSY);
-	check(at_trace_stop(NULL) == -ESRCH && at_flight_stop() == -ESRCH);
-	check(lseek(fd, 0, SEEK_END) == 0);
-	write_events();
-	c = counts_of(id);
-	check(c.committed == 2 * EVENTS && !c.dropped, "%llu in the session", u(c.committed));
+	for (int i = 1; i <= 3; i++) {
+		fd = memory();
+		from = number;
+		check(!at_trace_start(fd, NULL) && backend() == ASYNCTRACE_BACKEND_INPROCESS);
+		write_events();
+		expect_in_session(id, 2 * i * EVENTS);
+		end_trace(fd, from, number);
+		check(backend() == ASYNCTRACE_BACKEND_MODULE);
+		write_events();
+		expect_in_session(id, (2 * i + 1) * EVENTS);
+	}
 	end_session(id);
+	done("G12_trace_beside_session_and_session_have_all_events");
+}
+
+static void recorder_beside_session(void)
+{
+	const uint32_t id = start_session();
+	uint64_t from = number;
+
+	check(!at_flight_start(0, 0) && backend() == ASYNCTRACE_BACKEND_INPROCESS);
+	write_events();
+	fly(from, number);
+	write_events();
+	fly(from, number);
+	write_events();
+	expect_in_session(id, 3 * EVENTS);
+	check(!at_flight_stop() && backend() == ASYNCTRACE_BACKEND_MODULE);
+	write_events();
+	expect_in_session(id, 4 * EVENTS);
+	end_session(id);
+	done("G71_recorder_beside_session_and_session_have_all_events");
+}
+
+/* The recorder has a session of its own in the module. */
+static void trace_beside_recorder(void)
+{
+	const uint64_t from = number;
+	int fd = memory();
+
+	check(!at_flight_start(0, 0) && backend() == ASYNCTRACE_BACKEND_MODULE);
+	write_events();
+	check(!at_trace_start(fd, NULL));
+	write_events();
+	end_trace(fd, from + EVENTS, number);
+	write_events();
+	fly(from, number);
+	check(!at_flight_stop());
+	done("G71_trace_beside_recorder_of_the_module");
+}
+
+/* What happens to the session during a trace takes effect at once, and does not disturb the trace. */
+static void session_changes_during_trace(void)
+{
+	const uint64_t from = number;
+	uint32_t id = start_session();
+	int fd = memory();
+
+	check(!at_trace_start(fd, NULL));
+	write_events();
+	check(!at_session_stop(ctl, id), "%s", at_ctl_error(ctl));
+	write_events();
+	expect_in_session(id, EVENTS);
+	/* By default a start keeps the records of earlier runs. */
+	check(!at_session_start(ctl, id, NULL), "%s", at_ctl_error(ctl));
+	write_events();
+	expect_in_session(id, 2 * EVENTS);
+	end_session(id);
+	write_events();
+	id = start_session();
+	write_events();
+	write_events();
+	expect_in_session(id, 2 * EVENTS);
+	end_trace(fd, from, number);
+	write_events();
+	expect_in_session(id, 3 * EVENTS);
+	end_session(id);
+	done("G12_session_changes_during_a_trace_beside_it");
+}
+
+/* Each of the two records its own categories. */
+static void categories_differ(void)
+{
+	static const char *const both[] = { "beside.both", "beside.session" };
+	const struct at_trace_options o = {
+		.size = sizeof(o), .categories = "beside.both,beside.trace",
+	};
+	const uint32_t id = start_session_of(both, 2, 1 << 20);
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memory();
+
+	check(!at_trace_start(fd, &o));
+	for (int i = 0; i < EVENTS; i++) {
+		TRACE_INSTANT("beside.both", "event", TRACE_SCOPE_THREAD, "i", i);
+		{
+			TRACE_DURATION("beside.session", "a scope", "text", "some text");
+		}
+		TRACE_COUNTER("beside.trace", "counter", 1, "i", i, "j", 2 * i);
+		TRACE_INSTANT("beside.none", "event", TRACE_SCOPE_THREAD);
+	}
+	check(!at_trace_stop(&r) && flown_valid(fd));
+	check(r.delivered == 2 * EVENTS && !r.dropped, "%llu in the trace", u(r.delivered));
 	close(fd);
-	done("G1_refused_trace_leaves_process_in_session");
+	expect_in_session(id, 2 * EVENTS);
+	end_session(id);
+	done("G12_trace_and_session_have_their_own_categories");
+}
+
+/*
+ * An event in a scope that began before the trace. The scope belongs to the session only. The scope
+ * that begins in the trace and ends after it belongs to the session only, too.
+ */
+static void scopes_cross_the_trace(void)
+{
+	const uint32_t id = start_session();
+	struct at_trace_result r = { .size = sizeof(r) };
+	int fd = memory();
+
+	{
+		TRACE_DURATION("beside", "before", "text", "a text");
+		check(!at_trace_start(fd, NULL));
+	}
+	TRACE_INSTANT("beside", "event", TRACE_SCOPE_THREAD);
+	{
+		TRACE_DURATION("beside", "after", "number", 1);
+		check(!at_trace_stop(&r));
+	}
+	check(r.delivered == 1 && !r.dropped, "%llu in the trace", u(r.delivered));
+	check(flown_valid(fd));
+	close(fd);
+	expect_in_session(id, 3);
+	end_session(id);
+	done("G12_scope_across_the_start_of_a_trace_stays_in_the_session");
+}
+
+#define WRITERS	4
+#define TRACES	60
+
+static bool enough;
+static uint64_t written[WRITERS], in_handler;
+
+static void write_in_handler(int sig)
+{
+	(void)sig;
+	flown_write(WRITERS, in_handler++);
+}
+
+static void *write_on(void *arg)
+{
+	const unsigned int writer = (uintptr_t)arg;
+	uint64_t n = 0;
+
+	while (!__atomic_load_n(&enough, __ATOMIC_RELAXED)) {
+		flown_write(writer, n++);
+		if (!(n % 64))
+			usleep(100);
+	}
+	written[writer] = n;
+	return NULL;
+}
+
+/* Each attempted event is in the session's ledger, and each trace has a gapless part of them. */
+static void threads_write_meanwhile(void)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	const uint32_t id = start_session_of(NULL, 0, 16 << 20);
+	uint64_t all = 0, inside = 0;
+	pthread_t t[WRITERS];
+	struct counts c;
+
+	enough = false;
+	signal(SIGALRM, write_in_handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (uintptr_t i = 0; i < WRITERS; i++)
+		check(!pthread_create(&t[i], NULL, write_on, (void *)i));
+	for (int i = 0; i < TRACES; i++) {
+		struct at_trace_result r = { .size = sizeof(r) };
+		struct flown f;
+		int fd = memory();
+
+		check(!at_trace_start(fd, NULL));
+		usleep(5000);
+		check(!at_trace_stop(&r));
+		flown_read(fd, &f);
+		check(!f.broken && f.events == r.delivered && !r.overwritten);
+		for (unsigned int w = 0; w < WRITERS && !r.dropped; w++)
+			check(!f.of[w] || flown_whole(&f, w), "writer %u", w);
+		inside += r.delivered;
+		close(fd);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_IGN);
+	__atomic_store_n(&enough, true, __ATOMIC_RELAXED);
+	for (int i = 0; i < WRITERS; i++) {
+		pthread_join(t[i], NULL);
+		all += written[i];
+	}
+	all += in_handler;
+	c = counts_of(id);
+	check(c.committed + c.dropped == all && inside, "%llu recorded, %llu dropped, of %llu",
+	      u(c.committed), u(c.dropped), u(all));
+	printf("# %llu events, %llu in traces, %llu dropped by the session\n", u(all), u(inside),
+	       u(c.dropped));
+	end_session(id);
+	done("G12_no_event_is_uncounted_when_traces_start_and_stop");
+}
+
+/* The recorder checks each record. Its file has all events, and each trace its part. */
+static void recorder_has_valid_file(void)
+{
+	const uint64_t from = number;
+	char text[4096] = "";
+	struct flown f;
+	size_t n;
+	FILE *out;
+	int fd;
+
+	out = popen("build/asynctrace record -d 3 -o /tmp/beside.fxt 2>&1", "r");
+	check(out);
+	while (!recorded())
+		usleep(1000);
+	for (int i = 0; i < 5; i++) {
+		const uint64_t begun = number;
+
+		fd = memory();
+		check(!at_trace_start(fd, NULL));
+		write_events();
+		end_trace(fd, begun, number);
+		write_events();
+	}
+	n = fread(text, 1, sizeof(text) - 1, out);
+	text[n] = '\0';
+	check(!pclose(out) && strstr(text, "Nothing was lost."), "%s", text);
+	fd = open("/tmp/beside.fxt", O_RDONLY | O_CLOEXEC);
+	check(fd >= 0);
+	flown_read(fd, &f);
+	check(!f.broken && f.events == number - from && flown_whole(&f, 0), "%llu of %llu",
+	      u(f.events), u(number - from));
+	check(flown_valid(fd));
+	close(fd);
+	done("G12_record_beside_traces_writes_a_valid_file");
+}
+
+/* The child of a process with a trace beside a session is recorded by the session. */
+static void child_is_in_session(void)
+{
+	const uint64_t from = number;
+	const uint32_t id = start_session();
+	int fd = memory(), status;
+	pid_t pid;
+
+	check(!at_trace_start(fd, NULL));
+	write_events();
+	pid = fork();
+	if (!pid) {
+		write_events();
+		_exit(backend() != ASYNCTRACE_BACKEND_MODULE);
+	}
+	check(pid > 0 && waitpid(pid, &status, 0) == pid && !status, "%x", status);
+	write_events();
+	expect_in_session(id, 3 * EVENTS);
+	end_trace(fd, from, number);
+	end_session(id);
+	done("G12_child_of_traced_process_is_in_the_session");
 }
 
 int main(void)
@@ -222,7 +505,15 @@ int main(void)
 	recorder_joins();
 	session_waits();
 	recorder_says_why();
-	trace_is_refused();
+	trace_beside_session();
+	recorder_beside_session();
+	trace_beside_recorder();
+	session_changes_during_trace();
+	categories_differ();
+	scopes_cross_the_trace();
+	threads_write_meanwhile();
+	child_is_in_session();
+	recorder_has_valid_file();
 	at_ctl_close(ctl);
 	return finish();
 }

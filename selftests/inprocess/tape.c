@@ -247,7 +247,7 @@ void tape_new(struct tape *t, const struct tape_options *o, tape_fn fn, void *ar
 void tape_attach(struct tape *t)
 {
 	at_backend_lock();
-	if (at_area_attach(&t->area))
+	if (at_area_attach(&t->area, ASYNCTRACE_GATE_OFF))
 		exit(2);
 	at_backend_unlock();
 }

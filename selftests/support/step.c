@@ -25,6 +25,7 @@
 #include <asynctrace/provider.h>
 #include <asynctrace/trace.h>
 
+#include "../../userlib/src/writer/destination.h"
 #include "../../userlib/src/writer/internal.h"
 #include "borrow.h"
 #include "step.h"
@@ -278,7 +279,7 @@ struct kind {
 	bool warm;
 	uint32_t steps;
 	uint64_t at[STEPS_MAX];	/* address of the next instruction, by step */
-	uint32_t enters;	/* first step in at_fallback_write() */
+	uint32_t enters;	/* first step in at_fallback_put() */
 	uint32_t leaves;	/* first step after it */
 };
 
@@ -316,7 +317,7 @@ static void explore(struct kind *k)
 	for (k->steps = 0; !victim.done; k->steps++) {
 		must(k->steps < STEPS_MAX - 1);
 		k->at[k->steps] = stepper_where(pid);
-		if (k->at[k->steps] == (uintptr_t)at_fallback_write) {
+		if (k->at[k->steps] == (uintptr_t)at_fallback_put) {
 			k->enters = k->steps;
 			back = stepper_return_address(pid);
 		} else if (back && k->at[k->steps] == back) {

@@ -20,7 +20,6 @@
  * First generation of in-process traces. The module counts up from 0. The two must differ,
  * because a site remembers the generation under which it learned its state.
  */
-#define AT_GENERATION_FIRST	0xc0000000u
 
 static uint32_t generations = AT_GENERATION_FIRST;
 
@@ -311,6 +310,11 @@ void at_area_gate(struct at_area *a, uint32_t generation)
 	__atomic_store_n(&a->control->gate, generation, __ATOMIC_SEQ_CST);
 }
 
+void at_area_hold(struct at_area *a)
+{
+	__atomic_store_n(&a->control->gate, ASYNCTRACE_GATE_ATTACH, __ATOMIC_SEQ_CST);
+}
+
 /*
  * Addresses at which this process's writers see the area. Reused but never unmapped: see struct
  * at_hot.
@@ -358,11 +362,12 @@ static int show_gate(const struct at_area *a)
 	return map_part(a, &at_gate_, at_page_size(), PROT_READ, 0) == MAP_FAILED ? -errno : 0;
 }
 
-int at_area_attach(struct at_area *a)
+int at_area_attach(struct at_area *a, uint32_t gate)
 {
 	int err;
 
-	err = at_gate_reset(ASYNCTRACE_GATE_OFF);
+	a->control->gate = gate;
+	err = at_gate_reset(gate);
 	if (err)
 		return err;
 	err = attach_part(a, &attached.control, &attached.control_size, a->control_size,

@@ -160,7 +160,8 @@ static int start_recorder(uint64_t min_age, uint64_t max_bytes)
 
 	if (err)
 		return err;
-	flight.module = at_session_possible();
+	/* A provider is in one session at a time: beside another one, use rings of its own. */
+	flight.module = at_session_possible() && !at_session_records();
 	return flight.module ? start_session(max_bytes) : start_rings(min_age, max_bytes);
 }
 

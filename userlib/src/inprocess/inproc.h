@@ -166,14 +166,17 @@ int at_categories_check(const char *categories, const char **wrong, size_t *n);
 int at_area_create(struct at_area *area, const struct at_shape *shape, const char *categories);
 void at_area_destroy(struct at_area *area);
 /*
- * Maps the area for the writers of this process. The caller holds the back end's lock. After an
- * error, the writers see empty memory and a closed gate.
+ * Maps the area for the writers of this process, with the gate at @gate: closed, or ATTACH, so that
+ * other threads wait for the caller, who holds the back end's lock. After an error, the writers see
+ * empty memory and a closed gate.
  */
-int at_area_attach(struct at_area *area);
+int at_area_attach(struct at_area *area, uint32_t gate);
 /* Replaces the mapping by empty memory. */
 void at_area_detach(void);
 /* Opens the gate with a new generation. Generation 0 closes the gate. */
 void at_area_gate(struct at_area *area, uint32_t generation);
+/* Closes the gate so that other threads wait for the caller, who holds the back end's lock. */
+void at_area_hold(struct at_area *area);
 uint32_t at_new_generation(void);
 
 /* --- reader.c: takes records out of one ring ------------------------------ */

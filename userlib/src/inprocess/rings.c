@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "writer/beside.h"
 #include "writer/internal.h"
 #include "flight.h"
 #include "inproc.h"
+#include "session.h"
 
 #define AT_RINGS_USERS	2	/* trace.c and flight.c */
 
@@ -24,6 +26,7 @@ static struct {
 	const struct at_fork_handlers *handlers[AT_RINGS_USERS];
 	unsigned int users;
 	bool shown;		/* writers see the area */
+	bool beside;		/* a session of the module records, too */
 	bool all;		/* every category is recorded */
 	enum at_reason why;	/* why only the fallback ring is used, or OK */
 	struct at_area area;
@@ -83,7 +86,10 @@ static void in_child(void)
 	rings.users = 0;
 	rings.shown = false;
 	at_backend_forked();
-	at_gate_reset(ASYNCTRACE_GATE_OFF);
+	at_beside_end();
+	/* The session of the module follows the child, whose first event registers it. */
+	at_gate_reset(rings.beside ? ASYNCTRACE_GATE_ATTACH : ASYNCTRACE_GATE_OFF);
+	rings.beside = false;
 	at_area_detach();
 	at_slots_forked();
 	at_backend_set(ASYNCTRACE_BACKEND_NONE, NULL, NULL);
@@ -162,11 +168,19 @@ int at_rings_show(void)
 	if (rings.shown)
 		return 0;
 	at_backend_lock();
-	err = at_area_attach(&rings.area);
-	if (err)
+	rings.beside = at_session_records();
+	err = at_area_attach(&rings.area, rings.beside ? ASYNCTRACE_GATE_ATTACH :
+							 ASYNCTRACE_GATE_OFF);
+	if (err) {
 		at_module_resume();
-	else if (rings.why != ASYNCTRACE_REASON_OK)
-		at_backend_why(rings.why, 0);
+	} else {
+		if (rings.why != ASYNCTRACE_REASON_OK)
+			at_backend_why(rings.why, 0);
+		if (rings.beside)
+			at_beside_begin();
+		/* Open the gate under the lock: threads that find it at ATTACH wait for the lock. */
+		at_area_gate(&rings.area, at_new_generation());
+	}
 	at_backend_unlock();
 	if (err)
 		return err;
@@ -174,16 +188,36 @@ int at_rings_show(void)
 		close(rings.area.fd);
 	rings.area.fd = -1;
 	rings.shown = true;
-	at_area_gate(&rings.area, at_new_generation());
 	return 0;
+}
+
+/* Shows the module's gate again at once, because its session goes on. */
+static bool close_beside(void)
+{
+	bool left;
+
+	at_backend_lock();
+	at_area_hold(&rings.area);
+	left = at_writers_quiesce();
+	at_beside_end();
+	at_module_resume();
+	at_backend_unlock();
+	return left;
 }
 
 bool at_rings_close(void)
 {
+	bool left;
+
 	if (rings.users > 1)
 		return false;
-	at_area_gate(&rings.area, 0);
-	if (!at_writers_quiesce())
+	if (rings.beside) {
+		left = close_beside();
+	} else {
+		at_area_gate(&rings.area, ASYNCTRACE_GATE_OFF);
+		left = at_writers_quiesce();
+	}
+	if (!left)
 		at_warn("a thread does not leave the fallback ring: counts may be too low");
 	return true;
 }
@@ -194,10 +228,12 @@ void at_rings_put(void)
 		return;
 	if (rings.shown) {
 		at_backend_lock();
-		at_module_resume();
+		/* close_beside() has done the first step. */
+		if (!rings.beside)
+			at_module_resume();
 		at_area_detach();
 		at_backend_unlock();
 	}
-	rings.shown = false;
+	rings.shown = rings.beside = false;
 	at_area_destroy(&rings.area);
 }

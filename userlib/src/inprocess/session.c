@@ -29,8 +29,6 @@
 
 #define AT_FD_MIN	512
 
-static bool exists;
-
 bool at_session_possible(void)
 {
 	if (at_gate_now() == ASYNCTRACE_GATE_ATTACH)
@@ -41,11 +39,6 @@ bool at_session_possible(void)
 bool at_session_records(void)
 {
 	return at_backend() == ASYNCTRACE_BACKEND_MODULE && at_gate_now() > ASYNCTRACE_GATE_ATTACH;
-}
-
-bool at_session_exists(void)
-{
-	return exists;
 }
 
 static int open_socket(void)
@@ -175,7 +168,6 @@ int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size)
 		return -ENOMEM;
 	s->socket = open_socket();
 	err = s->socket < 0 ? s->socket : begin_session(s, mode, ring_size);
-	exists = !err;
 	if (err)
 		at_session_end(s);
 	return err;
@@ -186,7 +178,6 @@ void at_session_end(struct at_session *s)
 	if (s->socket >= 0)
 		at_sys_close(s->socket);
 	s->socket = -1;
-	exists = false;
 	free(s->buffer);
 	s->buffer = NULL;
 }
@@ -197,7 +188,6 @@ void at_session_forked(struct at_session *s)
 	if (s->socket >= 0)
 		at_sys_close(s->socket);
 	s->socket = -1;
-	exists = false;
 	s->buffer = NULL;
 }
 

@@ -3,6 +3,7 @@
 #ifndef AT_SESSION_H
 #define AT_SESSION_H
 
+#include <asynctrace/compose.h>
 #include <asynctrace/flight.h>
 
 #include "inproc.h"
@@ -25,8 +26,6 @@ struct at_session {
 bool at_session_possible(void);
 /* Does a session of the module record this process now? */
 bool at_session_records(void);
-/* Does this process have a session of its own, which at_session_begin() created? */
-bool at_session_exists(void);
 /*
  * Creates and starts a session. Returns 0; -EBUSY if another session records this process; or the
  * kernel's error.

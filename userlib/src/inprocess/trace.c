@@ -167,9 +167,6 @@ static int start_trace(const struct target *to, const struct at_trace_options *o
 		return err;
 	if (at_categories_check(o->categories, &wrong, &n))
 		return -EINVAL;
-	/* In-process rings would take the process away from the session that records it. */
-	if (at_session_records() || at_session_exists())
-		return -EBUSY;
 	/* The rings of the flight recorder are circular and full of older records. */
 	if (at_rings_shared() && shape.mode == ASYNCTRACE_MODE_ONESHOT)
 		return -EBUSY;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "destination.h"
 #include "internal.h"
 
 static enum at_backend present;
@@ -29,6 +30,9 @@ void at_backend_set(enum at_backend backend, char *rw, const char *control)
 	at_rseq_init();
 	__atomic_store_n(&at_hot.rw, rw, __ATOMIC_RELAXED);
 	__atomic_store_n(&at_hot.control, control, __ATOMIC_RELAXED);
+	__atomic_store_n(&at_hot.fallback, backend == ASYNCTRACE_BACKEND_MODULE ?
+					   &at_fallback_module : &at_fallback_inprocess,
+			 __ATOMIC_RELAXED);
 	__atomic_store_n(&at_hot.epoch, at_hot.epoch + 1, __ATOMIC_RELEASE);
 	at_backend_why(ASYNCTRACE_REASON_OK, 0);
 }

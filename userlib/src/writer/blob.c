@@ -25,12 +25,12 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 
 	(void)refs;
 	if (size > ASYNCTRACE_FXT_BLOB_MAX) {
-		drop_record(gate);
+		drop_record(found);
 		return;
 	}
 	fixed = 3 + 2 * large + args_words(args, nargs) + ASYNCTRACE_FXT_TEXT_WORDS(size);
 	if (fixed > max) {
-		drop_record(gate);
+		drop_record(found);
 		return;
 	}
 	b.room = 8 * (max - fixed);
@@ -63,5 +63,6 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 		scratch[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_BLOB, b.words) |
 			     (head >> 48) << 16 | (uint64_t)size << 32 |
 			     (uint64_t)(what & 0xff) << 48;
-	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
+	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
+						    found >> 32 });
 }

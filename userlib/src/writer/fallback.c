@@ -14,43 +14,37 @@
  */
 #include <time.h>
 
+#include "destination.h"
 #include "internal.h"
 #include "sys.h"
 
-static uint32_t lock;
-/* Number of threads between the check of the gate and their last store. */
-static uint32_t users;
-/*
- * Number of records dropped because another thread, or the code that a handler interrupted, held
- * the lock.
- */
-static uint32_t collisions;
+struct at_fallback at_fallback_module, at_fallback_inprocess;
 
-static struct asynctrace_ring_header *fallback_line(void)
+static struct asynctrace_ring_header *fallback_line(const struct at_destination *d)
 {
-	const volatile struct asynctrace_control *c = at_control();
+	const volatile struct asynctrace_control *c = d->control;
 
-	return (struct asynctrace_ring_header *)(at_rw() + c->headers +
+	return (struct asynctrace_ring_header *)(d->rw + c->headers +
 						 (uint64_t)c->nr_rings * ASYNCTRACE_LINE);
 }
 
 /* @nested: set to true if a signal handler has interrupted this thread in this file. */
-static bool enter_ring(uint32_t gate, bool *nested)
+static bool enter_ring(const struct at_destination *d, uint32_t gate, bool *nested)
 {
 	*nested = at_thread.in_fallback;
 	at_thread.in_fallback = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&at_gate_.gate, __ATOMIC_SEQ_CST) == gate)
+	__atomic_fetch_add(&d->fallback->users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(d->gate, __ATOMIC_SEQ_CST) == gate)
 		return true;
-	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&d->fallback->users, 1, __ATOMIC_RELEASE);
 	at_thread.in_fallback = *nested;
 	return false;
 }
 
-static void leave_ring(bool nested)
+static void leave_ring(const struct at_destination *d, bool nested)
 {
-	__atomic_fetch_sub(&users, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&d->fallback->users, 1, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	at_thread.in_fallback = nested;
 }
@@ -59,15 +53,15 @@ static void leave_ring(bool nested)
  * Adds @n to the dropped records, or nothing if the ring's tag shows another run. Returns false
  * if the gate has changed.
  */
-static bool count_drops(uint32_t gate, uint32_t n)
+static bool count_drops(const struct at_destination *d, uint32_t gate, uint32_t n)
 {
-	struct asynctrace_ring_header *line = fallback_line();
-	const uint64_t tag = (uint64_t)at_control()->run << ASYNCTRACE_FALLBACK_DROPS_SHIFT;
+	struct asynctrace_ring_header *line = fallback_line(d);
+	const uint64_t tag = (uint64_t)d->control->run << ASYNCTRACE_FALLBACK_DROPS_SHIFT;
 	__u64 old = __atomic_load_n(&line->dropped, __ATOMIC_RELAXED), drops;
 
 	do {
 		drops = (old + n) & ASYNCTRACE_FALLBACK_DROPS_MASK;
-		if (!at_gate_still(gate))
+		if (!at_destination_still(d, gate))
 			return false;
 		if ((old & ~ASYNCTRACE_FALLBACK_DROPS_MASK) != tag)
 			return true;
@@ -76,15 +70,22 @@ static bool count_drops(uint32_t gate, uint32_t n)
 	return true;
 }
 
-AT_COLD bool at_fallback_drop_many(uint32_t gate, uint32_t n)
+AT_COLD bool at_fallback_count(const struct at_destination *d, uint32_t gate, uint32_t n)
 {
 	bool counted, nested;
 
-	if (!enter_ring(gate, &nested))
+	if (!enter_ring(d, gate, &nested))
 		return false;
-	counted = count_drops(gate, n);
-	leave_ring(nested);
+	counted = count_drops(d, gate, n);
+	leave_ring(d, nested);
 	return counted;
+}
+
+bool at_fallback_drop_many(uint32_t gate, uint32_t n)
+{
+	const struct at_destination d = at_destination_present();
+
+	return at_fallback_count(&d, gate, n);
 }
 
 bool at_fallback_drop(uint32_t gate)
@@ -127,18 +128,19 @@ enum put { PUT, FULL, STALE };
  * Writes a record. The caller holds the lock. Returns PUT without writing if the ring's tag shows
  * another run: the record belongs to no run.
  */
-static enum put put_record(uint32_t gate, const struct at_record *rec)
+static enum put put_record(const struct at_destination *d, uint32_t gate,
+			   const struct at_record *rec)
 {
-	const volatile struct asynctrace_control *c = at_control();
+	const volatile struct asynctrace_control *c = d->control;
 	const uint64_t sub_words = (uint64_t)c->sub_mask + 1, ring_mask = c->ring_mask;
 	const uint32_t ring = c->nr_rings, clock = c->clock, run = c->run;
 	const uint64_t offset = c->clock_offset;
-	const uint64_t *limits = (const uint64_t *)(at_control_area() + c->limits);
-	struct asynctrace_ring_header *line = fallback_line();
-	uint64_t *data = (uint64_t *)(at_rw() + c->rings + ring * c->ring_stride);
+	const uint64_t *limits = (const uint64_t *)(d->area + c->limits);
+	struct asynctrace_ring_header *line = fallback_line(d);
+	uint64_t *data = (uint64_t *)(d->rw + c->rings + ring * c->ring_stride);
 	uint64_t pos, lin, count;
 
-	if (!at_gate_still(gate))
+	if (!at_destination_still(d, gate))
 		return STALE;
 	pos = __atomic_load_n(&line->position, __ATOMIC_RELAXED);
 	if ((pos & ASYNCTRACE_FALLBACK_TAG_MASK) >> ASYNCTRACE_FALLBACK_TAG_SHIFT !=
@@ -172,30 +174,32 @@ static enum put put_record(uint32_t gate, const struct at_record *rec)
 	return PUT;
 }
 
-AT_COLD bool at_fallback_write(uint32_t gate, const struct at_record *rec)
+AT_COLD bool at_fallback_put(const struct at_destination *d, uint32_t gate,
+			     const struct at_record *rec)
 {
+	struct at_fallback *f = d->fallback;
 	enum put res = FULL;
 	bool counted, nested, collided = false;
 
-	if (!enter_ring(gate, &nested))
+	if (!enter_ring(d, gate, &nested))
 		return false;
-	if (at_thread.path != ASYNCTRACE_PATH_NONE) {
-		collided = __atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE);
+	if (d->thread->path != ASYNCTRACE_PATH_NONE) {
+		collided = __atomic_exchange_n(&f->lock, 1, __ATOMIC_ACQUIRE);
 		if (!collided) {
-			res = put_record(gate, rec);
-			__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+			res = put_record(d, gate, rec);
+			__atomic_store_n(&f->lock, 0, __ATOMIC_RELEASE);
 		}
 	}
-	counted = res == FULL ? count_drops(gate, 1) : res == PUT;
+	counted = res == FULL ? count_drops(d, gate, 1) : res == PUT;
 	if (collided && counted)
-		__atomic_fetch_add(&collisions, 1, __ATOMIC_RELAXED);
-	leave_ring(nested);
+		__atomic_fetch_add(&f->collisions, 1, __ATOMIC_RELAXED);
+	leave_ring(d, nested);
 	return counted;
 }
 
 uint32_t at_fallback_collisions(void)
 {
-	return __atomic_load_n(&collisions, __ATOMIC_RELAXED);
+	return __atomic_load_n(&at_fallback_inprocess.collisions, __ATOMIC_RELAXED);
 }
 
 bool at_fallback_quiesce(void)
@@ -203,7 +207,8 @@ bool at_fallback_quiesce(void)
 	const struct timespec ms = { .tv_nsec = 1000000 };
 
 	for (int i = 0; i < 2000; i++) {
-		if (!__atomic_load_n(&users, __ATOMIC_SEQ_CST))
+		if (!__atomic_load_n(&at_fallback_module.users, __ATOMIC_SEQ_CST) &&
+		    !__atomic_load_n(&at_fallback_inprocess.users, __ATOMIC_SEQ_CST))
 			return true;
 		at_sys_nanosleep(&ms);
 	}
@@ -212,6 +217,6 @@ bool at_fallback_quiesce(void)
 
 void at_fallback_forked(void)
 {
-	lock = 0;
-	users = 0;
+	at_fallback_module.lock = at_fallback_inprocess.lock = 0;
+	at_fallback_module.users = at_fallback_inprocess.users = 0;
 }

@@ -27,6 +27,7 @@
  * @rseq: offset of the C library's struct rseq from the thread pointer; 0: none
  * @epoch: changes with each registration and each start of an in-process trace; threads and names
  *	must be learned again
+ * @fallback: state of the fallback ring
  *
  * Changes only while the gate is closed. A reader that finds the gate open and the same before
  * and after reading has a consistent copy. Memory that @rw ever pointed to stays mapped, possibly
@@ -37,6 +38,7 @@ struct at_hot {
 	const char *control;
 	ptrdiff_t rseq;
 	uint32_t epoch;
+	struct at_fallback *fallback;
 };
 
 extern struct at_hot at_hot;
@@ -110,6 +112,9 @@ static inline const volatile struct asynctrace_control *at_control(void)
  * id.c.
  */
 uint32_t at_salt(void);
+
+/* In-process traces have gates from here on. Other gates are the module's. */
+#define AT_GENERATION_FIRST	0xc0000000u
 
 static inline uint32_t at_gate_now(void)
 {
@@ -257,6 +262,9 @@ int at_module_resume(void);
 
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
+/* The same for a run that the gate does not show: @control, @area: its control page and area. */
+bool at_category_wanted_by(const volatile struct asynctrace_control *control, const char *area,
+			   const char *category);
 
 /* --- inprocess_slots.c: slots of in-process traces ----------------------- */
 
@@ -325,6 +333,8 @@ struct at_piece {
  * @words: number of words in all pieces
  * @stamp: index of the word that gets the time of publishing
  * @slot: address of the word in the first piece that gets the thread's slot
+ * @mode: mode of the record's site, which in beside mode says where it is written to; 0: to
+ *	each destination that is open
  */
 struct at_record {
 	const struct at_piece *pieces;
@@ -332,6 +342,7 @@ struct at_record {
 	unsigned int words;
 	unsigned int stamp;
 	uint64_t *slot;
+	uint32_t mode;
 };
 
 /* Fast path for any record. Calls at_write_record() if it cannot write the record. */
@@ -344,7 +355,6 @@ void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsigned int 
 void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 			   const struct at_text_ *texts, unsigned int ntexts, int duration);
 /* Each returns false and changes nothing if the gate has changed. */
-bool at_fallback_write(uint32_t gate, const struct at_record *rec);
 bool at_fallback_drop(uint32_t gate);
 bool at_fallback_drop_many(uint32_t gate, uint32_t n);
 /*

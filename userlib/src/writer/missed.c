@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "beside.h"
 #include "internal.h"
 
 /* Limit of categories. Missed records of further categories always count as dropped. */
@@ -58,9 +59,10 @@ bool at_missed_pending(void)
 
 /*
  * Reads all counters into @counts; the last one is of categories without an entry. The caller
- * holds the lock. Returns how many of these records the run wanted.
+ * holds the lock. Returns how many of these records the run of @wanted wanted.
  */
-static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
+static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1],
+			    bool (*wanted)(const char *category))
 {
 	uint32_t n = counts[AT_MISSED_CATEGORIES] = __atomic_load_n(&others, __ATOMIC_RELAXED);
 
@@ -69,7 +71,7 @@ static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) != READY)
 			continue;
 		counts[i] = __atomic_load_n(&table[i].count, __ATOMIC_RELAXED);
-		if (counts[i] && at_category_wanted(table[i].category))
+		if (counts[i] && wanted(table[i].category))
 			n += counts[i];
 	}
 	return n;
@@ -77,7 +79,7 @@ static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1])
 
 void at_missed_drop(void)
 {
-	uint32_t counts[AT_MISSED_CATEGORIES + 1], gate, n;
+	uint32_t counts[AT_MISSED_CATEGORIES + 1], more[AT_MISSED_CATEGORIES + 1], gate, n;
 
 	/*
 	 * Clear @pending before the counters are read. A record that is added later sets @pending
@@ -90,10 +92,12 @@ void at_missed_drop(void)
 			__atomic_store_n(&pending, 1, __ATOMIC_RELAXED);
 			return;
 		}
-		n = read_counts(counts);
+		n = read_counts(counts, at_category_wanted);
 		if (gate == ASYNCTRACE_GATE_OFF)
 			n = 0;
 	} while (!at_gate_still(gate) || (n && !at_fallback_drop_many(gate, n)));
+	if (at_beside_on())
+		at_beside_drop(read_counts(more, at_beside_wanted));
 	__atomic_fetch_sub(&others, counts[AT_MISSED_CATEGORIES], __ATOMIC_RELAXED);
 	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
 		__atomic_fetch_sub(&table[i].count, counts[i], __ATOMIC_RELAXED);

@@ -52,5 +52,6 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 	if (extra)
 		put_word(&b, id);
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(type, b.words & 0xfff, n, 0, 0);
-	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
+	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
+						    found >> 32 });
 }

@@ -2,6 +2,7 @@
 /* Operations: their ids, records and scopes */
 #include <asynctrace/operation.h>
 
+#include "beside.h"
 #include "internal.h"
 #include "operation.h"
 
@@ -138,7 +139,7 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 uint64_t at_category_find_for(const char *category, uint32_t records)
 {
 	uint32_t gate;
-	bool on;
+	int mode;
 
 	if (at_gate_load_() == ASYNCTRACE_GATE_OFF || at_library_mixed())
 		return TRACE_SITE_OFF_;
@@ -153,9 +154,11 @@ uint64_t at_category_find_for(const char *category, uint32_t records)
 			at_missed_add(category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
-		on = at_category_wanted(category);
+		if (unlikely(at_beside_on()) && at_beside_learn(category, gate, &mode))
+			break;
+		mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
 	} while (!at_gate_still(gate));
-	return TRACE_FOUND_(on ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_, gate);
+	return TRACE_FOUND_(mode, gate);
 }
 
 uint64_t at_category_find(const char *category)

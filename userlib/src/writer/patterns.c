@@ -20,12 +20,12 @@ static bool matches(const char *pattern, size_t bytes, const char *category)
  * exclusions or no patterns, all other categories are wanted. NULL stands for a category that is
  * wanted.
  */
-bool at_category_wanted(const char *category)
+bool at_category_wanted_by(const volatile struct asynctrace_control *c, const char *area,
+			   const char *category)
 {
-	const volatile struct asynctrace_control *c = at_control();
 	const uint32_t offset = c->categories;
 	const struct asynctrace_categories *list =
-		(const struct asynctrace_categories *)(at_control_area() + offset);
+		(const struct asynctrace_categories *)(area + offset);
 	bool any = false, found = false;
 	const char *text;
 	uint32_t count, bytes;
@@ -57,4 +57,9 @@ bool at_category_wanted(const char *category)
 		bytes -= n;
 	}
 	return found || !any;
+}
+
+bool at_category_wanted(const char *category)
+{
+	return at_category_wanted_by(at_control(), at_control_area(), category);
 }

@@ -20,6 +20,7 @@
 #include <linux/asynctrace.h>
 
 #include "announced_categories.h"
+#include "beside.h"
 #include "register.h"
 #include "internal.h"
 #include "registration.h"
@@ -217,6 +218,7 @@ static int do_register(void)
 		return err;
 	}
 	at_module.registered = true;
+	at_beside_renew();
 	at_module_enter_run();
 	if (at_backend() == ASYNCTRACE_BACKEND_NONE)
 		err = at_module_resume();
@@ -307,7 +309,8 @@ AT_PUBLIC AT_COLD void at_alert_(const char *name)
 	const int saved = errno;
 
 	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
-	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && at_module_fd_is_ours())
+	if ((at_backend() == ASYNCTRACE_BACKEND_MODULE || at_beside_on()) &&
+	    at_module_fd_is_ours())
 		at_sys_ioctl(at_module.fd, ASYNCTRACE_IOC_ALERT, &alert);
 	errno = saved;
 }

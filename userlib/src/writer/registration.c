@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "beside.h"
 #include "internal.h"
 #include "registration.h"
 #include "operation.h"
@@ -54,7 +55,8 @@ static void leave_run(void)
 	uint32_t run, gate;
 
 	cut = (struct cut){ 0 };
-	if (!at_module.registered || at_backend() != ASYNCTRACE_BACKEND_MODULE)
+	if (!at_module.registered ||
+	    (at_backend() != ASYNCTRACE_BACKEND_MODULE && !at_beside_on()))
 		return;
 	do {
 		gate = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);

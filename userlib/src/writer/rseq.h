@@ -24,6 +24,7 @@
 #ifndef AT_RSEQ_H
 #define AT_RSEQ_H
 
+#include "destination.h"
 #include "internal.h"
 
 enum at_cs_result {
@@ -46,6 +47,8 @@ enum at_cs_result {
  * @gate: the gate value under which these fields and the record are valid
  * @sub_mask: words of a sub-buffer - 1
  * @ring_mask: words of the ring - 1
+ * @now: the gate's word
+ * @thread: the thread's binding
  */
 struct at_ring {
 	uint64_t *line;
@@ -54,6 +57,8 @@ struct at_ring {
 	uint32_t gate;
 	uint32_t sub_mask;
 	uint32_t ring_mask;
+	const uint32_t *now;
+	struct at_thread *thread;
 };
 
 /* Operands of at_cs_put(). They are in memory, because there are not enough registers. */

@@ -107,7 +107,8 @@ static inline uint64_t at_counter(void)
 		: "x9", "x10", "x11", "x12", "x13", "x14", "x15", "memory", "cc" \
 		: aborted, stale, full)
 
-static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *put)
+static inline enum at_cs_result at_cs_put(struct at_thread *t, const uint32_t *now, uint32_t gate,
+					  const struct at_put *put)
 {
 	__asm__ goto volatile(
 		"ldr x16, [%[put], #16]\n\t"
@@ -133,8 +134,7 @@ static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *pu
 		"stlr x11, [x14]\n"
 		AT_CS_END
 		:
-		: [t] "r"(&at_thread), [gate] "r"(gate), [now] "r"(&at_gate_.gate),
-		  [put] "r"(put)
+		: [t] "r"(t), [gate] "r"(gate), [now] "r"(now), [put] "r"(put)
 		: "x6", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
 		  "memory", "cc"
 		: aborted, stale, full);
@@ -163,7 +163,7 @@ full:
 
 #define AT_CS_OPERANDS(r) \
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
-	[now] "r"(&at_gate_.gate)
+	[now] "r"((r)->now)
 
 /* Mark the binding invalid while it is updated: no struct rseq has AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
@@ -181,7 +181,7 @@ static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 		"str %w[cpu], [%[t], #4]\n"
 		AT_CS_END
 		:
-		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
+		: AT_CS_OPERANDS(r), [t] "r"(r->thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
 		: "x9", "x10", "x13", "memory", "cc"
 		: aborted, stale);
 	return AT_CS_DONE;

@@ -60,7 +60,7 @@ static inline uint64_t at_counter(void)
 	".popsection\n\t"
 
 /*
- * Begins a section that writes a record. In: t = at_thread; last = operand of lea: index of the
+ * Begins a section that writes a record. In: t = struct at_thread; now = the gate's word; last = operand of lea: index of the
  * record's last word, from the position in r11. Out: r9 = counter, r11 = address of the record.
  * Jumps to aborted if the thread is not bound to the ring of this CPU. Jumps to stale if the gate
  * has changed. Jumps to full unless the record's last word is in the same sub-buffer as the word
@@ -89,7 +89,8 @@ static inline uint64_t at_counter(void)
 	"andl 16(%[t]), %%r11d\n\t" \
 	"leaq (%%rdx, %%r11, 8), %%r11\n\t"
 
-static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *put)
+static inline enum at_cs_result at_cs_put(struct at_thread *t, const uint32_t *now, uint32_t gate,
+					  const struct at_put *put)
 {
 	__asm__ goto volatile(
 		"movl 16(%[put]), %%ecx\n\t"
@@ -119,7 +120,7 @@ static inline enum at_cs_result at_cs_put(uint32_t gate, const struct at_put *pu
 		"addq %%rax, (%%rdx)\n"
 		AT_CS_END
 		:
-		: [t] "r"(&at_thread), [gate] "r"(gate), [now] "m"(at_gate_.gate), [put] "r"(put)
+		: [t] "r"(t), [gate] "r"(gate), [now] "m"(*now), [put] "r"(put)
 		: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r11", "memory", "cc"
 		: aborted, stale, full);
 	return AT_CS_DONE;
@@ -144,7 +145,7 @@ full:
 
 #define AT_CS_OPERANDS(r) \
 	[rseq] "r"(at_rseq_area()), [cpu] "r"((r)->cpu), [gate] "r"((r)->gate), \
-	[now] "m"(at_gate_.gate)
+	[now] "m"(*(r)->now)
 
 /* Mark the binding invalid while it is updated: no struct rseq has AT_NO_CPU. */
 static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
@@ -165,7 +166,7 @@ static inline enum at_cs_result at_cs_bind(const struct at_ring *r)
 		"movl %[cpu], 4(%[t])\n"
 		AT_CS_END
 		:
-		: AT_CS_OPERANDS(r), [t] "r"(&at_thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
+		: AT_CS_OPERANDS(r), [t] "r"(r->thread), [r] "r"(r), [none] "i"(AT_NO_CPU)
 		: "rax", "memory", "cc"
 		: aborted, stale);
 	return AT_CS_DONE;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "beside.h"
 #include "internal.h"
 
 /*
@@ -11,8 +12,11 @@
  */
 static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 {
-	const bool on = at_category_wanted(site->category);
+	bool on;
 
+	if (unlikely(at_beside_on()))
+		return at_beside_learn(site->category, gate, mode);
+	on = at_category_wanted(site->category);
 	*mode = TRACE_SITE_OFF_;
 	if (!at_gate_still(gate))
 		return false;
@@ -75,6 +79,9 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 			now = at_attach();
 		if (now == ASYNCTRACE_GATE_OFF || now == ASYNCTRACE_GATE_ATTACH)
 			return now;
+		/* Beside mode has begun or ended: only the module's run may go on. */
+		if (at_beside_own(gate) != at_beside_own(now))
+			return at_beside_same_run(gate);
 		run = at_control()->run;
 		*cut = at_module_cut(gate, run);
 	} while (!at_gate_still(now));

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "operation.h"
 #include "rseq.h"
 #include "sys.h"
@@ -56,7 +57,9 @@ static bool learn_slot(uint32_t epoch, uint32_t gate)
 	t->slot = slot > 0 ? slot : 0;
 	t->epoch = epoch;
 	t->gate = ASYNCTRACE_GATE_OFF;
-	at_cell_set(cell);
+	/* In beside mode the kernel still reads the cell of the module's registration. */
+	if (!inprocess || !at_beside_on())
+		at_cell_set(cell);
 	at_signals_restore(&signals);
 	return true;
 }

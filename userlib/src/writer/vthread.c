@@ -48,5 +48,6 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 		put_word(&b, id);
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(kind & 0xf, b.words & 0xfff, nargs, 0, 0) |
 		      ASYNCTRACE_FXT_RING_VIRTUAL << 24;
-	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
+	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
+						    found >> 32 });
 }

@@ -6,6 +6,7 @@
  * has room. If not, they call at_write_record(), which binds the thread, enters the next
  * sub-buffer, uses the fallback ring, or counts a dropped record.
  */
+#include "beside.h"
 #include "rseq.h"
 
 /* Aborts after which a record is dropped: a debugger may be stepping through the section. */
@@ -18,55 +19,54 @@ uint64_t at_race_delay, at_race_delay_early;
 enum found { FOUND, NO_RING, STALE };
 
 /* Finds the ring of the CPU that the thread runs on. */
-static enum found find_ring(struct at_ring *r, uint32_t gate)
+static enum found find_ring(struct at_ring *r, const struct at_destination *d, uint32_t gate)
 {
-	const volatile struct asynctrace_control *c = at_control();
+	const volatile struct asynctrace_control *c = d->control;
 	uint32_t cpu;
 
-	if (at_thread.path != ASYNCTRACE_PATH_RSEQ || at_rseq_cpu() < 0)
+	if (d->thread->path != ASYNCTRACE_PATH_RSEQ || at_rseq_cpu() < 0)
 		return NO_RING;
 	cpu = at_rseq_cpu_start();
 	if (cpu >= c->nr_rings)
 		return NO_RING;
 	r->cpu = cpu;
 	r->gate = gate;
-	r->line = (uint64_t *)(at_rw() + c->headers + (uint64_t)cpu * ASYNCTRACE_LINE);
-	r->data = (uint64_t *)(at_rw() + c->rings + cpu * c->ring_stride);
+	r->now = d->gate;
+	r->thread = d->thread;
+	r->line = (uint64_t *)(d->rw + c->headers + (uint64_t)cpu * ASYNCTRACE_LINE);
+	r->data = (uint64_t *)(d->rw + c->rings + cpu * c->ring_stride);
 	r->sub_mask = c->sub_mask;
 	r->ring_mask = c->ring_mask;
 	/* Check that these fields belong to one run before they are used. */
-	return at_gate_still(gate) ? FOUND : STALE;
+	return at_destination_still(d, gate) ? FOUND : STALE;
 }
 
-/*
- * Counts a dropped record in the CPU's ring, or in the fallback ring if that fails. Returns false
- * if the gate has changed.
- */
-static AT_COLD bool drop(uint32_t gate)
+/* If the CPU's ring cannot count the record, the fallback ring does. */
+AT_COLD bool at_destination_drop(const struct at_destination *d, uint32_t gate)
 {
 	enum at_cs_result res;
 	struct at_ring r;
 
-	for (int i = 0; i < AT_TRIES && find_ring(&r, gate) == FOUND; i++) {
+	for (int i = 0; i < AT_TRIES && find_ring(&r, d, gate) == FOUND; i++) {
 		res = at_cs_drop(&r);
 		if (res != AT_CS_ABORTED)
 			return res == AT_CS_DONE;
 	}
-	return at_fallback_drop(gate);
+	return at_fallback_count(d, gate, 1);
 }
 
 /*
  * Moves the ring to its next sub-buffer. Returns AT_CS_DONE if there may be room now, AT_CS_FULL
  * if there is none.
  */
-static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
+static AT_COLD enum at_cs_result enter_next(const struct at_destination *d, const struct at_ring *r)
 {
 	const uint64_t sub_words = (uint64_t)r->sub_mask + 1;
-	const uint64_t *limits = (const uint64_t *)(at_control_area() + at_control()->limits);
+	const uint64_t *limits = (const uint64_t *)(d->area + d->control->limits);
 	struct at_enter e = { .line = r->line };
 	uint64_t lin, start, records = 0;
 
-	if (!at_gate_still(r->gate))
+	if (!at_destination_still(d, r->gate))
 		return AT_CS_STALE;
 	e.old = __atomic_load_n(&r->line[0], __ATOMIC_RELAXED);
 	lin = e.old & ASYNCTRACE_POS_MASK;
@@ -97,14 +97,14 @@ static AT_COLD enum at_cs_result enter_next(const struct at_ring *r)
 }
 
 /* Do the format and this run's sub-buffers allow a record of this many words? */
-static bool fits_ever(unsigned int words)
+static bool fits_ever(const volatile struct asynctrace_control *c, unsigned int words)
 {
 	return words <= ASYNCTRACE_FXT_WORDS_MAX &&
-	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)at_control()->sub_mask + 1;
+	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)c->sub_mask + 1;
 }
 
-/* Returns false if the gate has changed. Then the record is neither written nor counted. */
-static bool write_or_drop(uint32_t gate, const struct at_record *rec)
+AT_COLD bool at_destination_write(const struct at_destination *d, uint32_t gate,
+				  const struct at_record *rec)
 {
 	const struct at_put put = {
 		.pieces = rec->pieces,
@@ -115,27 +115,25 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 	struct at_ring r;
 	int aborts = 0;
 
-	if (at_thread.gate != gate && !at_thread_learn(gate))
-		return false;
-	*rec->slot = at_thread.slot;
-	if (!fits_ever(rec->words))
-		return drop(gate);
+	*rec->slot = d->thread->slot;
+	if (!fits_ever(d->control, rec->words))
+		return at_destination_drop(d, gate);
 	while (aborts < AT_TRIES) {
 		enum at_cs_result res;
 
-		switch (find_ring(&r, gate)) {
+		switch (find_ring(&r, d, gate)) {
 		case FOUND:
 			break;
 		case NO_RING:
-			return at_fallback_write(gate, rec);
+			return at_fallback_put(d, gate, rec);
 		case STALE:
 			return false;
 		}
 		res = at_cs_bind(&r);
 		if (res == AT_CS_DONE)
-			res = at_cs_put(gate, &put);
+			res = at_cs_put(d->thread, d->gate, gate, &put);
 		if (res == AT_CS_FULL) {
-			res = enter_next(&r);
+			res = enter_next(d, &r);
 			if (res == AT_CS_DONE)
 				continue;
 		}
@@ -145,7 +143,18 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 			break;
 		aborts++;
 	}
-	return drop(gate);
+	return at_destination_drop(d, gate);
+}
+
+/* Returns false if the gate has changed. Then the record is neither written nor counted. */
+static bool write_or_drop(uint32_t gate, const struct at_record *rec)
+{
+	struct at_destination d;
+
+	if (at_thread.gate != gate && !at_thread_learn(gate))
+		return false;
+	d = at_destination_present();
+	return at_destination_write(&d, gate, rec);
 }
 
 /*
@@ -155,6 +164,10 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
 AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
 {
 	do {
+		if (unlikely(at_beside_on())) {
+			at_beside_write(gate, rec);
+			return;
+		}
 		if (write_or_drop(gate, rec))
 			return;
 		gate = at_gate_renew_(gate);
@@ -172,8 +185,8 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec)
 
 	/* at_thread may be stale; the critical section checks it again. */
 	*rec->slot = at_thread.slot;
-	if (likely(at_thread.gate == gate && fits_ever(rec->words) &&
-		   at_cs_put(gate, &put) == AT_CS_DONE))
+	if (likely(at_thread.gate == gate && fits_ever(at_control(), rec->words) &&
+		   at_cs_put(&at_thread, &at_gate_.gate, gate, &put) == AT_CS_DONE))
 		return;
 	at_write_record(gate, rec);
 }
@@ -182,7 +195,7 @@ AT_COLD void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsig
 {
 	const struct at_piece piece = { w, n };
 
-	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
 }
 
 /* a, b, c: the record's words except header, stamp and slot. */
@@ -197,7 +210,7 @@ AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b,
 		w[1] = a;
 		w[3] = b;
 	}
-	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
 }
 
 /* On x86-64, write_x86_64.S defines the functions below. */
@@ -207,7 +220,7 @@ AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned 
 {
 	const struct at_piece piece = { w, n };
 
-	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
+	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
 }
 
 /* Six words fit into the smallest sub-buffer: no check is needed. */

@@ -37,7 +37,7 @@ static void write_texts(uint32_t gate, uint64_t *w, unsigned int n, const struct
 	put_words(&b, w + from, n - from);
 	w[0] |= (uint64_t)b.words << 4;
 	write(gate, &(struct at_record){ pieces, b.npieces, b.words, duration ? b.words - 1 : 1,
-					 &w[2] });
+					 &w[2], 0 });
 }
 
 AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
@@ -106,5 +106,6 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(etype, b.words & 0xfff, nargs, 0, 0);
 	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words,
-						   duration ? b.words - 1 : 1, &scratch[2] });
+						   duration ? b.words - 1 : 1, &scratch[2],
+						   mode });
 }
