@@ -114,16 +114,29 @@ static void wrapped(void)
 	done("module_ledger_of_a_wrapped_ring_is_exact");
 }
 
+/* The recorder's file has the events of a trace, too. */
 static void trace(void)
 {
+	struct at_trace_result res = { .size = sizeof(res) };
+	struct at_flight_result r;
 	int fd = memory();
+	struct flown f;
 
+	number = 0;
 	check(!at_flight_start(0, 0));
-	check(at_trace_start(fd, NULL) == -EBUSY);
+	write_many(100);
+	check(!at_trace_start(fd, NULL));
+	write_many(100);
+	fly(&r, &f);
+	check(r.delivered == 200 && flown_attempted(&r) == 200 && flown_whole(&f, 0));
+	check(!at_trace_stop(&res) && res.delivered == 100 && !res.dropped);
 	check(backend() == ASYNCTRACE_BACKEND_MODULE);
+	write_many(100);
+	fly(&r, &f);
+	check(r.delivered == 300 && flown_attempted(&r) == 300 && flown_whole(&f, 0));
 	check(!at_flight_stop());
 	close(fd);
-	done("module_recorder_keeps_the_process");
+	done("module_recorder_has_the_events_of_a_trace");
 }
 
 static void other_session(void)
@@ -132,18 +145,25 @@ static void other_session(void)
 		.size = sizeof(o), .mode = ASYNCTRACE_MODE_STREAMING, .name = "other",
 		.ring_size = 64 << 10,
 	};
+	struct at_flight_result r;
 	struct at_ctl *ctl;
+	struct flown f;
 	uint32_t id;
 
 	check(!at_ctl_open(&ctl));
 	check(!at_session_create(ctl, &o, &id) && !at_session_init(ctl, id) &&
 	      !at_session_start(ctl, id, NULL), "%s", at_ctl_error(ctl));
-	check(at_flight_start(0, 0) == -EBUSY);
-	check(!sessions());
+	number = 0;
+	check(!at_flight_start(0, 0));
+	check(!sessions() && backend() == ASYNCTRACE_BACKEND_INPROCESS);
+	write_many(100);
+	fly(&r, &f);
+	check(r.delivered == 100 && flown_attempted(&r) == 100 && flown_whole(&f, 0));
+	check(!at_flight_stop() && backend() == ASYNCTRACE_BACKEND_MODULE);
 	check(!at_session_destroy(ctl, id));
-	check(!at_flight_start(0, 0) && !at_flight_stop());
+	check(!at_flight_start(0, 0) && sessions() == 1 && !at_flight_stop());
 	at_ctl_close(ctl);
-	done("module_session_of_others_is_busy");
+	done("recorder_beside_a_session_has_own_rings");
 }
 
 /* A child that outlives its parent must not keep the parent's session. */

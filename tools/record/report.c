@@ -183,7 +183,7 @@ static void explain_nothing(struct recorder *r, const struct at_compose_stats *s
 		fputs("the providers wrote malformed records\n", stderr);
 	else
 		fprintf(stderr, "the providers traced nothing in %s, or only into traces of\n"
-			"  their own, which keep a program out of sessions; see at_trace_start(3)\n",
+			"  their own, which keep a program out of later sessions; see at_trace_start(3)\n",
 			r->opt.args.categories.nr ? "the chosen categories" : "this time");
 }
 

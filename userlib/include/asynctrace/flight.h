@@ -46,9 +46,8 @@ extern "C" {
  * Both are hints. Each CPU has a ring of at least 16 KiB. If a trace runs already, the recorder
  * uses the rings of that trace.
  *
- * Return: 0; -EBUSY: the recorder runs already, a trace runs that cannot share its rings, or a
- * session of the module records the process (see at_flight_start(3)); -EINVAL: @max_bytes is too
- * large; -ENOMEM: no memory for the rings.
+ * Return: 0; -EBUSY: the recorder runs already, or a trace runs that cannot share its rings (see
+ * at_flight_start(3)); -EINVAL: @max_bytes is too large; -ENOMEM: no memory for the rings.
  */
 int at_flight_start(uint64_t min_age, uint64_t max_bytes);
 

@@ -66,9 +66,9 @@ struct at_trace_options {
  * Return: 0; -EBUSY: see below; -EBADF: @fd is not open for writing; -EINVAL: an option is wrong;
  * -ENOMEM: no memory for the rings; -EAGAIN: the thread could not be created.
  *
- * -EBUSY has four causes. A trace runs already. Another process, for example a forked child,
- * writes a trace to the same file, pipe or socket. A session of the module records the process.
- * The flight recorder runs and cannot share its rings with this trace, see at_flight_start(3).
+ * -EBUSY has three causes. A trace runs already. Another process, for example a forked child,
+ * writes a trace to the same file, pipe or socket. The flight recorder runs and cannot share its
+ * rings with this trace, see at_flight_start(3).
  */
 int at_trace_start(int fd, const struct at_trace_options *options);
 

@@ -156,13 +156,19 @@ static int start_session(uint64_t max_bytes)
 static int start_recorder(uint64_t min_age, uint64_t max_bytes)
 {
 	static const struct at_fork_handlers handlers = { .child = in_child };
-	const int err = at_inproc_handle_fork(&handlers);
+	int err = at_inproc_handle_fork(&handlers);
 
 	if (err)
 		return err;
-	/* A provider is in one session at a time: beside another one, use rings of its own. */
 	flight.module = at_session_possible() && !at_session_records();
-	return flight.module ? start_session(max_bytes) : start_rings(min_age, max_bytes);
+	if (flight.module) {
+		err = start_session(max_bytes);
+		/* A process is in one session at a time. Another session may have it, but be stopped. */
+		if (err != -EBUSY)
+			return err;
+		flight.module = false;
+	}
+	return start_rings(min_age, max_bytes);
 }
 
 AT_PUBLIC int at_flight_start(uint64_t min_age, uint64_t max_bytes)

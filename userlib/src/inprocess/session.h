@@ -27,7 +27,7 @@ bool at_session_possible(void);
 /* Does a session of the module record this process now? */
 bool at_session_records(void);
 /*
- * Creates and starts a session. Returns 0; -EBUSY if another session records this process; or the
+ * Creates and starts a session. Returns 0; -EBUSY if another session has this process; or the
  * kernel's error.
  */
 int at_session_begin(struct at_session *s, uint32_t mode, uint64_t ring_size);

@@ -60,11 +60,12 @@ static inline uint64_t at_counter(void)
 	".popsection\n\t"
 
 /*
- * Begins a section that writes a record. In: t = struct at_thread; now = the gate's word; last = operand of lea: index of the
- * record's last word, from the position in r11. Out: r9 = counter, r11 = address of the record.
- * Jumps to aborted if the thread is not bound to the ring of this CPU. Jumps to stale if the gate
- * has changed. Jumps to full unless the record's last word is in the same sub-buffer as the word
- * before the record. So a position at the end of a sub-buffer, or 0, is always full.
+ * Begins a section that writes a record. In: t = struct at_thread; now = the gate's word; last =
+ * operand of lea: index of the record's last word, from the position in r11. Out: r9 = counter,
+ * r11 = address of the record. Jumps to aborted if the thread is not bound to the ring of this CPU.
+ * Jumps to stale if the gate has changed. Jumps to full unless the record's last word is in the
+ * same sub-buffer as the word before the record. So a position at the end of a sub-buffer, or 0, is
+ * always full.
  */
 #define AT_CS_PLACE(last) \
 	"movq 40(%[t]), %%r11\n\t" \
