@@ -283,7 +283,7 @@ static void trace_beside_recorder(void)
 	done("G71_trace_beside_recorder_of_the_module");
 }
 
-/* What happens to the session during a trace takes effect at once, and does not disturb the trace. */
+/* Changes of the session during a trace take effect at once, and do not disturb the trace. */
 static void session_changes_during_trace(void)
 {
 	const uint64_t from = number;

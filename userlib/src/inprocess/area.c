@@ -16,16 +16,11 @@
 #define AT_DEFAULT_RING	(1u << 20)
 #define AT_ROUND_UP(x, to)	(((x) + (to) - 1) / (to) * (to))
 
-/*
- * First generation of in-process traces. The module counts up from 0. The two must differ,
- * because a site remembers the generation under which it learned its state.
- */
-
 static uint32_t generations = AT_GENERATION_FIRST;
 
 uint32_t at_new_generation(void)
 {
-	if (++generations < AT_GENERATION_FIRST)
+	if (++generations >= AT_GENERATION_BESIDE)
 		generations = AT_GENERATION_FIRST + 1;
 	return generations;
 }

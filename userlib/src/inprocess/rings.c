@@ -86,7 +86,7 @@ static void in_child(void)
 	rings.users = 0;
 	rings.shown = false;
 	at_backend_forked();
-	at_beside_end();
+	at_beside_forked();
 	/* The session of the module follows the child, whose first event registers it. */
 	at_gate_reset(rings.beside ? ASYNCTRACE_GATE_ATTACH : ASYNCTRACE_GATE_OFF);
 	rings.beside = false;
@@ -161,6 +161,35 @@ bool at_rings_shared(void)
 	return rings.shown;
 }
 
+/*
+ * The caller holds the back end's lock. If a session records the process, the gate is at ATTACH
+ * meanwhile: threads wait for the lock, and their records go on to the session.
+ */
+static int show_locked(void)
+{
+	uint32_t generation = at_new_generation(), meanwhile = ASYNCTRACE_GATE_OFF;
+	int err;
+
+	rings.beside = at_session_records();
+	if (rings.beside) {
+		generation += AT_GENERATION_BESIDE - AT_GENERATION_FIRST;
+		meanwhile = ASYNCTRACE_GATE_ATTACH;
+		err = at_beside_begin();
+		if (err)
+			return err;
+	}
+	err = at_area_attach(&rings.area, meanwhile);
+	if (err) {
+		at_beside_end();
+		at_module_resume();
+		return err;
+	}
+	if (rings.why != ASYNCTRACE_REASON_OK)
+		at_backend_why(rings.why, 0);
+	at_area_gate(&rings.area, generation);
+	return 0;
+}
+
 int at_rings_show(void)
 {
 	int err;
@@ -168,19 +197,7 @@ int at_rings_show(void)
 	if (rings.shown)
 		return 0;
 	at_backend_lock();
-	rings.beside = at_session_records();
-	err = at_area_attach(&rings.area, rings.beside ? ASYNCTRACE_GATE_ATTACH :
-							 ASYNCTRACE_GATE_OFF);
-	if (err) {
-		at_module_resume();
-	} else {
-		if (rings.why != ASYNCTRACE_REASON_OK)
-			at_backend_why(rings.why, 0);
-		if (rings.beside)
-			at_beside_begin();
-		/* Open the gate under the lock: threads that find it at ATTACH wait for the lock. */
-		at_area_gate(&rings.area, at_new_generation());
-	}
+	err = show_locked();
 	at_backend_unlock();
 	if (err)
 		return err;

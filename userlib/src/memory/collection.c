@@ -40,6 +40,7 @@ static __thread struct {
 	bool calling;		/* a listener runs on this thread */
 	bool listened;		/* the end calls listeners */
 	uint32_t gate;		/* gate under which the begin was recorded, or 0 */
+	int mode;		/* mode of the site of the begin */
 	uint64_t number;	/* value of begun for this collection */
 	struct at_collection before;
 } own;
@@ -198,6 +199,7 @@ static void record_begin(uint32_t flags)
 	const uint64_t found = at_category_find_for(CATEGORY, 3);
 
 	own.gate = found >> 32 ? (uint32_t)found : 0;
+	own.mode = found >> 32;
 	if (own.gate)
 		write_duration(found, ASYNCTRACE_FXT_DURATION_BEGIN, flags);
 }
@@ -205,18 +207,15 @@ static void record_begin(uint32_t flags)
 /* Records the end of a collection, but only in the run that has its begin. */
 static void record_end(const struct at_collection *after)
 {
-	uint64_t found;
+	const uint32_t gate = own.gate ? at_gate_renew_(own.gate) : 0;
 
-	if (!own.gate)
-		return;
-	found = at_category_find(CATEGORY);
-	if (!(found >> 32) || at_gate_renew_(own.gate) != (uint32_t)found)
+	if (!gate)
 		return;
 	TRACE_COUNTER(CATEGORY, "heap", 0, "total", after->heap.total_heap_size,
 		      "used", after->heap.used_heap_size,
 		      "physical", after->heap.total_physical_size,
 		      "used before", own.before.heap.used_heap_size);
-	write_duration(found, ASYNCTRACE_FXT_DURATION_END, 0);
+	write_duration(TRACE_FOUND_(own.mode, gate), ASYNCTRACE_FXT_DURATION_END, 0);
 }
 
 /* --- reports of runtimes ----------------------------------------------------------------- */

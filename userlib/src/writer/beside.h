@@ -9,53 +9,74 @@
  * In beside mode, sites are looked up again for each record, and records carry their names inline,
  * because the two back ends have different categories and tables of names. No thread is bound to a
  * ring by at_thread, so that all records reach at_write_record().
+ *
+ * The gates of in-process traces beside a session have values of their own. So the gate under which
+ * a record began says how to write it, also after the trace has ended: the module's run may go on.
  */
 #ifndef AT_BESIDE_H
 #define AT_BESIDE_H
 
 #include "internal.h"
+#include "module_view.h"
 
 #pragma GCC visibility push(hidden)
 
 /*
  * Bits of the mode of a site that at_site_learn_() returns in beside mode, in addition to
- * TRACE_SITE_INLINE_. The upper bits are those of the module's run in which the site was looked
- * up: a record that began in one run must not be written in another.
+ * TRACE_SITE_INLINE_: the destinations of its records; AT_MODE_CLOCKS: the two have different
+ * clocks; and the last bits of the module's run in which the site was looked up. A record that
+ * began in one run must not be written in another. struct at_entered has 16 bits for the mode, so
+ * 2,048 runs can be told apart.
  */
 #define AT_MODE_INPROCESS	4u
 #define AT_MODE_MODULE		8u
-#define AT_MODE_RUN_SHIFT	8
+#define AT_MODE_BESIDE		(AT_MODE_INPROCESS | AT_MODE_MODULE)
+#define AT_MODE_CLOCKS		16u
+#define AT_MODE_RUN_SHIFT	5
+#define AT_MODE_RUNS		0x7ffu
 
-bool at_beside_on(void);
 /* Is @gate one of in-process traces? The module's gates have other values. */
-bool at_beside_own(uint32_t gate);
+static inline bool at_gate_inprocess(uint32_t gate)
+{
+	return gate >= AT_GENERATION_FIRST;
+}
 
-/* The caller holds the back end's lock, and the gate is at ATTACH or closed. */
-void at_beside_begin(void);
-void at_beside_end(void);
-/* The process has registered with the module anew, or a forked child has begun. */
-void at_beside_renew(void);
+/* Is @gate one of in-process traces that run beside a session of the module? */
+static inline bool at_gate_beside(uint32_t gate)
+{
+	return gate >= AT_GENERATION_BESIDE;
+}
 
 /*
- * Looks up a category for the destinations of @gate. Returns false if the gate has changed.
- * Otherwise *@mode is the mode of a site with this category.
+ * Waits while the process registers. Returns false if that takes too long: then the record is
+ * missed.
+ */
+bool at_beside_ready(void);
+/*
+ * Looks up a category for the destinations of @gate, a gate of beside mode. Returns false if the
+ * gate has changed. Otherwise *@mode is the mode of a site with this category.
  */
 bool at_beside_learn(const char *category, uint32_t gate, int *mode);
 /*
- * Writes or counts a record for each destination that wants it. @gate: a gate of the in-process
- * trace; or of the module: then the record carries references to names, and goes to the module
- * only.
+ * Writes or counts a record for each destination that wants it. @gate: the gate of beside mode
+ * under which it began.
  */
 void at_beside_write(uint32_t gate, const struct at_record *rec);
-/* Does the module's run want this category? */
-bool at_beside_wanted(const char *category);
-/* Counts @n records as dropped by the module's run, if there is one. */
-void at_beside_drop(uint32_t n);
 /*
- * Returns the module's gate if @gate, of the module or of the last beside mode, belongs to the
- * module's present run; OFF otherwise.
+ * Writes a record with references to names of the module, which began before the trace. @gate: the
+ * module's gate. Returns false if that gate has changed.
  */
-uint32_t at_beside_same_run(uint32_t gate);
+bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec);
+/* Does the module's run want this category? The answer is valid if the gate is unchanged. */
+bool at_beside_wanted(const char *category);
+/* Counts @n records as dropped by the module. Returns false if its gate is not @gate any more. */
+bool at_beside_drop(uint32_t gate, uint32_t n);
+/* Returns the time for the begin of a duration, when the trace under whose gate it began is over. */
+uint64_t at_beside_ticks(void);
+/*
+ * Like at_gate_same_run(), for a gate of the module while the in-process trace shows its own gate.
+ */
+uint32_t at_beside_same_run(uint32_t gate, bool *cut);
 
 #pragma GCC visibility pop
 

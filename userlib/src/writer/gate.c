@@ -7,11 +7,9 @@
  */
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "internal.h"
-#include "sys.h"
 
 /* In .data, because the linker may place other variables in the last page of .bss. */
 AT_PUBLIC union at_gate_ at_gate_ __attribute__((aligned(TRACE_GATE_SIZE_))) = {
@@ -68,32 +66,12 @@ static void store_gate(uint32_t value)
 	__atomic_store_n(&at_gate_.gate, value, __ATOMIC_RELEASE);
 }
 
-/*
- * Moves a page that already has the value over the gate. So no site sees the gate closed in
- * between: its record would be lost and not counted.
- */
-static bool replace_page(uint32_t value)
-{
-	const size_t bytes = at_page_size();
-	uint32_t *page = at_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return false;
-	*page = value;
-	if ((void *)syscall(SYS_mremap, page, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			    &at_gate_) != MAP_FAILED)
-		return true;
-	at_sys_munmap(page, bytes);
-	return false;
-}
-
 int at_gate_reset(uint32_t value)
 {
 	if (at_library_mixed())
 		return -EBUSY;
 	if (shown) {
-		if (!replace_page(value) && !at_void_map(&at_gate_, at_page_size()))
+		if (!at_page_replace(&at_gate_, value) && !at_void_map(&at_gate_, at_page_size()))
 			return -ENOMEM;
 		shown = false;
 	}

@@ -113,8 +113,13 @@ static inline const volatile struct asynctrace_control *at_control(void)
  */
 uint32_t at_salt(void);
 
-/* In-process traces have gates from here on. Other gates are the module's. */
+/*
+ * In-process traces have gates from AT_GENERATION_FIRST on; those that run beside a session of the
+ * module, from AT_GENERATION_BESIDE on. Other gates are the module's, which counts up from 1. They
+ * must differ, because a site remembers the gate under which it learned its state.
+ */
 #define AT_GENERATION_FIRST	0xc0000000u
+#define AT_GENERATION_BESIDE	0xe0000000u
 
 static inline uint32_t at_gate_now(void)
 {
@@ -138,6 +143,8 @@ size_t at_page_size(void);
 void *at_mmap(void *addr, size_t bytes, int prot, int flags, int fd, off_t offset);
 /* Replaces the memory at @addr by empty, private memory. Returns false if that fails. */
 bool at_void_map(void *addr, size_t bytes);
+/* Replaces the page at @page by a private page that begins with this value, in one step. */
+bool at_page_replace(void *page, uint32_t value);
 
 /* --- gate.c -------------------------------------------------------------- */
 
@@ -206,7 +213,7 @@ void at_backend_forked(void);
 
 /* --- missed.c: records that did not wait for the registration ------------ */
 
-/* Counts @n missed records. NULL: the category is known to be recorded. */
+/* Counts @n missed records. NULL: the run of the back end records the category. */
 void at_missed_count(const char *category, uint32_t n);
 /* Returns true if there may be missed records that have not been settled. */
 bool at_missed_pending(void);
@@ -257,6 +264,11 @@ uint32_t at_attach(void);
 int at_module_slot(uint64_t **cell);
 /* Shows the module's gate again, if the process is registered. The caller holds the lock. */
 int at_module_resume(void);
+/*
+ * Like at_attach(), for the module's gate in beside mode, which is at ATTACH. Returns false if the
+ * other thread took too long.
+ */
+bool at_module_attach(void);
 
 /* --- patterns.c ---------------------------------------------------------- */
 
@@ -333,8 +345,8 @@ struct at_piece {
  * @words: number of words in all pieces
  * @stamp: index of the word that gets the time of publishing
  * @slot: address of the word in the first piece that gets the thread's slot
- * @mode: mode of the record's site, which in beside mode says where it is written to; 0: to
- *	each destination that is open
+ * @mode: mode of the record's site, which under a gate of beside mode says where it is written
+ *	to, see beside.h
  */
 struct at_record {
 	const struct at_piece *pieces;

@@ -24,6 +24,7 @@ static struct missed {
 } table[AT_MISSED_CATEGORIES];
 
 static uint32_t others;		/* records of categories that have no entry */
+static uint32_t known;		/* records that the run of the back end wants */
 static uint32_t pending;	/* set while an entry may have records; read without the lock */
 
 /* Finds the counter of a category. Copies the name, because its plug-in may be unloaded. */
@@ -48,7 +49,7 @@ static uint32_t *counter_of(const char *category)
 
 void at_missed_count(const char *category, uint32_t n)
 {
-	__atomic_fetch_add(category ? counter_of(category) : &others, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(category ? counter_of(category) : &known, n, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&pending, 1, __ATOMIC_RELEASE);
 }
 
@@ -57,29 +58,70 @@ bool at_missed_pending(void)
 	return __atomic_load_n(&pending, __ATOMIC_RELAXED);
 }
 
-/*
- * Reads all counters into @counts; the last one is of categories without an entry. The caller
- * holds the lock. Returns how many of these records the run of @wanted wanted.
+/**
+ * struct counts - values of the counters at one moment
+ * @of: records by category
+ * @others: records of categories without an entry
+ * @known: records that the run of the back end wants; in beside mode, that of the module
  */
-static uint32_t read_counts(uint32_t counts[AT_MISSED_CATEGORIES + 1],
-			    bool (*wanted)(const char *category))
-{
-	uint32_t n = counts[AT_MISSED_CATEGORIES] = __atomic_load_n(&others, __ATOMIC_RELAXED);
+struct counts {
+	uint32_t of[AT_MISSED_CATEGORIES];
+	uint32_t others;
+	uint32_t known;
+};
 
-	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++) {
-		counts[i] = 0;
-		if (__atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) != READY)
-			continue;
-		counts[i] = __atomic_load_n(&table[i].count, __ATOMIC_RELAXED);
-		if (counts[i] && wanted(table[i].category))
-			n += counts[i];
-	}
+static void read_counts(struct counts *c)
+{
+	c->others = __atomic_load_n(&others, __ATOMIC_RELAXED);
+	c->known = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
+		c->of[i] = __atomic_load_n(&table[i].state, __ATOMIC_ACQUIRE) == READY ?
+			   __atomic_load_n(&table[i].count, __ATOMIC_RELAXED) : 0;
+}
+
+/* Returns the number of these records that the run of @wanted wants. */
+static uint32_t count_wanted(const struct counts *c, bool (*wanted)(const char *category))
+{
+	uint32_t n = c->others;
+
+	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
+		if (c->of[i] && wanted(table[i].category))
+			n += c->of[i];
 	return n;
+}
+
+static void subtract(const struct counts *c)
+{
+	__atomic_fetch_sub(&others, c->others, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&known, c->known, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
+		__atomic_fetch_sub(&table[i].count, c->of[i], __ATOMIC_RELAXED);
+}
+
+/* Adds the records to those that the module's session has dropped, in beside mode. */
+static void drop_beside(const struct counts *c)
+{
+	uint32_t gate, n;
+
+	do {
+		gate = at_beside_gate();
+		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
+			return;
+		n = count_wanted(c, at_beside_wanted) + c->known;
+	} while (n && !at_beside_drop(gate, n));
+}
+
+static bool must_wait(bool beside)
+{
+	return at_gate_now() == ASYNCTRACE_GATE_ATTACH ||
+	       (beside && at_beside_gate() == ASYNCTRACE_GATE_ATTACH);
 }
 
 void at_missed_drop(void)
 {
-	uint32_t counts[AT_MISSED_CATEGORIES + 1], more[AT_MISSED_CATEGORIES + 1], gate, n;
+	const bool beside = at_beside_on();
+	uint32_t gate, n;
+	struct counts c;
 
 	/*
 	 * Clear @pending before the counters are read. A record that is added later sets @pending
@@ -87,26 +129,26 @@ void at_missed_drop(void)
 	 */
 	__atomic_exchange_n(&pending, 0, __ATOMIC_ACQUIRE);
 	do {
-		gate = at_gate_now();
-		if (gate == ASYNCTRACE_GATE_ATTACH) {
+		if (must_wait(beside)) {
 			__atomic_store_n(&pending, 1, __ATOMIC_RELAXED);
 			return;
 		}
-		n = read_counts(counts, at_category_wanted);
+		gate = at_gate_now();
+		read_counts(&c);
+		n = count_wanted(&c, at_category_wanted) + (beside ? 0 : c.known);
 		if (gate == ASYNCTRACE_GATE_OFF)
 			n = 0;
 	} while (!at_gate_still(gate) || (n && !at_fallback_drop_many(gate, n)));
-	if (at_beside_on())
-		at_beside_drop(read_counts(more, at_beside_wanted));
-	__atomic_fetch_sub(&others, counts[AT_MISSED_CATEGORIES], __ATOMIC_RELAXED);
-	for (unsigned int i = 0; i < AT_MISSED_CATEGORIES; i++)
-		__atomic_fetch_sub(&table[i].count, counts[i], __ATOMIC_RELAXED);
+	if (beside)
+		drop_beside(&c);
+	subtract(&c);
 }
 
 void at_missed_forget(void)
 {
 	__atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&others, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&known, 0, __ATOMIC_RELAXED);
 	for (struct missed *m = table; m < table + AT_MISSED_CATEGORIES; m++)
 		__atomic_store_n(&m->count, 0, __ATOMIC_RELAXED);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "sys.h"
 
 size_t at_page_size(void)
 {
@@ -21,4 +22,24 @@ bool at_void_map(void *addr, size_t bytes)
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 
 	return at_mmap(addr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED;
+}
+
+/*
+ * Moves a page that already has the value over the old one. So no site sees the gate closed in
+ * between: its record would be lost and not counted.
+ */
+bool at_page_replace(void *to, uint32_t value)
+{
+	const size_t bytes = at_page_size();
+	uint32_t *page = at_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	*page = value;
+	if ((void *)syscall(SYS_mremap, page, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    to) != MAP_FAILED)
+		return true;
+	at_sys_munmap(page, bytes);
+	return false;
 }

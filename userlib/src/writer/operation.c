@@ -41,34 +41,50 @@ AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
 
 /* --- scopes --------------------------------------------------------------- */
 
+/**
+ * struct begun - which open scopes of a thread may write their end
+ * @gate: the gate value under which the thread last recorded the begin of a scope
+ * @base: number of open recorded scopes that began before the run of @gate
+ */
+struct begun {
+	uint32_t gate;
+	uint32_t base;
+};
+
+/*
+ * at_current_ has these fields for the gates of beside mode or for all other gates, by the kind of
+ * its gate. @other has them for the other kind. So the module's run goes on for scopes around an
+ * in-process trace, and for scopes that began in one.
+ */
+static __thread struct begun other __attribute__((tls_model("initial-exec")));
+
 AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 {
 	struct at_current_ *c = &at_current_;
 	bool cut = false;
 
+	if (at_gate_beside(gate) != at_gate_beside(c->gate)) {
+		const struct begun before = { c->gate, c->base };
+
+		c->gate = other.gate;
+		c->base = other.base < c->depth ? other.base : c->depth;
+		other = before;
+	}
 	/*
 	 * If the gate belongs to another run, the begins of the enclosing scopes are not in this
-	 * run.
+	 * run. An in-process trace has one gate.
 	 */
-	if (!c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
+	if (at_gate_beside(gate) ? c->gate != gate :
+	    !c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
 		c->base = c->depth;
 	c->gate = gate;
-}
-
-/*
- * Writes the end of a scope that was left by a jump. Its name is empty, because the scope's site
- * was on a part of the stack that is gone.
- */
-static void write_lost_end(uint32_t gate)
-{
-	at_write_3_(gate, ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_END, 3, 0, 0, 0));
 }
 
 /*
  * Writes the end of a scope. If the scope enters an operation, the last key of its site is
  * "resumed".
  */
-static void write_end(uint32_t gate, const struct at_entered *e)
+static void write_end(uint32_t gate, const struct at_entered *e, int mode)
 {
 	const struct at_site_ *site = e->site_;
 	const unsigned int nargs = e->kind_ == TRACE_ENTER_, key = site->nkeys - nargs;
@@ -79,8 +95,13 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 		.nkeys = nargs,
 	};
 
-	if (unlikely(e->mode_ != TRACE_SITE_ON_)) {
-		at_write_args_(gate, &end, e->mode_, ASYNCTRACE_FXT_DURATION_END, 0, &resumed,
+	if (unlikely(mode != TRACE_SITE_ON_)) {
+		/* The scope began in beside mode, and the trace has ended. */
+		if (mode & AT_MODE_BESIDE && !at_gate_beside(gate)) {
+			gate = AT_GENERATION_BESIDE;
+			mode &= ~AT_MODE_INPROCESS;
+		}
+		at_write_args_(gate, &end, mode, ASYNCTRACE_FXT_DURATION_END, 0, &resumed,
 			       nargs);
 		return;
 	}
@@ -93,8 +114,50 @@ static void write_end(uint32_t gate, const struct at_entered *e)
 }
 
 /*
+ * Writes the end of a scope that was left by a jump. Its name is empty, because the scope's site
+ * was on a part of the stack that is gone. In beside mode, the end goes where that of the scope
+ * around it goes, or to both.
+ */
+static void write_lost_end(uint32_t gate, const struct at_entered *around)
+{
+	static const struct at_site_ site = { .category = "", .name = "" };
+	int mode = around->mode_;
+
+	if (likely(!at_gate_beside(gate))) {
+		at_write_3_(gate, ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_DURATION_END, 3, 0, 0,
+							    0));
+		return;
+	}
+	if (!around->site_)
+		at_beside_learn(NULL, gate, &mode);
+	at_write_args_(gate, &site, mode, ASYNCTRACE_FXT_DURATION_END, 0, NULL, 0);
+}
+
+/*
+ * Writes the end of a scope that began before the run of @c->gate, or under the other kind of gate.
+ * It may have begun in the module's present run.
+ */
+static AT_COLD void write_late_end(const struct at_entered *e)
+{
+	const struct at_current_ *c = &at_current_;
+	uint32_t gate;
+
+	if (e->mode_ & AT_MODE_BESIDE) {
+		write_end(ASYNCTRACE_GATE_OFF, e, e->mode_);
+		return;
+	}
+	if (!at_gate_beside(c->gate) || c->depth <= other.base)
+		return;
+	gate = at_gate_renew_(other.gate);
+	if (!gate)
+		return;
+	other.gate = gate;
+	write_end(gate, e, e->mode_);
+}
+
+/*
  * Ends a scope. Scopes above the base were recorded under @c->gate. The others began in an
- * earlier run, and write no end: a run must not have an end without a begin.
+ * earlier run, or under the other kind of gate: a run must not have an end without a begin.
  */
 AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 {
@@ -113,11 +176,15 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 		}
 	}
 	while (c->depth > e->depth_) {
+		const bool last = c->depth == e->depth_ + 1 && e->site_;
+
 		if (gate && c->depth > c->base) {
-			if (likely(c->depth == e->depth_ + 1 && e->site_))
-				write_end(gate, e);
+			if (likely(last))
+				write_end(gate, e, e->mode_);
 			else
-				write_lost_end(gate);
+				write_lost_end(gate, e);
+		} else if (last) {
+			write_late_end(e);
 		}
 		c->depth--;
 	}
@@ -150,12 +217,17 @@ uint64_t at_category_find_for(const char *category, uint32_t records)
 		gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
+		if (unlikely(at_gate_beside(gate)) && !at_beside_ready())
+			gate = ASYNCTRACE_GATE_ATTACH;
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			at_missed_add(category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
-		if (unlikely(at_beside_on()) && at_beside_learn(category, gate, &mode))
-			break;
+		if (unlikely(at_gate_beside(gate))) {
+			if (at_beside_learn(category, gate, &mode))
+				break;
+			continue;
+		}
 		mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
 	} while (!at_gate_still(gate));
 	return TRACE_FOUND_(mode, gate);

@@ -200,6 +200,7 @@ static int do_register(void)
 	uint64_t stride = at_module.stride ?: AT_STRIDE;
 	int err;
 
+	at_beside_hold();
 	at_module_forget();
 	if (!at_module.name[0])
 		memcpy(at_module.name, at_default_name(),
@@ -210,16 +211,21 @@ static int do_register(void)
 		stride /= 4;
 	} while (err == -ENOMEM && stride >= ASYNCTRACE_RING_MIN);
 	at_module.tried = true;
+	if (!err) {
+		at_module.registered = true;
+		at_module_enter_run();
+		err = at_beside_registered();
+		if (err)
+			at_module_forget();
+	}
 	if (err) {
+		at_beside_refuse();
 		if (at_backend() == ASYNCTRACE_BACKEND_NONE) {
 			at_gate_reset(ASYNCTRACE_GATE_OFF);
 			at_backend_why(reason_of(err), err);
 		}
 		return err;
 	}
-	at_module.registered = true;
-	at_beside_renew();
-	at_module_enter_run();
 	if (at_backend() == ASYNCTRACE_BACKEND_NONE)
 		err = at_module_resume();
 	return err;
@@ -249,6 +255,25 @@ uint32_t at_attach(void)
 	return gate;
 }
 
+bool at_module_attach(void)
+{
+	const int saved = errno;
+	bool waited;
+
+	if (at_thread.in_fallback)
+		return false;
+	waited = at_backend_trylock();
+	if (waited) {
+		if (at_beside_gate() == ASYNCTRACE_GATE_ATTACH)
+			do_register();
+		at_backend_unlock();
+	} else {
+		waited = at_backend_wait();
+	}
+	errno = saved;
+	return waited;
+}
+
 int at_module_resume(void)
 {
 	int err;
@@ -267,6 +292,7 @@ int at_module_resume(void)
 	if (err) {
 		at_gate_reset(ASYNCTRACE_GATE_OFF);
 		at_module_forget();
+		at_beside_refuse();
 		at_backend_why(ASYNCTRACE_REASON_REFUSED, err);
 	}
 	return err;
@@ -293,8 +319,11 @@ int at_module_slot(uint64_t **cell)
 		if (at_thread.in_fallback || !at_backend_wait())
 			return -EBADF;
 	}
-	if (at_backend() == ASYNCTRACE_BACKEND_MODULE && !at_module_fd_is_ours())
-		at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	if (!at_module_fd_is_ours()) {
+		at_beside_hold();
+		if (at_backend() == ASYNCTRACE_BACKEND_MODULE)
+			at_gate_reset(ASYNCTRACE_GATE_ATTACH);
+	}
 	at_backend_unlock();
 	return -EBADF;
 }
@@ -470,6 +499,7 @@ AT_PUBLIC int at_provider_unregister(void)
 			err = at_gate_reset(ASYNCTRACE_GATE_OFF);
 		if (!err) {
 			at_module_forget();
+			at_beside_refuse();
 			at_module_forget_run();
 			at_backend_why(ASYNCTRACE_REASON_UNREGISTERED, 0);
 		}

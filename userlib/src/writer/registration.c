@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "beside.h"
 #include "internal.h"
+#include "module_view.h"
 #include "registration.h"
 #include "operation.h"
 #include "sys.h"
@@ -84,6 +84,7 @@ void at_module_unmap(void)
 
 void at_module_forget(void)
 {
+	at_beside_hold();
 	leave_run();
 	if (at_module_fd_is_ours())
 		at_sys_close(at_module.fd);
@@ -117,6 +118,7 @@ void at_module_forget_run(void)
 void at_module_forked(void)
 {
 	at_missed_forget();
+	at_beside_forked();
 	if (at_module.registered)
 		at_module_forget();
 	/* The thread that forked has a cell in the parent's registration. */

@@ -14,7 +14,7 @@ static bool learn_mode(struct at_site_ *site, uint32_t gate, int *mode)
 {
 	bool on;
 
-	if (unlikely(at_beside_on()))
+	if (unlikely(at_gate_beside(gate)))
 		return at_beside_learn(site->category, gate, mode);
 	on = at_category_wanted(site->category);
 	*mode = TRACE_SITE_OFF_;
@@ -49,6 +49,8 @@ static uint64_t learn(struct at_site_ *site, uint32_t gate, uint32_t records)
 			gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
+		if (unlikely(at_gate_beside(gate)) && !at_beside_ready())
+			gate = ASYNCTRACE_GATE_ATTACH;
 		if (gate == ASYNCTRACE_GATE_ATTACH && site->name)
 			at_missed_add(site->category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
@@ -79,9 +81,8 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 			now = at_attach();
 		if (now == ASYNCTRACE_GATE_OFF || now == ASYNCTRACE_GATE_ATTACH)
 			return now;
-		/* Beside mode has begun or ended: only the module's run may go on. */
-		if (at_beside_own(gate) != at_beside_own(now))
-			return at_beside_same_run(gate);
+		if (unlikely(at_gate_beside(now)))
+			return at_beside_same_run(gate, cut);
 		run = at_control()->run;
 		*cut = at_module_cut(gate, run);
 	} while (!at_gate_still(now));
@@ -93,12 +94,17 @@ uint32_t at_gate_same_run(uint32_t gate, bool *cut)
 /*
  * If the process registers again, a record that began before refers to names of the old
  * registration. It counts as dropped in the new registration.
+ *
+ * A record that began in beside mode keeps its gate, because the module's run may go on when the
+ * trace has ended. at_beside_write() knows which of the two goes on.
  */
 AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 {
 	uint32_t now;
 	bool cut;
 
+	if (unlikely(at_gate_beside(gate)))
+		return gate;
 	do {
 		now = at_gate_same_run(gate, &cut);
 		if (now == ASYNCTRACE_GATE_ATTACH) {
@@ -107,7 +113,7 @@ AT_PUBLIC AT_COLD uint32_t at_gate_renew_(uint32_t gate)
 		}
 		if (!cut)
 			return now;
-	} while (!at_fallback_drop(now));
+	} while (!(at_beside_on() ? at_beside_drop(now, 1) : at_fallback_drop(now)));
 	return ASYNCTRACE_GATE_OFF;
 }
 

@@ -2,6 +2,7 @@
 /* The present time for a program: the begin of a scope, and at_ticks(). */
 #include <errno.h>
 
+#include "beside.h"
 #include "rseq.h"
 
 /* Caches the answer for each thread, because PR_GET_TSC is a system call. */
@@ -23,10 +24,14 @@ AT_PUBLIC uint64_t at_ticks_(uint32_t gate)
 	if (likely(at_thread.gate == gate))
 		return at_counter();
 	while (!at_thread_learn(gate)) {
+		if (at_gate_beside(gate))
+			return at_beside_ticks();
 		gate = at_gate_same_run(gate, &cut);
 		/* at_scope_end_() notices the same change and counts the record. */
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH || cut)
 			return 0;
+		if (at_beside_on())
+			return at_beside_ticks();
 	}
 	if (at_thread.path == ASYNCTRACE_PATH_NONE)
 		return 0;

@@ -163,12 +163,13 @@ static bool write_or_drop(uint32_t gate, const struct at_record *rec)
  */
 AT_COLD void at_write_record(uint32_t gate, const struct at_record *rec)
 {
+	if (unlikely(at_gate_beside(gate))) {
+		at_beside_write(gate, rec);
+		return;
+	}
 	do {
-		if (unlikely(at_beside_on())) {
-			at_beside_write(gate, rec);
-			return;
-		}
-		if (write_or_drop(gate, rec))
+		if (unlikely(at_beside_on()) ? at_beside_write_with_names(gate, rec) :
+					       write_or_drop(gate, rec))
 			return;
 		gate = at_gate_renew_(gate);
 	} while (gate);
