@@ -5,7 +5,8 @@
 ATTACH_TESTS := $(B)/selftests/attach/attach $(B)/selftests/attach/test_provider
 
 # These tests use the harness and the events of the native tests of the flight recorder.
-ATTACH_FLIGHT := $(B)/selftests/attach/test_flight $(B)/selftests/attach/test_beside
+ATTACH_BESIDE := $(addprefix $(B)/selftests/attach/,test_beside test_beside_runs)
+ATTACH_FLIGHT := $(B)/selftests/attach/test_flight $(ATTACH_BESIDE)
 
 .PHONY: selftests-attach
 selftests-attach: $(ATTACH_TESTS) $(ATTACH_FLIGHT)
@@ -22,9 +23,10 @@ $(B)/selftests/attach/inprocess/%.o: selftests/inprocess/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(KT_CFLAGS) -Iuserlib/src -Iselftests/inprocess -MMD -MP -c -o $@ $<
 
+$(ATTACH_BESIDE): $(B)/selftests/attach/beside.o
 $(ATTACH_FLIGHT): %: %.o $(addprefix $(B)/selftests/attach/inprocess/,tape.o flown.o) \
 	$(addprefix $(B)/selftests/support/,common.o ktap.o) \
 	$(B)/libasynctrace.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(AT_LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(AT_LIBS)
 
 -include $(wildcard $(B)/selftests/attach/*.d $(B)/selftests/attach/inprocess/*.d)

@@ -22,6 +22,7 @@
 #include <asynctrace/session.h>
 #include <asynctrace/trace.h>
 
+#include "beside.h"
 #include "flown.h"
 #include "tape.h"
 
@@ -29,80 +30,11 @@
 #define u(x)	((unsigned long long)(x))
 
 static uint64_t number;
-static struct at_ctl *ctl;
-
-static int memory(void)
-{
-	return memfd_create("beside", MFD_CLOEXEC);
-}
 
 static void write_events(void)
 {
 	for (int i = 0; i < EVENTS; i++)
 		flown_write(0, number++);
-}
-
-static enum at_backend backend(void)
-{
-	struct at_status_info st = { .size = sizeof(st) };
-
-	at_status(&st);
-	return st.backend;
-}
-
-/* --- a session over all providers ---------------------------------------------------------- */
-
-static bool recorded(void)
-{
-	struct at_observed o = { .size = sizeof(o) };
-
-	return !at_provider_observe(&o) && o.recording;
-}
-
-struct counts {
-	uint64_t committed, dropped;
-};
-
-static int add_ring(const struct at_ring_info *ring, void *arg)
-{
-	struct counts *c = arg;
-
-	if (!ring->provider)
-		return 0;
-	c->committed += ring->committed;
-	c->dropped += ring->dropped;
-	return 0;
-}
-
-static struct counts counts_of(uint32_t session)
-{
-	struct counts c = { 0 };
-
-	check(!at_for_each_ring(ctl, session, add_ring, &c), "%s", at_ctl_error(ctl));
-	return c;
-}
-
-static uint32_t start_session_of(const char *const *categories, uint32_t n, uint64_t ring_size)
-{
-	const struct at_session_options o = {
-		.size = sizeof(o), .mode = ASYNCTRACE_MODE_ONESHOT, .name = "beside",
-		.ring_size = ring_size, .categories = categories, .nr_categories = n,
-	};
-	uint32_t id = 0;
-
-	check(!at_session_create(ctl, &o, &id) && !at_session_init(ctl, id) &&
-	      !at_session_start(ctl, id, NULL), "%s", at_ctl_error(ctl));
-	return id;
-}
-
-static uint32_t start_session(void)
-{
-	return start_session_of(NULL, 0, 1 << 20);
-}
-
-static void end_session(uint32_t id)
-{
-	check(!at_session_destroy(ctl, id), "%s", at_ctl_error(ctl));
 }
 
 /* --- a trace ------------------------------------------------------------------------------- */
@@ -215,14 +147,6 @@ static void recorder_says_why(void)
 }
 
 /* --- beside a session that records the process ----------------------------------------------- */
-
-static void expect_in_session(uint32_t id, uint64_t events)
-{
-	const struct counts c = counts_of(id);
-
-	check(c.committed == events && !c.dropped, "%llu in the session, %llu dropped, of %llu",
-	      u(c.committed), u(c.dropped), u(events));
-}
 
 /* The session gets the events before, during and after the trace; the trace gets its own. */
 static void trace_beside_session(void)
