@@ -14,6 +14,7 @@
 
 #include "writer/beside.h"
 #include "writer/internal.h"
+#include "writer/registration.h"
 #include "flight.h"
 #include "inproc.h"
 #include "session.h"
@@ -174,7 +175,7 @@ static int show_locked(void)
 	if (rings.beside) {
 		generation += AT_GENERATION_BESIDE - AT_GENERATION_FIRST;
 		meanwhile = ASYNCTRACE_GATE_ATTACH;
-		err = at_beside_begin();
+		err = at_beside_begin(&at_module, at_module_fd_is_ours());
 		if (err)
 			return err;
 	}

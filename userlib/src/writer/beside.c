@@ -37,11 +37,6 @@ static bool is_of_run(const struct at_record *rec, uint32_t run)
 	return !back || at_module_cut(run - back, run);
 }
 
-static bool wants(const struct at_run *r, const char *category)
-{
-	return at_category_wanted_by(r->view->control, r->view->area, category);
-}
-
 /* Do the trace and the module's run measure time in different ways? */
 static bool clocks_differ(const struct at_run *r)
 {
@@ -59,7 +54,7 @@ static uint32_t learn_module(const char *category)
 	do {
 		if (!at_run_present(&r))
 			return 0;
-		mode = wants(&r, category) ? AT_MODE_MODULE | mode_of_run(r.run) |
+		mode = at_run_wants(&r, category) ? AT_MODE_MODULE | mode_of_run(r.run) |
 					     (clocks_differ(&r) ? AT_MODE_CLOCKS : 0) : 0;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	} while (!at_run_still(&r));
@@ -111,19 +106,10 @@ static enum at_path path_to_module(uint32_t clock)
 	return at_hot.rseq && at_rseq_cpu() >= 0 ? ASYNCTRACE_PATH_RSEQ : ASYNCTRACE_PATH_FALLBACK;
 }
 
-static struct at_destination module_destination(const struct at_run *r)
-{
-	return (struct at_destination){
-		.control = r->view->control, .area = r->view->area, .rw = r->view->rw,
-		.gate = &r->view->control->gate, .thread = &in_module,
-		.fallback = &at_fallback_module,
-	};
-}
-
 /* Returns false if the gate has changed. */
 static bool write_to_module(const struct at_run *r, const struct at_record *rec)
 {
-	const struct at_destination d = module_destination(r);
+	const struct at_destination d = at_run_rings(r, &in_module);
 	const uint32_t epoch = at_view_epoch();
 
 	if (in_module.epoch != epoch)
@@ -185,24 +171,6 @@ void at_beside_write(uint32_t gate, const struct at_record *rec)
 		put_in_process(gate, rec);
 	if (rec->mode & AT_MODE_MODULE)
 		put_in_module(rec);
-}
-
-bool at_beside_wanted(const char *category)
-{
-	struct at_run r;
-
-	return at_run_present(&r) && wants(&r, category);
-}
-
-bool at_beside_drop(uint32_t gate, uint32_t n)
-{
-	struct at_destination d;
-	struct at_run r;
-
-	if (!at_run_present(&r) || r.gate != gate)
-		return false;
-	d = module_destination(&r);
-	return at_fallback_count(&d, gate, n);
 }
 
 uint64_t at_beside_ticks(void)

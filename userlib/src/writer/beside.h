@@ -67,11 +67,7 @@ void at_beside_write(uint32_t gate, const struct at_record *rec);
  * module's gate. Returns false if that gate has changed.
  */
 bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec);
-/* Does the module's run want this category? The answer is valid if the gate is unchanged. */
-bool at_beside_wanted(const char *category);
-/* Counts @n records as dropped by the module. Returns false if its gate is not @gate any more. */
-bool at_beside_drop(uint32_t gate, uint32_t n);
-/* Returns the time for the begin of a duration, when the trace under whose gate it began is over. */
+/* Returns the time for the begin of a duration, if the trace under whose gate it began is over. */
 uint64_t at_beside_ticks(void);
 /*
  * Like at_gate_same_run(), for a gate of the module while the in-process trace shows its own gate.

@@ -62,6 +62,13 @@ static inline bool at_destination_still(const struct at_destination *d, uint32_t
 	return __atomic_load_n(d->gate, __ATOMIC_RELAXED) == gate;
 }
 
+/* Do the format and this run's sub-buffers allow a record of this many words? */
+static inline bool at_record_fits(const volatile struct asynctrace_control *c, unsigned int words)
+{
+	return words <= ASYNCTRACE_FXT_WORDS_MAX &&
+	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)c->sub_mask + 1;
+}
+
 /*
  * Writes a record into the ring of the thread's CPU or into the fallback ring, or counts it as
  * dropped. The thread must have learned its slot and path. Returns false if the gate has changed.

@@ -18,8 +18,6 @@
 #include "internal.h"
 #include "sys.h"
 
-struct at_fallback at_fallback_module, at_fallback_inprocess;
-
 static struct asynctrace_ring_header *fallback_line(const struct at_destination *d)
 {
 	const volatile struct asynctrace_control *c = d->control;
@@ -152,7 +150,7 @@ static enum put put_record(const struct at_destination *d, uint32_t gate,
 		uint64_t start = (lin + sub_words - 1) & ~(sub_words - 1);
 		uint64_t records = 0, *head = &data[start & ring_mask];
 
-		/* Pairs with the release of the limit: see enter_next() in write.c. */
+		/* Pairs with the release of the limit: see enter_next() in destination.c. */
 		if (start + sub_words > __atomic_load_n(&limits[ring], __ATOMIC_ACQUIRE))
 			return FULL;
 		if (lin)

@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "beside.h"
 #include "internal.h"
+#include "module_view.h"
 
 /* Limit of categories. Missed records of further categories always count as dropped. */
 #define AT_MISSED_CATEGORIES	32

@@ -3,7 +3,7 @@
  * The module's gate and rings while an in-process trace shows its own gate: see module_view.h
  *
  * The registration uses this file, and the back end's lock depends on the registration. So nothing
- * here takes the lock.
+ * here uses either: see at_module in registration.h.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ bool at_beside_on(void)
 }
 
 /* Maps a view whose gate is a private page at ATTACH. */
-static struct at_view *make_view(void)
+static struct at_view *make_view(const struct at_module *module)
 {
 	const size_t page = at_page_size();
 	struct at_view *v = at_mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
@@ -44,8 +44,8 @@ static struct at_view *make_view(void)
 		return NULL;
 	v->control = (void *)((char *)v + page);
 	v->control->gate = ASYNCTRACE_GATE_ATTACH;
-	v->area = at_module.control;
-	v->rw = at_module.rw;
+	v->area = module->control;
+	v->rw = module->rw;
 	return v;
 }
 
@@ -56,14 +56,14 @@ static void publish(struct at_view *v, bool closed)
 	__atomic_store_n(&beside.view, v, __ATOMIC_RELEASE);
 }
 
-static int open_view(void)
+static int open_view(const struct at_module *module)
 {
-	struct at_view *v = make_view();
+	struct at_view *v = make_view(module);
 	int err;
 
 	if (!v)
 		return -ENOMEM;
-	if (at_mmap(v->control, at_page_size(), PROT_READ, MAP_SHARED | MAP_FIXED, at_module.fd,
+	if (at_mmap(v->control, at_page_size(), PROT_READ, MAP_SHARED | MAP_FIXED, module->fd,
 		    0) == MAP_FAILED) {
 		err = -errno;
 		at_sys_munmap(v, 2 * at_page_size());
@@ -73,26 +73,28 @@ static int open_view(void)
 	return 0;
 }
 
-int at_beside_begin(void)
+/* A view that waits for the next registration. */
+static int hold_view(const struct at_module *module)
 {
-	struct at_view *v;
-	int err;
+	struct at_view *v = make_view(module);
 
-	if (!beside.view || beside.closed) {
-		/* If the program has closed the descriptor, the next record registers again. */
-		if (at_module_fd_is_ours()) {
-			err = open_view();
-			if (err)
-				return err;
-		} else {
-			v = make_view();
-			if (!v)
-				return -ENOMEM;
-			publish(v, true);
-		}
-	}
-	__atomic_store_n(&beside.on, true, __ATOMIC_RELEASE);
+	if (!v)
+		return -ENOMEM;
+	publish(v, true);
 	return 0;
+}
+
+int at_beside_begin(const struct at_module *module, bool open)
+{
+	int err = 0;
+
+	if (!open)
+		err = hold_view(module);
+	else if (!beside.view || beside.closed)
+		err = open_view(module);
+	if (!err)
+		__atomic_store_n(&beside.on, true, __ATOMIC_RELEASE);
+	return err;
 }
 
 void at_beside_end(void)
@@ -118,9 +120,9 @@ void at_beside_hold(void)
 		close_view(ASYNCTRACE_GATE_ATTACH);
 }
 
-int at_beside_registered(void)
+int at_beside_registered(const struct at_module *module)
 {
-	return beside.view ? open_view() : 0;
+	return beside.view ? open_view(module) : 0;
 }
 
 void at_beside_refuse(void)
@@ -172,4 +174,36 @@ bool at_run_still(const struct at_run *r)
 uint32_t at_view_epoch(void)
 {
 	return __atomic_load_n(&beside.epoch, __ATOMIC_ACQUIRE);
+}
+
+bool at_run_wants(const struct at_run *r, const char *category)
+{
+	return at_category_wanted_by(r->view->control, r->view->area, category);
+}
+
+struct at_destination at_run_rings(const struct at_run *r, struct at_thread *thread)
+{
+	return (struct at_destination){
+		.control = r->view->control, .area = r->view->area, .rw = r->view->rw,
+		.gate = &r->view->control->gate, .thread = thread,
+		.fallback = &at_fallback_module,
+	};
+}
+
+bool at_beside_wanted(const char *category)
+{
+	struct at_run r;
+
+	return at_run_present(&r) && at_run_wants(&r, category);
+}
+
+bool at_beside_drop(uint32_t gate, uint32_t n)
+{
+	struct at_destination d;
+	struct at_run r;
+
+	if (!at_run_present(&r) || r.gate != gate)
+		return false;
+	d = at_run_rings(&r, NULL);
+	return at_fallback_count(&d, gate, n);
 }

@@ -8,6 +8,7 @@
 #ifndef AT_MODULE_VIEW_H
 #define AT_MODULE_VIEW_H
 
+#include "destination.h"
 #include "internal.h"
 
 #pragma GCC visibility push(hidden)
@@ -42,11 +43,13 @@ struct at_run {
 
 bool at_beside_on(void);
 
+struct at_module;
+
 /*
- * Begins beside mode. Returns 0 or a negative errno. The caller holds the back end's lock, and the
- * gate is the module's or at ATTACH.
+ * Begins beside mode. @open: the descriptor of @module is valid. If it is not, the next record
+ * registers the process again. Returns 0 or a negative errno. The caller holds the back end's lock.
  */
-int at_beside_begin(void);
+int at_beside_begin(const struct at_module *module, bool open);
 /* Ends beside mode. The caller holds the back end's lock, and the gate is at ATTACH or closed. */
 void at_beside_end(void);
 
@@ -59,7 +62,7 @@ void at_beside_end(void);
  * at_beside_forked(): a forked child has begun.
  */
 void at_beside_hold(void);
-int at_beside_registered(void);
+int at_beside_registered(const struct at_module *module);
 void at_beside_refuse(void);
 void at_beside_forked(void);
 /* The module's gate. */
@@ -69,6 +72,14 @@ uint32_t at_beside_gate(void);
 bool at_run_present(struct at_run *r);
 /* Does the run go on under the same gate? The fence orders all earlier loads before this check. */
 bool at_run_still(const struct at_run *r);
+/* Does the module's run want this category? The answer is valid if the gate is unchanged. */
+bool at_beside_wanted(const char *category);
+/* Counts @n records as dropped by the module. Returns false if its gate is no longer @gate. */
+bool at_beside_drop(uint32_t gate, uint32_t n);
+/* Does the run want this category? The answer is valid if at_run_still() is true afterwards. */
+bool at_run_wants(const struct at_run *r, const char *category);
+/* The rings of the run. @thread: the calling thread's binding to them. */
+struct at_destination at_run_rings(const struct at_run *r, struct at_thread *thread);
 /* Changes with each registration: threads must learn their slots of the module again. */
 uint32_t at_view_epoch(void);
 

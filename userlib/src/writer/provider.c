@@ -214,7 +214,7 @@ static int do_register(void)
 	if (!err) {
 		at_module.registered = true;
 		at_module_enter_run();
-		err = at_beside_registered();
+		err = at_beside_registered(&at_module);
 		if (err)
 			at_module_forget();
 	}
