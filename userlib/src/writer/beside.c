@@ -122,14 +122,19 @@ static bool write_to_module(const struct at_run *r, const struct at_record *rec)
 	return at_destination_write(&d, r->gate, rec);
 }
 
-/* Writes a record into the module's rings, unless it began in another run. */
+/*
+ * Writes a record into the module's rings, unless it began in another run. A scope that a signal
+ * handler has interrupted at its begin may have begun under a gate of the module, but end under one
+ * of beside mode. Its mode does not tell its run.
+ */
 static void put_in_module(const struct at_record *rec)
 {
 	struct at_run r;
 
 	while (at_beside_ready()) {
 		if (at_run_present(&r)) {
-			if (!is_of_run(rec, r.run) || write_to_module(&r, rec))
+			if ((rec->mode & AT_MODE_BESIDE && !is_of_run(rec, r.run)) ||
+			    write_to_module(&r, rec))
 				return;
 		} else if (r.gate == ASYNCTRACE_GATE_OFF) {
 			return;
@@ -169,7 +174,7 @@ void at_beside_write(uint32_t gate, const struct at_record *rec)
 {
 	if (rec->mode & AT_MODE_INPROCESS)
 		put_in_process(gate, rec);
-	if (rec->mode & AT_MODE_MODULE)
+	if (rec->mode & AT_MODE_MODULE || !(rec->mode & AT_MODE_BESIDE))
 		put_in_module(rec);
 }
 

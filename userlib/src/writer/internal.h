@@ -217,6 +217,8 @@ void at_backend_forked(void);
 void at_missed_count(const char *category, uint32_t n);
 /* Returns true if there may be missed records that have not been settled. */
 bool at_missed_pending(void);
+/* Must missed records wait until the process is registered? */
+bool at_missed_must_wait(void);
 /* Adds missed records to the dropped records. The caller holds the back end's lock. */
 void at_missed_drop(void);
 /* Clears all counters, for a forked child. */

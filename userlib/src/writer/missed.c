@@ -111,10 +111,10 @@ static void drop_beside(const struct counts *c)
 	} while (n && !at_beside_drop(gate, n));
 }
 
-static bool must_wait(bool beside)
+bool at_missed_must_wait(void)
 {
 	return at_gate_now() == ASYNCTRACE_GATE_ATTACH ||
-	       (beside && at_beside_gate() == ASYNCTRACE_GATE_ATTACH);
+	       (at_beside_on() && at_beside_gate() == ASYNCTRACE_GATE_ATTACH);
 }
 
 void at_missed_drop(void)
@@ -129,7 +129,7 @@ void at_missed_drop(void)
 	 */
 	__atomic_exchange_n(&pending, 0, __ATOMIC_ACQUIRE);
 	do {
-		if (must_wait(beside)) {
+		if (at_missed_must_wait()) {
 			__atomic_store_n(&pending, 1, __ATOMIC_RELAXED);
 			return;
 		}

@@ -21,8 +21,7 @@ void at_missed_settle(void)
 	 * at_missed_pending().
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (at_missed_pending() && at_gate_now() != ASYNCTRACE_GATE_ATTACH &&
-	       at_backend_trylock()) {
+	while (at_missed_pending() && !at_missed_must_wait() && at_backend_trylock()) {
 		at_missed_drop();
 		at_backend_release();
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -58,18 +58,19 @@ struct begun {
  */
 static __thread struct begun other __attribute__((tls_model("initial-exec")));
 
-AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
+static void swap_kinds(struct at_current_ *c)
 {
-	struct at_current_ *c = &at_current_;
+	const struct begun before = { c->gate, c->base };
+
+	c->gate = other.gate;
+	c->base = other.base < c->depth ? other.base : c->depth;
+	other = before;
+}
+
+static void begin_in_run(struct at_current_ *c, uint32_t gate)
+{
 	bool cut = false;
 
-	if (at_gate_beside(gate) != at_gate_beside(c->gate)) {
-		const struct begun before = { c->gate, c->base };
-
-		c->gate = other.gate;
-		c->base = other.base < c->depth ? other.base : c->depth;
-		other = before;
-	}
 	/*
 	 * If the gate belongs to another run, the begins of the enclosing scopes are not in this
 	 * run. An in-process trace has one gate.
@@ -78,6 +79,23 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 	    !c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
 		c->base = c->depth;
 	c->gate = gate;
+}
+
+AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
+{
+	struct at_current_ *c = &at_current_;
+	uint64_t signals;
+
+	if (likely(!at_gate_beside(gate) && !at_gate_beside(c->gate))) {
+		begin_in_run(c, gate);
+		return;
+	}
+	/* A handler that begins a scope must find the fields of one kind in each place. */
+	at_signals_block(&signals);
+	if (at_gate_beside(gate) != at_gate_beside(c->gate))
+		swap_kinds(c);
+	begin_in_run(c, gate);
+	at_signals_restore(&signals);
 }
 
 /*
