@@ -105,6 +105,7 @@ help:
 #? make bench         what an event costs, beside others' tracers
 #? make bench-server  what tracing costs the example server, beside LTTng-UST
 #? make bench-analysis  how fast a trace is analysed, beside Perfetto's reader
+#? make bench-beside  instructions of an event that goes to a trace and to a session
 #? make bench-icount  instructions added to a context switch
 #? make               the library, the tools, the module for this kernel (KDIR=DIR for another);
 #?                    the module only if there are headers for it

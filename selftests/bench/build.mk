@@ -5,6 +5,7 @@
 #				ROUNDS=N REQUESTS=N: of each round
 #	make bench-analysis	how fast a trace is analysed, beside Perfetto's reader
 #				EVENTS="N ...": sizes of the traces
+#	make bench-beside	what an event costs that goes to a trace and to a session
 
 BE		:= $(B)/selftests/bench
 BE_CFLAGS	:= -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread $(AT_INCLUDES) \
@@ -52,3 +53,13 @@ bench-analysis: tools $(BE)/cost
 	@$(MAKE) -s -C selftests/fxt out=$(abspath $(B))/selftests/fxt \
 		$(abspath $(B))/selftests/fxt/plain/traces
 	@selftests/bench/run-analysis $(B) $(EVENTS)
+
+$(BE)/beside: $(BE)/beside.o $(B)/libasynctrace.a
+	$(CC) $(CFLAGS) -o $@ $^ $(AT_LIBS)
+
+-include $(BE)/beside.d
+
+.PHONY: bench-beside
+bench-beside: $(BE)/beside
+	@selftests/module 6.12
+	@selftests/vm/run --kernel 6.12 --icount -- $<

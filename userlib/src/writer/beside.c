@@ -30,9 +30,9 @@ static uint32_t mode_of_run(uint32_t run)
  * Does the record belong to the module's run? If the process has registered again during that run,
  * the new registration goes on with the records of the old one.
  */
-static bool is_of_run(const struct at_record *rec, uint32_t run)
+static bool is_of_run(uint32_t mode, uint32_t run)
 {
-	const uint32_t back = (run - (rec->mode >> AT_MODE_RUN_SHIFT)) & AT_MODE_RUNS;
+	const uint32_t back = (run - (mode >> AT_MODE_RUN_SHIFT)) & AT_MODE_RUNS;
 
 	return !back || at_module_cut(run - back, run);
 }
@@ -107,7 +107,7 @@ static enum at_path path_to_module(uint32_t clock)
 }
 
 /* Returns false if the gate has changed. */
-static bool write_to_module(const struct at_run *r, const struct at_record *rec)
+static bool write_to_module(const struct at_run *r, const struct at_record *rec, uint32_t mode)
 {
 	const struct at_destination d = at_run_rings(r, &in_module);
 	const uint32_t epoch = at_view_epoch();
@@ -117,7 +117,7 @@ static bool write_to_module(const struct at_run *r, const struct at_record *rec)
 	in_module.rseq = at_hot.rseq ? at_rseq_area() : NULL;
 	in_module.path = path_to_module(d.control->clock);
 	/* The begin of a duration is a time of the trace's clock. */
-	if (rec->mode & AT_MODE_CLOCKS && rec->stamp > 1)
+	if (mode & AT_MODE_CLOCKS && rec->stamp > 1)
 		return at_destination_drop(&d, r->gate);
 	return at_destination_write(&d, r->gate, rec);
 }
@@ -127,14 +127,14 @@ static bool write_to_module(const struct at_run *r, const struct at_record *rec)
  * handler has interrupted at its begin may have begun under a gate of the module, but end under one
  * of beside mode. Its mode does not tell its run.
  */
-static void put_in_module(const struct at_record *rec)
+static void put_in_module(const struct at_record *rec, uint32_t mode)
 {
 	struct at_run r;
 
 	while (at_beside_ready()) {
 		if (at_run_present(&r)) {
-			if ((rec->mode & AT_MODE_BESIDE && !is_of_run(rec, r.run)) ||
-			    write_to_module(&r, rec))
+			if ((mode & AT_MODE_BESIDE && !is_of_run(mode, r.run)) ||
+			    write_to_module(&r, rec, mode))
 				return;
 		} else if (r.gate == ASYNCTRACE_GATE_OFF) {
 			return;
@@ -147,7 +147,7 @@ bool at_beside_write_with_names(uint32_t gate, const struct at_record *rec)
 {
 	struct at_run r;
 
-	return at_run_present(&r) && r.gate == gate && write_to_module(&r, rec);
+	return at_run_present(&r) && r.gate == gate && write_to_module(&r, rec, TRACE_SITE_ON_);
 }
 
 /* --- both --------------------------------------------------------------------------------- */
@@ -172,10 +172,12 @@ static void put_in_process(uint32_t gate, const struct at_record *rec)
 
 void at_beside_write(uint32_t gate, const struct at_record *rec)
 {
-	if (rec->mode & AT_MODE_INPROCESS)
+	const uint32_t mode = *rec->slot;
+
+	if (mode & AT_MODE_INPROCESS)
 		put_in_process(gate, rec);
-	if (rec->mode & AT_MODE_MODULE || !(rec->mode & AT_MODE_BESIDE))
-		put_in_module(rec);
+	if (mode & AT_MODE_MODULE || !(mode & AT_MODE_BESIDE))
+		put_in_module(rec, mode);
 }
 
 uint64_t at_beside_ticks(void)

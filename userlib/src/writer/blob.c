@@ -44,7 +44,7 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 
 	put_word(&b, 0);
 	put_word(&b, 0);
-	put_word(&b, 0);
+	put_word(&b, found >> 32);
 	/* The format word: category, name, number of arguments. */
 	if (large)
 		put_word(&b, head >> 32 | (uint64_t)nargs << 32);
@@ -63,6 +63,5 @@ AT_PUBLIC void at_blob_(struct at_site_ *site, const uint64_t *refs, uint64_t fo
 		scratch[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_BLOB, b.words) |
 			     (head >> 48) << 16 | (uint64_t)size << 32 |
 			     (uint64_t)(what & 0xff) << 48;
-	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
-						    found >> 32 });
+	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
 }

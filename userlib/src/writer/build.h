@@ -166,10 +166,10 @@ static inline void put_args(struct builder *b, const struct at_site_ *site,
 /* Counts a record that cannot be written as dropped. */
 static inline void drop_record(uint64_t found)
 {
-	uint64_t slot;
+	uint64_t slot = found >> 32;
 
 	at_write_record(found, &(struct at_record){
-		.words = ASYNCTRACE_FXT_WORDS_MAX + 1, .slot = &slot, .mode = found >> 32 });
+		.words = ASYNCTRACE_FXT_WORDS_MAX + 1, .slot = &slot });
 }
 
 #endif /* AT_BUILD_H */

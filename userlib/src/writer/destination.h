@@ -66,7 +66,7 @@ static inline bool at_destination_still(const struct at_destination *d, uint32_t
 static inline bool at_record_fits(const volatile struct asynctrace_control *c, unsigned int words)
 {
 	return words <= ASYNCTRACE_FXT_WORDS_MAX &&
-	       words + ASYNCTRACE_SUBBUF_WORDS <= (uint64_t)c->sub_mask + 1;
+	       words + ASYNCTRACE_SUBBUF_WORDS - 1 <= c->sub_mask;
 }
 
 /*

@@ -346,9 +346,8 @@ struct at_piece {
  * @npieces: number of pieces
  * @words: number of words in all pieces
  * @stamp: index of the word that gets the time of publishing
- * @slot: address of the word in the first piece that gets the thread's slot
- * @mode: mode of the record's site, which under a gate of beside mode says where it is written
- *	to, see beside.h
+ * @slot: address of the word in the first piece that gets the thread's slot. Until a fast path
+ *	has been tried, the word has the mode of the record's site: see beside.h
  */
 struct at_record {
 	const struct at_piece *pieces;
@@ -356,7 +355,6 @@ struct at_record {
 	unsigned int words;
 	unsigned int stamp;
 	uint64_t *slot;
-	uint32_t mode;
 };
 
 /* Fast path for any record. Calls at_write_record() if it cannot write the record. */

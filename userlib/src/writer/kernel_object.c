@@ -195,13 +195,12 @@ AT_PUBLIC AT_COLD void at_object_(struct at_site_ *site, const uint64_t *refs, u
 
 	put_word(&b, 0);
 	put_word(&b, 0);
-	put_word(&b, 0);
+	put_word(&b, found >> 32);
 	put_word(&b, o.koid);
 	put_word(&b, o.pid);
 	put_text(&b, o.name, o.bytes);
 	put_args(&b, site, names ? key_bytes : NULL, args, nargs);
 	scratch[0] = ASYNCTRACE_FXT_HEAD(ASYNCTRACE_FXT_KERNELOBJ, b.words & 0xfff) |
 		     (uint64_t)o.type << 16 | inline_ref(o.bytes) << 24 | (uint64_t)nargs << 40;
-	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
-						    found >> 32 });
+	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
 }

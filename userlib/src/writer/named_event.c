@@ -40,7 +40,7 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 
 	put_word(&b, head | inline_ref(name_bytes) << 48);
 	put_word(&b, 0);
-	put_word(&b, 0);
+	put_word(&b, found >> 32);
 	put_text(&b, site->category, category);
 	put_text(&b, name, name_bytes);
 	for (unsigned int i = 0; i < n; i++) {
@@ -52,6 +52,5 @@ AT_PUBLIC void at_named_event_(struct at_site_ *site, const uint64_t *refs, uint
 	if (extra)
 		put_word(&b, id);
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(type, b.words & 0xfff, n, 0, 0);
-	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
-						    found >> 32 });
+	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
 }

@@ -102,7 +102,7 @@ AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
  * Writes the end of a scope. If the scope enters an operation, the last key of its site is
  * "resumed".
  */
-static void write_end(uint32_t gate, const struct at_entered *e, int mode)
+TRACE_INLINE_ void write_end(uint32_t gate, const struct at_entered *e, int mode)
 {
 	const struct at_site_ *site = e->site_;
 	const unsigned int nargs = e->kind_ == TRACE_ENTER_, key = site->nkeys - nargs;
@@ -194,14 +194,12 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 		}
 	}
 	while (c->depth > e->depth_) {
-		const bool last = c->depth == e->depth_ + 1 && e->site_;
-
 		if (gate && c->depth > c->base) {
-			if (likely(last))
+			if (likely(c->depth == e->depth_ + 1 && e->site_))
 				write_end(gate, e, e->mode_);
 			else
 				write_lost_end(gate, e);
-		} else if (last) {
+		} else if (c->depth == e->depth_ + 1 && e->site_) {
 			write_late_end(e);
 		}
 		c->depth--;
@@ -221,27 +219,23 @@ AT_PUBLIC void at_operation_enter(struct at_entered *entered, uint64_t id)
 
 /* --- categories and types known only at run time -------------------------- */
 
-uint64_t at_category_find_for(const char *category, uint32_t records)
+/* Like at_category_find_for(), for all gates. */
+static AT_COLD uint64_t find_slowly(const char *category, uint32_t records)
 {
 	uint32_t gate;
 	int mode;
 
-	if (at_gate_load_() == ASYNCTRACE_GATE_OFF || at_library_mixed())
-		return TRACE_SITE_OFF_;
-	/* Treat NULL like the empty category, which is never enabled. */
-	if (!category || !*category)
-		return TRACE_SITE_OFF_;
 	do {
 		gate = at_gate_now();
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			gate = at_attach();
-		if (unlikely(at_gate_beside(gate)) && !at_beside_ready())
+		if (at_gate_beside(gate) && !at_beside_ready())
 			gate = ASYNCTRACE_GATE_ATTACH;
 		if (gate == ASYNCTRACE_GATE_ATTACH)
 			at_missed_add(category, records);
 		if (gate == ASYNCTRACE_GATE_OFF || gate == ASYNCTRACE_GATE_ATTACH)
 			return TRACE_SITE_OFF_;
-		if (unlikely(at_gate_beside(gate))) {
+		if (at_gate_beside(gate)) {
 			if (at_beside_learn(category, gate, &mode))
 				break;
 			continue;
@@ -249,6 +243,23 @@ uint64_t at_category_find_for(const char *category, uint32_t records)
 		mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
 	} while (!at_gate_still(gate));
 	return TRACE_FOUND_(mode, gate);
+}
+
+uint64_t at_category_find_for(const char *category, uint32_t records)
+{
+	const uint32_t gate = at_gate_now();
+	int mode;
+
+	if (gate == ASYNCTRACE_GATE_OFF || at_library_mixed())
+		return TRACE_SITE_OFF_;
+	/* Treat NULL like the empty category, which is never enabled. */
+	if (!category || !*category)
+		return TRACE_SITE_OFF_;
+	if (unlikely(gate == ASYNCTRACE_GATE_ATTACH || at_gate_beside(gate)))
+		return find_slowly(category, records);
+	mode = at_category_wanted(category) ? TRACE_SITE_INLINE_ : TRACE_SITE_OFF_;
+	return likely(at_gate_still(gate)) ? TRACE_FOUND_(mode, gate) :
+					     find_slowly(category, records);
 }
 
 uint64_t at_category_find(const char *category)

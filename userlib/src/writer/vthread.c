@@ -36,7 +36,7 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 	put_word(&b, names ? inline_ref(category) << 32 | inline_ref(name) << 48 :
 			     __atomic_load_n(&site->head, __ATOMIC_RELAXED));
 	put_word(&b, 0);
-	put_word(&b, 0);
+	put_word(&b, found >> 32);
 	put_word(&b, ticks);
 	put_word(&b, vthread_id);
 	put_word(&b, inline_ref(own));
@@ -48,6 +48,5 @@ AT_PUBLIC void at_vthread_event_(struct at_site_ *site, const uint64_t *refs, ui
 		put_word(&b, id);
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(kind & 0xf, b.words & 0xfff, nargs, 0, 0) |
 		      ASYNCTRACE_FXT_RING_VIRTUAL << 24;
-	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2],
-						    found >> 32 });
+	at_write_pieces(found, &(struct at_record){ pieces, b.npieces, b.words, 1, &scratch[2] });
 }

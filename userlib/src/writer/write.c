@@ -48,10 +48,11 @@ void at_write_pieces(uint32_t gate, const struct at_record *rec)
 	};
 
 	/* at_thread may be stale; the critical section checks it again. */
-	*rec->slot = at_thread.slot;
-	if (likely(at_thread.gate == gate && at_record_fits(at_control(), rec->words) &&
-		   at_cs_put(&at_thread, &at_gate_.gate, gate, &put) == AT_CS_DONE))
-		return;
+	if (likely(at_thread.gate == gate && at_record_fits(at_control(), rec->words))) {
+		*rec->slot = at_thread.slot;
+		if (likely(at_cs_put(&at_thread, &at_gate_.gate, gate, &put) == AT_CS_DONE))
+			return;
+	}
 	at_write_record(gate, rec);
 }
 
@@ -59,7 +60,8 @@ AT_COLD void at_write_n_slowly(uint32_t gate, uint64_t *w, unsigned int n, unsig
 {
 	const struct at_piece piece = { w, n };
 
-	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
+	w[2] = TRACE_SITE_ON_;
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
 /* a, b, c: the record's words except header, stamp and slot. */
@@ -67,14 +69,14 @@ AT_COLD void at_write_slowly(uint32_t gate, uint64_t w0, uint64_t a, uint64_t b,
 			     unsigned int n_and_stamp)
 {
 	const unsigned int n = n_and_stamp & 0xff, stamp = n_and_stamp >> 8;
-	uint64_t w[] = { w0, 0, 0, a, b, c };
+	uint64_t w[] = { w0, 0, TRACE_SITE_ON_, a, b, c };
 	const struct at_piece piece = { w, n };
 
 	if (stamp != 1) {
 		w[1] = a;
 		w[3] = b;
 	}
-	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
+	at_write_record(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
 /* On x86-64, write_x86_64.S defines the functions below. */
@@ -84,7 +86,7 @@ AT_PUBLIC void at_write_n_(uint32_t gate, uint64_t *w, unsigned int n, unsigned 
 {
 	const struct at_piece piece = { w, n };
 
-	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2], 0 });
+	at_write_pieces(gate, &(struct at_record){ &piece, 1, n, stamp, &w[2] });
 }
 
 /* Six words fit into the smallest sub-buffer: no check is needed. */

@@ -37,12 +37,13 @@ static void write_texts(uint32_t gate, uint64_t *w, unsigned int n, const struct
 	put_words(&b, w + from, n - from);
 	w[0] |= (uint64_t)b.words << 4;
 	write(gate, &(struct at_record){ pieces, b.npieces, b.words, duration ? b.words - 1 : 1,
-					 &w[2], 0 });
+					 &w[2] });
 }
 
 AT_COLD void at_write_texts_slowly(uint32_t gate, uint64_t *w, unsigned int n,
 				   const struct at_text_ *texts, unsigned int ntexts, int duration)
 {
+	w[2] = TRACE_SITE_ON_;
 	write_texts(gate, w, n, texts, ntexts, duration, at_write_record);
 }
 
@@ -93,7 +94,7 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 	put_word(&b, names ? inline_ref(category) << 32 | inline_ref(name) << 48 :
 			     __atomic_load_n(&site->head, __ATOMIC_RELAXED));
 	put_word(&b, duration ? word : 0);
-	put_word(&b, 0);
+	put_word(&b, mode);
 	if (names) {
 		put_text(&b, site->category, category);
 		put_text(&b, site->name, name);
@@ -106,6 +107,5 @@ AT_PUBLIC void at_write_args_(uint32_t gate, const struct at_site_ *site, int mo
 
 	scratch[0] |= ASYNCTRACE_FXT_EVENT_HEAD(etype, b.words & 0xfff, nargs, 0, 0);
 	at_write_pieces(gate, &(struct at_record){ pieces, b.npieces, b.words,
-						   duration ? b.words - 1 : 1, &scratch[2],
-						   mode });
+						   duration ? b.words - 1 : 1, &scratch[2] });
 }
