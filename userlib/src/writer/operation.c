@@ -67,16 +67,28 @@ static void swap_kinds(struct at_current_ *c)
 	other = before;
 }
 
-static void begin_in_run(struct at_current_ *c, uint32_t gate)
+/*
+ * Is @gate a gate of the run of @c->gate? An in-process trace has one gate. Asks again if a signal
+ * handler has begun a scope meanwhile: it may have run while this thread waited for the gate.
+ */
+static bool same_run(const struct at_current_ *c, uint32_t gate)
 {
-	bool cut = false;
+	uint32_t before;
+	bool same, cut;
 
-	/*
-	 * If the gate belongs to another run, the begins of the enclosing scopes are not in this
-	 * run. An in-process trace has one gate.
-	 */
-	if (at_gate_beside(gate) ? c->gate != gate :
-	    !c->gate || at_gate_same_run(c->gate, &cut) != gate || cut)
+	do {
+		before = __atomic_load_n(&c->gate, __ATOMIC_RELAXED);
+		cut = false;
+		same = at_gate_beside(gate) || at_gate_beside(before) ? before == gate :
+		       before && at_gate_same_run(before, &cut) == gate && !cut;
+	} while (__atomic_load_n(&c->gate, __ATOMIC_RELAXED) != before);
+	return same;
+}
+
+/* If the gate belongs to another run, the begins of the enclosing scopes are not in this run. */
+static void begin_in_run(struct at_current_ *c, uint32_t gate, bool same)
+{
+	if (!same)
 		c->base = c->depth;
 	c->gate = gate;
 }
@@ -84,17 +96,18 @@ static void begin_in_run(struct at_current_ *c, uint32_t gate)
 AT_PUBLIC AT_COLD void at_entered_run_(uint32_t gate)
 {
 	struct at_current_ *c = &at_current_;
+	const bool same = same_run(c, gate);
 	uint64_t signals;
 
 	if (likely(!at_gate_beside(gate) && !at_gate_beside(c->gate))) {
-		begin_in_run(c, gate);
+		begin_in_run(c, gate, same);
 		return;
 	}
 	/* A handler that begins a scope must find the fields of one kind in each place. */
 	at_signals_block(&signals);
 	if (at_gate_beside(gate) != at_gate_beside(c->gate))
 		swap_kinds(c);
-	begin_in_run(c, gate);
+	begin_in_run(c, gate, same_run(c, gate));
 	at_signals_restore(&signals);
 }
 
@@ -167,10 +180,23 @@ static AT_COLD void write_late_end(const struct at_entered *e)
 	if (!at_gate_beside(c->gate) || c->depth <= other.base)
 		return;
 	gate = at_gate_renew_(other.gate);
-	if (!gate)
-		return;
-	other.gate = gate;
-	write_end(gate, e, e->mode_);
+	if (gate)
+		write_end(gate, e, e->mode_);
+}
+
+/*
+ * Returns the gate of the run of @c->gate, or 0. A signal handler may begin a scope in beside mode
+ * while this thread waits for the gate. Then @c->gate is of the other kind, and must stay so.
+ */
+static AT_COLD uint32_t renew(struct at_current_ *c)
+{
+	uint32_t before = __atomic_load_n(&c->gate, __ATOMIC_RELAXED);
+	const uint32_t gate = at_gate_renew_(before);
+
+	if (gate)
+		__atomic_compare_exchange_n(&c->gate, &before, gate, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	return gate;
 }
 
 /*
@@ -187,11 +213,8 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 	at_current_set_(e->previous_);
 	if (c->depth > c->base) {
 		gate = at_gate_load_();
-		if (unlikely(gate != c->gate)) {
-			gate = at_gate_renew_(c->gate);
-			if (gate)
-				c->gate = gate;
-		}
+		if (unlikely(gate != c->gate))
+			gate = renew(c);
 	}
 	while (c->depth > e->depth_) {
 		if (gate && c->depth > c->base) {
