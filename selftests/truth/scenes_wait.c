@@ -127,7 +127,7 @@ static void *spins(void *arg)
 }
 
 /*
- * Both threads are on one CPU. So while the one spins, the other is runnable behind it, for at least
+ * Both threads are on one CPU. While the one spins, the other is runnable behind it, for at least
  * half of the CPU time that the first one uses meanwhile. Only half is demanded, because a virtual
  * CPU may stand still between the time that the kernel accounts from and the time of the record.
  * The time is at most what the other thread did not use.
