@@ -9,6 +9,7 @@
 #include "base/race.h"
 #include "chardev.h"
 #include "control/netlink.h"
+#include "provider/id_salt.h"
 #include "provider/provider.h"
 #include "sched/sched.h"
 #include "session/session.h"
@@ -76,6 +77,8 @@ static void __exit at_exit(void)
 	at_sched_exit();
 	at_mapping_exit();
 	at_quiesce_exit();
+	/* The last work that used salts has run. */
+	at_salts_exit();
 }
 
 module_init(at_init);

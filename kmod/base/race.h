@@ -41,6 +41,7 @@ enum at_fix {
 enum at_limit {
 	AT_LIMIT_SLOTS,		/* new slots after which slots of ended threads are pruned */
 	AT_LIMIT_PROVIDERS,	/* providers of an unprivileged user */
+	AT_LIMIT_SALTS,		/* salts that begin to rest until older ones may be given again */
 	AT_LIMITS,
 };
 

@@ -5,23 +5,27 @@
 #ifndef AT_ID_SALT_H
 #define AT_ID_SALT_H
 
-#include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
 /**
- * struct at_salt - bits 44..63 of the operation ids that a process makes
- * @ref: held by each provider of the process until the provider's contents are freed
+ * struct at_salt - bits 44..63 of operation ids that a process makes
  * @nr: the salt
- * @mm: mm of the process; only compared
+ * @providers: number of the process's providers that use the salt and whose contents are not
+ *	freed; 0: the salt is kept for the process
+ * @mm: mm of the process, with a reference to the structure; only compared
+ * @kept: node in the table of kept salts
  */
 struct at_salt {
-	struct kref ref;
 	u32 nr;
-	const struct mm_struct *mm;
+	u32 providers;
+	struct mm_struct *mm;
+	struct hlist_node kept;
 };
 
 struct at_salt *at_salt_get(u32 wanted);
 void at_salt_put(struct at_salt *salt);
+void at_salts_exit(void);
 
 #endif /* AT_ID_SALT_H */

@@ -158,6 +158,8 @@ static void at_contents_free(struct work_struct *work)
 	if (p->sink)
 		put_page(p->sink);
 	vfree(p->control);
+	if (p->salt)
+		at_salt_put(p->salt);
 	/* at_task_left() compares p->mm: clear it before mmdrop() frees the address for reuse. */
 	WRITE_ONCE(p->mm, NULL);
 	mmdrop(mm);
@@ -169,8 +171,6 @@ static void at_contents_release(struct kref *ref)
 {
 	struct at_provider *p = container_of(ref, struct at_provider, contents);
 
-	if (p->salt)
-		at_salt_put(p->salt);
 	at_provider_get(p);
 	INIT_WORK(&p->free_work, at_contents_free);
 	queue_work(at_wq, &p->free_work);

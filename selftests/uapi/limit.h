@@ -16,6 +16,7 @@
 #include "raw.h"
 
 #define LIMIT_SLOTS	"/sys/kernel/debug/asynctrace/limit_slots"
+#define LIMIT_SALTS	"/sys/kernel/debug/asynctrace/limit_salts"
 #define LIMIT_PROVIDERS	"/sys/kernel/debug/asynctrace/limit_providers"
 
 /* Lowers the limit to @few and returns that, or returns @normal if the module has no such knob. */

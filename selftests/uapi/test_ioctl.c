@@ -61,65 +61,6 @@ static void hello_tells_the_abi(void)
 	close(fd);
 }
 
-/* Says hello, registers, and returns the salt in the control page. */
-static int salt_of(int fd, uint32_t wanted)
-{
-	struct asynctrace_hello h = {
-		.size = sizeof(h), .abi = ASYNCTRACE_ABI_VERSION, .salt = wanted,
-	};
-	const struct asynctrace_control *c;
-	int salt;
-
-	NEED(!raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h));
-	NEED(raw_register(fd, "salt", STRIDE) > 0);
-	c = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	NEED(c != MAP_FAILED);
-	salt = c->salt;
-	munmap((void *)c, 4096);
-	return salt;
-}
-
-static void salt_proposed_is_granted(void)
-{
-	int first = opened(), second = opened(), third = opened();
-	uint32_t any = salt_of(first, 0);
-
-	EXPECT(any && any < 1 << 20);
-	/* A process may register again while a session still reads its first provider. */
-	EXPECT_IS(salt_of(second, any), any);
-	EXPECT_IS(salt_of(third, 0xabcde), 0xabcde);
-	close(first);
-	close(second);
-	close(third);
-}
-
-static int salt_in_child(void *arg)
-{
-	int fd = raw_open(), salt = salt_of(fd, *(uint32_t *)arg);
-
-	return !salt ? 2 : salt == (int)*(uint32_t *)arg;
-}
-
-static void salt_of_other_process_is_not_granted(void)
-{
-	int fd = opened();
-	uint32_t salt = salt_of(fd, 0xabcde);
-
-	EXPECT_IS(salt, 0xabcde);
-	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
-	close(fd);
-	/* The salt is free when its process has ended. */
-	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 1);
-}
-
-static void salt_beyond_20_bits_is_not_granted(void)
-{
-	int fd = opened();
-
-	EXPECT(salt_of(fd, 1 << 20) < 1 << 20);
-	close(fd);
-}
-
 static void cookie_stays_with_its_descriptor(void)
 {
 	int fd = opened(), other = opened();
@@ -480,9 +421,6 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(unknown_ioctls_are_refused),
 	KTAP_TEST(bad_addresses_are_refused),
 	KTAP_TEST(hello_tells_the_abi),
-	KTAP_TEST(salt_proposed_is_granted),
-	KTAP_TEST(salt_of_other_process_is_not_granted),
-	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
 	KTAP_TEST(cookie_stays_with_its_descriptor),
 	KTAP_TEST(descriptor_belongs_to_hello_process),
 	KTAP_TEST(registrations_are_checked),

@@ -58,7 +58,7 @@
  * @cookie: out: identifies this descriptor in netlink messages. Valid while the descriptor is
  *	open, and only for the calling process.
  * @salt: in: the salt of operation ids that this process has already made; 0: none. The
- *	registration grants this salt unless another process has it: see struct
+ *	registration grants this salt unless another process has it or had it: see struct
  *	asynctrace_control.
  * @reserved: must be 0
  *
@@ -231,7 +231,8 @@ enum asynctrace_clock {
  * @provider: the provider's id
  * @salt: the salt granted, below 2^20: operation ids of this process are
  *	salt << 44 | counter. No other process gets it while this one is registered
- *	or its records are still to be read.
+ *	or its records are still to be read, and until 2^18 salts of other processes have
+ *	ended after that. A process that registers anew may propose one of its last 8 salts.
  * @control_size: bytes of the control area
  * @limits: offset in the control area of one __u64 per ring of the run, in linear
  *	words: a writer must not enter a sub-buffer that ends above it

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Salts of operation ids: a process gets the salt that it proposes, unless that is another
+ * process's, or was.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "limit.h"
+#include "raw.h"
+
+#define STRIDE		(64 * 1024)
+/* Registrations while the kernel may be freeing the provider that had a salt */
+#define SALT_TRIES	50
+
+static int opened(void)
+{
+	int fd = raw_open();
+
+	NEED(fd >= 0);
+	return fd;
+}
+
+/* Says hello, registers, and returns the salt in the control page. */
+static int salt_of(int fd, uint32_t wanted)
+{
+	struct asynctrace_hello h = {
+		.size = sizeof(h), .abi = ASYNCTRACE_ABI_VERSION, .salt = wanted,
+	};
+	const struct asynctrace_control *c;
+	int salt;
+
+	NEED(!raw_ioctl(fd, ASYNCTRACE_IOC_HELLO, &h));
+	NEED(raw_register(fd, "salt", STRIDE) > 0);
+	c = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	NEED(c != MAP_FAILED);
+	salt = c->salt;
+	munmap((void *)c, 4096);
+	return salt;
+}
+
+static void salt_proposed_is_granted(void)
+{
+	int first = opened(), second = opened(), third = opened();
+	uint32_t any = salt_of(first, 0);
+
+	EXPECT(any && any < 1 << 20);
+	/* A process may register again while a session still reads its first provider. */
+	EXPECT_IS(salt_of(second, any), any);
+	EXPECT_IS(salt_of(third, 0xabcde), 0xabcde);
+	close(first);
+	close(second);
+	close(third);
+}
+
+static int salt_in_child(void *arg)
+{
+	int fd = raw_open(), salt = salt_of(fd, *(uint32_t *)arg);
+
+	return !salt ? 2 : salt == (int)*(uint32_t *)arg;
+}
+
+static void salt_of_other_process_is_not_granted(void)
+{
+	int fd = opened();
+	uint32_t salt = salt_of(fd, 0xabcde);
+
+	EXPECT_IS(salt, 0xabcde);
+	EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
+	close(fd);
+	/* The process can register anew: the salt stays its own. */
+	for (int i = 0; i < SALT_TRIES; i++) {
+		EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
+		usleep(2000);
+	}
+	fd = opened();
+	EXPECT_IS(salt_of(fd, salt), (int)salt);
+	close(fd);
+}
+
+/* Returns 0 if the process gets the salt. */
+static int take_salt(void *arg)
+{
+	const uint32_t salt = *(uint32_t *)arg;
+	int fd = raw_open();
+
+	return salt_of(fd, salt) != (int)salt;
+}
+
+/* The kernel frees a provider some time after its process has ended. */
+static void I5_salt_of_ended_process_is_not_granted(void)
+{
+	uint32_t salt = 0xabcdf;
+
+	EXPECT_IS(raw_child(take_salt, &salt, -1), 0);
+	for (int i = 0; i < SALT_TRIES; i++) {
+		EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
+		usleep(2000);
+	}
+}
+
+/* Of the salts that a process had, only the last 8 are kept for it. */
+static int propose_many_salts(void *arg)
+{
+	const int first = 0xb0000;
+	int granted = 0, fd;
+
+	(void)arg;
+	for (int i = 0; i < 20; i++) {
+		fd = raw_open();
+		if (salt_of(fd, first + i) != first + i)
+			return 255;
+		close(fd);
+		/* The kernel frees providers in the order in which they ended. */
+		usleep(20000);
+	}
+	/* Begin with the last one: a process that is not granted a salt gets and keeps another. */
+	for (int i = 19; i >= 0; i--) {
+		fd = raw_open();
+		granted += salt_of(fd, first + i) == first + i;
+		close(fd);
+		usleep(20000);
+	}
+	return granted;
+}
+
+static void process_keeps_a_few_salts(void)
+{
+	EXPECT_IS(raw_child(propose_many_salts, NULL, -1), 8);
+}
+
+/* On a module with knobs, few salts must end until a salt is given again. */
+static void salt_is_given_again_after_many(void)
+{
+	const int few = limit_lower(LIMIT_SALTS, 0, 8);
+	uint32_t salt = 0xabce0, any = 0;
+
+	if (!few)
+		return;
+	EXPECT_IS(raw_child(take_salt, &salt, -1), 0);
+	for (int i = 0; i < few; i++) {
+		EXPECT_IS(raw_child(salt_in_child, &salt, -1), 0);
+		usleep(20000);
+	}
+	for (int i = 0; i < 4 * few; i++) {
+		raw_child(salt_in_child, &any, -1);
+		usleep(20000);
+	}
+	EXPECT_IS(raw_child(take_salt, &salt, -1), 0);
+	limit_restore(LIMIT_SALTS);
+}
+
+static void salt_beyond_20_bits_is_not_granted(void)
+{
+	int fd = opened();
+
+	EXPECT(salt_of(fd, 1 << 20) < 1 << 20);
+	close(fd);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(salt_proposed_is_granted),
+	KTAP_TEST(salt_of_other_process_is_not_granted),
+	KTAP_TEST(I5_salt_of_ended_process_is_not_granted),
+	KTAP_TEST(process_keeps_a_few_salts),
+	KTAP_TEST(salt_is_given_again_after_many),
+	KTAP_TEST(salt_beyond_20_bits_is_not_granted),
+};
+
+KTAP_MAIN(tests)
