@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Giving cells to threads, and taking them back from threads that have ended.
+ * Giving cells to threads, and taking them back from threads that have left: that have ended, or
+ * that have executed another program. The provider lives on when a child that shares its mm by
+ * vfork(2) or clone(2) executes a program.
  *
- * No probe reports the end of an untraced thread. So ended threads are looked for when no cell
- * is free, and enough cells were given since the last look. A traced task may switch once more
- * after its thread id was freed. Its entry in the table of tasks holds the cell until no probe
- * can find the entry.
+ * No probe reports that an untraced thread leaves. So threads that have left are looked for when
+ * no cell is free, and enough cells were given since the last look. A traced task may switch once
+ * more after its thread id was freed. Its entry in the table of tasks holds the cell until no
+ * probe can find the entry.
  */
 #include <linux/bitmap.h>
 #include <linux/kref.h>
@@ -106,19 +108,24 @@ struct page *at_cells_page(const struct at_provider *p, u32 i)
 	return p->cells->page[i]->page;
 }
 
-/* Has the thread with this id been reaped? A reaped thread may still switch once more. */
-static bool at_thread_reaped(struct pid *pid)
+/*
+ * Has the thread with this id ended, or does it run another program? Such a thread does not write
+ * to the cell any more. It may still switch.
+ */
+static bool at_thread_left(const struct at_provider *p, struct pid *pid)
 {
-	bool reaped;
+	const struct task_struct *task;
+	bool left;
 
 	rcu_read_lock();
-	reaped = !pid_task(pid, PIDTYPE_PID);
+	task = pid_task(pid, PIDTYPE_PID);
+	left = !task || READ_ONCE(task->mm) != p->mm;
 	rcu_read_unlock();
-	return reaped;
+	return left;
 }
 
-/* Take cells of a page back from threads that have ended. Returns the number still in use. */
-static u32 at_cells_look(struct at_cell_page *page)
+/* Take cells of a page back from threads that have left. Returns the number still in use. */
+static u32 at_cells_look(const struct at_provider *p, struct at_cell_page *page)
 {
 	struct pid *owner;
 	u32 i, used = 0;
@@ -126,7 +133,7 @@ static u32 at_cells_look(struct at_cell_page *page)
 	for_each_set_bit(i, page->used, AT_CELLS_EACH) {
 		owner = page->owner[i];
 		used++;
-		if (!at_thread_reaped(owner))
+		if (!at_thread_left(p, owner))
 			continue;
 		WRITE_ONCE(page->owner[i], NULL);
 		/*
@@ -147,8 +154,8 @@ static u32 at_cells_look(struct at_cell_page *page)
 }
 
 /*
- * Take cells back from ended threads, unless too few threads have needed a cell since the last
- * time. Returns true if this function looked for ended threads.
+ * Take cells back from threads that have left, unless too few threads have needed a cell since the
+ * last time. Returns true if this function looked for such threads.
  *
  * @full: no page can be added. If pages can be added, the required number of threads grows with
  * the number of cells in use. So the cost of looking is constant for each thread.
@@ -169,7 +176,7 @@ static bool at_cells_reuse(struct at_provider *p, bool full)
 	/* A page at a time, because a session's reader waits for the lock. */
 	for (i = 0; i < READ_ONCE(cells->nr); i++) {
 		spin_lock(&p->slots_lock);
-		used += at_cells_look(cells->page[i]);
+		used += at_cells_look(p, cells->page[i]);
 		spin_unlock(&p->slots_lock);
 		cond_resched();
 	}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Children that share the memory of a provider's process, until they execute another program */
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ktap.h"
+#include "raw.h"
+
+#define STRIDE	(64 * 1024)
+#define SPAWNED	200
+
+static struct raw_provider p;
+
+/* Gets a cell, and executes a program that waits until it is killed. */
+static int execute(void *arg)
+{
+	char *const args[] = { "sleep", "1000", NULL };
+	struct asynctrace_slot slot;
+
+	if (raw_slot(&p, &slot) > 0)
+		*(uint32_t *)arg = slot.cell;
+	execv("/bin/sleep", args);
+	_exit(1);
+}
+
+/* A child made by vfork(2) shares the memory, so that it gets a cell, until it executes. */
+static void cells_of_executed_children_come_back(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t pids[SPAWNED];
+	uint32_t most = 0;
+
+	NEED(!raw_provider(&p, "cells", STRIDE));
+	for (int i = 0; i < SPAWNED; i++) {
+		volatile uint32_t cell = 0;
+
+		pids[i] = clone(execute, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+				(void *)&cell);
+		NEED(pids[i] > 0);
+		EXPECT(cell);
+		if (cell > most)
+			most = cell;
+	}
+	/* The kernel looks for threads that have left when 64 threads have needed a cell. */
+	EXPECT(most <= 128);
+	for (int i = 0; i < SPAWNED; i++) {
+		kill(pids[i], SIGKILL);
+		NEED(waitpid(pids[i], NULL, 0) == pids[i]);
+	}
+	raw_provider_end(&p);
+}
+
+static const struct ktap_test tests[] = {
+	KTAP_TEST(cells_of_executed_children_come_back),
+};
+
+KTAP_MAIN(tests)
