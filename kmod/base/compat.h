@@ -84,22 +84,24 @@ static inline struct file *at_get_file_active(struct file **f)
 #endif
 
 /*
+ * Does ptrace(2) let processes with the same credentials read the memory of a task? It makes the
+ * same check, see task_still_dumpable(). @task: the current task; interrupts may be off
+ *
  * 7.2: dumpability belongs to the task's exec_state, no longer to its mm.
- * task_exec_state_get_dumpable() is not exported, so its code is repeated here. ptrace(2)
- * makes the same check, see task_still_dumpable().
+ * task_exec_state_get_dumpable() is not exported, so its code is repeated here.
  */
-static inline bool at_current_is_dumpable(void)
+static __always_inline bool at_is_dumpable(const struct task_struct *task)
 {
 #ifdef AT_HAVE_EXEC_STATE
 	bool dumpable;
 
 	rcu_read_lock();
-	dumpable = READ_ONCE(rcu_dereference(current->exec_state)->dumpable) ==
-		   TASK_DUMPABLE_OWNER;
+	dumpable = READ_ONCE(rcu_dereference(task->exec_state)->dumpable) == TASK_DUMPABLE_OWNER;
 	rcu_read_unlock();
 	return dumpable;
 #else
-	return get_dumpable(current->mm) == SUID_DUMP_USER;
+	/* A task that exits has no mm. */
+	return task->mm && get_dumpable(task->mm) == SUID_DUMP_USER;
 #endif
 }
 

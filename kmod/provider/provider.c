@@ -296,7 +296,7 @@ static bool at_is_pure(const struct cred *cred)
 {
 	return uid_eq(cred->uid, cred->euid) && uid_eq(cred->uid, cred->suid) &&
 	       gid_eq(cred->gid, cred->egid) && gid_eq(cred->gid, cred->sgid) &&
-	       at_current_is_dumpable();
+	       at_is_dumpable(current);
 }
 
 static struct at_provider *at_provider_new(const struct at_provider_args *args)
@@ -601,7 +601,8 @@ void at_provider_cpus(const struct at_provider *p, struct cpumask *cpus)
  * it does not have.
  *
  * The check uses the credentials at registration. A process that later becomes
- * undumpable, or gains capabilities without an exec, stays visible.
+ * undumpable, or gains capabilities without an exec, stays visible. For a process that has
+ * become undumpable, the scheduler's probes record no reasons in a session of such a caller.
  *
  * Return: true if the caller may.
  */

@@ -604,6 +604,7 @@ static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events,
 		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS,
 								    AT_SWITCH_ARGS, cpu, state);
 	kc->reasons = ks->reasons;
+	kc->foreign = ks->foreign;
 }
 
 /* Allow the fast path, or not. */

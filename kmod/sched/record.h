@@ -311,7 +311,8 @@ at_record_switch(struct at_ksched *ks, struct at_kcpu *kc, struct task_struct *p
 		more = at_put_operation(more, in, ASYNCTRACE_FXT_STR_IN_OPERATION);
 	if (out)
 		more = at_put_operation(more, out, ASYNCTRACE_FXT_STR_OUT_OPERATION);
-	if (kc->reasons && shown)
+	/* A process may have become undumpable since it registered. */
+	if (kc->reasons && shown && (kc->foreign || at_is_dumpable(prev)))
 		more = at_put_reason(more, prev, state, preempt);
 	at_publish(&kc->events, more);
 	if (quick)

@@ -36,6 +36,7 @@ struct at_named {
  * @switch_head: first word of a switch on this CPU, by ASYNCTRACE_FXT_STATE_*
  * @names: names of the tasks in @events; each record is a struct asynctrace_task_name
  * @reasons: switches say why the outgoing task leaves its CPU
+ * @foreign: at_ksched.foreign, which the fast path finds here
  * @named: cache of the tasks whose names were recorded lately
  */
 struct at_kcpu {
@@ -43,6 +44,7 @@ struct at_kcpu {
 	u64 switch_head[ASYNCTRACE_FXT_STATE_DEAD + 1];
 	struct at_kring names;
 	bool reasons;
+	bool foreign;
 	struct at_named named[AT_NAMED];
 };
 

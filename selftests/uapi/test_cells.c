@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -590,6 +591,47 @@ static void I6_user_sees_no_reason_of_others(void)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
+/* Counts reasons of a process that becomes undumpable while a user's session records it. */
+static int undumpable_of_a_user(void *arg)
+{
+	struct seen before = { 0 }, after = { 0 };
+	int id;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl) && !raw_provider(&p, "secret", STRIDE));
+	id = start("secret", "secret", ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SESSION_FLAGS_REASONS);
+	SO(id > 0);
+	leave_cpu(20);
+	read_all(id, count_own, NULL, &before);
+	SO(before.own >= 20 && before.reasons == before.own);
+	id = start("secret", "secret", ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SESSION_FLAGS_REASONS);
+	SO(id > 0);
+	SO(!prctl(PR_SET_DUMPABLE, 0));
+	leave_cpu(20);
+	read_all(id, count_own, NULL, &after);
+	/* The thread may have been preempted before it became undumpable. */
+	SO(after.own >= 20 && after.own - after.reasons >= 20);
+	return 0;
+}
+
+static void I6_user_sees_no_reason_if_undumpable(void)
+{
+	struct seen s = { 0 };
+	int id;
+
+	EXPECT_IS(raw_child(undumpable_of_a_user, NULL, NOBODY), 0);
+	/* Root sees it. */
+	provide("secret");
+	id = start("secret", "secret", ASYNCTRACE_SCHED_TARGETS, ASYNCTRACE_SESSION_FLAGS_REASONS);
+	NEED(id > 0 && !prctl(PR_SET_DUMPABLE, 0));
+	leave_cpu(20);
+	read_all(id, count_own, NULL, &s);
+	EXPECT(s.own >= 20);
+	EXPECT_IS(s.reasons, s.own);
+	NEED(!prctl(PR_SET_DUMPABLE, 1));
+	end();
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(cell_is_given_once),
 	KTAP_TEST(cells_of_ended_threads_come_back),
@@ -600,6 +642,7 @@ static const struct ktap_test tests[] = {
 	KTAP_TEST(cell_has_the_cpu_time),
 	KTAP_TEST(I5_random_words_name_no_other_process),
 	KTAP_TEST(I6_user_sees_no_reason_of_others),
+	KTAP_TEST(I6_user_sees_no_reason_if_undumpable),
 };
 
 KTAP_MAIN(tests)
