@@ -21,9 +21,9 @@
 /* If memory is short, fail instead of invoking the OOM killer. */
 #define AT_GFP	(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-static void at_rings_free(struct kref *ref)
+static void at_rings_free(struct work_struct *work)
 {
-	struct at_rings *r = container_of(ref, struct at_rings, ref);
+	struct at_rings *r = container_of(work, struct at_rings, free_work);
 	u32 pages = DIV_ROUND_UP(at_ring_words(&r->geometry), AT_WORDS_PER_PAGE);
 	u32 i, j;
 
@@ -48,27 +48,24 @@ void at_rings_get(struct at_rings *r)
 	kref_get(&r->ref);
 }
 
+/*
+ * A worker frees the rings, because freeing many pages takes long, and because kvfree() must not be
+ * called under a spinlock. Any reference may be the last one, also if the caller holds at_lock: a
+ * reader may drop the member's reference at any time.
+ */
+static void at_rings_release(struct kref *ref)
+{
+	struct at_rings *r = container_of(ref, struct at_rings, ref);
+
+	INIT_WORK(&r->free_work, at_rings_free);
+	queue_work(at_wq, &r->free_work);
+}
+
+/* Drop a reference; @r may be NULL. The caller may hold at_lock. */
 void at_rings_put(struct at_rings *r)
 {
 	if (r)
-		kref_put(&r->ref, at_rings_free);
-}
-
-static void at_rings_put_fn(struct work_struct *work)
-{
-	at_rings_put(container_of(work, struct at_rings, put_work));
-}
-
-/**
- * at_rings_put_later - drop a reference from a context that cannot free pages
- * @r: the rings, or NULL; only one reference to them may be dropped in this way
- */
-void at_rings_put_later(struct at_rings *r)
-{
-	if (!r)
-		return;
-	INIT_WORK(&r->put_work, at_rings_put_fn);
-	queue_work(at_wq, &r->put_work);
+		kref_put(&r->ref, at_rings_release);
 }
 
 /**

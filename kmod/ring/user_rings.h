@@ -51,7 +51,7 @@ struct at_uring {
  * @memcg: memory cgroup of the session, which the pages are charged to; may be NULL
  * @nr_pages: number of pages of all rings, including header pages
  * @opened: the gate was opened: writers may have addresses and positions of the rings
- * @put_work: used by at_rings_put_later()
+ * @free_work: frees the rings
  * @nr: number of rings, including the fallback ring
  * @nr_headers: number of header pages
  * @headers: header pages, with a line for each ring
@@ -63,7 +63,7 @@ struct at_rings {
 	struct mem_cgroup *memcg;
 	atomic_long_t nr_pages;
 	bool opened;
-	struct work_struct put_work;
+	struct work_struct free_work;
 	u32 nr;
 	u32 nr_headers;
 	struct page **headers;
@@ -73,7 +73,6 @@ struct at_rings {
 struct at_rings *at_rings_new(u32 nr_rings, struct mem_cgroup *memcg);
 void at_rings_get(struct at_rings *r);
 void at_rings_put(struct at_rings *r);
-void at_rings_put_later(struct at_rings *r);
 struct asynctrace_ring_header *at_rings_header(const struct at_rings *r, u32 ring);
 struct page *at_rings_alloc_page(struct at_rings *r, u32 ring);
 struct page *at_rings_install(struct at_rings *r, u32 ring, u32 page, struct page *new);

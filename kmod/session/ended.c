@@ -182,7 +182,7 @@ void at_member_gone(struct at_member *m)
 	if (m->done)
 		at_ended_soon(s);
 	else if (!s->consumer && at_member_empty(m))
-		at_rings_put_later(at_member_finish(m));
+		at_rings_put(at_member_finish(m));
 	else if (at_charge_crowded(m->provider->charge))
 		at_memory_make_room(s);
 }
@@ -202,11 +202,7 @@ void at_member_done(struct at_member *m)
 void at_member_lose(struct at_member *m)
 {
 	lockdep_assert_held(&at_lock);
-	/*
-	 * Free the rings in a worker, because freeing many pages takes long and at_lock is
-	 * held.
-	 */
-	at_rings_put_later(at_member_finish(m));
+	at_rings_put(at_member_finish(m));
 }
 
 struct at_ended at_ended_read(struct at_session *s)
@@ -293,7 +289,7 @@ static void at_ended_unread(struct at_session *s)
 		if (!m)
 			break;
 		if (m->provider->dead && at_member_empty(m))
-			at_rings_put_later(at_member_finish(m));
+			at_rings_put(at_member_finish(m));
 		at_pause();
 	}
 }
