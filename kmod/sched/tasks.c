@@ -282,8 +282,8 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
 }
 
 /*
- * End a look at a process: @missing of its threads have no entry. @again: a later look may
- * be able to add them.
+ * End a look at a process: @missing of its threads have no entry for the session. @again: a later
+ * look may be able to add them.
  *
  * Only threads in excess of the last look, and those forked since, are counted. So a thread
  * that is missing in several looks counts once. Two threads count as one if the first has
@@ -303,7 +303,7 @@ static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool aga
 		m->looked = look;
 	}
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	if (missing && again)
+	if (again)
 		WRITE_ONCE(at_rescan, true);
 }
 
@@ -319,7 +319,19 @@ static u32 at_tasks_look_begin(struct at_member *m)
 	return look;
 }
 
-static u32 at_tasks_missing(const struct at_member *m)
+/* Does another session trace the task? A task has one entry, so that no other session can. */
+static bool at_task_elsewhere(const struct task_struct *task, const struct at_ksched *ks)
+{
+	const struct at_task *e = at_task_kept(task);
+
+	return e && e->ks != ks;
+}
+
+/*
+ * Returns the number of threads that should be added. @elsewhere: out: threads that cannot be
+ * added, because another session traces them for another provider of the process.
+ */
+static u32 at_tasks_missing(const struct at_member *m, u32 *elsewhere)
 {
 	struct at_threads walk = { .pid = m->provider->pid };
 	u32 missing = 0, begins = 0;
@@ -327,10 +339,13 @@ static u32 at_tasks_missing(const struct at_member *m)
 
 	rcu_read_lock();
 	while ((t = at_threads_next(&walk))) {
-		if (walk.begins != begins)
+		if (walk.begins != begins) {
 			missing = 0;
+			*elsewhere = 0;
+		}
 		begins = walk.begins;
 		missing += at_task_wanted(t, m->session->ks, m);
+		*elsewhere += at_task_elsewhere(t, m->session->ks);
 	}
 	rcu_read_unlock();
 	if (walk.cut)
@@ -381,12 +396,12 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
 void at_tasks_add_process(struct at_member *m)
 {
 	struct mem_cgroup *old = set_active_memcg(m->session->memcg);
-	u32 look = at_tasks_look_begin(m), missing, n, passes = 0;
+	u32 look = at_tasks_look_begin(m), missing, elsewhere = 0, n, passes = 0;
 	struct at_task *spare = NULL, *e;
 	int err = 0;
 
 	lockdep_assert_not_held(&at_lock);
-	while ((missing = at_tasks_missing(m)) && !err && passes++ < AT_PASSES) {
+	while ((missing = at_tasks_missing(m, &elsewhere)) && !err && passes++ < AT_PASSES) {
 		at_task_table_reserve(missing);
 		for (n = 0; n < missing; n++) {
 			e = at_task_alloc();
@@ -406,7 +421,9 @@ void at_tasks_add_process(struct at_member *m)
 		cond_resched();
 	}
 	set_active_memcg(old);
-	at_tasks_looked(m, look, missing, err != -EDQUOT || atomic_read(&at_leaves));
+	/* If the other session ends, at_leave_fn() has the threads added. */
+	at_tasks_looked(m, look, missing + elsewhere,
+			missing && (err != -EDQUOT || atomic_read(&at_leaves)));
 }
 
 /* Begin a round of looks, in which at_tasks_add_once() looks at each process once. */

@@ -85,6 +85,32 @@ static void threads_stay_when_one_of_two_providers_ends(void)
 	end();
 }
 
+static int missed(int session)
+{
+	NEED(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_GET, session));
+	return raw_nl_u64(&nl, ASYNCTRACE_A_SESSION_THREADS_MISSED);
+}
+
+/* Only one session can trace a thread. The other one says so. */
+static void threads_of_another_session_count_as_missed(void)
+{
+	int one, other;
+
+	begin();
+	one = started("one", "part-1");
+	other = started("other", "part-2");
+	NEED(one > 0 && other > 0);
+	EXPECT_IS(missed(one), 0);
+	/* The process has two threads. */
+	EXPECT_IS(missed(other), 2);
+	EXPECT_IS(raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, one), 0);
+	EXPECT(goes_on(other));
+	EXPECT_IS(missed(other), 2);
+	raw_provider_end(&second);
+	raw_provider_end(&first);
+	end();
+}
+
 /* Two workers of the module take the threads out, in any order: hence many rounds. */
 static void threads_go_to_the_other_session_when_one_ends(void)
 {
@@ -131,6 +157,7 @@ static void threads_stay_as_long_as_there_is_a_provider(void)
 
 static const struct ktap_test tests[] = {
 	KTAP_TEST(threads_stay_when_one_of_two_providers_ends),
+	KTAP_TEST(threads_of_another_session_count_as_missed),
 	KTAP_TEST(threads_go_to_the_other_session_when_one_ends),
 	KTAP_TEST(threads_stay_as_long_as_there_is_a_provider),
 };

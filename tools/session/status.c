@@ -193,7 +193,7 @@ static void print_session(const struct status *st, const struct session *s)
 		printf("  cost: %s calls of scheduler probes, %s records of them\n",
 		       tool_count(i->probe_calls), tool_count(i->probe_records));
 	if (i->threads_missed)
-		printf("  %s thread%s not recorded, or not at once: no memory, or more threads than the module's user_threads\n",
+		printf("  %s thread%s not recorded, or not at once: no memory, more threads than the module's user_threads, or traced by another session\n",
 		       tool_count(i->threads_missed), i->threads_missed == 1 ? "" : "s");
 	if (s->rings_hidden) {
 		puts("  only its owner and CAP_SYS_ADMIN may see its rings");

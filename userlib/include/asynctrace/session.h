@@ -357,7 +357,8 @@ int at_session_open_snapshot(struct at_ctl *ctl, uint32_t id);
  * @buffers: ring sizes of some providers
  * @generation: generation of the current or the last run; 0: the session was never started
  * @threads_missed: threads of its providers whose scheduling is not recorded, or only from
- *	a later time: the kernel had no memory, or the user had reached the limit on threads
+ *	a later time: the kernel had no memory, or the user had reached the limit on threads,
+ *	or another session traces them for another provider of their process
  * @ended: number of its providers whose rings have been freed, so that only sums are left
  */
 struct at_session_info {
