@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A process may be many providers and have many threads. A start must look at its threads once, not
- * once for each provider, because thousands times thousands would delay everybody.
+ * once for each provider, because thousands times thousands would delay everybody. When a provider
+ * leaves its session, a worker takes its threads out: the request does not visit them.
  *
  * Needs selftests/vm/run --icount, which counts instructions.
  */
@@ -21,6 +22,10 @@
  * instructions.
  */
 #define STARTS	5
+/* Number of ends of a session */
+#define ENDS	9
+/* Percent by which an end may cost more if there are THREADS threads */
+#define MORE	20
 
 static struct raw_nl nl;
 static struct raw_provider part[PARTS];
@@ -79,11 +84,58 @@ static uint64_t cost_of_threads(const char *providers)
 	return with > without ? with - without : 0;
 }
 
+/* Returns the instructions of a request that ends a session over one provider. */
+static uint64_t cost_of_an_end(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < ENDS; i++) {
+		int session = raw_session(&nl, "ends", ASYNCTRACE_MODE_CIRCULAR,
+					  ASYNCTRACE_SCHED_TARGETS, RING, "part-first");
+		uint64_t begin, took;
+
+		must(session > 0);
+		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, session));
+		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, session));
+		usleep(200000);
+		begin = now();
+		must(!raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_TERMINATE, session));
+		took = now() - begin;
+		least = took < least ? took : least;
+		usleep(200000);
+	}
+	return least;
+}
+
+static void judge_ends(void)
+{
+	static pthread_t threads[THREADS];
+	uint64_t without, with;
+	pthread_attr_t small;
+
+	ktap_begin("I18_end_of_session_visits_no_thread_of_%d", THREADS);
+	without = cost_of_an_end();
+	pthread_mutex_lock(&end_of_them);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < THREADS; i++)
+		must(!pthread_create(&threads[i], &small, wait_for_the_end, NULL));
+	with = cost_of_an_end();
+	pthread_mutex_unlock(&end_of_them);
+	for (int i = 0; i < THREADS; i++)
+		must(!pthread_join(threads[i], NULL));
+	ktap_note("a termination takes %llu instructions, with %d threads %llu",
+		  (unsigned long long)without, THREADS, (unsigned long long)with);
+	ktap_check(with * 100 <= without * (100 + MORE), "%llu instructions, without threads %llu",
+		   (unsigned long long)with, (unsigned long long)without);
+	ktap_end();
+}
+
 int main(void)
 {
 	uint64_t one, all;
 
-	ktap_plan(1);
+	ktap_plan(2);
 	if (!instructions_are_counted())
 		ktap_bail("the clock counts no instructions: run by selftests/vm/run --icount");
 	ktap_begin("start_looks_once_at_process_of_%d_providers", PARTS);
@@ -97,5 +149,6 @@ int main(void)
 	ktap_check(all < 2 * one, "%llu instructions for the threads, with one provider %llu",
 		   (unsigned long long)all, (unsigned long long)one);
 	ktap_end();
+	judge_ends();
 	return ktap_exit();
 }
