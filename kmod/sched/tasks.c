@@ -64,11 +64,14 @@ static atomic_t at_leaves;
 /* Limits how often the whole table is searched for dead tasks. */
 #define AT_REAP_DELAY	msecs_to_jiffies(50)
 
-/* Queue work on behalf of probes, which must not wake a task. */
+/*
+ * Queue work on behalf of probes, which must not wake a task. In hard interrupt context: otherwise,
+ * on PREEMPT_RT, a real-time task on the CPU of one probe could keep the work from all CPUs.
+ */
 static void at_pool_irq(struct irq_work *work);
-static DEFINE_IRQ_WORK(at_pool_irq_work, at_pool_irq);
+static struct irq_work at_pool_irq_work = IRQ_WORK_INIT_HARD(at_pool_irq);
 static void at_dead_irq(struct irq_work *work);
-static DEFINE_IRQ_WORK(at_dead_irq_work, at_dead_irq);
+static struct irq_work at_dead_irq_work = IRQ_WORK_INIT_HARD(at_dead_irq);
 
 /*
  * Allocate an entry, charged to the active memory cgroup. If the memory is not available at
@@ -733,9 +736,20 @@ static void at_reap_fn(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(at_reap_work, at_reap_fn);
 
-static void at_dead_irq(struct irq_work *work)
+static void at_reap_soon_fn(struct work_struct *work)
 {
 	queue_delayed_work(at_wq, &at_reap_work, AT_REAP_DELAY);
+}
+
+static DECLARE_WORK(at_reap_soon_work, at_reap_soon_fn);
+
+/*
+ * A worker starts the delay. On PREEMPT_RT the timer would not expire if it were started on a CPU
+ * that a real-time task occupies.
+ */
+static void at_dead_irq(struct irq_work *work)
+{
+	queue_work(at_wq, &at_reap_soon_work);
 }
 
 /* Retry threads that could not be added. Called after looks, and periodically. */
@@ -884,6 +898,7 @@ void at_tasks_exit(void)
 	irq_work_sync(&at_pool_irq_work);
 	irq_work_sync(&at_dead_irq_work);
 	flush_work(&at_pool_work);
+	flush_work(&at_reap_soon_work);
 	cancel_delayed_work_sync(&at_reap_work);
 	at_tasks_free_execed();
 	at_tasks_remove(at_task_any, NULL);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -53,15 +54,20 @@ static void end_threads(const pthread_t *threads, int n)
 	close(pipes[0]);
 }
 
-static int start(const char *name)
+static int start_over(const char *name, const char *provider)
 {
 	int id = raw_session(&nl, name, ASYNCTRACE_MODE_ONESHOT, ASYNCTRACE_SCHED_TARGETS, STRIDE,
-			     "threads");
+			     provider);
 
 	if (id < 0 || raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_INIT, id) ||
 	    raw_session_do(&nl, ASYNCTRACE_CMD_SESSION_START, id))
 		return -1;
 	return id;
+}
+
+static int start(const char *name)
+{
+	return start_over(name, "threads");
 }
 
 static uint64_t missed(int session)
@@ -326,11 +332,87 @@ static void thread_beyond_limit_is_counted_as_missed(void)
 	EXPECT_IS(raw_child(beyond_the_limit, &limited, NOBODY), 0);
 }
 
+/* --- a busy CPU ------------------------------------------------------------------------ */
+
+#define BURST	30
+#define BURSTS	4
+
+static void *end_at_once(void *arg)
+{
+	return arg;
+}
+
+static bool stay_on(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return !sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* A real-time process of root. A traced thread of it ends; then it occupies the CPU. */
+static int occupy_cpu(void *arg)
+{
+	const struct sched_param param = { .sched_priority = 50 };
+	pthread_t thread;
+
+	(void)arg;
+	SO(!raw_nl_open(&nl) && !raw_provider(&p, "busy", STRIDE));
+	SO(start_over("busy", "busy") > 0);
+	SO(stay_on(1) && !sched_setscheduler(0, SCHED_FIFO, &param));
+	SO(!pthread_create(&thread, NULL, end_at_once, NULL) && !pthread_join(thread, NULL));
+	SO(pass(to_parent[1]));
+	for (;;)
+		;
+}
+
+/* A user whose threads end, fewer at once than the limit. Returns the number of threads missed. */
+static int end_bursts(void *arg)
+{
+	pthread_t thread[BURST];
+	int id;
+
+	(void)arg;
+	SO(stay_on(0) && !raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE));
+	id = start("bursts");
+	SO(id > 0);
+	for (int i = 0; i < BURSTS; i++) {
+		for (int j = 0; j < BURST; j++)
+			SO(!pthread_create(&thread[j], NULL, end_at_once, NULL));
+		for (int j = 0; j < BURST; j++)
+			SO(!pthread_join(thread[j], NULL));
+		/* The module takes ended threads out after 50 ms. */
+		sleep(1);
+	}
+	return missed(id);
+}
+
+/* On PREEMPT_RT, a real-time task also keeps threads of the kernel from its CPU. */
+static void I18_busy_cpu_keeps_no_ended_threads(void)
+{
+	char text[16];
+	pid_t busy;
+
+	snprintf(text, sizeof(text), "%d", MOST);
+	NEED(!raw_put(LIMIT, text) && !pipe(to_parent));
+	busy = fork();
+	NEED(busy >= 0);
+	if (!busy)
+		_exit(occupy_cpu(NULL));
+	NEED(wait_turn(to_parent[0]));
+	EXPECT_IS(raw_child(end_bursts, NULL, NOBODY), 0);
+	kill(busy, SIGKILL);
+	NEED(waitpid(busy, NULL, 0) == busy);
+	NEED(!raw_put(LIMIT, "16384"));
+}
+
 static const struct ktap_test tests[] = {
 	KTAP_TEST(each_thread_of_a_crowd_is_traced),
 	KTAP_TEST(crowd_is_traced_by_the_session_that_takes_it),
 	KTAP_TEST(foreign_task_is_named_after_each_rename),
 	KTAP_TEST(thread_beyond_limit_is_counted_as_missed),
+	KTAP_TEST(I18_busy_cpu_keeps_no_ended_threads),
 };
 
 KTAP_MAIN(tests)
