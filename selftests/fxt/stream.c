@@ -313,11 +313,10 @@ void give_sched(struct stream *s, uint32_t cpu, struct words *b)
 	give_ring(s, ASYNCTRACE_CHUNK_SCHED, 0, cpu, b);
 }
 
-void stream_simple(struct stream *s)
+void stream_introduce(struct stream *s)
 {
 	struct words b = { 0 };
 
-	stream_open(s);
 	give_clock(s, ASYNCTRACE_MOMENT_START);
 	give_provider(s, 1, 100, 7, "simple");
 	give_thread(s, 1, 1, 100, 101, "worker");
@@ -326,6 +325,12 @@ void stream_simple(struct stream *s)
 	put_string(&b, 3, "n", 1);
 	give_strings(s, 1, &b);
 	words_free(&b);
+}
+
+void stream_simple(struct stream *s)
+{
+	stream_open(s);
+	stream_introduce(s);
 }
 
 /* --- the file ------------------------------------------------------------------------ */

@@ -113,10 +113,9 @@ void give_sched(struct stream *s, uint32_t cpu, struct words *b);
 /* Adds losses that the ring's next chunk will report. */
 void lose(struct stream *s, uint32_t provider, uint32_t ring, uint64_t overwritten,
 	  uint64_t dropped);
-/*
- * Opens a session with one provider, one thread (slot 1: 100/101) and the strings 1 "cat", 2
- * "work", 3 "n".
- */
+/* Gives one provider, one thread (slot 1: 100/101) and the strings 1 "cat", 2 "work", 3 "n". */
+void stream_introduce(struct stream *s);
+/* Opens a session and calls stream_introduce(). */
 void stream_simple(struct stream *s);
 
 /* --- the file ------------------------------------------------------------------------ */

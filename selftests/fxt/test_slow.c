@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One stream of chunks to a file, with and without --slower-than: the answers about slow operations
- * are equal, and each record of each ring is counted once, also if writing fails
+ * are equal, and each record of each ring is counted once, also if writing fails. Durations have the
+ * same CPU times in both.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -299,7 +300,13 @@ static void make_whole(const char *path, uint64_t seed, unsigned int requests,
 static int take_chunk(void *arg, const struct asynctrace_chunk *h, const void *payload)
 {
 	char *chunk = malloc(h->size + h->bytes);
+	static uint64_t last;
 
+	/* A round begins: all records until the last round have been read. */
+	if (h->kind == ASYNCTRACE_CHUNK_SCHED && !h->ring && h->boottime > last)
+		trace_out_settle(arg, last);
+	if (h->kind == ASYNCTRACE_CHUNK_SCHED)
+		last = h->boottime;
 	assert_non_null(chunk);
 	memcpy(chunk, h, h->size);
 	if (h->bytes)
@@ -349,6 +356,7 @@ static void slow_file_answers_as_the_whole(void **state)
 		const struct at_compose_stats *st;
 		struct server v = { 0 };
 
+		o.cpu_time = i % 2;
 		make_whole(whole_path, seed + i, 5000, &all);
 		make_slow(&o, &v, seed + i, 5000);
 		st = at_compose_stats(o.compose);
@@ -378,7 +386,76 @@ static void slow_file_answers_as_the_whole(void **state)
 	}
 }
 
-static void full_disk_leaves_whole_records_counted(void **state)
+/* A duration, and its CPU time */
+struct time {
+	uint64_t tid, from, to, ns;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct time *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+static size_t read_times(const char *path, struct time *times, size_t room)
+{
+	size_t nr = 0;
+	struct file f;
+
+	for (file_open(&f, path); file_event(&f, 2);) {
+		const struct fxt_arg *ns = fxt_arg(&f.rec, "cpu_ns");
+
+		if (f.rec.number != ASYNCTRACE_FXT_DURATION || !ns)
+			continue;
+		assert_true(nr < room);
+		times[nr++] = (struct time){ f.rec.thread.tid, f.rec.ns, f.rec.end_ns, ns->u };
+	}
+	fxt_close(f.r);
+	qsort(times, nr, sizeof(*times), by_place);
+	return nr;
+}
+
+static void slow_file_has_the_cpu_times_of_the_whole(void **state)
+{
+	static struct time whole[20000], slow[20000];
+	const uint64_t seed = rnd();
+
+	for (int i = 0; i < 4; i++) {
+		char whole_path[32], slow_path[32];
+		int whole_fd = scratch(whole_path, sizeof(whole_path));
+		int slow_fd = scratch(slow_path, sizeof(slow_path));
+		struct trace_out all = slow_out(whole_path, 0), o = slow_out(slow_path, 4 << 20);
+		struct server v = { 0 }, w = { 0 };
+		size_t nr_whole, nr_slow;
+
+		all.slow.nr_bounds = 0;
+		all.cpu_time = true;
+		o.cpu_time = true;
+		make_slow(&all, &v, seed + i, 3000);
+		make_slow(&o, &w, seed + i, 3000);
+		nr_whole = read_times(whole_path, whole, 20000);
+		nr_slow = read_times(slow_path, slow, 20000);
+		assert_true(nr_slow > 20 && nr_slow < nr_whole);
+		for (size_t k = 0; k < nr_slow; k++) {
+			const struct time *found = bsearch(&slow[k], whole, nr_whole, sizeof(*whole),
+							   by_place);
+
+			assert_non_null(found);
+			assert_int_equal(slow[k].ns, found->ns);
+		}
+		trace_out_free(&all);
+		trace_out_free(&o);
+		close(whole_fd);
+		close(slow_fd);
+	}
+}
+
+static void cut_file(bool cpu_time)
 {
 	struct rlimit limit = { .rlim_cur = 100000, .rlim_max = RLIM_INFINITY }, before;
 	char whole_path[32], cut_path[32];
@@ -393,6 +470,7 @@ static void full_disk_leaves_whole_records_counted(void **state)
 	struct file f;
 	uint64_t records = 0;
 
+	o.cpu_time = cpu_time;
 	make_whole(whole_path, seed, 3000, &all);
 	getrlimit(RLIMIT_FSIZE, &before);
 	signal(SIGXFSZ, SIG_IGN);
@@ -424,10 +502,17 @@ static void full_disk_leaves_whole_records_counted(void **state)
 	close(fd);
 }
 
+static void full_disk_leaves_whole_records_counted(void **state)
+{
+	cut_file(false);
+	cut_file(true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_file_answers_as_the_whole),
+		cmocka_unit_test(slow_file_has_the_cpu_times_of_the_whole),
 		cmocka_unit_test(full_disk_leaves_whole_records_counted),
 	};
 

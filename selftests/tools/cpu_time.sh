@@ -12,11 +12,15 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# compare FILE: print "COMPARED NEAR FAR WITHOUT SCOPES". The scheduler, which counts for the
+# compare FILE...: print "COMPARED NEAR FAR WITHOUT SCOPES". The scheduler, which counts for the
 # program, looks at its clock a little before the switch is recorded. In a machine that stands still
 # meanwhile, these are milliseconds. So some times are far from what the program measured.
-compare() {
-	"$AT" dump --events "$1" | awk '
+compare() { # FILE...
+	local f
+
+	for f in "$@"; do
+		"$AT" dump --events "$f"
+	done | awk '
 		function number(key) {
 			if (!match($0, "\"" key "\":uint64=[0-9]+"))
 				return -1
@@ -95,5 +99,53 @@ read -r compared near far without scopes <<<"$(compare t.fxt)"
 echo "$compared $near $far $without" >>err
 check "times" [ "$compared" -gt 1000 ]
 check "they agree" [ $((far * 10)) -le "$compared" ]
+end
+
+begin "files of a series have cpu times"
+check record status 0 "$AT" record --json --cpu-time --rotate 1M -o part.fxt -- "$CPUTIMES" 4000
+check "count" is 64000 .cpu_times
+check "none is unknown" is 0 .cpu_times_unknown
+check "some files" [ -e part.1.fxt ]
+for f in part.*.fxt; do
+	check "size of $f" [ "$(stat -c %s $f)" -le 1048576 ]
+	check "file $f" valid $f --allow-open
+done
+read -r compared near far without scopes <<<"$(compare part.*.fxt)"
+echo "$compared $near $far $without $scopes" >>err
+check "each has a time" [ "$compared $without $scopes" = "32000 0 32000" ]
+check "they agree" [ $((far * 10)) -le "$compared" ]
+end
+
+begin "durations of slow operations have cpu times"
+check record status 0 "$AT" record --json --cpu-time --slower-than 'time/turn>5ms' -o t.fxt -- \
+	"$CPUTIMES" 200
+check "none is unknown" is 0 .cpu_times_unknown
+check "file" valid t.fxt
+read -r compared near far without scopes <<<"$(compare t.fxt)"
+echo "$compared $near $far $without $scopes" >>err
+check "some" [ "$compared" -gt 100 ]
+check "each has a time" [ "$without" = 0 ]
+check "they agree" [ $((far * 10)) -le "$compared" ]
+end
+
+begin "records that a full disk has not are counted"
+check record status 0 "$AT" record --json -o t.fxt -- "$CPUTIMES" 10
+records=$(json '[.providers[] | select(.id > 0) | .events] | add')
+mkdir -p small
+mount -t tmpfs -o size=64k none small
+for series in "" "--rotate 1M"; do
+	check record status 125 "$AT" record --json --cpu-time $series -o small/t.fxt -- \
+		"$CPUTIMES" 1000
+	check "reason" says "No space left"
+	file=$(echo small/t*.fxt)
+	check "whole" whole_without_end "$file"
+	check "programs" is "$("$AT" dump --events "$file" | grep -c ' "time" ')" '[.providers[] | select(.id > 0) | .events] | add'
+	check "switches" is "$(switches_in "$file")" .switches
+	check "what did not fit is counted" is true '.unwritten > 0'
+	check "all that was traced" is $((100 * records)) '[.providers[] | select(.id > 0) |
+		.events + .unwritten + .dropped] | add'
+	rm -f "$file"
+done
+umount small
 end
 close

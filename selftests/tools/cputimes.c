@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program to record: each duration has the CPU time that the program has measured in it
+ * A program to record: each duration has the CPU time that the program has measured in it. Each
+ * turn of a thread is an operation.
  *
  * usage: cputimes [TURNS]
  */
@@ -50,8 +51,10 @@ static void *run(void *arg)
 	unsigned int seed = (uintptr_t)arg;
 
 	for (long i = 0; i < turns; i++) {
+		const uint64_t turn = TRACE_NONCE();
 		uint64_t outer, inner;
 
+		TRACE_ASYNC_BEGIN("time", "turn", turn);
 		TRACE_DURATION_BEGIN("time", "outer");
 		outer = at_thread_cpu_ns();
 		work(&seed);
@@ -67,6 +70,7 @@ static void *run(void *arg)
 		}
 		outer = at_thread_cpu_ns() - outer;
 		TRACE_DURATION_END("time", "outer", "measured", TA_UINT64(outer));
+		TRACE_ASYNC_END("time", "turn", turn);
 	}
 	return NULL;
 }

@@ -11,13 +11,14 @@
 
 #include "cputime/cputime.h"
 #include "cputime/off_time.h"
+#include "cputime/queue.h"
 #include "fxt/fxt.h"
 
 /* Limit of the begins around each other on a thread */
 #define DEPTH_MAX	4096
 
-/* Words to write at once */
-#define OUT_WORDS	(1 << 15)
+/* Words by which a duration grows */
+#define GROWTH	3
 
 static const char name[8] = "cpu_ns";
 
@@ -40,12 +41,9 @@ struct stack {
 };
 
 struct cputime {
-	ssize_t (*write)(void *arg, const void *buf, size_t len);
-	void *arg;
-	struct fxt_reader *reader;
-	uint64_t *buf;		/* the records that are held */
-	size_t words, room;
-	uint64_t base;		/* offset of the buffer in the trace, bytes */
+	struct queue queue;
+	struct fxt_reader *reader;	/* of the last file */
+	uint64_t base;		/* offset of the queue's first word in that file, bytes */
 	struct held *held;	/* in the order of the trace */
 	size_t nr, room_held;
 	size_t *sorted;		/* room for an index of each held record */
@@ -53,23 +51,21 @@ struct cputime {
 	struct history history;
 	struct fxt_table stacks;	/* tid + 1: .a struct stack */
 	uint64_t start;		/* begin of the session */
-	uint64_t *out;
-	size_t nr_out;
-	uint64_t written, added, known, unknown;
+	uint64_t last_file;	/* bound of the bytes of the last file */
+	uint64_t growing;	/* number of durations in the queue */
+	uint64_t added, known, unknown;
 	int error;
 };
 
-struct cputime *cputime_new(ssize_t (*write)(void *arg, const void *buf, size_t len), void *arg)
+struct cputime *cputime_new(const struct cputime_options *o)
 {
 	struct cputime *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->write = write;
-	c->arg = arg;
+	c->queue.to = *o;
 	c->reader = fxt_open_pushed();
-	c->out = malloc(OUT_WORDS * sizeof(*c->out));
-	if (c->reader && c->out)
+	if (c->reader)
 		return c;
 	cputime_free(c);
 	return NULL;
@@ -89,21 +85,13 @@ void cputime_free(struct cputime *c)
 	fxt_table_free(&c->stacks);
 	history_free(&c->history);
 	fxt_close(c->reader);
-	free(c->buf);
+	queue_free(&c->queue);
 	free(c->held);
 	free(c->sorted);
-	free(c->out);
 	free(c);
 }
 
 /* --- records ------------------------------------------------------------------------- */
-
-static bool is_inferred(const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
-
-	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
-}
 
 static bool is_real(uint64_t tid)
 {
@@ -114,7 +102,7 @@ static int take_switch(struct cputime *c, const struct fxt_record *rec)
 {
 	int err = 0;
 
-	if (is_inferred(rec))
+	if (fxt_is_inferred(rec))
 		return 0;
 	if (is_real(rec->out))
 		err = history_turn(&c->history, rec->ns, rec->out, false);
@@ -152,6 +140,10 @@ static int take_event(struct cputime *c, const struct fxt_record *rec)
 		return 0;
 	if (!more_room(&c->held, c->nr, &c->room_held, sizeof(*c->held)))
 		return -ENOMEM;
+	if (rec->number != ASYNCTRACE_FXT_DURATION_BEGIN) {
+		c->growing++;
+		c->last_file += GROWTH * 8;
+	}
 	c->held[c->nr++] = (struct held){
 		.at = (rec->offset - c->base) / 8, .words = rec->words, .from = rec->ns,
 		.to = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->ns,
@@ -162,8 +154,10 @@ static int take_event(struct cputime *c, const struct fxt_record *rec)
 
 static int take(struct cputime *c, const struct fxt_record *rec)
 {
-	if (rec->damaged)
-		return 0;
+	const int err = queue_note(&c->queue, fxt_counted(rec));
+
+	if (err || rec->damaged)
+		return err;
 	switch (rec->kind) {
 	case FXT_SWITCH:
 		return take_switch(c, rec);
@@ -174,23 +168,55 @@ static int take(struct cputime *c, const struct fxt_record *rec)
 	}
 }
 
-int cputime_push(struct cputime *c, const uint64_t *words, size_t nr)
+int cputime_ring(struct cputime *c, uint32_t provider, uint32_t ring)
+{
+	if (!c->error)
+		c->error = queue_ring(&c->queue, provider, ring);
+	return c->error;
+}
+
+/* The records that follow are those of the next file, which has its own tables of names. */
+static int next_file(struct cputime *c)
+{
+	struct fxt_reader *reader = fxt_open_pushed();
+
+	if (!reader)
+		return -ENOMEM;
+	fxt_close(c->reader);
+	c->reader = reader;
+	/* Offsets begin with 0 again, so the queue begins before the file. */
+	c->base = 0 - c->queue.words * 8;
+	c->last_file = 0;
+	return queue_next_file(&c->queue);
+}
+
+static int push(struct cputime *c, const uint64_t *words, size_t nr)
 {
 	struct fxt_record rec;
-	int err;
+	int err = 0;
+
+	if (nr && words[0] == ASYNCTRACE_FXT_MAGIC && c->last_file)
+		err = next_file(c);
+	if (!err)
+		err = queue_add(&c->queue, words, nr);
+	if (!err)
+		err = fxt_push(c->reader, words, nr);
+	c->last_file += nr * 8;
+	while (!err && (err = fxt_next(c->reader, &rec)) > 0)
+		err = take(c, &rec);
+	return err;
+}
+
+int cputime_push(struct cputime *c, const uint64_t *words, size_t nr)
+{
+	const size_t before = c->queue.words, records = c->queue.nr;
 
 	if (c->error)
 		return c->error;
-	while (c->room < c->words + nr) {
-		if (!double_room(&c->buf, &c->room, sizeof(*c->buf)))
-			return c->error = -ENOMEM;
-	}
-	memcpy(c->buf + c->words, words, nr * 8);
-	c->words += nr;
-	err = fxt_push(c->reader, words, nr);
-	while (!err && (err = fxt_next(c->reader, &rec)) > 0)
-		err = take(c, &rec);
-	return c->error = err;
+	c->error = push(c, words, nr);
+	if (c->error)
+		queue_cut(&c->queue, before, records);
+	return c->error;
 }
 
 /* --- times --------------------------------------------------------------------------- */
@@ -278,70 +304,22 @@ static int settle_all(struct cputime *c, uint64_t ns, bool missed)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* Returns the bytes of whole records in the first @bytes bytes of the output. */
-static size_t whole(const struct cputime *c, size_t bytes)
-{
-	size_t at = 0, words;
-
-	while (at < c->nr_out) {
-		words = ASYNCTRACE_FXT_WORDS(c->out[at]);
-		if ((at + words) * 8 > bytes)
-			break;
-		at += words;
-	}
-	return at * 8;
-}
-
-static int flush(struct cputime *c)
-{
-	size_t done = 0;
-	ssize_t n = 0;
-
-	for (; done < c->nr_out * 8; done += n) {
-		n = c->write(c->arg, (const char *)c->out + done, c->nr_out * 8 - done);
-		if (n <= 0)
-			break;
-	}
-	c->written += whole(c, done);
-	if (done < c->nr_out * 8)
-		return n ? n : -EIO;
-	c->nr_out = 0;
-	return 0;
-}
-
-/* Writes @nr words, which are whole records. */
-static int put(struct cputime *c, const uint64_t *words, size_t nr)
-{
-	size_t n;
-	int err = 0;
-
-	for (; nr && !err; words += n, nr -= n) {
-		n = ASYNCTRACE_FXT_WORDS(words[0]);
-		if (c->nr_out + n > OUT_WORDS)
-			err = flush(c);
-		if (err)
-			break;
-		memcpy(c->out + c->nr_out, words, n * 8);
-		c->nr_out += n;
-	}
-	return err;
-}
-
-/* Writes a duration with its time, behind its other arguments. */
+/* Writes the duration with its time, behind its other arguments. */
 static int put_duration(struct cputime *c, const struct held *h)
 {
-	const uint64_t *w = c->buf + h->at;
+	const uint64_t *w = c->queue.buf + h->at;
 	const size_t tail = h->type == ASYNCTRACE_FXT_DURATION;
 	uint64_t record[ASYNCTRACE_FXT_WORDS_MAX], *to = record + h->words - tail;
-	const size_t words = h->words + CPUTIME_WORDS;
+	const size_t words = h->words + GROWTH;
 
+	c->growing -= h->type != ASYNCTRACE_FXT_DURATION_BEGIN;
 	if (!h->known || words > ASYNCTRACE_FXT_WORDS_MAX ||
 	    (w[0] >> 20 & 0xf) == ASYNCTRACE_FXT_ARGS_MAX) {
 		c->unknown += h->type != ASYNCTRACE_FXT_DURATION_BEGIN;
-		return put(c, w, h->words);
+		return queue_write(&c->queue, h->at + h->words);
 	}
 	memcpy(record, w, h->words * 8);
-	to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, CPUTIME_WORDS,
+	to[0] = ASYNCTRACE_FXT_ARG(ASYNCTRACE_FXT_ARG_UINT64, GROWTH,
 				   ASYNCTRACE_FXT_INLINE | strlen(name), 0);
 	memcpy(to + 1, name, sizeof(name));
 	to[2] = h->ns;
@@ -350,38 +328,34 @@ static int put_duration(struct cputime *c, const struct held *h)
 	record[0] = (w[0] & ~(0xfff0ULL | 0xfULL << 20)) | words << 4 |
 		    ((w[0] >> 20 & 0xf) + 1) << 20;
 	c->known++;
-	c->added += CPUTIME_WORDS * 8;
-	return put(c, record, words);
+	c->added += GROWTH * 8;
+	return queue_replace(&c->queue, record, words);
 }
 
 /* Writes the records before the first one that waits, and drops them. */
 static int write_settled(struct cputime *c)
 {
-	size_t at = 0, i = 0;
+	size_t i = 0, dropped;
 	int err = 0;
 
 	for (; i < c->nr && c->held[i].settled && !err; i++) {
-		err = put(c, c->buf + at, c->held[i].at - at);
+		err = queue_write(&c->queue, c->held[i].at);
 		if (!err)
 			err = put_duration(c, &c->held[i]);
-		at = c->held[i].at + c->held[i].words;
 	}
-	if (!err && i == c->nr) {
-		err = put(c, c->buf + at, c->words - at);
-		at = c->words;
-	}
+	if (!err && i == c->nr)
+		err = queue_write(&c->queue, c->queue.words);
 	if (!err)
-		err = flush(c);
-	if (err || !at)
+		err = queue_flush(&c->queue);
+	if (err)
 		return err;
+	dropped = queue_drop(&c->queue);
+	c->base += dropped * 8;
 	c->nr -= i;
 	if (c->nr)
 		memmove(c->held, c->held + i, c->nr * sizeof(*c->held));
 	for (i = 0; i < c->nr; i++)
-		c->held[i].at -= at;
-	c->words -= at;
-	memmove(c->buf, c->buf + at, c->words * 8);
-	c->base += at * 8;
+		c->held[i].at -= dropped;
 	return 0;
 }
 
@@ -396,9 +370,36 @@ int cputime_settle(struct cputime *c, uint64_t ns, bool missed)
 	return c->error;
 }
 
+/* --- sizes and counts ------------------------------------------------------------------ */
+
+void cputime_unwritten(const struct cputime *c, cputime_count_fn count, void *arg)
+{
+	queue_unwritten(&c->queue, count, arg);
+}
+
 uint64_t cputime_written(const struct cputime *c)
 {
-	return c->written;
+	return c->queue.written;
+}
+
+uint64_t cputime_total(const struct cputime *c)
+{
+	return c->queue.before + c->queue.written;
+}
+
+uint64_t cputime_waiting(const struct cputime *c)
+{
+	return c->queue.words * 8 + c->growing * GROWTH * 8;
+}
+
+bool cputime_is_behind(const struct cputime *c)
+{
+	return c->queue.nexts;
+}
+
+uint64_t cputime_last_file(const struct cputime *c)
+{
+	return c->last_file;
 }
 
 uint64_t cputime_added(const struct cputime *c)

@@ -157,6 +157,17 @@ void fxt_close(struct fxt_reader *r);
 /* The provider that stands for the kernel. Programs write nothing in its sections. */
 #define FXT_KERNEL_PROVIDER	1
 
+/* What a record counts as in the ring that it was read from. The recorder made the others. */
+enum fxt_counted {
+	FXT_NOT_COUNTED,
+	FXT_COUNTED_EVENT,
+	FXT_COUNTED_SWITCH,
+	FXT_COUNTED_WAKEUP,
+};
+
+enum fxt_counted fxt_counted(const struct fxt_record *rec);
+/* True if the recorder inferred this context switch. */
+bool fxt_is_inferred(const struct fxt_record *rec);
 /* True if the recorder wrote this event about its own clock or session. */
 bool fxt_is_clock(const struct fxt_record *rec);
 /* True if this is an event of a tracepoint of the kernel. */

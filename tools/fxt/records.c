@@ -31,6 +31,33 @@ bool fxt_text_is(const struct fxt_text *t, const char *s)
 	return t->len == strlen(s) && !memcmp(t->s, s, t->len);
 }
 
+bool fxt_is_inferred(const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
+
+	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL && arg->u;
+}
+
+enum fxt_counted fxt_counted(const struct fxt_record *rec)
+{
+	switch (rec->kind) {
+	case FXT_SWITCH:
+		return fxt_is_inferred(rec) ? FXT_NOT_COUNTED : FXT_COUNTED_SWITCH;
+	case FXT_WAKEUP:
+		return FXT_COUNTED_WAKEUP;
+	case FXT_BLOB:
+	case FXT_BLOB_EVENT:
+	case FXT_ATTACHMENT:
+		return FXT_COUNTED_EVENT;
+	case FXT_EVENT:
+	case FXT_OBJECT:
+		return rec->provider != FXT_KERNEL_PROVIDER || fxt_is_tracepoint(rec) ?
+		       FXT_COUNTED_EVENT : FXT_NOT_COUNTED;
+	default:
+		return FXT_NOT_COUNTED;
+	}
+}
+
 bool fxt_is_clock(const struct fxt_record *rec)
 {
 	return rec->kind == FXT_EVENT && rec->number == ASYNCTRACE_FXT_INSTANT &&

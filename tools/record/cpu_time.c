@@ -27,16 +27,9 @@ static uint64_t boottime(void)
 
 bool record_check_cpu_time(const struct recorder *r)
 {
-	if (!r->out.cpu_time)
+	if (!r->out.cpu_time || r->opt.args.sched != ASYNCTRACE_SCHED_OFF)
 		return true;
-	if (r->opt.args.sched == ASYNCTRACE_SCHED_OFF) {
-		tool_error("--cpu-time needs scheduling: leave out -s off");
-		return false;
-	}
-	if (!r->out.numbered && !r->opt.slow.nr)
-		return true;
-	tool_error("--cpu-time with %s is not supported yet",
-		   r->out.numbered ? "--rotate" : "--slower-than");
+	tool_error("--cpu-time needs scheduling: leave out -s off");
 	return false;
 }
 

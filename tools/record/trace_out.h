@@ -27,7 +27,7 @@
  * @keep: limit of the number of these files; 0: no limit
  * @continued: the session began before this file
  * @slow: write only the records that slow operations need; .nr_bounds 0: write all
- * @cpu_time: durations get the CPU time of their threads; not with @numbered or @slow
+ * @cpu_time: durations get the CPU time of their threads
  * @missed: for @cpu_time: see cputime_settle()
  * @ends: consequence of a failure, for messages: "recording ends here"
  * @mask: signal mask while open() of the first file waits for a named pipe's reader
@@ -36,6 +36,7 @@
  * @arg: argument of @interrupted
  *
  * @fd: of the current file; -1: none
+ * @target: destination of the current file's bytes
  * @name: of the current file
  * @first: number of the oldest file that exists
  * @number: of the current file
@@ -43,10 +44,11 @@
  * @largest: room for the largest chunk, expected or seen
  * @over: the file has ended or cannot be written: records are only counted
  * @failed: the end of the file could not be written
+ * @unopened: the next file could not be opened, which was reported
  * @rest: bytes of the last record that a pipe has not taken yet
  * @pack: compresses the current file; NULL: it is not compressed
  * @tail: chooses records, for @slow
- * @cputime: adds CPU times, for @cpu_time
+ * @cputime: adds CPU times, for @cpu_time. Its records may be of later files than the current one
  * @compose: turns chunks into records of the trace
  */
 struct trace_out {
@@ -67,6 +69,7 @@ struct trace_out {
 	void *arg;
 
 	int fd;
+	struct at_compose_options target;
 	char name[4096];
 	unsigned int first;
 	unsigned int number;
@@ -74,6 +77,7 @@ struct trace_out {
 	uint64_t largest;
 	bool over;
 	bool failed;
+	bool unopened;
 	size_t rest;
 	struct pack *pack;
 	struct tail *tail;
@@ -88,6 +92,11 @@ struct trace_out {
 
 /* Opens the first file. */
 int trace_out_open(struct trace_out *o);
+/*
+ * Names the ring of the records that the composer makes next: of provider 0, the kernel; or
+ * ASYNCTRACE_COMPOSE_RING_TRACEPOINTS and a CPU.
+ */
+int trace_out_ring(struct trace_out *o, uint32_t provider, uint32_t ring);
 /* Writes the result of one read(2) of a session: @got bytes at @buffer. */
 int trace_out_chunk(struct trace_out *o, const void *buffer, size_t got);
 /* Begins the next file. */

@@ -268,13 +268,6 @@ static int look(struct tail *t)
 
 /* --- records -------------------------------------------------------------------------- */
 
-static bool is_inferred(const struct fxt_record *rec)
-{
-	const struct fxt_arg *arg = fxt_arg(rec, "inferred");
-
-	return arg && arg->type == ASYNCTRACE_FXT_ARG_BOOL;
-}
-
 static void describe_event(struct tail_entry *e, const struct fxt_record *rec)
 {
 	const bool own = rec->thread.tid > FXT_TID_REAL_MAX;
@@ -283,8 +276,6 @@ static void describe_event(struct tail_entry *e, const struct fxt_record *rec)
 	e->ns = rec->ns;
 	e->end = rec->number == ASYNCTRACE_FXT_DURATION ? rec->end_ns : rec->ns;
 	e->reach = e->end;
-	if (rec->provider != KERNEL_PROVIDER)
-		e->flags = ENTRY_COUNTED;
 	if (!own && (rec->number == ASYNCTRACE_FXT_DURATION_BEGIN ||
 		     rec->number == ASYNCTRACE_FXT_ASYNC_BEGIN))
 		e->flags |= ENTRY_BEGIN | ENTRY_OPEN;
@@ -299,6 +290,7 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 	e->kind = rec->kind;
 	e->type = rec->number;
 	e->provider = rec->provider;
+	e->flags = fxt_counted(rec) == FXT_NOT_COUNTED ? 0 : ENTRY_COUNTED;
 	switch (rec->kind) {
 	case FXT_EVENT:
 		describe_event(e, rec);
@@ -313,19 +305,11 @@ static void describe(struct tail_entry *e, const struct fxt_record *rec)
 		e->tid = rec->kind == FXT_SWITCH ? rec->out : rec->in;
 		e->other = rec->kind == FXT_SWITCH ? rec->in :
 			   arg && arg->type == ASYNCTRACE_FXT_ARG_KOID ? arg->u : 0;
-		e->flags = is_inferred(rec) ? 0 : ENTRY_COUNTED;
 		break;
 	case FXT_OBJECT:
 		arg = fxt_arg(rec, "process");
 		e->tid = rec->id;
 		e->other = arg && arg->type == ASYNCTRACE_FXT_ARG_KOID ? arg->u : 0;
-		if (rec->provider != KERNEL_PROVIDER)
-			e->flags = ENTRY_COUNTED;
-		break;
-	case FXT_BLOB:
-	case FXT_BLOB_EVENT:
-	case FXT_ATTACHMENT:
-		e->flags = ENTRY_COUNTED;
 		break;
 	default:
 		break;
