@@ -358,6 +358,27 @@ static void G11_records_override_a_state(void **state)
 			    "t8 100-200 running 20 blocked 0 unknown 65: running @; ");
 }
 
+/*
+ * In a file of a series, the records of a ring that was read late are older than what an earlier
+ * file shows. A reading of /proc does not override records.
+ */
+static void state_of_earlier_file_overrides_records(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 100);
+	put_switch(&t, 110, 0, 5, 0, SLEEPS);
+	put_state(&t, 5, 0, 120, 120, 120);
+	put_switch(&t, 150, 0, 0, 5, 0);
+	put_switch(&t, 110, 1, 6, 0, SLEEPS);
+	put_state(&t, 6, 0, 115, 115, 130);
+	put_switch(&t, 150, 1, 0, 6, 0);
+	put_clock(&t, 200);
+	assert_string_equal(threads_of(&t),
+			    "t5 110-200 running 50 blocked 10 unknown 0: running @; "
+			    "t6 110-200 running 50 blocked 40 unknown 0: running @; ");
+}
+
 /* A thread that nobody listed may have been created right before its first record. */
 static void unlisted_thread_counts_from_first_record(void **state)
 {
@@ -584,6 +605,7 @@ int main(void)
 		cmocka_unit_test(waker_with_an_id_runs_on),
 		cmocka_unit_test(absent_id_ends_the_work),
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),
+		cmocka_unit_test(state_of_earlier_file_overrides_records),
 		cmocka_unit_test(unlisted_thread_counts_from_first_record),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),
 		cmocka_unit_test(G11_records_override_a_state),

@@ -136,9 +136,11 @@ mount -t tmpfs -o size=64k none small
 for series in "" "--rotate 1M"; do
 	check record status 125 "$AT" record --json --cpu-time $series -o small/t.fxt -- \
 		"$CPUTIMES" 1000
+	cp out summary.json
 	check "reason" says "No space left"
 	file=$(echo small/t*.fxt)
 	check "whole" whole_without_end "$file"
+	cp summary.json out
 	check "programs" is "$("$AT" dump --events "$file" | grep -c ' "time" ')" '[.providers[] | select(.id > 0) | .events] | add'
 	check "switches" is "$(switches_in "$file")" .switches
 	check "what did not fit is counted" is true '.unwritten > 0'

@@ -117,6 +117,23 @@ check "second file" all_asleep part.1.fxt
 check "time" all_along part.1.fxt
 end
 
+stop
+
+begin "later files have states from earlier files"
+"$AT" record --rotate 1G -o part.fxt -d 6 2>err &
+recorder=$!
+check "it records" soon eval '"$AT" session list | grep -q started'
+start "$SLEEPERS" 900
+sleep 1
+kill -HUP $recorder
+sleep 1
+check record wait $recorder
+check "second file" all_asleep part.1.fxt
+check "time" all_along part.1.fxt
+check "first file" all_asleep part.0.fxt
+check "records" [ "$(row "$epoll" '.voluntary > 0')" = true ]
+end
+
 begin "trace without scheduling has no states"
 check record status 0 "$AT" record -s off -o t.fxt -d 1 --json
 check "count" is 0 .threads_listed

@@ -603,6 +603,7 @@ struct mark {
 	bool entered, shown;	/* work: .operation and .begin are valid; see struct
 				   analysis_thread_state */
 	uint64_t since, read;	/* see asynctrace(5) */
+	bool exact;		/* records of an earlier file show the state since .since */
 	uint32_t tid;
 	uint16_t cpu;
 };

@@ -167,6 +167,7 @@ int off_cpu_state(struct analysis *a, struct thread *t, const struct fxt_record 
 	if (!args.state || !args.since || !args.read_from || !args.read_until ||
 	    m.since > m.read || m.read > args.read_until->u)
 		return 0;
+	m.exact = m.since == args.read_until->u;
 	if (!t->existed || m.since < t->existed)
 		t->existed = m.since;
 	it.reason = reason_of_state(args.state->u, number(args.off_cpu));

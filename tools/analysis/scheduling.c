@@ -525,22 +525,34 @@ int scheduling_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 }
 
 /* True if records tell the state of @t, or may do so, so that a reading of it does not count. */
-static bool is_recorded(struct thread *t, uint64_t since)
+static bool is_recorded(struct thread *t, const struct mark *m, uint64_t since)
 {
 	const struct span *last = last_span(t);
 
 	if (!last)
 		return t->first_seen;
-	/* Records from before the session followed the thread are not complete. */
-	if (!t->out.followed && last->from < since)
+	/*
+	 * Records from before the session followed the thread are not complete. In a file of a
+	 * series, nor are those from before a state that an earlier file shows.
+	 */
+	if (last->from < since && (!t->out.followed || (m->exact && !last->woken)))
 		return false;
 	/* A wakeup changes no state before the next switch, but is a record after a loss. */
 	return last->reason != ANALYSIS_LOST || last->pending || last->woken;
 }
 
+/* The thread ran or could run since @ns. The next record of it tells which. */
+static int push_awake(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	return push_span(a, t, &(struct span){
+		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
+		.pending = true, .duration = NO_NAME,
+	});
+}
+
 /*
  * The recorder found the thread in a state at some time from @m->read until now. If the thread
- * slept and has no record from @m->since or from the last loss until now, it has slept since then.
+ * has no record from @m->since or from the last loss until now, the state has lasted since then.
  * Otherwise its records tell its state. A selection has only some of the records.
  */
 int scheduling_read(struct analysis *a, const struct mark *m)
@@ -557,13 +569,15 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 		return -ENOMEM;
 	if (a->totals.selection || from >= a->totals.end)
 		return 0;
-	recorded = is_recorded(t, from);
+	recorded = is_recorded(t, m, from);
 	if (!t->out.followed) {
 		t->out.followed = true;
 		t->followed_at = from;
 	}
-	if (recorded || asleep.state == ANALYSIS_STATES || lost_until > m->read)
+	if (recorded || lost_until > m->read)
 		return 0;
+	if (asleep.state == ANALYSIS_STATES)
+		return last && m->exact ? push_awake(a, t, from > lost_until ? from : lost_until) : 0;
 	a->totals.scheduled = true;
 	if (!last && from < lost_until)
 		err = lose(a, t, from, lost_until);

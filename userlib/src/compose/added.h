@@ -13,13 +13,31 @@
  */
 unsigned int atc_name_index(struct at_compose *c, const char *text);
 
-/* The state of a thread. See struct at_compose_thread. */
+/*
+ * The state of a thread that does not run, for later files
+ *
+ * @valid: the thread is in that state, as far as is known. Else only @came and @woken are valid
+ * @left: records show the state since @since; else the caller has read it
+ * @since, @from, @until, @argument, @state, @off_cpu, @syscall: see struct at_compose_thread
+ * @came: time of the last switch to the thread
+ * @woken: time of the last wakeup of the thread
+ */
 struct atc_state {
+	bool valid, left;
+	uint32_t state, off_cpu, syscall;
 	uint64_t since, from, until;
 	uint64_t argument;
-	uint32_t state, off_cpu, syscall;
+	uint64_t came, woken;
 };
 
+/*
+ * A record at @ns shows that @t came to a CPU, was woken, ran, or left its CPU. NULL has no effect.
+ * Return 0 or -ENOMEM. @reason: .state, .off_cpu, .syscall and .argument; .state 0: the thread can run
+ */
+int atc_state_came(struct atc_task *t, uint64_t ns);
+int atc_state_woken(struct atc_task *t, uint64_t ns);
+void atc_state_ran(struct atc_task *t, uint64_t ns);
+int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reason);
 /* Repeats in a new file the states that are still valid. */
 void atc_states_begin(struct at_compose *c);
 

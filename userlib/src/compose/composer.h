@@ -133,7 +133,7 @@ struct atc_task {
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
 	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
-	struct atc_state *state;	/* no scheduling record has come since; or NULL */
+	struct atc_state *state;	/* for later files; or NULL */
 
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
@@ -145,6 +145,7 @@ struct atc_process {
 	/* Source of the name, ATC_RANK_*; a higher one replaces a lower one. */
 	unsigned int rank;
 	uint32_t in_file;		/* number of the last file with its kernel object */
+	uint64_t followed_since;	/* see atc_states_begin() */
 	char name[ATC_COMM_MAX + 1];
 };
 
@@ -192,10 +193,11 @@ int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
 void atc_introduce_pseudo(struct at_compose *c);
 /*
  * Notes that a record names @tid, and introduces the thread. atc_task_scheduled() is for scheduling
- * records, after which a state that the caller has read is no longer valid.
+ * records, after which a state that the caller has read is no longer valid. *@task: the thread;
+ * NULL: the idle task
  */
 int atc_task_seen(struct at_compose *c, uint64_t tid);
-int atc_task_scheduled(struct at_compose *c, uint64_t tid);
+int atc_task_scheduled(struct at_compose *c, uint64_t tid, struct atc_task **task);
 /* Writes the kernel object of @t, unless the file has it. */
 void atc_task_introduce(struct at_compose *c, struct atc_task *t);
 /*
@@ -559,6 +561,7 @@ struct at_compose {
 	bool continued;
 	bool begun;			/* the file has its first clock record */
 	bool finished;
+	bool follows_all;		/* the session records all threads */
 	struct asynctrace_clock_pair pair;	/* the last clock pair */
 
 	uint64_t sched_lost_until;	/* scheduling records from before may be missing */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "added.h"
 #include "composer.h"
 
 /* A thread table entry is replaced only after this number of events that did not use it. */
@@ -217,15 +218,12 @@ int atc_task_seen(struct at_compose *c, uint64_t tid)
 	return !tid || see(c, tid) ? 0 : -ENOMEM;
 }
 
-int atc_task_scheduled(struct at_compose *c, uint64_t tid)
+int atc_task_scheduled(struct at_compose *c, uint64_t tid, struct atc_task **task)
 {
-	struct atc_task *t = tid ? see(c, tid) : NULL;
-
-	if (t && t->state) {
-		atc_free(t->state);
-		t->state = NULL;
-	}
-	return !tid || t ? 0 : -ENOMEM;
+	*task = tid ? see(c, tid) : NULL;
+	if (*task && (*task)->state && !(*task)->state->left)
+		(*task)->state->valid = false;
+	return !tid || *task ? 0 : -ENOMEM;
 }
 
 /* Introduces a thread without a name. Its name may still arrive, for a later file. */

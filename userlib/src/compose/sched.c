@@ -36,6 +36,7 @@ struct sched {
 	uint64_t waker;
 	int32_t weight[2];
 	bool converted;			/* some arguments differ in the file */
+	struct atc_state left;		/* of the outgoing thread */
 	uint32_t syscall;		/* index of the system call's name; 0: none, or inline */
 	char syscall_text[ATC_SYSCALL_MAX];
 	const char *syscall_name;	/* NULL: none */
@@ -85,6 +86,26 @@ static bool type_fits(const struct sched *s, unsigned int name, unsigned int typ
 	}
 }
 
+/* Reads an argument that says where the outgoing thread sleeps. */
+static void read_reason(struct sched *s, unsigned int name, const uint64_t *w)
+{
+	switch (name) {
+	case ASYNCTRACE_FXT_STR_STATE:
+		if ((w[0] & 0xf) == ASYNCTRACE_FXT_ARG_UINT32)
+			s->left.state = w[0] >> 32;
+		break;
+	case ASYNCTRACE_FXT_STR_OFF_CPU:
+		s->left.off_cpu = w[0] >> 32;
+		break;
+	case ASYNCTRACE_FXT_STR_SYSCALL:
+		s->left.syscall = w[0] >> 32;
+		break;
+	case ASYNCTRACE_FXT_STR_SYSCALL_ARG:
+		s->left.argument = w[1];
+		break;
+	}
+}
+
 /* Checks an argument that only some records have. */
 static bool read_optional(struct sched *s, unsigned int name, const uint64_t *w)
 {
@@ -100,6 +121,7 @@ static bool read_optional(struct sched *s, unsigned int name, const uint64_t *w)
 		s->converted = true;
 		s->syscall_name = atc_syscall_name(high, s->syscall_text);
 	}
+	read_reason(s, name, w);
 	return true;
 }
 
@@ -209,6 +231,7 @@ void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns,
 		int32_t tid, int32_t weight)
 {
+	struct atc_task *task;
 	int err;
 
 	if (!r->running || r->tid == tid)
@@ -223,7 +246,7 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
 		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
 
-		err = atc_task_scheduled(c, between);
+		err = atc_task_scheduled(c, between, &task);
 		if (err)
 			return err;
 		inferred_switch(c, r, before < ns ? before + 1 : ns, between,
@@ -263,16 +286,34 @@ static size_t put_args(const struct sched *s, uint64_t *to, const uint64_t *w)
 	return n;
 }
 
-static int emit(struct at_compose *c, struct atc_ring *r, struct sched *s,
-		const uint64_t *w, size_t words, uint64_t before, uint64_t ns)
+/* Notes the threads of a record, and what it shows about their states. */
+static int note_threads(struct at_compose *c, const struct sched *s, const uint64_t *w, uint64_t ns)
 {
-	uint64_t *to;
+	struct atc_task *tasks[2] = { NULL }, *waker;
+	bool ends;
 	int err = 0;
 
 	for (unsigned int i = 0; i < s->head_words - 2 && !err; i++)
-		err = atc_task_scheduled(c, s->tid[i]);
+		err = atc_task_scheduled(c, s->tid[i], &tasks[i]);
 	if (!err)
-		err = atc_task_scheduled(c, s->waker);
+		err = atc_task_scheduled(c, s->waker, &waker);
+	if (err)
+		return err;
+	atc_state_ran(waker, ns);
+	if (s->wakeup)
+		return atc_state_woken(tasks[0], ns);
+	/* A thread that ends has no state in later files. */
+	ends = (w[0] >> 36 & 0xf) >= ASYNCTRACE_FXT_STATE_DYING;
+	err = ends ? atc_state_came(tasks[0], ns) : atc_state_left(tasks[0], ns, &s->left);
+	return err ? err : atc_state_came(tasks[1], ns);
+}
+
+static int emit(struct at_compose *c, struct atc_ring *r, struct sched *s,
+		const uint64_t *w, size_t words, uint64_t before, uint64_t ns)
+{
+	int err = note_threads(c, s, w, ns);
+	uint64_t *to;
+
 	if (!err && !s->wakeup)
 		err = join(c, r, before, ns, s->tid[0], s->weight[0]);
 	if (err)
@@ -338,6 +379,7 @@ int atc_sched_begin(struct at_compose *c)
 	atc_map_each(&c->rings, e) {
 		struct atc_ring *r = e->value;
 		int32_t tid = r->tid, weight = r->weight;
+		struct atc_task *task;
 		int err;
 
 		if (!r->running)
@@ -346,7 +388,7 @@ int atc_sched_begin(struct at_compose *c)
 		r->lossy = false;
 		if (!r->running)
 			continue;
-		err = atc_task_scheduled(c, tid);
+		err = atc_task_scheduled(c, tid, &task);
 		if (err)
 			return err;
 		r->tid = 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * States of threads, which a recorder reads from /proc.
+ * States of threads, which a recorder reads from /proc, or which earlier files show.
  *
  * The scheduling records of a session are changes of state. A thread that does not change its state
  * has none. So the kernel object of a thread tells the state that the recorder has read, and the
- * times between which it did so.
+ * times between which it did so. In a later file, it tells the state in which the thread left its
+ * CPU, if no later record of an earlier file shows another state.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static size_t put_syscall(uint64_t *w, unsigned int index, const char *name, uin
 /* Writes the kernel object of @t, with its state. */
 static void state_record(struct at_compose *c, const struct atc_task *t)
 {
-	const bool has_syscall = t->state->off_cpu & ASYNCTRACE_FXT_OFF_SYSCALL;
+	const bool has_syscall = t->state->state && t->state->off_cpu & ASYNCTRACE_FXT_OFF_SYSCALL;
 	const struct atc_state *s = t->state;
 	const size_t len = strlen(t->name);
 	char number[ATC_SYSCALL_MAX];
@@ -64,6 +65,90 @@ static void state_record(struct at_compose *c, const struct atc_task *t)
 	w[1] = t->tid;
 	atc_out_done(&c->out, words);
 }
+
+/* --- states that records show ---------------------------------------------------------- */
+
+/* Returns false if there is no memory. */
+static bool has_state(struct atc_task *t)
+{
+	if (!t->state)
+		t->state = atc_calloc(1, sizeof(*t->state));
+	return t->state;
+}
+
+/* A record shows that the thread runs at @ns. Rings are read one after the other. */
+static void runs(struct atc_state *s, uint64_t ns)
+{
+	if (s->left && ns >= s->since)
+		s->valid = false;
+}
+
+void atc_state_ran(struct atc_task *t, uint64_t ns)
+{
+	if (t && t->state)
+		runs(t->state, ns);
+}
+
+int atc_state_came(struct atc_task *t, uint64_t ns)
+{
+	if (!t)
+		return 0;
+	if (!has_state(t))
+		return -ENOMEM;
+	runs(t->state, ns);
+	if (t->state->came < ns)
+		t->state->came = ns;
+	return 0;
+}
+
+static void set_left(struct atc_state *s, uint64_t ns, uint32_t state)
+{
+	s->valid = true;
+	s->left = true;
+	s->since = ns;
+	s->from = ns;
+	s->until = ns;
+	s->state = state;
+}
+
+int atc_state_woken(struct atc_task *t, uint64_t ns)
+{
+	struct atc_state *s;
+
+	if (!t)
+		return 0;
+	if (!has_state(t))
+		return -ENOMEM;
+	s = t->state;
+	/* The record that the thread fell asleep before may be in a ring that is read later. */
+	if (ns >= s->came && (!s->valid || (s->left && ns >= s->since)))
+		set_left(s, ns, 0);
+	if (s->woken < ns)
+		s->woken = ns;
+	return 0;
+}
+
+int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reason)
+{
+	struct atc_state *s;
+
+	if (!t)
+		return 0;
+	if (!has_state(t))
+		return -ENOMEM;
+	s = t->state;
+	/* Records of the time before @ns may be in rings that are read later. */
+	if (ns < s->came || (s->valid && s->left && ns < s->since))
+		return 0;
+	/* After a wakeup right before, the thread may be runnable. */
+	set_left(s, ns, s->woken && s->woken >= s->came ? 0 : reason->state);
+	s->off_cpu = reason->off_cpu;
+	s->syscall = reason->syscall;
+	s->argument = reason->argument;
+	return 0;
+}
+
+/* --- states that the recorder has read --------------------------------------------------- */
 
 /*
  * Returns the time since which the session has recorded all threads of @p: its start, or at the
@@ -100,14 +185,14 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 		return -ENOMEM;
 	if (task->named && task->pid != t->pid)
 		return -ESRCH;
-	if (!task->state)
-		task->state = atc_malloc(sizeof(*task->state));
-	if (!task->state)
+	if (!has_state(task))
 		return -ENOMEM;
+	c->follows_all |= !t->provider;
 	since = followed_since(c, p);
 	if (!since || since > t->from)
 		since = t->from;
 	*task->state = (struct atc_state){
+		.valid = true, .came = task->state->came, .woken = task->state->woken,
 		.since = since > t->since ? since : t->since, .from = t->from, .until = t->until,
 		.state = t->state, .off_cpu = t->off_cpu, .syscall = t->syscall,
 		.argument = t->argument,
@@ -122,12 +207,41 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 	return c->out.error;
 }
 
+/* Finds out since when the session has recorded all threads of each process. 0: it does not */
+static void find_followed(struct at_compose *c)
+{
+	const uint64_t all = c->follows_all ? atc_clock_start(&c->clock) : 0;
+
+	atc_map_each(&c->processes, e)
+		((struct atc_process *)e->value)->followed_since = all;
+	atc_map_each(&c->providers, e) {
+		const struct atc_provider *p = e->value;
+		struct atc_process *process = atc_map_get(&c->processes, (uint32_t)p->pid);
+		const uint64_t since = followed_since(c, p);
+
+		if (p == c->kernel || !process || !since || p->flags & ASYNCTRACE_PROVIDER_F_GONE)
+			continue;
+		if (!process->followed_since || process->followed_since > since)
+			process->followed_since = since;
+	}
+}
+
+static bool is_followed(const struct at_compose *c, const struct atc_task *t)
+{
+	const struct atc_process *process = atc_map_get(&c->processes, (uint32_t)t->pid);
+
+	return process && process->followed_since && process->followed_since <= t->state->since;
+}
+
 void atc_states_begin(struct at_compose *c)
 {
+	find_followed(c);
 	atc_map_each(&c->tasks, e) {
 		struct atc_task *t = e->value;
 
-		if (!t->state || !t->named || t->state->from < c->sched_lost_until)
+		if (!t->state || !t->state->valid || !t->named ||
+		    t->state->from < c->sched_lost_until ||
+		    (t->state->left && !is_followed(c, t)))
 			continue;
 		atc_process_introduce(c, t->pid);
 		t->in_file = c->file;
