@@ -63,8 +63,8 @@ static void put(struct model *m, int cpu, int next, bool sleeps)
 			  next < 0 ? ASYNCTRACE_FXT_WEIGHT_IDLE : 120));
 	if (more) {
 		words_push(b, u32(ASYNCTRACE_FXT_STR_STATE, sleeps));
-		words_push(b, u32(ASYNCTRACE_FXT_STR_OFF_CPU,
-				  sleeps ? ASYNCTRACE_FXT_OFF_SYSCALL : ASYNCTRACE_FXT_OFF_PREEMPTED));
+		words_push(b, u32(ASYNCTRACE_FXT_STR_OFF_CPU, sleeps ?
+				  ASYNCTRACE_FXT_OFF_SYSCALL : ASYNCTRACE_FXT_OFF_PREEMPTED));
 	}
 	if (sleeps) {
 		words_push(b, i32(ASYNCTRACE_FXT_STR_SYSCALL, READ));
@@ -205,9 +205,9 @@ struct seen {
 /* Finds the model's sleep of the thread at @ns, or NULL. */
 static const struct sleep *sleep_at(const struct model *m, int thread, uint64_t ns)
 {
-	for (size_t i = 0; i < m->nr_sleeps; i++)
-		if (m->sleeps[i].thread == thread && m->sleeps[i].from <= ns && ns < m->sleeps[i].to)
-			return &m->sleeps[i];
+	for (const struct sleep *s = m->sleeps; s < m->sleeps + m->nr_sleeps; s++)
+		if (s->thread == thread && s->from <= ns && ns < s->to)
+			return s;
 	return NULL;
 }
 

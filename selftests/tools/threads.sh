@@ -117,6 +117,10 @@ check "second file" all_asleep part.1.fxt
 check "time" all_along part.1.fxt
 end
 
+begin "trace without scheduling has no states"
+check record status 0 "$AT" record -s off -o t.fxt -d 1 --json
+check "count" is 0 .threads_listed
+end
 stop
 
 begin "later files have states from earlier files"
@@ -126,17 +130,16 @@ check "it records" soon eval '"$AT" session list | grep -q started'
 start "$SLEEPERS" 900
 sleep 1
 kill -HUP $recorder
-sleep 1
 check record wait $recorder
-check "second file" all_asleep part.1.fxt
-check "time" all_along part.1.fxt
-check "first file" all_asleep part.0.fxt
-check "records" [ "$(row "$epoll" '.voluntary > 0')" = true ]
-end
-
-begin "trace without scheduling has no states"
-check record status 0 "$AT" record -s off -o t.fxt -d 1 --json
-check "count" is 0 .threads_listed
+check "first file" rows part.0.fxt
+for tid in $read $accept $futex $epoll; do
+	check "it fell asleep" [ "$(row $tid '.voluntary > 0')" = true ]
+done
+check "second file" rows part.1.fxt
+check "time" all_along
+for tid in $read $accept $futex $epoll; do
+	check "it sleeps" [ "$(row $tid '.last | startswith("blocked in ")')" = true ]
+done
 end
 stop
 

@@ -13,6 +13,9 @@
  */
 unsigned int atc_name_index(struct at_compose *c, const char *text);
 
+/* Rings of tracepoints follow the rings of scheduling records, of which there are 2^16. */
+#define ATC_RING_TRACEPOINTS	(UINT16_MAX + 1)
+
 /*
  * The state of a thread that does not run, for later files
  *
@@ -32,7 +35,8 @@ struct atc_state {
 
 /*
  * A record at @ns shows that @t came to a CPU, was woken, ran, or left its CPU. NULL has no effect.
- * Return 0 or -ENOMEM. @reason: .state, .off_cpu, .syscall and .argument; .state 0: the thread can run
+ * Return 0 or -ENOMEM. @reason: .state, .off_cpu, .syscall and .argument; .state 0: the thread can
+ * run
  */
 int atc_state_came(struct atc_task *t, uint64_t ns);
 int atc_state_woken(struct atc_task *t, uint64_t ns);

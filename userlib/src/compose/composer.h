@@ -230,7 +230,8 @@ struct atc_provider {
 	uint32_t nr_slots;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
-	uint64_t recorded_since;	/* time of its first record; 0: none */
+	/* Its threads are recorded since then or earlier; 0: not known. */
+	uint64_t recorded_since;
 	uint32_t in_file;		/* number of the last file with its provider record */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;

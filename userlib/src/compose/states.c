@@ -188,8 +188,11 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 	if (!has_state(task))
 		return -ENOMEM;
 	c->follows_all |= !t->provider;
+	/* The caller may read states from when the session follows the process. */
+	if (!p->recorded_since || p->recorded_since > t->from)
+		p->recorded_since = t->from;
 	since = followed_since(c, p);
-	if (!since || since > t->from)
+	if (since > t->from)
 		since = t->from;
 	*task->state = (struct atc_state){
 		.valid = true, .came = task->state->came, .woken = task->state->woken,
