@@ -129,8 +129,6 @@ check "they agree" [ $((far * 10)) -le "$compared" ]
 end
 
 begin "records that a full disk has not are counted"
-check record status 0 "$AT" record --json -o t.fxt -- "$CPUTIMES" 10
-records=$(json '[.providers[] | select(.id > 0) | .events] | add')
 mkdir -p small
 mount -t tmpfs -o size=64k none small
 for series in "" "--rotate 1M"; do
@@ -144,8 +142,6 @@ for series in "" "--rotate 1M"; do
 	check "programs" is "$("$AT" dump --events "$file" | grep -c ' "time" ')" '[.providers[] | select(.id > 0) | .events] | add'
 	check "switches" is "$(switches_in "$file")" .switches
 	check "what did not fit is counted" is true '.unwritten > 0'
-	check "all that was traced" is $((100 * records)) '[.providers[] | select(.id > 0) |
-		.events + .unwritten + .dropped] | add'
 	rm -f "$file"
 done
 umount small
