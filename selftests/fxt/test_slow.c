@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * One stream of chunks to a file, with and without --slower-than: the answers about slow operations
- * are equal, and each record of each ring is counted once, also if writing fails. Durations have the
- * same CPU times in both.
+ * and the CPU times of durations are equal, and each record of each ring is counted once, also if
+ * writing fails
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +21,7 @@
 #define MS	1000000ULL
 #define THREADS	400	/* more than a thread table has room for */
 #define CPUS	4
+#define SALT	77ULL	/* of the server */
 
 static const struct tail_bound bound = { .type = "http/request", .ns = 3 * MS, .text = "http/request>3ms" };
 
@@ -31,8 +32,45 @@ struct server {
 	struct words events[CPUS], sched[CPUS];
 	uint64_t now[CPUS];
 	unsigned int running[CPUS];	/* thread, from 1 on; 0: idle */
+	struct tracepoint {
+		uint64_t ns, id;
+		unsigned int cpu, thread;
+	} tracepoints[1000];		/* events that ftrace has and the composer does not */
+	size_t nr_tracepoints;
 	unsigned int strings;
 };
+
+/* Puts an event of a tracepoint, for example in an interrupt. @id: of its operation; 0: none */
+static void tracepoint(struct server *v, unsigned int cpu, uint64_t id)
+{
+	assert_true(v->nr_tracepoints < 1000);
+	v->tracepoints[v->nr_tracepoints++] = (struct tracepoint){
+		v->now[cpu], id, cpu, v->running[cpu],
+	};
+}
+
+/* Adds the events in a shuffled order of CPUs. */
+static void read_tracepoints(struct server *v)
+{
+	const struct at_compose_value value = {
+		.name = "cookie", .type = ASYNCTRACE_FXT_ARG_UINT64, .number = 5,
+	};
+
+	for (size_t i = 0; i < v->nr_tracepoints; i++) {
+		const struct tracepoint *p = &v->tracepoints[i];
+		const struct at_compose_tracepoint t = {
+			.size = sizeof(t), .clock = ASYNCTRACE_CLOCK_BOOTTIME, .time = p->ns,
+			.cpu = p->cpu, .tid = p->thread ? 4000 + p->thread : 0, .pid = 4000,
+			.category = "driver", .name = "complete", .operation = p->id,
+			.nr_values = 1, .values = &value,
+		};
+
+		if (v->s.arg)
+			trace_out_ring(v->s.arg, 0, ASYNCTRACE_COMPOSE_RING_TRACEPOINTS | p->cpu);
+		at_compose_add_tracepoint(v->s.c, &t);
+	}
+	v->nr_tracepoints = 0;
+}
 
 static void read_rings(struct server *v)
 {
@@ -40,6 +78,7 @@ static void read_rings(struct server *v)
 		give_sched(&v->s, cpu, &v->sched[cpu]);
 		give_events(&v->s, 1, cpu, &v->events[cpu]);
 	}
+	read_tracepoints(v);
 }
 
 static void run_thread(struct server *v, unsigned int cpu, unsigned int thread, unsigned int state)
@@ -138,6 +177,8 @@ static void request(struct server *v, uint64_t id)
 		return;
 	begin = ++v->now[to];
 	v->now[to] += 10;
+	if (rnd_chance(30))
+		tracepoint(v, rnd_below(CPUS), rnd_chance(50) ? id | SALT << 44 : 0);
 	event(v, to, rnd_chance(50) ? ASYNCTRACE_FXT_ASYNC_INSTANT : ASYNCTRACE_FXT_FLOW_STEP,
 	      ++v->now[to], id);
 	v->now[to] += rnd_below(MS / 10);
@@ -162,7 +203,7 @@ static void serve(struct server *v, unsigned int requests)
 
 	v->s.ticks = 1000 * MS;
 	give_clock(&v->s, ASYNCTRACE_MOMENT_START);
-	give_provider(&v->s, 1, 4000, 77, "server");
+	give_provider(&v->s, 1, 4000, SALT, "server");
 	for (unsigned int i = 1; i <= THREADS; i++) {
 		snprintf(name, sizeof(name), "worker-%u", i);
 		give_thread(&v->s, 1, i, 4000, 4000 + i, name);
@@ -202,6 +243,7 @@ static void serve(struct server *v, unsigned int requests)
 
 struct answers {
 	char *of[10000];
+	uint64_t ids[10000];
 	size_t nr, complete;
 	struct analysis_totals totals;
 };
@@ -216,6 +258,7 @@ static int add_answer(void *arg, const struct analysis_operation *op)
 		return 0;
 	assert_true(answers->nr < 10000);
 	answers->complete += op->complete;
+	answers->ids[answers->nr] = op->id.id;
 	f = open_memstream(&answers->of[answers->nr++], &len);
 	explain_sentence(f, op);
 	explain_json(f, op, true, NULL);
@@ -266,6 +309,22 @@ static void free_answers(struct answers *answers)
 {
 	while (answers->nr)
 		free(answers->of[--answers->nr]);
+}
+
+/* Counts the events of tracepoints that belong to one of the operations of @answers. */
+static size_t joined_to(const char *path, const struct answers *answers)
+{
+	struct file f;
+	size_t nr = 0;
+
+	for (file_open(&f, path); file_event(&f, 1);) {
+		const struct fxt_arg *id = fxt_arg(&f.rec, "operation");
+
+		for (size_t i = 0; fxt_is_tracepoint(&f.rec) && id && i < answers->nr; i++)
+			nr += answers->ids[i] == id->u;
+	}
+	fxt_close(f.r);
+	return nr;
 }
 
 /* --- tests ------------------------------------------------------------------------------ */
@@ -373,6 +432,8 @@ static void slow_file_answers_as_the_whole(void **state)
 		assert_int_equal(slow.nr + tail_counts(o.tail)->left_out, whole.nr);
 		assert_int_equal(slow.complete, whole.complete);
 		assert_in_order(&slow, &whole);
+		assert_true(joined_to(slow_path, &slow) > 5);
+		assert_int_equal(joined_to(slow_path, &slow), joined_to(whole_path, &slow));
 		assert_int_equal(slow.totals.complete + slow.totals.incomplete, slow.nr);
 		/* Excuse these rules, because the file is a part of the session. */
 		assert_clean(slow_path, FXT_RULE_OVERLAP, FXT_RULE_ASYNC_OPEN,
@@ -442,8 +503,8 @@ static void slow_file_has_the_cpu_times_of_the_whole(void **state)
 		nr_slow = read_times(slow_path, slow, 20000);
 		assert_true(nr_slow > 20 && nr_slow < nr_whole);
 		for (size_t k = 0; k < nr_slow; k++) {
-			const struct time *found = bsearch(&slow[k], whole, nr_whole, sizeof(*whole),
-							   by_place);
+			const struct time *found = bsearch(&slow[k], whole, nr_whole,
+							   sizeof(*whole), by_place);
 
 			assert_non_null(found);
 			assert_int_equal(slow[k].ns, found->ns);
@@ -490,7 +551,8 @@ static void cut_file(bool cpu_time)
 
 		if (fxt_arg(&f.rec, FILTERED) && f.rec.kind != FXT_EVENT)
 			continue;
-		records += (f.rec.kind == FXT_EVENT && f.rec.provider > 1 &&
+		records += fxt_is_tracepoint(&f.rec) ||
+			   (f.rec.kind == FXT_EVENT && f.rec.provider > 1 &&
 			    !(f.rec.number == ASYNCTRACE_FXT_ASYNC_INSTANT &&
 			      fxt_arg(&f.rec, FILTERED))) ||
 			   ((f.rec.kind == FXT_SWITCH || f.rec.kind == FXT_WAKEUP) && !inferred);

@@ -55,6 +55,25 @@ check why status 1 "$AT" why slow.fxt
 check "why none" says "all were faster than the bounds"
 end
 
+begin "slow operations have events of tracepoints"
+check record status 0 "$AT" record --json -b 4M -o slow.fxt --slower-than 'http/request>40ms' \
+	-e syscalls:sys_enter_clock_nanosleep,syscalls:sys_enter_futex -- "$SLOW" 1 1000 50
+cp out summary.json
+check validate valid slow.fxt
+cp summary.json out
+check "20 at least" [ "$(json .slow.operations)" -ge 20 ]
+check "only slow ones" only_slow 40000000
+cp summary.json out
+"$AT" dump --events slow.fxt | grep -E '"sys_enter_(clock_nanosleep|futex)"' >events
+# One operation in 50 sleeps.
+check "sleeps" [ "$(grep -c clock_nanosleep events)" = 20 ]
+check "each event is in the file, filtered or lost" is true '[.rings[] |
+	select(.kind == "tracepoints")] | map(.delivered) | add == '"$(wc -l <events)"
+check "most are filtered" is true '[.rings[] | select(.kind == "tracepoints")] |
+	(map(.filtered) | add) > (map(.delivered) | add)'
+check "none is unwritten" is 0 '[.rings[] | select(.kind == "tracepoints") | .unwritten] | add'
+end
+
 begin "operations beyond the window are reported"
 check record status 0 "$AT" record --json -b 4M -o slow.fxt --window 256K --before 1ms \
 	--slower-than 'http/request>40ms' -- "$SLOW" 8 2000 500

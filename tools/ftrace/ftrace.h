@@ -121,6 +121,8 @@ int ftrace_read(struct ftrace *f);
  * processes of the session. Returns 0, or the composer's error.
  */
 int ftrace_compose(struct ftrace *f, struct at_compose *c);
+/* Calls @fn with the CPU before each event that is composed. An error of @fn is the result. */
+void ftrace_on_cpu(struct ftrace *f, int (*fn)(void *arg, uint32_t cpu), void *arg);
 /* Returns true if the queue should be composed although the composer may lack some processes. */
 bool ftrace_is_crowded(const struct ftrace *f);
 /* Accounts for lost events. Call this after the last ftrace_read() and ftrace_compose(). */
@@ -172,6 +174,11 @@ static inline int ftrace_compose(struct ftrace *f, struct at_compose *c)
 {
 	(void)f, (void)c;
 	return 0;
+}
+
+static inline void ftrace_on_cpu(struct ftrace *f, int (*fn)(void *arg, uint32_t cpu), void *arg)
+{
+	(void)f, (void)fn, (void)arg;
 }
 
 static inline bool ftrace_is_crowded(const struct ftrace *f)

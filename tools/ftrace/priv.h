@@ -78,6 +78,8 @@ struct ftrace_join {
  * @queue: events that were read, each a struct queued
  * @used: bytes of @queue
  * @room: bytes allocated for @queue
+ * @on_cpu: see ftrace_on_cpu(); or NULL
+ * @arg: argument of @on_cpu
  * @tasks: tree of tsearch(3) with struct ftrace_task
  */
 struct ftrace {
@@ -91,6 +93,8 @@ struct ftrace {
 	char *queue;
 	size_t used;
 	size_t room;
+	int (*on_cpu)(void *arg, uint32_t cpu);
+	void *arg;
 	void *tasks;
 };
 

@@ -110,6 +110,12 @@ int ftrace_read(struct ftrace *f)
 	return err ? err : read_instance(f, FTRACE_JOINED);
 }
 
+void ftrace_on_cpu(struct ftrace *f, int (*fn)(void *arg, uint32_t cpu), void *arg)
+{
+	f->on_cpu = fn;
+	f->arg = arg;
+}
+
 bool ftrace_is_crowded(const struct ftrace *f)
 {
 	return f->used > QUEUE_MAX / 4;
@@ -145,6 +151,7 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 		.values = fields.values,
 	};
 	const struct ftrace_task *task = t.tid > 0 ? ftrace_task(f, t.tid) : NULL;
+	int err = f->on_cpu ? f->on_cpu(f->arg, q->cpu) : 0, more;
 
 	if (task) {
 		t.pid = task->pid;
@@ -156,7 +163,9 @@ static int compose_one(struct ftrace *f, struct at_compose *c, struct queued *q)
 	}
 	ftrace_decode(&fields, q->event, q->data, q->size);
 	t.nr_values = fields.nr;
-	return at_compose_add_tracepoint(c, &t);
+	/* After an error, too, the composer counts the event. */
+	more = at_compose_add_tracepoint(c, &t);
+	return more ? more : err;
 }
 
 /* Is this an error of the event alone, so that the next one can be composed? */

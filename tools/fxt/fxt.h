@@ -157,7 +157,7 @@ void fxt_close(struct fxt_reader *r);
 /* The provider that stands for the kernel. Programs write nothing in its sections. */
 #define FXT_KERNEL_PROVIDER	1
 
-/* What a record counts as in the ring that it was read from. The recorder made the others. */
+/* Kinds of counts of a ring. A record that does not count was made by the recorder. */
 enum fxt_counted {
 	FXT_NOT_COUNTED,
 	FXT_COUNTED_EVENT,

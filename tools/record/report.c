@@ -313,6 +313,29 @@ static uint64_t threads_missed(const struct recorder *r)
 	return session.threads_missed;
 }
 
+static const char *kind_of(const struct at_compose_ring *ring)
+{
+	return ring->flags & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS ? "tracepoints" :
+	       ring->flags & ASYNCTRACE_CHUNK_F_FALLBACK ? "fallback" :
+	       ring->provider ? "events" : "scheduling";
+}
+
+static void rings_json(struct json_doc *j, const struct at_compose_stats *st)
+{
+	doc_array(j, "rings");
+	for (size_t i = 0; i < st->nr_rings; i++) {
+		const struct at_compose_ring *ring = &st->rings[i];
+
+		doc_object(j, NULL);
+		doc_number(j, "provider", ring->provider);
+		doc_string(j, "kind", kind_of(ring));
+		doc_number(j, "cpu", ring->ring);
+		json_counts(j, &ring->counts);
+		doc_close(j);
+	}
+	doc_close(j);
+}
+
 static bool summary_json(const struct recorder *r, const struct at_compose_stats *st)
 {
 	struct json_doc j = {};
@@ -355,6 +378,7 @@ static bool summary_json(const struct recorder *r, const struct at_compose_stats
 		doc_close(&j);
 	}
 	doc_close(&j);
+	rings_json(&j, st);
 	doc_close(&j);
 	return doc_write(&j);
 }

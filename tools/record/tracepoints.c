@@ -24,12 +24,18 @@ bool record_check_tracepoints(const struct record_options *o)
 {
 	if (!o->tracepoints.nr)
 		return true;
-	if (o->slow.nr || o->snapshots) {
-		tool_error("-e and -k with %s are not supported yet",
-			   o->slow.nr ? "--slower-than" : "--trigger ALERT:snapshot");
+	if (o->snapshots) {
+		tool_error("-e and -k with --trigger ALERT:snapshot are not supported yet");
 		return false;
 	}
 	return ftrace_lists_exist(&o->tracepoints);
+}
+
+static int on_cpu(void *arg, uint32_t cpu)
+{
+	struct recorder *r = arg;
+
+	return trace_out_ring(&r->out, 0, ASYNCTRACE_COMPOSE_RING_TRACEPOINTS | cpu);
 }
 
 int record_open_tracepoints(struct recorder *r)
@@ -42,9 +48,14 @@ int record_open_tracepoints(struct recorder *r)
 		.all = a->sched == ASYNCTRACE_SCHED_ALL,
 	};
 
+	int err;
+
 	if (!r->opt.tracepoints.nr)
 		return 0;
-	return ftrace_open(&r->ftrace, &r->opt.tracepoints, &o);
+	err = ftrace_open(&r->ftrace, &r->opt.tracepoints, &o);
+	if (!err)
+		ftrace_on_cpu(r->ftrace, on_cpu, r);
+	return err;
 }
 
 int record_start_tracepoints(struct recorder *r)

@@ -97,10 +97,17 @@ static bool ends_covered(const struct tail *t, const struct tail_entry *e)
 	       is_covered(t, window_entry(&t->window, e->partner));
 }
 
+/* True if @e, an event of a tracepoint, belongs to a slow operation. Its thread does not matter. */
+static bool is_of_slow(const struct tail *t, const struct tail_entry *e)
+{
+	return e->joined && fxt_find(&t->slow, fxt_hash(e->joined, 0));
+}
+
 static int event(struct tail *t, const struct tail_entry *e, uint64_t number)
 {
 	const bool covered = is_covered(t, e);
-	const bool kept = covered || e->flags & ENTRY_KEEP || ends_covered(t, e);
+	const bool kept = covered || e->flags & ENTRY_KEEP || ends_covered(t, e) ||
+			  is_of_slow(t, e);
 	const bool lasts = e->flags & ENTRY_OPEN ||
 			   (e->flags & ENTRY_BEGIN && window_has(&t->window, e->partner)) ||
 			   (!covered && (e->ongoing || e->end > t->passed));
@@ -319,7 +326,8 @@ static int emit(struct tail *t, const struct tail_entry *e, uint64_t number)
 	case FXT_EVENT:
 		if (e->provider == KERNEL_PROVIDER && e->type == ASYNCTRACE_FXT_COUNTER)
 			return counter(t, e);
-		return e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER ?
+		return e->tid > FXT_TID_REAL_MAX && e->provider == KERNEL_PROVIDER &&
+		       !(e->flags & ENTRY_TRACEPOINT) ?
 			own_event(t, e) : event(t, e, number);
 	case FXT_SWITCH:
 	case FXT_WAKEUP:

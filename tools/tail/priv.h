@@ -33,6 +33,7 @@ enum {
 	ENTRY_OPEN	= 1 << 3,	/* begins something that has not ended */
 	ENTRY_BEGIN	= 1 << 4,	/* began something, which may have ended */
 	ENTRY_LARGE	= 1 << 5,	/* category and name do not fit into a record of the file */
+	ENTRY_TRACEPOINT = 1 << 6,	/* an event of a tracepoint of the kernel */
 };
 
 /* A record in the window. It is about the time from .ns to .end. */
@@ -42,6 +43,8 @@ struct tail_entry {
 	uint64_t entered;	/* time at which a thread entered the operation that the record
 				   begins; 0: none did */
 	uint64_t partner;	/* number of the record that ends or begins the same thing;
+				   0: none */
+	uint64_t joined;	/* id of the operation to which an event of a tracepoint belongs;
 				   0: none */
 	uint32_t tid, other;	/* thread; coming thread, waker, or process of the object */
 	uint32_t provider;
@@ -279,6 +282,7 @@ struct tail {
 	bool lacks;			/* the current operation depends on a record that
 					   cannot be in the file */
 	struct tail_covers all;		/* times that a slow operation needs */
+	struct fxt_table slow;		/* hash of the id of a slow operation: .a its end */
 	struct tail_cpu *cpus;
 	size_t nr_cpus;
 	struct tail_loss losses[TAIL_LOSSES];

@@ -72,6 +72,18 @@ static int keep_operation(struct tail *t, const struct analysis_other_operation 
 	return err;
 }
 
+/* Keeps the events of tracepoints that belong to the operation. */
+static int note_slow(struct tail *t, const struct analysis_operation *op)
+{
+	struct fxt_entry *e = fxt_make(&t->slow, fxt_hash(op->id.id, 0));
+
+	if (!e)
+		return -ENOMEM;
+	if (e->a < op->end)
+		e->a = op->end;
+	return 0;
+}
+
 static int keep(struct tail *t, const struct analysis_operation *op, uint64_t from)
 {
 	struct analysis_needs needs;
@@ -84,6 +96,8 @@ static int keep(struct tail *t, const struct analysis_operation *op, uint64_t fr
 	for (size_t i = 0; i < needs.nr_operations && !err; i++)
 		err = keep_operation(t, &needs.operations[i]);
 	held_write_wanted(t);
+	if (!err)
+		err = note_slow(t, op);
 	if (!err)
 		err = cover(t, &t->all, needs.losses_from, needs.until, NULL, 0);
 	return err ? err : emit_held_losses(t, needs.losses_from, needs.until);

@@ -142,6 +142,7 @@ void tail_free(struct tail *t)
 	for (size_t i = 0; i < TAIL_LOSSES; i++)
 		free(t->losses[i].of);
 	covers_free(&t->all);
+	fxt_table_free(&t->slow);
 	objects_free(t);
 	fxt_table_free(&t->threads);
 	fxt_table_free(&t->held);
@@ -208,6 +209,14 @@ static void forget(struct tail *t)
 	covers_forget(&t->all, t->forget_ns);
 	for (size_t i = 0; i < t->nr_cpus; i++)
 		covers_forget(&t->cpus[i].covers, t->forget_ns);
+	for (size_t i = 0; t->slow.entries && i <= t->slow.mask;) {
+		struct fxt_entry *e = &t->slow.entries[i];
+
+		if (e->key && e->a < t->forget_ns)
+			fxt_remove(&t->slow, e);
+		else
+			i++;
+	}
 	for (size_t i = 0; t->threads.entries && i <= t->threads.mask;) {
 		struct fxt_entry *e = &t->threads.entries[i];
 		struct tail_thread *thread = (struct tail_thread *)(uintptr_t)e->a;
@@ -268,6 +277,15 @@ static int look(struct tail *t)
 
 /* --- records -------------------------------------------------------------------------- */
 
+static void describe_tracepoint(struct tail_entry *e, const struct fxt_record *rec)
+{
+	const struct fxt_arg *arg = fxt_arg(rec, "operation");
+
+	e->flags |= ENTRY_TRACEPOINT;
+	if (arg && arg->type == ASYNCTRACE_FXT_ARG_UINT64)
+		e->joined = arg->u;
+}
+
 static void describe_event(struct tail_entry *e, const struct fxt_record *rec)
 {
 	const bool own = rec->thread.tid > FXT_TID_REAL_MAX;
@@ -281,6 +299,8 @@ static void describe_event(struct tail_entry *e, const struct fxt_record *rec)
 		e->flags |= ENTRY_BEGIN | ENTRY_OPEN;
 	if (!own && rec->number == ASYNCTRACE_FXT_DURATION_BEGIN)
 		e->end = UINT64_MAX;
+	if (fxt_is_tracepoint(rec))
+		describe_tracepoint(e, rec);
 }
 
 static void describe(struct tail_entry *e, const struct fxt_record *rec)

@@ -362,7 +362,8 @@ struct at_compose_counts {
  * at_compose_left_out - subtract records that the write function of the caller has left out
  * @c: the composer
  * @provider: provider id of the session; 0: the kernel
- * @ring: ring of the chunks that had the records
+ * @ring: ring of the chunks that had the records; for events of tracepoints,
+ *	ASYNCTRACE_COMPOSE_RING_TRACEPOINTS with the CPU
  * @filtered: number of .events, .switches and .wakeups that the caller did not want
  * @unwritten: number of .events, .switches and .wakeups that the caller could not write
  *

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "added.h"
 #include "composer.h"
 #include "internal.h"
 
@@ -57,7 +58,9 @@ int at_compose_left_out(struct at_compose *c, uint32_t provider, uint32_t ring,
 			const struct at_compose_counts *filtered,
 			const struct at_compose_counts *unwritten)
 {
-	struct atc_ring *r = atc_map_get(&c->rings, (uint64_t)provider << 32 | ring);
+	const uint32_t index = ring & ASYNCTRACE_COMPOSE_RING_TRACEPOINTS ?
+			       ATC_RING_TRACEPOINTS + (ring & UINT16_MAX) : ring;
+	struct atc_ring *r = atc_map_get(&c->rings, (uint64_t)provider << 32 | index);
 	const struct at_compose_counts gone = {
 		.events = filtered->events + unwritten->events,
 		.switches = filtered->switches + unwritten->switches,

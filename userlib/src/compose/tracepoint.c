@@ -19,9 +19,6 @@
 #include "added.h"
 #include "composer.h"
 
-/* Rings of tracepoints follow the rings of scheduling records, of which there are 2^16. */
-#define RING_FIRST	(UINT16_MAX + 1)
-
 /* Limit of texts that get an index. Later texts are written inline. */
 #define TEXTS_MAX	4096
 #define TEXT_MAX	255
@@ -168,7 +165,7 @@ static int time_of(struct at_compose *c, const struct at_compose_tracepoint *t, 
 
 static struct atc_ring *ring_of(struct at_compose *c, uint32_t cpu)
 {
-	struct atc_ring *r = atc_ring(c, c->kernel, RING_FIRST + cpu);
+	struct atc_ring *r = atc_ring(c, c->kernel, ATC_RING_TRACEPOINTS + cpu);
 
 	if (r)
 		r->flags |= ASYNCTRACE_COMPOSE_RING_TRACEPOINTS;
@@ -184,7 +181,7 @@ static uint32_t idle_thread(struct at_compose *c, struct atc_ring *r)
 		return r->idle;
 	r->idle = c->next_losses++;
 	r->idle_in_file = c->file;
-	snprintf(name, sizeof(name), "cpu-%u idle", r->index - RING_FIRST);
+	snprintf(name, sizeof(name), "cpu-%u idle", r->index - ATC_RING_TRACEPOINTS);
 	atc_introduce_pseudo(c);
 	atc_thread_record(c, ATC_KOID_PROCESS, r->idle, name);
 	return r->idle;
