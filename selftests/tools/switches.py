@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# switches.py ASYNCTRACE FILE: in a trace with scheduling of all tasks and with ftrace's
+# switches.py ASYNCTRACE FILE [LIMIT]: in a trace with scheduling of all tasks and with ftrace's
 # sched:sched_switch, both must have the same switches: from which thread, to which thread, and
 # whether the first one sleeps. Prints differences and fails if not.
 #
 # The times differ by what runs between the two probes. In an emulated machine this may be any time,
-# so the median is printed and not tested.
+# so the median is printed. If the machine's clock counts instructions, no distance may be longer
+# than LIMIT nanoseconds.
 import json
 import statistics
 import subprocess
@@ -61,5 +62,8 @@ print(f'{len(everything)} switches of ftrace, median distance '
 if len(wrong) > edges or edges > 4:
     print(*wrong[:20], sep='\n')
     sys.exit(f'{len(wrong)} kinds or switches differ')
+print(f'the longest distance is {max(distances)} ns')
+if len(sys.argv) > 3 and max(distances) > int(sys.argv[3]):
+    sys.exit(f'{sum(d > int(sys.argv[3]) for d in distances)} distances are longer than {sys.argv[3]} ns')
 if len(everything) < 100:
     sys.exit('there are too few switches to compare')

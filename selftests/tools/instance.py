@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# instance.py ASYNCTRACE FILE TEXT [--all PID...] -- NAME...: does a trace have the same events of
+# the kernel's tracepoints as another ftrace instance, whose text is in TEXT? That instance recorded
+# all threads, before the recording and after it.
+#
+# For each thread, and for the idle task of each CPU, the events of FILE must be consecutive events
+# of TEXT, with the same values. --all: the last events of the threads PID are in FILE, too. There
+# must be events of each NAME. Prints the number of events of each name.
+import collections
+import json
+import re
+import subprocess
+import sys
+
+LINE = re.compile(r'.{16}-(\d+) +\[(\d+)\] (?:\S{4,5} +)?(\d+)\.(\d{6}): (\w+): ?(.*)')
+NUMBER = re.compile(r'(\w+)=(-?\d+)(?![\w.])')
+
+
+def same(ours, theirs):
+    """Have both the same name and, where the text prints a field as a number, the same value?"""
+    return ours[1] == theirs[1] and all(str(ours[2][k]) == v for k, v in theirs[2].items()
+                                        if isinstance(ours[2].get(k), int))
+
+
+def read_trace(tool, path):
+    """Events by thread: (time, name, fields)"""
+    idle, threads = {}, collections.defaultdict(list)
+    with subprocess.Popen([tool, 'dump', '--json', path], stdout=subprocess.PIPE, text=True) as dump:
+        for line in dump.stdout:
+            r = json.loads(line)
+            if r['record'] == 'thread' and re.fullmatch(r'cpu-\d+ idle', r['name']):
+                idle[r['koid']] = ('cpu', int(r['name'][4:-5]))
+            elif (r["record"], r["provider"]) == ("instant", 1) and r["category"] != "asynctrace":
+                threads[idle.get(r['tid'], r['tid'])].append((r['ts'], r['name'], r.get('args', {})))
+    if dump.returncode:
+        sys.exit('the dump failed')
+    # The buffers of CPUs are read one after the other, and a thread moves between CPUs.
+    for events in threads.values():
+        events.sort(key=lambda event: event[0])
+    return threads
+
+
+def read_text(path):
+    threads = collections.defaultdict(list)
+    with open(path) as text:
+        for line in text:
+            if line.startswith('#'):
+                continue
+            m = LINE.match(line)
+            if not m:
+                sys.exit(f'not understood: {line}')
+            tid = int(m[1]) or ('cpu', int(m[2]))
+            threads[tid].append((int(m[3]) * 10**9 + int(m[4]) * 1000, m[5],
+                                 dict(NUMBER.findall(m[6]))))
+    return threads
+
+
+def find(ours, theirs):
+    """Return where the events are in the other list, and how many of them are."""
+    best = 0, 0
+    for at in range(len(theirs) - len(ours) + 1):
+        if abs(ours[0][0] - theirs[at][0]) > 10**9:
+            continue
+        equal = next((i for i, o in enumerate(ours) if not same(o, theirs[at + i])), len(ours))
+        best = max(best, (equal, at))
+        if equal == len(ours):
+            break
+    return best[1], best[0]
+
+
+def main():
+    tool, path, text, *rest = sys.argv[1:]
+    split = rest.index('--')
+    everything, names = [int(pid) for pid in rest[1:split]], rest[split + 1:]
+    trace, instance = read_trace(tool, path), read_text(text)
+    counts, wrong = collections.Counter(), []
+    for tid, ours in trace.items():
+        theirs = instance[tid]
+        counts.update(name for _, name, _ in ours)
+        at, equal = find(ours, theirs)
+        if equal < len(ours):
+            wrong.append(f'{tid}: {len(ours)} events, of {len(theirs)}. Event {equal} differs: '
+                         f'{ours[equal]}, {theirs[at + equal:at + equal + 1]}')
+        if tid in everything and at + len(ours) < len(theirs):
+            wrong.append(f'{tid}: the last {len(theirs) - at - len(ours)} events are missing')
+    wrong += [f'{pid}: no event' for pid in everything if pid not in trace]
+    wrong += [f'there is no {name}' for name in names if not counts[name]]
+    for name, count in sorted(counts.items()):
+        print(f'{count} {name}')
+    print(*wrong, sep='\n')
+    sys.exit(bool(wrong))
+
+
+main()
