@@ -75,6 +75,9 @@ def is_delayed(want, op):
             and tid(r.get("other")) == want["runnable_behind"]]
     if not want["behind_at_least_ns"] - SLACK <= total(rows) <= want["behind_at_most_ns"] + SLACK:
         yield f"runnable behind it for {total(rows)}"
+    served = {r.get("other_operation", {}).get("id") for r in rows}
+    if served - {want["behind_id"]}:
+        yield f"runnable behind {served}, not behind {want['behind_id']}"
 
 
 def wrong(want, op, lossy):

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <asynctrace/operation.h>
+
 #include "truth.h"
 
 /* --- a lock that another operation holds; a convoy is ten of them ----------------------- */
@@ -99,7 +101,7 @@ struct spin {
 	bool over;
 	int tid;
 	clockid_t cpu_clock;
-	uint64_t ns;
+	uint64_t id, ns;
 	sem_t spins;
 };
 
@@ -119,18 +121,22 @@ static void *spins(void *arg)
 	stay_on_cpu0();
 	s->tid = tid();
 	must(!pthread_getcpuclockid(pthread_self(), &s->cpu_clock));
-	TRACE_INSTANT("truth", "spins", TRACE_SCOPE_THREAD);
-	sem_post(&s->spins);
-	while (!__atomic_load_n(&s->over, __ATOMIC_SEQ_CST))
-		;
+	TRACE_ASYNC_BEGIN("truth", "spin", s->id);
+	{
+		TRACE_OPERATION_SCOPE(s->id, "truth", "spins");
+		sem_post(&s->spins);
+		while (!__atomic_load_n(&s->over, __ATOMIC_SEQ_CST))
+			;
+	}
+	TRACE_ASYNC_END("truth", "spin", s->id);
 	return NULL;
 }
 
 /*
- * Both threads are on one CPU. While the one spins, the other is runnable behind it, for at least
- * half of the CPU time that the first one uses meanwhile. Only half is demanded, because a virtual
- * CPU may stand still between the time that the kernel accounts from and the time of the record.
- * The time is at most what the other thread did not use.
+ * Both threads are on one CPU. So while the one spins, the other is runnable behind it, for at
+ * least half of the CPU time that the first one uses meanwhile. Only half is demanded, because a
+ * virtual CPU may stand still between the time that the kernel accounts from and the time of the
+ * record. The time is at most what the other thread did not use.
  */
 static void *is_delayed(void *arg)
 {
@@ -152,16 +158,17 @@ static void *is_delayed(void *arg)
 	busy = now() - begin;
 	TRACE_ASYNC_END("truth", "request", id);
 	wall = now() - wall;
-	expect(id, "spinner", "\"runnable_behind\":%d,\"behind_at_least_ns\":%" PRIu64
-	       ",\"behind_at_most_ns\":%" PRIu64 ",\"busy_at_least_ns\":%" PRIu64,
-	       s->tid, behind / 2, wall - own, busy);
+	expect(id, "spinner", "\"runnable_behind\":%d,\"behind_id\":\"0x%" PRIx64
+	       "\",\"behind_at_least_ns\":%" PRIu64 ",\"behind_at_most_ns\":%" PRIu64
+	       ",\"busy_at_least_ns\":%" PRIu64,
+	       s->tid, s->id, behind / 2, wall - own, busy);
 	return NULL;
 }
 
 void scene_spinner(void)
 {
 	/* A time that is longer than the scheduler's time slice on any kernel */
-	struct spin s = { .ns = rnd(100 * MS, 200 * MS) };
+	struct spin s = { .id = at_flow_id(), .ns = rnd(100 * MS, 200 * MS) };
 	pthread_t threads[2];
 
 	sem_init(&s.spins, 0, 0);
