@@ -9,6 +9,7 @@
  * positions	positions backwards, far ahead, at each edge; counts; drops
  * forge	well-formed sub-buffers of forged records, and forged names
  * flood		endless news: drops, threads, names
+ * cells	random words in the cells of the threads, which switch meanwhile
  * all		each of these, in turns
  * exact		each forged record once among good ones, in a valid sub-buffer; prints
  *		"exact: GOOD good, BAD bad" and waits
@@ -185,29 +186,51 @@ static void flood(void)
 			pthread_join(thread, NULL);
 }
 
+/* The kernel reads the first word of a cell at each switch. */
+static void scribble_cells(void)
+{
+	static volatile uint64_t *words;
+
+	/* Both threads have got a cell in the first page. */
+	if (!words)
+		words = (void *)raw_cells(&p);
+	for (int i = 0; words && i < 200; i++) {
+		const uint64_t word = rnd(), id = word >> 1 & 15;
+
+		/* Some words look like an id of any process, or of none. */
+		words[rnd() % 512] = word & 1 ? word : rnd() << 44 | (word & 32) << 37 | id;
+		if (i % 50 == 0)
+			usleep(100);
+	}
+}
+
 static void forge_some(void)
 {
 	forge_ring(any_ring(), rnd() % 6 + 1);
 	forge_names();
 }
 
-static void (*const attacks[])(void) = { scribble, positions, forge_some, flood };
-static const char *const names[] = { "scribble", "positions", "forge", "flood" };
+static void (*const attacks[])(void) = { scribble, positions, forge_some, flood, scribble_cells };
+static const char *const names[] = { "scribble", "positions", "forge", "flood", "cells" };
+
+#define ATTACKS	(sizeof(attacks) / sizeof(attacks[0]))
 
 static int attack = -1;
 static uint64_t seed = 1;
 
 static void *run(void *arg)
 {
+	struct asynctrace_slot slot;
+
 	second = arg;
 	state = seed * 0x9e3779b97f4a7c15ULL + second + 1;
-	raw_ioctl(p.fd, ASYNCTRACE_IOC_THREAD, NULL);
+	raw_slot(&p, &slot);
 	for (;;) {
 		if (p.control->gate <= ASYNCTRACE_GATE_ATTACH) {
 			usleep(1000);
 			continue;
 		}
-		attacks[attack < 0 ? rnd() % 4 : (unsigned int)attack]();
+		attacks[attack < 0 ? rnd() % ATTACKS : (unsigned int)attack]();
 	}
 	return arg;
 }
@@ -260,7 +283,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return 2;
-	for (int i = 0; i < 4; i++)
+	for (size_t i = 0; i < ATTACKS; i++)
 		if (!strcmp(argv[1], names[i]))
 			attack = i;
 	if (argc > 2)

@@ -35,8 +35,9 @@ record() {
 		exec "$0"/honest 2 '"$4"' 1000' "$DIR" 2>err
 	status=$?
 	honest=$(cat honest.pid)
-	kill -KILL $hostile
+	kill -KILL $hostile 2>/dev/null
 	wait $hostile 2>/dev/null
+	alive=$?
 }
 
 # of PID COLUMN: a number of that provider's line in the summary; 3: recorded ...
@@ -81,12 +82,37 @@ valid() {
 	"$AT" validate --allow-open t.fxt >> log 2>&1 && account_holds "$AT" t.fxt >> log 2>&1
 }
 
+# No thread but those of the hostile provider has an operation in scheduling records, and each id
+# there has the salt of that process. Print the number of these ids.
+operations() {
+	"$AT" dump --json t.fxt | python3 -c '
+import json, sys
+hostile, ids, strange = int(sys.argv[1]), [], []
+threads = set()
+for line in sys.stdin:
+    r = json.loads(line)
+    if r["record"] == "thread" and r["args"].get("process") == hostile:
+        threads.add(r["koid"])
+    elif r["record"] in ("switch", "wakeup"):
+        args = r["args"]
+        for who, name in ((r.get("out"), "outgoing_operation"), (r.get("in"), "incoming_operation"),
+                          (r.get("tid"), "operation"), (args.get("waker"), "waker_operation")):
+            if name in args:
+                (ids if who in threads else strange).append(int(args[name]))
+salts = {i >> 44 for i in ids}
+print(len(ids))
+sys.exit(f"{len(strange)} ids of other threads, {len(salts)} salts" if strange or len(salts) > 1 else 0)
+' $hostile >ids 2>>log
+}
+
 common() { # COUNT
 	check "the recorder ended with $status" [ $status = 0 ]
+	check "the hostile provider went on to the end, not $alive" [ $alive = $((128 + 9)) ]
 	check "the file is valid" valid
 	check "the honest provider's $1 are complete" complete $1
 	check "each event is shown under its provider" attributed $1
 	check "names come from the kernel" named
+	check "operations are those of their processes" operations
 }
 
 echo "KTAP version 1"
@@ -108,11 +134,12 @@ for mode in oneshot circular; do
 	end
 done
 
-for attack in scribble positions forge flood all; do
+for attack in scribble positions forge flood cells all; do
 	begin "streaming: $attack"
 	record streaming 64K $attack $((1500 / SLOWER))
 	common $((9000 / SLOWER))
 	[ $attack != forge ] || check "malformed" [ "$(of $hostile 6)" -gt 0 ]
+	[ $attack != cells ] || check "there are operations" [ "$(cat ids)" -gt 100 ]
 	end
 done
 
