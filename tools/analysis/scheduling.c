@@ -576,12 +576,12 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	}
 	if (recorded || lost_until > m->read)
 		return 0;
+	asleep.from = from > lost_until ? from : lost_until;
 	if (asleep.state == ANALYSIS_STATES)
-		return last && m->exact ? push_awake(a, t, from > lost_until ? from : lost_until) : 0;
+		return last && m->exact ? push_awake(a, t, asleep.from) : 0;
 	a->totals.scheduled = true;
 	if (!last && from < lost_until)
 		err = lose(a, t, from, lost_until);
-	asleep.from = from > lost_until ? from : lost_until;
 	/* A thread that sleeps begins no duration, so this one was open when the sleep began. */
 	asleep.duration = durations_innermost(t, asleep.from);
 	if (!err)

@@ -230,8 +230,8 @@ struct atc_provider {
 	uint32_t nr_slots;
 	uint64_t sched_dropped;
 	uint64_t names_dropped;
-	/* Its threads are recorded since then or earlier; 0: not known. */
-	uint64_t recorded_since;
+	uint64_t recorded_since;	/* time of its first record; 0: none */
+	uint64_t read_since;	/* first time at which the caller read states; 0: none */
 	uint32_t in_file;		/* number of the last file with its provider record */
 	char name[3 * ASYNCTRACE_NAME_MAX + 1];
 	struct atc_map slots;

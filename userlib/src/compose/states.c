@@ -188,11 +188,10 @@ int at_compose_add_thread(struct at_compose *c, const struct at_compose_thread *
 	if (!has_state(task))
 		return -ENOMEM;
 	c->follows_all |= !t->provider;
-	/* The caller may read states from when the session follows the process. */
-	if (!p->recorded_since || p->recorded_since > t->from)
-		p->recorded_since = t->from;
+	if (!p->read_since || p->read_since > t->from)
+		p->read_since = t->from;
 	since = followed_since(c, p);
-	if (since > t->from)
+	if (!since || since > t->from)
 		since = t->from;
 	*task->state = (struct atc_state){
 		.valid = true, .came = task->state->came, .woken = task->state->woken,
@@ -220,8 +219,11 @@ static void find_followed(struct at_compose *c)
 	atc_map_each(&c->providers, e) {
 		const struct atc_provider *p = e->value;
 		struct atc_process *process = atc_map_get(&c->processes, (uint32_t)p->pid);
-		const uint64_t since = followed_since(c, p);
+		uint64_t since = followed_since(c, p);
 
+		/* The caller reads states when the session follows the process. */
+		if (p->read_since && (!since || since > p->read_since))
+			since = p->read_since;
 		if (p == c->kernel || !process || !since || p->flags & ASYNCTRACE_PROVIDER_F_GONE)
 			continue;
 		if (!process->followed_since || process->followed_since > since)
