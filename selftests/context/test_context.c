@@ -13,6 +13,7 @@
 #include <asynctrace/context.h>
 
 #include "kept.h"
+#include "writer/operation.h"
 
 #define ASYNC_BEGIN	ASYNCTRACE_FXT_ASYNC_BEGIN
 #define ASYNC_END	ASYNCTRACE_FXT_ASYNC_END
@@ -152,6 +153,79 @@ static void while_off(void)
 	done("H7_ids_are_given_out_while_nothing_is_on");
 }
 
+/* The kernel reads the current operation in the cell, also of a thread that has nothing on. */
+static void cell_of_light_runs(void)
+{
+	uint64_t cell = 1, other = 1;
+	struct at_context a, b;
+
+	at_context_init(&a, TIMER, NULL);
+	at_context_enter(&a);
+	at_cell_set(&cell);
+	check(cell == a.operation.id && at_operation_current() == a.operation.id);
+	at_context_leave(&a);
+	check(!cell && !at_operation_current());
+	for (int i = 0; i < 2; i++) {
+		at_context_enter(&a);
+		check(cell == a.operation.id && at_context_current() == &a);
+		at_context_init(&b, TIMER, NULL);
+		check(b.operation.parent == a.operation.id);
+		at_context_enter(&b);
+		check(cell == b.operation.id && at_context_current() == &b);
+		at_context_leave(&b);
+		check(cell == a.operation.id);
+		at_context_leave(&a);
+		check(!cell && !at_context_current());
+		{
+			TRACE_OPERATION_SCOPE(7, "scope", "around");
+			at_context_enter(&a);
+			check(cell == a.operation.id);
+			at_context_leave(&a);
+			check(cell == 7 && at_operation_current() == 7);
+		}
+		check(!cell);
+	}
+	at_context_enter(&a);
+	at_cell_set(&other);
+	check(!cell && other == a.operation.id);
+	at_context_leave(&a);
+	check(!other);
+	at_cell_set(NULL);
+	at_context_enter(&a);
+	check(!other);
+	at_context_leave(&a);
+	done("H1_cell_has_the_id_of_each_run");
+}
+
+/* A scope that ends after a context was entered within it must not hide its operation. */
+static void scope_of_no_operation(void)
+{
+	struct at_context c;
+
+	{
+		TRACE_OPERATION_SCOPE(7, "scope", "around");
+		{
+			TRACE_OPERATION_SCOPE(0, "scope", "none");
+			at_context_init(&c, TIMER, NULL);
+			check(!c.operation.parent);
+			at_context_enter(&c);
+			at_context_leave(&c);
+			check(!at_operation_current());
+		}
+		check(at_operation_current() == 7);
+		at_context_init(&c, TIMER, NULL);
+		check(c.operation.parent == 7);
+		at_context_enter(&c);
+		check(at_operation_current() == c.operation.id);
+		at_context_leave(&c);
+		check(at_operation_current() == 7);
+	}
+	check(!at_operation_current());
+	at_context_init(&c, TIMER, NULL);
+	check(!c.operation.parent);
+	done("G41_scope_of_no_operation_and_contexts");
+}
+
 static void other_category(void)
 {
 	struct at_context c;
@@ -250,6 +324,14 @@ static void on_alarm(int sig)
 	at_context_destroy(&c);
 }
 
+/* Does the same in the scope of an operation. */
+static void on_trap_in_scope(int sig)
+{
+	TRACE_OPERATION_SCOPE(7, "scope", "handler");
+
+	on_alarm(sig);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -304,10 +386,10 @@ static void in_handlers(void)
 	__asm__ volatile("lea -128(%%rsp), %%rsp; pushfq; andq $-257, (%%rsp); popfq; " \
 			 "lea 128(%%rsp), %%rsp" : : : "memory", "cc")
 
-/* A handler makes, enters and leaves a context after each instruction. */
-static void at_each_instruction(void)
+/* The handler makes, enters and leaves a context after each instruction. */
+static void step_with(void (*handler)(int sig))
 {
-	struct sigaction act = { .sa_handler = on_alarm };
+	struct sigaction act = { .sa_handler = handler };
 	const uint64_t misuses = at_context_misuses();
 	struct at_context c[8];
 	static uint64_t ids[(1 << 16) + 8];
@@ -335,7 +417,14 @@ static void at_each_instruction(void)
 	check(handled > 100, "%u handlers", handled);
 	check(!wrong && !twice, "%u wrong, %u of %u ids twice", wrong, twice, n);
 	check(at_context_misuses() == misuses);
+}
+
+static void at_each_instruction(void)
+{
+	step_with(on_alarm);
 	done("G21_handler_after_each_instruction_takes_ids");
+	step_with(on_trap_in_scope);
+	done("G41_scope_at_each_instruction_restores");
 }
 #endif
 
@@ -660,6 +749,8 @@ int main(void)
 	names();
 	types();
 	while_off();
+	cell_of_light_runs();
+	scope_of_no_operation();
 	other_category();
 	scopes_within();
 	moves();

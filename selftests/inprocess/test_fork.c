@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <asynctrace/context.h>
 #include <asynctrace/inprocess.h>
 #include <asynctrace/trace.h>
 
@@ -120,6 +121,7 @@ static void forked(void)
 static void I5_salt_is_one_of_process(void)
 {
 	const uint64_t before = at_flow_id();
+	struct at_context c;
 	uint64_t in_trace;
 	int fd = memory();
 	pid_t pid;
@@ -136,6 +138,17 @@ static void I5_salt_is_one_of_process(void)
 	check(at_flow_id() >> 44 == before >> 44);
 	close(fd);
 	done("I5_salt_is_one_of_process");
+
+	/* Inline functions make ids without a look at the pid: the kernel must clear the salt. */
+	at_context_init(&c, ASYNCTRACE_ASYNC_USER, NULL);
+	check(at_salted_.of.inlined && c.operation.id >> 44 == before >> 44);
+	pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (!pid) {
+		at_context_init(&c, ASYNCTRACE_ASYNC_USER, NULL);
+		_exit(c.operation.id >> 44 == before >> 44);
+	}
+	check(!child_status(pid));
+	done("I5_child_of_bare_clone_has_its_own_salt");
 }
 
 static bool go_on;

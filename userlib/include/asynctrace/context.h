@@ -118,15 +118,18 @@ struct at_context {
 	struct at_locals_ *outer_locals_;
 };
 
-/* Initializes a context that inherits nothing. */
-TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint32_t provider,
-				   void *object)
+/*
+ * Initializes a context that inherits nothing. The two stores of two words each are faster than
+ * four stores: the caller's time is that of its loads and stores.
+ */
+TRACE_INLINE_ void at_context_set_(struct at_context *context, uint64_t id, uint64_t parent,
+				   uint32_t provider, void *object)
 {
-	context->operation.id = id;
-	context->operation.parent = at_operation_current();
+	const uint64_t kind = TRACE_TO_(uint64_t, TRACE_CONTEXT_READY_) << 32 | provider;
+
+	at_store_pair_(&context->operation, id, parent);
 	context->object = object;
-	context->provider = provider;
-	context->state_ = TRACE_CONTEXT_READY_;
+	__builtin_memcpy(&context->provider, &kind, sizeof(kind));
 }
 
 /*
@@ -146,10 +149,10 @@ TRACE_INLINE_ void at_context_init(struct at_context *context, uint32_t provider
 	struct at_context *const parent = TRACE_ZERO_;
 	uint64_t id;
 
-	if (__builtin_expect((at_gate_load_() | at_current_.inherits) == 0, 1)) {
+	if (__builtin_expect((at_gate_load_() | at_context_word_()) == 0, 1)) {
 		id = at_id_();
 		if (__builtin_expect(id != 0, 1)) {
-			at_context_set_(context, id, provider, object);
+			at_context_set_(context, id, 0, provider, object);
 			return;
 		}
 	}
@@ -169,12 +172,10 @@ void at_context_init_type(struct at_context *context, struct at_context_type *ty
  */
 TRACE_INLINE_ void at_context_enter(struct at_context *context)
 {
-	if (__builtin_expect(at_gate_load_() == 0 && context->state_ == TRACE_CONTEXT_READY_ &&
-			     (at_current_.inherits | at_current_.context | at_current_.id) == 0,
-			     1)) {
+	if (__builtin_expect((at_gate_load_() | (context->state_ ^ TRACE_CONTEXT_READY_) |
+			      at_context_word_()) == 0, 1)) {
 		__atomic_store_n(&at_current_.context, TRACE_ADDRESS_(context) + TRACE_LIGHT_,
 				 __ATOMIC_RELAXED);
-		at_cell_store_(context->operation.id);
 		return;
 	}
 	at_context_enter_(context);
@@ -182,9 +183,8 @@ TRACE_INLINE_ void at_context_enter(struct at_context *context)
 
 TRACE_INLINE_ void at_context_leave(struct at_context *context)
 {
-	if (__builtin_expect(at_current_.context == TRACE_ADDRESS_(context) + TRACE_LIGHT_, 1)) {
+	if (__builtin_expect(at_context_word_() == TRACE_ADDRESS_(context) + TRACE_LIGHT_, 1)) {
 		__atomic_store_n(&at_current_.context, 0, __ATOMIC_RELAXED);
-		at_cell_store_(0);
 		if (__builtin_expect(__atomic_load_n(&at_current_.id, __ATOMIC_RELAXED) != 0, 0))
 			at_context_left_(context);
 		return;
@@ -200,7 +200,7 @@ TRACE_INLINE_ void at_context_leave(struct at_context *context)
 TRACE_INLINE_ void at_context_destroy(struct at_context *context)
 {
 	if (__builtin_expect((at_gate_load_() | (context->state_ ^ TRACE_CONTEXT_READY_) |
-			      at_current_.context) == 0, 1)) {
+			      at_context_word_()) == 0, 1)) {
 		context->state_ = TRACE_CONTEXT_DEAD_;
 		return;
 	}
@@ -224,7 +224,7 @@ TRACE_INLINE_ void at_context_unscope_(struct at_context **context)
 /* Returns the context that the thread has entered last and not left, or NULL. */
 TRACE_INLINE_ struct at_context *at_context_current(void)
 {
-	return TRACE_CONTEXT_AT_(at_current_.context & ~TRACE_LIGHT_);
+	return TRACE_CONTEXT_AT_(at_context_word_() & ~TRACE_CURRENT_BITS_);
 }
 
 /*

@@ -80,7 +80,7 @@ TRACE_INLINE_ uint64_t at_operation_current(void)
 	/* A signal handler may store the id and remove TRACE_LIGHT_ here. */
 	__atomic_signal_fence(__ATOMIC_ACQUIRE);
 	if (__builtin_expect((context & TRACE_LIGHT_) != 0, 0))
-		return TRACE_CONTEXT_ID_(context - TRACE_LIGHT_);
+		return TRACE_CONTEXT_ID_(context & ~TRACE_CURRENT_BITS_);
 	return __atomic_load_n(&at_current_.id, __ATOMIC_RELAXED);
 }
 
@@ -205,7 +205,7 @@ TRACE_INLINE_ void at_operation_leave(struct at_entered *entered)
 	if (__builtin_expect(at_current_.depth != entered->depth_, 0))
 		at_entered_end_(entered);
 	else
-		at_current_set_(entered->previous_);
+		at_current_restore_(entered->previous_);
 }
 
 TRACE_INLINE_ void at_region_end(struct at_entered *entered)
@@ -300,8 +300,13 @@ TRACE_INLINE_ struct at_entered at_region_(void)
 
 TRACE_INLINE_ struct at_entered at_enter_(uint64_t id)
 {
-	struct at_entered e = at_operation_here();
+	struct at_entered e = TRACE_ZERO_;
 
+	if (__builtin_expect(!(at_current_.context & TRACE_BUSY_), 0))
+		at_context_complete_();
+	e.previous_ = at_current_.id;
+	e.thread_ = &at_current_;
+	e.depth_ = at_current_.depth;
 	e.kind_ = TRACE_ENTER_;
 	at_current_set_(id);
 	return e;

@@ -12,6 +12,23 @@
 #include "listeners.h"
 #include "record.h"
 
+/*
+ * Removes TRACE_BUSY_ from a word without an address, unless it is needed. A signal handler may
+ * give the thread a cell at any moment: see at_cell_set().
+ */
+static AT_COLD void rest(void)
+{
+	const uint64_t *cell;
+
+	if (at_current_.id || at_current_.inherits)
+		return;
+	do {
+		cell = __atomic_load_n(&at_current_.cell, __ATOMIC_RELAXED);
+		__atomic_store_n(&at_current_.context, cell ? TRACE_CELL_ : 0, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	} while (unlikely(__atomic_load_n(&at_current_.cell, __ATOMIC_RELAXED) != cell));
+}
+
 /* --- making ---------------------------------------------------------------------------- */
 
 static bool is_alive(const struct at_context *c)
@@ -52,10 +69,8 @@ static void inherit(struct at_context *c, struct at_context *parent)
 	}
 }
 
-/* Not inlined, so that at_context_init_() saves few registers. */
-static __attribute__((noinline)) void init_any(struct at_context *c, uint32_t provider,
-					       struct at_context_type *type, void *object,
-					       struct at_context *parent)
+static void init_any(struct at_context *c, uint32_t provider, struct at_context_type *type,
+		     void *object, struct at_context *parent)
 {
 	if (unlikely(parent && !is_alive(parent))) {
 		at_misuse(parent, "the parent was destroyed or is no context");
@@ -73,28 +88,56 @@ static __attribute__((noinline)) void init_any(struct at_context *c, uint32_t pr
 		inherit(c, parent);
 }
 
+/* Initializes @c if its cause is the current operation. Returns false if no id is at hand. */
+static inline bool init_current(struct at_context *c, uint32_t provider, void *object)
+{
+	const uint64_t id = at_id_();
+
+	if (unlikely(!id))
+		return false;
+	c->operation.id = id;
+	c->operation.parent = at_operation_current();
+	c->object = object;
+	c->provider = provider;
+	c->state_ = TRACE_CONTEXT_READY_;
+	return true;
+}
+
+/* Not inlined, so that at_context_init_() saves no registers. */
+static __attribute__((noinline)) void init_heir(struct at_context *c, uint32_t provider,
+						struct at_context_type *type, void *object,
+						struct at_context *parent)
+{
+	const struct at_context *current = at_context_current();
+
+	if (unlikely(parent || type || at_gate_load_() == ASYNCTRACE_GATE_ATTACH || !current ||
+		     !at_current_.inherits || at_context_thread.locals ||
+		     at_context_thread.phase != AT_PHASE_NONE) ||
+	    unlikely(!init_current(c, provider, object))) {
+		init_any(c, provider, type, object, parent);
+		return;
+	}
+	if (at_gate_load_() != ASYNCTRACE_GATE_OFF)
+		at_context_record_begin(c);
+	if (!(at_listeners_all(current->listeners_) & ~current->gone_))
+		return;
+	at_context_fill(c);
+	at_listeners_inherit(c, current->listeners_, current->gone_);
+}
+
 AT_PUBLIC void at_context_init_(struct at_context *c, uint32_t provider,
 				struct at_context_type *type, void *object,
 				struct at_context *parent)
 {
-	const uint32_t gate = at_gate_load_(), inherits = at_current_.inherits;
-	const struct at_context *current = inherits ? at_context_here() : NULL;
-	uint64_t id;
+	const uint32_t gate = at_gate_load_();
 
-	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH) ||
-	    (inherits && unlikely(!current || at_context_thread.locals ||
-				  at_context_thread.phase != AT_PHASE_NONE)) ||
-	    !(id = at_id_())) {
-		init_any(c, provider, type, object, parent);
-		return;
-	}
-	at_context_set_(c, id, provider, object);
-	if (gate != ASYNCTRACE_GATE_OFF)
+	if (gate == ASYNCTRACE_GATE_OFF && at_context_word_() == TRACE_BUSY_)
+		rest();
+	if (unlikely(parent || type || gate == ASYNCTRACE_GATE_ATTACH) || at_current_.inherits ||
+	    unlikely(!init_current(c, provider, object)))
+		init_heir(c, provider, type, object, parent);
+	else if (gate != ASYNCTRACE_GATE_OFF)
 		at_context_record_begin(c);
-	if (likely(!inherits || !(at_listeners_all(current->listeners_) & ~current->gone_)))
-		return;
-	at_context_fill(c);
-	at_listeners_inherit(c, current->listeners_, current->gone_);
 }
 
 AT_PUBLIC void at_context_init_under(struct at_context *c, uint32_t provider, void *object,
@@ -117,23 +160,26 @@ static AT_COLD void report_wrong_enter(const struct at_context *c)
 		  "entered a context that was destroyed or not made");
 }
 
-AT_PUBLIC void at_context_enter_(struct at_context *c)
+/*
+ * Enters @c like the inline at_context_enter(), if the thread has a cell or if TRACE_BUSY_ was
+ * only left over.
+ */
+static bool enter_light(struct at_context *c)
 {
-	struct at_context *outer = at_context_here();
-	const uint32_t state = c->state_ & ~TRACE_CONTEXT_TYPED_;
+	if (at_context_word_() == TRACE_BUSY_)
+		rest();
+	if (at_context_word_() & ~TRACE_CELL_ || c->state_ != TRACE_CONTEXT_READY_)
+		return false;
+	at_current_.context |= TRACE_ADDRESS_(c) | TRACE_LIGHT_;
+	at_cell_store_(c->operation.id);
+	return true;
+}
+
+/* Enters @c, which has or inherits listeners or values. Not inlined: see init_heir(). */
+static __attribute__((noinline)) void enter_heir(struct at_context *c)
+{
 	struct at_locals_ *locals;
 
-	if (unlikely((state & ~TRACE_CONTEXT_FULL_) != TRACE_CONTEXT_READY_)) {
-		report_wrong_enter(c);
-		return;
-	}
-	c->outer_ = outer;
-	at_current_.context = TRACE_ADDRESS_(c);
-	if (likely(!at_current_.inherits && !(state & TRACE_CONTEXT_FULL_))) {
-		c->state_ |= TRACE_CONTEXT_RUNS_;
-		at_context_record_run(c);
-		return;
-	}
 	at_context_fill(c);
 	c->state_ |= TRACE_CONTEXT_RUNS_;
 	c->outer_locals_ = at_context_thread.locals;
@@ -146,13 +192,34 @@ AT_PUBLIC void at_context_enter_(struct at_context *c)
 		at_listeners_before(c);
 }
 
-void at_context_pop(void)
+AT_PUBLIC void at_context_enter_(struct at_context *c)
 {
-	struct at_context *c = at_context_here();
+	struct at_context *outer = at_context_here();
+	const uint32_t state = c->state_ & ~TRACE_CONTEXT_TYPED_;
+
+	if (!outer && at_gate_load_() == ASYNCTRACE_GATE_OFF && enter_light(c))
+		return;
+	if (unlikely((state & ~TRACE_CONTEXT_FULL_) != TRACE_CONTEXT_READY_)) {
+		report_wrong_enter(c);
+		return;
+	}
+	c->outer_ = outer;
+	at_context_place(c);
+	if (unlikely(at_current_.inherits || state & TRACE_CONTEXT_FULL_)) {
+		enter_heir(c);
+		return;
+	}
+	c->state_ |= TRACE_CONTEXT_RUNS_;
+	at_context_record_run(c);
+}
+
+/* Ends the run of @c, the current context. */
+static void pop(struct at_context *c)
+{
+	struct at_context *outer;
 
 	if (unlikely(at_context_thread.scopes))
 		at_locals_unwind_run(c);
-	at_current_.context = TRACE_ADDRESS_(c->outer_);
 	if (at_context_is_full(c)) {
 		struct at_locals_ *locals = at_context_thread.locals;
 
@@ -162,10 +229,17 @@ void at_context_pop(void)
 	}
 	c->state_ &= ~TRACE_CONTEXT_RUNS_;
 	at_operation_leave(&c->entered_);
+	outer = c->outer_;
 	/* N53: the thread has left all contexts, so its own listeners end. */
-	if (!at_current_.context && at_context_thread.listeners)
+	if (!outer && at_context_thread.listeners)
 		at_listeners_end_thread();
-	at_context_thread_changed();
+	at_current_.inherits = at_context_inherits(outer);
+	at_context_place(outer);
+}
+
+void at_context_pop(void)
+{
+	pop(at_context_here());
 }
 
 static bool is_entered_here(const struct at_context *c)
@@ -186,17 +260,42 @@ static AT_COLD void report_wrong_leave(const struct at_context *c)
 		  "left a context that was not entered");
 }
 
+/* Leaves @c like the inline at_context_leave(), if the thread has a cell. */
+static bool leave_light(struct at_context *c)
+{
+	if (at_context_word_() != (TRACE_ADDRESS_(c) | TRACE_LIGHT_ | TRACE_CELL_))
+		return false;
+	__atomic_store_n(&at_current_.context, TRACE_CELL_, __ATOMIC_RELAXED);
+	at_cell_store_(0);
+	if (unlikely(__atomic_load_n(&at_current_.id, __ATOMIC_RELAXED)))
+		at_context_left_(c);
+	return true;
+}
+
+static void leave_current(struct at_context *c)
+{
+	if (at_context_is_full(c) && c->ran_ && !(c->flags_ & AT_CONTEXT_FAILED))
+		at_listeners_after(c);
+	pop(c);
+}
+
 AT_PUBLIC void at_context_leave_(struct at_context *c)
 {
-	/* Common case: no listeners and no values of local storage. */
-	if (likely(at_current_.context == TRACE_ADDRESS_(c) && !at_current_.inherits &&
-		   (c->state_ & TRACE_CONTEXT_BITS_ & ~TRACE_CONTEXT_TYPED_) ==
-		   TRACE_CONTEXT_RUNS_)) {
-		at_current_.context = TRACE_ADDRESS_(c->outer_);
+	if (likely(at_context_word_() == (TRACE_ADDRESS_(c) | TRACE_BUSY_))) {
+		/* Common case: no listeners and no values of local storage. */
+		if (unlikely(at_current_.inherits) ||
+		    (c->state_ & TRACE_CONTEXT_BITS_ & ~TRACE_CONTEXT_TYPED_) !=
+		    TRACE_CONTEXT_RUNS_) {
+			leave_current(c);
+			return;
+		}
 		c->state_ ^= TRACE_CONTEXT_RUNS_;
 		at_operation_leave(&c->entered_);
+		at_context_place(c->outer_);
 		return;
 	}
+	if (leave_light(c))
+		return;
 	if (at_context_here() != c && !is_entered_here(c)) {
 		report_wrong_leave(c);
 		return;
@@ -205,9 +304,7 @@ AT_PUBLIC void at_context_leave_(struct at_context *c)
 		at_misuse(at_context_here(), "left a context before one that was entered later");
 		at_context_pop();
 	}
-	if (at_context_is_full(c) && c->ran_ && !(c->flags_ & AT_CONTEXT_FAILED))
-		at_listeners_after(c);
-	at_context_pop();
+	leave_current(c);
 }
 
 /* --- destroying ------------------------------------------------------------------------ */

@@ -111,12 +111,19 @@ struct at_context_thread {
 extern __thread struct at_context_thread at_context_thread
 	__attribute__((tls_model("initial-exec")));
 
+/* Makes @c, which is complete, the current context; NULL: none */
+static inline void at_context_place(const struct at_context *c)
+{
+	__atomic_signal_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&at_current_.context, TRACE_ADDRESS_(c) | TRACE_BUSY_, __ATOMIC_RELAXED);
+}
+
 /* Returns the current context with all of its members complete, or NULL. */
 static inline struct at_context *at_context_here(void)
 {
-	if (unlikely(at_current_.context & TRACE_LIGHT_))
+	if (unlikely(at_context_word_() & TRACE_LIGHT_))
 		at_context_complete_();
-	return (struct at_context *)at_current_.context;
+	return at_context_current();
 }
 
 /* Are the members from listeners_ on initialized? */
@@ -138,14 +145,23 @@ static inline void at_context_fill(struct at_context *c)
 	c->state_ |= TRACE_CONTEXT_FULL_;
 }
 
-/* Updates at_current_.inherits after a change of the thread's listeners, values or context. */
-static inline void at_context_thread_changed(void)
+/* Does a context inherit anything while @c is current? NULL: while no context is entered */
+static inline bool at_context_inherits(const struct at_context *c)
 {
-	const struct at_context *c = at_context_current();
 	const struct at_listeners_ *list = !c ? at_context_thread.listeners :
 					   at_context_is_full(c) ? c->listeners_ : NULL;
 
-	at_current_.inherits = list || at_context_thread.locals;
+	return list || at_context_thread.locals;
+}
+
+/* Updates at_current_.inherits after a change of the thread's listeners or values. */
+static inline void at_context_thread_changed(void)
+{
+	const struct at_context *c = at_context_here();
+
+	at_current_.inherits = at_context_inherits(c);
+	if (!c)
+		at_context_place(NULL);
 }
 
 /* --- thread_end.c ---------------------------------------------------------------------- */

@@ -124,20 +124,20 @@ static __attribute__((noinline)) int run(struct at_catch *k, struct at_context *
 	return result;
 }
 
+/* Uses the name at_context_thread, not its address: see at_current_set_(). */
 AT_PUBLIC int at_context_run(struct at_context *c, int (*fn)(void *arg), void *arg)
 {
-	struct at_context_thread *t = &at_context_thread;
 	struct at_catch k;
 	int result;
 
-	k.outer = t->catch;
+	k.outer = at_context_thread.catch;
 	k.context = c;
 	k.around = at_context_current();
-	k.locals = t->scopes;
-	k.emission = t->emission;
-	k.phase = t->phase;
+	k.locals = at_context_thread.scopes;
+	k.emission = at_context_thread.emission;
+	k.phase = at_context_thread.phase;
 	k.here = at_operation_here();
-	t->catch = &k;
+	at_context_thread.catch = &k;
 	if (_setjmp(k.to))
 		return 0;
 	result = run(&k, c, fn, arg);

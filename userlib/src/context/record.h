@@ -15,6 +15,9 @@
 
 extern struct at_context_type *const at_context_types[AT_NEXTTICK_TYPE + 1];
 struct at_context_type *at_context_type_user(void);
+/* Record the begin of @c, and the begin of its run, whatever the state of the site is. */
+void at_context_record_begin_any(struct at_context *c);
+void at_context_record_run_any(struct at_context *c, uint32_t gate);
 
 #pragma GCC visibility pop
 
@@ -33,16 +36,38 @@ static inline struct at_context_type *at_context_type(const struct at_context *c
 	return likely(type) ? type : at_context_type_user();
 }
 
+/*
+ * Returns TRACE_FOUND_() if @site is enabled under @gate and its names are known; 0: call the
+ * function for all other cases. The compiler knows the upper half of a result that is not 0. So
+ * the caller needs no memory for arguments, and calls the writer last, without a stack frame.
+ */
+__attribute__((always_inline))
+static inline uint64_t at_context_site_on(const struct at_site_ *site, uint32_t gate)
+{
+	return likely(at_site_known_(site, gate) == TRACE_FOUND_(TRACE_SITE_ON_, gate)) ?
+	       TRACE_FOUND_(TRACE_SITE_ON_, gate) : 0;
+}
+
+__attribute__((always_inline))
+static inline void at_context_write_begin(struct at_context *c, struct at_site_ *site,
+					  uint64_t found)
+{
+	const struct at_arg_ parent = at_arg_u64_(c->operation.parent);
+
+	at_event_(site, site->refs, found, ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_,
+		  c->operation.id, &parent, 1);
+}
+
 __attribute__((always_inline))
 static inline void at_context_record_begin(struct at_context *c)
 {
 	struct at_site_ *site = &at_context_type(c)->begin_;
-	const struct at_arg_ parent = at_arg_u64_(c->operation.parent);
-	const uint64_t found = at_site_test_(site, at_gate_load_());
+	const uint64_t found = at_context_site_on(site, at_gate_load_());
 
-	if (found >> 32)
-		at_event_(site, site->refs, found, ASYNCTRACE_FXT_ASYNC_BEGIN | TRACE_EXTRA_,
-			  c->operation.id, &parent, 1);
+	if (found)
+		at_context_write_begin(c, site, found);
+	else
+		at_context_record_begin_any(c);
 }
 
 __attribute__((always_inline))
@@ -62,17 +87,26 @@ static inline void at_context_record_end(struct at_context *c)
 			  c->operation.id, none, 0);
 }
 
+__attribute__((always_inline))
+static inline void at_context_write_run(struct at_context *c, struct at_site_ *site,
+					uint64_t found)
+{
+	const struct at_arg_ id = at_arg_u64_(c->operation.id);
+
+	at_entered_record_(&c->entered_, site, found);
+	at_event_(site, site->refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, 0, &id, 1);
+}
+
 /* Enters the operation of @c and, if the run is recorded, writes the begin of a duration. */
 __attribute__((always_inline))
 static inline void at_context_record_run(struct at_context *c)
 {
 	const uint32_t gate = at_gate_load_();
-	const struct at_arg_ id = at_arg_u64_(c->operation.id);
 	struct at_site_ *site;
 	uint64_t found;
 
 	/* Store member by member: loading a structure just stored in parts stalls the CPU. */
-	c->entered_.previous_ = at_operation_current();
+	c->entered_.previous_ = at_current_.id;
 	c->entered_.site_ = NULL;
 	c->entered_.thread_ = &at_current_;
 	c->entered_.depth_ = at_current_.depth;
@@ -82,11 +116,11 @@ static inline void at_context_record_run(struct at_context *c)
 	if (gate == ASYNCTRACE_GATE_OFF)
 		return;
 	site = &at_context_type(c)->run_;
-	found = at_scope_test_(site, gate);
-	if (found >> 32) {
-		at_entered_record_(&c->entered_, site, found);
-		at_event_(site, site->refs, found, ASYNCTRACE_FXT_DURATION_BEGIN, 0, &id, 1);
-	}
+	found = at_context_site_on(site, gate);
+	if (found)
+		at_context_write_run(c, site, found);
+	else
+		at_context_record_run_any(c, gate);
 }
 
 #endif /* AT_CONTEXT_RECORD_H */

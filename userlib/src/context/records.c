@@ -36,6 +36,24 @@ const char *at_context_name(const struct at_context *c)
 	return at_context_type(c)->begin_.name;
 }
 
+void at_context_record_begin_any(struct at_context *c)
+{
+	struct at_site_ *site = &at_context_type(c)->begin_;
+	const uint64_t found = at_site_test_(site, at_gate_load_());
+
+	if (found >> 32)
+		at_context_write_begin(c, site, found);
+}
+
+void at_context_record_run_any(struct at_context *c, uint32_t gate)
+{
+	struct at_site_ *site = &at_context_type(c)->run_;
+	const uint64_t found = at_scope_test_(site, gate);
+
+	if (found >> 32)
+		at_context_write_run(c, site, found);
+}
+
 /* --- errors and misuse ----------------------------------------------------------------- */
 
 void at_context_record_error(uint64_t id, const struct at_error *error, bool handled)

@@ -12,13 +12,15 @@ AT_PUBLIC AT_COLD void at_context_complete_(void)
 {
 	struct at_context *c = at_context_current();
 
-	c->outer_ = NULL;
-	c->entered_ = (struct at_entered){ .thread_ = &at_current_, .depth_ = at_current_.depth,
-					   .kind_ = TRACE_ENTER_ };
-	c->state_ |= TRACE_CONTEXT_RUNS_;
-	at_current_set_(c->operation.id);
-	__atomic_signal_fence(__ATOMIC_RELEASE);
-	at_current_.context = TRACE_ADDRESS_(c);
+	if (at_context_word_() & TRACE_LIGHT_) {
+		c->outer_ = NULL;
+		c->entered_ = (struct at_entered){
+			.thread_ = &at_current_, .depth_ = at_current_.depth, .kind_ = TRACE_ENTER_,
+		};
+		c->state_ |= TRACE_CONTEXT_RUNS_;
+		at_current_set_(c->operation.id);
+	}
+	at_context_place(c);
 }
 
 AT_PUBLIC AT_COLD void at_context_left_(struct at_context *c)
@@ -27,4 +29,5 @@ AT_PUBLIC AT_COLD void at_context_left_(struct at_context *c)
 	if (at_current_.id == c->operation.id)
 		at_current_.id = 0;
 	at_cell_store_(at_current_.id);
+	at_context_place(NULL);
 }

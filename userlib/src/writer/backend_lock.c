@@ -48,7 +48,6 @@
  * @word: the lock
  * @pid: the process, if the kernel does not clear the page in a child
  * @known: this process has held the lock before
- * @salt: salt of this process's ids; 0: none yet
  * @steps: changes when the holder makes progress
  * @seen: @steps at the last look
  * @idle: looks since @steps changed
@@ -58,7 +57,6 @@ struct lock_page {
 	uint32_t word;
 	uint32_t pid;
 	uint32_t known;
-	uint32_t salt;
 	uint32_t steps;
 	uint32_t seen;
 	uint32_t idle;
@@ -66,9 +64,6 @@ struct lock_page {
 };
 
 static struct lock_page *page;
-static const uint32_t no_salt;
-
-AT_PUBLIC const uint32_t *at_salted_ = &no_salt;
 
 /* Replaces the page if mmap() fails. A forked child inherits its state. */
 static struct lock_page without_page;
@@ -87,15 +82,8 @@ static struct lock_page *make_page(void)
 	if (p == &without_page || at_sys_madvise(p, at_page_size(), MADV_WIPEONFORK))
 		p->pid = at_sys_getpid();
 	if (__atomic_compare_exchange_n(&page, &other, p, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE)) {
-		/*
-		 * Use the salt of this page only if the kernel clears the page in a forked child.
-		 * Otherwise the child would find the salt of its parent.
-		 */
-		if (!p->pid)
-			__atomic_store_n(&at_salted_, &p->salt, __ATOMIC_RELEASE);
+					__ATOMIC_ACQUIRE))
 		return p;
-	}
 	if (p != &without_page)
 		at_sys_munmap(p, at_page_size());
 	return other;
@@ -114,7 +102,6 @@ static struct lock_page *the_page(void)
 	    __atomic_compare_exchange_n(&p->pid, &pid, at_sys_getpid(), false,
 					__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		p->known = 0;
-		__atomic_store_n(&p->salt, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->watched, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
 	}
@@ -283,12 +270,7 @@ void at_backend_forked(void)
 	struct lock_page *p = the_page();
 
 	p->known = 0;
-	p->salt = 0;
+	at_salt_forget();
 	p->watched = 0;
 	__atomic_store_n(&p->word, 0, __ATOMIC_RELEASE);
-}
-
-uint32_t *at_salt_word(void)
-{
-	return &the_page()->salt;
 }

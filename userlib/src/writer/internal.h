@@ -107,11 +107,18 @@ static inline const volatile struct asynctrace_control *at_control(void)
 	return (const volatile struct asynctrace_control *)&at_gate_;
 }
 
-/*
- * Returns the salt of this process's ids, 1..2^20 - 1. The first call draws it at random. See
- * id.c.
- */
+/* --- salt.c --------------------------------------------------------------- */
+
+/* Returns the salt of this process's ids, 1..2^20 - 1. The first call draws it at random. */
 uint32_t at_salt(void);
+/*
+ * Returns the address of this process's salt; the salt is 0 if there is none. A forked child
+ * finds this memory cleared.
+ */
+uint32_t *at_salt_word(void);
+/* Clears the salt. For a forked child that still has one thread. */
+void at_salt_forget(void);
+
 
 /*
  * In-process traces have gates from AT_GENERATION_FIRST on; those that run beside a session of the
@@ -203,11 +210,6 @@ bool at_backend_wait(void);
 void at_backend_step(void);
 /* Does a thread hold the lock now? */
 bool at_backend_held(void);
-/*
- * Returns the address of this process's salt; the salt is 0 if there is none. A forked child
- * finds this memory cleared.
- */
-uint32_t *at_salt_word(void);
 /* Frees all locks and clears the salt. For a forked child that still has one thread. */
 void at_backend_forked(void);
 

@@ -21,11 +21,12 @@ static uint64_t first_number(void)
 	return n;
 }
 
+/* Makes the salt first: with a salt and a block, inline functions make ids. */
 static uint64_t make_id(void)
 {
-	const uint64_t n = at_next_number_() ?: first_number();
+	const uint64_t salt = (uint64_t)at_salt() << TRACE_SALT_SHIFT_, n = at_next_number_();
 
-	return (uint64_t)at_salt() << TRACE_SALT_SHIFT_ | n;
+	return salt | (n & TRACE_IDS_ ? n : first_number());
 }
 
 AT_PUBLIC void at_operation_start_(struct at_operation *op, uint64_t parent)
@@ -210,7 +211,7 @@ AT_PUBLIC void at_entered_end_(const struct at_entered *e)
 
 	if (c->depth < e->depth_)
 		return;
-	at_current_set_(e->previous_);
+	at_current_restore_(e->previous_);
 	if (c->depth > c->base) {
 		gate = at_gate_load_();
 		if (unlikely(gate != c->gate))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Functions of current_operation.c and operation.c for other files of the library */
+/* Functions of cell.c and operation.c for other files of the library */
 #ifndef AT_OPERATION_H
 #define AT_OPERATION_H
 
@@ -7,7 +7,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* --- current_operation.c ------------------------------------------------- */
+/* --- cell.c -------------------------------------------------------------- */
 
 /*
  * Sets the memory in which the kernel reads the calling thread's operation; NULL: none. The

@@ -32,6 +32,25 @@ struct at_context_type;
 #define TRACE_CONTEXT_AT_(address)	((struct at_context *)(address))
 #endif
 
+/* Signal handlers change the word, so it must be loaded again at each look. */
+TRACE_INLINE_ uintptr_t at_context_word_(void)
+{
+	return __atomic_load_n(&at_current_.context, __ATOMIC_RELAXED);
+}
+
+/* Stores two words, with one instruction where there is one for it. */
+TRACE_INLINE_ void at_store_pair_(void *to, uint64_t first, uint64_t second)
+{
+#if defined(__SSE2__)
+	typedef uint64_t pair __attribute__((vector_size(16)));
+	const pair words = { first, second };
+#else
+	const uint64_t words[2] = { first, second };
+#endif
+
+	__builtin_memcpy(to, &words, sizeof(words));
+}
+
 extern const char *const at_context_keys_[3];
 
 /* The first site is for the begin, with the key "parent". The second one is for runs. */

@@ -15,26 +15,26 @@ extern "C" {
 /**
  * struct at_current_ - the calling thread's current operation and scopes
  * @id: the current operation, or 0; see at_operation_current()
- * @cell: memory in which the kernel reads @id, or NULL
+ * @context: address of the innermost context that the thread has entered, or 0, and the bits
+ *	TRACE_LIGHT_, TRACE_CELL_ and TRACE_BUSY_
  * @ids: the next number of this thread's block; without the bit TRACE_IDS_: none is left
+ * @cell: memory in which the kernel reads @id, or NULL
  * @depth: number of open recorded scopes
  * @base: number of open recorded scopes that began before the run of @gate
  * @gate: the gate value under which the thread last recorded the begin of a scope
  * @inherits: 0: a context that is made or entered takes over nothing but the operation
- * @context: address of the innermost context that the thread has entered, possibly with
- *	TRACE_LIGHT_; 0: none
  *
  * Only the thread itself, and signal handlers on it, change this.
  */
 struct at_current_ {
 	uint64_t id;
-	uint64_t *cell;
+	uintptr_t context;
 	uint64_t ids;
+	uint64_t *cell;
 	uint32_t depth;
 	uint32_t base;
 	uint32_t gate;
 	uint32_t inherits;
-	uintptr_t context;
 };
 
 extern __thread struct at_current_ at_current_ __attribute__((tls_model("initial-exec")));
@@ -46,12 +46,23 @@ enum {
 };
 
 /*
- * A bit in at_current_.context: the current context was entered by the inline at_context_enter(),
- * while no context was entered, no operation was current and nothing was recorded. It is the only
- * sign of that: nothing was stored into the context, and at_current_.id is 0. The begin of a scope
- * stores the rest.
+ * Bits in at_current_.context. If the word is 0, the thread has entered no context, works on no
+ * operation, has no cell, and a new context inherits nothing. One test of the word finds that out.
+ *
+ * TRACE_LIGHT_: the context was entered while the word had no address and no TRACE_BUSY_, and
+ * nothing was recorded. Nothing was stored into the context, and at_current_.id is 0. The begin of
+ * a scope stores the rest: see at_context_complete_().
+ *
+ * TRACE_CELL_: the thread has a cell, which must have the id of a light context. Only in words
+ * without TRACE_BUSY_.
+ *
+ * TRACE_BUSY_: the other members must be looked at. The bit is in each word that has an address
+ * without TRACE_LIGHT_. It may also remain in a word without an address.
  */
 #define TRACE_LIGHT_		TRACE_TO_(uintptr_t, 1)
+#define TRACE_CELL_		TRACE_TO_(uintptr_t, 2)
+#define TRACE_BUSY_		TRACE_TO_(uintptr_t, 4)
+#define TRACE_CURRENT_BITS_	TRACE_TO_(uintptr_t, 7)
 
 /* The id of the context at @address: struct at_context begins with it. */
 #ifdef __cplusplus
@@ -63,7 +74,7 @@ enum {
 struct at_entered;
 struct at_operation;
 
-/* Stores what TRACE_LIGHT_ has left out, and removes it. */
+/* Stores what TRACE_LIGHT_ has left out, and replaces all bits by TRACE_BUSY_. */
 void at_context_complete_(void);
 
 /* Gives *@op a new id and the parent @parent. */
@@ -95,15 +106,34 @@ void at_logf_(struct at_site_ *site, const uint64_t *refs, uint64_t found, const
  * thread of 64 more than a record. They have this bit; numbers without it belong to no thread, so
  * that a signal handler that takes one when the block is used up takes none of another thread.
  */
-#define TRACE_IDS_		256u
-
-/* The salt of this process, 0: none yet, or one that a function must look up */
-extern const uint32_t *at_salted_;
+#define TRACE_IDS_		TRACE_TO_(uint64_t, 4096)
 
 /*
- * A new number, with TRACE_OPERATION_, or 0: the block is used up, or a signal handler interrupted
- * this function. A signal handler may take numbers at any moment. On x86-64, the number is taken
- * only if no handler has counted between the two loads: xadd takes four times as long.
+ * The salt of this process: a page of its own, which the kernel clears in a forked child. Inline
+ * functions load both words at once, as a number that is salt << 32 | inlined.
+ *
+ * inlined: 1: inline functions may make ids; 0: there is no salt yet, or the kernel does not clear
+ * the page. salt: 0: none yet.
+ */
+union at_salted_ {
+	struct {
+		uint32_t inlined;
+		uint32_t salt;
+	} of;
+	uint64_t both;
+	char page[TRACE_GATE_SIZE_];
+};
+
+extern union at_salted_ at_salted_;
+
+/* Shifts at_salted_.both: the salt goes to its place in an id, and the flag to TRACE_IDS_. */
+#define TRACE_BOTH_SHIFT_	(TRACE_SALT_SHIFT_ - 32)
+
+/*
+ * A new number, with TRACE_OPERATION_. Without TRACE_IDS_: the block is used up, or a signal
+ * handler interrupted this function. A signal handler may take numbers at any moment. On x86-64,
+ * the number is taken only if no handler has counted between the two loads: xadd takes four times
+ * as long.
  */
 TRACE_INLINE_ uint64_t at_next_number_(void)
 {
@@ -117,17 +147,20 @@ TRACE_INLINE_ uint64_t at_next_number_(void)
 	const uint64_t n = __atomic_fetch_add(&at_current_.ids, TRACE_TO_(uint64_t, 1),
 					      __ATOMIC_RELAXED);
 #endif
-	return n & TRACE_IDS_ ? n : 0;
+	return n;
 }
 
-/* A new id, or 0: at_operation_start_() must make it. */
+/*
+ * A new id, or 0: at_operation_start_() must make it. The only bit that both numbers can have is
+ * TRACE_IDS_. So one test finds that there is a salt and that the block is not used up.
+ */
 TRACE_INLINE_ uint64_t at_id_(void)
 {
-	const uint64_t salt = __atomic_load_n(__atomic_load_n(&at_salted_, __ATOMIC_RELAXED),
-					      __ATOMIC_RELAXED);
 	const uint64_t n = at_next_number_();
+	const uint64_t salt = __atomic_load_n(&at_salted_.both, __ATOMIC_RELAXED) <<
+			      TRACE_BOTH_SHIFT_;
 
-	return __builtin_expect(salt && n, 1) ? salt << TRACE_SALT_SHIFT_ | n : 0;
+	return __builtin_expect((salt & n) != 0, 1) ? salt | n : 0;
 }
 
 /* Like at_site_test_(), for the begin of a scope. */
@@ -153,6 +186,15 @@ TRACE_INLINE_ void at_current_set_(uint64_t id)
 {
 	__atomic_store_n(&at_current_.id, id, __ATOMIC_RELAXED);
 	at_cell_store_(id);
+}
+
+/* Makes @id the current operation again, after a scope. */
+TRACE_INLINE_ void at_current_restore_(uint64_t id)
+{
+	/* The bit may have been removed while the scope had made 0 the current operation. */
+	if (__builtin_expect(id && !(at_current_.context & TRACE_BUSY_), 0))
+		at_context_complete_();
+	at_current_set_(id);
 }
 
 /* Returns true only for the first of two calls for an operation. */
