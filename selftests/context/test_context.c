@@ -325,7 +325,7 @@ static void on_alarm(int sig)
 }
 
 /* Does the same in the scope of an operation. */
-static void on_trap_in_scope(int sig)
+static __attribute__((unused)) void on_trap_in_scope(int sig)
 {
 	TRACE_OPERATION_SCOPE(7, "scope", "handler");
 
@@ -423,8 +423,12 @@ static void at_each_instruction(void)
 {
 	step_with(on_alarm);
 	done("G21_handler_after_each_instruction_takes_ids");
+#ifdef __SANITIZE_THREAD__
+	printf("# scope at each instruction: not tested, because it does not end with TSan\n");
+#else
 	step_with(on_trap_in_scope);
 	done("G41_scope_at_each_instruction_restores");
+#endif
 }
 #endif
 
