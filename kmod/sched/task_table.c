@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "base/lock.h"
 #include "sched/task_table.h"
 
 #define AT_SLOTS_MIN	1024
@@ -102,6 +103,20 @@ static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
 		at = (at - 1) & t->mask;
 		slot = &t->slot[at];
 	}
+}
+
+/**
+ * at_task_alloc - allocate an entry, charged to the active memory cgroup
+ *
+ * If the memory is not available at once, this fails, and at_pool_fn() retries later. Otherwise a
+ * process could be killed, or wait as long as a user wants, because the cgroup is short of memory.
+ *
+ * Returns the entry, or NULL.
+ */
+struct at_task *at_task_alloc(void)
+{
+	lockdep_assert_not_held(&at_lock);
+	return kzalloc(sizeof(struct at_task), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
 }
 
 /**

@@ -153,6 +153,7 @@ static __always_inline struct at_task *at_task_find(const struct task_struct *ta
 	return at_task_find_in(at_task_slots_get(), task);
 }
 
+struct at_task *at_task_alloc(void);
 bool at_task_table_put(struct at_task *e);
 void at_task_table_remove(const struct at_task *e);
 bool at_task_table_is_tight(void);

@@ -73,17 +73,6 @@ static struct irq_work at_pool_irq_work = IRQ_WORK_INIT_HARD(at_pool_irq);
 static void at_dead_irq(struct irq_work *work);
 static struct irq_work at_dead_irq_work = IRQ_WORK_INIT_HARD(at_dead_irq);
 
-/*
- * Allocate an entry, charged to the active memory cgroup. If the memory is not available at
- * once, this fails, and at_pool_fn() retries later. Otherwise a process could be killed, or
- * wait as long as a user wants, because the cgroup is short of memory.
- */
-static struct at_task *at_task_alloc(void)
-{
-	lockdep_assert_not_held(&at_lock);
-	return kzalloc(sizeof(struct at_task), GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
-}
-
 static s32 at_task_nr(struct pid *pid, const struct at_ksched *ks)
 {
 	return ks->ns ? pid_nr_ns(pid, ks->ns) : pid_nr(pid);

@@ -470,7 +470,7 @@ bool record_summary(struct recorder *r)
 		fputs("  Records without a ring came before or during the registration of their process: call at_provider_register() at the beginning of main().\n",
 		      stderr);
 	if (missed)
-		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, or a user had more threads than the module's parameter user_threads allows. Their scheduling is missing, at least at the beginning.\n",
+		fprintf(stderr, "  %s thread%s could not be traced, or not at once: the kernel had no memory, a user had more threads than the module's parameter user_threads allows, or another session traces them for another provider of their process. Their scheduling is missing, at least at the beginning.\n",
 			tool_count(missed), missed == 1 ? "" : "s");
 	record_throttling_summary(r);
 	record_listing_summary(r);
