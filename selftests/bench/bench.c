@@ -20,6 +20,7 @@
 
 #include <asynctrace/inprocess.h>
 #include <asynctrace/listener.h>
+#include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 #include <asynctrace/trace.h>
 
@@ -74,6 +75,7 @@ static void w_counter(int thread)
 #define CAT "bench"
 #define PROVIDER bench
 #include "events.h"
+#include "other_events.h"
 #undef CAT
 #undef PROVIDER
 #undef EVENT
@@ -91,6 +93,7 @@ static void w_counter(int thread)
 #define CAT "other"
 #define PROVIDER other
 #include "events.h"
+#include "other_events.h"
 #undef CAT
 #undef PROVIDER
 #undef EVENT
@@ -146,6 +149,31 @@ static void w_context(int thread)
 	for (long i = 0; i < WINDOW; i++) {
 		OPAQUE(i);
 		at_context_init(c, ASYNCTRACE_ASYNC_TIMER, c);
+		at_context_enter(c);
+		at_context_leave(c);
+	}
+}
+
+static void w_context_scope(int thread)
+{
+	struct at_context *c = &contexts[thread];
+
+	at_context_init(c, ASYNCTRACE_ASYNC_TIMER, c);
+	for (long i = 0; i < WINDOW; i++) {
+		OPAQUE(i);
+		TRACE_CONTEXT_SCOPE(c);
+	}
+}
+
+TRACE_CONTEXT_TYPE(timer, ASYNCTRACE_ASYNC_TIMER, "timer");
+
+static void w_context_type(int thread)
+{
+	struct at_context *c = &contexts[thread];
+
+	for (long i = 0; i < WINDOW; i++) {
+		OPAQUE(i);
+		at_context_init_type(c, &timer, c, NULL);
 		at_context_enter(c);
 		at_context_leave(c);
 	}
@@ -299,9 +327,12 @@ int main(void)
 		{ .name = "probe_enabled_off", .window = w_probe_enabled },
 		{ .name = "alert_off", .window = w_alert },
 		{ .name = "context_off", .window = w_context },
+		{ .name = "context_scope_off", .window = w_context_scope },
+		{ .name = "context_type_off", .window = w_context_type },
 		{ .name = "context_nested_off", .window = w_context_nested },
 		{ .name = "context_listener_off", .window = w_context_listener },
 #include "events.h"
+#include "other_events.h"
 	};
 #undef EVENT
 #define EVENT(name, needs, limit, statement, lttng) \
@@ -309,6 +340,7 @@ int main(void)
 	static struct row on[] = {
 		{ .name = "counter_read", .window = w_counter },
 #include "events.h"
+#include "other_events.h"
 		{ .name = "enabled", .window = w_enabled },
 		{ .name = "category_enabled", .window = w_category_enabled },
 		{ .name = "category_enabled_other", .window = w_category_enabled_other },
@@ -316,6 +348,8 @@ int main(void)
 		{ .name = "alert", .window = w_alert },
 		{ .name = "alert_other", .window = w_alert_other },
 		{ .name = "context", .window = w_context },
+		{ .name = "context_scope", .window = w_context_scope },
+		{ .name = "context_type", .window = w_context_type },
 		{ .name = "context_nested", .window = w_context_nested },
 		{ .name = "nonce", .window = w_nonce },
 		{ .name = "write", .window = w_write },
@@ -324,9 +358,13 @@ int main(void)
 	static const struct {
 		const char *name;
 		double needs, limit;
+		bool always;	/* does something also if nothing is recorded */
 	} bars[] = {
-#define EVENT(name, needs, limit, statement, lttng) { #name, needs, limit },
+#define EVENT(name, needs, limit, statement, lttng) { #name, needs, limit, false },
 #include "events.h"
+#undef EVENT
+#define EVENT(name, needs, limit, statement, lttng) { #name, needs, limit, true },
+#include "other_events.h"
 #undef EVENT
 	};
 	static struct row streaming[] = {
@@ -351,7 +389,8 @@ int main(void)
 		measure(streaming, ROWS(streaming), n, 60);
 	end("streaming");
 	for (unsigned int i = 0; i < ROWS(bars); i++)
-		printf("bar %s %g %g\n", bars[i].name, bars[i].needs, bars[i].limit);
+		printf("bar %s %g %g%s\n", bars[i].name, bars[i].needs, bars[i].limit,
+		       bars[i].always ? " always" : "");
 	/* Making, entering and leaving; three records */
 	printf("most context_off 2 ns\nmost context_listener_off 20 ns\nmost context 3.6 reads\n");
 	print_rows(off, ROWS(off), THREADS_MAX);

@@ -26,6 +26,7 @@
 		(void)id; \
 	}
 #include "events.h"
+#include "other_events.h"
 #undef EVENT
 
 #define ROWS(r) (sizeof(r) / sizeof((r)[0]))
@@ -40,11 +41,13 @@ int main(int argc, char **argv)
 #define EVENT(name, needs, limit, statement, lttng) { "lttng_" #name, w_##name, { 0 } },
 	static struct row on[] = {
 #include "events.h"
+#include "other_events.h"
 	};
 #undef EVENT
 #define EVENT(name, needs, limit, statement, lttng) { "lttng_" #name "_off", w_##name, { 0 } },
 	static struct row off[] = {
 #include "events.h"
+#include "other_events.h"
 	};
 #undef EVENT
 	const bool nothing = argc > 1 && !strcmp(argv[1], "off");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The events that the benchmarks measure: every macro and every kind of argument
+ * The events that the benchmarks measure, with every kind of argument
  *
  *	EVENT(NAME, NEEDS, LIMIT, STATEMENT, LTTNG)
  *
@@ -9,7 +9,7 @@
  * and no event for a whole duration: there a duration is two events.
  *
  * The statement uses CAT, its category, or PROVIDER, the category as an identifier; i, a long;
- * id; and the texts of timing.h. run tests that no macro is missing.
+ * id; and the texts of timing.h. Operations and others are in other_events.h.
  */
 
 /* Each macro, with few arguments */

@@ -17,6 +17,7 @@
 	LTTNG_UST_TRACEPOINT_EVENT(at_bench, name, LTTNG_UST_TP_ARGS args, \
 				   LTTNG_UST_TP_FIELDS(__VA_ARGS__))
 #define TP_ID	lttng_ust_field_integer(uint64_t, id, id)
+#define TP_U64(n) lttng_ust_field_integer(uint64_t, n, n)
 #define TP_I64(n) lttng_ust_field_integer(int64_t, n, n)
 
 LTTNG_UST_TRACEPOINT_EVENT(at_bench, none, LTTNG_UST_TP_ARGS(), LTTNG_UST_TP_FIELDS())
@@ -38,6 +39,10 @@ TP_EVENT(8i64,
 	  int64_t, h),
 	 TP_I64(a) TP_I64(b) TP_I64(c) TP_I64(d) TP_I64(e) TP_I64(f) TP_I64(g) TP_I64(h))
 TP_EVENT(id, (uint64_t, id), TP_ID)
+TP_EVENT(2u64, (uint64_t, id, uint64_t, n), TP_ID TP_U64(n))
+TP_EVENT(id_str, (uint64_t, id, const char *, s), TP_ID lttng_ust_field_string(s, s))
+TP_EVENT(2u64_str, (uint64_t, id, uint64_t, n, const char *, s),
+	 TP_ID TP_U64(n) lttng_ust_field_string(s, s))
 TP_EVENT(id_i32, (uint64_t, id, int32_t, n), TP_ID lttng_ust_field_integer(int32_t, n, n))
 TP_EVENT(id_2i32, (uint64_t, id, int32_t, n, int32_t, m),
 	 TP_ID lttng_ust_field_integer(int32_t, n, n) lttng_ust_field_integer(int32_t, m, m))
