@@ -5,9 +5,11 @@
 # the kernel's tracepoints as another ftrace instance, whose text is in TEXT? That instance recorded
 # all threads, before the recording and after it.
 #
-# For each thread, and for the idle task of each CPU, the events of FILE must be consecutive events
-# of TEXT, with the same values. --all: the last events of the threads PID are in FILE, too. There
-# must be events of each NAME. Prints the number of events of each name.
+# For each name of an event and each thread, or the idle task of a CPU, the events of FILE must be
+# consecutive events of TEXT, with the same values. Events of several names may be in another order:
+# an interrupt may come between the two writes of an event to the two instances. --all: the last
+# events of the threads PID are in FILE, too. There must be events of each NAME. Prints the number of
+# events of each name.
 import collections
 import json
 import re
@@ -25,7 +27,7 @@ def same(ours, theirs):
 
 
 def read_trace(tool, path):
-    """Events by thread: (time, name, fields)"""
+    """Events by thread and name: (time, name, fields)"""
     idle, threads = {}, collections.defaultdict(list)
     with subprocess.Popen([tool, 'dump', '--json', path], stdout=subprocess.PIPE, text=True) as dump:
         for line in dump.stdout:
@@ -33,7 +35,8 @@ def read_trace(tool, path):
             if r['record'] == 'thread' and re.fullmatch(r'cpu-\d+ idle', r['name']):
                 idle[r['koid']] = ('cpu', int(r['name'][4:-5]))
             elif (r["record"], r["provider"]) == ("instant", 1) and r["category"] != "asynctrace":
-                threads[idle.get(r['tid'], r['tid'])].append((r['ts'], r['name'], r.get('args', {})))
+                tid = idle.get(r['tid'], r['tid'])
+                threads[tid, r['name']].append((r['ts'], r['name'], r.get('args', {})))
     if dump.returncode:
         sys.exit('the dump failed')
     # The buffers of CPUs are read one after the other, and a thread moves between CPUs.
@@ -52,8 +55,8 @@ def read_text(path):
             if not m:
                 sys.exit(f'not understood: {line}')
             tid = int(m[1]) or ('cpu', int(m[2]))
-            threads[tid].append((int(m[3]) * 10**9 + int(m[4]) * 1000, m[5],
-                                 dict(NUMBER.findall(m[6]))))
+            threads[tid, m[5]].append((int(m[3]) * 10**9 + int(m[4]) * 1000, m[5],
+                                       dict(NUMBER.findall(m[6]))))
     return threads
 
 
@@ -76,16 +79,17 @@ def main():
     everything, names = [int(pid) for pid in rest[1:split]], rest[split + 1:]
     trace, instance = read_trace(tool, path), read_text(text)
     counts, wrong = collections.Counter(), []
-    for tid, ours in trace.items():
-        theirs = instance[tid]
-        counts.update(name for _, name, _ in ours)
+    for (tid, name), ours in trace.items():
+        theirs = instance[tid, name]
+        counts[name] += len(ours)
         at, equal = find(ours, theirs)
         if equal < len(ours):
             wrong.append(f'{tid}: {len(ours)} events, of {len(theirs)}. Event {equal} differs: '
                          f'{ours[equal]}, {theirs[at + equal:at + equal + 1]}')
         if tid in everything and at + len(ours) < len(theirs):
             wrong.append(f'{tid}: the last {len(theirs) - at - len(ours)} events are missing')
-    wrong += [f'{pid}: no event' for pid in everything if pid not in trace]
+    recorded = {tid for tid, _ in trace}
+    wrong += [f'{pid}: no event' for pid in everything if pid not in recorded]
     wrong += [f'there is no {name}' for name in names if not counts[name]]
     for name, count in sorted(counts.items()):
         print(f'{count} {name}')
