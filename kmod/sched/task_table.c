@@ -111,7 +111,7 @@ static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
  * If the memory is not available at once, this fails, and at_pool_fn() retries later. Otherwise a
  * process could be killed, or wait as long as a user wants, because the cgroup is short of memory.
  *
- * Returns the entry, or NULL.
+ * Return: the entry, or NULL.
  */
 struct at_task *at_task_alloc(void)
 {
