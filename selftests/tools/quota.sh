@@ -82,7 +82,10 @@ begin "last throttling of a recording is counted"
 echo "200000 1000000" >$cgroup/cpu.max
 check record status 0 "$AT" record --json -d 0.8 -o t.fxt -- \
 	sh -c 'echo $$ >'$cgroup'/inner/cgroup.procs && exec "$0" 1000' "$BURN"
-check "period" is true '.cgroups | length == 1 and .[0].throttled_periods == 1'
+# A slow machine may begin a second period before the recording ends.
+all=$(awk '$1 == "nr_throttled" { print $2 }' $cgroup/cpu.stat)
+check "period" is true ".cgroups | length == 1 and .[0].throttled_periods >= 1 and
+	.[0].throttled_periods <= $all"
 check "threads" status 0 "$AT" report --json t.fxt threads
 check "thread" [ "$(jq -s 'map(select(.thread == "burn" and .throttled_ns > 0)) | length' <out)" = 1 ]
 check "valid" valid t.fxt --allow-open

@@ -140,12 +140,19 @@ static uint64_t records_of(int fd, int tid)
 
 static int open_session(struct raw_nl *nl, const char *name)
 {
-	int fd, session = raw_session(nl, name, ASYNCTRACE_MODE_STREAMING,
-				      ASYNCTRACE_SCHED_TARGETS, RING, "own");
+	int err = 0, fd, session = raw_session(nl, name, ASYNCTRACE_MODE_STREAMING,
+					       ASYNCTRACE_SCHED_TARGETS, RING, "own");
 
-	if (session < 0 || raw_session_do(nl, ASYNCTRACE_CMD_SESSION_INIT, session) ||
-	    raw_session_do(nl, ASYNCTRACE_CMD_SESSION_START, session))
+	if (session < 0)
+		err = session;
+	if (!err)
+		err = raw_session_do(nl, ASYNCTRACE_CMD_SESSION_INIT, session);
+	if (!err)
+		err = raw_session_do(nl, ASYNCTRACE_CMD_SESSION_START, session);
+	if (err) {
+		printf("# session %s: %d is %s\n", name, session, strerror(-err));
 		return -1;
+	}
 	fd = open("/dev/" ASYNCTRACE_DEVICE, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 || raw_consume(fd, session) ? -1 : fd;
 }
