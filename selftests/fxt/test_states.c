@@ -251,6 +251,47 @@ static void later_files_repeat_states_that_are_valid(void **unused)
 	words_free(&b);
 }
 
+/*
+ * The recorder may read a state before the composer has the records of that time. Records from
+ * before the reading leave the state as it was read, and a record from then on replaces it.
+ */
+static void older_records_leave_a_state_that_was_read(void **unused)
+{
+	struct at_compose_options opts;
+	struct part part = { 0 };
+	struct at_compose_thread t;
+	struct words b = { 0 };
+	struct stream s;
+	struct file f;
+
+	stream_simple(&s);
+	s.ticks += 100;
+	for (int tid = 102; tid <= 103; tid++) {
+		t = sleeper(&s);
+		t.tid = tid;
+		assert_int_equal(at_compose_add_thread(s.c, &t), 0);
+	}
+	put_switch(&b, 0, t.from - 4, 0, 102, 0);
+	put_switch(&b, 0, t.from - 3, 102, 0, ASYNCTRACE_FXT_STATE_BLOCKED);
+	put_switch(&b, 0, t.from - 2, 0, 103, 0);
+	put_switch(&b, 0, t.from - 1, 103, 0, ASYNCTRACE_FXT_STATE_BLOCKED);
+	put_switch(&b, 0, t.from, 0, 103, 0);
+	give_sched(&s, 0, &b);
+	s.ticks += 100;
+	opts = part_open(&part);
+	assert_int_equal(at_compose_next(s.c, &opts), 0);
+	give_clock(&s, 0);
+	stream_finish(&s);
+	assert_int_equal(states_of(&f, part.path, 102), 1);
+	assert_int_equal(number_of(&f.rec, "read_until", ASYNCTRACE_FXT_ARG_UINT64), t.until);
+	file_close(&f);
+	assert_int_equal(count_states(part.path, 103), 0);
+	assert_clean(part.path, -1);
+	close(part.fd);
+	stream_close(&s);
+	words_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +300,7 @@ int main(void)
 		cmocka_unit_test(state_lasts_since_the_session_follows),
 		cmocka_unit_test(wrong_threads_are_refused),
 		cmocka_unit_test(later_files_repeat_states_that_are_valid),
+		cmocka_unit_test(older_records_leave_a_state_that_was_read),
 	};
 
 	return cmocka_run_group_tests_name("states", tests, NULL, NULL);

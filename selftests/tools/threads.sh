@@ -136,11 +136,9 @@ for tid in $read $accept $futex $epoll; do
 	check "it fell asleep" [ "$(row $tid '.voluntary > 0')" = true ]
 done
 check "second file" rows part.1.fxt
-# The composer knows a state only if the thread fell asleep when the session followed the process
-# for certain. fxt/test_series.c proves that it is there then.
+check "time" all_along
 for tid in $read $accept $futex $epoll; do
-	last=$(row $tid .last)
-	check "it sleeps, or has no row: $last" [ -z "${last##blocked in *}" ]
+	check "it sleeps" [ "$(row $tid '.last | startswith("blocked in ")')" = true ]
 done
 end
 stop

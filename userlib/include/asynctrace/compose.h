@@ -278,8 +278,8 @@ struct at_compose_thread {
  *
  * A session records how states of threads change. So a reader of the file does not know the state
  * of a thread without records, unless it is added. Scheduling records of the thread up to @until
- * override the state. Later files of the session repeat it until the thread has such a record, and
- * then have the states that the records show.
+ * override the state. Later files of the session repeat it until the thread has a record of the
+ * time from @from on, and then have the states that the records show.
  *
  * Return: 0; -EAGAIN: the session has not introduced the provider yet: call again after
  * at_compose_chunk(); -ESRCH: by the session's records, the thread or the provider belongs to

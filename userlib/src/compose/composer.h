@@ -192,12 +192,10 @@ int atc_process_name(struct at_compose *c, int32_t pid, unsigned int rank,
 		     const void *name, size_t len);
 void atc_introduce_pseudo(struct at_compose *c);
 /*
- * Notes that a record names @tid, and introduces the thread. atc_task_scheduled() is for scheduling
- * records, after which a state that the caller has read is no longer valid. *@task: the thread;
- * NULL: the idle task
+ * Notes that a record names @tid, and introduces the thread. Returns the thread in *@task, if @task
+ * is not NULL; the idle task has none.
  */
-int atc_task_seen(struct at_compose *c, uint64_t tid);
-int atc_task_scheduled(struct at_compose *c, uint64_t tid, struct atc_task **task);
+int atc_task_seen(struct at_compose *c, uint64_t tid, struct atc_task **task);
 /* Writes the kernel object of @t, unless the file has it. */
 void atc_task_introduce(struct at_compose *c, struct atc_task *t);
 /*

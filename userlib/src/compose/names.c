@@ -173,7 +173,7 @@ int atc_task_name(struct at_compose *c, int32_t tid, int32_t pid, const char *co
 	if (!tid)
 		return 0;	/* the idle task: viewers recognise it by its weight */
 	if (ASYNCTRACE_TID_IS_OTHER(tid))
-		return atc_task_seen(c, tid);
+		return atc_task_seen(c, tid, NULL);
 	if (!pid)
 		pid = tid;
 	clean[atc_text_repair(clean, sizeof(clean) - 1, comm,
@@ -213,17 +213,13 @@ static struct atc_task *see(struct at_compose *c, uint64_t tid)
 	return t;
 }
 
-int atc_task_seen(struct at_compose *c, uint64_t tid)
+int atc_task_seen(struct at_compose *c, uint64_t tid, struct atc_task **task)
 {
-	return !tid || see(c, tid) ? 0 : -ENOMEM;
-}
+	struct atc_task *t = tid ? see(c, tid) : NULL;
 
-int atc_task_scheduled(struct at_compose *c, uint64_t tid, struct atc_task **task)
-{
-	*task = tid ? see(c, tid) : NULL;
-	if (*task && (*task)->state && !(*task)->state->left)
-		(*task)->state->valid = false;
-	return !tid || *task ? 0 : -ENOMEM;
+	if (task)
+		*task = t;
+	return !tid || t ? 0 : -ENOMEM;
 }
 
 /* Introduces a thread without a name. Its name may still arrive, for a later file. */

@@ -231,7 +231,6 @@ void atc_sched_lost(struct at_compose *c, struct atc_ring *r)
 static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint64_t ns,
 		int32_t tid, int32_t weight)
 {
-	struct atc_task *task;
 	int err;
 
 	if (!r->running || r->tid == tid)
@@ -246,7 +245,7 @@ static int join(struct at_compose *c, struct atc_ring *r, uint64_t before, uint6
 	if (r->tid && !ASYNCTRACE_TID_IS_OTHER(r->tid)) {
 		int32_t between = tid ? ASYNCTRACE_TID_OTHER_ON(r->index) : 0;
 
-		err = atc_task_scheduled(c, between, &task);
+		err = atc_task_seen(c, between, NULL);
 		if (err)
 			return err;
 		inferred_switch(c, r, before < ns ? before + 1 : ns, between,
@@ -294,9 +293,9 @@ static int note_threads(struct at_compose *c, const struct sched *s, const uint6
 	int err = 0;
 
 	for (unsigned int i = 0; i < s->head_words - 2 && !err; i++)
-		err = atc_task_scheduled(c, s->tid[i], &tasks[i]);
+		err = atc_task_seen(c, s->tid[i], &tasks[i]);
 	if (!err)
-		err = atc_task_scheduled(c, s->waker, &waker);
+		err = atc_task_seen(c, s->waker, &waker);
 	if (err)
 		return err;
 	atc_state_ran(waker, ns);
@@ -379,7 +378,6 @@ int atc_sched_begin(struct at_compose *c)
 	atc_map_each(&c->rings, e) {
 		struct atc_ring *r = e->value;
 		int32_t tid = r->tid, weight = r->weight;
-		struct atc_task *task;
 		int err;
 
 		if (!r->running)
@@ -388,7 +386,7 @@ int atc_sched_begin(struct at_compose *c)
 		r->lossy = false;
 		if (!r->running)
 			continue;
-		err = atc_task_scheduled(c, tid, &task);
+		err = atc_task_seen(c, tid, NULL);
 		if (err)
 			return err;
 		r->tid = 0;

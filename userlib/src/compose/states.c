@@ -76,10 +76,19 @@ static bool has_state(struct atc_task *t)
 	return t->state;
 }
 
-/* A record shows that the thread runs at @ns. Rings are read one after the other. */
+/*
+ * Is a record at @ns newer than the state? Rings are read one after the other, and the caller may
+ * read a state before the composer has the records of that time.
+ */
+static bool is_newer(const struct atc_state *s, uint64_t ns)
+{
+	return !s->valid || ns >= (s->left ? s->since : s->from);
+}
+
+/* A record shows that the thread runs at @ns. */
 static void runs(struct atc_state *s, uint64_t ns)
 {
-	if (s->left && ns >= s->since)
+	if (is_newer(s, ns))
 		s->valid = false;
 }
 
@@ -121,7 +130,7 @@ int atc_state_woken(struct atc_task *t, uint64_t ns)
 		return -ENOMEM;
 	s = t->state;
 	/* The record that the thread fell asleep before may be in a ring that is read later. */
-	if (ns >= s->came && (!s->valid || (s->left && ns >= s->since)))
+	if (ns >= s->came && is_newer(s, ns))
 		set_left(s, ns, 0);
 	if (s->woken < ns)
 		s->woken = ns;
@@ -138,7 +147,7 @@ int atc_state_left(struct atc_task *t, uint64_t ns, const struct atc_state *reas
 		return -ENOMEM;
 	s = t->state;
 	/* Records of the time before @ns may be in rings that are read later. */
-	if (ns < s->came || (s->valid && s->left && ns < s->since))
+	if (ns < s->came || !is_newer(s, ns))
 		return 0;
 	/* After a wakeup right before, the thread may be runnable. */
 	set_left(s, ns, s->woken && s->woken >= s->came ? 0 : reason->state);
