@@ -8,8 +8,8 @@
 # For each name of an event and each thread, or the idle task of a CPU, the events of FILE must be
 # consecutive events of TEXT, with the same values. Events of several names may be in another order:
 # an interrupt may come between the two writes of an event to the two instances. --all: the last
-# events of the threads PID are in FILE, too. There must be events of each NAME. Prints the number of
-# events of each name.
+# events of the threads PID are in FILE, too. There must be events of each NAME. Prints the number
+# of events of each name.
 import collections
 import json
 import re

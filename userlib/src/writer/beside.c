@@ -7,9 +7,14 @@
 #include "operation.h"
 #include "rseq.h"
 
-/* The calling thread's bindings to rings of the module and of the in-process trace. */
-static __thread struct at_thread in_module, in_process
-	__attribute__((tls_model("initial-exec"))) = { .cpu = AT_NO_CPU };
+/* The calling thread's binding to the module's rings */
+static __thread struct at_thread in_module __attribute__((tls_model("initial-exec"))) = {
+	.cpu = AT_NO_CPU,
+};
+/* The calling thread's binding to rings of the in-process trace */
+static __thread struct at_thread in_process __attribute__((tls_model("initial-exec"))) = {
+	.cpu = AT_NO_CPU,
+};
 
 bool at_beside_ready(void)
 {

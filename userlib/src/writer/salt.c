@@ -83,7 +83,10 @@ uint32_t at_salt(void)
 	uint32_t *const word = at_salt_word();
 	const uint32_t salt = __atomic_load_n(word, __ATOMIC_RELAXED) ?: draw_salt(word);
 
-	/* Inline functions do not look at the pid. */
+	/*
+	 * Inline functions use the salt without a check of the process id. So they may use it only
+	 * if the kernel clears its page in a forked child.
+	 */
 	if (__atomic_load_n(&cleared, __ATOMIC_RELAXED) == AT_BY_KERNEL)
 		__atomic_store_n(&at_salted_.of.inlined, 1, __ATOMIC_RELEASE);
 	return salt;
