@@ -279,8 +279,8 @@ bool at_module_attach(void);
 /* Does the run record this category? The answer is valid if the gate is unchanged afterwards. */
 bool at_category_wanted(const char *category);
 /*
- * Does another run than that of the gate record this category? @control, @area: the control page and
- * the area of that run
+ * Does another run than that of the gate record this category? @control, @area: the control page
+ * and the area of that run
  */
 bool at_category_wanted_by(const volatile struct asynctrace_control *control, const char *area,
 			   const char *category);
