@@ -8,8 +8,9 @@
 # For each name of an event and each thread, or the idle task of a CPU, the events of FILE must be
 # consecutive events of TEXT, with the same values. Events of several names may be in another order:
 # an interrupt may come between the two writes of an event to the two instances. --all: the last
-# events of the threads PID are in FILE, too. There must be events of each NAME. Prints the number
-# of events of each name.
+# events of the threads PID before exit_group(2) are in FILE, too. Later ones may be missing, because
+# the kernel no longer follows a thread that exits. There must be events of each NAME. Prints the
+# number of events of each name.
 import collections
 import json
 import re
@@ -73,6 +74,11 @@ def find(ours, theirs):
     return best[1], best[0]
 
 
+def end_of(instance, tid):
+    """Return the time at which the thread called exit_group(2)."""
+    return min((time for time, _, _ in instance.get((tid, 'sys_enter'), [])), default=float('inf'))
+
+
 def main():
     tool, path, text, *rest = sys.argv[1:]
     split = rest.index('--')
@@ -80,16 +86,25 @@ def main():
     trace, instance = read_trace(tool, path), read_text(text)
     counts, wrong = collections.Counter(), []
     for (tid, name), ours in trace.items():
-        theirs = instance[tid, name]
+        theirs = instance.get((tid, name), [])
         counts[name] += len(ours)
         at, equal = find(ours, theirs)
         if equal < len(ours):
             wrong.append(f'{tid}: {len(ours)} events, of {len(theirs)}. Event {equal} differs: '
                          f'{ours[equal]}, {theirs[at + equal:at + equal + 1]}')
-        if tid in everything and at + len(ours) < len(theirs):
-            wrong.append(f'{tid}: the last {len(theirs) - at - len(ours)} events are missing')
-    recorded = {tid for tid, _ in trace}
-    wrong += [f'{pid}: no event' for pid in everything if pid not in recorded]
+        if tid in everything:
+            end = end_of(instance, tid)
+            missing = sum(time < end for time, _, _ in theirs[at + len(ours):])
+            if missing:
+                wrong.append(f'{tid}: the last {missing} events of {name} are missing')
+    first = {pid: min((events[0][0] for (tid, _), events in trace.items() if tid == pid),
+                      default=None) for pid in everything}
+    wrong += [f'{pid}: no event' for pid in everything if first[pid] is None]
+    for (tid, name), theirs in instance.items():
+        # Times of TEXT are cut to microseconds.
+        if first.get(tid) is not None and (tid, name) not in trace and name != 'sys_enter' and \
+                any(first[tid] < time < end_of(instance, tid) for time, _, _ in theirs):
+            wrong.append(f'{tid}: no event {name}')
     wrong += [f'there is no {name}' for name in names if not counts[name]]
     for name, count in sorted(counts.items()):
         print(f'{count} {name}')

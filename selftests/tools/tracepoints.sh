@@ -111,9 +111,12 @@ end
 # An ftrace instance of the test: all threads' events, stamped with the file's clock
 own=/sys/kernel/tracing/instances/own
 
-# open_own EVENT...: record them from now on. EVENT is a directory in events/
+# open_own EVENT...: record them, and each call of exit_group(2), from now on. EVENT is a directory
+# in events/
 open_own() {
-	local e
+	local e call=94
+
+	[ "$(uname -m)" != x86_64 ] || call=231
 
 	mkdir $own
 	echo boot >$own/trace_clock
@@ -121,6 +124,8 @@ open_own() {
 	for e in "$@"; do
 		echo 1 >"$own/events/$e/enable"
 	done
+	echo "id == $call" >$own/events/raw_syscalls/sys_enter/filter
+	echo 1 >$own/events/raw_syscalls/sys_enter/enable
 }
 
 # close_own: the events are in the file "own"; none is lost
