@@ -369,12 +369,12 @@ static void recorder_has_valid_file(void)
 	const uint64_t from = number;
 	char text[4096] = "";
 	struct flown f;
+	int fd, pid;
 	size_t n;
 	FILE *out;
-	int fd;
 
-	out = popen("build/asynctrace record -d 3 -o /tmp/beside.fxt 2>&1", "r");
-	check(out);
+	out = popen("echo $$; exec build/asynctrace record -o /tmp/beside.fxt 2>&1", "r");
+	check(out && fscanf(out, "%d", &pid) == 1);
 	while (!recorded())
 		usleep(1000);
 	for (int i = 0; i < 5; i++) {
@@ -386,6 +386,7 @@ static void recorder_has_valid_file(void)
 		end_trace(fd, begun, number);
 		write_events();
 	}
+	check(!kill(pid, SIGINT));
 	n = fread(text, 1, sizeof(text) - 1, out);
 	text[n] = '\0';
 	check(!pclose(out) && strstr(text, "Nothing was lost."), "%s", text);

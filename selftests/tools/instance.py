@@ -6,11 +6,11 @@
 # all threads, before the recording and after it.
 #
 # For each name of an event and each thread, or the idle task of a CPU, the events of FILE must be
-# consecutive events of TEXT, with the same values. Events of several names may be in another order:
-# an interrupt may come between the two writes of an event to the two instances. --all: the last
-# events of the threads PID before exit_group(2) are in FILE, too. Later ones may be missing, because
-# the kernel no longer follows a thread that exits. There must be events of each NAME. Prints the
-# number of events of each name.
+# consecutive events of TEXT, with the same values. Events of several names may be in another
+# order: an interrupt may come between the two writes of an event to the two instances. --all: the
+# last events of the threads PID before exit_group(2) are in FILE, too. Later ones may be missing,
+# because the kernel no longer follows a thread that exits. There must be events of each NAME.
+# Prints the number of events of each name.
 import collections
 import json
 import re

@@ -243,25 +243,32 @@ static int renames_itself(void *arg)
 	return 0;
 }
 
-/* Counts the names that thread @tid gave itself, in their order. */
+/*
+ * Counts the different names that thread @tid gave itself. They may be in any order: each CPU has
+ * its own ring for names.
+ */
 static int names_seen(int fd, int32_t tid)
 {
 	static char buf[ASYNCTRACE_READ_MIN];
 	const struct asynctrace_chunk *chunk = (void *)buf;
 	const struct asynctrace_task_name *name = (void *)(buf + sizeof(*chunk));
-	char next[32] = "renamed-0";
-	int seen = 0;
+	bool seen[RENAMES] = { false };
+	int nr = 0;
 
 	while (read(fd, buf, sizeof(buf)) > 0) {
 		if (chunk->kind != ASYNCTRACE_CHUNK_NAMES)
 			continue;
 		for (size_t i = 0; i < chunk->bytes / sizeof(*name); i++) {
-			if (name[i].tid != tid || strcmp(name[i].comm, next))
-				continue;
-			snprintf(next, sizeof(next), "renamed-%d", ++seen);
+			unsigned int n;
+
+			if (name[i].tid == tid && sscanf(name[i].comm, "renamed-%u", &n) == 1 &&
+			    n < RENAMES)
+				seen[n] = true;
 		}
 	}
-	return errno == EAGAIN ? seen : -1;
+	for (int i = 0; i < RENAMES; i++)
+		nr += seen[i];
+	return errno == EAGAIN ? nr : -1;
 }
 
 static void foreign_task_is_named_after_each_rename(void)
