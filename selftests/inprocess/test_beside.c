@@ -59,7 +59,9 @@ static void fly(struct at_flight_result *r, struct flown *f)
 	*r = (struct at_flight_result){ .size = sizeof(*r) };
 	check(!at_flight_write(fd, r), "%d", r->error);
 	flown_read(fd, f);
-	check(!f->broken && f->events == r->delivered && !r->malformed && !r->unwritten);
+	check(!f->broken && f->events == r->delivered && !r->malformed && !r->unwritten,
+	      "broken %d, %llu in the file, %llu delivered, %llu malformed, %llu unwritten",
+	      f->broken, u(f->events), u(r->delivered), u(r->malformed), u(r->unwritten));
 	check(flown_valid(fd));
 	close(fd);
 }

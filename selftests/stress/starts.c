@@ -379,16 +379,18 @@ static void law(uint32_t mode, uint32_t us, bool pausing, uint32_t sched)
 	if (us)
 		must(!pthread_create(&reading.thread, NULL, read_on, &reading));
 	/*
-	 * On a slow machine a run may end before a writer wrote. This run gives the first clear
-	 * work.
+	 * On a slow machine a run may end before a writer wrote, and the reader may read all before
+	 * a clear. So the first clear finds these events, which the reader may not read before.
 	 */
+	pthread_mutex_lock(&reading.lock);
 	start_with(&run, ASYNCTRACE_DISPOSITION_RETAIN);
 	write_some(100);
 	run_stop(&run);
 	for (unsigned int i = 0; i < cycles; i++) {
 		/* The floor must not rise while the reader is between two events. */
-		pthread_mutex_lock(&reading.lock);
-		start_with(&run, 1 + rnd(&state, 3));
+		if (i)
+			pthread_mutex_lock(&reading.lock);
+		start_with(&run, i ? 1 + rnd(&state, 3) : ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 		pthread_mutex_unlock(&reading.lock);
 		if (pausing)
 			write_begin(0);
