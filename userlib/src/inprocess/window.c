@@ -35,13 +35,14 @@ static int64_t asleep_ns(void)
 
 void at_window_begin(struct at_window *w)
 {
+	/* The composer refuses records from before this, so read the clock before the marks. */
+	w->asleep = asleep_ns();
+	at_clock_pair_now(w->area, &w->began);
+	w->began.what = ASYNCTRACE_MOMENT_START;
 	for (uint32_t i = 0; i <= w->area->shape.nr_rings; i++) {
 		at_reader_init(&w->readers[i], w->area, i);
 		at_reader_mark(&w->readers[i], &w->begin[i]);
 	}
-	w->asleep = asleep_ns();
-	at_clock_pair_now(w->area, &w->began);
-	w->began.what = ASYNCTRACE_MOMENT_START;
 }
 
 /*
