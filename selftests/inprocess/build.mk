@@ -49,7 +49,7 @@ $(WT)/shared/env_prog: selftests/inprocess/env_prog.c $(B)/libasynctrace.so
 
 .PHONY: writer-tests
 writer-tests: $(WT_TESTS:%=$(WT)/plain/%) $(WT)/plain/env_prog $(WT)/shared/env_prog \
-	$(addprefix $(WT)/race/,test_law test_kill test_binding) \
+	$(addprefix $(WT)/race/,test_law test_kill test_binding test_late) \
 	$(addprefix $(WT)/asan/,test_types test_special test_cxx test_law test_fork test_trace \
 		test_flight \
 		test_beside test_handler test_operation test_operation_cxx test_handover \

@@ -15,8 +15,9 @@
  *	ASYNCTRACE_MODE=streaming	oneshot, circular or streaming (default)
  *	ASYNCTRACE_BUFFER_SIZE=1M	bytes of one CPU's ring
  *
- * While a trace runs, no session of the module records the process: both at once are not supported
- * yet.
+ * If a session of the module records the process when a trace starts, both have its records. If no
+ * session does, none records the process before the trace stops: this is not supported yet. See
+ * at_trace_start(3).
  *
  * A forked child is not traced, but it may start its own trace. A child made by clone(2) without
  * the C library writes into its parent's trace.

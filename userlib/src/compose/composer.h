@@ -561,6 +561,7 @@ struct at_compose {
 	bool begun;			/* the file has its first clock record */
 	bool finished;
 	bool follows_all;		/* the session records all threads */
+	bool joins;			/* see at_compose_join() */
 	struct asynctrace_clock_pair pair;	/* the last clock pair */
 
 	uint64_t sched_lost_until;	/* scheduling records from before may be missing */

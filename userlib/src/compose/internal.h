@@ -14,6 +14,11 @@
 void at_compose_around_writes(struct at_compose *c, int (*before)(void *arg),
 			      void (*after)(void *arg), void *arg);
 /*
+ * Says that the rings were written before the first clock pair was read. Records from before that
+ * pair then get its time; otherwise they are malformed.
+ */
+void at_compose_join(struct at_compose *c);
+/*
  * Computes the totals of at_compose_stats() without the kernel's rings. Async-signal-safe: it
  * neither allocates nor sorts.
  */

@@ -3,6 +3,27 @@
  * Times of records: when a record was published, and times that a provider gives.
  */
 #include "composer.h"
+#include "internal.h"
+
+void at_compose_join(struct at_compose *c)
+{
+	c->joins = true;
+}
+
+/*
+ * Finds the time of a stamp in segment @s. If a composer joins rings that are written already, a
+ * writer may have stopped between reading the clock and publishing its record, for as long as the
+ * start took. Such a record has the time of the start.
+ */
+static int stamp_ns(struct at_compose *c, size_t s, uint64_t ticks, uint64_t *ns)
+{
+	const int where = atc_clock_ns(&c->clock, s, ticks, ns);
+
+	if (where >= 0 || s || !c->joins)
+		return where;
+	*ns = atc_clock_start(&c->clock);
+	return 0;
+}
 
 /*
  * Finds the segment and time of a record. The stamps of a ring never decrease within a segment. So
@@ -19,7 +40,7 @@ bool atc_time_published(struct at_compose *c, const struct atc_context *x, uint6
 			continue;
 		if (s == x->segment && ticks > x->ticks)
 			continue;
-		if (atc_clock_ns(&c->clock, s, ticks, ns))
+		if (stamp_ns(c, s, ticks, ns))
 			continue;
 		r->segment = s;
 		r->last_ticks = ticks;

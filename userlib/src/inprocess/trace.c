@@ -130,6 +130,7 @@ static int start_drain(const struct at_trace_options *o, enum at_start_step *ste
 		goto fail;
 	trace.drain.at_end = trace.mode == ASYNCTRACE_MODE_CIRCULAR;
 	if (at_rings_shared()) {
+		at_compose_join(trace.composer);
 		err = at_drain_live(&trace.drain);
 		ignore_earlier_records(&trace.drain);
 	}

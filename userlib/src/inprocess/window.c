@@ -15,6 +15,7 @@
 #include "compose/internal.h"
 #include "compose/mem.h"
 #include "writer/internal.h"
+#include "flight.h"
 #include "window.h"
 
 /* One bit for each slot of inprocess_slots.c. */
@@ -35,7 +36,8 @@ static int64_t asleep_ns(void)
 
 void at_window_begin(struct at_window *w)
 {
-	/* The composer refuses records from before this, so read the clock before the marks. */
+	w->joins = at_rings_shared();
+	/* Read the clock before the marks: see at_compose_join(). */
 	w->asleep = asleep_ns();
 	at_clock_pair_now(w->area, &w->began);
 	w->began.what = ASYNCTRACE_MOMENT_START;
@@ -205,6 +207,8 @@ void at_window_write(struct at_window *w, struct at_compose *c, struct at_flight
 	struct at_taken *taken;
 	int err;
 
+	if (w->joins)
+		at_compose_join(c);
 	at_clock_pair_now(w->area, &now);
 	base = base_pair(w, &now);
 	select_records(w, &base, &now);

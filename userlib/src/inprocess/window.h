@@ -29,6 +29,7 @@ struct at_window {
 	struct at_reader *readers;
 	struct asynctrace_clock_pair began;
 	int64_t asleep;
+	bool joins;	/* the rings were written before the window began */
 };
 
 /* Starts the window at the present moment. */

@@ -16,6 +16,7 @@
 
 #include "destination.h"
 #include "internal.h"
+#include "rseq.h"
 #include "sys.h"
 
 static struct asynctrace_ring_header *fallback_line(const struct at_destination *d)
@@ -167,6 +168,8 @@ static enum put put_record(const struct at_destination *d, uint32_t gate,
 		count = 0;
 	}
 	copy_record(&data[lin & ring_mask], rec);
+	/* A clock that is read before the lock is taken may be less than that of the last owner. */
+	at_counter_fence();
 	data[(lin & ring_mask) + rec->stamp] = at_clock(offset, clock);
 	publish(line, &pos, lin + rec->words, count + 1);
 	return PUT;

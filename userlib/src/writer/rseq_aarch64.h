@@ -16,6 +16,11 @@ static inline uint64_t at_counter(void)
 	return t;
 }
 
+static inline void at_counter_fence(void)
+{
+	/* at_counter() has an isb. */
+}
+
 #ifdef AT_TEST_HOOKS
 #define AT_CS_HOOK \
 	"adrp x13, at_race_delay\n\t" \

@@ -11,6 +11,12 @@ static inline uint64_t at_counter(void)
 	return __builtin_ia32_rdtsc();
 }
 
+/* Keeps at_counter() from being executed before the instructions that precede this call. */
+static inline void at_counter_fence(void)
+{
+	__builtin_ia32_lfence();
+}
+
 #ifdef AT_TEST_HOOKS
 #define AT_CS_HOOK \
 	"movq at_race_delay(%%rip), %%rax\n\t" \
