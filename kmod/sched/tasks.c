@@ -24,36 +24,30 @@
 #include "provider/thread_slot_numbers.h"
 #include "sched/record.h"
 #include "sched/sched.h"
+#include "sched/task_pool.h"
 #include "sched/tasks.h"
 #include "session/member.h"
 #include "session/session.h"
 
-/* Preallocated entries for forked threads; refilled when more than half are in use. */
-#define AT_POOL	128
-/* The last entries are for members that took fewer than AT_POOL_SHARE since the pool was full. */
-#define AT_POOL_RESERVE	(AT_POOL / 4)
-#define AT_POOL_SHARE	8
 /* Passes over a process that keeps making threads; a worker continues later. */
 #define AT_PASSES	8
 /* Entries handled in one at_tasks_lock section when a member leaves. */
 #define AT_BATCH	64
 
-/* Entries for forked threads; the variables up to at_execed are under at_tasks_lock. */
-static HLIST_HEAD(at_pool);
-static u32 at_pool_size;
-static u32 at_pool_round;
-
-/* Entries taken out because their tasks run another program; a worker frees them. */
+/*
+ * Entries taken out because their tasks run another program; a worker frees them. Under
+ * at_tasks_lock.
+ */
 static struct at_task *at_execed;
 
-/* Some threads have no entry: at_pool_fn() must look at all members again. */
+/* Some members have at_member.again set: at_tasks_fn() must look at them. */
 static bool at_rescan;
 /* Some tasks are dead: at_reap_fn() must take out their entries. */
 static bool at_dead;
 
 /*
  * at_left counts departures of members that took out tasks of other members, too.
- * at_left_done is the value of at_left up to which at_pool_fn() has added such tasks again.
+ * at_left_done is the value of at_left up to which at_tasks_fn() has added such tasks again.
  */
 static u64 at_left;
 static u64 at_left_done;
@@ -68,8 +62,8 @@ static atomic_t at_leaves;
  * Queue work on behalf of probes, which must not wake a task. In hard interrupt context: otherwise,
  * on PREEMPT_RT, a real-time task on the CPU of one probe could keep the work from all CPUs.
  */
-static void at_pool_irq(struct irq_work *work);
-static struct irq_work at_pool_irq_work = IRQ_WORK_INIT_HARD(at_pool_irq);
+static void at_tasks_irq(struct irq_work *work);
+static struct irq_work at_tasks_irq_work = IRQ_WORK_INIT_HARD(at_tasks_irq);
 static void at_dead_irq(struct irq_work *work);
 static struct irq_work at_dead_irq_work = IRQ_WORK_INIT_HARD(at_dead_irq);
 
@@ -168,7 +162,7 @@ static void at_task_take_out_execed(const struct task_struct *task)
 	if (!e || !at_task_left(task, e->owner))
 		return;
 	at_task_take_out(e, &at_execed);
-	irq_work_queue(&at_pool_irq_work);
+	irq_work_queue(&at_tasks_irq_work);
 }
 
 static void at_task_free(struct rcu_head *rcu)
@@ -273,6 +267,15 @@ static void at_tasks_miss(struct at_member *m, u32 threads)
 	WRITE_ONCE(ks->missed, ks->missed + threads);
 }
 
+/* Have at_tasks_fn() look at the process of @m again. */
+static void at_tasks_want_look(struct at_member *m)
+{
+	/* Pairs with the xchg() in at_tasks_add_process(): its look finds what this caller did. */
+	smp_store_release(&m->again, true);
+	/* Pairs with the xchg() in at_tasks_fn(), which finds @again. */
+	smp_store_release(&at_rescan, true);
+}
+
 /*
  * End a look at a process: @missing of its threads have no entry for the session. @again: a later
  * look may be able to add them.
@@ -296,7 +299,7 @@ static void at_tasks_looked(struct at_member *m, u32 look, u32 missing, bool aga
 	}
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 	if (again)
-		WRITE_ONCE(at_rescan, true);
+		at_tasks_want_look(m);
 }
 
 /* Begin a look at a process. Returns the number of the look, for at_tasks_looked(). */
@@ -323,7 +326,7 @@ static bool at_task_elsewhere(const struct task_struct *task, const struct at_ks
  * Returns the number of threads that should be added. @elsewhere: out: threads that cannot be
  * added, because another session traces them for another provider of the process.
  */
-static u32 at_tasks_missing(const struct at_member *m, u32 *elsewhere)
+static u32 at_tasks_missing(struct at_member *m, u32 *elsewhere)
 {
 	struct at_threads walk = { .pid = m->provider->pid };
 	u32 missing = 0, begins = 0;
@@ -341,7 +344,7 @@ static u32 at_tasks_missing(const struct at_member *m, u32 *elsewhere)
 	}
 	rcu_read_unlock();
 	if (walk.cut)
-		WRITE_ONCE(at_rescan, true);
+		at_tasks_want_look(m);
 	return missing;
 }
 
@@ -381,7 +384,7 @@ static struct at_task *at_tasks_use(struct at_member *m, struct at_task *spare, 
  * last pass finds no thread to add. So a thread is found even if an untraced thread forked
  * it during an earlier pass.
  *
- * If memory is short, or after AT_PASSES, at_pool_fn() tries again later. Joining or starting
+ * If memory is short, or after AT_PASSES, at_tasks_fn() tries again later. Joining or starting
  * does not fail because of this. Threads beyond the user's quota are tried again only if
  * at_leave_fn() may still lower what the user is charged for.
  */
@@ -393,6 +396,7 @@ void at_tasks_add_process(struct at_member *m)
 	int err = 0;
 
 	lockdep_assert_not_held(&at_lock);
+	xchg(&m->again, false);
 	while ((missing = at_tasks_missing(m, &elsewhere)) && !err && passes++ < AT_PASSES) {
 		at_task_table_reserve(missing);
 		for (n = 0; n < missing; n++) {
@@ -506,26 +510,8 @@ void at_tasks_set_cell(struct at_provider *p)
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
 }
 
-/* Refill the pool, so that threads forked until the next refill find entries. */
-static void at_pool_fill(void)
-{
-	unsigned long flags;
-	struct at_task *e;
-
-	while (READ_ONCE(at_pool_size) < AT_POOL) {
-		e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN);
-		if (!e)
-			return;
-		raw_spin_lock_irqsave(&at_tasks_lock, flags);
-		hlist_add_head(&e->of_owner, &at_pool);
-		if (++at_pool_size == AT_POOL)
-			at_pool_round++;
-		raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
-	}
-}
-
-/* Look again at members that may have threads without an entry. */
-static void at_tasks_look(struct at_session *s, bool all)
+/* Look again at members of a session that may have threads without an entry. */
+static void at_tasks_look(struct at_session *s)
 {
 	struct at_member *m = NULL;
 	u32 n = 0;
@@ -536,7 +522,7 @@ static void at_tasks_look(struct at_session *s, bool all)
 	while (s->ks && s->state == ASYNCTRACE_SESSION_STATE_STARTED &&
 	       (m = at_session_next_member(s, m))) {
 		if (m->provider->member == m &&
-		    (all || m->provider->first->left > at_left_done))
+		    (READ_ONCE(m->again) || m->provider->first->left > at_left_done))
 			at_tasks_add_once(m, round);
 		at_turn(&n);
 	}
@@ -544,54 +530,31 @@ static void at_tasks_look(struct at_session *s, bool all)
 	at_member_put(m);
 }
 
-static void at_pool_fn(struct work_struct *work)
+/* Free and allocate memory on behalf of probes, and look for threads without an entry. */
+static void at_tasks_fn(struct work_struct *work)
 {
 	u64 left = READ_ONCE(at_left);
 	struct at_session *s;
 	u32 id = 0;
-	bool all;
 
 	at_tasks_free_execed();
-	at_pool_fill();
+	at_task_pool_fill();
 	at_task_table_reserve(0);
-	all = xchg(&at_rescan, false);
-	if (!all && left == READ_ONCE(at_left_done))
+	if (!xchg(&at_rescan, false) && left == READ_ONCE(at_left_done))
 		return;
 	for (; (s = at_session_from(&id)); id++) {
-		at_tasks_look(s, all);
+		at_tasks_look(s);
 		at_session_put(s);
 	}
 	/* A member that left since @left was read has queued this work again. */
 	WRITE_ONCE(at_left_done, left);
 }
 
-static DECLARE_WORK(at_pool_work, at_pool_fn);
+static DECLARE_WORK(at_tasks_work, at_tasks_fn);
 
-static void at_pool_irq(struct irq_work *work)
+static void at_tasks_irq(struct irq_work *work)
 {
-	queue_work(at_wq, &at_pool_work);
-}
-
-/*
- * Take an entry from the pool for a thread of @m, with at_tasks_lock held. Returns NULL if the
- * pool is empty, or if only the reserve is left and @m has taken its share.
- */
-static struct at_task *at_pool_take(struct at_member *m)
-{
-	struct at_task *e;
-
-	if (m->pool_round != at_pool_round) {
-		m->pool_round = at_pool_round;
-		m->pool_taken = 0;
-	}
-	if (hlist_empty(&at_pool) ||
-	    (at_pool_size <= AT_POOL_RESERVE && m->pool_taken >= AT_POOL_SHARE))
-		return NULL;
-	e = hlist_entry(at_pool.first, struct at_task, of_owner);
-	hlist_del(&e->of_owner);
-	at_pool_size--;
-	m->pool_taken++;
-	return e;
+	queue_work(at_wq, &at_tasks_work);
 }
 
 /**
@@ -606,8 +569,8 @@ static struct at_task *at_pool_take(struct at_member *m)
 void at_tasks_add_child(const struct task_struct *parent, struct task_struct *child)
 {
 	const struct at_task *from;
-	bool tight, again = false;
 	struct at_task *e;
+	bool tight;
 	int err;
 
 	raw_spin_lock(&at_tasks_lock);
@@ -622,22 +585,19 @@ void at_tasks_add_child(const struct task_struct *parent, struct task_struct *ch
 		raw_spin_unlock(&at_tasks_lock);
 		return;
 	}
-	e = at_pool_take(from->owner);
+	e = at_task_pool_take(from->owner);
 	err = e ? at_task_insert(e, child, from->ks, from->owner) : -ENOMEM;
 	if (err) {
 		at_tasks_miss(from->owner, 1);
-		again = err != -EDQUOT;
+		if (err != -EDQUOT)
+			at_tasks_want_look(from->owner);
 	}
-	if (e && err) {
-		hlist_add_head(&e->of_owner, &at_pool);
-		at_pool_size++;
-	}
-	tight = at_pool_size < AT_POOL / 2 || at_task_table_is_tight();
+	if (e && err)
+		at_task_pool_put(e);
+	tight = at_task_pool_is_tight() || at_task_table_is_tight();
 	raw_spin_unlock(&at_tasks_lock);
-	if (again)
-		WRITE_ONCE(at_rescan, true);
 	if (tight)
-		irq_work_queue(&at_pool_irq_work);
+		irq_work_queue(&at_tasks_irq_work);
 }
 
 /**
@@ -745,7 +705,7 @@ static void at_dead_irq(struct irq_work *work)
 void at_tasks_again(void)
 {
 	if (READ_ONCE(at_rescan))
-		queue_work(at_wq, &at_pool_work);
+		queue_work(at_wq, &at_tasks_work);
 }
 
 /*
@@ -779,15 +739,30 @@ static bool at_tasks_leave_some(struct at_member *m, struct hlist_head *exiting,
 }
 
 /*
+ * Have at_tasks_fn() look at the process of a member that has left, because of its other
+ * providers. at_provider.parts does not count dead providers.
+ */
+static void at_tasks_leave_others(const struct at_member *m)
+{
+	struct at_provider *first = m->provider->first;
+
+	lockdep_assert_held(&at_lock);
+	if (first->parts <= !m->provider->dead)
+		return;
+	WRITE_ONCE(at_left, at_left + 1);
+	first->left = at_left;
+	queue_work(at_wq, &at_tasks_work);
+}
+
+/*
  * Take out the entries of a member that has left. A live task may also belong to other
- * providers of the process. A task has only one entry, so at_pool_fn() adds the task again for
+ * providers of the process. A task has only one entry, so at_tasks_fn() adds the task again for
  * one of these. The cost depends on this member's tasks only, because all members may leave at
  * once.
  */
 static void at_leave_fn(struct work_struct *work)
 {
 	struct at_member *m = container_of(work, struct at_member, leave_work);
-	struct at_provider *first = m->provider->first;
 	struct at_session *s = m->session;
 	struct at_task *gone = NULL;
 	HLIST_HEAD(exiting);
@@ -803,14 +778,10 @@ static void at_leave_fn(struct work_struct *work)
 	spin_lock(&at_lock);
 	/*
 	 * at_tasks_forget() may have taken out some or all entries, hence @lost_live. It no longer
-	 * changes, because only entries of exiting tasks are left. at_provider.parts does not
-	 * count dead providers.
+	 * changes, because only entries of exiting tasks are left.
 	 */
-	if (m->lost_live && first->parts > !m->provider->dead) {
-		WRITE_ONCE(at_left, at_left + 1);
-		first->left = at_left;
-		queue_work(at_wq, &at_pool_work);
-	}
+	if (m->lost_live)
+		at_tasks_leave_others(m);
 	spin_unlock(&at_lock);
 	at_ended_soon(s);
 	at_member_put(m);
@@ -833,6 +804,9 @@ void at_tasks_leave(struct at_member *m)
 	WRITE_ONCE(m->left, true);
 	m->leaving = !hlist_empty(&m->tasks);
 	raw_spin_unlock_irqrestore(&at_tasks_lock, flags);
+	/* The member's threads without an entry may be added for other members. */
+	if (READ_ONCE(m->again))
+		at_tasks_leave_others(m);
 	if (!m->leaving)
 		return;
 	atomic_inc(&at_leaves);
@@ -861,7 +835,7 @@ void at_tasks_forget(const struct at_ksched *ks)
 {
 	at_tasks_remove(at_task_of_session, ks);
 	/* Queue the worker that makes the table smaller: the table may be too large now. */
-	queue_work(at_wq, &at_pool_work);
+	queue_work(at_wq, &at_tasks_work);
 }
 
 int at_tasks_init(void)
@@ -869,7 +843,7 @@ int at_tasks_init(void)
 	int err = at_task_table_init();
 
 	if (!err)
-		at_pool_fill();
+		at_task_pool_fill();
 	return err;
 }
 
@@ -881,18 +855,14 @@ static bool at_task_any(const struct at_task *e, const void *arg)
 /* Free all entries. The probes are unregistered. */
 void at_tasks_exit(void)
 {
-	struct hlist_node *next;
-	struct at_task *e;
-
-	irq_work_sync(&at_pool_irq_work);
+	irq_work_sync(&at_tasks_irq_work);
 	irq_work_sync(&at_dead_irq_work);
-	flush_work(&at_pool_work);
+	flush_work(&at_tasks_work);
 	flush_work(&at_reap_soon_work);
 	cancel_delayed_work_sync(&at_reap_work);
 	at_tasks_free_execed();
 	at_tasks_remove(at_task_any, NULL);
 	rcu_barrier();
-	hlist_for_each_entry_safe(e, next, &at_pool, of_owner)
-		kfree(e);
+	at_task_pool_exit();
 	at_task_table_exit();
 }

@@ -72,6 +72,7 @@ struct at_member_reading {
  * @lost_live: an entry of a task that was not exiting was taken out; under at_tasks_lock
  * @leave_work: takes out @tasks after the member has left; holds references to the member
  *	and the session
+ * @again: the process may have threads without an entry that a later look can add
  * @looks: number of looks for threads; under at_tasks_lock
  * @looked: number of the look that @missing is from; under at_tasks_lock
  * @missing: threads without an entry: those found by the last look, and those forked
@@ -117,6 +118,7 @@ struct at_member {
 	bool leaving;
 	bool lost_live;
 	struct work_struct leave_work;
+	bool again;
 	u32 looks;
 	u32 looked;
 	u32 missing;
