@@ -359,8 +359,33 @@ static void G11_records_override_a_state(void **state)
 }
 
 /*
+ * Records from before the session followed the threads show them leaving a CPU while runnable, and
+ * in a sleep. They may have come back without a record, until the recorder read their states.
+ */
+static void reading_ends_what_was_known_of_others(void **state)
+{
+	struct trace t = { 0 };
+
+	put_clock(&t, 100);
+	put_switch(&t, 105, 0, 9, 5, SLEEPS);
+	put_switch(&t, 110, 0, 5, HIDDEN_ON(0), PREEMPTED);
+	put_switch(&t, 105, 1, 9, 6, SLEEPS);
+	put_switch(&t, 110, 1, 6, HIDDEN_ON(1), SLEEPS);
+	put_state(&t, 5, 0, 150, 150, 155);
+	put_state(&t, 6, SLEEPS, 150, 150, 155);
+	put_duration(&t, 160, 170, 5, "work");
+	put_switch(&t, 180, 0, 5, 0, SLEEPS);
+	put_clock(&t, 200);
+	assert_string_equal(threads_of(&t),
+			    "t5 105-200 running 35 blocked 20 unknown 40: blocked @; "
+			    "t6 105-200 running 5 blocked 50 unknown 40: blocked @; "
+			    "t9 105-200 running 0 blocked 0 unknown 95: unknown @; ");
+}
+
+/*
  * In a file of a series, the records of a ring that was read late are older than what an earlier
- * file shows. A reading of /proc does not override records.
+ * file shows. A reading of /proc does not tell what a thread did between such a record and the
+ * moment from which its records are complete.
  */
 static void state_of_earlier_file_overrides_records(void **state)
 {
@@ -376,7 +401,7 @@ static void state_of_earlier_file_overrides_records(void **state)
 	put_clock(&t, 200);
 	assert_string_equal(threads_of(&t),
 			    "t5 110-200 running 50 blocked 10 unknown 0: running @; "
-			    "t6 110-200 running 50 blocked 40 unknown 0: running @; ");
+			    "t6 110-200 running 50 blocked 0 unknown 5: running @; ");
 }
 
 /* A thread that nobody listed may have been created right before its first record. */
@@ -605,6 +630,7 @@ int main(void)
 		cmocka_unit_test(waker_with_an_id_runs_on),
 		cmocka_unit_test(absent_id_ends_the_work),
 		cmocka_unit_test(G11_sleeping_thread_has_its_state),
+		cmocka_unit_test(reading_ends_what_was_known_of_others),
 		cmocka_unit_test(state_of_earlier_file_overrides_records),
 		cmocka_unit_test(unlisted_thread_counts_from_first_record),
 		cmocka_unit_test(G11_loss_hides_what_a_sleeper_did),

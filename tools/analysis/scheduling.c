@@ -211,7 +211,11 @@ static int settle(struct analysis *a, struct thread *t, uint64_t ns, enum analys
 	return err ? err : operations_settled(a, t);
 }
 
-int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns)
+/*
+ * @t is followed from @ns on. What it did between its last record and @ns is not known, unless it
+ * ran there. Returns 1 if its state at @ns is no longer known.
+ */
+static int follow(struct analysis *a, struct thread *t, uint64_t ns)
 {
 	struct span *last = last_span(t);
 	int err;
@@ -227,6 +231,15 @@ int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns)
 	last->state = ANALYSIS_UNKNOWN;
 	last->reason = ANALYSIS_UNSCHEDULED;
 	last->pending = false;
+	return 1;
+}
+
+int scheduling_follow(struct analysis *a, struct thread *t, uint64_t ns)
+{
+	const int ret = follow(a, t, ns);
+
+	if (ret <= 0)
+		return ret;
 	return push_span(a, t, &(struct span){
 		.from = ns, .state = ANALYSIS_UNKNOWN, .reason = ANALYSIS_UNSCHEDULED,
 		.pending = true, .seen = true, .duration = NO_NAME,
@@ -562,23 +575,30 @@ int scheduling_read(struct analysis *a, const struct mark *m)
 	const uint64_t lost_until = last ? t->lost_until : a->lost_until;
 	uint64_t from = m->since > a->totals.begin ? m->since : a->totals.begin;
 	struct span asleep = m->span;
-	bool recorded;
+	bool counts, forgotten = false;
 	int err = 0;
 
 	if (!t)
 		return -ENOMEM;
 	if (a->totals.selection || from >= a->totals.end)
 		return 0;
-	recorded = is_recorded(t, m, from);
-	if (!t->out.followed) {
+	counts = !is_recorded(t, m, from) && lost_until <= m->read;
+	/* An exact state is of an earlier file, whose records before that state are complete. */
+	if (!t->out.followed && counts && !m->exact) {
+		err = follow(a, t, from);
+		if (err < 0)
+			return err;
+		forgotten = err;
+		err = 0;
+	} else if (!t->out.followed) {
 		t->out.followed = true;
 		t->followed_at = from;
 	}
-	if (recorded || lost_until > m->read)
+	if (!counts)
 		return 0;
 	asleep.from = from > lost_until ? from : lost_until;
 	if (asleep.state == ANALYSIS_STATES)
-		return last && m->exact ? push_awake(a, t, asleep.from) : 0;
+		return last && (m->exact || forgotten) ? push_awake(a, t, asleep.from) : 0;
 	a->totals.scheduled = true;
 	if (!last && from < lost_until)
 		err = lose(a, t, from, lost_until);
