@@ -24,13 +24,16 @@
 #include "ledger.h"
 #include "sandbox.h"
 
-#define OTHERS	64
-#define RECORDS	50
+#define OTHERS_MAX	64
+#define RECORDS		50
+
+/* PATIENCE_THREADS: all of them must be waiting before the first one loses its patience. */
+static unsigned int others;
 
 static struct {
 	uint32_t listener;	/* descriptor of the registering thread's filter, plus 1 */
 	uint32_t registered;
-	uint32_t tid[OTHERS];
+	uint32_t tid[OTHERS_MAX];
 	uint32_t done;		/* number of other threads that have finished */
 	uint32_t wakeups;	/* how often these slept for their first records, in total */
 } now;
@@ -131,7 +134,7 @@ static void scene(bool late)
 	struct seccomp_notif_resp resp = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 	struct sigaction sa = { .sa_handler = on_signal };
 	struct seccomp_notif req = { 0 };
-	pthread_t thread, others[OTHERS];
+	pthread_t thread, of_others[OTHERS_MAX];
 	struct at_status_info s = { .size = sizeof(s) };
 	struct pollfd p = { .events = POLLIN };
 
@@ -144,19 +147,22 @@ static void scene(bool late)
 	must(poll(&p, 1, -1) == 1 && !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_RECV, &req));
 	/* The signal is handled when the registration has finished. */
 	pthread_kill(thread, SIGUSR1);
-	for (uintptr_t i = 0; i < OTHERS; i++)
-		must(!pthread_create(&others[i], NULL, other, (void *)i));
+	for (uintptr_t i = 0; i < others; i++)
+		must(!pthread_create(&of_others[i], NULL, other, (void *)i));
 	if (late) {
-		wait_for(&now.done, OTHERS, "the others to give up");
-		/* Waiters that look at the holder too often would take its CPU. */
-		ktap_check(now.wakeups <= 3 * OTHERS, "%u waiting threads slept %u times", OTHERS,
+		wait_for(&now.done, others, "the others to give up");
+		/*
+		 * Waiters that look at the holder too often would take its CPU. One of them looks
+		 * ten times.
+		 */
+		ktap_check(now.wakeups <= 3 * others + 10, "%u waiting threads slept %u times", others,
 			   now.wakeups);
 		must(!at_status(&s));
 		ktap_check(s.reason == ASYNCTRACE_REASON_REGISTERING, "reason: %s",
 			   at_reason_text(s.reason));
 		forked_child();
 	} else {
-		for (int i = 0; i < OTHERS; i++) {
+		for (unsigned int i = 0; i < others; i++) {
 			while (!__atomic_load_n(&now.tid[i], __ATOMIC_ACQUIRE))
 				sched_yield();
 			must(soon(waits, &now.tid[i]));
@@ -166,8 +172,8 @@ static void scene(bool late)
 	resp.id = req.id;
 	must(!ioctl(p.fd, SECCOMP_IOCTL_NOTIF_SEND, &resp));
 	pthread_join(thread, NULL);
-	for (int i = 0; i < OTHERS; i++)
-		pthread_join(others[i], NULL);
+	for (unsigned int i = 0; i < others; i++)
+		pthread_join(of_others[i], NULL);
 }
 
 static void one(struct at_ctl *ctl, const char *name, bool late)
@@ -177,7 +183,7 @@ static void one(struct at_ctl *ctl, const char *name, bool late)
 		.size = sizeof(opts), .name = "patience", .mode = ASYNCTRACE_MODE_ONESHOT,
 		.ring_size = 1 << 20, .nr_categories = 1, .categories = &category,
 	};
-	const uint64_t theirs = OTHERS * (RECORDS + 2), dropped = late ? theirs : 0;
+	const uint64_t theirs = others * (RECORDS + 2), dropped = late ? theirs : 0;
 	static struct ledger l;
 	struct rd_ring sum;
 	pid_t pid;
@@ -211,6 +217,8 @@ int main(void)
 {
 	struct at_ctl *ctl;
 
+	others = amount("PATIENCE_THREADS", OTHERS_MAX);
+	must(others <= OTHERS_MAX);
 	shared = shared_memory(sizeof(*shared));
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
