@@ -270,9 +270,10 @@ static void at_member_remove(struct at_member *m)
 }
 
 /*
- * Finish the gone members that have nothing to read, after a consumer has closed the
- * session without having got their final report. Moves each member to the end of the list
- * after the check, which preserves the order of the list. May drop at_lock.
+ * Finish the gone members that have nothing to read, after a consumer has closed the session
+ * without having got the final counts of these members. at_pause() may drop at_lock, and the list
+ * may change then. So each step takes the first member and moves it to the end of the list before
+ * it checks the member. Some members may be checked twice, and the order of the list may change.
  */
 static void at_ended_unread(struct at_session *s)
 {

@@ -4,9 +4,9 @@
  *
  * A member is removed in two steps:
  *
- * 1. at_member_done() or at_member_lose() frees its rings, after they have been read or if
- *    nothing will read them, and adds their ledgers to the session's sums. From then on the
- *    provider's contents may be freed.
+ * 1. at_member_done(), at_member_lose() or at_member_gone() frees its rings, after they have been
+ *    read or if nothing will read them, and adds their ledgers to the session's sums. From then
+ *    on the provider's contents may be freed.
  * 2. A worker removes the member itself. It waits until the provider has ended and has no traced
  *    task, and until the session's consumer, if any, has got the final flags and counts.
  *

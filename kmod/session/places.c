@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Allocates in advance what a session needs; places.h explains why.
+ * Allocates in advance what a session needs, within the limit of memory. places.h explains why.
  */
 #include <linux/mutex.h>
 #include <linux/sched.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory for requests on sessions, allocated in advance.
+ * Memory for requests on sessions, allocated in advance. A place is what one more provider needs: a
+ * member and its rings.
  *
  * At the limit of a memory cgroup an allocation may block for as long as the user wants,
  * so at_lock must not be held meanwhile. With at_lock held, requests use only what was

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: creation, look-up, consumers, freeing, and the periodic work that looks at their
- * rings. requests.c changes their state.
+ * Sessions: creation, look-up, who may control and read them, freeing, and the periodic work that
+ * looks at their rings. requests.c changes their state.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A session: which providers and events are recorded, and into how much memory.
+ * A session: its settings, its state, its members, and the progress of its reader
  */
 #ifndef AT_SESSION_H
 #define AT_SESSION_H

@@ -267,7 +267,10 @@ static void sentence_names_the_quota(void **state)
 		at++;
 	}
 	assert_null(strstr(at, quota));
-	/* The quota is an object in the party, the interval and the path. */
+	/*
+	 * The JSON has the quota three times: among those whom the operation waited for, in the
+	 * interval, and in the path.
+	 */
 	at = text;
 	for (int i = 0; i < 3; i++) {
 		at = strstr(at, "\"throttled_cgroup\":\"/a/b\",\"throttled_ns\":25000");

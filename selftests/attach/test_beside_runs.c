@@ -2,7 +2,7 @@
 /*
  * Scopes that begin in one run of a session or an in-process trace, and end in another
  *
- * A scope or region belongs to the runs in which it began. Runs in the test machine.
+ * A scope or region belongs to the runs in which it began. This test needs the module.
  */
 #include <errno.h>
 #include <fcntl.h>

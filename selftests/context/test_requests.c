@@ -183,7 +183,7 @@ static struct end *end_of(struct loop_conn *conn)
 	return e;
 }
 
-/* Has a whole number been received? Removes it from @data. */
+/* Takes bytes of a number from @data. Returns true if the number is complete. */
 static bool number(struct end *e, const char **data, size_t *bytes)
 {
 	while (*bytes && e->got < sizeof(e->bytes)) {

@@ -255,8 +255,9 @@ static void in_order(const struct tape_event *ev, void *words)
 }
 
 /*
- * So many records fit, and from @more on none: a record that ends where the sub-buffer does is
- * still in it. The first records stay.
+ * Writes @more records more than fit into the ring, or fewer if @more is negative. All that fit are
+ * delivered, also one that ends where its sub-buffer ends. The surplus is dropped, because a
+ * one-shot ring keeps its first records.
  */
 static void edge_of(const struct edge *e, bool cpu_rings, int more)
 {
@@ -424,7 +425,7 @@ static void concurrent_writes(void)
 	done("G72_concurrent_writes_of_8_threads: %llu won", u(winners));
 }
 
-/* The text of a log is in the snapshot, as a file that is not compressed has it. */
+/* The bytes of a log's text are in the snapshot, because the file is not compressed. */
 static void log_in_snapshot(void)
 {
 	static const char message[] = "message that must be in the snapshot";

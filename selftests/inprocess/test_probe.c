@@ -260,8 +260,8 @@ static void names(void)
 }
 
 /*
- * libbpf refuses more than 256 different lists of arguments, and no number of sites. Ten sites a
- * function: compilers need long for a large one.
+ * libbpf limits the number of different lists of arguments to 256, but not the number of sites. A
+ * function has only ten sites, because compilers take long for large functions.
  */
 #define ONE	TRACE_PROBE(my_prov, many, evaluated++, "x")
 #define TEN(n) \

@@ -292,7 +292,10 @@ static void *thread(void *number)
 			continue;
 		}
 		round = sh->round;
-		/* The thread gets its cell. */
+		/*
+		 * The first record of a run gives the thread its cell, in which the kernel finds
+		 * the thread's operation.
+		 */
 		TRACE_INSTANT("cells", "round", TRACE_SCOPE_THREAD);
 		/* It may have been given the CPU long ago, and then have no operation. */
 		next_turn(l, 0, NOTHING, 0);

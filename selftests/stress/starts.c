@@ -311,8 +311,8 @@ static void room(void)
 		last = sum.delivered;
 	}
 	/*
-	 * All rings were full in the first run. After the clear, part of one sub-buffer may be
-	 * missing.
+	 * All rings were full in the first run. After a clear, a ring has room again, except for
+	 * the rest of the sub-buffer in which its writer is.
 	 */
 	ktap_check(delivered[0] && delivered[2] > delivered[0] / 2, "%llu, then %llu fit",
 		   (unsigned long long)delivered[0], (unsigned long long)delivered[2]);

@@ -133,7 +133,7 @@ static void *spins(void *arg)
 	return NULL;
 }
 
-/* What a thread can tell about the times at which it was off its CPU */
+/* The times at which a thread was off its CPU, as far as it can tell */
 struct absence {
 	long switches;	/* switches of the thread so far */
 	uint64_t from;	/* right before @switches was read */

@@ -327,7 +327,10 @@ int scheduling_lost(struct analysis *a, unsigned int cpu, uint64_t from, uint64_
 
 /* --- records -------------------------------------------------------------------------- */
 
-/* Handles a switch that the recorder inferred: @t did not run on. @t may have left earlier. */
+/*
+ * Handles a switch that the recorder inferred: @t had left its CPU at the latest by then, and may
+ * have left earlier.
+ */
 static int leaves_inferred(struct analysis *a, struct thread *t, const struct item *it)
 {
 	const struct span *last = last_span(t);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace record --cpu-time
+ * asynctrace record --cpu-time: checks the option, decides when CPU times are final, and sums up
  *
- * The time of a duration is known when all switches until its end have been read. A round reads all
- * rings, so it ends with all records from before its begin.
+ * The CPU time of a duration is final when all switches until the duration's end have been read. A
+ * round of reading all rings gets all records from before the round began. tools/cputime computes
+ * the times.
  */
 #include <inttypes.h>
 #include <time.h>

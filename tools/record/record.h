@@ -319,7 +319,10 @@ double record_next_listing(const struct recorder *r);
 int record_compose_introduced(struct recorder *r, const void *buffer, size_t got);
 /* Lists all threads of the session again, at once, for record_copy_listing(). */
 void record_list_again(struct recorder *r);
-/* Composes all threads. @c: the composer. The threads stay, for further files of a snapshot. */
+/*
+ * Gives the names and states of all listed threads to the composer @c. Keeps the list, because each
+ * file of a series of snapshots needs it.
+ */
 int record_copy_listing(const struct recorder *r, struct at_compose *c);
 /* The session is read to its end: composes the rest. */
 int record_finish_listing(struct recorder *r);

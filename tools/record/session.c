@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace record: makes the session, reads it and writes the file */
+/*
+ * asynctrace record: makes the session or finds an existing one, reads it or takes a snapshot of
+ * it, and writes the file
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * asynctrace record: signals
+ * asynctrace record: signals, and the end of the command
  *
  * Signals are blocked and read from a descriptor, so that they interrupt nothing half-way: the
  * file always ends with a whole record.

@@ -2,8 +2,8 @@
 /*
  * asynctrace record: when the CPU quota of a cgroup throttled the command or a provider
  *
- * Growths wait until the composer has the session's first chunk. In circular and one-shot mode,
- * that is at the end.
+ * What was read of a cgroup waits until the composer has the session's first chunk. In circular and
+ * one-shot mode, that is at the end.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The destination of a trace: a file, a series of files, or a pipe */
+/*
+ * The way of a trace from the composer to its destination: filters, limits of size, the next file
+ * of a series, and failures. trace_out_file.c opens and writes the files.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -243,7 +246,7 @@ int trace_out_rotate(struct trace_out *o)
 	return trace_out_check(o, err);
 }
 
-/* Returns a bound of the size of the composer's present file, if nothing is added. */
+/* Returns an upper bound of the size of the composer's present file, if nothing is added. */
 static uint64_t size_now(const struct trace_out *o)
 {
 	uint64_t bytes = at_compose_written(o->compose);
@@ -255,7 +258,7 @@ static uint64_t size_now(const struct trace_out *o)
 	return o->pack ? pack_stored(o->pack) + bytes - pack_taken(o->pack) : bytes;
 }
 
-/* Returns a bound of the size of all files, if nothing is added. */
+/* Returns an upper bound of the size of all files, if nothing is added. */
 static uint64_t size_of_all(const struct trace_out *o)
 {
 	uint64_t bytes;

@@ -255,7 +255,10 @@ int emit_held_losses(struct tail *t, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* Keeps each counter of the kernel, because an operation that ran before it may still be slow. */
+/*
+ * Puts every counter of the kernel into the file. An operation that runs at that moment may turn
+ * out to be slow only later.
+ */
 static int counter(struct tail *t, const struct tail_entry *e)
 {
 	objects_use(t, e->tid);

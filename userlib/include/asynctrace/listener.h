@@ -67,9 +67,9 @@ struct at_listener;
 
 /*
  * Makes a listener, which is not called before at_listener_add(). @data: first value for each
- * context, which create() may replace. @providers: mask of ASYNCTRACE_ASYNC_*; the listener is
- * called only for contexts of these providers, except error(). Contexts of other providers also
- * inherit the listener, and pass it on. Returns 0, -EINVAL or -ENOMEM.
+ * context, which create() may replace. @providers: mask of ASYNCTRACE_ASYNC_*; the listener's
+ * functions are called only for contexts of these providers, but error() for all contexts. Contexts
+ * of other providers also inherit the listener, and pass it on. Returns 0, -EINVAL or -ENOMEM.
  */
 int at_listener_new(struct at_listener **listener, const struct at_listener_options *options,
 		    void *data, uint32_t providers);

@@ -163,7 +163,10 @@ static int start_recorder(uint64_t min_age, uint64_t max_bytes)
 	flight.module = at_session_possible() && !at_session_records();
 	if (flight.module) {
 		err = start_session(max_bytes);
-		/* A process is in one session at a time. A stopped session may have it. */
+		/*
+		 * Another session has this process, perhaps a stopped one. A process is in one
+		 * session at a time, so use rings of the process.
+		 */
 		if (err != -EBUSY)
 			return err;
 		flight.module = false;

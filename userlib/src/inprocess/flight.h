@@ -50,8 +50,8 @@ void at_rings_put(void);
 /* --- trace.c -------------------------------------------------------------- */
 
 /*
- * For the flight recorder: makes the rings of a running trace circular. Returns 0, also if there
- * is no trace, or -EBUSY if that is impossible; see at_flight_start(3).
+ * Lets the flight recorder use the rings of a running trace, by making them circular. Returns 0,
+ * also if no trace runs; -EBUSY: these rings cannot become circular, see at_flight_start(3).
  */
 int at_trace_share(void);
 

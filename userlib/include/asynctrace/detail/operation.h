@@ -126,7 +126,7 @@ union at_salted_ {
 
 extern union at_salted_ at_salted_;
 
-/* Shifts at_salted_.both: the salt goes to its place in an id, and the flag to TRACE_IDS_. */
+/* A shift of at_salted_.both brings the salt to its place in an id, and @inlined to TRACE_IDS_. */
 #define TRACE_BOTH_SHIFT_	(TRACE_SALT_SHIFT_ - 32)
 
 /*
