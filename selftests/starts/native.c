@@ -52,10 +52,10 @@ static uint64_t child(bool starts)
 	return 0;
 }
 
-/* Runs the scene in a child. Returns false if the child failed. */
-static bool play(const struct scene *s, struct tally *t)
+/* Runs the scene in a child. Returns the child's wait status, which is 0 unless it failed. */
+static int play(const struct scene *s, struct tally *t)
 {
-	int status;
+	int status = -1;
 	pid_t pid = fork();
 
 	if (!pid) {
@@ -63,8 +63,9 @@ static bool play(const struct scene *s, struct tally *t)
 		t->process[0].accounted = end();
 		_exit(0);
 	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       !WEXITSTATUS(status);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
 }
 
 int main(void)
@@ -83,11 +84,13 @@ int main(void)
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct scene s = scene_of(seed + i, threads);
 		bool exact;
+		int status;
 
 		/* The scene would also close the descriptor of the trace. */
 		s.closes = 0;
 		*t = (struct tally){ 0 };
-		exact = play(&s, t);
+		status = play(&s, t);
+		exact = !status;
 		for (uint32_t p = 0; p < t->processes; p++) {
 			exact &= t->process[p].accounted == t->process[p].written;
 			records += t->process[p].written;
@@ -97,6 +100,10 @@ int main(void)
 			continue;
 		failed++;
 		scene_print(&s);
+		if (status > 0 && WIFSIGNALED(status))
+			printf("# the process was ended by signal %d\n", WTERMSIG(status));
+		else if (status)
+			printf("# the process failed, wait status %#x\n", status);
 		for (uint32_t p = 0; p < t->processes; p++)
 			printf("# process %u wrote %llu records, its result has %llu\n", p,
 			       (unsigned long long)t->process[p].written,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Actions when a program or a plug-in that contains the library is loaded */
+/*
+ * What the library does when it is loaded: it finds out whether the process uses another copy of
+ * it, keeps the plug-in that contains it loaded, and starts the trace of ASYNCTRACE_OUT.
+ */
 #include <dlfcn.h>
 #include <link.h>
 
@@ -53,6 +56,17 @@ static void (*const linked[])(void) __attribute__((used)) = {
 	(void (*)(void))at_loop_work_,
 };
 
+/*
+ * The address of the symbol that the dynamic linker chose. The compiler must not know where it
+ * comes from: with link-time optimisation, GCC 12 takes the two names of one variable for two
+ * variables, and a comparison of their addresses for a constant.
+ */
+static const void *chosen(const void *symbol)
+{
+	__asm__("" : "+r"(symbol));
+	return symbol;
+}
+
 /* The at_loaded_() of this copy, not subject to symbol interposition. */
 extern void own_loaded(void) __attribute__((alias("at_loaded_"), visibility("hidden")));
 
@@ -62,9 +76,7 @@ extern void own_loaded(void) __attribute__((alias("at_loaded_"), visibility("hid
  */
 static bool replaced(void)
 {
-	void (*volatile exported)(void) = at_loaded_;
-
-	return exported != own_loaded;
+	return chosen((void *)at_loaded_) != (void *)own_loaded;
 }
 
 /*
@@ -74,9 +86,7 @@ static bool replaced(void)
  */
 static bool find_mixed(void)
 {
-	union at_gate_ *volatile exported = &at_gate_;
-
-	return exported != &at_gate_own && dlsym &&
+	return chosen(&at_gate_) != &at_gate_own && dlsym &&
 	       dlsym(RTLD_DEFAULT, "at_loaded_") != (void *)own_loaded;
 }
 
