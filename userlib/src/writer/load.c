@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What the library does when it is loaded: it finds out whether the process uses another copy of
- * it, keeps the plug-in that contains it loaded, and starts the trace of ASYNCTRACE_OUT.
+ * The library's constructor: it finds out whether the process uses another copy of the library,
+ * keeps the plug-in that contains the library loaded, and starts the trace of ASYNCTRACE_OUT.
  */
 #include <dlfcn.h>
 #include <link.h>
