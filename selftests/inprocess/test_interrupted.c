@@ -102,7 +102,7 @@ static void test(const char *kind, void (*writer)(void))
 	int status;
 
 	write_one = writer;
-	ktap_begin("I20_handler_at_each_instruction_of_a_record: %s", kind);
+	ktap_begin("I20_handler_at_each_step_of_a_record: %s", kind);
 	for (unsigned int i = 0; i < STEPS && !ktap_failed(); i++) {
 		status = interrupted_after(i);
 		ktap_check(!status, "after %u instructions: wait status %#x", i, status);
