@@ -5,7 +5,7 @@
 #	writer-tests	builds everything that selftests/inprocess/run calls
 
 WT		:= $(B)/selftests/inprocess
-WT_TESTS	:= test_first test_law test_kill test_step test_interrupted \
+WT_TESTS	:= test_first test_fallback test_law test_kill test_step test_interrupted \
 		   test_fork test_trace test_types test_special test_cxx \
 		   test_ntrace test_flight test_beside test_handler test_operation \
 		   test_operation_cxx test_handover test_go test_span test_probe test_uid \

@@ -3,10 +3,10 @@
  * The fallback ring: for threads without rseq, CPUs without a ring, and all threads if the
  * machine's counter is not trusted
  *
- * The ring has one lock. No thread waits for it, because a signal handler may have interrupted
- * its owner: if the lock is busy, the record is dropped and counted. The owner may be preempted
- * until the run has ended and the next has begun. So the position carries the generation, and is
- * published by compare-and-swap.
+ * The ring has one lock. A thread waits for it only briefly, because the owner may be preempted, or
+ * may be the code that the thread's own signal handler has interrupted. If the lock stays busy, the
+ * record is dropped and counted. The owner may be preempted until the run has ended and the next
+ * has begun. So the position carries the generation, and is published by compare-and-swap.
  *
  * A signal handler that leaves put_record() by siglongjmp(3) leaves the lock held. All later
  * records of this ring are dropped and counted. No cheap check can tell this case from a handler
@@ -175,6 +175,27 @@ static enum put put_record(const struct at_destination *d, uint32_t gate,
 	return PUT;
 }
 
+/*
+ * An owner that runs writes its record within two microseconds. This many attempts last 5 to 40
+ * microseconds, so several threads can wait for each other. An owner that holds the lock longer is
+ * preempted: the record is dropped, because the owner may come back after many milliseconds.
+ */
+#define LOCK_ATTEMPTS	1000
+
+/* @nested: this thread may own the lock itself, and must not wait. */
+static bool take_lock(struct at_fallback *f, bool nested)
+{
+	unsigned int attempts = nested ? 1 : LOCK_ATTEMPTS;
+
+	while (__atomic_load_n(&f->lock, __ATOMIC_RELAXED) ||
+	       __atomic_exchange_n(&f->lock, 1, __ATOMIC_ACQUIRE)) {
+		if (!--attempts)
+			return false;
+		at_pause();
+	}
+	return true;
+}
+
 AT_COLD bool at_fallback_put(const struct at_destination *d, uint32_t gate,
 			     const struct at_record *rec)
 {
@@ -185,7 +206,7 @@ AT_COLD bool at_fallback_put(const struct at_destination *d, uint32_t gate,
 	if (!enter_ring(d, gate, &nested))
 		return false;
 	if (d->thread->path != ASYNCTRACE_PATH_NONE) {
-		collided = __atomic_exchange_n(&f->lock, 1, __ATOMIC_ACQUIRE);
+		collided = !take_lock(f, nested);
 		if (!collided) {
 			res = put_record(d, gate, rec);
 			__atomic_store_n(&f->lock, 0, __ATOMIC_RELEASE);

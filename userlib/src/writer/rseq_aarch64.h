@@ -21,6 +21,13 @@ static inline void at_counter_fence(void)
 	/* at_counter() has an isb. */
 }
 
+/* Tells the processor that the thread waits for another one. */
+static inline void at_pause(void)
+{
+	/* isb waits some tens of cycles; yield does nothing on most processors. */
+	__asm__ volatile("isb" : : : "memory");
+}
+
 #ifdef AT_TEST_HOOKS
 #define AT_CS_HOOK \
 	"adrp x13, at_race_delay\n\t" \

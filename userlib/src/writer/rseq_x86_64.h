@@ -17,6 +17,12 @@ static inline void at_counter_fence(void)
 	__builtin_ia32_lfence();
 }
 
+/* Tells the processor that the thread waits for another one. */
+static inline void at_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
 #ifdef AT_TEST_HOOKS
 #define AT_CS_HOOK \
 	"movq at_race_delay(%%rip), %%rax\n\t" \
