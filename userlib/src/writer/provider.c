@@ -335,9 +335,10 @@ int at_module_slot(uint64_t **cell)
 AT_PUBLIC AT_COLD void at_alert_(const char *name)
 {
 	struct asynctrace_alert alert = { .size = sizeof(alert) };
+	const size_t n = strlen(name);
 	const int saved = errno;
 
-	memcpy(alert.name, name, strnlen(name, ASYNCTRACE_ALERT_MAX));
+	memcpy(alert.name, name, n < ASYNCTRACE_ALERT_MAX ? n : ASYNCTRACE_ALERT_MAX);
 	if ((at_backend() == ASYNCTRACE_BACKEND_MODULE || at_beside_on()) &&
 	    at_module_fd_is_ours())
 		at_sys_ioctl(at_module.fd, ASYNCTRACE_IOC_ALERT, &alert);
