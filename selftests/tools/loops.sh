@@ -16,7 +16,7 @@ rows() {
 }
 
 begin "H10_report_loop_has_the_numbers_of_the_meters"
-ASYNCTRACE_OUT=loops.fxt "$PROGRAM" > meters 2>err || { ok=; why; }
+ASYNCTRACE_OUT=loops.fxt "$here/../trusting" "$PROGRAM" > meters 2>err || { ok=; why; }
 check valid valid loops.fxt
 check report status 0 "$AT" report --json loops.fxt loop
 check "three loops, and their times" diff <(sort meters) <(rows)
@@ -36,7 +36,7 @@ check "ids differ" [ "$(jq -s 'map(.id) | unique | length' out)" = 3 ]
 end
 
 begin "H10_report_loop_of_other_traces_is_empty"
-ASYNCTRACE_OUT=other.fxt ASYNCTRACE_CATEGORIES=loops "$PROGRAM" > meters 2>err || { ok=; why; }
+ASYNCTRACE_OUT=other.fxt ASYNCTRACE_CATEGORIES=loops "$here/../trusting" "$PROGRAM" > meters 2>err || { ok=; why; }
 check report status 0 "$AT" report --json other.fxt loop
 check "no loop" [ ! -s out ]
 check people status 0 "$AT" report loops.fxt loop
