@@ -37,7 +37,7 @@ static const char usage[] =
 "  asynctrace validate --expect-async request=1000 --cross-thread request trace.fxt\n"
 "  asynctrace validate --json trace.fxt | jq '.violations[].rule'\n";
 
-/* Follows the statuses of tool.h. */
+/* An exit status in addition to those of tool.h, which are 0 to 2 */
 enum { VALIDATE_INCOMPLETE = 3 };
 
 struct validate {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Filters of a session on processes, in addition to provider names, and ring sizes by
- * provider
+ * Filters of a session by process, user, cgroup and ancestor, in addition to provider names; and
+ * ring sizes by provider
  */
 #ifndef AT_FILTER_H
 #define AT_FILTER_H

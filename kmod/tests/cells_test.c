@@ -191,8 +191,8 @@ static void cell_of_ended_thread_is_given_anew(struct kunit *test)
 		put_pid(t->pid[i]);
 	}
 	/*
-	 * Each thread ends, and another one begins. Cells of ended threads are reused, so at
-	 * most twice the pages and 64 cells more are needed.
+	 * All threads have ended, and as many begin. They get the cells of the ended threads,
+	 * so at most the pages for 64 more cells are needed.
 	 */
 	for (i = 0; i < THREADS; i++) {
 		at_test_begin(test, t, i);

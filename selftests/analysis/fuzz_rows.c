@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Analyses what a fuzzer reads, and tests the sums of each row */
+/*
+ * Analyses the trace that a fuzzer has made, and tests that the parts of each row of the account
+ * add up to the whole
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -328,7 +328,10 @@ static void g50_moments_of_operations_have_rows(void **state)
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 12, 1, "follows from", 0);
 	add_last(&t, "cause", 7);
 	add_last(&t, "operation", 6);
-	/* A program's own instant events do not count. */
+	/*
+	 * An instant event without a numeric argument "operation" is the program's own, and gets no
+	 * row.
+	 */
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 13, 1, "log", 0);
 	add_text(&t.of[t.nr - 1], "message", "text");
 	put_event(&t, ASYNCTRACE_FXT_INSTANT, 14, 1, "log", 0);

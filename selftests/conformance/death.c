@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SIGKILL of each participant of a session in each of its states: what providers published is
- * delivered as long as the session exists, the next session works, and a session beside it is not
- * affected
+ * SIGKILL of a provider, the controller or the recorder, in each state of the session. As long as
+ * the session exists, what providers have published is delivered. The next session works, and
+ * another session that runs at the same time is not affected.
  */
 #include <errno.h>
 #include <signal.h>

@@ -23,7 +23,7 @@ static void law(const struct run_options *run, const char *what, unsigned int th
 	const struct law law = {
 		.name = name, .reading = MEANWHILE, .run = *run, .threads = threads,
 		.handlers = handlers,
-		/* The thread that reads may be as fast as the writers. */
+		/* In streaming mode the reading thread may keep up, so that nothing is lost. */
 		.keeps_up = run->mode == ASYNCTRACE_MODE_STREAMING,
 	};
 

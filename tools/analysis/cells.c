@@ -86,7 +86,10 @@ int cells_wakeup(struct analysis *a, struct thread *t, const struct item *it)
 
 int cells_mark(struct analysis *a, uint64_t ns, const struct mark *m)
 {
-	/* A record at @ns changes the operation, so the mark is valid until just before @ns. */
+	/*
+	 * The mark tells what the thread did before @ns: a record at @ns may already belong to
+	 * its next operation.
+	 */
 	const uint64_t before = ns ? ns - 1 : 0;
 	struct thread *t = thread_of(a, m->tid);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* The memory in which the kernel reads the calling thread's operation */
+/*
+ * Connects the calling thread to its cell: the 64 bytes shared with the kernel from which a switch
+ * or wakeup of the thread takes the operation that the thread works on
+ */
 #include <asynctrace/operation.h>
 
 #include "operation.h"

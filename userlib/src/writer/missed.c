@@ -3,8 +3,8 @@
  * Records that could not wait for the registration, counted by category
  *
  * A thread does not wait for another thread that registers without progress. Its records are
- * missed and counted here. When the rings exist, the counts of recorded categories
- * are added to the dropped records of the session.
+ * missed and counted here. When the rings exist, the counts of recorded categories are added to the
+ * dropped records of the session.
  */
 #include <string.h>
 

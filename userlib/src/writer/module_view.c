@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The module's gate and rings while an in-process trace shows its own gate: see module_view.h
+ * Keeps the module's gate and rings for threads to write to while an in-process trace also runs.
+ * Then the gate that macros check is the trace's.
  *
- * The registration uses this file, and the back end's lock depends on the registration. So nothing
- * here uses either: see at_module in registration.h.
+ * Registering with the module calls this file, and taking the back end's lock may register. So
+ * functions of this file neither register nor take that lock: see at_module in registration.h.
  */
 #include <errno.h>
 #include <sys/mman.h>

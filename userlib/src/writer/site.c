@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* State that a trace site learns once per run: is its category recorded? */
+/*
+ * Learns once in each run of a session whether a trace site's category is recorded, and tells
+ * whether a gate that a site has learned still belongs to the present run
+ */
 #include <errno.h>
 #include <string.h>
 
