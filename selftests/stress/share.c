@@ -21,12 +21,11 @@
 #include "run.h"
 
 #define ROUNDS		3	/* of the honest provider */
-#define SLEEPS		6	/* in each round */
+#define SLEEPS		3	/* in each round: the provider's quota is enough for 100 switches in all */
 #define RENAMES		3
 #define PAIRS		2	/* pairs of threads of the flood */
 #define FLOODING	(2 * PAIRS + 2)
-/* The honest provider's quota of a ring suffices for three times the switches of a calm machine. */
-#define RING		(1 << 20)
+#define RING		(256 << 10)
 
 /* How often a thread was switched out between two moments, by /proc */
 struct report {
