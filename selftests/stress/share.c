@@ -21,7 +21,8 @@
 #include "run.h"
 
 #define ROUNDS		3	/* of the honest provider */
-#define SLEEPS		3	/* in each round: the provider's quota is enough for 100 switches in all */
+/* In each round. The honest provider may switch about 100 times in all: see at_share_quota(). */
+#define SLEEPS		3
 #define RENAMES		3
 #define PAIRS		2	/* pairs of threads of the flood */
 #define FLOODING	(2 * PAIRS + 2)
