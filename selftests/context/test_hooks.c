@@ -75,7 +75,51 @@ static int immediate(void *unused)
 	return loop_immediate(loop, nothing, unused) ? 0 : -1;
 }
 
+static struct loop_timer *outer, *inner;
+
+static int stop_both(void *unused)
+{
+	(void)unused;
+	loop_timer_stop(outer);
+	loop_timer_stop(inner);
+	return loop_immediate(loop, nothing, NULL) ? 0 : -1;
+}
+
+static int start_inner(void *unused)
+{
+	if (!inner)
+		inner = loop_timer(loop, 1, true, stop_both, unused);
+	return 0;
+}
+
 static struct loop_server *server;
+
+static int make_immediate(void *unused)
+{
+	return loop_immediate(loop, nothing, unused) ? 0 : -1;
+}
+
+static int close_server(struct loop_conn *conn, void *unused)
+{
+	(void)conn;
+	loop_server_close(server, make_immediate);
+	return loop_tick(loop, nothing, unused);
+}
+
+static int close_it(struct loop_conn *conn, void *unused)
+{
+	(void)unused;
+	loop_conn_close(conn);
+	return 0;
+}
+
+static const struct loop_conn_calls closing = { .open = close_it },
+				    closed = { .close = close_server };
+
+static int connect_and_close(void *unused)
+{
+	return loop_connect(loop, loop_server_port(server), &closing, unused) ? 0 : -1;
+}
 
 static int close_both(struct loop_conn *conn, const char *data, size_t bytes, void *unused)
 {
@@ -119,6 +163,16 @@ static void graphs(void)
 	done("H1_graph_timers");
 
 	begin();
+	inner = NULL;
+	outer = loop_timer(loop, 1, true, start_inner, NULL);
+	end();
+	caused("TIMER", 0, NULL, 0);
+	caused("TIMER", 1, "TIMER", 0);
+	/* The immediate is made in the first run of the inner interval. */
+	caused("TIMER", 2, "TIMER", 1);
+	done("H1_graph_intervals");
+
+	begin();
 	loop_stat(loop, "/", stat_again, NULL);
 	end();
 	caused("FS", 0, NULL, 0);
@@ -144,6 +198,16 @@ static void graphs(void)
 	caused("TCP", 2, "TCP", 0);
 	caused("TIMER", 0, "TCP", 2);
 	done("H1_N52_graph_tcp");
+
+	begin();
+	server = loop_listen(loop, connect_and_close, &closed, NULL);
+	end();
+	caused("TCP", 1, "NEXTTICK", 0);
+	caused("TCP", 2, "TCP", 0);
+	/* The tick is made when the accepted connection has ended, the immediate by the server. */
+	caused("NEXTTICK", 1, "TCP", 2);
+	caused("TIMER", 0, "TCP", 0);
+	done("H1_graph_shutdown");
 
 	begin();
 	udp = loop_udp(loop, got, NULL);
