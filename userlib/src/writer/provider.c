@@ -101,13 +101,14 @@ static void map_cells(int fd, const struct asynctrace_control *c)
 	void *p;
 
 	at_module.nr_cells = c->nr_cells;
-	at_module.cells = NULL;
+	__atomic_store_n(&at_module.cells, NULL, __ATOMIC_RELEASE);
 	if (!c->cells)
 		return;
 	p = at_mmap(NULL, c->nr_cells * sizeof(*at_module.cells), PROT_READ | PROT_WRITE,
 		    MAP_SHARED, fd, c->cells);
+	/* Pairs with the load-acquires in at_module_slot(). */
 	if (p != MAP_FAILED)
-		at_module.cells = p;
+		__atomic_store_n(&at_module.cells, p, __ATOMIC_RELEASE);
 }
 
 static int map_module(int fd)
@@ -300,8 +301,8 @@ int at_module_resume(void)
 
 int at_module_slot(uint64_t **cell)
 {
+	struct asynctrace_cell *cells = __atomic_load_n(&at_module.cells, __ATOMIC_ACQUIRE);
 	struct asynctrace_slot slot = { .size = sizeof(slot) };
-	struct asynctrace_cell *cells;
 	int number;
 
 	*cell = NULL;
@@ -309,8 +310,14 @@ int at_module_slot(uint64_t **cell)
 		number = at_sys_ioctl(at_module.fd, ASYNCTRACE_IOC_THREAD, &slot);
 		if (number < 0)
 			return -errno;
-		cells = __atomic_load_n(&at_module.cells, __ATOMIC_RELAXED);
-		if (slot.cell && cells)
+		/*
+		 * If another thread has registered the process anew meanwhile, the mapping is
+		 * another one, and may have no page at that cell: a store would raise SIGBUS.
+		 * Each registration maps its cells at other addresses. The thread learns its
+		 * cell when it traces again.
+		 */
+		if (slot.cell && cells &&
+		    __atomic_load_n(&at_module.cells, __ATOMIC_ACQUIRE) == cells)
 			*cell = (uint64_t *)&cells[slot.cell - 1].operation;
 		return number;
 	}

@@ -79,7 +79,7 @@ void at_module_unmap(void)
 		at_void_map(at_module.control, at_module.control_size);
 	if (at_module.cells)
 		at_void_map(at_module.cells, at_module.nr_cells * sizeof(*at_module.cells));
-	at_module.cells = NULL;
+	__atomic_store_n(&at_module.cells, NULL, __ATOMIC_RELEASE);
 }
 
 void at_module_forget(void)
