@@ -138,7 +138,7 @@ done
 # recorder gets little CPU time on a busy machine. The hostile provider fills each ring many times.
 for attack in scribble positions forge flood cells all; do
 	begin "streaming: $attack"
-	record streaming 256K $attack $((1500 / SLOWER))
+	record streaming 512K $attack $((1500 / SLOWER))
 	common $((9000 / SLOWER))
 	[ $attack != forge ] || check "malformed" [ "$(of $hostile 6)" -gt 0 ]
 	[ $attack != cells ] || check "there are operations" [ "$(cat ids)" -gt 100 ]

@@ -245,7 +245,10 @@ static void honest(void)
 
 	close(asked[1]);
 	pin(0);
-	/* Otherwise the flood preempts it so often that it uses up its quota. */
+	/*
+	 * The flood must not preempt this provider: each preemption is a switch, and a slow machine
+	 * has so many that they use up the provider's quota.
+	 */
 	must(!sched_setscheduler(0, SCHED_FIFO, &real_time));
 	register_as("share-honest");
 	for (int round = 0; read(asked[0], &c, 1) == 1; round++) {

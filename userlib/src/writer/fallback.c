@@ -3,10 +3,11 @@
  * The fallback ring: for threads without rseq, CPUs without a ring, and all threads if the
  * machine's counter is not trusted
  *
- * The ring has one lock. A thread waits for it only briefly, because the owner may be preempted, or
- * may be the code that the thread's own signal handler has interrupted. If the lock stays busy, the
- * record is dropped and counted. The owner may be preempted until the run has ended and the next
- * has begun. So the position carries the generation, and is published by compare-and-swap.
+ * The ring has one lock. A thread waits for it only briefly, because the owner may be preempted. A
+ * signal handler does not wait if the code that it interrupted may be the owner. If the lock stays
+ * busy, the record is dropped and counted. The owner may be preempted until the run has ended and
+ * the next has begun. So the position carries the generation, and is published by
+ * compare-and-swap.
  *
  * A signal handler that leaves put_record() by siglongjmp(3) leaves the lock held. All later
  * records of this ring are dropped and counted. No cheap check can tell this case from a handler
