@@ -4,6 +4,7 @@
  * test-asynclistener.js, but with exact numbers. Tests of the objects that create() gets.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "cast.h"
 #include "loop.h"
@@ -222,34 +223,89 @@ static void asynclistener(void)
 
 /* --- create() sees a whole object ------------------------------------------------------ */
 
-static void *look_at(void *data, const char *type, void *object)
+static int conns, messages;
+
+/* Uses the object as a program may do after it was made. The first TCP object is the server. */
+static void *use(void *data, const char *type, void *object)
 {
 	(void)data;
-	/* Each object of the loop begins with its context or with a descriptor. */
-	if (!strcmp(type, "TCP"))
-		check(loop_conn_user(object) == NULL || !server);
-	if (!strcmp(type, "UDP"))
-		check(loop_udp_port(object) != 0);
-	if (!strcmp(type, "TIMER"))
-		loop_timer_stop(object);
+	if (!strcmp(type, "UDP")) {
+		check(loop_udp_port(object));
+		check(!loop_udp_send(object, loop_udp_port(object), "hello", 5));
+	} else if (!strcmp(type, "TIMER")) {
+		loop_immediate_cancel(object);
+	} else if (!strcmp(type, "TCP") && !server) {
+		server = object;
+		check(loop_server_port(object));
+	} else if (!strcmp(type, "TCP")) {
+		check(!loop_conn_user(object));
+		loop_conn_set(object, server);
+		/* Both ends send these bytes when the connection is made. */
+		check(!loop_write(object, "hello", 5));
+		conns++;
+	} else if (!strcmp(type, "PIPE")) {
+		loop_server_close(object, NULL);
+	}
 	say("%s", type);
 	return ASYNCTRACE_KEEP;
 }
 
+static int never(void *unused)
+{
+	(void)unused;
+	check(false, "a cancelled immediate was called");
+	return 0;
+}
+
+static int connect_only(void *unused)
+{
+	static const struct loop_conn_calls none;
+
+	(void)unused;
+	return loop_connect(loop, loop_server_port(server), &none, NULL) ? 0 : -1;
+}
+
+static int got_hello(struct loop_conn *conn, const char *data, size_t bytes, void *unused)
+{
+	(void)unused;
+	check(loop_conn_user(conn) == server && bytes == 5 && !memcmp(data, "hello", 5));
+	say("data");
+	loop_conn_close(conn);
+	loop_server_close(server, NULL);
+	return 0;
+}
+
+static int got_own(struct loop_udp *from, const char *data, size_t bytes, void *unused)
+{
+	(void)unused;
+	check(bytes == 5 && !memcmp(data, "hello", 5));
+	messages++;
+	loop_udp_close(from);
+	return 0;
+}
+
 static void objects_in_create(void)
 {
-	const struct at_listener_options o = { .create = look_at };
+	static const struct loop_conn_calls calls = { .data = got_hello };
+	const struct at_listener_options o = { .create = use };
+	char path[64];
 
+	server = NULL;
+	snprintf(path, sizeof(path), "/tmp/test_counts.%d", getpid());
 	add_key(o, NULL);
-	udp[0] = loop_udp(loop, got_message, NULL);
-	loop_udp_close(udp[0]);
+	loop_immediate(loop, never, NULL);
+	loop_udp(loop, got_own, NULL);
+	loop_listen(loop, connect_only, &calls, NULL);
+	loop_listen_path(loop, path, NULL, &calls, NULL);
 	drop_key();
+	check(said("TIMER UDP TCP NEXTTICK PIPE"));
 }
 
 static void create_context_check(void)
 {
 	on_loop(objects_in_create);
-	check(said("UDP"));
+	/* The client, and the connection that the server accepts */
+	check(conns == 2 && messages == 1 && said("TCP TCP data"));
 	done("N5_create_context_check");
 }
 

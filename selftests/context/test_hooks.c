@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <asynctrace/local.h>
 
@@ -143,6 +144,13 @@ static int connect_it(void *unused)
 	return loop_connect(loop, loop_server_port(server), &greeting, unused) ? 0 : -1;
 }
 
+static char path[64];
+
+static int connect_path(void *unused)
+{
+	return loop_connect_path(loop, path, &greeting, unused) ? 0 : -1;
+}
+
 static struct loop_udp *udp;
 
 static int got(struct loop_udp *u, const char *data, size_t bytes, void *unused)
@@ -198,6 +206,18 @@ static void graphs(void)
 	caused("TCP", 2, "TCP", 0);
 	caused("TIMER", 0, "TCP", 2);
 	done("H1_N52_graph_tcp");
+
+	begin();
+	snprintf(path, sizeof(path), "/tmp/test_hooks.%d", getpid());
+	server = loop_listen_path(loop, path, connect_path, &serving, NULL);
+	end();
+	caused("PIPE", 0, NULL, 0);
+	caused("NEXTTICK", 0, NULL, 0);
+	caused("PIPE", 1, "NEXTTICK", 0);
+	caused("PIPE", 2, "PIPE", 0);
+	caused("TIMER", 0, "PIPE", 2);
+	check(access(path, F_OK));
+	done("H1_N52_graph_pipeconnect");
 
 	begin();
 	server = loop_listen(loop, connect_and_close, &closed, NULL);

@@ -39,6 +39,7 @@ static void drop_key(void)
 
 /* Threads of the pool count, too. */
 static _Atomic int caught, unhandled, expected;
+static const char *_Atomic messages[20];	/* of errors that were caught */
 
 static int throws(void *message)
 {
@@ -48,9 +49,25 @@ static int throws(void *message)
 
 static bool catches(void *object, void *value, const struct at_error *error, bool handled)
 {
-	(void)object, (void)value, (void)error, (void)handled;
-	caught++;
+	const int n = caught++;
+
+	(void)object, (void)value, (void)handled;
+	if (n < 20)
+		messages[n] = error->message;
 	return true;
+}
+
+/* Fails unless each of @n thrown errors, and no other, was caught once. */
+static void all_caught(const char *const *thrown, int n)
+{
+	check(caught == n && expected == n, "%d of %d", caught, expected);
+	for (int i = 0; i < n; i++) {
+		int times = 0;
+
+		for (int j = 0; j < n && j < caught; j++)
+			times += !strcmp(messages[j], thrown[i]);
+		check(times == 1, "%s: %d", thrown[i], times);
+	}
 }
 
 static bool takes(const struct at_error *error)
@@ -179,9 +196,14 @@ static void everywhere(void)
 
 static void error(void)
 {
+	static const char *const thrown[] = {
+		"tick", "timer", "immediate", "fs", "no file", "dns", "on the pool", "tick in a timer",
+		"fs in a timer", "fs in a timer in an immediate", "fs in fs", "fs in a timer in fs",
+	};
+
 	forget();
 	on_loop(everywhere);
-	check(caught == 12 && expected == 12, "%d of %d", (int)caught, (int)expected);
+	all_caught(thrown, 12);
 	done("N20_error_in_each_kind_of_callback");
 }
 
@@ -250,9 +272,14 @@ static void net(void)
 
 static void error_net(void)
 {
+	static const char *const thrown[] = {
+		"listening", "connection", "client open", "server data", "client data", "client close",
+		"server closed",
+	};
+
 	forget();
 	on_loop(net);
-	check(caught == 7 && expected == 7, "%d of %d", caught, expected);
+	all_caught(thrown, 7);
 	done("N20_N52_error_net");
 }
 
@@ -725,11 +752,17 @@ static void tick_removed_and_added(void)
 	loop_tick(loop, nothing, NULL);
 }
 
+static void only_remove(void *object, void *value)
+{
+	(void)object, (void)value;
+	at_listener_remove(key);
+}
+
 static void tick_removed_in_before(void)
 {
 	struct at_listener_options o = says;
 
-	o.before = remove_add;
+	o.before = only_remove;
 	add_key(o, "A");
 	loop_tick(loop, nothing, NULL);
 }

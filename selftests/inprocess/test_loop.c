@@ -108,6 +108,10 @@ static void delays(void)
 	}
 	check(at_loop_percentile(&loop, 50) >= MS / 10);
 	check(at_loop_percentile(&loop, 100) == d.max && at_loop_percentile(&loop, 99.5) >= 8 * MS);
+	at_loop_reset(&loop);
+	d = at_loop_delays(&loop);
+	check(!d.count && !d.min && !d.max && !d.mean && !d.stddev);
+	check(!at_loop_percentile(&loop, 50));
 	done("H10_delays_have_order_and_percentiles");
 }
 

@@ -226,6 +226,33 @@ static void texts(void)
 	done("U12_strings_pointers_and_12_arguments");
 }
 
+/* A program passes JSON to its probes, or what a failed serialiser left: nothing, or much. */
+static void json(void)
+{
+	static char much[1 << 17];
+	const char *const documents[] = { "{\"ok\":{\"a\":[1,null]}}", "{\"err\":\"why\"}", "", NULL,
+					  much };
+
+	memset(much, '{', sizeof(much) - 1);
+	attach("my_prov", "alone");
+	kept_begin(NULL);
+	for (int i = 0; i < 5; i++)
+		TRACE_PROBE(my_prov, alone, i + 1, documents[i]);
+	kept_end();
+	usdt_detach("my_prov", "alone");
+	check(nr_hits == 5 && nr_kept == 5);
+	for (int i = 0; i < 5; i++) {
+		const char *text = kept_text(&kept[i], "arg1");
+
+		check(hit_is(i, "alone", 2) && hits[i].arg[1] == (intptr_t)documents[i]);
+		if (i < 4)
+			check(!strcmp(text, documents[i] ?: ""), "%d: %.20s", i, text);
+		else
+			check(strlen(text) == ASYNCTRACE_FXT_STRING_MAX, "%zu", strlen(text));
+	}
+	done("U12_documents_and_failed_documents_are_texts");
+}
+
 /* --- names and sites ----------------------------------------------------------------------- */
 
 static void probe_all_names(void)
@@ -271,14 +298,19 @@ static void names(void)
 	}
 #define EACH_TEN(m) \
 	m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14) m(15) \
-	m(16) m(17) m(18) m(19) m(20) m(21) m(22) m(23) m(24) m(25) m(26) m(27) m(28) m(29)
-#define CALL_TEN(n) ten_##n();
+	m(16) m(17) m(18) m(19) m(20) m(21) m(22) m(23) m(24) m(25) m(26) m(27) m(28) m(29) \
+	m(30) m(31) m(32) m(33) m(34) m(35) m(36) m(37) m(38) m(39)
+#define NAME_TEN(n) ten_##n,
 
 EACH_TEN(TEN)
 
-static void three_hundred(void)
+static void (*const tens[])(void) = { EACH_TEN(NAME_TEN) };
+
+/* Passes by the first @n sites. */
+static void pass_sites(unsigned int n)
 {
-	EACH_TEN(CALL_TEN)
+	for (unsigned int i = 0; i < n / 10; i++)
+		tens[i]();
 }
 
 static void many_sites(void)
@@ -293,18 +325,20 @@ static void many_sites(void)
 		one = usdt_sites[i].semaphore;
 		sites++;
 	}
-	check(sites >= 300 && one, "%u sites", sites);
-	attach("my_prov", "many");
-	check(one && *one == sites);
-	evaluated = 0;
-	three_hundred();
-	usdt_detach("my_prov", "many");
-	check(nr_hits == 300, "%u hits", nr_hits);
-	for (int i = 0; i < 300; i++)
-		check(hits[i].arg[0] == i);
-	three_hundred();
-	check(nr_hits == 300 && evaluated == 300 && one && *one == 0);
-	done("U15_300_sites_share_one_counter");
+	check(sites >= 400 && one, "%u sites", sites);
+	for (unsigned int n = 100; n <= 400; n += n == 100 ? 200 : 100) {
+		attach("my_prov", "many");
+		check(one && *one == sites);
+		evaluated = 0;
+		pass_sites(n);
+		usdt_detach("my_prov", "many");
+		check(nr_hits == n, "%u hits", nr_hits);
+		for (unsigned int i = 0; i < n; i++)
+			check(hits[i].arg[0] == (int)i);
+		pass_sites(n);
+		check(nr_hits == n && evaluated == (int)n && one && *one == 0);
+	}
+	done("U15_400_sites_share_one_counter");
 }
 
 /* --- what consumers do -------------------------------------------------------------------- */
@@ -487,6 +521,7 @@ int main(void)
 	evaluated_only_if_enabled();
 	widths();
 	texts();
+	json();
 	names();
 	many_sites();
 	interleaved();

@@ -46,7 +46,7 @@ int loop_work(struct loop *loop, uint32_t provider, loop_fn *work, loop_fn *done
 /* Calls stat(2) on a thread of the pool. @path must stay valid until @done is called. */
 int loop_stat(struct loop *loop, const char *path, loop_fn *done, void *arg);
 
-/* --- sockets, on the loopback interface ------------------------------------------------ */
+/* --- sockets: TCP and UDP on the loopback interface, and Unix sockets ------------------ */
 
 struct loop_server;
 struct loop_conn;
@@ -69,12 +69,17 @@ struct loop_conn_calls {
  */
 struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
 				const struct loop_conn_calls *calls, void *arg);
+/* The same on a Unix socket. @path must not exist; loop_server_close() removes it. */
+struct loop_server *loop_listen_path(struct loop *loop, const char *path, loop_fn *listening,
+				     const struct loop_conn_calls *calls, void *arg);
 uint16_t loop_server_port(const struct loop_server *server);
 /* Closes the server. @closed: NULL, or called when the server is closed */
 void loop_server_close(struct loop_server *server, loop_fn *closed);
 
 struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
 			       const struct loop_conn_calls *calls, void *arg);
+struct loop_conn *loop_connect_path(struct loop *loop, const char *path,
+				    const struct loop_conn_calls *calls, void *arg);
 /* Sends bytes. Keeps those that cannot be sent at once. -ENOMEM; -EPIPE: connection closed */
 int loop_write(struct loop_conn *conn, const void *data, size_t bytes);
 /* Closes a connection when all kept bytes have been sent. */

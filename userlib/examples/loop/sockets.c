@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Sockets on the loopback interface: servers, connections, datagrams
+ * Sockets on this machine: servers and connections of TCP and of Unix sockets, datagrams
  *
  * When an object is closed, its last callback is called at the end of the turn. Only then is the
  * object destroyed and freed, because the loop may still have an event for it in this turn.
@@ -11,11 +11,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "priv.h"
 
 #define DATAGRAM	65536
+
+/* An address of TCP, UDP or a Unix socket */
+struct address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_un un;
+	};
+	socklen_t bytes;
+};
 
 /* watch comes first in each of these structures, because the loop passes only its address. */
 struct loop_server {
@@ -27,6 +38,7 @@ struct loop_server {
 	void *arg;
 	loop_fn *closed;
 	struct loop_conn *accepted;	/* in the current callback */
+	struct address at;
 };
 
 struct loop_conn {
@@ -54,24 +66,43 @@ struct loop_udp {
 	size_t length;
 };
 
-static struct sockaddr_in loopback(uint16_t port)
+static struct address loopback(uint16_t port)
 {
-	return (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	return (struct address){
+		.in.sin_family = AF_INET, .in.sin_port = htons(port),
+		.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK), .bytes = sizeof(struct sockaddr_in),
 	};
 }
 
-/* Returns a socket, bound to a free port if @bound, or a negative errno. */
-static int make_socket(int type, bool bound)
+/* The address of a Unix socket; its family is 0 if the path is too long. */
+static struct address path_address(const char *path)
 {
-	const struct sockaddr_in any = loopback(0);
-	const int fd = socket(AF_INET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct address a = { .un.sun_family = AF_UNIX, .bytes = sizeof(struct sockaddr_un) };
+	const size_t bytes = strlen(path);
 
-	if (fd < 0 || !bound || !bind(fd, (const struct sockaddr *)&any, sizeof(any)))
-		return fd < 0 ? -errno : fd;
+	if (bytes >= sizeof(a.un.sun_path))
+		return (struct address){ .bytes = 0 };
+	memcpy(a.un.sun_path, path, bytes);
+	return a;
+}
+
+static uint32_t provider_of(const struct address *a)
+{
+	return a->any.sa_family == AF_UNIX ? ASYNCTRACE_ASYNC_PIPE : ASYNCTRACE_ASYNC_TCP;
+}
+
+/* Returns a socket for @a, bound to it if @bound, or -1 with errno set. */
+static int make_socket(int type, const struct address *a, bool bound)
+{
+	const int fd = socket(a->any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err;
+
+	if (fd < 0 || !bound || !bind(fd, &a->any, a->bytes))
+		return fd;
+	err = errno;
 	close(fd);
-	return -EADDRINUSE;
+	errno = err;
+	return -1;
 }
 
 static uint16_t port_of(int fd)
@@ -204,8 +235,9 @@ static void conn_ready(struct watch *w, uint32_t events)
 }
 
 /* Makes a connection that owns @fd. @parent: the server that accepted it, or NULL */
-static struct loop_conn *conn_new(struct loop *loop, int fd, const struct loop_conn_calls *calls,
-				  void *arg, struct at_context *parent)
+static struct loop_conn *conn_new(struct loop *loop, int fd, uint32_t provider,
+				  const struct loop_conn_calls *calls, void *arg,
+				  struct at_context *parent)
 {
 	struct loop_conn *c = calloc(1, sizeof(*c));
 
@@ -223,25 +255,39 @@ static struct loop_conn *conn_new(struct loop *loop, int fd, const struct loop_c
 	}
 	loop->active++;
 	if (parent)
-		at_context_init_under(&c->context, ASYNCTRACE_ASYNC_TCP, c, parent);
+		at_context_init_under(&c->context, provider, c, parent);
 	else
-		at_context_init(&c->context, ASYNCTRACE_ASYNC_TCP, c);
+		at_context_init(&c->context, provider, c);
 	return c;
+}
+
+static struct loop_conn *connect_to(struct loop *loop, struct address to,
+				    const struct loop_conn_calls *calls, void *arg)
+{
+	const int fd = make_socket(SOCK_STREAM, &to, false);
+	int err;
+
+	if (fd < 0)
+		return NULL;
+	if (connect(fd, &to.any, to.bytes) && errno != EINPROGRESS) {
+		err = errno;
+		close(fd);
+		errno = err;
+		return NULL;
+	}
+	return conn_new(loop, fd, provider_of(&to), calls, arg, NULL);
 }
 
 struct loop_conn *loop_connect(struct loop *loop, uint16_t port,
 			       const struct loop_conn_calls *calls, void *arg)
 {
-	const struct sockaddr_in to = loopback(port);
-	const int fd = make_socket(SOCK_STREAM, false);
+	return connect_to(loop, loopback(port), calls, arg);
+}
 
-	if (fd < 0)
-		return NULL;
-	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EINPROGRESS) {
-		close(fd);
-		return NULL;
-	}
-	return conn_new(loop, fd, calls, arg, NULL);
+struct loop_conn *loop_connect_path(struct loop *loop, const char *path,
+				    const struct loop_conn_calls *calls, void *arg)
+{
+	return connect_to(loop, path_address(path), calls, arg);
 }
 
 int loop_write(struct loop_conn *c, const void *data, size_t bytes)
@@ -297,7 +343,7 @@ static void server_ready(struct watch *w, uint32_t events)
 	(void)events;
 	if (fd < 0)
 		return;
-	s->accepted = conn_new(s->loop, fd, s->calls, s->arg, &s->context);
+	s->accepted = conn_new(s->loop, fd, provider_of(&s->at), s->calls, s->arg, &s->context);
 	if (s->accepted && s->calls->open)
 		loop_call(s->loop, &s->context, call_accepted, s);
 }
@@ -314,29 +360,45 @@ static int server_gone(void *arg)
 	return 0;
 }
 
-struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
-				const struct loop_conn_calls *calls, void *arg)
+static struct loop_server *listen_at(struct loop *loop, struct address at, loop_fn *listening,
+				     const struct loop_conn_calls *calls, void *arg)
 {
-	const int fd = make_socket(SOCK_STREAM, true);
+	const int fd = make_socket(SOCK_STREAM, &at, true);
 	struct loop_server *s = fd < 0 ? NULL : calloc(1, sizeof(*s));
+	int err;
 
 	if (s) {
 		s->watch = (struct watch){ fd, server_ready };
 		s->loop = loop;
 		s->calls = calls;
 		s->arg = arg;
+		s->at = at;
 	}
 	if (!s || listen(fd, SOMAXCONN) || loop_watch(loop, &s->watch, EPOLLIN)) {
+		err = errno;
 		if (fd >= 0)
 			close(fd);
 		free(s);
+		errno = err;
 		return NULL;
 	}
 	loop->active++;
-	at_context_init(&s->context, ASYNCTRACE_ASYNC_TCP, s);
+	at_context_init(&s->context, provider_of(&at), s);
 	if (listening)
 		loop_tick(loop, listening, arg);
 	return s;
+}
+
+struct loop_server *loop_listen(struct loop *loop, loop_fn *listening,
+				const struct loop_conn_calls *calls, void *arg)
+{
+	return listen_at(loop, loopback(0), listening, calls, arg);
+}
+
+struct loop_server *loop_listen_path(struct loop *loop, const char *path, loop_fn *listening,
+				     const struct loop_conn_calls *calls, void *arg)
+{
+	return listen_at(loop, path_address(path), listening, calls, arg);
 }
 
 uint16_t loop_server_port(const struct loop_server *s)
@@ -349,6 +411,8 @@ void loop_server_close(struct loop_server *s, loop_fn *closed)
 	if (s->watch.fd < 0)
 		return;
 	shut(&s->watch);
+	if (s->at.any.sa_family == AF_UNIX)
+		unlink(s->at.un.sun_path);
 	s->closed = closed;
 	loop_free_later(s->loop, &s->later, server_gone, s);
 }
@@ -388,7 +452,8 @@ static int udp_gone(void *arg)
 
 struct loop_udp *loop_udp(struct loop *loop, loop_udp_fn *message, void *arg)
 {
-	const int fd = make_socket(SOCK_DGRAM, true);
+	const struct address any = loopback(0);
+	const int fd = make_socket(SOCK_DGRAM, &any, true);
 	struct loop_udp *u = fd < 0 ? NULL : calloc(1, sizeof(*u));
 
 	if (u) {
@@ -415,10 +480,9 @@ uint16_t loop_udp_port(const struct loop_udp *u)
 
 int loop_udp_send(struct loop_udp *u, uint16_t port, const void *data, size_t bytes)
 {
-	const struct sockaddr_in to = loopback(port);
+	const struct address to = loopback(port);
 
-	return sendto(u->watch.fd, data, bytes, 0, (const struct sockaddr *)&to, sizeof(to)) < 0 ?
-	       -errno : 0;
+	return sendto(u->watch.fd, data, bytes, 0, &to.any, to.bytes) < 0 ? -errno : 0;
 }
 
 void loop_udp_close(struct loop_udp *u)
