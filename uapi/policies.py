@@ -23,8 +23,8 @@ def main():
     spdx, rest = head.split('\n', 1)
     origin, body = rest.split('#include <net/netlink.h>', 1)
     origin = origin.replace('kernel source', 'kernel source, policies only').rstrip()
-    # The uapi header's own directory is in the include path of the module, and
-    # in a kernel tree it is include/uapi.
+    # Drop the prefix uapi/ of includes: the module is compiled with the folder uapi/ in its
+    # include path, and a kernel with include/uapi/.
     includes = dict.fromkeys(re.findall(r'#include <(?:uapi/)?(linux/[^>]+)>', body))
     body = re.sub(r'#include [^\n]*\n', '', body)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on the scheduler's tracepoints.
+ * Probes on the scheduler's tracepoints, and what a session needs for them (at_ksched_new() to
+ * at_ksched_free()).
  *
  * Probes must not rely on their caller's context. Since 7.0 tracepoints hold only SRCU, which
  * leaves preemption on. sched_waking is called from interrupts, sched_switch with the run
@@ -320,7 +321,10 @@ static noinline void at_switch_attention(struct at_task *a, struct at_task *b,
 					 struct task_struct *next, u32 state,
 					 bool preempt)
 {
-	/* If the opener traces @next, the record of this switch also closes the open task. */
+	/*
+	 * If the CPU's only open task is one of the session that traces @next, the record of this
+	 * switch also closes it.
+	 */
 	if (b && b->ks == __this_cpu_read(at_attention.opener) &&
 	    !__this_cpu_read(at_attention.all)) {
 		__this_cpu_write(at_attention.open, false);
@@ -661,7 +665,7 @@ static int at_ksched_prepare_spares(struct at_ksched *ks)
 	return err;
 }
 
-/* Free spare rings that no CPU has needed for a while. Sleeps. */
+/* Have a worker adjust the number of spare rings, if no CPU has needed one for a while. */
 void at_ksched_look(struct at_ksched *ks)
 {
 	int i;

@@ -108,7 +108,7 @@ static void at_slots_remove(struct at_task_table *t, const struct at_task *e)
 /**
  * at_task_alloc - allocate an entry, charged to the active memory cgroup
  *
- * If the memory is not available at once, this fails, and at_pool_fn() retries later. Otherwise a
+ * If the memory is not available at once, this fails, and at_tasks_fn() retries later. Otherwise a
  * process could be killed, or wait as long as a user wants, because the cgroup is short of memory.
  *
  * Return: the entry, or NULL.

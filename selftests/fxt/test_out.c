@@ -198,7 +198,7 @@ static void test_dev_full(void **unused)
 	close(o.fd);
 }
 
-/* A pipe whose reader has gone, and one with a slow reader, nonblocking */
+/* The reader of a pipe has closed it. */
 static void test_a_closed_pipe(void **unused)
 {
 	struct at_compose_options o = { .size = sizeof(o) };
@@ -227,6 +227,7 @@ static void *drain(void *arg)
 	return NULL;
 }
 
+/* The pipe is full for most of the time, and its write end does not block. */
 static void test_a_slow_reader(void **unused)
 {
 	struct at_compose_options o = { .size = sizeof(o) };

@@ -412,7 +412,10 @@ static unsigned int answers_in_between(int pipe)
 	return said(pipe) ? 0 : n;
 }
 
-/* A session is initialized, started, and offered providers of another session. */
+/*
+ * The memory limit of a user slows three of his requests: one initializes a session, one starts it,
+ * and one offers it providers of another session. Other users' requests are answered meanwhile.
+ */
 static void I18_cells_short_of_memory_delay_no_user(void)
 {
 	int up[2], down[2], status;

@@ -358,7 +358,7 @@ static bool stay_on(int cpu)
 	return !sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* A real-time process of root. A traced thread of it ends; then it occupies the CPU. */
+/* A real-time process of root: a traced thread of it ends; then the process keeps CPU 1 busy. */
 static int occupy_cpu(void *arg)
 {
 	const struct sched_param param = { .sched_priority = 50 };

@@ -8,8 +8,9 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * Returns the index of a text in the kernel's section, which may write a record. 0: the text must
- * be written inline.
+ * Returns the index that records of the kernel's section use for @text. The first call for a text
+ * in a file also writes the string record that defines the index. 0: no index is free, so the
+ * caller writes the text inline.
  */
 unsigned int atc_name_index(struct at_compose *c, const char *text);
 

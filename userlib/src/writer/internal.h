@@ -81,8 +81,9 @@ static inline uint32_t at_epoch(void)
  * @raw_clock: clock_gettime(2) must not use the vDSO, which reads a forbidden counter
  * @in_fallback: the thread is writing into the fallback ring, possibly below a signal handler
  *
- * Only at_cs_bind() changes @gate to @data, and only critical sections use them, because a signal
- * handler may rebind the thread at any moment.
+ * at_cs_bind() binds the thread to a ring: it sets @gate, @cpu, @sub_mask, @ring_mask, @line and
+ * @data. A signal handler may do so at any moment, so only critical sections use these fields.
+ * learn_slot() in thread.c sets @epoch, @slot, @path and @reason, and ends a binding.
  */
 struct at_thread {
 	uint32_t gate;
