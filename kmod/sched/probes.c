@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Probes on the scheduler's tracepoints, and what a session needs for them (at_ksched_new() to
- * at_ksched_free()).
+ * Probes on the scheduler's tracepoints
  *
  * Probes must not rely on their caller's context. Since 7.0 tracepoints hold only SRCU, which
  * leaves preemption on. sched_waking is called from interrupts, sched_switch with the run
@@ -19,7 +18,6 @@
 #include <linux/percpu.h>
 #include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
-#include <linux/slab.h>
 #include <linux/tracepoint.h>
 #include <trace/events/sched.h>
 #include <trace/events/task.h>
@@ -28,11 +26,11 @@
 #include "base/quiesce.h"
 #include "base/race.h"
 #include "provider/provider.h"
+#include "sched/probes.h"
 #include "sched/record.h"
 #include "sched/sched.h"
 #include "sched/tasks.h"
 #include "session/member.h"
-#include "session/session.h"
 
 /* The sessions that record every task. Changed under at_lock, read under RCU. */
 static LIST_HEAD(at_all_kscheds);
@@ -45,24 +43,8 @@ static DEFINE_MUTEX(at_probes_mutex);
 static u32 at_nr_probed;
 static bool at_probing;
 
-/* Names are few, but switches are hard to read without them: small rings without wraparound. */
-static const struct at_geometry at_names_geometry = { .sub_words = 4096, .nsub = 4 };
-
-/*
- * Number of spare event rings that a session keeps while few CPUs begin to write. It keeps a
- * spare ring of names for each CPU, because these rings are small and a thread's name is
- * recorded only once.
- */
-#define AT_EVENTS_CALM	2
-
 DEFINE_PER_CPU(struct at_probe_cost, at_probe_cost);
 DEFINE_PER_CPU(struct at_attention, at_attention);
-
-/*
- * Replaces a CPU's rings while the fast path must not be used. These rings have no room. So the
- * test for room, which each record needs anyway, leaves the fast path.
- */
-static struct at_kcpu at_kcpu_full;
 
 /**
  * at_record_name - record the name of a task
@@ -583,154 +565,18 @@ static void at_sched_settle(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(at_settle_work, at_sched_settle);
 
-/* The session no longer needs the probes. Further calls do nothing. */
-static void at_probes_release(struct at_ksched *ks)
-{
-	mutex_lock(&at_probes_mutex);
-	if (ks->probed) {
-		ks->probed = false;
-		at_nr_probed--;
-		mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
-	}
-	mutex_unlock(&at_probes_mutex);
-}
-
-static void at_kcpu_init(struct at_ksched *ks, const struct at_geometry *events, int cpu)
-{
-	struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
-	u32 state;
-
-	at_kring_init(&kc->events, AT_KRING_EVENTS, events, &ks->sharing,
-		      &ks->spares[AT_KRING_EVENTS], ks->all);
-	at_kring_init(&kc->names, AT_KRING_NAMES, &at_names_geometry, &ks->sharing,
-		      &ks->spares[AT_KRING_NAMES], ks->foreign);
-	for (state = 0; state < ARRAY_SIZE(kc->switch_head); state++)
-		kc->switch_head[state] = ASYNCTRACE_FXT_SWITCH_HEAD(AT_SWITCH_WORDS,
-								    AT_SWITCH_ARGS, cpu, state);
-	kc->reasons = ks->reasons;
-	kc->foreign = ks->foreign;
-}
-
-/* Allow the fast path, or not. */
-static void at_route(struct at_ksched *ks)
-{
-	bool quick = ks->on && ks->clock == ASYNCTRACE_CLOCK_COUNTER;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(*per_cpu_ptr(ks->quick, cpu),
-			   quick ? per_cpu_ptr(ks->cpu, cpu) : &at_kcpu_full);
-}
-
-/* A session that records every task was listed or unlisted. With at_lock held. */
-static void at_route_all(void)
-{
-	const bool all = !list_empty(&at_all_kscheds);
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(at_attention, cpu).all, all);
-}
-
-void at_ksched_free(struct at_ksched *ks)
-{
-	int cpu, i;
-
-	if (!ks)
-		return;
-	/* A session that was never listed has not run at_ksched_end_fn(). */
-	at_probes_release(ks);
-	for (i = 0; i < AT_KRINGS; i++)
-		at_spares_destroy(&ks->spares[i]);
-	for_each_possible_cpu(cpu) {
-		struct at_kcpu *kc;
-
-		if (!ks->cpu)
-			break;
-		kc = per_cpu_ptr(ks->cpu, cpu);
-		at_kring_destroy(&kc->events);
-		at_kring_destroy(&kc->names);
-	}
-	free_percpu(ks->cpu);
-	free_percpu(ks->quick);
-	kfree(ks);
-}
-
-static int at_ksched_prepare_spares(struct at_ksched *ks)
-{
-	int i, err = 0;
-
-	for (i = 0; i < AT_KRINGS && !err; i++)
-		err = at_spares_prepare(&ks->spares[i]);
-	return err;
-}
-
-/* Have a worker adjust the number of spare rings, if no CPU has needed one for a while. */
-void at_ksched_look(struct at_ksched *ks)
-{
-	int i;
-
-	for (i = 0; i < AT_KRINGS; i++)
-		at_spares_look(&ks->spares[i]);
-}
-
 /**
- * at_ksched_new - allocate the scheduling side of a session
- * @s: the session
+ * at_probes_need - register the probes, if they are not, for a session
+ * @ks: scheduling side of the session; it needs them until at_probes_release()
  *
- * Return: the scheduling side, with spare rings; NULL if there is no memory.
- */
-struct at_ksched *at_ksched_new(struct at_session *s)
-{
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
-	struct at_ksched *ks = kzalloc(sizeof(*ks), GFP_KERNEL_ACCOUNT);
-	struct mem_cgroup *old;
-	int cpu;
-
-	if (!ks)
-		return NULL;
-	ks->session = s;
-	ks->ns = s->pid_ns == &init_pid_ns ? NULL : s->pid_ns;
-	ks->clock = s->clock;
-	ks->reasons = s->flags & ASYNCTRACE_SESSION_FLAGS_REASONS;
-	ks->all = s->sched == ASYNCTRACE_SCHED_ALL;
-	ks->foreign = s->owner.privileged;
-	ks->plain = ks->foreign && !ks->ns;
-	ks->left = get_completed_synchronize_rcu();
-	at_spares_init(&ks->spares[AT_KRING_EVENTS], at_ring_words(&s->geometry), AT_EVENTS_CALM,
-		       s->memcg);
-	at_spares_init(&ks->spares[AT_KRING_NAMES], at_ring_words(&at_names_geometry), AT_SPARES,
-		       s->memcg);
-	old = set_active_memcg(s->memcg);
-	ks->cpu = alloc_percpu_gfp(struct at_kcpu, gfp);
-	ks->quick = alloc_percpu_gfp(struct at_kcpu *, gfp);
-	set_active_memcg(old);
-	if (!ks->cpu || !ks->quick)
-		goto err;
-	for_each_possible_cpu(cpu)
-		at_kcpu_init(ks, &s->geometry, cpu);
-	at_route(ks);
-	if (!at_ksched_prepare_spares(ks))
-		return ks;
-err:
-	at_ksched_free(ks);
-	return NULL;
-}
-
-/**
- * at_ksched_prepare - prepare a session for recording
- * @ks: scheduling side of the session
- *
- * Sleeps: allocates spare rings, and may register the probes, which waits for grace periods.
+ * Sleeps. Further calls for the session do nothing.
  *
  * Return: 0; -EINTR if the caller was killed; or an error of the tracepoints.
  */
-int at_ksched_prepare(struct at_ksched *ks)
+int at_probes_need(struct at_ksched *ks)
 {
 	int err = 0;
 
-	/* A session without spare rings starts anyway, and counts the records it drops. */
-	at_ksched_prepare_spares(ks);
 	if (mutex_lock_killable(&at_probes_mutex))
 		return -EINTR;
 	if (!ks->probed)
@@ -743,106 +589,49 @@ int at_ksched_prepare(struct at_ksched *ks)
 	return err;
 }
 
-/* Make a session known to the probes. With at_lock held. */
-void at_ksched_list(struct at_ksched *ks)
+/* The session no longer needs the probes. Further calls do nothing. */
+void at_probes_release(struct at_ksched *ks)
 {
-	if (ks->listed)
-		return;
-	ks->listed = true;
-	if (!ks->all)
-		return;
-	list_add_tail_rcu(&ks->node, &at_all_kscheds);
-	at_route_all();
+	mutex_lock(&at_probes_mutex);
+	if (ks->probed) {
+		ks->probed = false;
+		at_nr_probed--;
+		mod_delayed_work(at_wq, &at_settle_work, AT_SETTLE_DELAY);
+	}
+	mutex_unlock(&at_probes_mutex);
 }
 
-/* Begin to record. With at_lock held. */
-void at_ksched_open(struct at_ksched *ks)
+/* Have the probes' fast path check the list of sessions that record every task, if it has any. */
+static void at_probes_route(void)
 {
-	if (ks->on)
-		return;
-	WRITE_ONCE(ks->on, true);
-	/*
-	 * Pairs with the smp_mb() in at_tasks_add_child(): either that function sees @on, or
-	 * the caller's look at the process, after this, finds the thread.
-	 */
-	smp_mb();
-	at_route(ks);
-}
-
-/*
- * Stop recording. With at_lock held. Does not wait for probes that are recording at this
- * moment: see at_ksched_wait().
- */
-void at_ksched_stop(struct at_ksched *ks)
-{
-	WRITE_ONCE(ks->on, false);
-	at_route(ks);
-	/*
-	 * Orders the stores above before the grace period. The store-release of the
-	 * session's state publishes the cookie.
-	 */
-	WRITE_ONCE(ks->left, start_poll_synchronize_rcu());
-}
-
-/*
- * Wait for probes that were recording at the session's last stop. The caller has found the
- * session stopped, so it sees the cookie of that stop or of a later one. After this, the event
- * rings and their drop counts do not change until the next start. Rings of names may change: a
- * thread that is added while the session is stopped is named for the next run.
- */
-void at_ksched_wait(const struct at_ksched *ks)
-{
-	if (at_fixed(AT_FIX_PROBES))
-		cond_synchronize_rcu(READ_ONCE(ks->left));
-}
-
-static void at_ksched_end_fn(struct work_struct *work)
-{
-	struct at_ksched *ks = container_of(work, struct at_ksched, end_work);
+	const bool all = !list_empty(&at_all_kscheds);
 	int cpu;
 
-	at_tasks_forget(ks);
-	/* No probe makes the session an opener after the grace period of its last stop. */
-	cond_synchronize_rcu(READ_ONCE(ks->left));
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(at_attention, cpu).all, all);
+}
+
+/* Record every task for a session. With at_lock held. */
+void at_probes_list(struct at_ksched *ks)
+{
+	list_add_tail_rcu(&ks->node, &at_all_kscheds);
+	at_probes_route();
+}
+
+/* Undo at_probes_list(). With at_lock held. Readers may see the session for a grace period. */
+void at_probes_unlist(struct at_ksched *ks)
+{
+	list_del_rcu(&ks->node);
+	at_probes_route();
+}
+
+/* The session traces nothing any more: no CPU's next switch needs to be recorded for it. */
+void at_probes_forget(struct at_ksched *ks)
+{
+	int cpu;
+
 	for_each_possible_cpu(cpu)
 		cmpxchg(per_cpu_ptr(&at_attention.opener, cpu), ks, NULL);
-	/*
-	 * Wait for probes that found the session or one of its tasks. Plain RCU waits for
-	 * them, because they run with interrupts off.
-	 */
-	synchronize_rcu();
-	at_probes_release(ks);
-	at_session_put(ks->session);
-}
-
-/* Make the probes forget a session that has ended. With at_lock held. */
-void at_ksched_unlist(struct at_ksched *ks)
-{
-	if (!ks->listed)
-		return;
-	WRITE_ONCE(ks->listed, false);
-	if (ks->all) {
-		list_del_rcu(&ks->node);
-		at_route_all();
-	}
-	at_session_get(ks->session);
-	INIT_WORK(&ks->end_work, at_ksched_end_fn);
-	queue_work(at_wq, &ks->end_work);
-}
-
-u64 at_ksched_pages(const struct at_ksched *ks)
-{
-	u64 pages = 0;
-	int cpu, i;
-
-	for_each_possible_cpu(cpu) {
-		const struct at_kcpu *kc = per_cpu_ptr(ks->cpu, cpu);
-
-		pages += at_kring_pages(&kc->events) + at_kring_pages(&kc->names);
-	}
-	for (i = 0; i < AT_KRINGS; i++)
-		pages += at_spares_pages(&ks->spares[i]);
-	return pages;
 }
 
 void at_sched_cost(struct at_sched_cost *cost)

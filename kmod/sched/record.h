@@ -60,7 +60,7 @@ DECLARE_PER_CPU(struct at_probe_cost, at_probe_cost);
  * @all: a session records every task
  * @any: nonzero if @open or @all is set
  * @opener: a session, or NULL. There is only one: that which traced the previous task. Valid
- *	if @open is set: at_ksched_end_fn() clears it on all CPUs
+ *	if @open is set: at_probes_forget() clears it on all CPUs
  */
 struct at_attention {
 	union {

@@ -117,10 +117,10 @@ def match(tid, ours, theirs, cpus):
 
 
 def unordered(a, b, before):
-    """Does the kernel leave open which of these events of a thread, at different CPUs, is first? A
-        wakeup is recorded without the lock of the run queue, so the thread may be preempted, continue
-        or go to sleep meanwhile. It cannot return from sleep meanwhile: it waits for the wakeup.
-        before: the thread's last switch before the two events."""
+    """Does the kernel leave open which of these events of a thread, at different CPUs, is first?
+        A wakeup is recorded without the lock of the run queue, so the thread may be preempted,
+        continue or go to sleep meanwhile. It cannot return from sleep meanwhile: it waits for the
+        wakeup. before: the thread's last switch before the two events."""
     if a.cpu == b.cpu or (a.kind == "wake") == (b.kind == "wake"):
         return False
     return "in" not in (a.kind, b.kind) or (before is not None and before.kind == "out")
