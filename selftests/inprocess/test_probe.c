@@ -288,7 +288,7 @@ static void names(void)
 
 /*
  * libbpf limits the number of different lists of arguments to 256, but not the number of sites. A
- * function has only ten sites, and no sanitizer checks it, because else the compiler takes a minute.
+ * function has only ten sites, and no sanitizer checks it. Otherwise the compiler takes a minute.
  */
 #define ONE	TRACE_PROBE(my_prov, many, evaluated++)
 #define TEN(n) \

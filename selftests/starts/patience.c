@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A slow registration: seccomp holds the registering thread in open(2) until the test releases it
+ * A slow registration: in open(2), the registering thread sleeps until the test releases it, or
+ * uses CPU time
  *
  * Meanwhile other threads write. They wait, or if it takes too long, their records count as
- * dropped, by category. Signals for the registering thread are handled afterwards. A forked child
- * registers itself.
+ * dropped, by category. They wait longer for a thread that uses CPU time. Signals for the
+ * registering thread are handled afterwards. A forked child registers itself.
  */
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +18,8 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <asynctrace/operation.h>
@@ -30,12 +35,16 @@
 /* PATIENCE_THREADS: all of them must be waiting before the first one loses its patience. */
 static unsigned int others;
 
+/* CPU time that the registering thread uses in open(2): more than idle threads are waited for */
+#define WORK_S		3
+
 static struct {
 	uint32_t listener;	/* descriptor of the registering thread's filter, plus 1 */
 	uint32_t registered;
 	uint32_t tid[OTHERS_MAX];
 	uint32_t done;		/* number of other threads that have finished */
 	uint32_t wakeups;	/* how often these slept for their first records, in total */
+	bool until_they_give_up;
 } now;
 
 /* Results of the forked child, shared with it */
@@ -75,6 +84,54 @@ static void *first(void *arg)
 
 	must(fd >= 0);
 	__atomic_store_n(&now.listener, fd + 1, __ATOMIC_RELEASE);
+	wanted(RECORDS);
+	__atomic_store_n(&now.registered, 1, __ATOMIC_RELEASE);
+	return arg;
+}
+
+/* Uses CPU time until @done has the value @goal, or for WORK_S seconds. */
+static void work(const uint32_t *done, uint32_t goal)
+{
+	struct timespec used;
+
+	do {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	} while (done ? __atomic_load_n(done, __ATOMIC_ACQUIRE) != goal : used.tv_sec < WORK_S);
+}
+
+/* Handles SIGSYS for openat(2): works, and then opens the file by a call that is allowed. */
+static void on_openat(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+#ifdef __x86_64__
+	greg_t *r = c->uc_mcontext.gregs;
+	long dir = r[REG_RDI], path = r[REG_RSI], flags = r[REG_RDX];
+#else
+	unsigned long long *r = c->uc_mcontext.regs;
+	long dir = r[0], path = r[1], flags = r[2];
+#endif
+	struct open_how how = { .flags = (uint32_t)flags };
+	long ret;
+
+	(void)sig;
+	(void)info;
+	/* Registering may open more files. */
+	if (!__atomic_exchange_n(&now.listener, 1, __ATOMIC_RELEASE))
+		work(now.until_they_give_up ? &now.done : NULL, others);
+	ret = syscall(SYS_openat2, dir, path, &how, sizeof(how));
+#ifdef __x86_64__
+	r[REG_RAX] = ret;
+#else
+	r[0] = ret;
+#endif
+}
+
+static void *first_works(void *arg)
+{
+	struct sigaction sa = { .sa_sigaction = on_openat, .sa_flags = SA_SIGINFO };
+
+	must(!sigaction(SIGSYS, &sa, NULL));
+	must(!sandbox(SYS_openat, SECCOMP_RET_TRAP, 0));
 	wanted(RECORDS);
 	__atomic_store_n(&now.registered, 1, __ATOMIC_RELEASE);
 	return arg;
@@ -128,8 +185,11 @@ static void forked_child(void)
 	reap(pid);
 }
 
-/* Plays the scene. @late: the registration goes on only after the other threads have given up. */
-static void scene(bool late)
+/*
+ * Plays the scene. @works: the registering thread uses CPU time, and else sleeps. @late: the
+ * registration goes on only after the other threads have given up.
+ */
+static void scene(bool works, bool late)
 {
 	struct seccomp_notif_resp resp = { .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -139,12 +199,14 @@ static void scene(bool late)
 	struct pollfd p = { .events = POLLIN };
 
 	shared->pid = getpid();
+	now.until_they_give_up = late;
 	must(!sigaction(SIGUSR1, &sa, NULL));
-	must(!pthread_create(&thread, NULL, first, NULL));
+	must(!pthread_create(&thread, NULL, works ? first_works : first, NULL));
 	while (!__atomic_load_n(&now.listener, __ATOMIC_ACQUIRE))
 		sched_yield();
 	p.fd = now.listener - 1;
-	must(poll(&p, 1, -1) == 1 && !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_RECV, &req));
+	if (!works)
+		must(poll(&p, 1, -1) == 1 && !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_RECV, &req));
 	/* The signal is handled when the registration has finished. */
 	pthread_kill(thread, SIGUSR1);
 	for (uintptr_t i = 0; i < others; i++)
@@ -155,28 +217,28 @@ static void scene(bool late)
 		 * Waiters that look at the holder too often would take its CPU. One of them looks
 		 * ten times.
 		 */
-		ktap_check(now.wakeups <= 3 * others + 10, "%u waiting threads slept %u times", others,
-			   now.wakeups);
+		ktap_check(works || now.wakeups <= 3 * others + 10,
+			   "%u waiting threads slept %u times", others, now.wakeups);
 		must(!at_status(&s));
 		ktap_check(s.reason == ASYNCTRACE_REASON_REGISTERING, "reason: %s",
 			   at_reason_text(s.reason));
 		forked_child();
-	} else {
+	} else if (!works) {
 		for (unsigned int i = 0; i < others; i++) {
 			while (!__atomic_load_n(&now.tid[i], __ATOMIC_ACQUIRE))
 				sched_yield();
 			must(soon(waits, &now.tid[i]));
 		}
 	}
-	ktap_check(!now.registered, "the registration was not held");
+	ktap_check(works || !now.registered, "the registration was not held");
 	resp.id = req.id;
-	must(!ioctl(p.fd, SECCOMP_IOCTL_NOTIF_SEND, &resp));
+	must(works || !ioctl(p.fd, SECCOMP_IOCTL_NOTIF_SEND, &resp));
 	pthread_join(thread, NULL);
 	for (unsigned int i = 0; i < others; i++)
 		pthread_join(of_others[i], NULL);
 }
 
-static void one(struct at_ctl *ctl, const char *name, bool late)
+static void one(struct at_ctl *ctl, const char *name, bool works, bool late)
 {
 	const char *category = "wanted";
 	const struct at_session_options opts = {
@@ -194,7 +256,7 @@ static void one(struct at_ctl *ctl, const char *name, bool late)
 	pid = fork();
 	must(pid >= 0);
 	if (!pid) {
-		scene(late);
+		scene(works, late);
 		_exit(ktap_failed());
 	}
 	reap(pid);
@@ -222,9 +284,11 @@ int main(void)
 	shared = shared_memory(sizeof(*shared));
 	if (at_ctl_open(&ctl))
 		ktap_bail("%s", at_ctl_error(ctl));
-	ktap_plan(2);
-	one(ctl, "I20_others_wait_for_the_registration", false);
-	one(ctl, "I20_others_give_up_records_count_by_category", true);
+	ktap_plan(4);
+	one(ctl, "I20_others_wait_for_the_registration", false, false);
+	one(ctl, "I20_others_give_up_records_count_by_category", false, true);
+	one(ctl, "I20_others_wait_longer_for_a_working_thread", true, false);
+	one(ctl, "I20_others_give_up_on_a_working_thread", true, true);
 	at_ctl_close(ctl);
 	return ktap_exit();
 }

@@ -27,8 +27,13 @@
  * watcher is as late as the holder. So looks measure the holder's patience, and not time.
  */
 #define AT_LOOK_NS	100000000ull
-/* Looks without a step of the holder, after which all waiters give up. */
+/* Looks without progress of the holder, after which all waiters give up. */
 #define AT_PATIENCE	10
+/*
+ * A holder that uses CPU time is slow, but works: the kernel may allocate much memory in one system
+ * call. Then the waiters give up after so many looks without a step of the holder.
+ */
+#define AT_PATIENCE_WORKING	50
 /* If the watcher does not look again within this time, another waiter becomes the watcher. */
 #define AT_WATCH_NS	1000000000ull
 /*
@@ -48,9 +53,11 @@
  * @word: the lock
  * @pid: the process, if the kernel does not clear the page in a child
  * @known: this process has held the lock before
- * @steps: changes when the holder makes progress
+ * @steps: changes when the holder makes a step
  * @seen: @steps at the last look
- * @idle: looks since @steps changed
+ * @looks: looks since @steps changed
+ * @idle: looks since @steps or @used changed
+ * @used: CPU time of the holder at the last look, in nanoseconds
  * @watched: CLOCK_MONOTONIC time until which a waiter watches the holder
  */
 struct lock_page {
@@ -59,7 +66,9 @@ struct lock_page {
 	uint32_t known;
 	uint32_t steps;
 	uint32_t seen;
+	uint32_t looks;
 	uint32_t idle;
+	uint64_t used;
 	uint64_t watched;
 };
 
@@ -141,12 +150,19 @@ bool at_backend_trylock(void)
 	return true;
 }
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
 
-	at_sys_clock_gettime(CLOCK_MONOTONIC, &ts);
+	if (at_sys_clock_gettime(clock, &ts))
+		return 0;
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* The clock of a thread's CPU time: Linux calls 6 CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
+static clockid_t cpu_clock(uint32_t tid)
+{
+	return (clockid_t)(~tid << 3 | 6);
 }
 
 static void wake_all(struct lock_page *p)
@@ -169,7 +185,7 @@ static void sleep_on(struct lock_page *p, uint32_t word, uint64_t ns)
 /* Makes the calling thread the watcher if there is none. @own: the result of the last call. */
 static bool watch(struct lock_page *p, uint64_t *own)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t until = __atomic_load_n(&p->watched, __ATOMIC_RELAXED);
 
 	if (until != *own && until > now)
@@ -179,10 +195,25 @@ static bool watch(struct lock_page *p, uint64_t *own)
 					   __ATOMIC_RELAXED);
 }
 
+/* Returns true if the holder has made no progress for too long. */
+static bool is_hopeless(struct lock_page *p, uint32_t tid)
+{
+	const uint32_t steps = __atomic_load_n(&p->steps, __ATOMIC_RELAXED);
+	const uint64_t used = clock_ns(cpu_clock(tid));
+	const bool stepped = __atomic_exchange_n(&p->seen, steps, __ATOMIC_RELAXED) != steps;
+	const bool worked = __atomic_exchange_n(&p->used, used, __ATOMIC_RELAXED) != used;
+
+	if (stepped)
+		__atomic_store_n(&p->looks, 0, __ATOMIC_RELAXED);
+	if (stepped || worked)
+		__atomic_store_n(&p->idle, 0, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&p->looks, !stepped, __ATOMIC_RELAXED) >= AT_PATIENCE_WORKING ||
+	       __atomic_add_fetch(&p->idle, !stepped && !worked, __ATOMIC_RELAXED) >= AT_PATIENCE;
+}
+
 /* Checks if the holder makes progress. Only the watcher calls this. @patient: do not give up. */
 static void look(struct lock_page *p, bool patient)
 {
-	const uint32_t steps = __atomic_load_n(&p->steps, __ATOMIC_RELAXED);
 	uint32_t word = __atomic_load_n(&p->word, __ATOMIC_RELAXED);
 
 	if (!word)
@@ -194,11 +225,9 @@ static void look(struct lock_page *p, bool patient)
 			wake_all(p);
 		return;
 	}
-	if (__atomic_exchange_n(&p->seen, steps, __ATOMIC_RELAXED) != steps)
-		__atomic_store_n(&p->idle, 0, __ATOMIC_RELAXED);
-	else if (__atomic_add_fetch(&p->idle, 1, __ATOMIC_RELAXED) >= AT_PATIENCE && !patient &&
-		 __atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS, false,
-					     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	if (is_hopeless(p, word & AT_LOCK_TID) && !patient &&
+	    __atomic_compare_exchange_n(&p->word, &word, word | AT_LOCK_HOPELESS, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		wake_all(p);
 }
 
