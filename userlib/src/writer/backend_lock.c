@@ -11,9 +11,11 @@
  * the parent held is free in the child, whatever call made the child.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -30,10 +32,11 @@
 /* Looks without progress of the holder, after which all waiters give up. */
 #define AT_PATIENCE	10
 /*
- * A holder that uses CPU time is slow, but works: the kernel may allocate much memory in one system
- * call. Then the waiters give up after so many looks without a step of the holder.
+ * A holder that runs, or waits for a CPU, makes a step at some time: the kernel may do much in one
+ * system call, and a thousand other threads may need the CPUs. Then the waiters give up after so
+ * many looks without a step.
  */
-#define AT_PATIENCE_WORKING	50
+#define AT_PATIENCE_RUNNABLE	50
 /* If the watcher does not look again within this time, another waiter becomes the watcher. */
 #define AT_WATCH_NS	1000000000ull
 /*
@@ -56,8 +59,6 @@
  * @steps: changes when the holder makes a step
  * @seen: @steps at the last look
  * @looks: looks since @steps changed
- * @idle: looks since @steps or @used changed
- * @used: CPU time of the holder at the last look, in nanoseconds
  * @watched: CLOCK_MONOTONIC time until which a waiter watches the holder
  */
 struct lock_page {
@@ -67,8 +68,6 @@ struct lock_page {
 	uint32_t steps;
 	uint32_t seen;
 	uint32_t looks;
-	uint32_t idle;
-	uint64_t used;
 	uint64_t watched;
 };
 
@@ -150,19 +149,12 @@ bool at_backend_trylock(void)
 	return true;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
-	if (at_sys_clock_gettime(clock, &ts))
-		return 0;
+	at_sys_clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
-/* The clock of a thread's CPU time: Linux calls 6 CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
-static clockid_t cpu_clock(uint32_t tid)
-{
-	return (clockid_t)(~tid << 3 | 6);
 }
 
 static void wake_all(struct lock_page *p)
@@ -185,7 +177,7 @@ static void sleep_on(struct lock_page *p, uint32_t word, uint64_t ns)
 /* Makes the calling thread the watcher if there is none. @own: the result of the last call. */
 static bool watch(struct lock_page *p, uint64_t *own)
 {
-	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t now = now_ns();
 	uint64_t until = __atomic_load_n(&p->watched, __ATOMIC_RELAXED);
 
 	if (until != *own && until > now)
@@ -195,20 +187,45 @@ static bool watch(struct lock_page *p, uint64_t *own)
 					   __ATOMIC_RELAXED);
 }
 
-/* Returns true if the holder has made no progress for too long. */
+/*
+ * Does a thread of this process run or wait for a CPU? Returns false also if /proc does not tell.
+ * Signal handlers may call this, so it formats no text.
+ */
+static bool is_runnable(uint32_t tid)
+{
+	char path[] = "/proc/self/task/0000000000/stat", stat[64];
+	char *digit = path + strlen("/proc/self/task/0000000000");
+	ssize_t n;
+	int fd;
+
+	/* Linux accepts no leading zeros, but several slashes. */
+	memset(path + strlen("/proc/self/task"), '/', strlen("/0000000000"));
+	for (; tid; tid /= 10)
+		*--digit = '0' + tid % 10;
+	fd = at_sys_open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = at_sys_read(fd, stat, sizeof(stat));
+	at_sys_close(fd);
+	/* proc(5): "TID (NAME) STATE ...", and NAME may contain parentheses. */
+	while (n > 2 && stat[n - 3] != ')')
+		n--;
+	return n > 2 && stat[n - 1] == 'R';
+}
+
+/* Returns true if the holder has made no step for too long. */
 static bool is_hopeless(struct lock_page *p, uint32_t tid)
 {
 	const uint32_t steps = __atomic_load_n(&p->steps, __ATOMIC_RELAXED);
-	const uint64_t used = clock_ns(cpu_clock(tid));
-	const bool stepped = __atomic_exchange_n(&p->seen, steps, __ATOMIC_RELAXED) != steps;
-	const bool worked = __atomic_exchange_n(&p->used, used, __ATOMIC_RELAXED) != used;
+	uint32_t looks;
 
-	if (stepped)
+	if (__atomic_exchange_n(&p->seen, steps, __ATOMIC_RELAXED) != steps) {
 		__atomic_store_n(&p->looks, 0, __ATOMIC_RELAXED);
-	if (stepped || worked)
-		__atomic_store_n(&p->idle, 0, __ATOMIC_RELAXED);
-	return __atomic_add_fetch(&p->looks, !stepped, __ATOMIC_RELAXED) >= AT_PATIENCE_WORKING ||
-	       __atomic_add_fetch(&p->idle, !stepped && !worked, __ATOMIC_RELAXED) >= AT_PATIENCE;
+		return false;
+	}
+	looks = __atomic_add_fetch(&p->looks, 1, __ATOMIC_RELAXED);
+	return looks >= AT_PATIENCE &&
+	       (looks >= AT_PATIENCE_RUNNABLE || !is_runnable(tid));
 }
 
 /* Checks if the holder makes progress. Only the watcher calls this. @patient: do not give up. */
