@@ -99,7 +99,7 @@ static void make_session(struct stream *s)
 		uint32_t p = 1 + rnd_below(2), ring = rnd_below(2);
 
 		switch (rnd_below(6)) {
-		case 0:		/* names that come late, in a random file */
+		case 0:		/* names of records that follow, in any of the files */
 			for (uint32_t id = 1; id <= 2; id++) {
 				char text[32];
 				int len = snprintf(text, sizeof(text), "name %u", strings);

@@ -49,7 +49,10 @@ static void tracepoint(struct server *v, unsigned int cpu, uint64_t id)
 	};
 }
 
-/* Adds the events in a shuffled order of CPUs. */
+/*
+ * Adds the events in the order in which tracepoint() put them. Their CPUs are random, so their
+ * times are not in order.
+ */
 static void read_tracepoints(struct server *v)
 {
 	const struct at_compose_value value = {

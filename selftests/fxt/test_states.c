@@ -240,7 +240,7 @@ static void later_files_repeat_states_that_are_valid(void **unused)
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(count_states(parts[i].path, 102), i < 2);
 		assert_int_equal(count_states(parts[i].path, 103), i < 2);
-		/* It was woken. */
+		/* Thread 103 was woken before the first part: its state is 0, runnable. */
 		if (i < 2)
 			assert_int_equal(state_in(parts[i].path, 103), 0);
 		assert_int_equal(count_states(parts[i].path, 104), 0);

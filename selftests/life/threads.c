@@ -35,7 +35,10 @@ static bool uses_fallback(void)
 
 /* --- cancellation ------------------------------------------------------------------------ */
 
-/* Largest number of records of a thread. So many records of all threads fit into the ring. */
+/*
+ * Most records that a thread writes before it ends. A ring has room for that many from each thread
+ * of a round.
+ */
 #define ENOUGH	3000
 
 static uint32_t running;

@@ -24,9 +24,9 @@ void trial_begin(struct trial *t, const char *race, const char *fix);
 /* Adds a session. @wrong: what is wrong with it, or NULL. */
 void trial_add(struct trial *t, const char *wrong);
 /*
- * Returns true if another session is needed after @rounds of them. How often a race occurs depends
- * on the machine: if no session had an event, or a fix is off and no session was spoiled, more
- * sessions are tried.
+ * Is another session needed? At least @rounds sessions are, unless enough were spoiled before. How
+ * often a race occurs depends on the machine: if no session had an event, or a fix is off and no
+ * session was spoiled, up to 20 times as many are needed.
  */
 bool trial_goes_on(const struct trial *t, uint32_t rounds);
 void trial_end(const struct trial *t);

@@ -18,7 +18,7 @@
 #define WRITERS		4
 /* Number of sessions in which one provider takes part */
 #define LIFE		8
-/* Instead of a number of spawns: the provider ends */
+/* Value of shared.spawn that asks the provider to end */
 #define END		UINT32_MAX
 
 static struct shared {

@@ -93,8 +93,8 @@ struct rd_provider {
  * @before: NULL, or called before each read(2)
  * @second: another reader has read the session before
  * @ended: sums of providers that ended before the session was read
- * @ended_sum: the chunk with @ended
- * @malformed: number of violations of the header's description
+ * @ended_sum: head of the chunk that had @ended
+ * @malformed: number of violations of the format that linux/asynctrace.h describes
  */
 struct rd {
 	int fd;

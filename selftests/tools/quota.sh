@@ -11,7 +11,8 @@ here=$(cd "${0%/*}" && pwd)
 . "$here/lib.sh"
 scratch
 
-# The process is in a cgroup below the one with the quota.
+# BURN will run in a cgroup below the one with the quota: the recorder must find the quota of an
+# ancestor.
 cgroup=/sys/fs/cgroup/quota-test
 echo +cpu >/sys/fs/cgroup/cgroup.subtree_control
 mkdir -p $cgroup/inner

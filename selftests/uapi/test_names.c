@@ -129,7 +129,7 @@ static void clear_names(void)
 	mnl_attr_put_u32(nl.request, ASYNCTRACE_A_SESSION_DISPOSITION,
 			 ASYNCTRACE_DISPOSITION_CLEAR_ENTIRE);
 	NEED(!raw_nl_ask(&nl));
-	/* The worker first waits until writers have left. */
+	/* The module clears names only after their writers have left. */
 	for (int i = 0, n = 0; i < nr_providers; i++)
 		for (; providers[i].control->durable_generation == generation[i]; n++) {
 			NEED(n < 24000);

@@ -112,8 +112,8 @@ const struct analysis_totals *analysis_totals(const struct analysis *a)
 /* --- what is kept for how long ------------------------------------------------------ */
 
 /*
- * Drops works before the floor. A single operation may be open for the whole trace, so works of
- * open operations must be limited, too.
+ * Drops works that ended before @a->floor. A single operation may be open for the whole trace, so
+ * works of open operations must be limited, too.
  */
 static void give_up_works(struct analysis *a)
 {

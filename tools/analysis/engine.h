@@ -384,8 +384,9 @@ void durations_leave(struct thread *t, uint64_t ns);
  */
 void durations_exit(struct analysis *a, struct thread *t);
 /*
- * Returns the end of @w, or of its operation if that ended first. A work that was concluded from
- * durations does not count if threads entered the operation: then returns its begin.
+ * Returns the end of @w, or of its operation if that ended first. If threads entered the operation
+ * (TRACE_OPERATION_SCOPE), a work that only durations suggest does not count: then returns the
+ * begin of @w, as if it had no length.
  */
 uint64_t work_end(const struct work *w);
 /* Returns the index of the first work after @ns. @w is in order of .from. */

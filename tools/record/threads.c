@@ -194,7 +194,11 @@ static int add_threads(struct at_compose *c, const struct listed_process *p, uin
 	return err;
 }
 
-/* Composes what can be, and drops it. *@took: whether anything was composed */
+/*
+ * Composes the threads of processes that were read and checked, and drops these processes from the
+ * list. A process stays in the list if the composer does not know its provider yet. *@took: whether
+ * a process was dropped
+ */
 static int compose(struct recorder *r, bool *took)
 {
 	struct listing *l = &r->listing;

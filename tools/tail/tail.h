@@ -49,8 +49,8 @@ struct tail_counts {
 	uint64_t left_out;	/* slow operations whose records exceeded the window; plus: */
 	uint64_t long_names;	/* slow operations whose category and name do not fit into a
 				   record */
-	uint64_t hasty;		/* slow operations in the file that may lack records of their
-				   threads */
+	uint64_t hasty;		/* slow operations in the file that were written too early: records
+				   of their threads may be missing; see .hasty in analysis.h */
 	uint64_t late;		/* records that came too late to be sorted */
 	uint64_t unnamed;	/* names that exceeded the analysis's limit: types may be
 				   mixed up */

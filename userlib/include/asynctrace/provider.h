@@ -57,9 +57,9 @@ struct at_provider_options {
  * @opts: settings; NULL: the defaults
  *
  * On return, a session that names this provider records it if the session is started. Threads
- * that reach a macro during the registration wait, one second at most for each of its steps, and
- * longer if the machine is crowded. A record that did not wait counts as dropped. A cancellation
- * point only with ASYNCTRACE_PROVIDER_WAIT_START.
+ * that reach a macro during the registration wait for each of its steps: one second at most, five
+ * if the registering thread is busy, and longer if the machine is crowded. A record that did not
+ * wait counts as dropped. A cancellation point only with ASYNCTRACE_PROVIDER_WAIT_START.
  *
  * Return: 0; -ENOENT: the module is not loaded; -EACCES: /dev/asynctrace may not be opened;
  * -EPROTO: the module has another version; -EINVAL: an option is wrong; -EDQUOT: this user has
@@ -70,9 +70,11 @@ int at_provider_register(const struct at_provider_options *opts);
 /**
  * at_provider_unregister - end the registration
  *
- * Macros do nothing until the next at_provider_register(). Earlier records can still be read.
+ * No session records the process until the next at_provider_register(). Earlier records can still
+ * be read. A trace that the process itself has started goes on.
  *
- * Return: 0; -ESRCH: the process is not registered.
+ * Return: 0; -ESRCH: the process is not registered; -ENOMEM: there is no memory, and the process
+ * is still registered.
  */
 int at_provider_unregister(void);
 

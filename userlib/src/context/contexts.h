@@ -223,9 +223,9 @@ void at_locals_unwind_run(const struct at_context *c);
 /* --- error.c --------------------------------------------------------------------------- */
 
 /*
- * Reports an error of the current context to its listeners and then to the handler of unhandled
- * errors. Returns true if a listener has handled the error, and false if the handler has. Ends
- * the process if neither has.
+ * Reports an error of the current context to its listeners and, if none of them handles it, to the
+ * handler of unhandled errors. Returns true if a listener has handled the error, and false if the
+ * handler has. Ends the process if neither has.
  */
 bool at_raise(int error, const char *message);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * ASYNCTRACE_OUT and the other variables that start a trace. All are checked before a file is
- * opened, and a message names the wrong one.
+ * ASYNCTRACE_OUT and the other variables: checks them, starts the trace that they ask for, and at
+ * exit stops it and reports losses. All variables are checked before a file is opened, and a
+ * message names the wrong one.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -32,11 +32,11 @@
 /* Looks without progress of the holder, after which all waiters give up. */
 #define AT_PATIENCE	10
 /*
- * A holder that runs, or waits for a CPU, makes a step at some time: the kernel may do much in one
- * system call, and a thousand other threads may need the CPUs. Then the waiters give up after so
- * many looks without a step.
+ * A busy holder makes a step at some time: the kernel may do much in one system call, and a
+ * thousand other threads may need the CPUs and the kernel's lock of the process's memory. Then the
+ * waiters give up after so many looks without a step.
  */
-#define AT_PATIENCE_RUNNABLE	50
+#define AT_PATIENCE_BUSY	50
 /* If the watcher does not look again within this time, another waiter becomes the watcher. */
 #define AT_WATCH_NS	1000000000ull
 /*
@@ -188,10 +188,11 @@ static bool watch(struct lock_page *p, uint64_t *own)
 }
 
 /*
- * Does a thread of this process run or wait for a CPU? Returns false also if /proc does not tell.
- * Signal handlers may call this, so it formats no text.
+ * Does a thread of this process run, or wait for a CPU or a lock of the kernel? Otherwise it waits
+ * for an event from outside, which may never come, or it is stopped. Returns false also if /proc
+ * does not tell. Signal handlers may call this, so it formats no text.
  */
-static bool is_runnable(uint32_t tid)
+static bool is_busy(uint32_t tid)
 {
 	char path[] = "/proc/self/task/0000000000/stat", stat[64];
 	char *digit = path + strlen("/proc/self/task/0000000000");
@@ -210,7 +211,7 @@ static bool is_runnable(uint32_t tid)
 	/* proc(5): "TID (NAME) STATE ...", and NAME may contain parentheses. */
 	while (n > 2 && stat[n - 3] != ')')
 		n--;
-	return n > 2 && stat[n - 1] == 'R';
+	return n > 2 && (stat[n - 1] == 'R' || stat[n - 1] == 'D');
 }
 
 /* Returns true if the holder has made no step for too long. */
@@ -224,8 +225,7 @@ static bool is_hopeless(struct lock_page *p, uint32_t tid)
 		return false;
 	}
 	looks = __atomic_add_fetch(&p->looks, 1, __ATOMIC_RELAXED);
-	return looks >= AT_PATIENCE &&
-	       (looks >= AT_PATIENCE_RUNNABLE || !is_runnable(tid));
+	return looks >= AT_PATIENCE && (looks >= AT_PATIENCE_BUSY || !is_busy(tid));
 }
 
 /* Checks if the holder makes progress. Only the watcher calls this. @patient: do not give up. */

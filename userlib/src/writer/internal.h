@@ -307,7 +307,7 @@ uint32_t at_slots_last(void);
  */
 uint32_t at_gate_same_run(uint32_t gate, bool *cut);
 
-/* --- inprocess/trace.c --------------------------------------------------- */
+/* --- inprocess/environment.c --------------------------------------------- */
 
 /* Starts the in-process trace that the variable ASYNCTRACE_OUT asks for. */
 void at_trace_from_environment(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Categories that providers have announced */
+/* Lists the categories that providers have announced */
 #include "ctl.h"
 
 struct at_category_each {
