@@ -22,8 +22,10 @@
 #include "tape.h"
 
 #define WRITERS	3
-#define CHANGES	100
 #define u(x)	((unsigned long long)(x))
+
+/* BESIDE_CHANGES: how often a trace or the session begins or ends in a test */
+static int changes;
 
 /* Kinds of records. Each has a category of its own. */
 enum kind {
@@ -237,7 +239,7 @@ static void session_is_exact(unsigned int x)
 	session.records = session.dropped = 0;
 	begin();
 	start_writers(x);
-	for (int i = 0; i < CHANGES; i++) {
+	for (int i = 0; i < changes; i++) {
 		struct at_trace_result r = { .size = sizeof(r) };
 		const bool was_on = session.on;
 		int fd = memory();
@@ -282,7 +284,7 @@ static void trace_is_exact(unsigned int x)
 	begin();
 	check(!at_trace_start(fd, NULL) && backend() == ASYNCTRACE_BACKEND_INPROCESS);
 	start_writers(x);
-	for (int i = 0; i < 2 * CHANGES; i++) {
+	for (int i = 0; i < 2 * changes; i++) {
 		usleep(rand_r(&x) % 3000);
 		change_session(&x);
 		if (!(rand_r(&x) % 20))
@@ -304,6 +306,7 @@ int main(void)
 {
 	unsigned int x = seed();
 
+	changes = scale("BESIDE_CHANGES", 100);
 	check(!at_ctl_open(&ctl));
 	check(!at_provider_register(NULL));
 	session_is_exact(x);

@@ -16,7 +16,6 @@
 #define NOBODY		65534
 #define STRIDE		(64 * 1024)
 #define PROVIDERS	40
-#define ROUNDS		150
 #define PATTERNS_MAX	5
 
 static struct raw_nl nl;
@@ -74,12 +73,15 @@ static int create(char (*patterns)[8], int n)
 	return raw_nl_ask(&nl) ?: (int)raw_nl_u32(&nl, ASYNCTRACE_A_SESSION_ID);
 }
 
+/* PATTERN_ROUNDS: number of sessions of each user */
+static int rounds = 150;
+
 /* Compares for the calling user. Root also sees the names of another user, so twice as many. */
 static int compare(unsigned int users)
 {
 	char patterns[PATTERNS_MAX][8];
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < rounds; round++) {
 		int n = rand_r(&seed) % (PATTERNS_MAX + 1), id;
 		unsigned int got;
 
@@ -123,13 +125,15 @@ static int as_one_of_two(void *arg)
 
 static void sessions_take_matching_providers(void)
 {
-	const char *given = getenv("PRIVATE_SEED");
+	const char *given = getenv("PRIVATE_SEED"), *n = getenv("PATTERN_ROUNDS");
 	int ends[4], status;
 	pid_t child;
 	char byte;
 
 	seed = given ? strtoul(given, NULL, 0) : (unsigned long)time(NULL);
 	printf("# PRIVATE_SEED=%u\n", seed);
+	if (n)
+		rounds = atoi(n);
 	NEED(!pipe(ends) && !pipe(ends + 2));
 	child = fork();
 	if (!child) {

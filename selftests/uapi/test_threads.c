@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,24 +80,27 @@ static uint64_t missed(int session)
 
 /* --- the table ----------------------------------------------------------------------- */
 
-#define CROWD	1500
+#define CROWD	1500	/* THREADS_MANY: fewer */
 
 static void each_thread_of_a_crowd_is_traced(void)
 {
 	static pthread_t threads[CROWD];
+	const char *fewer = getenv("THREADS_MANY");
+	const int crowd = fewer ? atoi(fewer) : CROWD;
 	struct raw_ledger before, after;
 	int id;
 
+	NEED(crowd > 0 && crowd <= CROWD);
 	NEED(!raw_nl_open(&nl) && !raw_provider(&p, "threads", STRIDE) && !pipe(pipes));
-	NEED(!make_threads(threads, CROWD));
+	NEED(!make_threads(threads, crowd));
 	id = start("crowd");
 	NEED(id > 0);
 	EXPECT_IS(missed(id), 0);
 	EXPECT_IS(raw_sched_ledger(&nl, id, &before), 0);
-	end_threads(threads, CROWD);
+	end_threads(threads, crowd);
 	EXPECT_IS(raw_sched_ledger(&nl, id, &after), 0);
 	/* Each thread was woken and switched to. */
-	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * CROWD);
+	EXPECT(after.committed + after.dropped >= before.committed + before.dropped + 2 * crowd);
 	raw_provider_end(&p);
 	raw_nl_close(&nl);
 }
