@@ -187,8 +187,8 @@ const char *tool_count(uint64_t n)
 }
 
 /*
- * Replaces control characters, because names come from programs and a terminal must not obey
- * them.
+ * Replaces control characters and malformed UTF-8, because names come from programs and a terminal
+ * must not obey them.
  */
 const char *tool_text(const char *text)
 {

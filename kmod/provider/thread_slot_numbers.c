@@ -276,7 +276,10 @@ static void at_slot_tell(struct at_slot *slot, struct at_provider *p,
 	thread->slot = slot->number;
 	thread->tid = pid_nr_ns(slot->pid, ns);
 	thread->pid = pid_nr_ns(slot->tgid, ns);
-	/* Use the thread's present name unless it has executed another program since. */
+	/*
+	 * Use the thread's present name, unless it has executed another program since the provider
+	 * registered: then use the last name seen.
+	 */
 	task = pid_task(slot->pid, PIDTYPE_PID);
 	if (task) {
 		get_task_comm(comm, task);

@@ -115,7 +115,10 @@ static uint64_t salt_of(uint32_t provider)
 	return 0x1000 + provider;
 }
 
-/* An id below 2^44 gets the salt; any other id must differ from other providers'. */
+/*
+ * The composer puts the provider's salt above the id of an async event. An id that has no room for
+ * the salt is replaced. Ids of other events are unchanged.
+ */
 static void same_id(const struct expected *x, uint64_t id)
 {
 	uint64_t salt = salt_of(x->provider);

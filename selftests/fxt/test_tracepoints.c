@@ -339,7 +339,7 @@ static void field_called_operation_joins_only_by_id(void **unused)
 	/* Another field joins the event, and needs the place of the last one. */
 	t.operation = ID;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
-	/* The event has the joining field itself. */
+	/* The event's own field "operation" has the joining id now: no field is added. */
 	v[0].number = ID;
 	assert_int_equal(at_compose_add_tracepoint(s.c, &t), 0);
 	stream_finish(&s);

@@ -146,7 +146,7 @@ uint64_t raw_stamp(const struct raw_provider *p)
 
 uint64_t raw_write(const struct raw_provider *p, uint32_t ring, unsigned int records)
 {
-	/* One-byte names in the records: five words each */
+	/* The words of a record: head, time, slot, and a category and a name of one byte, inline */
 	const uint64_t head = ASYNCTRACE_FXT_EVENT_HEAD(ASYNCTRACE_FXT_INSTANT, 5, 0,
 							ASYNCTRACE_FXT_INLINE | 1,
 							ASYNCTRACE_FXT_INLINE | 1);

@@ -18,8 +18,8 @@
 struct queue {
 	struct {
 		uint64_t id, ns;
-		uint64_t before, begun;		/* before and after the record of the begin */
-		uint64_t taken, works;		/* before and after the worker's record */
+		/* Times before and after: the record of the begin; the worker's first record */
+		uint64_t before, begun, taken, works;
 	} jobs[JOBS];
 	sem_t ready;
 	int tid;

@@ -348,8 +348,8 @@ static int work_on(struct analysis *a, struct thread *t, struct duration *d, str
 }
 
 /*
- * Returns the innermost duration around @ns, or NULL. It is the last one on the stack, unless
- * the event came late.
+ * Returns the innermost duration around @ns, the time of an event, or NULL. It is the last one on
+ * the stack, unless the event came late: then durations that began later are above it.
  */
 static struct duration *around(struct thread *t, uint64_t ns)
 {

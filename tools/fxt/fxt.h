@@ -73,8 +73,9 @@ enum fxt_kind {
 	FXT_EVENT,		/* .number: type, .ns, .end_ns, .thread, .category,
 				   .name, .id, arguments */
 	FXT_BLOB,		/* .number: type, .name, .text */
-	FXT_BLOB_EVENT,		/* a large one: .ns, .thread, .category, .name, arguments, .text */
-	FXT_ATTACHMENT,		/* a large one: .category, .name, .text */
+	FXT_BLOB_EVENT,		/* an event with a blob: .ns, .thread, .category, .name,
+				   arguments, .text */
+	FXT_ATTACHMENT,		/* a blob without a time: .category, .name, .text */
 	FXT_OBJECT,		/* .number: type, .id: koid, .name, arguments */
 	FXT_SWITCH,		/* .ns, .cpu, .number: state, .out, .in, arguments */
 	FXT_WAKEUP,		/* .ns, .cpu, .in, arguments */

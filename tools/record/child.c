@@ -59,8 +59,9 @@ int record_find_command(struct record_options *o)
 }
 
 /*
- * Starts the command, after ftrace watches it. Returns 0 when it has been executed, an exit
- * status if it could not be, or a negative errno.
+ * Forks a child that executes the command. The child waits until tracepoints and cgroups are
+ * watched for it, if they are recorded, so that nothing of the command is missed. Returns 0 when
+ * the command has been executed, an exit status if it could not be, or a negative errno.
  */
 int record_start_child(struct recorder *r)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* asynctrace session: the begin and the end of a verb */
+/*
+ * asynctrace session: what its verbs share: wrong usage, finding the session that the arguments
+ * name, and answers as JSON
+ */
 #include <getopt.h>
 #include <stdio.h>
 

@@ -111,8 +111,8 @@ int at_provider_announce(const struct at_category *list, size_t n);
  * @size: in: sizeof(struct at_observed)
  * @recording: 1 if a session records the process now, otherwise 0
  * @state: enum asynctrace_session_state of the session that has the process; 0: none
- * @generation: number of the current run, which changes with each start and each change of
- *	the categories; 0 if @recording is 0
+ * @generation: a number that is new after each start of the session and each change of its
+ *	categories; 0 if @recording is 0
  */
 struct at_observed {
 	uint32_t size;

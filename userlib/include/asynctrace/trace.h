@@ -294,7 +294,7 @@ __attribute__((unused)) static inline void at_unused_(const char *text, ...)
 
 /*
  * In the comments below, ARGS are 0 to 15 pairs: "key", value. The "..." of a macro contains its
- * last fixed argument and ARGS: see pairs.h.
+ * last fixed argument and ARGS; of TRACE_COUNTER(), the key and value, and ARGS: see pairs.h.
  */
 
 /* TRACE_INSTANT(category, name, scope, ARGS): records a moment. scope: TRACE_SCOPE_*. */

@@ -14,7 +14,7 @@
 #include <linux/netlink.h>
 
 #include "announced_categories.h"
-#include "register.h"
+#include "genl.h"
 
 /* Bytes of the attributes of a category with the longest texts. */
 #define AT_CATEGORY_BYTES \

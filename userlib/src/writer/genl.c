@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Requests over a raw netlink socket, and registration of a provider
+ * Requests over a raw netlink socket
  *
  * libmnl would allocate memory. The kernel answers a request before send(2) returns. So an answer
  * that is not there yet will never come, and nothing here waits.
@@ -15,7 +15,6 @@
 
 #include "sys.h"
 #include "genl.h"
-#include "register.h"
 
 bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
 		 size_t size)
@@ -30,22 +29,6 @@ bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void 
 	memcpy(buf + *len + NLA_HDRLEN, data, size);
 	*len += padded;
 	return true;
-}
-
-int at_register_attrs(void *buf, size_t len, const char *name, uint32_t version,
-		      uint64_t ring_stride)
-{
-	size_t used = 0, size = strnlen(name, ASYNCTRACE_NAME_MAX + 1);
-
-	if (!size || size > ASYNCTRACE_NAME_MAX)
-		return -EINVAL;
-	if (!at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_NAME, name, size + 1) ||
-	    !at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_VERSION, &version,
-			 sizeof(version)) ||
-	    !at_attr_put(buf, len, &used, ASYNCTRACE_A_PROVIDER_RING_STRIDE, &ring_stride,
-			 sizeof(ring_stride)))
-		return -EMSGSIZE;
-	return used;
 }
 
 const void *at_genl_find(const struct at_message *m, uint16_t type, size_t size)
@@ -122,12 +105,8 @@ static int at_error_of(const struct at_message *m)
 	return error;
 }
 
-/*
- * Sends @m with @len bytes of attributes, and replaces it by the answer. *reached: the kernel
- * answered, possibly with an error.
- */
-static int at_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
-		  bool *reached)
+int at_genl_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
+		bool *reached)
 {
 	int err;
 
@@ -167,61 +146,11 @@ int at_genl_family(int fd, struct at_message *m, uint16_t *family)
 
 	at_attr_put(m->attrs, sizeof(m->attrs), &len, CTRL_ATTR_FAMILY_NAME,
 		    ASYNCTRACE_FAMILY_NAME, sizeof(ASYNCTRACE_FAMILY_NAME));
-	if (at_ask(fd, m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, len, &reached))
+	if (at_genl_ask(fd, m, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, len, &reached))
 		return -EAFNOSUPPORT;
 	attr = at_genl_find(m, CTRL_ATTR_FAMILY_ID, sizeof(*family));
 	if (!attr)
 		return -EAFNOSUPPORT;
 	memcpy(family, attr, sizeof(*family));
 	return 0;
-}
-
-static int at_register_on(int fd, struct at_message *m, uint64_t cookie,
-			  const char *name, uint32_t version, uint64_t ring_stride,
-			  uint32_t *id, bool *started)
-{
-	const void *attr;
-	uint16_t family;
-	size_t len;
-	bool reached;
-	int err;
-
-	err = at_genl_family(fd, m, &family);
-	if (err)
-		return err;
-	err = at_register_attrs(m->attrs, sizeof(m->attrs), name, version, ring_stride);
-	if (err < 0)
-		return err;
-	len = err;
-	at_attr_put(m->attrs, sizeof(m->attrs), &len, ASYNCTRACE_A_PROVIDER_COOKIE,
-		    &cookie, sizeof(cookie));
-	err = at_ask(fd, m, family, ASYNCTRACE_CMD_PROVIDER_REGISTER, len, &reached);
-	if (err)
-		return reached ? err : -EAFNOSUPPORT;
-	attr = at_genl_find(m, ASYNCTRACE_A_PROVIDER_ID, sizeof(*id));
-	if (!attr)
-		return -EBADMSG;
-	memcpy(id, attr, sizeof(*id));
-	if (started)
-		*started = at_genl_find(m, ASYNCTRACE_A_PROVIDER_STARTED, 0);
-	return 0;
-}
-
-int at_genl_register(uint64_t cookie, const char *name, uint32_t version,
-		     uint64_t ring_stride, uint32_t *id, bool *started)
-{
-	struct at_message message;
-	int saved = errno;
-	int err, fd;
-
-	fd = at_sys_socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	if (fd < 0) {
-		err = -EAFNOSUPPORT;
-	} else {
-		err = at_register_on(fd, &message, cookie, name, version,
-				     ring_stride, id, started);
-		at_sys_close(fd);
-	}
-	errno = saved;
-	return err;
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Requests over a raw netlink socket: no allocation, no lock, no waiting. See genl.c. */
+/*
+ * Requests over a raw netlink socket, for code that may run in a signal handler: no allocation, no
+ * lock, no waiting
+ */
 #ifndef AT_GENL_H
 #define AT_GENL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +25,12 @@ struct at_message {
 _Static_assert(offsetof(struct at_message, attrs) == NLMSG_HDRLEN + GENL_HDRLEN,
 	       "attributes follow the two heads");
 
+/*
+ * Appends an attribute to @buf, which has @room bytes, of which *@len are used. Returns false if
+ * the attribute does not fit.
+ */
+bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
+		 size_t size);
 /* Finds the id of the module's netlink family. Returns -EAFNOSUPPORT if there is none. */
 int at_genl_family(int fd, struct at_message *m, uint16_t *family);
 /*
@@ -29,6 +39,12 @@ int at_genl_family(int fd, struct at_message *m, uint16_t *family);
  */
 int at_genl_do(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
 	       struct at_message *answer);
+/*
+ * Sends @m with @len bytes of attributes, and replaces it by the answer. *reached: the kernel
+ * answered, possibly with an error.
+ */
+int at_genl_ask(int fd, struct at_message *m, uint16_t family, uint8_t cmd, size_t len,
+		bool *reached);
 /* Returns the value of the first attribute of a type with at least @size bytes, or NULL. */
 const void *at_genl_find(const struct at_message *m, uint16_t type, size_t size);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Unique numbers: at_nonce() within the process, at_flow_id() on the machine */
+/* at_nonce(), unique in the process, and at_flow_id(), unique on the machine */
 #include "internal.h"
 
 #define AT_SALT_SHIFT	44

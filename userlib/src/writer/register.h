@@ -39,11 +39,4 @@ int at_genl_register(uint64_t cookie, const char *name, uint32_t version,
 int at_register_attrs(void *buf, size_t len, const char *name, uint32_t version,
 		      uint64_t ring_stride);
 
-/*
- * Appends an attribute to @buf, which has @room bytes, of which *@len are used. Returns false if
- * the attribute does not fit.
- */
-bool at_attr_put(char *buf, size_t room, size_t *len, uint16_t type, const void *data,
-		 size_t size);
-
 #endif /* AT_REGISTER_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Unique ids: each gets its number when the program first uses it. */
+/* struct at_uid: it gets its number, a new operation id, when the program first uses it. */
 #include <asynctrace/operation.h>
 #include <asynctrace/probe.h>
 

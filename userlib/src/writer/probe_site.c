@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Names of probes: '-' replaces "__" of the C identifier. */
+/* The first use of a probe: makes its name, in which "-" replaces "__" of the C identifier */
 #include <asynctrace/probe.h>
 
 #include "internal.h"
