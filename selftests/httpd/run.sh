@@ -48,7 +48,7 @@ for variant in ${*:-plain asan tsan}; do
 		options=$traced ;;
 	tsan)	sanitize=-fsanitize=thread
 		options=$traced
-		# Its shadow memory collides with some random layouts.
+		# TSan's shadow memory cannot have the place of some random address layouts.
 		wrap="setarch -R" ;;
 	*)	echo "run.sh: $variant: not a variant; plain, asan or tsan" >&2
 		exit 2 ;;
