@@ -297,10 +297,11 @@ static void scopes_cross_the_trace(void)
 static bool enough;
 static uint64_t written[WRITERS], in_handler;
 
+/* Any thread may get the signal, also while the handler runs in another thread. */
 static void write_in_handler(int sig)
 {
 	(void)sig;
-	flown_write(WRITERS, in_handler++);
+	flown_write(WRITERS, __atomic_fetch_add(&in_handler, 1, __ATOMIC_RELAXED));
 }
 
 static void *write_on(void *arg)
