@@ -56,8 +56,8 @@ struct atc_ring;
  */
 struct atc_mark {
 	struct atc_ring *ring;
-	size_t at;		/* word of the first record */
-	size_t end;		/* word behind the last record */
+	size_t at;		/* index of the first record's first word in the buffer */
+	size_t end;		/* index behind the last record */
 };
 
 struct atc_out {
@@ -72,14 +72,17 @@ struct atc_out {
 	uint64_t *buf;
 	size_t words;		/* size of @buf */
 	size_t used;
-	struct atc_mark *marks;	/* with room for one of each record in the buffer */
+	struct atc_mark *marks;	/* room for one mark per record in the buffer */
 	size_t nr_marks;
 	uint64_t flushed;	/* bytes written to this file */
 	uint64_t before;	/* bytes written to earlier files */
 };
 
 int atc_out_init(struct atc_out *o, const struct at_compose_options *opts);
-/* Writes the buffer to the present file, then switches to the next file. */
+/*
+ * Writes the buffer to the present file, then switches to the file of @opts; NULL: there is no next
+ * file. Returns 0 or a negative errno.
+ */
 int atc_out_next(struct atc_out *o, const struct at_compose_options *opts);
 /* Ends the record that atc_out_record() began. It has @words words. */
 void atc_out_done(struct atc_out *o, size_t words);
@@ -96,7 +99,10 @@ static inline uint64_t *atc_out_record(struct atc_out *o)
 	return o->buf + o->used;
 }
 
-/* Writes the buffer. Later records are counted but not written. */
+/*
+ * Writes the buffer. Later records are counted but not written. Returns 0, or the negative errno of
+ * the first write that failed.
+ */
 int atc_out_shut(struct atc_out *o);
 void atc_out_free(struct atc_out *o);
 
@@ -128,15 +134,16 @@ struct atc_task {
 	int32_t tid;
 	int32_t pid;
 	bool named;
-	uint32_t seen;		/* number of the last file in which the kernel mentions it */
+	uint32_t seen;		/* number of the last file in which a record names it */
 	uint32_t in_file;		/* number of the last file with its kernel object */
 	char name[3 * ASYNCTRACE_COMM_LEN + 1];
 	const char *virtual_name;	/* name of a virtual thread; NULL: a real thread */
 	struct atc_task *owner;		/* for a virtual thread: a real thread of its process */
-	struct atc_state *state;	/* for later files; or NULL */
+	struct atc_state *state;	/* for later files; NULL: none is known */
 
 	struct atc_node *nodes;
 	size_t nr_nodes, room_nodes;
+	size_t nr_settled;	/* first nodes that the present chunk has not changed */
 	uint64_t epoch;		/* epoch of the last chunk with an event of this thread */
 };
 
@@ -173,7 +180,7 @@ struct atc_slot {
 	uint64_t used;
 	struct atc_task *task;
 	int32_t pid;
-	bool moved;		/* the table entry in the file names another thread */
+	bool moved;		/* the table entry must be written to the file again */
 };
 
 struct atc_threads {
@@ -204,8 +211,8 @@ void atc_task_introduce(struct at_compose *c, struct atc_task *t);
  */
 void atc_process_introduce(struct at_compose *c, int32_t pid);
 /*
- * Writes objects for all threads that have no name yet. @goes_on: the session continues in
- * another file, so that their names may still arrive.
+ * Writes kernel objects for the threads that this file's records name and whose names are not
+ * known. @goes_on: the session continues in another file, so their names may still arrive.
  */
 int atc_names_finish(struct at_compose *c, bool goes_on);
 /*
@@ -235,7 +242,7 @@ struct atc_provider {
 	struct atc_map slots;
 	/* Slot of the last record; the next record often has the same. */
 	struct atc_slot *last_slot;
-	struct atc_map virtuals;	/* struct atc_virtual, by the provider's number */
+	struct atc_map virtuals;	/* struct atc_virtual, by the provider's number for it */
 	uint32_t nr_virtuals;
 	struct atc_threads threads;
 	uint64_t names;		/* generation of @strings */
@@ -243,7 +250,7 @@ struct atc_provider {
 	struct atc_map texts;	/* struct atc_text, by index */
 };
 
-/* A string of a provider, for later files. */
+/* A string of a provider. Later files repeat it, and atc_ref_text() returns it. */
 struct atc_text {
 	size_t len;
 	char text[];
@@ -369,7 +376,7 @@ void atc_continues_record(struct at_compose *c);
 
 /* --- syscalls.c: names of system calls -------------------------------------------------- */
 
-#define ATC_SYSCALL_MAX	24	/* bytes of a name that is made of the number */
+#define ATC_SYSCALL_MAX	24	/* room for a name made from a number: "syscall_999" */
 
 /*
  * Returns the name of a system call. @text: room for ATC_SYSCALL_MAX bytes, which may be used for
@@ -483,7 +490,7 @@ enum atc_form {
 	ATC_OBJECT,		/* a kernel object */
 };
 
-/* Words of a provider's record before the first word that the file's record has, too. */
+/* Words at the begin of a provider's record. They are not copied to the file's record. */
 #define ATC_HEAD_WORDS	3	/* header, time, slot */
 
 /* A record of the present chunk that will be written. */
@@ -514,8 +521,8 @@ int atc_order(struct at_compose *c, struct atc_items *items);
 /* --- vthread.c, special.c: virtual threads, blobs, kernel objects --------- */
 
 /*
- * Checks a record @w of @words words. The caller has set the slot in @it; the rest of @it is filled
- * in here. Returns false if the record is malformed. *@err: -ENOMEM if there is no memory.
+ * Check a record @w of @words words. The caller has set .at and .slot of @it; the functions fill in
+ * the rest. Return false if the record is malformed. *@err: -ENOMEM if there is no memory.
  */
 bool atc_virtual_check(struct at_compose *c, const struct atc_context *x, const uint64_t *w,
 		       size_t words, struct atc_item *it, int *err);
@@ -564,7 +571,7 @@ struct at_compose {
 	bool joins;			/* see at_compose_join() */
 	struct asynctrace_clock_pair pair;	/* the last clock pair */
 
-	uint64_t sched_lost_until;	/* scheduling records from before may be missing */
+	uint64_t sched_lost_until;	/* scheduling records before this time may be missing */
 	uint64_t unnamed, inferred, overlaps, protocol;
 	struct at_compose_ended ended;
 

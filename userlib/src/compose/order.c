@@ -19,7 +19,8 @@
  * An async event in the first nanosecond moves the duration's begin, too. Viewers do not need
  * this, but the analysis looks for the duration that encloses the event.
  *
- * Between chunks, a list keeps its last NODES_MAX nodes. The order is not guaranteed beyond that.
+ * Between chunks, a list has at most NODES_MAX nodes; a longer list is cut to its last
+ * NODES_MAX / 2. The order is not guaranteed for durations that enclose more events.
  *
  * The end of a scope that siglongjmp(3) left has no name and no argument, because the scope's
  * site is unknown then. Viewers drop an end whose name is not that of its begin. So the end
@@ -116,6 +117,13 @@ static uint64_t begin_of(struct at_compose *c, const struct atc_task *t,
 	return it->ns;
 }
 
+/* Notes that the present chunk has changed the list of @t from node @i on. */
+static void changed_from(struct atc_task *t, size_t i)
+{
+	if (t->nr_settled > i)
+		t->nr_settled = i;
+}
+
 static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_task *t,
 			  uint32_t i)
 {
@@ -146,6 +154,7 @@ static int place_complete(struct at_compose *c, struct atc_items *l, struct atc_
 		memmove(n + low + 1, n + high, (t->nr_nodes - high) * sizeof(*n));
 		t->nr_nodes -= high - low - 1;
 	}
+	changed_from(t, low);
 	n[low] = (struct atc_node){
 		.from = from, .begin = it->ns, .end = it->end, .item = i, .nests = true,
 	};
@@ -169,8 +178,8 @@ static int push_begin(struct atc_items *l, struct atc_task *t, uint32_t i)
 }
 
 /*
- * An end without names and arguments gets the names of the begin at @n. Another ring may have
- * brought a later begin already.
+ * An end without names and arguments gets the names of the begin at @n. If a ring that was read
+ * earlier has brought a later begin, @n is that begin, and its names are wrong for this end.
  */
 static void take_names(const struct atc_items *l, struct atc_item *it, const struct atc_node *n)
 {
@@ -189,6 +198,7 @@ static void place_end(struct atc_items *l, struct atc_task *t, uint32_t i)
 	link_before(l, i, ATC_NONE);
 	while (t->nr_nodes && !t->nodes[t->nr_nodes - 1].open)
 		t->nr_nodes--;
+	changed_from(t, t->nr_nodes);
 	/* Without a begin, the start of the duration is unknown. */
 	if (!t->nr_nodes)
 		return;
@@ -218,12 +228,15 @@ static int place(struct at_compose *c, struct atc_items *l, uint32_t i)
 	return it->type == ASYNCTRACE_FXT_DURATION_BEGIN ? push_begin(l, t, i) : push(t, it, i);
 }
 
-/* After a chunk was written, keeps the nodes that a duration of a later chunk may enclose. */
+/*
+ * After a chunk was ordered, keeps the nodes that a duration of a later chunk may enclose. Looks
+ * only at the nodes that this chunk has added or changed: a list may be much longer than a chunk.
+ */
 static void settle(struct atc_task *t)
 {
-	size_t skip = 0, n = 0;
+	size_t skip = 0, n = t->nr_settled;
 
-	for (size_t i = 0; i < t->nr_nodes; i++) {
+	for (size_t i = n; i < t->nr_nodes; i++) {
 		if (!t->nodes[i].nests && !t->nodes[i].async)
 			continue;
 		t->nodes[n] = t->nodes[i];
@@ -234,6 +247,7 @@ static void settle(struct atc_task *t)
 	if (skip)
 		memmove(t->nodes, t->nodes + skip, (n - skip) * sizeof(*t->nodes));
 	t->nr_nodes = n - skip;
+	t->nr_settled = t->nr_nodes;
 }
 
 int atc_order(struct at_compose *c, struct atc_items *l)
